@@ -1,0 +1,78 @@
+//! The root artifact: `harness.md`, `harness.yaml` or `harness.yml`.
+
+use super::tool::{At, Limits};
+use crate::effect::{Effects, Level};
+use crate::span::{Source, Span};
+use std::sync::Arc;
+
+/// The project's settings. Without a root file every field has its default.
+#[derive(Clone, Debug, Default)]
+pub struct Root {
+    /// The file, if there is one.
+    pub source: Option<Arc<Source>>,
+    /// The body: the system prompt.
+    pub body: String,
+    /// `tools_policy`.
+    pub tools_policy: ToolsPolicy,
+    /// `policy`.
+    pub policy: Policy,
+    /// `limits`.
+    pub limits: Limits,
+    /// `sandbox.env`: environment names scripts may read.
+    pub env: Vec<At<String>>,
+    /// Fields the author wrote that nothing enforces yet and that restrict calls; each refuses every call.
+    pub unsupported: Vec<At<&'static str>>,
+}
+
+/// `tools_policy`.
+#[derive(Clone, Debug, Default)]
+pub struct ToolsPolicy {
+    /// `mode`, when written.
+    pub mode: Option<At<ListMode>>,
+    /// `allow` globs.
+    pub allow: Vec<At<String>>,
+    /// `deny` globs.
+    pub deny: Vec<At<String>>,
+}
+
+/// How `tools_policy` reads its lists.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ListMode {
+    /// What is not allowed is denied.
+    Allowlist,
+    /// What is not denied is allowed.
+    Denylist,
+}
+
+/// `policy`.
+#[derive(Clone, Debug, Default)]
+pub struct Policy {
+    /// `side_effect_level` or `effects`.
+    pub ceiling: Option<At<Ceiling>>,
+    /// `capabilities`: capability to allowed operations; absent means all.
+    pub capabilities: Option<At<Vec<(String, Vec<String>)>>>,
+    /// `tool_arg_constraints`.
+    pub constraints: Vec<At<ArgConstraint>>,
+}
+
+/// The most a tool may do.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Ceiling {
+    /// A rung of the ladder; ranks are compared.
+    Level(Level),
+    /// Exactly these effects.
+    Effects(Effects),
+}
+
+/// One entry of `tool_arg_constraints`.
+#[derive(Clone, Debug)]
+pub struct ArgConstraint {
+    /// Glob over tool names.
+    pub tool: String,
+    /// The argument; absent means every declared path argument.
+    pub arg_key: Option<String>,
+    /// Globs, one of which the value must match.
+    pub arg_patterns: Vec<String>,
+    /// Where the entry stands.
+    pub span: Span,
+}

@@ -1,0 +1,211 @@
+//! A tool as its author wrote it.
+
+use super::node::Block;
+use super::{Layer, Origin};
+use crate::effect::{Effects, Level};
+use crate::span::{Place, Position, Span};
+use serde_json::{Map, Value};
+use std::sync::Arc;
+
+/// A value with its place in the artifact's file.
+#[derive(Clone, Debug)]
+pub struct At<T> {
+    /// The value.
+    pub value: T,
+    /// Where it stands.
+    pub span: Span,
+}
+
+/// A tool artifact after parsing. Nothing in it has been judged beyond its shape.
+#[derive(Clone, Debug)]
+pub struct Tool {
+    /// The name: the file's stem, or `name` where a tool is written inline.
+    pub name: String,
+    /// Where the tool is defined.
+    pub origin: Origin,
+    /// Where a reader would look for the name: the file's first line, or the `name` key.
+    pub name_span: Span,
+    /// What the model reads: the body, or `description` where a tool is written inline; the name when both are empty.
+    pub description: String,
+    /// Whether the author wrote any description.
+    pub described: bool,
+    /// The whole frontmatter as JSON, for `artifact.load` hooks and digests.
+    pub frontmatter: Value,
+    /// The schema of the arguments, from `parameters` or `input_schema`: always an object schema.
+    pub input_schema: Value,
+    /// Which key the schema came from, with its place.
+    pub schema_source: Option<At<&'static str>>,
+    /// `output_schema`.
+    pub output_schema: Option<At<Value>>,
+    /// `script`.
+    pub script: Option<Script>,
+    /// `timeout_ms`; zero and absent both mean no cap of its own.
+    pub timeout_ms: u64,
+    /// Every spelling of effects the author used, one entry each, for comparison.
+    pub declared_effects: Vec<DeclaredEffects>,
+    /// `requires_approval: true`, `safety.confirm: true`.
+    pub requires_approval: Option<At<Approval>>,
+    /// `approval_timeout_ms`.
+    pub approval_timeout_ms: u64,
+    /// `annotations`.
+    pub annotations: Annotations,
+    /// `safety.idempotent` or `idempotency: natural`.
+    pub idempotent: bool,
+    /// `inject`: argument name to what is put there.
+    pub inject: Vec<(String, At<Inject>)>,
+    /// `limits`.
+    pub limits: Limits,
+    /// `deferred`.
+    pub deferred: bool,
+    /// `aliases`: provider to name.
+    pub aliases: Vec<(String, At<String>)>,
+    /// `examples`.
+    pub examples: Vec<At<ToolExample>>,
+    /// `strict`.
+    pub strict: bool,
+    /// `tags`.
+    pub tags: Vec<String>,
+    /// Fields the author wrote that nothing enforces yet, as `retry` or `safety.redact`, with their places. Each refuses the call.
+    pub unsupported: Vec<At<&'static str>>,
+}
+
+/// One spelling of a tool's effects.
+#[derive(Clone, Debug)]
+pub struct DeclaredEffects {
+    /// The spelling, as `risk: write`.
+    pub spelling: String,
+    /// Where it stands.
+    pub span: Span,
+    /// What it claims about the set.
+    pub claim: Claim,
+}
+
+/// What one spelling says about the effect set.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Claim {
+    /// The set is exactly this (`risk`, `side_effect_level`).
+    Exactly(Effects),
+    /// The set holds at least this (`safety.process: true`, `safety.spend: true`, `destructiveHint: true`).
+    AtLeast(Effects),
+    /// The set holds nothing of this (`safety.local_only: true`, `read_only: true`).
+    Without(Effects),
+}
+
+/// When a call needs a person.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Approval {
+    /// Every call.
+    Always,
+    /// When this expression over `args`, `state` and `mode` says so.
+    When(String),
+}
+
+/// `annotations` of seed 004. A bad field is a diagnostic; the others count.
+#[derive(Clone, Debug, Default)]
+pub struct Annotations {
+    /// `kind`.
+    pub kind: Option<String>,
+    /// `side_effect_level`, also listed among the declared effects.
+    pub level: Option<Level>,
+    /// `arg_schema.path_params`: arguments that are paths.
+    pub path_params: Vec<String>,
+    /// `arg_schema.arg_aliases`: alias to canonical argument.
+    pub arg_aliases: Vec<(String, String)>,
+    /// `arg_schema.required`: added to the schema's own.
+    pub required: Vec<String>,
+    /// `capabilities`: capability to operations.
+    pub capabilities: Vec<(String, Vec<String>)>,
+    /// `emits_artifacts`.
+    pub emits_artifacts: bool,
+    /// `result_readers`.
+    pub result_readers: Vec<String>,
+    /// `inline_result`.
+    pub inline_result: bool,
+    /// `readOnlyHint`, `destructiveHint`, `idempotentHint`, `openWorldHint` as written.
+    pub hints: Map<String, Value>,
+}
+
+/// Where an injected argument comes from.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Inject {
+    /// The run's id.
+    RunId,
+    /// The call's id.
+    CallId,
+    /// The session's id.
+    SessionId,
+    /// The mode's name.
+    Mode,
+    /// A key of session state.
+    State(String),
+}
+
+/// `limits` of a tool or of the project; absent means the next wider one.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Limits {
+    /// Calls per session.
+    pub max_calls: Option<u64>,
+    /// Calls at once.
+    pub max_concurrency: Option<u64>,
+    /// Bytes of text the model sees.
+    pub max_output_bytes: Option<u64>,
+    /// Memory of one call.
+    pub memory_mb: Option<u64>,
+    /// Processor time of one call.
+    pub cpu_ms: Option<u64>,
+}
+
+/// One example, run by `harness test`.
+#[derive(Clone, Debug, Default)]
+pub struct ToolExample {
+    /// `args`.
+    pub args: Map<String, Value>,
+    /// `result`, compared with the value when given.
+    pub result: Option<Value>,
+    /// `is_error`, compared when given.
+    pub is_error: Option<bool>,
+    /// `files`: the workspace the call sees.
+    pub files: Vec<(String, String)>,
+    /// `http` answers, in order.
+    pub http: Vec<Value>,
+    /// `exec` answers, in order.
+    pub exec: Vec<Value>,
+}
+
+/// A script with the way back to its file.
+#[derive(Clone, Debug)]
+pub struct Script {
+    /// The Starlark source.
+    pub text: Arc<str>,
+    /// The whole value in the file.
+    pub place: Place,
+    /// How its lines map to the file; absent for quoted and folded text, where every position is the value's start.
+    pub block: Option<Block>,
+}
+
+impl Script {
+    /// The place in the file of a position in the script (both from one).
+    #[must_use]
+    pub fn place_of(&self, position: Position) -> Place {
+        let Some(block) = self.block else { return self.place.clone() };
+        let source = &self.place.source;
+        let at = Position { line: block.first_line + position.line.max(1) - 1, column: position.column + block.indent };
+        let start = source.offset(at);
+        let end = source.text[start..].find(|c: char| !(c.is_alphanumeric() || c == '_')).map_or(source.text.len(), |n| start + n);
+        Place::new(source, Span::new(start, end.max(start + 1).min(source.text.len())))
+    }
+}
+
+impl Tool {
+    /// The place of a span of this tool's file.
+    #[must_use]
+    pub fn place(&self, span: Span) -> Place {
+        Place::new(&self.origin.source, span)
+    }
+
+    /// The layer the tool was found in.
+    #[must_use]
+    pub fn layer(&self) -> Layer {
+        self.origin.layer
+    }
+}

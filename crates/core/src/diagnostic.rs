@@ -1,0 +1,101 @@
+//! Something wrong with an artifact, with a stable code and a place in a file.
+
+use crate::span::{Place, Position};
+use serde_json::{Map, Value, json};
+use std::fmt;
+
+/// How much a diagnostic matters. Only errors take a tool out of the surface.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Severity {
+    /// Worth knowing; changes nothing.
+    Note,
+    /// Probably a mistake; changes nothing.
+    Warning,
+    /// The artifact cannot be used.
+    Error,
+}
+
+impl fmt::Display for Severity {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Note => "note",
+            Self::Warning => "warning",
+            Self::Error => "error",
+        })
+    }
+}
+
+/// One finding. Collected, never an `Err`.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Diagnostic {
+    /// Stable code, never reused.
+    pub code: &'static str,
+    /// How much it matters.
+    pub severity: Severity,
+    /// One line: lower case, no full stop, the user's words in backticks.
+    pub message: String,
+    /// Where.
+    pub place: Option<Place>,
+    /// The tool it concerns.
+    pub tool: Option<String>,
+    /// The frontmatter field it concerns, as `annotations.kind`.
+    pub field: Option<String>,
+    /// What would be accepted, or what to do.
+    pub help: Option<String>,
+}
+
+impl Diagnostic {
+    /// A finding without a place yet.
+    pub fn new(code: &'static str, severity: Severity, message: impl Into<String>) -> Self {
+        Self { code, severity, message: message.into(), place: None, tool: None, field: None, help: None }
+    }
+
+    /// Says where.
+    #[must_use]
+    pub fn at(mut self, place: Place) -> Self {
+        self.place = Some(place);
+        self
+    }
+
+    /// Says which tool.
+    #[must_use]
+    pub fn tool(mut self, name: impl Into<String>) -> Self {
+        self.tool = Some(name.into());
+        self
+    }
+
+    /// Says which field.
+    #[must_use]
+    pub fn field(mut self, field: impl Into<String>) -> Self {
+        self.field = Some(field.into());
+        self
+    }
+
+    /// Says what would be accepted.
+    #[must_use]
+    pub fn help(mut self, help: impl Into<String>) -> Self {
+        self.help = Some(help.into());
+        self
+    }
+
+    /// The form reports use; unknown parts are left out.
+    #[must_use]
+    pub fn to_json(&self) -> Value {
+        let mut object = Map::new();
+        object.insert("code".into(), json!(self.code));
+        object.insert("severity".into(), json!(self.severity.to_string()));
+        object.insert("message".into(), json!(self.message));
+        if let Some(place) = &self.place {
+            let Position { line, column } = place.position();
+            object.insert("file".into(), json!(&*place.source.path));
+            object.insert("line".into(), json!(line));
+            object.insert("column".into(), json!(column));
+        }
+        for (key, value) in [("tool", &self.tool), ("field", &self.field), ("help", &self.help)] {
+            if let Some(text) = value {
+                object.insert(key.into(), json!(text));
+            }
+        }
+        Value::Object(object)
+    }
+}

@@ -1,0 +1,143 @@
+//! What happened, as it happened.
+
+use serde_json::{Map, Value, json};
+use std::time::SystemTime;
+
+/// One event of the record.
+#[derive(Clone, Debug)]
+pub struct Event {
+    /// `tool.started`, `hook.decided`, ...: one of [`EVENTS`] or `custom.*`.
+    pub name: String,
+    /// When.
+    pub time: SystemTime,
+    /// The session.
+    pub session_id: String,
+    /// The call, where there is one.
+    pub call_id: Option<String>,
+    /// The event's own fields.
+    pub fields: Map<String, Value>,
+}
+
+impl Event {
+    /// One JSON object: `event`, `time_ms`, `session_id`, `call_id`, then the event's fields.
+    #[must_use]
+    pub fn to_json(&self) -> Value {
+        let mut object = Map::new();
+        object.insert("event".into(), json!(self.name));
+        let since = self.time.duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
+        object.insert("time_ms".into(), json!(u64::try_from(since.as_millis()).unwrap_or(u64::MAX)));
+        object.insert("session_id".into(), json!(self.session_id));
+        if let Some(call_id) = &self.call_id {
+            object.insert("call_id".into(), json!(call_id));
+        }
+        for (key, value) in &self.fields {
+            object.insert(key.clone(), value.clone());
+        }
+        Value::Object(object)
+    }
+}
+
+/// Something that takes events as they happen. Called on the path: must be quick and must not panic.
+pub trait Sink: Send + Sync {
+    /// Takes one event.
+    fn record(&self, event: &Event);
+}
+
+/// A kind of event, for the reference page.
+pub struct EventKind {
+    /// The name.
+    pub name: &'static str,
+    /// When it is written.
+    pub doc: &'static str,
+    /// Fields and what they hold.
+    pub fields: &'static [(&'static str, &'static str)],
+}
+
+/// Every event the path writes.
+pub const EVENTS: &[EventKind] = &[
+    EventKind {
+        name: "tool.started",
+        doc: "A call passed the rules; its hooks run next. Exactly one `tool.completed` or `tool.failed` follows.",
+        fields: &[
+            ("tool", "canonical name"),
+            ("args_digest", "digest of the arguments"),
+            ("door", "where the call came in"),
+            ("mode", "the mode"),
+        ],
+    },
+    EventKind {
+        name: "tool.completed",
+        doc: "A started call ended with a result.",
+        fields: &[("tool", "canonical name"), ("elapsed_ms", "time taken"), ("enforced", "what contained the body")],
+    },
+    EventKind {
+        name: "tool.failed",
+        doc: "A started call ended in an error or was stopped by a hook.",
+        fields: &[
+            ("tool", "canonical name"),
+            ("code", "the error's code"),
+            ("message", "the error's message"),
+            ("elapsed_ms", "time taken"),
+        ],
+    },
+    EventKind {
+        name: "tool.rejected",
+        doc: "A call was refused before it started.",
+        fields: &[
+            ("tool", "the name asked for"),
+            ("code", "the refusal's code"),
+            ("message", "the refusal's message"),
+            ("elapsed_ms", "time taken"),
+        ],
+    },
+    EventKind { name: "tool.progress", doc: "A script called `progress`.", fields: &[("fraction", "0 to 1"), ("message", "text")] },
+    EventKind {
+        name: "rule.decided",
+        doc: "A rule denied a call or a built-in, or asked for a person.",
+        fields: &[
+            ("tool", "canonical name"),
+            ("subject", "the tool or built-in judged"),
+            ("action", "deny or ask"),
+            ("rule", "the rule in words"),
+            ("at", "file:line:column it came from"),
+        ],
+    },
+    EventKind {
+        name: "hook.decided",
+        doc: "A hook gave a decision other than allow, or failed.",
+        fields: &[
+            ("hook", "its name"),
+            ("event_name", "the event it ran for"),
+            ("action", "block, modify, ask, delegate or failed"),
+            ("reason", "its words"),
+        ],
+    },
+    EventKind {
+        name: "log",
+        doc: "A script called `log` or `print`.",
+        fields: &[("level", "info, warn or error"), ("message", "text"), ("fields", "named values"), ("source", "the tool or hook")],
+    },
+    EventKind {
+        name: "custom.*",
+        doc: "A script called `emit`.",
+        fields: &[("payload", "what was emitted"), ("source", "the tool or hook")],
+    },
+    EventKind {
+        name: "file.denied",
+        doc: "The jail refused a path.",
+        fields: &[("tool", "canonical name"), ("builtin", "the call"), ("message", "why")],
+    },
+];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn event_names_are_unique() {
+        let mut names: Vec<_> = EVENTS.iter().map(|event| event.name).collect();
+        names.sort_unstable();
+        names.dedup();
+        assert_eq!(names.len(), EVENTS.len());
+    }
+}

@@ -1,0 +1,104 @@
+//! What a call ends in.
+
+use crate::run::Refusal;
+use serde_json::{Map, Value, json};
+use std::time::Duration;
+
+/// The one answer of a call.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ToolResult {
+    /// The call's id.
+    pub call_id: String,
+    /// The tool's canonical name, or the name asked for when there is no such tool.
+    pub name: String,
+    /// Whether the call failed or was refused.
+    pub is_error: bool,
+    /// What the model reads.
+    pub content: Vec<Content>,
+    /// What the tool returned.
+    pub value: Option<Value>,
+    /// Files and other things the result points at.
+    pub refs: Vec<Value>,
+    /// Whatever the tool added.
+    pub metadata: Map<String, Value>,
+    /// Why the call failed or was refused.
+    pub error: Option<Refusal>,
+    /// What held the body.
+    pub enforced: Enforced,
+    /// How long the call took.
+    pub elapsed: Duration,
+}
+
+/// One block of content.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Content {
+    /// Plain text.
+    Text(String),
+}
+
+/// What contained the body of a call.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Enforced {
+    /// No body ran.
+    Nothing,
+    /// A confined worker process; files through the jail.
+    Worker,
+    /// Trusted code of the host.
+    Host,
+}
+
+impl Enforced {
+    /// The form results use.
+    #[must_use]
+    pub fn to_json(self) -> Option<Value> {
+        match self {
+            Self::Nothing => None,
+            Self::Worker => Some(json!({"tier": "worker"})),
+            Self::Host => Some(json!("host")),
+        }
+    }
+}
+
+impl ToolResult {
+    /// The document of the reference; empty fields are left out.
+    #[must_use]
+    pub fn to_json(&self) -> Value {
+        let mut object = Map::new();
+        object.insert("call_id".into(), json!(self.call_id));
+        object.insert("name".into(), json!(self.name));
+        object.insert("is_error".into(), json!(self.is_error));
+        let content: Vec<Value> = self.content.iter().map(|Content::Text(text)| json!({"type": "text", "text": text})).collect();
+        if !content.is_empty() {
+            object.insert("content".into(), Value::Array(content));
+        }
+        if let Some(value) = &self.value {
+            object.insert("value".into(), value.clone());
+        }
+        if !self.refs.is_empty() {
+            object.insert("refs".into(), Value::Array(self.refs.clone()));
+        }
+        if !self.metadata.is_empty() {
+            object.insert("metadata".into(), Value::Object(self.metadata.clone()));
+        }
+        if let Some(error) = &self.error {
+            object.insert("error".into(), error.to_json());
+        }
+        if let Some(enforced) = self.enforced.to_json() {
+            object.insert("enforced".into(), enforced);
+        }
+        object.insert("elapsed_ms".into(), milliseconds(self.elapsed));
+        Value::Object(object)
+    }
+
+    /// The text a model reads, all content together.
+    #[must_use]
+    pub fn text(&self) -> String {
+        self.content.iter().map(|Content::Text(text)| text.as_str()).collect::<Vec<_>>().join("\n")
+    }
+}
+
+/// A duration as milliseconds, to a thousandth.
+pub(crate) fn milliseconds(duration: Duration) -> Value {
+    let micros = u32::try_from(duration.as_micros()).unwrap_or(u32::MAX);
+    json!(f64::from(micros) / 1000.0)
+}

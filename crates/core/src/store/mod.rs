@@ -1,0 +1,23 @@
+//! Stage 5: what outlives a call.
+
+mod memory;
+
+pub use memory::{MemoryStore, Metrics};
+
+use serde_json::{Map, Value};
+
+/// One scope of `cache`, `ctx` or `state`. Every method is atomic.
+pub trait KeyValue: Send + Sync {
+    /// The value, if the key is set.
+    fn get(&self, key: &str) -> Option<Value>;
+    /// Sets a key; an error says which bound was reached.
+    fn set(&self, key: &str, value: Value) -> Result<(), String>;
+    /// Removes a key; says whether it was set.
+    fn delete(&self, key: &str) -> bool;
+    /// Removes every key.
+    fn clear(&self);
+    /// Every key and value, in insertion order.
+    fn snapshot(&self) -> Map<String, Value>;
+    /// Replaces a value by what `change` makes of it, in one step; `None` removes the key. Returns the new value.
+    fn update(&self, key: &str, change: &mut dyn FnMut(Option<&Value>) -> Result<Option<Value>, String>) -> Result<Option<Value>, String>;
+}

@@ -1,0 +1,369 @@
+//! JSON values in a compact tagged binary form, for the channel between the harness and its workers.
+//!
+//! A value is one tag byte and its content; lengths are little-endian `u32`. Decoding goes straight into whatever the
+//! reader builds: `serde_json` values here, Starlark values in a worker.
+
+use serde_json::{Map, Number, Value};
+
+/// How deep values may nest, in either direction.
+pub const MAX_DEPTH: usize = 64;
+
+const NULL: u8 = 0;
+const FALSE: u8 = 1;
+const TRUE: u8 = 2;
+const INT: u8 = 3;
+const BIG_INT: u8 = 4;
+const FLOAT: u8 = 5;
+const TEXT: u8 = 6;
+const LIST: u8 = 7;
+const MAP: u8 = 8;
+
+/// Why a value could not cross.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum WireError {
+    /// Nested deeper than [`MAX_DEPTH`].
+    #[error("nested deeper than {MAX_DEPTH} levels")]
+    TooDeep,
+    /// A number that no float can hold.
+    #[error("the number {0} cannot be represented")]
+    Unrepresentable(String),
+    /// Longer than a length can say.
+    #[error("too large")]
+    TooLarge,
+    /// The bytes are not a value.
+    #[error("malformed frame")]
+    Malformed,
+}
+
+/// Writes values.
+#[derive(Debug, Default)]
+pub struct Writer {
+    /// What was written so far.
+    pub bytes: Vec<u8>,
+}
+
+impl Writer {
+    /// Writes null.
+    pub fn null(&mut self) {
+        self.bytes.push(NULL);
+    }
+
+    /// Writes a boolean.
+    pub fn bool(&mut self, value: bool) {
+        self.bytes.push(if value { TRUE } else { FALSE });
+    }
+
+    /// Writes an integer.
+    pub fn int(&mut self, value: i64) {
+        self.bytes.push(INT);
+        self.bytes.extend_from_slice(&value.to_le_bytes());
+    }
+
+    /// Writes an integer of any size, as decimal text.
+    pub fn big_int(&mut self, digits: &str) -> Result<(), WireError> {
+        self.bytes.push(BIG_INT);
+        self.raw(digits.as_bytes())
+    }
+
+    /// Writes a float.
+    pub fn float(&mut self, value: f64) {
+        self.bytes.push(FLOAT);
+        self.bytes.extend_from_slice(&value.to_bits().to_le_bytes());
+    }
+
+    /// Writes text.
+    pub fn text(&mut self, text: &str) -> Result<(), WireError> {
+        self.bytes.push(TEXT);
+        self.raw(text.as_bytes())
+    }
+
+    /// Starts a list of `len` values, which the caller writes next.
+    pub fn list(&mut self, len: usize) -> Result<(), WireError> {
+        self.bytes.push(LIST);
+        self.len(len)
+    }
+
+    /// Starts a map of `len` entries: the caller writes a [`key`](Self::key) and a value for each.
+    pub fn map(&mut self, len: usize) -> Result<(), WireError> {
+        self.bytes.push(MAP);
+        self.len(len)
+    }
+
+    /// Writes a key of a map.
+    pub fn key(&mut self, key: &str) -> Result<(), WireError> {
+        self.raw(key.as_bytes())
+    }
+
+    /// Writes a JSON value.
+    pub fn value(&mut self, value: &Value) -> Result<(), WireError> {
+        self.nested(value, 0)
+    }
+
+    fn nested(&mut self, value: &Value, depth: usize) -> Result<(), WireError> {
+        if depth > MAX_DEPTH {
+            return Err(WireError::TooDeep);
+        }
+        match value {
+            Value::Null => self.null(),
+            Value::Bool(value) => self.bool(*value),
+            Value::Number(number) => self.number(number)?,
+            Value::String(text) => self.text(text)?,
+            Value::Array(items) => {
+                self.list(items.len())?;
+                for item in items {
+                    self.nested(item, depth + 1)?;
+                }
+            }
+            Value::Object(map) => {
+                self.map(map.len())?;
+                for (key, value) in map {
+                    self.key(key)?;
+                    self.nested(value, depth + 1)?;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn number(&mut self, number: &Number) -> Result<(), WireError> {
+        if let Some(value) = number.as_i64() {
+            self.int(value);
+            return Ok(());
+        }
+        let text = number.as_str();
+        if is_integer(text) {
+            return self.big_int(text);
+        }
+        match text.parse::<f64>() {
+            Ok(value) if value.is_finite() => {
+                self.float(value);
+                Ok(())
+            }
+            _ => Err(WireError::Unrepresentable(shorten(text))),
+        }
+    }
+
+    pub(super) fn raw(&mut self, bytes: &[u8]) -> Result<(), WireError> {
+        self.len(bytes.len())?;
+        self.bytes.extend_from_slice(bytes);
+        Ok(())
+    }
+
+    pub(super) fn len(&mut self, len: usize) -> Result<(), WireError> {
+        let len = u32::try_from(len).map_err(|_| WireError::TooLarge)?;
+        self.bytes.extend_from_slice(&len.to_le_bytes());
+        Ok(())
+    }
+}
+
+/// Whether JSON number text is an integer: neither fraction nor exponent.
+#[must_use]
+pub fn is_integer(text: &str) -> bool {
+    !text.bytes().any(|byte| matches!(byte, b'.' | b'e' | b'E'))
+}
+
+fn shorten(text: &str) -> String {
+    if text.len() <= 40 { text.to_owned() } else { format!("{}… ({} digits)", &text[..20], text.len()) }
+}
+
+/// Builds values while they are decoded.
+pub trait Build {
+    /// What is built.
+    type Out;
+    /// Null.
+    fn null(&mut self) -> Self::Out;
+    /// A boolean.
+    fn bool(&mut self, value: bool) -> Self::Out;
+    /// An integer.
+    fn int(&mut self, value: i64) -> Self::Out;
+    /// An integer beyond 64 bits, as decimal text.
+    fn big_int(&mut self, digits: &str) -> Result<Self::Out, WireError>;
+    /// A finite float.
+    fn float(&mut self, value: f64) -> Result<Self::Out, WireError>;
+    /// Text.
+    fn text(&mut self, text: &str) -> Self::Out;
+    /// A list.
+    fn list(&mut self, items: Vec<Self::Out>) -> Self::Out;
+    /// A map, in order; keys are unique when the writer's were.
+    fn map(&mut self, entries: Vec<(&str, Self::Out)>) -> Self::Out;
+}
+
+/// Builds `serde_json` values.
+#[derive(Debug)]
+pub struct Json;
+
+impl Build for Json {
+    type Out = Value;
+
+    fn null(&mut self) -> Value {
+        Value::Null
+    }
+
+    fn bool(&mut self, value: bool) -> Value {
+        Value::Bool(value)
+    }
+
+    fn int(&mut self, value: i64) -> Value {
+        Value::from(value)
+    }
+
+    fn big_int(&mut self, digits: &str) -> Result<Value, WireError> {
+        let body = digits.strip_prefix('-').unwrap_or(digits);
+        let canonical = !body.is_empty() && body.bytes().all(|byte| byte.is_ascii_digit()) && (body == "0" || !body.starts_with('0'));
+        if !canonical {
+            return Err(WireError::Malformed);
+        }
+        Ok(Value::Number(Number::from_string_unchecked(digits.to_owned())))
+    }
+
+    fn float(&mut self, value: f64) -> Result<Value, WireError> {
+        Number::from_f64(value).map(Value::Number).ok_or_else(|| WireError::Unrepresentable(value.to_string()))
+    }
+
+    fn text(&mut self, text: &str) -> Value {
+        Value::String(text.to_owned())
+    }
+
+    fn list(&mut self, items: Vec<Value>) -> Value {
+        Value::Array(items)
+    }
+
+    fn map(&mut self, entries: Vec<(&str, Value)>) -> Value {
+        Value::Object(entries.into_iter().map(|(key, value)| (key.to_owned(), value)).collect::<Map<_, _>>())
+    }
+}
+
+/// Reads values and parts of frames.
+#[derive(Debug)]
+pub struct Reader<'a> {
+    rest: &'a [u8],
+}
+
+impl<'a> Reader<'a> {
+    /// Reads from these bytes.
+    #[must_use]
+    pub fn new(bytes: &'a [u8]) -> Self {
+        Self { rest: bytes }
+    }
+
+    /// Whether everything was read.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.rest.is_empty()
+    }
+
+    /// Reads one value with `build`.
+    pub fn value<B: Build>(&mut self, build: &mut B) -> Result<B::Out, WireError> {
+        self.nested(build, 0)
+    }
+
+    /// Reads one value as JSON.
+    pub fn json(&mut self) -> Result<Value, WireError> {
+        self.value(&mut Json)
+    }
+
+    fn nested<B: Build>(&mut self, build: &mut B, depth: usize) -> Result<B::Out, WireError> {
+        if depth > MAX_DEPTH {
+            return Err(WireError::TooDeep);
+        }
+        Ok(match self.byte()? {
+            NULL => build.null(),
+            FALSE => build.bool(false),
+            TRUE => build.bool(true),
+            INT => build.int(i64::from_le_bytes(self.array()?)),
+            BIG_INT => build.big_int(self.str()?)?,
+            FLOAT => build.float(f64::from_bits(u64::from_le_bytes(self.array()?)))?,
+            TEXT => build.text(self.str()?),
+            LIST => {
+                let len = self.count()?;
+                let mut items = Vec::with_capacity(len.min(self.rest.len()));
+                for _ in 0..len {
+                    items.push(self.nested(build, depth + 1)?);
+                }
+                build.list(items)
+            }
+            MAP => {
+                let len = self.count()?;
+                let mut entries = Vec::with_capacity(len.min(self.rest.len() / 5));
+                for _ in 0..len {
+                    let key = self.str()?;
+                    entries.push((key, self.nested(build, depth + 1)?));
+                }
+                build.map(entries)
+            }
+            _ => return Err(WireError::Malformed),
+        })
+    }
+
+    pub(super) fn byte(&mut self) -> Result<u8, WireError> {
+        let (&byte, rest) = self.rest.split_first().ok_or(WireError::Malformed)?;
+        self.rest = rest;
+        Ok(byte)
+    }
+
+    pub(super) fn u32(&mut self) -> Result<u32, WireError> {
+        Ok(u32::from_le_bytes(self.array()?))
+    }
+
+    pub(super) fn u64(&mut self) -> Result<u64, WireError> {
+        Ok(u64::from_le_bytes(self.array()?))
+    }
+
+    pub(super) fn str(&mut self) -> Result<&'a str, WireError> {
+        let len = self.count()?;
+        let (text, rest) = self.rest.split_at_checked(len).ok_or(WireError::Malformed)?;
+        self.rest = rest;
+        std::str::from_utf8(text).map_err(|_| WireError::Malformed)
+    }
+
+    pub(super) fn count(&mut self) -> Result<usize, WireError> {
+        usize::try_from(self.u32()?).map_err(|_| WireError::Malformed)
+    }
+
+    fn array<const N: usize>(&mut self) -> Result<[u8; N], WireError> {
+        let (head, rest) = self.rest.split_first_chunk::<N>().ok_or(WireError::Malformed)?;
+        self.rest = rest;
+        Ok(*head)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn there_and_back(text: &str) -> Value {
+        let value: Value = serde_json::from_str(text).expect("JSON");
+        let mut writer = Writer::default();
+        writer.value(&value).expect("writes");
+        Reader::new(&writer.bytes).json().expect("reads")
+    }
+
+    #[test]
+    fn values_keep_order_and_exact_integers() {
+        let text = r#"{"b":[1,-9223372036854775808,18446744073709551615,123456789012345678901234567890],"a":{"x":null,"y":1.5,"z":"é"}}"#;
+        assert_eq!(there_and_back(text).to_string(), text);
+    }
+
+    #[test]
+    fn what_no_float_can_hold_is_refused() {
+        let value: Value = serde_json::from_str("[1e400]").expect("JSON");
+        assert_eq!(Writer::default().value(&value), Err(WireError::Unrepresentable("1e400".into())));
+    }
+
+    #[test]
+    fn deep_values_are_refused_in_both_directions() {
+        let deep = (0..=MAX_DEPTH + 1).fold(Value::Null, |inner, _| Value::Array(vec![inner]));
+        assert_eq!(Writer::default().value(&deep), Err(WireError::TooDeep));
+        let mut bytes = [LIST, 1, 0, 0, 0].repeat(MAX_DEPTH + 2);
+        bytes.push(NULL);
+        assert_eq!(Reader::new(&bytes).json(), Err(WireError::TooDeep));
+    }
+
+    proptest! {
+        #[test]
+        fn no_bytes_make_the_reader_panic(bytes in proptest::collection::vec(any::<u8>(), 0..200)) {
+            let _ = Reader::new(&bytes).json();
+        }
+    }
+}

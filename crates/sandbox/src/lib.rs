@@ -1,0 +1,3 @@
+//! Everything that touches the world for a tool. The only `unsafe` code and the only process start.
+
+pub mod file;
