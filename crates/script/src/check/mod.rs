@@ -3,7 +3,7 @@
 //! One file per finding; `scope` and `flow` are what they share. Nothing is evaluated: parsing and walking alone. It runs in a worker all the same,
 //! for the parser recurses.
 
-mod dialect;
+pub(crate) mod dialect;
 mod flow;
 mod functions;
 mod handle;
@@ -19,8 +19,7 @@ mod scope;
 mod tests;
 mod tree;
 
-pub(crate) use dialect::dialect;
-
+use dialect::dialect;
 use flow::Flows;
 use handle::Handle;
 use known::Known;

@@ -5,7 +5,7 @@
 //! This holds while built-ins are globals of the interpreter, there is no `load`, and no built-in returns a namespace.
 
 use super::flow::Flows;
-use super::known::Known;
+use super::known::{Known, is_standard};
 use super::mentions::Mentions;
 use super::scope::{Origin, Scopes, Variable};
 use super::tree::at;
@@ -136,13 +136,15 @@ impl Walk<'_, '_> {
         let callable = self.known.is_global(name);
         match how {
             Use::Member(member) => {
-                if space.call(member).is_some() {
+                if space.has_call(member) {
                     self.found.reaches.note(format!("{name}.{member}"), at);
                 }
             }
             // A carried callable counts at once: `run = log` is called by the harness, where no use of `run` is seen.
             Use::Call | Use::Carried if callable => self.found.reaches.note(name, at),
             Use::Carried => {}
+            // `hash("x")` is Starlark's own function, of which `hash.sha256` is no part.
+            Use::Call if is_standard(name) => {}
             Use::Call | Use::Value => {
                 for call in space.calls() {
                     self.found.reaches.note(format!("{name}.{call}"), at);

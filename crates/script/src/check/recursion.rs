@@ -7,6 +7,7 @@ use super::scope::{Origin, Scopes, Variable};
 use super::tree::at;
 use starlark::syntax::ast::{AssignP, AssignTargetP, AstAssignIdent, AstExpr, AstParameter, AstStmt, DefP, ExprP, StmtP};
 use starlark_syntax::syntax::uniplate::Visit;
+use std::collections::hash_map::Entry;
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet, VecDeque};
 
 /// Each function that can come back to itself is in at least one circle; circles start at their first function in the source.
@@ -139,7 +140,7 @@ fn shortest<'a>(start: Node<'a>, edges: &BTreeMap<Node<'a>, BTreeSet<Node<'a>>>)
                 circle.reverse();
                 return Some(circle);
             }
-            if let std::collections::hash_map::Entry::Vacant(entry) = came_from.entry(next) {
+            if let Entry::Vacant(entry) = came_from.entry(next) {
                 entry.insert(node);
                 open.push_back(next);
             }
