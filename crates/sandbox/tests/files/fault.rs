@@ -88,8 +88,8 @@ fn a_full_disk_leaves_the_old_file_and_nothing_else() {
 fn a_rename_that_fails_leaves_the_old_file_and_nothing_else() {
     let world = World::new();
     let mut failed = 0;
-    for call in [libc::SYS_renameat, libc::SYS_renameat2] {
-        let results = where_it_fails(call, libc::EIO, || [world.jail.write("src/main.rs", b"inside"), world.jail.write("fresh", b"new")]);
+    for (call, fresh) in [(libc::SYS_renameat, "fresh"), (libc::SYS_renameat2, "other")] {
+        let results = where_it_fails(call, libc::EIO, || [world.jail.write("src/main.rs", b"inside"), world.jail.write(fresh, b"new")]);
         failed += results.iter().filter(|result| matches!(result, Err(FileError::Io { .. }))).count();
         world.assert_tidy();
     }
