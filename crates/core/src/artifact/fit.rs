@@ -85,13 +85,11 @@ fn shape(problems: &mut Problems<'_>, shape: &'static Shape, node: &Node, path: 
 }
 
 fn misfit(problems: &mut Problems<'_>, shape: &Shape, node: &Node, path: &str) {
-    let subject = match problems.subject {
-        Subject::Tool(name) => format!("tool \"{name}\""),
-        Subject::Hook(name) => format!("hook \"{name}\""),
-        Subject::Root | Subject::Bundle => String::new(),
-    };
-    if path == "timeout_ms" && matches!(&node.kind, Kind::Number(number) if is_negative_integer(&number.to_string())) {
-        let message = format!("{subject} timeout_ms must be >= 0");
+    if let Subject::Tool(name) = problems.subject
+        && path == "timeout_ms"
+        && matches!(&node.kind, Kind::Number(number) if is_negative_integer(&number.to_string()))
+    {
+        let message = format!("tool \"{name}\" timeout_ms must be >= 0");
         problems.add(timeout_negative::RULE.finding(message).field(path).help("0 means no cap of its own"), node.span);
         return;
     }

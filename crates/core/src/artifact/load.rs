@@ -53,8 +53,8 @@ fn names(folder: &Path) -> io::Result<Vec<PathBuf>> {
 }
 
 /// The bytes of a regular file within the limit. Nothing else is opened: opening a pipe would wait for its other end.
-fn content(path: &Path) -> Result<Vec<u8>, Diagnostic> {
-    let failed = |error: io::Error| unreadable("this file", &error);
+fn content(path: &Path) -> Result<Vec<u8>, Box<Diagnostic>> {
+    let failed = |error: io::Error| Box::new(unreadable("this file", &error));
     regular(&fs::metadata(path).map_err(failed)?)?;
     let file = File::open(path).map_err(failed)?;
     let metadata = file.metadata().map_err(failed)?;
@@ -64,15 +64,15 @@ fn content(path: &Path) -> Result<Vec<u8>, Diagnostic> {
     Ok(bytes)
 }
 
-fn regular(metadata: &Metadata) -> Result<(), Diagnostic> {
+fn regular(metadata: &Metadata) -> Result<(), Box<Diagnostic>> {
     if metadata.is_dir() {
-        return Err(folder_finding());
+        return Err(folder_finding().into());
     }
     if !metadata.is_file() {
-        return Err(file_unreadable::RULE.finding("this is a pipe, socket or device, not a file").help("put a text file here"));
+        return Err(file_unreadable::RULE.finding("this is a pipe, socket or device, not a file").help("put a text file here").into());
     }
     if metadata.len() > MAX_FILE_BYTES {
-        return Err(size_finding(metadata.len()));
+        return Err(size_finding(metadata.len()).into());
     }
     Ok(())
 }

@@ -26,7 +26,7 @@ pub fn read(files: impl IntoIterator<Item = (String, Vec<u8>)>) -> Artifacts {
         .into_iter()
         .filter_map(|(path, bytes)| {
             let (slot, named) = Slot::of(&path)?;
-            let content = if named.len() == path.len() { Ok(bytes) } else { Err(folder_finding()) };
+            let content = if named.len() == path.len() { Ok(bytes) } else { Err(folder_finding().into()) };
             Some((slot, named.to_owned(), content))
         })
         .collect();
@@ -72,11 +72,11 @@ impl Reader {
     }
 
     /// Reads one file, or records why it could not be.
-    pub(super) fn add(&mut self, slot: Slot, path: &str, content: Result<Vec<u8>, Diagnostic>) {
+    pub(super) fn add(&mut self, slot: Slot, path: &str, content: Result<Vec<u8>, Box<Diagnostic>>) {
         if slot == Slot::Root && self.roots_clash {
             return;
         }
-        match content.and_then(|bytes| text_of(bytes)) {
+        match content.and_then(text_of) {
             Ok(text) => self.add_text(slot, &Source::new(path, text)),
             Err(finding) => {
                 let source = Source::new(path, "");
@@ -255,17 +255,17 @@ impl Reader {
     }
 }
 
-fn text_of(bytes: Vec<u8>) -> Result<String, Diagnostic> {
+fn text_of(bytes: Vec<u8>) -> Result<String, Box<Diagnostic>> {
     if bytes.len() as u64 > MAX_FILE_BYTES {
-        return Err(size_finding(bytes.len() as u64));
+        return Err(size_finding(bytes.len() as u64).into());
     }
     let help = "an artifact is a Markdown file in UTF-8";
     if let Some(at) = bytes.iter().position(|&byte| byte == 0) {
-        return Err(file_not_text::RULE.finding(format!("the file is not text: byte {at} is zero")).help(help));
+        return Err(file_not_text::RULE.finding(format!("the file is not text: byte {at} is zero")).help(help).into());
     }
     String::from_utf8(bytes).map_err(|error| {
         let at = error.utf8_error().valid_up_to();
-        file_not_text::RULE.finding(format!("the file is not text: byte {at} is not utf-8")).help(help)
+        file_not_text::RULE.finding(format!("the file is not text: byte {at} is not utf-8")).help(help).into()
     })
 }
 

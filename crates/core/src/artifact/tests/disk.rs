@@ -102,7 +102,7 @@ fn a_file_without_permission_is_unreadable_unless_root_may_read_it() {
     let artifacts = check(|project| {
         let path = project.join(".harness/hooks/locked.md");
         fs::write(&path, "---\nevent: tool.pre\n---\n").expect("a file");
-        fs::set_permissions(&path, fs::Permissions::from_mode(0)).expect("permissions");
+        fs::set_permissions(&path, fs::Permissions::from_mode(0o000)).expect("permissions");
     });
     // The superuser reads any file, so there the hook simply loads.
     let loaded = artifacts.hooks.iter().any(|hook| hook.name == "locked");

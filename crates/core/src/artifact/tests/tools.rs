@@ -99,6 +99,12 @@ fn validation_rule_3_a_negative_timeout_is_rejected_and_zero_is_allowed() {
         let (tool, artifacts) = tool(written);
         assert_eq!((tool.timeout_ms, codes(&artifacts).len()), (expected, 0));
     }
+    let (_, artifacts) = super::hook("event: tool.pre\ntimeout_ms: 0");
+    assert_eq!(
+        problems(&artifacts),
+        ["FIELD_WRONG_TYPE 3:13 `timeout_ms` must be an integer of at least 1, not `0`"],
+        "a hook always has a cap"
+    );
 }
 
 #[test]
