@@ -1,0 +1,34 @@
+//! `HOOK_RETURN_SHAPE`.
+
+use super::subject::{Findings, HookSubject};
+use super::{Check, Rule};
+use crate::diagnostic::Severity;
+
+pub(super) const RULE: Rule = Rule {
+    code: "HOOK_RETURN_SHAPE",
+    severity: Severity::Error,
+    why: "A hook answers with a decision. A dict in the shape of another harness means nothing here, and a guard whose answer means nothing is not \
+          a guard.",
+    bad: &[(
+        ".harness/hooks/guard_calls.md",
+        "---\nevent: tool.pre\nscript: |\n  def handle(event, payload):\n      return {\"decision\": \"block\", \"reason\": \"no calls today\"}\n---\nStops every call.\n",
+    )],
+    good: &[(
+        ".harness/hooks/guard_calls.md",
+        "---\nevent: tool.pre\nscript: |\n  def handle(event, payload):\n      return block(\"no calls today\")\n---\nStops every call.\n",
+    )],
+    check: Check::Hook(check),
+};
+
+fn check(subject: &HookSubject<'_>, findings: &mut Findings<'_>) {
+    for (script, facts) in &subject.scripts {
+        for odd in &facts.odd_returns {
+            findings.add(
+                RULE.finding(format!("a returned dict with `{}` is not a decision", odd.name))
+                    .at(script.place_of(odd.position()))
+                    .field("script")
+                    .help("return `allow()`, `block(\"reason\")`, `ask(\"reason\")` or `modify({...})`, or a dict with `action`"),
+            );
+        }
+    }
+}
