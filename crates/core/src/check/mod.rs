@@ -244,4 +244,3 @@ fn apply(rule: &Rule, project: &Project<'_>, findings: &mut Findings<'_>) {
         }
     }
 }
->>>>>>> checks
