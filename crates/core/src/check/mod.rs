@@ -3,6 +3,7 @@
 pub mod checked;
 pub mod facts;
 pub mod hook_events;
+mod locate;
 pub(crate) mod nearest;
 mod page;
 mod reach;
@@ -139,7 +140,8 @@ pub fn scripts(artifacts: &Artifacts) -> Vec<(ScriptKind, Arc<str>)> {
 
 /// Judges what was read. A script without facts is not judged; calls of it end where there is no worker to run it.
 #[must_use]
-pub fn check(artifacts: Artifacts, facts: &FactsBySource) -> Checked {
+pub fn check(mut artifacts: Artifacts, facts: &FactsBySource) -> Checked {
+    let read_errors = checked::ReadErrors::take(&mut artifacts);
     let Artifacts { root, root_broken, tools, hooks, broken_hooks, broken_tools, problems } = artifacts;
     let (tools, hooks, resolution) = resolve::resolve(tools, hooks, &broken_tools);
     let found = {
@@ -153,7 +155,7 @@ pub fn check(artifacts: Artifacts, facts: &FactsBySource) -> Checked {
         }
         findings.into_found()
     };
-    let parts = checked::Parts { root, root_broken, tools, hooks, broken_hooks, broken_tools, problems };
+    let parts = checked::Parts { root, root_broken, tools, hooks, broken_hooks, broken_tools, problems, read_errors };
     checked::assemble(parts, found, facts)
 }
 
