@@ -2,10 +2,14 @@
 
 pub mod artifact;
 pub mod builtin;
+pub mod call;
 pub mod check;
 pub mod diagnostic;
+pub mod digest;
 pub mod effect;
+pub mod error;
 pub mod event;
+pub mod registry;
 pub mod result;
 pub mod run;
 pub mod span;

@@ -11,6 +11,31 @@ mod resolve;
 pub(crate) mod schema;
 pub mod subject;
 
+// Found while reading.
+pub(crate) mod ceiling_twice;
+pub(crate) mod event_missing;
+pub(crate) mod field_missing;
+pub(crate) mod field_wrong_type;
+pub(crate) mod file_not_text;
+pub(crate) mod file_too_large;
+pub(crate) mod file_unreadable;
+pub(crate) mod format_unknown;
+pub(crate) mod frontmatter_missing;
+pub(crate) mod frontmatter_unclosed;
+pub(crate) mod inline_name_empty;
+pub(crate) mod key_duplicate;
+pub(crate) mod key_unknown;
+pub(crate) mod name_key_in_file;
+pub(crate) mod parameter_type_missing;
+pub(crate) mod parameter_type_unknown;
+pub(crate) mod root_twice;
+pub(crate) mod schema_and_parameters;
+pub(crate) mod timeout_negative;
+pub(crate) mod yaml_invalid;
+pub(crate) mod yaml_limit;
+pub(crate) mod yaml_not_accepted;
+
+// Found when the artifacts are judged.
 mod body_empty;
 mod ceiling_admits_processes;
 mod effects_contradict;
@@ -95,6 +120,29 @@ pub type FactsBySource = HashMap<(ScriptKind, Arc<str>), Result<Facts, String>>;
 
 /// Every rule, in the order of the stages.
 pub const RULES: &[&Rule] = &[
+    // Found while reading.
+    &file_unreadable::RULE,
+    &file_too_large::RULE,
+    &file_not_text::RULE,
+    &frontmatter_missing::RULE,
+    &frontmatter_unclosed::RULE,
+    &yaml_invalid::RULE,
+    &yaml_limit::RULE,
+    &yaml_not_accepted::RULE,
+    &key_duplicate::RULE,
+    &key_unknown::RULE,
+    &field_wrong_type::RULE,
+    &field_missing::RULE,
+    &parameter_type_missing::RULE,
+    &parameter_type_unknown::RULE,
+    &schema_and_parameters::RULE,
+    &timeout_negative::RULE,
+    &name_key_in_file::RULE,
+    &inline_name_empty::RULE,
+    &event_missing::RULE,
+    &root_twice::RULE,
+    &format_unknown::RULE,
+    &ceiling_twice::RULE,
     // Found when the artifacts are judged.
     &name_not_offered::RULE,
     &name_style::RULE,
