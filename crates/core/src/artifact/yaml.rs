@@ -19,7 +19,7 @@ pub const MAX_NODES: usize = 20_000;
 pub const MAX_DEPTH: usize = 32;
 
 /// Reads the part `span` of a file. Without a tree the problems say why; with one they may still hold duplicate keys.
-pub(super) fn parse(source: &Arc<Source>, span: Span) -> (Option<Node>, Vec<Diagnostic>) {
+pub(crate) fn parse(source: &Arc<Source>, span: Span) -> (Option<Node>, Vec<Diagnostic>) {
     let text = &source.text[span.start..span.end];
     let mut tree =
         Tree { source, offsets: Offsets::new(&source.text, span), open: Vec::new(), root: None, nodes: 0, duplicates: Vec::new() };

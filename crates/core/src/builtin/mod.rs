@@ -150,6 +150,12 @@ impl Builtin {
     pub const fn is_pure(&self) -> bool {
         matches!(self.body, Body::Pure(_))
     }
+
+    /// Whether the harness may have to wait while it runs: for files, or on purpose.
+    #[must_use]
+    pub fn blocks(&self) -> bool {
+        !self.effects.is_empty() || self.name == "sleep"
+    }
 }
 
 /// What most built-ins share: no effect, for tools and hooks. Each table fills in the rest.
@@ -325,6 +331,8 @@ pub trait Host: Send + Sync {
     fn sleep(&self, duration: std::time::Duration) -> Result<(), String>;
     /// Reports progress of the call.
     fn progress(&self, fraction: f64, message: &str);
+    /// Takes note that the jail refused something.
+    fn file_denied(&self, error: &tool_harness_sandbox::file::FileError);
 }
 
 /// How long a value of a key-value store lives.

@@ -4,10 +4,10 @@ use super::facts::{Facts, ScriptKind};
 use super::reach::{Declared, inferred, reached};
 use super::subject::{Owner, hook_scripts};
 use super::{FactsBySource, field_unsupported};
-use crate::artifact::{BrokenHook, BrokenTool, Form, Hook, Origin, Root, Tool};
+use crate::artifact::{Artifacts, BrokenHook, BrokenTool, Form, Hook, Origin, Root, Tool};
 use crate::diagnostic::{Diagnostic, Severity};
 use crate::effect::Effects;
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 /// A project after every rule has looked at it.
@@ -70,28 +70,25 @@ pub(super) struct Parts {
     pub(super) broken_hooks: Vec<BrokenHook>,
     pub(super) broken_tools: Vec<BrokenTool>,
     pub(super) problems: Vec<Diagnostic>,
+    pub(super) read_errors: ReadErrors,
 }
 
 /// Joins the reader's problems and the rules' findings, and says what each means for its tool or hook.
 pub(super) fn assemble(parts: Parts, found: Vec<(Owner, Diagnostic)>, facts: &FactsBySource) -> Checked {
-    let owners = Owners::of(&parts.tools, &parts.hooks);
-    let read = parts.problems.into_iter().map(|problem| (owners.of_problem(&problem), problem));
-    let found = found.into_iter().map(|(owner, diagnostic)| (vec![owner], diagnostic));
-    let mut all: Vec<(Vec<Owner>, Diagnostic)> = read.chain(found).collect();
+    let mut all: Vec<(Owner, Diagnostic)> = parts.problems.into_iter().map(|problem| (Owner::Project, problem)).chain(found).collect();
     all.sort_by(|(_, a), (_, b)| place_key(a).cmp(&place_key(b)));
 
-    let mut broken_tool: Vec<Option<Diagnostic>> = vec![None; parts.tools.len()];
-    let mut broken_hook: Vec<Option<Diagnostic>> = vec![None; parts.hooks.len()];
-    for (owners, diagnostic) in &all {
-        for owner in owners {
-            let (slot, breaks) = match *owner {
-                Owner::Project => continue,
-                Owner::Tool(index) => (&mut broken_tool[index], diagnostic.severity == Severity::Error),
-                Owner::Hook(index) => (&mut broken_hook[index], breaks_hook(diagnostic)),
-            };
-            if breaks && slot.is_none() {
-                *slot = Some(diagnostic.clone());
-            }
+    let read_errors = parts.read_errors;
+    let mut broken_tool: Vec<_> = parts.tools.iter().map(|tool| read_errors.tools.get(&Key::of(&tool.origin)).cloned()).collect();
+    let mut broken_hook: Vec<_> = parts.hooks.iter().map(|hook| read_errors.hooks.get(&Key::of(&hook.origin)).cloned()).collect();
+    for (owner, diagnostic) in &all {
+        let (slot, breaks) = match *owner {
+            Owner::Project => continue,
+            Owner::Tool(index) => (&mut broken_tool[index], diagnostic.severity == Severity::Error),
+            Owner::Hook(index) => (&mut broken_hook[index], breaks_hook(diagnostic)),
+        };
+        if breaks && slot.is_none() {
+            *slot = Some(diagnostic.clone());
         }
     }
 
@@ -105,6 +102,53 @@ pub(super) fn assemble(parts: Parts, found: Vec<(Owner, Diagnostic)>, facts: &Fa
         broken_hooks: parts.broken_hooks,
         broken_tools: parts.broken_tools,
         diagnostics: all.into_iter().map(|(_, diagnostic)| diagnostic).collect(),
+    }
+}
+
+/// The first error that reading found in each tool and hook that could be read all the same.
+#[derive(Default)]
+pub(super) struct ReadErrors {
+    tools: HashMap<Key, Diagnostic>,
+    hooks: HashMap<Key, Diagnostic>,
+}
+
+impl ReadErrors {
+    /// Takes the errors of tools and hooks that are there, and leaves those that stand for a file or entry that gave nothing.
+    pub(super) fn take(artifacts: &mut Artifacts) -> Self {
+        let tools: HashSet<Key> = artifacts.tools.iter().map(|tool| Key::of(&tool.origin)).collect();
+        let hooks: HashSet<Key> = artifacts.hooks.iter().map(|hook| Key::of(&hook.origin)).collect();
+        let mut taken = Self::default();
+        artifacts.broken_tools.retain(|broken| {
+            let key = Key::new(&broken.source.path, broken.form);
+            let there = tools.contains(&key);
+            if there {
+                taken.tools.entry(key).or_insert_with(|| broken.problem.clone());
+            }
+            !there
+        });
+        artifacts.broken_hooks.retain(|broken| {
+            let key = Key::new(&broken.source.path, broken.form);
+            let there = hooks.contains(&key);
+            if there {
+                taken.hooks.entry(key).or_insert_with(|| broken.problem.clone());
+            }
+            !there
+        });
+        taken
+    }
+}
+
+/// Which definition: the file, and the index in its list.
+#[derive(PartialEq, Eq, Hash)]
+struct Key(Arc<str>, Option<usize>);
+
+impl Key {
+    fn new(path: &Arc<str>, form: Form) -> Self {
+        Self(Arc::clone(path), if let Form::Inline(index) = form { Some(index) } else { None })
+    }
+
+    fn of(origin: &Origin) -> Self {
+        Self::new(&origin.source.path, origin.form)
     }
 }
 
@@ -146,50 +190,4 @@ fn facts_of<'a>(facts: &'a FactsBySource, kind: ScriptKind, text: &Arc<str>) -> 
 
 fn names(facts: &Facts) -> Vec<String> {
     reached(facts).map(|(named, _)| named.name.clone()).collect()
-}
-
-/// Finds the tools and hooks that a problem of the reader concerns.
-struct Owners {
-    by_path: HashMap<Arc<str>, Vec<(Owner, Form, String)>>,
-}
-
-impl Owners {
-    fn of(tools: &[Tool], hooks: &[Hook]) -> Self {
-        let mut by_path: HashMap<Arc<str>, Vec<(Owner, Form, String)>> = HashMap::new();
-        let mut add = |origin: &Origin, owner, name: &String| {
-            by_path.entry(Arc::clone(&origin.source.path)).or_default().push((owner, origin.form, name.clone()));
-        };
-        for (index, tool) in tools.iter().enumerate() {
-            add(&tool.origin, Owner::Tool(index), &tool.name);
-        }
-        for (index, hook) in hooks.iter().enumerate() {
-            add(&hook.origin, Owner::Hook(index), &hook.name);
-        }
-        Self { by_path }
-    }
-
-    /// In a file of several artifacts a problem concerns the entry its field or tool names; one that names none concerns them all, since
-    /// nobody can tell which of them is not what its author meant.
-    fn of_problem(&self, problem: &Diagnostic) -> Vec<Owner> {
-        let Some(place) = &problem.place else { return Vec::new() };
-        let Some(artifacts) = self.by_path.get(&place.source.path) else { return Vec::new() };
-        let named: Vec<Owner> = artifacts.iter().filter(|one| concerns(problem, one)).map(|&(owner, ..)| owner).collect();
-        if named.is_empty() && !names_an_entry(problem) { artifacts.iter().map(|&(owner, ..)| owner).collect() } else { named }
-    }
-}
-
-fn concerns(problem: &Diagnostic, (owner, form, name): &(Owner, Form, String)) -> bool {
-    let Form::Inline(index) = form else { return true };
-    let list = if matches!(owner, Owner::Tool(_)) { "tools" } else { "hooks" };
-    match &problem.field {
-        Some(field) if names_an_entry(problem) => {
-            let entry = format!("{list}[{index}]");
-            field.strip_prefix(&entry).is_some_and(|rest| rest.is_empty() || rest.starts_with('.'))
-        }
-        _ => matches!(owner, Owner::Tool(_)) && problem.tool.as_ref() == Some(name),
-    }
-}
-
-fn names_an_entry(problem: &Diagnostic) -> bool {
-    problem.field.as_ref().is_some_and(|field| field.starts_with("tools[") || field.starts_with("hooks["))
 }

@@ -2,7 +2,8 @@
 
 use super::subject::{Findings, ToolSubject};
 use super::{Check, Rule};
-use crate::artifact::tool::Claim;
+use crate::artifact::Tool;
+use crate::artifact::tool::{Claim, DeclaredEffects};
 use crate::diagnostic::Severity;
 use crate::effect::Effects;
 
@@ -23,9 +24,7 @@ pub(super) const RULE: Rule = Rule {
 
 fn check(subject: &ToolSubject<'_>, findings: &mut Findings<'_>) {
     let tool = subject.tool;
-    for (index, later) in tool.declared_effects.iter().enumerate() {
-        // One contradiction per spelling says enough, and a tool has but a handful of spellings.
-        let Some(earlier) = tool.declared_effects[..index].iter().find(|earlier| contradict(earlier.claim, later.claim)) else { continue };
+    for (earlier, later) in contradictions(tool) {
         let line = tool.place(earlier.span).position().line;
         findings.add(
             RULE.finding(format!("`{}` contradicts `{}` on line {line}", later.spelling, earlier.spelling))
@@ -33,6 +32,15 @@ fn check(subject: &ToolSubject<'_>, findings: &mut Findings<'_>) {
                 .help("keep the one that is true and remove the other"),
         );
     }
+}
+
+/// Each spelling that contradicts an earlier one, with the first such. A tool has but a handful of spellings.
+pub(super) fn contradictions(tool: &Tool) -> impl Iterator<Item = (&DeclaredEffects, &DeclaredEffects)> {
+    let declared = &tool.declared_effects;
+    declared.iter().enumerate().filter_map(move |(index, later)| {
+        let earlier = declared[..index].iter().find(|earlier| contradict(earlier.claim, later.claim))?;
+        Some((earlier, later))
+    })
 }
 
 fn contradict(one: Claim, other: Claim) -> bool {

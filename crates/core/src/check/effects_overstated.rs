@@ -1,5 +1,6 @@
 //! `EFFECTS_OVERSTATED`.
 
+use super::effects_contradict::contradictions;
 use super::reach::{Declared, inferred};
 use super::subject::{Findings, ToolSubject};
 use super::{Check, Rule};
@@ -24,6 +25,9 @@ pub(super) const RULE: Rule = Rule {
 fn check(subject: &ToolSubject<'_>, findings: &mut Findings<'_>) {
     let tool = subject.tool;
     let Some(facts) = subject.facts else { return };
+    if contradictions(tool).next().is_some() {
+        return;
+    }
     let declared = Declared::of(tool);
     let claimed = declared.exactly.unwrap_or_default() | declared.at_least;
     let done = inferred(facts).unflagged();

@@ -1,5 +1,6 @@
 //! `EFFECTS_UNDERSTATED`.
 
+use super::effects_contradict::contradictions;
 use super::reach::{Declared, reached};
 use super::subject::{Findings, ToolSubject};
 use super::{Check, Rule};
@@ -23,6 +24,10 @@ pub(super) const RULE: Rule = Rule {
 
 fn check(subject: &ToolSubject<'_>, findings: &mut Findings<'_>) {
     let (Some(script), Some(facts)) = (&subject.tool.script, subject.facts) else { return };
+    // What was declared is in doubt then, and the contradiction is reported.
+    if contradictions(subject.tool).next().is_some() {
+        return;
+    }
     let bound = Declared::of(subject.tool).bound();
     for (named, builtin) in reached(facts) {
         let beyond = builtin.effects.unflagged().without(bound);

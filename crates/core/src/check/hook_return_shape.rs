@@ -1,5 +1,6 @@
 //! `HOOK_RETURN_SHAPE`.
 
+use super::hook_events::find;
 use super::subject::{Findings, HookSubject};
 use super::{Check, Rule};
 use crate::diagnostic::Severity;
@@ -21,10 +22,13 @@ pub(super) const RULE: Rule = Rule {
 };
 
 fn check(subject: &HookSubject<'_>, findings: &mut Findings<'_>) {
+    let event = subject.hook.event.as_ref().and_then(|event| find(&event.value));
+    // A watcher has nothing to decide and may return nothing.
+    let watches = event.is_some_and(|event| !event.gating);
     for (script, facts) in &subject.scripts {
-        for odd in &facts.odd_returns {
+        for odd in facts.odd_returns.iter().filter(|odd| !(watches && odd.name == "None")) {
             findings.add(
-                RULE.finding(format!("a returned dict with `{}` is not a decision", odd.name))
+                RULE.finding(format!("what is returned here is not a decision: `{}`", odd.name))
                     .at(script.place_of(odd.position()))
                     .field("script")
                     .help("return `allow()`, `block(\"reason\")`, `ask(\"reason\")` or `modify({...})`, or a dict with `action`"),

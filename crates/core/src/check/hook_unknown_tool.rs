@@ -5,7 +5,7 @@ use super::nearest::nearest;
 use super::reach::builtin_named;
 use super::subject::{Findings, HookSubject};
 use super::{Check, Rule};
-use crate::builtin::MODULES;
+use crate::builtin;
 use crate::diagnostic::Severity;
 
 pub(super) const RULE: Rule = Rule {
@@ -50,7 +50,6 @@ fn check(subject: &HookSubject<'_>, findings: &mut Findings<'_>) {
 }
 
 fn nearest_builtin(name: &str) -> Option<String> {
-    let full = |module: &str, call: &str| if module.is_empty() { call.to_owned() } else { format!("{module}.{call}") };
-    let all: Vec<String> = MODULES.iter().flat_map(|module| module.calls.iter().map(|call| full(module.name, call.name))).collect();
+    let all: Vec<String> = builtin::all().map(|(_, module, builtin)| builtin::full_name(module, builtin)).collect();
     nearest(name, all.iter().map(String::as_str)).map(str::to_owned)
 }

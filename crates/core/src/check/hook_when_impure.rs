@@ -1,12 +1,9 @@
 //! `HOOK_WHEN_IMPURE`.
 
 use super::facts::ScriptKind;
-use super::reach::reached;
 use super::subject::{Findings, ScriptSubject};
 use super::{Check, Rule};
-use crate::builtin::Body;
-use crate::diagnostic::{Diagnostic, Severity};
-use crate::span::Position;
+use crate::diagnostic::Severity;
 
 pub(super) const RULE: Rule = Rule {
     code: "HOOK_WHEN_IMPURE",
@@ -26,17 +23,11 @@ pub(super) const RULE: Rule = Rule {
 
 fn check(subject: &ScriptSubject<'_>, findings: &mut Findings<'_>) {
     let (ScriptKind::When, Ok(facts)) = (subject.kind, subject.facts) else { return };
-    let finding = |reason: String, position: Position| -> Diagnostic {
-        RULE.finding(format!("`when` is not a pure expression: {reason}"))
-            .at(subject.script.place_of(position))
+    let Some(impure) = &facts.impure else { return };
+    findings.add(
+        RULE.finding(format!("`when` is not a pure expression: {}", impure.name))
+            .at(subject.script.place_of(impure.position()))
             .field("when")
-            .help("write one expression over `event` and `payload`, and leave the rest to `handle`")
-    };
-    if let Some(impure) = &facts.impure {
-        findings.add(finding(impure.name.clone(), impure.position()));
-        return;
-    }
-    if let Some((named, _)) = reached(facts).find(|(_, builtin)| !matches!(builtin.body, Body::Pure(_))) {
-        findings.add(finding(format!("`{}` is more than a calculation", named.name), named.position()));
-    }
+            .help("write one expression over `event` and `payload`, and leave the rest to `handle`"),
+    );
 }

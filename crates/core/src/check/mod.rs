@@ -3,6 +3,7 @@
 pub mod checked;
 pub mod facts;
 pub mod hook_events;
+mod locate;
 pub(crate) mod nearest;
 mod page;
 mod reach;
@@ -10,6 +11,7 @@ mod resolve;
 pub(crate) mod schema;
 pub mod subject;
 
+// Found while reading.
 pub(crate) mod artifact_blocked;
 pub(crate) mod ceiling_twice;
 pub(crate) mod event_missing;
@@ -34,6 +36,7 @@ pub(crate) mod yaml_invalid;
 pub(crate) mod yaml_limit;
 pub(crate) mod yaml_not_accepted;
 
+// Found when the artifacts are judged.
 mod body_empty;
 mod ceiling_admits_processes;
 mod effects_contradict;
@@ -120,7 +123,7 @@ pub type FactsBySource = HashMap<(ScriptKind, Arc<str>), Result<Facts, String>>;
 
 /// Every rule, in the order of the stages.
 pub const RULES: &[&Rule] = &[
-    // Found while files are read.
+    // Found while reading.
     &file_unreadable::RULE,
     &file_too_large::RULE,
     &file_not_text::RULE,
@@ -190,7 +193,8 @@ pub fn scripts(artifacts: &Artifacts) -> Vec<(ScriptKind, Arc<str>)> {
 
 /// Judges what was read. A script without facts is not judged; calls of it end where there is no worker to run it.
 #[must_use]
-pub fn check(artifacts: Artifacts, facts: &FactsBySource) -> Checked {
+pub fn check(mut artifacts: Artifacts, facts: &FactsBySource) -> Checked {
+    let read_errors = checked::ReadErrors::take(&mut artifacts);
     let Artifacts { root, root_broken, tools, hooks, broken_hooks, broken_tools, problems } = artifacts;
     let (tools, hooks, resolution) = resolve::resolve(tools, hooks, &broken_tools);
     let found = {
@@ -204,7 +208,7 @@ pub fn check(artifacts: Artifacts, facts: &FactsBySource) -> Checked {
         }
         findings.into_found()
     };
-    let parts = checked::Parts { root, root_broken, tools, hooks, broken_hooks, broken_tools, problems };
+    let parts = checked::Parts { root, root_broken, tools, hooks, broken_hooks, broken_tools, problems, read_errors };
     checked::assemble(parts, found, facts)
 }
 

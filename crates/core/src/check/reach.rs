@@ -3,13 +3,16 @@
 use super::facts::{Facts, Named};
 use crate::artifact::Tool;
 use crate::artifact::tool::Claim;
-use crate::builtin::{self, Builtin};
+use crate::builtin::{self, Builtin, full_name};
 use crate::effect::Effects;
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
+use std::sync::OnceLock;
 
 /// The built-in of that full name, as `fs.read` or `env`.
 pub(super) fn builtin_named(name: &str) -> Option<&'static Builtin> {
-    builtin::find(name).map(|(_, _, builtin)| builtin)
+    static BY_NAME: OnceLock<HashMap<String, &'static Builtin>> = OnceLock::new();
+    let by_name = BY_NAME.get_or_init(|| builtin::all().map(|(_, module, builtin)| (full_name(module, builtin), builtin)).collect());
+    by_name.get(name).copied()
 }
 
 /// The built-ins a script reaches, each once, where it is first mentioned.

@@ -123,6 +123,11 @@ pub(super) fn pointer(path: &[String]) -> String {
     path.iter().map(|part| format!("/{}", part.replace('~', "~0").replace('/', "~1"))).collect()
 }
 
+/// The path of a JSON pointer.
+pub(super) fn parts(pointer: &str) -> Vec<String> {
+    pointer.split('/').skip(1).map(|part| part.replace("~1", "/").replace("~0", "~")).collect()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

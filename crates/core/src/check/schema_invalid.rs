@@ -1,12 +1,11 @@
 //! `SCHEMA_INVALID`.
 
-use super::schema::compile;
+use super::locate::{Half, locate, schemas};
+use super::schema::{compile, parts};
 use super::subject::{Findings, ToolSubject};
 use super::{Check, Rule};
 use crate::diagnostic::Severity;
-use crate::span::Span;
 use jsonschema::ValidationError;
-use serde_json::Value;
 
 pub(super) const RULE: Rule = Rule {
     code: "SCHEMA_INVALID",
@@ -24,18 +23,16 @@ pub(super) const RULE: Rule = Rule {
 };
 
 fn check(subject: &ToolSubject<'_>, findings: &mut Findings<'_>) {
-    let tool = subject.tool;
-    let mut judge = |field: &'static str, schema: &Value, span: Span| {
-        if let Err(error) = compile(schema) {
-            let (message, help) = explain(field, &error);
-            findings.add(RULE.finding(message).at(tool.place(span)).field(field).help(help));
+    for (written, schema) in schemas(subject.tool) {
+        let Err(error) = compile(schema) else { continue };
+        let path = parts(error.instance_path().as_str());
+        let path: Vec<&str> = path.iter().map(String::as_str).collect();
+        // The reader has judged the type of each parameter, in the words of parameters.
+        if matches!((written.field, &path[..]), ("parameters", ["properties", _, "type", ..])) {
+            continue;
         }
-    };
-    if let Some(source) = &tool.schema_source {
-        judge(source.value, &tool.input_schema, source.span);
-    }
-    if let Some(schema) = &tool.output_schema {
-        judge("output_schema", &schema.value, schema.span);
+        let (message, help) = explain(written.field, &error);
+        findings.add(RULE.finding(message).at(locate(subject.tool, written, &path, Half::Value)).field(written.field).help(help));
     }
 }
 

@@ -1,12 +1,11 @@
 //! `SCHEMA_KEYWORD_UNKNOWN`.
 
+use super::locate::{Half, locate, schemas};
 use super::nearest::nearest;
 use super::schema::{each_unknown_keyword, keywords, pointer};
 use super::subject::{Findings, ToolSubject};
 use super::{Check, Rule};
 use crate::diagnostic::Severity;
-use crate::span::Span;
-use serde_json::Value;
 
 pub(super) const RULE: Rule = Rule {
     code: "SCHEMA_KEYWORD_UNKNOWN",
@@ -34,18 +33,12 @@ const ELSEWHERE: &[(&str, &str)] = &[
 ];
 
 fn check(subject: &ToolSubject<'_>, findings: &mut Findings<'_>) {
-    let tool = subject.tool;
-    let mut judge = |field: &'static str, schema: &Value, span: Span| {
+    for (written, schema) in schemas(subject.tool) {
         each_unknown_keyword(schema, &mut |path, key| {
-            let finding = RULE.finding(format!("`{key}` is not a JSON Schema keyword, at `{}` of `{field}`", pointer(path)));
-            findings.add(finding.at(tool.place(span)).field(field).help(help_for(key)));
+            let place = locate(subject.tool, written, &path.iter().map(String::as_str).collect::<Vec<_>>(), Half::Key);
+            let finding = RULE.finding(format!("`{key}` is not a JSON Schema keyword, at `{}` of `{}`", pointer(path), written.field));
+            findings.add(finding.at(place).field(written.field).help(help_for(key)));
         });
-    };
-    if let Some(source) = &tool.schema_source {
-        judge(source.value, &tool.input_schema, source.span);
-    }
-    if let Some(schema) = &tool.output_schema {
-        judge("output_schema", &schema.value, schema.span);
     }
 }
 

@@ -26,7 +26,9 @@ fn check(subject: &ScriptSubject<'_>, findings: &mut Findings<'_>) {
         let members = MODULES
             .iter()
             .filter(|module| module.name == module_name)
-            .flat_map(|module| module.calls.iter().map(|call| call.name).chain(module.constants.iter().map(|&(name, _)| name)));
+            .flat_map(|module| module.calls.iter().map(|call| call.name).chain(module.constants.iter().map(|&(name, _)| name)))
+            // A call without a name is what calling the module itself does.
+            .filter(|name| !name.is_empty());
         findings.add(
             RULE.finding(format!("`{module_name}` has no `{member}`"))
                 .at(subject.script.place_of(unknown.position()))

@@ -14,7 +14,7 @@ use serde_json::{Map, Value, json};
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::time::Instant;
-use tool_harness_sandbox::file::Jail;
+use tool_harness_sandbox::file::{FileError, Jail};
 
 /// Serves a tool's script.
 pub(super) struct ToolCrossing<'a> {
@@ -227,8 +227,8 @@ impl Host for World {
         self.journal.record("tool.progress", || object(json!({"fraction": fraction, "message": message})));
     }
 
-    fn file_denied(&self, path: &str, why: &str) {
-        self.journal.record("file.denied", || object(json!({"tool": self.source, "builtin": self.builtin, "path": path, "message": why})));
+    fn file_denied(&self, error: &FileError) {
+        self.journal.record("file.denied", || object(json!({"source": self.source, "builtin": self.builtin, "message": error.to_string()})));
     }
 
     fn sleep(&self, duration: Duration) -> Result<(), String> {

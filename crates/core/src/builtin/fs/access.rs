@@ -11,9 +11,14 @@ const MAX_READ: usize = 32 << 20;
 /// Entries or paths one call gives.
 const MAX_ENTRIES: usize = 10_000;
 
-/// The jail's words are already for people.
-pub(super) fn words(error: FileError) -> String {
-    error.to_string()
+/// Turns the jail's errors into what scripts see, and has a refusal recorded.
+pub(super) fn refused(host: &dyn Host) -> impl Fn(FileError) -> String + '_ {
+    move |error| {
+        if error.is_denial() {
+            host.file_denied(&error);
+        }
+        error.to_string()
+    }
 }
 
 /// UTF-8 or an error that says where it is not.
@@ -34,7 +39,7 @@ pub(super) fn read(host: &dyn Host, args: &Args) -> Result<Value, String> {
         return Err(unknown_encoding(encoding, "`utf-8`, `lossy` or `base64`"));
     }
     let max = args.count(1, "max_bytes", MAX_READ)? as u64;
-    let bytes = host.files()?.read(path, max).map_err(words)?;
+    let bytes = host.files()?.read(path, max).map_err(refused(host))?;
     Ok(json!(match encoding {
         "lossy" => String::from_utf8_lossy(&bytes).into_owned(),
         "base64" => STANDARD.encode(bytes),
@@ -53,18 +58,18 @@ pub(super) fn write(host: &dyn Host, args: &Args) -> Result<Value, String> {
         }
         other => return Err(unknown_encoding(other, "`utf-8` or `base64`")),
     };
-    let created = host.files()?.write(path, content).map_err(words)?;
+    let created = host.files()?.write(path, content).map_err(refused(host))?;
     Ok(json!({"path": path, "bytes": content.len(), "created": created}))
 }
 
 pub(super) fn append(host: &dyn Host, args: &Args) -> Result<Value, String> {
     let (path, content) = (args.text(0), args.text(1));
-    host.files()?.append(path, content.as_bytes()).map_err(words)?;
+    host.files()?.append(path, content.as_bytes()).map_err(refused(host))?;
     Ok(json!({"path": path, "bytes": content.len()}))
 }
 
 pub(super) fn exists(host: &dyn Host, args: &Args) -> Result<Value, String> {
-    Ok(json!(host.files()?.stat(args.text(0)).map_err(words)?.is_some()))
+    Ok(json!(host.files()?.stat(args.text(0)).map_err(refused(host))?.is_some()))
 }
 
 fn kind(kind: FileKind) -> &'static str {
@@ -77,7 +82,7 @@ fn kind(kind: FileKind) -> &'static str {
 }
 
 pub(super) fn stat(host: &dyn Host, args: &Args) -> Result<Value, String> {
-    let Some(stat) = host.files()?.stat(args.text(0)).map_err(words)? else { return Ok(Value::Null) };
+    let Some(stat) = host.files()?.stat(args.text(0)).map_err(refused(host))? else { return Ok(Value::Null) };
     Ok(json!({
         "kind": kind(stat.kind),
         "size": stat.size,
@@ -89,30 +94,30 @@ pub(super) fn stat(host: &dyn Host, args: &Args) -> Result<Value, String> {
 }
 
 pub(super) fn list(host: &dyn Host, args: &Args) -> Result<Value, String> {
-    let entries = host.files()?.list(args.text(0), MAX_ENTRIES).map_err(words)?;
+    let entries = host.files()?.list(args.text(0), MAX_ENTRIES).map_err(refused(host))?;
     Ok(entries.into_iter().map(|entry| json!({"name": entry.name, "kind": kind(entry.stat.kind), "size": entry.stat.size})).collect())
 }
 
 pub(super) fn glob(host: &dyn Host, args: &Args) -> Result<Value, String> {
-    Ok(json!(host.files()?.glob(args.text(0), MAX_ENTRIES).map_err(words)?))
+    Ok(json!(host.files()?.glob(args.text(0), MAX_ENTRIES).map_err(refused(host))?))
 }
 
 pub(super) fn mkdir(host: &dyn Host, args: &Args) -> Result<Value, String> {
-    host.files()?.mkdir(args.text(0)).map_err(words)?;
+    host.files()?.mkdir(args.text(0)).map_err(refused(host))?;
     Ok(Value::Null)
 }
 
 pub(super) fn remove(host: &dyn Host, args: &Args) -> Result<Value, String> {
-    host.files()?.remove(args.text(0), args.bool(1)).map_err(words)?;
+    host.files()?.remove(args.text(0), args.bool(1)).map_err(refused(host))?;
     Ok(Value::Null)
 }
 
 pub(super) fn copy(host: &dyn Host, args: &Args) -> Result<Value, String> {
-    host.files()?.copy(args.text(0), args.text(1)).map_err(words)?;
+    host.files()?.copy(args.text(0), args.text(1)).map_err(refused(host))?;
     Ok(Value::Null)
 }
 
 pub(super) fn rename(host: &dyn Host, args: &Args) -> Result<Value, String> {
-    host.files()?.rename(args.text(0), args.text(1)).map_err(words)?;
+    host.files()?.rename(args.text(0), args.text(1)).map_err(refused(host))?;
     Ok(Value::Null)
 }

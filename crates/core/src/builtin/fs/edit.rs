@@ -2,7 +2,7 @@
 
 use super::super::bound::Bounded;
 use super::super::{Args, Host};
-use super::access::{utf8, words};
+use super::access::{utf8, refused};
 use super::{diff as unified_diff, lines};
 use serde_json::{Value, json};
 
@@ -10,11 +10,11 @@ use serde_json::{Value, json};
 const MAX_BYTES: u64 = 16 << 20;
 
 fn text(host: &dyn Host, path: &str) -> Result<String, String> {
-    utf8(path, host.files()?.read(path, MAX_BYTES).map_err(words)?)
+    utf8(path, host.files()?.read(path, MAX_BYTES).map_err(refused(host))?)
 }
 
 fn store(host: &dyn Host, path: &str, text: &str) -> Result<(), String> {
-    host.files()?.write(path, text.as_bytes()).map_err(words).map(|_| ())
+    host.files()?.write(path, text.as_bytes()).map_err(refused(host)).map(|_| ())
 }
 
 pub(super) fn diff(host: &dyn Host, args: &Args) -> Result<Value, String> {

@@ -1,7 +1,7 @@
 //! `fs.find`: lines of many files.
 
 use super::super::{Args, Host, re};
-use super::access::words;
+use super::access::refused;
 use regex::Regex;
 use serde_json::{Value, json};
 
@@ -41,7 +41,7 @@ pub(super) fn find(host: &dyn Host, args: &Args) -> Result<Value, String> {
     let files = host.files()?;
     let mut found = Vec::new();
     let mut total = 0;
-    for path in files.glob(glob, MAX_FILES).map_err(words)? {
+    for path in files.glob(glob, MAX_FILES).map_err(refused(host))? {
         if found.len() >= max {
             break;
         }
