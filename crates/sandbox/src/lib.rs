@@ -1,3 +1,4 @@
 //! Everything that touches the world for a tool. The only `unsafe` code and the only process start.
 
 pub mod file;
+pub mod process;
