@@ -6,7 +6,7 @@ use serde_json::json;
 use std::collections::HashSet;
 use std::sync::Mutex;
 use std::time::Duration;
-use tool_harness_sandbox::file::Jail;
+use tool_harness_sandbox::file::{FileError, Jail};
 
 /// A host with stores in memory, and a jail when it is given a folder.
 #[derive(Default)]
@@ -52,6 +52,8 @@ impl Host for TestHost {
     }
 
     fn progress(&self, _: f64, _: &str) {}
+
+    fn file_denied(&self, _: &FileError) {}
 }
 
 /// Binds a list of positional arguments and runs the body.

@@ -318,10 +318,8 @@ impl Response {
                 w.raw(text.as_bytes())?;
             }
             Self::Cross { builtin, link, args } | Self::Note { builtin, link, args } => {
-                w.bytes.push(if matches!(self, Self::Cross { .. }) { 2 } else { 3 });
-                w.bytes.extend(builtin.to_le_bytes());
-                w.bytes.extend(link.to_le_bytes());
-                w.len(args.len())?;
+                let leaving = if matches!(self, Self::Cross { .. }) { Leaving::Cross } else { Leaving::Note };
+                begin_call(&mut w, leaving, *builtin, *link, args.len())?;
                 for arg in args {
                     w.value(arg)?;
                 }
@@ -389,6 +387,31 @@ impl Response {
         };
         if r.is_empty() { Ok(response) } else { Err(WireError::Malformed) }
     }
+}
+
+/// How a call of a built-in leaves the worker.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Leaving {
+    /// As a [`Response::Cross`].
+    Cross,
+    /// As a [`Response::Note`].
+    Note,
+}
+
+/// Starts the frame of a call; the writer's owner writes `args` values next.
+pub fn begin_call(w: &mut Writer, leaving: Leaving, builtin: u32, link: u32, args: usize) -> Result<(), WireError> {
+    w.bytes.push(match leaving {
+        Leaving::Cross => 2,
+        Leaving::Note => 3,
+    });
+    w.bytes.extend(builtin.to_le_bytes());
+    w.bytes.extend(link.to_le_bytes());
+    w.len(args)
+}
+
+/// Starts a [`Response::Done`] with a plain value, which the writer's owner writes next.
+pub fn begin_done(w: &mut Writer) {
+    w.bytes.push(4);
 }
 
 impl Failure {

@@ -1,0 +1,185 @@
+//! The worker's side: giving up everything but memory, time and one channel.
+
+use super::{CHANNEL, ExitCode, ProcessError, WorkerLimits, filter};
+use std::io;
+use std::mem::{self, MaybeUninit};
+use std::os::fd::{FromRawFd, OwnedFd};
+use std::ptr;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::thread;
+use std::time::Duration;
+
+/// The evaluator's stack, for the signal handler: a fault in or just below it is an overflow.
+static STACK_LOW: AtomicUsize = AtomicUsize::new(0);
+static STACK_HIGH: AtomicUsize = AtomicUsize::new(0);
+
+/// How far below its stack an overflow may strike: the guard page, with room to spare.
+const GUARD: usize = 1 << 20;
+const SIGNAL_STACK: usize = 64 << 10;
+
+/// Turns this process into a worker and never returns.
+///
+/// `prepare` runs first, before anything untrusted was read: what a library looks up once and keeps has to be looked up here.
+/// `serve` runs confined. Both run on a thread with a large stack of its own; the first thread only waits for the harness to close
+/// its end of the channel and then ends the process, whatever the evaluator is doing: a worker never outlives its harness.
+pub fn become_worker<T>(
+    limits: &WorkerLimits,
+    prepare: impl FnOnce() -> T + Send + 'static,
+    serve: impl FnOnce(T, OwnedFd) + Send + 'static,
+) -> ! {
+    let limits = *limits;
+    close_all_but_channel();
+    one_arena();
+    let stack = usize::try_from(limits.stack_bytes).unwrap_or(usize::MAX);
+    let thread = thread::Builder::new().stack_size(stack).spawn(move || {
+        let prepared = prepare();
+        let Ok(channel) = confine(&limits) else { leave(ExitCode::Unconfined) };
+        serve(prepared, channel);
+        leave(ExitCode::Closed);
+    });
+    if thread.is_err() {
+        leave(ExitCode::Unconfined);
+    }
+    watch_channel();
+    leave(ExitCode::Closed)
+}
+
+/// Ends the process at once: no destructors, no exit handlers, nothing the filter would object to.
+pub fn leave(code: ExitCode) -> ! {
+    // SAFETY: ends the process without touching its memory.
+    unsafe { libc::_exit(code as libc::c_int) }
+}
+
+/// Processor time this process has used.
+#[must_use]
+pub fn own_cpu_time() -> Duration {
+    read_clock(libc::CLOCK_PROCESS_CPUTIME_ID).unwrap_or_default()
+}
+
+pub(super) fn read_clock(clock: libc::clockid_t) -> Option<Duration> {
+    let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
+    // SAFETY: `time` is a valid place for the answer.
+    if unsafe { libc::clock_gettime(clock, &raw mut time) } != 0 {
+        return None;
+    }
+    Some(Duration::new(u64::try_from(time.tv_sec).ok()?, u32::try_from(time.tv_nsec).ok()?))
+}
+
+/// Confines the whole process and gives back the channel. Called once, on the thread that evaluates.
+fn confine(limits: &WorkerLimits) -> Result<OwnedFd, ProcessError> {
+    catch_faults(limits).map_err(ProcessError::step("signal handlers"))?;
+    // SAFETY: the call takes no pointers. Not dumpable: nobody of the same user may trace it or read its memory.
+    check(unsafe { libc::prctl(libc::PR_SET_DUMPABLE, 0, 0, 0, 0) }).map_err(ProcessError::step("dumpable"))?;
+    limit(limits).map_err(ProcessError::step("limits"))?;
+    filter::apply()?;
+    // SAFETY: descriptor 3 is open (the spawn put it there) and nothing else in this process owns it.
+    Ok(unsafe { OwnedFd::from_raw_fd(CHANNEL) })
+}
+
+fn close_all_but_channel() {
+    // SAFETY: nothing in this process uses a descriptor yet but the channel; the standard streams are not written to again.
+    let closed = unsafe {
+        libc::close_range(0, CHANNEL.unsigned_abs() - 1, 0) == 0 && libc::close_range(CHANNEL.unsigned_abs() + 1, libc::c_uint::MAX, 0) == 0
+    };
+    if !closed {
+        leave(ExitCode::Unconfined);
+    }
+}
+
+/// A second allocation arena would reserve address space that the limit should give to scripts.
+fn one_arena() {
+    #[cfg(target_env = "gnu")]
+    // SAFETY: sets a parameter of the allocator before a second thread exists.
+    unsafe {
+        libc::mallopt(libc::M_ARENA_MAX, 1);
+    }
+}
+
+/// Returns when the other end of the channel is closed.
+fn watch_channel() {
+    let mut channel = libc::pollfd { fd: CHANNEL, events: 0, revents: 0 };
+    loop {
+        // SAFETY: one valid entry. No events are asked for, so only a closed peer (or channel) ends the call.
+        let ready = unsafe { libc::poll(&raw mut channel, 1, -1) };
+        if ready > 0 {
+            return;
+        }
+    }
+}
+
+fn catch_faults(limits: &WorkerLimits) -> io::Result<()> {
+    let here = 0_u8;
+    let high = &raw const here as usize;
+    STACK_HIGH.store(high, Ordering::Relaxed);
+    STACK_LOW.store(high.saturating_sub(usize::try_from(limits.stack_bytes).unwrap_or(usize::MAX)), Ordering::Relaxed);
+    // The handlers need it as long as the process lives.
+    let stack = Box::leak(vec![0_u8; SIGNAL_STACK].into_boxed_slice());
+    let stack = libc::stack_t { ss_sp: stack.as_mut_ptr().cast(), ss_flags: 0, ss_size: stack.len() };
+    // SAFETY: the memory is never freed and used for nothing else.
+    check(unsafe { libc::sigaltstack(&raw const stack, ptr::null_mut()) })?;
+    handle(libc::SIGSEGV, on_fault)?;
+    handle(libc::SIGBUS, on_fault)?;
+    handle(libc::SIGABRT, on_abort)
+}
+
+type SignalAction = extern "C" fn(libc::c_int, *mut libc::siginfo_t, *mut libc::c_void);
+
+fn handle(signal: libc::c_int, action: SignalAction) -> io::Result<()> {
+    // SAFETY: all zeroes is a valid value; the fields that matter are filled in.
+    let mut plan: libc::sigaction = unsafe { MaybeUninit::zeroed().assume_init() };
+    plan.sa_sigaction = action as usize;
+    plan.sa_flags = libc::SA_SIGINFO | libc::SA_ONSTACK;
+    // SAFETY: `plan` is complete, and the action is safe to run in a signal handler: it reads atomics and ends the process.
+    check(unsafe { libc::sigaction(signal, &raw const plan, ptr::null_mut()) })
+}
+
+extern "C" fn on_fault(signal: libc::c_int, info: *mut libc::siginfo_t, _: *mut libc::c_void) {
+    // SAFETY: the kernel passes a valid `siginfo_t` that has an address for these signals.
+    let address = unsafe { (*info).si_addr() } as usize;
+    let low = STACK_LOW.load(Ordering::Relaxed).saturating_sub(GUARD);
+    if (low..STACK_HIGH.load(Ordering::Relaxed)).contains(&address) {
+        leave(ExitCode::Stack);
+    }
+    // Not an overflow, so a fault of the program itself.
+    // SAFETY: ends the process without touching its memory.
+    unsafe { libc::_exit(128 + signal) }
+}
+
+/// An allocation that fails aborts; panics never come this far.
+extern "C" fn on_abort(_: libc::c_int, _: *mut libc::siginfo_t, _: *mut libc::c_void) {
+    leave(ExitCode::Memory);
+}
+
+fn limit(limits: &WorkerLimits) -> io::Result<()> {
+    let memory = limits.memory_bytes.saturating_add(mapped_bytes()?);
+    for (resource, soft, hard) in [
+        (libc::RLIMIT_AS, memory, memory),
+        (libc::RLIMIT_CORE, 0, 0),
+        (libc::RLIMIT_CPU, limits.cpu_seconds, limits.cpu_seconds.saturating_add(1)),
+        (libc::RLIMIT_FSIZE, 0, 0),
+        // None can be opened, and waiting for the channel needs a limit of one.
+        (libc::RLIMIT_NOFILE, 1, 1),
+        (libc::RLIMIT_NPROC, 0, 0),
+        (libc::RLIMIT_STACK, limits.stack_bytes, limits.stack_bytes),
+    ] {
+        let bound = libc::rlimit { rlim_cur: soft, rlim_max: hard };
+        // SAFETY: `bound` is valid for the call.
+        check(unsafe { libc::setrlimit(resource, &raw const bound) })?;
+    }
+    Ok(())
+}
+
+/// Address space in use: the program, its libraries, and the stacks.
+fn mapped_bytes() -> io::Result<u64> {
+    let text = std::fs::read_to_string("/proc/self/statm")?;
+    let pages: u64 = text.split(' ').next().and_then(|pages| pages.parse().ok()).ok_or(io::ErrorKind::InvalidData)?;
+    // SAFETY: asks for a constant of the system.
+    let page = unsafe { libc::sysconf(libc::_SC_PAGESIZE) };
+    Ok(pages.saturating_mul(u64::try_from(page).map_err(|_| io::ErrorKind::InvalidData)?))
+}
+
+fn check(code: libc::c_int) -> io::Result<()> {
+    if code == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
+}
+
+const _: () = assert!(mem::size_of::<usize>() == 8, "address space limits assume a 64-bit system");

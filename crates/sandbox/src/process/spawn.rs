@@ -1,0 +1,225 @@
+//! Starting, watching and ending a worker.
+
+use super::{CHANNEL, Death, ProcessError, WorkerLimits, WorkerProgram};
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::net::{AddressFamily, SocketFlags, SocketType, socketpair};
+use rustix::process::{Pid, PidfdFlags, Signal, WaitId, WaitIdOptions, pidfd_open, pidfd_send_signal, waitid};
+use std::ffi::CString;
+use std::io;
+use std::mem::MaybeUninit;
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
+use std::os::unix::ffi::OsStrExt;
+use std::ptr;
+use std::sync::{Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+/// A running worker. Dropping it kills and reaps it.
+#[derive(Debug)]
+pub struct WorkerProcess {
+    pid: libc::pid_t,
+    pidfd: OwnedFd,
+    channel: Option<OwnedFd>,
+    death: Mutex<Option<Death>>,
+}
+
+impl WorkerProcess {
+    /// Starts `program` as a worker: empty environment, `/` as its directory, nothing on its standard streams, and no
+    /// descriptor but its end of the channel.
+    pub fn spawn(program: &WorkerProgram, limits: &WorkerLimits) -> Result<Self, ProcessError> {
+        let (ours, theirs) = socketpair(AddressFamily::UNIX, SocketType::STREAM, SocketFlags::CLOEXEC, None)
+            .map_err(|cause| ProcessError::step("socket pair")(cause.into()))?;
+        // Well above the descriptors the child starts with, so that no file action overwrites it before it is copied.
+        let theirs = rustix::io::fcntl_dupfd_cloexec(&theirs, 16).map_err(|cause| ProcessError::step("descriptor")(cause.into()))?;
+        let pid = start(program, limits, theirs.as_fd())?;
+        let known = Pid::from_raw(pid).ok_or_else(|| ProcessError::step("process id")(io::ErrorKind::InvalidData.into()))?;
+        match pidfd_open(known, PidfdFlags::empty()) {
+            Ok(pidfd) => Ok(Self { pid, pidfd, channel: Some(ours), death: Mutex::new(None) }),
+            Err(cause) => {
+                // Not reaped yet, so the number cannot belong to anybody else.
+                let _ = rustix::process::kill_process(known, Signal::KILL);
+                let _ = rustix::process::waitpid(Some(known), rustix::process::WaitOptions::empty());
+                Err(ProcessError::step("pidfd")(cause.into()))
+            }
+        }
+    }
+
+    /// The process number, for messages.
+    #[must_use]
+    pub fn id(&self) -> u32 {
+        self.pid.unsigned_abs()
+    }
+
+    /// The harness's end of the channel, while it was not taken.
+    #[must_use]
+    pub fn channel(&self) -> Option<BorrowedFd<'_>> {
+        self.channel.as_ref().map(AsFd::as_fd)
+    }
+
+    /// Takes the harness's end of the channel. The worker ends when it is closed.
+    pub fn take_channel(&mut self) -> Option<OwnedFd> {
+        self.channel.take()
+    }
+
+    /// Ends the worker at once. It still has to be reaped.
+    pub fn kill(&self) {
+        // The only failure is that it is gone already.
+        let _ = pidfd_send_signal(&self.pidfd, Signal::KILL);
+    }
+
+    /// Processor time the worker has used; `None` once it was reaped.
+    #[must_use]
+    pub fn cpu_time(&self) -> Option<Duration> {
+        // Holding the lock keeps the process from being reaped, and its number from being reused.
+        let death = self.death.lock().unwrap_or_else(PoisonError::into_inner);
+        if death.is_some() {
+            return None;
+        }
+        let mut clock = 0;
+        // SAFETY: `clock` is a valid place for the answer.
+        if unsafe { libc::clock_getcpuclockid(self.pid, &raw mut clock) } != 0 {
+            return None;
+        }
+        super::confine::read_clock(clock)
+    }
+
+    /// How the worker ended, when it has.
+    pub fn try_reap(&self) -> Option<Death> {
+        let mut death = self.death.lock().unwrap_or_else(PoisonError::into_inner);
+        if death.is_none() {
+            *death = match waitid(WaitId::PidFd(self.pidfd.as_fd()), WaitIdOptions::EXITED | WaitIdOptions::NOHANG) {
+                Ok(None) => None,
+                Ok(Some(status)) => match (status.exit_status(), status.terminating_signal()) {
+                    (Some(code), _) => Some(Death::Exit(code)),
+                    (None, Some(signal)) => Some(Death::Signal(signal)),
+                    (None, None) => None,
+                },
+                Err(rustix::io::Errno::INTR) => None,
+                Err(_) => Some(Death::Lost),
+            };
+        }
+        *death
+    }
+
+    /// Waits at most `timeout` for the worker to end.
+    pub fn wait(&self, timeout: Duration) -> Option<Death> {
+        let deadline = Instant::now() + timeout;
+        loop {
+            if let Some(death) = self.try_reap() {
+                return Some(death);
+            }
+            let left = deadline.saturating_duration_since(Instant::now());
+            if left.is_zero() {
+                return None;
+            }
+            let left = Timespec { tv_sec: i64::try_from(left.as_secs()).unwrap_or(i64::MAX), tv_nsec: left.subsec_nanos().into() };
+            // A failed poll only means looking again.
+            let _ = poll(&mut [PollFd::new(&self.pidfd, PollFlags::IN)], Some(&left));
+        }
+    }
+}
+
+impl Drop for WorkerProcess {
+    fn drop(&mut self) {
+        self.kill();
+        // A killed worker holds no file or device, so nothing can delay its end for long.
+        while self.wait(Duration::from_secs(1)).is_none() {
+            self.kill();
+        }
+    }
+}
+
+/// Owns the two attribute objects of a spawn, which must be destroyed on every path.
+struct Plan {
+    actions: libc::posix_spawn_file_actions_t,
+    attributes: libc::posix_spawnattr_t,
+}
+
+fn start(program: &WorkerProgram, limits: &WorkerLimits, channel: BorrowedFd<'_>) -> Result<libc::pid_t, ProcessError> {
+    let failed = |cause| ProcessError::Start { path: program.path.clone(), cause };
+    let text = |bytes: &[u8]| CString::new(bytes).map_err(|_| failed(io::ErrorKind::InvalidInput.into()));
+    let path = text(program.path.as_os_str().as_bytes())?;
+    let arguments = [path.clone(), text(program.argument.as_bytes())?, text(limits.to_argument().as_bytes())?];
+    let mut argv: Vec<*mut libc::c_char> = arguments.iter().map(|argument| argument.as_ptr().cast_mut()).collect();
+    argv.push(ptr::null_mut());
+    let environment: [*mut libc::c_char; 1] = [ptr::null_mut()];
+    let plan = Plan::new(channel).map_err(failed)?;
+    let mut pid = 0;
+    // SAFETY: every pointer is to a live object; `argv` and `environment` end with null; the strings outlive the call.
+    let code = unsafe {
+        libc::posix_spawn(
+            &raw mut pid,
+            path.as_ptr(),
+            &raw const plan.actions,
+            &raw const plan.attributes,
+            argv.as_ptr(),
+            environment.as_ptr(),
+        )
+    };
+    drop(plan);
+    check(code).map_err(failed)?;
+    Ok(pid)
+}
+
+impl Plan {
+    fn new(channel: BorrowedFd<'_>) -> io::Result<Self> {
+        let mut actions = MaybeUninit::uninit();
+        let mut attributes = MaybeUninit::uninit();
+        // SAFETY: both calls initialise the object they are given; a failure leaves nothing to destroy but the first.
+        let mut plan = unsafe {
+            check(libc::posix_spawn_file_actions_init(actions.as_mut_ptr()))?;
+            let mut actions = actions.assume_init();
+            if let Err(cause) = check(libc::posix_spawnattr_init(attributes.as_mut_ptr())) {
+                libc::posix_spawn_file_actions_destroy(&raw mut actions);
+                return Err(cause);
+            }
+            Self { actions, attributes: attributes.assume_init() }
+        };
+        plan.describe_files(channel)?;
+        plan.describe_process()?;
+        Ok(plan)
+    }
+
+    fn describe_files(&mut self, channel: BorrowedFd<'_>) -> io::Result<()> {
+        let actions = &raw mut self.actions;
+        // SAFETY: the actions are initialised, the paths are constants, and the descriptor is open.
+        unsafe {
+            for stream in 0..CHANNEL {
+                check(libc::posix_spawn_file_actions_addopen(actions, stream, c"/dev/null".as_ptr(), libc::O_RDWR, 0))?;
+            }
+            // The copy is not marked to be closed; everything after it is closed, marked or not.
+            check(libc::posix_spawn_file_actions_adddup2(actions, channel.as_raw_fd(), CHANNEL))?;
+            check(libc::posix_spawn_file_actions_addclosefrom_np(actions, CHANNEL + 1))?;
+            check(libc::posix_spawn_file_actions_addchdir_np(actions, c"/".as_ptr()))
+        }
+    }
+
+    fn describe_process(&mut self) -> io::Result<()> {
+        let flags = libc::POSIX_SPAWN_SETSIGMASK | libc::POSIX_SPAWN_SETSIGDEF;
+        let attributes = &raw mut self.attributes;
+        let mut signals = MaybeUninit::uninit();
+        // SAFETY: the attributes are initialised, and so is the set after the call that fills it.
+        unsafe {
+            libc::sigemptyset(signals.as_mut_ptr());
+            check(libc::posix_spawnattr_setsigmask(attributes, signals.as_ptr()))?;
+            libc::sigfillset(signals.as_mut_ptr());
+            check(libc::posix_spawnattr_setsigdefault(attributes, signals.as_ptr()))?;
+            // A session of its own: a key that interrupts the harness in a terminal is not the worker's business.
+            check(libc::posix_spawnattr_setflags(attributes, libc::c_short::try_from(flags).unwrap_or_default() | libc::POSIX_SPAWN_SETSID))
+        }
+    }
+}
+
+impl Drop for Plan {
+    fn drop(&mut self) {
+        // SAFETY: both were initialised when the plan was made, and are used by nobody now.
+        unsafe {
+            libc::posix_spawn_file_actions_destroy(&raw mut self.actions);
+            libc::posix_spawnattr_destroy(&raw mut self.attributes);
+        }
+    }
+}
+
+/// These functions return an error number instead of setting it.
+fn check(code: libc::c_int) -> io::Result<()> {
+    if code == 0 { Ok(()) } else { Err(io::Error::from_raw_os_error(code)) }
+}

@@ -1,0 +1,161 @@
+//! A built-in as a Starlark value, and what calling it does.
+
+use super::bind::{Bound, Signature};
+use super::context::Context;
+use super::decode::{OnHeap, from_json};
+use super::encode::NotJson;
+use super::own;
+use allocative::Allocative;
+use starlark::eval::{Arguments, Evaluator};
+use starlark::starlark_simple_value;
+use starlark::values::{NoSerialize, ProvidesStaticType, StarlarkPagablePanic, StarlarkValue, Value, starlark_value};
+use std::fmt;
+use tool_harness::builtin::{Args, Body, Builtin};
+use tool_harness::worker::protocol::{Leaving, MAX_FRAME, begin_call};
+use tool_harness::worker::wire::Writer;
+
+/// Whether the scripts of these globals have the built-in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Offer {
+    /// They have it, when it is linked.
+    Here,
+    /// Only tools have it.
+    ToolsOnly,
+    /// Only hooks have it.
+    HooksOnly,
+}
+
+/// One built-in.
+#[derive(ProvidesStaticType, NoSerialize, StarlarkPagablePanic, Allocative)]
+pub(super) struct Call {
+    pub(super) index: u32,
+    #[allocative(skip)]
+    pub(super) builtin: &'static Builtin,
+    #[allocative(skip)]
+    pub(super) signature: Signature,
+    #[allocative(skip)]
+    pub(super) offer: Offer,
+}
+
+starlark_simple_value!(Call);
+
+#[starlark_value(type = "function")]
+impl<'v> StarlarkValue<'v> for Call {
+    fn invoke(&self, _: Value<'v>, args: &Arguments<'v, '_>, eval: &mut Evaluator<'v, '_, '_>) -> starlark::Result<Value<'v>> {
+        let path = &self.signature.path;
+        match self.offer {
+            Offer::Here => {}
+            Offer::ToolsOnly => return raise(format!("`{path}` is not available in hooks")),
+            Offer::HooksOnly => return raise(format!("`{path}` is only available in hooks")),
+        }
+        match &self.builtin.body {
+            Body::Absent(why) => raise(format!("`{path}` is not available: {why}")),
+            Body::Worker => own::call(self, args, eval),
+            Body::Pure(function) => {
+                let heap = eval.heap();
+                let bound = self.bind(args, eval)?;
+                let json = bound
+                    .iter()
+                    .map(|bound| bound.to_json(heap, FRAME_ROOM))
+                    .collect::<Result<_, _>>()
+                    .map_err(|error| self.odd(&error))?;
+                match function(&Args(json)) {
+                    Ok(value) => {
+                        from_json(&value, &mut OnHeap(heap)).or_else(|error| raise(format!("`{path}` gave nothing usable: {error}")))
+                    }
+                    Err(message) => raise(message),
+                }
+            }
+            Body::Host(_) => {
+                let frame = self.frame(Leaving::Cross, args, eval)?;
+                self.context(eval)?.cross(&frame, eval.heap()).or_else(raise)
+            }
+            Body::Note => {
+                let frame = self.frame(Leaving::Note, args, eval)?;
+                self.context(eval)?.note(&frame);
+                Ok(Value::new_none())
+            }
+        }
+    }
+
+    fn name_for_call_stack(&self, _: Value<'v>) -> String {
+        self.signature.path.clone()
+    }
+}
+
+/// What one argument may take, with room for the frame around it.
+const FRAME_ROOM: u64 = (MAX_FRAME - 1024) as u64;
+
+impl Call {
+    pub(super) fn bind<'v>(&self, args: &Arguments<'v, '_>, eval: &Evaluator<'v, '_, '_>) -> starlark::Result<Vec<Bound<'v, '_>>> {
+        self.signature.bind(args, eval.heap())?.or_else(raise)
+    }
+
+    /// The context of a call that leaves the worker; there is none while a script is loaded.
+    pub(super) fn context<'a>(&self, eval: &Evaluator<'_, 'a, '_>) -> starlark::Result<&'a Context> {
+        let path = &self.signature.path;
+        match Context::of(eval) {
+            Some(context) => Ok(context),
+            None => raise(format!("`{path}` cannot be called while the script is loaded; call it inside a function")),
+        }
+    }
+
+    fn frame<'v>(&self, leaving: Leaving, args: &Arguments<'v, '_>, eval: &Evaluator<'v, '_, '_>) -> starlark::Result<Vec<u8>> {
+        let context = self.context(eval)?;
+        if !context.is_linked(self.index) {
+            return raise(self.not_linked());
+        }
+        let bound = self.bind(args, eval)?;
+        let mut writer = Writer::default();
+        let written = begin_call(&mut writer, leaving, self.index, context.link(), bound.len()).map_err(NotJson::from);
+        written
+            .and_then(|()| bound.iter().try_for_each(|bound| bound.to_wire(eval.heap(), FRAME_ROOM, &mut writer)))
+            .map_err(|error| self.odd(&error))?;
+        Ok(writer.bytes)
+    }
+
+    pub(super) fn odd(&self, error: &NotJson) -> starlark::Error {
+        error_of(format!("`{}` cannot be given this: {error}", self.signature.path))
+    }
+
+    fn not_linked(&self) -> String {
+        let (path, effects) = (&self.signature.path, self.builtin.effects);
+        if effects.is_empty() {
+            format!("`{path}` is not linked: this script may not use it")
+        } else {
+            format!("`{path}` is not linked: this script may not have the effect `{effects}`")
+        }
+    }
+}
+
+impl fmt::Debug for Call {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Call({})", self.signature.path)
+    }
+}
+
+impl fmt::Display for Call {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "<built-in {}>", self.signature.path)
+    }
+}
+
+/// An error of a script, as its author reads it.
+#[derive(Debug)]
+struct Raised(String);
+
+impl fmt::Display for Raised {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl std::error::Error for Raised {}
+
+pub(super) fn error_of(message: String) -> starlark::Error {
+    starlark::Error::new_other(Raised(message))
+}
+
+pub(super) fn raise<T>(message: String) -> starlark::Result<T> {
+    Err(error_of(message))
+}

@@ -1,0 +1,274 @@
+//! Starlark values to the wire and to JSON, bounded in depth and size.
+
+use serde_json::{Map, Number, Value as Json};
+use starlark::values::dict::DictRef;
+use starlark::values::float::StarlarkFloat;
+use starlark::values::list::ListRef;
+use starlark::values::structs::StructRef;
+use starlark::values::tuple::TupleRef;
+use starlark::values::{Heap, UnpackValue, Value, ValueLike};
+use std::fmt;
+use tool_harness::worker::wire::{MAX_DEPTH, WireError, Writer};
+
+/// Why a value has no JSON form.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct NotJson {
+    what: String,
+    /// The way to the offending part, as `["a"][0]`, where there is one part to blame. Filled in on the way out.
+    path: Option<String>,
+}
+
+impl NotJson {
+    fn whole(what: impl Into<String>) -> Self {
+        Self { what: what.into(), path: None }
+    }
+
+    fn part(what: impl Into<String>) -> Self {
+        Self { what: what.into(), path: Some(String::new()) }
+    }
+
+    fn within(mut self, step: impl FnOnce() -> String) -> Self {
+        self.path = self.path.map(|path| step() + &path);
+        self
+    }
+}
+
+impl fmt::Display for NotJson {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.what)?;
+        match &self.path {
+            Some(path) if !path.is_empty() => write!(f, " (at `{}`)", shorten(path.clone())),
+            _ => Ok(()),
+        }
+    }
+}
+
+impl From<WireError> for NotJson {
+    fn from(error: WireError) -> Self {
+        Self::whole(error.to_string())
+    }
+}
+
+/// Writes `value`, at most `limit` bytes in all.
+pub(super) fn to_wire<'v>(value: Value<'v>, heap: Heap<'v>, limit: u64, writer: &mut Writer) -> Result<(), NotJson> {
+    let mut walk = Walk { heap, limit, sink: writer };
+    walk.value(value, 0)
+}
+
+/// Gives `value` as JSON, refused when it would take more than `limit` bytes.
+pub(super) fn to_json<'v>(value: Value<'v>, heap: Heap<'v>, limit: u64) -> Result<Json, NotJson> {
+    let mut sink = Tree::default();
+    Walk { heap, limit, sink: &mut sink }.value(value, 0)?;
+    Ok(sink.done)
+}
+
+/// Where a walk puts what it finds: containers announce their length and are closed.
+trait Sink {
+    fn null(&mut self);
+    fn bool(&mut self, value: bool);
+    fn int(&mut self, value: i64);
+    fn big_int(&mut self, digits: String) -> Result<(), WireError>;
+    fn float(&mut self, value: f64);
+    fn text(&mut self, text: &str) -> Result<(), WireError>;
+    fn list(&mut self, len: usize) -> Result<(), WireError>;
+    fn map(&mut self, len: usize) -> Result<(), WireError>;
+    fn key(&mut self, key: &str) -> Result<(), WireError>;
+    fn close(&mut self);
+    fn size(&self) -> usize;
+}
+
+impl Sink for Writer {
+    fn null(&mut self) {
+        Writer::null(self);
+    }
+    fn bool(&mut self, value: bool) {
+        Writer::bool(self, value);
+    }
+    fn int(&mut self, value: i64) {
+        Writer::int(self, value);
+    }
+    fn big_int(&mut self, digits: String) -> Result<(), WireError> {
+        Writer::big_int(self, &digits)
+    }
+    fn float(&mut self, value: f64) {
+        Writer::float(self, value);
+    }
+    fn text(&mut self, text: &str) -> Result<(), WireError> {
+        Writer::text(self, text)
+    }
+    fn list(&mut self, len: usize) -> Result<(), WireError> {
+        Writer::list(self, len)
+    }
+    fn map(&mut self, len: usize) -> Result<(), WireError> {
+        Writer::map(self, len)
+    }
+    fn key(&mut self, key: &str) -> Result<(), WireError> {
+        Writer::key(self, key)
+    }
+    fn close(&mut self) {}
+    fn size(&self) -> usize {
+        self.bytes.len()
+    }
+}
+
+/// Builds `serde_json` values from a walk.
+#[derive(Default)]
+struct Tree {
+    open: Vec<(Json, String)>,
+    key: String,
+    done: Json,
+    size: usize,
+}
+
+impl Tree {
+    fn put(&mut self, value: Json, size: usize) {
+        self.size += size + self.key.len() + 1;
+        match self.open.last_mut() {
+            Some((Json::Array(items), _)) => items.push(value),
+            Some((Json::Object(map), _)) => {
+                map.insert(std::mem::take(&mut self.key), value);
+            }
+            _ => self.done = value,
+        }
+    }
+}
+
+impl Sink for Tree {
+    fn null(&mut self) {
+        self.put(Json::Null, 0);
+    }
+    fn bool(&mut self, value: bool) {
+        self.put(Json::Bool(value), 0);
+    }
+    fn int(&mut self, value: i64) {
+        self.put(Json::from(value), 8);
+    }
+    fn big_int(&mut self, digits: String) -> Result<(), WireError> {
+        let size = digits.len();
+        self.put(Json::Number(Number::from_string_unchecked(digits)), size);
+        Ok(())
+    }
+    fn float(&mut self, value: f64) {
+        self.put(Json::from(value), 8);
+    }
+    fn text(&mut self, text: &str) -> Result<(), WireError> {
+        self.put(Json::String(text.to_owned()), text.len());
+        Ok(())
+    }
+    fn list(&mut self, _: usize) -> Result<(), WireError> {
+        let key = std::mem::take(&mut self.key);
+        self.open.push((Json::Array(Vec::new()), key));
+        Ok(())
+    }
+    fn map(&mut self, _: usize) -> Result<(), WireError> {
+        let key = std::mem::take(&mut self.key);
+        self.open.push((Json::Object(Map::new()), key));
+        Ok(())
+    }
+    fn key(&mut self, key: &str) -> Result<(), WireError> {
+        key.clone_into(&mut self.key);
+        Ok(())
+    }
+    fn close(&mut self) {
+        if let Some((value, key)) = self.open.pop() {
+            self.key = key;
+            self.put(value, 4);
+        }
+    }
+    fn size(&self) -> usize {
+        self.size
+    }
+}
+
+struct Walk<'a, 'v, S> {
+    heap: Heap<'v>,
+    limit: u64,
+    sink: &'a mut S,
+}
+
+impl<'v, S: Sink> Walk<'_, 'v, S> {
+    fn value(&mut self, value: Value<'v>, depth: usize) -> Result<(), NotJson> {
+        if depth > MAX_DEPTH {
+            return Err(NotJson::whole(format!("nested deeper than {MAX_DEPTH} levels")));
+        }
+        self.bounded(0)?;
+        if value.is_none() {
+            self.sink.null();
+        } else if let Some(value) = value.unpack_bool() {
+            self.sink.bool(value);
+        } else if let Some(text) = value.unpack_str() {
+            self.bounded(text.len())?;
+            self.sink.text(text)?;
+        } else if let Ok(Some(number)) = i64::unpack_value(value) {
+            self.sink.int(number);
+        } else if let Some(&StarlarkFloat(number)) = value.downcast_ref::<StarlarkFloat>() {
+            if !number.is_finite() {
+                return Err(NotJson::part(format!("`{number}` is not a JSON number")));
+            }
+            self.sink.float(number);
+        } else if value.get_type() == "int" {
+            let digits = value.to_str();
+            self.bounded(digits.len())?;
+            self.sink.big_int(digits)?;
+        } else {
+            self.container(value, depth)?;
+        }
+        Ok(())
+    }
+
+    fn container(&mut self, value: Value<'v>, depth: usize) -> Result<(), NotJson> {
+        if let Some(list) = ListRef::from_value(value) {
+            self.items(list.len(), list.iter(), depth)?;
+        } else if let Some(dict) = DictRef::from_value(value) {
+            self.sink.map(dict.len())?;
+            for (key, value) in dict.iter() {
+                let Some(key) = key.unpack_str() else {
+                    return Err(NotJson::part(format!("the key `{}` is not a string", shorten(key.to_repr()))));
+                };
+                self.entry(key, value, depth)?;
+            }
+        } else if let Some(tuple) = TupleRef::from_value(value) {
+            self.items(tuple.len(), tuple.iter(), depth)?;
+        } else if let Some(fields) = StructRef::from_value(value) {
+            let fields: Vec<_> = fields.iter().collect();
+            self.sink.map(fields.len())?;
+            for (key, value) in fields {
+                self.entry(key.as_str(), value, depth)?;
+            }
+        } else if matches!(value.get_type(), "set" | "range") {
+            let failed = |_| NotJson::whole(format!("a {} cannot be read", value.get_type()));
+            let len = value.length().map_err(failed)?;
+            let items = value.iterate(self.heap).map_err(failed)?;
+            self.items(usize::try_from(len).unwrap_or(0), items, depth)?;
+        } else {
+            return Err(NotJson::part(format!("a value of type `{}` is not JSON", value.get_type())));
+        }
+        self.sink.close();
+        Ok(())
+    }
+
+    fn items(&mut self, len: usize, items: impl Iterator<Item = Value<'v>>, depth: usize) -> Result<(), NotJson> {
+        // Each item takes at least a byte: refuse before anything of that size is made.
+        self.bounded(len)?;
+        self.sink.list(len)?;
+        for (index, item) in items.enumerate() {
+            self.value(item, depth + 1).map_err(|error| error.within(|| format!("[{index}]")))?;
+        }
+        Ok(())
+    }
+
+    fn entry(&mut self, key: &str, value: Value<'v>, depth: usize) -> Result<(), NotJson> {
+        self.bounded(key.len())?;
+        self.sink.key(key)?;
+        self.value(value, depth + 1).map_err(|error| error.within(|| format!("[\"{key}\"]")))
+    }
+
+    fn bounded(&self, more: usize) -> Result<(), NotJson> {
+        let size = u64::try_from(self.sink.size().saturating_add(more)).unwrap_or(u64::MAX);
+        if size > self.limit { Err(NotJson::whole(format!("larger than {} bytes", self.limit))) } else { Ok(()) }
+    }
+}
+
+fn shorten(text: String) -> String {
+    if text.chars().count() <= 60 { text } else { text.chars().take(59).chain(['…']).collect() }
+}

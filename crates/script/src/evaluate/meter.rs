@@ -1,0 +1,71 @@
+//! The soft bounds of a request: the evaluator asks every thousand steps whether it may go on.
+
+use std::cell::Cell;
+use std::time::{Duration, Instant};
+use tool_harness::worker::protocol::Budget;
+use tool_harness_sandbox::process::own_cpu_time;
+
+/// Which bound ended an evaluation.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Tripped {
+    /// Wall-clock time, with the limit that was passed.
+    Wall(Duration),
+    /// Processor time.
+    Cpu,
+}
+
+/// The bounds of one request, and of the link of a chain that runs now.
+#[derive(Debug)]
+pub(super) struct Meter {
+    whole: Option<Deadline>,
+    part: Cell<Option<Deadline>>,
+    cpu: Option<Duration>,
+    tripped: Cell<Option<Tripped>>,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Deadline {
+    at: Instant,
+    limit: Duration,
+}
+
+impl Meter {
+    pub(super) fn start(budget: &Budget) -> Self {
+        Self {
+            whole: Deadline::after(budget.wall_ms),
+            part: Cell::new(None),
+            cpu: (budget.cpu_ms > 0).then(|| own_cpu_time() + Duration::from_millis(budget.cpu_ms)),
+            tripped: Cell::new(None),
+        }
+    }
+
+    /// Bounds what follows by another `timeout_ms`; zero means only by the whole.
+    pub(super) fn enter_part(&self, timeout_ms: u64) {
+        self.part.set(Deadline::after(timeout_ms));
+        self.tripped.set(None);
+    }
+
+    /// Whether a bound was passed; remembers which.
+    pub(super) fn exceeded(&self) -> bool {
+        let now = Instant::now();
+        let late = [self.part.get(), self.whole].into_iter().flatten().find(|deadline| now >= deadline.at);
+        let tripped = match late {
+            Some(deadline) => Some(Tripped::Wall(deadline.limit)),
+            None => self.cpu.is_some_and(|end| own_cpu_time() >= end).then_some(Tripped::Cpu),
+        };
+        self.tripped.set(tripped.or(self.tripped.get()));
+        tripped.is_some()
+    }
+
+    pub(super) fn tripped(&self) -> Option<Tripped> {
+        self.tripped.get()
+    }
+}
+
+impl Deadline {
+    fn after(limit_ms: u64) -> Option<Self> {
+        let limit = Duration::from_millis(limit_ms);
+        // A limit beyond what the clock can say is none.
+        (limit_ms > 0).then(|| Instant::now().checked_add(limit)).flatten().map(|at| Self { at, limit })
+    }
+}

@@ -1,0 +1,119 @@
+//! The harness's side, as small as a test needs it.
+
+use serde_json::Value;
+use std::io::{ErrorKind, Read, Write};
+use std::os::unix::net::UnixStream;
+use std::time::{Duration, Instant};
+use tool_harness::check::facts::ScriptKind;
+use tool_harness::worker::protocol::{Budget, Failure, Link, Outcome, Request, Response, Verdict, WORKER_ARGUMENT};
+use tool_harness_sandbox::process::{Death, WorkerLimits, WorkerProcess, WorkerProgram};
+
+pub(crate) const BUDGET: Budget = Budget { wall_ms: 3000, cpu_ms: 2000, memory_bytes: 64 << 20, result_bytes: 1 << 20 };
+
+/// How long an answer may take before the supervisor kills the worker.
+const PATIENCE: Duration = Duration::from_secs(5);
+
+pub(crate) struct Worker {
+    pub(crate) process: WorkerProcess,
+    pub(crate) stream: UnixStream,
+}
+
+/// Why there is no answer.
+#[derive(Debug, PartialEq)]
+pub(crate) enum End {
+    Failed(Failure),
+    Died(Death),
+}
+
+impl Worker {
+    pub(crate) fn start() -> Self {
+        Self::with(&WorkerLimits::default())
+    }
+
+    pub(crate) fn with(limits: &WorkerLimits) -> Self {
+        let mut process = WorkerProcess::spawn(&WorkerProgram::this_program(WORKER_ARGUMENT), limits).expect("spawns");
+        let stream = UnixStream::from(process.take_channel().expect("has a channel"));
+        let mut worker = Self { process, stream };
+        assert_eq!(worker.receive(PATIENCE), Ok(Response::Ready));
+        worker
+    }
+
+    pub(crate) fn send(&mut self, request: &Request) {
+        self.send_bytes(&request.encode().expect("encodes"));
+    }
+
+    pub(crate) fn send_bytes(&mut self, frame: &[u8]) {
+        let mut bytes = u32::try_from(frame.len()).expect("fits").to_le_bytes().to_vec();
+        bytes.extend(frame);
+        // A worker that died is noticed when its answer is read.
+        let _ = self.stream.write_all(&bytes);
+    }
+
+    /// One frame; the death of the worker instead, killed when it takes longer than `patience`.
+    pub(crate) fn receive(&mut self, patience: Duration) -> Result<Response, Death> {
+        let deadline = Instant::now() + patience;
+        let mut length = [0; 4];
+        let read = self.fill(&mut length, deadline).and_then(|()| {
+            let mut frame = vec![0; u32::from_le_bytes(length) as usize];
+            self.fill(&mut frame, deadline)?;
+            Ok(frame)
+        });
+        match read {
+            Ok(frame) => Ok(Response::decode(&frame).expect("decodes")),
+            Err(error) => {
+                if matches!(error, ErrorKind::WouldBlock | ErrorKind::TimedOut) {
+                    self.process.kill();
+                }
+                Err(self.process.wait(Duration::from_secs(5)).expect("a worker that gives no answer is dead"))
+            }
+        }
+    }
+
+    fn fill(&mut self, bytes: &mut [u8], deadline: Instant) -> Result<(), ErrorKind> {
+        let left = deadline.saturating_duration_since(Instant::now()).max(Duration::from_millis(1));
+        self.stream.set_read_timeout(Some(left)).expect("sets a timeout");
+        self.stream.read_exact(bytes).map_err(|error| error.kind())
+    }
+
+    pub(crate) fn load(&mut self, script: u32, kind: ScriptKind, source: &str, linked: &[u32]) {
+        self.send(&Request::Load { script, kind, source: source.to_owned(), linked: linked.to_vec() });
+    }
+
+    /// Runs a script that calls nothing outside.
+    pub(crate) fn run(&mut self, script: u32, args: Value, budget: Budget) -> Result<Outcome, End> {
+        self.send(&Request::Run { script, args, budget });
+        match self.receive(PATIENCE) {
+            Ok(Response::Done(outcome)) => Ok(outcome),
+            Ok(Response::Failed(failure)) => Err(End::Failed(failure)),
+            Ok(other) => panic!("{other:?}"),
+            Err(death) => Err(End::Died(death)),
+        }
+    }
+
+    pub(crate) fn chain(&mut self, payload: Value, links: Vec<Link>) -> Vec<Verdict> {
+        self.send(&Request::Chain { event: "tool.pre".into(), payload, links, budget: BUDGET });
+        match self.receive(PATIENCE) {
+            Ok(Response::Chain(verdicts)) => verdicts,
+            other => panic!("{other:?}"),
+        }
+    }
+}
+
+/// Loads and runs one tool script in a fresh worker.
+pub(crate) fn run(source: &str, args: Value) -> Result<Outcome, End> {
+    run_with(source, args, BUDGET, &WorkerLimits::default())
+}
+
+pub(crate) fn run_with(source: &str, args: Value, budget: Budget, limits: &WorkerLimits) -> Result<Outcome, End> {
+    let mut worker = Worker::with(limits);
+    worker.load(1, ScriptKind::Tool, source, &[]);
+    worker.run(1, args, budget)
+}
+
+/// The failure of a script that must fail.
+pub(crate) fn failure(source: &str) -> Failure {
+    match run(source, Value::Null) {
+        Err(End::Failed(failure)) => failure,
+        other => panic!("{source:?} gave {other:?}"),
+    }
+}
