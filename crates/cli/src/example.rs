@@ -85,7 +85,7 @@ pub(crate) async fn run_hook(engine: &Engine, hook: &str, event: &str, example: 
     let workspace = TempDir::with_prefix("harness-test-")?;
     let event = example.event.as_deref().unwrap_or(event);
     let report = engine.with_workspace(workspace.path())?.run_hook(hook, event, example.payload.clone()).await;
-    Ok(judge_hook(example, &report))
+    Ok(report.map_or_else(|| Outcome::Skipped("the hook is not active".to_owned()), |report| judge_hook(example, &report)))
 }
 
 fn judge_hook(example: &HookExample, report: &HookReport) -> Outcome {

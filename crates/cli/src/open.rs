@@ -20,6 +20,11 @@ pub(crate) struct Folder {
 }
 
 impl Folder {
+    /// The folder of `--project`.
+    pub(crate) fn named(&self) -> Option<&Path> {
+        self.project.as_deref()
+    }
+
     /// The project's folder: the one named, or the first one upwards from here that holds a project.
     pub(crate) fn find(&self) -> Result<PathBuf, Usage> {
         if let Some(named) = &self.project {
@@ -59,7 +64,7 @@ pub(crate) async fn load(folder: &Path, sink: Option<Arc<dyn Sink>>) -> anyhow::
 }
 
 fn running(engine: Engine) -> anyhow::Result<Engine> {
-    let Some(problem) = engine.is_stopped() else { return Ok(engine) };
+    let Some(problem) = engine.stopped() else { return Ok(engine) };
     let at = problem.place.as_ref().map(|place| format!("{place}: ")).unwrap_or_default();
     Err(Usage::new(format!("{at}{}", problem.message))
         .help("nothing runs until this file is mended; `harness validate` shows all of it")

@@ -61,7 +61,13 @@ fn create(target: &Path, text: &str) -> io::Result<()> {
 
 /// The two commands to try first.
 pub(crate) fn next_steps(folder: &Path) -> String {
-    let enter = if folder == Path::new(".") { String::new() } else { format!("cd {} && ", folder.display()) };
+    let name = folder.display().to_string();
+    let quoted = if name.contains(|c: char| c.is_whitespace() || "'\"$&;()*?!|<>\\`".contains(c)) {
+        format!("'{}'", name.replace('\'', "'\\''"))
+    } else {
+        name
+    };
+    let enter = if folder == Path::new(".") { String::new() } else { format!("cd {quoted} && ") };
     format!("\ntry next:\n  {enter}harness test\n  {enter}harness call read_file path=harness.md")
 }
 

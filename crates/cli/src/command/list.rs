@@ -6,8 +6,11 @@ use crate::open::Folder;
 use crate::output::{Output, Table};
 use clap::{Args, ValueEnum};
 use serde_json::{Value, json};
+use std::collections::HashSet;
+use tool_harness::artifact::BrokenHook;
+use tool_harness::call::DEFAULT_MODE;
 use tool_harness::engine::Engine;
-use tool_harness::registry::{H as RegisteredHook, T as RegisteredTool};
+use tool_harness::registry::RegisteredTool;
 
 #[derive(Args)]
 pub(crate) struct List {
@@ -34,12 +37,13 @@ impl List {
         let engine = folder.load().await?;
         let (tools, hooks) = (self.what != What::Hooks, self.what != What::Tools);
         if self.json {
+            let offered = Offered::by(&engine);
             let mut document = json!({});
             if tools {
-                document["tools"] = engine.registry().tools().map(tool_document).collect();
+                document["tools"] = engine.registry().tools().map(|tool| offered.document(tool)).collect();
             }
             if hooks {
-                document["hooks"] = engine.registry().hooks().map(hook_document).collect();
+                document["hooks"] = hook_documents(&engine);
             }
             output.json(&document)?;
             return Ok(Exit::Done);
@@ -62,15 +66,11 @@ impl List {
 
 fn tool_table(engine: &Engine) -> Table {
     let mut table = Table::new(["TOOL", "OFFERED", "EFFECTS", "FILE", "DESCRIPTION"]);
+    let shown = Offered::by(engine);
     for tool in engine.registry().tools() {
-        let offered = if tool.usable { "yes" } else { "no" };
-        table.row([
-            tool.name.clone(),
-            offered.to_owned(),
-            tool.effects.to_string(),
-            tool.path.clone(),
-            first_sentence(&tool.description, 50),
-        ]);
+        let offered = if shown.has(tool) { "yes" } else { "no" };
+        let about = first_sentence(&tool.tool.description, 50);
+        table.row([tool.name().to_owned(), offered.to_owned(), tool.effects.to_string(), tool.path().to_owned(), about]);
     }
     table
 }
@@ -78,24 +78,57 @@ fn tool_table(engine: &Engine) -> Table {
 fn hook_table(engine: &Engine) -> Table {
     let mut table = Table::new(["HOOK", "EVENT", "PRIORITY", "STATE", "FILE"]);
     for hook in engine.registry().hooks() {
-        let event = hook.event.clone().unwrap_or_else(|| "every gating event".to_owned());
-        let state = if hook.broken { "broken, blocks" } else { "active" };
-        table.row([hook.name.clone(), event, hook.priority.to_string(), state.to_owned(), hook.path.clone()]);
+        let path = hook.hook.origin.source.path.to_string();
+        table.row([hook.hook.name.clone(), hook.event.clone(), hook.hook.priority.to_string(), "active".to_owned(), path]);
+    }
+    for hook in engine.registry().broken_hooks() {
+        table.row([
+            hook.name.clone(),
+            blocked_event(hook).to_owned(),
+            "-".to_owned(),
+            "broken, blocks".to_owned(),
+            hook.source.path.to_string(),
+        ]);
     }
     table
 }
 
-pub(super) fn tool_document(tool: &RegisteredTool) -> Value {
-    json!({
-        "name": tool.name,
-        "file": tool.path,
-        "offered": tool.usable,
-        "effects": tool.effects.names().collect::<Vec<_>>(),
-        "tags": tool.tags,
-        "description": tool.description,
-    })
+/// The tools that a listing for a model shows.
+pub(super) struct Offered(HashSet<String>);
+
+impl Offered {
+    pub(super) fn by(engine: &Engine) -> Self {
+        Self(engine.surface(DEFAULT_MODE).map(|surface| surface.tools.into_iter().map(|tool| tool.name).collect()).unwrap_or_default())
+    }
+
+    pub(super) fn has(&self, tool: &RegisteredTool) -> bool {
+        tool.unusable.is_none() && self.0.contains(tool.name())
+    }
+
+    /// The tool as one JSON object.
+    pub(super) fn document(&self, tool: &RegisteredTool) -> Value {
+        json!({
+            "name": tool.name(),
+            "file": tool.path(),
+            "offered": self.has(tool),
+            "effects": tool.effects.names().collect::<Vec<_>>(),
+            "tags": tool.tool.tags,
+            "description": tool.tool.description,
+        })
+    }
 }
 
-pub(super) fn hook_document(hook: &RegisteredHook) -> Value {
-    json!({"name": hook.name, "event": hook.event, "priority": hook.priority, "file": hook.path, "broken": hook.broken})
+/// What a hook that could not be loaded blocks.
+pub(super) fn blocked_event(hook: &BrokenHook) -> &str {
+    hook.event.as_deref().unwrap_or("every gating event")
+}
+
+/// Every hook, those that block because they could not be loaded last.
+pub(super) fn hook_documents(engine: &Engine) -> Value {
+    let active = engine.registry().hooks().map(|hook| {
+        let path = &*hook.hook.origin.source.path;
+        json!({"name": hook.hook.name, "event": hook.event, "priority": hook.hook.priority, "file": path, "broken": false})
+    });
+    let broken = engine.registry().broken_hooks().iter();
+    active.chain(broken.map(|hook| json!({"name": hook.name, "event": hook.event, "file": &*hook.source.path, "broken": true}))).collect()
 }

@@ -50,7 +50,7 @@ pub(crate) enum Command {
 impl Command {
     pub(crate) async fn run(self, folder: &Folder, output: &mut Output) -> anyhow::Result<Exit> {
         match self {
-            Self::Init(command) => command.run(output),
+            Self::Init(command) => command.run(folder, output),
             Self::New(command) => command.run(output),
             Self::Validate(command) => command.run(folder, output).await,
             Self::Call(command) => command.run(folder, output).await,

@@ -28,16 +28,16 @@ impl Test {
         let cancel = interrupt::cancelled_by_signals();
         let mut report = Report { json: self.json, lines: Vec::new(), numbers: HashMap::new() };
         let wanted = |name: &str| self.filter.as_deref().is_none_or(|filter| name.contains(filter));
-        for (tool, place, example) in engine.tool_examples().into_iter().filter(|(tool, ..)| wanted(tool)) {
-            let outcome = example::run_tool(&engine, &tool, &example, &cancel).await?;
-            report.add("tool", tool, place, outcome, output)?;
+        for (tool, place, example) in engine.tool_examples().filter(|(tool, ..)| wanted(tool)) {
+            let outcome = example::run_tool(&engine, tool, example, &cancel).await?;
+            report.add("tool", tool.to_owned(), place, outcome, output)?;
             if cancel.is_cancelled() {
                 return Ok(Exit::Stopped);
             }
         }
-        for (hook, event, place, example) in engine.hook_examples().into_iter().filter(|(hook, ..)| wanted(hook)) {
-            let outcome = example::run_hook(&engine, &hook, &event, &example).await?;
-            report.add("hook", hook, place, outcome, output)?;
+        for (hook, event, place, example) in engine.hook_examples().filter(|(hook, ..)| wanted(hook)) {
+            let outcome = example::run_hook(&engine, hook, event, example).await?;
+            report.add("hook", hook.to_owned(), place, outcome, output)?;
             if cancel.is_cancelled() {
                 return Ok(Exit::Stopped);
             }
