@@ -2,6 +2,7 @@
 
 mod memory;
 
+pub(crate) use memory::number;
 pub use memory::{MemoryStore, Metrics};
 
 use serde_json::{Map, Value};
