@@ -197,6 +197,26 @@ fn a_finding_in_a_schema_points_at_the_part_that_is_wrong() {
 }
 
 #[test]
+fn a_schema_that_cannot_be_used_says_which_part_and_why() {
+    for (schema, message) in [
+        (
+            "{properties: {a: {pattern: '(?=a)b'}}}",
+            "at `/properties/a/pattern`: \"(?=a)b\" is not a pattern that can be matched in linear time",
+        ),
+        ("{properties: {a: {type: object, required: true}}}", "at `/properties/a/required`: true is not a list of names"),
+        ("{properties: {a: {$ref: 'https://example.com/a.json'}}}", "https://example.com/a.json"),
+        ("{properties: {a: {$ref: '#/$defs/none'}}}", "/$defs/none"),
+        ("{properties: {a: {minLength: -1}}}", "at `/properties/a/minLength`"),
+    ] {
+        let text = tool(&format!("input_schema: {schema}\n"), "1");
+        let checked = judge(&[(".harness/tools/read_note.md", &text)]);
+        let codes: Vec<_> = checked.diagnostics.iter().map(|found| found.code).collect();
+        assert_eq!(codes, ["SCHEMA_INVALID"], "{schema}");
+        assert!(checked.diagnostics[0].message.contains(message), "{}", checked.diagnostics[0].message);
+    }
+}
+
+#[test]
 fn the_spellings_of_other_harnesses_are_explained() {
     for (event, expected) in [("PreToolUse", "tool.pre"), ("onPostToolUse", "tool.post"), ("tool.prr", "tool.pre"), ("Stop", "agent.stop")]
     {
