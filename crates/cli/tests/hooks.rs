@@ -231,7 +231,7 @@ async fn artifact_load_hooks_lint_scripts_and_demand_tags() {
 async fn emit_raises_custom_events_and_their_hooks_run() {
     let files = [
         (".harness/tools/run_build.md", tool("def run(args):\n    emit(\"build_done\", {\"n\": 3})\n    return state.get(\"seen\") or cache.get(\"seen\")")),
-        (".harness/hooks/note_build.md", hook("custom.build_done", "def handle(event, payload):\n    cache.set(\"seen\", payload[\"payload\"][\"n\"])\n    return allow()")),
+        (".harness/hooks/note_build.md", hook("custom.build_done", "def handle(event, payload):\n    cache.set(\"seen\", payload[\"n\"])\n    return allow()")),
     ];
     let files: Vec<(&str, &str)> = files.iter().map(|(path, text)| (*path, text.as_str())).collect();
     let project = Project::new(&files);

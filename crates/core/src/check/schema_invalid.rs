@@ -1,7 +1,8 @@
 //! `SCHEMA_INVALID`.
 
 use super::locate::{Half, locate, schemas};
-use super::schema::{compile, parts};
+use super::schema::parts;
+use crate::schema::compile;
 use super::subject::{Findings, ToolSubject};
 use super::{Check, Rule};
 use crate::diagnostic::Severity;
