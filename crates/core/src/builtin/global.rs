@@ -9,7 +9,8 @@ const MAX_SLEEP: f64 = 3600.0;
 /// Bytes of an event's name.
 const MAX_NAME: usize = 200;
 
-/// Why a tool cannot `delegate` yet, for [`absent`](super::absent): hooks have it as a decision, so the worker decides by the kind of script.
+/// Why a tool cannot `delegate` yet, for [`absent`](super::absent). Hooks have it as a decision: the worker decides by the kind of
+/// script.
 pub const DELEGATE_IN_TOOLS: &str = "delegation comes with agents; in a hook `delegate(request)` is a decision";
 
 pub(super) const MODULE: Module = Module {
