@@ -3,6 +3,7 @@
 use super::context::{Context, object};
 use super::crossing::HookCrossing;
 use super::decision::Decision;
+use super::payload::filled_in;
 use super::refusal::{Code, Refusal};
 use crate::check::hook_events;
 use crate::registry::RegisteredHook;
@@ -173,8 +174,9 @@ pub struct HookReport {
     pub modified: Option<Value>,
 }
 
-/// Runs one hook on one payload.
+/// Runs one hook on one payload, completed as a call would complete it.
 pub(crate) async fn run_one(ctx: &Context, hook: &Arc<RegisteredHook>, event: &str, payload: Map<String, Value>) -> HookReport {
+    let payload = filled_in(event, &ctx.call, &payload);
     let verdicts = run(ctx, event, &payload, std::slice::from_ref(hook)).await;
     let report = |action: &str, reason: Option<String>, modified| HookReport { action: action.to_owned(), reason, modified };
     match verdicts.into_iter().next() {

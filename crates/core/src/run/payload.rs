@@ -29,6 +29,32 @@ pub(crate) fn set_arguments(payload: &mut Map<String, Value>, arguments: &Map<St
     payload.insert("args".into(), arguments);
 }
 
+/// The payload of a hook's example: what its author left out is filled in as a call would.
+pub(crate) fn filled_in(event: &str, call: &Call, given: &Map<String, Value>) -> Map<String, Value> {
+    let first = |keys: [&str; 2]| keys.iter().find_map(|key| given.get(*key)).cloned();
+    let mut payload = match event {
+        "tool.pre" | "tool.post" => {
+            let name = first(["name", "tool_name"]).and_then(|name| name.as_str().map(str::to_owned)).unwrap_or_default();
+            let arguments = first(["args", "arguments"]).and_then(|args| args.as_object().cloned()).unwrap_or_default();
+            let raw = Value::Object(arguments.clone()).to_string();
+            tool_pre(call, &name, &arguments, &raw, Effects::NONE, &[])
+        }
+        "builtin.pre" | "builtin.post" => Map::from_iter([
+            ("args".to_owned(), json!({})),
+            ("tool".to_owned(), json!(call.tool)),
+            ("call_id".to_owned(), json!(call.id)),
+        ]),
+        _ => Map::new(),
+    };
+    if event == "tool.post" {
+        let result = given.get("result").cloned().unwrap_or_default();
+        let text = result.as_str().map_or_else(|| result.to_string(), str::to_owned);
+        payload.extend([("content", json!(text)), ("result", result), ("is_error", json!(false)), ("error", Value::Null)].map(|(key, value)| (key.to_owned(), value)));
+    }
+    payload.extend(given.clone());
+    payload
+}
+
 /// Merges what a `tool.pre` hook returned; gives the new arguments when they changed.
 pub(crate) fn merge_pre(before: &Map<String, Value>, returned: &Value) -> Result<Option<Map<String, Value>>, String> {
     let mut changed: Option<(&str, &Value)> = None;
@@ -100,6 +126,20 @@ mod tests {
         ] {
             assert_eq!(merge_pre(&pre(), &returned).map_err(|_| ()), expected, "{returned}");
         }
+    }
+
+    #[test]
+    fn the_payload_of_an_example_has_what_a_call_would_give() {
+        let call = Call::new("example", crate::call::Arguments::Value(json!({})));
+        let given = |value: Value| value.as_object().cloned().expect("object");
+        let pre = filled_in("tool.pre", &call, &given(json!({"tool_name": "t", "arguments": {"a": 1}})));
+        assert_eq!((&pre["name"], &pre["args"], &pre["tool"]["args"]["a"]), (&json!("t"), &json!({"a": 1}), &json!(1)));
+        assert_eq!(pre["raw_arguments"], json!("{\"a\":1}"));
+        let post = filled_in("tool.post", &call, &given(json!({"name": "t", "result": {"b": 2}, "mode": "careful"})));
+        assert_eq!((&post["content"], &post["is_error"], &post["error"], &post["mode"]), (&json!("{\"b\":2}"), &json!(false), &Value::Null, &json!("careful")));
+        let builtin = filled_in("builtin.pre", &call, &given(json!({"name": "fs.read"})));
+        assert_eq!((&builtin["tool"], &builtin["args"]), (&json!("example"), &json!({})));
+        assert_eq!(filled_in("custom.done", &call, &given(json!({"x": 1}))), given(json!({"x": 1})));
     }
 
     #[test]
