@@ -1,12 +1,13 @@
 //! The only thing that may be changed: a name in an opened directory, judged by where that directory really is.
 
+use std::fs::File;
 use std::os::fd::{AsFd as _, BorrowedFd, OwnedFd};
 
-use rustix::fs::{Access, AtFlags, Mode, OFlags, accessat, mkdirat, statat};
+use rustix::fs::{Access, AtFlags, Mode, OFlags, accessat, fstat, mkdirat, statat};
 use rustix::io::Errno;
 
 use super::error::{FileError, shown};
-use super::open::{BENEATH, NAME_DIRECTORY, beneath};
+use super::open::{BENEATH, NAME_DIRECTORY, NO_LINKS, READ, beneath};
 use super::path::{Inside, join};
 use super::protect::Guard;
 use super::{FileKind, Jail};
@@ -136,6 +137,21 @@ impl Place {
             Ok(stat) => Ok(Some(stat)),
             Err(Errno::NOENT) => Ok(None),
             Err(errno) => Err(self.failed(errno)),
+        }
+    }
+
+    /// Opens the regular file that is there for reading, if any.
+    pub(super) fn open_file(&self) -> Result<Option<File>, FileError> {
+        let opened = match beneath(self.directory(), self.name.as_str(), READ | OFlags::NOFOLLOW, NO_LINKS) {
+            Err(Errno::NOENT) => return Ok(None),
+            Err(Errno::LOOP) => return Err(FileError::Link(shown(&self.given))),
+            done => done.map_err(|errno| FileError::from_open(&self.given, errno))?,
+        };
+        let stat = fstat(&opened).map_err(|errno| self.failed(errno))?;
+        match FileKind::of(&stat) {
+            FileKind::File => Ok(Some(File::from(opened))),
+            FileKind::Directory => Err(FileError::IsDirectory(shown(&self.given))),
+            FileKind::Link | FileKind::Other => Err(FileError::NotRegular(shown(&self.given))),
         }
     }
 

@@ -1,20 +1,26 @@
-//! Writing: always into a new file that takes the name in one step, except for adding to the end.
+//! Writing: always into a new file that takes the name in one step, so no file that is there already is ever written to.
 
 use std::fs::File;
 use std::io::{self, Read as _, Write as _};
-use std::os::fd::AsFd as _;
+use std::os::fd::{AsFd as _, OwnedFd};
+use std::thread;
+use std::time::{Duration, Instant};
 
-use rustix::fs::{AtFlags, Gid, Mode, OFlags, RenameFlags, Uid, fchmod, fchown, fstat, openat, renameat, renameat_with, unlinkat};
+use rustix::fs::{
+    AtFlags, FlockOperation, Gid, Mode, OFlags, RenameFlags, Uid, fchmod, fchown, flock, fstat, openat, renameat, renameat_with, unlinkat,
+};
 use rustix::io::Errno;
 use rustix::rand::{GetRandomFlags, getrandom};
 
+use super::Jail;
 use super::error::{FileError, shown};
-use super::open::{NO_LINKS, beneath};
+use super::open::{NO_LINKS, READ_DIRECTORY, beneath};
 use super::place::{Parents, Place};
-use super::{FileKind, Jail};
 
 /// The permissions of a new file, before the user's mask.
 const NEW_FILE: u32 = 0o644;
+/// How long an addition waits for others.
+const TURN: Duration = Duration::from_secs(2);
 /// The most that one copy may write.
 const COPY_MAX: u64 = 1 << 30;
 /// How often a name that keeps appearing and vanishing is tried.
@@ -28,52 +34,28 @@ impl Jail {
     }
 
     /// Adds to the end of a file, creating it and its parents when needed.
+    ///
+    /// The longer text takes the name in one step, like a write. Adding in place cannot be made safe: a name that is a hard link to a
+    /// file outside can be taken away between opening it and counting its links, and then the one link left is the one outside.
     pub fn append(&self, path: &str, bytes: &[u8]) -> Result<(), FileError> {
         let place = self.place(&self.guard()?, path, Parents::Create)?;
-        let failed = |error: io::Error| FileError::from_io(path, error);
-        for _ in 0..TRIES {
-            if self.replaceable(&place)?.is_none() {
-                let mut draft = Draft::create(&place, NEW_FILE)?;
-                draft.file.write_all(bytes).map_err(failed)?;
-                if draft.take_free_name()? {
-                    return Ok(());
-                }
-                continue;
+        let _turn = take_turn(&place)?;
+        self.put(&place, NEW_FILE, |file| {
+            if let Some(old) = place.open_file()? {
+                copy_all(&old, file, path)?;
             }
-            let flags = OFlags::WRONLY | OFlags::APPEND | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::NOCTTY;
-            let opened = match beneath(place.directory(), place.name(), flags, NO_LINKS) {
-                Err(Errno::NOENT | Errno::LOOP) => continue,
-                done => done.map_err(|errno| FileError::from_open(path, errno))?,
-            };
-            let stat = fstat(&opened).map_err(|errno| place.failed(errno))?;
-            if FileKind::of(&stat) != FileKind::File {
-                return Err(FileError::NotRegular(shown(path)));
-            }
-            // A name inside could have been taken away after the open, leaving one link: the outside one. So the one link has to be
-            // this name, at one moment after the open.
-            match self.replaceable(&place)? {
-                Some(now) if now.st_ino == stat.st_ino && now.st_dev == stat.st_dev => {
-                    return File::from(opened).write_all(bytes).map_err(failed);
-                }
-                _ => {}
-            }
-        }
-        Err(FileError::Busy(shown(path)))
+            file.write_all(bytes).map_err(|error| FileError::from_io(path, error))
+        })
+        .map(drop)
     }
 
     /// Copies a regular file, its permissions too where the copy is new. Parents are created.
     pub fn copy(&self, from: &str, to: &str) -> Result<(), FileError> {
         let (source, stat) = self.open_file(from)?;
-        let too_large = || FileError::TooLarge { path: shown(from), max: COPY_MAX };
-        if u64::try_from(stat.st_size).is_ok_and(|size| size > COPY_MAX) {
-            return Err(too_large());
-        }
+        // Refused before anything is made for it.
+        fits(stat.st_size.unsigned_abs(), from)?;
         let place = self.place(&self.guard()?, to, Parents::Create)?;
-        self.put(&place, stat.st_mode & 0o777, |file| {
-            let copied = io::copy(&mut (&source).take(COPY_MAX + 1), file).map_err(|error| FileError::from_io(to, error))?;
-            if copied > COPY_MAX { Err(too_large()) } else { Ok(()) }
-        })
-        .map(drop)
+        self.put(&place, stat.st_mode & 0o777, |file| copy_all(&source, file, from)).map(drop)
     }
 
     /// Fills a new file and gives it the place's name; says whether the name is new.
@@ -90,6 +72,32 @@ impl Jail {
             }
         }
         Err(FileError::Busy(shown(place.given())))
+    }
+}
+
+fn fits(size: u64, given: &str) -> Result<(), FileError> {
+    if size > COPY_MAX { Err(FileError::TooLarge { path: shown(given), max: COPY_MAX }) } else { Ok(()) }
+}
+
+/// Copies what is left of a file, which may be more than its size said.
+fn copy_all(source: &File, target: &mut File, given: &str) -> Result<(), FileError> {
+    let copied = io::copy(&mut source.take(COPY_MAX + 1), target).map_err(|error| FileError::from_io(given, error))?;
+    fits(copied, given)
+}
+
+/// Waits until no other call, here or in another process, adds to a file in the same directory, so no addition is lost. Ends with
+/// the descriptor.
+fn take_turn(place: &Place) -> Result<OwnedFd, FileError> {
+    let directory = beneath(place.directory(), ".", READ_DIRECTORY, NO_LINKS).map_err(|errno| place.failed(errno))?;
+    let end = Instant::now() + TURN;
+    loop {
+        match flock(&directory, FlockOperation::NonBlockingLockExclusive) {
+            Ok(()) => return Ok(directory),
+            // A program of a tool can take the lock too, and keep it.
+            Err(Errno::WOULDBLOCK) if Instant::now() > end => return Err(FileError::Busy(shown(place.given()))),
+            Err(Errno::WOULDBLOCK | Errno::INTR) => thread::sleep(Duration::from_millis(1)),
+            Err(errno) => return Err(place.failed(errno)),
+        }
     }
 }
 

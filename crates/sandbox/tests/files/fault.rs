@@ -1,8 +1,11 @@
 //! A system that answers badly: a filter on one thread makes single system calls fail there.
 
 use std::collections::BTreeMap;
+use std::fs::File;
 use std::thread;
+use std::time::{Duration, Instant};
 
+use rustix::fs::{FlockOperation, flock};
 use seccompiler::{BpfProgram, SeccompAction, SeccompFilter, apply_filter};
 use tool_harness_sandbox::file::{FileError, Jail};
 
@@ -72,7 +75,12 @@ fn an_open_that_is_always_to_be_tried_again_ends() {
 fn a_full_disk_leaves_the_old_file_and_nothing_else() {
     let world = World::new();
     let results = where_it_fails(libc::SYS_write, libc::ENOSPC, || {
-        [world.jail.write("src/main.rs", b"new").map(drop), world.jail.write("fresh", b"new").map(drop), world.jail.append("added", b"new")]
+        [
+            world.jail.write("src/main.rs", b"new").map(drop),
+            world.jail.append("src/main.rs", b"new"),
+            world.jail.write("fresh", b"new").map(drop),
+            world.jail.append("added", b"new"),
+        ]
     });
     for result in results {
         let error = result.expect_err("no space");
@@ -95,4 +103,18 @@ fn a_rename_that_fails_leaves_the_old_file_and_nothing_else() {
     }
     assert!(failed >= 2, "each of the two writes needs one of the calls");
     assert_eq!(world.text("src/main.rs"), "inside");
+}
+
+#[test]
+fn a_lock_that_is_never_given_back_ends_an_addition_and_nothing_else() {
+    let world = World::new();
+    let held = File::open(world.ws("src")).expect("a directory");
+    flock(&held, FlockOperation::LockExclusive).expect("a lock");
+    let started = Instant::now();
+    assert!(matches!(world.jail.append("src/main.rs", b"x"), Err(FileError::Busy(_))));
+    assert!(started.elapsed() < Duration::from_secs(10));
+    assert!(!world.jail.write("src/main.rs", b"written").expect("a write does not wait"));
+    drop(held);
+    world.jail.append("src/main.rs", b"+").expect("the lock is free");
+    assert_eq!(world.text("src/main.rs"), "written+");
 }

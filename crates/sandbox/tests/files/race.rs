@@ -27,6 +27,8 @@ fn while_swapping(tries: usize, swap: impl Fn() + Sync, mut attempt: impl FnMut(
                 swaps.fetch_add(1, Ordering::Relaxed);
             }
         });
+        // Also when an attempt panics: the scope waits for the other thread.
+        let _stop = StopAtEnd(&stop);
         for index in 0..tries * 10 {
             match attempt(index) {
                 Ok(()) => done += 1,
@@ -36,11 +38,18 @@ fn while_swapping(tries: usize, swap: impl Fn() + Sync, mut attempt: impl FnMut(
                 break;
             }
         }
-        stop.store(true, Ordering::Relaxed);
     });
     let swaps = swaps.load(Ordering::Relaxed);
     println!("{} tries, {done} done, {denied} refused, {swaps} swaps", done + denied);
     assert!(done + denied >= tries && done > 0 && denied > 0 && swaps > 100, "the race did not take place");
+}
+
+struct StopAtEnd<'a>(&'a AtomicBool);
+
+impl Drop for StopAtEnd<'_> {
+    fn drop(&mut self) {
+        self.0.store(true, Ordering::Relaxed);
+    }
 }
 
 fn exchange(a: &Path, b: &Path) {
