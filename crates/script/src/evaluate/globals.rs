@@ -23,10 +23,17 @@ pub type Table = &'static [&'static Module];
 const EXTENSIONS: &[LibraryExtension] =
     &[LibraryExtension::StructType, LibraryExtension::SetType, LibraryExtension::Map, LibraryExtension::Filter, LibraryExtension::Partial];
 
+/// Starlark's own names. Building them is the dearest part of a worker's start, so it is done once.
+pub(super) fn standard() -> Globals {
+    Globals::extended_by(EXTENSIONS)
+}
+
 /// The globals of tools, or of hooks and their `when`.
-pub(super) fn globals(table: Table, kind: ScriptKind) -> Globals {
-    let standard = Globals::extended_by(EXTENSIONS);
-    let mut builder = GlobalsBuilder::extended_by(EXTENSIONS);
+pub(super) fn globals(standard: &Globals, table: Table, kind: ScriptKind) -> Globals {
+    let mut builder = GlobalsBuilder::new();
+    for (name, value) in standard.iter() {
+        builder.set(name, Standard { owner: standard, value });
+    }
     let mut spaces: BTreeMap<&'static str, Space<'_>> = BTreeMap::new();
     let mut plain: BTreeMap<&'static str, Call> = BTreeMap::new();
     let mut index = 0;
@@ -53,9 +60,10 @@ pub(super) fn globals(table: Table, kind: ScriptKind) -> Globals {
         space.name = name;
         space.callee = match plain.remove(name) {
             Some(call) => Callee::Own(Box::new(call)),
-            None => {
-                standard.iter().find(|(known, _)| *known == name).map_or(Callee::Nothing, |(_, value)| Callee::Standard(&standard, value))
-            }
+            None => standard
+                .iter()
+                .find(|(known, _)| *known == name)
+                .map_or(Callee::Nothing, |(_, value)| Callee::Standard(Standard { owner: standard, value })),
         };
         builder.set(name, space);
     }
@@ -92,7 +100,28 @@ enum Callee<'a> {
     #[default]
     Nothing,
     Own(Box<Call>),
-    Standard(&'a Globals, FrozenValue),
+    Standard(Standard<'a>),
+}
+
+/// One of Starlark's own values, kept alive by whatever it is put into.
+struct Standard<'a> {
+    owner: &'a Globals,
+    value: FrozenValue,
+}
+
+impl StarlarkTypeRepr for Standard<'_> {
+    type Canonical = <FrozenValue as StarlarkTypeRepr>::Canonical;
+
+    fn starlark_type_repr() -> Ty {
+        FrozenValue::starlark_type_repr()
+    }
+}
+
+impl AllocFrozenValue for Standard<'_> {
+    fn alloc_frozen_value(self, heap: &FrozenHeap) -> FrozenValue {
+        heap.add_reference(self.owner.heap());
+        self.value
+    }
 }
 
 impl StarlarkTypeRepr for Space<'_> {
@@ -111,10 +140,7 @@ impl AllocFrozenValue for Space<'_> {
         let callee = match self.callee {
             Callee::Nothing => None,
             Callee::Own(call) => Some(heap.alloc(*call)),
-            Callee::Standard(owner, value) => {
-                heap.add_reference(owner.heap());
-                Some(value)
-            }
+            Callee::Standard(value) => Some(heap.alloc(value)),
         };
         heap.alloc_simple(Namespace { name: self.name, members, callee })
     }

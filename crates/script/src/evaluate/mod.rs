@@ -44,7 +44,9 @@ pub(crate) struct Names {
 impl Names {
     /// Builds the names, and runs a script so that whatever the evaluator looks up once has been looked up.
     pub(crate) fn prepare(table: Table) -> Self {
-        let names = Self { tool: globals::globals(table, ScriptKind::Tool), hook: globals::globals(table, ScriptKind::Hook) };
+        let standard = globals::standard();
+        let of = |kind| globals::globals(&standard, table, kind);
+        let names = Self { tool: of(ScriptKind::Tool), hook: of(ScriptKind::Hook) };
         let script =
             Script { kind: ScriptKind::Tool, source: FIRST_SCRIPT.to_owned(), linked: Linked::default(), compiled: OnceCell::new() };
         let budget = Budget { wall_ms: 0, cpu_ms: 0, memory_bytes: 0, result_bytes: u64::MAX };

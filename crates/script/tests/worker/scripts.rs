@@ -85,8 +85,8 @@ fn what_is_not_json_is_refused_with_its_place() {
 fn errors_carry_line_and_column() {
     for (source, kind, line, column, text) in [
         ("def run(args):\n  return 1 // 0\n", FailureKind::Raised, 2, 10, "division by zero"),
-        ("def run(args):\n  é = 'é'; fail('boom')\n", FailureKind::Raised, 2, 12, "boom"),
-        ("def help():\n  return {}['x']\ndef run(args):\n  return help()\n", FailureKind::Raised, 2, 10, "`x`"),
+        ("def run(args):\n  x = 'é'; fail('boom')\n", FailureKind::Raised, 2, 12, "boom"),
+        ("def help():\n  x = {}\n  return x['x']\ndef run(args):\n  return help()\n", FailureKind::Raised, 3, 10, "x"),
         ("def run(args):\n  return (1\n", FailureKind::Raised, 0, 0, ""),
         ("def run(args):\n  while True:\n    pass\n", FailureKind::Raised, 2, 3, ""),
         ("load('a', 'b')\ndef run(args):\n  return 1\n", FailureKind::Raised, 1, 1, "load"),
