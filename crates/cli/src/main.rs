@@ -1,1 +1,116 @@
-fn main() {}
+//! The `harness` program: governed tools for AI agents.
+
+mod arguments;
+mod command;
+mod example;
+mod exit;
+mod interrupt;
+mod open;
+mod output;
+mod scaffold;
+
+use clap::Parser;
+use command::Command;
+use exit::{Exit, Usage};
+use open::Folder;
+use output::{Colour, Output};
+use std::panic::{self, AssertUnwindSafe};
+use std::process::ExitCode;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+/// Tools for AI agents as files that a person can review, and one governed path for every call.
+#[derive(Parser)]
+#[command(name = "harness", version, arg_required_else_help = true, infer_subcommands = false, max_term_width = 100)]
+struct Cli {
+    #[command(flatten)]
+    folder: Folder,
+    /// When to use colour
+    #[arg(long, global = true, value_enum, default_value_t = Colour::Auto, value_name = "WHEN")]
+    color: Colour,
+    #[command(subcommand)]
+    command: Command,
+}
+
+fn main() -> ExitCode {
+    // A worker is this same program started anew: it must become one before anything else happens.
+    tool_harness_script::run_if_worker();
+    let cli = match Cli::try_parse() {
+        Ok(cli) => cli,
+        Err(problem) => {
+            let _ = problem.print();
+            return if problem.use_stderr() { Exit::Usage.into() } else { Exit::Done.into() };
+        }
+    };
+    let mut output = Output::new(cli.color);
+    let ended = without_panic_messages(|| run(cli, &mut output)).unwrap_or_else(|problem| report(&problem, &mut output));
+    ended.into()
+}
+
+/// Runs the command on a runtime of its own; what it leaves behind is given up after a moment.
+fn run(cli: Cli, output: &mut Output) -> anyhow::Result<Exit> {
+    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
+    let ended = runtime.block_on(cli.command.run(&cli.folder, output));
+    runtime.shutdown_timeout(Duration::from_millis(200));
+    let ended = ended?;
+    output.flush()?;
+    Ok(ended)
+}
+
+/// Says what went wrong, and which exit code that is.
+fn report(problem: &anyhow::Error, output: &mut Output) -> Exit {
+    let pipe_closed = |cause: &std::io::Error| cause.kind() == std::io::ErrorKind::BrokenPipe;
+    if problem.chain().any(|cause| cause.downcast_ref().is_some_and(pipe_closed)) {
+        return Exit::Done;
+    }
+    let (message, help) = match problem.downcast_ref::<Usage>() {
+        Some(usage) => (usage.message.clone(), usage.help.clone()),
+        None => (format!("{problem:#}"), None),
+    };
+    // A reader of stderr who is gone cannot be told.
+    let _ = output.complain(&message, help.as_deref());
+    problem.downcast_ref::<Panicked>().map_or(Exit::Usage, |_| Exit::Failed)
+}
+
+/// A defect of this program.
+#[derive(Debug)]
+struct Panicked(String);
+
+impl std::fmt::Display for Panicked {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "harness itself is broken: {}", self.0)
+    }
+}
+
+impl std::error::Error for Panicked {}
+
+/// Runs `body`; a panic becomes an error with the place it came from, instead of a trace on the user's terminal.
+fn without_panic_messages<T>(body: impl FnOnce() -> anyhow::Result<T>) -> anyhow::Result<T> {
+    let last = Arc::new(Mutex::new(String::new()));
+    let seen = Arc::clone(&last);
+    panic::set_hook(Box::new(move |info| *seen.lock().unwrap_or_else(PoisonError::into_inner) = info.to_string().replace('\n', " ")));
+    panic::catch_unwind(AssertUnwindSafe(body))
+        .unwrap_or_else(|_| Err(Panicked(last.lock().unwrap_or_else(PoisonError::into_inner).clone()).into()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use clap::CommandFactory;
+
+    #[test]
+    fn the_command_line_is_consistent() {
+        Cli::command().debug_assert();
+    }
+
+    #[test]
+    fn a_defect_is_reported_in_one_line_with_its_place() {
+        let ended: anyhow::Result<()> = without_panic_messages(|| panic!("two\nlines"));
+        let _ = panic::take_hook();
+        let message = ended.expect_err("a panic").to_string();
+        assert!(
+            message.starts_with("harness itself is broken: ") && message.contains("main.rs") && message.lines().count() == 1,
+            "{message}"
+        );
+    }
+}

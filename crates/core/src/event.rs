@@ -125,7 +125,7 @@ pub const EVENTS: &[EventKind] = &[
     EventKind {
         name: "file.denied",
         doc: "The jail refused a path.",
-        fields: &[("tool", "canonical name"), ("builtin", "the call"), ("message", "why")],
+        fields: &[("source", "the tool or hook"), ("builtin", "the call"), ("message", "why")],
     },
 ];
 

@@ -2,12 +2,24 @@
 
 pub mod artifact;
 pub mod builtin;
+pub mod call;
 pub mod check;
 pub mod diagnostic;
+pub mod digest;
 pub mod effect;
+pub mod engine;
+pub mod error;
 pub mod event;
+pub mod registry;
 pub mod result;
+pub mod rule;
 pub mod run;
+pub mod schema;
 pub mod span;
 pub mod store;
 pub mod worker;
+
+pub use call::{Arguments, Call};
+pub use engine::{Engine, EngineBuilder};
+pub use result::ToolResult;
+pub use run::BodyError;

@@ -1,16 +1,24 @@
-//! Starlark for tool scripts: evaluation, and the worker process that does it. The only place that names Starlark.
+//! Starlark for tool scripts: checking, evaluation, and the worker process that does both. The only place that names Starlark.
 
+pub mod check;
 mod evaluate;
 mod worker;
 
 pub use evaluate::Table;
 pub use worker::Check;
 
+use tool_harness::builtin::MODULES;
+use tool_harness::check::facts::ScriptKind;
 use tool_harness::worker::protocol::WORKER_ARGUMENT;
 use tool_harness_sandbox::process::{ExitCode, WorkerLimits, WorkerProgram, leave};
 
 /// Call this first in `main`: a process that was started as a script worker becomes one here and never returns; any other becomes
 /// known as a program that can be started as one.
+pub fn run_if_worker() {
+    run_if_worker_with(MODULES, facts);
+}
+
+/// [`run_if_worker`] with another table of built-ins, for tests of the worker itself.
 pub fn run_if_worker_with(table: Table, check: Check) {
     let mut arguments = std::env::args().skip(1);
     if arguments.next().as_deref() == Some(WORKER_ARGUMENT) {
@@ -20,4 +28,8 @@ pub fn run_if_worker_with(table: Table, check: Check) {
         }
     }
     tool_harness::worker::announce(WorkerProgram::this_program(WORKER_ARGUMENT));
+}
+
+fn facts(kind: ScriptKind, source: &str, table: Table) -> String {
+    serde_json::to_string(&check::facts(kind, source, table)).unwrap_or_default()
 }

@@ -1,18 +1,70 @@
 //! Stage 1: text to artifacts. Never fails as a whole; problems are recorded with their place.
 
+pub mod fields;
+mod fit;
+mod frontmatter;
 pub mod hook;
+mod json_schema;
+mod load;
 pub mod node;
+mod offsets;
+mod problem;
+mod read;
+mod read_effects;
+mod read_hook;
+mod read_parameters;
+mod read_root;
+mod read_tool;
 pub mod root;
+mod scalar;
 pub mod shape;
+mod slot;
 pub mod tool;
+pub mod yaml;
+
+#[cfg(test)]
+mod tests;
 
 use crate::diagnostic::Diagnostic;
 use crate::span::Source;
 use std::sync::Arc;
 
+pub use fields::unsupported_fields;
 pub use hook::Hook;
+pub use json_schema::json_schema;
+pub use load::load;
+pub use read::{MAX_FILE_BYTES, read};
 pub use root::Root;
 pub use tool::Tool;
+
+/// The kinds of artifact that have a table of fields.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ArtifactKind {
+    /// A tool.
+    Tool,
+    /// A hook.
+    Hook,
+    /// The root file.
+    Root,
+    /// A bundle of tools and hooks.
+    Bundle,
+}
+
+impl ArtifactKind {
+    /// Every kind, in the order of the reference.
+    pub const ALL: [Self; 4] = [Self::Tool, Self::Hook, Self::Root, Self::Bundle];
+
+    /// The word for it.
+    #[must_use]
+    pub const fn word(self) -> &'static str {
+        match self {
+            Self::Tool => "tool",
+            Self::Hook => "hook",
+            Self::Root => "root",
+            Self::Bundle => "bundle",
+        }
+    }
+}
 
 /// Where an artifact came from.
 #[derive(Clone, Debug)]
@@ -58,30 +110,38 @@ pub struct Artifacts {
     pub tools: Vec<Tool>,
     /// Hooks in the order of layers, then paths.
     pub hooks: Vec<Hook>,
-    /// Files that should hold a hook and could not be read far enough to give one: each blocks every gating event.
+    /// Hooks that reading found an error in. A hook that could still be read is in `hooks` too, for the checks; it must not run.
     pub broken_hooks: Vec<BrokenHook>,
-    /// Files that should hold a tool and could not be read far enough to give one.
+    /// Tools that reading found an error in. A tool that could still be read is in `tools` too, for the checks; it must not be offered.
     pub broken_tools: Vec<BrokenTool>,
     /// What is wrong, in file order.
     pub problems: Vec<Diagnostic>,
 }
 
-/// A hook file that gave no hook.
+/// A hook with an error, or a file or bundle that may hold one and could not be read.
 #[derive(Clone, Debug)]
 pub struct BrokenHook {
-    /// The file's stem.
+    /// The hook's name; the file's stem when no hook could be read.
     pub name: String,
     /// The file, for the refusal.
     pub source: Arc<Source>,
-    /// The first problem.
+    /// How it was written there.
+    pub form: Form,
+    /// The event it blocks; absent when it could not be read, which blocks every gating event.
+    pub event: Option<String>,
+    /// The first error.
     pub problem: Diagnostic,
 }
 
-/// A tool file that gave no tool.
+/// A tool with an error.
 #[derive(Clone, Debug)]
 pub struct BrokenTool {
-    /// The file's stem.
+    /// The tool's name; the file's stem when no tool could be read.
     pub name: String,
-    /// The first problem.
+    /// The file.
+    pub source: Arc<Source>,
+    /// How it was written there.
+    pub form: Form,
+    /// The first error.
     pub problem: Diagnostic,
 }

@@ -50,10 +50,13 @@ pub struct Policy {
     /// `side_effect_level` or `effects`.
     pub ceiling: Option<At<Ceiling>>,
     /// `capabilities`: capability to allowed operations; absent means all.
-    pub capabilities: Option<At<Vec<(String, Vec<String>)>>>,
+    pub capabilities: Option<At<Capabilities>>,
     /// `tool_arg_constraints`.
     pub constraints: Vec<At<ArgConstraint>>,
 }
+
+/// Capability to operations.
+pub type Capabilities = Vec<(String, Vec<String>)>;
 
 /// The most a tool may do.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -1,5 +1,8 @@
 //! What frontmatter may look like, as data: the check, the JSON Schema and the reference page all come from it.
 
+use super::node::Node;
+use crate::span::Span;
+
 /// One key of a map that authors write.
 pub struct Field {
     /// The key.
@@ -23,7 +26,26 @@ pub enum Status {
     Unsupported,
     /// It concerns a part that does not exist yet and restricts nothing here.
     Idle,
+    /// It does what the reference says, but for these forms, each of which refuses the call as `tool.unsupported`.
+    Partly(&'static [Unbuilt]),
 }
+
+/// A form of a field that nothing enforces yet.
+#[derive(Clone, Copy, Debug)]
+pub struct Unbuilt {
+    /// What refusals and the reference call it, after the field's path.
+    pub name: &'static str,
+    /// Where the written value has this form, if it does.
+    pub find: fn(&Node) -> Option<Span>,
+}
+
+impl PartialEq for Unbuilt {
+    fn eq(&self, other: &Self) -> bool {
+        self.name == other.name
+    }
+}
+
+impl Eq for Unbuilt {}
 
 /// What a value may look like.
 pub enum Shape {
@@ -47,8 +69,79 @@ pub enum Shape {
     Record(&'static [Field]),
     /// One of several shapes; the first that fits the value's kind is used.
     Either(&'static [Shape]),
+    /// A tool or hook written inside another file: the fields that name it, then the fields of its own file.
+    Inline(&'static [Field], &'static [Field]),
     /// A JSON Schema of draft 2020-12.
     JsonSchema,
     /// One parameter: a JSON Schema with `required: bool`.
     Parameter,
+}
+
+impl Field {
+    /// A field that has its effect.
+    pub(super) const fn new(name: &'static str, shape: Shape, default: &'static str, doc: &'static str) -> Self {
+        Self { name, shape, default, doc, status: Status::Enforced }
+    }
+
+    /// The same, not enforced yet.
+    pub(super) const fn unsupported(mut self) -> Self {
+        self.status = Status::Unsupported;
+        self
+    }
+
+    /// The same, without effect yet.
+    pub(super) const fn idle(mut self) -> Self {
+        self.status = Status::Idle;
+        self
+    }
+
+    /// The same, with forms that are not enforced yet.
+    pub(super) const fn partly(mut self, forms: &'static [Unbuilt]) -> Self {
+        self.status = Status::Partly(forms);
+        self
+    }
+}
+
+impl Shape {
+    /// Whether a value is of the right kind, not looking inside lists and maps. Nothing counts as an empty list or map.
+    pub(super) fn takes(&self, node: &Node) -> bool {
+        use super::node::Kind;
+        match self {
+            Self::Any => true,
+            Self::Bool => node.bool().is_some(),
+            Self::Integer(least) => node.integer().is_some_and(|value| value >= *least),
+            Self::Number => matches!(node.kind, Kind::Number(_)),
+            Self::Text => node.text().is_some(),
+            Self::Word(words) => node.text().is_some_and(|text| words.contains(&text)),
+            Self::List(_) => matches!(node.kind, Kind::List(_) | Kind::Null),
+            Self::Map(_) | Self::Record(_) => matches!(node.kind, Kind::Map(_) | Kind::Null),
+            Self::Inline(..) | Self::Parameter => matches!(node.kind, Kind::Map(_)),
+            Self::JsonSchema => matches!(node.kind, Kind::Map(_) | Kind::Bool(_)),
+            Self::Either(shapes) => shapes.iter().any(|shape| shape.takes(node)),
+        }
+    }
+
+    /// What is accepted, for messages and the reference page.
+    #[must_use]
+    pub fn accepted(&self) -> String {
+        let or = |shapes: &[String]| shapes.join(" or ");
+        match self {
+            Self::Any => "any value".into(),
+            Self::Bool => "`true` or `false`".into(),
+            Self::Integer(i64::MIN) => "an integer".into(),
+            Self::Integer(least) => format!("an integer of at least {least}"),
+            Self::Number => "a number".into(),
+            Self::Text => "text".into(),
+            Self::Word(words) => or(&words.iter().map(|word| format!("`{word}`")).collect::<Vec<_>>()),
+            Self::List(Self::Any | Self::Record(_) | Self::Inline(..)) => "a list of maps".into(),
+            Self::List(Self::Word(words)) => format!("a list of {}", Self::Word(words).accepted()),
+            Self::List(Self::Text) => "a list of texts".into(),
+            Self::List(_) => "a list".into(),
+            Self::Map(Self::Text) => "a map from names to texts".into(),
+            Self::Map(_) | Self::Record(_) | Self::Inline(..) => "a map".into(),
+            Self::Either(shapes) => or(&shapes.iter().map(Self::accepted).collect::<Vec<_>>()),
+            Self::JsonSchema => "a json schema".into(),
+            Self::Parameter => "a map with a `type`".into(),
+        }
+    }
 }

@@ -189,10 +189,13 @@ impl Script {
     pub fn place_of(&self, position: Position) -> Place {
         let Some(block) = self.block else { return self.place.clone() };
         let source = &self.place.source;
-        let at = Position { line: block.first_line + position.line.max(1) - 1, column: position.column + block.indent };
-        let start = source.offset(at);
-        let end = source.text[start..].find(|c: char| !(c.is_alphanumeric() || c == '_')).map_or(source.text.len(), |n| start + n);
-        Place::new(source, Span::new(start, end.max(start + 1).min(source.text.len())))
+        // The position comes from a worker, so nothing about it is certain.
+        let line = block.first_line.saturating_add(position.line.max(1) - 1);
+        let start = source.offset(Position { line, column: position.column.saturating_add(block.indent) });
+        let rest = &source.text[start..];
+        let word = rest.find(|c: char| !(c.is_alphanumeric() || c == '_')).unwrap_or(rest.len());
+        let length = word.max(rest.chars().next().map_or(0, char::len_utf8));
+        Place::new(source, Span::new(start, start + length))
     }
 }
 

@@ -1,7 +1,116 @@
 //! Stage 1': what scripts can call. One file per module; this is the list.
 
+mod artifact;
+mod base64;
+mod bind;
+mod bound;
+mod cache;
+mod crypto;
+mod exec;
+mod fs;
+mod global;
+mod hash;
+mod http;
+mod json;
+mod log;
+mod math;
+mod meta;
+mod metrics;
+mod number;
+mod os;
+mod re;
+mod set;
+mod string;
+mod task;
+mod template;
+#[cfg(test)]
+mod tests;
+mod time;
+mod url;
+mod uuid;
+mod validate;
+
+pub use bind::{bind, verify};
+pub use global::DELEGATE_IN_TOOLS;
+
 use crate::effect::Effects;
 use serde_json::Value;
+
+/// Every module, in the order of the reference page. A built-in's number on the wire is its place in this list, calls counted through.
+pub const MODULES: &[&Module] = &[
+    &global::MODULE,
+    &fs::MODULE,
+    &exec::MODULE,
+    &http::MODULE,
+    &json::MODULE,
+    &re::MODULE,
+    &string::MODULE,
+    &math::MODULE,
+    &time::MODULE,
+    &url::MODULE,
+    &uuid::MODULE,
+    &hash::MODULE,
+    &base64::MODULE,
+    &crypto::MODULE,
+    &template::MODULE,
+    &validate::MODULE,
+    &set::MODULE,
+    &cache::CACHE,
+    &cache::CTX,
+    &cache::STATE,
+    &metrics::MODULE,
+    &log::MODULE,
+    &os::MODULE,
+    &task::MODULE,
+    &artifact::MODULE,
+    &meta::MODULE,
+];
+
+/// Every module and call with its number.
+pub fn all() -> impl Iterator<Item = (u32, &'static Module, &'static Builtin)> {
+    let calls = MODULES.iter().flat_map(|module| module.calls.iter().map(move |call| (*module, call)));
+    (0..).zip(calls).map(|(index, (module, call))| (index, module, call))
+}
+
+/// The built-in of that name (`fs.read`, `env`, `log`), with its number.
+#[must_use]
+pub fn find(full_name: &str) -> Option<(u32, &'static Module, &'static Builtin)> {
+    // A global has no module; a module that can itself be called has a call without a name.
+    let matches = |module: &Module, builtin: &Builtin| match full_name.split_once('.') {
+        Some((_, "") | ("", _)) => false,
+        Some((module_name, name)) => module.name == module_name && builtin.name == name,
+        None => [module.name, builtin.name].contains(&"") && [module.name, builtin.name].contains(&full_name),
+    };
+    all().find(|(_, module, builtin)| !full_name.is_empty() && matches(module, builtin))
+}
+
+/// The built-in with that number.
+#[must_use]
+pub fn at(index: u32) -> Option<(&'static Module, &'static Builtin)> {
+    let mut rest = usize::try_from(index).ok()?;
+    for module in MODULES {
+        match module.calls.get(rest) {
+            Some(builtin) => return Some((module, builtin)),
+            None => rest -= module.calls.len(),
+        }
+    }
+    None
+}
+
+/// The name scripts use: `fs.read`; `env` for globals; `log` for a module that is itself callable.
+#[must_use]
+pub fn full_name(module: &Module, builtin: &Builtin) -> String {
+    match (module.name, builtin.name) {
+        ("", name) | (name, "") => name.to_owned(),
+        (module, name) => format!("{module}.{name}"),
+    }
+}
+
+/// What calling a built-in that is [`Body::Absent`] raises.
+#[must_use]
+pub fn absent(full_name: &str, what: &str) -> String {
+    format!("`{full_name}` is not available yet: {what}")
+}
 
 /// A namespace of built-ins, or the globals when the name is empty.
 pub struct Module {
@@ -34,6 +143,32 @@ pub struct Builtin {
     /// Expressions and what they give, executed by a test.
     pub examples: &'static [Example],
 }
+
+impl Builtin {
+    /// Whether it has no access to anything: the worker runs it and no hook sees it.
+    #[must_use]
+    pub const fn is_pure(&self) -> bool {
+        matches!(self.body, Body::Pure(_))
+    }
+
+    /// Whether the harness may have to wait while it runs: for files, or on purpose.
+    #[must_use]
+    pub fn blocks(&self) -> bool {
+        !self.effects.is_empty() || self.name == "sleep"
+    }
+}
+
+/// What most built-ins share: no effect, for tools and hooks. Each table fills in the rest.
+const PLAIN: Builtin = Builtin {
+    name: "",
+    params: &[],
+    doc: "",
+    returns: "None",
+    effects: Effects::NONE,
+    scope: Scope::Both,
+    body: Body::Note,
+    examples: &[],
+};
 
 /// Which scripts have a built-in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -70,6 +205,17 @@ pub struct Param {
     pub default: Option<&'static str>,
 }
 
+impl Param {
+    const fn required(name: &'static str, kind: Kind) -> Self {
+        Self { name, kind, default: None }
+    }
+
+    /// `default` is JSON text. With `null`, None may be passed whatever the kind.
+    const fn optional(name: &'static str, kind: Kind, default: &'static str) -> Self {
+        Self { name, kind, default: Some(default) }
+    }
+}
+
 /// What a parameter accepts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
@@ -99,6 +245,12 @@ pub struct Example {
     pub script: &'static str,
     /// JSON text, or `error: ` and a part of the message.
     pub gives: &'static str,
+}
+
+impl Example {
+    const fn new(script: &'static str, gives: &'static str) -> Self {
+        Self { script, gives }
+    }
 }
 
 /// Bound arguments, one per parameter, defaults filled in, kinds checked.
@@ -141,6 +293,26 @@ impl Args {
     pub fn list(&self, index: usize) -> &[Value] {
         self.get(index).as_array().map_or(&[], Vec::as_slice)
     }
+
+    /// The text at `index`, when it is text: for parameters that may be None.
+    fn given_text(&self, index: usize) -> Option<&str> {
+        self.get(index).as_str()
+    }
+
+    /// The integer at `index` as a count from 0 to `max`.
+    fn count(&self, index: usize, name: &str, max: usize) -> Result<usize, String> {
+        let count = self.int(index).and_then(|count| usize::try_from(count).ok());
+        count.filter(|&count| count <= max).ok_or_else(|| format!("`{name}` must be from 0 to {max}, got {}", self.get(index)))
+    }
+
+    /// The list at `index`, whose items must all be text.
+    fn texts(&self, index: usize, name: &str) -> Result<Vec<&str>, String> {
+        let item = |(at, item): (usize, &'_ Value)| -> Result<(), String> {
+            if item.is_string() { Ok(()) } else { Err(format!("item {at} of `{name}` must be text, got {}", bind::describe(item))) }
+        };
+        self.list(index).iter().enumerate().try_for_each(item)?;
+        Ok(self.list(index).iter().filter_map(Value::as_str).collect())
+    }
 }
 
 /// What host built-ins may touch, given by the call that runs them.
@@ -159,6 +331,8 @@ pub trait Host: Send + Sync {
     fn sleep(&self, duration: std::time::Duration) -> Result<(), String>;
     /// Reports progress of the call.
     fn progress(&self, fraction: f64, message: &str);
+    /// Takes note that the jail refused something.
+    fn file_denied(&self, error: &tool_harness_sandbox::file::FileError);
 }
 
 /// How long a value of a key-value store lives.

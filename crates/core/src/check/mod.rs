@@ -1,8 +1,83 @@
 //! Stage 2: artifacts to checked artifacts and diagnostics. One file per code; [`RULES`] is the list.
 
+pub mod checked;
 pub mod facts;
+pub mod hook_events;
+mod locate;
+pub(crate) mod nearest;
+mod page;
+mod reach;
+mod resolve;
+pub(crate) mod schema;
+pub mod subject;
 
+// Found while reading.
+pub(crate) mod artifact_blocked;
+pub(crate) mod ceiling_twice;
+pub(crate) mod event_missing;
+pub(crate) mod field_missing;
+pub(crate) mod field_wrong_type;
+pub(crate) mod file_not_text;
+pub(crate) mod file_too_large;
+pub(crate) mod file_unreadable;
+pub(crate) mod format_unknown;
+pub(crate) mod frontmatter_missing;
+pub(crate) mod frontmatter_unclosed;
+pub(crate) mod inline_name_empty;
+pub(crate) mod key_duplicate;
+pub(crate) mod key_unknown;
+pub(crate) mod name_key_in_file;
+pub(crate) mod parameter_type_missing;
+pub(crate) mod parameter_type_unknown;
+pub(crate) mod root_twice;
+pub(crate) mod schema_and_parameters;
+pub(crate) mod timeout_negative;
+pub(crate) mod yaml_invalid;
+pub(crate) mod yaml_limit;
+pub(crate) mod yaml_not_accepted;
+
+// Found when the artifacts are judged.
+mod body_empty;
+mod ceiling_admits_processes;
+mod effects_contradict;
+mod effects_overstated;
+mod effects_understated;
+mod field_unsupported;
+mod hook_duplicate;
+mod hook_event_unknown;
+mod hook_payload_key;
+mod hook_return_shape;
+mod hook_unknown_tool;
+mod hook_when_impure;
+mod name_not_offered;
+mod name_style;
+mod name_verb;
+mod override_replaces;
+mod schema_invalid;
+mod schema_keyword_unknown;
+mod script_arity;
+mod script_crashed;
+mod script_no_handle;
+mod script_no_run;
+mod script_recursion;
+mod script_scope;
+mod script_syntax;
+mod script_unavailable;
+mod script_unknown_builtin;
+mod script_unknown_name;
+mod tool_duplicate;
+mod tool_surface_missing_executor;
+
+use crate::artifact::Artifacts;
+use crate::artifact::tool::Script;
 use crate::diagnostic::{Diagnostic, Severity};
+use facts::{Facts, ScriptKind};
+use std::collections::{HashMap, HashSet};
+use std::sync::Arc;
+use subject::{Findings, HookSubject, Owner, Project, ScriptSubject, ToolSubject, hook_scripts};
+
+pub use checked::{Checked, CheckedHook, CheckedTool};
+pub use page::{index, page};
 
 /// One code: what it means, why it matters, and an example of each side.
 pub struct Rule {
@@ -20,10 +95,20 @@ pub struct Rule {
     pub check: Check,
 }
 
-/// When a rule looks.
+/// When a rule looks, and at what.
 pub enum Check {
     /// The reader reports it while it turns text into artifacts.
     WhileReading,
+    /// A hook on `artifact.load` reports it when the project is loaded.
+    WhileLoading,
+    /// At everything, once.
+    Project(fn(&Project<'_>, &mut Findings<'_>)),
+    /// At each tool.
+    Tool(fn(&ToolSubject<'_>, &mut Findings<'_>)),
+    /// At each hook.
+    Hook(fn(&HookSubject<'_>, &mut Findings<'_>)),
+    /// At each script that a worker looked at: of tools, of hooks, and `when`.
+    Script(fn(&ScriptSubject<'_>, &mut Findings<'_>)),
 }
 
 impl Rule {
@@ -33,5 +118,133 @@ impl Rule {
     }
 }
 
+/// What workers found, by source: `Err` says how the worker died on it.
+pub type FactsBySource = HashMap<(ScriptKind, Arc<str>), Result<Facts, String>>;
+
 /// Every rule, in the order of the stages.
-pub const RULES: &[&Rule] = &[];
+pub const RULES: &[&Rule] = &[
+    // Found while reading.
+    &file_unreadable::RULE,
+    &file_too_large::RULE,
+    &file_not_text::RULE,
+    &frontmatter_missing::RULE,
+    &frontmatter_unclosed::RULE,
+    &yaml_invalid::RULE,
+    &yaml_limit::RULE,
+    &yaml_not_accepted::RULE,
+    &key_duplicate::RULE,
+    &key_unknown::RULE,
+    &field_wrong_type::RULE,
+    &field_missing::RULE,
+    &parameter_type_missing::RULE,
+    &parameter_type_unknown::RULE,
+    &schema_and_parameters::RULE,
+    &timeout_negative::RULE,
+    &name_key_in_file::RULE,
+    &inline_name_empty::RULE,
+    &event_missing::RULE,
+    &root_twice::RULE,
+    &format_unknown::RULE,
+    &ceiling_twice::RULE,
+    // Found when the artifacts are judged.
+    &name_not_offered::RULE,
+    &name_style::RULE,
+    &name_verb::RULE,
+    &tool_duplicate::RULE,
+    &hook_duplicate::RULE,
+    &override_replaces::RULE,
+    &body_empty::RULE,
+    &tool_surface_missing_executor::RULE,
+    &field_unsupported::RULE,
+    &schema_invalid::RULE,
+    &schema_keyword_unknown::RULE,
+    &script_syntax::RULE,
+    &script_crashed::RULE,
+    &script_no_run::RULE,
+    &script_no_handle::RULE,
+    &script_arity::RULE,
+    &script_recursion::RULE,
+    &script_unknown_name::RULE,
+    &script_unknown_builtin::RULE,
+    &script_scope::RULE,
+    &script_unavailable::RULE,
+    &hook_event_unknown::RULE,
+    &hook_when_impure::RULE,
+    &hook_payload_key::RULE,
+    &hook_return_shape::RULE,
+    &hook_unknown_tool::RULE,
+    &effects_contradict::RULE,
+    &effects_understated::RULE,
+    &effects_overstated::RULE,
+    &ceiling_admits_processes::RULE,
+    // Found when policy looks at the artifacts.
+    &artifact_blocked::RULE,
+];
+
+/// Every distinct source that workers must look at before [`check`].
+#[must_use]
+pub fn scripts(artifacts: &Artifacts) -> Vec<(ScriptKind, Arc<str>)> {
+    let of_tools = artifacts.tools.iter().filter_map(|tool| Some((ScriptKind::Tool, tool.script.as_ref()?)));
+    let of_hooks = artifacts.hooks.iter().flat_map(hook_scripts);
+    let mut seen = HashSet::new();
+    let all = of_tools.chain(of_hooks).map(|(kind, script): (_, &Script)| (kind, Arc::clone(&script.text)));
+    all.filter(|source| seen.insert(source.clone())).collect()
+}
+
+/// Judges what was read. A script without facts is not judged; calls of it end where there is no worker to run it.
+#[must_use]
+pub fn check(mut artifacts: Artifacts, facts: &FactsBySource) -> Checked {
+    let read_errors = checked::ReadErrors::take(&mut artifacts);
+    let Artifacts { root, root_broken, tools, hooks, broken_hooks, broken_tools, problems } = artifacts;
+    let (tools, hooks, resolution) = resolve::resolve(tools, hooks, &broken_tools);
+    let found = {
+        let names = tools.iter().map(|tool| tool.name.as_str()).chain(broken_tools.iter().map(|tool| tool.name.as_str()));
+        let aliases = tools.iter().flat_map(|tool| tool.aliases.iter().map(|(_, alias)| alias.value.as_str()));
+        let tool_names = names.chain(aliases).collect();
+        let project = Project { root: &root, tools: &tools, hooks: &hooks, resolution: &resolution, tool_names, facts };
+        let mut findings = Findings::new(&tools);
+        for rule in RULES {
+            apply(rule, &project, &mut findings);
+        }
+        findings.into_found()
+    };
+    let parts = checked::Parts { root, root_broken, tools, hooks, broken_hooks, broken_tools, problems, read_errors };
+    checked::assemble(parts, found, facts)
+}
+
+fn apply(rule: &Rule, project: &Project<'_>, findings: &mut Findings<'_>) {
+    match rule.check {
+        Check::WhileReading | Check::WhileLoading => {}
+        Check::Project(look) => {
+            findings.concern(Owner::Project);
+            look(project, findings);
+        }
+        Check::Tool(look) => {
+            for (index, tool) in project.tools.iter().enumerate() {
+                findings.concern(Owner::Tool(index));
+                let facts = tool.script.as_ref().and_then(|script| project.read_facts(ScriptKind::Tool, script));
+                look(&ToolSubject { tool, facts }, findings);
+            }
+        }
+        Check::Hook(look) => {
+            for (index, hook) in project.hooks.iter().enumerate() {
+                findings.concern(Owner::Hook(index));
+                let scripts = hook_scripts(hook).filter_map(|(kind, script)| Some((script, project.read_facts(kind, script)?)));
+                look(&HookSubject { project, hook, scripts: scripts.collect() }, findings);
+            }
+        }
+        Check::Script(look) => {
+            let of_tools = project.tools.iter().enumerate();
+            let of_tools = of_tools.filter_map(|(index, tool)| Some((Owner::Tool(index), ScriptKind::Tool, tool.script.as_ref()?)));
+            let of_hooks = project.hooks.iter().enumerate();
+            let of_hooks =
+                of_hooks.flat_map(|(index, hook)| hook_scripts(hook).map(move |(kind, script)| (Owner::Hook(index), kind, script)));
+            for (owner, kind, script) in of_tools.chain(of_hooks) {
+                if let Some(facts) = project.facts_of(kind, script) {
+                    findings.concern(owner);
+                    look(&ScriptSubject { kind, script, facts }, findings);
+                }
+            }
+        }
+    }
+}

@@ -1,5 +1,46 @@
-//! Stage 4: a call to its result.
+//! Stage 4: a call to its result. Read this file first.
 
+mod admit;
+mod authorize;
+mod before;
+mod chain;
+mod context;
+mod crossing;
+mod decision;
+mod execute;
+mod explain;
+mod finish;
+mod payload;
 mod refusal;
 
+pub use execute::{Body, BodyError};
+pub use chain::HookReport;
+pub use explain::{Explanation, StageOutcome, StageReport};
 pub use refusal::{Class, Code, Refusal};
+
+pub(crate) use chain::{load_artifacts, run_one};
+pub(crate) use context::{Context, Shared};
+pub(crate) use explain::explain;
+
+use crate::call::Call;
+use crate::result::ToolResult;
+use admit::admit;
+use authorize::authorize;
+use before::before;
+use execute::execute;
+use finish::{finish, refuse};
+
+/// Runs one call through every stage. This is the only way to a body, and the only place that writes the events of a call.
+pub(crate) async fn run(shared: &std::sync::Arc<Shared>, call: Call) -> ToolResult {
+    let ctx = Context::new(shared, call);
+    let authorized = match admit(&ctx).and_then(|admitted| authorize(&ctx, admitted)) {
+        Ok(authorized) => authorized,
+        Err(refusal) => return ctx.record_rejected(refuse(&ctx, refusal)),
+    };
+    ctx.record_started(&authorized);
+    let result = match before(&ctx, authorized).await {
+        Ok(prepared) => finish(&ctx, execute(&ctx, prepared).await).await,
+        Err(refusal) => refuse(&ctx, refusal),
+    };
+    ctx.record_ended(result)
+}

@@ -57,8 +57,12 @@ macro_rules! codes {
 }
 
 codes! {
+    /// The project's root file is broken.
+    Stopped = "project.broken", Fatal;
     /// No tool has this name.
     ToolUnknown = "tool.unknown", Repairable;
+    /// The call id was used before.
+    DuplicateCall = "tool.duplicate_call", Repairable;
     /// The tool exists and is not offered here.
     ToolNotAdvertised = "tool.not_advertised", Repairable;
     /// The arguments are not JSON that can be represented.

@@ -23,6 +23,12 @@ struct Inner {
 }
 
 impl MemoryStore {
+    /// The same content in a store of its own.
+    pub(crate) fn copy(&self) -> Self {
+        let inner = self.lock();
+        Self { inner: Mutex::new(Inner { map: inner.map.clone(), bytes: inner.bytes }) }
+    }
+
     fn lock(&self) -> MutexGuard<'_, Inner> {
         self.inner.lock().unwrap_or_else(PoisonError::into_inner)
     }

@@ -1,8 +1,11 @@
 //! Stage 5: what outlives a call.
 
 mod memory;
+mod session;
 
+pub(crate) use memory::number;
 pub use memory::{MemoryStore, Metrics};
+pub(crate) use session::{Admission, Session, Sessions, Stores};
 
 use serde_json::{Map, Value};
 

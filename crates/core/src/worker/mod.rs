@@ -1,21 +1,344 @@
-//! Script workers as the harness sees them.
+//! Script workers as the harness sees them: a pool of confined processes and the requests they answer.
 
 pub mod protocol;
+pub mod script;
 pub mod wire;
 
-use std::sync::OnceLock;
-use tool_harness_sandbox::process::WorkerProgram;
+mod channel;
+mod drive;
+mod pool;
+
+pub(crate) use drive::{Bounds, Crossing};
+pub(crate) use pool::DEFAULT_MEMORY_MB;
+
+use crate::check::facts::{Facts, ScriptKind};
+use crate::run::Code;
+use crate::span::Position;
+use channel::{Lost, push_frame};
+use drive::{Ended, drive};
+use pool::{Lease, NoWorker, Pool, Purpose};
+use protocol::{Budget, Failure, FailureKind, Link, Outcome, Request, Response, Verdict, encode_run};
+use script::{Script, Scripts};
+use serde_json::Value;
+use std::collections::HashMap;
+use std::sync::{Arc, OnceLock};
+use std::time::Duration;
+use tokio::time::Instant;
+use tokio_util::sync::CancellationToken;
+use tool_harness_sandbox::process::{Cause, WorkerProgram};
 
 static ANNOUNCED: OnceLock<WorkerProgram> = OnceLock::new();
 
-/// Says which program can be started as a worker; the first to say so is heard. Without it scripts are refused.
+/// Says that this program can be its own script worker. The first call wins.
 pub fn announce(program: WorkerProgram) {
-    // A second announcement is not an error: a program may well ask twice whether it is a worker.
     let _ = ANNOUNCED.set(program);
 }
 
-/// The program that can be started as a worker, when one was announced.
+/// The program that was announced.
 #[must_use]
-pub fn announced() -> Option<&'static WorkerProgram> {
-    ANNOUNCED.get()
+pub fn announced() -> Option<WorkerProgram> {
+    ANNOUNCED.get().cloned()
+}
+
+/// Time one script may take to be looked at.
+const CHECK_TIME: Duration = Duration::from_secs(5);
+/// Scripts sent to a worker before its answers are read.
+const CHECK_WINDOW: usize = 16;
+/// Bytes sent to a worker before its answers are read: less than any socket buffer.
+const CHECK_WINDOW_BYTES: usize = 32 << 10;
+
+/// The workers of one engine.
+#[derive(Debug)]
+pub(crate) struct Workers {
+    pool: Pool,
+    places: usize,
+    /// Numbers of scripts.
+    pub(crate) scripts: Scripts,
+}
+
+/// Why a script gave no answer.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct ScriptError {
+    pub(crate) code: Code,
+    pub(crate) message: String,
+    /// Where in the script, when the worker lived to tell.
+    pub(crate) position: Option<Position>,
+}
+
+/// A chain whose worker gave no verdicts.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct ChainLost {
+    /// The hook that was running, by its place in the chain.
+    pub(crate) link: usize,
+    /// What happened to it.
+    pub(crate) error: ScriptError,
+}
+
+/// A hook in a chain, as workers need it.
+pub(crate) struct ChainLink<'a> {
+    pub(crate) when: Option<&'a Script>,
+    pub(crate) script: &'a Script,
+    pub(crate) timeout: Duration,
+}
+
+/// What one tool run may use.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct ToolBounds {
+    pub(crate) deadline: Instant,
+    pub(crate) cpu_ms: u64,
+    pub(crate) memory_mb: u64,
+    pub(crate) result_bytes: u64,
+}
+
+impl Workers {
+    pub(crate) fn new(program: Option<WorkerProgram>, places: usize) -> Self {
+        Self { pool: Pool::new(program, places), places: places.max(1), scripts: Scripts::default() }
+    }
+
+    /// Workers in use and idle.
+    pub(crate) fn census(&self) -> (usize, usize) {
+        (self.pool.busy(), self.pool.idle())
+    }
+
+    /// Runs a tool's script in a worker of its session.
+    pub(crate) async fn run_tool(
+        &self,
+        session_id: &str,
+        script: &Script,
+        args: &Value,
+        bounds: ToolBounds,
+        cancel: &CancellationToken,
+        crossing: &impl Crossing,
+    ) -> Result<Outcome, ScriptError> {
+        let purpose = Purpose::Tool { session_id: session_id.to_owned(), memory_mb: bounds.memory_mb };
+        let mut lease = self.lease(purpose, bounds.deadline, cancel).await?;
+        let budget = Budget {
+            wall_ms: milliseconds(bounds.deadline.saturating_duration_since(Instant::now())).max(1),
+            cpu_ms: bounds.cpu_ms,
+            memory_bytes: bounds.memory_mb << 20,
+            result_bytes: bounds.result_bytes,
+        };
+        let mut frames = Vec::new();
+        let mut run = wire::Writer::default();
+        lease
+            .worker
+            .load(script, &mut frames)
+            .and_then(|()| encode_run(&mut run, script.number, args, &budget))
+            .and_then(|()| push_frame(&mut frames, &run.bytes))
+            .map_err(|error| ScriptError::new(Code::ArgsMalformed, format!("the arguments cannot be passed on: {error}")))?;
+        let enforced = Bounds { deadline: bounds.deadline, cpu: Duration::from_millis(bounds.cpu_ms), frame_bytes: bounds.result_bytes };
+        match drive(&self.pool, &mut lease, &frames, enforced, cancel, crossing).await {
+            Ok(Response::Done(outcome)) => {
+                self.pool.give_back(lease);
+                Ok(outcome)
+            }
+            Ok(Response::Failed(failure)) => {
+                self.pool.give_back(lease);
+                Err(failure.into())
+            }
+            Ok(_) => Err(ScriptError::new(Code::ScriptCrashed, "the worker answered out of turn")),
+            Err(ended) => Err(ended.into()),
+        }
+    }
+
+    /// Runs hooks in one worker until one decides other than allow. The second part is the hook that was running when the worker was lost.
+    pub(crate) async fn run_chain(
+        &self,
+        event: &str,
+        payload: &Value,
+        links: &[ChainLink<'_>],
+        cancel: &CancellationToken,
+        crossing: &impl Crossing,
+    ) -> Result<Vec<Verdict>, ChainLost> {
+        let lost = |link: usize, error: ScriptError| ChainLost { link, error };
+        let time: Duration = links.iter().map(|link| link.timeout).sum();
+        let deadline = Instant::now() + time;
+        let mut lease = self.lease(Purpose::Policy, deadline + CHECK_TIME, cancel).await.map_err(|error| lost(0, error))?;
+        let deadline = Instant::now() + time;
+        let cpu = time.max(Duration::from_millis(100));
+        let memory_bytes = DEFAULT_MEMORY_MB << 20;
+        let budget = Budget { wall_ms: milliseconds(time), cpu_ms: milliseconds(cpu), memory_bytes, result_bytes: MAX_DECISION_BYTES };
+        let mut frames = Vec::new();
+        let mut request = Vec::with_capacity(links.len());
+        let unsendable = |error: wire::WireError| {
+            lost(0, ScriptError::new(Code::HookFailed, format!("the payload cannot be passed on: {error}")))
+        };
+        for link in links {
+            for script in link.when.iter().copied().chain([link.script]) {
+                lease.worker.load(script, &mut frames).map_err(unsendable)?;
+            }
+            request.push(Link {
+                when: link.when.map(|when| when.number),
+                script: link.script.number,
+                timeout_ms: milliseconds(link.timeout),
+            });
+        }
+        let request = Request::Chain { event: event.to_owned(), payload: payload.clone(), links: request, budget };
+        request.encode().and_then(|frame| push_frame(&mut frames, &frame)).map_err(unsendable)?;
+        let bounds = Bounds { deadline, cpu, frame_bytes: MAX_DECISION_BYTES };
+        match drive(&self.pool, &mut lease, &frames, bounds, cancel, crossing).await {
+            Ok(Response::Chain(verdicts)) if verdicts.len() <= links.len() => {
+                self.pool.give_back(lease);
+                Ok(verdicts)
+            }
+            Ok(_) => Err(lost(0, ScriptError::new(Code::ScriptCrashed, "the worker answered out of turn"))),
+            Err(ended) => Err(lost(0, ended.into())),
+        }
+    }
+
+    /// The facts of every source, or how the worker ended on it.
+    pub(crate) async fn facts(&self, sources: Vec<(ScriptKind, Arc<str>)>) -> HashMap<(ScriptKind, Arc<str>), Result<Facts, String>> {
+        let share = sources.len().div_ceil(self.places).max(1);
+        let shares = sources.chunks(share).map(|chunk| self.facts_of(chunk));
+        join_all(shares).await.into_iter().flatten().collect()
+    }
+
+    async fn facts_of(&self, sources: &[(ScriptKind, Arc<str>)]) -> Vec<((ScriptKind, Arc<str>), Result<Facts, String>)> {
+        let mut found = Vec::with_capacity(sources.len());
+        while found.len() < sources.len() {
+            let rest = &sources[found.len()..];
+            let never = CancellationToken::new();
+            let lease = self.lease(Purpose::Policy, Instant::now() + Duration::from_secs(60), &never).await;
+            let mut lease = match lease {
+                Ok(lease) => lease,
+                Err(error) => {
+                    found.extend(rest.iter().map(|source| (source.clone(), Err(error.message.clone()))));
+                    break;
+                }
+            };
+            let before = found.len();
+            match self.facts_from(&mut lease, rest, &mut found).await {
+                Ok(()) => self.pool.give_back(lease),
+                Err(ended) => {
+                    let culprit = found.len();
+                    found.push((sources[culprit].clone(), Err(ScriptError::from(ended).message)));
+                }
+            }
+            debug_assert!(found.len() > before, "every round finds at least one");
+        }
+        found
+    }
+
+    async fn facts_from(
+        &self,
+        lease: &mut Lease,
+        sources: &[(ScriptKind, Arc<str>)],
+        found: &mut Vec<((ScriptKind, Arc<str>), Result<Facts, String>)>,
+    ) -> Result<(), Ended> {
+        let mut rest = sources;
+        while !rest.is_empty() {
+            let mut frames = Vec::new();
+            let mut count = 0;
+            for (kind, source) in rest {
+                let request = Request::Check { kind: *kind, source: source.to_string() };
+                let encoded = request.encode().and_then(|frame| push_frame(&mut frames, &frame));
+                encoded.map_err(|_| Ended::Lost(Lost::Unsendable))?;
+                count += 1;
+                if count >= CHECK_WINDOW || frames.len() >= CHECK_WINDOW_BYTES {
+                    break;
+                }
+            }
+            lease.worker.send(&frames).await.map_err(Ended::Lost)?;
+            for source in &rest[..count] {
+                let word = tokio::time::timeout(CHECK_TIME, lease.worker.receive(MAX_DECISION_BYTES)).await;
+                let Ok(Response::Facts(text)) = word.map_err(|_| Ended::Deadline)?.map_err(Ended::Lost).map(Ok::<_, ()>)? else {
+                    return Err(Ended::Lost(Lost::Died(Cause::Other)));
+                };
+                found.push((source.clone(), serde_json::from_str(&text).map_err(|error| error.to_string())));
+            }
+            rest = &rest[count..];
+        }
+        Ok(())
+    }
+
+    async fn lease(&self, purpose: Purpose, deadline: Instant, cancel: &CancellationToken) -> Result<Lease, ScriptError> {
+        tokio::select! {
+            biased;
+            lease = self.pool.lease(purpose) => lease.map_err(ScriptError::from),
+            () = cancel.cancelled() => Err(ScriptError::new(Code::Cancelled, "cancelled while waiting for a worker")),
+            () = tokio::time::sleep_until(deadline) => Err(ScriptError::new(Code::Timeout, "no worker was free before the deadline")),
+        }
+    }
+}
+
+/// The most a hook or a check may answer with.
+const MAX_DECISION_BYTES: u64 = 8 << 20;
+
+impl ScriptError {
+    fn new(code: Code, message: impl Into<String>) -> Self {
+        Self { code, message: message.into(), position: None }
+    }
+}
+
+impl From<Failure> for ScriptError {
+    fn from(failure: Failure) -> Self {
+        let code = match failure.kind {
+            FailureKind::Raised => Code::Failed,
+            FailureKind::Recursion => Code::ScriptRecursion,
+            FailureKind::Wall => Code::Timeout,
+            FailureKind::Steps => Code::ScriptSteps,
+            FailureKind::Memory => Code::ScriptMemory,
+            FailureKind::Result => Code::ScriptResult,
+        };
+        let position = (failure.line > 0).then_some(Position { line: failure.line, column: failure.column.max(1) });
+        Self { code, message: failure.message, position }
+    }
+}
+
+impl From<ScriptError> for Failure {
+    fn from(error: ScriptError) -> Self {
+        let Position { line, column } = error.position.unwrap_or(Position { line: 0, column: 0 });
+        Self { kind: FailureKind::Raised, message: error.message, line, column }
+    }
+}
+
+impl From<Ended> for ScriptError {
+    fn from(ended: Ended) -> Self {
+        match ended {
+            Ended::Deadline => Self::new(Code::Timeout, "did not finish before its deadline and was killed"),
+            Ended::Cpu => Self::new(Code::ScriptSteps, "used up its processor time and was killed"),
+            Ended::Cancelled => Self::new(Code::Cancelled, "cancelled"),
+            Ended::Lost(Lost::Oversized) => Self::new(Code::ScriptResult, "the result is larger than it may be"),
+            Ended::Lost(Lost::Unsendable) => Self::new(Code::ScriptResult, "a value is too large or too deep to be passed on"),
+            Ended::Lost(Lost::Died(cause)) => match cause {
+                Cause::Memory => Self::new(Code::ScriptMemory, "wanted more memory than it may have"),
+                Cause::Stack => Self::new(Code::ScriptCrashed, "nested too deeply and overflowed its stack"),
+                Cause::Cpu => Self::new(Code::ScriptSteps, "used up its processor time"),
+                Cause::Filter => Self::new(Code::ScriptCrashed, "tried something that workers may not do and was stopped by the system"),
+                _ => Self::new(Code::ScriptCrashed, "the worker died"),
+            },
+        }
+    }
+}
+
+impl From<NoWorker> for ScriptError {
+    fn from(none: NoWorker) -> Self {
+        match none {
+            NoWorker::NoProgram => Self::new(Code::ScriptNoWorker, "this program cannot start script workers"),
+            NoWorker::Failed(message) => Self::new(Code::SandboxUnavailable, message),
+        }
+    }
+}
+
+fn milliseconds(duration: Duration) -> u64 {
+    u64::try_from(duration.as_millis()).unwrap_or(u64::MAX)
+}
+
+/// Runs a handful of futures together.
+async fn join_all<F: Future>(futures: impl IntoIterator<Item = F>) -> Vec<F::Output> {
+    let mut running: Vec<_> = futures.into_iter().map(|future| (Box::pin(future), None)).collect();
+    std::future::poll_fn(|context| {
+        let mut waiting = false;
+        for (future, output) in &mut running {
+            if output.is_none() {
+                match future.as_mut().poll(context) {
+                    std::task::Poll::Ready(value) => *output = Some(value),
+                    std::task::Poll::Pending => waiting = true,
+                }
+            }
+        }
+        if waiting { std::task::Poll::Pending } else { std::task::Poll::Ready(()) }
+    })
+    .await;
+    running.into_iter().filter_map(|(_, output)| output).collect()
 }

@@ -348,7 +348,7 @@ mod tests {
     #[test]
     fn what_no_float_can_hold_is_refused() {
         let value: Value = serde_json::from_str("[1e400]").expect("JSON");
-        assert_eq!(Writer::default().value(&value), Err(WireError::Unrepresentable("1e400".into())));
+        assert_eq!(Writer::default().value(&value), Err(WireError::Unrepresentable("1e+400".into())));
     }
 
     #[test]

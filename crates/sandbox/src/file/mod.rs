@@ -1,17 +1,42 @@
-//! The file jail.
+//! The file jail: every path is resolved by the kernel beneath one opened directory, and one descriptor goes from check to use.
+//!
+//! What it relies on:
+//! 1. Nothing is opened by a path from outside except through [`open`], which never leaves the root descriptor.
+//! 2. Nothing is changed except in a [`place::Place`]: an opened directory whose real path was judged, and a name in it.
+//! 3. The kind of a file is asked of the opened descriptor, never of a path that is opened afterwards.
 
-use std::path::Path;
+mod change;
+mod error;
+mod look;
+mod open;
+mod path;
+mod place;
+mod protect;
+mod tree;
+mod write;
+
+use std::os::fd::OwnedFd;
+use std::path::{Path, PathBuf};
+
+use rustix::fs::FileType;
+
+pub use error::FileError;
+pub use protect::is_protected;
 
 /// A folder that paths cannot leave.
 #[derive(Debug)]
-pub struct Jail {}
+pub struct Jail {
+    /// Opened once; everything is resolved from here.
+    root: OwnedFd,
+    /// Where it was, free of links, when it was opened: only for understanding absolute paths.
+    path: PathBuf,
+}
 
-/// Why a file operation was refused or failed.
-#[derive(Debug, thiserror::Error)]
-pub enum FileError {
-    /// Not there.
-    #[error("`{0}` does not exist")]
-    NotFound(String),
+impl Jail {
+    /// The workspace's path without links, as absolute paths have to spell it.
+    pub fn root(&self) -> &Path {
+        &self.path
+    }
 }
 
 /// What a path is.
@@ -43,66 +68,32 @@ pub struct Stat {
 /// One entry of a directory.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Entry {
-    /// Its name.
+    /// Its name; what is not UTF-8 in it is shown as `�`, and such an entry cannot be opened.
     pub name: String,
     /// Its facts.
     pub stat: Stat,
 }
 
-impl Jail {
-    /// Opens the jail at `root`.
-    pub fn open(_root: &Path) -> Result<Self, FileError> {
-        Ok(Self {})
+impl FileKind {
+    fn of(stat: &rustix::fs::Stat) -> Self {
+        match FileType::from_raw_mode(stat.st_mode) {
+            FileType::RegularFile => Self::File,
+            FileType::Directory => Self::Directory,
+            FileType::Symlink => Self::Link,
+            _ => Self::Other,
+        }
     }
+}
 
-    /// The bytes of a regular file, refused when there are more than `max`.
-    pub fn read(&self, path: &str, _max: u64) -> Result<Vec<u8>, FileError> {
-        Err(FileError::NotFound(path.into()))
-    }
-
-    /// Replaces or creates a file in one step; says whether it was created. Parents are created.
-    pub fn write(&self, path: &str, _bytes: &[u8]) -> Result<bool, FileError> {
-        Err(FileError::NotFound(path.into()))
-    }
-
-    /// Adds to the end of a file, creating it when needed.
-    pub fn append(&self, path: &str, _bytes: &[u8]) -> Result<(), FileError> {
-        Err(FileError::NotFound(path.into()))
-    }
-
-    /// Facts about a path; `None` when nothing is there.
-    pub fn stat(&self, _path: &str) -> Result<Option<Stat>, FileError> {
-        Ok(None)
-    }
-
-    /// The entries of a directory, by name; refused when there are more than `max`.
-    pub fn list(&self, path: &str, _max: usize) -> Result<Vec<Entry>, FileError> {
-        Err(FileError::NotFound(path.into()))
-    }
-
-    /// Regular files below the root whose workspace-relative path matches a glob (`**` crosses directories), sorted; at most `max`
-    /// results and a bounded number of directories looked at. Links are not followed.
-    pub fn glob(&self, pattern: &str, _max: usize) -> Result<Vec<String>, FileError> {
-        Err(FileError::NotFound(pattern.into()))
-    }
-
-    /// Creates a directory and its parents; fine when it is there already.
-    pub fn mkdir(&self, path: &str) -> Result<(), FileError> {
-        Err(FileError::NotFound(path.into()))
-    }
-
-    /// Removes a file, a link, or an empty directory; with `recursive`, a directory and what is in it (never following links).
-    pub fn remove(&self, path: &str, _recursive: bool) -> Result<(), FileError> {
-        Err(FileError::NotFound(path.into()))
-    }
-
-    /// Copies a regular file.
-    pub fn copy(&self, from: &str, _to: &str) -> Result<(), FileError> {
-        Err(FileError::NotFound(from.into()))
-    }
-
-    /// Renames within the jail.
-    pub fn rename(&self, from: &str, _to: &str) -> Result<(), FileError> {
-        Err(FileError::NotFound(from.into()))
+impl Stat {
+    fn of(stat: &rustix::fs::Stat) -> Self {
+        // The nanoseconds are below a thousand million, and their type differs between machines.
+        let millis = i64::try_from(stat.st_mtime_nsec).unwrap_or(0) / 1_000_000;
+        Self {
+            kind: FileKind::of(stat),
+            size: u64::try_from(stat.st_size).unwrap_or(0),
+            mode: stat.st_mode & 0o7777,
+            modified_ms: stat.st_mtime.saturating_mul(1000).saturating_add(millis),
+        }
     }
 }

@@ -1,9 +1,10 @@
 //! The names a script starts with: Starlark's own, and the table of built-ins.
 
 use super::bind::Signature;
-use super::call::{Call, Offer};
+use super::call::Call;
+use crate::check::dialect::EXTENSIONS;
 use allocative::Allocative;
-use starlark::environment::{Globals, GlobalsBuilder, LibraryExtension};
+use starlark::environment::{Globals, GlobalsBuilder};
 use starlark::eval::{Arguments, Evaluator};
 use starlark::typing::Ty;
 use starlark::values::type_repr::StarlarkTypeRepr;
@@ -13,15 +14,11 @@ use starlark::values::{
 };
 use std::collections::BTreeMap;
 use std::fmt;
-use tool_harness::builtin::{Builtin, Module, Scope};
+use tool_harness::builtin::{Module, full_name};
 use tool_harness::check::facts::ScriptKind;
 
 /// All modules, in the order that numbers their calls.
 pub type Table = &'static [&'static Module];
-
-/// What Starlark adds to its standard without reaching anything: values and ways through lists.
-const EXTENSIONS: &[LibraryExtension] =
-    &[LibraryExtension::StructType, LibraryExtension::SetType, LibraryExtension::Map, LibraryExtension::Filter, LibraryExtension::Partial];
 
 /// Starlark's own names. Building them is the dearest part of a worker's start, so it is done once.
 pub(super) fn standard() -> Globals {
@@ -39,17 +36,16 @@ pub(super) fn globals(standard: &Globals, table: Table, kind: ScriptKind) -> Glo
     let mut index = 0;
     for module in table {
         for builtin in module.calls {
-            let call = Call {
-                index,
-                builtin,
-                signature: Signature::new(path(module, builtin), builtin.params),
-                offer: offer(builtin.scope, kind),
-            };
+            let call = Call { index, builtin, signature: Signature::new(full_name(module, builtin), builtin.params), kind };
             index += 1;
-            let calls = if module.name.is_empty() { &mut plain } else { &mut spaces.entry(module.name).or_default().calls };
+            // A call without a name is what calling its module does.
+            let (name, calls) = match (module.name, builtin.name) {
+                ("", name) | (name, "") => (name, &mut plain),
+                (space, name) => (name, &mut spaces.entry(space).or_default().calls),
+            };
             // The same name may stand for one thing in tools and another in hooks.
-            if call.offer == Offer::Here || !calls.contains_key(builtin.name) {
-                calls.insert(builtin.name, call);
+            if call.is_offered() || !calls.contains_key(name) {
+                calls.insert(name, call);
             }
         }
         if !module.name.is_empty() {
@@ -71,18 +67,6 @@ pub(super) fn globals(standard: &Globals, table: Table, kind: ScriptKind) -> Glo
         builder.set(name, call);
     }
     builder.build()
-}
-
-fn path(module: &Module, builtin: &Builtin) -> String {
-    if module.name.is_empty() { builtin.name.to_owned() } else { format!("{}.{}", module.name, builtin.name) }
-}
-
-fn offer(scope: Scope, kind: ScriptKind) -> Offer {
-    match (scope, kind) {
-        (Scope::Both, _) | (Scope::Tools, ScriptKind::Tool) | (Scope::Hooks, ScriptKind::Hook | ScriptKind::When) => Offer::Here,
-        (Scope::Tools, ScriptKind::Hook | ScriptKind::When) => Offer::ToolsOnly,
-        (Scope::Hooks, ScriptKind::Tool) => Offer::HooksOnly,
-    }
 }
 
 /// A namespace on its way into the globals.

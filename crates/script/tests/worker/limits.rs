@@ -2,6 +2,7 @@
 
 use crate::Check;
 use crate::supervisor::{BUDGET, End, Worker, run, run_with};
+use crate::table::index;
 use serde_json::{Value, json};
 use std::time::{Duration, Instant};
 use tool_harness::check::facts::ScriptKind;
@@ -17,6 +18,7 @@ pub(crate) const CHECKS: &[Check] = &[
     ("a_stack_that_overflows_ends_the_worker_and_says_so", a_stack_that_overflows_ends_the_worker_and_says_so),
     ("deep_sources_are_refused", deep_sources_are_refused),
     ("large_results_are_refused", large_results_are_refused),
+    ("what_a_script_says_is_bounded", what_a_script_says_is_bounded),
     ("loading_is_bounded_like_running", loading_is_bounded_like_running),
     ("the_time_of_a_crossing_is_not_processor_time", the_time_of_a_crossing_is_not_processor_time),
     ("a_panic_ends_the_worker_and_says_so", a_panic_ends_the_worker_and_says_so),
@@ -35,6 +37,8 @@ fn memory_that_is_refused_ends_the_worker_and_says_so() {
         "  x = [1]\n  for i in range(40):\n    x.extend(x)\n  return len(x)",
         "  return len(list(range(2000000000)))",
         "  return len(','.join([str(i) * 1000 for i in range(100)] * 100000))",
+        // The compiler puts the body of such a function in place of its call, without end.
+        "  return 1\ndef again(f, n):\n  return f(f, n)\ndef other():\n  return again(again, 1)",
     ] {
         let started = Instant::now();
         match run(&body(script), Value::Null) {
@@ -110,16 +114,13 @@ fn a_stack_that_overflows_ends_the_worker_and_says_so() {
 fn deep_sources_are_refused() {
     let deep = |depth: usize| body(&format!("  return {}1{}", "(".repeat(depth), ")".repeat(depth)));
     let Err(End::Failed(failure)) = run(&deep(10_000), Value::Null) else { panic!("no failure") };
-    assert_eq!((failure.message.as_str(), failure.line, failure.column), ("nested deeper than 200 levels", 2, 208));
+    assert_eq!((failure.message.as_str(), failure.line, failure.column), ("nested too deeply", 2, 209));
     assert_eq!(run(&deep(150), Value::Null), Ok(Outcome::Value(json!(1))));
-    // Depth that brackets do not show: the parser overflows, and only the worker ends.
-    let sum = body(&format!("  return 1{}", "+1".repeat(500_000)));
-    match run(&sum, Value::Null) {
-        Err(End::Died(death)) => assert_eq!(death.cause(), Cause::Stack, "{death:?}"),
-        Err(End::Failed(_)) | Ok(_) => {}
-    }
+    // Depth that brackets do not show.
+    let Err(End::Failed(failure)) = run(&body(&format!("  return 1{}", "+1".repeat(500_000))), Value::Null) else { panic!("no failure") };
+    assert_eq!(failure.message, "nested too deeply");
     let Err(End::Failed(failure)) = run(&format!("{}{}", "# filler\n".repeat(200_000), body("  return 1")), Value::Null) else { panic!() };
-    assert_eq!(failure.message, "the script is larger than 1024 KiB");
+    assert_eq!(failure.message, "longer than 1048576 bytes");
 }
 
 fn large_results_are_refused() {
@@ -135,6 +136,21 @@ fn large_results_are_refused() {
         Err(End::Failed(failure)) => assert_eq!(failure.kind, FailureKind::Memory, "{failure:?}"),
         Ok(_) => panic!("200 MB came through"),
     }
+}
+
+fn what_a_script_says_is_bounded() {
+    let mut worker = Worker::start();
+    let (write, print) = (index("fs.write"), index("print"));
+    worker.load(1, ScriptKind::Tool, &body("  fail('é' * 1000000)"), &[]);
+    let Err(End::Failed(failure)) = worker.run(1, Value::Null, BUDGET) else { panic!("no failure") };
+    assert_eq!(failure.message.chars().count(), 2001);
+    worker.load(2, ScriptKind::Tool, &body("  return fs.write('a', 'x' * 2000000)"), &[write]);
+    let Err(End::Failed(failure)) = worker.run(2, Value::Null, BUDGET) else { panic!("no failure") };
+    assert_eq!(failure.message, "`fs.write` cannot be given this: larger than 1048576 bytes");
+    worker.load(3, ScriptKind::Tool, &body("  print('é' * 1000000)"), &[]);
+    worker.send(&Request::Run { script: 3, args: Value::Null, budget: BUDGET });
+    let Ok(Response::Note { builtin, args, .. }) = worker.receive(Duration::from_secs(5)) else { panic!("no note") };
+    assert_eq!((builtin, args[0].as_str().map(str::len)), (print, Some((64 << 10) + '…'.len_utf8())));
 }
 
 fn loading_is_bounded_like_running() {

@@ -94,7 +94,7 @@ fn errors_carry_line_and_column() {
         ("def run(args):\n  return nope\n", FailureKind::Raised, 2, 10, "nope"),
         ("x = 1\n", FailureKind::Raised, 0, 0, "does not define `run`"),
         ("X = 1 // 0\ndef run(args):\n  return 1\n", FailureKind::Raised, 1, 5, "division by zero"),
-        ("def f(g, n):\n  return g(g, n)\ndef run(args):\n  return f(f, 1)\n", FailureKind::Recursion, 2, 10, "deeper than 50"),
+        ("def f(g, n):\n  x = n\n  return g(g, x)\ndef run(args):\n  return f(f, 1)\n", FailureKind::Recursion, 3, 10, "deeper than 50"),
         ("def run(args):\n  return text.fails()\n", FailureKind::Raised, 2, 10, "this built-in always fails"),
     ] {
         let failure = failure(source);
@@ -123,8 +123,8 @@ fn arguments_are_bound_and_checked() {
         ("text.all(1, third='x')", "`third` of `text.all` must be a list or `None`, not string"),
         ("text.all(1, 2, [], len)", "`text.all` cannot be given this: a value of type `function` is not JSON"),
         ("text.fails(1)", "`text.fails` is given too many arguments; it takes no arguments"),
-        ("later()", "`later` is not available: it comes with a later version"),
-        ("allow()", "`allow` is only available in hooks"),
+        ("later()", "`later` is not available yet: it comes with a later version"),
+        ("allow()", "`allow` is not available in tools"),
     ] {
         let failure = failure(&format!("def run(args):\n  return {script}\n"));
         assert_eq!((failure.message.as_str(), failure.line, failure.column), (expected, 2, 10), "{script}");

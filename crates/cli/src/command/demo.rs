@@ -1,0 +1,235 @@
+//! `harness demo`.
+
+use crate::exit::Exit;
+use crate::open;
+use crate::output::{self, Output, indented, look, paint, plain};
+use clap::Args;
+use serde_json::{Value, json};
+use std::fs;
+use std::path::Path;
+use std::sync::{Arc, Mutex, PoisonError};
+use tempfile::TempDir;
+use tool_harness::call::{Arguments, Call, Door};
+use tool_harness::engine::Engine;
+use tool_harness::event::{Event, Sink};
+use tool_harness::result::ToolResult;
+use tool_harness::run::Code;
+
+#[derive(Args)]
+pub(crate) struct Demo {}
+
+/// The built-in project.
+const FILES: [(&str, &str); 6] = [
+    (".harness/tools/count_words.md", include_str!("../template/demo/count_words.md")),
+    (".harness/tools/save_note.md", include_str!("../template/demo/save_note.md")),
+    (".harness/tools/read_note.md", include_str!("../template/demo/read_note.md")),
+    (".harness/tools/fill_memory.md", include_str!("../template/demo/fill_memory.md")),
+    (".harness/hooks/no_passwords.md", include_str!("../template/demo/no_passwords.md")),
+    (".harness/hooks/tidy_names.md", include_str!("../template/demo/tidy_names.md")),
+];
+
+/// A file beside the workspace that no tool may see.
+const CANARY: &str = "the recipe nobody may read";
+
+/// One call of the session and what must come of it.
+struct Scene {
+    title: &'static str,
+    tool: &'static str,
+    args: Value,
+    /// `Ok` with a part of the value, or the code of the refusal.
+    expected: Result<Value, Code>,
+    /// What to notice.
+    moral: &'static str,
+}
+
+fn scenes() -> Vec<Scene> {
+    vec![
+        Scene {
+            title: "a good call",
+            tool: "count_words",
+            args: json!({"text": "small tools, well governed"}),
+            expected: Ok(json!({"words": 4})),
+            moral: "every call takes the same five stages",
+        },
+        Scene {
+            title: "wrong arguments",
+            tool: "count_words",
+            args: json!({"text": 42}),
+            expected: Err(Code::ArgsInvalid),
+            moral: "refused before any script or hook ran; a number never becomes text by accident",
+        },
+        Scene {
+            title: "blocked by a hook",
+            tool: "save_note",
+            args: json!({"path": "notes.md", "text": "the password is swordfish"}),
+            expected: Err(Code::HookBlocked),
+            moral: "the hook is a file in the project: policy that changes by pull request",
+        },
+        Scene {
+            title: "modified by a hook",
+            tool: "save_note",
+            args: json!({"path": "Shopping List", "text": "milk, bread"}),
+            expected: Ok(json!({"saved": "shopping_list.md"})),
+            moral: "the changed arguments were validated and authorized again",
+        },
+        Scene {
+            title: "a script that tries to leave the workspace",
+            tool: "read_note",
+            args: json!({"path": "../secret.txt"}),
+            expected: Err(Code::Failed),
+            moral: "the script checks nothing; the file jail does, below it",
+        },
+        Scene {
+            title: "a script that eats memory",
+            tool: "fill_memory",
+            args: json!({}),
+            expected: Err(Code::ScriptMemory),
+            moral: "scripts run in worker processes with limits; this one is gone, the harness is not",
+        },
+        Scene {
+            title: "and on it goes",
+            tool: "count_words",
+            args: json!({"text": "still here"}),
+            expected: Ok(json!({"words": 2})),
+            moral: "the next call does not notice",
+        },
+    ]
+}
+
+impl Demo {
+    pub(super) async fn run(self, output: &mut Output) -> anyhow::Result<Exit> {
+        let scratch = TempDir::with_prefix("harness-demo-")?;
+        let project = scratch.path().join("project");
+        set_stage(&project)?;
+        let events = Arc::new(Recorded::default());
+        let engine = open::load(&project, Some(Arc::clone(&events) as Arc<dyn Sink>)).await?;
+        output.print(&format!("A project with {} and {}, in a temporary folder.", output::count(4, "tool"), output::count(2, "hook")))?;
+        let scenes = scenes();
+        let mut as_expected = 0;
+        for (number, scene) in (1..).zip(&scenes) {
+            as_expected += usize::from(play(&engine, &events, number, scene, output).await?);
+        }
+        let served = format!("one process (pid {}) served all {} calls", std::process::id(), scenes.len());
+        if as_expected == scenes.len() {
+            output.print(&format!(
+                "\n{} {served}, and is still here; `harness new DIR` starts a project of your own",
+                paint(look::GOOD, "✓")
+            ))?;
+            Ok(Exit::Done)
+        } else {
+            let wrong = scenes.len() - as_expected;
+            output.print(&format!("\n{} {served}; {wrong} did not end as expected", paint(look::BAD, "✗")))?;
+            Ok(Exit::Failed)
+        }
+    }
+}
+
+fn set_stage(project: &Path) -> std::io::Result<()> {
+    for (path, text) in FILES {
+        let target = project.join(path);
+        target.parent().map_or(Ok(()), fs::create_dir_all)?;
+        fs::write(target, text)?;
+    }
+    project.parent().map_or(Ok(()), |outside| fs::write(outside.join("secret.txt"), CANARY))
+}
+
+/// Makes one call, shows it, and says whether it ended as it should.
+async fn play(engine: &Engine, events: &Recorded, number: usize, scene: &Scene, output: &mut Output) -> anyhow::Result<bool> {
+    output.print(&format!("\n{}", paint(look::STRONG, &format!("{number}. {}", scene.title))))?;
+    output.print(&format!("   {}", paint(look::NAME, &command_line(scene.tool, &scene.args))))?;
+    let result = engine.call(Call::new(scene.tool, Arguments::Value(scene.args.clone())).door(Door::Cli)).await;
+    let events = events.take();
+    output.print(&format!("   {}", stages(&events, &result)))?;
+    for event in events.iter().filter(|event| event.name == "hook.decided" || event.name == "file.denied") {
+        output.print(&format!("   {}", paint(look::QUIET, &plain(&decision(event)))))?;
+    }
+    match &result.error {
+        Some(refusal) => {
+            output.print(&format!("   {} {}", paint(look::BAD, refusal.code.text()), indented(3, &plain(&refusal.message)).trim_start()))?
+        }
+        None => output.print(&indented(3, &output::result(&result)))?,
+    }
+    let fits = ends_as(&result, &scene.expected);
+    let (style, mark) = if fits { (look::GOOD, "✓") } else { (look::BAD, "✗ not as expected:") };
+    output.print(&format!("   {} {}", paint(style, mark), scene.moral))?;
+    Ok(fits)
+}
+
+/// Whether the call ended as it should, with nothing from outside the workspace in it.
+fn ends_as(result: &ToolResult, expected: &Result<Value, Code>) -> bool {
+    let leaked = result.to_json().to_string().contains(CANARY);
+    let fits = match (expected, &result.error) {
+        (Ok(value), None) => !result.is_error && result.value.as_ref() == Some(value),
+        (Err(code), Some(refusal)) => refusal.code == *code,
+        _ => false,
+    };
+    fits && !leaked
+}
+
+/// The command that would make this call.
+fn command_line(tool: &str, args: &Value) -> String {
+    let mut words = vec![format!("harness call {tool}")];
+    for (key, value) in args.as_object().into_iter().flatten() {
+        words.push(match value {
+            Value::String(text) if text.contains(' ') => format!("{key}='{text}'"),
+            Value::String(text) => format!("{key}={text}"),
+            other => format!("{key}:={other}"),
+        });
+    }
+    words.join(" ")
+}
+
+/// The five stages, each with a mark for how far the call came.
+fn stages(events: &[Event], result: &ToolResult) -> String {
+    const STAGES: [&str; 5] = ["admit", "authorize", "before", "execute", "finish"];
+    let started = events.iter().any(|event| event.name == "tool.started");
+    let stopped = result.error.as_ref().map(|refusal| match refusal.code {
+        Code::HookBlocked | Code::HookFailed | Code::ApprovalDenied | Code::ApprovalTimeout => "before",
+        Code::Denied | Code::Unsupported => "authorize",
+        _ if started => "execute",
+        _ => "admit",
+    });
+    let reached = stopped.and_then(|stage| STAGES.iter().position(|&name| name == stage));
+    let marked = STAGES.iter().enumerate().map(|(at, stage)| match reached {
+        Some(end) if at == end => format!("{stage} {}", paint(look::BAD, "✗")),
+        // What fails in its body still ends like every call: audited, bounded, recorded.
+        Some(end) if at > end && STAGES[end] != "execute" => paint(look::QUIET, &format!("{stage} ·")),
+        _ => format!("{stage} {}", paint(look::GOOD, "✓")),
+    });
+    marked.collect::<Vec<_>>().join("  ")
+}
+
+fn decision(event: &Event) -> String {
+    let text = |key: &str| event.fields.get(key).and_then(Value::as_str).unwrap_or_default();
+    if event.name == "file.denied" {
+        return format!("{} refused: {}", text("builtin"), text("message"));
+    }
+    let reason = if text("reason").is_empty() { String::new() } else { format!(": {}", text("reason")) };
+    format!("hook {} decided {}{reason}", text("hook"), text("action"))
+}
+
+/// Keeps events until they are taken.
+#[derive(Default)]
+struct Recorded(Mutex<Vec<Event>>);
+
+impl Recorded {
+    fn take(&self) -> Vec<Event> {
+        std::mem::take(&mut *self.0.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+}
+
+impl Sink for Recorded {
+    fn record(&self, event: &Event) {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).push(event.clone());
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_command_line_can_be_typed_as_shown() {
+        assert_eq!(command_line("x", &json!({"a": "b", "c": "d e", "n": 1})), "harness call x a=b c='d e' n:=1");
+    }
+}

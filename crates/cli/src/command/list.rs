@@ -1,0 +1,134 @@
+//! `harness list`.
+
+use super::tools::first_sentence;
+use crate::exit::Exit;
+use crate::open::Folder;
+use crate::output::{Output, Table};
+use clap::{Args, ValueEnum};
+use serde_json::{Value, json};
+use std::collections::HashSet;
+use tool_harness::artifact::BrokenHook;
+use tool_harness::call::DEFAULT_MODE;
+use tool_harness::engine::Engine;
+use tool_harness::registry::RegisteredTool;
+
+#[derive(Args)]
+pub(crate) struct List {
+    /// What to list
+    #[arg(value_enum, default_value_t = What::Artifacts)]
+    what: What,
+    /// One JSON document
+    #[arg(long)]
+    json: bool,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum What {
+    /// Tools, also those that are not offered
+    Tools,
+    /// Hooks, in the order they run
+    Hooks,
+    /// Both
+    Artifacts,
+}
+
+impl List {
+    pub(super) async fn run(self, folder: &Folder, output: &mut Output) -> anyhow::Result<Exit> {
+        let engine = folder.load().await?;
+        let (tools, hooks) = (self.what != What::Hooks, self.what != What::Tools);
+        if self.json {
+            let offered = Offered::by(&engine);
+            let mut document = json!({});
+            if tools {
+                document["tools"] = engine.registry().tools().map(|tool| offered.document(tool)).collect();
+            }
+            if hooks {
+                document["hooks"] = hook_documents(&engine);
+            }
+            output.json(&document)?;
+            return Ok(Exit::Done);
+        }
+        let mut tables = Vec::new();
+        if tools {
+            tables.push(tool_table(&engine));
+        }
+        if hooks {
+            tables.push(hook_table(&engine));
+        }
+        tables.retain(|table| !table.is_empty());
+        if tables.is_empty() {
+            output.say("nothing here yet; `harness init` adds tools and hooks to start from")?;
+        }
+        output.print(&tables.iter().map(Table::render).collect::<Vec<_>>().join("\n\n"))?;
+        Ok(Exit::Done)
+    }
+}
+
+fn tool_table(engine: &Engine) -> Table {
+    let mut table = Table::new(["TOOL", "OFFERED", "EFFECTS", "FILE", "DESCRIPTION"]);
+    let shown = Offered::by(engine);
+    for tool in engine.registry().tools() {
+        let offered = if shown.has(tool) { "yes" } else { "no" };
+        let about = first_sentence(&tool.tool.description, 50);
+        table.row([tool.name().to_owned(), offered.to_owned(), tool.effects.to_string(), tool.path().to_owned(), about]);
+    }
+    table
+}
+
+fn hook_table(engine: &Engine) -> Table {
+    let mut table = Table::new(["HOOK", "EVENT", "PRIORITY", "STATE", "FILE"]);
+    for hook in engine.registry().hooks() {
+        let path = hook.hook.origin.source.path.to_string();
+        table.row([hook.hook.name.clone(), hook.event.clone(), hook.hook.priority.to_string(), "active".to_owned(), path]);
+    }
+    for hook in engine.registry().broken_hooks() {
+        table.row([
+            hook.name.clone(),
+            blocked_event(hook).to_owned(),
+            "-".to_owned(),
+            "broken, blocks".to_owned(),
+            hook.source.path.to_string(),
+        ]);
+    }
+    table
+}
+
+/// The tools that a listing for a model shows.
+pub(super) struct Offered(HashSet<String>);
+
+impl Offered {
+    pub(super) fn by(engine: &Engine) -> Self {
+        Self(engine.surface(DEFAULT_MODE).map(|surface| surface.tools.into_iter().map(|tool| tool.name).collect()).unwrap_or_default())
+    }
+
+    pub(super) fn has(&self, tool: &RegisteredTool) -> bool {
+        tool.unusable.is_none() && self.0.contains(tool.name())
+    }
+
+    /// The tool as one JSON object.
+    pub(super) fn document(&self, tool: &RegisteredTool) -> Value {
+        json!({
+            "name": tool.name(),
+            "file": tool.path(),
+            "offered": self.has(tool),
+            "effects": tool.effects.names().collect::<Vec<_>>(),
+            "tags": tool.tool.tags,
+            "description": tool.tool.description,
+        })
+    }
+}
+
+/// What a hook that could not be loaded blocks.
+pub(super) fn blocked_event(hook: &BrokenHook) -> &str {
+    hook.event.as_deref().unwrap_or("every gating event")
+}
+
+/// Every hook, those that block because they could not be loaded last.
+pub(super) fn hook_documents(engine: &Engine) -> Value {
+    let active = engine.registry().hooks().map(|hook| {
+        let path = &*hook.hook.origin.source.path;
+        json!({"name": hook.hook.name, "event": hook.event, "priority": hook.hook.priority, "file": path, "broken": false})
+    });
+    let broken = engine.registry().broken_hooks().iter();
+    active.chain(broken.map(|hook| json!({"name": hook.name, "event": hook.event, "file": &*hook.source.path, "broken": true}))).collect()
+}

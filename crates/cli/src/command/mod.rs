@@ -1,0 +1,67 @@
+//! The commands, one file each.
+
+mod call;
+mod completions;
+mod demo;
+mod explain;
+mod init;
+mod inspect;
+mod list;
+mod new;
+mod test;
+mod tools;
+mod validate;
+mod version;
+
+use crate::exit::Exit;
+use crate::open::Folder;
+use crate::output::Output;
+use clap::Subcommand;
+
+/// What `harness` can be asked to do.
+#[derive(Subcommand)]
+pub(crate) enum Command {
+    /// Make a folder a project: tools and hooks to start from
+    Init(init::Init),
+    /// Make a new folder with a project in it
+    New(new::New),
+    /// Check every artifact and show what is wrong with it
+    Validate(validate::Validate),
+    /// Call a tool
+    Call(call::Call),
+    /// Show what every stage decides about a call, or what a code means
+    Explain(explain::Explain),
+    /// List what the project has
+    List(list::List),
+    /// The tools as a model would be told about them
+    Tools(tools::Tools),
+    /// What the runtime sees: settings, tools, hooks, rules
+    Inspect(inspect::Inspect),
+    /// Run the examples of tools and hooks, offline
+    Test(test::Test),
+    /// A governed session on a built-in project, offline, stage by stage
+    Demo(demo::Demo),
+    /// A completion script for a shell
+    Completions(completions::Completions),
+    /// The version of this program
+    Version(version::Version),
+}
+
+impl Command {
+    pub(crate) async fn run(self, folder: &Folder, output: &mut Output) -> anyhow::Result<Exit> {
+        match self {
+            Self::Init(command) => command.run(folder, output),
+            Self::New(command) => command.run(output),
+            Self::Validate(command) => command.run(folder, output).await,
+            Self::Call(command) => command.run(folder, output).await,
+            Self::Explain(command) => command.run(folder, output).await,
+            Self::List(command) => command.run(folder, output).await,
+            Self::Tools(command) => command.run(folder, output).await,
+            Self::Inspect(command) => command.run(folder, output).await,
+            Self::Test(command) => command.run(folder, output).await,
+            Self::Demo(command) => command.run(output).await,
+            Self::Completions(command) => command.run(output),
+            Self::Version(command) => command.run(output),
+        }
+    }
+}

@@ -1,0 +1,166 @@
+//! `harness test`.
+
+use crate::example::{self, Outcome};
+use crate::exit::{Exit, Usage};
+use crate::interrupt;
+use crate::open::Folder;
+use crate::output::{Output, look, paint, plain};
+use clap::Args;
+use serde_json::{Value, json};
+use std::collections::HashMap;
+use std::io;
+use std::time::Instant;
+use tool_harness::span::Place;
+
+#[derive(Args)]
+pub(crate) struct Test {
+    /// Only the examples of tools and hooks whose name contains this
+    filter: Option<String>,
+    /// One JSON document
+    #[arg(long)]
+    json: bool,
+}
+
+impl Test {
+    pub(super) async fn run(self, folder: &Folder, output: &mut Output) -> anyhow::Result<Exit> {
+        let started = Instant::now();
+        let engine = folder.open().await?;
+        let cancel = interrupt::cancelled_by_signals();
+        let mut report = Report { json: self.json, lines: Vec::new(), numbers: HashMap::new() };
+        let wanted = |name: &str| self.filter.as_deref().is_none_or(|filter| name.contains(filter));
+        for (tool, place, example) in engine.tool_examples().filter(|(tool, ..)| wanted(tool)) {
+            let outcome = example::run_tool(&engine, tool, example, &cancel).await?;
+            report.add("tool", tool.to_owned(), place, outcome, output)?;
+            if cancel.is_cancelled() {
+                return Ok(Exit::Stopped);
+            }
+        }
+        for (hook, event, place, example) in engine.hook_examples().filter(|(hook, ..)| wanted(hook)) {
+            let outcome = example::run_hook(&engine, hook, event, example).await?;
+            report.add("hook", hook.to_owned(), place, outcome, output)?;
+            if cancel.is_cancelled() {
+                return Ok(Exit::Stopped);
+            }
+        }
+        if let (true, Some(filter)) = (report.lines.is_empty(), &self.filter) {
+            return Err(Usage::new(format!("no tool or hook with examples has `{filter}` in its name")).into());
+        }
+        report.end(started, output)
+    }
+}
+
+/// What was run so far.
+struct Report {
+    json: bool,
+    lines: Vec<Line>,
+    /// How many examples each artifact had.
+    numbers: HashMap<(&'static str, String), usize>,
+}
+
+/// One example, run.
+struct Line {
+    kind: &'static str,
+    name: String,
+    number: usize,
+    place: Place,
+    outcome: Outcome,
+}
+
+impl Report {
+    fn add(&mut self, kind: &'static str, name: String, place: Place, outcome: Outcome, output: &mut Output) -> io::Result<()> {
+        let number = self.numbers.entry((kind, name.clone())).or_default();
+        *number += 1;
+        let line = Line { kind, name, number: *number, place, outcome };
+        if !self.json {
+            output.print(&line.text())?;
+        }
+        self.lines.push(line);
+        Ok(())
+    }
+
+    fn end(self, started: Instant, output: &mut Output) -> anyhow::Result<Exit> {
+        let count = |wanted: fn(&Outcome) -> bool| self.lines.iter().filter(|line| wanted(&line.outcome)).count();
+        let passed = count(|outcome| matches!(outcome, Outcome::Passed));
+        let failed = count(|outcome| matches!(outcome, Outcome::Failed { .. }));
+        let skipped = count(|outcome| matches!(outcome, Outcome::Skipped(_)));
+        if self.json {
+            let examples: Vec<Value> = self.lines.iter().map(Line::to_json).collect();
+            output.json(&json!({"passed": passed, "failed": failed, "skipped": skipped, "examples": examples}))?;
+        } else {
+            let (style, verdict) = if failed == 0 { (look::GOOD, "ok") } else { (look::BAD, "FAILED") };
+            let counts = format!("{passed} passed, {failed} failed, {skipped} skipped");
+            output.print(&format!("{}: {counts} in {} ms", paint(style, verdict), started.elapsed().as_millis()))?;
+            if self.lines.is_empty() {
+                output.say("no tool or hook here has `examples:`; each one is a test that reviewers can read")?;
+            }
+        }
+        Ok(if failed == 0 { Exit::Done } else { Exit::Failed })
+    }
+}
+
+impl Line {
+    fn text(&self) -> String {
+        let (style, word) = match self.outcome {
+            Outcome::Passed => (look::GOOD, "ok     "),
+            Outcome::Failed { .. } => (look::BAD, "FAILED "),
+            Outcome::Skipped(_) => (look::CAREFUL, "skipped"),
+        };
+        let at = paint(look::QUIET, &format!("{}:{}", self.place.source.path, self.place.position().line));
+        let mut text = format!("{} {} {} #{}  {at}", paint(style, word), self.kind, plain(&self.name), self.number);
+        match &self.outcome {
+            Outcome::Passed => {}
+            Outcome::Failed { expected, got } => {
+                text.push_str(&format!("\n        expected {}\n        got      {}", plain(expected), plain(got)))
+            }
+            Outcome::Skipped(reason) => text.push_str(&format!("  {reason}")),
+        }
+        text
+    }
+
+    fn to_json(&self) -> Value {
+        let mut object = json!({
+            "kind": self.kind,
+            "name": self.name,
+            "example": self.number,
+            "file": &*self.place.source.path,
+            "line": self.place.position().line,
+        });
+        match &self.outcome {
+            Outcome::Passed => object["outcome"] = json!("passed"),
+            Outcome::Failed { expected, got } => {
+                object["outcome"] = json!("failed");
+                object["expected"] = json!(expected);
+                object["got"] = json!(got);
+            }
+            Outcome::Skipped(reason) => {
+                object["outcome"] = json!("skipped");
+                object["reason"] = json!(reason);
+            }
+        }
+        object
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use tool_harness::span::{Source, Span};
+
+    #[test]
+    fn each_outcome_has_its_line() {
+        let place = Place::new(&Source::new("x.md", "---\n- a\n"), Span::new(4, 5));
+        let line = |outcome| {
+            let line = Line { kind: "tool", name: "read_file".into(), number: 2, place: place.clone(), outcome };
+            anstream::adapter::strip_str(&line.text()).to_string()
+        };
+        let failed = Outcome::Failed { expected: "1".into(), got: "2".into() };
+        let all = [line(Outcome::Passed), line(failed), line(Outcome::Skipped("exec is not available yet".into()))].join("\n");
+        insta::assert_snapshot!(all, @r"
+        ok      tool read_file #2  x.md:2
+        FAILED  tool read_file #2  x.md:2
+                expected 1
+                got      2
+        skipped tool read_file #2  x.md:2  exec is not available yet
+        ");
+    }
+}

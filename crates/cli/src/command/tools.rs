@@ -1,0 +1,113 @@
+//! `harness tools`.
+
+use crate::exit::Exit;
+use crate::open::Folder;
+use crate::output::{Output, Table};
+use clap::{Args, ValueEnum};
+use serde_json::{Value, json};
+use tool_harness::call::DEFAULT_MODE;
+use tool_harness::registry::SurfaceTool;
+
+#[derive(Args)]
+pub(crate) struct Tools {
+    /// How the tools are written
+    #[arg(long, value_enum, default_value_t = Format::Table)]
+    format: Format,
+    /// The same as `--format json`
+    #[arg(long, conflicts_with = "format")]
+    json: bool,
+    /// The mode whose tools are meant
+    #[arg(long, default_value = DEFAULT_MODE)]
+    mode: String,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum Format {
+    /// Aligned columns
+    Table,
+    /// One JSON document with every schema
+    Json,
+}
+
+impl Tools {
+    pub(super) async fn run(self, folder: &Folder, output: &mut Output) -> anyhow::Result<Exit> {
+        let engine = folder.open().await?;
+        let surface = engine.surface(&self.mode)?;
+        if self.json || self.format == Format::Json {
+            output.json(&json!({"mode": surface.mode, "tools": surface.tools.iter().map(document).collect::<Vec<_>>()}))?;
+            return Ok(Exit::Done);
+        }
+        let mut table = Table::new(["TOOL", "PARAMETERS", "EFFECTS", "DESCRIPTION"]);
+        for tool in &surface.tools {
+            table.row([tool.name.clone(), parameters(&tool.input_schema), tool.effects.to_string(), first_sentence(&tool.description, 60)]);
+        }
+        if table.is_empty() {
+            output.say("no tool is offered; `harness validate` says what is wrong, `harness inspect --policy` what is denied")?;
+        } else {
+            output.print(&table.render())?;
+        }
+        Ok(Exit::Done)
+    }
+}
+
+fn document(tool: &SurfaceTool) -> Value {
+    let mut object = json!({
+        "name": tool.name,
+        "description": tool.description,
+        "input_schema": tool.input_schema,
+        "effects": tool.effects.names().collect::<Vec<_>>(),
+        "idempotent": tool.idempotent,
+        "tags": tool.tags,
+        "file": tool.path,
+        "has_body": tool.has_body,
+    });
+    if let (Some(schema), Some(map)) = (&tool.output_schema, object.as_object_mut()) {
+        map.insert("output_schema".to_owned(), schema.clone());
+    }
+    object
+}
+
+/// The names of the arguments, optional ones with a question mark.
+pub(super) fn parameters(schema: &Value) -> String {
+    let required: Vec<&str> = schema.get("required").and_then(Value::as_array).into_iter().flatten().filter_map(Value::as_str).collect();
+    let properties = schema.get("properties").and_then(Value::as_object).into_iter().flatten();
+    let names: Vec<String> =
+        properties.map(|(name, _)| if required.contains(&name.as_str()) { name.clone() } else { format!("{name}?") }).collect();
+    if names.is_empty() { "-".to_owned() } else { names.join(" ") }
+}
+
+/// The first line of prose, headings left out, cut at `most` characters.
+pub(super) fn first_sentence(text: &str, most: usize) -> String {
+    let prose = text.lines().map(str::trim).filter(|line| !line.is_empty());
+    let line = prose.clone().find(|line| !line.starts_with('#')).or_else(|| prose.clone().next()).unwrap_or_default();
+    if line.chars().count() <= most {
+        return line.to_owned();
+    }
+    let cut: String = line.chars().take(most.saturating_sub(3)).collect();
+    format!("{}...", cut.trim_end())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn optional_parameters_have_a_question_mark() {
+        let schema = json!({"properties": {"path": {}, "limit": {}}, "required": ["path"]});
+        assert_eq!(parameters(&schema), "path limit?");
+        assert_eq!(parameters(&json!({"type": "object"})), "-");
+    }
+
+    #[test]
+    fn a_description_is_its_first_line_of_prose() {
+        for (text, most, expected) in [
+            ("# read_file\n\nReads a file.\nMore.", 60, "Reads a file."),
+            ("# only", 60, "# only"),
+            ("", 60, ""),
+            ("twelve chars", 12, "twelve chars"),
+            ("thirteen char", 12, "thirteen..."),
+        ] {
+            assert_eq!(first_sentence(text, most), expected);
+        }
+    }
+}

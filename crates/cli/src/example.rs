@@ -1,0 +1,209 @@
+//! Examples written in artifacts: running one, and judging what it gave.
+
+use serde_json::{Map, Value};
+use std::path::{Component, Path};
+use tempfile::TempDir;
+use tokio_util::sync::CancellationToken;
+use tool_harness::artifact::hook::HookExample;
+use tool_harness::artifact::tool::ToolExample;
+use tool_harness::call::{Arguments, Call, Door};
+use tool_harness::engine::{Engine, HookReport};
+use tool_harness::result::ToolResult;
+
+/// What an example came to.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) enum Outcome {
+    /// As written.
+    Passed,
+    /// Something else happened.
+    Failed {
+        /// What the example says.
+        expected: String,
+        /// What happened.
+        got: String,
+    },
+    /// Not run, and why.
+    Skipped(String),
+}
+
+impl Outcome {
+    fn compare(agrees: bool, expected: impl Into<String>, got: impl Into<String>) -> Self {
+        if agrees { Self::Passed } else { Self::Failed { expected: expected.into(), got: got.into() } }
+    }
+}
+
+/// Runs a tool's example through the whole path, in a fresh workspace that holds its files.
+pub(crate) async fn run_tool(engine: &Engine, tool: &str, example: &ToolExample, cancel: &CancellationToken) -> anyhow::Result<Outcome> {
+    for (answers, name) in [(&example.exec, "exec"), (&example.http, "http")] {
+        if !answers.is_empty() {
+            return Ok(Outcome::Skipped(format!("{name} is not available yet")));
+        }
+    }
+    let workspace = TempDir::with_prefix("harness-test-")?;
+    for (path, text) in &example.files {
+        if let Err(problem) = place_file(workspace.path(), path, text) {
+            return Ok(Outcome::Failed { expected: format!("a file `{path}` in the workspace"), got: problem });
+        }
+    }
+    let mut call = Call::new(tool, Arguments::Value(Value::Object(example.args.clone()))).door(Door::Test);
+    call.cancel = cancel.clone();
+    let result = engine.with_workspace(workspace.path())?.call(call).await;
+    Ok(judge_tool(example, &result))
+}
+
+/// Writes a file of an example; it must stay in the workspace.
+fn place_file(workspace: &Path, path: &str, text: &str) -> Result<(), String> {
+    let inside = Path::new(path).components().all(|part| matches!(part, Component::Normal(_) | Component::CurDir));
+    if !inside {
+        return Err("the path leaves the workspace".to_owned());
+    }
+    let target = workspace.join(path);
+    let folders = target.parent().map_or(Ok(()), std::fs::create_dir_all);
+    folders.and_then(|()| std::fs::write(&target, text)).map_err(|problem| problem.to_string())
+}
+
+fn judge_tool(example: &ToolExample, result: &ToolResult) -> Outcome {
+    let got = || match (&result.error, &result.value) {
+        (Some(refusal), None) => refusal.text().replace('\n', "; "),
+        (Some(refusal), Some(value)) => format!("{value} ({})", refusal.code),
+        (None, Some(value)) => value.to_string(),
+        (None, None) => Value::from(result.text()).to_string(),
+    };
+    if let Some(expected) = &example.result {
+        let text = || Value::from(result.text());
+        let agrees = result.value.as_ref().map_or_else(|| text() == *expected, |value| value == expected);
+        let both = agrees && example.is_error.is_none_or(|wanted| wanted == result.is_error);
+        let error = example.is_error.map_or(String::new(), |wanted| format!(" with is_error: {wanted}"));
+        return Outcome::compare(both, format!("{expected}{error}"), got());
+    }
+    let wanted = example.is_error.unwrap_or(false);
+    Outcome::compare(wanted == result.is_error, if wanted { "an error" } else { "a result without an error" }, got())
+}
+
+/// Runs a hook's example on its payload, away from the project's own workspace.
+pub(crate) async fn run_hook(engine: &Engine, hook: &str, event: &str, example: &HookExample) -> anyhow::Result<Outcome> {
+    let workspace = TempDir::with_prefix("harness-test-")?;
+    let event = example.event.as_deref().unwrap_or(event);
+    let report = engine.with_workspace(workspace.path())?.run_hook(hook, event, example.payload.clone()).await;
+    Ok(report.map_or_else(|| Outcome::Skipped("the hook is not active".to_owned()), |report| judge_hook(example, &report)))
+}
+
+fn judge_hook(example: &HookExample, report: &HookReport) -> Outcome {
+    let mut expected = example.decision.clone();
+    let mut got = report.action.clone();
+    // A hook whose `when` does not hold lets the call pass, as `allow` does.
+    let passed_by = report.action == "skip" && example.decision == "allow";
+    let mut agrees = passed_by || example.decision == report.action;
+    if let Some(part) = &example.reason {
+        let reason = report.reason.as_deref().unwrap_or_default();
+        expected.push_str(&format!(", the reason containing `{part}`"));
+        got.push_str(&format!(", the reason being `{reason}`"));
+        agrees &= reason.contains(part.as_str());
+    } else if let Some(reason) = &report.reason {
+        got.push_str(&format!(" ({reason})"));
+    }
+    if let Some(part) = &example.modified {
+        let modified = report.modified.clone().unwrap_or(Value::Null);
+        expected.push_str(&format!(" to {part}"));
+        got.push_str(&format!(" to {modified}"));
+        agrees &= holds(&modified, part);
+    }
+    Outcome::compare(agrees, expected, got)
+}
+
+/// Whether `whole` has every key of `part`, with the same value.
+fn holds(whole: &Value, part: &Value) -> bool {
+    let all = |whole: &Map<String, Value>, part: &Map<String, Value>| part.iter().all(|(key, value)| whole.get(key) == Some(value));
+    match (whole, part) {
+        (Value::Object(whole), Value::Object(part)) => all(whole, part),
+        (whole, part) => whole == part,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+    use std::time::Duration;
+    use tool_harness::result::{Content, Enforced};
+    use tool_harness::run::{Code, Refusal};
+
+    fn gave(value: Option<Value>, error: Option<Refusal>) -> ToolResult {
+        ToolResult {
+            call_id: "call_1".into(),
+            name: "x".into(),
+            is_error: error.is_some(),
+            content: vec![Content::Text("said".into())],
+            value,
+            refs: Vec::new(),
+            metadata: Map::new(),
+            error,
+            enforced: Enforced::Nothing,
+            elapsed: Duration::ZERO,
+        }
+    }
+
+    fn wants(result: Option<Value>, is_error: Option<bool>) -> ToolExample {
+        ToolExample { result, is_error, ..ToolExample::default() }
+    }
+
+    #[test]
+    fn a_tool_example_compares_what_it_names() {
+        let denied = || Some(Refusal::new(Code::Denied, "no"));
+        for (example, result, passes) in [
+            (wants(None, None), gave(Some(json!(1)), None), true),
+            (wants(None, None), gave(None, denied()), false),
+            (wants(None, Some(true)), gave(None, denied()), true),
+            (wants(None, Some(true)), gave(Some(json!(1)), None), false),
+            (wants(Some(json!({"a": 1})), None), gave(Some(json!({"a": 1})), None), true),
+            (wants(Some(json!({"a": 1})), None), gave(Some(json!({"a": 1, "b": 2})), None), false),
+            (wants(Some(json!({"error": "x"})), Some(true)), gave(Some(json!({"error": "x"})), denied()), true),
+            (wants(Some(json!({"error": "x"})), Some(false)), gave(Some(json!({"error": "x"})), denied()), false),
+            (wants(Some(json!("said")), None), gave(None, None), true),
+        ] {
+            assert_eq!(judge_tool(&example, &result) == Outcome::Passed, passes, "{example:?} {result:?}");
+        }
+    }
+
+    #[test]
+    fn a_hook_example_compares_what_it_names() {
+        let example = |decision: &str, reason: Option<&str>, modified: Option<Value>| HookExample {
+            event: None,
+            payload: json!({}),
+            decision: decision.into(),
+            reason: reason.map(Into::into),
+            modified,
+        };
+        let report = |action: &str, reason: Option<&str>, modified: Option<Value>| HookReport {
+            action: action.into(),
+            reason: reason.map(Into::into),
+            modified,
+        };
+        for (example, report, passes) in [
+            (example("allow", None, None), report("allow", None, None), true),
+            (example("allow", None, None), report("skip", None, None), true),
+            (example("block", None, None), report("skip", None, None), false),
+            (example("allow", None, None), report("block", Some("no"), None), false),
+            (example("block", Some("delete"), None), report("block", Some("would delete all"), None), true),
+            (example("block", Some("delete"), None), report("block", Some("no"), None), false),
+            (example("block", None, None), report("failed", Some("raised"), None), false),
+            (example("modify", None, Some(json!({"a": 1}))), report("modify", None, Some(json!({"a": 1, "b": 2}))), true),
+            (example("modify", None, Some(json!({"a": 1}))), report("modify", None, Some(json!({"a": 2}))), false),
+        ] {
+            let outcome = judge_hook(&example, &report);
+            assert_eq!(outcome == Outcome::Passed, passes, "{example:?} {outcome:?}");
+        }
+    }
+
+    #[test]
+    fn the_files_of_an_example_stay_in_its_workspace() {
+        let scratch = tempfile::tempdir().expect("a folder");
+        let workspace = scratch.path().join("workspace");
+        for (path, allowed) in
+            [("a/b.txt", true), ("./c.txt", true), ("../out.txt", false), ("a/../../out.txt", false), ("/tmp/out.txt", false)]
+        {
+            assert_eq!(place_file(&workspace, path, "text").is_ok(), allowed, "{path}");
+        }
+        assert!(workspace.join("a/b.txt").is_file() && !scratch.path().join("out.txt").exists());
+    }
+}

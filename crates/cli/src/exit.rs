@@ -1,0 +1,99 @@
+//! How the program ends, and complaints about how it was used.
+
+use std::fmt;
+use std::process::ExitCode;
+use tool_harness::result::ToolResult;
+use tool_harness::run::Code;
+
+/// The exit codes of the reference.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Exit {
+    /// Done.
+    Done = 0,
+    /// The tool failed, or a report is not valid.
+    Failed = 1,
+    /// Usage or configuration.
+    Usage = 2,
+    /// Refused by policy, hook or approval.
+    Refused = 3,
+    /// Timeout or cancelled.
+    Stopped = 4,
+}
+
+impl From<Exit> for ExitCode {
+    fn from(exit: Exit) -> Self {
+        Self::from(exit as u8)
+    }
+}
+
+impl From<Code> for Exit {
+    fn from(code: Code) -> Self {
+        match code {
+            Code::Denied | Code::HookBlocked | Code::HookFailed | Code::ApprovalDenied | Code::ApprovalTimeout | Code::Unsupported => {
+                Self::Refused
+            }
+            Code::Timeout | Code::Cancelled => Self::Stopped,
+            _ => Self::Failed,
+        }
+    }
+}
+
+impl From<&ToolResult> for Exit {
+    fn from(result: &ToolResult) -> Self {
+        match &result.error {
+            Some(refusal) => refusal.code.into(),
+            None if result.is_error => Self::Failed,
+            None => Self::Done,
+        }
+    }
+}
+
+/// The program was asked for something it cannot do. Ends it with [`Exit::Usage`].
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) struct Usage {
+    /// One line.
+    pub(crate) message: String,
+    /// What would be accepted, or the next command.
+    pub(crate) help: Option<String>,
+}
+
+impl Usage {
+    pub(crate) fn new(message: impl Into<String>) -> Self {
+        Self { message: message.into(), help: None }
+    }
+
+    pub(crate) fn help(mut self, help: impl Into<String>) -> Self {
+        self.help = Some(help.into());
+        self
+    }
+}
+
+impl fmt::Display for Usage {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.message)
+    }
+}
+
+impl std::error::Error for Usage {}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_code_has_the_exit_code_of_the_reference() {
+        for &code in Code::ALL {
+            let text = code.text();
+            let expected = if text == "tool.denied" || text.starts_with("tool.hook.") || text.starts_with("tool.approval.") {
+                Exit::Refused
+            } else if text == "tool.timeout" || text == "tool.cancelled" {
+                Exit::Stopped
+            } else if text == "tool.unsupported" {
+                Exit::Refused
+            } else {
+                Exit::Failed
+            };
+            assert_eq!(Exit::from(code), expected, "{text}");
+        }
+    }
+}

@@ -1,0 +1,110 @@
+//! The one place where things are wired: from a folder to an engine.
+
+use crate::exit::Usage;
+use clap::Args;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use tool_harness::engine::{Engine, EngineBuilder};
+use tool_harness::error::Error;
+use tool_harness::event::Sink;
+
+/// Names of a project's root file.
+pub(crate) const ROOT_FILES: [&str; 3] = ["harness.md", "harness.yaml", "harness.yml"];
+
+/// Which project a command is about.
+#[derive(Args)]
+pub(crate) struct Folder {
+    /// The project's folder [default: the first one upwards with `.harness` or `harness.md`]
+    #[arg(long, global = true, value_name = "DIR")]
+    project: Option<PathBuf>,
+}
+
+impl Folder {
+    /// The folder of `--project`.
+    pub(crate) fn named(&self) -> Option<&Path> {
+        self.project.as_deref()
+    }
+
+    /// The project's folder: the one named, or the first one upwards from here that holds a project.
+    pub(crate) fn find(&self) -> Result<PathBuf, Usage> {
+        if let Some(named) = &self.project {
+            let folder = std::path::absolute(named).unwrap_or_else(|_| named.clone());
+            return if is_project(&folder) { Ok(folder) } else { Err(no_project(&format!("no harness project at `{}`", named.display()))) };
+        }
+        let here = std::env::current_dir().map_err(|problem| Usage::new(format!("cannot tell the current folder: {problem}")))?;
+        here.ancestors().find(|folder| is_project(folder)).map(Path::to_path_buf).ok_or_else(|| no_project("no harness project here"))
+    }
+
+    /// Loads the project, also when its root file is broken.
+    pub(crate) async fn load(&self) -> anyhow::Result<Engine> {
+        load(&self.find()?, None).await
+    }
+
+    /// Loads the project for work: a broken root file stops here.
+    pub(crate) async fn open(&self) -> anyhow::Result<Engine> {
+        running(self.load().await?)
+    }
+
+    /// Like [`open`](Self::open), with every event also going to `sink`.
+    pub(crate) async fn open_with(&self, sink: Arc<dyn Sink>) -> anyhow::Result<Engine> {
+        running(load(&self.find()?, Some(sink)).await?)
+    }
+}
+
+/// Loads the project in `folder`.
+pub(crate) async fn load(folder: &Path, sink: Option<Arc<dyn Sink>>) -> anyhow::Result<Engine> {
+    let mut builder = EngineBuilder::new(folder).environment(Arc::new(environment));
+    if let Some(sink) = sink {
+        builder = builder.sink(sink);
+    }
+    builder.load().await.map_err(|problem| match problem {
+        Error::NoProject(_) => no_project("no harness project here").into(),
+        other => other.into(),
+    })
+}
+
+/// The one place where the program reads its environment for scripts.
+#[expect(clippy::disallowed_methods, reason = "the library reads no environment itself")]
+fn environment(name: &str) -> Option<String> {
+    std::env::var(name).ok()
+}
+
+fn running(engine: Engine) -> anyhow::Result<Engine> {
+    let Some(problem) = engine.stopped() else { return Ok(engine) };
+    let at = problem.place.as_ref().map(|place| format!("{place}: ")).unwrap_or_default();
+    Err(Usage::new(format!("{at}{}", problem.message))
+        .help("nothing runs until this file is mended; `harness validate` shows all of it")
+        .into())
+}
+
+fn is_project(folder: &Path) -> bool {
+    folder.join(".harness").is_dir() || ROOT_FILES.iter().any(|name| folder.join(name).is_file())
+}
+
+fn no_project(message: &str) -> Usage {
+    Usage::new(format!("{message}; run harness init"))
+        .help("a project has a `.harness` folder or a `harness.md`; `--project DIR` names one elsewhere")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_project_is_a_folder_with_a_harness_folder_or_a_root_file() {
+        let scratch = tempfile::tempdir().expect("a folder");
+        assert!(!is_project(scratch.path()));
+        std::fs::create_dir(scratch.path().join("harness.md")).expect("a folder in place of the file");
+        assert!(!is_project(scratch.path()), "a folder named harness.md is no root file");
+        std::fs::write(scratch.path().join("harness.yml"), "").expect("a file");
+        assert!(is_project(scratch.path()));
+    }
+
+    #[test]
+    fn a_named_folder_without_a_project_says_which_and_what_next() {
+        let scratch = tempfile::tempdir().expect("a folder");
+        let folder = Folder { project: Some(scratch.path().to_path_buf()) };
+        let problem = folder.find().expect_err("nothing there");
+        assert_eq!(problem.message, format!("no harness project at `{}`; run harness init", scratch.path().display()));
+    }
+}

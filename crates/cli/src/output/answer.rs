@@ -1,0 +1,203 @@
+//! The result of a call for people, and what to do about a refusal.
+
+use super::{indented, look, paint, plain};
+use serde_json::Value;
+use tool_harness::result::ToolResult;
+use tool_harness::run::{Code, Refusal};
+
+/// What a successful call gave.
+pub(crate) fn result(result: &ToolResult) -> String {
+    let mut parts = Vec::new();
+    let text = result.text();
+    match &result.value {
+        Some(value) if says_the_same(&text, value) => parts.push(value_for_people(value)),
+        Some(value) => {
+            parts.push(plain(&text).into_owned());
+            parts.push(value_for_people(value));
+        }
+        None => parts.push(plain(&text).into_owned()),
+    }
+    for reference in &result.refs {
+        parts.push(paint(look::QUIET, &format!("ref {}", plain(&reference.to_string()))));
+    }
+    parts.retain(|part| !part.is_empty());
+    parts.join("\n")
+}
+
+/// Whether the text is only the value written out.
+fn says_the_same(text: &str, value: &Value) -> bool {
+    text.is_empty() || value.as_str() == Some(text) || serde_json::from_str::<Value>(text).is_ok_and(|said| said == *value)
+}
+
+/// A value as a person would write it down: text as it is, an object as one line or block for each key.
+fn value_for_people(value: &Value) -> String {
+    match value {
+        Value::Null => paint(look::QUIET, "nothing"),
+        Value::String(text) => plain(text).into_owned(),
+        Value::Object(map) if !map.is_empty() => map.iter().map(|(key, value)| entry(key, value)).collect::<Vec<_>>().join("\n"),
+        Value::Array(items) if items.iter().any(|item| item.is_object() || item.is_array()) => {
+            items.iter().map(|item| format!("- {}", plain(&item.to_string()))).collect::<Vec<_>>().join("\n")
+        }
+        other => plain(&other.to_string()).into_owned(),
+    }
+}
+
+fn entry(key: &str, value: &Value) -> String {
+    let key = paint(look::NAME, &plain(key));
+    match value {
+        Value::String(text) if text.trim_end_matches('\n').contains('\n') => format!("{key}:\n{}", indented(2, &plain(text))),
+        Value::String(text) => format!("{key}: {}", plain(text.trim_end_matches('\n'))),
+        Value::Array(items) if items.len() > 1 => {
+            let lines: Vec<String> = items.iter().map(|item| format!("  - {}", scalar(item))).collect();
+            format!("{key}:\n{}", lines.join("\n"))
+        }
+        other => format!("{key}: {}", scalar(other)),
+    }
+}
+
+fn scalar(value: &Value) -> String {
+    let text = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
+    plain(&text).replace('\n', "\\n")
+}
+
+/// Why a call was refused or failed: what, where, what is accepted, the next command, who can act.
+pub(crate) fn refusal(refusal: &Refusal, tool: &str) -> String {
+    let word = match refusal.code {
+        Code::Failed | Code::OutputInvalid | Code::ScriptResult | Code::ScriptCrashed | Code::Internal => "failed",
+        Code::Timeout | Code::Cancelled | Code::ScriptMemory | Code::ScriptSteps | Code::ScriptRecursion => "stopped",
+        _ => "refused",
+    };
+    let mut lines = vec![format!("{}: {} ({})", paint(look::BAD, word), refusal.code, refusal.code.class())];
+    let mut add = |label: &str, text: &str| {
+        let text = plain(text);
+        let mut rows = text.lines();
+        lines.push(format!("  {} {}", paint(look::QUIET, &format!("{label:8}")), rows.next().unwrap_or_default()));
+        lines.extend(rows.map(|row| format!("           {row}")));
+    };
+    add("what", &refusal.message);
+    if let Some(place) = place(refusal) {
+        add("where", &place);
+    }
+    if let Some(help) = &refusal.help {
+        add("accepted", help);
+    }
+    add("next", &next_command(refusal.code, tool));
+    add("who", who_can_act(refusal.code));
+    lines.join("\n")
+}
+
+/// The argument, and the line of the rule, hook or script.
+fn place(refusal: &Refusal) -> Option<String> {
+    let argument = refusal.details.get("path").and_then(Value::as_str).filter(|path| !path.is_empty());
+    let line = refusal.place.as_ref().map(ToString::to_string);
+    match (argument, line) {
+        (Some(argument), Some(line)) => Some(format!("argument {argument}; {line}")),
+        (Some(argument), None) => Some(format!("argument {argument}")),
+        (None, line) => line,
+    }
+}
+
+/// What to type next.
+fn next_command(code: Code, tool: &str) -> String {
+    match code {
+        Code::ToolUnknown => "harness list tools".to_owned(),
+        Code::ToolNotAdvertised | Code::NoBody | Code::Unsupported => "harness validate".to_owned(),
+        Code::Denied => "harness inspect --policy".to_owned(),
+        Code::ArgsMalformed | Code::ArgsInvalid => format!("harness inspect {tool}"),
+        Code::HookBlocked | Code::HookFailed => format!("harness explain {tool} ..., with the same arguments"),
+        other => format!("harness explain {other}"),
+    }
+}
+
+/// Who can change the answer.
+fn who_can_act(code: Code) -> &'static str {
+    match code {
+        Code::ToolUnknown | Code::ArgsMalformed | Code::ArgsInvalid => "the caller: change the call",
+        Code::Limit | Code::Timeout | Code::ScriptCrashed | Code::SandboxUnavailable => "the caller: try again, or ask for less",
+        Code::Cancelled => "whoever cancelled the call",
+        Code::Denied => "whoever may change the policy in the root file",
+        Code::HookBlocked => "the caller: change the call; or whoever may change the hook",
+        Code::HookFailed => "whoever may mend the hook: it fails closed until then",
+        Code::ApprovalDenied | Code::ApprovalTimeout => "a person who may approve the call",
+        Code::ToolNotAdvertised | Code::Unsupported | Code::NoBody => "the author of the tool or its settings",
+        Code::SecretMissing | Code::StoreFailed | Code::ScriptNoWorker => "whoever set up this machine",
+        Code::Internal => "the makers of harness: please report it",
+        _ => "the caller: change the call; or the author of the tool's script",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::{Map, json};
+    use std::time::Duration;
+    use tool_harness::result::{Content, Enforced};
+    use tool_harness::span::{Place, Source, Span};
+
+    fn shown(text: &str, value: Option<Value>) -> String {
+        let answer = ToolResult {
+            call_id: "call_1".into(),
+            name: "x".into(),
+            is_error: false,
+            content: vec![Content::Text(text.into())],
+            value,
+            refs: Vec::new(),
+            metadata: Map::new(),
+            error: None,
+            enforced: Enforced::Nothing,
+            elapsed: Duration::ZERO,
+        };
+        anstream::adapter::strip_str(&result(&answer)).to_string()
+    }
+
+    #[test]
+    fn a_value_is_written_as_a_person_would() {
+        for (value, expected) in [
+            (json!("two\nlines"), "two\nlines"),
+            (json!(null), "nothing"),
+            (json!({"exit_code": 0, "stdout": "a\nb\n", "one": "c\n"}), "exit_code: 0\nstdout:\n  a\n  b\none: c"),
+            (json!({"files": ["a", "b"], "none": []}), "files:\n  - a\n  - b\nnone: []"),
+            (json!([1, 2]), "[1,2]"),
+            (json!({"bell": "\u{7}"}), "bell: \\u{7}"),
+        ] {
+            assert_eq!(shown(&value.as_str().map_or_else(|| value.to_string(), str::to_owned), Some(value)), expected);
+        }
+    }
+
+    #[test]
+    fn text_of_its_own_comes_before_the_value() {
+        assert_eq!(shown("wrote report.md", Some(json!({"bytes": 12}))), "wrote report.md\nbytes: 12");
+        assert_eq!(shown("only text", None), "only text");
+    }
+
+    #[test]
+    fn a_refusal_says_what_where_what_is_accepted_what_next_and_who() {
+        let place = Place::new(&Source::new("harness.md", "---\nx: 1\n"), Span::new(4, 5));
+        let denied = Refusal::new(Code::Denied, "`fetch_page` is denied").help("a tool without the network").at(place);
+        let wrong = Refusal::new(Code::ArgsInvalid, "`ten` is not an integer").detail("path", "/limit").help("an integer of at least 1");
+        let both = format!("{}\n\n{}", refusal(&denied, "fetch_page"), refusal(&wrong, "read_file"));
+        insta::assert_snapshot!(anstream::adapter::strip_str(&both).to_string(), @r"
+        refused: tool.denied (repairable)
+          what     `fetch_page` is denied
+          where    harness.md:2:1
+          accepted a tool without the network
+          next     harness inspect --policy
+          who      whoever may change the policy in the root file
+
+        refused: tool.args.invalid_schema (repairable)
+          what     `ten` is not an integer
+          where    argument /limit
+          accepted an integer of at least 1
+          next     harness inspect read_file
+          who      the caller: change the call
+        ");
+    }
+
+    #[test]
+    fn every_code_has_a_next_step_and_someone_who_can_act() {
+        for &code in Code::ALL {
+            let text = refusal(&Refusal::new(code, "no"), "x");
+            assert!(text.contains("harness ") && text.lines().count() >= 4, "{text}");
+        }
+    }
+}

@@ -1,0 +1,156 @@
+//! Diagnostics for people: the source line with the place marked, the code, the help.
+
+use super::{count, look, paint};
+use annotate_snippets::{AnnotationKind, Group, Level, Origin, Renderer, Snippet};
+use std::time::Duration;
+use tool_harness::diagnostic::{Diagnostic, Severity};
+use tool_harness::span::{Place, Position};
+
+/// Lines longer than this are not shown: only where to look.
+const LONGEST_LINE: usize = 2000;
+/// Marked text longer than this many lines is marked up to there.
+const MOST_LINES: usize = 6;
+
+/// One diagnostic, styled.
+pub(crate) fn diagnostic(finding: &Diagnostic) -> String {
+    let level = match finding.severity {
+        Severity::Error => Level::ERROR,
+        Severity::Warning => Level::WARNING,
+        Severity::Note => Level::NOTE,
+    };
+    let title = level.primary_title(&finding.message).id(finding.code);
+    let mut group = Group::with_title(title);
+    if let Some(place) = &finding.place {
+        let path: &str = &place.source.path;
+        let Position { line, column } = place.position();
+        group = match Excerpt::around(place) {
+            Some(excerpt) => group.element(
+                Snippet::source(excerpt.text)
+                    .line_start(line as usize)
+                    .path(path)
+                    .annotation(AnnotationKind::Primary.span(excerpt.start..excerpt.end)),
+            ),
+            None => group.element(Origin::path(path).line(line as usize).char_column(column as usize)),
+        };
+    }
+    if let Some(help) = &finding.help {
+        group = group.element(Level::HELP.message(help));
+    }
+    Renderer::styled().render(&[group])
+}
+
+/// The lines a place stands on, and the place within them.
+struct Excerpt<'a> {
+    text: &'a str,
+    start: usize,
+    end: usize,
+}
+
+impl<'a> Excerpt<'a> {
+    fn around(place: &'a Place) -> Option<Self> {
+        let source = &place.source;
+        let text: &str = &source.text;
+        let Position { line, .. } = place.position();
+        let first = source.offset(Position { line, column: 1 });
+        let start = floor(text, place.span.start);
+        let mut end = floor(text, place.span.end).max(start);
+        let mut last = first;
+        for count in 0..MOST_LINES {
+            let rest = text.get(last..)?;
+            let next = rest.find('\n').map_or(text.len(), |at| last + at);
+            if next - last > LONGEST_LINE {
+                return None;
+            }
+            if end <= next || count + 1 == MOST_LINES || next == text.len() {
+                end = end.min(next);
+                last = next;
+                break;
+            }
+            last = next + 1;
+        }
+        let shown = text.get(first..last)?;
+        let start = (start.checked_sub(first)?).min(shown.len());
+        let end = end.saturating_sub(first).clamp(start, shown.len());
+        Some(Self { text: shown, start, end })
+    }
+}
+
+/// The start of the character at `offset`, or the end of the text.
+fn floor(text: &str, offset: usize) -> usize {
+    (0..=offset.min(text.len())).rev().find(|&at| text.is_char_boundary(at)).unwrap_or_default()
+}
+
+/// The last line of a report: how many of what, and how long it took.
+pub(crate) fn summary(findings: &[Diagnostic], elapsed: Duration) -> String {
+    format!("{} in {} ms", counts(findings), elapsed.as_millis())
+}
+
+/// How many of each severity.
+pub(crate) fn counts(findings: &[Diagnostic]) -> String {
+    let parts: Vec<String> = [(Severity::Error, look::BAD), (Severity::Warning, look::CAREFUL), (Severity::Note, look::QUIET)]
+        .into_iter()
+        .map(|(severity, style)| (severity, style, findings.iter().filter(|finding| finding.severity == severity).count()))
+        .filter(|&(_, _, number)| number > 0)
+        .map(|(severity, style, number)| paint(style, &count(number, &severity.to_string())))
+        .collect();
+    if parts.is_empty() { paint(look::GOOD, "no problems") } else { parts.join(", ") }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use tool_harness::span::{Source, Span};
+
+    fn check(text: &str, marked: &str) -> String {
+        let source = Source::new(".harness/tools/x.md", text);
+        let start = text.find(marked).expect("the marked text");
+        let finding = Diagnostic::new("UNKNOWN_KEY", Severity::Warning, "unknown key `timout_ms`")
+            .at(Place::new(&source, Span::new(start, start + marked.len())))
+            .help("did you mean `timeout_ms`?");
+        anstream::adapter::strip_str(&diagnostic(&finding)).to_string()
+    }
+
+    #[test]
+    fn the_place_is_marked_in_its_line() {
+        insta::assert_snapshot!(check("---\ntimout_ms: 1\n---\n", "timout_ms"), @r"
+        warning[UNKNOWN_KEY]: unknown key `timout_ms`
+         --> .harness/tools/x.md:2:1
+          |
+        2 | timout_ms: 1
+          | ^^^^^^^^^
+          |
+          = help: did you mean `timeout_ms`?
+        ");
+    }
+
+    #[test]
+    fn many_marked_lines_are_cut() {
+        let text = "a: |\n  1\n  2\n  3\n  4\n  5\n  6\n  7\n  8\n";
+        let shown = check(text, "1\n  2\n  3\n  4\n  5\n  6\n  7\n  8");
+        assert!(shown.contains('6') && !shown.contains('8'), "{shown}");
+    }
+
+    #[test]
+    fn a_line_too_long_to_read_is_named_only() {
+        let shown = check(&format!("---\nx: {}!\n", "y".repeat(5000)), "!");
+        assert!(shown.contains(".harness/tools/x.md:2:5004") && shown.len() < 300, "{shown}");
+    }
+
+    #[test]
+    fn places_at_and_beyond_the_end_are_shown_as_the_end() {
+        for (text, start, end) in [("", 0, 0), ("", 5, 9), ("a", 1, 1), ("a\n", 2, 2), ("é", 1, 2), ("a\nb", 0, 99), ("\n\n", 1, 2)] {
+            let source = Source::new("x.md", text);
+            let finding = Diagnostic::new("X", Severity::Error, "wrong").at(Place::new(&source, Span { start, end }));
+            assert!(diagnostic(&finding).contains("x.md"), "{text:?} {start} {end}");
+        }
+    }
+
+    #[test]
+    fn the_summary_counts_by_severity() {
+        let finding = |severity| Diagnostic::new("X", severity, "wrong");
+        let some = [finding(Severity::Error), finding(Severity::Note), finding(Severity::Note)];
+        let line = |findings: &[Diagnostic]| anstream::adapter::strip_str(&summary(findings, Duration::from_millis(12))).to_string();
+        assert_eq!(line(&some), "1 error, 2 notes in 12 ms");
+        assert_eq!(line(&[]), "no problems in 12 ms");
+    }
+}

@@ -1,0 +1,90 @@
+//! What people and programs read: streams, colour, and the pieces every command uses.
+
+mod answer;
+mod diagnostic;
+mod explanation;
+mod table;
+mod text;
+
+pub(crate) use answer::{refusal, result};
+pub(crate) use diagnostic::{counts, diagnostic, summary};
+pub(crate) use explanation::explanation;
+pub(crate) use table::Table;
+pub(crate) use text::{count, indented, paint, plain};
+
+use anstream::{AutoStream, ColorChoice};
+use clap::ValueEnum;
+use serde_json::Value;
+use std::io::{self, Write};
+
+/// Looks, by what they mean.
+pub(crate) mod look {
+    use anstyle::{AnsiColor, Style};
+
+    pub(crate) const GOOD: Style = AnsiColor::Green.on_default().bold();
+    pub(crate) const BAD: Style = AnsiColor::Red.on_default().bold();
+    pub(crate) const CAREFUL: Style = AnsiColor::Yellow.on_default().bold();
+    pub(crate) const NAME: Style = AnsiColor::Cyan.on_default();
+    pub(crate) const STRONG: Style = Style::new().bold();
+    pub(crate) const QUIET: Style = Style::new().dimmed();
+}
+
+/// When to use colour.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Colour {
+    /// On a terminal, unless NO_COLOR is set
+    Auto,
+    /// Always
+    Always,
+    /// Never
+    Never,
+}
+
+/// The two streams. Styled text goes in; the style is taken out where nobody would see it.
+pub(crate) struct Output {
+    out: AutoStream<io::Stdout>,
+    err: AutoStream<io::Stderr>,
+}
+
+impl Output {
+    /// The program's own streams.
+    pub(crate) fn new(colour: Colour) -> Self {
+        let choice = match colour {
+            Colour::Auto => ColorChoice::Auto,
+            Colour::Always => ColorChoice::Always,
+            Colour::Never => ColorChoice::Never,
+        };
+        Self { out: AutoStream::new(io::stdout(), choice), err: AutoStream::new(io::stderr(), choice) }
+    }
+
+    /// One or more lines on standard output, for people.
+    pub(crate) fn print(&mut self, text: &str) -> io::Result<()> {
+        writeln!(self.out, "{}", text.trim_end_matches('\n'))
+    }
+
+    /// Text exactly as it is, on standard output.
+    pub(crate) fn raw(&mut self, text: &str) -> io::Result<()> {
+        io::stdout().write_all(text.as_bytes())
+    }
+
+    /// The one document of `--json`.
+    pub(crate) fn json(&mut self, document: &Value) -> io::Result<()> {
+        self.raw(&format!("{document:#}\n"))
+    }
+
+    /// One or more lines on standard error, for people.
+    pub(crate) fn say(&mut self, text: &str) -> io::Result<()> {
+        writeln!(self.err, "{}", text.trim_end_matches('\n'))
+    }
+
+    /// What went wrong with the command itself.
+    pub(crate) fn complain(&mut self, message: &str, help: Option<&str>) -> io::Result<()> {
+        self.say(&format!("{}: {}", paint(look::BAD, "error"), plain(message)))?;
+        help.map_or(Ok(()), |help| self.say(&format!("{}: {}", paint(look::GOOD, "help"), plain(help))))
+    }
+
+    /// Makes sure everything is out, or says that nobody is reading.
+    pub(crate) fn flush(&mut self) -> io::Result<()> {
+        self.out.flush()
+    }
+}

@@ -1,0 +1,67 @@
+//! Pieces of text.
+
+use anstyle::Style;
+use std::borrow::Cow;
+use std::fmt::Write as _;
+
+/// Text in a look.
+pub(crate) fn paint(style: Style, text: &str) -> String {
+    format!("{style}{text}{style:#}")
+}
+
+/// Text from a tool, a file or a user, made safe for a terminal: control characters are shown, not obeyed.
+pub(crate) fn plain(text: &str) -> Cow<'_, str> {
+    let obeyed = |c: char| (c.is_control() && c != '\n' && c != '\t') || matches!(c, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
+    if !text.contains(obeyed) {
+        return Cow::Borrowed(text);
+    }
+    let mut shown = String::with_capacity(text.len() + 16);
+    let mut rest = text.chars().peekable();
+    while let Some(c) = rest.next() {
+        if c == '\r' && rest.peek() == Some(&'\n') {
+            continue;
+        }
+        if obeyed(c) {
+            let _ = write!(shown, "\\u{{{:x}}}", c as u32);
+        } else {
+            shown.push(c);
+        }
+    }
+    Cow::Owned(shown)
+}
+
+/// A number of things: `1 tool`, `2 tools`.
+pub(crate) fn count(number: usize, thing: &str) -> String {
+    format!("{number} {thing}{}", if number == 1 { "" } else { "s" })
+}
+
+/// Every line of `text` moved right by `depth` columns; empty lines stay empty.
+pub(crate) fn indented(depth: usize, text: &str) -> String {
+    let lines: Vec<String> =
+        text.lines().map(|line| if line.is_empty() { String::new() } else { format!("{:depth$}{line}", "") }).collect();
+    lines.join("\n")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn control_characters_of_others_are_shown_not_obeyed() {
+        for (input, expected) in [
+            ("plain\ttext\n", "plain\ttext\n"),
+            ("a\u{1b}[31mred", "a\\u{1b}[31mred"),
+            ("line\r\nline", "line\nline"),
+            ("over\rwritten", "over\\u{d}written"),
+            ("\u{202e}txt.exe", "\\u{202e}txt.exe"),
+            ("\u{9b}2J", "\\u{9b}2J"),
+        ] {
+            assert_eq!(plain(input), expected);
+        }
+    }
+
+    #[test]
+    fn every_line_moves_right_and_empty_ones_stay_empty() {
+        assert_eq!(indented(2, "a\n\nb"), "  a\n\n  b");
+    }
+}

@@ -1,0 +1,119 @@
+//! The files of a new project.
+
+use crate::exit::Usage;
+use crate::open::ROOT_FILES;
+use crate::output::{look, paint};
+use std::fmt;
+use std::fs::{self, File};
+use std::io::{self, Write};
+use std::path::Path;
+
+/// Path and text of every file of a new project.
+const FILES: [(&str, &str); 10] = [
+    ("harness.md", include_str!("template/harness.md")),
+    (".harness/tools/read_file.md", include_str!("template/read_file.md")),
+    (".harness/tools/write_file.md", include_str!("template/write_file.md")),
+    (".harness/tools/search_code.md", include_str!("template/search_code.md")),
+    (".harness/tools/run_command.md", include_str!("template/run_command.md")),
+    (".harness/tools/http_get.md", include_str!("template/http_get.md")),
+    (".harness/hooks/audit_tool_pre.md", include_str!("template/audit_tool_pre.md")),
+    (".harness/hooks/audit_tool_post.md", include_str!("template/audit_tool_post.md")),
+    (".harness/hooks/guard_commands.md", include_str!("template/guard_commands.md")),
+    (".harness/hooks/guard_paths.md", include_str!("template/guard_paths.md")),
+];
+
+/// What became of each file.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) struct Written {
+    created: Vec<&'static str>,
+    kept: Vec<String>,
+}
+
+/// Writes the files that are not there yet into `folder`; what exists stays as it is.
+pub(crate) fn write(folder: &Path) -> anyhow::Result<Written> {
+    let mut written = Written { created: Vec::new(), kept: Vec::new() };
+    let root_file = ROOT_FILES.into_iter().find(|name| fs::symlink_metadata(folder.join(name)).is_ok());
+    for (path, text) in FILES {
+        // A second root file would be an error, whatever the first one is called.
+        if let (true, Some(existing)) = (ROOT_FILES.contains(&path), root_file) {
+            written.kept.push(existing.to_owned());
+            continue;
+        }
+        let target = folder.join(path);
+        match create(&target, text) {
+            Ok(()) => written.created.push(path),
+            Err(problem) if problem.kind() == io::ErrorKind::AlreadyExists && fs::symlink_metadata(&target).is_ok() => {
+                written.kept.push(path.to_owned())
+            }
+            Err(problem) => return Err(Usage::new(format!("cannot write `{}`: {problem}", target.display())).into()),
+        }
+    }
+    Ok(written)
+}
+
+/// Writes a file that must not exist yet.
+fn create(target: &Path, text: &str) -> io::Result<()> {
+    if let Some(parent) = target.parent() {
+        fs::create_dir_all(parent)?;
+    }
+    File::create_new(target)?.write_all(text.as_bytes())
+}
+
+/// The two commands to try first.
+pub(crate) fn next_steps(folder: &Path) -> String {
+    let name = folder.display().to_string();
+    let quoted = if name.contains(|c: char| c.is_whitespace() || "'\"$&;()*?!|<>\\`".contains(c)) {
+        format!("'{}'", name.replace('\'', "'\\''"))
+    } else {
+        name
+    };
+    let enter = if folder == Path::new(".") { String::new() } else { format!("cd {quoted} && ") };
+    format!("\ntry next:\n  {enter}harness test\n  {enter}harness call read_file path=harness.md")
+}
+
+impl fmt::Display for Written {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for path in &self.created {
+            writeln!(f, "{} {path}", paint(look::GOOD, "created"))?;
+        }
+        for path in &self.kept {
+            writeln!(f, "{} {path}", paint(look::QUIET, "exists "))?;
+        }
+        write!(f, "{} created, {} left as they were", self.created.len(), self.kept.len())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_new_folder_gets_every_file_and_a_second_time_none() {
+        let scratch = tempfile::tempdir().expect("a folder");
+        let folder = scratch.path().join("new");
+        assert_eq!(write(&folder).expect("written").created.len(), FILES.len());
+        let again = write(&folder).expect("written");
+        assert_eq!((again.created.len(), again.kept.len()), (0, FILES.len()));
+    }
+
+    #[test]
+    fn what_exists_is_never_overwritten_and_a_second_root_file_never_made() {
+        let scratch = tempfile::tempdir().expect("a folder");
+        let mine = scratch.path().join(".harness/tools/read_file.md");
+        fs::create_dir_all(mine.parent().expect("a parent")).expect("folders");
+        fs::write(&mine, "mine").expect("a file");
+        fs::write(scratch.path().join("harness.yaml"), "format: 1\n").expect("a file");
+        let written = write(scratch.path()).expect("written");
+        assert_eq!(written.kept, ["harness.yaml", ".harness/tools/read_file.md"]);
+        assert_eq!(fs::read_to_string(mine).expect("still there"), "mine");
+        assert!(!scratch.path().join("harness.md").exists());
+    }
+
+    #[test]
+    fn a_file_in_the_way_of_a_folder_is_said() {
+        let scratch = tempfile::tempdir().expect("a folder");
+        fs::write(scratch.path().join(".harness"), "").expect("a file");
+        let problem = write(scratch.path()).expect_err("no room").to_string();
+        assert!(problem.starts_with("cannot write `") && problem.contains("read_file.md"), "{problem}");
+    }
+}

@@ -1,0 +1,69 @@
+//! The fields of the root file.
+
+use super::super::shape::{Field, Shape};
+use super::tool::{LEVELS, LIMITS};
+use super::{INLINE_HOOK, INLINE_TOOL, hook, tool};
+
+const TEXTS: Shape = Shape::List(&Shape::Text);
+
+/// `tools` of the root file and of bundles.
+pub(super) const TOOLS: Shape = Shape::List(&Shape::Inline(INLINE_TOOL, tool::FIELDS));
+
+/// `hooks` of the root file and of bundles.
+pub(super) const HOOKS: Shape = Shape::List(&Shape::Inline(INLINE_HOOK, hook::FIELDS));
+
+pub(super) const FIELDS: &[Field] = &[
+    Field::new("format", Shape::Integer(i64::MIN), "1", "The version of this format."),
+    Field::new("model", Shape::Any, "none", "The model of the agent loop.").idle(),
+    Field::new("models", Shape::Any, "none", "Models by name.").idle(),
+    Field::new("context", Shape::Any, "none", "What the agent loop adds to the prompt.").idle(),
+    Field::new("tools", TOOLS, "none", "Tools written inline, each with a `name`."),
+    Field::new("hooks", HOOKS, "none", "Hooks written inline, each with a `name`."),
+    Field::new("tools_policy", Shape::Record(TOOLS_POLICY), "everything is allowed", "Which tools and built-ins may be used, by name."),
+    Field::new("policy", Shape::Record(POLICY), "everything is allowed", "How far tools may go."),
+    Field::new("approval_policy", Shape::Any, "none", "When a person must agree.").unsupported(),
+    Field::new("network", Shape::Any, "no network", "Hosts that may be reached.").idle(),
+    Field::new("sandbox", Shape::Record(SANDBOX), "the strongest there is", "What scripts and processes may see of this machine."),
+    Field::new("limits", Shape::Record(LIMITS), "the harness's", "Limits of every tool that does not set its own."),
+    Field::new("redaction", Shape::Any, "none", "What is removed from results and records.").unsupported(),
+    Field::new("secrets", Shape::Any, "none", "Where secrets come from, by name.").idle(),
+    Field::new("checks", Shape::Any, "none", "How diagnostics are judged.").idle(),
+    Field::new("record", Shape::Any, "none", "What is recorded, and for how long.").idle(),
+    Field::new("delegation", Shape::Any, "none", "How agents hand work to each other.").idle(),
+    Field::new("meta", Shape::Any, "off", "Whether scripts may register tools and hooks.").idle(),
+    Field::new("modes", Shape::Any, "one mode with every tool", "The first mode, and how modes follow each other.").unsupported(),
+    Field::new("mcp_servers", Shape::Any, "none", "Upstream MCP servers.").idle(),
+    Field::new("tool_search", Shape::Any, "off", "How deferred tools are found.").idle(),
+    Field::new("store", Shape::Any, "in memory", "Where state is kept.").idle(),
+    Field::new("serve", Shape::Any, "none", "How the server listens.").idle(),
+    Field::new("exit_policy", Shape::Any, "none", "When a run ends.").idle(),
+];
+
+const TOOLS_POLICY: &[Field] = &[
+    Field::new("mode", Shape::Word(&["allowlist", "denylist"]), "`allowlist` when `allow` has entries", "How the lists are read."),
+    Field::new("allow", TEXTS, "none", "Globs over names of tools and built-ins that may be used."),
+    Field::new("deny", TEXTS, "none", "Globs over names of tools and built-ins that may not be used."),
+];
+
+const POLICY: &[Field] = &[
+    Field::new("side_effect_level", LEVELS, "no ceiling", "The highest rung of the ladder a tool may stand on."),
+    Field::new(
+        "effects",
+        Shape::List(&Shape::Word(&["read", "write", "exec", "net_read", "net_write", "desktop", "destructive", "spend"])),
+        "no ceiling",
+        "Exactly the effects tools may have; the precise form of `side_effect_level`.",
+    ),
+    Field::new("capabilities", Shape::Map(&TEXTS), "all", "The operations of each capability that tools may use."),
+    Field::new("tool_arg_constraints", Shape::List(&Shape::Record(CONSTRAINT)), "none", "What arguments may look like."),
+];
+
+const CONSTRAINT: &[Field] = &[
+    Field::new("tool", Shape::Text, "required", "Glob over tool names."),
+    Field::new("arg_key", Shape::Text, "every declared path", "The argument."),
+    Field::new("arg_patterns", TEXTS, "required", "Globs, one of which the value must match."),
+];
+
+const SANDBOX: &[Field] = &[
+    Field::new("env", TEXTS, "none", "Environment variables that scripts may read."),
+    Field::new("mode", Shape::Text, "on", "Whether the sandbox is used.").unsupported(),
+];

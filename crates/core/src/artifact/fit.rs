@@ -1,0 +1,137 @@
+//! Compares a tree with the shape it should have, and finds what is written but not enforced.
+
+use super::ArtifactKind;
+use super::fields::{fields_of, unsupported_name};
+use super::node::{Kind, Node};
+use super::problem::{Problems, Subject, did_you_mean, quoted};
+use super::shape::{Field, Shape, Status};
+use super::tool::At;
+use crate::check::{key_unknown, name_key_in_file, timeout_negative};
+use crate::diagnostic::Severity;
+
+/// Reports unknown keys and wrong types in an artifact. Inline artifacts inside it are left to their own check.
+pub(super) fn fit(problems: &mut Problems<'_>, naming: &'static [Field], fields: &'static [Field], node: &Node) {
+    if matches!(node.kind, Kind::Map(_) | Kind::Null) {
+        record(problems, &[naming, fields], node, "");
+    } else {
+        problems.wrong_type(node, "frontmatter", "a map of fields");
+    }
+}
+
+/// What the author wrote that nothing enforces yet, with the names of the tested list.
+pub(super) fn unsupported(kind: ArtifactKind, node: &Node) -> Vec<At<&'static str>> {
+    let mut found = Vec::new();
+    restrictions(kind, fields_of(kind), node, "", &mut found);
+    found
+}
+
+fn record(problems: &mut Problems<'_>, tables: &[&'static [Field]], node: &Node, path: &str) {
+    let known = || tables.iter().copied().flatten();
+    for (key, value) in node.entries() {
+        let path = join(path, &key.name);
+        match known().find(|field| field.name == key.name) {
+            Some(field) => shape(problems, &field.shape, value, &path),
+            None => unknown(problems, key, &path, did_you_mean(&key.name, known())),
+        }
+    }
+}
+
+fn unknown(problems: &mut Problems<'_>, key: &super::node::Key, path: &str, meant: Option<&'static str>) {
+    let (severity, of) = match problems.subject {
+        Subject::Tool(_) => (Severity::Warning, "tool"),
+        Subject::Hook(_) => (Severity::Error, "hook"),
+        Subject::Root => (Severity::Error, "root file"),
+        Subject::Bundle => (Severity::Error, "bundle"),
+    };
+    if path == key.name && matches!(key.name.as_str(), "name" | "description") && !matches!(problems.subject, Subject::Root) {
+        let from = if key.name == "name" { "the file's name" } else { "the text below the frontmatter" };
+        let message = format!("{} in the file of a {of} has no effect: it comes from {from}", quoted(&key.name));
+        problems.add(name_key_in_file::RULE.finding(message).field(path).help("remove the key"), key.span);
+        return;
+    }
+    let message = format!("{} is not a field of a {of}", quoted(path));
+    let mut finding = key_unknown::RULE.finding(message).field(path);
+    finding.severity = severity;
+    if let Some(meant) = meant {
+        finding = finding.help(format!("did you mean `{meant}`?"));
+    }
+    problems.add(finding, key.span);
+}
+
+fn shape(problems: &mut Problems<'_>, shape: &'static Shape, node: &Node, path: &str) {
+    if !shape.takes(node) {
+        return misfit(problems, shape, node, path);
+    }
+    match shape {
+        Shape::List(item) => {
+            for (index, node) in node.items().iter().enumerate() {
+                self::shape(problems, item, node, &format!("{path}[{index}]"));
+            }
+        }
+        Shape::Map(value) => {
+            for (key, node) in node.entries() {
+                self::shape(problems, value, node, &join(path, &key.name));
+            }
+        }
+        Shape::Record(fields) => record(problems, &[fields], node, path),
+        Shape::Either(shapes) => {
+            if let Some(chosen) = shapes.iter().find(|shape| shape.takes(node)) {
+                self::shape(problems, chosen, node, path);
+            }
+        }
+        Shape::Any | Shape::Bool | Shape::Integer(_) | Shape::Number | Shape::Text | Shape::Word(_) => {}
+        Shape::Inline(..) | Shape::JsonSchema | Shape::Parameter => {}
+    }
+}
+
+fn misfit(problems: &mut Problems<'_>, shape: &Shape, node: &Node, path: &str) {
+    if let Subject::Tool(name) = problems.subject
+        && path == "timeout_ms"
+        && matches!(&node.kind, Kind::Number(number) if is_negative_integer(&number.to_string()))
+    {
+        let message = format!("tool \"{name}\" timeout_ms must be >= 0");
+        problems.add(timeout_negative::RULE.finding(message).field(path).help("0 means no cap of its own"), node.span);
+        return;
+    }
+    problems.wrong_type(node, path, &shape.accepted());
+}
+
+fn is_negative_integer(text: &str) -> bool {
+    text.strip_prefix('-').is_some_and(|digits| digits.bytes().all(|byte| byte.is_ascii_digit()))
+}
+
+fn restrictions(kind: ArtifactKind, fields: &'static [Field], node: &Node, path: &str, found: &mut Vec<At<&'static str>>) {
+    for (key, value) in node.entries() {
+        let Some(field) = fields.iter().find(|field| field.name == key.name) else { continue };
+        let path = join(path, field.name);
+        match field.status {
+            // `async: false` asks for nothing that is missing.
+            Status::Unsupported if value.bool() != Some(false) => {
+                found.extend(unsupported_name(kind, &path).map(|name| At { value: name, span: key.span }));
+            }
+            Status::Partly(forms) => {
+                for form in forms {
+                    let name = unsupported_name(kind, &format!("{path}{}", form.name));
+                    found.extend((form.find)(value).zip(name).map(|(span, name)| At { value: name, span }));
+                }
+            }
+            Status::Unsupported | Status::Enforced | Status::Idle => {}
+        }
+        if let Some(inner) = inner_record(&field.shape, value) {
+            restrictions(kind, inner, value, &path, found);
+        }
+    }
+}
+
+/// The record a value is read as, where its shape has one.
+fn inner_record(shape: &'static Shape, node: &Node) -> Option<&'static [Field]> {
+    match shape {
+        Shape::Record(fields) => Some(fields),
+        Shape::Either(shapes) => inner_record(shapes.iter().find(|shape| shape.takes(node))?, node),
+        _ => None,
+    }
+}
+
+pub(super) fn join(path: &str, key: &str) -> String {
+    if path.is_empty() { key.to_owned() } else { format!("{path}.{key}") }
+}

@@ -1,0 +1,84 @@
+//! A project on disk to [`Artifacts`]. What cannot be read is a diagnostic, and the rest loads.
+
+use super::Artifacts;
+use super::read::{MAX_FILE_BYTES, Reader, folder_finding, size_finding};
+use super::slot::{FOLDERS, ROOTS, Slot, is_artifact_name};
+use crate::check::file_unreadable;
+use crate::diagnostic::Diagnostic;
+use std::fs::{self, File, Metadata};
+use std::io::{self, ErrorKind, Read};
+use std::path::{Path, PathBuf};
+
+/// Reads every artifact of a project. Never fails as a whole.
+#[must_use]
+pub fn load(project: &Path) -> Artifacts {
+    let roots: Vec<_> = ROOTS.into_iter().filter(|name| exists(&project.join(name))).collect();
+    let mut reader = Reader::new(roots.iter().copied());
+    for (folder, slot) in FOLDERS {
+        if folder == "overrides" {
+            for name in &roots {
+                reader.add(Slot::Root, name, content(&project.join(name)));
+            }
+        }
+        let shown = format!(".harness/{folder}");
+        match names(&project.join(&shown)) {
+            Ok(names) => {
+                for name in names {
+                    reader.add(slot, &format!("{shown}/{}", name.to_string_lossy()), content(&project.join(&shown).join(&name)));
+                }
+            }
+            Err(error) if error.kind() == ErrorKind::NotFound => {}
+            Err(error) => reader.add_unlisted(slot, &shown, unreadable("this folder", &error)),
+        }
+    }
+    reader.artifacts
+}
+
+/// Whether something is there, be it a broken link or a folder.
+fn exists(path: &Path) -> bool {
+    fs::symlink_metadata(path).is_ok()
+}
+
+/// The artifact files of a folder by name, sorted.
+fn names(folder: &Path) -> io::Result<Vec<PathBuf>> {
+    let mut names = Vec::new();
+    for entry in fs::read_dir(folder)? {
+        let name = entry?.file_name();
+        if is_artifact_name(&name.to_string_lossy()) {
+            names.push(PathBuf::from(name));
+        }
+    }
+    names.sort_unstable();
+    Ok(names)
+}
+
+/// The bytes of a regular file within the limit. Nothing else is opened: opening a pipe would wait for its other end.
+fn content(path: &Path) -> Result<Vec<u8>, Box<Diagnostic>> {
+    let failed = |error: io::Error| Box::new(unreadable("this file", &error));
+    regular(&fs::metadata(path).map_err(failed)?)?;
+    let file = File::open(path).map_err(failed)?;
+    let metadata = file.metadata().map_err(failed)?;
+    regular(&metadata)?;
+    let mut bytes = Vec::with_capacity(usize::try_from(metadata.len()).unwrap_or_default() + 1);
+    file.take(MAX_FILE_BYTES + 1).read_to_end(&mut bytes).map_err(failed)?;
+    Ok(bytes)
+}
+
+fn regular(metadata: &Metadata) -> Result<(), Box<Diagnostic>> {
+    if metadata.is_dir() {
+        return Err(folder_finding().into());
+    }
+    if !metadata.is_file() {
+        return Err(file_unreadable::RULE.finding("this is a pipe, socket or device, not a file").help("put a text file here").into());
+    }
+    if metadata.len() > MAX_FILE_BYTES {
+        return Err(size_finding(metadata.len()).into());
+    }
+    Ok(())
+}
+
+fn unreadable(what: &str, error: &io::Error) -> Diagnostic {
+    file_unreadable::RULE
+        .finding(format!("cannot read {what}: {error}"))
+        .help("make it readable for the user who runs harness, or remove it")
+}

@@ -1,0 +1,304 @@
+//! Files in memory to [`Artifacts`]. Every file is read on its own; none can spoil another.
+
+use super::frontmatter::{Unsplit, body_text, split};
+use super::hook::Hook;
+use super::node::{Kind, Node};
+use super::problem::{Problems, Subject};
+use super::read_hook::read_hook;
+use super::read_root::read_root;
+use super::read_tool::{Naming, read_tool};
+use super::slot::{Slot, is_readme, stem};
+use super::tool::{At, Tool};
+use super::{ArtifactKind, Artifacts, BrokenHook, BrokenTool, Form, Layer, Origin, fields, fit, yaml};
+use crate::check::{file_not_text, file_too_large, file_unreadable, frontmatter_missing, frontmatter_unclosed, inline_name_empty};
+use crate::check::{key_duplicate, root_twice};
+use crate::diagnostic::{Diagnostic, Severity};
+use crate::span::{Place, Source, Span};
+use std::sync::Arc;
+
+/// The most bytes of one artifact file.
+pub const MAX_FILE_BYTES: u64 = 2 << 20;
+
+/// Reads a project given as paths and contents; paths are relative to the project, with forward slashes.
+/// Files that are not artifacts are passed over. A path below `x.md/` shows that `x.md` is a folder.
+pub fn read(files: impl IntoIterator<Item = (String, Vec<u8>)>) -> Artifacts {
+    let mut found: Vec<_> = files
+        .into_iter()
+        .filter_map(|(path, bytes)| {
+            let (slot, named) = Slot::of(&path)?;
+            let content = if named.len() == path.len() { Ok(bytes) } else { Err(folder_finding().into()) };
+            Some((slot, named.to_owned(), content))
+        })
+        .collect();
+    found.sort_by(|a, b| (a.0.layer(), &a.1).cmp(&(b.0.layer(), &b.1)));
+    found.dedup_by(|a, b| a.1 == b.1);
+    let mut reader = Reader::new(found.iter().filter(|(slot, ..)| *slot == Slot::Root).map(|(_, path, _)| path.as_str()));
+    for (slot, path, content) in found {
+        reader.add(slot, &path, content);
+    }
+    reader.artifacts
+}
+
+/// The finding for a folder where a file should be.
+pub(super) fn folder_finding() -> Diagnostic {
+    file_unreadable::RULE.finding("this is a folder, not a file").help("rename it, or set it aside with an underscore before its name")
+}
+
+/// The finding for a file over the limit.
+pub(super) fn size_finding(bytes: u64) -> Diagnostic {
+    let message = format!("the file is {bytes} bytes long; at most {MAX_FILE_BYTES} are read");
+    file_too_large::RULE.finding(message).help("keep data in files of its own; an artifact is what a person reviews")
+}
+
+/// Takes one file after the other.
+pub(super) struct Reader {
+    pub(super) artifacts: Artifacts,
+    roots_clash: bool,
+}
+
+impl Reader {
+    /// A reader for a project with these root files. More than one is an error, and none of them counts.
+    pub(super) fn new<'a>(roots: impl IntoIterator<Item = &'a str>) -> Self {
+        let mut reader = Self { artifacts: Artifacts::default(), roots_clash: false };
+        let mut roots = roots.into_iter();
+        if let (Some(first), Some(second)) = (roots.next(), roots.next()) {
+            reader.roots_clash = true;
+            reader.artifacts.root_broken = true;
+            let place = Place::new(&Source::new(second, ""), Span::default());
+            let finding = root_twice::RULE.finding(format!("`{first}` and `{second}` are both there; a project has one root file"));
+            reader.artifacts.problems.push(finding.at(place).help("remove one of them"));
+        }
+        reader
+    }
+
+    /// Reads one file, or records why it could not be.
+    pub(super) fn add(&mut self, slot: Slot, path: &str, content: Result<Vec<u8>, Box<Diagnostic>>) {
+        if slot == Slot::Root && self.roots_clash {
+            return;
+        }
+        match content.and_then(text_of) {
+            Ok(text) => self.add_text(slot, &Source::new(path, text)),
+            Err(finding) => {
+                let source = Source::new(path, "");
+                let finding = finding.at(Place::new(&source, Span::default()));
+                self.give_up(slot, &source, vec![finding]);
+            }
+        }
+    }
+
+    /// Records a folder of artifacts that could not be listed. What it may hold is unknown, so hooks in it count as broken.
+    pub(super) fn add_unlisted(&mut self, slot: Slot, path: &str, finding: Diagnostic) {
+        let source = Source::new(path, "");
+        let finding = finding.at(Place::new(&source, Span::default()));
+        self.give_up(slot, &source, vec![finding]);
+    }
+
+    fn add_text(&mut self, slot: Slot, source: &Arc<Source>) {
+        let text = &source.text;
+        let whole_file_is_yaml = slot == Slot::Root && !source.path.ends_with(".md");
+        let (yaml, body) = if whole_file_is_yaml {
+            let mark = text.len() - text.strip_prefix('\u{feff}').unwrap_or(text).len();
+            (Span::new(mark, text.len()), String::new())
+        } else {
+            match split(text) {
+                Ok(halves) => (halves.yaml, body_text(&text[halves.body.start..halves.body.end])),
+                Err(Unsplit::Missing) if is_readme(&source.path) => return,
+                Err(unsplit) => return self.give_up(slot, source, vec![unsplit_finding(source, unsplit)]),
+            }
+        };
+        let (node, problems) = yaml::parse(source, yaml);
+        let Some(node) = node else { return self.give_up(slot, source, problems) };
+        match slot {
+            Slot::Tool | Slot::Hook => self.add_single(slot, source, &node, body, problems),
+            Slot::Root => self.add_root(source, &node, body, problems),
+            Slot::Bundle(layer) => self.add_bundle(source, layer, &node, problems),
+        }
+    }
+
+    fn add_single(&mut self, slot: Slot, source: &Arc<Source>, node: &Node, body: String, found: Vec<Diagnostic>) {
+        let origin = Origin { source: Arc::clone(source), layer: Layer::Project, form: Form::File };
+        let naming = Naming { name: stem(&source.path).to_owned(), span: first_line(source), prose: body };
+        if slot == Slot::Tool {
+            self.add_tool(origin, naming, node, found, None);
+        } else {
+            self.add_hook(origin, naming, node, found, None);
+        }
+    }
+
+    fn add_root(&mut self, source: &Arc<Source>, node: &Node, body: String, mut found: Vec<Diagnostic>) {
+        self.add_entries(source, Layer::Project, node, &mut found, None);
+        let mut problems = Problems::new(source, Subject::Root);
+        problems.found = found;
+        self.artifacts.root = read_root(&mut problems, node, body);
+        self.artifacts.root_broken |= problems.first_error().is_some();
+        self.keep(problems.found);
+    }
+
+    fn add_bundle(&mut self, source: &Arc<Source>, layer: Layer, node: &Node, mut found: Vec<Diagnostic>) {
+        let condition = fit::unsupported(ArtifactKind::Bundle, node).into_iter().next();
+        self.add_entries(source, layer, node, &mut found, condition.as_ref());
+        let mut problems = Problems::new(source, Subject::Bundle);
+        problems.found = found;
+        fit::fit(&mut problems, &[], fields::fields_of(ArtifactKind::Bundle), node);
+        // A mistake in the bundle itself, such as a misspelled `hooks`, may hide a hook.
+        if let Some(problem) = problems.first_error() {
+            let name = stem(&source.path).to_owned();
+            let hook = BrokenHook { name, source: Arc::clone(source), form: Form::File, event: None, problem: problem.clone() };
+            self.artifacts.broken_hooks.push(hook);
+        }
+        self.keep(problems.found);
+    }
+
+    /// Reads `tools:` and `hooks:` of a root file or bundle. Duplicate keys inside an entry are taken out of `found`: they are the entry's.
+    fn add_entries(
+        &mut self,
+        source: &Arc<Source>,
+        layer: Layer,
+        node: &Node,
+        found: &mut Vec<Diagnostic>,
+        condition: Option<&At<&'static str>>,
+    ) {
+        for (list, slot) in [("tools", Slot::Tool), ("hooks", Slot::Hook)] {
+            for (index, entry) in node.get(list).map(Node::items).unwrap_or_default().iter().enumerate() {
+                if !matches!(entry.kind, Kind::Map(_)) {
+                    continue;
+                }
+                let inside = |problem: &mut Diagnostic| problem.place.as_ref().is_some_and(|place| within(place.span, entry.span));
+                let own = found.extract_if(.., inside).collect();
+                let origin = Origin { source: Arc::clone(source), layer, form: Form::Inline(index) };
+                let spelled = ["name", "handler"].into_iter().take(if slot == Slot::Hook { 2 } else { 1 });
+                let named = spelled.filter_map(|key| entry.get(key)).find(|name| name.text().is_some_and(|text| !text.trim().is_empty()));
+                let (name, span) = match named.and_then(|node| Some((node.text()?, node.span))) {
+                    Some((name, span)) => (name.to_owned(), span),
+                    None => (String::new(), entry.span),
+                };
+                let prose = entry.get("description").and_then(Node::text).unwrap_or_default().trim().to_owned();
+                let naming = Naming { name, span, prose };
+                match slot {
+                    Slot::Tool => self.add_tool(origin, naming, entry, own, condition),
+                    _ => self.add_hook(origin, naming, entry, own, condition),
+                }
+            }
+        }
+    }
+
+    fn add_tool(&mut self, origin: Origin, naming: Naming, node: &Node, found: Vec<Diagnostic>, condition: Option<&At<&'static str>>) {
+        let (source, form) = (Arc::clone(&origin.source), origin.form);
+        let nameless = naming.name.is_empty();
+        let name = if nameless { entry_name("tools", form) } else { naming.name.clone() };
+        let mut problems = Problems::new(&source, Subject::Tool(&name));
+        problems.found = found.into_iter().map(|problem| problem.tool(&name)).collect();
+        if nameless {
+            no_name(&mut problems, &name, naming.span);
+        }
+        let mut tool: Tool = read_tool(&mut problems, origin, naming, node);
+        tool.unsupported.extend(condition.cloned());
+        if let Some(problem) = problems.first_error() {
+            let broken = BrokenTool { name: name.clone(), source: Arc::clone(&source), form, problem: problem.clone() };
+            self.artifacts.broken_tools.push(broken);
+        }
+        self.keep(problems.found);
+        if !nameless {
+            self.artifacts.tools.push(tool);
+        }
+    }
+
+    fn add_hook(&mut self, origin: Origin, naming: Naming, node: &Node, found: Vec<Diagnostic>, condition: Option<&At<&'static str>>) {
+        let (source, form) = (Arc::clone(&origin.source), origin.form);
+        let nameless = naming.name.is_empty();
+        let name = if nameless { entry_name("hooks", form) } else { naming.name.clone() };
+        let event_is_doubtful =
+            found.iter().any(|problem| problem.code == key_duplicate::RULE.code && problem.field.as_deref() == Some("event"));
+        let mut problems = Problems::new(&source, Subject::Hook(&name));
+        problems.found = found;
+        if nameless {
+            no_name(&mut problems, &name, naming.span);
+        }
+        let mut hook: Hook = read_hook(&mut problems, origin, naming, node);
+        hook.unsupported.extend(condition.cloned());
+        if event_is_doubtful {
+            hook.event = None;
+        }
+        if let Some(problem) = problems.first_error() {
+            let event = hook.event.as_ref().map(|event| event.value.clone());
+            let broken = BrokenHook { name: name.clone(), source: Arc::clone(&source), form, event, problem: problem.clone() };
+            self.artifacts.broken_hooks.push(broken);
+        }
+        self.keep(problems.found);
+        if !nameless {
+            self.artifacts.hooks.push(hook);
+        }
+    }
+
+    /// Records a file that gave nothing.
+    fn give_up(&mut self, slot: Slot, source: &Arc<Source>, problems: Vec<Diagnostic>) {
+        let name = stem(&source.path).to_owned();
+        let first = problems.iter().find(|problem| problem.severity == Severity::Error).cloned();
+        match (slot, first) {
+            (_, None) => {}
+            (Slot::Root, _) => self.artifacts.root_broken = true,
+            (Slot::Tool, Some(problem)) => {
+                self.artifacts.broken_tools.push(BrokenTool { name, source: Arc::clone(source), form: Form::File, problem });
+            }
+            (Slot::Hook | Slot::Bundle(_), Some(problem)) => {
+                self.artifacts.broken_hooks.push(BrokenHook { name, source: Arc::clone(source), form: Form::File, event: None, problem });
+            }
+        }
+        let tool = (slot == Slot::Tool).then(|| stem(&source.path));
+        self.keep(problems.into_iter().map(|problem| if let Some(tool) = tool { problem.tool(tool) } else { problem }).collect());
+    }
+
+    /// Adds the problems of one file or entry in the order of their places.
+    fn keep(&mut self, mut problems: Vec<Diagnostic>) {
+        problems.sort_by_key(|problem| problem.place.as_ref().map(|place| place.span.start));
+        self.artifacts.problems.append(&mut problems);
+    }
+}
+
+fn text_of(bytes: Vec<u8>) -> Result<String, Box<Diagnostic>> {
+    if bytes.len() as u64 > MAX_FILE_BYTES {
+        return Err(size_finding(bytes.len() as u64).into());
+    }
+    let help = "an artifact is a Markdown file in UTF-8";
+    if let Some(at) = bytes.iter().position(|&byte| byte == 0) {
+        return Err(file_not_text::RULE.finding(format!("the file is not text: byte {at} is zero")).help(help).into());
+    }
+    String::from_utf8(bytes).map_err(|error| {
+        let at = error.utf8_error().valid_up_to();
+        file_not_text::RULE.finding(format!("the file is not text: byte {at} is not utf-8")).help(help).into()
+    })
+}
+
+fn unsplit_finding(source: &Arc<Source>, unsplit: Unsplit) -> Diagnostic {
+    let place = Place::new(source, first_line(source));
+    match unsplit {
+        Unsplit::Missing => {
+            let finding = frontmatter_missing::RULE.finding("the file does not start with a `---` line");
+            finding.at(place).help("write `---`, the fields, `---`, then the text")
+        }
+        Unsplit::Unclosed => {
+            let finding = frontmatter_unclosed::RULE.finding("the frontmatter is not closed by a line that is exactly `---`");
+            finding.at(place).help("write `---` alone on the line after the last field")
+        }
+    }
+}
+
+fn first_line(source: &Source) -> Span {
+    let text = source.text.strip_prefix('\u{feff}').unwrap_or(&source.text);
+    let start = source.text.len() - text.len();
+    let line = text.lines().next().unwrap_or_default();
+    Span::new(start, start + line.len())
+}
+
+fn entry_name(list: &str, form: Form) -> String {
+    if let Form::Inline(index) = form { format!("{list}[{index}]") } else { list.to_owned() }
+}
+
+fn no_name(problems: &mut Problems<'_>, entry: &str, span: Span) {
+    let finding = inline_name_empty::RULE.finding(format!("{entry}.name cannot be empty"));
+    problems.add(finding.field(format!("{entry}.name")).help("write a `name` for it"), span);
+}
+
+fn within(inner: Span, outer: Span) -> bool {
+    outer.start <= inner.start && inner.end <= outer.end
+}

@@ -1,0 +1,66 @@
+//! A hook's tree to a [`Hook`].
+
+use super::fields::{INLINE_HOOK, fields_of};
+use super::fit::{fit, unsupported};
+use super::hook::{Hook, HookExample, OnError};
+use super::node::Node;
+use super::problem::{Problems, words};
+use super::read_tool::{Naming, natural, script};
+use super::tool::At;
+use super::{ArtifactKind, Form, Origin};
+use crate::check::event_missing;
+use serde_json::{Value, json};
+
+/// Reads every field; what is wrong is reported and left at its default.
+pub(super) fn read_hook(problems: &mut Problems<'_>, origin: Origin, naming: Naming, node: &Node) -> Hook {
+    let inline = if origin.form == Form::File { &[] } else { INLINE_HOOK };
+    fit(problems, inline, fields_of(ArtifactKind::Hook), node);
+    let event = node.get("event").and_then(|event| Some(At { value: event.text()?.trim().to_owned(), span: event.span }));
+    if node.get("event").is_none() || event.as_ref().is_some_and(|event| event.value.is_empty()) {
+        let finding = event_missing::RULE.finding(format!("hook \"{}\" has no `event`", naming.name));
+        problems.add(finding.field("event").help("write the event it runs for, such as `event: tool.pre`"), naming.span);
+    }
+    Hook {
+        name: naming.name,
+        event: event.filter(|event| !event.value.is_empty()),
+        script: script(&origin, node.get("script")),
+        when: script(&origin, node.get("when")),
+        priority: node.get("priority").and_then(Node::integer).unwrap_or(100),
+        on_error: node.get("on_error").and_then(Node::text).and_then(on_error),
+        timeout_ms: natural(node.get("timeout_ms")).unwrap_or(1000),
+        examples: examples(problems, node.get("examples")),
+        frontmatter: node.to_json(),
+        body: naming.prose,
+        tags: words(node.get("tags")),
+        unsupported: unsupported(ArtifactKind::Hook, node),
+        origin,
+    }
+}
+
+fn on_error(word: &str) -> Option<OnError> {
+    match word {
+        "block" => Some(OnError::Block),
+        "allow" => Some(OnError::Allow),
+        _ => None,
+    }
+}
+
+fn examples(problems: &mut Problems<'_>, node: Option<&Node>) -> Vec<At<HookExample>> {
+    let mut examples = Vec::new();
+    for (index, node) in node.map(Node::items).unwrap_or_default().iter().enumerate() {
+        let text = |name| node.get(name).and_then(Node::text).map(str::to_owned);
+        if node.get("decision").is_none() {
+            problems.missing(node.span, &format!("examples[{index}].decision"), "`allow`, `block`, `ask`, `modify` or `delegate`");
+        }
+        let Some(decision) = text("decision") else { continue };
+        let value = HookExample {
+            event: text("event"),
+            payload: node.get("payload").map(Node::to_json).filter(Value::is_object).unwrap_or_else(|| json!({})),
+            decision,
+            reason: text("reason"),
+            modified: node.get("modified").map(Node::to_json),
+        };
+        examples.push(At { value, span: node.span });
+    }
+    examples
+}

@@ -1,0 +1,83 @@
+//! The root file's tree to a [`Root`]. Its inline tools and hooks are read beside it.
+
+use super::ArtifactKind;
+use super::fields::fields_of;
+use super::fit::{fit, unsupported};
+use super::node::Node;
+use super::problem::{Problems, texts, words};
+use super::read_tool::{capabilities, limits};
+use super::root::{ArgConstraint, Ceiling, ListMode, Policy, Root, ToolsPolicy};
+use super::tool::At;
+use crate::check::{ceiling_twice, format_unknown};
+use crate::effect::{Effects, Level};
+use std::sync::Arc;
+
+/// Reads every field; what is wrong is reported, and any error makes the root broken.
+pub(super) fn read_root(problems: &mut Problems<'_>, node: &Node, body: String) -> Root {
+    fit(problems, &[], fields_of(ArtifactKind::Root), node);
+    if let Some(format) = node.get("format")
+        && format.integer().is_some_and(|format| format != 1)
+    {
+        let finding = format_unknown::RULE.finding("this version reads `format: 1` only").field("format");
+        problems.add(finding.help("write `format: 1`, or use a newer harness"), format.span);
+    }
+    Root {
+        source: Some(Arc::clone(problems.source)),
+        body,
+        tools_policy: node.get("tools_policy").map(tools_policy).unwrap_or_default(),
+        policy: node.get("policy").map(|node| policy(problems, node)).unwrap_or_default(),
+        limits: node.get("limits").map(limits).unwrap_or_default(),
+        env: texts(node.get("sandbox").and_then(|sandbox| sandbox.get("env"))),
+        unsupported: unsupported(ArtifactKind::Root, node),
+    }
+}
+
+fn tools_policy(node: &Node) -> ToolsPolicy {
+    let mode = node.get("mode").and_then(|mode| {
+        let value = match mode.text()? {
+            "allowlist" => ListMode::Allowlist,
+            "denylist" => ListMode::Denylist,
+            _ => return None,
+        };
+        Some(At { value, span: mode.span })
+    });
+    ToolsPolicy { mode, allow: texts(node.get("allow")), deny: texts(node.get("deny")) }
+}
+
+fn policy(problems: &mut Problems<'_>, node: &Node) -> Policy {
+    let (level, effects) = (node.get("side_effect_level"), node.get("effects"));
+    if let (Some(_), Some(effects)) = (level, effects) {
+        let finding = ceiling_twice::RULE.finding("`policy` has both `side_effect_level` and `effects`");
+        problems.add(finding.field("policy.effects").help("keep one of the two"), effects.span);
+    }
+    let level = level.and_then(|node| Some(At { value: Ceiling::Level(Level::named(node.text()?)?), span: node.span }));
+    let effects = effects.map(|node| {
+        let named = words(Some(node)).into_iter().filter_map(|word| Effects::named(&word));
+        At { value: Ceiling::Effects(named.fold(Effects::NONE, Effects::and)), span: node.span }
+    });
+    Policy {
+        ceiling: level.or(effects),
+        capabilities: node.get("capabilities").map(|node| At { value: capabilities(node), span: node.span }),
+        constraints: constraints(problems, node.get("tool_arg_constraints")),
+    }
+}
+
+fn constraints(problems: &mut Problems<'_>, node: Option<&Node>) -> Vec<At<ArgConstraint>> {
+    let mut constraints = Vec::new();
+    for (index, node) in node.map(Node::items).unwrap_or_default().iter().enumerate() {
+        for (name, accepted) in [("tool", "a glob over tool names"), ("arg_patterns", "a list of globs")] {
+            if node.get(name).is_none() {
+                problems.missing(node.span, &format!("policy.tool_arg_constraints[{index}].{name}"), accepted);
+            }
+        }
+        let Some(tool) = node.get("tool").and_then(Node::text) else { continue };
+        let value = ArgConstraint {
+            tool: tool.to_owned(),
+            arg_key: node.get("arg_key").and_then(Node::text).map(str::to_owned),
+            arg_patterns: words(node.get("arg_patterns")),
+            span: node.span,
+        };
+        constraints.push(At { value, span: node.span });
+    }
+    constraints
+}

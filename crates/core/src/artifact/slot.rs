@@ -1,0 +1,100 @@
+//! Which file of a project holds what.
+
+use super::Layer;
+
+/// The names the root file may have.
+pub(super) const ROOTS: [&str; 3] = ["harness.md", "harness.yaml", "harness.yml"];
+
+/// Folders of `.harness/` with artifacts, in the order they are read: by layer, then by path. The root file comes before the overrides.
+pub(super) const FOLDERS: [(&str, Slot); 5] = [
+    ("builtins", Slot::Bundle(Layer::Builtin)),
+    ("plugins", Slot::Bundle(Layer::Plugin)),
+    ("hooks", Slot::Hook),
+    ("tools", Slot::Tool),
+    ("overrides", Slot::Bundle(Layer::Override)),
+];
+
+/// What a file is read as.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Slot {
+    /// The root file.
+    Root,
+    /// A tool.
+    Tool,
+    /// A hook.
+    Hook,
+    /// A bundle of this layer.
+    Bundle(Layer),
+}
+
+impl Slot {
+    /// The layer of what the file defines.
+    pub(super) fn layer(self) -> Layer {
+        if let Self::Bundle(layer) = self { layer } else { Layer::Project }
+    }
+
+    /// The slot of a path relative to the project, and the part of the path that names the file; `None` for files that are not artifacts.
+    /// The rest of a longer path shows that the named file is a folder.
+    pub(super) fn of(path: &str) -> Option<(Self, &str)> {
+        let end = |from: usize| path[from..].find('/').map_or(path.len(), |at| from + at);
+        if ROOTS.contains(&&path[..end(0)]) {
+            return Some((Self::Root, &path[..end(0)]));
+        }
+        let inside = path.strip_prefix(".harness/")?;
+        let (folder, file) = inside.split_once('/')?;
+        let (_, slot) = FOLDERS.into_iter().find(|&(known, _)| known == folder)?;
+        let named = end(path.len() - file.len());
+        is_artifact_name(&path[path.len() - file.len()..named]).then_some((slot, &path[..named]))
+    }
+}
+
+/// Whether a file of a folder with artifacts is one: `.md`, not hidden, not set aside by an underscore.
+pub(super) fn is_artifact_name(name: &str) -> bool {
+    name.ends_with(".md") && !name.starts_with(['.', '_'])
+}
+
+/// The name a file gives to what it defines.
+pub(super) fn stem(path: &str) -> &str {
+    let name = path.rsplit('/').next().unwrap_or(path);
+    name.rsplit_once('.').map_or(name, |(stem, _)| stem)
+}
+
+/// Whether a file explains a folder to people, which needs no frontmatter.
+pub(super) fn is_readme(path: &str) -> bool {
+    stem(path).eq_ignore_ascii_case("readme")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn paths_have_the_slots_the_design_gives_them() {
+        let check = |path: &str, expected| assert_eq!(Slot::of(path), expected, "{path}");
+        check("harness.md", Some((Slot::Root, "harness.md")));
+        check("harness.yml", Some((Slot::Root, "harness.yml")));
+        check("harness.md/x", Some((Slot::Root, "harness.md")));
+        check(".harness/tools/a.md", Some((Slot::Tool, ".harness/tools/a.md")));
+        check(".harness/hooks/a.md/b.txt", Some((Slot::Hook, ".harness/hooks/a.md")));
+        check(".harness/overrides/a.md", Some((Slot::Bundle(Layer::Override), ".harness/overrides/a.md")));
+        for path in [
+            "README.md",
+            "sub/harness.md",
+            ".harness/tools/a.txt",
+            ".harness/tools/.a.md",
+            ".harness/tools/_a.md",
+            ".harness/tools/sub/a.md",
+            ".harness/notes/a.md",
+            "",
+            "/",
+        ] {
+            check(path, None);
+        }
+    }
+
+    #[test]
+    fn loader_rule_3_the_stem_is_taken_verbatim() {
+        assert_eq!(stem(".harness/tools/run_command.md"), "run_command");
+        assert_eq!(stem(".harness/tools/Odd Name.v2.md"), "Odd Name.v2");
+    }
+}

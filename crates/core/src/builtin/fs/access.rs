@@ -1,0 +1,123 @@
+//! The calls that are one operation of the jail.
+
+use super::super::base64::{STANDARD, bytes};
+use super::super::{Args, Host};
+use ::base64::Engine;
+use serde_json::{Value, json};
+use tool_harness_sandbox::file::{FileError, FileKind};
+
+/// The most `fs.read` gives, whatever it is asked for: answers travel in one frame of the worker's channel.
+const MAX_READ: usize = 32 << 20;
+/// Entries or paths one call gives.
+const MAX_ENTRIES: usize = 10_000;
+
+/// Turns the jail's errors into what scripts see, and has a refusal recorded.
+pub(super) fn refused(host: &dyn Host) -> impl Fn(FileError) -> String + '_ {
+    move |error| {
+        if error.is_denial() {
+            host.file_denied(&error);
+        }
+        error.to_string()
+    }
+}
+
+/// UTF-8 or an error that says where it is not.
+pub(super) fn utf8(path: &str, bytes: Vec<u8>) -> Result<String, String> {
+    String::from_utf8(bytes).map_err(|error| {
+        let at = error.utf8_error().valid_up_to();
+        format!("`{path}` is not UTF-8 text: byte {at} does not fit; `encoding=\"lossy\"` or `\"base64\"` reads it")
+    })
+}
+
+fn unknown_encoding(encoding: &str, accepted: &str) -> String {
+    format!("`encoding` must be {accepted}, got `{encoding}`")
+}
+
+pub(super) fn read(host: &dyn Host, args: &Args) -> Result<Value, String> {
+    let (path, encoding) = (args.text(0), args.text(2));
+    if !["utf-8", "lossy", "base64"].contains(&encoding) {
+        return Err(unknown_encoding(encoding, "`utf-8`, `lossy` or `base64`"));
+    }
+    let max = args.count(1, "max_bytes", MAX_READ)? as u64;
+    let bytes = host.files()?.read(path, max).map_err(refused(host))?;
+    Ok(json!(match encoding {
+        "lossy" => String::from_utf8_lossy(&bytes).into_owned(),
+        "base64" => STANDARD.encode(bytes),
+        _ => utf8(path, bytes)?,
+    }))
+}
+
+pub(super) fn write(host: &dyn Host, args: &Args) -> Result<Value, String> {
+    let (path, content) = (args.text(0), args.text(1));
+    let decoded;
+    let content = match args.text(2) {
+        "utf-8" => content.as_bytes(),
+        "base64" => {
+            decoded = bytes(&STANDARD, content)?;
+            &decoded
+        }
+        other => return Err(unknown_encoding(other, "`utf-8` or `base64`")),
+    };
+    let created = host.files()?.write(path, content).map_err(refused(host))?;
+    Ok(json!({"path": path, "bytes": content.len(), "created": created}))
+}
+
+pub(super) fn append(host: &dyn Host, args: &Args) -> Result<Value, String> {
+    let (path, content) = (args.text(0), args.text(1));
+    host.files()?.append(path, content.as_bytes()).map_err(refused(host))?;
+    Ok(json!({"path": path, "bytes": content.len()}))
+}
+
+pub(super) fn exists(host: &dyn Host, args: &Args) -> Result<Value, String> {
+    Ok(json!(host.files()?.stat(args.text(0)).map_err(refused(host))?.is_some()))
+}
+
+fn kind(kind: FileKind) -> &'static str {
+    match kind {
+        FileKind::File => "file",
+        FileKind::Directory => "directory",
+        FileKind::Link => "link",
+        FileKind::Other => "other",
+    }
+}
+
+pub(super) fn stat(host: &dyn Host, args: &Args) -> Result<Value, String> {
+    let Some(stat) = host.files()?.stat(args.text(0)).map_err(refused(host))? else { return Ok(Value::Null) };
+    Ok(json!({
+        "kind": kind(stat.kind),
+        "size": stat.size,
+        "mode": format!("{:o}", stat.mode & 0o7777),
+        "modified": stat.modified_ms,
+        "is_file": stat.kind == FileKind::File,
+        "is_dir": stat.kind == FileKind::Directory,
+    }))
+}
+
+pub(super) fn list(host: &dyn Host, args: &Args) -> Result<Value, String> {
+    let entries = host.files()?.list(args.text(0), MAX_ENTRIES).map_err(refused(host))?;
+    Ok(entries.into_iter().map(|entry| json!({"name": entry.name, "kind": kind(entry.stat.kind), "size": entry.stat.size})).collect())
+}
+
+pub(super) fn glob(host: &dyn Host, args: &Args) -> Result<Value, String> {
+    Ok(json!(host.files()?.glob(args.text(0), MAX_ENTRIES).map_err(refused(host))?))
+}
+
+pub(super) fn mkdir(host: &dyn Host, args: &Args) -> Result<Value, String> {
+    host.files()?.mkdir(args.text(0)).map_err(refused(host))?;
+    Ok(Value::Null)
+}
+
+pub(super) fn remove(host: &dyn Host, args: &Args) -> Result<Value, String> {
+    host.files()?.remove(args.text(0), args.bool(1)).map_err(refused(host))?;
+    Ok(Value::Null)
+}
+
+pub(super) fn copy(host: &dyn Host, args: &Args) -> Result<Value, String> {
+    host.files()?.copy(args.text(0), args.text(1)).map_err(refused(host))?;
+    Ok(Value::Null)
+}
+
+pub(super) fn rename(host: &dyn Host, args: &Args) -> Result<Value, String> {
+    host.files()?.rename(args.text(0), args.text(1)).map_err(refused(host))?;
+    Ok(Value::Null)
+}

@@ -1,0 +1,86 @@
+//! `fs.find`: lines of many files.
+
+use super::super::{Args, Host, re};
+use super::access::refused;
+use regex::Regex;
+use serde_json::{Value, json};
+
+/// Files larger than this are passed over.
+const MAX_FILE: u64 = 1 << 20;
+/// Files one search looks at.
+const MAX_FILES: usize = 10_000;
+/// Bytes one search reads.
+const MAX_TOTAL: u64 = 256 << 20;
+/// Characters of a line that are shown.
+const SHOWN: usize = 500;
+/// The most results that can be asked for.
+const MAX_RESULTS: usize = 10_000;
+
+/// What is looked for.
+enum Wanted<'a> {
+    Text(&'a str),
+    Pattern(Regex),
+}
+
+impl Wanted<'_> {
+    fn is_in(&self, line: &str) -> bool {
+        match self {
+            Self::Text(text) => line.contains(text),
+            Self::Pattern(pattern) => pattern.is_match(line),
+        }
+    }
+}
+
+pub(super) fn find(host: &dyn Host, args: &Args) -> Result<Value, String> {
+    let (pattern, glob) = (args.text(0), args.text(1));
+    if pattern.is_empty() {
+        return Err("`pattern` must not be empty".to_owned());
+    }
+    let wanted = if args.bool(2) { Wanted::Pattern(re::compile(pattern)?) } else { Wanted::Text(pattern) };
+    let max = args.count(3, "max_results", MAX_RESULTS)?;
+    let files = host.files()?;
+    let mut found = Vec::new();
+    let mut total = 0;
+    for path in files.glob(glob, MAX_FILES).map_err(refused(host))? {
+        if found.len() >= max {
+            break;
+        }
+        let hidden = !glob.contains(".git") && path.split('/').any(|part| part == ".git");
+        // A file can vanish or change between the listing and here: then it is passed over like one that is too large.
+        let Some(size) = files.stat(&path).ok().flatten().map(|stat| stat.size).filter(|&size| !hidden && size <= MAX_FILE) else {
+            continue;
+        };
+        total += size;
+        if total > MAX_TOTAL {
+            return Err(format!("more than {} MiB to search; narrow `path`", MAX_TOTAL >> 20));
+        }
+        let Ok(bytes) = files.read(&path, MAX_FILE) else { continue };
+        let Ok(text) = String::from_utf8(bytes) else { continue };
+        found.extend(lines(&wanted, &text, max - found.len()).map(|(line, text)| json!({"path": path, "line": line, "text": text})));
+    }
+    Ok(Value::Array(found))
+}
+
+fn lines<'a>(wanted: &'a Wanted<'a>, text: &'a str, max: usize) -> impl Iterator<Item = (usize, String)> + use<'a> {
+    (1..)
+        .zip(text.lines())
+        .filter(|(_, line)| wanted.is_in(line))
+        .take(max)
+        .map(|(number, line)| (number, line.chars().take(SHOWN).collect()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lines_are_found_by_text_and_by_pattern() {
+        let text = "one\nt.o\ntwo\n";
+        let numbers = |wanted: &Wanted<'_>, max| lines(wanted, text, max).map(|(line, _)| line).collect::<Vec<_>>();
+        assert_eq!(numbers(&Wanted::Text("t.o"), 9), [2]);
+        assert_eq!(numbers(&Wanted::Pattern(Regex::new("^t.o$").expect("a pattern")), 9), [2, 3]);
+        assert_eq!(numbers(&Wanted::Text("o"), 2), [1, 2]);
+        let long = "x".repeat(5000);
+        assert_eq!(lines(&Wanted::Text("x"), &long, 1).next().map(|(_, line)| line.len()), Some(SHOWN));
+    }
+}

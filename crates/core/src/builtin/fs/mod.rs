@@ -1,0 +1,230 @@
+//! `fs`: files of the workspace, through the jail.
+
+mod access;
+pub(super) mod diff;
+mod edit;
+mod find;
+mod lines;
+
+use super::{Body, Builtin, Example, Kind, Module, PLAIN, Param, Scope};
+use crate::effect::Effects;
+
+const PATH: Param = Param::required("path", Kind::Text);
+const SOURCE_TARGET: &[Param] = &[Param::required("source", Kind::Text), Param::required("target", Kind::Text)];
+const ENCODING: Param = Param::optional("encoding", Kind::Text, "\"utf-8\"");
+
+/// What the calls that only look share.
+const READING: Builtin = Builtin { effects: Effects::READ, ..PLAIN };
+/// What the calls that change something share.
+const CHANGING: Builtin = Builtin { effects: Effects::READ.and(Effects::WRITE), scope: Scope::Tools, ..PLAIN };
+
+pub(super) const MODULE: Module = Module {
+    name: "fs",
+    doc: "Files of the workspace. Paths are relative to it and cannot leave it; only regular files and directories are touched, and everything is bounded.",
+    constants: &[],
+    calls: &[
+        Builtin {
+            name: "read",
+            params: &[PATH, Param::optional("max_bytes", Kind::Int, "1048576"), ENCODING],
+            doc: "The text of a file; raises when it has more than `max_bytes`. `encoding` is `utf-8` (bytes that are not raise), `lossy` (they become `\u{fffd}`) or `base64`.",
+            returns: "text",
+            body: Body::Host(access::read),
+            examples: &[
+                Example::new(r#"[fs.write("a.txt", "hi"), fs.read("a.txt")][1]"#, r#""hi""#),
+                Example::new(r#"[fs.write("a.txt", "hi"), fs.read("a.txt", encoding="base64")][1]"#, r#""aGk=""#),
+                Example::new(r#"fs.read("missing.txt")"#, "error: missing.txt"),
+            ],
+            ..READING
+        },
+        Builtin {
+            name: "write",
+            params: &[PATH, Param::required("content", Kind::Text), ENCODING],
+            doc: "Creates or replaces a file in one step, and the directories it needs. With `encoding=\"base64\"`, `content` is decoded first.",
+            returns: "a dict with `path`, `bytes` and `created`",
+            body: Body::Host(access::write),
+            examples: &[Example::new(r#"fs.write("notes/a.txt", "hé")"#, r#"{"path": "notes/a.txt", "bytes": 3, "created": true}"#)],
+            ..CHANGING
+        },
+        Builtin {
+            name: "append",
+            params: &[PATH, Param::required("content", Kind::Text)],
+            doc: "Adds to the end of a file, which is created when needed.",
+            returns: "a dict with `path` and `bytes`",
+            body: Body::Host(access::append),
+            examples: &[Example::new(
+                r#"[fs.append("log.txt", "a\n"), fs.append("log.txt", "b\n"), fs.read("log.txt")][2]"#,
+                r#""a\nb\n""#,
+            )],
+            ..CHANGING
+        },
+        Builtin {
+            name: "exists",
+            params: &[PATH],
+            doc: "Whether something is there.",
+            returns: "True or False",
+            body: Body::Host(access::exists),
+            examples: &[Example::new(r#"fs.exists("a.txt")"#, "false"), Example::new(r#"[fs.mkdir("d"), fs.exists("d")][1]"#, "true")],
+            ..READING
+        },
+        Builtin {
+            name: "stat",
+            params: &[PATH],
+            doc: "Facts about a path.",
+            returns: "None when nothing is there, or a dict with `kind` (`file`, `directory` or `other`), `size`, `mode` (as `644`), `modified` (milliseconds since 1970), `is_file`, `is_dir`",
+            body: Body::Host(access::stat),
+            examples: &[
+                Example::new(r#"[fs.write("a.txt", "hi"), fs.stat("a.txt")["size"]][1]"#, "2"),
+                Example::new(r#"fs.stat("a.txt")"#, "null"),
+            ],
+            ..READING
+        },
+        Builtin {
+            name: "list",
+            params: &[Param::optional("path", Kind::Text, "\".\"")],
+            doc: "The entries of a directory, by name.",
+            returns: "a list of dicts with `name`, `kind` (`file`, `directory`, `link` or `other`) and `size`",
+            body: Body::Host(access::list),
+            examples: &[Example::new(r#"[fs.write("a.txt", "hi"), fs.list()][1]"#, r#"[{"name": "a.txt", "kind": "file", "size": 2}]"#)],
+            ..READING
+        },
+        Builtin {
+            name: "glob",
+            params: &[Param::required("pattern", Kind::Text)],
+            doc: "The regular files whose path matches; `*` stays in one directory, `**` crosses them. Links are not followed.",
+            returns: "a list of paths, sorted",
+            body: Body::Host(access::glob),
+            examples: &[Example::new(r#"[fs.write("src/a.py", ""), fs.write("b.txt", ""), fs.glob("**/*.py")][2]"#, r#"["src/a.py"]"#)],
+            ..READING
+        },
+        Builtin {
+            name: "mkdir",
+            params: &[PATH],
+            doc: "Creates a directory and those above it; fine when it is there already.",
+            body: Body::Host(access::mkdir),
+            examples: &[Example::new(r#"[fs.mkdir("a/b"), fs.stat("a/b")["is_dir"]][1]"#, "true")],
+            ..CHANGING
+        },
+        Builtin {
+            name: "remove",
+            params: &[PATH, Param::optional("recursive", Kind::Bool, "false")],
+            doc: "Removes a file or an empty directory; with `recursive`, a directory with everything in it. Links are removed, never followed.",
+            body: Body::Host(access::remove),
+            examples: &[Example::new(r#"[fs.write("a.txt", ""), fs.remove("a.txt"), fs.exists("a.txt")][2]"#, "false")],
+            ..CHANGING
+        },
+        Builtin {
+            name: "copy",
+            params: SOURCE_TARGET,
+            doc: "Copies a regular file.",
+            body: Body::Host(access::copy),
+            examples: &[Example::new(r#"[fs.write("a.txt", "hi"), fs.copy("a.txt", "b.txt"), fs.read("b.txt")][2]"#, r#""hi""#)],
+            ..CHANGING
+        },
+        Builtin {
+            name: "move",
+            params: SOURCE_TARGET,
+            doc: "Gives a file or directory another path in the workspace.",
+            body: Body::Host(access::rename),
+            examples: &[Example::new(r#"[fs.write("a.txt", "hi"), fs.move("a.txt", "b.txt"), fs.exists("a.txt")][2]"#, "false")],
+            ..CHANGING
+        },
+        Builtin {
+            name: "diff",
+            params: &[Param::required("a_path", Kind::Text), Param::required("b_path", Kind::Text)],
+            doc: "A unified diff that turns one file into the other, with three lines of context; empty when they are equal. `string.diff` compares texts.",
+            returns: "text",
+            body: Body::Host(edit::diff),
+            examples: &[Example::new(
+                r#"[fs.write("a", "x\ny\n"), fs.write("b", "x\nz\n"), fs.diff("a", "b")][2]"#,
+                r#""--- a\n+++ b\n@@ -1,2 +1,2 @@\n x\n-y\n+z\n""#,
+            )],
+            ..READING
+        },
+        Builtin {
+            name: "replace",
+            params: &[PATH, Param::required("old", Kind::Text), Param::required("new", Kind::Text)],
+            doc: "Replaces the only occurrence of `old` in a file; raises when there is none or more than one, and says how many.",
+            returns: "a dict with `path` and `line`, where the replacement starts",
+            body: Body::Host(edit::replace),
+            examples: &[
+                Example::new(r#"[fs.write("a", "x = 1\n"), fs.replace("a", "1", "2"), fs.read("a")][2]"#, r#""x = 2\n""#),
+                Example::new(r#"[fs.write("a", "11"), fs.replace("a", "1", "2")][1]"#, "error: occurs 2 times"),
+            ],
+            ..CHANGING
+        },
+        Builtin {
+            name: "replace_all",
+            params: &[PATH, Param::required("old", Kind::Text), Param::required("new", Kind::Text)],
+            doc: "Replaces every occurrence of `old` in a file.",
+            returns: "how many there were",
+            body: Body::Host(edit::replace_all),
+            examples: &[Example::new(r#"[fs.write("a", "1 1"), fs.replace_all("a", "1", "2"), fs.read("a")][1:]"#, r#"[2, "2 2"]"#)],
+            ..CHANGING
+        },
+        Builtin {
+            name: "read_lines",
+            params: &[PATH, Param::optional("start", Kind::Int, "1"), Param::optional("end", Kind::Int, "0")],
+            doc: "Lines `start` to `end` of a file, counted from 1, both included, without their ends; 0 as `end` means to the last.",
+            returns: "a list of texts",
+            body: Body::Host(edit::read_lines),
+            examples: &[Example::new(r#"[fs.write("a", "x\ny\nz\n"), fs.read_lines("a", 2)][1]"#, r#"["y", "z"]"#)],
+            ..READING
+        },
+        Builtin {
+            name: "line_count",
+            params: &[PATH],
+            doc: "How many lines a file has; a last line without an end counts.",
+            returns: "an integer",
+            body: Body::Host(edit::line_count),
+            examples: &[Example::new(r#"[fs.write("a", "x\ny"), fs.line_count("a")][1]"#, "2")],
+            ..READING
+        },
+        Builtin {
+            name: "insert_at",
+            params: &[PATH, Param::required("line", Kind::Int), Param::required("text", Kind::Text)],
+            doc: "Inserts lines before line `line`, counted from 1; one more than there are adds them at the end.",
+            returns: "a dict with `path` and `lines`, how many there are now",
+            body: Body::Host(edit::insert_at),
+            examples: &[Example::new(r#"[fs.write("a", "x\nz\n"), fs.insert_at("a", 2, "y"), fs.read("a")][2]"#, r#""x\ny\nz\n""#)],
+            ..CHANGING
+        },
+        Builtin {
+            name: "replace_lines",
+            params: &[PATH, Param::required("start", Kind::Int), Param::required("end", Kind::Int), Param::required("text", Kind::Text)],
+            doc: "Replaces lines `start` to `end`, both included, by the lines of `text`.",
+            returns: "a dict with `path` and `lines`, how many there are now",
+            body: Body::Host(edit::replace_lines),
+            examples: &[Example::new(r#"[fs.write("a", "x\ny\nz\n"), fs.replace_lines("a", 1, 2, "w"), fs.read("a")][2]"#, r#""w\nz\n""#)],
+            ..CHANGING
+        },
+        Builtin {
+            name: "delete_lines",
+            params: &[PATH, Param::required("start", Kind::Int), Param::required("end", Kind::Int)],
+            doc: "Removes lines `start` to `end`, both included.",
+            returns: "a dict with `path` and `lines`, how many there are now",
+            body: Body::Host(edit::delete_lines),
+            examples: &[
+                Example::new(r#"[fs.write("a", "x\ny\nz\n"), fs.delete_lines("a", 1, 2), fs.read("a")][2]"#, r#""z\n""#),
+                Example::new(r#"[fs.write("a", "x\n"), fs.delete_lines("a", 1, 9)][1]"#, "error: `a` has 1 line"),
+            ],
+            ..CHANGING
+        },
+        Builtin {
+            name: "find",
+            params: &[
+                Param::required("pattern", Kind::Text),
+                Param::optional("path", Kind::Text, "\"**/*\""),
+                Param::optional("regex", Kind::Bool, "false"),
+                Param::optional("max_results", Kind::Int, "100"),
+            ],
+            doc: "Lines that contain a text, or match it as a regular expression, in the files whose path matches the glob `path`. Files that are not UTF-8 text or have more than 1 MiB are passed over, and so is `.git` unless `path` names it. Long lines are cut.",
+            returns: "a list of dicts with `path`, `line` and `text`, at most `max_results`",
+            body: Body::Host(find::find),
+            examples: &[Example::new(
+                r#"[fs.write("src/a.py", "import os\nx = 1\n"), fs.find("x =", "**/*.py")][1]"#,
+                r#"[{"path": "src/a.py", "line": 2, "text": "x = 1"}]"#,
+            )],
+            ..READING
+        },
+    ],
+};

@@ -1,0 +1,227 @@
+//! The globals: `env`, `emit`, results, decisions.
+
+use super::{Args, Body, Builtin, Example, Host, Kind, Module, PLAIN, Param, Scope};
+use serde_json::{Value, json};
+use std::time::Duration;
+
+/// The longest `sleep`, in seconds.
+const MAX_SLEEP: f64 = 3600.0;
+/// Bytes of an event's name.
+const MAX_NAME: usize = 200;
+
+/// Why a tool cannot `delegate` yet: hooks have it as a decision, so the worker decides by the kind of script.
+pub const DELEGATE_IN_TOOLS: &str = "delegation comes with agents; in a hook `delegate(request)` is a decision";
+
+pub(super) const MODULE: Module = Module {
+    name: "",
+    doc: "Names that stand alone.",
+    constants: &[],
+    calls: &[
+        Builtin {
+            name: "env",
+            params: &[Param::required("name", Kind::Text), Param::optional("default", Kind::Any, "null")],
+            doc: "An environment variable that the project lists in `sandbox.env`; any other name raises.",
+            returns: "text, or `default` when it is not set",
+            body: Body::Host(env),
+            examples: &[Example::new(r#"env("NOT_LISTED_ANYWHERE")"#, "error: NOT_LISTED_ANYWHERE")],
+            ..PLAIN
+        },
+        Builtin {
+            name: "emit",
+            params: &[Param::required("name", Kind::Text), Param::optional("payload", Kind::Dict, "{}")],
+            doc: "Raises the event `custom.<name>`, for hooks and the record. The name has lower-case letters, digits, `_` and `.`, and may be given with or without `custom.`.",
+            body: Body::Host(emit),
+            examples: &[
+                Example::new(r#"emit("build.done", {"ok": True})"#, "null"),
+                Example::new(r#"emit("Build Done")"#, "error: lower-case letters"),
+            ],
+            ..PLAIN
+        },
+        Builtin {
+            name: "sleep",
+            params: &[Param::required("seconds", Kind::Number)],
+            doc: "Waits. The call's own time limit goes on meanwhile.",
+            body: Body::Host(sleep),
+            examples: &[Example::new("sleep(0.01)", "null"), Example::new("sleep(-1)", "error: `seconds` must be from 0 to 3600")],
+            ..PLAIN
+        },
+        Builtin {
+            name: "progress",
+            params: &[Param::required("fraction", Kind::Number), Param::optional("message", Kind::Text, "\"\"")],
+            doc: "Reports how far the call is, from 0 to 1.",
+            scope: Scope::Tools,
+            body: Body::Host(progress),
+            examples: &[
+                Example::new(r#"progress(0.5, "half")"#, "null"),
+                Example::new("progress(50)", "error: `fraction` must be from 0 to 1"),
+            ],
+            ..PLAIN
+        },
+        Builtin {
+            name: "print",
+            params: &[Param::optional("args", Kind::Rest, "[]")],
+            doc: "Writes its arguments to the log, with spaces between them.",
+            body: Body::Worker,
+            examples: &[Example::new(r#"print("a", 1)"#, "null")],
+            ..PLAIN
+        },
+        Builtin {
+            name: "result",
+            params: &[
+                Param::optional("content", Kind::Any, "null"),
+                Param::optional("data", Kind::Any, "null"),
+                Param::optional("refs", Kind::List, "[]"),
+                Param::optional("metadata", Kind::Dict, "{}"),
+                Param::optional("is_error", Kind::Bool, "false"),
+            ],
+            doc: "A result in full, to be returned from `run`: what the model reads, the value, files it points at, and more.",
+            returns: "a result",
+            scope: Scope::Tools,
+            body: Body::Worker,
+            examples: &[Example::new(
+                r#"result(content="done", data={"n": 1})"#,
+                r#"{"content": "done", "data": {"n": 1}, "refs": [], "metadata": {}, "is_error": false}"#,
+            )],
+            ..PLAIN
+        },
+        Builtin {
+            name: "error",
+            params: &[
+                Param::required("code", Kind::Text),
+                Param::required("message", Kind::Text),
+                Param::optional("metadata", Kind::Dict, "{}"),
+            ],
+            doc: "An error result, to be returned from `run`.",
+            returns: "a result",
+            scope: Scope::Tools,
+            body: Body::Worker,
+            examples: &[Example::new(
+                r#"error("not_found", "no such page")"#,
+                r#"{"code": "not_found", "message": "no such page", "metadata": {}}"#,
+            )],
+            ..PLAIN
+        },
+        Builtin {
+            name: "allow",
+            doc: "The decision to let it happen.",
+            returns: "a decision",
+            scope: Scope::Hooks,
+            body: Body::Worker,
+            examples: &[Example::new("allow()", r#"{"action": "allow"}"#)],
+            ..PLAIN
+        },
+        Builtin {
+            name: "block",
+            params: &[Param::required("reason", Kind::Text)],
+            doc: "The decision not to let it happen; the reason reaches the model.",
+            returns: "a decision",
+            scope: Scope::Hooks,
+            body: Body::Worker,
+            examples: &[Example::new(r#"block("not on Fridays")"#, r#"{"action": "block", "reason": "not on Fridays"}"#)],
+            ..PLAIN
+        },
+        Builtin {
+            name: "modify",
+            params: &[Param::required("payload", Kind::Dict)],
+            doc: "The decision to let it happen with other arguments or another result.",
+            returns: "a decision",
+            scope: Scope::Hooks,
+            body: Body::Worker,
+            examples: &[Example::new(r#"modify({"args": {"n": 1}})"#, r#"{"action": "modify", "payload": {"args": {"n": 1}}}"#)],
+            ..PLAIN
+        },
+        Builtin {
+            name: "ask",
+            params: &[Param::required("reason", Kind::Text)],
+            doc: "The decision that a person must agree first.",
+            returns: "a decision",
+            scope: Scope::Hooks,
+            body: Body::Worker,
+            examples: &[Example::new(r#"ask("costs money")"#, r#"{"action": "ask", "reason": "costs money"}"#)],
+            ..PLAIN
+        },
+        Builtin {
+            name: "delegate",
+            params: &[Param::required("request", Kind::Any)],
+            doc: "In a hook, the decision to hand the work to another agent. In a tool it is not available yet.",
+            returns: "a decision",
+            body: Body::Worker,
+            examples: &[Example::new(r#"delegate({"agent": "reviewer"})"#, r#"{"action": "delegate", "request": {"agent": "reviewer"}}"#)],
+            ..PLAIN
+        },
+        Builtin {
+            name: "tool_surface_validate",
+            params: &[Param::required("surface", Kind::Any), Param::optional("options", Kind::Dict, "{}")],
+            doc: "What is wrong with a set of tool definitions.",
+            returns: "a list of diagnostics",
+            body: Body::Absent("checking surfaces from scripts comes with surfaces"),
+            examples: &[Example::new("tool_surface_validate([])", "error: not available yet")],
+            ..PLAIN
+        },
+    ],
+};
+
+fn env(host: &dyn Host, args: &Args) -> Result<Value, String> {
+    Ok(host.env(args.text(0))?.map_or_else(|| args.get(1).clone(), Value::String))
+}
+
+fn emit(host: &dyn Host, args: &Args) -> Result<Value, String> {
+    let given = args.text(0);
+    let name = given.strip_prefix("custom.").unwrap_or(given);
+    let fits = |char: char| char.is_ascii_lowercase() || char.is_ascii_digit() || matches!(char, '_' | '.');
+    if name.is_empty() || name.len() > MAX_NAME || !name.chars().all(fits) {
+        return Err(format!("`{given}` is not a name for an event: 1 to {MAX_NAME} lower-case letters, digits, `_` and `.`"));
+    }
+    host.emit(name, args.get(1))?;
+    Ok(Value::Null)
+}
+
+fn sleep(host: &dyn Host, args: &Args) -> Result<Value, String> {
+    let seconds = args.number(0).filter(|seconds| (0.0..=MAX_SLEEP).contains(seconds));
+    let seconds = seconds.ok_or_else(|| format!("`seconds` must be from 0 to {MAX_SLEEP}, got {}", args.get(0)))?;
+    host.sleep(Duration::from_secs_f64(seconds))?;
+    Ok(Value::Null)
+}
+
+fn progress(host: &dyn Host, args: &Args) -> Result<Value, String> {
+    let fraction = args.number(0).filter(|fraction| (0.0..=1.0).contains(fraction));
+    let fraction = fraction.ok_or_else(|| format!("`fraction` must be from 0 to 1, got {}", args.get(0)))?;
+    host.progress(fraction, args.text(1));
+    Ok(json!(null))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::tests::{TestHost, call_on, refused_on};
+    use serde_json::json;
+
+    #[test]
+    fn events_have_one_name_however_they_are_written() {
+        let host = TestHost::default();
+        call_on(&host, "emit", json!(["a.b_2"]));
+        call_on(&host, "emit", json!(["custom.a.b_2", {"k": 1}]));
+        assert_eq!(*host.emitted.lock().expect("a lock"), [("a.b_2".to_owned(), json!({})), ("a.b_2".to_owned(), json!({"k": 1}))]);
+        for bad in ["", "custom.", "A", "a b", "meta/x", "tool-pre"] {
+            refused_on(&host, "emit", json!([bad]));
+        }
+    }
+
+    #[test]
+    fn only_listed_variables_are_told() {
+        let host = TestHost::default();
+        assert_eq!(call_on(&host, "env", json!(["LISTED"])), json!("value"));
+        assert_eq!(call_on(&host, "env", json!(["LISTED_UNSET", "d"])), json!("d"));
+        assert!(refused_on(&host, "env", json!(["SECRET", "d"])).contains("SECRET"));
+    }
+
+    #[test]
+    fn waiting_and_progress_have_bounds() {
+        let host = TestHost::default();
+        call_on(&host, "sleep", json!([0]));
+        call_on(&host, "progress", json!([1, "done"]));
+        for seconds in [json!(-0.1), json!(3601), json!(1e300)] {
+            refused_on(&host, "sleep", json!([seconds]));
+        }
+        refused_on(&host, "progress", json!([1.1]));
+    }
+}

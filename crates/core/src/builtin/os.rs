@@ -1,0 +1,44 @@
+//! `os`: what the harness runs on.
+
+use super::{Args, Body, Builtin, Example, Host, Module, PLAIN};
+use serde_json::{Value, json};
+
+/// Where Linux tells its name.
+const HOSTNAME: &str = "/proc/sys/kernel/hostname";
+
+pub(super) const MODULE: Module = Module {
+    name: "os",
+    doc: "What the harness runs on.",
+    constants: &[],
+    calls: &[
+        Builtin {
+            name: "platform",
+            doc: "The operating system: `linux`, `macos`, ...",
+            returns: "text",
+            body: Body::Pure(|_| Ok(json!(std::env::consts::OS))),
+            examples: &[Example::new("len(os.platform()) > 0", "true")],
+            ..PLAIN
+        },
+        Builtin {
+            name: "arch",
+            doc: "The processor: `x86_64`, `aarch64`, ...",
+            returns: "text",
+            body: Body::Pure(|_| Ok(json!(std::env::consts::ARCH))),
+            examples: &[Example::new("len(os.arch()) > 0", "true")],
+            ..PLAIN
+        },
+        Builtin {
+            name: "hostname",
+            doc: "The machine's name; `localhost` where it cannot be told.",
+            returns: "text",
+            body: Body::Host(hostname),
+            examples: &[Example::new("len(os.hostname()) > 0", "true")],
+            ..PLAIN
+        },
+    ],
+};
+
+fn hostname(_: &dyn Host, _: &Args) -> Result<Value, String> {
+    let name = std::fs::read_to_string(HOSTNAME).unwrap_or_default();
+    Ok(json!(if name.trim().is_empty() { "localhost" } else { name.trim() }))
+}

@@ -1,0 +1,39 @@
+//! `task`: work that goes on in the background. Known by name until tasks exist.
+
+use super::{Body, Builtin, Example, Kind, Module, PLAIN, Param, Scope};
+
+const ID: Param = Param::required("id", Kind::Text);
+
+const TASK: Builtin = Builtin { scope: Scope::Tools, body: Body::Absent("background work comes with tasks"), ..PLAIN };
+
+pub(super) const MODULE: Module = Module {
+    name: "task",
+    doc: "Work that goes on in the background.",
+    constants: &[],
+    calls: &[
+        Builtin {
+            name: "poll",
+            params: &[ID],
+            doc: "How a task stands, without waiting.",
+            returns: "a dict with `status` and, when it ended, `result`",
+            examples: &[Example::new(r#"task.poll("t1")"#, "error: not available yet")],
+            ..TASK
+        },
+        Builtin {
+            name: "wait",
+            params: &[ID, Param::optional("timeout_ms", Kind::Int, "null"), Param::optional("timeout_seconds", Kind::Number, "null")],
+            doc: "Waits until a task ends.",
+            returns: "a dict with `status` and, when it ended, `result`",
+            examples: &[Example::new(r#"task.wait("t1", timeout_ms=100)"#, "error: not available yet")],
+            ..TASK
+        },
+        Builtin {
+            name: "cancel",
+            params: &[ID],
+            doc: "Ends a task.",
+            returns: "whether it was still going on",
+            examples: &[Example::new(r#"task.cancel("t1")"#, "error: not available yet")],
+            ..TASK
+        },
+    ],
+};

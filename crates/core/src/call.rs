@@ -1,0 +1,102 @@
+//! A request to run a tool.
+
+use crate::digest;
+use serde_json::Value;
+use std::time::Duration;
+use tokio_util::sync::CancellationToken;
+
+/// One request to run a tool. It ends in exactly one result.
+#[derive(Clone, Debug)]
+pub struct Call {
+    /// The id the answer carries.
+    pub id: String,
+    /// The tool's name or alias, as asked for.
+    pub tool: String,
+    /// What was sent.
+    pub arguments: Arguments,
+    /// The conversation it belongs to.
+    pub session_id: String,
+    /// The run it belongs to.
+    pub run_id: String,
+    /// The mode it is made in.
+    pub mode: String,
+    /// Where it came in.
+    pub door: Door,
+    /// A bound of the caller's own.
+    pub timeout: Option<Duration>,
+    /// Ends the call early.
+    pub cancel: CancellationToken,
+}
+
+/// Arguments as a door received them.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Arguments {
+    /// JSON text, as a model sends it.
+    Text(String),
+    /// A value the door already has.
+    Value(Value),
+}
+
+/// The ways in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Door {
+    /// A Rust program.
+    Library,
+    /// The command line.
+    Cli,
+    /// `harness test`.
+    Test,
+}
+
+impl Door {
+    /// The word events carry.
+    #[must_use]
+    pub const fn word(self) -> &'static str {
+        match self {
+            Self::Library => "library",
+            Self::Cli => "cli",
+            Self::Test => "test",
+        }
+    }
+}
+
+/// The mode every project has.
+pub const DEFAULT_MODE: &str = "default";
+
+impl Call {
+    /// A call with a fresh id, in a session of its own.
+    pub fn new(tool: impl Into<String>, arguments: Arguments) -> Self {
+        Self {
+            id: digest::fresh_id("call"),
+            tool: tool.into(),
+            arguments,
+            session_id: digest::fresh_id("ses"),
+            run_id: digest::fresh_id("run"),
+            mode: DEFAULT_MODE.to_owned(),
+            door: Door::Library,
+            timeout: None,
+            cancel: CancellationToken::new(),
+        }
+    }
+
+    /// Makes the call in a session.
+    #[must_use]
+    pub fn session(mut self, id: impl Into<String>) -> Self {
+        self.session_id = id.into();
+        self
+    }
+
+    /// Says where it came in.
+    #[must_use]
+    pub fn door(mut self, door: Door) -> Self {
+        self.door = door;
+        self
+    }
+
+    /// Makes the call in a mode.
+    #[must_use]
+    pub fn mode(mut self, mode: impl Into<String>) -> Self {
+        self.mode = mode.into();
+        self
+    }
+}

@@ -1,0 +1,193 @@
+//! What stage 2 hands to the registry.
+
+use super::facts::{Facts, ScriptKind};
+use super::reach::{Declared, inferred, reached};
+use super::subject::{Owner, hook_scripts};
+use super::{FactsBySource, field_unsupported};
+use crate::artifact::{Artifacts, BrokenHook, BrokenTool, Form, Hook, Origin, Root, Tool};
+use crate::diagnostic::{Diagnostic, Severity};
+use crate::effect::Effects;
+use std::collections::{HashMap, HashSet};
+use std::sync::Arc;
+
+/// A project after every rule has looked at it.
+#[derive(Clone, Debug)]
+pub struct Checked {
+    /// The root file's settings.
+    pub root: Root,
+    /// Whether the root file is broken, which stops everything but reports.
+    pub root_broken: bool,
+    /// The tools that remain after overrides, usable or not.
+    pub tools: Vec<CheckedTool>,
+    /// The hooks that remain after overrides; a broken one blocks.
+    pub hooks: Vec<CheckedHook>,
+    /// Hook files that gave no hook: each blocks every gating event.
+    pub broken_hooks: Vec<BrokenHook>,
+    /// Tool files that gave no tool.
+    pub broken_tools: Vec<BrokenTool>,
+    /// Everything found, by file, then by place.
+    pub diagnostics: Vec<Diagnostic>,
+}
+
+/// A tool with what the checks made of it.
+#[derive(Clone, Debug)]
+pub struct CheckedTool {
+    /// The tool.
+    pub tool: Tool,
+    /// What it may do: declared, or else read from its script; with its flags.
+    pub effects: Effects,
+    /// The built-ins its script mentions, by full name, each once.
+    pub reaches: Vec<String>,
+    /// Its first error. Such a tool is neither offered nor callable.
+    pub broken: Option<Diagnostic>,
+}
+
+impl CheckedTool {
+    /// Whether the tool may be offered and called.
+    #[must_use]
+    pub fn usable(&self) -> bool {
+        self.broken.is_none()
+    }
+}
+
+/// A hook with what the checks made of it.
+#[derive(Clone, Debug)]
+pub struct CheckedHook {
+    /// The hook.
+    pub hook: Hook,
+    /// The built-ins its script and its `when` mention, by full name, each once.
+    pub reaches: Vec<String>,
+    /// Why it cannot be trusted to judge: its first error, or a field nothing enforces yet. It then blocks its event.
+    pub broken: Option<Diagnostic>,
+}
+
+/// A project's parts on their way from [`super::check`] into [`Checked`].
+pub(super) struct Parts {
+    pub(super) root: Root,
+    pub(super) root_broken: bool,
+    pub(super) tools: Vec<Tool>,
+    pub(super) hooks: Vec<Hook>,
+    pub(super) broken_hooks: Vec<BrokenHook>,
+    pub(super) broken_tools: Vec<BrokenTool>,
+    pub(super) problems: Vec<Diagnostic>,
+    pub(super) read_errors: ReadErrors,
+}
+
+/// Joins the reader's problems and the rules' findings, and says what each means for its tool or hook.
+pub(super) fn assemble(parts: Parts, found: Vec<(Owner, Diagnostic)>, facts: &FactsBySource) -> Checked {
+    let mut all: Vec<(Owner, Diagnostic)> = parts.problems.into_iter().map(|problem| (Owner::Project, problem)).chain(found).collect();
+    all.sort_by(|(_, a), (_, b)| place_key(a).cmp(&place_key(b)));
+
+    let read_errors = parts.read_errors;
+    let mut broken_tool: Vec<_> = parts.tools.iter().map(|tool| read_errors.tools.get(&Key::of(&tool.origin)).cloned()).collect();
+    let mut broken_hook: Vec<_> = parts.hooks.iter().map(|hook| read_errors.hooks.get(&Key::of(&hook.origin)).cloned()).collect();
+    for (owner, diagnostic) in &all {
+        let (slot, breaks) = match *owner {
+            Owner::Project => continue,
+            Owner::Tool(index) => (&mut broken_tool[index], diagnostic.severity == Severity::Error),
+            Owner::Hook(index) => (&mut broken_hook[index], breaks_hook(diagnostic)),
+        };
+        if breaks && slot.is_none() {
+            *slot = Some(diagnostic.clone());
+        }
+    }
+
+    let tools = parts.tools.into_iter().zip(broken_tool);
+    let hooks = parts.hooks.into_iter().zip(broken_hook);
+    Checked {
+        root: parts.root,
+        root_broken: parts.root_broken,
+        tools: tools.map(|(tool, broken)| checked_tool(tool, broken, facts)).collect(),
+        hooks: hooks.map(|(hook, broken)| checked_hook(hook, broken, facts)).collect(),
+        broken_hooks: parts.broken_hooks,
+        broken_tools: parts.broken_tools,
+        diagnostics: all.into_iter().map(|(_, diagnostic)| diagnostic).collect(),
+    }
+}
+
+/// The first error that reading found in each tool and hook that could be read all the same.
+#[derive(Default)]
+pub(super) struct ReadErrors {
+    tools: HashMap<Key, Diagnostic>,
+    hooks: HashMap<Key, Diagnostic>,
+}
+
+impl ReadErrors {
+    /// Takes the errors of tools and hooks that are there, and leaves those that stand for a file or entry that gave nothing.
+    pub(super) fn take(artifacts: &mut Artifacts) -> Self {
+        let tools: HashSet<Key> = artifacts.tools.iter().map(|tool| Key::of(&tool.origin)).collect();
+        let hooks: HashSet<Key> = artifacts.hooks.iter().map(|hook| Key::of(&hook.origin)).collect();
+        let mut taken = Self::default();
+        artifacts.broken_tools.retain(|broken| {
+            let key = Key::new(&broken.source.path, broken.form);
+            let there = tools.contains(&key);
+            if there {
+                taken.tools.entry(key).or_insert_with(|| broken.problem.clone());
+            }
+            !there
+        });
+        artifacts.broken_hooks.retain(|broken| {
+            let key = Key::new(&broken.source.path, broken.form);
+            let there = hooks.contains(&key);
+            if there {
+                taken.hooks.entry(key).or_insert_with(|| broken.problem.clone());
+            }
+            !there
+        });
+        taken
+    }
+}
+
+/// Which definition: the file, and the index in its list.
+#[derive(PartialEq, Eq, Hash)]
+struct Key(Arc<str>, Option<usize>);
+
+impl Key {
+    fn new(path: &Arc<str>, form: Form) -> Self {
+        Self(Arc::clone(path), if let Form::Inline(index) = form { Some(index) } else { None })
+    }
+
+    fn of(origin: &Origin) -> Self {
+        Self::new(&origin.source.path, origin.form)
+    }
+}
+
+fn breaks_hook(diagnostic: &Diagnostic) -> bool {
+    diagnostic.severity == Severity::Error || diagnostic.code == field_unsupported::RULE.code
+}
+
+fn place_key(diagnostic: &Diagnostic) -> Option<(Arc<str>, usize)> {
+    diagnostic.place.as_ref().map(|place| (Arc::clone(&place.source.path), place.span.start))
+}
+
+fn checked_tool(tool: Tool, broken: Option<Diagnostic>, facts: &FactsBySource) -> CheckedTool {
+    let looked = tool.script.as_ref().map(|script| facts_of(facts, ScriptKind::Tool, &script.text));
+    let declared = Declared::of(&tool);
+    let (effects, reaches) = match looked {
+        None => (declared.effects(Some(Effects::NONE)), Vec::new()),
+        Some(None) => (declared.effects(None), Vec::new()),
+        Some(Some(facts)) => (declared.effects(Some(inferred(facts))), names(facts)),
+    };
+    CheckedTool { tool, effects, reaches, broken }
+}
+
+fn checked_hook(hook: Hook, broken: Option<Diagnostic>, facts: &FactsBySource) -> CheckedHook {
+    let mut reaches = Vec::new();
+    for (kind, script) in hook_scripts(&hook) {
+        let found = facts_of(facts, kind, &script.text).map(names).unwrap_or_default();
+        for name in found {
+            if !reaches.contains(&name) {
+                reaches.push(name);
+            }
+        }
+    }
+    CheckedHook { hook, reaches, broken }
+}
+
+fn facts_of<'a>(facts: &'a FactsBySource, kind: ScriptKind, text: &Arc<str>) -> Option<&'a Facts> {
+    facts.get(&(kind, Arc::clone(text)))?.as_ref().ok()
+}
+
+fn names(facts: &Facts) -> Vec<String> {
+    reached(facts).map(|(named, _)| named.name.clone()).collect()
+}

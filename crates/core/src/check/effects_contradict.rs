@@ -1,0 +1,81 @@
+//! `EFFECTS_CONTRADICT`.
+
+use super::subject::{Findings, ToolSubject};
+use super::{Check, Rule};
+use crate::artifact::Tool;
+use crate::artifact::tool::{Claim, DeclaredEffects};
+use crate::diagnostic::Severity;
+use crate::effect::Effects;
+
+pub(super) const RULE: Rule = Rule {
+    code: "EFFECTS_CONTRADICT",
+    severity: Severity::Error,
+    why: "Effects decide what a tool may do and who is asked. When two spellings of one tool disagree, trusting either of them could be wrong.",
+    bad: &[(
+        ".harness/tools/save_note.md",
+        "---\nrisk: write\nsafety:\n  read_only: true\nscript: |\n  def run(args):\n      return fs.read(\"note.txt\")\n---\nSaves the note.\n",
+    )],
+    good: &[(
+        ".harness/tools/save_note.md",
+        "---\nrisk: write\nscript: |\n  def run(args):\n      return fs.write(\"note.txt\", \"\")\n---\nSaves the note.\n",
+    )],
+    check: Check::Tool(check),
+};
+
+fn check(subject: &ToolSubject<'_>, findings: &mut Findings<'_>) {
+    let tool = subject.tool;
+    for (earlier, later) in contradictions(tool) {
+        let line = tool.place(earlier.span).position().line;
+        findings.add(
+            RULE.finding(format!("`{}` contradicts `{}` on line {line}", later.spelling, earlier.spelling))
+                .at(tool.place(later.span))
+                .help("keep the one that is true and remove the other"),
+        );
+    }
+}
+
+/// Each spelling that contradicts an earlier one, with the first such. A tool has but a handful of spellings.
+pub(super) fn contradictions(tool: &Tool) -> impl Iterator<Item = (&DeclaredEffects, &DeclaredEffects)> {
+    let declared = &tool.declared_effects;
+    declared.iter().enumerate().filter_map(move |(index, later)| {
+        let earlier = declared[..index].iter().find(|earlier| contradict(earlier.claim, later.claim))?;
+        Some((earlier, later))
+    })
+}
+
+fn contradict(one: Claim, other: Claim) -> bool {
+    match (one, other) {
+        (Claim::Exactly(a), Claim::Exactly(b)) => a.unflagged() != b.unflagged(),
+        (Claim::Exactly(all), Claim::AtLeast(some)) | (Claim::AtLeast(some), Claim::Exactly(all)) => !all.contains(some.unflagged()),
+        (Claim::Exactly(set) | Claim::AtLeast(set), Claim::Without(none))
+        | (Claim::Without(none), Claim::Exactly(set) | Claim::AtLeast(set)) => overlap(set, none),
+        (Claim::AtLeast(_), Claim::AtLeast(_)) | (Claim::Without(_), Claim::Without(_)) => false,
+    }
+}
+
+fn overlap(one: Effects, other: Effects) -> bool {
+    one.without(other) != one
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn claims_contradict_when_no_set_satisfies_both() {
+        let write = Effects::READ | Effects::WRITE;
+        for (one, other, expected) in [
+            (Claim::Exactly(write), Claim::Exactly(write | Effects::DESTRUCTIVE), false),
+            (Claim::Exactly(write), Claim::Exactly(Effects::READ), true),
+            (Claim::Exactly(write), Claim::AtLeast(Effects::SPEND), false),
+            (Claim::Exactly(write), Claim::AtLeast(Effects::EXEC), true),
+            (Claim::Exactly(write), Claim::Without(Effects::WRITE | Effects::EXEC), true),
+            (Claim::Exactly(write), Claim::Without(Effects::NET_READ | Effects::NET_WRITE), false),
+            (Claim::AtLeast(Effects::EXEC), Claim::Without(Effects::EXEC), true),
+            (Claim::AtLeast(Effects::EXEC), Claim::AtLeast(write), false),
+        ] {
+            assert_eq!(contradict(one, other), expected, "{one:?} {other:?}");
+            assert_eq!(contradict(other, one), expected, "{other:?} {one:?}");
+        }
+    }
+}

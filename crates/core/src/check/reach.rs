@@ -1,0 +1,65 @@
+//! What a script's reach means for its tool's effects.
+
+use super::facts::{Facts, Named};
+use crate::artifact::Tool;
+use crate::artifact::tool::Claim;
+use crate::builtin::{self, Builtin, full_name};
+use crate::effect::Effects;
+use std::collections::{HashMap, HashSet};
+use std::sync::OnceLock;
+
+/// The built-in of that full name, as `fs.read` or `env`.
+pub(super) fn builtin_named(name: &str) -> Option<&'static Builtin> {
+    static BY_NAME: OnceLock<HashMap<String, &'static Builtin>> = OnceLock::new();
+    let by_name = BY_NAME.get_or_init(|| builtin::all().map(|(_, module, builtin)| (full_name(module, builtin), builtin)).collect());
+    by_name.get(name).copied()
+}
+
+/// The built-ins a script reaches, each once, where it is first mentioned.
+pub(super) fn reached(facts: &Facts) -> impl Iterator<Item = (&Named, &'static Builtin)> {
+    let mut seen = HashSet::new();
+    let first = facts.reaches.iter().filter(move |named| seen.insert(named.name.as_str()));
+    first.filter_map(|named| builtin_named(&named.name).map(|builtin| (named, builtin)))
+}
+
+/// The union of what the reached built-ins do.
+pub(super) fn inferred(facts: &Facts) -> Effects {
+    reached(facts).fold(Effects::NONE, |all, (_, builtin)| all | builtin.effects)
+}
+
+/// What the author's spellings say together.
+pub(super) struct Declared {
+    /// The sets given in full, joined; absent when no spelling gives one.
+    pub(super) exactly: Option<Effects>,
+    /// What some spelling adds.
+    pub(super) at_least: Effects,
+    /// What some spelling rules out.
+    pub(super) without: Effects,
+}
+
+impl Declared {
+    pub(super) fn of(tool: &Tool) -> Self {
+        let mut declared = Self { exactly: None, at_least: Effects::NONE, without: Effects::NONE };
+        for spelling in &tool.declared_effects {
+            match spelling.claim {
+                Claim::Exactly(set) => declared.exactly = Some(declared.exactly.unwrap_or_default() | set),
+                Claim::AtLeast(set) => declared.at_least |= set,
+                Claim::Without(set) => declared.without |= set,
+            }
+        }
+        declared
+    }
+
+    /// The most the script may do: what was given in full and added, or all that was not ruled out.
+    pub(super) fn bound(&self) -> Effects {
+        let widest = self.exactly.map_or(Effects::ALL, |exactly| exactly | self.at_least);
+        widest.unflagged().without(self.without)
+    }
+
+    /// The effects the tool counts as having. A script nobody could look at counts as doing all it was not forbidden.
+    pub(super) fn effects(&self, inferred: Option<Effects>) -> Effects {
+        let flags = inferred.map_or(Effects::NONE, |set| set.without(Effects::ALL)).without(self.without);
+        let base = self.exactly.or(inferred).unwrap_or_else(|| self.bound());
+        base | self.at_least | flags
+    }
+}

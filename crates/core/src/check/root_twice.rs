@@ -1,0 +1,34 @@
+//! `ROOT_TWICE`.
+
+use super::{Check, Rule};
+use crate::diagnostic::Severity;
+
+pub(crate) const RULE: Rule = Rule {
+    code: "ROOT_TWICE",
+    severity: Severity::Error,
+    why: "Of two root files one would be ignored, and with it perhaps a restriction.",
+    bad: &[
+        (
+            "harness.md",
+            r#"---
+format: 1
+---
+You keep notes.
+"#,
+        ),
+        (
+            "harness.yaml",
+            r#"format: 1
+"#,
+        ),
+    ],
+    good: &[(
+        "harness.md",
+        r#"---
+format: 1
+---
+You keep notes.
+"#,
+    )],
+    check: Check::WhileReading,
+};

@@ -1,0 +1,67 @@
+//! `SCHEMA_INVALID`.
+
+use super::locate::{Half, locate, schemas};
+use super::schema::{compile, parts};
+use super::subject::{Findings, ToolSubject};
+use super::{Check, Rule};
+use crate::diagnostic::Severity;
+use jsonschema::ValidationError;
+
+pub(super) const RULE: Rule = Rule {
+    code: "SCHEMA_INVALID",
+    severity: Severity::Error,
+    why: "Arguments are checked against the schema before a call, and some providers refuse every request that carries a broken one.",
+    bad: &[(
+        ".harness/tools/read_note.md",
+        "---\ninput_schema:\n  type: object\n  properties:\n    name: {type: strng}\nscript: |\n  def run(args):\n      return fs.read(args[\"name\"])\n---\nReads one note.\n",
+    )],
+    good: &[(
+        ".harness/tools/read_note.md",
+        "---\ninput_schema:\n  type: object\n  properties:\n    name: {type: string}\nscript: |\n  def run(args):\n      return fs.read(args[\"name\"])\n---\nReads one note.\n",
+    )],
+    check: Check::Tool(check),
+};
+
+fn check(subject: &ToolSubject<'_>, findings: &mut Findings<'_>) {
+    for (written, schema) in schemas(subject.tool) {
+        let Err(error) = compile(schema) else { continue };
+        let path = parts(error.instance_path().as_str());
+        let path: Vec<&str> = path.iter().map(String::as_str).collect();
+        // The reader has judged the type of each parameter, in the words of parameters.
+        if matches!((written.field, &path[..]), ("parameters", ["properties", _, "type", ..])) {
+            continue;
+        }
+        let (message, help) = explain(written.field, &error);
+        findings.add(RULE.finding(message).at(locate(subject.tool, written, &path, Half::Value)).field(written.field).help(help));
+    }
+}
+
+fn explain(field: &str, error: &ValidationError<'_>) -> (String, String) {
+    let pointer = error.instance_path().as_str();
+    let at = if pointer.is_empty() { String::new() } else { format!(" at `{pointer}`") };
+    let keyword = pointer.rsplit('/').next().unwrap_or_default();
+    let written = shorten(&error.instance().to_string());
+    let (reason, help) = match keyword {
+        "type" => (
+            format!("{written} is not a type"),
+            "use `string`, `number`, `integer`, `boolean`, `object`, `array`, `null`, or a list of these".to_owned(),
+        ),
+        "required" => (format!("{written} is not a list of names"), "write `required: [name, ...]` beside `properties`".to_owned()),
+        "pattern" => (
+            format!("{written} is not a pattern that can be matched in linear time"),
+            "use a regular expression without look-around and back-references".to_owned(),
+        ),
+        _ => (shorten(&error.to_string()), "write a JSON Schema of draft 2020-12 that refers to nothing outside itself".to_owned()),
+    };
+    (format!("`{field}` is not a valid JSON Schema{at}: {reason}"), help)
+}
+
+/// One line of bounded length; schemas may hold whole documents.
+fn shorten(text: &str) -> String {
+    const MOST: usize = 160;
+    let line = text.replace(['\n', '\r'], " ");
+    match line.char_indices().nth(MOST) {
+        Some((end, _)) => format!("{}...", &line[..end]),
+        None => line,
+    }
+}

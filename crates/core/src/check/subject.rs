@@ -1,0 +1,141 @@
+//! What a rule is given to look at, and where it puts what it finds.
+
+use super::FactsBySource;
+use super::facts::{Facts, ScriptKind};
+use super::resolve::Resolution;
+use crate::artifact::tool::Script;
+use crate::artifact::{Form, Hook, Root, Tool};
+use crate::diagnostic::Diagnostic;
+use crate::span::{Place, Span};
+use std::collections::HashSet;
+use std::sync::Arc;
+
+/// The whole project, after replaced definitions were taken out.
+pub struct Project<'a> {
+    /// The root file's settings.
+    pub root: &'a Root,
+    /// The tools that remain.
+    pub tools: &'a [Tool],
+    /// The hooks that remain.
+    pub hooks: &'a [Hook],
+    /// Which names clash and what was replaced.
+    pub resolution: &'a Resolution,
+    /// Every name and alias under which a tool can be called, broken tools included.
+    pub tool_names: HashSet<&'a str>,
+    /// What workers found in the scripts.
+    pub facts: &'a FactsBySource,
+}
+
+/// One tool.
+pub struct ToolSubject<'a> {
+    /// The tool.
+    pub tool: &'a Tool,
+    /// What its script holds; absent without a script that could be read.
+    pub facts: Option<&'a Facts>,
+}
+
+/// One hook.
+pub struct HookSubject<'a> {
+    /// The project around it.
+    pub project: &'a Project<'a>,
+    /// The hook.
+    pub hook: &'a Hook,
+    /// Its `when` and its `script`, with what they hold, where they could be read.
+    pub scripts: Vec<(&'a Script, &'a Facts)>,
+}
+
+/// One script: of a tool, of a hook, or a hook's `when`.
+pub struct ScriptSubject<'a> {
+    /// What it is.
+    pub kind: ScriptKind,
+    /// The source with the way back to its file.
+    pub script: &'a Script,
+    /// What a worker found, or how it died.
+    pub facts: &'a Result<Facts, String>,
+}
+
+/// Whom a finding concerns: an error takes a tool out of the surface and makes a hook block.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Owner {
+    /// The project as a whole.
+    Project,
+    /// The tool at this index.
+    Tool(usize),
+    /// The hook at this index.
+    Hook(usize),
+}
+
+/// Collects what rules find.
+pub struct Findings<'a> {
+    tools: &'a [Tool],
+    owner: Owner,
+    found: Vec<(Owner, Diagnostic)>,
+}
+
+impl<'a> Findings<'a> {
+    pub(super) fn new(tools: &'a [Tool]) -> Self {
+        Self { tools, owner: Owner::Project, found: Vec::new() }
+    }
+
+    pub(super) fn concern(&mut self, owner: Owner) {
+        self.owner = owner;
+    }
+
+    /// Records a finding about the artifact the rule was given.
+    pub fn add(&mut self, diagnostic: Diagnostic) {
+        self.add_for(self.owner, diagnostic);
+    }
+
+    /// Records a finding about a particular artifact.
+    pub fn add_for(&mut self, owner: Owner, mut diagnostic: Diagnostic) {
+        if let Owner::Tool(index) = owner
+            && diagnostic.tool.is_none()
+        {
+            diagnostic.tool = self.tools.get(index).map(|tool| tool.name.clone());
+        }
+        self.found.push((owner, diagnostic));
+    }
+
+    pub(super) fn into_found(self) -> Vec<(Owner, Diagnostic)> {
+        self.found
+    }
+}
+
+impl<'a> Project<'a> {
+    /// What a worker found in a script, if one looked.
+    #[must_use]
+    pub fn facts_of(&self, kind: ScriptKind, script: &Script) -> Option<&'a Result<Facts, String>> {
+        self.facts.get(&(kind, Arc::clone(&script.text)))
+    }
+
+    /// The facts of a script that could be parsed.
+    #[must_use]
+    pub fn read_facts(&self, kind: ScriptKind, script: &Script) -> Option<&'a Facts> {
+        self.facts_of(kind, script)?.as_ref().ok().filter(|facts| facts.syntax.is_none())
+    }
+}
+
+/// Every script of a hook with its kind, `when` first.
+pub(super) fn hook_scripts(hook: &Hook) -> impl Iterator<Item = (ScriptKind, &Script)> {
+    let when = hook.when.iter().map(|script| (ScriptKind::When, script));
+    when.chain(hook.script.iter().map(|script| (ScriptKind::Hook, script)))
+}
+
+/// Where a reader would look for a tool's name.
+pub(super) fn tool_place(tool: &Tool) -> Place {
+    tool.place(tool.name_span)
+}
+
+/// Where a reader would look for a hook's name: the file's first line, or what stands nearest in a list of hooks.
+pub(super) fn hook_place(hook: &Hook) -> Place {
+    let text = &hook.origin.source.text;
+    let first_line = Span::new(0, text.find(['\r', '\n']).unwrap_or(text.len()));
+    match hook.origin.form {
+        Form::File => hook.place(first_line),
+        Form::Inline(_) => match (&hook.event, &hook.script) {
+            (Some(event), _) => hook.place(event.span),
+            (None, Some(script)) => script.place.clone(),
+            (None, None) => hook.place(first_line),
+        },
+    }
+}

@@ -1,0 +1,202 @@
+//! Digests that never confuse two different values, and fresh ids.
+
+use crate::worker::wire::is_integer;
+use serde_json::{Number, Value};
+
+/// The digest of a JSON value: equal values share it, different ones do not.
+///
+/// Keys are sorted, integers keep every digit, floats are compared by value, and every part is tagged with its kind and
+/// length, so that no two values have the same bytes.
+#[must_use]
+pub fn of(value: &Value) -> String {
+    let mut hasher = blake3::Hasher::new();
+    feed(&mut hasher, value);
+    format!("blake3:{}", hasher.finalize().to_hex())
+}
+
+fn feed(hasher: &mut blake3::Hasher, value: &Value) {
+    match value {
+        Value::Null => drop(hasher.update(b"n")),
+        Value::Bool(false) => drop(hasher.update(b"f")),
+        Value::Bool(true) => drop(hasher.update(b"t")),
+        Value::Number(number) => {
+            let (tag, text) = canonical_number(number);
+            sized(hasher, tag, text.as_bytes());
+        }
+        Value::String(text) => sized(hasher, b's', text.as_bytes()),
+        Value::Array(items) => {
+            hasher.update(b"a").update(&(items.len() as u64).to_le_bytes());
+            items.iter().for_each(|item| feed(hasher, item));
+        }
+        Value::Object(map) => {
+            hasher.update(b"o").update(&(map.len() as u64).to_le_bytes());
+            let mut keys: Vec<_> = map.keys().collect();
+            keys.sort_unstable();
+            for key in keys {
+                sized(hasher, b'k', key.as_bytes());
+                feed(hasher, &map[key]);
+            }
+        }
+    }
+}
+
+fn sized(hasher: &mut blake3::Hasher, tag: u8, bytes: &[u8]) {
+    hasher.update(&[tag]).update(&(bytes.len() as u64).to_le_bytes()).update(bytes);
+}
+
+/// An integer as its digits, a float as the shortest text that gives the same float back.
+fn canonical_number(number: &Number) -> (u8, String) {
+    let text = number.as_str();
+    if is_integer(text) {
+        return (b'i', if text == "-0" { "0".to_owned() } else { text.to_owned() });
+    }
+    match text.parse::<f64>() {
+        Ok(value) if value.is_finite() => (b'd', format!("{value:?}")),
+        _ => (b'x', text.to_owned()),
+    }
+}
+
+/// An id no one has seen before, as `call_` and 32 hexadecimal digits.
+#[must_use]
+pub fn fresh_id(prefix: &str) -> String {
+    use std::fmt::Write as _;
+    let mut bytes = [0_u8; 16];
+    if getrandom::fill(&mut bytes).is_err() {
+        bytes = fallback_bytes();
+    }
+    let mut id = String::with_capacity(prefix.len() + 33);
+    id.push_str(prefix);
+    id.push('_');
+    for byte in bytes {
+        let _ = write!(id, "{byte:02x}");
+    }
+    id
+}
+
+/// Unique in this process even when the system has no randomness to give: the clock and a counter.
+fn fallback_bytes() -> [u8; 16] {
+    use std::sync::atomic::{AtomicU64, Ordering};
+    static COUNTER: AtomicU64 = AtomicU64::new(0);
+    let clock = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap_or_default().as_nanos();
+    let mut bytes = clock.to_le_bytes();
+    bytes[8..].copy_from_slice(&COUNTER.fetch_add(1, Ordering::Relaxed).to_le_bytes());
+    bytes
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn parse(text: &str) -> Value {
+        serde_json::from_str(text).expect("JSON")
+    }
+
+    #[test]
+    fn different_arguments_never_share_a_digest() {
+        let texts = [
+            "1",
+            "1.0",
+            "1.5",
+            "-1",
+            "0",
+            "0.0",
+            "-0.0",
+            "\"1\"",
+            "null",
+            "false",
+            "true",
+            "[]",
+            "{}",
+            "[[]]",
+            "[{}]",
+            "[1,2]",
+            "[[1],2]",
+            "[12]",
+            "9007199254740992",
+            "9007199254740993",
+            "18446744073709551615",
+            "18446744073709551616",
+            "123456789012345678901234567890",
+            "123456789012345678901234567891",
+            "\"é\"",
+            "\"e\u{301}\"",
+            "\"\"",
+            "[null]",
+            "{\"a\":1}",
+            "{\"a\":\"1\"}",
+            "{\"a\":1,\"b\":2}",
+            "{\"a\":2,\"b\":1}",
+            "{\"ab\":1}",
+            "{\"a\":{\"b\":1}}",
+            "[\"a\",\"b\"]",
+            "[\"ab\"]",
+            "1e300",
+            "1e301",
+        ];
+        let digests: std::collections::HashSet<_> = texts.iter().map(|text| of(&parse(text))).collect();
+        assert_eq!(digests.len(), texts.len());
+    }
+
+    #[test]
+    fn equal_arguments_share_a_digest() {
+        for (a, b) in [
+            (r#"{"a":1,"b":[2]}"#, r#"{ "b": [2], "a": 1 }"#),
+            ("1.0", "1.00"),
+            ("100.0", "1e2"),
+            ("-0", "0"),
+            (r#""\u00e9""#, "\"é\""),
+            (r#""\/""#, "\"/\""),
+        ] {
+            assert_eq!(of(&parse(a)), of(&parse(b)), "{a} and {b}");
+        }
+    }
+
+    fn json() -> impl Strategy<Value = Value> {
+        let leaf = prop_oneof![
+            Just(Value::Null),
+            any::<bool>().prop_map(Value::from),
+            any::<i64>().prop_map(Value::from),
+            "-?[1-9][0-9]{17,40}".prop_map(|digits| parse(&digits)),
+            any::<f64>().prop_filter("finite", |f| f.is_finite()).prop_map(Value::from),
+            ".{0,4}".prop_map(Value::from),
+        ];
+        leaf.prop_recursive(3, 16, 4, |inner| {
+            prop_oneof![
+                proptest::collection::vec(inner.clone(), 0..4).prop_map(Value::from),
+                proptest::collection::hash_map(".{0,2}", inner, 0..4).prop_map(|map| Value::Object(map.into_iter().collect())),
+            ]
+        })
+    }
+
+    /// The same value with every map's keys the other way round.
+    fn reversed(value: &Value) -> Value {
+        match value {
+            Value::Array(items) => items.iter().map(reversed).collect(),
+            Value::Object(map) => Value::Object(map.iter().rev().map(|(key, value)| (key.clone(), reversed(value))).collect()),
+            other => other.clone(),
+        }
+    }
+
+    /// Sorted text: an independent statement of which values are the same.
+    fn model(value: &Value) -> String {
+        match value {
+            Value::Array(items) => format!("[{}]", items.iter().map(model).collect::<Vec<_>>().join(",")),
+            Value::Object(map) => {
+                let mut parts: Vec<_> = map.iter().map(|(key, value)| format!("{}:{}", Value::from(key.as_str()), model(value))).collect();
+                parts.sort();
+                format!("{{{}}}", parts.join(","))
+            }
+            Value::Number(number) if !is_integer(number.as_str()) => format!("f{:x}", number.as_f64().expect("finite").to_bits()),
+            other => other.to_string(),
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn digests_agree_exactly_when_values_do(a in json(), b in json()) {
+            prop_assert_eq!(of(&a), of(&reversed(&a)));
+            prop_assert_eq!(of(&a) == of(&b), model(&a) == model(&b));
+        }
+    }
+}

@@ -1,0 +1,288 @@
+//! The library's front: load a project, see its surface, make calls, ask why.
+
+use crate::artifact::hook::HookExample;
+use crate::artifact::tool::{At, ToolExample};
+use crate::artifact::{Artifacts, load};
+use crate::call::{Call, DEFAULT_MODE};
+use crate::check::{self, artifact_blocked};
+use crate::diagnostic::{Diagnostic, Severity};
+use crate::error::Error;
+use crate::event::Sink;
+use crate::registry::{Registry, Surface};
+use crate::result::ToolResult;
+use crate::run::{self, Body, BodyError, Context, Shared};
+use crate::span::{Place, Span};
+use crate::worker::{self, Workers};
+use serde_json::{Value, json};
+use std::collections::HashMap;
+use std::fmt;
+use std::future::Future;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Duration;
+use tool_harness_sandbox::file::Jail;
+use tool_harness_sandbox::process::WorkerProgram;
+
+pub use crate::run::{Explanation, HookReport, StageOutcome, StageReport};
+
+/// How long one call may take when neither it nor its tool says.
+const DEFAULT_BUDGET: Duration = Duration::from_secs(300);
+
+/// A loaded project. Cheap to clone; every clone is the same engine.
+#[derive(Clone, Debug)]
+pub struct Engine {
+    shared: Arc<Shared>,
+}
+
+/// What an engine is made of.
+pub struct EngineBuilder {
+    project: PathBuf,
+    workspace: Option<PathBuf>,
+    environment: Arc<dyn Fn(&str) -> Option<String> + Send + Sync>,
+    sinks: Vec<Arc<dyn Sink>>,
+    bodies: HashMap<String, Body>,
+    worker: Option<WorkerProgram>,
+    places: usize,
+    budget: Duration,
+}
+
+impl fmt::Debug for EngineBuilder {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("EngineBuilder").field("project", &self.project).finish_non_exhaustive()
+    }
+}
+
+impl EngineBuilder {
+    /// An engine for the project in this folder.
+    pub fn new(project: impl AsRef<Path>) -> Self {
+        Self {
+            project: project.as_ref().to_owned(),
+            workspace: None,
+            environment: Arc::new(|_| None),
+            sinks: Vec::new(),
+            bodies: HashMap::new(),
+            worker: worker::announced(),
+            places: std::thread::available_parallelism().map_or(2, usize::from).clamp(2, 64),
+            budget: DEFAULT_BUDGET,
+        }
+    }
+
+    /// The folder tools may touch; the project's own unless said.
+    #[must_use]
+    pub fn workspace(mut self, workspace: impl AsRef<Path>) -> Self {
+        self.workspace = Some(workspace.as_ref().to_owned());
+        self
+    }
+
+    /// Where `env` reads from; nowhere unless said.
+    #[must_use]
+    pub fn environment(mut self, read: Arc<dyn Fn(&str) -> Option<String> + Send + Sync>) -> Self {
+        self.environment = read;
+        self
+    }
+
+    /// Adds something that takes events.
+    #[must_use]
+    pub fn sink(mut self, sink: Arc<dyn Sink>) -> Self {
+        self.sinks.push(sink);
+        self
+    }
+
+    /// Registers a Rust body for an artifact that has no script.
+    #[must_use]
+    pub fn body<F, R>(mut self, name: impl Into<String>, body: F) -> Self
+    where
+        F: Fn(Value) -> R + Send + Sync + 'static,
+        R: Future<Output = Result<Value, BodyError>> + Send + 'static,
+    {
+        self.bodies.insert(name.into(), Body::new(body));
+        self
+    }
+
+    /// The program that serves as script worker; what `run_if_worker` announced unless said.
+    #[must_use]
+    pub fn worker(mut self, program: WorkerProgram) -> Self {
+        self.worker = Some(program);
+        self
+    }
+
+    /// How many scripts run at once; the number of processors unless said.
+    #[must_use]
+    pub fn places(mut self, places: usize) -> Self {
+        self.places = places.max(1);
+        self
+    }
+
+    /// How long one call may take when neither it nor its tool says.
+    #[must_use]
+    pub fn budget(mut self, budget: Duration) -> Self {
+        self.budget = budget;
+        self
+    }
+
+    /// Reads and checks the project. What is wrong with its files is in [`Engine::diagnostics`], never an error here.
+    pub async fn load(self) -> Result<Engine, Error> {
+        if !is_project(&self.project) {
+            return Err(Error::NoProject(self.project));
+        }
+        let artifacts = load(&self.project);
+        if let Some(name) = self.bodies.keys().find(|name| !artifacts.tools.iter().any(|tool| &tool.name == *name && tool.script.is_none())) {
+            return Err(Error::Body(format!("a body is registered for `{name}`, and no tool of that name without a script is declared")));
+        }
+        let workers = Arc::new(Workers::new(self.worker, self.places));
+        let workspace = self.workspace.as_deref().unwrap_or(&self.project);
+        let jail = Jail::open(workspace).map_err(|error| Error::Workspace(error.to_string()))?;
+        let registry = registry(artifacts, &workers, &self.bodies).await;
+        let shared = Shared {
+            registry: Arc::new(registry),
+            workers,
+            jail: Arc::new(jail),
+            sessions: Default::default(),
+            metrics: Arc::default(),
+            sinks: self.sinks,
+            environment: self.environment,
+            budget: self.budget,
+        };
+        let shared = ask_artifact_hooks(Arc::new(shared)).await;
+        Ok(Engine { shared })
+    }
+}
+
+/// Whether a folder holds a project.
+#[must_use]
+pub fn is_project(folder: &Path) -> bool {
+    [".harness", "harness.md", "harness.yaml", "harness.yml"].iter().any(|name| folder.join(name).exists())
+}
+
+async fn registry(artifacts: Artifacts, workers: &Workers, bodies: &HashMap<String, Body>) -> Registry {
+    let facts = workers.facts(check::scripts(&artifacts)).await;
+    Registry::new(check::check(artifacts, &facts), bodies, &workers.scripts)
+}
+
+/// Policy about artifacts: what its hooks refuse is not offered.
+async fn ask_artifact_hooks(shared: Arc<Shared>) -> Arc<Shared> {
+    if !shared.registry.has_hooks("artifact.load") {
+        return shared;
+    }
+    let ctx = Context::rehearsed(&shared, Call::new("artifact.load", crate::call::Arguments::Value(json!({}))));
+    let mut refused_tools = Vec::new();
+    for (index, tool) in shared.registry.tools().enumerate() {
+        let payload = tool.load_payload();
+        if let Err(refusal) = run::load_artifacts(&ctx, payload).await {
+            refused_tools.push((index, artifact_blocked::found(tool.tool.place(tool.tool.name_span), tool.name(), &refusal.message)));
+        }
+    }
+    let mut refused_hooks = Vec::new();
+    for hook in shared.registry.hooks().filter(|hook| hook.event != "artifact.load") {
+        if let Err(refusal) = run::load_artifacts(&ctx, hook.load_payload()).await {
+            let place = hook.hook.place(Span::default());
+            refused_hooks.push((hook.hook.name.clone(), artifact_blocked::found(place, &hook.hook.name, &refusal.message)));
+        }
+    }
+    drop(ctx);
+    let Ok(mut shared) = Arc::try_unwrap(shared) else { unreachable!("nobody else has the engine yet") };
+    shared.registry = Arc::new(match Arc::try_unwrap(shared.registry) {
+        Ok(registry) => registry.refusing(refused_tools, refused_hooks),
+        Err(_) => unreachable!("nobody else has the registry yet"),
+    });
+    Arc::new(shared)
+}
+
+impl Engine {
+    /// Loads the project in this folder with every default.
+    pub async fn load(project: impl AsRef<Path>) -> Result<Self, Error> {
+        EngineBuilder::new(project).load().await
+    }
+
+    /// Everything wrong with the project, in file order.
+    #[must_use]
+    pub fn diagnostics(&self) -> &[Diagnostic] {
+        &self.shared.registry.diagnostics
+    }
+
+    /// Why nothing can be called: the first error of a broken root file.
+    #[must_use]
+    pub fn stopped(&self) -> Option<&Diagnostic> {
+        self.shared.registry.stopped.as_ref()
+    }
+
+    /// What is loaded.
+    #[must_use]
+    pub fn registry(&self) -> &Registry {
+        &self.shared.registry
+    }
+
+    /// The tools a mode offers.
+    pub fn surface(&self, mode: &str) -> Result<Surface, Error> {
+        if let Some(problem) = self.stopped() {
+            return Err(Error::RootBroken(problem.message.clone()));
+        }
+        if mode != DEFAULT_MODE {
+            return Err(Error::NoMode(mode.to_owned()));
+        }
+        Ok(self.shared.registry.surface(mode))
+    }
+
+    /// Runs one call through every stage.
+    pub async fn call(&self, call: Call) -> ToolResult {
+        run::run(&self.shared, call).await
+    }
+
+    /// What would become of a call. Hooks run; what they write is discarded; nothing is executed.
+    pub async fn explain(&self, call: Call) -> Explanation {
+        run::explain(&self.shared, call).await
+    }
+
+    /// The same artifacts over another workspace, with stores of its own.
+    pub fn with_workspace(&self, workspace: impl AsRef<Path>) -> Result<Self, Error> {
+        let jail = Jail::open(workspace.as_ref()).map_err(|error| Error::Workspace(error.to_string()))?;
+        let shared = &self.shared;
+        Ok(Self {
+            shared: Arc::new(Shared {
+                registry: Arc::clone(&shared.registry),
+                workers: Arc::clone(&shared.workers),
+                jail: Arc::new(jail),
+                sessions: Default::default(),
+                metrics: Arc::default(),
+                sinks: shared.sinks.clone(),
+                environment: Arc::clone(&shared.environment),
+                budget: shared.budget,
+            }),
+        })
+    }
+
+    /// What one hook says to one payload; `None` when no hook has that name.
+    pub async fn run_hook(&self, name: &str, event: &str, payload: Value) -> Option<HookReport> {
+        let hook = self.shared.registry.hooks().find(|hook| hook.hook.name == name)?;
+        let call = Call::new("hook example", crate::call::Arguments::Value(json!({})));
+        let ctx = Context::rehearsed(&self.shared, call);
+        let payload = payload.as_object().cloned().unwrap_or_default();
+        Some(run::run_one(&ctx, hook, event, payload).await)
+    }
+
+    /// The examples of every usable tool, with their places.
+    pub fn tool_examples(&self) -> impl Iterator<Item = (&str, Place, &ToolExample)> {
+        self.shared.registry.tools().filter(|tool| tool.unusable.is_none()).flat_map(|tool| {
+            tool.tool.examples.iter().map(|At { value, span }| (tool.name(), tool.tool.place(*span), value))
+        })
+    }
+
+    /// The examples of every hook, with their places.
+    pub fn hook_examples(&self) -> impl Iterator<Item = (&str, &str, Place, &HookExample)> {
+        self.shared.registry.hooks().flat_map(|hook| {
+            hook.hook.examples.iter().map(|At { value, span }| (hook.hook.name.as_str(), hook.event.as_str(), hook.hook.place(*span), value))
+        })
+    }
+
+    /// Workers in use and workers waiting, for reports and tests.
+    #[must_use]
+    pub fn workers(&self) -> (usize, usize) {
+        self.shared.workers.census()
+    }
+
+    /// Whether the project has an error.
+    #[must_use]
+    pub fn is_valid(&self) -> bool {
+        self.diagnostics().iter().all(|diagnostic| diagnostic.severity != Severity::Error)
+    }
+}

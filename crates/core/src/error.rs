@@ -1,0 +1,24 @@
+//! The harness is broken, or was used wrongly. Never about an artifact or a call.
+
+use std::path::PathBuf;
+
+/// What can go wrong outside artifacts and calls.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum Error {
+    /// There is no project at this path.
+    #[error("no harness project at `{0}`; a project has a `.harness` folder or a `harness.md`")]
+    NoProject(PathBuf),
+    /// The workspace cannot be opened.
+    #[error("cannot open the workspace: {0}")]
+    Workspace(String),
+    /// The root file is broken; everything but reports stops.
+    #[error("{0}")]
+    RootBroken(String),
+    /// No mode has this name.
+    #[error("no mode `{0}`; this project has one mode, `default`")]
+    NoMode(String),
+    /// A body was registered for a name twice, or for a name that cannot be offered.
+    #[error("{0}")]
+    Body(String),
+}

@@ -1,0 +1,310 @@
+//! Stage 3: an immutable snapshot of what is loaded, and the surface for a mode.
+
+mod surface;
+
+pub use surface::{Surface, SurfaceTool};
+
+use crate::artifact::tool::Limits;
+use crate::artifact::{BrokenHook, BrokenTool, Hook, Root, Tool};
+use crate::builtin::{self, Scope};
+use crate::check::facts::ScriptKind;
+use crate::check::{Checked, CheckedHook, CheckedTool, hook_events};
+use crate::diagnostic::{Diagnostic, Severity};
+use crate::effect::Effects;
+use crate::rule::{self, Rule};
+use crate::run::Body;
+use crate::schema::Schema;
+use crate::worker::script::{Script, Scripts};
+use serde_json::{Map, Value};
+use std::collections::HashMap;
+use std::sync::{Arc, OnceLock};
+use tokio::sync::Semaphore;
+
+/// Everything loaded from one project at one time.
+#[derive(Debug)]
+pub struct Registry {
+    /// The root file's settings.
+    pub root: Root,
+    /// The rules, in order.
+    pub rules: Vec<Rule>,
+    /// Everything wrong with the project, in file order.
+    pub diagnostics: Vec<Diagnostic>,
+    /// The first error of a broken root file: nothing may be called.
+    pub stopped: Option<Diagnostic>,
+    tools: Vec<Arc<RegisteredTool>>,
+    by_name: HashMap<String, usize>,
+    broken_tools: Vec<BrokenTool>,
+    hooks: Vec<Arc<RegisteredHook>>,
+    broken_hooks: Vec<BrokenHook>,
+}
+
+/// A tool that passed the reader, with what the path needs.
+#[derive(Debug)]
+pub struct RegisteredTool {
+    /// As its author wrote it.
+    pub tool: Tool,
+    /// What it can do.
+    pub effects: Effects,
+    /// Why it is not offered; absent when it is.
+    pub unusable: Option<Diagnostic>,
+    /// Its limits, the project's filled in.
+    pub limits: Limits,
+    pub(crate) script: Option<Script>,
+    pub(crate) body: Option<Body>,
+    pub(crate) at_once: Option<Arc<Semaphore>>,
+    input: OnceLock<Result<Schema, String>>,
+    output: OnceLock<Result<Schema, String>>,
+}
+
+/// A hook that can run.
+#[derive(Debug)]
+pub struct RegisteredHook {
+    /// As its author wrote it.
+    pub hook: Hook,
+    /// The event, or a pattern ending in `*`.
+    pub event: String,
+    pub(crate) script: Script,
+    pub(crate) when: Option<Script>,
+}
+
+impl RegisteredTool {
+    /// The compiled schema of the arguments.
+    pub(crate) fn input(&self) -> Result<&Schema, &str> {
+        self.input.get_or_init(|| Schema::new(self.tool.input_schema.clone())).as_ref().map_err(String::as_str)
+    }
+
+    /// The compiled schema of the result, when there is one.
+    pub(crate) fn output(&self) -> Option<Result<&Schema, &str>> {
+        let schema = self.tool.output_schema.as_ref()?;
+        Some(self.output.get_or_init(|| Schema::new(schema.value.clone())).as_ref().map_err(String::as_str))
+    }
+
+    /// The tool's name.
+    #[must_use]
+    pub fn name(&self) -> &str {
+        &self.tool.name
+    }
+
+    /// The file it is defined in.
+    #[must_use]
+    pub fn path(&self) -> &str {
+        &self.tool.origin.source.path
+    }
+
+    /// What `artifact.load` hooks see of it.
+    pub(crate) fn load_payload(&self) -> Map<String, Value> {
+        let effects = self.effects.names().collect();
+        let script = self.tool.script.as_ref().map(|script| &*script.text);
+        load_payload(["tool", self.name(), self.path()], &self.tool.frontmatter, script, &self.tool.description, &self.tool.tags, effects)
+    }
+}
+
+fn load_payload(
+    [kind, name, path]: [&str; 3],
+    frontmatter: &Value,
+    script: Option<&str>,
+    body: &str,
+    tags: &[String],
+    effects: Vec<&str>,
+) -> Map<String, Value> {
+    let mut payload = Map::new();
+    payload.insert("kind".into(), kind.into());
+    payload.insert("name".into(), name.into());
+    payload.insert("path".into(), path.into());
+    payload.insert("frontmatter".into(), frontmatter.clone());
+    payload.insert("script".into(), script.map_or(Value::Null, Value::from));
+    payload.insert("body".into(), body.into());
+    payload.insert("tags".into(), tags.to_vec().into());
+    payload.insert("effects".into(), effects.into());
+    payload
+}
+
+impl RegisteredHook {
+    /// What `artifact.load` hooks see of it.
+    pub(crate) fn load_payload(&self) -> Map<String, Value> {
+        let (hook, script) = (&self.hook, self.hook.script.as_ref().map(|script| &*script.text));
+        load_payload(["hook", &hook.name, &hook.origin.source.path], &hook.frontmatter, script, &hook.body, &hook.tags, Vec::new())
+    }
+
+    fn listens_to(&self, event: &str) -> bool {
+        self.event == event || self.event.strip_suffix('*').is_some_and(|prefix| event.starts_with(prefix))
+    }
+}
+
+impl Registry {
+    /// Builds the snapshot of a checked project.
+    pub(crate) fn new(checked: Checked, bodies: &HashMap<String, Body>, scripts: &Scripts) -> Self {
+        let Checked { root, root_broken, tools, hooks, broken_hooks, broken_tools, diagnostics } = checked;
+        let is_root = |diagnostic: &&Diagnostic| {
+            let path = diagnostic.place.as_ref().map_or("", |place| &place.source.path);
+            diagnostic.severity == Severity::Error && ["harness.md", "harness.yaml", "harness.yml"].contains(&path)
+        };
+        let broken = || Diagnostic::new("YAML_INVALID", Severity::Error, "the root file is broken");
+        let stopped = root_broken.then(|| diagnostics.iter().find(is_root).cloned().unwrap_or_else(broken));
+        let mut registry = Self {
+            rules: rule::rules(&root),
+            diagnostics,
+            stopped,
+            tools: Vec::with_capacity(tools.len()),
+            by_name: HashMap::new(),
+            broken_tools,
+            hooks: Vec::new(),
+            broken_hooks,
+            root,
+        };
+        for tool in tools {
+            registry.add_tool(tool, bodies, scripts);
+        }
+        for hook in hooks {
+            registry.add_hook(hook, scripts);
+        }
+        registry.hooks.sort_by(|a, b| {
+            let key = |hook: &RegisteredHook| (hook.hook.priority, Arc::clone(&hook.hook.origin.source.path));
+            key(a).cmp(&key(b))
+        });
+        registry
+    }
+
+    fn add_tool(&mut self, checked: CheckedTool, bodies: &HashMap<String, Body>, scripts: &Scripts) {
+        let CheckedTool { tool, effects, reaches, broken: unusable } = checked;
+        let script = tool.script.as_ref().map(|script| {
+            let linked = linked(&reaches, Scope::Tools, effects);
+            scripts.number(ScriptKind::Tool, &script.text, linked)
+        });
+        let limits = narrowed(tool.limits, self.root.limits);
+        let at_once = limits.max_concurrency.map(|most| Arc::new(Semaphore::new(usize::try_from(most).unwrap_or(usize::MAX).clamp(1, 1 << 20))));
+        let index = self.tools.len();
+        let offered = unusable.is_none();
+        for (_, alias) in tool.aliases.iter().filter(|_| offered) {
+            self.by_name.entry(alias.value.clone()).or_insert(index);
+        }
+        if offered || !self.by_name.contains_key(&tool.name) {
+            self.by_name.insert(tool.name.clone(), index);
+        }
+        let body = if tool.script.is_none() { bodies.get(&tool.name).cloned() } else { None };
+        self.tools.push(Arc::new(RegisteredTool {
+            effects,
+            unusable,
+            limits,
+            script,
+            body,
+            at_once,
+            input: OnceLock::new(),
+            output: OnceLock::new(),
+            tool,
+        }));
+    }
+
+    fn add_hook(&mut self, checked: CheckedHook, scripts: &Scripts) {
+        let CheckedHook { hook, reaches, broken } = checked;
+        let event = hook.event.as_ref().map(|event| event.value.clone());
+        match (broken, &event, &hook.script) {
+            (None, Some(event), Some(script)) => {
+                let linked = linked(&reaches, Scope::Hooks, Effects::READ.and(Effects::NET_READ).and(Effects::NET_WRITE));
+                let script = scripts.number(ScriptKind::Hook, &script.text, linked);
+                let when = hook.when.as_ref().map(|when| scripts.number(ScriptKind::When, &when.text, Vec::new()));
+                self.hooks.push(Arc::new(RegisteredHook { event: event.clone(), script, when, hook }));
+            }
+            (broken, _, _) => {
+                let problem = broken.unwrap_or_else(|| {
+                    let place = hook.place(crate::span::Span::default());
+                    Diagnostic::new("SCRIPT_NO_HANDLE", Severity::Error, "the hook has no script").at(place)
+                });
+                self.broken_hooks.push(BrokenHook { name: hook.name.clone(), event, source: Arc::clone(&hook.origin.source), form: hook.origin.form, problem });
+            }
+        }
+    }
+
+    /// Every tool that was read, usable or not, in the order of layers and paths.
+    pub fn tools(&self) -> impl Iterator<Item = &Arc<RegisteredTool>> {
+        self.tools.iter()
+    }
+
+    /// Every hook that can run, in the order they run.
+    pub fn hooks(&self) -> impl Iterator<Item = &Arc<RegisteredHook>> {
+        self.hooks.iter()
+    }
+
+    /// Hooks that could not be loaded.
+    #[must_use]
+    pub fn broken_hooks(&self) -> &[BrokenHook] {
+        &self.broken_hooks
+    }
+
+    /// The tool of that name or alias.
+    #[must_use]
+    pub fn find(&self, name: &str) -> Option<&Arc<RegisteredTool>> {
+        self.by_name.get(name).and_then(|index| self.tools.get(*index))
+    }
+
+    /// The tool file of that name that gave no tool.
+    pub(crate) fn find_broken(&self, name: &str) -> Option<&BrokenTool> {
+        self.broken_tools.iter().find(|broken| broken.name == name)
+    }
+
+    /// The hooks of an event, in order.
+    pub(crate) fn hooks_of(&self, event: &str) -> Vec<Arc<RegisteredHook>> {
+        self.hooks.iter().filter(|hook| hook.listens_to(event)).cloned().collect()
+    }
+
+    /// Whether anything listens to an event.
+    pub(crate) fn has_hooks(&self, event: &str) -> bool {
+        self.hooks.iter().any(|hook| hook.listens_to(event)) || self.broken_for(event).is_some()
+    }
+
+    /// A hook that could not be loaded and therefore blocks this event.
+    pub(crate) fn broken_for(&self, event: &str) -> Option<&BrokenHook> {
+        self.broken_hooks.iter().find(|broken| match &broken.event {
+            Some(of) => of == event || of.strip_suffix('*').is_some_and(|prefix| event.starts_with(prefix)),
+            None => hook_events::find(event).is_some_and(|event| event.gating),
+        })
+    }
+
+    /// The same snapshot without what a policy refused to load. The event of a refused hook is then blocked.
+    pub(crate) fn refusing(mut self, tools: Vec<(usize, Diagnostic)>, hooks: Vec<(String, Diagnostic)>) -> Self {
+        for (index, problem) in tools {
+            if let Some(tool) = self.tools.get_mut(index).and_then(Arc::get_mut) {
+                tool.unusable = Some(problem.clone());
+            }
+            self.diagnostics.push(problem);
+        }
+        for (name, problem) in hooks {
+            if let Some(index) = self.hooks.iter().position(|hook| hook.hook.name == name) {
+                let hook = self.hooks.remove(index);
+                let origin = &hook.hook.origin;
+                let (source, form) = (Arc::clone(&origin.source), origin.form);
+                self.broken_hooks.push(BrokenHook { name, event: Some(hook.event.clone()), source, form, problem: problem.clone() });
+            }
+            self.diagnostics.push(problem);
+        }
+        self
+    }
+}
+
+/// The built-ins a script is linked with: those it can reach, that its side has, within its effects.
+fn linked(reaches: &[String], side: Scope, effects: Effects) -> Vec<u32> {
+    let mut indices: Vec<u32> = reaches
+        .iter()
+        .filter_map(|name| builtin::find(name))
+        .filter(|(_, _, builtin)| (builtin.scope == Scope::Both || builtin.scope == side) && effects.contains(builtin.effects))
+        .map(|(index, _, _)| index)
+        .collect();
+    indices.sort_unstable();
+    indices.dedup();
+    indices
+}
+
+/// A tool's limits, never wider than the project's.
+fn narrowed(tool: Limits, project: Limits) -> Limits {
+    let least = |a: Option<u64>, b: Option<u64>| match (a, b) {
+        (Some(a), Some(b)) => Some(a.min(b)),
+        (a, b) => a.or(b),
+    };
+    Limits {
+        max_calls: least(tool.max_calls, project.max_calls),
+        max_concurrency: least(tool.max_concurrency, project.max_concurrency),
+        max_output_bytes: least(tool.max_output_bytes, project.max_output_bytes),
+        memory_mb: least(tool.memory_mb, project.memory_mb),
+        cpu_ms: least(tool.cpu_ms, project.cpu_ms),
+    }
+}

@@ -1,0 +1,69 @@
+//! The tools a mode offers.
+
+use super::{RegisteredTool, Registry};
+use crate::effect::Effects;
+use crate::rule::{self, Action, Subject};
+use serde_json::Value;
+
+/// The tools active for one mode: what a model is told about.
+#[derive(Clone, Debug)]
+pub struct Surface {
+    /// The mode.
+    pub mode: String,
+    /// The tools, in a stable order: by name.
+    pub tools: Vec<SurfaceTool>,
+}
+
+/// One tool as a door offers it.
+#[derive(Clone, Debug)]
+pub struct SurfaceTool {
+    /// Canonical name.
+    pub name: String,
+    /// What the model reads.
+    pub description: String,
+    /// Schema of the arguments, injected ones left out.
+    pub input_schema: Value,
+    /// Schema of the result.
+    pub output_schema: Option<Value>,
+    /// What it can do.
+    pub effects: Effects,
+    /// Whether a repeat does no harm.
+    pub idempotent: bool,
+    /// Tags.
+    pub tags: Vec<String>,
+    /// The file it is defined in.
+    pub path: String,
+    /// Whether it has a body: a script or a registered one.
+    pub has_body: bool,
+}
+
+impl Registry {
+    /// The tools a mode offers: usable, not deferred, not denied by name.
+    pub(crate) fn surface(&self, mode: &str) -> Surface {
+        let mut tools: Vec<_> = self.tools.iter().filter(|tool| self.is_offered(tool)).map(|tool| offer(tool)).collect();
+        tools.sort_by(|a, b| a.name.cmp(&b.name));
+        Surface { mode: mode.to_owned(), tools }
+    }
+
+    /// Whether a listing shows the tool.
+    pub(crate) fn is_offered(&self, tool: &RegisteredTool) -> bool {
+        tool.unusable.is_none()
+            && !tool.tool.deferred
+            && !rule::matches(&self.rules, &Subject::Name(tool.name())).iter().any(|found| found.rule.action == Action::Deny)
+    }
+}
+
+fn offer(registered: &RegisteredTool) -> SurfaceTool {
+    let tool = &registered.tool;
+    SurfaceTool {
+        name: tool.name.clone(),
+        description: tool.description.clone(),
+        input_schema: tool.input_schema.clone(),
+        output_schema: tool.output_schema.as_ref().map(|schema| schema.value.clone()),
+        effects: registered.effects,
+        idempotent: tool.idempotent,
+        tags: tool.tags.clone(),
+        path: registered.path().to_owned(),
+        has_body: registered.script.is_some() || registered.body.is_some(),
+    }
+}

@@ -1,0 +1,390 @@
+//! Policy as one ordered list of rules. Every spelling desugars into it at load.
+
+use crate::artifact::root::{Ceiling, ListMode, Root};
+use crate::artifact::tool::At;
+use crate::effect::{Effects, Level};
+use crate::span::{Place, Span};
+use globset::{GlobBuilder, GlobMatcher};
+use serde_json::{Map, Value};
+
+/// One rule with the line it came from.
+#[derive(Debug)]
+pub struct Rule {
+    /// What it does when it matches.
+    pub action: Action,
+    /// The rule in words, as `tools_policy.deny: fs.*`.
+    pub words: String,
+    /// Where it was written; absent for the built-in rules.
+    pub place: Option<Place>,
+    matcher: Matcher,
+}
+
+/// What a matching rule does. The strongest wins.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Action {
+    /// A person decides.
+    Ask,
+    /// The call is refused.
+    Deny,
+}
+
+impl Action {
+    /// The word events carry.
+    #[must_use]
+    pub const fn word(self) -> &'static str {
+        match self {
+            Self::Ask => "ask",
+            Self::Deny => "deny",
+        }
+    }
+}
+
+/// A rule that matched, and why.
+#[derive(Debug)]
+pub struct Match<'a> {
+    /// The rule.
+    pub rule: &'a Rule,
+    /// What about the subject it objects to.
+    pub because: String,
+}
+
+/// What rules judge.
+#[derive(Clone, Copy, Debug)]
+pub enum Subject<'a> {
+    /// A tool's name alone: whether it is shown.
+    Name(&'a str),
+    /// A call of a tool.
+    Tool {
+        /// Its name.
+        name: &'a str,
+        /// Its effects.
+        effects: Effects,
+        /// Its capabilities.
+        capabilities: &'a [(String, Vec<String>)],
+        /// Its arguments that are paths.
+        path_params: &'a [String],
+        /// The arguments of this call.
+        arguments: &'a Map<String, Value>,
+    },
+    /// A built-in, as `fs.write`.
+    Builtin(&'a str),
+}
+
+#[derive(Debug)]
+enum Matcher {
+    /// The name of a tool or built-in matches.
+    Named(GlobMatcher),
+    /// A tool's name matches none of these.
+    ToolNotNamed(Vec<GlobMatcher>),
+    /// A built-in's name matches none of these.
+    BuiltinNotNamed(Vec<GlobMatcher>),
+    /// A tool does more than this.
+    Above(Ceiling),
+    /// A tool has any of these flags.
+    Flagged(Effects),
+    /// A tool wants a capability or operation that is not listed.
+    BeyondCapabilities(Vec<(String, Vec<String>)>),
+    /// An argument of a matching tool matches none of these.
+    Argument { tool: GlobMatcher, key: Option<String>, patterns: Vec<String>, paths: Vec<GlobMatcher>, values: Vec<GlobMatcher> },
+}
+
+/// The rules of a project. A glob that does not compile becomes a rule that denies everything: policy fails closed.
+#[must_use]
+pub fn rules(root: &Root) -> Vec<Rule> {
+    let mut list = Desugar { root, rules: Vec::new() };
+    list.tools_policy();
+    list.policy();
+    list.rules.push(Rule {
+        action: Action::Ask,
+        words: "built in: destructive and spend ask".into(),
+        place: None,
+        matcher: Matcher::Flagged(Effects::DESTRUCTIVE | Effects::SPEND),
+    });
+    list.rules
+}
+
+/// Every rule that matches, strongest first, in list order among equals.
+#[must_use]
+pub fn matches<'a>(rules: &'a [Rule], subject: &Subject<'_>) -> Vec<Match<'a>> {
+    let mut found: Vec<_> =
+        rules.iter().filter_map(|rule| rule.matcher.objects(subject).map(|because| Match { rule, because })).collect();
+    found.sort_by_key(|found| std::cmp::Reverse(found.rule.action));
+    found
+}
+
+struct Desugar<'a> {
+    root: &'a Root,
+    rules: Vec<Rule>,
+}
+
+impl Desugar<'_> {
+    fn push(&mut self, action: Action, words: String, span: Span, matcher: Matcher) {
+        let place = self.root.source.as_ref().map(|source| Place::new(source, span));
+        self.rules.push(Rule { action, words, place, matcher });
+    }
+
+    fn tools_policy(&mut self) {
+        let policy = &self.root.tools_policy;
+        for pattern in &policy.deny {
+            let matcher = glob(&pattern.value, Separator::Ordinary).map_or(Matcher::ToolNotNamed(Vec::new()), Matcher::Named);
+            self.push(Action::Deny, format!("tools_policy.deny: {}", pattern.value), pattern.span, matcher);
+        }
+        let listed = match &policy.mode {
+            Some(mode) => mode.value == ListMode::Allowlist,
+            None => !policy.allow.is_empty(),
+        };
+        if !listed {
+            return;
+        }
+        let first = policy.allow.first().map(|pattern| pattern.span).or(policy.mode.as_ref().map(|mode| mode.span)).unwrap_or_default();
+        let compile = |patterns: Vec<&At<String>>| patterns.iter().filter_map(|at| glob(&at.value, Separator::Ordinary)).collect();
+        let (builtins, tools): (Vec<_>, Vec<_>) = policy.allow.iter().partition(|pattern| names_builtins(&pattern.value));
+        let words = |patterns: &[&At<String>]| patterns.iter().map(|at| at.value.as_str()).collect::<Vec<_>>().join(", ");
+        let any = policy.allow.iter().any(|pattern| pattern.value == "*");
+        if !any {
+            let allowed = words(&tools);
+            self.push(Action::Deny, format!("tools_policy.allow: only {allowed}"), first, Matcher::ToolNotNamed(compile(tools)));
+        }
+        if !builtins.is_empty() && !any {
+            let allowed = words(&builtins);
+            self.push(Action::Deny, format!("tools_policy.allow: only built-ins {allowed}"), first, Matcher::BuiltinNotNamed(compile(builtins)));
+        }
+    }
+
+    fn policy(&mut self) {
+        let policy = &self.root.policy;
+        if let Some(At { value, span }) = &policy.ceiling {
+            let words = match value {
+                Ceiling::Level(level) => format!("policy.side_effect_level: {}", level.word()),
+                Ceiling::Effects(effects) => format!("policy.effects: {effects}"),
+            };
+            self.push(Action::Deny, words, *span, Matcher::Above(*value));
+        }
+        if let Some(At { value, span }) = &policy.capabilities {
+            self.push(Action::Deny, "policy.capabilities".into(), *span, Matcher::BeyondCapabilities(value.clone()));
+        }
+        for At { value: constraint, span } in &policy.constraints {
+            let key = constraint.arg_key.as_deref().unwrap_or("its paths");
+            let words = format!("policy.tool_arg_constraints: {} {key}: {}", constraint.tool, constraint.arg_patterns.join(", "));
+            let compile = |separator: Separator| constraint.arg_patterns.iter().filter_map(|pattern| glob(pattern, separator)).collect();
+            let matcher = match glob(&constraint.tool, Separator::Ordinary) {
+                Some(tool) => Matcher::Argument {
+                    tool,
+                    key: constraint.arg_key.clone(),
+                    patterns: constraint.arg_patterns.clone(),
+                    paths: compile(Separator::Literal),
+                    values: compile(Separator::Ordinary),
+                },
+                None => Matcher::ToolNotNamed(Vec::new()),
+            };
+            self.push(Action::Deny, words, *span, matcher);
+        }
+    }
+}
+
+/// Whether a pattern is about built-ins: a tool's name never has a dot.
+fn names_builtins(pattern: &str) -> bool {
+    pattern.contains('.') || crate::builtin::find(pattern).is_some()
+}
+
+/// Whether `*` stops at a slash.
+#[derive(Clone, Copy)]
+enum Separator {
+    Literal,
+    Ordinary,
+}
+
+fn glob(pattern: &str, separator: Separator) -> Option<GlobMatcher> {
+    let literal = matches!(separator, Separator::Literal);
+    GlobBuilder::new(pattern).literal_separator(literal).backslash_escape(true).build().ok().map(|glob| glob.compile_matcher())
+}
+
+impl Matcher {
+    /// Why the subject is matched; nothing when it is not.
+    fn objects(&self, subject: &Subject<'_>) -> Option<String> {
+        match (self, subject) {
+            (Self::Named(glob), Subject::Name(name) | Subject::Tool { name, .. } | Subject::Builtin(name)) => {
+                glob.is_match(name).then(|| format!("`{name}` is denied"))
+            }
+            (Self::ToolNotNamed(globs), Subject::Name(name) | Subject::Tool { name, .. })
+            | (Self::BuiltinNotNamed(globs), Subject::Builtin(name)) => {
+                (!globs.iter().any(|glob| glob.is_match(name))).then(|| format!("`{name}` is not on the list of what is allowed"))
+            }
+            (Self::Above(ceiling), Subject::Tool { effects, .. }) => above(*ceiling, *effects),
+            (Self::Flagged(flags), Subject::Tool { effects, .. }) => {
+                let has = Effects::NONE.and(*effects).without(effects.without(*flags));
+                (!has.is_empty()).then(|| format!("the tool is marked {has}"))
+            }
+            (Self::BeyondCapabilities(allowed), Subject::Tool { capabilities, .. }) => beyond(allowed, capabilities),
+            (Self::Argument { tool, key, patterns, paths, values }, Subject::Tool { name, path_params, arguments, .. }) => {
+                if !tool.is_match(name) {
+                    return None;
+                }
+                let keys: Vec<&str> = match key {
+                    Some(key) => vec![key],
+                    None => path_params.iter().map(String::as_str).collect(),
+                };
+                if keys.is_empty() {
+                    return Some("the rule is about path arguments and the tool declares none".into());
+                }
+                keys.into_iter().find_map(|key| {
+                    let is_path = path_params.iter().any(|param| param == key) || patterns.iter().any(|pattern| pattern.contains('/'));
+                    constrained(key, arguments.get(key)?, if is_path { paths } else { values }, is_path, patterns)
+                })
+            }
+            _ => None,
+        }
+    }
+}
+
+fn above(ceiling: Ceiling, effects: Effects) -> Option<String> {
+    match ceiling {
+        Ceiling::Level(level) => {
+            let needed = Level::of(effects);
+            (needed > level).then(|| format!("the tool needs `{}` and the ceiling is `{}`", needed.word(), level.word()))
+        }
+        Ceiling::Effects(allowed) => {
+            let more = effects.unflagged().without(allowed);
+            (!more.is_empty()).then(|| format!("the tool needs {more}, which the policy does not list"))
+        }
+    }
+}
+
+fn beyond(allowed: &[(String, Vec<String>)], wanted: &[(String, Vec<String>)]) -> Option<String> {
+    wanted.iter().find_map(|(capability, operations)| {
+        let Some((_, listed)) = allowed.iter().find(|(known, _)| known == capability) else {
+            return Some(format!("the tool wants the capability `{capability}`, which the policy does not list"));
+        };
+        let missing = operations.iter().find(|operation| !listed.contains(operation))?;
+        Some(format!("the tool wants `{capability}: {missing}`, which the policy does not list"))
+    })
+}
+
+fn constrained(key: &str, value: &Value, globs: &[GlobMatcher], is_path: bool, patterns: &[String]) -> Option<String> {
+    match value {
+        Value::String(text) => {
+            let judged = if is_path { normalise(text) } else { text.clone() };
+            let fits = globs.iter().any(|glob| glob.is_match(&judged));
+            (!fits).then(|| format!("`{key}` is `{judged}`; accepted: {}", patterns.join(", ")))
+        }
+        Value::Array(items) => items.iter().find_map(|item| constrained(key, item, globs, is_path, patterns)),
+        _ => Some(format!("`{key}` must be text or a list of texts to be judged")),
+    }
+}
+
+/// A path as the file jail will see it: `.` and `..` resolved by name, slashes single. What leaves the start keeps its `..`.
+#[must_use]
+pub fn normalise(path: &str) -> String {
+    let mut parts: Vec<&str> = Vec::new();
+    for part in path.split('/') {
+        match part {
+            "" | "." => {}
+            ".." if parts.last().is_some_and(|last| *last != "..") => drop(parts.pop()),
+            ".." if path.starts_with('/') => {}
+            other => parts.push(other),
+        }
+    }
+    let joined = parts.join("/");
+    if path.starts_with('/') { format!("/{joined}") } else { joined }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::artifact::root::{ArgConstraint, Policy, ToolsPolicy};
+    use serde_json::json;
+
+    fn at<T>(value: T) -> At<T> {
+        At { value, span: Span::default() }
+    }
+
+    fn verdict(root: &Root, subject: &Subject<'_>) -> Option<(Action, String)> {
+        matches(&rules(root), subject).first().map(|found| (found.rule.action, found.because.clone()))
+    }
+
+    fn lists(allow: &[&str], deny: &[&str]) -> Root {
+        let texts = |items: &[&str]| items.iter().map(|item| at((*item).to_owned())).collect();
+        Root { tools_policy: ToolsPolicy { mode: None, allow: texts(allow), deny: texts(deny) }, ..Root::default() }
+    }
+
+    fn constrain(tool: &str, key: Option<&str>, patterns: &[&str]) -> Root {
+        let constraint = ArgConstraint {
+            tool: tool.into(),
+            arg_key: key.map(Into::into),
+            arg_patterns: patterns.iter().map(|pattern| (*pattern).to_owned()).collect(),
+            span: Span::default(),
+        };
+        Root { policy: Policy { constraints: vec![at(constraint)], ..Policy::default() }, ..Root::default() }
+    }
+
+    #[test]
+    fn deny_wins_over_allow_and_covers_built_ins() {
+        let root = lists(&["read_*", "write_file"], &["write_*", "exec.*"]);
+        assert!(verdict(&root, &Subject::Name("read_file")).is_none());
+        assert!(verdict(&root, &Subject::Name("write_file")).is_some());
+        assert!(verdict(&root, &Subject::Name("other")).is_some());
+        assert!(verdict(&root, &Subject::Builtin("exec.run")).is_some());
+        assert!(verdict(&root, &Subject::Builtin("fs.read")).is_none(), "an allow list of tools leaves built-ins alone");
+    }
+
+    #[test]
+    fn an_allow_list_that_names_built_ins_closes_the_others() {
+        let root = lists(&["*_file", "fs.read"], &[]);
+        assert!(verdict(&root, &Subject::Builtin("fs.read")).is_none());
+        assert!(verdict(&root, &Subject::Builtin("fs.write")).is_some());
+    }
+
+    fn judge(root: &Root, arguments: &Value) -> Option<String> {
+        let map = arguments.as_object().cloned().expect("object");
+        let path_params = ["path".to_owned()];
+        let subject = Subject::Tool {
+            name: "write_file",
+            effects: Effects::READ | Effects::WRITE,
+            capabilities: &[],
+            path_params: &path_params,
+            arguments: &map,
+        };
+        verdict(root, &subject).map(|(_, because)| because)
+    }
+
+    #[test]
+    fn constraints_judge_normalised_paths_and_every_element() {
+        let root = constrain("write_*", Some("path"), &["src/**"]);
+        for (arguments, fine) in [
+            (json!({"path": "src/a/b.rs"}), true),
+            (json!({"path": "./src//a.rs"}), true),
+            (json!({"path": "src/../../etc/passwd"}), false),
+            (json!({"path": "/src/a.rs"}), false),
+            (json!({"path": ["src/a", "lib/b"]}), false),
+            (json!({"path": ["src/a", "src/b"]}), true),
+            (json!({"path": 7}), false),
+            (json!({}), true),
+        ] {
+            assert_eq!(judge(&root, &arguments).is_none(), fine, "{arguments}");
+        }
+        assert!(judge(&constrain("write_*", None, &["src/*"]), &json!({"path": "src/a/b"})).is_some(), "a star stops at a slash");
+        assert!(judge(&constrain("other", None, &["src/*"]), &json!({"path": "x"})).is_none());
+    }
+
+    #[test]
+    fn ceilings_compare_rungs_or_sets() {
+        let ceiling = |ceiling| Root { policy: Policy { ceiling: Some(at(ceiling)), ..Policy::default() }, ..Root::default() };
+        assert!(judge(&ceiling(Ceiling::Level(Level::ReadOnly)), &json!({})).is_some());
+        assert!(judge(&ceiling(Ceiling::Level(Level::ProcessExec)), &json!({})).is_none());
+        assert!(judge(&ceiling(Ceiling::Effects(Effects::READ)), &json!({})).is_some());
+        assert!(judge(&ceiling(Ceiling::Effects(Effects::READ | Effects::WRITE)), &json!({})).is_none());
+    }
+
+    #[test]
+    fn a_broken_glob_denies() {
+        assert!(verdict(&lists(&[], &["[oops"]), &Subject::Name("anything")).is_some());
+        assert!(verdict(&lists(&["[oops"], &[]), &Subject::Name("anything")).is_some());
+    }
+
+    #[test]
+    fn normalising_a_path_resolves_dots_by_name() {
+        for (path, expected) in [("a/./b", "a/b"), ("a/../b", "b"), ("../a", "../a"), ("a/../../b", "../b"), ("/../a", "/a"), ("//a//b/", "/a/b"), ("", "")] {
+            assert_eq!(normalise(path), expected);
+        }
+    }
+}

@@ -1,0 +1,205 @@
+//! Admit: the tool exists and is offered, the arguments are JSON and fit its schema.
+
+use super::context::{Context, Rehearsal};
+use super::refusal::{Code, Refusal};
+use crate::call::{Arguments, DEFAULT_MODE};
+use crate::registry::RegisteredTool;
+use crate::schema::{Schema, Violation};
+use crate::store::Admission;
+use crate::worker::wire::Writer;
+use serde_json::{Map, Value, json};
+use std::sync::Arc;
+
+/// A call whose tool is known and whose arguments fit.
+pub(super) struct Admitted {
+    tool: Arc<RegisteredTool>,
+    arguments: Map<String, Value>,
+    raw: String,
+}
+
+impl Admitted {
+    pub(super) fn into_parts(self) -> (Arc<RegisteredTool>, Map<String, Value>, String) {
+        (self.tool, self.arguments, self.raw)
+    }
+}
+
+/// Arguments longer than this are refused unread.
+const MAX_ARGUMENT_BYTES: usize = 8 << 20;
+
+pub(super) fn admit(ctx: &Context) -> Result<Admitted, Refusal> {
+    if ctx.rehearsal == Rehearsal::No && !ctx.session.claim_id(&ctx.call.id) {
+        let message = format!("the call id `{}` was used before in this session", ctx.call.id);
+        return Err(Refusal::new(Code::DuplicateCall, message).help("each call needs an id of its own"));
+    }
+    if let Some(problem) = &ctx.registry().stopped {
+        let refusal = Refusal::new(Code::Stopped, format!("the project's root file is broken, so nothing may be called: {}", problem.message))
+            .help("a person must mend it; `harness validate` shows everything that is wrong");
+        return Err(match &problem.place {
+            Some(place) => refusal.at(place.clone()),
+            None => refusal,
+        });
+    }
+    let tool = find(ctx)?;
+    supported(ctx, &tool)?;
+    let (mut arguments, raw) = parse(ctx)?;
+    forged(&tool, &arguments)?;
+    rename_aliases(&tool, &mut arguments)?;
+    let arguments = validate(&tool, arguments)?;
+    if let (Some(most), Rehearsal::No) = (tool.limits.max_calls, ctx.rehearsal) {
+        if ctx.session.count_call(tool.name(), most) == Admission::Exhausted {
+            let message = format!("`{}` may be called {most} times in a session, and was", tool.name());
+            return Err(Refusal::new(Code::Limit, message).help("a new session starts a new count; `limits.max_calls` is set in the tool's file or in harness.md"));
+        }
+    }
+    Ok(Admitted { tool, arguments, raw })
+}
+
+fn find(ctx: &Context) -> Result<Arc<RegisteredTool>, Refusal> {
+    let (registry, name) = (ctx.registry(), ctx.call.tool.as_str());
+    if ctx.call.mode != DEFAULT_MODE {
+        let message = format!("there is no mode `{}`", ctx.call.mode);
+        return Err(Refusal::new(Code::ToolNotAdvertised, message).help("this project has one mode, `default`"));
+    }
+    let Some(tool) = registry.find(name) else {
+        if let Some(broken) = registry.find_broken(name) {
+            return Err(not_offered(name, &broken.problem.message, broken.problem.place.clone()));
+        }
+        return Err(unknown(ctx));
+    };
+    if let Some(problem) = &tool.unusable {
+        return Err(not_offered(name, &problem.message, problem.place.clone()));
+    }
+    if tool.tool.deferred {
+        let message = format!("`{name}` is deferred: it is offered only after a tool search names it");
+        return Err(Refusal::new(Code::ToolNotAdvertised, message).help("remove `deferred: true` from the tool's file to offer it always"));
+    }
+    Ok(Arc::clone(tool))
+}
+
+fn not_offered(name: &str, problem: &str, place: Option<crate::span::Place>) -> Refusal {
+    let refusal = Refusal::new(Code::ToolNotAdvertised, format!("`{name}` has an error in its file and is not offered: {problem}"))
+        .help("a person must mend the file; `harness validate` shows everything that is wrong");
+    match place {
+        Some(place) => refusal.at(place),
+        None => refusal,
+    }
+}
+
+fn unknown(ctx: &Context) -> Refusal {
+    let asked = ctx.call.tool.as_str();
+    let surface = ctx.registry().surface(&ctx.call.mode);
+    let mut near: Vec<(f64, &str)> = surface
+        .tools
+        .iter()
+        .map(|tool| (strsim::jaro_winkler(asked, &tool.name), tool.name.as_str()))
+        .filter(|(likeness, _)| *likeness > 0.7)
+        .collect();
+    near.sort_by(|a, b| b.0.total_cmp(&a.0));
+    let near: Vec<&str> = near.into_iter().take(3).map(|(_, name)| name).collect();
+    let help = match near.as_slice() {
+        [] if surface.tools.is_empty() => "no tools are offered here".to_owned(),
+        [] => format!("{} tools are offered; `harness list tools` shows them", surface.tools.len()),
+        names => format!("nearest: {}", names.iter().map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ")),
+    };
+    Refusal::new(Code::ToolUnknown, format!("there is no tool `{asked}`")).help(help).detail("nearest", json!(near))
+}
+
+/// Declared restrictions that nothing enforces must not be passed over.
+fn supported(ctx: &Context, tool: &RegisteredTool) -> Result<(), Refusal> {
+    let root = &ctx.registry().root;
+    let of_root = root.unsupported.first().and_then(|field| Some((field, root.source.as_ref()?)));
+    let (field, place) = match (tool.tool.unsupported.first(), of_root) {
+        (Some(field), _) => (field.value, tool.tool.place(field.span)),
+        (None, Some((field, source))) => (field.value, crate::span::Place::new(source, field.span)),
+        (None, None) => return Ok(()),
+    };
+    let message = format!("`{field}` is declared and nothing enforces it yet, so `{}` cannot be called", tool.name());
+    Err(Refusal::new(Code::Unsupported, message).help("a person can remove the field, or wait for a version that enforces it").detail("field", field).at(place))
+}
+
+fn parse(ctx: &Context) -> Result<(Map<String, Value>, String), Refusal> {
+    let malformed = |message: String| Refusal::new(Code::ArgsMalformed, message).help("send one JSON object whose keys are the tool's parameters");
+    let (value, raw) = match &ctx.call.arguments {
+        Arguments::Text(text) if text.len() > MAX_ARGUMENT_BYTES => {
+            return Err(malformed(format!("the arguments are longer than {MAX_ARGUMENT_BYTES} bytes")));
+        }
+        Arguments::Text(text) => {
+            let value = serde_json::from_str(text).map_err(|error| malformed(format!("the arguments are not JSON: {error}")))?;
+            (value, text.clone())
+        }
+        Arguments::Value(value) => (value.clone(), String::new()),
+    };
+    // Whatever a script could not be given is refused here, so that no later stage meets it.
+    Writer::default().value(&value).map_err(|error| malformed(format!("the arguments cannot be represented: {error}")))?;
+    let raw = if raw.is_empty() { value.to_string() } else { raw };
+    match value {
+        Value::Object(arguments) => Ok((arguments, raw)),
+        other => Err(malformed(format!("the arguments are {}, not an object", kind(&other)))),
+    }
+}
+
+fn kind(value: &Value) -> &'static str {
+    match value {
+        Value::Null => "null",
+        Value::Bool(_) => "a boolean",
+        Value::Number(_) => "a number",
+        Value::String(_) => "a string",
+        Value::Array(_) => "an array",
+        Value::Object(_) => "an object",
+    }
+}
+
+fn forged(tool: &RegisteredTool, arguments: &Map<String, Value>) -> Result<(), Refusal> {
+    let Some((name, _)) = tool.tool.inject.iter().find(|(name, _)| arguments.contains_key(name)) else { return Ok(()) };
+    let message = format!("`{name}` is filled in by the harness and cannot be sent");
+    Err(Refusal::new(Code::ArgsInvalid, message).help("leave it out").detail("path", format!("/{name}")))
+}
+
+fn rename_aliases(tool: &RegisteredTool, arguments: &mut Map<String, Value>) -> Result<(), Refusal> {
+    for (alias, canonical) in &tool.tool.annotations.arg_aliases {
+        if !arguments.contains_key(alias) {
+            continue;
+        }
+        if arguments.contains_key(canonical) {
+            let message = format!("`{alias}` and `{canonical}` are the same argument and both were sent");
+            return Err(Refusal::new(Code::ArgsInvalid, message).help(format!("send `{canonical}` only")).detail("path", format!("/{alias}")));
+        }
+        if let Some(value) = arguments.remove(alias) {
+            arguments.insert(canonical.clone(), value);
+        }
+    }
+    Ok(())
+}
+
+/// Defaults filled in, the schema satisfied.
+pub(super) fn validate(tool: &RegisteredTool, mut arguments: Map<String, Value>) -> Result<Map<String, Value>, Refusal> {
+    let schema = tool.input().map_err(|problem| not_offered(tool.name(), problem, None))?;
+    schema.apply_defaults(&mut arguments);
+    let value = Value::Object(arguments);
+    let violations = schema.violations(&value);
+    if !violations.is_empty() {
+        return Err(invalid(tool, schema, &violations));
+    }
+    match value {
+        Value::Object(arguments) => Ok(arguments),
+        _ => Ok(Map::new()),
+    }
+}
+
+fn invalid(tool: &RegisteredTool, schema: &Schema, violations: &[Violation]) -> Refusal {
+    let place = |violation: &Violation| if violation.path.is_empty() { String::new() } else { format!("{}: ", violation.path) };
+    let lines: Vec<String> = violations.iter().map(|violation| format!("{}{}", place(violation), violation.message)).collect();
+    let message = format!("the arguments of `{}` do not fit: {}", tool.name(), lines.join("; "));
+    let properties: Vec<String> = schema.properties().map(|name| describe(schema, name)).collect();
+    let help = if properties.is_empty() { "accepted: no arguments".to_owned() } else { format!("accepted: {}", properties.join(", ")) };
+    let errors: Vec<Value> = violations.iter().map(|violation| json!({"path": violation.path, "message": violation.message})).collect();
+    Refusal::new(Code::ArgsInvalid, message).help(help).detail("errors", errors)
+}
+
+/// A parameter in a few words, as `path (string, required)`.
+fn describe(schema: &Schema, name: &str) -> String {
+    let required = schema.value.get("required").and_then(Value::as_array).is_some_and(|list| list.iter().any(|item| item == name));
+    let kind = schema.property(name).and_then(|property| property.get("type")).and_then(Value::as_str);
+    let words: Vec<&str> = kind.into_iter().chain(required.then_some("required")).collect();
+    if words.is_empty() { name.to_owned() } else { format!("{name} ({})", words.join(", ")) }
+}

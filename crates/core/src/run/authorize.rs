@@ -1,0 +1,89 @@
+//! Authorize: the rules allow this tool with these arguments.
+
+use super::admit::{Admitted, validate};
+use super::context::{Context, object};
+use super::refusal::{Code, Refusal};
+use crate::registry::RegisteredTool;
+use crate::rule::{self, Action, Match, Subject};
+use serde_json::{Map, Value, json};
+use std::sync::Arc;
+
+/// A call that the rules allow, or allow if a person agrees.
+pub(super) struct Authorized {
+    tool: Arc<RegisteredTool>,
+    arguments: Map<String, Value>,
+    raw: String,
+    asks: Vec<String>,
+}
+
+impl Authorized {
+    pub(super) fn tool(&self) -> &Arc<RegisteredTool> {
+        &self.tool
+    }
+
+    pub(super) fn arguments(&self) -> &Map<String, Value> {
+        &self.arguments
+    }
+
+    pub(super) fn raw(&self) -> &str {
+        &self.raw
+    }
+
+    /// Why a person must agree; nothing when nobody must.
+    pub(super) fn asks(&self) -> &[String] {
+        &self.asks
+    }
+
+    /// The same call with other arguments: they are validated and judged like the first ones.
+    pub(super) fn with_arguments(self, ctx: &Context, arguments: Map<String, Value>) -> Result<Self, Refusal> {
+        let arguments = validate(&self.tool, arguments)?;
+        judge(ctx, self.tool, arguments, self.raw)
+    }
+}
+
+pub(super) fn authorize(ctx: &Context, admitted: Admitted) -> Result<Authorized, Refusal> {
+    let (tool, arguments, raw) = admitted.into_parts();
+    judge(ctx, tool, arguments, raw)
+}
+
+fn judge(ctx: &Context, tool: Arc<RegisteredTool>, arguments: Map<String, Value>, raw: String) -> Result<Authorized, Refusal> {
+    let subject = Subject::Tool {
+        name: tool.name(),
+        effects: tool.effects,
+        capabilities: &tool.tool.annotations.capabilities,
+        path_params: &tool.tool.annotations.path_params,
+        arguments: &arguments,
+    };
+    let mut asks = Vec::new();
+    for found in rule::matches(&ctx.registry().rules, &subject) {
+        record(ctx, tool.name(), tool.name(), &found);
+        match found.rule.action {
+            Action::Deny => return Err(denied(tool.name(), &found)),
+            Action::Ask => asks.push(format!("{} ({})", found.because, found.rule.words)),
+        }
+    }
+    Ok(Authorized { tool, arguments, raw, asks })
+}
+
+/// Writes down that a rule matched.
+pub(super) fn record(ctx: &Context, tool: &str, subject: &str, found: &Match<'_>) {
+    ctx.record("rule.decided", || {
+        object(json!({
+            "tool": tool,
+            "subject": subject,
+            "action": found.rule.action.word(),
+            "rule": found.rule.words,
+            "at": found.rule.place.as_ref().map(ToString::to_string),
+        }))
+    });
+}
+
+fn denied(tool: &str, found: &Match<'_>) -> Refusal {
+    let refusal = Refusal::new(Code::Denied, format!("`{tool}` may not be called like this: {}", found.because)).detail("rule", found.rule.words.as_str());
+    match &found.rule.place {
+        Some(place) => refusal
+            .help(format!("the rule is `{}` at {place}; a person can change it there", found.rule.words))
+            .at(place.clone()),
+        None => refusal.help(format!("the rule is `{}`", found.rule.words)),
+    }
+}

@@ -1,0 +1,69 @@
+//! Before: hooks judge the call and may change its arguments; then, last, a person agrees where one must.
+
+use super::authorize::Authorized;
+use super::chain::{Changed, Fired, fire};
+use super::context::Context;
+use super::payload::{merge_pre, set_arguments, tool_pre};
+use super::refusal::{Code, Refusal};
+use crate::artifact::tool::Approval;
+use crate::registry::RegisteredTool;
+use serde_json::{Map, Value};
+use std::sync::Arc;
+
+/// A call that may be executed as it stands.
+pub(super) struct Prepared {
+    tool: Arc<RegisteredTool>,
+    arguments: Map<String, Value>,
+    raw: String,
+}
+
+impl Prepared {
+    pub(super) fn into_parts(self) -> (Arc<RegisteredTool>, Map<String, Value>, String) {
+        (self.tool, self.arguments, self.raw)
+    }
+
+    pub(super) fn arguments(&self) -> &Map<String, Value> {
+        &self.arguments
+    }
+}
+
+pub(super) async fn before(ctx: &Context, authorized: Authorized) -> Result<Prepared, Refusal> {
+    let tool = Arc::clone(authorized.tool());
+    // A result that cannot be judged afterwards must not come about.
+    for event in ["tool.pre", "tool.post"] {
+        super::chain::refuse_if_broken(ctx, event)?;
+    }
+    let payload = tool_pre(&ctx.call, tool.name(), authorized.arguments(), authorized.raw(), tool.effects, &tool.tool.tags);
+    let mut latest = None;
+    let Fired { asks: hook_asks, .. } = fire(ctx, "tool.pre", payload, &mut |payload, returned| {
+        let Some(arguments) = merge_pre(payload, returned)? else { return Ok(Changed::Nothing) };
+        let mut next = payload.clone();
+        set_arguments(&mut next, &arguments);
+        latest = Some(arguments);
+        Ok(Changed::To(next))
+    })
+    .await?;
+    super::chain::fire_emitted(ctx).await;
+    let authorized = match latest {
+        Some(arguments) => authorized.with_arguments(ctx, arguments)?,
+        None => authorized,
+    };
+    let mut asks = authorized.asks().to_vec();
+    asks.extend(hook_asks);
+    if tool.tool.requires_approval.as_ref().is_some_and(|approval| approval.value == Approval::Always) {
+        asks.push("the tool says `requires_approval`".to_owned());
+    }
+    approve(&tool, &asks)?;
+    Ok(Prepared { arguments: authorized.arguments().clone(), raw: authorized.raw().to_owned(), tool })
+}
+
+/// Nobody can be asked yet, so the answer is no.
+fn approve(tool: &RegisteredTool, asks: &[String]) -> Result<(), Refusal> {
+    if asks.is_empty() {
+        return Ok(());
+    }
+    let message = format!("`{}` needs a person's approval and nobody can be asked here: {}", tool.name(), asks.join("; "));
+    Err(Refusal::new(Code::ApprovalDenied, message)
+        .help("approvals are not available in this version; a person can change what asks for one")
+        .detail("reasons", asks.to_vec()))
+}

@@ -1,0 +1,202 @@
+//! Hooks of one event, in order, failing closed.
+
+use super::context::{Context, object};
+use super::crossing::HookCrossing;
+use super::decision::Decision;
+use super::refusal::{Code, Refusal};
+use crate::check::hook_events;
+use crate::registry::RegisteredHook;
+use crate::worker::protocol::Verdict;
+use crate::worker::{ChainLink, ScriptError};
+use serde_json::{Map, Value, json};
+use std::sync::Arc;
+use std::time::Duration;
+
+/// What became of a chain that did not refuse.
+#[derive(Debug)]
+pub(super) struct Fired {
+    /// The payload as the last hook left it.
+    pub(super) payload: Map<String, Value>,
+    /// Why a person must agree.
+    pub(super) asks: Vec<String>,
+}
+
+/// What a `modify` comes to.
+pub(super) enum Changed {
+    /// The payload stays as it is.
+    Nothing,
+    /// Later hooks see this one.
+    To(Map<String, Value>),
+}
+
+/// Judges what a `modify` returned: the payload before, the value returned.
+pub(super) type Merge<'a> = dyn FnMut(&Map<String, Value>, &Value) -> Result<Changed, String> + Send + 'a;
+
+/// Custom events one call may raise.
+const MAX_EMITTED: usize = 100;
+
+/// Runs the hooks of an event. The first block, and every failure of a hook that must not fail, is a refusal.
+pub(super) async fn fire(ctx: &Context, event: &str, payload: Map<String, Value>, merge: &mut Merge<'_>) -> Result<Fired, Refusal> {
+    refuse_if_broken(ctx, event)?;
+    let hooks = ctx.registry().hooks_of(event);
+    let mut fired = Fired { payload, asks: Vec::new() };
+    let mut rest = hooks.as_slice();
+    while !rest.is_empty() {
+        let verdicts = run(ctx, event, &fired.payload, rest).await;
+        let mut judged = 0;
+        for (hook, verdict) in rest.iter().zip(verdicts) {
+            judged += 1;
+            let decision = match verdict {
+                Verdict::Skipped => continue,
+                Verdict::Returned(returned) => Decision::read(&returned).map_err(|problem| (problem, None)),
+                Verdict::Failed(failure) => {
+                    let error = ScriptError::from(failure);
+                    Err((error.message, error.position))
+                }
+            };
+            let outcome = match decision {
+                Ok(Decision::Allow) => continue,
+                Ok(Decision::Block(reason)) => {
+                    decided(ctx, hook, event, "block", &reason);
+                    return Err(blocked(hook, event, &reason));
+                }
+                Ok(Decision::Ask(reason)) => {
+                    decided(ctx, hook, event, "ask", &reason);
+                    fired.asks.push(format!("hook `{}`: {reason}", hook.hook.name));
+                    Ok(())
+                }
+                Ok(Decision::Modify(returned)) => match merge(&fired.payload, &returned) {
+                    Ok(Changed::Nothing) => Ok(()),
+                    Ok(Changed::To(payload)) => {
+                        decided(ctx, hook, event, "modify", "");
+                        fired.payload = payload;
+                        Ok(())
+                    }
+                    Err(problem) => Err((problem, None)),
+                },
+                Ok(Decision::Delegate(_)) => Err((format!("asked to delegate, which means nothing on `{event}`"), None)),
+                Err(failure) => Err(failure),
+            };
+            if let Err((problem, position)) = outcome {
+                decided(ctx, hook, event, "failed", &problem);
+                if hook.hook.blocks_on_error(hook_events::find(event).is_some_and(|event| event.gating)) {
+                    return Err(failed(hook, event, &problem, position));
+                }
+            }
+            // A decision ends the worker's part of the chain; the hooks after it see what it changed.
+            break;
+        }
+        rest = rest.get(judged.max(1)..).unwrap_or_default();
+    }
+    Ok(fired)
+}
+
+/// Runs the hooks in one worker. A worker that is lost counts as a failure of the hook it was at.
+async fn run(ctx: &Context, event: &str, payload: &Map<String, Value>, hooks: &[Arc<RegisteredHook>]) -> Vec<Verdict> {
+    let links: Vec<ChainLink<'_>> = hooks
+        .iter()
+        .map(|hook| ChainLink { when: hook.when.as_ref(), script: &hook.script, timeout: Duration::from_millis(hook.hook.timeout_ms) })
+        .collect();
+    let crossing = HookCrossing { ctx, hooks };
+    let payload = Value::Object(payload.clone());
+    let result = ctx.shared.workers.run_chain(event, &payload, &links, &ctx.call.cancel, &crossing).await;
+    result.unwrap_or_else(|lost| {
+        let mut verdicts = vec![Verdict::Skipped; lost.link];
+        verdicts.push(Verdict::Failed(lost.error.into()));
+        verdicts
+    })
+}
+
+/// Refuses when a hook of the event could not be loaded.
+pub(super) fn refuse_if_broken(ctx: &Context, event: &str) -> Result<(), Refusal> {
+    let Some(broken) = ctx.registry().broken_for(event) else { return Ok(()) };
+    let message = format!("hook `{}` could not be loaded, so nothing may pass `{event}`: {}", broken.name, broken.problem.message);
+    let refusal = Refusal::new(Code::HookFailed, message)
+        .help("a person must mend the hook's file; `harness validate` shows what is wrong")
+        .detail("hook", broken.name.as_str())
+        .detail("file", &*broken.source.path);
+    Err(match &broken.problem.place {
+        Some(place) => refusal.at(place.clone()),
+        None => refusal,
+    })
+}
+
+/// Runs the hooks of custom events that scripts raised. They decide nothing here; their failures are recorded.
+pub(super) async fn fire_emitted(ctx: &Context) {
+    for _ in 0..MAX_EMITTED {
+        let Some((name, payload)) = ctx.journal.next_emitted() else { return };
+        if !ctx.registry().has_hooks(&name) {
+            continue;
+        }
+        let payload = object(json!({"name": name, "payload": payload, "call_id": ctx.call.id, "session_id": ctx.call.session_id}));
+        // A custom event gates nothing: what its hooks decide has been recorded and ends here.
+        let _ = fire(ctx, &name, payload, &mut |_, _| Err("changed the payload of a custom event; nothing can be changed here".into())).await;
+    }
+}
+
+fn decided(ctx: &Context, hook: &RegisteredHook, event: &str, action: &str, reason: &str) {
+    ctx.record("hook.decided", || object(json!({"hook": hook.hook.name, "event_name": event, "action": action, "reason": reason})));
+}
+
+fn blocked(hook: &RegisteredHook, event: &str, reason: &str) -> Refusal {
+    let name = &hook.hook.name;
+    let path = &hook.hook.origin.source.path;
+    Refusal::new(Code::HookBlocked, format!("hook `{name}` blocked the call: {reason}"))
+        .help(format!("the policy is in {path}; a person can change it there"))
+        .detail("hook", name.as_str())
+        .detail("event", event)
+}
+
+fn failed(hook: &RegisteredHook, event: &str, problem: &str, position: Option<crate::span::Position>) -> Refusal {
+    let name = &hook.hook.name;
+    let path = &hook.hook.origin.source.path;
+    let refusal = Refusal::new(Code::HookFailed, format!("hook `{name}` gave no decision, so the call is blocked: {problem}"))
+        .help(format!("a person must mend {path}, or set `on_error: allow` there"))
+        .detail("hook", name.as_str())
+        .detail("event", event);
+    match (position, &hook.hook.script) {
+        (Some(position), Some(script)) => refusal.at(script.place_of(position)),
+        _ => refusal.at(hook.hook.place(crate::span::Span::default())),
+    }
+}
+
+/// What one hook says to one payload, for its examples.
+#[derive(Clone, Debug, PartialEq)]
+pub struct HookReport {
+    /// `allow`, `block`, `modify`, `ask`, `delegate`, `skip` or `failed`.
+    pub action: String,
+    /// Its words.
+    pub reason: Option<String>,
+    /// The payload it returned with `modify`.
+    pub modified: Option<Value>,
+}
+
+/// Runs one hook on one payload.
+pub(crate) async fn run_one(ctx: &Context, hook: &Arc<RegisteredHook>, event: &str, payload: Map<String, Value>) -> HookReport {
+    let verdicts = run(ctx, event, &payload, std::slice::from_ref(hook)).await;
+    let report = |action: &str, reason: Option<String>, modified| HookReport { action: action.to_owned(), reason, modified };
+    match verdicts.into_iter().next() {
+        None | Some(Verdict::Skipped) => report("skip", None, None),
+        Some(Verdict::Failed(failure)) => report("failed", Some(failure.message), None),
+        Some(Verdict::Returned(returned)) => match Decision::read(&returned) {
+            Err(problem) => report("failed", Some(problem), None),
+            Ok(decision) => {
+                let word = decision.word();
+                match decision {
+                    Decision::Allow => report(word, None, None),
+                    Decision::Block(reason) | Decision::Ask(reason) => report(word, Some(reason), None),
+                    Decision::Modify(value) | Decision::Delegate(value) => report(word, None, Some(value)),
+                }
+            }
+        },
+    }
+}
+
+/// Asks the `artifact.load` hooks about one artifact; the text says who refused it and why.
+pub(crate) async fn load_artifacts(ctx: &Context, payload: Map<String, Value>) -> Result<(), Refusal> {
+    let fired = fire(ctx, "artifact.load", payload, &mut |_, _| Err("changed an artifact; nothing can be changed here".into())).await?;
+    match fired.asks.first() {
+        None => Ok(()),
+        Some(ask) => Err(Refusal::new(Code::ApprovalDenied, format!("needs a person's approval and nobody can be asked here: {ask}"))),
+    }
+}

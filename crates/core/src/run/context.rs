@@ -1,0 +1,178 @@
+//! What every stage of one call has at hand.
+
+use super::authorize::Authorized;
+use crate::call::Call;
+use crate::digest;
+use crate::event::{Event, Sink};
+use crate::registry::Registry;
+use crate::result::{ToolResult, milliseconds};
+use crate::store::{Metrics, Session, Sessions, Stores};
+use crate::worker::Workers;
+use serde_json::{Map, Value, json};
+use std::collections::VecDeque;
+use std::fmt;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, SystemTime};
+use tokio::time::Instant;
+use tool_harness_sandbox::file::Jail;
+
+/// Reads the environment for `env`; the library itself never does.
+pub(crate) type Environment = Arc<dyn Fn(&str) -> Option<String> + Send + Sync>;
+
+/// What all calls of one engine share.
+pub(crate) struct Shared {
+    pub(crate) registry: Arc<Registry>,
+    pub(crate) workers: Arc<Workers>,
+    pub(crate) jail: Arc<Jail>,
+    pub(crate) sessions: Sessions,
+    pub(crate) metrics: Arc<Metrics>,
+    pub(crate) sinks: Vec<Arc<dyn Sink>>,
+    pub(crate) environment: Environment,
+    pub(crate) budget: Duration,
+}
+
+impl fmt::Debug for Shared {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Shared").field("registry", &self.registry).finish_non_exhaustive()
+    }
+}
+
+/// Whether a call is made or only thought through.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Rehearsal {
+    /// It is made.
+    No,
+    /// Nothing is executed, counted or recorded.
+    Yes,
+}
+
+/// One call on its way.
+pub(crate) struct Context {
+    pub(crate) shared: Arc<Shared>,
+    pub(crate) call: Call,
+    pub(crate) session: Arc<Session>,
+    pub(crate) stores: Stores,
+    pub(crate) metrics: Arc<Metrics>,
+    pub(crate) started: Instant,
+    pub(crate) rehearsal: Rehearsal,
+    pub(crate) journal: Arc<Journal>,
+}
+
+impl Context {
+    pub(crate) fn new(shared: &Arc<Shared>, call: Call) -> Self {
+        let session = shared.sessions.get(&call.session_id);
+        let journal = Journal {
+            sinks: shared.sinks.clone(),
+            session_id: call.session_id.clone(),
+            call_id: call.id.clone(),
+            emitted: Mutex::default(),
+        };
+        Self {
+            stores: session.stores(&call.run_id),
+            shared: Arc::clone(shared),
+            session,
+            metrics: Arc::clone(&shared.metrics),
+            started: Instant::now(),
+            rehearsal: Rehearsal::No,
+            journal: Arc::new(journal),
+            call,
+        }
+    }
+
+    /// The same call, thought through without a trace.
+    pub(crate) fn rehearsed(shared: &Arc<Shared>, call: Call) -> Self {
+        let mut ctx = Self::new(shared, call);
+        ctx.stores = ctx.stores.discarded();
+        ctx.metrics = Arc::default();
+        ctx.rehearsal = Rehearsal::Yes;
+        ctx.journal = Arc::new(Journal::default());
+        ctx
+    }
+
+    pub(crate) fn registry(&self) -> &Registry {
+        &self.shared.registry
+    }
+
+    /// Writes an event, if anybody listens.
+    pub(crate) fn record(&self, name: &str, fields: impl FnOnce() -> Map<String, Value>) {
+        self.journal.record(name, fields);
+    }
+
+    pub(super) fn record_started(&self, authorized: &Authorized) {
+        self.record("tool.started", || {
+            object(json!({
+                "tool": authorized.tool().name(),
+                "args_digest": digest::of(&Value::Object(authorized.arguments().clone())),
+                "door": self.call.door.word(),
+                "mode": self.call.mode,
+            }))
+        });
+    }
+
+    pub(super) fn record_rejected(&self, result: ToolResult) -> ToolResult {
+        self.record("tool.rejected", || failure_fields(&result));
+        result
+    }
+
+    pub(super) fn record_ended(&self, result: ToolResult) -> ToolResult {
+        if result.is_error {
+            self.record("tool.failed", || failure_fields(&result));
+        } else {
+            self.record("tool.completed", || {
+                object(json!({"tool": result.name, "elapsed_ms": milliseconds(result.elapsed), "enforced": result.enforced.to_json()}))
+            });
+        }
+        result
+    }
+}
+
+/// Where one call's events go.
+#[derive(Default)]
+pub(crate) struct Journal {
+    sinks: Vec<Arc<dyn Sink>>,
+    session_id: String,
+    call_id: String,
+    /// Custom events raised by scripts whose hooks have not run yet.
+    emitted: Mutex<VecDeque<(String, Value)>>,
+}
+
+impl Journal {
+    /// Writes an event, if anybody listens.
+    pub(crate) fn record(&self, name: &str, fields: impl FnOnce() -> Map<String, Value>) {
+        if self.sinks.is_empty() {
+            return;
+        }
+        let event = Event {
+            name: name.to_owned(),
+            time: SystemTime::now(),
+            session_id: self.session_id.clone(),
+            call_id: Some(self.call_id.clone()),
+            fields: fields(),
+        };
+        for sink in &self.sinks {
+            sink.record(&event);
+        }
+    }
+
+    /// Keeps a custom event for its hooks.
+    pub(super) fn queue(&self, name: String, payload: Value) {
+        self.emitted.lock().unwrap_or_else(PoisonError::into_inner).push_back((name, payload));
+    }
+
+    pub(super) fn next_emitted(&self) -> Option<(String, Value)> {
+        self.emitted.lock().unwrap_or_else(PoisonError::into_inner).pop_front()
+    }
+}
+
+fn failure_fields(result: &ToolResult) -> Map<String, Value> {
+    let (code, message) = result.error.as_ref().map_or(("tool.failed", ""), |error| (error.code.text(), error.message.as_str()));
+    object(json!({"tool": result.name, "code": code, "message": message, "elapsed_ms": milliseconds(result.elapsed)}))
+}
+
+/// The entries of a `json!` object.
+pub(crate) fn object(value: Value) -> Map<String, Value> {
+    match value {
+        Value::Object(map) => map,
+        other => Map::from_iter([("value".to_owned(), other)]),
+    }
+}

@@ -1,0 +1,243 @@
+//! Built-ins called by scripts: what crossed over is judged again here, because a worker is not trusted.
+
+use super::authorize::record;
+use super::chain::{Changed, fire, fire_emitted};
+use super::context::{Context, Environment, Journal, object};
+use super::payload::merge;
+use crate::builtin::{self, Args, Body, Builtin, Host, Module, Scope, StoreScope};
+use crate::registry::{RegisteredHook, RegisteredTool};
+use crate::rule::{self, Subject};
+use crate::store::{KeyValue, Metrics, Stores};
+use crate::worker::Crossing;
+use crate::worker::script::Script;
+use serde_json::{Map, Value, json};
+use std::sync::Arc;
+use std::time::Duration;
+use tokio::time::Instant;
+use tool_harness_sandbox::file::{FileError, Jail};
+
+/// Serves a tool's script.
+pub(super) struct ToolCrossing<'a> {
+    pub(super) ctx: &'a Context,
+    pub(super) tool: &'a RegisteredTool,
+    pub(super) script: &'a Script,
+    pub(super) deadline: Instant,
+}
+
+/// Serves hooks. Their calls raise no `builtin.*` events.
+pub(super) struct HookCrossing<'a> {
+    pub(super) ctx: &'a Context,
+    pub(super) hooks: &'a [Arc<RegisteredHook>],
+}
+
+/// A built-in that a script may really call.
+struct Admitted {
+    module: &'static Module,
+    builtin: &'static Builtin,
+    name: String,
+    args: Args,
+}
+
+/// Finds the built-in and checks that this script was linked with it, that its side has it, and that the arguments fit.
+fn admit(ctx: &Context, script: &Script, side: Scope, index: u32, args: Vec<Value>) -> Result<Admitted, String> {
+    let (module, builtin) = builtin::at(index).ok_or("there is no such built-in")?;
+    let name = builtin::full_name(module, builtin);
+    if builtin.scope != Scope::Both && builtin.scope != side {
+        return Err(format!("`{name}` cannot be called here"));
+    }
+    if !script.linked.contains(&index) {
+        return Err(format!("`{name}` is not among what this script was checked for"));
+    }
+    let found = rule::matches(&ctx.registry().rules, &Subject::Builtin(&name));
+    if let Some(found) = found.first() {
+        record(ctx, &ctx.call.tool, &name, found);
+        return Err(match &found.rule.place {
+            Some(place) => format!("`{name}` is denied by `{}` at {place}", found.rule.words),
+            None => format!("`{name}` is denied by `{}`", found.rule.words),
+        });
+    }
+    let args = builtin::verify(builtin, args).map_err(|problem| format!("{name}: {problem}"))?;
+    Ok(Admitted { module, builtin, name, args })
+}
+
+impl Crossing for ToolCrossing<'_> {
+    async fn cross(&self, _link: u32, index: u32, args: Vec<Value>) -> Result<Value, String> {
+        let mut call = admit(self.ctx, self.script, Scope::Tools, index, args)?;
+        self.before(&mut call).await?;
+        let outcome = run(self.ctx, self.tool.name(), &call, self.deadline).await;
+        let outcome = self.after(&call, outcome).await;
+        fire_emitted(self.ctx).await;
+        outcome
+    }
+
+    async fn note(&self, _link: u32, index: u32, args: Vec<Value>) {
+        if let Ok(call) = admit(self.ctx, self.script, Scope::Tools, index, args) {
+            note(self.ctx, self.tool.name(), &call);
+            // Nobody waits for a note, so what its hooks decide changes nothing.
+            let _ = self.after(&call, Ok(Value::Null)).await;
+        }
+    }
+}
+
+impl ToolCrossing<'_> {
+    fn payload(&self, call: &Admitted) -> Map<String, Value> {
+        let args: Map<String, Value> = call.builtin.params.iter().zip(&call.args.0).map(|(param, value)| (param.name.to_owned(), value.clone())).collect();
+        object(json!({"name": call.name, "args": args, "tool": self.tool.name(), "call_id": self.ctx.call.id}))
+    }
+
+    async fn before(&self, call: &mut Admitted) -> Result<(), String> {
+        if !self.ctx.registry().has_hooks("builtin.pre") {
+            return Ok(());
+        }
+        let mut merge_args = |payload: &Map<String, Value>, returned: &Value| merge(payload, returned, &["args"]).map(Changed::To);
+        let fired = fire(self.ctx, "builtin.pre", self.payload(call), &mut merge_args).await.map_err(|refusal| refusal.message)?;
+        if let Some(ask) = fired.asks.first() {
+            return Err(format!("`{}` needs a person's approval and nobody can be asked here: {ask}", call.name));
+        }
+        let named = fired.payload.get("args").and_then(Value::as_object).cloned().unwrap_or_default();
+        let bound = call.builtin.params.iter().map(|param| named.get(param.name).cloned().unwrap_or_default()).collect();
+        if let Some(unknown) = named.keys().find(|key| !call.builtin.params.iter().any(|param| param.name == *key)) {
+            return Err(format!("a hook added `{unknown}` to the arguments of `{}`, which has no such parameter", call.name));
+        }
+        call.args = builtin::verify(call.builtin, bound).map_err(|problem| format!("{}: {problem}", call.name))?;
+        Ok(())
+    }
+
+    async fn after(&self, call: &Admitted, outcome: Result<Value, String>) -> Result<Value, String> {
+        if !self.ctx.registry().has_hooks("builtin.post") {
+            return outcome;
+        }
+        let mut payload = self.payload(call);
+        match &outcome {
+            Ok(value) => payload.insert("result".into(), value.clone()),
+            Err(message) => payload.insert("error".into(), json!(message)),
+        };
+        let mut merge_result = |payload: &Map<String, Value>, returned: &Value| merge(payload, returned, &["result"]).map(Changed::To);
+        let mut fired = fire(self.ctx, "builtin.post", payload, &mut merge_result).await.map_err(|refusal| refusal.message)?;
+        match outcome {
+            Ok(_) => Ok(fired.payload.remove("result").unwrap_or_default()),
+            Err(message) => Err(message),
+        }
+    }
+}
+
+impl Crossing for HookCrossing<'_> {
+    async fn cross(&self, link: u32, index: u32, args: Vec<Value>) -> Result<Value, String> {
+        let hook = self.hook(link).ok_or("there is no such hook")?;
+        let call = admit(self.ctx, &hook.script, Scope::Hooks, index, args)?;
+        run(self.ctx, &hook.hook.name, &call, Instant::now() + Duration::from_millis(hook.hook.timeout_ms)).await
+    }
+
+    async fn note(&self, link: u32, index: u32, args: Vec<Value>) {
+        let Some(hook) = self.hook(link) else { return };
+        if let Ok(call) = admit(self.ctx, &hook.script, Scope::Hooks, index, args) {
+            note(self.ctx, &hook.hook.name, &call);
+        }
+    }
+}
+
+impl HookCrossing<'_> {
+    fn hook(&self, link: u32) -> Option<&RegisteredHook> {
+        self.hooks.get(usize::try_from(link).ok()?).map(Arc::as_ref)
+    }
+}
+
+/// Runs a built-in on the harness's side.
+async fn run(ctx: &Context, source: &str, call: &Admitted, deadline: Instant) -> Result<Value, String> {
+    let body = match call.builtin.body {
+        Body::Host(body) => body,
+        Body::Absent(why) => return Err(why.to_owned()),
+        Body::Pure(_) | Body::Note | Body::Worker => return Err(format!("`{}` does not cross", call.name)),
+    };
+    let world = World {
+        jail: Arc::clone(&ctx.shared.jail),
+        stores: ctx.stores.clone(),
+        metrics: Arc::clone(&ctx.metrics),
+        environment: Arc::clone(&ctx.shared.environment),
+        listed: ctx.registry().root.env.iter().map(|name| name.value.clone()).collect(),
+        deadline,
+        cancel: ctx.call.cancel.clone(),
+        runtime: tokio::runtime::Handle::current(),
+        journal: Arc::clone(&ctx.journal),
+        source: source.to_owned(),
+        builtin: call.name.clone(),
+    };
+    if !call.builtin.blocks() {
+        return body(&world, &call.args);
+    }
+    let args = call.args.clone();
+    let task = tokio::task::spawn_blocking(move || body(&world, &args));
+    task.await.unwrap_or_else(|_| Err("the built-in crashed".into()))
+}
+
+/// `log` and `print`: one event each.
+fn note(ctx: &Context, source: &str, call: &Admitted) {
+    let level = if call.module.name == "log" && !call.builtin.name.is_empty() { call.builtin.name } else { "info" };
+    let message = match call.args.get(0) {
+        Value::String(text) => text.clone(),
+        Value::Array(parts) => parts.iter().map(|part| part.as_str().map_or_else(|| part.to_string(), str::to_owned)).collect::<Vec<_>>().join(" "),
+        other => other.to_string(),
+    };
+    ctx.record("log", || object(json!({"level": level, "message": message, "fields": call.args.get(1), "source": source})));
+}
+
+/// What host built-ins may touch.
+struct World {
+    jail: Arc<Jail>,
+    stores: Stores,
+    metrics: Arc<Metrics>,
+    environment: Environment,
+    listed: Vec<String>,
+    deadline: Instant,
+    cancel: tokio_util::sync::CancellationToken,
+    runtime: tokio::runtime::Handle,
+    journal: Arc<Journal>,
+    source: String,
+    builtin: String,
+}
+
+impl Host for World {
+    fn files(&self) -> Result<&Jail, String> {
+        Ok(&self.jail)
+    }
+
+    fn store(&self, scope: StoreScope) -> &dyn KeyValue {
+        self.stores.scope(scope)
+    }
+
+    fn metrics(&self) -> &Metrics {
+        &self.metrics
+    }
+
+    fn env(&self, name: &str) -> Result<Option<String>, String> {
+        if self.listed.iter().any(|listed| listed == name) {
+            return Ok((self.environment)(name));
+        }
+        Err(format!("`{name}` is not listed in `sandbox.env` of harness.md; a person can add it there"))
+    }
+
+    fn emit(&self, name: &str, payload: &Value) -> Result<(), String> {
+        let name = if name.starts_with("custom.") { name.to_owned() } else { format!("custom.{name}") };
+        self.journal.record(&name, || object(json!({"payload": payload, "source": self.source})));
+        self.journal.queue(name, payload.clone());
+        Ok(())
+    }
+
+    fn progress(&self, fraction: f64, message: &str) {
+        self.journal.record("tool.progress", || object(json!({"fraction": fraction, "message": message})));
+    }
+
+    fn file_denied(&self, error: &FileError) {
+        self.journal.record("file.denied", || object(json!({"source": self.source, "builtin": self.builtin, "message": error.to_string()})));
+    }
+
+    fn sleep(&self, duration: Duration) -> Result<(), String> {
+        self.runtime.block_on(async {
+            tokio::select! {
+                () = tokio::time::sleep(duration) => Ok(()),
+                () = self.cancel.cancelled() => Err("cancelled while sleeping".to_owned()),
+                () = tokio::time::sleep_until(self.deadline) => Err("the deadline came while sleeping".to_owned()),
+            }
+        })
+    }
+}

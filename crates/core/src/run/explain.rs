@@ -1,0 +1,121 @@
+//! Explain: the decision of every stage for a call, nothing executed.
+
+use super::admit::admit;
+use super::authorize::authorize;
+use super::before::before;
+use super::context::{Context, Shared};
+use super::refusal::Refusal;
+use crate::call::Call;
+use crate::effect::Effects;
+use serde_json::{Value, json};
+use std::sync::Arc;
+
+/// What would become of a call.
+#[derive(Clone, Debug)]
+pub struct Explanation {
+    /// The tool's canonical name, or the name asked for.
+    pub tool: String,
+    /// The arguments it would run with, or why it would not.
+    pub outcome: Result<Value, Refusal>,
+    /// Each stage, in order.
+    pub stages: Vec<StageReport>,
+    /// What the tool can do.
+    pub effects: Effects,
+}
+
+/// One stage of an explanation.
+#[derive(Clone, Debug)]
+pub struct StageReport {
+    /// Its name.
+    pub stage: &'static str,
+    /// What it decided.
+    pub outcome: StageOutcome,
+    /// What it looked at, a line each.
+    pub lines: Vec<String>,
+}
+
+/// What a stage decided.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum StageOutcome {
+    /// The call goes on.
+    Passed,
+    /// The call ends here.
+    Refused,
+    /// An earlier stage ended the call.
+    NotReached,
+}
+
+impl StageOutcome {
+    /// The word reports carry.
+    #[must_use]
+    pub const fn word(self) -> &'static str {
+        match self {
+            Self::Passed => "passed",
+            Self::Refused => "refused",
+            Self::NotReached => "not reached",
+        }
+    }
+}
+
+impl Explanation {
+    /// The form `--json` prints.
+    #[must_use]
+    pub fn to_json(&self) -> Value {
+        let stages: Vec<Value> =
+            self.stages.iter().map(|stage| json!({"stage": stage.stage, "outcome": stage.outcome.word(), "lines": stage.lines})).collect();
+        let effects: Vec<&str> = self.effects.names().collect();
+        match &self.outcome {
+            Ok(arguments) => json!({"tool": self.tool, "decision": "allow", "arguments": arguments, "effects": effects, "stages": stages}),
+            Err(refusal) => json!({"tool": self.tool, "decision": "refuse", "error": refusal.to_json(), "effects": effects, "stages": stages}),
+        }
+    }
+}
+
+/// The stages a call passes before its body runs, with what they decide.
+const STAGES: [&str; 4] = ["admit", "authorize", "before", "execute"];
+
+pub(crate) async fn explain(shared: &Arc<Shared>, call: Call) -> Explanation {
+    let ctx = Context::rehearsed(shared, call);
+    let mut stages = Vec::new();
+    let outcome = rehearse(&ctx, &mut stages).await;
+    if let Err(refusal) = &outcome {
+        let lines = std::iter::once(refusal.message.clone()).chain(refusal.help.clone()).collect();
+        stages.push(StageReport { stage: STAGES[stages.len()], outcome: StageOutcome::Refused, lines });
+    }
+    for stage in &STAGES[stages.len()..] {
+        stages.push(StageReport { stage, outcome: StageOutcome::NotReached, lines: Vec::new() });
+    }
+    let tool = ctx.registry().find(&ctx.call.tool);
+    Explanation {
+        tool: tool.map_or_else(|| ctx.call.tool.clone(), |tool| tool.name().to_owned()),
+        effects: tool.map_or(Effects::NONE, |tool| tool.effects),
+        outcome,
+        stages,
+    }
+}
+
+async fn rehearse(ctx: &Context, stages: &mut Vec<StageReport>) -> Result<Value, Refusal> {
+    let mut passed = |lines: Vec<String>| {
+        let stage = STAGES[stages.len()];
+        stages.push(StageReport { stage, outcome: StageOutcome::Passed, lines });
+    };
+    let admitted = admit(ctx)?;
+    passed(vec![format!("the arguments fit the schema of `{}`", ctx.call.tool)]);
+    let authorized = authorize(ctx, admitted)?;
+    let tool = Arc::clone(authorized.tool());
+    passed(vec![format!("effects: {}", tool.effects), format!("{} rules, none denies", ctx.registry().rules.len())]);
+    let sent = authorized.arguments().clone();
+    let hooks: Vec<String> = ctx.registry().hooks_of("tool.pre").iter().map(|hook| hook.hook.name.clone()).collect();
+    let prepared = before(ctx, authorized).await?;
+    let mut lines = vec![if hooks.is_empty() { "no hooks".to_owned() } else { format!("hooks: {}", hooks.join(", ")) }];
+    if *prepared.arguments() != sent {
+        lines.push(format!("arguments after hooks: {}", Value::Object(prepared.arguments().clone())));
+    }
+    passed(lines);
+    if tool.script.is_none() && tool.body.is_none() {
+        return Err(super::execute::no_body(&tool));
+    }
+    let body = if tool.script.is_some() { "the script would run in a confined worker" } else { "the registered Rust body would run" };
+    passed(vec![body.to_owned()]);
+    Ok(Value::Object(prepared.arguments().clone()))
+}

@@ -1,0 +1,178 @@
+//! Finish: hooks see the result and may amend or withhold it; what a model reads is bounded.
+
+use super::chain::{Changed, fire, fire_emitted};
+use super::context::Context;
+use super::execute::{Executed, Failure, Success, fits_output};
+use super::payload::{merge, tool_pre};
+use super::refusal::{Code, Refusal};
+use crate::registry::RegisteredTool;
+use crate::result::{Content, Enforced, ToolResult};
+use serde_json::{Map, Value, json};
+
+/// Bytes of text a model reads unless the tool or the project says otherwise.
+const DEFAULT_OUTPUT_BYTES: u64 = 16_384;
+
+pub(super) async fn finish(ctx: &Context, executed: Executed) -> ToolResult {
+    let Executed { tool, arguments, raw, outcome, enforced, .. } = executed;
+    let (mut success, mut error) = match outcome {
+        Ok(success) => (success, None),
+        Err(Failure { error, rest }) => (rest, Some(error)),
+    };
+    if ctx.registry().has_hooks("tool.post") {
+        let mut payload = tool_pre(&ctx.call, tool.name(), &arguments, &raw, tool.effects, &tool.tool.tags);
+        payload.insert("content".into(), json!(text(&success, error.as_ref())));
+        payload.insert("result".into(), success.value.clone().unwrap_or_default());
+        payload.insert("is_error".into(), json!(error.is_some()));
+        payload.insert("error".into(), error.as_ref().map_or(Value::Null, Refusal::to_json));
+        let mut judge = |payload: &Map<String, Value>, returned: &Value| {
+            let after = merge(payload, returned, &["result", "content", "is_error"])?;
+            match (&after["content"], &after["is_error"]) {
+                (Value::String(_), Value::Bool(_)) => Ok(Changed::To(after)),
+                (Value::String(_), _) => Err("changed `is_error` to something that is not a boolean".to_owned()),
+                _ => Err("changed `content` to something that is not text".to_owned()),
+            }
+        };
+        let before = payload.clone();
+        match fire(ctx, "tool.post", payload, &mut judge).await {
+            Ok(fired) => amend(&tool, &before, &fired.payload, &mut success, &mut error),
+            Err(refusal) => (success, error) = (Success::default(), Some(refusal)),
+        }
+    }
+    fire_emitted(ctx).await;
+    let content = text(&success, error.as_ref());
+    let bound = tool.limits.max_output_bytes.unwrap_or(DEFAULT_OUTPUT_BYTES);
+    let mut result = ToolResult {
+        call_id: ctx.call.id.clone(),
+        name: tool.name().to_owned(),
+        is_error: error.is_some(),
+        content: vec![Content::Text(content)],
+        value: success.value,
+        refs: success.refs,
+        metadata: success.metadata,
+        error,
+        enforced,
+        elapsed: ctx.started.elapsed(),
+    };
+    bounded(&mut result, usize::try_from(bound).unwrap_or(usize::MAX));
+    result
+}
+
+/// Takes over what the hooks changed, and nothing else.
+fn amend(tool: &RegisteredTool, before: &Map<String, Value>, after: &Map<String, Value>, success: &mut Success, error: &mut Option<Refusal>) {
+    let changed = |key: &str| after.get(key).filter(|value| before.get(key) != Some(*value));
+    let (result, content) = (changed("result"), changed("content"));
+    if let Some(value) = result {
+        success.value = Some(value.clone());
+        success.content = None;
+    }
+    if let Some(text) = content.and_then(Value::as_str) {
+        success.content = Some(text.to_owned());
+    }
+    match changed("is_error").and_then(Value::as_bool) {
+        Some(true) => *error = Some(Refusal::new(Code::Failed, format!("a hook marked the result of `{}` as an error", tool.name()))),
+        Some(false) => *error = None,
+        None => {}
+    }
+    if error.is_none() && result.is_some() {
+        if let Err(refusal) = fits_output(tool, success.value.as_ref()) {
+            (*success, *error) = (Success::default(), Some(refusal));
+        }
+    }
+}
+
+/// The result of a call that never reached its body.
+pub(super) fn refuse(ctx: &Context, refusal: Refusal) -> ToolResult {
+    let name = ctx.registry().find(&ctx.call.tool).map_or(ctx.call.tool.as_str(), |tool| tool.name());
+    let mut result = ToolResult {
+        call_id: ctx.call.id.clone(),
+        name: name.to_owned(),
+        is_error: true,
+        content: vec![Content::Text(refusal.text())],
+        value: None,
+        refs: Vec::new(),
+        metadata: Map::new(),
+        error: Some(refusal),
+        enforced: Enforced::Nothing,
+        elapsed: ctx.started.elapsed(),
+    };
+    bounded(&mut result, usize::try_from(DEFAULT_OUTPUT_BYTES).unwrap_or(usize::MAX));
+    result
+}
+
+/// What the model reads: the tool's own words, or its value, or its error.
+fn text(success: &Success, error: Option<&Refusal>) -> String {
+    if let Some(content) = &success.content {
+        return content.clone();
+    }
+    match (&success.value, error) {
+        (Some(Value::String(text)), None) => text.clone(),
+        (Some(value), None) => value.to_string(),
+        (_, Some(error)) => error.text(),
+        (None, None) => String::new(),
+    }
+}
+
+/// Keeps the head and the tail of content that is too long, and drops a value that would be.
+fn bounded(result: &mut ToolResult, most: usize) {
+    let mut left_out = 0;
+    for Content::Text(text) in &mut result.content {
+        left_out += cut(text, most);
+    }
+    let value_bytes = result.value.as_ref().map_or(0, encoded_len);
+    if value_bytes > most {
+        result.value = None;
+        left_out = left_out.max(value_bytes);
+    }
+    if left_out > 0 {
+        result.metadata.insert("truncated".into(), json!({"left_out_bytes": left_out, "limit_bytes": most}));
+    }
+    if let Some(error) = &mut result.error {
+        cut(&mut error.message, most);
+    }
+}
+
+/// Cuts the middle out; says how many bytes went.
+fn cut(text: &mut String, most: usize) -> usize {
+    if text.len() <= most {
+        return 0;
+    }
+    let half = most / 2;
+    let head = (0..=half).rev().find(|at| text.is_char_boundary(*at)).unwrap_or(0);
+    let tail = (text.len() - half..text.len()).find(|at| text.is_char_boundary(*at)).unwrap_or(text.len());
+    let gone = tail - head;
+    text.replace_range(head..tail, &format!("\n[… {gone} bytes left out …]\n"));
+    gone
+}
+
+/// The length of a value's JSON text, without writing it.
+fn encoded_len(value: &Value) -> usize {
+    struct Count(usize);
+    impl std::io::Write for Count {
+        fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
+            self.0 += bytes.len();
+            Ok(bytes.len())
+        }
+        fn flush(&mut self) -> std::io::Result<()> {
+            Ok(())
+        }
+    }
+    let mut count = Count(0);
+    // Counting cannot fail.
+    let _ = serde_json::to_writer(&mut count, value);
+    count.0
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn long_text_keeps_its_head_and_tail_on_character_boundaries() {
+        let mut text = "é".repeat(100);
+        let gone = cut(&mut text, 51);
+        assert!(text.starts_with("éé") && text.ends_with("éé"));
+        assert!(text.contains(&format!("[… {gone} bytes left out …]")));
+        let mut short = "abc".to_owned();
+        assert_eq!((cut(&mut short, 3), short.as_str()), (0, "abc"));
+    }
+}

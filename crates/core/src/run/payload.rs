@@ -1,0 +1,112 @@
+//! What hooks see, and what a `modify` may change.
+
+use crate::call::Call;
+use crate::effect::Effects;
+use serde_json::{Map, Value, json};
+
+/// The payload of `tool.pre`, in every spelling authors use.
+pub(crate) fn tool_pre(call: &Call, name: &str, arguments: &Map<String, Value>, raw: &str, effects: Effects, tags: &[String]) -> Map<String, Value> {
+    let mut payload = Map::new();
+    payload.insert("name".into(), json!(name));
+    payload.insert("tool_name".into(), json!(name));
+    payload.insert("raw_arguments".into(), json!(raw));
+    payload.insert("call_id".into(), json!(call.id));
+    payload.insert("id".into(), json!(call.id));
+    payload.insert("session_id".into(), json!(call.session_id));
+    payload.insert("mode".into(), json!(call.mode));
+    payload.insert("effects".into(), effects.names().collect::<Vec<_>>().into());
+    payload.insert("tags".into(), json!(tags));
+    set_arguments(&mut payload, arguments);
+    payload
+}
+
+/// Puts arguments under each of their spellings.
+pub(crate) fn set_arguments(payload: &mut Map<String, Value>, arguments: &Map<String, Value>) {
+    let arguments = Value::Object(arguments.clone());
+    let name = payload.get("name").cloned().unwrap_or_default();
+    payload.insert("tool".into(), json!({"name": name, "args": arguments}));
+    payload.insert("arguments".into(), arguments.clone());
+    payload.insert("args".into(), arguments);
+}
+
+/// Merges what a `tool.pre` hook returned; gives the new arguments when they changed.
+pub(crate) fn merge_pre(before: &Map<String, Value>, returned: &Value) -> Result<Option<Map<String, Value>>, String> {
+    let mut changed: Option<(&str, &Value)> = None;
+    for (key, value) in fields(returned) {
+        if before.get(key) == Some(value) {
+            continue;
+        }
+        match (key.as_str(), changed) {
+            ("args" | "arguments", None) => changed = Some((key, value)),
+            ("args" | "arguments", Some((_, other))) if other == value => {}
+            ("args" | "arguments", Some(_)) => return Err("changed `args` and `arguments` to different values".into()),
+            _ => return Err(format!("changed `{key}`; only `args` (or `arguments`) can be changed here")),
+        }
+    }
+    match changed {
+        None => Ok(None),
+        Some((_, Value::Object(arguments))) => Ok(Some(arguments.clone())),
+        Some((key, _)) => Err(format!("changed `{key}` to something that is not a dict")),
+    }
+}
+
+/// Merges what a hook returned into a payload of which only `free` keys may change.
+pub(crate) fn merge(before: &Map<String, Value>, returned: &Value, free: &[&str]) -> Result<Map<String, Value>, String> {
+    let mut after = before.clone();
+    for (key, value) in fields(returned) {
+        if before.get(key) == Some(value) {
+            continue;
+        }
+        if !free.contains(&key.as_str()) {
+            let accepted = if free.is_empty() { "nothing can be changed here".to_owned() } else { format!("only `{}` can be changed here", free.join("`, `")) };
+            return Err(format!("changed `{key}`; {accepted}"));
+        }
+        after.insert(key.clone(), value.clone());
+    }
+    Ok(after)
+}
+
+fn fields(returned: &Value) -> impl Iterator<Item = (&String, &Value)> {
+    returned.as_object().into_iter().flatten()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn pre() -> Map<String, Value> {
+        let arguments = json!({"a": 1}).as_object().cloned().expect("object");
+        tool_pre(&Call::new("t", crate::call::Arguments::Value(json!({}))), "t", &arguments, "{\"a\":1}", Effects::NONE, &[])
+    }
+
+    #[test]
+    fn a_modify_replaces_the_whole_argument_dict_by_either_spelling() {
+        let changed = json!({"a": 2}).as_object().cloned();
+        let mut both = pre();
+        both.insert("args".into(), json!({"a": 2}));
+        for (returned, expected) in [
+            (json!({"args": {"a": 2}}), Ok(changed.clone())),
+            (json!({"arguments": {"a": 2}}), Ok(changed.clone())),
+            (json!({"args": {"a": 2}, "arguments": {"a": 2}}), Ok(changed.clone())),
+            (json!({"args": {"a": 2}, "arguments": {"a": 1}}), Ok(changed.clone())),
+            (Value::Object(both), Ok(changed)),
+            (Value::Object(pre()), Ok(None)),
+            (json!({}), Ok(None)),
+            (json!({"args": {"a": 2}, "arguments": {"a": 3}}), Err(())),
+            (json!({"name": "other"}), Err(())),
+            (json!({"extra": 1}), Err(())),
+            (json!({"tool": {"name": "t", "args": {"a": 2}}}), Err(())),
+            (json!({"args": 5}), Err(())),
+        ] {
+            assert_eq!(merge_pre(&pre(), &returned).map_err(|_| ()), expected, "{returned}");
+        }
+    }
+
+    #[test]
+    fn a_merge_changes_only_what_is_free() {
+        let before = json!({"result": 1, "name": "t"}).as_object().cloned().expect("object");
+        assert_eq!(Value::Object(merge(&before, &json!({"result": 2}), &["result"]).expect("fine")), json!({"result": 2, "name": "t"}));
+        assert!(merge(&before, &json!({"name": "u"}), &["result"]).is_err());
+        assert!(merge(&before, &json!({"name": "u"}), &[]).is_err());
+    }
+}

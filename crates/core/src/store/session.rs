@@ -1,0 +1,194 @@
+//! What the engine remembers of each conversation.
+
+use super::{KeyValue, MemoryStore};
+use crate::builtin::StoreScope;
+use std::collections::{HashMap, HashSet, VecDeque};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+/// Sessions kept; the one unused longest goes first.
+const MAX_SESSIONS: usize = 1024;
+/// Runs kept for each session.
+const MAX_RUNS: usize = 16;
+/// Call ids of a session that are remembered, so that a repeated one is noticed.
+const MAX_CALL_IDS: usize = 4096;
+
+/// All sessions of one engine.
+#[derive(Debug, Default)]
+pub(crate) struct Sessions {
+    inner: Mutex<Recent<Session>>,
+}
+
+impl Sessions {
+    /// The session of that id, made when it is new.
+    pub(crate) fn get(&self, id: &str) -> Arc<Session> {
+        lock(&self.inner).get(id, MAX_SESSIONS)
+    }
+}
+
+/// One conversation.
+#[derive(Debug, Default)]
+pub(crate) struct Session {
+    state: Arc<MemoryStore>,
+    runs: Mutex<Recent<MemoryStore>>,
+    calls: Mutex<HashMap<String, u64>>,
+    ids: Mutex<Ids>,
+}
+
+/// Call ids in the order they came.
+#[derive(Debug, Default)]
+struct Ids {
+    known: HashSet<Arc<str>>,
+    order: VecDeque<Arc<str>>,
+}
+
+/// Whether a call may be made.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Admission {
+    /// It was counted.
+    Counted,
+    /// That many calls were made already.
+    Exhausted,
+}
+
+impl Session {
+    /// Remembers a call's id; false when it was seen before.
+    pub(crate) fn claim_id(&self, id: &str) -> bool {
+        let mut ids = lock(&self.ids);
+        let id: Arc<str> = id.into();
+        if !ids.known.insert(Arc::clone(&id)) {
+            return false;
+        }
+        ids.order.push_back(id);
+        if ids.order.len() > MAX_CALL_IDS {
+            if let Some(oldest) = ids.order.pop_front() {
+                ids.known.remove(&oldest);
+            }
+        }
+        true
+    }
+
+    /// Counts a call of a tool unless `most` were made.
+    pub(crate) fn count_call(&self, tool: &str, most: u64) -> Admission {
+        let mut calls = lock(&self.calls);
+        let count = calls.entry(tool.to_owned()).or_default();
+        if *count >= most {
+            return Admission::Exhausted;
+        }
+        *count += 1;
+        Admission::Counted
+    }
+
+    /// The stores a call of this session sees.
+    pub(crate) fn stores(&self, run_id: &str) -> Stores {
+        Stores { run: lock(&self.runs).get(run_id, MAX_RUNS), turn: Arc::default(), session: Arc::clone(&self.state) }
+    }
+}
+
+/// The three scopes of one call.
+#[derive(Clone, Debug)]
+pub(crate) struct Stores {
+    run: Arc<MemoryStore>,
+    turn: Arc<MemoryStore>,
+    session: Arc<MemoryStore>,
+}
+
+impl Stores {
+    /// The store of a scope.
+    pub(crate) fn scope(&self, scope: StoreScope) -> &dyn KeyValue {
+        match scope {
+            StoreScope::Run => &*self.run,
+            StoreScope::Turn => &*self.turn,
+            StoreScope::Session => &*self.session,
+        }
+    }
+
+    /// Copies whose changes nobody sees.
+    pub(crate) fn discarded(&self) -> Self {
+        let copy = |store: &MemoryStore| Arc::new(store.copy());
+        Self { run: copy(&self.run), turn: copy(&self.turn), session: copy(&self.session) }
+    }
+}
+
+/// A map that forgets what was used longest ago.
+#[derive(Debug)]
+struct Recent<T> {
+    map: HashMap<String, (Arc<T>, u64)>,
+    clock: u64,
+}
+
+impl<T> Default for Recent<T> {
+    fn default() -> Self {
+        Self { map: HashMap::new(), clock: 0 }
+    }
+}
+
+impl<T: Default> Recent<T> {
+    fn get(&mut self, id: &str, most: usize) -> Arc<T> {
+        self.clock += 1;
+        if let Some((value, used)) = self.map.get_mut(id) {
+            *used = self.clock;
+            return Arc::clone(value);
+        }
+        if self.map.len() >= most {
+            // Forgetting a quarter at once keeps the cost of each new entry constant.
+            let mut ages: Vec<u64> = self.map.values().map(|(_, used)| *used).collect();
+            ages.sort_unstable();
+            let cut = ages[ages.len() / 4];
+            self.map.retain(|_, (_, used)| *used > cut);
+        }
+        let value = Arc::<T>::default();
+        self.map.insert(id.to_owned(), (Arc::clone(&value), self.clock));
+        value
+    }
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn state_lives_with_the_session_cache_with_the_run_and_ctx_with_the_turn() {
+        let sessions = Sessions::default();
+        let first = sessions.get("s").stores("r1");
+        for scope in [StoreScope::Run, StoreScope::Turn, StoreScope::Session] {
+            first.scope(scope).set("k", json!(1)).expect("room");
+        }
+        let same_run = sessions.get("s").stores("r1");
+        let other_run = sessions.get("s").stores("r2");
+        let other_session = sessions.get("t").stores("r1");
+        let seen = |stores: &Stores| [StoreScope::Run, StoreScope::Turn, StoreScope::Session].map(|scope| stores.scope(scope).get("k").is_some());
+        assert_eq!(seen(&same_run), [true, false, true]);
+        assert_eq!(seen(&other_run), [false, false, true]);
+        assert_eq!(seen(&other_session), [false, false, false]);
+    }
+
+    #[test]
+    fn discarded_stores_leave_the_real_ones_alone() {
+        let stores = Session::default().stores("r");
+        stores.discarded().scope(StoreScope::Session).set("k", json!(1)).expect("room");
+        assert_eq!(stores.scope(StoreScope::Session).get("k"), None);
+    }
+
+    #[test]
+    fn sessions_are_bounded_and_the_recent_ones_stay() {
+        let sessions = Sessions::default();
+        let keep = sessions.get("keep");
+        for index in 0..3 * MAX_SESSIONS {
+            sessions.get(&index.to_string());
+            assert!(Arc::ptr_eq(&keep, &sessions.get("keep")));
+        }
+        assert!(lock(&sessions.inner).map.len() <= MAX_SESSIONS);
+    }
+
+    #[test]
+    fn call_ids_are_claimed_once_and_calls_are_counted() {
+        let session = Session::default();
+        assert!(session.claim_id("a") && !session.claim_id("a"));
+        assert_eq!([session.count_call("t", 1), session.count_call("t", 1)], [Admission::Counted, Admission::Exhausted]);
+    }
+}

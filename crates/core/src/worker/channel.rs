@@ -1,0 +1,157 @@
+//! One live worker: its process, its channel, and what it has loaded.
+
+use super::protocol::{MAX_FRAME, Request, Response};
+use super::script::Script;
+use super::wire::WireError;
+use std::collections::HashSet;
+use std::io;
+use std::os::unix::net::UnixStream as StdStream;
+use std::time::Duration;
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::UnixStream;
+use tool_harness_sandbox::process::{Cause, WorkerLimits, WorkerProcess, WorkerProgram};
+
+/// How long a worker whose channel closed may take to be gone.
+const DEATH_WAIT: Duration = Duration::from_millis(500);
+/// Room a frame may take beyond the result it carries.
+const FRAME_SLACK: u64 = 4096;
+
+/// A worker process that can be spoken to.
+#[derive(Debug)]
+pub(crate) struct Worker {
+    process: Option<WorkerProcess>,
+    stream: UnixStream,
+    buffer: Vec<u8>,
+    loaded: HashSet<u32>,
+    /// Whether it has run anything since it started.
+    pub(crate) used: bool,
+}
+
+/// A worker that will not answer any more.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Lost {
+    /// It died, or had to be killed because it did not speak the protocol.
+    Died(Cause),
+    /// It sent a frame larger than it may.
+    Oversized,
+    /// A request to it cannot be written down.
+    Unsendable,
+}
+
+impl Worker {
+    /// Starts a worker and waits until it is confined.
+    pub(crate) async fn start(program: &WorkerProgram, limits: &WorkerLimits) -> Result<Self, String> {
+        let (program, limits) = (program.clone(), *limits);
+        let spawned = tokio::task::spawn_blocking(move || WorkerProcess::spawn(&program, &limits)).await;
+        let mut process = spawned.map_err(|error| error.to_string())?.map_err(|error| error.to_string())?;
+        let channel = process.take_channel().ok_or("the worker has no channel")?;
+        let stream = StdStream::from(channel);
+        stream.set_nonblocking(true).map_err(|error| error.to_string())?;
+        let stream = UnixStream::from_std(stream).map_err(|error| error.to_string())?;
+        let mut worker = Self { process: Some(process), stream, buffer: Vec::new(), loaded: HashSet::new(), used: false };
+        match worker.receive(FRAME_SLACK).await {
+            Ok(Response::Ready) => Ok(worker),
+            Ok(_) => Err("a worker spoke before it was confined".into()),
+            Err(lost) => Err(format!("a worker ended before it was ready ({lost:?})")),
+        }
+    }
+
+    /// Adds what the worker must know before it can run `script`.
+    pub(crate) fn load(&mut self, script: &Script, frames: &mut Vec<u8>) -> Result<(), WireError> {
+        if !self.loaded.insert(script.number) {
+            return Ok(());
+        }
+        let request = Request::Load {
+            script: script.number,
+            kind: script.kind,
+            source: script.source.to_string(),
+            linked: script.linked.to_vec(),
+        };
+        push_frame(frames, &request.encode()?)
+    }
+
+    /// Sends frames that are ready to go.
+    pub(crate) async fn send(&mut self, frames: &[u8]) -> Result<(), Lost> {
+        match self.stream.write_all(frames).await {
+            Ok(()) => Ok(()),
+            Err(_) => Err(Lost::Died(self.cause_of_death().await)),
+        }
+    }
+
+    /// The next frame; one larger than `max_bytes` is not read.
+    pub(crate) async fn receive(&mut self, max_bytes: u64) -> Result<Response, Lost> {
+        let limit = usize::try_from(max_bytes.saturating_add(FRAME_SLACK)).unwrap_or(MAX_FRAME).min(MAX_FRAME);
+        loop {
+            if let Some((length, rest)) = self.buffer.split_first_chunk::<4>() {
+                let length = usize::try_from(u32::from_le_bytes(*length)).unwrap_or(usize::MAX);
+                if length > limit {
+                    self.kill();
+                    return Err(Lost::Oversized);
+                }
+                if let Some(frame) = rest.get(..length) {
+                    let response = Response::decode(frame);
+                    self.buffer.drain(..4 + length);
+                    return response.map_err(|_| {
+                        self.kill();
+                        Lost::Died(Cause::Other)
+                    });
+                }
+                self.buffer.reserve((length + 4).saturating_sub(self.buffer.len()));
+            }
+            // Cancellation between reads loses nothing: what was read is in the buffer.
+            match self.stream.read_buf(&mut self.buffer).await {
+                Ok(0) => return Err(Lost::Died(self.cause_of_death().await)),
+                Ok(_) => {}
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Err(_) => return Err(Lost::Died(self.cause_of_death().await)),
+            }
+        }
+    }
+
+    /// Processor time used over its life.
+    pub(crate) fn cpu_time(&self) -> Duration {
+        self.process.as_ref().and_then(WorkerProcess::cpu_time).unwrap_or_default()
+    }
+
+    fn kill(&self) {
+        if let Some(process) = &self.process {
+            process.kill();
+        }
+    }
+
+    async fn cause_of_death(&self) -> Cause {
+        let until = tokio::time::Instant::now() + DEATH_WAIT;
+        loop {
+            if let Some(death) = self.process.as_ref().and_then(WorkerProcess::try_reap) {
+                return death.cause();
+            }
+            if tokio::time::Instant::now() >= until {
+                self.kill();
+                return Cause::Other;
+            }
+            tokio::time::sleep(Duration::from_micros(200)).await;
+        }
+    }
+}
+
+impl Drop for Worker {
+    /// Kills at once, and lets another thread wait for the end: a large process takes a while to be gone.
+    fn drop(&mut self) {
+        self.kill();
+        let process = self.process.take();
+        if let Ok(runtime) = tokio::runtime::Handle::try_current() {
+            runtime.spawn_blocking(move || drop(process));
+        }
+    }
+}
+
+/// Appends a frame with its length.
+pub(crate) fn push_frame(frames: &mut Vec<u8>, frame: &[u8]) -> Result<(), WireError> {
+    let length = u32::try_from(frame.len()).map_err(|_| WireError::TooLarge)?;
+    if frame.len() > MAX_FRAME {
+        return Err(WireError::TooLarge);
+    }
+    frames.extend_from_slice(&length.to_le_bytes());
+    frames.extend_from_slice(frame);
+    Ok(())
+}

@@ -1,0 +1,111 @@
+//! One request to one worker, from sending it to its last word.
+
+use super::channel::{Lost, Worker, push_frame};
+use super::pool::{Lease, Pool};
+use super::protocol::{Request, Response};
+use serde_json::Value;
+use std::future::Future;
+use std::time::Duration;
+use tokio::time::{Instant, sleep_until};
+use tokio_util::sync::CancellationToken;
+
+/// How long after its deadline a worker may still answer for itself before it is killed.
+const GRACE: Duration = Duration::from_millis(20);
+
+/// What a request may use, as the harness enforces it.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Bounds {
+    /// When it must be over.
+    pub(crate) deadline: Instant,
+    /// Processor time.
+    pub(crate) cpu: Duration,
+    /// Bytes of a frame.
+    pub(crate) frame_bytes: u64,
+}
+
+/// Why a request ended without its last word.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Ended {
+    /// The deadline passed.
+    Deadline,
+    /// The processor time is used up.
+    Cpu,
+    /// The caller cancelled.
+    Cancelled,
+    /// The worker is gone.
+    Lost(Lost),
+}
+
+/// Answers a script's calls of built-ins.
+pub(crate) trait Crossing: Sync {
+    /// Runs a built-in; an error is raised in the script.
+    fn cross(&self, link: u32, builtin: u32, args: Vec<Value>) -> impl Future<Output = Result<Value, String>> + Send;
+    /// Takes note of a built-in nobody waits for.
+    fn note(&self, link: u32, builtin: u32, args: Vec<Value>) -> impl Future<Output = ()> + Send;
+}
+
+/// Sends `frames` and serves the worker until it has its last word. After an error the lease must be dropped, which kills the worker.
+pub(crate) async fn drive(
+    pool: &Pool,
+    lease: &mut Lease,
+    frames: &[u8],
+    bounds: Bounds,
+    cancel: &CancellationToken,
+    crossing: &impl Crossing,
+) -> Result<Response, Ended> {
+    let hard = bounds.deadline + GRACE;
+    let started = lease.worker.cpu_time();
+    bounded(hard, cancel, lease.worker.send(frames)).await?.map_err(Ended::Lost)?;
+    loop {
+        let response = next_word(&mut lease.worker, hard, bounds, started, cancel).await?;
+        match response {
+            Response::Cross { builtin, link, args } => {
+                Pool::give_up_place(lease);
+                let answer = bounded(hard, cancel, crossing.cross(link, builtin, args)).await?;
+                pool.take_place(lease).await;
+                let mut reply = Vec::new();
+                let encoded = Request::Answer(answer).encode().or_else(|error| Request::Answer(Err(error.to_string())).encode());
+                encoded.and_then(|frame| push_frame(&mut reply, &frame)).map_err(|_| Ended::Lost(Lost::Unsendable))?;
+                bounded(hard, cancel, lease.worker.send(&reply)).await?.map_err(Ended::Lost)?;
+            }
+            Response::Note { builtin, link, args } => crossing.note(link, builtin, args).await,
+            last => return Ok(last),
+        }
+    }
+}
+
+/// The worker's next frame, with an eye on the clock and on the processor time it uses.
+async fn next_word(
+    worker: &mut Worker,
+    hard: Instant,
+    bounds: Bounds,
+    started: Duration,
+    cancel: &CancellationToken,
+) -> Result<Response, Ended> {
+    // A single-threaded worker cannot use more processor time than passes on the clock.
+    let mut look = Instant::now() + bounds.cpu + GRACE;
+    loop {
+        tokio::select! {
+            biased;
+            word = worker.receive(bounds.frame_bytes) => return word.map_err(Ended::Lost),
+            () = cancel.cancelled() => return Err(Ended::Cancelled),
+            () = sleep_until(hard) => return Err(Ended::Deadline),
+            () = sleep_until(look) => {
+                let used = worker.cpu_time().saturating_sub(started);
+                if used >= bounds.cpu {
+                    return Err(Ended::Cpu);
+                }
+                look = Instant::now() + (bounds.cpu - used) + GRACE;
+            }
+        }
+    }
+}
+
+async fn bounded<T>(hard: Instant, cancel: &CancellationToken, work: impl Future<Output = T>) -> Result<T, Ended> {
+    tokio::select! {
+        biased;
+        done = work => Ok(done),
+        () = cancel.cancelled() => Err(Ended::Cancelled),
+        () = sleep_until(hard) => Err(Ended::Deadline),
+    }
+}

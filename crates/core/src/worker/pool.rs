@@ -1,0 +1,158 @@
+//! Workers on call: who may have one, and which.
+//!
+//! Two bounds. A *slot* is a living worker and is held for a whole request; a *place* is a share of the processors and
+//! is given up while a script waits for a built-in. Whoever holds a place never waits for a slot, so nobody waits in a
+//! circle. Hooks have slots and places of their own.
+
+use super::channel::Worker;
+use std::collections::VecDeque;
+use std::sync::{Arc, Mutex, PoisonError};
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+use tool_harness_sandbox::process::{WorkerLimits, WorkerProgram};
+
+/// Living workers for each place: room for scripts that wait on built-ins.
+const SLOTS_PER_PLACE: usize = 4;
+
+/// What a worker is for. A worker that ran a tool's script never serves a hook or another session.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Purpose {
+    /// Hooks and checks of scripts.
+    Policy,
+    /// Tools of one session, under one memory limit.
+    Tool {
+        /// The session.
+        session_id: String,
+        /// The limit.
+        memory_mb: u64,
+    },
+}
+
+/// Memory of a worker unless a tool or the project says otherwise.
+pub(crate) const DEFAULT_MEMORY_MB: u64 = 256;
+
+/// All workers of one engine.
+#[derive(Debug)]
+pub(crate) struct Pool {
+    program: Option<WorkerProgram>,
+    tools: Side,
+    policy: Side,
+}
+
+#[derive(Debug)]
+struct Side {
+    slots: Arc<Semaphore>,
+    places: Arc<Semaphore>,
+    idle: Mutex<VecDeque<(Purpose, Worker)>>,
+    most_idle: usize,
+}
+
+impl Side {
+    fn new(places: usize) -> Self {
+        Self {
+            slots: Arc::new(Semaphore::new(places * SLOTS_PER_PLACE)),
+            places: Arc::new(Semaphore::new(places)),
+            idle: Mutex::default(),
+            most_idle: places * 2,
+        }
+    }
+}
+
+/// A worker in use. Dropped without [`Lease::give_back`], the worker is killed.
+#[derive(Debug)]
+pub(crate) struct Lease {
+    /// The worker.
+    pub(crate) worker: Worker,
+    purpose: Purpose,
+    place: Option<OwnedSemaphorePermit>,
+    _slot: OwnedSemaphorePermit,
+}
+
+/// Why there is no worker.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum NoWorker {
+    /// This program cannot be a worker.
+    NoProgram,
+    /// It could not be started.
+    Failed(String),
+}
+
+impl Pool {
+    pub(crate) fn new(program: Option<WorkerProgram>, places: usize) -> Self {
+        let places = places.max(1);
+        Self { program, tools: Side::new(places), policy: Side::new(places) }
+    }
+
+    /// A worker for the purpose. Waits for its turn; the caller bounds the wait.
+    pub(crate) async fn lease(&self, purpose: Purpose) -> Result<Lease, NoWorker> {
+        let program = self.program.as_ref().ok_or(NoWorker::NoProgram)?;
+        let side = self.side(&purpose);
+        let closed = |_| NoWorker::Failed("the engine is shutting down".into());
+        let slot = Arc::clone(&side.slots).acquire_owned().await.map_err(closed)?;
+        let place = Arc::clone(&side.places).acquire_owned().await.map_err(closed)?;
+        let worker = match side.take(&purpose) {
+            Some(worker) => worker,
+            None => Worker::start(program, &limits(&purpose)).await.map_err(NoWorker::Failed)?,
+        };
+        Ok(Lease { worker, purpose, place: Some(place), _slot: slot })
+    }
+
+    /// Puts a worker back that answered its last request in full.
+    pub(crate) fn give_back(&self, lease: Lease) {
+        let Lease { mut worker, purpose, .. } = lease;
+        worker.used = true;
+        let side = self.side(&purpose);
+        let surplus = {
+            let mut idle = side.idle.lock().unwrap_or_else(PoisonError::into_inner);
+            idle.push_back((purpose, worker));
+            if idle.len() > side.most_idle { idle.pop_front() } else { None }
+        };
+        drop(surplus);
+    }
+
+    /// Workers that live and do nothing, for tests and reports.
+    pub(crate) fn idle(&self) -> usize {
+        let count = |side: &Side| side.idle.lock().unwrap_or_else(PoisonError::into_inner).len();
+        count(&self.tools) + count(&self.policy)
+    }
+
+    /// Workers in use, for tests and reports.
+    pub(crate) fn busy(&self) -> usize {
+        let count = |side: &Side| side.most_idle / 2 * SLOTS_PER_PLACE - side.slots.available_permits();
+        count(&self.tools) + count(&self.policy)
+    }
+
+    fn side(&self, purpose: &Purpose) -> &Side {
+        match purpose {
+            Purpose::Policy => &self.policy,
+            Purpose::Tool { .. } => &self.tools,
+        }
+    }
+
+    /// Lets others run while this lease waits for something.
+    pub(crate) fn give_up_place(lease: &mut Lease) {
+        lease.place = None;
+    }
+
+    /// Takes a place again. Never refused: it waits behind at most as many leases as there are slots.
+    pub(crate) async fn take_place(&self, lease: &mut Lease) {
+        if lease.place.is_none() {
+            lease.place = Arc::clone(&self.side(&lease.purpose).places).acquire_owned().await.ok();
+        }
+    }
+}
+
+impl Side {
+    fn take(&self, purpose: &Purpose) -> Option<Worker> {
+        let mut idle = self.idle.lock().unwrap_or_else(PoisonError::into_inner);
+        let index = idle.iter().rposition(|(known, _)| known == purpose)?;
+        idle.remove(index).map(|(_, worker)| worker)
+    }
+}
+
+fn limits(purpose: &Purpose) -> WorkerLimits {
+    let memory_mb = match purpose {
+        Purpose::Policy => DEFAULT_MEMORY_MB,
+        Purpose::Tool { memory_mb, .. } => *memory_mb,
+    };
+    WorkerLimits { memory_bytes: memory_mb << 20, ..WorkerLimits::default() }
+}

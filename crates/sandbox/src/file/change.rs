@@ -1,0 +1,66 @@
+//! Removing and renaming.
+
+use rustix::fs::{AtFlags, RenameFlags, renameat, renameat_with, unlinkat};
+use rustix::io::Errno;
+
+use super::error::{FileError, shown};
+use super::place::Parents;
+use super::protect::is_stem;
+use super::tree::{empty_tree, judge_tree};
+use super::write::TRIES;
+use super::{FileKind, Jail};
+
+impl Jail {
+    /// Removes a file, a link, or an empty directory; with `recursive`, a directory and what is in it (never following links).
+    /// A directory with a protected name anywhere in it is refused before anything is removed.
+    pub fn remove(&self, path: &str, recursive: bool) -> Result<(), FileError> {
+        let guard = self.guard()?;
+        let place = self.place(&guard, path, Parents::Require)?;
+        let stat = place.stat()?.ok_or_else(|| FileError::NotFound(shown(path)))?;
+        let flags = if FileKind::of(&stat) == FileKind::Directory {
+            if recursive {
+                judge_tree(&guard, &place)?;
+                empty_tree(&guard, &place)?;
+            }
+            AtFlags::REMOVEDIR
+        } else {
+            AtFlags::empty()
+        };
+        unlinkat(place.directory(), place.name(), flags).map_err(|errno| match errno {
+            Errno::EXIST => FileError::NotEmpty(shown(path)),
+            other => place.failed(other),
+        })
+    }
+
+    /// Renames within the jail; parents of the new name are created. A file may replace a file; nothing replaces a directory or a link.
+    pub fn rename(&self, from: &str, to: &str) -> Result<(), FileError> {
+        let guard = self.guard()?;
+        let source = self.place(&guard, from, Parents::Require)?;
+        let stat = source.stat()?.ok_or_else(|| FileError::NotFound(shown(from)))?;
+        match FileKind::of(&stat) {
+            FileKind::File | FileKind::Link => {}
+            FileKind::Directory => judge_tree(&guard, &source)?,
+            FileKind::Other => return Err(FileError::NotRegular(shown(from))),
+        }
+        let target = self.place(&guard, to, Parents::Create)?;
+        // `x/mcp.json` is free, `.vscode/mcp.json` is not: a directory must not become the one from the other. Refused whatever is in
+        // it, because another call may be writing there at this moment.
+        if FileKind::of(&stat) != FileKind::File && is_stem(target.real()) {
+            return Err(FileError::Protected(shown(to)));
+        }
+        for _ in 0..TRIES {
+            let renamed = match self.replaceable(&target)? {
+                Some(_) => renameat(source.directory(), source.name(), target.directory(), target.name()),
+                None => {
+                    let free = RenameFlags::NOREPLACE;
+                    match renameat_with(source.directory(), source.name(), target.directory(), target.name(), free) {
+                        Err(Errno::EXIST) => continue,
+                        other => other,
+                    }
+                }
+            };
+            return renamed.map_err(|errno| if errno == Errno::NOENT { source.failed(errno) } else { target.failed(errno) });
+        }
+        Err(FileError::Busy(shown(to)))
+    }
+}

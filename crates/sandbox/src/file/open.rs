@@ -1,0 +1,179 @@
+//! Opening beneath the root, and finding out where an opened directory really is.
+
+use std::fs::File;
+use std::io::Read as _;
+use std::os::fd::{AsFd, AsRawFd as _, BorrowedFd, OwnedFd};
+use std::os::unix::ffi::OsStringExt as _;
+use std::path::{Path, PathBuf};
+
+use rustix::fs::{AtFlags, CWD, Mode, OFlags, ResolveFlags, fstat, open, openat2, readlinkat, statat};
+use rustix::io::Errno;
+
+use super::error::{FileError, shown};
+use super::path::{Inside, join};
+use super::protect::{Guard, at_top, is_protected};
+use super::{FileKind, Jail};
+
+/// How often an open is tried again when something was renamed meanwhile.
+const TRIES: usize = 128;
+
+/// Stay below the starting descriptor and never take the kernel's own links such as `/proc/self/root`.
+pub(super) const BENEATH: ResolveFlags = ResolveFlags::BENEATH.union(ResolveFlags::NO_MAGICLINKS);
+/// The same, and no links at all.
+pub(super) const NO_LINKS: ResolveFlags = BENEATH.union(ResolveFlags::NO_SYMLINKS);
+
+/// For reading whatever is there: a pipe does not block, a terminal does not become ours.
+pub(super) const READ: OFlags = OFlags::RDONLY.union(OFlags::NONBLOCK).union(OFlags::NOCTTY);
+/// For reading the entries of a directory.
+pub(super) const READ_DIRECTORY: OFlags = READ.union(OFlags::DIRECTORY);
+/// For naming a directory without reading it.
+pub(super) const NAME_DIRECTORY: OFlags = OFlags::PATH.union(OFlags::DIRECTORY);
+
+/// Opens `path` from `directory` under the given limits. The only way in which this crate opens a path that it was given.
+pub(super) fn beneath(
+    directory: BorrowedFd<'_>,
+    path: impl rustix::path::Arg + Copy,
+    flags: OFlags,
+    limits: ResolveFlags,
+) -> Result<OwnedFd, Errno> {
+    for _ in 0..TRIES {
+        match openat2(directory, path, flags | OFlags::CLOEXEC, Mode::empty(), limits) {
+            // The kernel could not tell whether a rename led outside; it asks to be asked again.
+            Err(Errno::AGAIN | Errno::INTR) => std::thread::yield_now(),
+            done => return done,
+        }
+    }
+    Err(Errno::AGAIN)
+}
+
+impl Jail {
+    /// Opens the jail at `root`.
+    pub fn open(root: &Path) -> Result<Self, FileError> {
+        let name = root.to_string_lossy();
+        let root = open(root, NAME_DIRECTORY | OFlags::CLOEXEC, Mode::empty()).map_err(|errno| FileError::from_os(&name, errno))?;
+        // Refuse at once where the system cannot keep paths inside, and not at the first call.
+        beneath(root.as_fd(), ".", NAME_DIRECTORY, BENEATH).map_err(|errno| match errno {
+            // Older container runtimes answer calls they do not know with `EPERM`.
+            Errno::NOSYS | Errno::PERM | Errno::INVAL | Errno::TOOBIG => FileError::Unavailable(
+                "`openat2` does not work here; Linux 5.6 or newer is needed, and a container must allow the call".into(),
+            ),
+            other => FileError::from_open(&name, other),
+        })?;
+        let path = place_of(root.as_fd())?;
+        Ok(Self { root, path })
+    }
+
+    /// The bytes of a regular file, refused when there are more than `max`.
+    pub fn read(&self, path: &str, max: u64) -> Result<Vec<u8>, FileError> {
+        let (file, stat) = self.open_file(path)?;
+        let too_large = || FileError::TooLarge { path: shown(path), max };
+        if u64::try_from(stat.st_size).is_ok_and(|size| size > max) {
+            return Err(too_large());
+        }
+        // The size is only what it was: the file may grow, or be one that the system makes up while it is read.
+        let mut bytes = Vec::new();
+        file.take(max.saturating_add(1)).read_to_end(&mut bytes).map_err(|error| FileError::from_io(path, error))?;
+        if bytes.len() as u64 > max { Err(too_large()) } else { Ok(bytes) }
+    }
+
+    /// The workspace-relative path without links that `path` leads to, `.` for the workspace: what rules about names should see.
+    /// Where nothing is there yet, the directory it would be in is followed and the rest is kept as given.
+    pub fn real(&self, path: &str) -> Result<String, FileError> {
+        let inside = self.parse(path)?;
+        let mut there = inside.as_str();
+        let mut rest: Vec<&str> = Vec::new();
+        loop {
+            match beneath(self.root.as_fd(), there, OFlags::PATH, BENEATH) {
+                Ok(opened) => {
+                    let real = self.real_of(opened.as_fd(), path)?;
+                    return Ok(rest.iter().rev().fold(real, |directory, name| join(&directory, name)));
+                }
+                Err(Errno::NOENT) if there != "." => {
+                    let (directory, name) = there.rsplit_once('/').unwrap_or((".", there));
+                    rest.push(name);
+                    there = directory;
+                }
+                Err(errno) => return Err(FileError::from_open(path, errno)),
+            }
+        }
+    }
+
+    pub(super) fn parse(&self, given: &str) -> Result<Inside, FileError> {
+        Inside::parse(&self.path, given)
+    }
+
+    /// Opens a regular file for reading and says what was opened.
+    pub(super) fn open_file(&self, given: &str) -> Result<(File, rustix::fs::Stat), FileError> {
+        let inside = self.parse(given)?;
+        let opened = beneath(self.root.as_fd(), inside.as_str(), READ, BENEATH).map_err(|errno| FileError::from_open(given, errno))?;
+        let stat = fstat(&opened).map_err(|errno| FileError::from_os(given, errno))?;
+        match FileKind::of(&stat) {
+            FileKind::File => Ok((File::from(opened), stat)),
+            FileKind::Directory => Err(FileError::IsDirectory(shown(given))),
+            FileKind::Link | FileKind::Other => Err(FileError::NotRegular(shown(given))),
+        }
+    }
+
+    /// Where an opened descriptor really is, relative to the workspace. Not knowing is a refusal.
+    pub(super) fn real_of(&self, opened: BorrowedFd<'_>, given: &str) -> Result<String, FileError> {
+        // The root is asked too, so a workspace that was moved meanwhile still knows its own.
+        let root = place_of(self.root.as_fd())?;
+        let here = place_of(opened)?;
+        let relative = here.strip_prefix(&root).map_err(|_| FileError::Outside(shown(given)))?;
+        let text = relative.to_string_lossy();
+        Ok(if text.is_empty() { ".".into() } else { text.into_owned() })
+    }
+
+    /// The protected names as they are now, with the places that links at the top of the workspace give them.
+    pub(super) fn guard(&self) -> Result<Guard, FileError> {
+        let mut aliases = Vec::new();
+        for name in at_top().filter(|name| self.may_lie_elsewhere(name)) {
+            match beneath(self.root.as_fd(), name.as_str(), OFlags::PATH, BENEATH) {
+                Ok(opened) => aliases.push(self.real_of(opened.as_fd(), &name)?),
+                // What is not there, is outside or cannot be reached by this user has no place here that could be written.
+                Err(Errno::NOENT | Errno::NOTDIR | Errno::XDEV | Errno::LOOP | Errno::ACCESS) => {}
+                Err(errno) => return Err(FileError::from_open(&name, errno)),
+            }
+        }
+        aliases.extend(self.git_directory_elsewhere());
+        // Most are where their names say. A link to the workspace itself would protect everything, and say nothing.
+        aliases.retain(|alias| alias != "." && !is_protected(alias));
+        Ok(Guard { aliases })
+    }
+
+    /// Whether a part of a name at the top of the workspace is a link. Asking costs far less than opening, and the answer is nearly always no.
+    fn may_lie_elsewhere(&self, name: &str) -> bool {
+        let ends = name.match_indices('/').map(|(end, _)| end).chain([name.len()]);
+        for end in ends {
+            match statat(&self.root, &name[..end], AtFlags::SYMLINK_NOFOLLOW).map(|stat| FileKind::of(&stat)) {
+                Ok(FileKind::Link) => return true,
+                Ok(_) => {}
+                Err(Errno::NOENT | Errno::NOTDIR | Errno::ACCESS) => return false,
+                Err(_) => return true,
+            }
+        }
+        false
+    }
+
+    /// Where `.git` is a file that names the real directory, that directory, when it is in the workspace.
+    fn git_directory_elsewhere(&self) -> Option<String> {
+        let stat = statat(&self.root, ".git", AtFlags::empty()).ok()?;
+        if FileKind::of(&stat) != FileKind::File {
+            return None;
+        }
+        let (file, _) = self.open_file(".git").ok()?;
+        let mut text = String::new();
+        file.take(4096).read_to_string(&mut text).ok()?;
+        self.real(text.strip_prefix("gitdir:")?.trim()).ok()
+    }
+}
+
+/// The path of an opened descriptor, from the kernel.
+fn place_of(opened: BorrowedFd<'_>) -> Result<PathBuf, FileError> {
+    let link = format!("/proc/self/fd/{}", opened.as_raw_fd());
+    let unknown =
+        |why: &str| FileError::Unavailable(format!("where an opened directory is cannot be found out ({why}); `/proc` must be readable"));
+    let path = readlinkat(CWD, link, Vec::new()).map_err(|errno| unknown(&errno.to_string()))?;
+    let path = PathBuf::from(std::ffi::OsString::from_vec(path.into_bytes()));
+    if path.is_absolute() { Ok(path) } else { Err(unknown("it is in no reachable place")) }
+}

@@ -1,0 +1,100 @@
+//! Going through a directory and all that is in it, by descriptors, without following links or crossing mounts.
+
+use std::ffi::CString;
+use std::os::fd::{AsFd as _, OwnedFd};
+
+use rustix::fs::{AtFlags, Dir, ResolveFlags, statat, unlinkat};
+use rustix::io::Errno;
+
+use super::FileKind;
+use super::error::{FileError, shown};
+use super::open::{NO_LINKS, READ_DIRECTORY, beneath};
+use super::path::join;
+use super::place::Place;
+use super::protect::Guard;
+
+/// The most entries that one removal or move of a directory looks at.
+const ENTRIES: usize = 200_000;
+/// The most directories inside each other; each level holds a descriptor.
+const DEPTH: usize = 128;
+
+/// What is done to each entry after it was judged.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Act {
+    Judge,
+    Remove,
+}
+
+/// Refuses a directory that holds a protected name anywhere, or cannot be looked through.
+pub(super) fn judge_tree(guard: &Guard, place: &Place) -> Result<(), FileError> {
+    Sweep { guard, given: place.given(), act: Act::Judge, left: ENTRIES }.start(place)
+}
+
+/// Empties a directory; every entry is judged once more before it goes.
+pub(super) fn empty_tree(guard: &Guard, place: &Place) -> Result<(), FileError> {
+    Sweep { guard, given: place.given(), act: Act::Remove, left: ENTRIES }.start(place)
+}
+
+struct Sweep<'a> {
+    guard: &'a Guard,
+    given: &'a str,
+    act: Act,
+    left: usize,
+}
+
+impl Sweep<'_> {
+    fn start(&mut self, place: &Place) -> Result<(), FileError> {
+        let limits = NO_LINKS | ResolveFlags::NO_XDEV;
+        let directory =
+            beneath(place.directory(), place.name(), READ_DIRECTORY, limits).map_err(|errno| FileError::from_open(self.given, errno))?;
+        self.descend(directory, place.real(), 1)
+    }
+
+    fn descend(&mut self, directory: OwnedFd, real: &str, depth: usize) -> Result<(), FileError> {
+        if depth > DEPTH {
+            return Err(FileError::TooMany { path: shown(self.given), max: DEPTH, what: "directories inside each other" });
+        }
+        let (directory, names) = self.names(directory)?;
+        let directory = directory.fd().map_err(|errno| FileError::from_os(real, errno))?;
+        for name in names {
+            let child = join(real, &name.to_string_lossy());
+            self.guard.judge(&child)?;
+            let failed = |errno| FileError::from_open(&child, errno);
+            let stat = match statat(directory, name.as_c_str(), AtFlags::SYMLINK_NOFOLLOW) {
+                Err(Errno::NOENT) => continue,
+                done => done.map_err(failed)?,
+            };
+            let flags = if FileKind::of(&stat) == FileKind::Directory {
+                let opened = beneath(directory.as_fd(), name.as_c_str(), READ_DIRECTORY, NO_LINKS | ResolveFlags::NO_XDEV);
+                self.descend(opened.map_err(failed)?, &child, depth + 1)?;
+                AtFlags::REMOVEDIR
+            } else {
+                AtFlags::empty()
+            };
+            if self.act == Act::Remove {
+                match unlinkat(directory, name.as_c_str(), flags) {
+                    Ok(()) | Err(Errno::NOENT) => {}
+                    Err(errno) => return Err(FileError::from_os(&child, errno)),
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// All names of one directory, read before anything in it changes.
+    fn names(&mut self, directory: OwnedFd) -> Result<(Dir, Vec<CString>), FileError> {
+        let failed = |errno| FileError::from_os(self.given, errno);
+        let mut directory = Dir::new(directory).map_err(failed)?;
+        let mut names = Vec::new();
+        while let Some(entry) = directory.read() {
+            let entry = entry.map_err(failed)?;
+            if matches!(entry.file_name().to_bytes(), b"." | b"..") {
+                continue;
+            }
+            self.left =
+                self.left.checked_sub(1).ok_or_else(|| FileError::TooMany { path: shown(self.given), max: ENTRIES, what: "entries" })?;
+            names.push(entry.file_name().to_owned());
+        }
+        Ok((directory, names))
+    }
+}

@@ -1,0 +1,73 @@
+//! What plain assignments carry from name to name.
+//!
+//! Without regard to order: a variable may hold whatever is assigned to it anywhere. That is what makes following an alias safe.
+
+use super::scope::{Origin, Scopes, Variable};
+use starlark::syntax::ast::{AssignP, AstExpr, AstStmt, ExprP, StmtP};
+use std::collections::{HashMap, HashSet};
+
+/// Every assignment of a value to a plain name; a conditional expression gives one flow for each branch.
+pub(super) struct Flows<'a> {
+    flows: Vec<(Variable, &'a AstExpr)>,
+    aliases: HashMap<Variable, Vec<Variable>>,
+}
+
+impl<'a> Flows<'a> {
+    /// The flows of a whole script.
+    pub(super) fn of(script: &'a AstStmt, scopes: &Scopes) -> Self {
+        let mut all = Self { flows: Vec::new(), aliases: HashMap::new() };
+        all.stmt(script, scopes);
+        for &(target, value) in &all.flows {
+            if let Some(Origin::Bound(from)) = scopes.origin_of(value) {
+                all.aliases.entry(from).or_default().push(target);
+            }
+        }
+        all
+    }
+
+    /// Every variable that may hold a value for which `starts` holds, directly or through other variables.
+    pub(super) fn carriers(&self, starts: impl Fn(&AstExpr) -> bool) -> HashSet<Variable> {
+        let from = self.flows.iter().filter(|(_, value)| starts(value)).map(|&(target, _)| target);
+        self.closure(from.collect())
+    }
+
+    /// A variable and every one it may be carried to.
+    pub(super) fn aliases(&self, variable: Variable) -> HashSet<Variable> {
+        self.closure(vec![variable])
+    }
+
+    /// What is assigned to a variable.
+    pub(super) fn values(&self, variable: Variable) -> impl Iterator<Item = &'a AstExpr> {
+        self.flows.iter().filter(move |&&(target, _)| target == variable).map(|&(_, value)| value)
+    }
+
+    fn closure(&self, mut open: Vec<Variable>) -> HashSet<Variable> {
+        let mut found = HashSet::new();
+        while let Some(variable) = open.pop() {
+            if found.insert(variable) {
+                open.extend(self.aliases.get(&variable).into_iter().flatten());
+            }
+        }
+        found
+    }
+
+    fn stmt(&mut self, stmt: &'a AstStmt, scopes: &Scopes) {
+        if let StmtP::Assign(AssignP { lhs, rhs, .. }) = &stmt.node
+            && let Some(target) = scopes.target(lhs)
+        {
+            branches(rhs, &mut |value| self.flows.push((target, value)));
+        }
+        stmt.node.visit_stmt(|child| self.stmt(child, scopes));
+    }
+}
+
+/// The values a conditional expression chooses from; any other expression is its own only value.
+pub(super) fn branches<'a>(expr: &'a AstExpr, each: &mut dyn FnMut(&'a AstExpr)) {
+    match &expr.node {
+        ExprP::If(parts) => {
+            branches(&parts.1, each);
+            branches(&parts.2, each);
+        }
+        _ => each(expr),
+    }
+}

@@ -1,0 +1,39 @@
+//! Small readings of the syntax tree that several findings share.
+
+use starlark::codemap::Spanned;
+use starlark::syntax::ast::{ArgumentP, AstExpr, AstLiteral, AstStmt, ExprP};
+
+/// The byte offset a node starts at.
+pub(super) fn at<T>(node: &Spanned<T>) -> usize {
+    node.span.begin().get() as usize
+}
+
+/// Every expression of a block, outer before inner, also in nested functions.
+pub(super) fn each_expr<'a>(stmt: &'a AstStmt, each: &mut dyn FnMut(&'a AstExpr)) {
+    stmt.node.visit_expr(|expr| each_within(expr, each));
+}
+
+fn each_within<'a>(expr: &'a AstExpr, each: &mut dyn FnMut(&'a AstExpr)) {
+    each(expr);
+    expr.node.visit_expr(|child| each_within(child, each));
+}
+
+/// A string literal.
+pub(super) fn text(expr: &AstExpr) -> Option<&Spanned<String>> {
+    match &expr.node {
+        ExprP::Literal(AstLiteral::String(text)) => Some(text),
+        _ => None,
+    }
+}
+
+/// `base["key"]` or `base.get("key", ...)`: the base and the key.
+pub(super) fn key_read(expr: &AstExpr) -> Option<(&AstExpr, &Spanned<String>)> {
+    match &expr.node {
+        ExprP::Index(parts) => Some((&parts.0, text(&parts.1)?)),
+        ExprP::Call(callee, arguments) => match (&callee.node, arguments.args.first().map(|argument| &argument.node)) {
+            (ExprP::Dot(base, method), Some(ArgumentP::Positional(key))) if method.node == "get" => Some((base, text(key)?)),
+            _ => None,
+        },
+        _ => None,
+    }
+}

@@ -1,0 +1,103 @@
+//! Every rule is shown by its own example, and the pages say what the rules say.
+
+use std::collections::{HashMap, HashSet};
+use std::fs;
+use std::path::{Path, PathBuf};
+use tool_harness::artifact::{Artifacts, read};
+use tool_harness::builtin::MODULES;
+use tool_harness::check::{Checked, FactsBySource, RULES, check, index, page, scripts};
+use tool_harness_script::check::facts;
+
+/// Codes whose example would be too long to show. Each has a test of its own.
+const WITHOUT_EXAMPLE: &[&str] = &["FILE_TOO_LARGE", "SCRIPT_CRASHED"];
+
+fn project(files: &[(&str, &str)]) -> Artifacts {
+    read(files.iter().map(|(path, text)| ((*path).to_owned(), text.as_bytes().to_vec())))
+}
+
+fn facts_of(artifacts: &Artifacts) -> FactsBySource {
+    scripts(artifacts).into_iter().map(|(kind, text)| ((kind, text.clone()), Ok(facts(kind, &text, MODULES)))).collect()
+}
+
+fn judge(files: &[(&str, &str)]) -> Checked {
+    let artifacts = project(files);
+    let facts = facts_of(&artifacts);
+    check(artifacts, &facts)
+}
+
+fn report(checked: &Checked) -> String {
+    let lines = checked.diagnostics.iter().map(|found| {
+        let place = found.place.as_ref().map(ToString::to_string).unwrap_or_default();
+        format!("{place} {} {}: {}\n", found.severity, found.code, found.message)
+    });
+    lines.collect()
+}
+
+#[test]
+fn codes_are_unique_and_shaped_alike() {
+    let mut seen = HashSet::new();
+    for rule in RULES {
+        assert!(seen.insert(rule.code), "{} twice", rule.code);
+        assert!(rule.code.bytes().all(|byte| byte.is_ascii_uppercase() || byte == b'_'), "{}", rule.code);
+        assert!(rule.why.ends_with(['.', ')']) && !rule.why.contains('\n'), "{}: why is a sentence on one line", rule.code);
+    }
+}
+
+#[test]
+fn every_bad_example_gives_exactly_its_code_and_every_good_one_nothing() {
+    let mut wrong = String::new();
+    for rule in RULES.iter().filter(|rule| !WITHOUT_EXAMPLE.contains(&rule.code)) {
+        let bad = judge(rule.bad);
+        if bad.diagnostics.is_empty() || bad.diagnostics.iter().any(|found| found.code != rule.code) {
+            wrong += &format!("{}: bad gives\n{}", rule.code, report(&bad));
+        }
+        let good = judge(rule.good);
+        if rule.good.is_empty() || !good.diagnostics.is_empty() {
+            wrong += &format!("{}: good gives\n{}", rule.code, report(&good));
+        }
+    }
+    assert!(wrong.is_empty(), "{wrong}");
+}
+
+#[test]
+fn only_the_listed_rules_have_no_example() {
+    let without: HashSet<_> = RULES.iter().filter(|rule| rule.bad.is_empty() || rule.good.is_empty()).map(|rule| rule.code).collect();
+    assert_eq!(without, WITHOUT_EXAMPLE.iter().copied().collect());
+}
+
+#[test]
+fn every_finding_of_an_example_has_a_place_and_help() {
+    for rule in RULES {
+        for found in judge(rule.bad).diagnostics {
+            assert!(found.place.is_some(), "{} has no place", found.code);
+            // The YAML scanner knows what it did not expect, not what was meant.
+            assert!(found.help.is_some() || found.code == "YAML_INVALID", "{} has no help", found.code);
+            assert!(!found.message.ends_with('.') && !found.message.contains('\n'), "{}", found.message);
+        }
+    }
+}
+
+#[test]
+fn the_pages_are_what_the_rules_say() {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/diagnostics");
+    let mut expected: HashMap<PathBuf, String> = RULES.iter().map(|rule| (folder.join(format!("{}.md", rule.code)), page(rule))).collect();
+    expected.insert(folder.join("README.md"), index());
+
+    let update = std::env::var_os("UPDATE").is_some();
+    if update {
+        fs::create_dir_all(&folder).expect("the folder of pages");
+    }
+    let there = fs::read_dir(&folder).expect("the folder of pages").map(|entry| entry.expect("an entry").path());
+    for stale in there.filter(|path| !expected.contains_key(path)) {
+        assert!(update, "{} belongs to no rule; run with UPDATE=1", stale.display());
+        fs::remove_file(&stale).expect("a stale page can be removed");
+    }
+    for (path, text) in expected {
+        if update {
+            fs::write(&path, text).expect("a page can be written");
+        } else {
+            let written = fs::read_to_string(&path).unwrap_or_default();
+            assert!(written == text, "{} is stale; run with UPDATE=1", path.display());
+        }
+    }
+}
