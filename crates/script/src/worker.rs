@@ -59,6 +59,7 @@ fn reply(stream: &Stream, frame: Result<Vec<u8>, WireError>) {
 /// Frames over a socket. What was read beyond one frame is kept for the next.
 struct Stream {
     socket: UnixStream,
+    chunk: RefCell<Box<[u8]>>,
     held: RefCell<Vec<u8>>,
     used: Cell<usize>,
     out: RefCell<Vec<u8>>,
@@ -68,7 +69,13 @@ const CHUNK: usize = 64 << 10;
 
 impl Stream {
     fn new(channel: OwnedFd) -> Self {
-        Self { socket: UnixStream::from(channel), held: RefCell::default(), used: Cell::new(0), out: RefCell::default() }
+        Self {
+            socket: UnixStream::from(channel),
+            chunk: RefCell::new(vec![0; CHUNK].into_boxed_slice()),
+            held: RefCell::default(),
+            used: Cell::new(0),
+            out: RefCell::default(),
+        }
     }
 
     /// Reads until at least `wanted` bytes are held.
@@ -76,8 +83,10 @@ impl Stream {
         let mut held = self.held.borrow_mut();
         if self.used.get() > 0 {
             held.drain(..self.used.take());
+            // One large frame should not be paid for until the end.
+            held.shrink_to(CHUNK);
         }
-        let mut chunk = [0; CHUNK];
+        let mut chunk = self.chunk.borrow_mut();
         while held.len() < wanted {
             match (&self.socket).read(&mut chunk) {
                 Ok(0) => leave(ExitCode::Closed),
@@ -99,7 +108,6 @@ impl Channel for Stream {
         if (&self.socket).write_all(&out).is_err() {
             leave(ExitCode::Closed);
         }
-        // One large answer should not be paid for until the end.
         out.shrink_to(CHUNK);
     }
 

@@ -101,7 +101,8 @@ fn watch_channel() {
     loop {
         // SAFETY: one valid entry. No events are asked for, so only a closed peer (or channel) ends the call.
         let ready = unsafe { libc::poll(&raw mut channel, 1, -1) };
-        if ready > 0 {
+        // Whatever else goes wrong: a worker that cannot see its harness end must end itself.
+        if ready > 0 || io::Error::last_os_error().kind() != io::ErrorKind::Interrupted {
             return;
         }
     }

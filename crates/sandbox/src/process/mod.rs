@@ -48,7 +48,7 @@ pub struct WorkerLimits {
 
 impl Default for WorkerLimits {
     fn default() -> Self {
-        Self { memory_bytes: 256 << 20, stack_bytes: 4 << 20, cpu_seconds: 3600 }
+        Self { memory_bytes: 256 << 20, stack_bytes: 4 << 20, cpu_seconds: 24 * 3600 }
     }
 }
 

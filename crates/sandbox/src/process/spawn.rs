@@ -102,12 +102,12 @@ impl WorkerProcess {
 
     /// Waits at most `timeout` for the worker to end.
     pub fn wait(&self, timeout: Duration) -> Option<Death> {
-        let deadline = Instant::now() + timeout;
+        let started = Instant::now();
         loop {
             if let Some(death) = self.try_reap() {
                 return Some(death);
             }
-            let left = deadline.saturating_duration_since(Instant::now());
+            let left = timeout.saturating_sub(started.elapsed());
             if left.is_zero() {
                 return None;
             }

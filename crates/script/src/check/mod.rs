@@ -9,7 +9,7 @@ mod functions;
 mod handle;
 mod known;
 mod mentions;
-mod nesting;
+pub(crate) mod nesting;
 mod payload;
 mod pure;
 mod reach;

@@ -22,7 +22,7 @@ struct Level {
 }
 
 /// The byte offset at which a script nests too deeply, if it does. What does not lex is left to the parser.
-pub(super) fn too_deep(source: &str) -> Option<usize> {
+pub(crate) fn too_deep(source: &str) -> Option<usize> {
     let dialect = dialect();
     let mut lexer = Lexer::new(source, &dialect, CodeMap::new("script".to_owned(), source.to_owned()));
     let mut levels = vec![Level::default()];

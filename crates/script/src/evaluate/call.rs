@@ -10,20 +10,10 @@ use starlark::eval::{Arguments, Evaluator};
 use starlark::starlark_simple_value;
 use starlark::values::{NoSerialize, ProvidesStaticType, StarlarkPagablePanic, StarlarkValue, Value, starlark_value};
 use std::fmt;
-use tool_harness::builtin::{Args, Body, Builtin};
+use tool_harness::builtin::{Args, Body, Builtin, Scope, absent};
+use tool_harness::check::facts::ScriptKind;
 use tool_harness::worker::protocol::{Leaving, MAX_FRAME, begin_call};
 use tool_harness::worker::wire::Writer;
-
-/// Whether the scripts of these globals have the built-in.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Offer {
-    /// They have it, when it is linked.
-    Here,
-    /// Only tools have it.
-    ToolsOnly,
-    /// Only hooks have it.
-    HooksOnly,
-}
 
 /// One built-in.
 #[derive(ProvidesStaticType, NoSerialize, StarlarkPagablePanic, Allocative)]
@@ -33,8 +23,9 @@ pub(super) struct Call {
     pub(super) builtin: &'static Builtin,
     #[allocative(skip)]
     pub(super) signature: Signature,
+    /// The scripts that see this value.
     #[allocative(skip)]
-    pub(super) offer: Offer,
+    pub(super) kind: ScriptKind,
 }
 
 starlark_simple_value!(Call);
@@ -43,13 +34,12 @@ starlark_simple_value!(Call);
 impl<'v> StarlarkValue<'v> for Call {
     fn invoke(&self, _: Value<'v>, args: &Arguments<'v, '_>, eval: &mut Evaluator<'v, '_, '_>) -> starlark::Result<Value<'v>> {
         let path = &self.signature.path;
-        match self.offer {
-            Offer::Here => {}
-            Offer::ToolsOnly => return raise(format!("`{path}` is not available in hooks")),
-            Offer::HooksOnly => return raise(format!("`{path}` is only available in hooks")),
+        if !self.is_offered() {
+            let where_not = if self.kind == ScriptKind::Tool { "tools" } else { "hooks" };
+            return raise(format!("`{path}` is not available in {where_not}"));
         }
         match &self.builtin.body {
-            Body::Absent(why) => raise(format!("`{path}` is not available: {why}")),
+            Body::Absent(what) => raise(absent(path, what)),
             Body::Worker => own::call(self, args, eval),
             Body::Pure(function) => {
                 let heap = eval.heap();
@@ -83,10 +73,19 @@ impl<'v> StarlarkValue<'v> for Call {
     }
 }
 
-/// What one argument may take, with room for the frame around it.
+/// What an argument may take that stays in the worker.
 const FRAME_ROOM: u64 = (MAX_FRAME - 1024) as u64;
 
 impl Call {
+    /// Whether scripts of this kind have it, when it is linked.
+    pub(super) fn is_offered(&self) -> bool {
+        match self.builtin.scope {
+            Scope::Both => true,
+            Scope::Tools => self.kind == ScriptKind::Tool,
+            Scope::Hooks => self.kind != ScriptKind::Tool,
+        }
+    }
+
     pub(super) fn bind<'v>(&self, args: &Arguments<'v, '_>, eval: &Evaluator<'v, '_, '_>) -> starlark::Result<Vec<Bound<'v, '_>>> {
         self.signature.bind(args, eval.heap())?.or_else(raise)
     }
@@ -109,7 +108,7 @@ impl Call {
         let mut writer = Writer::default();
         let written = begin_call(&mut writer, leaving, self.index, context.link(), bound.len()).map_err(NotJson::from);
         written
-            .and_then(|()| bound.iter().try_for_each(|bound| bound.to_wire(eval.heap(), FRAME_ROOM, &mut writer)))
+            .and_then(|()| bound.iter().try_for_each(|bound| bound.to_wire(eval.heap(), context.frame_bytes(), &mut writer)))
             .map_err(|error| self.odd(&error))?;
         Ok(writer.bytes)
     }

@@ -7,7 +7,7 @@ use starlark::values::{Heap, Value};
 use std::cell::{Cell, RefCell};
 use std::collections::HashSet;
 use std::rc::Rc;
-use tool_harness::worker::protocol::{Request, RequestHead};
+use tool_harness::worker::protocol::{MAX_FRAME, Request, RequestHead};
 
 /// The worker's end of the channel. When the other end is closed or sends nonsense, the process ends; so nothing here fails.
 pub(crate) trait Channel {
@@ -28,16 +28,26 @@ pub(super) struct Context {
     channel: Rc<dyn Channel>,
     link: Cell<u32>,
     linked: RefCell<Linked>,
+    frame_bytes: Cell<u64>,
 }
 
 impl Context {
     pub(super) fn new(channel: Rc<dyn Channel>) -> Self {
-        Self { channel, link: Cell::new(0), linked: RefCell::default() }
+        Self { channel, link: Cell::new(0), linked: RefCell::default(), frame_bytes: Cell::new(0) }
     }
 
     /// The context of a running script; none while it is loaded.
     pub(super) fn of<'a>(eval: &Evaluator<'_, 'a, '_>) -> Option<&'a Self> {
         eval.extra?.downcast_ref::<Self>()
+    }
+
+    /// From here on no call may take more than a result may: the harness reads no larger frame.
+    pub(super) fn bound(&self, frame_bytes: u64) {
+        self.frame_bytes.set(frame_bytes.min(MAX_FRAME as u64));
+    }
+
+    pub(super) fn frame_bytes(&self) -> u64 {
+        self.frame_bytes.get()
     }
 
     /// From here on `linked` is what may be called, in the name of this link.

@@ -55,11 +55,16 @@ pub(super) fn to_wire<'v>(value: Value<'v>, heap: Heap<'v>, limit: u64, writer: 
     walk.value(value, 0)
 }
 
-/// Gives `value` as JSON, refused when it would take more than `limit` bytes.
-pub(super) fn to_json<'v>(value: Value<'v>, heap: Heap<'v>, limit: u64) -> Result<Json, NotJson> {
+/// Gives `value` as JSON with the bytes it takes, refused when they are more than `limit`.
+pub(super) fn to_sized_json<'v>(value: Value<'v>, heap: Heap<'v>, limit: u64) -> Result<(Json, u64), NotJson> {
     let mut sink = Tree::default();
     Walk { heap, limit, sink: &mut sink }.value(value, 0)?;
-    Ok(sink.done)
+    Ok((sink.done, sink.size as u64))
+}
+
+/// Gives `value` as JSON, refused when it would take more than `limit` bytes.
+pub(super) fn to_json<'v>(value: Value<'v>, heap: Heap<'v>, limit: u64) -> Result<Json, NotJson> {
+    to_sized_json(value, heap, limit).map(|(json, _)| json)
 }
 
 /// Where a walk puts what it finds: containers announce their length and are closed.

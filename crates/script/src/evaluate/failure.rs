@@ -9,6 +9,9 @@ use tool_harness::worker::protocol::{Budget, Failure, FailureKind};
 /// The deepest call stack of a script.
 pub(super) const MAX_CALLS: usize = 50;
 
+/// The longest message, in characters: a script chooses what it raises.
+const MAX_MESSAGE: usize = 2000;
+
 /// A failure without a place.
 pub(super) fn raised(message: impl Into<String>) -> Failure {
     raised_at(message, 0, 0)
@@ -54,11 +57,14 @@ fn message(error: &starlark::Error) -> String {
 
 /// A few messages of the evaluator say too little to act on.
 fn explain(text: String) -> String {
-    let text = text.trim_end().to_owned();
+    let text = text.trim_end();
     if text == "Immutable" {
         return "this value cannot be changed; copy it first, as `dict(payload)` or `list(items)`".to_owned();
     }
-    text
+    match text.char_indices().nth(MAX_MESSAGE) {
+        Some((end, _)) => format!("{}…", text.get(..end).unwrap_or_default()),
+        None => text.to_owned(),
+    }
 }
 
 fn place(error: &starlark::Error, kind: ScriptKind) -> (u32, u32) {

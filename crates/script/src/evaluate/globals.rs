@@ -1,7 +1,7 @@
 //! The names a script starts with: Starlark's own, and the table of built-ins.
 
 use super::bind::Signature;
-use super::call::{Call, Offer};
+use super::call::Call;
 use crate::check::dialect::EXTENSIONS;
 use allocative::Allocative;
 use starlark::environment::{Globals, GlobalsBuilder};
@@ -14,34 +14,37 @@ use starlark::values::{
 };
 use std::collections::BTreeMap;
 use std::fmt;
-use tool_harness::builtin::{Module, Scope, full_name};
+use tool_harness::builtin::{Module, full_name};
 use tool_harness::check::facts::ScriptKind;
 
 /// All modules, in the order that numbers their calls.
 pub type Table = &'static [&'static Module];
 
+/// Starlark's own names. Building them is the dearest part of a worker's start, so it is done once.
+pub(super) fn standard() -> Globals {
+    Globals::extended_by(EXTENSIONS)
+}
+
 /// The globals of tools, or of hooks and their `when`.
-pub(super) fn globals(table: Table, kind: ScriptKind) -> Globals {
-    let standard = Globals::extended_by(EXTENSIONS);
-    let mut builder = GlobalsBuilder::extended_by(EXTENSIONS);
+pub(super) fn globals(standard: &Globals, table: Table, kind: ScriptKind) -> Globals {
+    let mut builder = GlobalsBuilder::new();
+    for (name, value) in standard.iter() {
+        builder.set(name, Standard { owner: standard, value });
+    }
     let mut spaces: BTreeMap<&'static str, Space<'_>> = BTreeMap::new();
     let mut plain: BTreeMap<&'static str, Call> = BTreeMap::new();
     let mut index = 0;
     for module in table {
         for builtin in module.calls {
-            let call = Call {
-                index,
-                builtin,
-                signature: Signature::new(full_name(module, builtin), builtin.params),
-                offer: offer(builtin.scope, kind),
-            };
+            let call = Call { index, builtin, signature: Signature::new(full_name(module, builtin), builtin.params), kind };
             index += 1;
-            let calls = if module.name.is_empty() { &mut plain } else { &mut spaces.entry(module.name).or_default().calls };
             // A call without a name is what calling its module does.
-            let name = if builtin.name.is_empty() { module.name } else { builtin.name };
-            let calls = if builtin.name.is_empty() { &mut plain } else { calls };
+            let (name, calls) = match (module.name, builtin.name) {
+                ("", name) | (name, "") => (name, &mut plain),
+                (space, name) => (name, &mut spaces.entry(space).or_default().calls),
+            };
             // The same name may stand for one thing in tools and another in hooks.
-            if call.offer == Offer::Here || !calls.contains_key(name) {
+            if call.is_offered() || !calls.contains_key(name) {
                 calls.insert(name, call);
             }
         }
@@ -53,9 +56,10 @@ pub(super) fn globals(table: Table, kind: ScriptKind) -> Globals {
         space.name = name;
         space.callee = match plain.remove(name) {
             Some(call) => Callee::Own(Box::new(call)),
-            None => {
-                standard.iter().find(|(known, _)| *known == name).map_or(Callee::Nothing, |(_, value)| Callee::Standard(&standard, value))
-            }
+            None => standard
+                .iter()
+                .find(|(known, _)| *known == name)
+                .map_or(Callee::Nothing, |(_, value)| Callee::Standard(Standard { owner: standard, value })),
         };
         builder.set(name, space);
     }
@@ -63,14 +67,6 @@ pub(super) fn globals(table: Table, kind: ScriptKind) -> Globals {
         builder.set(name, call);
     }
     builder.build()
-}
-
-fn offer(scope: Scope, kind: ScriptKind) -> Offer {
-    match (scope, kind) {
-        (Scope::Both, _) | (Scope::Tools, ScriptKind::Tool) | (Scope::Hooks, ScriptKind::Hook | ScriptKind::When) => Offer::Here,
-        (Scope::Tools, ScriptKind::Hook | ScriptKind::When) => Offer::ToolsOnly,
-        (Scope::Hooks, ScriptKind::Tool) => Offer::HooksOnly,
-    }
 }
 
 /// A namespace on its way into the globals.
@@ -88,7 +84,28 @@ enum Callee<'a> {
     #[default]
     Nothing,
     Own(Box<Call>),
-    Standard(&'a Globals, FrozenValue),
+    Standard(Standard<'a>),
+}
+
+/// One of Starlark's own values, kept alive by whatever it is put into.
+struct Standard<'a> {
+    owner: &'a Globals,
+    value: FrozenValue,
+}
+
+impl StarlarkTypeRepr for Standard<'_> {
+    type Canonical = <FrozenValue as StarlarkTypeRepr>::Canonical;
+
+    fn starlark_type_repr() -> Ty {
+        FrozenValue::starlark_type_repr()
+    }
+}
+
+impl AllocFrozenValue for Standard<'_> {
+    fn alloc_frozen_value(self, heap: &FrozenHeap) -> FrozenValue {
+        heap.add_reference(self.owner.heap());
+        self.value
+    }
 }
 
 impl StarlarkTypeRepr for Space<'_> {
@@ -107,10 +124,7 @@ impl AllocFrozenValue for Space<'_> {
         let callee = match self.callee {
             Callee::Nothing => None,
             Callee::Own(call) => Some(heap.alloc(*call)),
-            Callee::Standard(owner, value) => {
-                heap.add_reference(owner.heap());
-                Some(value)
-            }
+            Callee::Standard(value) => Some(heap.alloc(value)),
         };
         heap.alloc_simple(Namespace { name: self.name, members, callee })
     }

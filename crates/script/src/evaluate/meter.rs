@@ -17,6 +17,7 @@ pub(super) enum Tripped {
 /// The bounds of one request, and of the link of a chain that runs now.
 #[derive(Debug)]
 pub(super) struct Meter {
+    budget: Budget,
     whole: Option<Deadline>,
     part: Cell<Option<Deadline>>,
     cpu: Option<Duration>,
@@ -32,11 +33,17 @@ struct Deadline {
 impl Meter {
     pub(super) fn start(budget: &Budget) -> Self {
         Self {
+            budget: *budget,
             whole: Deadline::after(budget.wall_ms),
             part: Cell::new(None),
             cpu: (budget.cpu_ms > 0).then(|| own_cpu_time() + Duration::from_millis(budget.cpu_ms)),
             tripped: Cell::new(None),
         }
+    }
+
+    /// What the request may use.
+    pub(super) fn budget(&self) -> &Budget {
+        &self.budget
     }
 
     /// Bounds what follows by another `timeout_ms`; zero means only by the whole.

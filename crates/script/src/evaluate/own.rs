@@ -8,7 +8,8 @@ use starlark::eval::{Arguments, Evaluator};
 use starlark::starlark_simple_value;
 use starlark::values::{NoSerialize, ProvidesStaticType, StarlarkPagablePanic, StarlarkValue, Value, starlark_value};
 use std::fmt;
-use tool_harness::builtin::Kind;
+use tool_harness::builtin::{DELEGATE_IN_TOOLS, Kind, absent};
+use tool_harness::check::facts::ScriptKind;
 use tool_harness::worker::protocol::{Leaving, MAX_FRAME, Outcome, begin_call};
 use tool_harness::worker::wire::Writer;
 
@@ -47,6 +48,7 @@ pub(super) fn call<'v>(call: &Call, args: &Arguments<'v, '_>, eval: &mut Evaluat
         "print" => print(call, args, eval),
         "result" => Ok(eval.heap().alloc(Reply { outcome: Outcome::Result(Json::Object(fields(call, args, eval)?)) })),
         "error" => Ok(eval.heap().alloc(Reply { outcome: Outcome::Error(Json::Object(fields(call, args, eval)?)) })),
+        "delegate" if call.kind == ScriptKind::Tool => raise(absent(&call.signature.path, DELEGATE_IN_TOOLS)),
         action @ ("allow" | "block" | "modify" | "ask" | "delegate") => {
             let mut decision = Map::new();
             decision.insert("action".to_owned(), Json::from(action));
@@ -86,8 +88,9 @@ fn print<'v>(call: &Call, args: &Arguments<'v, '_>, eval: &Evaluator<'v, '_, '_>
             None => text.push_str(&value.to_str()),
         }
     }
-    if text.len() > MAX_PRINT {
-        let end = (0..=MAX_PRINT).rev().find(|&end| text.is_char_boundary(end)).unwrap_or(0);
+    let most = usize::try_from(context.frame_bytes()).unwrap_or(MAX_PRINT).min(MAX_PRINT);
+    if text.len() > most {
+        let end = (0..=most).rev().find(|&end| text.is_char_boundary(end)).unwrap_or(0);
         text.truncate(end);
         text.push('…');
     }

@@ -1,7 +1,8 @@
 //! Scripts that want too much: each ends as a failure, or with its worker and the right cause, in time.
 
 use crate::Check;
-use crate::supervisor::{BUDGET, End, Worker, run, run_with};
+use crate::supervisor::{BUDGET, End, PATIENT, Worker, run, run_with};
+use crate::table::index;
 use serde_json::{Value, json};
 use std::time::{Duration, Instant};
 use tool_harness::check::facts::ScriptKind;
@@ -17,6 +18,7 @@ pub(crate) const CHECKS: &[Check] = &[
     ("a_stack_that_overflows_ends_the_worker_and_says_so", a_stack_that_overflows_ends_the_worker_and_says_so),
     ("deep_sources_are_refused", deep_sources_are_refused),
     ("large_results_are_refused", large_results_are_refused),
+    ("what_a_script_says_is_bounded", what_a_script_says_is_bounded),
     ("loading_is_bounded_like_running", loading_is_bounded_like_running),
     ("the_time_of_a_crossing_is_not_processor_time", the_time_of_a_crossing_is_not_processor_time),
     ("a_panic_ends_the_worker_and_says_so", a_panic_ends_the_worker_and_says_so),
@@ -35,14 +37,16 @@ fn memory_that_is_refused_ends_the_worker_and_says_so() {
         "  x = [1]\n  for i in range(40):\n    x.extend(x)\n  return len(x)",
         "  return len(list(range(2000000000)))",
         "  return len(','.join([str(i) * 1000 for i in range(100)] * 100000))",
+        // The compiler puts the body of such a function in place of its call, without end.
+        "  return 1\ndef again(f, n):\n  return f(f, n)\ndef other():\n  return again(again, 1)",
     ] {
         let started = Instant::now();
-        match run(&body(script), Value::Null) {
+        match run_with(&body(script), Value::Null, PATIENT, &WorkerLimits::default()) {
             Err(End::Died(death)) => assert_eq!(death.cause(), Cause::Memory, "{script}: {death:?}"),
             Err(End::Failed(failure)) => assert_eq!(failure.kind, FailureKind::Memory, "{script}: {failure:?}"),
             other => panic!("{script}: {other:?}"),
         }
-        assert!(started.elapsed() < Duration::from_secs(4), "{script} took {:?}", started.elapsed());
+        assert!(started.elapsed() < Duration::from_secs(20), "{script} took {:?}", started.elapsed());
     }
     assert_eq!(run(&body("  return len([0] * 1000)"), Value::Null), Ok(Outcome::Value(json!(1000))));
 }
@@ -50,7 +54,7 @@ fn memory_that_is_refused_ends_the_worker_and_says_so() {
 fn a_heap_that_grows_step_by_step_is_a_failure() {
     let mut worker = Worker::start();
     worker.load(1, ScriptKind::Tool, &body("  x = []\n  for i in range(100000000):\n    x.append(str(i))\n  return len(x)"), &[]);
-    let Err(End::Failed(failure)) = worker.run(1, Value::Null, Budget { memory_bytes: 8 << 20, ..BUDGET }) else { panic!("no failure") };
+    let Err(End::Failed(failure)) = worker.run(1, Value::Null, Budget { memory_bytes: 8 << 20, ..PATIENT }) else { panic!("no failure") };
     assert_eq!(failure.kind, FailureKind::Memory, "{failure:?}");
 }
 
@@ -66,7 +70,7 @@ fn an_endless_loop_is_a_failure_and_the_worker_lives() {
         let Err(End::Failed(failure)) = worker.run(1, Value::Null, budget) else { panic!("no failure") };
         assert_eq!(failure.kind, kind, "{failure:?}");
         assert!(failure.message.contains("100 ms"), "{failure:?}");
-        assert!(started.elapsed() < Duration::from_millis(1000), "{:?}", started.elapsed());
+        assert!(started.elapsed() < Duration::from_secs(3), "{:?}", started.elapsed());
         assert_eq!(worker.run(2, Value::Null, BUDGET), Ok(Outcome::Value(json!(1))));
     }
 }
@@ -78,7 +82,7 @@ fn what_cannot_be_interrupted_is_killed_at_the_deadline() {
     let started = Instant::now();
     let death = worker.receive(Duration::from_millis(300)).expect_err("cannot end by itself");
     assert_eq!(death.cause(), Cause::Killed);
-    assert!(started.elapsed() < Duration::from_millis(800), "{:?}", started.elapsed());
+    assert!(started.elapsed() < Duration::from_secs(3), "{:?}", started.elapsed());
 }
 
 fn deep_results_are_refused() {
@@ -92,14 +96,14 @@ fn deep_results_are_refused() {
 fn a_stack_that_overflows_ends_the_worker_and_says_so() {
     let script = body("  x = []\n  for i in range(100000):\n    x = [x]\n  return len(str(x))");
     let small = WorkerLimits { stack_bytes: 2 << 20, ..WorkerLimits::default() };
-    match run_with(&script, Value::Null, BUDGET, &small) {
+    match run_with(&script, Value::Null, PATIENT, &small) {
         Err(End::Died(death)) => assert_eq!(death.cause(), Cause::Stack, "{death:?}"),
         other => panic!("{other:?}"),
     }
     // With the usual stack this depth is fine, and a greater one ends the same way.
-    assert_eq!(run(&script, Value::Null), Ok(Outcome::Value(json!(200_002))));
+    assert_eq!(run_with(&script, Value::Null, PATIENT, &WorkerLimits::default()), Ok(Outcome::Value(json!(200_002))));
     let deeper = body("  x = []\n  for i in range(3000000):\n    x = [x]\n  return len(str(x))");
-    let generous = Budget { memory_bytes: 1 << 30, ..BUDGET };
+    let generous = Budget { memory_bytes: 1 << 30, ..PATIENT };
     let memory = WorkerLimits { memory_bytes: 1 << 30, ..WorkerLimits::default() };
     match run_with(&deeper, Value::Null, generous, &memory) {
         Err(End::Died(death)) => assert_eq!(death.cause(), Cause::Stack, "{death:?}"),
@@ -110,31 +114,43 @@ fn a_stack_that_overflows_ends_the_worker_and_says_so() {
 fn deep_sources_are_refused() {
     let deep = |depth: usize| body(&format!("  return {}1{}", "(".repeat(depth), ")".repeat(depth)));
     let Err(End::Failed(failure)) = run(&deep(10_000), Value::Null) else { panic!("no failure") };
-    assert_eq!((failure.message.as_str(), failure.line, failure.column), ("nested deeper than 200 levels", 2, 208));
+    assert_eq!((failure.message.as_str(), failure.line, failure.column), ("nested too deeply", 2, 209));
     assert_eq!(run(&deep(150), Value::Null), Ok(Outcome::Value(json!(1))));
-    // Depth that brackets do not show: the parser overflows, and only the worker ends.
-    let sum = body(&format!("  return 1{}", "+1".repeat(500_000)));
-    match run(&sum, Value::Null) {
-        Err(End::Died(death)) => assert_eq!(death.cause(), Cause::Stack, "{death:?}"),
-        Err(End::Failed(_)) | Ok(_) => {}
-    }
+    // Depth that brackets do not show.
+    let Err(End::Failed(failure)) = run(&body(&format!("  return 1{}", "+1".repeat(500_000))), Value::Null) else { panic!("no failure") };
+    assert_eq!(failure.message, "nested too deeply");
     let Err(End::Failed(failure)) = run(&format!("{}{}", "# filler\n".repeat(200_000), body("  return 1")), Value::Null) else { panic!() };
-    assert_eq!(failure.message, "the script is larger than 1024 KiB");
+    assert_eq!(failure.message, "longer than 1048576 bytes");
 }
 
 fn large_results_are_refused() {
-    let generous = Budget { memory_bytes: 0, ..BUDGET };
+    let generous = Budget { memory_bytes: 0, ..PATIENT };
     let limits = WorkerLimits { memory_bytes: 1 << 30, ..WorkerLimits::default() };
-    let failure = match run_with(&body("  return 'x' * 200000000"), Value::Null, generous, &limits) {
+    let failure = match run_with(&body("  return ''.join(['x' * 1000000] * 200)"), Value::Null, generous, &limits) {
         Err(End::Failed(failure)) => failure,
         other => panic!("{other:?}"),
     };
     assert_eq!((failure.kind, failure.message.as_str()), (FailureKind::Result, "the result cannot be used: larger than 1048576 bytes"));
-    match run(&body("  return 'x' * 200000000"), Value::Null) {
+    match run(&body("  return ''.join(['x' * 1000000] * 200)"), Value::Null) {
         Err(End::Died(death)) => assert_eq!(death.cause(), Cause::Memory, "{death:?}"),
         Err(End::Failed(failure)) => assert_eq!(failure.kind, FailureKind::Memory, "{failure:?}"),
         Ok(_) => panic!("200 MB came through"),
     }
+}
+
+fn what_a_script_says_is_bounded() {
+    let mut worker = Worker::start();
+    let (write, print) = (index("fs.write"), index("print"));
+    worker.load(1, ScriptKind::Tool, &body("  fail('é' * 1000000)"), &[]);
+    let Err(End::Failed(failure)) = worker.run(1, Value::Null, BUDGET) else { panic!("no failure") };
+    assert_eq!(failure.message.chars().count(), 2001);
+    worker.load(2, ScriptKind::Tool, &body("  return fs.write('a', 'x' * 2000000)"), &[write]);
+    let Err(End::Failed(failure)) = worker.run(2, Value::Null, BUDGET) else { panic!("no failure") };
+    assert_eq!(failure.message, "`fs.write` cannot be given this: larger than 1048576 bytes");
+    worker.load(3, ScriptKind::Tool, &body("  print('é' * 1000000)"), &[]);
+    worker.send(&Request::Run { script: 3, args: Value::Null, budget: BUDGET });
+    let Ok(Response::Note { builtin, args, .. }) = worker.receive(Duration::from_secs(5)) else { panic!("no note") };
+    assert_eq!((builtin, args[0].as_str().map(str::len)), (print, Some((64 << 10) + '…'.len_utf8())));
 }
 
 fn loading_is_bounded_like_running() {

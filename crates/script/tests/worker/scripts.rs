@@ -85,8 +85,8 @@ fn what_is_not_json_is_refused_with_its_place() {
 fn errors_carry_line_and_column() {
     for (source, kind, line, column, text) in [
         ("def run(args):\n  return 1 // 0\n", FailureKind::Raised, 2, 10, "division by zero"),
-        ("def run(args):\n  é = 'é'; fail('boom')\n", FailureKind::Raised, 2, 12, "boom"),
-        ("def help():\n  return {}['x']\ndef run(args):\n  return help()\n", FailureKind::Raised, 2, 10, "`x`"),
+        ("def run(args):\n  x = 'é'; fail('boom')\n", FailureKind::Raised, 2, 12, "boom"),
+        ("def help():\n  x = {}\n  return x['x']\ndef run(args):\n  return help()\n", FailureKind::Raised, 3, 10, "x"),
         ("def run(args):\n  return (1\n", FailureKind::Raised, 0, 0, ""),
         ("def run(args):\n  while True:\n    pass\n", FailureKind::Raised, 2, 3, ""),
         ("load('a', 'b')\ndef run(args):\n  return 1\n", FailureKind::Raised, 1, 1, "load"),
@@ -94,7 +94,7 @@ fn errors_carry_line_and_column() {
         ("def run(args):\n  return nope\n", FailureKind::Raised, 2, 10, "nope"),
         ("x = 1\n", FailureKind::Raised, 0, 0, "does not define `run`"),
         ("X = 1 // 0\ndef run(args):\n  return 1\n", FailureKind::Raised, 1, 5, "division by zero"),
-        ("def f(g, n):\n  return g(g, n)\ndef run(args):\n  return f(f, 1)\n", FailureKind::Recursion, 2, 10, "deeper than 50"),
+        ("def f(g, n):\n  x = n\n  return g(g, x)\ndef run(args):\n  return f(f, 1)\n", FailureKind::Recursion, 3, 10, "deeper than 50"),
         ("def run(args):\n  return text.fails()\n", FailureKind::Raised, 2, 10, "this built-in always fails"),
     ] {
         let failure = failure(source);
@@ -123,8 +123,8 @@ fn arguments_are_bound_and_checked() {
         ("text.all(1, third='x')", "`third` of `text.all` must be a list or `None`, not string"),
         ("text.all(1, 2, [], len)", "`text.all` cannot be given this: a value of type `function` is not JSON"),
         ("text.fails(1)", "`text.fails` is given too many arguments; it takes no arguments"),
-        ("later()", "`later` is not available: it comes with a later version"),
-        ("allow()", "`allow` is only available in hooks"),
+        ("later()", "`later` is not available yet: it comes with a later version"),
+        ("allow()", "`allow` is not available in tools"),
     ] {
         let failure = failure(&format!("def run(args):\n  return {script}\n"));
         assert_eq!((failure.message.as_str(), failure.line, failure.column), (expected, 2, 10), "{script}");
