@@ -16,11 +16,7 @@ fn resident_kb() -> u64 {
 
 const FAULTS: &[(&str, &str, &[&str])] = &[
     ("huge_list", "def run(args):\n    return len([0] * 1000000000)", &["script.memory_limit"]),
-    (
-        "huge_sort",
-        "def run(args):\n    return len(sorted(range(300000000)))",
-        &["script.memory_limit", "script.step_limit", "tool.timeout"],
-    ),
+    ("huge_sort", "def run(args):\n    return len(sorted(range(300000000)))", &["script.memory_limit", "script.step_limit", "tool.timeout"]),
     (
         "huge_replace",
         "def run(args):\n    a = \"a\" * 1000000\n    b = a.replace(\"a\", a)\n    return len(b.replace(\"a\", b))",
@@ -37,11 +33,7 @@ const FAULTS: &[(&str, &str, &[&str])] = &[
         "def run(args):\n    x = []\n    for i in range(100000):\n        x = [x]\n    return str(x)",
         &["script.crashed", "script.result", "tool.failed", "script.memory_limit"],
     ),
-    (
-        "long_loop",
-        "def run(args):\n    n = 0\n    for i in range(1000000000):\n        n += 1\n    return n",
-        &["tool.timeout", "script.step_limit"],
-    ),
+    ("long_loop", "def run(args):\n    n = 0\n    for i in range(1000000000):\n        n += 1\n    return n", &["tool.timeout", "script.step_limit"]),
     ("huge_result", "def run(args):\n    return \"a\" * 200000000", &["script.result", "script.memory_limit"]),
     ("recursion", "def f(g, n):\n    return g(g, n + 1)\ndef run(args):\n    return f(f, 0)", &["script.recursion"]),
 ];
@@ -79,10 +71,8 @@ async fn every_fault_ends_in_its_error_within_its_limit_and_the_engine_serves_on
 #[tokio::test(flavor = "multi_thread")]
 async fn source_with_ten_thousand_parentheses_is_a_diagnostic_and_the_rest_loads() {
     let deep = format!("def run(args):\n    return {}1{}", "(".repeat(10_000), ")".repeat(10_000));
-    let project = Project::new(&[
-        (".harness/tools/run_deep.md", &support::tool(&deep)),
-        (".harness/tools/run_echo.md", &support::tool("def run(args):\n    return 1")),
-    ]);
+    let project =
+        Project::new(&[(".harness/tools/run_deep.md", &support::tool(&deep)), (".harness/tools/run_echo.md", &support::tool("def run(args):\n    return 1"))]);
     let engine = project.engine().await;
     let codes: Vec<_> = engine.diagnostics().iter().map(|diagnostic| diagnostic.code).collect();
     assert_eq!(codes, ["SCRIPT_SYNTAX"]);

@@ -96,8 +96,7 @@ fn unsafe_code_is_in_the_sandbox_only_and_says_why() {
         let lines: Vec<&str> = text.lines().collect();
         for (index, line) in lines.iter().enumerate() {
             let code = line.split("//").next().unwrap_or_default();
-            let is_unsafe =
-                ["unsafe {", "unsafe fn", "unsafe impl", "unsafe extern"].iter().any(|word| code.contains(word)) && !code.contains('"');
+            let is_unsafe = ["unsafe {", "unsafe fn", "unsafe impl", "unsafe extern"].iter().any(|word| code.contains(word)) && !code.contains('"');
             if !is_unsafe {
                 continue;
             }

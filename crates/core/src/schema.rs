@@ -1,7 +1,12 @@
 //! JSON Schemas, compiled once.
 
-use jsonschema::{Draft, PatternOptions, Validator};
+use jsonschema::{Draft, PatternOptions, ValidationError, Validator};
 use serde_json::{Map, Value};
+
+/// Compiles a schema of draft 2020-12: patterns in linear time, no references that leave the schema.
+pub(crate) fn compile(schema: &Value) -> Result<Validator, ValidationError<'static>> {
+    jsonschema::options().with_draft(Draft::Draft202012).with_pattern_options(PatternOptions::regex()).offline().build(schema)
+}
 
 /// A compiled JSON Schema of draft 2020-12. Patterns run in linear time; nothing is fetched.
 #[derive(Debug)]
@@ -26,11 +31,7 @@ const MAX_VIOLATIONS: usize = 8;
 impl Schema {
     /// Compiles a schema; the error says where it is wrong.
     pub fn new(value: Value) -> Result<Self, String> {
-        let validator = jsonschema::options()
-            .with_draft(Draft::Draft202012)
-            .with_pattern_options(PatternOptions::regex())
-            .build(&value)
-            .map_err(|error| match error.instance_path().as_str() {
+        let validator = compile(&value).map_err(|error| match error.instance_path().as_str() {
                 "" => error.to_string(),
                 path => format!("at {path}: {error}"),
             })?;

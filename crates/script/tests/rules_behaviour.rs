@@ -197,6 +197,26 @@ fn a_finding_in_a_schema_points_at_the_part_that_is_wrong() {
 }
 
 #[test]
+fn a_schema_that_cannot_be_used_says_which_part_and_why() {
+    for (schema, message) in [
+        (
+            "{properties: {a: {pattern: '(?=a)b'}}}",
+            "at `/properties/a/pattern`: \"(?=a)b\" is not a pattern that can be matched in linear time",
+        ),
+        ("{properties: {a: {type: object, required: true}}}", "at `/properties/a/required`: true is not a list of names"),
+        ("{properties: {a: {$ref: 'https://example.com/a.json'}}}", "https://example.com/a.json"),
+        ("{properties: {a: {$ref: '#/$defs/none'}}}", "/$defs/none"),
+        ("{properties: {a: {minLength: -1}}}", "at `/properties/a/minLength`"),
+    ] {
+        let text = tool(&format!("input_schema: {schema}\n"), "1");
+        let checked = judge(&[(".harness/tools/read_note.md", &text)]);
+        let codes: Vec<_> = checked.diagnostics.iter().map(|found| found.code).collect();
+        assert_eq!(codes, ["SCHEMA_INVALID"], "{schema}");
+        assert!(checked.diagnostics[0].message.contains(message), "{}", checked.diagnostics[0].message);
+    }
+}
+
+#[test]
 fn the_spellings_of_other_harnesses_are_explained() {
     for (event, expected) in [("PreToolUse", "tool.pre"), ("onPostToolUse", "tool.post"), ("tool.prr", "tool.pre"), ("Stop", "agent.stop")]
     {
@@ -234,9 +254,46 @@ fn a_name_with_an_alias_need_not_be_offerable() {
 }
 
 #[test]
+fn every_spelling_authors_use_for_a_payload_is_accepted() {
+    let hook = |event: &str, body: &str| {
+        format!("---\nevent: {event}\nscript: |\n  def handle(event, payload):\n{body}\n      return allow()\n---\nWatches.\n")
+    };
+    for (event, body) in [
+        (
+            "tool.pre",
+            "      if payload[\"name\"] == payload[\"tool_name\"] and payload[\"args\"] == payload[\"arguments\"]:\n          log(payload[\"id\"])",
+        ),
+        ("tool.pre", "      tool = payload[\"tool\"]\n      log(tool[\"name\"], tool.get(\"args\", {}).get(\"command\", \"\"))"),
+        (
+            "tool.pre",
+            "      args = payload.get(\"args\", payload.get(\"arguments\", {}))\n      if \"rm -rf\" in args.get(\"command\", \"\"):\n          return {\"action\": \"block\", \"reason\": \"no\"}",
+        ),
+        ("tool.post", "      metrics.incr(\"calls\")\n      log.info(payload[\"content\"], payload[\"is_error\"], payload[\"result\"])"),
+        ("builtin.post", "      emit(\"custom.used\", {\"name\": payload[\"name\"], \"error\": payload.get(\"error\")})"),
+        ("custom.used", "      log(payload[\"whatever\"])"),
+        (
+            "artifact.load",
+            "      if payload[\"kind\"] == \"tool\" and \"exec.run\" in payload[\"script\"] and \"reviewed\" not in payload[\"tags\"]:\n          return block(\"not reviewed\")",
+        ),
+    ] {
+        expect(&[(".harness/hooks/watch_calls.md", &hook(event, body))], &[]);
+    }
+}
+
+#[test]
+fn messages_stay_on_one_line_whatever_a_name_holds() {
+    let hook = WATCH.replace("return allow()", "return block(\"no\") if payload[\"name\"] == \"a\\nb\\x1b\" else allow()");
+    let checked = judge(&[(".harness/hooks/watch_calls.md", &hook)]);
+    assert_eq!(checked.diagnostics[0].message, "there is no tool `a\\nb\\u{1b}`", "{:?}", found(&checked));
+}
+
+#[test]
 fn ten_thousand_tools_are_checked_in_linear_time() {
     let time = |count: usize| -> Duration {
-        let files = (0..count).map(|index| (format!(".harness/tools/read_note_{index}.md"), READ_NOTE.as_bytes().to_vec()));
+        let parameters =
+            "parameters:\n  path: {type: string, required: true, minLength: 1}\n  lines: {type: array, items: {type: integer}}\n";
+        let text = |index: usize| tool(&format!("{parameters}tags: [number_{index}]\n"), "fs.read(args[\"path\"])");
+        let files = (0..count).map(|index| (format!(".harness/tools/read_note_{index}.md"), text(index).into_bytes()));
         let artifacts = read(files);
         let facts = facts_of(&artifacts);
         let start = Instant::now();

@@ -1,6 +1,6 @@
 //! A project in a temporary folder, and an engine over it whose workers are the real program.
 
-#![allow(dead_code, reason = "each test binary uses a part of it")]
+#![allow(dead_code, unreachable_pub, reason = "each test binary uses a part of it")]
 
 use serde_json::Value;
 use std::path::Path;

@@ -1,6 +1,6 @@
 //! `exec`: processes. Known by name and effect until they can be contained.
 
-use super::{Body, Builtin, Example, Kind, Module, PLAIN, Param, Scope};
+use super::{Body, Builtin, Example, Kind, Module, Param, Scope};
 use crate::effect::Effects;
 
 pub(super) const MODULE: Module = Module {
@@ -24,6 +24,5 @@ pub(super) const MODULE: Module = Module {
         scope: Scope::Tools,
         body: Body::Absent("processes come with the sandbox"),
         examples: &[Example::new(r#"exec.run("ls", ["-l"])"#, "error: not available yet: processes come with the sandbox")],
-        ..PLAIN
     }],
 };

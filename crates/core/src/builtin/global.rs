@@ -9,7 +9,8 @@ const MAX_SLEEP: f64 = 3600.0;
 /// Bytes of an event's name.
 const MAX_NAME: usize = 200;
 
-/// Why a tool cannot `delegate` yet: hooks have it as a decision, so the worker decides by the kind of script.
+/// Why a tool cannot `delegate` yet, for [`absent`](super::absent). Hooks have it as a decision: the worker decides by the kind of
+/// script.
 pub const DELEGATE_IN_TOOLS: &str = "delegation comes with agents; in a hook `delegate(request)` is a decision";
 
 pub(super) const MODULE: Module = Module {
@@ -29,7 +30,8 @@ pub(super) const MODULE: Module = Module {
         Builtin {
             name: "emit",
             params: &[Param::required("name", Kind::Text), Param::optional("payload", Kind::Dict, "{}")],
-            doc: "Raises the event `custom.<name>`, for hooks and the record. The name has lower-case letters, digits, `_` and `.`, and may be given with or without `custom.`.",
+            doc: "Raises the event `custom.<name>`, for hooks and the record. The name has lower-case letters, digits, `_` and `.`, \
+                and may be given with or without `custom.`.",
             body: Body::Host(emit),
             examples: &[
                 Example::new(r#"emit("build.done", {"ok": True})"#, "null"),
@@ -146,7 +148,7 @@ pub(super) const MODULE: Module = Module {
             doc: "In a hook, the decision to hand the work to another agent. In a tool it is not available yet.",
             returns: "a decision",
             body: Body::Worker,
-            examples: &[Example::new(r#"delegate({"agent": "reviewer"})"#, r#"{"action": "delegate", "request": {"agent": "reviewer"}}"#)],
+            examples: &[Example::new(r#"delegate({"agent": "reviewer"})"#, "error: not available yet: delegation comes with agents")],
             ..PLAIN
         },
         Builtin {

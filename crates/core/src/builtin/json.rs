@@ -30,7 +30,8 @@ pub(super) const MODULE: Module = Module {
         Builtin {
             name: "decode",
             params: &[Param::required("text", Kind::Text), Param::optional("default", Kind::Any, "null")],
-            doc: "The value JSON text stands for. Text that is not JSON raises, with line and column, unless a `default` other than None is given.",
+            doc: "The value JSON text stands for. Text that is not JSON raises, with line and column, unless a `default` other than \
+                None is given.",
             returns: "the value, or `default`",
             body: Body::Pure(decode),
             examples: &[

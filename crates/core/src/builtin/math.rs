@@ -47,7 +47,8 @@ pub(super) const MODULE: Module = Module {
         Builtin {
             name: "round",
             params: &[Param::required("x", Kind::Number), Param::optional("digits", Kind::Int, "0")],
-            doc: "The nearest integer, or the nearest number with `digits` decimal places (at most 15). What lies exactly between two goes to the even one.",
+            doc: "The nearest integer, or the nearest number with `digits` decimal places (at most 15). What lies exactly between \
+                two goes to the even one.",
             returns: "an integer, or a float when `digits` is more than 0",
             body: Body::Pure(round),
             examples: &[Example::new("math.round(2.6)", "3"), Example::new("math.round(3.14159, 2)", "3.14")],

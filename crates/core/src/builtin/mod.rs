@@ -239,7 +239,8 @@ pub enum Kind {
     Named,
 }
 
-/// An expression and the JSON it gives, or the error it raises.
+/// An expression and the JSON it gives, or the error it raises: in a hook for what only hooks have, otherwise in a tool, with an empty
+/// workspace and empty stores.
 pub struct Example {
     /// A Starlark expression.
     pub script: &'static str,
@@ -302,7 +303,10 @@ impl Args {
     /// The integer at `index` as a count from 0 to `max`.
     fn count(&self, index: usize, name: &str, max: usize) -> Result<usize, String> {
         let count = self.int(index).and_then(|count| usize::try_from(count).ok());
-        count.filter(|&count| count <= max).ok_or_else(|| format!("`{name}` must be from 0 to {max}, got {}", self.get(index)))
+        count.filter(|&count| count <= max).ok_or_else(|| match max {
+            usize::MAX => format!("`{name}` must be 0 or more, got {}", self.get(index)),
+            _ => format!("`{name}` must be from 0 to {max}, got {}", self.get(index)),
+        })
     }
 
     /// The list at `index`, whose items must all be text.

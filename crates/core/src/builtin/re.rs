@@ -19,7 +19,8 @@ const MAX_ITEMS: usize = 1_000_000;
 const FIND_ALL: Builtin = Builtin {
     name: "find_all",
     params: &[Param::required("pattern", Kind::Text), Param::required("text", Kind::Text)],
-    doc: "Every match, left to right, without overlap. A pattern with one group gives that group's text, with several a list of their texts; a group that took no part is an empty text.",
+    doc: "Every match, left to right, without overlap. A pattern with one group gives that group's text, with several a list of \
+        their texts; a group that took no part is an empty text.",
     returns: "a list of texts, or of lists of texts",
     body: Body::Pure(find_all),
     examples: &[
@@ -38,7 +39,8 @@ pub(super) const MODULE: Module = Module {
             name: "match",
             params: &[Param::required("pattern", Kind::Text), Param::required("text", Kind::Text)],
             doc: "The match that begins at the start of the text.",
-            returns: "None, or a dict with `matched` (True), `text`, `start` and `end` in characters, `groups` (a list) and `named` (a dict)",
+            returns: "None, or a dict with `matched` (True), `text`, `start` and `end` in characters, `groups` (a list) and `named` \
+                (a dict)",
             body: Body::Pure(matches),
             examples: &[
                 Example::new(r#"re.match("b", "abc")"#, "null"),
@@ -76,7 +78,8 @@ pub(super) const MODULE: Module = Module {
                 Param::required("text", Kind::Text),
                 Param::optional("count", Kind::Int, "0"),
             ],
-            doc: r"The text with matches replaced: all of them, or the first `count`. In `repl`, `\1` or `$1` is a group, `\g<name>` or `${name}` a named group, `\\` a backslash and `$$` a dollar sign.",
+            doc: "The text with matches replaced: all of them, or the first `count`. In `repl`, `\\1` or `$1` is a group, \
+                `\\g<name>` or `${name}` a named group, `\\\\` a backslash and `$$` a dollar sign.",
             returns: "text",
             body: Body::Pure(replace),
             examples: &[

@@ -12,7 +12,8 @@ pub(super) const MODULE: Module = Module {
     calls: &[Builtin {
         name: "render",
         params: &[Param::required("text", Kind::Text), Param::required("values", Kind::Any), Param::optional("default", Kind::Any, "null")],
-        doc: "The text with each `{{ a.b.0 }}` replaced by what that path leads to in `values`: text as it is, anything else as JSON. A path that leads nowhere raises, unless a `default` other than None is given. `{{{{` stands for `{{`.",
+        doc: "The text with each `{{ a.b.0 }}` replaced by what that path leads to in `values`: text as it is, anything else as \
+            JSON. A path that leads nowhere raises, unless a `default` other than None is given. `{{{{` stands for `{{`.",
         returns: "text",
         body: Body::Pure(render),
         examples: &[

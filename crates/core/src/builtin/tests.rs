@@ -4,6 +4,7 @@ use super::*;
 use crate::store::{KeyValue, MemoryStore, Metrics};
 use serde_json::json;
 use std::collections::HashSet;
+use std::path::Path;
 use std::sync::Mutex;
 use std::time::Duration;
 use tool_harness_sandbox::file::{FileError, Jail};
@@ -15,6 +16,20 @@ pub(super) struct TestHost {
     stores: [MemoryStore; 3],
     metrics: Metrics,
     pub(super) emitted: Mutex<Vec<(String, Value)>>,
+}
+
+impl TestHost {
+    /// With a fresh empty workspace.
+    pub(super) fn with_files() -> Self {
+        let folder = tempfile::tempdir().expect("a folder");
+        let jail = Jail::open(folder.path()).expect("a jail");
+        Self { jail: Some((jail, folder)), ..Self::default() }
+    }
+
+    /// The folder of the workspace.
+    pub(super) fn folder(&self) -> &Path {
+        self.jail.as_ref().expect("a workspace").1.path()
+    }
 }
 
 impl Host for TestHost {
@@ -177,8 +192,8 @@ fn everything_the_design_names_is_there() {
         template.render validate.schema set.union cache.get ctx.snapshot state.update state.increment state.append \
         state.compare_and_set metrics.incr metrics.set metrics.get metrics.snapshot log log.info log.warn log.error emit print env \
         delegate task.poll task.wait task.cancel artifact.read artifact.write progress tool_surface_validate meta.list_tools \
-        meta.call_tool meta.register_tool meta.tool_register meta.register_hook meta.hook_register allow block modify ask result error sleep \
-        os.platform os.hostname";
+        meta.call_tool meta.register_tool meta.tool_register meta.register_hook meta.hook_register allow block modify ask result \
+        error sleep os.platform os.hostname";
     for name in expected.split_whitespace() {
         assert!(find(name).is_some(), "{name}");
     }

@@ -54,7 +54,8 @@ pub(super) const MODULE: Module = Module {
         Builtin {
             name: "parse",
             params: &[Param::required("text", Kind::Text), Param::optional("layout", Kind::Text, "null")],
-            doc: "A date or time as seconds since 1970: RFC 3339, RFC 2822, `2026-01-31` or `2026-01-31 12:00:00`, or in a `layout` as `time.format` takes. Without an offset it is UTC.",
+            doc: "A date or time as seconds since 1970: RFC 3339, RFC 2822, `2026-01-31` or `2026-01-31 12:00:00`, or in a `layout` \
+                as `time.format` takes. Without an offset it is UTC.",
             returns: "an integer, or a float when there is a fraction of a second",
             body: Body::Pure(parse),
             examples: &[

@@ -20,8 +20,10 @@ pub(super) const MODULE: Module = Module {
         Builtin {
             name: "parse",
             params: &[Param::required("text", Kind::Text)],
-            doc: "The parts of an absolute address. `host` includes a port that is not the scheme's own, `query` is as written, `params` has a list of values for each name.",
-            returns: "a dict with `scheme`, `host`, `hostname`, `port` (None for the scheme's own), `path`, `query`, `params`, `fragment`, `username`",
+            doc: "The parts of an absolute address. `host` includes a port that is not the scheme's own, `query` is as written, \
+                `params` has a list of values for each name.",
+            returns: "a dict with `scheme`, `host`, `hostname`, `port` (None for the scheme's own), `path`, `query`, `params`, \
+                `fragment`, `username`",
             body: Body::Pure(parse),
             examples: &[
                 Example::new(r#"url.parse("https://example.com:8443/a?x=1&x=2#top")["params"]"#, r#"{"x": ["1", "2"]}"#),
@@ -33,7 +35,8 @@ pub(super) const MODULE: Module = Module {
         Builtin {
             name: "build",
             params: &[Param::required("parts", Kind::Dict)],
-            doc: "The address with these parts, named as `url.parse` names them; `params` may have a text, a number, a boolean or a list of them for each name and goes before `query`.",
+            doc: "The address with these parts, named as `url.parse` names them; `params` may have a text, a number, a boolean or a \
+                list of them for each name and goes before `query`.",
             returns: "text",
             body: Body::Pure(build),
             examples: &[
@@ -57,7 +60,8 @@ pub(super) const MODULE: Module = Module {
         Builtin {
             name: "encode",
             params: &[Param::required("value", Kind::Any)],
-            doc: "Text with everything but letters, digits and `-_.~` percent-encoded, for one part of an address. A dict is encoded as `url.encode_query` does.",
+            doc: "Text with everything but letters, digits and `-_.~` percent-encoded, for one part of an address. A dict is encoded \
+                as `url.encode_query` does.",
             returns: "text",
             body: Body::Pure(encode),
             examples: &[Example::new(r#"url.encode("a b/ü")"#, r#""a%20b%2F%C3%BC""#)],

@@ -12,8 +12,17 @@ const MAX_FAULTS: usize = 100;
 /// Bytes of a compiled pattern of a schema.
 const MAX_COMPILED: usize = 4 << 20;
 
-const SEMVER: &str = r"^(0|[1-9]\d*)\.(0|[1-9]\d*)\.(0|[1-9]\d*)(-(0|[1-9]\d*|\d*[A-Za-z-][0-9A-Za-z-]*)(\.(0|[1-9]\d*|\d*[A-Za-z-][0-9A-Za-z-]*))*)?(\+[0-9A-Za-z-]+(\.[0-9A-Za-z-]+)*)?$";
-const EMAIL: &str = r"^[A-Za-z0-9!#$%&'*+/=?^_`{|}~-]+(\.[A-Za-z0-9!#$%&'*+/=?^_`{|}~-]+)*@([A-Za-z0-9]([A-Za-z0-9-]{0,61}[A-Za-z0-9])?\.)+[A-Za-z0-9]([A-Za-z0-9-]{0,61}[A-Za-z0-9])?$";
+/// Three numbers, then perhaps what comes before the release, then perhaps the build.
+const SEMVER: &str = concat!(
+    r"^(0|[1-9]\d*)\.(0|[1-9]\d*)\.(0|[1-9]\d*)",
+    r"(-(0|[1-9]\d*|\d*[A-Za-z-][0-9A-Za-z-]*)(\.(0|[1-9]\d*|\d*[A-Za-z-][0-9A-Za-z-]*))*)?",
+    r"(\+[0-9A-Za-z-]+(\.[0-9A-Za-z-]+)*)?$",
+);
+/// Dotted words, `@`, and a domain of at least two labels.
+const EMAIL: &str = concat!(
+    r"^[A-Za-z0-9!#$%&'*+/=?^_`{|}~-]+(\.[A-Za-z0-9!#$%&'*+/=?^_`{|}~-]+)*",
+    r"@([A-Za-z0-9]([A-Za-z0-9-]{0,61}[A-Za-z0-9])?\.)+[A-Za-z0-9]([A-Za-z0-9-]{0,61}[A-Za-z0-9])?$",
+);
 
 const VALUE: &[Param] = &[Param::required("value", Kind::Any)];
 
@@ -25,7 +34,8 @@ pub(super) const MODULE: Module = Module {
         Builtin {
             name: "schema",
             params: &[Param::required("value", Kind::Any), Param::required("schema", Kind::Any)],
-            doc: "What is wrong with a value by a JSON Schema (draft 2020-12 unless `$schema` says otherwise); nothing is fetched. At most 100 faults; a schema that is no schema raises.",
+            doc: "What is wrong with a value by a JSON Schema (draft 2020-12 unless `$schema` says otherwise); nothing is fetched. \
+                At most 100 faults; a schema that is no schema raises.",
             returns: "a list of dicts with `path` (as `/a/0`) and `message`; empty when the value is valid",
             body: Body::Pure(schema),
             examples: &[

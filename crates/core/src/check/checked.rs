@@ -76,7 +76,7 @@ pub(super) struct Parts {
 /// Joins the reader's problems and the rules' findings, and says what each means for its tool or hook.
 pub(super) fn assemble(parts: Parts, found: Vec<(Owner, Diagnostic)>, facts: &FactsBySource) -> Checked {
     let mut all: Vec<(Owner, Diagnostic)> = parts.problems.into_iter().map(|problem| (Owner::Project, problem)).chain(found).collect();
-    all.sort_by(|(_, a), (_, b)| place_key(a).cmp(&place_key(b)));
+    all.sort_by_cached_key(|(_, diagnostic)| place_key(diagnostic));
 
     let read_errors = parts.read_errors;
     let mut broken_tool: Vec<_> = parts.tools.iter().map(|tool| read_errors.tools.get(&Key::of(&tool.origin)).cloned()).collect();

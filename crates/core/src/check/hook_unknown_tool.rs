@@ -7,6 +7,7 @@ use super::subject::{Findings, HookSubject};
 use super::{Check, Rule};
 use crate::builtin;
 use crate::diagnostic::Severity;
+use std::collections::HashSet;
 
 pub(super) const RULE: Rule = Rule {
     code: "HOOK_UNKNOWN_TOOL",
@@ -32,9 +33,13 @@ pub(super) const RULE: Rule = Rule {
 fn check(subject: &HookSubject<'_>, findings: &mut Findings<'_>) {
     let Some(event) = subject.hook.event.as_ref().and_then(|event| find(&event.value)) else { return };
     let names = &subject.project.tool_names;
+    let mut seen = HashSet::new();
     for (script, facts) in &subject.scripts {
         for compared in &facts.compared_names {
             let name = compared.name.as_str();
+            if !seen.insert(name) {
+                continue;
+            }
             let (known, what, close) = match event.name_means {
                 NameMeans::Tool => (names.contains(name), "tool", nearest(name, names.iter().copied()).map(str::to_owned)),
                 NameMeans::Builtin => (builtin_named(name).is_some(), "built-in", nearest_builtin(name)),

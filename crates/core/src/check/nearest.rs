@@ -2,6 +2,10 @@
 
 /// The closest of `known`, when it is close enough to be what was meant.
 pub(crate) fn nearest<'a>(word: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
+    // Distances are quadratic, and nothing that long is a slip of the finger.
+    if word.len() > 64 {
+        return None;
+    }
     let lower = word.to_lowercase();
     // Short words have many neighbours, so they must be closer.
     let limit = match word.chars().count() {
@@ -9,7 +13,10 @@ pub(crate) fn nearest<'a>(word: &str, known: impl IntoIterator<Item = &'a str>) 
         3..=5 => 2,
         _ => 3,
     };
-    let scored = known.into_iter().map(|candidate| (strsim::osa_distance(&lower, &candidate.to_lowercase()), candidate));
+    let scored = known
+        .into_iter()
+        .filter(|candidate| candidate.len().abs_diff(word.len()) <= 16)
+        .map(|candidate| (strsim::osa_distance(&lower, &candidate.to_lowercase()), candidate));
     let (distance, candidate) = scored.min_by_key(|&(distance, _)| distance)?;
     let total = candidate.chars().count().min(word.chars().count());
     (distance <= limit && distance < total).then_some(candidate)

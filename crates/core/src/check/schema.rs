@@ -1,12 +1,6 @@
-//! JSON Schema as this harness reads it, for the checks and for calls.
+//! The keywords of JSON Schema, for the checks.
 
-use jsonschema::{Draft, PatternOptions, ValidationError, Validator};
 use serde_json::Value;
-
-/// Compiles a schema of draft 2020-12: patterns in linear time, no references that leave the schema.
-pub(crate) fn compile(schema: &Value) -> Result<Validator, ValidationError<'static>> {
-    jsonschema::options().with_draft(Draft::Draft202012).with_pattern_options(PatternOptions::regex()).offline().build(schema)
-}
 
 /// What a keyword's value holds.
 #[derive(Clone, Copy, PartialEq, Eq)]

@@ -1,7 +1,8 @@
 //! `SCHEMA_INVALID`.
 
 use super::locate::{Half, locate, schemas};
-use super::schema::{compile, parts};
+use super::schema::parts;
+use crate::schema::compile;
 use super::subject::{Findings, ToolSubject};
 use super::{Check, Rule};
 use crate::diagnostic::Severity;
@@ -56,12 +57,8 @@ fn explain(field: &str, error: &ValidationError<'_>) -> (String, String) {
     (format!("`{field}` is not a valid JSON Schema{at}: {reason}"), help)
 }
 
-/// One line of bounded length; schemas may hold whole documents.
+/// A bounded part; schemas may hold whole documents.
 fn shorten(text: &str) -> String {
     const MOST: usize = 160;
-    let line = text.replace(['\n', '\r'], " ");
-    match line.char_indices().nth(MOST) {
-        Some((end, _)) => format!("{}...", &line[..end]),
-        None => line,
-    }
+    text.char_indices().nth(MOST).map_or_else(|| text.to_owned(), |(end, _)| format!("{}…", &text[..end]))
 }

@@ -9,7 +9,7 @@ pub(super) const RULE: Rule = Rule {
     code: "SCRIPT_CRASHED",
     severity: Severity::Error,
     why: "Scripts are read in a process of their own with little memory and time. One that ends that process by merely being read, as by \
-          thousands of brackets inside each other, cannot be used.",
+          thousands of brackets inside each other, cannot be used. (The example would be too long to show.)",
     bad: &[],
     good: &[],
     check: Check::Script(check),

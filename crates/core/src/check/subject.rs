@@ -93,12 +93,25 @@ impl<'a> Findings<'a> {
         {
             diagnostic.tool = self.tools.get(index).map(|tool| tool.name.clone());
         }
+        diagnostic.message = one_line(&diagnostic.message);
+        diagnostic.help = diagnostic.help.as_deref().map(one_line);
         self.found.push((owner, diagnostic));
     }
 
     pub(super) fn into_found(self) -> Vec<(Owner, Diagnostic)> {
         self.found
     }
+}
+
+/// The text with control characters written out and its length bounded: names come from files and scripts, and may hold anything.
+fn one_line(text: &str) -> String {
+    const LONGEST: usize = 1000;
+    let shown = |c: char| if c.is_control() { c.escape_default().collect::<String>() } else { c.to_string() };
+    let mut line: String = text.chars().take(LONGEST).map(shown).collect();
+    if text.chars().nth(LONGEST).is_some() {
+        line.push('…');
+    }
+    line
 }
 
 impl<'a> Project<'a> {

@@ -41,6 +41,7 @@ pub(super) async fn fire(ctx: &Context, event: &str, payload: Map<String, Value>
     refuse_if_broken(ctx, event)?;
     let hooks = ctx.registry().hooks_of(event);
     let mut fired = Fired { payload, asks: Vec::new() };
+    let gating = hook_events::find(event).is_some_and(|event| event.gating);
     let mut rest = hooks.as_slice();
     while !rest.is_empty() {
         let verdicts = run(ctx, event, &fired.payload, rest).await;
@@ -49,6 +50,7 @@ pub(super) async fn fire(ctx: &Context, event: &str, payload: Map<String, Value>
             judged += 1;
             let decision = match verdict {
                 Verdict::Skipped => continue,
+                Verdict::Returned(Value::Null) if !gating => continue,
                 Verdict::Returned(returned) => Decision::read(&returned).map_err(|problem| (problem, None)),
                 Verdict::Failed(failure) => {
                     let error = ScriptError::from(failure);
@@ -80,7 +82,7 @@ pub(super) async fn fire(ctx: &Context, event: &str, payload: Map<String, Value>
             };
             if let Err((problem, position)) = outcome {
                 decided(ctx, hook, event, "failed", &problem);
-                if hook.hook.blocks_on_error(hook_events::find(event).is_some_and(|event| event.gating)) {
+                if hook.hook.blocks_on_error(gating) {
                     return Err(failed(hook, event, &problem, position));
                 }
             }
@@ -129,7 +131,7 @@ pub(super) async fn fire_emitted(ctx: &Context) {
         if !ctx.registry().has_hooks(&name) {
             continue;
         }
-        let payload = object(json!({"name": name, "payload": payload, "call_id": ctx.call.id, "session_id": ctx.call.session_id}));
+        let payload = object(payload);
         // A custom event gates nothing: what its hooks decide has been recorded and ends here.
         let _ = fire(ctx, &name, payload, &mut |_, _| Err("changed the payload of a custom event; nothing can be changed here".into())).await;
     }

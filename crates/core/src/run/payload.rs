@@ -24,7 +24,7 @@ pub(crate) fn tool_pre(call: &Call, name: &str, arguments: &Map<String, Value>, 
 pub(crate) fn set_arguments(payload: &mut Map<String, Value>, arguments: &Map<String, Value>) {
     let arguments = Value::Object(arguments.clone());
     let name = payload.get("name").cloned().unwrap_or_default();
-    payload.insert("tool".into(), json!({"name": name, "args": arguments}));
+    payload.insert("tool".into(), json!({"name": name, "args": arguments, "arguments": arguments}));
     payload.insert("arguments".into(), arguments.clone());
     payload.insert("args".into(), arguments);
 }
@@ -121,7 +121,7 @@ mod tests {
             (json!({"args": {"a": 2}, "arguments": {"a": 3}}), Err(())),
             (json!({"name": "other"}), Err(())),
             (json!({"extra": 1}), Err(())),
-            (json!({"tool": {"name": "t", "args": {"a": 2}}}), Err(())),
+            (json!({"tool": {"name": "t", "args": {"a": 2}, "arguments": {"a": 1}}}), Err(())),
             (json!({"args": 5}), Err(())),
         ] {
             assert_eq!(merge_pre(&pre(), &returned).map_err(|_| ()), expected, "{returned}");

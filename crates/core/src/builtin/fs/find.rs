@@ -45,9 +45,8 @@ pub(super) fn find(host: &dyn Host, args: &Args) -> Result<Value, String> {
         if found.len() >= max {
             break;
         }
-        let hidden = !glob.contains(".git") && path.split('/').any(|part| part == ".git");
         // A file can vanish or change between the listing and here: then it is passed over like one that is too large.
-        let Some(size) = files.stat(&path).ok().flatten().map(|stat| stat.size).filter(|&size| !hidden && size <= MAX_FILE) else {
+        let Some(size) = files.stat(&path).ok().flatten().map(|stat| stat.size).filter(|&size| size <= MAX_FILE) else {
             continue;
         };
         total += size;

@@ -5,6 +5,8 @@ pub(super) mod diff;
 mod edit;
 mod find;
 mod lines;
+#[cfg(test)]
+mod tests;
 
 use super::{Body, Builtin, Example, Kind, Module, PLAIN, Param, Scope};
 use crate::effect::Effects;
@@ -20,13 +22,15 @@ const CHANGING: Builtin = Builtin { effects: Effects::READ.and(Effects::WRITE), 
 
 pub(super) const MODULE: Module = Module {
     name: "fs",
-    doc: "Files of the workspace. Paths are relative to it and cannot leave it; only regular files and directories are touched, and everything is bounded.",
+    doc: "Files of the workspace. Paths are relative to it and cannot leave it; only regular files and directories are touched, and \
+        everything is bounded.",
     constants: &[],
     calls: &[
         Builtin {
             name: "read",
             params: &[PATH, Param::optional("max_bytes", Kind::Int, "1048576"), ENCODING],
-            doc: "The text of a file; raises when it has more than `max_bytes`. `encoding` is `utf-8` (bytes that are not raise), `lossy` (they become `\u{fffd}`) or `base64`.",
+            doc: "The text of a file; raises when it has more than `max_bytes`. `encoding` is `utf-8` (bytes that are not raise), \
+                `lossy` (they become `\u{fffd}`) or `base64`.",
             returns: "text",
             body: Body::Host(access::read),
             examples: &[
@@ -39,7 +43,8 @@ pub(super) const MODULE: Module = Module {
         Builtin {
             name: "write",
             params: &[PATH, Param::required("content", Kind::Text), ENCODING],
-            doc: "Creates or replaces a file in one step, and the directories it needs. With `encoding=\"base64\"`, `content` is decoded first.",
+            doc: "Creates or replaces a file in one step, and the directories it needs. With `encoding=\"base64\"`, `content` is \
+                decoded first.",
             returns: "a dict with `path`, `bytes` and `created`",
             body: Body::Host(access::write),
             examples: &[Example::new(r#"fs.write("notes/a.txt", "hé")"#, r#"{"path": "notes/a.txt", "bytes": 3, "created": true}"#)],
@@ -70,7 +75,8 @@ pub(super) const MODULE: Module = Module {
             name: "stat",
             params: &[PATH],
             doc: "Facts about a path.",
-            returns: "None when nothing is there, or a dict with `kind` (`file`, `directory` or `other`), `size`, `mode` (as `644`), `modified` (milliseconds since 1970), `is_file`, `is_dir`",
+            returns: "None when nothing is there, or a dict with `kind` (`file`, `directory` or `other`), `size`, `mode` (as `644`), \
+                `modified` (milliseconds since 1970), `is_file`, `is_dir`",
             body: Body::Host(access::stat),
             examples: &[
                 Example::new(r#"[fs.write("a.txt", "hi"), fs.stat("a.txt")["size"]][1]"#, "2"),
@@ -90,7 +96,8 @@ pub(super) const MODULE: Module = Module {
         Builtin {
             name: "glob",
             params: &[Param::required("pattern", Kind::Text)],
-            doc: "The regular files whose path matches; `*` stays in one directory, `**` crosses them. Links are not followed.",
+            doc: "The regular files whose path matches; `*` stays in one directory, `**` crosses them. Links are not followed, and \
+                `.git` is left out.",
             returns: "a list of paths, sorted",
             body: Body::Host(access::glob),
             examples: &[Example::new(r#"[fs.write("src/a.py", ""), fs.write("b.txt", ""), fs.glob("**/*.py")][2]"#, r#"["src/a.py"]"#)],
@@ -107,7 +114,8 @@ pub(super) const MODULE: Module = Module {
         Builtin {
             name: "remove",
             params: &[PATH, Param::optional("recursive", Kind::Bool, "false")],
-            doc: "Removes a file or an empty directory; with `recursive`, a directory with everything in it. Links are removed, never followed.",
+            doc: "Removes a file or an empty directory; with `recursive`, a directory with everything in it. Links are removed, \
+                never followed.",
             body: Body::Host(access::remove),
             examples: &[Example::new(r#"[fs.write("a.txt", ""), fs.remove("a.txt"), fs.exists("a.txt")][2]"#, "false")],
             ..CHANGING
@@ -131,7 +139,8 @@ pub(super) const MODULE: Module = Module {
         Builtin {
             name: "diff",
             params: &[Param::required("a_path", Kind::Text), Param::required("b_path", Kind::Text)],
-            doc: "A unified diff that turns one file into the other, with three lines of context; empty when they are equal. `string.diff` compares texts.",
+            doc: "A unified diff that turns one file into the other, with three lines of context; empty when they are equal. \
+                `string.diff` compares texts.",
             returns: "text",
             body: Body::Host(edit::diff),
             examples: &[Example::new(
@@ -217,7 +226,8 @@ pub(super) const MODULE: Module = Module {
                 Param::optional("regex", Kind::Bool, "false"),
                 Param::optional("max_results", Kind::Int, "100"),
             ],
-            doc: "Lines that contain a text, or match it as a regular expression, in the files whose path matches the glob `path`. Files that are not UTF-8 text or have more than 1 MiB are passed over, and so is `.git` unless `path` names it. Long lines are cut.",
+            doc: "Lines that contain a text, or match it as a regular expression, in the files whose path matches the glob `path`. \
+                Files that are not UTF-8 text or have more than 1 MiB are passed over, and so is `.git`. Long lines are cut.",
             returns: "a list of dicts with `path`, `line` and `text`, at most `max_results`",
             body: Body::Host(find::find),
             examples: &[Example::new(
