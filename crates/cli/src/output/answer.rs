@@ -135,7 +135,7 @@ fn next_command(refusal: &Refusal, asked: &Asked) -> String {
 }
 
 /// Who can change the answer.
-fn who_can_act(code: Code) -> &'static str {
+pub(crate) fn who_can_act(code: Code) -> &'static str {
     match code {
         Code::ToolUnknown | Code::ArgsMalformed | Code::ArgsInvalid => "the caller: change the call",
         Code::Limit | Code::Timeout | Code::ScriptCrashed | Code::SandboxUnavailable => "the caller: try again, or ask for less",

@@ -6,7 +6,7 @@ mod explanation;
 mod table;
 mod text;
 
-pub(crate) use answer::{Asked, refusal, result, verdict};
+pub(crate) use answer::{Asked, refusal, result, verdict, who_can_act};
 pub(crate) use diagnostic::{counts, diagnostic, summary};
 pub(crate) use explanation::explanation;
 pub(crate) use table::Table;
