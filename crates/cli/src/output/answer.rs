@@ -47,7 +47,7 @@ fn entry(key: &str, value: &Value) -> String {
     match value {
         Value::String(text) if text.trim_end_matches('\n').contains('\n') => format!("{key}:\n{}", indented(2, &plain(text))),
         Value::String(text) => format!("{key}: {}", plain(text.trim_end_matches('\n'))),
-        Value::Array(items) if items.len() > 1 => {
+        Value::Array(items) if items.len() > 1 || items.iter().any(Value::is_object) => {
             let lines: Vec<String> = items.iter().map(|item| format!("  - {}", scalar(item))).collect();
             format!("{key}:\n{}", lines.join("\n"))
         }
@@ -128,7 +128,7 @@ fn next_command(refusal: &Refusal, asked: &Asked) -> String {
         Code::ToolUnknown => "harness list tools".to_owned(),
         Code::ToolNotAdvertised | Code::NoBody | Code::Unsupported => "harness validate".to_owned(),
         Code::Denied => "harness inspect --policy".to_owned(),
-        Code::ArgsMalformed | Code::ArgsInvalid => format!("harness inspect {}", quoted(tool)),
+        Code::ArgsMalformed | Code::ArgsInvalid | Code::Failed => format!("harness inspect {}", quoted(tool)),
         Code::HookBlocked | Code::HookFailed => format!("harness explain {} {arguments}", quoted(tool)).trim_end().to_owned(),
         other => format!("harness explain {other}"),
     }
