@@ -1,6 +1,7 @@
 //! A call as it is written on the command line.
 
 use crate::exit::Usage;
+use crate::output::quoted;
 use clap::Args;
 use serde_json::{Map, Value};
 use std::io::Read;
@@ -40,6 +41,13 @@ impl Request {
             whole => Arguments::Value(Value::Object(together(whole.as_deref(), &self.pairs, schema)?)),
         };
         Ok(Call::new(tool, arguments).door(Door::Cli).mode(self.mode.as_str()))
+    }
+
+    /// The arguments as they would be typed again.
+    pub(crate) fn words(&self) -> String {
+        let whole = self.args.iter().flat_map(|text| ["--args", text.as_str()]);
+        let words = self.pairs.iter().map(String::as_str).chain(whole).map(quoted);
+        words.collect::<Vec<_>>().join(" ")
     }
 
     /// Whether any argument was given.

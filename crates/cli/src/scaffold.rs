@@ -2,7 +2,7 @@
 
 use crate::exit::Usage;
 use crate::open::ROOT_FILES;
-use crate::output::{look, paint};
+use crate::output::{look, paint, quoted};
 use std::fmt;
 use std::fs::{self, File};
 use std::io::{self, Write};
@@ -61,13 +61,7 @@ fn create(target: &Path, text: &str) -> io::Result<()> {
 
 /// The two commands to try first.
 pub(crate) fn next_steps(folder: &Path) -> String {
-    let name = folder.display().to_string();
-    let quoted = if name.contains(|c: char| c.is_whitespace() || "'\"$&;()*?!|<>\\`".contains(c)) {
-        format!("'{}'", name.replace('\'', "'\\''"))
-    } else {
-        name
-    };
-    let enter = if folder == Path::new(".") { String::new() } else { format!("cd {quoted} && ") };
+    let enter = if folder == Path::new(".") { String::new() } else { format!("cd {} && ", quoted(&folder.to_string_lossy())) };
     format!("\ntry next:\n  {enter}harness test\n  {enter}harness call read_file path=harness.md")
 }
 

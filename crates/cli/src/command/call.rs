@@ -4,7 +4,7 @@ use crate::arguments::Request;
 use crate::exit::Exit;
 use crate::interrupt;
 use crate::open::Folder;
-use crate::output::{self, Output, look, paint, plain};
+use crate::output::{self, Asked, Output, look, paint, plain};
 use clap::Args;
 use serde_json::Value;
 use std::io::{self, Write};
@@ -47,7 +47,7 @@ impl Call {
             if let Some(value) = result.value.as_ref().filter(|value| value.as_object().is_some_and(|map| map.len() > 1)) {
                 output.say(&plain(&value.to_string()))?;
             }
-            output.say(&output::refusal(refusal, &self.tool))?;
+            output.say(&output::refusal(refusal, &Asked { tool: self.tool, arguments: self.request.words() }))?;
         } else {
             output.print(&output::result(&result))?;
             let word = if result.is_error { "failed" } else { "done" };
@@ -74,7 +74,10 @@ impl Sink for LogOf {
     fn record(&self, event: &Event) {
         let text = |key: &str| event.fields.get(key).and_then(Value::as_str);
         if event.name == "log" && text("source") == Some(self.0.as_str()) {
-            let _ = writeln!(io::stderr().lock(), "{}: {}", text("level").unwrap_or("log"), plain(text("message").unwrap_or_default()));
+            let fields = event.fields.get("fields").filter(|fields| fields.as_object().is_some_and(|map| !map.is_empty()));
+            let fields = fields.map(|fields| format!(" {fields}")).unwrap_or_default();
+            let message = format!("{}{fields}", text("message").unwrap_or_default());
+            let _ = writeln!(io::stderr().lock(), "{}: {}", text("level").unwrap_or("info"), plain(&message));
         }
     }
 }

@@ -2,7 +2,7 @@
 
 use crate::exit::Exit;
 use crate::open;
-use crate::output::{self, Output, indented, look, paint, plain};
+use crate::output::{self, Output, indented, look, paint, plain, quoted};
 use clap::Args;
 use serde_json::{Value, json};
 use std::fs;
@@ -171,9 +171,8 @@ fn command_line(tool: &str, args: &Value) -> String {
     let mut words = vec![format!("harness call {tool}")];
     for (key, value) in args.as_object().into_iter().flatten() {
         words.push(match value {
-            Value::String(text) if text.contains(' ') => format!("{key}='{text}'"),
-            Value::String(text) => format!("{key}={text}"),
-            other => format!("{key}:={other}"),
+            Value::String(text) => format!("{key}={}", quoted(text)),
+            other => format!("{key}:={}", quoted(&other.to_string())),
         });
     }
     words.join(" ")

@@ -4,7 +4,7 @@ use crate::arguments::Request;
 use crate::exit::{Exit, Usage};
 use crate::interrupt;
 use crate::open::Folder;
-use crate::output::{self, Output};
+use crate::output::{self, Output, who_can_act};
 use clap::Args;
 use serde_json::{Value, json};
 use tool_harness::check::{self, RULES, Rule};
@@ -79,7 +79,7 @@ impl Page {
     fn text(&self) -> String {
         match self {
             Self::Diagnostic(rule) => check::page(rule),
-            Self::Refusal(code) => format!("{code} ({})\n\n{}", code.class(), meaning(*code)),
+            Self::Refusal(code) => format!("{code} ({})\n\n{}\n\nWho can act: {}", code.class(), meaning(*code), who_can_act(*code)),
         }
     }
 
@@ -88,7 +88,9 @@ impl Page {
             Self::Diagnostic(rule) => {
                 json!({"code": rule.code, "severity": rule.severity.to_string(), "why": rule.why, "page": check::page(rule)})
             }
-            Self::Refusal(code) => json!({"code": code.text(), "class": code.class().to_string(), "meaning": meaning(*code)}),
+            Self::Refusal(code) => {
+                json!({"code": code.text(), "class": code.class().to_string(), "meaning": meaning(*code), "who": who_can_act(*code)})
+            }
         }
     }
 }

@@ -1,10 +1,9 @@
 //! `harness inspect`.
 
 use super::list::{Offered, blocked_event, hook_documents};
-use super::tools::parameters;
 use crate::exit::{Exit, Usage};
 use crate::open::Folder;
-use crate::output::{self, Output, look, paint, plain};
+use crate::output::{self, Output, Table, look, paint, plain};
 use clap::Args;
 use serde_json::{Map, Value, json};
 use std::path::Path;
@@ -182,13 +181,26 @@ fn one_tool(engine: &Engine, name: &str, form: Form, output: &mut Output) -> any
         return Ok(());
     }
     let mut lines = heading(engine, &offered, tool);
-    lines.push(detail("takes", &parameters(schema)));
-    for (parameter, about) in schema.get("properties").and_then(Value::as_object).into_iter().flatten() {
-        lines.push(format!("            {}  {}", paint(look::NAME, &plain(parameter)), plain(&about.to_string())));
-    }
+    let table = parameter_table(schema);
+    lines.push(if table.is_empty() { detail("takes", "no arguments") } else { format!("\n{}", table.render()) });
     lines.push(format!("\n{}", plain(tool.tool.description.trim())));
     output.print(&lines.join("\n"))?;
     Ok(())
+}
+
+fn parameter_table(schema: &Value) -> Table {
+    let mut table = Table::new(["PARAMETER", "TYPE", "REQUIRED", "ALSO", "DESCRIPTION"]);
+    let required =
+        |name: &str| schema.get("required").and_then(Value::as_array).is_some_and(|names| names.iter().any(|given| given == name));
+    for (name, about) in schema.get("properties").and_then(Value::as_object).into_iter().flatten() {
+        let text =
+            |key: &str| about.get(key).map(|value| value.as_str().map_or_else(|| value.to_string(), str::to_owned)).unwrap_or_default();
+        let others = about.as_object().into_iter().flatten().filter(|(key, _)| !["type", "description"].contains(&key.as_str()));
+        let also: Vec<String> = others.map(|(key, value)| format!("{key}: {value}")).collect();
+        let needed = if required(name) { "yes" } else { "no" };
+        table.row([name.clone(), text("type"), needed.to_owned(), also.join(", "), text("description")]);
+    }
+    table
 }
 
 fn fact(label: &str, text: &str) -> String {

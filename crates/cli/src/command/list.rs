@@ -34,7 +34,7 @@ enum What {
 
 impl List {
     pub(super) async fn run(self, folder: &Folder, output: &mut Output) -> anyhow::Result<Exit> {
-        let engine = folder.load().await?;
+        let engine = folder.open().await?;
         let (tools, hooks) = (self.what != What::Hooks, self.what != What::Tools);
         if self.json {
             let offered = Offered::by(&engine);
@@ -60,6 +60,7 @@ impl List {
             output.say("nothing here yet; `harness init` adds tools and hooks to start from")?;
         }
         output.print(&tables.iter().map(Table::render).collect::<Vec<_>>().join("\n\n"))?;
+        output.mention_errors(&engine)?;
         Ok(Exit::Done)
     }
 }

@@ -32,6 +32,7 @@ impl Test {
             let outcome = example::run_tool(&engine, tool, example, &cancel).await?;
             report.add("tool", tool.to_owned(), place, outcome, output)?;
             if cancel.is_cancelled() {
+                output.say("stopped before the end")?;
                 return Ok(Exit::Stopped);
             }
         }
@@ -39,6 +40,7 @@ impl Test {
             let outcome = example::run_hook(&engine, hook, event, example).await?;
             report.add("hook", hook.to_owned(), place, outcome, output)?;
             if cancel.is_cancelled() {
+                output.say("stopped before the end")?;
                 return Ok(Exit::Stopped);
             }
         }

@@ -46,6 +46,7 @@ impl Tools {
         } else {
             output.print(&table.render())?;
         }
+        output.mention_errors(&engine)?;
         Ok(Exit::Done)
     }
 }
@@ -68,7 +69,7 @@ fn document(tool: &SurfaceTool) -> Value {
 }
 
 /// The names of the arguments, optional ones with a question mark.
-pub(super) fn parameters(schema: &Value) -> String {
+fn parameters(schema: &Value) -> String {
     let required: Vec<&str> = schema.get("required").and_then(Value::as_array).into_iter().flatten().filter_map(Value::as_str).collect();
     let properties = schema.get("properties").and_then(Value::as_object).into_iter().flatten();
     let names: Vec<String> =

@@ -1,6 +1,6 @@
 //! The result of a call for people, and what to do about a refusal.
 
-use super::{indented, look, paint, plain};
+use super::{indented, look, paint, plain, quoted};
 use serde_json::Value;
 use tool_harness::result::ToolResult;
 use tool_harness::run::{Code, Refusal};
@@ -47,7 +47,7 @@ fn entry(key: &str, value: &Value) -> String {
     match value {
         Value::String(text) if text.trim_end_matches('\n').contains('\n') => format!("{key}:\n{}", indented(2, &plain(text))),
         Value::String(text) => format!("{key}: {}", plain(text.trim_end_matches('\n'))),
-        Value::Array(items) if items.len() > 1 => {
+        Value::Array(items) if items.len() > 1 || items.iter().any(Value::is_object) => {
             let lines: Vec<String> = items.iter().map(|item| format!("  - {}", scalar(item))).collect();
             format!("{key}:\n{}", lines.join("\n"))
         }
@@ -60,57 +60,82 @@ fn scalar(value: &Value) -> String {
     plain(&text).replace('\n', "\\n")
 }
 
+/// The call that a refusal answers, as it was typed.
+pub(crate) struct Asked {
+    /// The tool.
+    pub(crate) tool: String,
+    /// Its arguments, ready for a shell.
+    pub(crate) arguments: String,
+}
+
 /// Why a call was refused or failed: what, where, what is accepted, the next command, who can act.
-pub(crate) fn refusal(refusal: &Refusal, tool: &str) -> String {
+pub(crate) fn refusal(refusal: &Refusal, asked: &Asked) -> String {
     let word = match refusal.code {
         Code::Failed | Code::OutputInvalid | Code::ScriptResult | Code::ScriptCrashed | Code::Internal => "failed",
         Code::Timeout | Code::Cancelled | Code::ScriptMemory | Code::ScriptSteps | Code::ScriptRecursion => "stopped",
         _ => "refused",
     };
     let mut lines = vec![format!("{}: {} ({})", paint(look::BAD, word), refusal.code, refusal.code.class())];
-    let mut add = |label: &str, text: &str| {
-        let text = plain(text);
-        let mut rows = text.lines();
-        lines.push(format!("  {} {}", paint(look::QUIET, &format!("{label:8}")), rows.next().unwrap_or_default()));
-        lines.extend(rows.map(|row| format!("           {row}")));
-    };
-    add("what", &refusal.message);
+    lines.extend(row("what", &refusal.message));
     if let Some(place) = place(refusal) {
-        add("where", &place);
+        lines.extend(row("where", &place));
     }
     if let Some(help) = &refusal.help {
-        add("accepted", help);
+        lines.extend(row("help", help));
     }
-    add("next", &next_command(refusal.code, tool));
-    add("who", who_can_act(refusal.code));
+    lines.extend(row("next", &next_command(refusal, asked)));
+    lines.extend(row("who", who_can_act(refusal.code)));
     lines.join("\n")
 }
 
-/// The argument, and the line of the rule, hook or script.
+/// The end of an explanation, whose stages have said the rest.
+pub(crate) fn verdict(refusal: &Refusal) -> String {
+    let mut lines = vec![format!("{}: {} ({})", paint(look::BAD, "would be refused"), refusal.code, refusal.code.class())];
+    if let Some(place) = place(refusal) {
+        lines.extend(row("where", &place));
+    }
+    lines.extend(row("who", who_can_act(refusal.code)));
+    lines.join("\n")
+}
+
+/// A label and its text, further lines below the first.
+fn row(label: &str, text: &str) -> Vec<String> {
+    let text = plain(text);
+    let mut rows = text.lines();
+    let mut lines = vec![format!("  {} {}", paint(look::QUIET, &format!("{label:5}")), rows.next().unwrap_or_default())];
+    lines.extend(rows.map(|row| format!("        {row}")));
+    lines
+}
+
+/// The arguments meant, and the line of the rule, hook or script.
 fn place(refusal: &Refusal) -> Option<String> {
-    let argument = refusal.details.get("path").and_then(Value::as_str).filter(|path| !path.is_empty());
+    let of_errors = refusal.details.get("errors").and_then(Value::as_array).into_iter().flatten().filter_map(|error| error.get("path"));
+    let mut paths: Vec<&str> = refusal.details.get("path").into_iter().chain(of_errors).filter_map(Value::as_str).collect();
+    paths.retain(|path| !path.is_empty());
     let line = refusal.place.as_ref().map(ToString::to_string);
-    match (argument, line) {
-        (Some(argument), Some(line)) => Some(format!("argument {argument}; {line}")),
-        (Some(argument), None) => Some(format!("argument {argument}")),
-        (None, line) => line,
+    match (paths.is_empty(), line) {
+        (true, line) => line,
+        (false, None) => Some(format!("argument {}", paths.join(", "))),
+        (false, Some(line)) => Some(format!("argument {}; {line}", paths.join(", "))),
     }
 }
 
 /// What to type next.
-fn next_command(code: Code, tool: &str) -> String {
-    match code {
+fn next_command(refusal: &Refusal, asked: &Asked) -> String {
+    let Asked { tool, arguments } = asked;
+    match refusal.code {
+        Code::HookFailed if refusal.details.contains_key("file") => "harness validate".to_owned(),
         Code::ToolUnknown => "harness list tools".to_owned(),
         Code::ToolNotAdvertised | Code::NoBody | Code::Unsupported => "harness validate".to_owned(),
         Code::Denied => "harness inspect --policy".to_owned(),
-        Code::ArgsMalformed | Code::ArgsInvalid => format!("harness inspect {tool}"),
-        Code::HookBlocked | Code::HookFailed => format!("harness explain {tool} ..., with the same arguments"),
+        Code::ArgsMalformed | Code::ArgsInvalid | Code::Failed => format!("harness inspect {}", quoted(tool)),
+        Code::HookBlocked | Code::HookFailed => format!("harness explain {} {arguments}", quoted(tool)).trim_end().to_owned(),
         other => format!("harness explain {other}"),
     }
 }
 
 /// Who can change the answer.
-fn who_can_act(code: Code) -> &'static str {
+pub(crate) fn who_can_act(code: Code) -> &'static str {
     match code {
         Code::ToolUnknown | Code::ArgsMalformed | Code::ArgsInvalid => "the caller: change the call",
         Code::Limit | Code::Timeout | Code::ScriptCrashed | Code::SandboxUnavailable => "the caller: try again, or ask for less",
@@ -150,6 +175,10 @@ mod tests {
         anstream::adapter::strip_str(&result(&answer)).to_string()
     }
 
+    fn asked(tool: &str) -> Asked {
+        Asked { tool: tool.to_owned(), arguments: "path=a".to_owned() }
+    }
+
     #[test]
     fn a_value_is_written_as_a_person_would() {
         for (value, expected) in [
@@ -175,29 +204,42 @@ mod tests {
         let place = Place::new(&Source::new("harness.md", "---\nx: 1\n"), Span::new(4, 5));
         let denied = Refusal::new(Code::Denied, "`fetch_page` is denied").help("a tool without the network").at(place);
         let wrong = Refusal::new(Code::ArgsInvalid, "`ten` is not an integer").detail("path", "/limit").help("an integer of at least 1");
-        let both = format!("{}\n\n{}", refusal(&denied, "fetch_page"), refusal(&wrong, "read_file"));
+        let both = format!("{}\n\n{}", refusal(&denied, &asked("fetch_page")), refusal(&wrong, &asked("read_file")));
         insta::assert_snapshot!(anstream::adapter::strip_str(&both).to_string(), @r"
         refused: tool.denied (repairable)
-          what     `fetch_page` is denied
-          where    harness.md:2:1
-          accepted a tool without the network
-          next     harness inspect --policy
-          who      whoever may change the policy in the root file
+          what  `fetch_page` is denied
+          where harness.md:2:1
+          help  a tool without the network
+          next  harness inspect --policy
+          who   whoever may change the policy in the root file
 
         refused: tool.args.invalid_schema (repairable)
-          what     `ten` is not an integer
-          where    argument /limit
-          accepted an integer of at least 1
-          next     harness inspect read_file
-          who      the caller: change the call
+          what  `ten` is not an integer
+          where argument /limit
+          help  an integer of at least 1
+          next  harness inspect read_file
+          who   the caller: change the call
         ");
     }
 
     #[test]
     fn every_code_has_a_next_step_and_someone_who_can_act() {
         for &code in Code::ALL {
-            let text = refusal(&Refusal::new(code, "no"), "x");
+            let text = refusal(&Refusal::new(code, "no"), &asked("x"));
             assert!(text.contains("harness ") && text.lines().count() >= 4, "{text}");
         }
+    }
+
+    #[test]
+    fn a_hook_that_blocks_can_be_asked_again_with_the_same_words() {
+        let text = refusal(&Refusal::new(Code::HookBlocked, "no"), &asked("read_file"));
+        assert!(text.contains("harness explain read_file path=a"), "{text}");
+    }
+
+    #[test]
+    fn each_wrong_argument_is_named() {
+        let errors = json!([{"path": "/a", "message": "x"}, {"path": "", "message": "y"}, {"path": "/b/0", "message": "z"}]);
+        let text = refusal(&Refusal::new(Code::ArgsInvalid, "no").detail("errors", errors), &asked("x"));
+        assert!(text.contains("argument /a, /b/0"), "{text}");
     }
 }

@@ -1,6 +1,6 @@
 //! What every stage decides about a call.
 
-use super::{indented, look, paint, plain, refusal};
+use super::{indented, look, paint, plain, verdict};
 use tool_harness::engine::{Explanation, StageOutcome};
 
 /// The stages with their marks, then what the call would come to.
@@ -17,7 +17,7 @@ pub(crate) fn explanation(explained: &Explanation) -> String {
     }
     lines.push(match &explained.outcome {
         Ok(args) => format!("{} with {}", paint(look::GOOD, "would run"), plain(&args.to_string())),
-        Err(why) => refusal(why, &explained.tool),
+        Err(refusal) => verdict(refusal),
     });
     lines.join("\n")
 }

@@ -6,16 +6,18 @@ mod explanation;
 mod table;
 mod text;
 
-pub(crate) use answer::{refusal, result};
+pub(crate) use answer::{Asked, refusal, result, verdict, who_can_act};
 pub(crate) use diagnostic::{counts, diagnostic, summary};
 pub(crate) use explanation::explanation;
 pub(crate) use table::Table;
-pub(crate) use text::{count, indented, paint, plain};
+pub(crate) use text::{count, indented, paint, plain, quoted};
 
 use anstream::{AutoStream, ColorChoice};
 use clap::ValueEnum;
 use serde_json::Value;
 use std::io::{self, Write};
+use tool_harness::diagnostic::Severity;
+use tool_harness::engine::Engine;
 
 /// Looks, by what they mean.
 pub(crate) mod look {
@@ -81,6 +83,19 @@ impl Output {
     pub(crate) fn complain(&mut self, message: &str, help: Option<&str>) -> io::Result<()> {
         self.say(&format!("{}: {}", paint(look::BAD, "error"), plain(message)))?;
         help.map_or(Ok(()), |help| self.say(&format!("{}: {}", paint(look::GOOD, "help"), plain(help))))
+    }
+
+    /// Says that a listing is not all there is, when the project has errors.
+    pub(crate) fn mention_errors(&mut self, engine: &Engine) -> io::Result<()> {
+        let errors = engine.diagnostics().iter().filter(|finding| finding.severity == Severity::Error).count();
+        if errors == 0 {
+            return Ok(());
+        }
+        self.say(&format!(
+            "{}: {}; `harness validate` shows what is wrong",
+            paint(look::CAREFUL, "not everything is in use"),
+            count(errors, "error")
+        ))
     }
 
     /// Makes sure everything is out, or says that nobody is reading.

@@ -30,6 +30,15 @@ pub(crate) fn plain(text: &str) -> Cow<'_, str> {
     Cow::Owned(shown)
 }
 
+/// A word as a shell reads it back.
+pub(crate) fn quoted(word: &str) -> Cow<'_, str> {
+    let bare = |c: char| c.is_alphanumeric() || "-_./=:,@%+".contains(c);
+    if !word.is_empty() && word.chars().all(bare) {
+        return Cow::Borrowed(word);
+    }
+    Cow::Owned(format!("'{}'", word.replace('\'', "'\\''")))
+}
+
 /// A number of things: `1 tool`, `2 tools`.
 pub(crate) fn count(number: usize, thing: &str) -> String {
     format!("{number} {thing}{}", if number == 1 { "" } else { "s" })
@@ -57,6 +66,14 @@ mod tests {
             ("\u{9b}2J", "\\u{9b}2J"),
         ] {
             assert_eq!(plain(input), expected);
+        }
+    }
+
+    #[test]
+    fn a_quoted_word_is_one_word_to_a_shell() {
+        for (word, expected) in [("a=b", "a=b"), ("a b", "'a b'"), ("", "''"), ("it's", "'it'\\''s'"), ("$(x)", "'$(x)'"), ("é.md", "é.md")]
+        {
+            assert_eq!(quoted(word), expected);
         }
     }
 
