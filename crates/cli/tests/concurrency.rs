@@ -10,7 +10,10 @@ use support::{Project, call, hook, tool};
 #[tokio::test(flavor = "multi_thread")]
 async fn two_scripts_blocked_in_built_ins_with_hooks_and_room_for_two_workers_both_finish() {
     let files = [
-        (".harness/tools/run_wait.md", tool("def run(args):\n    sleep(0.3)\n    fs.write(args[\"path\"], \"x\")\n    return fs.exists(args[\"path\"])")),
+        (
+            ".harness/tools/run_wait.md",
+            tool("def run(args):\n    sleep(0.3)\n    fs.write(args[\"path\"], \"x\")\n    return fs.exists(args[\"path\"])"),
+        ),
         (".harness/hooks/watch.md", hook("builtin.pre", "def handle(event, payload):\n    cache.set(\"k\", 1)\n    return allow()")),
         (".harness/hooks/watch_after.md", hook("builtin.post", "def handle(event, payload):\n    return allow()")),
     ];

@@ -16,7 +16,11 @@ fn resident_kb() -> u64 {
 
 const FAULTS: &[(&str, &str, &[&str])] = &[
     ("huge_list", "def run(args):\n    return len([0] * 1000000000)", &["script.memory_limit"]),
-    ("huge_sort", "def run(args):\n    return len(sorted(range(300000000)))", &["script.memory_limit", "script.step_limit", "tool.timeout"]),
+    (
+        "huge_sort",
+        "def run(args):\n    return len(sorted(range(300000000)))",
+        &["script.memory_limit", "script.step_limit", "tool.timeout"],
+    ),
     (
         "huge_replace",
         "def run(args):\n    a = \"a\" * 1000000\n    b = a.replace(\"a\", a)\n    return len(b.replace(\"a\", b))",
@@ -33,9 +37,17 @@ const FAULTS: &[(&str, &str, &[&str])] = &[
         "def run(args):\n    x = []\n    for i in range(100000):\n        x = [x]\n    return str(x)",
         &["script.crashed", "script.result", "tool.failed", "script.memory_limit"],
     ),
-    ("long_loop", "def run(args):\n    n = 0\n    for i in range(1000000000):\n        n += 1\n    return n", &["tool.timeout", "script.step_limit"]),
+    (
+        "long_loop",
+        "def run(args):\n    n = 0\n    for i in range(1000000000):\n        n += 1\n    return n",
+        &["tool.timeout", "script.step_limit"],
+    ),
     ("huge_result", "def run(args):\n    return \"a\" * 200000000", &["script.result", "script.memory_limit"]),
-    ("recursion", "def f(g, n):\n    return g(g, n + 1)\ndef run(args):\n    return f(f, 0)", &["script.recursion"]),
+    (
+        "recursion",
+        "def f(g, n):\n    if n > 1000:\n        return n\n    return g(g, n + 1)\ndef run(args):\n    return f(f, 0)",
+        &["script.recursion"],
+    ),
 ];
 
 #[tokio::test(flavor = "multi_thread")]
@@ -51,28 +63,34 @@ async fn every_fault_ends_in_its_error_within_its_limit_and_the_engine_serves_on
     for _ in 0..20 {
         assert!(!engine.call(echo()).await.is_error);
     }
-    let before = resident_kb();
-    for (name, _, codes) in FAULTS {
+    let mut before = 0;
+    for (round, (name, _, codes)) in [FAULTS, FAULTS].into_iter().flatten().enumerate() {
+        if round == FAULTS.len() {
+            // The first round brings threads and buffers that stay.
+            before = resident_kb();
+        }
         let started = Instant::now();
         let result = engine.call(call(&format!("run_{name}"), json!({})).session("s")).await;
-        assert!(result.is_error, "{name}: {result:?}");
+        assert!(result.is_error, "{name} gave a result: {:.200}", result.text());
         assert!(codes.contains(&code(&result)), "{name} ended as {}: {:?}", code(&result), result.error);
         // The deadline, 60 ms, and room for a busy machine.
         assert!(started.elapsed() < Duration::from_millis(1500 + 60 + 900), "{name} took {:?}", started.elapsed());
-        for _ in 0..100 {
+        for _ in 0..if round < FAULTS.len() { 10 } else { 100 } {
             let result = engine.call(echo()).await;
             assert!(!result.is_error, "after {name}: {:?}", result.error);
         }
     }
     let after = resident_kb();
-    assert!(after < before + 32 * 1024, "memory grew from {before} to {after} KiB");
+    assert!(after < before + 16 * 1024, "memory grew from {before} to {after} KiB");
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn source_with_ten_thousand_parentheses_is_a_diagnostic_and_the_rest_loads() {
     let deep = format!("def run(args):\n    return {}1{}", "(".repeat(10_000), ")".repeat(10_000));
-    let project =
-        Project::new(&[(".harness/tools/run_deep.md", &support::tool(&deep)), (".harness/tools/run_echo.md", &support::tool("def run(args):\n    return 1"))]);
+    let project = Project::new(&[
+        (".harness/tools/run_deep.md", &support::tool(&deep)),
+        (".harness/tools/run_echo.md", &support::tool("def run(args):\n    return 1")),
+    ]);
     let engine = project.engine().await;
     let codes: Vec<_> = engine.diagnostics().iter().map(|diagnostic| diagnostic.code).collect();
     assert_eq!(codes, ["SCRIPT_SYNTAX"]);

@@ -83,7 +83,11 @@ async fn every_form_of_decision_works() {
         ("modify({\"name\": \"other\"})", "tool.hook.failed"),
         ("delegate({\"task\": \"x\"})", "tool.hook.failed"),
     ] {
-        let (code, value, message) = outcome(&[("decide", hook("tool.pre", &format!("def handle(event, payload):\n    x = {returned}\n    return x")))], json!({"a": 1})).await;
+        let (code, value, message) = outcome(
+            &[("decide", hook("tool.pre", &format!("def handle(event, payload):\n    x = {returned}\n    return x")))],
+            json!({"a": 1}),
+        )
+        .await;
         assert_eq!(code, expected, "{returned}: {message}");
         if returned.contains("{\"a\": 2}") && expected == "none" {
             assert_eq!(value, Some(json!({"a": 2})), "{returned}");
@@ -103,7 +107,11 @@ async fn a_hook_that_raises_loops_returns_42_or_kills_its_worker_blocks_names_it
         ("payload[\"args\"][\"nope\"]", "nope"),
         ("payload[\"args\"][\"a\"] = 7", ""),
     ] {
-        let guard = hook_with("tool.pre", "timeout_ms: 300\nwhen: payload[\"args\"].get(\"trip\")\n", &format!("def handle(event, payload):\n    {script}\n    return allow()"));
+        let guard = hook_with(
+            "tool.pre",
+            "timeout_ms: 300\nwhen: payload[\"args\"].get(\"trip\")\n",
+            &format!("def handle(event, payload):\n    {script}\n    return allow()"),
+        );
         let fine = hook_with("tool.pre", "priority: 1\n", "def handle(event, payload):\n    return allow()");
         let project = project(&[("guard", guard), ("fine", fine)]);
         let engine = project.engine().await;
@@ -132,7 +140,14 @@ async fn on_error_allow_lets_the_call_through_and_records_the_failure() {
 async fn the_first_block_wins_lower_priority_first_and_later_hooks_see_the_changed_arguments() {
     let project = project(&[
         ("z_first", hook_with("tool.pre", "priority: 1\n", "def handle(event, payload):\n    return modify({\"args\": {\"a\": 2}})")),
-        ("a_second", hook_with("tool.pre", "priority: 2\n", "def handle(event, payload):\n    if payload[\"args\"][\"a\"] == 2 and payload[\"name\"] == \"run_echo\":\n        return block(\"saw two\")\n    return allow()")),
+        (
+            "a_second",
+            hook_with(
+                "tool.pre",
+                "priority: 2\n",
+                "def handle(event, payload):\n    if payload[\"args\"][\"a\"] == 2 and payload[\"name\"] == \"run_echo\":\n        return block(\"saw two\")\n    return allow()",
+            ),
+        ),
         ("b_third", hook("tool.pre", "def handle(event, payload):\n    return block(\"too late\")")),
     ]);
     let result = project.engine().await.call(call("run_echo", json!({"a": 1}))).await;
@@ -142,8 +157,12 @@ async fn the_first_block_wins_lower_priority_first_and_later_hooks_see_the_chang
 
 #[tokio::test(flavor = "multi_thread")]
 async fn changed_arguments_are_validated_and_authorized_again() {
-    let strict = tool_with("parameters:\n  path: {type: string, required: true}\nannotations: {arg_schema: {path_params: [path]}}\nstrict: true\n", ECHO);
-    let root = "---\nformat: 1\npolicy:\n  tool_arg_constraints:\n    - {tool: \"run_*\", arg_key: path, arg_patterns: [\"src/**\"]}\n---\n";
+    let strict = tool_with(
+        "parameters:\n  path: {type: string, required: true}\nannotations: {arg_schema: {path_params: [path]}}\nstrict: true\n",
+        ECHO,
+    );
+    let root =
+        "---\nformat: 1\npolicy:\n  tool_arg_constraints:\n    - {tool: \"run_*\", arg_key: path, arg_patterns: [\"src/**\"]}\n---\n";
     for (change, expected) in [
         ("{\"path\": \"src/b\"}", "none"),
         ("{\"path\": 7}", "tool.args.invalid_schema"),
@@ -189,14 +208,23 @@ async fn a_hook_file_that_does_not_load_blocks_its_event_and_says_what_to_do() {
 #[tokio::test(flavor = "multi_thread")]
 async fn builtin_hooks_see_change_and_block_every_crossing_and_cost_a_hook_none_of_its_own() {
     let files = [
-        (".harness/tools/write_note.md", tool("def run(args):\n    fs.write(args[\"path\"], \"hello\")\n    return fs.read(args[\"path\"])")),
+        (
+            ".harness/tools/write_note.md",
+            tool("def run(args):\n    fs.write(args[\"path\"], \"hello\")\n    return fs.read(args[\"path\"])"),
+        ),
         (
             ".harness/hooks/guard.md",
-            hook("builtin.pre", "def handle(event, payload):\n    metrics.incr(payload[\"name\"])\n    if payload[\"name\"] == \"fs.write\" and payload[\"args\"][\"path\"].endswith(\".env\"):\n        return block(\"no secrets\")\n    if payload[\"name\"] == \"fs.write\":\n        args = dict(payload[\"args\"])\n        args[\"content\"] = \"changed\"\n        return modify({\"args\": args})\n    return allow()"),
+            hook(
+                "builtin.pre",
+                "def handle(event, payload):\n    metrics.incr(payload[\"name\"])\n    if payload[\"name\"] == \"fs.write\" and payload[\"args\"][\"path\"].endswith(\".env\"):\n        return block(\"no secrets\")\n    if payload[\"name\"] == \"fs.write\":\n        args = dict(payload[\"args\"])\n        args[\"content\"] = \"changed\"\n        return modify({\"args\": args})\n    return allow()",
+            ),
         ),
         (
             ".harness/hooks/shape.md",
-            hook("builtin.post", "def handle(event, payload):\n    if payload[\"name\"] == \"fs.read\":\n        return modify({\"result\": payload[\"result\"].upper()})\n    return allow()"),
+            hook(
+                "builtin.post",
+                "def handle(event, payload):\n    if payload[\"name\"] == \"fs.read\":\n        return modify({\"result\": payload[\"result\"].upper()})\n    return allow()",
+            ),
         ),
     ];
     let files: Vec<(&str, &str)> = files.iter().map(|(path, text)| (*path, text.as_str())).collect();
@@ -228,10 +256,25 @@ async fn artifact_load_hooks_lint_scripts_and_demand_tags() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn rules_that_need_a_loaded_project_give_exactly_their_code() {
+    for rule in tool_harness::check::RULES.iter().filter(|rule| matches!(rule.check, tool_harness::check::Check::WhileLoading)) {
+        let bad = Project::new(rule.bad).engine().await;
+        assert_eq!(bad.diagnostics().iter().map(|found| found.code).collect::<Vec<_>>(), [rule.code]);
+        assert_eq!(Project::new(rule.good).engine().await.diagnostics(), []);
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn emit_raises_custom_events_and_their_hooks_run() {
     let files = [
-        (".harness/tools/run_build.md", tool("def run(args):\n    emit(\"build_done\", {\"n\": 3})\n    return state.get(\"seen\") or cache.get(\"seen\")")),
-        (".harness/hooks/note_build.md", hook("custom.build_done", "def handle(event, payload):\n    cache.set(\"seen\", payload[\"n\"])\n    return allow()")),
+        (
+            ".harness/tools/run_build.md",
+            tool("def run(args):\n    emit(\"build_done\", {\"n\": 3})\n    return state.get(\"seen\") or cache.get(\"seen\")"),
+        ),
+        (
+            ".harness/hooks/note_build.md",
+            hook("custom.build_done", "def handle(event, payload):\n    cache.set(\"seen\", payload[\"n\"])\n    return allow()"),
+        ),
     ];
     let files: Vec<(&str, &str)> = files.iter().map(|(path, text)| (*path, text.as_str())).collect();
     let project = Project::new(&files);

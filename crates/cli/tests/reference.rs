@@ -70,7 +70,9 @@ fn artifact_page(kind: ArtifactKind) -> String {
     let (title, intro) = match kind {
         ArtifactKind::Tool => ("Tool", "`.harness/tools/<name>.md`, or an entry of `tools:` in `harness.md` or a bundle."),
         ArtifactKind::Hook => ("Hook", "`.harness/hooks/<name>.md`, or an entry of `hooks:` in `harness.md` or a bundle."),
-        ArtifactKind::Root => ("Root", "`harness.md`, `harness.yaml` or `harness.yml` at the top of the project. The body is the system prompt."),
+        ArtifactKind::Root => {
+            ("Root", "`harness.md`, `harness.yaml` or `harness.yml` at the top of the project. The body is the system prompt.")
+        }
         ArtifactKind::Bundle => ("Bundle", "`.harness/builtins/`, `.harness/plugins/` or `.harness/overrides/`, one file each."),
     };
     let mut text = format!("{MADE}# {title}\n\n{intro}\n\nJSON Schema: [schema/{word}.json](schema/{word}.json).\n\n", word = kind.word());
@@ -87,7 +89,10 @@ fn rows(fields: &[Field], path: &str, text: &mut String) {
             Status::Unsupported => " **Not enforced yet: calls are refused as `tool.unsupported`.**".into(),
             Status::Idle => " *Has no effect yet.*".into(),
             Status::Partly(forms) => {
-                format!(" **Not enforced yet, so calls are refused:** {}.", forms.iter().map(|form| form.name.trim()).collect::<Vec<_>>().join(", "))
+                format!(
+                    " **Not enforced yet, so calls are refused:** {}.",
+                    forms.iter().map(|form| form.name.trim()).collect::<Vec<_>>().join(", ")
+                )
             }
         };
         let _ = writeln!(text, "| `{name}` | {} | {} | {}{status} |", cell(&field.shape.accepted()), cell(field.default), cell(field.doc));
@@ -110,7 +115,9 @@ fn cell(text: &str) -> String {
 }
 
 fn unsupported_page() -> String {
-    let mut text = format!("{MADE}# Declared and not enforced yet\n\nA restriction that nothing enforces must not be passed over: writing one of these refuses the call as `tool.unsupported`.\n\n");
+    let mut text = format!(
+        "{MADE}# Declared and not enforced yet\n\nA restriction that nothing enforces must not be passed over: writing one of these refuses the call as `tool.unsupported`.\n\n"
+    );
     for field in unsupported_fields() {
         let _ = writeln!(text, "- `{field}`");
     }
@@ -118,7 +125,8 @@ fn unsupported_page() -> String {
 }
 
 fn builtins_page() -> String {
-    let mut text = format!("{MADE}# Built-ins\n\nWhat scripts can call. *Effects* are what a mention of the call adds to a tool's effects.\n");
+    let mut text =
+        format!("{MADE}# Built-ins\n\nWhat scripts can call. *Effects* are what a mention of the call adds to a tool's effects.\n");
     for module in MODULES {
         let title = if module.name.is_empty() { "Globals" } else { module.name };
         let _ = write!(text, "\n## {title}\n\n{}\n", module.doc);
@@ -162,7 +170,9 @@ fn builtin_entry(module: &Module, builtin: &Builtin, text: &mut String) {
 }
 
 fn hook_events_page() -> String {
-    let mut text = format!("{MADE}# Events hooks can listen to\n\nA gating event waits for its hooks: a block, a failure or a timeout stops what was about to happen.\n\n| event | when | gating | payload |\n| --- | --- | --- | --- |\n");
+    let mut text = format!(
+        "{MADE}# Events hooks can listen to\n\nA gating event waits for its hooks: a block, a failure or a timeout stops what was about to happen.\n\n| event | when | gating | payload |\n| --- | --- | --- | --- |\n"
+    );
     for event in HOOK_EVENTS {
         let keys = match event.keys {
             Keys::Only(keys) => keys.iter().map(|key| format!("`{key}`")).collect::<Vec<_>>().join(", "),
@@ -174,7 +184,9 @@ fn hook_events_page() -> String {
 }
 
 fn events_page() -> String {
-    let mut text = format!("{MADE}# Events of the record\n\nEvery event has `event`, `time_ms`, `session_id` and, where it belongs to a call, `call_id`. Version 1.\n");
+    let mut text = format!(
+        "{MADE}# Events of the record\n\nEvery event has `event`, `time_ms`, `session_id` and, where it belongs to a call, `call_id`. Version 1.\n"
+    );
     for event in EVENTS {
         let _ = write!(text, "\n## `{}`\n\n{}\n\n", event.name, event.doc);
         for (field, doc) in event.fields {
@@ -185,7 +197,9 @@ fn events_page() -> String {
 }
 
 fn refusals_page() -> String {
-    let mut text = format!("{MADE}# Refusals and failures\n\nRepairable: another call, changed, may succeed. Retryable: the same call may succeed later. Fatal: a person must act first.\n\n| code | class | meaning |\n| --- | --- | --- |\n");
+    let mut text = format!(
+        "{MADE}# Refusals and failures\n\nRepairable: another call, changed, may succeed. Retryable: the same call may succeed later. Fatal: a person must act first.\n\n| code | class | meaning |\n| --- | --- | --- |\n"
+    );
     for code in Code::ALL {
         let _ = writeln!(text, "| `{}` | {} | {} |", code.text(), code.class(), code.meaning().trim());
     }
@@ -211,7 +225,8 @@ fn cli_page() -> String {
 
 fn help(command: &[&str]) -> String {
     #[expect(clippy::disallowed_methods, reason = "the program under test")]
-    let output = std::process::Command::new(env!("CARGO_BIN_EXE_harness")).args(command).arg("--help").env("COLUMNS", "100").output().expect("runs");
+    let output =
+        std::process::Command::new(env!("CARGO_BIN_EXE_harness")).args(command).arg("--help").env("COLUMNS", "100").output().expect("runs");
     assert!(output.status.success(), "{command:?} --help");
     let text = String::from_utf8(output.stdout).expect("text");
     text.lines().map(|line| line.trim_end().to_owned() + "\n").collect()

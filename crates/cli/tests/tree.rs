@@ -11,7 +11,7 @@ fn root() -> PathBuf {
 fn metadata() -> Value {
     #[expect(clippy::disallowed_methods, reason = "asks cargo about the tree")]
     let output = std::process::Command::new(env!("CARGO"))
-        .args(["metadata", "--format-version", "1", "--locked", "--offline"])
+        .args(["metadata", "--format-version", "1", "--locked", "--filter-platform", "x86_64-unknown-linux-gnu"])
         .current_dir(root())
         .output()
         .expect("cargo runs");
@@ -90,13 +90,16 @@ fn files_stay_readable() {
 #[test]
 fn unsafe_code_is_in_the_sandbox_only_and_says_why() {
     let mut files = Vec::new();
-    sources(&root().join("crates"), &mut files);
+    for name in ["sandbox", "script", "core", "cli"] {
+        sources(&root().join("crates").join(name).join("src"), &mut files);
+    }
     for path in files {
         let text = std::fs::read_to_string(&path).expect("text");
         let lines: Vec<&str> = text.lines().collect();
         for (index, line) in lines.iter().enumerate() {
             let code = line.split("//").next().unwrap_or_default();
-            let is_unsafe = ["unsafe {", "unsafe fn", "unsafe impl", "unsafe extern"].iter().any(|word| code.contains(word)) && !code.contains('"');
+            let is_unsafe =
+                ["unsafe {", "unsafe fn", "unsafe impl", "unsafe extern"].iter().any(|word| code.contains(word)) && !code.contains('"');
             if !is_unsafe {
                 continue;
             }

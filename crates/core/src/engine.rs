@@ -126,7 +126,8 @@ impl EngineBuilder {
             return Err(Error::NoProject(self.project));
         }
         let artifacts = load(&self.project);
-        if let Some(name) = self.bodies.keys().find(|name| !artifacts.tools.iter().any(|tool| &tool.name == *name && tool.script.is_none())) {
+        if let Some(name) = self.bodies.keys().find(|name| !artifacts.tools.iter().any(|tool| &tool.name == *name && tool.script.is_none()))
+        {
             return Err(Error::Body(format!("a body is registered for `{name}`, and no tool of that name without a script is declared")));
         }
         let workers = Arc::new(Workers::new(self.worker, self.places));
@@ -262,15 +263,20 @@ impl Engine {
 
     /// The examples of every usable tool, with their places.
     pub fn tool_examples(&self) -> impl Iterator<Item = (&str, Place, &ToolExample)> {
-        self.shared.registry.tools().filter(|tool| tool.unusable.is_none()).flat_map(|tool| {
-            tool.tool.examples.iter().map(|At { value, span }| (tool.name(), tool.tool.place(*span), value))
-        })
+        self.shared
+            .registry
+            .tools()
+            .filter(|tool| tool.unusable.is_none())
+            .flat_map(|tool| tool.tool.examples.iter().map(|At { value, span }| (tool.name(), tool.tool.place(*span), value)))
     }
 
     /// The examples of every hook, with their places.
     pub fn hook_examples(&self) -> impl Iterator<Item = (&str, &str, Place, &HookExample)> {
         self.shared.registry.hooks().flat_map(|hook| {
-            hook.hook.examples.iter().map(|At { value, span }| (hook.hook.name.as_str(), hook.event.as_str(), hook.hook.place(*span), value))
+            hook.hook
+                .examples
+                .iter()
+                .map(|At { value, span }| (hook.hook.name.as_str(), hook.event.as_str(), hook.hook.place(*span), value))
         })
     }
 

@@ -106,8 +106,7 @@ pub fn rules(root: &Root) -> Vec<Rule> {
 /// Every rule that matches, strongest first, in list order among equals.
 #[must_use]
 pub fn matches<'a>(rules: &'a [Rule], subject: &Subject<'_>) -> Vec<Match<'a>> {
-    let mut found: Vec<_> =
-        rules.iter().filter_map(|rule| rule.matcher.objects(subject).map(|because| Match { rule, because })).collect();
+    let mut found: Vec<_> = rules.iter().filter_map(|rule| rule.matcher.objects(subject).map(|because| Match { rule, because })).collect();
     found.sort_by_key(|found| std::cmp::Reverse(found.rule.action));
     found
 }
@@ -147,7 +146,12 @@ impl Desugar<'_> {
         }
         if !builtins.is_empty() && !any {
             let allowed = words(&builtins);
-            self.push(Action::Deny, format!("tools_policy.allow: only built-ins {allowed}"), first, Matcher::BuiltinNotNamed(compile(builtins)));
+            self.push(
+                Action::Deny,
+                format!("tools_policy.allow: only built-ins {allowed}"),
+                first,
+                Matcher::BuiltinNotNamed(compile(builtins)),
+            );
         }
     }
 
@@ -383,7 +387,9 @@ mod tests {
 
     #[test]
     fn normalising_a_path_resolves_dots_by_name() {
-        for (path, expected) in [("a/./b", "a/b"), ("a/../b", "b"), ("../a", "../a"), ("a/../../b", "../b"), ("/../a", "/a"), ("//a//b/", "/a/b"), ("", "")] {
+        for (path, expected) in
+            [("a/./b", "a/b"), ("a/../b", "b"), ("../a", "../a"), ("a/../../b", "../b"), ("/../a", "/a"), ("//a//b/", "/a/b"), ("", "")]
+        {
             assert_eq!(normalise(path), expected);
         }
     }

@@ -32,9 +32,9 @@ impl Schema {
     /// Compiles a schema; the error says where it is wrong.
     pub fn new(value: Value) -> Result<Self, String> {
         let validator = compile(&value).map_err(|error| match error.instance_path().as_str() {
-                "" => error.to_string(),
-                path => format!("at {path}: {error}"),
-            })?;
+            "" => error.to_string(),
+            path => format!("at {path}: {error}"),
+        })?;
         Ok(Self { value, validator })
     }
 

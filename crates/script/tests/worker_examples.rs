@@ -20,7 +20,6 @@ fn main() -> ExitCode {
         for example in builtin.examples {
             let kind = match builtin.scope {
                 tool_harness::builtin::Scope::Hooks => ScriptKind::Hook,
-                _ if builtin.name == "delegate" => ScriptKind::Hook,
                 _ => ScriptKind::Tool,
             };
             if matches!(builtin.body, Body::Host(_) | Body::Note) {
@@ -36,7 +35,8 @@ fn main() -> ExitCode {
             }
         }
     }
-    println!("{passed} examples hold, {failed} do not, {elsewhere} need the harness and are run elsewhere");
+    println!("{elsewhere} examples need the harness; crates/cli/tests/builtins.rs runs them");
+    println!("{passed} passed, {failed} failed");
     if failed == 0 && passed > 50 { ExitCode::SUCCESS } else { ExitCode::FAILURE }
 }
 

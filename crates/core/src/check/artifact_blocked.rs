@@ -26,5 +26,7 @@ pub(super) const RULE: Rule = Rule {
 
 /// A finding about the artifact at `place`.
 pub(crate) fn found(place: Place, name: &str, reason: &str) -> Diagnostic {
-    RULE.finding(format!("`{name}` is not loaded: {reason}")).at(place).help("change the artifact as the hook asks, or have a person change the hook")
+    RULE.finding(format!("`{name}` is not loaded: {reason}"))
+        .at(place)
+        .help("change the artifact as the hook asks, or have a person change the hook")
 }

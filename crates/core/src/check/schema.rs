@@ -125,6 +125,7 @@ pub(super) fn parts(pointer: &str) -> Vec<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::schema::compile;
     use serde_json::json;
 
     fn check(schema: &Value, expected: &[&str]) {

@@ -2,10 +2,10 @@
 
 use super::locate::{Half, locate, schemas};
 use super::schema::parts;
-use crate::schema::compile;
 use super::subject::{Findings, ToolSubject};
 use super::{Check, Rule};
 use crate::diagnostic::Severity;
+use crate::schema::compile;
 use jsonschema::ValidationError;
 
 pub(super) const RULE: Rule = Rule {

@@ -172,7 +172,8 @@ impl Registry {
             scripts.number(ScriptKind::Tool, &script.text, linked)
         });
         let limits = narrowed(tool.limits, self.root.limits);
-        let at_once = limits.max_concurrency.map(|most| Arc::new(Semaphore::new(usize::try_from(most).unwrap_or(usize::MAX).clamp(1, 1 << 20))));
+        let at_once =
+            limits.max_concurrency.map(|most| Arc::new(Semaphore::new(usize::try_from(most).unwrap_or(usize::MAX).clamp(1, 1 << 20))));
         let index = self.tools.len();
         let offered = unusable.is_none();
         for (_, alias) in tool.aliases.iter().filter(|_| offered) {
@@ -210,7 +211,13 @@ impl Registry {
                     let place = hook.place(crate::span::Span::default());
                     Diagnostic::new("SCRIPT_NO_HANDLE", Severity::Error, "the hook has no script").at(place)
                 });
-                self.broken_hooks.push(BrokenHook { name: hook.name.clone(), event, source: Arc::clone(&hook.origin.source), form: hook.origin.form, problem });
+                self.broken_hooks.push(BrokenHook {
+                    name: hook.name.clone(),
+                    event,
+                    source: Arc::clone(&hook.origin.source),
+                    form: hook.origin.form,
+                    problem,
+                });
             }
         }
     }
@@ -256,7 +263,8 @@ impl Registry {
     pub(crate) fn broken_for(&self, event: &str) -> Option<&BrokenHook> {
         self.broken_hooks.iter().find(|broken| match &broken.event {
             Some(of) => of == event || of.strip_suffix('*').is_some_and(|prefix| event.starts_with(prefix)),
-            None => hook_events::find(event).is_some_and(|event| event.gating),
+            // Artifacts still load, so that a call is refused by name and says which hook must be mended.
+            None => event != "artifact.load" && hook_events::find(event).is_some_and(|event| event.gating),
         })
     }
 

@@ -32,8 +32,9 @@ pub(super) fn admit(ctx: &Context) -> Result<Admitted, Refusal> {
         return Err(Refusal::new(Code::DuplicateCall, message).help("each call needs an id of its own"));
     }
     if let Some(problem) = &ctx.registry().stopped {
-        let refusal = Refusal::new(Code::Stopped, format!("the project's root file is broken, so nothing may be called: {}", problem.message))
-            .help("a person must mend it; `harness validate` shows everything that is wrong");
+        let refusal =
+            Refusal::new(Code::Stopped, format!("the project's root file is broken, so nothing may be called: {}", problem.message))
+                .help("a person must mend it; `harness validate` shows everything that is wrong");
         return Err(match &problem.place {
             Some(place) => refusal.at(place.clone()),
             None => refusal,
@@ -48,7 +49,8 @@ pub(super) fn admit(ctx: &Context) -> Result<Admitted, Refusal> {
     if let (Some(most), Rehearsal::No) = (tool.limits.max_calls, ctx.rehearsal) {
         if ctx.session.count_call(tool.name(), most) == Admission::Exhausted {
             let message = format!("`{}` may be called {most} times in a session, and was", tool.name());
-            return Err(Refusal::new(Code::Limit, message).help("a new session starts a new count; `limits.max_calls` is set in the tool's file or in harness.md"));
+            return Err(Refusal::new(Code::Limit, message)
+                .help("a new session starts a new count; `limits.max_calls` is set in the tool's file or in harness.md"));
         }
     }
     Ok(Admitted { tool, arguments, raw })
@@ -114,11 +116,15 @@ fn supported(ctx: &Context, tool: &RegisteredTool) -> Result<(), Refusal> {
         (None, None) => return Ok(()),
     };
     let message = format!("`{field}` is declared and nothing enforces it yet, so `{}` cannot be called", tool.name());
-    Err(Refusal::new(Code::Unsupported, message).help("a person can remove the field, or wait for a version that enforces it").detail("field", field).at(place))
+    Err(Refusal::new(Code::Unsupported, message)
+        .help("a person can remove the field, or wait for a version that enforces it")
+        .detail("field", field)
+        .at(place))
 }
 
 fn parse(ctx: &Context) -> Result<(Map<String, Value>, String), Refusal> {
-    let malformed = |message: String| Refusal::new(Code::ArgsMalformed, message).help("send one JSON object whose keys are the tool's parameters");
+    let malformed =
+        |message: String| Refusal::new(Code::ArgsMalformed, message).help("send one JSON object whose keys are the tool's parameters");
     let (value, raw) = match &ctx.call.arguments {
         Arguments::Text(text) if text.len() > MAX_ARGUMENT_BYTES => {
             return Err(malformed(format!("the arguments are longer than {MAX_ARGUMENT_BYTES} bytes")));
@@ -162,7 +168,9 @@ fn rename_aliases(tool: &RegisteredTool, arguments: &mut Map<String, Value>) -> 
         }
         if arguments.contains_key(canonical) {
             let message = format!("`{alias}` and `{canonical}` are the same argument and both were sent");
-            return Err(Refusal::new(Code::ArgsInvalid, message).help(format!("send `{canonical}` only")).detail("path", format!("/{alias}")));
+            return Err(Refusal::new(Code::ArgsInvalid, message)
+                .help(format!("send `{canonical}` only"))
+                .detail("path", format!("/{alias}")));
         }
         if let Some(value) = arguments.remove(alias) {
             arguments.insert(canonical.clone(), value);

@@ -79,11 +79,12 @@ pub(super) fn record(ctx: &Context, tool: &str, subject: &str, found: &Match<'_>
 }
 
 fn denied(tool: &str, found: &Match<'_>) -> Refusal {
-    let refusal = Refusal::new(Code::Denied, format!("`{tool}` may not be called like this: {}", found.because)).detail("rule", found.rule.words.as_str());
+    let refusal = Refusal::new(Code::Denied, format!("`{tool}` may not be called like this: {}", found.because))
+        .detail("rule", found.rule.words.as_str());
     match &found.rule.place {
-        Some(place) => refusal
-            .help(format!("the rule is `{}` at {place}; a person can change it there", found.rule.words))
-            .at(place.clone()),
+        Some(place) => {
+            refusal.help(format!("the rule is `{}` at {place}; a person can change it there", found.rule.words)).at(place.clone())
+        }
         None => refusal.help(format!("the rule is `{}`", found.rule.words)),
     }
 }

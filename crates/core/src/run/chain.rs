@@ -7,8 +7,8 @@ use super::payload::filled_in;
 use super::refusal::{Code, Refusal};
 use crate::check::hook_events;
 use crate::registry::RegisteredHook;
-use crate::worker::protocol::Verdict;
-use crate::worker::{ChainLink, ScriptError};
+use crate::worker::protocol::{Failure, Verdict};
+use crate::worker::{ChainLink, MAX_LINKS, ScriptError};
 use serde_json::{Map, Value, json};
 use std::sync::Arc;
 use std::time::Duration;
@@ -44,7 +44,7 @@ pub(super) async fn fire(ctx: &Context, event: &str, payload: Map<String, Value>
     let gating = hook_events::find(event).is_some_and(|event| event.gating);
     let mut rest = hooks.as_slice();
     while !rest.is_empty() {
-        let verdicts = run(ctx, event, &fired.payload, rest).await;
+        let verdicts = run(ctx, event, &fired.payload, &rest[..rest.len().min(MAX_LINKS)]).await;
         let mut judged = 0;
         for (hook, verdict) in rest.iter().zip(verdicts) {
             judged += 1;
@@ -104,8 +104,13 @@ async fn run(ctx: &Context, event: &str, payload: &Map<String, Value>, hooks: &[
     let payload = Value::Object(payload.clone());
     let result = ctx.shared.workers.run_chain(event, &payload, &links, &ctx.call.cancel, &crossing).await;
     result.unwrap_or_else(|lost| {
-        let mut verdicts = vec![Verdict::Skipped; lost.link];
-        verdicts.push(Verdict::Failed(lost.error.into()));
+        let mut verdicts = vec![Verdict::Skipped; lost.link.unwrap_or(0)];
+        let mut failure = Failure::from(lost.error);
+        if lost.link.is_none() && hooks.len() > 1 {
+            let names: Vec<String> = hooks.iter().map(|hook| format!("`{}`", hook.hook.name)).collect();
+            failure.message = format!("{} in one of {}", failure.message, names.join(", "));
+        }
+        verdicts.push(Verdict::Failed(failure));
         verdicts
     })
 }
@@ -133,7 +138,8 @@ pub(super) async fn fire_emitted(ctx: &Context) {
         }
         let payload = object(payload);
         // A custom event gates nothing: what its hooks decide has been recorded and ends here.
-        let _ = fire(ctx, &name, payload, &mut |_, _| Err("changed the payload of a custom event; nothing can be changed here".into())).await;
+        let _ =
+            fire(ctx, &name, payload, &mut |_, _| Err("changed the payload of a custom event; nothing can be changed here".into())).await;
     }
 }
 

@@ -81,7 +81,8 @@ impl Crossing for ToolCrossing<'_> {
 
 impl ToolCrossing<'_> {
     fn payload(&self, call: &Admitted) -> Map<String, Value> {
-        let args: Map<String, Value> = call.builtin.params.iter().zip(&call.args.0).map(|(param, value)| (param.name.to_owned(), value.clone())).collect();
+        let args: Map<String, Value> =
+            call.builtin.params.iter().zip(&call.args.0).map(|(param, value)| (param.name.to_owned(), value.clone())).collect();
         object(json!({"name": call.name, "args": args, "tool": self.tool.name(), "call_id": self.ctx.call.id}))
     }
 
@@ -175,7 +176,9 @@ fn note(ctx: &Context, source: &str, call: &Admitted) {
     let level = if call.module.name == "log" && !call.builtin.name.is_empty() { call.builtin.name } else { "info" };
     let message = match call.args.get(0) {
         Value::String(text) => text.clone(),
-        Value::Array(parts) => parts.iter().map(|part| part.as_str().map_or_else(|| part.to_string(), str::to_owned)).collect::<Vec<_>>().join(" "),
+        Value::Array(parts) => {
+            parts.iter().map(|part| part.as_str().map_or_else(|| part.to_string(), str::to_owned)).collect::<Vec<_>>().join(" ")
+        }
         other => other.to_string(),
     };
     ctx.record("log", || object(json!({"level": level, "message": message, "fields": call.args.get(1), "source": source})));
@@ -228,7 +231,8 @@ impl Host for World {
     }
 
     fn file_denied(&self, error: &FileError) {
-        self.journal.record("file.denied", || object(json!({"source": self.source, "builtin": self.builtin, "message": error.to_string()})));
+        self.journal
+            .record("file.denied", || object(json!({"source": self.source, "builtin": self.builtin, "message": error.to_string()})));
     }
 
     fn sleep(&self, duration: Duration) -> Result<(), String> {

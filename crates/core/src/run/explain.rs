@@ -66,7 +66,9 @@ impl Explanation {
         let effects: Vec<&str> = self.effects.names().collect();
         match &self.outcome {
             Ok(arguments) => json!({"tool": self.tool, "decision": "allow", "arguments": arguments, "effects": effects, "stages": stages}),
-            Err(refusal) => json!({"tool": self.tool, "decision": "refuse", "error": refusal.to_json(), "effects": effects, "stages": stages}),
+            Err(refusal) => {
+                json!({"tool": self.tool, "decision": "refuse", "error": refusal.to_json(), "effects": effects, "stages": stages})
+            }
         }
     }
 }

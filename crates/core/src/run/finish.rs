@@ -58,7 +58,13 @@ pub(super) async fn finish(ctx: &Context, executed: Executed) -> ToolResult {
 }
 
 /// Takes over what the hooks changed, and nothing else.
-fn amend(tool: &RegisteredTool, before: &Map<String, Value>, after: &Map<String, Value>, success: &mut Success, error: &mut Option<Refusal>) {
+fn amend(
+    tool: &RegisteredTool,
+    before: &Map<String, Value>,
+    after: &Map<String, Value>,
+    success: &mut Success,
+    error: &mut Option<Refusal>,
+) {
     let changed = |key: &str| after.get(key).filter(|value| before.get(key) != Some(*value));
     let (result, content) = (changed("result"), changed("content"));
     if let Some(value) = result {

@@ -13,8 +13,8 @@ mod finish;
 mod payload;
 mod refusal;
 
-pub use execute::{Body, BodyError};
 pub use chain::HookReport;
+pub use execute::{Body, BodyError};
 pub use explain::{Explanation, StageOutcome, StageReport};
 pub use refusal::{Class, Code, Refusal};
 

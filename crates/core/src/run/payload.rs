@@ -5,7 +5,14 @@ use crate::effect::Effects;
 use serde_json::{Map, Value, json};
 
 /// The payload of `tool.pre`, in every spelling authors use.
-pub(crate) fn tool_pre(call: &Call, name: &str, arguments: &Map<String, Value>, raw: &str, effects: Effects, tags: &[String]) -> Map<String, Value> {
+pub(crate) fn tool_pre(
+    call: &Call,
+    name: &str,
+    arguments: &Map<String, Value>,
+    raw: &str,
+    effects: Effects,
+    tags: &[String],
+) -> Map<String, Value> {
     let mut payload = Map::new();
     payload.insert("name".into(), json!(name));
     payload.insert("tool_name".into(), json!(name));
@@ -39,17 +46,18 @@ pub(crate) fn filled_in(event: &str, call: &Call, given: &Map<String, Value>) ->
             let raw = Value::Object(arguments.clone()).to_string();
             tool_pre(call, &name, &arguments, &raw, Effects::NONE, &[])
         }
-        "builtin.pre" | "builtin.post" => Map::from_iter([
-            ("args".to_owned(), json!({})),
-            ("tool".to_owned(), json!(call.tool)),
-            ("call_id".to_owned(), json!(call.id)),
-        ]),
+        "builtin.pre" | "builtin.post" => {
+            Map::from_iter([("args".to_owned(), json!({})), ("tool".to_owned(), json!(call.tool)), ("call_id".to_owned(), json!(call.id))])
+        }
         _ => Map::new(),
     };
     if event == "tool.post" {
         let result = given.get("result").cloned().unwrap_or_default();
         let text = result.as_str().map_or_else(|| result.to_string(), str::to_owned);
-        payload.extend([("content", json!(text)), ("result", result), ("is_error", json!(false)), ("error", Value::Null)].map(|(key, value)| (key.to_owned(), value)));
+        payload.extend(
+            [("content", json!(text)), ("result", result), ("is_error", json!(false)), ("error", Value::Null)]
+                .map(|(key, value)| (key.to_owned(), value)),
+        );
     }
     payload.extend(given.clone());
     payload
@@ -84,7 +92,11 @@ pub(crate) fn merge(before: &Map<String, Value>, returned: &Value, free: &[&str]
             continue;
         }
         if !free.contains(&key.as_str()) {
-            let accepted = if free.is_empty() { "nothing can be changed here".to_owned() } else { format!("only `{}` can be changed here", free.join("`, `")) };
+            let accepted = if free.is_empty() {
+                "nothing can be changed here".to_owned()
+            } else {
+                format!("only `{}` can be changed here", free.join("`, `"))
+            };
             return Err(format!("changed `{key}`; {accepted}"));
         }
         after.insert(key.clone(), value.clone());
@@ -108,7 +120,8 @@ mod tests {
     #[test]
     fn a_modify_replaces_the_whole_argument_dict_by_either_spelling() {
         let changed = json!({"a": 2}).as_object().cloned();
-        let mut both = pre();
+        let before = pre();
+        let mut both = before.clone();
         both.insert("args".into(), json!({"a": 2}));
         for (returned, expected) in [
             (json!({"args": {"a": 2}}), Ok(changed.clone())),
@@ -116,7 +129,7 @@ mod tests {
             (json!({"args": {"a": 2}, "arguments": {"a": 2}}), Ok(changed.clone())),
             (json!({"args": {"a": 2}, "arguments": {"a": 1}}), Ok(changed.clone())),
             (Value::Object(both), Ok(changed)),
-            (Value::Object(pre()), Ok(None)),
+            (Value::Object(before.clone()), Ok(None)),
             (json!({}), Ok(None)),
             (json!({"args": {"a": 2}, "arguments": {"a": 3}}), Err(())),
             (json!({"name": "other"}), Err(())),
@@ -124,7 +137,7 @@ mod tests {
             (json!({"tool": {"name": "t", "args": {"a": 2}, "arguments": {"a": 1}}}), Err(())),
             (json!({"args": 5}), Err(())),
         ] {
-            assert_eq!(merge_pre(&pre(), &returned).map_err(|_| ()), expected, "{returned}");
+            assert_eq!(merge_pre(&before, &returned).map_err(|_| ()), expected, "{returned}");
         }
     }
 
@@ -136,7 +149,10 @@ mod tests {
         assert_eq!((&pre["name"], &pre["args"], &pre["tool"]["args"]["a"]), (&json!("t"), &json!({"a": 1}), &json!(1)));
         assert_eq!(pre["raw_arguments"], json!("{\"a\":1}"));
         let post = filled_in("tool.post", &call, &given(json!({"name": "t", "result": {"b": 2}, "mode": "careful"})));
-        assert_eq!((&post["content"], &post["is_error"], &post["error"], &post["mode"]), (&json!("{\"b\":2}"), &json!(false), &Value::Null, &json!("careful")));
+        assert_eq!(
+            (&post["content"], &post["is_error"], &post["error"], &post["mode"]),
+            (&json!("{\"b\":2}"), &json!(false), &Value::Null, &json!("careful"))
+        );
         let builtin = filled_in("builtin.pre", &call, &given(json!({"name": "fs.read"})));
         assert_eq!((&builtin["tool"], &builtin["args"]), (&json!("example"), &json!({})));
         assert_eq!(filled_in("custom.done", &call, &given(json!({"x": 1}))), given(json!({"x": 1})));

@@ -161,7 +161,8 @@ mod tests {
         let same_run = sessions.get("s").stores("r1");
         let other_run = sessions.get("s").stores("r2");
         let other_session = sessions.get("t").stores("r1");
-        let seen = |stores: &Stores| [StoreScope::Run, StoreScope::Turn, StoreScope::Session].map(|scope| stores.scope(scope).get("k").is_some());
+        let seen =
+            |stores: &Stores| [StoreScope::Run, StoreScope::Turn, StoreScope::Session].map(|scope| stores.scope(scope).get("k").is_some());
         assert_eq!(seen(&same_run), [true, false, true]);
         assert_eq!(seen(&other_run), [false, false, true]);
         assert_eq!(seen(&other_session), [false, false, false]);

@@ -11,8 +11,8 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::UnixStream;
 use tool_harness_sandbox::process::{Cause, WorkerLimits, WorkerProcess, WorkerProgram};
 
-/// How long a worker whose channel closed may take to be gone.
-const DEATH_WAIT: Duration = Duration::from_millis(500);
+/// How long a worker whose channel closed, or that was asked to stop, may take to be gone.
+const DEATH_WAIT: Duration = Duration::from_millis(30);
 /// Room a frame may take beyond the result it carries.
 const FRAME_SLACK: u64 = 4096;
 
@@ -31,7 +31,12 @@ pub(crate) struct Worker {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Lost {
     /// It died, or had to be killed because it did not speak the protocol.
-    Died(Cause),
+    Died {
+        /// What its death means.
+        cause: Cause,
+        /// The part of the request it was at, when it lived to say.
+        part: Option<usize>,
+    },
     /// It sent a frame larger than it may.
     Oversized,
     /// A request to it cannot be written down.
@@ -61,12 +66,8 @@ impl Worker {
         if !self.loaded.insert(script.number) {
             return Ok(());
         }
-        let request = Request::Load {
-            script: script.number,
-            kind: script.kind,
-            source: script.source.to_string(),
-            linked: script.linked.to_vec(),
-        };
+        let request =
+            Request::Load { script: script.number, kind: script.kind, source: script.source.to_string(), linked: script.linked.to_vec() };
         push_frame(frames, &request.encode()?)
     }
 
@@ -74,7 +75,7 @@ impl Worker {
     pub(crate) async fn send(&mut self, frames: &[u8]) -> Result<(), Lost> {
         match self.stream.write_all(frames).await {
             Ok(()) => Ok(()),
-            Err(_) => Err(Lost::Died(self.cause_of_death().await)),
+            Err(_) => Err(self.death().await),
         }
     }
 
@@ -93,17 +94,17 @@ impl Worker {
                     self.buffer.drain(..4 + length);
                     return response.map_err(|_| {
                         self.kill();
-                        Lost::Died(Cause::Other)
+                        Lost::Died { cause: Cause::Other, part: None }
                     });
                 }
                 self.buffer.reserve((length + 4).saturating_sub(self.buffer.len()));
             }
             // Cancellation between reads loses nothing: what was read is in the buffer.
             match self.stream.read_buf(&mut self.buffer).await {
-                Ok(0) => return Err(Lost::Died(self.cause_of_death().await)),
+                Ok(0) => return Err(self.death().await),
                 Ok(_) => {}
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-                Err(_) => return Err(Lost::Died(self.cause_of_death().await)),
+                Err(_) => return Err(self.death().await),
             }
         }
     }
@@ -119,15 +120,26 @@ impl Worker {
         }
     }
 
-    async fn cause_of_death(&self) -> Cause {
+    /// Ends a worker that is stuck; it may say at which part.
+    pub(crate) async fn stop(&self) -> Option<usize> {
+        if let Some(process) = &self.process {
+            process.stop();
+        }
+        match self.death().await {
+            Lost::Died { part, .. } => part,
+            _ => None,
+        }
+    }
+
+    async fn death(&self) -> Lost {
         let until = tokio::time::Instant::now() + DEATH_WAIT;
         loop {
             if let Some(death) = self.process.as_ref().and_then(WorkerProcess::try_reap) {
-                return death.cause();
+                return Lost::Died { cause: death.cause(), part: death.part() };
             }
             if tokio::time::Instant::now() >= until {
                 self.kill();
-                return Cause::Other;
+                return Lost::Died { cause: Cause::Other, part: None };
             }
             tokio::time::sleep(Duration::from_micros(200)).await;
         }

@@ -44,8 +44,33 @@ pub(crate) trait Crossing: Sync {
     fn note(&self, link: u32, builtin: u32, args: Vec<Value>) -> impl Future<Output = ()> + Send;
 }
 
+/// A request that ended without its last word.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Cut {
+    /// Why.
+    pub(crate) why: Ended,
+    /// The part of the request that was running, when it is known.
+    pub(crate) part: Option<usize>,
+}
+
 /// Sends `frames` and serves the worker until it has its last word. After an error the lease must be dropped, which kills the worker.
 pub(crate) async fn drive(
+    pool: &Pool,
+    lease: &mut Lease,
+    frames: &[u8],
+    bounds: Bounds,
+    cancel: &CancellationToken,
+    crossing: &impl Crossing,
+) -> Result<Response, Cut> {
+    match converse(pool, lease, frames, bounds, cancel, crossing).await {
+        Ok(response) => Ok(response),
+        Err(why @ (Ended::Deadline | Ended::Cpu)) => Err(Cut { why, part: lease.worker.stop().await }),
+        Err(why @ Ended::Lost(Lost::Died { part, .. })) => Err(Cut { why, part }),
+        Err(why) => Err(Cut { why, part: None }),
+    }
+}
+
+async fn converse(
     pool: &Pool,
     lease: &mut Lease,
     frames: &[u8],

@@ -25,7 +25,7 @@ use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
-use tool_harness_sandbox::process::{Cause, WorkerProgram};
+use tool_harness_sandbox::process::{Cause, MAX_PARTS, WorkerProgram};
 
 static ANNOUNCED: OnceLock<WorkerProgram> = OnceLock::new();
 
@@ -68,8 +68,8 @@ pub(crate) struct ScriptError {
 /// A chain whose worker gave no verdicts.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct ChainLost {
-    /// The hook that was running, by its place in the chain.
-    pub(crate) link: usize,
+    /// The hook that was running, by its place in the chain, when that is known.
+    pub(crate) link: Option<usize>,
     /// What happened to it.
     pub(crate) error: ScriptError,
 }
@@ -137,11 +137,11 @@ impl Workers {
                 Err(failure.into())
             }
             Ok(_) => Err(ScriptError::new(Code::ScriptCrashed, "the worker answered out of turn")),
-            Err(ended) => Err(ended.into()),
+            Err(cut) => Err(cut.why.into()),
         }
     }
 
-    /// Runs hooks in one worker until one decides other than allow. The second part is the hook that was running when the worker was lost.
+    /// Runs hooks, at most [`MAX_LINKS`], in one worker until one decides other than allow.
     pub(crate) async fn run_chain(
         &self,
         event: &str,
@@ -150,19 +150,18 @@ impl Workers {
         cancel: &CancellationToken,
         crossing: &impl Crossing,
     ) -> Result<Vec<Verdict>, ChainLost> {
-        let lost = |link: usize, error: ScriptError| ChainLost { link, error };
+        let lost = |link: Option<usize>, error: ScriptError| ChainLost { link, error };
         let time: Duration = links.iter().map(|link| link.timeout).sum();
         let deadline = Instant::now() + time;
-        let mut lease = self.lease(Purpose::Policy, deadline + CHECK_TIME, cancel).await.map_err(|error| lost(0, error))?;
+        let mut lease = self.lease(Purpose::Policy, deadline + CHECK_TIME, cancel).await.map_err(|error| lost(Some(0), error))?;
         let deadline = Instant::now() + time;
         let cpu = time.max(Duration::from_millis(100));
         let memory_bytes = DEFAULT_MEMORY_MB << 20;
         let budget = Budget { wall_ms: milliseconds(time), cpu_ms: milliseconds(cpu), memory_bytes, result_bytes: MAX_DECISION_BYTES };
         let mut frames = Vec::new();
         let mut request = Vec::with_capacity(links.len());
-        let unsendable = |error: wire::WireError| {
-            lost(0, ScriptError::new(Code::HookFailed, format!("the payload cannot be passed on: {error}")))
-        };
+        let unsendable =
+            |error: wire::WireError| lost(Some(0), ScriptError::new(Code::HookFailed, format!("the payload cannot be passed on: {error}")));
         for link in links {
             for script in link.when.iter().copied().chain([link.script]) {
                 lease.worker.load(script, &mut frames).map_err(unsendable)?;
@@ -181,8 +180,8 @@ impl Workers {
                 self.pool.give_back(lease);
                 Ok(verdicts)
             }
-            Ok(_) => Err(lost(0, ScriptError::new(Code::ScriptCrashed, "the worker answered out of turn"))),
-            Err(ended) => Err(lost(0, ended.into())),
+            Ok(_) => Err(lost(None, ScriptError::new(Code::ScriptCrashed, "the worker answered out of turn"))),
+            Err(cut) => Err(lost(cut.part.filter(|part| *part < links.len()), cut.why.into())),
         }
     }
 
@@ -242,7 +241,7 @@ impl Workers {
             for source in &rest[..count] {
                 let word = tokio::time::timeout(CHECK_TIME, lease.worker.receive(MAX_DECISION_BYTES)).await;
                 let Ok(Response::Facts(text)) = word.map_err(|_| Ended::Deadline)?.map_err(Ended::Lost).map(Ok::<_, ()>)? else {
-                    return Err(Ended::Lost(Lost::Died(Cause::Other)));
+                    return Err(Ended::Lost(Lost::Died { cause: Cause::Other, part: None }));
                 };
                 found.push((source.clone(), serde_json::from_str(&text).map_err(|error| error.to_string())));
             }
@@ -260,6 +259,9 @@ impl Workers {
         }
     }
 }
+
+/// Hooks in one round trip: as many as a worker's death can tell apart.
+pub(crate) const MAX_LINKS: usize = MAX_PARTS;
 
 /// The most a hook or a check may answer with.
 const MAX_DECISION_BYTES: u64 = 8 << 20;
@@ -300,7 +302,7 @@ impl From<Ended> for ScriptError {
             Ended::Cancelled => Self::new(Code::Cancelled, "cancelled"),
             Ended::Lost(Lost::Oversized) => Self::new(Code::ScriptResult, "the result is larger than it may be"),
             Ended::Lost(Lost::Unsendable) => Self::new(Code::ScriptResult, "a value is too large or too deep to be passed on"),
-            Ended::Lost(Lost::Died(cause)) => match cause {
+            Ended::Lost(Lost::Died { cause, .. }) => match cause {
                 Cause::Memory => Self::new(Code::ScriptMemory, "wanted more memory than it may have"),
                 Cause::Stack => Self::new(Code::ScriptCrashed, "nested too deeply and overflowed its stack"),
                 Cause::Cpu => Self::new(Code::ScriptSteps, "used up its processor time"),

@@ -1,17 +1,20 @@
 //! The worker's side: giving up everything but memory, time and one channel.
 
-use super::{CHANNEL, ExitCode, ProcessError, WorkerLimits, filter};
+use super::{CHANNEL, ExitCode, MAX_PARTS, ProcessError, WorkerLimits, filter};
 use std::io;
 use std::mem::{self, MaybeUninit};
 use std::os::fd::{FromRawFd, OwnedFd};
 use std::ptr;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicI32, AtomicUsize, Ordering};
 use std::thread;
 use std::time::Duration;
 
 /// The evaluator's stack, for the signal handler: a fault in or just below it is an overflow.
 static STACK_LOW: AtomicUsize = AtomicUsize::new(0);
 static STACK_HIGH: AtomicUsize = AtomicUsize::new(0);
+
+/// The part of the request the worker is at.
+static PART: AtomicI32 = AtomicI32::new(0);
 
 /// How far below its stack an overflow may strike: the guard page, with room to spare.
 const GUARD: usize = 1 << 20;
@@ -46,8 +49,14 @@ pub fn become_worker<T>(
 
 /// Ends the process at once: no destructors, no exit handlers, nothing the filter would object to.
 pub fn leave(code: ExitCode) -> ! {
+    let part = if code as libc::c_int >= ExitCode::Memory as libc::c_int { PART.load(Ordering::Relaxed) } else { 0 };
     // SAFETY: ends the process without touching its memory.
-    unsafe { libc::_exit(code as libc::c_int) }
+    unsafe { libc::_exit(code as libc::c_int + part) }
+}
+
+/// Says which part of its request this worker is at, for the case that it dies there.
+pub fn enter_part(part: usize) {
+    PART.store(libc::c_int::try_from(part.min(MAX_PARTS - 1)).unwrap_or(0), Ordering::Relaxed);
 }
 
 /// Processor time this process has used.
@@ -120,6 +129,7 @@ fn catch_faults(limits: &WorkerLimits) -> io::Result<()> {
     check(unsafe { libc::sigaltstack(&raw const stack, ptr::null_mut()) })?;
     handle(libc::SIGSEGV, on_fault)?;
     handle(libc::SIGBUS, on_fault)?;
+    handle(libc::SIGTERM, on_stop)?;
     handle(libc::SIGABRT, on_abort)
 }
 
@@ -149,6 +159,11 @@ extern "C" fn on_fault(signal: libc::c_int, info: *mut libc::siginfo_t, _: *mut 
 /// An allocation that fails aborts; panics never come this far.
 extern "C" fn on_abort(_: libc::c_int, _: *mut libc::siginfo_t, _: *mut libc::c_void) {
     leave(ExitCode::Memory);
+}
+
+/// The harness wants to know where the worker is stuck before it is gone.
+extern "C" fn on_stop(_: libc::c_int, _: *mut libc::siginfo_t, _: *mut libc::c_void) {
+    leave(ExitCode::Stopped);
 }
 
 fn limit(limits: &WorkerLimits) -> io::Result<()> {

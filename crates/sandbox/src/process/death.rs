@@ -1,6 +1,9 @@
 //! How a worker ended, and what that means.
 
 /// The exit codes a worker chooses itself. Apart from these it only ends by a signal.
+///
+/// Those from [`Memory`](Self::Memory) on are the first of [`MAX_PARTS`] codes: the code also says which part of a request the
+/// worker was at, because a dead worker cannot be asked.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(i32)]
 pub enum ExitCode {
@@ -8,15 +11,23 @@ pub enum ExitCode {
     Closed = 0,
     /// It could not be confined, so it refused to serve.
     Unconfined = 80,
-    /// Memory was refused.
-    Memory = 81,
-    /// The stack overflowed.
-    Stack = 82,
-    /// It panicked.
-    Panic = 83,
     /// The harness sent something it does not understand.
-    Malformed = 84,
+    Malformed = 81,
+    /// Memory was refused.
+    Memory = 100,
+    /// The stack overflowed.
+    Stack = 130,
+    /// It panicked.
+    Panic = 160,
+    /// The harness told it to stop.
+    Stopped = 190,
 }
+
+/// Parts of one request that a worker's death can tell apart.
+pub const MAX_PARTS: usize = 30;
+
+const FIRST_WITH_PART: i32 = ExitCode::Memory as i32;
+const SPAN: i32 = MAX_PARTS as i32;
 
 /// How a worker ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -63,9 +74,10 @@ impl Death {
                 (ExitCode::Memory, Cause::Memory),
                 (ExitCode::Stack, Cause::Stack),
                 (ExitCode::Panic, Cause::Panic),
+                (ExitCode::Stopped, Cause::Killed),
             ]
             .into_iter()
-            .find(|&(known, _)| known as i32 == code)
+            .find(|&(known, _)| known as i32 == first_of(code))
             .map_or(Cause::Other, |(_, cause)| cause),
             Self::Signal(libc::SIGSYS) => Cause::Filter,
             Self::Signal(libc::SIGXCPU) => Cause::Cpu,
@@ -73,6 +85,22 @@ impl Death {
             Self::Signal(_) | Self::Lost => Cause::Other,
         }
     }
+
+    /// The part of the request the worker was at, when it lived to say.
+    #[must_use]
+    pub fn part(self) -> Option<usize> {
+        match self {
+            Self::Exit(code) if (FIRST_WITH_PART..ExitCode::Stopped as i32 + SPAN).contains(&code) => {
+                usize::try_from(code - first_of(code)).ok()
+            }
+            _ => None,
+        }
+    }
+}
+
+/// The code without the part it carries.
+const fn first_of(code: i32) -> i32 {
+    if code < FIRST_WITH_PART || code > ExitCode::Stopped as i32 + SPAN - 1 { code } else { code - (code - FIRST_WITH_PART) % SPAN }
 }
 
 #[cfg(test)]
@@ -83,16 +111,34 @@ mod tests {
     fn every_death_has_a_cause() {
         for (death, cause) in [
             (Death::Exit(0), Cause::Closed),
-            (Death::Exit(81), Cause::Memory),
-            (Death::Exit(82), Cause::Stack),
-            (Death::Exit(83), Cause::Panic),
-            (Death::Exit(101), Cause::Other),
+            (Death::Exit(100), Cause::Memory),
+            (Death::Exit(129), Cause::Memory),
+            (Death::Exit(131), Cause::Stack),
+            (Death::Exit(160), Cause::Panic),
+            (Death::Exit(219), Cause::Killed),
+            (Death::Exit(220), Cause::Other),
+            (Death::Exit(1), Cause::Other),
             (Death::Signal(libc::SIGSYS), Cause::Filter),
             (Death::Signal(libc::SIGKILL), Cause::Killed),
             (Death::Signal(libc::SIGSEGV), Cause::Other),
             (Death::Lost, Cause::Other),
         ] {
             assert_eq!(death.cause(), cause, "{death:?}");
+        }
+    }
+
+    #[test]
+    fn a_death_says_which_part_it_was_at() {
+        for (death, part) in [
+            (Death::Exit(100), Some(0)),
+            (Death::Exit(107), Some(7)),
+            (Death::Exit(219), Some(29)),
+            (Death::Exit(0), None),
+            (Death::Exit(81), None),
+            (Death::Exit(250), None),
+            (Death::Signal(9), None),
+        ] {
+            assert_eq!(death.part(), part, "{death:?}");
         }
     }
 }

@@ -8,8 +8,8 @@ mod death;
 mod filter;
 mod spawn;
 
-pub use confine::{become_worker, leave, own_cpu_time};
-pub use death::{Cause, Death, ExitCode};
+pub use confine::{become_worker, enter_part, leave, own_cpu_time};
+pub use death::{Cause, Death, ExitCode, MAX_PARTS};
 pub use spawn::WorkerProcess;
 
 use std::io;

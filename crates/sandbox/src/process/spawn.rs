@@ -66,6 +66,12 @@ impl WorkerProcess {
         let _ = pidfd_send_signal(&self.pidfd, Signal::KILL);
     }
 
+    /// Asks the worker to end and say where it was. One that was taken over may refuse: it still has to be killed.
+    pub fn stop(&self) {
+        // The only failure is that it is gone already.
+        let _ = pidfd_send_signal(&self.pidfd, Signal::TERM);
+    }
+
     /// Processor time the worker has used; `None` once it was reaped.
     #[must_use]
     pub fn cpu_time(&self) -> Option<Duration> {

@@ -8,6 +8,7 @@ use std::cell::{Cell, RefCell};
 use std::collections::HashSet;
 use std::rc::Rc;
 use tool_harness::worker::protocol::{MAX_FRAME, Request, RequestHead};
+use tool_harness_sandbox::process::enter_part;
 
 /// The worker's end of the channel. When the other end is closed or sends nonsense, the process ends; so nothing here fails.
 pub(crate) trait Channel {
@@ -53,6 +54,7 @@ impl Context {
     /// From here on `linked` is what may be called, in the name of this link.
     pub(super) fn enter(&self, link: u32, linked: &Linked) {
         self.link.set(link);
+        enter_part(usize::try_from(link).unwrap_or(usize::MAX));
         *self.linked.borrow_mut() = Rc::clone(linked);
     }
 

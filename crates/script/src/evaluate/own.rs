@@ -95,7 +95,9 @@ fn print<'v>(call: &Call, args: &Arguments<'v, '_>, eval: &Evaluator<'v, '_, '_>
         text.push('…');
     }
     let mut writer = Writer::default();
-    let written = begin_call(&mut writer, Leaving::Note, call.index, context.link(), 1).and_then(|()| writer.text(&text));
+    let written = begin_call(&mut writer, Leaving::Note, call.index, context.link(), 1)
+        .and_then(|()| writer.list(1))
+        .and_then(|()| writer.text(&text));
     written.or_else(|error| raise(error.to_string()))?;
     context.note(&writer.bytes);
     Ok(Value::new_none())

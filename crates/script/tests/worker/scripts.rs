@@ -182,7 +182,7 @@ fn notes_do_not_wait() {
     let mut next = || worker.receive(Duration::from_secs(5)).expect("lives");
     assert_eq!(next(), Response::Note { builtin: log, link: 0, args: vec![json!("a")] });
     assert_eq!(next(), Response::Note { builtin: warn, link: 0, args: vec![json!("b"), json!({"n": 1})] });
-    assert_eq!(next(), Response::Note { builtin: print, link: 0, args: vec![json!("c [1] len")] });
+    assert_eq!(next(), Response::Note { builtin: print, link: 0, args: vec![json!(["c [1] len"])] });
     assert_eq!(next(), Response::Done(Outcome::Value(json!("done"))));
 }
 

@@ -2,7 +2,7 @@
 
 use super::super::bound::Bounded;
 use super::super::{Args, Host};
-use super::access::{utf8, refused};
+use super::access::{refused, utf8};
 use super::{diff as unified_diff, lines};
 use serde_json::{Value, json};
 
