@@ -238,6 +238,12 @@ impl Registry {
         &self.broken_hooks
     }
 
+    /// Tool files that gave no tool.
+    #[must_use]
+    pub fn broken_tools(&self) -> &[BrokenTool] {
+        &self.broken_tools
+    }
+
     /// The tool of that name or alias.
     #[must_use]
     pub fn find(&self, name: &str) -> Option<&Arc<RegisteredTool>> {
@@ -245,7 +251,8 @@ impl Registry {
     }
 
     /// The tool file of that name that gave no tool.
-    pub(crate) fn find_broken(&self, name: &str) -> Option<&BrokenTool> {
+    #[must_use]
+    pub fn find_broken(&self, name: &str) -> Option<&BrokenTool> {
         self.broken_tools.iter().find(|broken| broken.name == name)
     }
 

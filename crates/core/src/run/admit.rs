@@ -23,6 +23,9 @@ impl Admitted {
     }
 }
 
+/// Values of an `enum` that a refusal spells out; longer lists are in the schema.
+const MAX_LISTED_VALUES: usize = 12;
+
 /// Arguments longer than this are refused unread.
 const MAX_ARGUMENT_BYTES: usize = 8 << 20;
 
@@ -100,10 +103,14 @@ fn unknown(ctx: &Context) -> Refusal {
     let near: Vec<&str> = near.into_iter().take(3).map(|(_, name)| name).collect();
     let help = match near.as_slice() {
         [] if surface.tools.is_empty() => "no tools are offered here".to_owned(),
-        [] => format!("{} tools are offered; `harness list tools` shows them", surface.tools.len()),
+        [] => format!("offered: {}; `harness list tools` shows them", count(surface.tools.len())),
         names => format!("nearest: {}", names.iter().map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ")),
     };
     Refusal::new(Code::ToolUnknown, format!("there is no tool `{asked}`")).help(help).detail("nearest", json!(near))
+}
+
+fn count(tools: usize) -> String {
+    if tools == 1 { "1 tool".to_owned() } else { format!("{tools} tools") }
 }
 
 /// Declared restrictions that nothing enforces must not be passed over.
@@ -130,7 +137,9 @@ fn parse(ctx: &Context) -> Result<(Map<String, Value>, String), Refusal> {
             return Err(malformed(format!("the arguments are longer than {MAX_ARGUMENT_BYTES} bytes")));
         }
         Arguments::Text(text) => {
-            let value = serde_json::from_str(text).map_err(|error| malformed(format!("the arguments are not JSON: {error}")))?;
+            let value = serde_json::from_str(text).map_err(|error| {
+                malformed(format!("the arguments are not JSON: {error}")).detail("line", error.line()).detail("column", error.column())
+            })?;
             (value, text.clone())
         }
         Arguments::Value(value) => (value.clone(), String::new()),
@@ -204,10 +213,23 @@ fn invalid(tool: &RegisteredTool, schema: &Schema, violations: &[Violation]) -> 
     Refusal::new(Code::ArgsInvalid, message).help(help).detail("errors", errors)
 }
 
-/// A parameter in a few words, as `path (string, required)`.
+/// A parameter in a few words, as `path (string, required)` or `level (one of "low", "high")`.
 fn describe(schema: &Schema, name: &str) -> String {
     let required = schema.value.get("required").and_then(Value::as_array).is_some_and(|list| list.iter().any(|item| item == name));
-    let kind = schema.property(name).and_then(|property| property.get("type")).and_then(Value::as_str);
-    let words: Vec<&str> = kind.into_iter().chain(required.then_some("required")).collect();
+    let property = schema.property(name);
+    let keyword = |key: &str| property.and_then(|property| property.get(key));
+    let mut words: Vec<String> = Vec::new();
+    match (keyword("enum").and_then(Value::as_array), keyword("type")) {
+        (Some(values), _) if values.len() <= MAX_LISTED_VALUES => {
+            words.push(format!("one of {}", values.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ")));
+        }
+        (_, Some(Value::String(kind))) => words.push(kind.clone()),
+        (_, Some(Value::Array(kinds))) => words.push(kinds.iter().filter_map(Value::as_str).collect::<Vec<_>>().join(" or ")),
+        _ => {}
+    }
+    for (key, bound) in [("minimum", "at least"), ("maximum", "at most"), ("pattern", "matching")] {
+        words.extend(keyword(key).map(|value| format!("{bound} {}", value.as_str().map_or_else(|| value.to_string(), str::to_owned))));
+    }
+    words.extend(required.then(|| "required".to_owned()));
     if words.is_empty() { name.to_owned() } else { format!("{name} ({})", words.join(", ")) }
 }

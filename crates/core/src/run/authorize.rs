@@ -1,6 +1,7 @@
 //! Authorize: the rules allow this tool with these arguments.
 
 use super::admit::{Admitted, validate};
+use super::before::Ask;
 use super::context::{Context, object};
 use super::refusal::{Code, Refusal};
 use crate::registry::RegisteredTool;
@@ -13,7 +14,7 @@ pub(super) struct Authorized {
     tool: Arc<RegisteredTool>,
     arguments: Map<String, Value>,
     raw: String,
-    asks: Vec<String>,
+    asks: Vec<Ask>,
 }
 
 impl Authorized {
@@ -30,7 +31,7 @@ impl Authorized {
     }
 
     /// Why a person must agree; nothing when nobody must.
-    pub(super) fn asks(&self) -> &[String] {
+    pub(super) fn asks(&self) -> &[Ask] {
         &self.asks
     }
 
@@ -59,7 +60,9 @@ fn judge(ctx: &Context, tool: Arc<RegisteredTool>, arguments: Map<String, Value>
         record(ctx, tool.name(), tool.name(), &found);
         match found.rule.action {
             Action::Deny => return Err(denied(tool.name(), &found)),
-            Action::Ask => asks.push(format!("{} ({})", found.because, found.rule.words)),
+            Action::Ask => {
+                asks.push(Ask { because: format!("{} ({})", found.because, found.rule.words), place: found.rule.place.clone() });
+            }
         }
     }
     Ok(Authorized { tool, arguments, raw, asks })

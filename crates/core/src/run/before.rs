@@ -7,8 +7,18 @@ use super::payload::{merge_pre, set_arguments, tool_pre};
 use super::refusal::{Code, Refusal};
 use crate::artifact::tool::Approval;
 use crate::registry::RegisteredTool;
+use crate::span::Place;
 use serde_json::{Map, Value};
 use std::sync::Arc;
+
+/// Why a person must agree.
+#[derive(Clone, Debug)]
+pub(super) struct Ask {
+    /// Who asks and why, in words.
+    pub(super) because: String,
+    /// The line that asks.
+    pub(super) place: Option<Place>,
+}
 
 /// A call that may be executed as it stands.
 pub(super) struct Prepared {
@@ -50,20 +60,24 @@ pub(super) async fn before(ctx: &Context, authorized: Authorized) -> Result<Prep
     };
     let mut asks = authorized.asks().to_vec();
     asks.extend(hook_asks);
-    if tool.tool.requires_approval.as_ref().is_some_and(|approval| approval.value == Approval::Always) {
-        asks.push("the tool says `requires_approval`".to_owned());
+    if let Some(approval) = tool.tool.requires_approval.as_ref().filter(|approval| approval.value == Approval::Always) {
+        let place = Some(tool.tool.place(approval.span));
+        asks.push(Ask { because: "the tool says `requires_approval`".to_owned(), place });
     }
     approve(&tool, &asks)?;
     Ok(Prepared { arguments: authorized.arguments().clone(), raw: authorized.raw().to_owned(), tool })
 }
 
 /// Nobody can be asked yet, so the answer is no.
-fn approve(tool: &RegisteredTool, asks: &[String]) -> Result<(), Refusal> {
-    if asks.is_empty() {
-        return Ok(());
-    }
-    let message = format!("`{}` needs a person's approval and nobody can be asked here: {}", tool.name(), asks.join("; "));
-    Err(Refusal::new(Code::ApprovalDenied, message)
+fn approve(tool: &RegisteredTool, asks: &[Ask]) -> Result<(), Refusal> {
+    let Some(first) = asks.first() else { return Ok(()) };
+    let reasons: Vec<&str> = asks.iter().map(|ask| ask.because.as_str()).collect();
+    let message = format!("`{}` needs a person's approval and nobody can be asked here: {}", tool.name(), reasons.join("; "));
+    let refusal = Refusal::new(Code::ApprovalDenied, message)
         .help("approvals are not available in this version; a person can change what asks for one")
-        .detail("reasons", asks.to_vec()))
+        .detail("reasons", reasons);
+    Err(match &first.place {
+        Some(place) => refusal.at(place.clone()),
+        None => refusal.at(tool.tool.place(tool.tool.name_span)),
+    })
 }

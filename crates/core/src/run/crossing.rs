@@ -93,7 +93,7 @@ impl ToolCrossing<'_> {
         let mut merge_args = |payload: &Map<String, Value>, returned: &Value| merge(payload, returned, &["args"]).map(Changed::To);
         let fired = fire(self.ctx, "builtin.pre", self.payload(call), &mut merge_args).await.map_err(|refusal| refusal.message)?;
         if let Some(ask) = fired.asks.first() {
-            return Err(format!("`{}` needs a person's approval and nobody can be asked here: {ask}", call.name));
+            return Err(format!("`{}` needs a person's approval and nobody can be asked here: {}", call.name, ask.because));
         }
         let named = fired.payload.get("args").and_then(Value::as_object).cloned().unwrap_or_default();
         let bound = call.builtin.params.iter().map(|param| named.get(param.name).cloned().unwrap_or_default()).collect();

@@ -105,7 +105,11 @@ async fn rehearse(ctx: &Context, stages: &mut Vec<StageReport>) -> Result<Value,
     passed(vec![format!("the arguments fit the schema of `{}`", ctx.call.tool)]);
     let authorized = authorize(ctx, admitted)?;
     let tool = Arc::clone(authorized.tool());
-    passed(vec![format!("effects: {}", tool.effects), format!("{} rules, none denies", ctx.registry().rules.len())]);
+    let judged = match ctx.registry().rules.len() {
+        1 => "1 rule, which does not deny".to_owned(),
+        rules => format!("{rules} rules, none denies"),
+    };
+    passed(vec![format!("effects: {}", tool.effects), judged]);
     let sent = authorized.arguments().clone();
     let hooks: Vec<String> = ctx.registry().hooks_of("tool.pre").iter().map(|hook| hook.hook.name.clone()).collect();
     let prepared = before(ctx, authorized).await?;
