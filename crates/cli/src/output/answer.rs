@@ -136,7 +136,9 @@ fn next_command(refusal: &Refusal, asked: &Asked) -> String {
         Code::ToolNotAdvertised | Code::NoBody | Code::Unsupported => "harness validate".to_owned(),
         Code::Denied => "harness inspect --policy".to_owned(),
         Code::ArgsMalformed | Code::ArgsInvalid | Code::Failed => format!("harness inspect {}", quoted(tool)),
-        Code::HookBlocked | Code::HookFailed | Code::ApprovalDenied | Code::ApprovalTimeout => format!("harness explain {} {arguments}", quoted(tool)).trim_end().to_owned(),
+        Code::HookBlocked | Code::HookFailed | Code::ApprovalDenied | Code::ApprovalTimeout => {
+            format!("harness explain {} {arguments}", quoted(tool)).trim_end().to_owned()
+        }
         other => format!("harness explain {other}"),
     }
 }

@@ -217,6 +217,8 @@ pub(crate) async fn load_artifacts(ctx: &Context, payload: Map<String, Value>) -
     let fired = fire(ctx, "artifact.load", payload, &mut |_, _| Err("changed an artifact; nothing can be changed here".into())).await?;
     match fired.asks.first() {
         None => Ok(()),
-        Some(ask) => Err(Refusal::new(Code::ApprovalDenied, format!("needs a person's approval and nobody can be asked here: {}", ask.because))),
+        Some(ask) => {
+            Err(Refusal::new(Code::ApprovalDenied, format!("needs a person's approval and nobody can be asked here: {}", ask.because)))
+        }
     }
 }
