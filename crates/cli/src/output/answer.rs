@@ -149,7 +149,7 @@ pub(crate) fn who_can_act(code: Code) -> &'static str {
         Code::ToolUnknown | Code::ArgsMalformed | Code::ArgsInvalid => "the caller: change the call",
         Code::Limit | Code::Timeout | Code::ScriptCrashed | Code::SandboxUnavailable => "the caller: try again, or ask for less",
         Code::Cancelled => "whoever cancelled the call",
-        Code::Denied => "whoever may change the policy in the root file",
+        Code::Denied => "the caller: change the call; or whoever may change the policy in the root file",
         Code::HookBlocked => "the caller: change the call; or whoever may change the hook",
         Code::HookFailed => "whoever may mend the hook: it fails closed until then",
         Code::ApprovalDenied | Code::ApprovalTimeout => "a person who may approve the call",
@@ -220,7 +220,7 @@ mod tests {
           where harness.md:2:1
           help  a tool without the network
           next  harness inspect --policy
-          who   whoever may change the policy in the root file
+          who   the caller: change the call; or whoever may change the policy in the root file
 
         refused: tool.args.invalid_schema (repairable)
           what  `ten` is not an integer

@@ -82,8 +82,12 @@ pub(super) fn record(ctx: &Context, tool: &str, subject: &str, found: &Match<'_>
 }
 
 fn denied(tool: &str, found: &Match<'_>) -> Refusal {
-    let refusal = Refusal::new(Code::Denied, format!("`{tool}` may not be called like this: {}", found.because))
-        .detail("rule", found.rule.words.as_str());
+    let refusal = match &found.argument {
+        Some(argument) => Refusal::new(Code::Denied, format!("`{tool}` may not be called like this: {}", found.because))
+            .detail("path", format!("/{argument}")),
+        None => Refusal::new(Code::Denied, format!("`{tool}` may not be called: {}", found.because)),
+    };
+    let refusal = refusal.detail("rule", found.rule.words.as_str());
     match &found.rule.place {
         Some(place) => {
             refusal.help(format!("the rule is `{}` at {place}; a person can change it there", found.rule.words)).at(place.clone())

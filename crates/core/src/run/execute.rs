@@ -130,8 +130,8 @@ impl Deadline {
             Whose::Caller => ("the limit of this call", "ask for less work, or give the call more time"),
             Whose::Run => ("the time any call has", "ask for less work at once"),
         };
-        let message = format!("{what} within {} ms, {set_by}", self.limit.as_millis());
-        Refusal::new(Code::Timeout, describe(tool, Code::Timeout, &message)).help(help).detail("limit_ms", whole_ms(self.limit))
+        let message = format!("`{}` {what} within {} ms, {set_by}", tool.name(), self.limit.as_millis());
+        Refusal::new(Code::Timeout, message).help(help).detail("limit_ms", whole_ms(self.limit))
     }
 }
 
@@ -257,7 +257,7 @@ async fn turn(ctx: &Context, tool: &RegisteredTool, deadline: Deadline) -> Resul
         biased;
         permit = Arc::clone(at_once).acquire_owned() => Ok(permit.ok()),
         () = ctx.call.cancel.cancelled() => Err(Refusal::new(Code::Cancelled, "cancelled while waiting for its turn").into()),
-        () = tokio::time::sleep_until(deadline.at) => Err(deadline.refusal(tool, "its turn did not come").into()),
+        () = tokio::time::sleep_until(deadline.at) => Err(deadline.refusal(tool, "did not get its turn").into()),
     }
 }
 
