@@ -74,7 +74,7 @@ const VERBS: &[&str] = &[
     "join", "judge", "keep", "kill", "label", "launch", "learn", "leave", "lend", "lift", "link", "lint", "list", "load", "locate",
     "lock", "log", "login", "look", "lookup", "loop", "lower", "mail", "make", "manage", "map", "mark", "mask", "match", "measure",
     "mend", "merge", "migrate", "mimic", "minify", "mint", "mirror", "mix", "mock", "modify", "monitor", "mount", "move", "multiply",
-    "mute", "name", "navigate", "negate", "negotiate", "normalize", "note", "notify", "number", "obfuscate", "observe", "obtain",
+    "mute", "name", "navigate", "negate", "negotiate", "normalize", "notify", "number", "obfuscate", "observe", "obtain",
     "offer", "open", "optimize", "order", "organize", "outline", "overwrite", "pack", "pad", "paint", "parse", "partition", "paste",
     "patch", "pause", "pay", "peek", "peel", "perform", "permit", "persist", "pick", "pin", "ping", "pipe", "plan", "play", "plot",
     "poll", "pop", "post", "predict", "prepare", "press", "preview", "print", "probe", "process", "produce", "profile", "promote",
