@@ -1,5 +1,11 @@
 //! Workers as the harness uses them: real processes, real frames.
 
+#![expect(
+    clippy::disallowed_methods,
+    clippy::disallowed_types,
+    reason = "what is tested is judged from outside, by real processes and listeners"
+)]
+
 mod confinement;
 mod cost;
 mod limits;
