@@ -198,7 +198,8 @@ impl Registry {
 
     fn add_hook(&mut self, checked: CheckedHook, scripts: &Scripts) {
         let CheckedHook { hook, reaches, broken } = checked;
-        let event = hook.event.as_ref().map(|event| event.value.clone());
+        // An event nobody knows cannot be told from one that was meant to guard something.
+        let event = hook.event.as_ref().map(|event| event.value.clone()).filter(|event| hook_events::find(event).is_some());
         match (broken, &event, &hook.script) {
             (None, Some(event), Some(script)) => {
                 let linked = linked(&reaches, Scope::Hooks, Effects::READ.and(Effects::NET_READ).and(Effects::NET_WRITE));
