@@ -19,6 +19,11 @@ use std::process::ExitCode;
 /// A sentence, and what must not panic for it to hold.
 pub(crate) type Check = (&'static str, fn());
 
+/// Every pure built-in of the table: scripts of these tests are linked with all of them.
+fn pure_built_ins() -> impl Iterator<Item = u32> {
+    table::TABLE.iter().flat_map(|module| module.calls).zip(0..).filter(|(builtin, _)| builtin.is_pure()).map(|(_, index)| index)
+}
+
 fn main() -> ExitCode {
     tool_harness_script::run_if_worker_with(table::TABLE, table::facts);
     let arguments: Vec<String> = std::env::args().skip(1).filter(|argument| !argument.starts_with("--")).collect();
