@@ -109,6 +109,11 @@ fn unknown(ctx: &Context) -> Refusal {
 /// Declared restrictions that nothing enforces must not be passed over.
 fn supported(ctx: &Context, tool: &RegisteredTool) -> Result<(), Refusal> {
     let root = &ctx.registry().root;
+    if let Some(place) = root.modes.first() {
+        let message = format!("this project has modes and nothing reads them yet, so `{}` cannot be called", tool.name());
+        let refusal = Refusal::new(Code::Unsupported, message).help("a person can move the files out of `.harness/modes`");
+        return Err(refusal.detail("field", "modes").at(place.clone()));
+    }
     let of_root = root.unsupported.first().and_then(|field| Some((field, root.source.as_ref()?)));
     let (field, place) = match (tool.tool.unsupported.first(), of_root) {
         (Some(field), _) => (field.value, tool.tool.place(field.span)),
