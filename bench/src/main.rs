@@ -1,1 +1,3 @@
+//! What is measured; see docs/benchmarks.md.
+
 fn main() {}

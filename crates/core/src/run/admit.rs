@@ -46,12 +46,12 @@ pub(super) fn admit(ctx: &Context) -> Result<Admitted, Refusal> {
     forged(&tool, &arguments)?;
     rename_aliases(&tool, &mut arguments)?;
     let arguments = validate(&tool, arguments)?;
-    if let (Some(most), Rehearsal::No) = (tool.limits.max_calls, ctx.rehearsal) {
-        if ctx.session.count_call(tool.name(), most) == Admission::Exhausted {
-            let message = format!("`{}` may be called {most} times in a session, and was", tool.name());
-            return Err(Refusal::new(Code::Limit, message)
-                .help("a new session starts a new count; `limits.max_calls` is set in the tool's file or in harness.md"));
-        }
+    if let (Some(most), Rehearsal::No) = (tool.limits.max_calls, ctx.rehearsal)
+        && ctx.session.count_call(tool.name(), most) == Admission::Exhausted
+    {
+        let message = format!("`{}` may be called {most} times in a session, and was", tool.name());
+        return Err(Refusal::new(Code::Limit, message)
+            .help("a new session starts a new count; `limits.max_calls` is set in the tool's file or in harness.md"));
     }
     Ok(Admitted { tool, arguments, raw })
 }

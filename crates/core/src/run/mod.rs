@@ -14,6 +14,7 @@ mod payload;
 mod refusal;
 
 pub use chain::HookReport;
+pub use context::Environment;
 pub use execute::{Body, BodyError};
 pub use explain::{Explanation, StageOutcome, StageReport};
 pub use refusal::{Class, Code, Refusal};

@@ -20,6 +20,7 @@ use std::path::{Path, PathBuf};
 
 use rustix::fs::FileType;
 
+pub use open::open_at_once;
 pub use error::FileError;
 pub use protect::is_protected;
 
