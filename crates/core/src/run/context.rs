@@ -1,6 +1,7 @@
 //! What every stage of one call has at hand.
 
 use super::authorize::Authorized;
+use super::stopwatch::Stopwatch;
 use crate::call::Call;
 use crate::digest;
 use crate::event::{Event, Sink};
@@ -109,17 +110,22 @@ impl Context {
         });
     }
 
-    pub(super) fn record_rejected(&self, result: ToolResult) -> ToolResult {
-        self.record("tool.rejected", || failure_fields(&result));
+    pub(super) fn record_rejected(&self, result: ToolResult, watch: &Stopwatch) -> ToolResult {
+        self.record("tool.rejected", || failure_fields(&result, watch));
         result
     }
 
-    pub(super) fn record_ended(&self, result: ToolResult) -> ToolResult {
+    pub(super) fn record_ended(&self, result: ToolResult, watch: &Stopwatch) -> ToolResult {
         if result.is_error {
-            self.record("tool.failed", || failure_fields(&result));
+            self.record("tool.failed", || failure_fields(&result, watch));
         } else {
             self.record("tool.completed", || {
-                object(json!({"tool": result.name, "elapsed_ms": milliseconds(result.elapsed), "enforced": result.enforced.to_json()}))
+                object(json!({
+                    "tool": result.name,
+                    "elapsed_ms": milliseconds(result.elapsed),
+                    "stages_ms": watch.to_json(),
+                    "enforced": result.enforced.to_json(),
+                }))
             });
         }
         result
@@ -137,9 +143,14 @@ pub(crate) struct Journal {
 }
 
 impl Journal {
+    /// Whether anybody listens.
+    pub(super) fn is_read(&self) -> bool {
+        !self.sinks.is_empty()
+    }
+
     /// Writes an event, if anybody listens.
     pub(crate) fn record(&self, name: &str, fields: impl FnOnce() -> Map<String, Value>) {
-        if self.sinks.is_empty() {
+        if !self.is_read() {
             return;
         }
         let event = Event {
@@ -164,9 +175,10 @@ impl Journal {
     }
 }
 
-fn failure_fields(result: &ToolResult) -> Map<String, Value> {
+fn failure_fields(result: &ToolResult, watch: &Stopwatch) -> Map<String, Value> {
     let (code, message) = result.error.as_ref().map_or(("tool.failed", ""), |error| (error.code.text(), error.message.as_str()));
-    object(json!({"tool": result.name, "code": code, "message": message, "elapsed_ms": milliseconds(result.elapsed)}))
+    let elapsed = milliseconds(result.elapsed);
+    object(json!({"tool": result.name, "code": code, "message": message, "elapsed_ms": elapsed, "stages_ms": watch.to_json()}))
 }
 
 /// The entries of a `json!` object.
