@@ -8,7 +8,7 @@ fn main() -> anyhow::Result<()> {
     let names: Vec<String> = std::env::args().skip(1).collect();
     if names.is_empty() {
         for benchmark in BENCHMARKS {
-            println!("{:<10} {}", benchmark.name, benchmark.about);
+            println!("{:<12} {}", benchmark.name, benchmark.about);
         }
         return Ok(());
     }

@@ -14,10 +14,30 @@ use tool_harness::{Arguments, Call, Engine};
 
 /// Every measurement of a call.
 pub fn run(report: &mut Report) -> anyhow::Result<()> {
+    bodies(report)?;
+    workers(report)?;
+    scripts(report)?;
+    faults(report)
+}
+
+/// Bodies in Rust.
+pub fn bodies(report: &mut Report) -> anyhow::Result<()> {
     body::measure(report)?;
-    count_allocations(report)?;
-    worker::measure(report)?;
-    script::measure(report)?;
+    count_allocations(report)
+}
+
+/// A worker by itself.
+pub fn workers(report: &mut Report) -> anyhow::Result<()> {
+    worker::measure(report)
+}
+
+/// Scripts, hooks and crossings.
+pub fn scripts(report: &mut Report) -> anyhow::Result<()> {
+    script::measure(report)
+}
+
+/// Scripts that do not end.
+pub fn faults(report: &mut Report) -> anyhow::Result<()> {
     fault::measure(report)
 }
 
@@ -31,14 +51,16 @@ fn count_allocations(report: &mut Report) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// A call of the tool under measurement.
+/// A call of the tool under measurement; all calls are of one run of one session.
 fn call(tool: &str, arguments: &Value) -> Call {
-    Call::new(tool, Arguments::Value(arguments.clone())).session("bench")
+    let mut call = Call::new(tool, Arguments::Value(arguments.clone())).session("bench");
+    "bench".clone_into(&mut call.run_id);
+    call
 }
 
 /// The arguments of the tools with three parameters.
 fn arguments() -> Value {
-    json!({"path": "crates/core/src", "query": "where is file_1 now", "limit": 20})
+    json!({"path": "crates/core/src", "query": "where is file_1 now", "limit": 5})
 }
 
 /// The time of each of `count` calls, in microseconds; making the request is not part of it.
