@@ -10,7 +10,7 @@ use crate::error::Error;
 use crate::event::Sink;
 use crate::registry::{Registry, Surface};
 use crate::result::ToolResult;
-use crate::run::{self, Body, BodyError, Context, Shared};
+use crate::run::{self, Body, BodyError, Context, Environment, Shared};
 use crate::span::{Place, Span};
 use crate::worker::{self, Workers};
 use serde_json::{Value, json};
@@ -38,7 +38,7 @@ pub struct Engine {
 pub struct EngineBuilder {
     project: PathBuf,
     workspace: Option<PathBuf>,
-    environment: Arc<dyn Fn(&str) -> Option<String> + Send + Sync>,
+    environment: Environment,
     sinks: Vec<Arc<dyn Sink>>,
     bodies: HashMap<String, Body>,
     worker: Option<WorkerProgram>,
@@ -76,7 +76,7 @@ impl EngineBuilder {
 
     /// Where `env` reads from; nowhere unless said.
     #[must_use]
-    pub fn environment(mut self, read: Arc<dyn Fn(&str) -> Option<String> + Send + Sync>) -> Self {
+    pub fn environment(mut self, read: Environment) -> Self {
         self.environment = read;
         self
     }

@@ -193,7 +193,7 @@ impl Script {
         let line = block.first_line.saturating_add(position.line.max(1) - 1);
         let start = source.offset(Position { line, column: position.column.saturating_add(block.indent) });
         let rest = &source.text[start..];
-        let word = rest.find(|c: char| !(c.is_alphanumeric() || c == '_')).unwrap_or(rest.len());
+        let word = rest.find(|c: char| !(c.is_alphanumeric() || c == '_' || c == '.')).unwrap_or(rest.len());
         let length = word.max(rest.chars().next().map_or(0, char::len_utf8));
         Place::new(source, Span::new(start, start + length))
     }

@@ -11,7 +11,7 @@ use crate::check::facts::ScriptKind;
 use crate::check::{Checked, CheckedHook, CheckedTool, hook_events};
 use crate::diagnostic::{Diagnostic, Severity};
 use crate::effect::Effects;
-use crate::rule::{self, Rule};
+use crate::rule::{self, Rule, Subject};
 use crate::run::Body;
 use crate::schema::Schema;
 use crate::worker::script::{Script, Scripts};
@@ -168,7 +168,7 @@ impl Registry {
     fn add_tool(&mut self, checked: CheckedTool, bodies: &HashMap<String, Body>, scripts: &Scripts) {
         let CheckedTool { tool, effects, reaches, broken: unusable } = checked;
         let script = tool.script.as_ref().map(|script| {
-            let linked = linked(&reaches, Scope::Tools, effects);
+            let linked = linked(&reaches, Scope::Tools, effects, &self.rules);
             scripts.number(ScriptKind::Tool, &script.text, linked)
         });
         let limits = narrowed(tool.limits, self.root.limits);
@@ -198,12 +198,13 @@ impl Registry {
 
     fn add_hook(&mut self, checked: CheckedHook, scripts: &Scripts) {
         let CheckedHook { hook, reaches, broken } = checked;
-        let event = hook.event.as_ref().map(|event| event.value.clone());
+        // An event nobody knows cannot be told from one that was meant to guard something.
+        let event = hook.event.as_ref().map(|event| event.value.clone()).filter(|event| hook_events::find(event).is_some());
         match (broken, &event, &hook.script) {
             (None, Some(event), Some(script)) => {
-                let linked = linked(&reaches, Scope::Hooks, Effects::READ.and(Effects::NET_READ).and(Effects::NET_WRITE));
-                let script = scripts.number(ScriptKind::Hook, &script.text, linked);
-                let when = hook.when.as_ref().map(|when| scripts.number(ScriptKind::When, &when.text, Vec::new()));
+                let linked = linked(&reaches, Scope::Hooks, Effects::READ.and(Effects::NET_READ).and(Effects::NET_WRITE), &self.rules);
+                let script = scripts.number(ScriptKind::Hook, &script.text, linked.clone());
+                let when = hook.when.as_ref().map(|when| scripts.number(ScriptKind::When, &when.text, linked));
                 self.hooks.push(Arc::new(RegisteredHook { event: event.clone(), script, when, hook }));
             }
             (broken, _, _) => {
@@ -289,12 +290,15 @@ impl Registry {
     }
 }
 
-/// The built-ins a script is linked with: those it can reach, that its side has, within its effects.
-fn linked(reaches: &[String], side: Scope, effects: Effects) -> Vec<u32> {
+/// The built-ins a script is linked with: those it can reach, that its side has, within its effects. A pure one that a rule denies
+/// is left out here, because the worker runs it without asking; any other is refused, with the rule, when it crosses.
+fn linked(reaches: &[String], side: Scope, effects: Effects, rules: &[Rule]) -> Vec<u32> {
+    let denied = |name: &str| !rule::matches(rules, &Subject::Builtin(name)).is_empty();
     let mut indices: Vec<u32> = reaches
         .iter()
         .filter_map(|name| builtin::find(name))
         .filter(|(_, _, builtin)| (builtin.scope == Scope::Both || builtin.scope == side) && effects.contains(builtin.effects))
+        .filter(|(_, module, builtin)| !(builtin.is_pure() && denied(&builtin::full_name(module, builtin))))
         .map(|(index, _, _)| index)
         .collect();
     indices.sort_unstable();

@@ -46,12 +46,12 @@ pub(super) fn admit(ctx: &Context) -> Result<Admitted, Refusal> {
     forged(&tool, &arguments)?;
     rename_aliases(&tool, &mut arguments)?;
     let arguments = validate(&tool, arguments)?;
-    if let (Some(most), Rehearsal::No) = (tool.limits.max_calls, ctx.rehearsal) {
-        if ctx.session.count_call(tool.name(), most) == Admission::Exhausted {
-            let message = format!("`{}` may be called {most} times in a session, and was", tool.name());
-            return Err(Refusal::new(Code::Limit, message)
-                .help("a new session starts a new count; `limits.max_calls` is set in the tool's file or in harness.md"));
-        }
+    if let (Some(most), Rehearsal::No) = (tool.limits.max_calls, ctx.rehearsal)
+        && ctx.session.count_call(tool.name(), most) == Admission::Exhausted
+    {
+        let message = format!("`{}` may be called {most} times in a session, and was", tool.name());
+        return Err(Refusal::new(Code::Limit, message)
+            .help("a new session starts a new count; `limits.max_calls` is set in the tool's file or in harness.md"));
     }
     Ok(Admitted { tool, arguments, raw })
 }
@@ -109,6 +109,11 @@ fn unknown(ctx: &Context) -> Refusal {
 /// Declared restrictions that nothing enforces must not be passed over.
 fn supported(ctx: &Context, tool: &RegisteredTool) -> Result<(), Refusal> {
     let root = &ctx.registry().root;
+    if let Some(place) = root.modes.first() {
+        let message = format!("this project has modes and nothing reads them yet, so `{}` cannot be called", tool.name());
+        let refusal = Refusal::new(Code::Unsupported, message).help("a person can move the files out of `.harness/modes`");
+        return Err(refusal.detail("field", "modes").at(place.clone()));
+    }
     let of_root = root.unsupported.first().and_then(|field| Some((field, root.source.as_ref()?)));
     let (field, place) = match (tool.tool.unsupported.first(), of_root) {
         (Some(field), _) => (field.value, tool.tool.place(field.span)),

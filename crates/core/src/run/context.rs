@@ -18,7 +18,7 @@ use tokio::time::Instant;
 use tool_harness_sandbox::file::Jail;
 
 /// Reads the environment for `env`; the library itself never does.
-pub(crate) type Environment = Arc<dyn Fn(&str) -> Option<String> + Send + Sync>;
+pub type Environment = Arc<dyn Fn(&str) -> Option<String> + Send + Sync>;
 
 /// What all calls of one engine share.
 pub(crate) struct Shared {

@@ -95,12 +95,9 @@ impl ToolCrossing<'_> {
         if let Some(ask) = fired.asks.first() {
             return Err(format!("`{}` needs a person's approval and nobody can be asked here: {ask}", call.name));
         }
+        // A hook that left an argument out gives it its default; one that added or mistyped one is told so.
         let named = fired.payload.get("args").and_then(Value::as_object).cloned().unwrap_or_default();
-        let bound = call.builtin.params.iter().map(|param| named.get(param.name).cloned().unwrap_or_default()).collect();
-        if let Some(unknown) = named.keys().find(|key| !call.builtin.params.iter().any(|param| param.name == *key)) {
-            return Err(format!("a hook added `{unknown}` to the arguments of `{}`, which has no such parameter", call.name));
-        }
-        call.args = builtin::verify(call.builtin, bound).map_err(|problem| format!("{}: {problem}", call.name))?;
+        call.args = builtin::bind(&call.name, call.builtin.params, Vec::new(), named.into_iter().collect())?;
         Ok(())
     }
 

@@ -79,10 +79,11 @@ fn amend(
         Some(false) => *error = None,
         None => {}
     }
-    if error.is_none() && result.is_some() {
-        if let Err(refusal) = fits_output(tool, success.value.as_ref()) {
-            (*success, *error) = (Success::default(), Some(refusal));
-        }
+    if error.is_none()
+        && result.is_some()
+        && let Err(refusal) = fits_output(tool, success.value.as_ref())
+    {
+        (*success, *error) = (Success::default(), Some(refusal));
     }
 }
 

@@ -15,6 +15,7 @@ mod refusal;
 mod stopwatch;
 
 pub use chain::HookReport;
+pub use context::Environment;
 pub use execute::{Body, BodyError};
 pub use explain::{Explanation, StageOutcome, StageReport};
 pub use refusal::{Class, Code, Refusal};

@@ -11,6 +11,7 @@ mod pool;
 pub(crate) use drive::{Bounds, Crossing};
 pub(crate) use pool::DEFAULT_MEMORY_MB;
 
+use crate::check::FactsBySource;
 use crate::check::facts::{Facts, ScriptKind};
 use crate::run::Code;
 use crate::span::Position;
@@ -20,7 +21,6 @@ use pool::{Lease, NoWorker, Pool, Purpose};
 use protocol::{Budget, Failure, FailureKind, Link, Outcome, Request, Response, Verdict, encode_run};
 use script::{Script, Scripts};
 use serde_json::Value;
-use std::collections::HashMap;
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 use tokio::time::Instant;
@@ -55,6 +55,9 @@ pub(crate) struct Workers {
     /// Numbers of scripts.
     pub(crate) scripts: Scripts,
 }
+
+/// A source and its facts, or how the worker ended on it.
+type Found = ((ScriptKind, Arc<str>), Result<Facts, String>);
 
 /// Why a script gave no answer.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -186,13 +189,13 @@ impl Workers {
     }
 
     /// The facts of every source, or how the worker ended on it.
-    pub(crate) async fn facts(&self, sources: Vec<(ScriptKind, Arc<str>)>) -> HashMap<(ScriptKind, Arc<str>), Result<Facts, String>> {
+    pub(crate) async fn facts(&self, sources: Vec<(ScriptKind, Arc<str>)>) -> FactsBySource {
         let share = sources.len().div_ceil(self.places).max(1);
         let shares = sources.chunks(share).map(|chunk| self.facts_of(chunk));
         join_all(shares).await.into_iter().flatten().collect()
     }
 
-    async fn facts_of(&self, sources: &[(ScriptKind, Arc<str>)]) -> Vec<((ScriptKind, Arc<str>), Result<Facts, String>)> {
+    async fn facts_of(&self, sources: &[(ScriptKind, Arc<str>)]) -> Vec<Found> {
         let mut found = Vec::with_capacity(sources.len());
         while found.len() < sources.len() {
             let rest = &sources[found.len()..];
@@ -218,12 +221,7 @@ impl Workers {
         found
     }
 
-    async fn facts_from(
-        &self,
-        lease: &mut Lease,
-        sources: &[(ScriptKind, Arc<str>)],
-        found: &mut Vec<((ScriptKind, Arc<str>), Result<Facts, String>)>,
-    ) -> Result<(), Ended> {
+    async fn facts_from(&self, lease: &mut Lease, sources: &[(ScriptKind, Arc<str>)], found: &mut Vec<Found>) -> Result<(), Ended> {
         let mut rest = sources;
         while !rest.is_empty() {
             let mut frames = Vec::new();
