@@ -140,7 +140,7 @@ impl EngineBuilder {
             jail: Arc::new(jail),
             sessions: Default::default(),
             metrics: Arc::default(),
-            sinks: self.sinks,
+            sinks: self.sinks.into(),
             environment: self.environment,
             budget: self.budget,
         };
@@ -165,7 +165,7 @@ async fn ask_artifact_hooks(shared: Arc<Shared>) -> Arc<Shared> {
     if !shared.registry.has_hooks("artifact.load") {
         return shared;
     }
-    let ctx = Context::rehearsed(&shared, Call::new("artifact.load", crate::call::Arguments::Value(json!({}))));
+    let (ctx, _) = Context::rehearsed(&shared, Call::new("artifact.load", crate::call::Arguments::Value(json!({}))));
     let mut refused_tools = Vec::new();
     for (index, tool) in shared.registry.tools().enumerate() {
         let payload = tool.load_payload();
@@ -245,7 +245,7 @@ impl Engine {
                 jail: Arc::new(jail),
                 sessions: Default::default(),
                 metrics: Arc::default(),
-                sinks: shared.sinks.clone(),
+                sinks: Arc::clone(&shared.sinks),
                 environment: Arc::clone(&shared.environment),
                 budget: shared.budget,
             }),
@@ -256,7 +256,7 @@ impl Engine {
     pub async fn run_hook(&self, name: &str, event: &str, payload: Value) -> Option<HookReport> {
         let hook = self.shared.registry.hooks().find(|hook| hook.hook.name == name)?;
         let call = Call::new("hook example", crate::call::Arguments::Value(json!({})));
-        let ctx = Context::rehearsed(&self.shared, call);
+        let (ctx, _) = Context::rehearsed(&self.shared, call);
         let payload = payload.as_object().cloned().unwrap_or_default();
         Some(run::run_one(&ctx, hook, event, payload).await)
     }

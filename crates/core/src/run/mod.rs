@@ -36,9 +36,9 @@ use stopwatch::Stopwatch;
 
 /// Runs one call through every stage. This is the only way to a body, and the only place that writes the events of a call.
 pub(crate) async fn run(shared: &Arc<Shared>, call: Call) -> ToolResult {
-    let ctx = Context::new(shared, call);
+    let (ctx, sent) = Context::new(shared, call);
     let mut watch = Stopwatch::start(&ctx);
-    let admitted = watch.lap("admit", admit(&ctx));
+    let admitted = watch.lap("admit", admit(&ctx, sent));
     let authorized = match admitted.and_then(|admitted| watch.lap("authorize", authorize(&ctx, admitted))) {
         Ok(authorized) => authorized,
         Err(refusal) => return ctx.record_rejected(refuse(&ctx, refusal), &watch),
