@@ -36,6 +36,8 @@ pub struct Registry {
     broken_tools: Vec<BrokenTool>,
     hooks: Vec<Arc<RegisteredHook>>,
     broken_hooks: Vec<BrokenHook>,
+    /// The hooks of each event that is known by its full name, so that a call does not look at all of them.
+    by_event: HashMap<&'static str, Arc<[Arc<RegisteredHook>]>>,
 }
 
 /// A tool that passed the reader, with what the path needs.
@@ -150,6 +152,7 @@ impl Registry {
             broken_tools,
             hooks: Vec::new(),
             broken_hooks,
+            by_event: HashMap::new(),
             root,
         };
         for tool in tools {
@@ -162,7 +165,17 @@ impl Registry {
             let key = |hook: &RegisteredHook| (hook.hook.priority, Arc::clone(&hook.hook.origin.source.path));
             key(a).cmp(&key(b))
         });
+        registry.sort_by_event();
         registry
+    }
+
+    fn sort_by_event(&mut self) {
+        let names = hook_events::HOOK_EVENTS.iter().map(|event| event.name).filter(|name| !name.ends_with('*'));
+        self.by_event = names.map(|name| (name, self.listeners(name))).collect();
+    }
+
+    fn listeners(&self, event: &str) -> Arc<[Arc<RegisteredHook>]> {
+        self.hooks.iter().filter(|hook| hook.listens_to(event)).cloned().collect()
     }
 
     fn add_tool(&mut self, checked: CheckedTool, bodies: &HashMap<String, Body>, scripts: &Scripts) {
@@ -262,13 +275,13 @@ impl Registry {
     }
 
     /// The hooks of an event, in order.
-    pub(crate) fn hooks_of(&self, event: &str) -> Vec<Arc<RegisteredHook>> {
-        self.hooks.iter().filter(|hook| hook.listens_to(event)).cloned().collect()
+    pub(crate) fn hooks_of(&self, event: &str) -> Arc<[Arc<RegisteredHook>]> {
+        self.by_event.get(event).map_or_else(|| self.listeners(event), Arc::clone)
     }
 
     /// Whether anything listens to an event.
     pub(crate) fn has_hooks(&self, event: &str) -> bool {
-        self.hooks.iter().any(|hook| hook.listens_to(event)) || self.broken_for(event).is_some()
+        !self.hooks_of(event).is_empty() || self.broken_for(event).is_some()
     }
 
     /// A hook that could not be loaded and therefore blocks this event.
@@ -297,6 +310,7 @@ impl Registry {
             }
             self.diagnostics.push(problem);
         }
+        self.sort_by_event();
         self
     }
 }

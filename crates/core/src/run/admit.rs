@@ -6,7 +6,7 @@ use crate::call::{Arguments, DEFAULT_MODE};
 use crate::registry::RegisteredTool;
 use crate::schema::{Schema, Violation};
 use crate::store::Admission;
-use crate::worker::wire::Writer;
+use crate::worker::wire;
 use serde_json::{Map, Value, json};
 use std::sync::Arc;
 
@@ -29,7 +29,7 @@ const MAX_LISTED_VALUES: usize = 12;
 /// Arguments longer than this are refused unread.
 const MAX_ARGUMENT_BYTES: usize = 8 << 20;
 
-pub(super) fn admit(ctx: &Context) -> Result<Admitted, Refusal> {
+pub(super) fn admit(ctx: &Context, sent: Arguments) -> Result<Admitted, Refusal> {
     if ctx.rehearsal == Rehearsal::No && !ctx.session.claim_id(&ctx.call.id) {
         let message = format!("the call id `{}` was used before in this session", ctx.call.id);
         return Err(Refusal::new(Code::DuplicateCall, message).help("each call needs an id of its own"));
@@ -45,7 +45,7 @@ pub(super) fn admit(ctx: &Context) -> Result<Admitted, Refusal> {
     }
     let tool = find(ctx)?;
     supported(ctx, &tool)?;
-    let (mut arguments, raw) = parse(ctx)?;
+    let (mut arguments, raw) = parse(ctx, sent)?;
     forged(&tool, &arguments)?;
     rename_aliases(&tool, &mut arguments)?;
     let arguments = validate(&tool, arguments)?;
@@ -134,24 +134,29 @@ fn supported(ctx: &Context, tool: &RegisteredTool) -> Result<(), Refusal> {
         .at(place))
 }
 
-fn parse(ctx: &Context) -> Result<(Map<String, Value>, String), Refusal> {
+fn parse(ctx: &Context, sent: Arguments) -> Result<(Map<String, Value>, String), Refusal> {
     let malformed =
         |message: String| Refusal::new(Code::ArgsMalformed, message).help("send one JSON object whose keys are the tool's parameters");
-    let (value, raw) = match &ctx.call.arguments {
+    let (value, text) = match sent {
         Arguments::Text(text) if text.len() > MAX_ARGUMENT_BYTES => {
             return Err(malformed(format!("the arguments are longer than {MAX_ARGUMENT_BYTES} bytes")));
         }
         Arguments::Text(text) => {
-            let value = serde_json::from_str(text).map_err(|error| {
+            let value = serde_json::from_str(&text).map_err(|error| {
                 malformed(format!("the arguments are not JSON: {error}")).detail("line", error.line()).detail("column", error.column())
             })?;
-            (value, text.clone())
+            (value, Some(text))
         }
-        Arguments::Value(value) => (value.clone(), String::new()),
+        Arguments::Value(value) => (value, None),
     };
     // Whatever a script could not be given is refused here, so that no later stage meets it.
-    Writer::default().value(&value).map_err(|error| malformed(format!("the arguments cannot be represented: {error}")))?;
-    let raw = if raw.is_empty() { value.to_string() } else { raw };
+    wire::look(&value).map_err(|error| malformed(format!("the arguments cannot be represented: {error}")))?;
+    let raw = match text {
+        Some(text) => text,
+        // Only hooks see the arguments as they came.
+        None if ["tool.pre", "tool.post"].iter().any(|event| ctx.registry().has_hooks(event)) => value.to_string(),
+        None => String::new(),
+    };
     match value {
         Value::Object(arguments) => Ok((arguments, raw)),
         other => Err(malformed(format!("the arguments are {}, not an object", kind(&other)))),

@@ -30,9 +30,9 @@ impl Authorized {
         &self.raw
     }
 
-    /// Why a person must agree; nothing when nobody must.
-    pub(super) fn asks(&self) -> &[Ask] {
-        &self.asks
+    /// The tool, its arguments, as they were sent, and why a person must agree.
+    pub(super) fn into_parts(self) -> (Arc<RegisteredTool>, Map<String, Value>, String, Vec<Ask>) {
+        (self.tool, self.arguments, self.raw, self.asks)
     }
 
     /// The same call with other arguments: they are validated and judged like the first ones.

@@ -22,6 +22,8 @@ pub(super) struct Fired {
     pub(super) payload: Map<String, Value>,
     /// Why a person must agree.
     pub(super) asks: Vec<Ask>,
+    /// Whether a hook changed the payload.
+    pub(super) modified: bool,
 }
 
 /// What a `modify` comes to.
@@ -42,9 +44,9 @@ const MAX_EMITTED: usize = 100;
 pub(super) async fn fire(ctx: &Context, event: &str, payload: Map<String, Value>, merge: &mut Merge<'_>) -> Result<Fired, Refusal> {
     refuse_if_broken(ctx, event)?;
     let hooks = ctx.registry().hooks_of(event);
-    let mut fired = Fired { payload, asks: Vec::new() };
+    let mut fired = Fired { payload, asks: Vec::new(), modified: false };
     let gating = hook_events::find(event).is_some_and(|event| event.gating);
-    let mut rest = hooks.as_slice();
+    let mut rest = &*hooks;
     while !rest.is_empty() {
         let verdicts = run(ctx, event, &fired.payload, &rest[..rest.len().min(MAX_LINKS)]).await;
         let mut judged = 0;
@@ -77,6 +79,7 @@ pub(super) async fn fire(ctx: &Context, event: &str, payload: Map<String, Value>
                     Ok(Changed::To(payload)) => {
                         decided(ctx, hook, event, "modify", "");
                         fired.payload = payload;
+                        fired.modified = true;
                         Ok(())
                     }
                     Err(problem) => Err((problem, None)),
@@ -105,8 +108,7 @@ async fn run(ctx: &Context, event: &str, payload: &Map<String, Value>, hooks: &[
         .map(|hook| ChainLink { when: hook.when.as_ref(), script: &hook.script, timeout: Duration::from_millis(hook.hook.timeout_ms) })
         .collect();
     let crossing = HookCrossing { ctx, hooks };
-    let payload = Value::Object(payload.clone());
-    let result = ctx.shared.workers.run_chain(event, &payload, &links, &ctx.call.cancel, &crossing).await;
+    let result = ctx.shared.workers.run_chain(event, payload, &links, &ctx.call.cancel, &crossing).await;
     result.unwrap_or_else(|lost| {
         let mut verdicts = vec![Verdict::Skipped; lost.link.unwrap_or(0)];
         let mut failure = Failure::from(lost.error);

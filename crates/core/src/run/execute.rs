@@ -22,6 +22,7 @@ use tokio::time::Instant;
 /// A call whose body ran, or could not.
 pub(super) struct Executed {
     pub(super) tool: Arc<RegisteredTool>,
+    /// For the hooks that see the result; empty when there are none.
     pub(super) arguments: Map<String, Value>,
     pub(super) raw: String,
     pub(super) outcome: Result<Success, Failure>,
@@ -86,16 +87,17 @@ const MAX_RESULT_BYTES: u64 = 16 << 20;
 
 pub(super) async fn execute(ctx: &Context, prepared: Prepared) -> Executed {
     let (tool, arguments, raw) = prepared.into_parts();
+    let seen_later = if ctx.registry().has_hooks("tool.post") { arguments.clone() } else { Map::new() };
     let (outcome, enforced) = match (&tool.script, &tool.body) {
-        (Some(script), _) => (run_script(ctx, &tool, script, &arguments).await, Enforced::Worker),
-        (None, Some(body)) => (run_body(ctx, &tool, body, &arguments).await, Enforced::Host),
+        (Some(script), _) => (run_script(ctx, &tool, script, arguments).await, Enforced::Worker),
+        (None, Some(body)) => (run_body(ctx, &tool, body, arguments).await, Enforced::Host),
         (None, None) => (Err(no_body(&tool).into()), Enforced::Nothing),
     };
     let outcome = outcome.and_then(|success| match fits_output(&tool, success.value.as_ref()) {
         Ok(()) => Ok(success),
         Err(refusal) => Err(refusal.into()),
     });
-    Executed { tool, arguments, raw, outcome, enforced, _made_here: () }
+    Executed { tool, arguments: seen_later, raw, outcome, enforced, _made_here: () }
 }
 
 /// When a body must have ended, and by whose limit.
@@ -139,7 +141,7 @@ fn whole_ms(duration: Duration) -> u64 {
     u64::try_from(duration.as_millis()).unwrap_or(u64::MAX)
 }
 
-async fn run_script(ctx: &Context, tool: &RegisteredTool, script: &Script, arguments: &Map<String, Value>) -> Result<Success, Failure> {
+async fn run_script(ctx: &Context, tool: &RegisteredTool, script: &Script, mut arguments: Map<String, Value>) -> Result<Success, Failure> {
     let deadline = deadline(ctx, tool);
     let _turn = turn(ctx, tool, deadline).await?;
     let bounds = ToolBounds {
@@ -148,7 +150,7 @@ async fn run_script(ctx: &Context, tool: &RegisteredTool, script: &Script, argum
         memory_mb: tool.limits.memory_mb.unwrap_or(DEFAULT_MEMORY_MB),
         result_bytes: MAX_RESULT_BYTES,
     };
-    let arguments = injected(ctx, tool, arguments);
+    inject(ctx, tool, &mut arguments);
     let crossing = ToolCrossing { ctx, tool, script, deadline: deadline.at };
     let ran = ctx.shared.workers.run_tool(&ctx.call.session_id, script, &arguments, bounds, &ctx.call.cancel, &crossing).await;
     match ran {
@@ -232,11 +234,12 @@ fn explicit_error(tool: &RegisteredTool, fields: &Value) -> Failure {
     Failure { error, rest: Success { metadata, ..Success::default() } }
 }
 
-async fn run_body(ctx: &Context, tool: &RegisteredTool, body: &Body, arguments: &Map<String, Value>) -> Result<Success, Failure> {
+async fn run_body(ctx: &Context, tool: &RegisteredTool, body: &Body, mut arguments: Map<String, Value>) -> Result<Success, Failure> {
     let deadline = deadline(ctx, tool);
     let _turn = turn(ctx, tool, deadline).await?;
+    inject(ctx, tool, &mut arguments);
     // A task of its own, so that a panic ends the call and not the engine.
-    let mut task = tokio::spawn(body.0(injected(ctx, tool, arguments)));
+    let mut task = tokio::spawn(body.0(Value::Object(arguments)));
     let refusal = tokio::select! {
         ended = &mut task => match ended {
             Ok(Ok(value)) => return judged(tool, value),
@@ -261,9 +264,8 @@ async fn turn(ctx: &Context, tool: &RegisteredTool, deadline: Deadline) -> Resul
     }
 }
 
-/// The arguments with what the harness fills in.
-fn injected(ctx: &Context, tool: &RegisteredTool, arguments: &Map<String, Value>) -> Value {
-    let mut arguments = arguments.clone();
+/// Adds what the harness fills in.
+fn inject(ctx: &Context, tool: &RegisteredTool, arguments: &mut Map<String, Value>) {
     for (name, inject) in &tool.tool.inject {
         let value = match &inject.value {
             Inject::RunId => Value::from(ctx.call.run_id.as_str()),
@@ -274,7 +276,6 @@ fn injected(ctx: &Context, tool: &RegisteredTool, arguments: &Map<String, Value>
         };
         arguments.insert(name.clone(), value);
     }
-    Value::Object(arguments)
 }
 
 /// Whether a value fits the tool's output schema.

@@ -18,9 +18,9 @@ use crate::span::Position;
 use channel::{Lost, push_frame};
 use drive::{Ended, drive};
 use pool::{Lease, NoWorker, Pool, Purpose};
-use protocol::{Budget, Failure, FailureKind, Link, Outcome, Request, Response, Verdict, encode_run};
+use protocol::{Budget, Failure, FailureKind, Link, Outcome, Request, Response, Verdict, begin_chain, begin_run};
 use script::{Script, Scripts};
-use serde_json::Value;
+use serde_json::{Map, Value};
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 use tokio::time::Instant;
@@ -108,7 +108,7 @@ impl Workers {
         &self,
         session_id: &str,
         script: &Script,
-        args: &Value,
+        args: &Map<String, Value>,
         bounds: ToolBounds,
         cancel: &CancellationToken,
         crossing: &impl Crossing,
@@ -123,10 +123,11 @@ impl Workers {
         };
         let mut frames = Vec::new();
         let mut run = wire::Writer::default();
+        begin_run(&mut run, script.number, &budget);
         lease
             .worker
             .load(script, &mut frames)
-            .and_then(|()| encode_run(&mut run, script.number, args, &budget))
+            .and_then(|()| run.object(args))
             .and_then(|()| push_frame(&mut frames, &run.bytes))
             .map_err(|error| ScriptError::new(Code::ArgsMalformed, format!("the arguments cannot be passed on: {error}")))?;
         let enforced = Bounds { deadline: bounds.deadline, cpu: Duration::from_millis(bounds.cpu_ms), frame_bytes: bounds.result_bytes };
@@ -148,7 +149,7 @@ impl Workers {
     pub(crate) async fn run_chain(
         &self,
         event: &str,
-        payload: &Value,
+        payload: &Map<String, Value>,
         links: &[ChainLink<'_>],
         cancel: &CancellationToken,
         crossing: &impl Crossing,
@@ -175,8 +176,11 @@ impl Workers {
                 timeout_ms: milliseconds(link.timeout),
             });
         }
-        let request = Request::Chain { event: event.to_owned(), payload: payload.clone(), links: request, budget };
-        request.encode().and_then(|frame| push_frame(&mut frames, &frame)).map_err(unsendable)?;
+        let mut chain = wire::Writer::default();
+        begin_chain(&mut chain, event, &request, &budget)
+            .and_then(|()| chain.object(payload))
+            .and_then(|()| push_frame(&mut frames, &chain.bytes))
+            .map_err(unsendable)?;
         let bounds = Bounds { deadline, cpu, frame_bytes: MAX_DECISION_BYTES };
         match drive(&self.pool, &mut lease, &frames, bounds, cancel, crossing).await {
             Ok(Response::Chain(verdicts)) if verdicts.len() <= links.len() => {
