@@ -2,6 +2,7 @@
 
 use crate::artifact::root::{Ceiling, ListMode, Root};
 use crate::artifact::tool::At;
+use crate::builtin;
 use crate::effect::{Effects, Level};
 use crate::span::{Place, Span};
 use globset::{GlobBuilder, GlobMatcher};
@@ -26,6 +27,16 @@ pub enum Action {
     Ask,
     /// The call is refused.
     Deny,
+}
+
+impl Rule {
+    /// What a script that calls a denied built-in is told.
+    pub(crate) fn denial_of(&self, builtin: &str) -> String {
+        match &self.place {
+            Some(place) => format!("`{builtin}` is denied by `{}` at {place}", self.words),
+            None => format!("`{builtin}` is denied by `{}`", self.words),
+        }
+    }
 }
 
 impl Action {
@@ -103,6 +114,17 @@ pub fn rules(root: &Root) -> Vec<Rule> {
     list.rules
 }
 
+/// Which rule denies, by its name, a built-in that the worker runs by itself, where no call of it can be refused.
+#[must_use]
+pub(crate) fn denied_in_worker(rules: &[Rule], reaches: &[String]) -> Option<String> {
+    let pure = reaches.iter().filter(|name| builtin::find(name).is_some_and(|(_, _, builtin)| builtin.is_pure()));
+    pure.filter_map(|name| {
+        let found = matches(rules, &Subject::Builtin(name)).into_iter().find(|found| matches!(found.rule.matcher, Matcher::Named(_)));
+        found.map(|found| found.rule.denial_of(name))
+    })
+    .next()
+}
+
 /// Every rule that matches, strongest first, in list order among equals.
 #[must_use]
 pub fn matches<'a>(rules: &'a [Rule], subject: &Subject<'_>) -> Vec<Match<'a>> {
@@ -125,7 +147,7 @@ impl Desugar<'_> {
     fn tools_policy(&mut self) {
         let policy = &self.root.tools_policy;
         for pattern in &policy.deny {
-            let matcher = glob(&pattern.value, Separator::Ordinary).map_or(Matcher::ToolNotNamed(Vec::new()), Matcher::Named);
+            let matcher = name_glob(&pattern.value).map_or(Matcher::ToolNotNamed(Vec::new()), Matcher::Named);
             self.push(Action::Deny, format!("tools_policy.deny: {}", pattern.value), pattern.span, matcher);
         }
         let listed = match &policy.mode {
@@ -136,7 +158,7 @@ impl Desugar<'_> {
             return;
         }
         let first = policy.allow.first().map(|pattern| pattern.span).or(policy.mode.as_ref().map(|mode| mode.span)).unwrap_or_default();
-        let compile = |patterns: Vec<&At<String>>| patterns.iter().filter_map(|at| glob(&at.value, Separator::Ordinary)).collect();
+        let compile = |patterns: Vec<&At<String>>| patterns.iter().filter_map(|at| name_glob(&at.value)).collect();
         let (builtins, tools): (Vec<_>, Vec<_>) = policy.allow.iter().partition(|pattern| names_builtins(&pattern.value));
         let words = |patterns: &[&At<String>]| patterns.iter().map(|at| at.value.as_str()).collect::<Vec<_>>().join(", ");
         let any = policy.allow.iter().any(|pattern| pattern.value == "*");
@@ -188,7 +210,16 @@ impl Desugar<'_> {
 
 /// Whether a pattern is about built-ins: a tool's name never has a dot.
 fn names_builtins(pattern: &str) -> bool {
-    pattern.contains('.') || crate::builtin::find(pattern).is_some()
+    pattern.contains('.') || is_module(pattern) || builtin::find(pattern).is_some()
+}
+
+fn is_module(name: &str) -> bool {
+    !name.is_empty() && builtin::MODULES.iter().any(|module| module.name == name)
+}
+
+/// A pattern over names. That of a module stands for everything in it: a person who denies `exec` means `exec.run`.
+fn name_glob(pattern: &str) -> Option<GlobMatcher> {
+    if is_module(pattern) { glob(&format!("{{{pattern},{pattern}.*}}"), Separator::Ordinary) } else { glob(pattern, Separator::Ordinary) }
 }
 
 /// Whether `*` stops at a slash.

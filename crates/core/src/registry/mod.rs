@@ -8,7 +8,7 @@ use crate::artifact::tool::Limits;
 use crate::artifact::{BrokenHook, BrokenTool, Hook, Root, Tool};
 use crate::builtin::{self, Scope};
 use crate::check::facts::ScriptKind;
-use crate::check::{Checked, CheckedHook, CheckedTool, hook_events};
+use crate::check::{Checked, CheckedHook, CheckedTool, artifact_blocked, hook_events};
 use crate::diagnostic::{Diagnostic, Severity};
 use crate::effect::Effects;
 use crate::rule::{self, Rule};
@@ -50,6 +50,8 @@ pub struct RegisteredTool {
     /// Its limits, the project's filled in.
     pub limits: Limits,
     pub(crate) script: Option<Script>,
+    /// Why the script may not run: it mentions a denied built-in that no worker asks about.
+    pub(crate) denied: Option<String>,
     pub(crate) body: Option<Body>,
     pub(crate) at_once: Option<Arc<Semaphore>>,
     input: OnceLock<Result<Schema, String>>,
@@ -171,6 +173,7 @@ impl Registry {
             let linked = linked(&reaches, Scope::Tools, effects);
             scripts.number(ScriptKind::Tool, &script.text, linked)
         });
+        let denied = rule::denied_in_worker(&self.rules, &reaches);
         let limits = narrowed(tool.limits, self.root.limits);
         let at_once =
             limits.max_concurrency.map(|most| Arc::new(Semaphore::new(usize::try_from(most).unwrap_or(usize::MAX).clamp(1, 1 << 20))));
@@ -188,6 +191,7 @@ impl Registry {
             unusable,
             limits,
             script,
+            denied,
             body,
             at_once,
             input: OnceLock::new(),
@@ -199,6 +203,13 @@ impl Registry {
     fn add_hook(&mut self, checked: CheckedHook, scripts: &Scripts) {
         let CheckedHook { hook, reaches, broken } = checked;
         let event = hook.event.as_ref().map(|event| event.value.clone());
+        let denied = rule::denied_in_worker(&self.rules, &reaches);
+        let broken = broken.or_else(|| {
+            let place = hook.place(crate::span::Span::default());
+            let found = artifact_blocked::found(place, &hook.name, &denied?).help("remove the call, or have a person change the rule");
+            self.diagnostics.push(found.clone());
+            Some(found)
+        });
         match (broken, &event, &hook.script) {
             (None, Some(event), Some(script)) => {
                 let linked = linked(&reaches, Scope::Hooks, Effects::READ.and(Effects::NET_READ).and(Effects::NET_WRITE));

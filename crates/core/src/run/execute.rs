@@ -107,6 +107,9 @@ fn deadline(ctx: &Context, tool: &RegisteredTool) -> Instant {
 }
 
 async fn run_script(ctx: &Context, tool: &RegisteredTool, script: &Script, arguments: &Map<String, Value>) -> Result<Success, Failure> {
+    if let Some(denied) = &tool.denied {
+        return Err(Refusal::new(Code::Failed, describe(tool, Code::Failed, denied)).into());
+    }
     let deadline = deadline(ctx, tool);
     let _turn = turn(ctx, tool, deadline).await?;
     let bounds = ToolBounds {
