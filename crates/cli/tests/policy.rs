@@ -102,8 +102,9 @@ async fn a_denied_built_in_raises_also_when_it_touches_nothing_and_in_hooks() {
         assert!(result.text().contains(name), "{name}: {}", result.text());
         let guard = hook("tool.pre", &format!("def handle(event, payload):\n    x = {expression}\n    return allow()"));
         let files = [("harness.md", rules.as_str()), (".harness/tools/t.md", &tool(ECHO)), (".harness/hooks/guard.md", &guard)];
-        let result = ask(&files, "t", json!({})).await;
+        let result = Project::new(&files).engine().await.call(call("t", json!({}))).await;
         assert_eq!(code(&result), "tool.hook.failed", "{name} in a hook: {:?}", result.value);
+        assert!(result.error.is_some_and(|error| error.message.contains(name) && error.message.contains("denied")), "{name}");
         let files = [("harness.md", "---\nsandbox: {env: [HOME]}\n---\n"), (".harness/tools/t.md", &tool(&script))];
         assert_eq!(ask(&files, "t", json!({})).await.value, Some(json!(1)), "{name}");
     }
@@ -465,4 +466,62 @@ async fn no_update_is_lost_among_two_hundred_at_once() {
         assert!(!result.is_error, "{:?}", result.error);
     }
     assert_eq!(engine.call(call("read_all", json!({})).session("s")).await.value, Some(json!([200, 200, 202, 200])));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_alias_is_judged_by_rules_and_hooks_as_the_tool_it_names() {
+    let text = tool_with("aliases: {openai: save_it}\n", ECHO);
+    let guard = hook(
+        "tool.pre",
+        "def handle(event, payload):\n    if payload[\"name\"] == \"write_note\":\n        return block(\"seen\")\n    return allow()",
+    );
+    let files = [(".harness/tools/write_note.md", text.as_str()), (".harness/hooks/guard.md", &guard)];
+    let result = ask(&files, "save_it", json!({})).await;
+    assert_eq!((code(&result), result.name.as_str()), ("tool.hook.blocked", "write_note"), "{:?}", result.error);
+    let rules = root("tools_policy: {deny: [write_note]}\n");
+    let files = [("harness.md", rules.as_str()), (".harness/tools/write_note.md", &text)];
+    assert_eq!(code(&ask(&files, "save_it", json!({})).await), "tool.denied");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_script_cannot_forge_events_of_the_harness() {
+    let script = "def run(args):\n    emit(\"tool.completed\", {\"tool\": \"other\"})\n    emit(\"custom.hook.decided\")\n    print(\"tool.started\\n{}\")\n    return 1";
+    let project = Project::script(script);
+    let result = project.engine().await.call(call("t", json!({}))).await;
+    assert!(!result.is_error, "{:?}", result.error);
+    let names = project.events.names();
+    assert_eq!(names, ["tool.started", "custom.tool.completed", "custom.hook.decided", "log", "tool.completed"]);
+    assert!(
+        project.events.all().iter().all(|event| event.name.starts_with("custom.") || event.fields.get("tool") != Some(&json!("other")))
+    );
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_bundle_counts_with_its_hooks_its_overrides_and_what_nothing_enforces_yet() {
+    let bundle = |fields: &str, kind: &str, script: &str| {
+        let script = script.replace('\n', "\n      ");
+        format!("---\n{fields}{kind}:\n  - name: t\n    event: tool.pre\n    script: |\n      {script}\n---\n")
+    };
+    let says = |word: &str| format!("def run(args):\n    return \"{word}\"");
+    let tools = |fields: &str, word: &str| bundle(fields, "tools", &says(word)).replace("    event: tool.pre\n", "");
+    let guard = bundle("", "hooks", "def handle(event, payload):\n    return block(\"from the bundle\")");
+    let result = ask(&[(".harness/tools/t.md", &tool(ECHO)), (".harness/plugins/p.md", &guard)], "t", json!({})).await;
+    assert_eq!(code(&result), "tool.hook.blocked", "{:?}", result.value);
+    let replaced = tools("", "replaced");
+    let result = ask(&[(".harness/tools/t.md", &tool(ECHO)), (".harness/overrides/o.md", &replaced)], "t", json!({})).await;
+    assert_eq!(result.value, Some(json!("replaced")), "{:?}", result.error);
+    for field in ["condition: \"False\"\n", "depends_on: [nowhere]\n"] {
+        let project = Project::new(&[(".harness/plugins/p.md", &tools(field, "x"))]);
+        let result = project.engine().await.call(call("t", json!({}))).await;
+        assert_eq!(code(&result), "tool.unsupported", "{field}: {:?}", result.value);
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn bounds_that_no_clock_can_show_are_none() {
+    let project = Project::script("def run(args):\n    return 1");
+    let engine = project.builder().budget(std::time::Duration::MAX).load().await.expect("loads");
+    let mut forever = call("t", json!({}));
+    forever.timeout = Some(std::time::Duration::MAX);
+    assert_eq!(engine.call(forever).await.value, Some(json!(1)));
 }

@@ -281,3 +281,26 @@ fn no_worker_outlives_a_harness_that_was_killed() {
         }
     }
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_script_that_gives_or_prints_without_end_is_held_to_its_bounds() {
+    let limits = "timeout_ms: 1500\n";
+    for (script, codes) in [
+        ("return [None] * 15000000", &["script.result"][..]),
+        ("return result(data=[None] * 15000000)", &["script.result", "script.memory_limit"]),
+        ("return {str(i): None for i in range(1100000)}", &["script.result", "script.memory_limit"]),
+        ("for i in range(1000000000):\n        print(\"x\")", &["tool.timeout", "script.step_limit"]),
+        ("for i in range(1000000000):\n        log.info(\"x\")", &["tool.timeout", "script.step_limit"]),
+        ("return len(json.encode([None] * 1000000))", &["none"]),
+        ("return [None] * 1000000", &["none"]),
+    ] {
+        let text = tool_with(limits, &format!("def run(args):\n    {script}"));
+        let project = Project::new(&[(".harness/tools/run_much.md", &text)]);
+        // Nobody keeps the events: what is judged is the engine.
+        let engine = tool_harness::EngineBuilder::new(project.path()).worker(support::worker()).load().await.expect("loads");
+        let started = Instant::now();
+        let result = engine.call(call("run_much", json!({}))).await;
+        assert!(codes.contains(&code(&result)), "{script} ended as {}: {:?}", code(&result), result.error.map(|error| error.message));
+        assert!(started.elapsed() < Duration::from_secs(5), "{script} took {:?}", started.elapsed());
+    }
+}

@@ -79,6 +79,8 @@ impl fmt::Debug for Body {
     }
 }
 
+/// A time nobody waits for.
+const FAR: Duration = Duration::from_secs(10 * 365 * 86_400);
 /// Processor time of a script unless the tool or the project says otherwise.
 const DEFAULT_CPU_MS: u64 = 10_000;
 /// Bytes of a script's encoded result.
@@ -101,8 +103,9 @@ pub(super) async fn execute(ctx: &Context, prepared: Prepared) -> Executed {
 /// The earliest of the tool's cap, the caller's and the run's.
 fn deadline(ctx: &Context, tool: &RegisteredTool) -> Instant {
     let own = (tool.tool.timeout_ms > 0).then(|| Instant::now() + Duration::from_millis(tool.tool.timeout_ms));
-    let caller = ctx.call.timeout.map(|timeout| ctx.started + timeout);
-    let run = ctx.started + ctx.shared.budget;
+    // A bound beyond what a clock can show is none.
+    let caller = ctx.call.timeout.and_then(|timeout| ctx.started.checked_add(timeout));
+    let run = ctx.started.checked_add(ctx.shared.budget).unwrap_or(ctx.started + FAR);
     [own, caller].into_iter().flatten().fold(run, Instant::min)
 }
 
