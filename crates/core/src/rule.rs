@@ -2,6 +2,7 @@
 
 use crate::artifact::root::{Ceiling, ListMode, Root};
 use crate::artifact::tool::At;
+use crate::builtin;
 use crate::effect::{Effects, Level};
 use crate::span::{Place, Span};
 use globset::{GlobBuilder, GlobMatcher};
@@ -26,6 +27,16 @@ pub enum Action {
     Ask,
     /// The call is refused.
     Deny,
+}
+
+impl Rule {
+    /// What a script that calls a denied built-in is told.
+    pub(crate) fn denial_of(&self, builtin: &str) -> String {
+        match &self.place {
+            Some(place) => format!("`{builtin}` is denied by `{}` at {place}", self.words),
+            None => format!("`{builtin}` is denied by `{}`", self.words),
+        }
+    }
 }
 
 impl Action {
@@ -143,7 +154,7 @@ impl Desugar<'_> {
     fn tools_policy(&mut self) {
         let policy = &self.root.tools_policy;
         for pattern in &policy.deny {
-            let matcher = glob(&pattern.value, Separator::Ordinary).map_or(Matcher::ToolNotNamed(Vec::new()), Matcher::Named);
+            let matcher = name_glob(&pattern.value).map_or(Matcher::ToolNotNamed(Vec::new()), Matcher::Named);
             self.push(Action::Deny, format!("tools_policy.deny: {}", pattern.value), pattern.span, matcher);
         }
         let listed = match &policy.mode {
@@ -154,7 +165,7 @@ impl Desugar<'_> {
             return;
         }
         let first = policy.allow.first().map(|pattern| pattern.span).or(policy.mode.as_ref().map(|mode| mode.span)).unwrap_or_default();
-        let compile = |patterns: Vec<&At<String>>| patterns.iter().filter_map(|at| glob(&at.value, Separator::Ordinary)).collect();
+        let compile = |patterns: Vec<&At<String>>| patterns.iter().filter_map(|at| name_glob(&at.value)).collect();
         let (builtins, tools): (Vec<_>, Vec<_>) = policy.allow.iter().partition(|pattern| names_builtins(&pattern.value));
         let words = |patterns: &[&At<String>]| patterns.iter().map(|at| at.value.as_str()).collect::<Vec<_>>().join(", ");
         let any = policy.allow.iter().any(|pattern| pattern.value == "*");
@@ -206,7 +217,16 @@ impl Desugar<'_> {
 
 /// Whether a pattern is about built-ins: a tool's name never has a dot.
 fn names_builtins(pattern: &str) -> bool {
-    pattern.contains('.') || crate::builtin::find(pattern).is_some()
+    pattern.contains('.') || is_module(pattern) || builtin::find(pattern).is_some()
+}
+
+fn is_module(name: &str) -> bool {
+    !name.is_empty() && builtin::MODULES.iter().any(|module| module.name == name)
+}
+
+/// A pattern over names. That of a module stands for everything in it: a person who denies `exec` means `exec.run`.
+fn name_glob(pattern: &str) -> Option<GlobMatcher> {
+    if is_module(pattern) { glob(&format!("{{{pattern},{pattern}.*}}"), Separator::Ordinary) } else { glob(pattern, Separator::Ordinary) }
 }
 
 /// Whether `*` stops at a slash.

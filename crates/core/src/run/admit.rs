@@ -48,6 +48,8 @@ pub(super) fn admit(ctx: &Context, sent: Arguments) -> Result<Admitted, Refusal>
     let (mut arguments, raw) = parse(ctx, sent)?;
     forged(&tool, &arguments)?;
     rename_aliases(&tool, &mut arguments)?;
+    // An alias may lead to an injected key too.
+    forged(&tool, &arguments)?;
     let arguments = validate(&tool, arguments)?;
     if let (Some(most), Rehearsal::No) = (tool.limits.max_calls, ctx.rehearsal)
         && ctx.session.count_call(tool.name(), most) == Admission::Exhausted

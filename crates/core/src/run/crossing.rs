@@ -51,10 +51,7 @@ fn admit(ctx: &Context, script: &Script, side: Scope, index: u32, args: Vec<Valu
     let found = rule::matches(&ctx.registry().rules, &Subject::Builtin(&name));
     if let Some(found) = found.first() {
         record(ctx, &ctx.call.tool, &name, found);
-        return Err(match &found.rule.place {
-            Some(place) => format!("`{name}` is denied by `{}` at {place}", found.rule.words),
-            None => format!("`{name}` is denied by `{}`", found.rule.words),
-        });
+        return Err(found.rule.denial_of(&name));
     }
     let args = builtin::verify(builtin, args).map_err(|problem| format!("{name}: {problem}"))?;
     Ok(Admitted { module, builtin, name, args })

@@ -80,6 +80,8 @@ impl fmt::Debug for Body {
     }
 }
 
+/// A time nobody waits for.
+const FAR: Duration = Duration::from_secs(10 * 365 * 86_400);
 /// Processor time of a script unless the tool or the project says otherwise.
 const DEFAULT_CPU_MS: u64 = 10_000;
 /// Bytes of a script's encoded result.
@@ -120,8 +122,10 @@ enum Whose {
 fn deadline(ctx: &Context, tool: &RegisteredTool) -> Deadline {
     let own = Some(Duration::from_millis(tool.tool.timeout_ms)).filter(|limit| !limit.is_zero());
     let limits = [(own, Instant::now(), Whose::Tool), (ctx.call.timeout, ctx.started, Whose::Caller)];
-    let set = limits.into_iter().filter_map(|(limit, from, whose)| limit.map(|limit| Deadline { at: from + limit, limit, whose }));
-    let run = Deadline { at: ctx.started + ctx.shared.budget, limit: ctx.shared.budget, whose: Whose::Run };
+    // A bound beyond what a clock can show is none.
+    let set = limits.into_iter().filter_map(|(limit, from, whose)| Some(Deadline { at: from.checked_add(limit?)?, limit: limit?, whose }));
+    let at = ctx.started.checked_add(ctx.shared.budget).unwrap_or(ctx.started + FAR);
+    let run = Deadline { at, limit: ctx.shared.budget, whose: Whose::Run };
     set.fold(run, |first, other| if other.at < first.at { other } else { first })
 }
 

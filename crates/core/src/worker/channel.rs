@@ -114,6 +114,12 @@ impl Worker {
         self.process.as_ref().and_then(WorkerProcess::cpu_time).unwrap_or_default()
     }
 
+    /// Whether it says nothing while nobody asks. One that does would be heard as the answer to somebody else's request.
+    pub(crate) fn is_silent(&self) -> bool {
+        let unheard = self.stream.try_read(&mut [0; 1]);
+        self.buffer.is_empty() && unheard.is_err_and(|error| error.kind() == io::ErrorKind::WouldBlock)
+    }
+
     fn kill(&self) {
         if let Some(process) = &self.process {
             process.kill();

@@ -87,13 +87,13 @@ async fn converse(
             Response::Cross { builtin, link, args } => {
                 Pool::give_up_place(lease);
                 let answer = bounded(hard, cancel, crossing.cross(link, builtin, args)).await?;
-                pool.take_place(lease).await;
+                bounded(hard, cancel, pool.take_place(lease)).await?;
                 let mut reply = Vec::new();
                 let encoded = Request::Answer(answer).encode().or_else(|error| Request::Answer(Err(error.to_string())).encode());
                 encoded.and_then(|frame| push_frame(&mut reply, &frame)).map_err(|_| Ended::Lost(Lost::Unsendable))?;
                 bounded(hard, cancel, lease.worker.send(&reply)).await?.map_err(Ended::Lost)?;
             }
-            Response::Note { builtin, link, args } => crossing.note(link, builtin, args).await,
+            Response::Note { builtin, link, args } => bounded(hard, cancel, crossing.note(link, builtin, args)).await?,
             last => return Ok(last),
         }
     }
@@ -109,6 +109,13 @@ async fn next_word(
 ) -> Result<Response, Ended> {
     // A single-threaded worker cannot use more processor time than passes on the clock.
     let mut look = Instant::now() + bounds.cpu + GRACE;
+    // A worker that always has one more word ready would otherwise keep the clock from being looked at.
+    if Instant::now() >= hard {
+        return Err(Ended::Deadline);
+    }
+    if cancel.is_cancelled() {
+        return Err(Ended::Cancelled);
+    }
     loop {
         tokio::select! {
             biased;

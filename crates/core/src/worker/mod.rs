@@ -183,7 +183,8 @@ impl Workers {
             .map_err(unsendable)?;
         let bounds = Bounds { deadline, cpu, frame_bytes: MAX_DECISION_BYTES };
         match drive(&self.pool, &mut lease, &frames, bounds, cancel, crossing).await {
-            Ok(Response::Chain(verdicts)) if verdicts.len() <= links.len() => {
+            // No verdict at all would pass over a hook, so it counts as none having been given.
+            Ok(Response::Chain(verdicts)) if (1..=links.len()).contains(&verdicts.len()) => {
                 self.pool.give_back(lease);
                 Ok(verdicts)
             }
@@ -194,17 +195,19 @@ impl Workers {
 
     /// The facts of every source, or how the worker ended on it.
     pub(crate) async fn facts(&self, sources: Vec<(ScriptKind, Arc<str>)>) -> FactsBySource {
-        let share = sources.len().div_ceil(self.places).max(1);
-        let shares = sources.chunks(share).map(|chunk| self.facts_of(chunk));
+        let (tools, policy): (Vec<_>, Vec<_>) = sources.into_iter().partition(|(kind, _)| *kind == ScriptKind::Tool);
+        let share = (tools.len() + policy.len()).div_ceil(self.places).max(1);
+        let shares = tools.chunks(share).map(|chunk| self.facts_of(Purpose::Check, chunk));
+        let shares = shares.chain(policy.chunks(share).map(|chunk| self.facts_of(Purpose::Policy, chunk)));
         join_all(shares).await.into_iter().flatten().collect()
     }
 
-    async fn facts_of(&self, sources: &[(ScriptKind, Arc<str>)]) -> Vec<Found> {
+    async fn facts_of(&self, purpose: Purpose, sources: &[(ScriptKind, Arc<str>)]) -> Vec<Found> {
         let mut found = Vec::with_capacity(sources.len());
         while found.len() < sources.len() {
             let rest = &sources[found.len()..];
             let never = CancellationToken::new();
-            let lease = self.lease(Purpose::Policy, Instant::now() + Duration::from_secs(60), &never).await;
+            let lease = self.lease(purpose.clone(), Instant::now() + Duration::from_secs(60), &never).await;
             let mut lease = match lease {
                 Ok(lease) => lease,
                 Err(error) => {
@@ -239,7 +242,8 @@ impl Workers {
                     break;
                 }
             }
-            lease.worker.send(&frames).await.map_err(Ended::Lost)?;
+            let sent = tokio::time::timeout(CHECK_TIME, lease.worker.send(&frames)).await;
+            sent.map_err(|_| Ended::Deadline)?.map_err(Ended::Lost)?;
             for source in &rest[..count] {
                 let word = tokio::time::timeout(CHECK_TIME, lease.worker.receive(MAX_DECISION_BYTES)).await;
                 let Ok(Response::Facts(text)) = word.map_err(|_| Ended::Deadline)?.map_err(Ended::Lost).map(Ok::<_, ()>)? else {

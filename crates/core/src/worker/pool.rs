@@ -16,8 +16,10 @@ const SLOTS_PER_PLACE: usize = 4;
 /// What a worker is for. A worker that ran a tool's script never serves a hook or another session.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Purpose {
-    /// Hooks and checks of scripts.
+    /// Hooks, and checks of their scripts.
     Policy,
+    /// Checks of tools' scripts: to parse one is to be exposed to it, so this worker runs no hook either.
+    Check,
     /// Tools of one session, under one memory limit.
     Tool {
         /// The session.
@@ -89,7 +91,7 @@ impl Pool {
         let closed = |_| NoWorker::Failed("the engine is shutting down".into());
         let slot = Arc::clone(&side.slots).acquire_owned().await.map_err(closed)?;
         let place = Arc::clone(&side.places).acquire_owned().await.map_err(closed)?;
-        let worker = match side.take(&purpose) {
+        let worker = match side.take(&purpose).filter(Worker::is_silent) {
             Some(worker) => worker,
             None => Worker::start(program, &limits(&purpose)).await.map_err(NoWorker::Failed)?,
         };
@@ -123,7 +125,7 @@ impl Pool {
 
     fn side(&self, purpose: &Purpose) -> &Side {
         match purpose {
-            Purpose::Policy => &self.policy,
+            Purpose::Policy | Purpose::Check => &self.policy,
             Purpose::Tool { .. } => &self.tools,
         }
     }
@@ -151,7 +153,7 @@ impl Side {
 
 fn limits(purpose: &Purpose) -> WorkerLimits {
     let memory_mb = match purpose {
-        Purpose::Policy => DEFAULT_MEMORY_MB,
+        Purpose::Policy | Purpose::Check => DEFAULT_MEMORY_MB,
         Purpose::Tool { memory_mb, .. } => *memory_mb,
     };
     WorkerLimits { memory_bytes: memory_mb << 20, ..WorkerLimits::default() }

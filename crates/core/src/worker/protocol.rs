@@ -373,7 +373,7 @@ impl Response {
             0 => Self::Ready,
             1 => Self::Facts(r.str()?.to_owned()),
             tag @ (2 | 3) => {
-                let (builtin, link, len) = (r.u32()?, r.u32()?, r.count()?);
+                let (builtin, link, len) = (r.u32()?, r.u32()?, r.held()?);
                 let args = (0..len).map(|_| r.json()).collect::<Result<_, _>>()?;
                 if tag == 2 { Self::Cross { builtin, link, args } } else { Self::Note { builtin, link, args } }
             }
@@ -382,7 +382,7 @@ impl Response {
             6 => Self::Done(Outcome::Error(r.json()?)),
             7 => Self::Failed(Failure::decode(&mut r)?),
             8 => {
-                let len = r.count()?;
+                let len = r.held()?;
                 let verdicts = (0..len).map(|_| match r.byte()? {
                     0 => Ok(Verdict::Skipped),
                     1 => Ok(Verdict::Returned(r.json()?)),

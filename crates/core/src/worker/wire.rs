@@ -8,6 +8,9 @@ use serde_json::{Map, Number, Value};
 /// How deep values may nest, in either direction.
 pub const MAX_DEPTH: usize = 64;
 
+/// How many values lists and maps may hold in all: a value takes one byte on the wire and many times that in memory.
+pub const MAX_VALUES: usize = 1 << 20;
+
 const NULL: u8 = 0;
 const FALSE: u8 = 1;
 const TRUE: u8 = 2;
@@ -27,6 +30,9 @@ pub enum WireError {
     /// A number that no float can hold.
     #[error("the number {0} cannot be represented")]
     Unrepresentable(String),
+    /// More values than [`MAX_VALUES`].
+    #[error("more than {MAX_VALUES} values in its lists and dicts")]
+    TooMany,
     /// Longer than a length can say.
     #[error("too large")]
     TooLarge,
@@ -40,6 +46,7 @@ pub enum WireError {
 pub struct Writer {
     /// What was written so far.
     pub bytes: Vec<u8>,
+    values: usize,
 }
 
 impl Writer {
@@ -80,13 +87,13 @@ impl Writer {
     /// Starts a list of `len` values, which the caller writes next.
     pub fn list(&mut self, len: usize) -> Result<(), WireError> {
         self.bytes.push(LIST);
-        self.len(len)
+        self.held(len)
     }
 
     /// Starts a map of `len` entries: the caller writes a [`key`](Self::key) and a value for each.
     pub fn map(&mut self, len: usize) -> Result<(), WireError> {
         self.bytes.push(MAP);
-        self.len(len)
+        self.held(len)
     }
 
     /// Writes a key of a map.
@@ -131,6 +138,15 @@ impl Writer {
             Value::Object(object) => self.entries(object, depth)?,
         }
         Ok(())
+    }
+
+    /// The length of a list or map, within what all of them may hold.
+    fn held(&mut self, len: usize) -> Result<(), WireError> {
+        self.values = self.values.saturating_add(len);
+        if self.values > MAX_VALUES {
+            return Err(WireError::TooMany);
+        }
+        self.len(len)
     }
 
     fn number(&mut self, number: &Number) -> Result<(), WireError> {
@@ -262,13 +278,14 @@ impl Build for Json {
 #[derive(Debug)]
 pub struct Reader<'a> {
     rest: &'a [u8],
+    values: usize,
 }
 
 impl<'a> Reader<'a> {
     /// Reads from these bytes.
     #[must_use]
     pub fn new(bytes: &'a [u8]) -> Self {
-        Self { rest: bytes }
+        Self { rest: bytes, values: 0 }
     }
 
     /// Whether everything was read.
@@ -300,7 +317,7 @@ impl<'a> Reader<'a> {
             FLOAT => build.float(f64::from_bits(u64::from_le_bytes(self.array()?)))?,
             TEXT => build.text(self.str()?),
             LIST => {
-                let len = self.count()?;
+                let len = self.held()?;
                 let mut items = Vec::with_capacity(len.min(self.rest.len()));
                 for _ in 0..len {
                     items.push(self.nested(build, depth + 1)?);
@@ -308,7 +325,7 @@ impl<'a> Reader<'a> {
                 build.list(items)
             }
             MAP => {
-                let len = self.count()?;
+                let len = self.held()?;
                 let mut entries = Vec::with_capacity(len.min(self.rest.len() / 5));
                 for _ in 0..len {
                     let key = self.str()?;
@@ -339,6 +356,13 @@ impl<'a> Reader<'a> {
         let (text, rest) = self.rest.split_at_checked(len).ok_or(WireError::Malformed)?;
         self.rest = rest;
         std::str::from_utf8(text).map_err(|_| WireError::Malformed)
+    }
+
+    /// The length of something that holds values. Charged before anything is reserved for it, because the length is only a claim.
+    pub(super) fn held(&mut self) -> Result<usize, WireError> {
+        let len = self.count()?;
+        self.values = self.values.saturating_add(len);
+        if self.values > MAX_VALUES { Err(WireError::TooMany) } else { Ok(len) }
     }
 
     pub(super) fn count(&mut self) -> Result<usize, WireError> {

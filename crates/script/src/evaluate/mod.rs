@@ -161,7 +161,8 @@ fn outcome<'v>(value: Value<'v>, module: &Module<'v>, limit: u64) -> Result<Resu
         let frame = Response::Done(reply.outcome().clone()).encode();
         return match frame {
             Ok(frame) if frame.len() as u64 > limit => Err(refused(&format_args!("larger than {limit} bytes"))),
-            frame => Ok(frame),
+            Ok(frame) => Ok(Ok(frame)),
+            Err(error) => Err(refused(&error)),
         };
     }
     let mut writer = Writer::default();

@@ -86,6 +86,7 @@ mod tests {
             "root.redaction",
             "root.modes",
             "bundle.condition",
+            "bundle.depends_on",
         ];
         assert_eq!(unsupported_fields(), expected);
     }
