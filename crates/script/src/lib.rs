@@ -15,8 +15,8 @@ use tool_harness_sandbox::process::{ExitCode, WorkerLimits, WorkerProgram, leave
 /// Call this first in `main`: a process that was started as a script worker becomes one here and never returns; any other becomes
 /// known as a program that can be started as one.
 ///
-/// First means before there is a second thread. `#[tokio::main]` starts its threads before the body of `main` runs, and they panic
-/// when the worker closes their descriptors: write a plain `main` that calls this and then starts the runtime.
+/// First means before there is a second thread; a worker that finds one refuses to serve. `#[tokio::main]` starts its threads before
+/// the body of `main` runs: write a plain `main` that calls this and then starts the runtime.
 pub fn run_if_worker() {
     run_if_worker_with(MODULES, facts);
 }
