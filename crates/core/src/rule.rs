@@ -128,6 +128,13 @@ pub fn rules(root: &Root) -> Vec<Rule> {
     list.rules
 }
 
+/// Whether a rule denies a built-in by its name. Only that reaches pure built-ins: a list of what is allowed is about what touches
+/// something.
+#[must_use]
+pub(crate) fn denies_by_name(rules: &[Rule], builtin: &str) -> bool {
+    rules.iter().any(|rule| matches!(rule.matcher, Matcher::Named(_)) && rule.matcher.objects(&Subject::Builtin(builtin)).is_some())
+}
+
 /// Every rule that matches, strongest first, in list order among equals.
 #[must_use]
 pub fn matches<'a>(rules: &'a [Rule], subject: &Subject<'_>) -> Vec<Match<'a>> {

@@ -11,7 +11,7 @@ use crate::check::facts::ScriptKind;
 use crate::check::{Checked, CheckedHook, CheckedTool, hook_events};
 use crate::diagnostic::{Diagnostic, Severity};
 use crate::effect::Effects;
-use crate::rule::{self, Rule, Subject};
+use crate::rule::{self, Rule};
 use crate::run::Body;
 use crate::schema::Schema;
 use crate::worker::script::{Script, Scripts};
@@ -318,12 +318,11 @@ impl Registry {
 /// The built-ins a script is linked with: those it can reach, that its side has, within its effects. A pure one that a rule denies
 /// is left out here, because the worker runs it without asking; any other is refused, with the rule, when it crosses.
 fn linked(reaches: &[String], side: Scope, effects: Effects, rules: &[Rule]) -> Vec<u32> {
-    let denied = |name: &str| !rule::matches(rules, &Subject::Builtin(name)).is_empty();
     let mut indices: Vec<u32> = reaches
         .iter()
         .filter_map(|name| builtin::find(name))
         .filter(|(_, _, builtin)| (builtin.scope == Scope::Both || builtin.scope == side) && effects.contains(builtin.effects))
-        .filter(|(_, module, builtin)| !(builtin.is_pure() && denied(&builtin::full_name(module, builtin))))
+        .filter(|(_, module, builtin)| !(builtin.is_pure() && rule::denies_by_name(rules, &builtin::full_name(module, builtin))))
         .map(|(index, _, _)| index)
         .collect();
     indices.sort_unstable();
