@@ -10,6 +10,8 @@ use crate::registry::RegisteredTool;
 use crate::span::Place;
 use serde_json::{Map, Value};
 use std::sync::Arc;
+use std::time::Duration;
+use tokio::time::timeout_at;
 
 /// Why a person must agree.
 #[derive(Clone, Debug)]
@@ -45,14 +47,19 @@ pub(super) async fn before(ctx: &Context, authorized: Authorized) -> Result<Prep
     }
     let payload = tool_pre(&ctx.call, tool.name(), authorized.arguments(), authorized.raw(), tool.effects, &tool.tool.tags);
     let mut latest = None;
-    let Fired { asks: hook_asks, .. } = fire(ctx, "tool.pre", payload, &mut |payload, returned| {
+    let mut judge = |payload: &Map<String, Value>, returned: &Value| {
         let Some(arguments) = merge_pre(payload, returned)? else { return Ok(Changed::Nothing) };
         let mut next = payload.clone();
         set_arguments(&mut next, &arguments);
         latest = Some(arguments);
         Ok(Changed::To(next))
-    })
-    .await?;
+    };
+    let chain = fire(ctx, "tool.pre", payload, &mut judge);
+    let Fired { asks: hook_asks, .. } = match ctx.call.timeout {
+        // The caller's time runs from the start, and a hook that is cut off has decided nothing: the call ends here.
+        Some(limit) => timeout_at(ctx.started + limit, chain).await.unwrap_or_else(|_| Err(undecided(&tool, limit)))?,
+        None => chain.await?,
+    };
     super::chain::fire_emitted(ctx).await;
     let authorized = match latest {
         Some(arguments) => authorized.with_arguments(ctx, arguments)?,
@@ -66,6 +73,11 @@ pub(super) async fn before(ctx: &Context, authorized: Authorized) -> Result<Prep
     }
     approve(&tool, &asks)?;
     Ok(Prepared { arguments: authorized.arguments().clone(), raw: authorized.raw().to_owned(), tool })
+}
+
+fn undecided(tool: &RegisteredTool, limit: Duration) -> Refusal {
+    let message = format!("the hooks of `{}` did not decide within {} ms, the limit of this call", tool.name(), limit.as_millis());
+    Refusal::new(Code::Timeout, message).help("give the call more time")
 }
 
 /// Nobody can be asked yet, so the answer is no.
