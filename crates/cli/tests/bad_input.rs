@@ -225,7 +225,8 @@ async fn line_ends_of_windows_and_a_mark_at_the_start_are_fine() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_folder_that_cannot_be_listed_is_reported_and_one_of_hooks_blocks() {
-    let make: &[(&str, fn(&Path))] =
+    type Make = fn(&Path);
+    let make: &[(&str, Make)] =
         &[("a file", |path| put(path, b"x")), ("a link to itself", |path| symlink(path, path).expect("a link")), ("a pipe", pipe)];
     for (what, make) in make {
         for (folder, expected) in [("tools", "tool.unknown"), ("hooks", "tool.hook.failed"), ("plugins", "tool.hook.failed")] {
@@ -275,7 +276,7 @@ async fn a_file_or_folder_that_may_not_be_read_is_reported_and_blocks_as_a_hook(
         println!("skipped here: root may read everything; the test below runs it as another user");
         return;
     }
-    let close = |path: &Path| fs::set_permissions(path, fs::Permissions::from_mode(0)).expect("closed");
+    let close = |path: &Path| fs::set_permissions(path, fs::Permissions::from_mode(0o0)).expect("closed");
     let text = tool("def run(args):\n    return 1");
     let project = Project::new();
     put(&project.at(".harness/tools/run_closed.md"), text.as_bytes());

@@ -16,7 +16,8 @@ async fn every_example_of_a_host_built_in_gives_what_it_says() {
         for example in builtin.examples {
             let project =
                 Project::new(&[(".harness/tools/run_example.md", &tool(&format!("def run(args):\n    return {}", example.script)))]);
-            let engine = project.engine().await;
+            let workspace = tempfile::tempdir().expect("a workspace");
+            let engine = project.builder().workspace(workspace.path()).load().await.expect("loads");
             let result = engine.call(call("run_example", json!({}))).await;
             ran += 1;
             let fits = match example.gives.strip_prefix("error: ") {

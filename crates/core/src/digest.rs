@@ -1,7 +1,7 @@
 //! Digests that never confuse two different values, and fresh ids.
 
 use crate::worker::wire::is_integer;
-use serde_json::{Number, Value};
+use serde_json::{Map, Number, Value};
 
 /// The digest of a JSON value: equal values share it, different ones do not.
 ///
@@ -11,6 +11,18 @@ use serde_json::{Number, Value};
 pub fn of(value: &Value) -> String {
     let mut hasher = blake3::Hasher::new();
     feed(&mut hasher, value);
+    text(&hasher)
+}
+
+/// The digest of a JSON object: the same as [`of`] gives for it.
+#[must_use]
+pub fn of_object(object: &Map<String, Value>) -> String {
+    let mut hasher = blake3::Hasher::new();
+    feed_object(&mut hasher, object);
+    text(&hasher)
+}
+
+fn text(hasher: &blake3::Hasher) -> String {
     format!("blake3:{}", hasher.finalize().to_hex())
 }
 
@@ -28,15 +40,17 @@ fn feed(hasher: &mut blake3::Hasher, value: &Value) {
             hasher.update(b"a").update(&(items.len() as u64).to_le_bytes());
             items.iter().for_each(|item| feed(hasher, item));
         }
-        Value::Object(map) => {
-            hasher.update(b"o").update(&(map.len() as u64).to_le_bytes());
-            let mut keys: Vec<_> = map.keys().collect();
-            keys.sort_unstable();
-            for key in keys {
-                sized(hasher, b'k', key.as_bytes());
-                feed(hasher, &map[key]);
-            }
-        }
+        Value::Object(object) => feed_object(hasher, object),
+    }
+}
+
+fn feed_object(hasher: &mut blake3::Hasher, object: &Map<String, Value>) {
+    hasher.update(b"o").update(&(object.len() as u64).to_le_bytes());
+    let mut entries: Vec<_> = object.iter().collect();
+    entries.sort_unstable_by_key(|(key, _)| *key);
+    for (key, value) in entries {
+        sized(hasher, b'k', key.as_bytes());
+        feed(hasher, value);
     }
 }
 

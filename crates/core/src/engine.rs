@@ -3,14 +3,14 @@
 use crate::artifact::hook::HookExample;
 use crate::artifact::tool::{At, ToolExample};
 use crate::artifact::{Artifacts, load};
-use crate::call::{Call, DEFAULT_MODE};
+use crate::call::{Arguments, Call, DEFAULT_MODE};
 use crate::check::{self, artifact_blocked};
 use crate::diagnostic::{Diagnostic, Severity};
 use crate::error::Error;
 use crate::event::Sink;
 use crate::registry::{Registry, Surface};
 use crate::result::ToolResult;
-use crate::run::{self, Body, BodyError, Context, Shared};
+use crate::run::{self, Body, BodyError, Context, Environment, Shared};
 use crate::span::{Place, Span};
 use crate::worker::{self, Workers};
 use serde_json::{Value, json};
@@ -38,7 +38,7 @@ pub struct Engine {
 pub struct EngineBuilder {
     project: PathBuf,
     workspace: Option<PathBuf>,
-    environment: Arc<dyn Fn(&str) -> Option<String> + Send + Sync>,
+    environment: Environment,
     sinks: Vec<Arc<dyn Sink>>,
     bodies: HashMap<String, Body>,
     worker: Option<WorkerProgram>,
@@ -76,7 +76,7 @@ impl EngineBuilder {
 
     /// Where `env` reads from; nowhere unless said.
     #[must_use]
-    pub fn environment(mut self, read: Arc<dyn Fn(&str) -> Option<String> + Send + Sync>) -> Self {
+    pub fn environment(mut self, read: Environment) -> Self {
         self.environment = read;
         self
     }
@@ -140,12 +140,11 @@ impl EngineBuilder {
             jail: Arc::new(jail),
             sessions: Default::default(),
             metrics: Arc::default(),
-            sinks: self.sinks,
+            sinks: self.sinks.into(),
             environment: self.environment,
             budget: self.budget,
         };
-        let shared = ask_artifact_hooks(Arc::new(shared)).await;
-        Ok(Engine { shared })
+        Ok(Engine { shared: Arc::new(ask_artifact_hooks(shared).await?) })
     }
 }
 
@@ -161,32 +160,35 @@ async fn registry(artifacts: Artifacts, workers: &Workers, bodies: &HashMap<Stri
 }
 
 /// Policy about artifacts: what its hooks refuse is not offered.
-async fn ask_artifact_hooks(shared: Arc<Shared>) -> Arc<Shared> {
+async fn ask_artifact_hooks(shared: Shared) -> Result<Shared, Error> {
     if !shared.registry.has_hooks("artifact.load") {
-        return shared;
+        return Ok(shared);
     }
-    let ctx = Context::rehearsed(&shared, Call::new("artifact.load", crate::call::Arguments::Value(json!({}))));
-    let mut refused_tools = Vec::new();
+    let shared = Arc::new(shared);
+    let (tools, hooks) = refused_artifacts(&shared).await;
+    // Nobody else has the engine yet, so both are unwrapped.
+    let mut shared = Arc::into_inner(shared).ok_or(Error::Loading)?;
+    shared.registry = Arc::new(Arc::into_inner(shared.registry).ok_or(Error::Loading)?.refusing(tools, hooks));
+    Ok(shared)
+}
+
+/// The tools, by index, and the hooks, by name, that an `artifact.load` hook refuses.
+async fn refused_artifacts(shared: &Arc<Shared>) -> (Vec<(usize, Diagnostic)>, Vec<(String, Diagnostic)>) {
+    let (ctx, _) = Context::rehearsed(shared, Call::new("artifact.load", Arguments::Value(json!({}))));
+    let mut tools = Vec::new();
     for (index, tool) in shared.registry.tools().enumerate() {
-        let payload = tool.load_payload();
-        if let Err(refusal) = run::load_artifacts(&ctx, payload).await {
-            refused_tools.push((index, artifact_blocked::found(tool.tool.place(tool.tool.name_span), tool.name(), &refusal.message)));
+        if let Err(refusal) = run::load_artifacts(&ctx, tool.load_payload()).await {
+            tools.push((index, artifact_blocked::found(tool.tool.place(tool.tool.name_span), tool.name(), &refusal.message)));
         }
     }
-    let mut refused_hooks = Vec::new();
+    let mut hooks = Vec::new();
     for hook in shared.registry.hooks().filter(|hook| hook.event != "artifact.load") {
         if let Err(refusal) = run::load_artifacts(&ctx, hook.load_payload()).await {
-            let place = hook.hook.place(Span::default());
-            refused_hooks.push((hook.hook.name.clone(), artifact_blocked::found(place, &hook.hook.name, &refusal.message)));
+            let name = hook.hook.name.clone();
+            hooks.push((name.clone(), artifact_blocked::found(hook.hook.place(Span::default()), &name, &refusal.message)));
         }
     }
-    drop(ctx);
-    let Ok(mut shared) = Arc::try_unwrap(shared) else { unreachable!("nobody else has the engine yet") };
-    shared.registry = Arc::new(match Arc::try_unwrap(shared.registry) {
-        Ok(registry) => registry.refusing(refused_tools, refused_hooks),
-        Err(_) => unreachable!("nobody else has the registry yet"),
-    });
-    Arc::new(shared)
+    (tools, hooks)
 }
 
 impl Engine {
@@ -245,7 +247,7 @@ impl Engine {
                 jail: Arc::new(jail),
                 sessions: Default::default(),
                 metrics: Arc::default(),
-                sinks: shared.sinks.clone(),
+                sinks: Arc::clone(&shared.sinks),
                 environment: Arc::clone(&shared.environment),
                 budget: shared.budget,
             }),
@@ -255,8 +257,8 @@ impl Engine {
     /// What one hook says to one payload; `None` when no hook has that name.
     pub async fn run_hook(&self, name: &str, event: &str, payload: Value) -> Option<HookReport> {
         let hook = self.shared.registry.hooks().find(|hook| hook.hook.name == name)?;
-        let call = Call::new("hook example", crate::call::Arguments::Value(json!({})));
-        let ctx = Context::rehearsed(&self.shared, call);
+        let call = Call::new("hook example", Arguments::Value(json!({})));
+        let (ctx, _) = Context::rehearsed(&self.shared, call);
         let payload = payload.as_object().cloned().unwrap_or_default();
         Some(run::run_one(&ctx, hook, event, payload).await)
     }

@@ -15,6 +15,9 @@ pub enum Error {
     /// The root file is broken; everything but reports stops.
     #[error("{0}")]
     RootBroken(String),
+    /// Something kept hold of the project while it was being loaded.
+    #[error("the project was in use while it was being loaded")]
+    Loading,
     /// No mode has this name.
     #[error("no mode `{0}`; this project has one mode, `default`")]
     NoMode(String),

@@ -53,6 +53,9 @@ pub struct EventKind {
     pub fields: &'static [(&'static str, &'static str)],
 }
 
+/// The field in which a call's last event says where its time went.
+const STAGES: (&str, &str) = ("stages_ms", "time by stage, for the stages it reached; `record` is the writing of `tool.started`");
+
 /// Every event the path writes.
 pub const EVENTS: &[EventKind] = &[
     EventKind {
@@ -68,7 +71,7 @@ pub const EVENTS: &[EventKind] = &[
     EventKind {
         name: "tool.completed",
         doc: "A started call ended with a result.",
-        fields: &[("tool", "canonical name"), ("elapsed_ms", "time taken"), ("enforced", "what contained the body")],
+        fields: &[("tool", "canonical name"), ("elapsed_ms", "time taken"), STAGES, ("enforced", "what contained the body")],
     },
     EventKind {
         name: "tool.failed",
@@ -78,6 +81,7 @@ pub const EVENTS: &[EventKind] = &[
             ("code", "the error's code"),
             ("message", "the error's message"),
             ("elapsed_ms", "time taken"),
+            STAGES,
         ],
     },
     EventKind {
@@ -88,6 +92,7 @@ pub const EVENTS: &[EventKind] = &[
             ("code", "the refusal's code"),
             ("message", "the refusal's message"),
             ("elapsed_ms", "time taken"),
+            STAGES,
         ],
     },
     EventKind { name: "tool.progress", doc: "A script called `progress`.", fields: &[("fraction", "0 to 1"), ("message", "text")] },

@@ -57,6 +57,20 @@ pub struct Match<'a> {
     pub rule: &'a Rule,
     /// What about the subject it objects to.
     pub because: String,
+    /// The argument it objects to, when it is one.
+    pub argument: Option<String>,
+}
+
+/// What a rule objects to.
+struct Objection {
+    because: String,
+    argument: Option<String>,
+}
+
+impl From<String> for Objection {
+    fn from(because: String) -> Self {
+        Self { because, argument: None }
+    }
 }
 
 /// What rules judge.
@@ -114,21 +128,21 @@ pub fn rules(root: &Root) -> Vec<Rule> {
     list.rules
 }
 
-/// Which rule denies, by its name, a built-in that the worker runs by itself, where no call of it can be refused.
+/// Whether a rule denies a built-in by its name. Only that reaches pure built-ins: a list of what is allowed is about what touches
+/// something.
 #[must_use]
-pub(crate) fn denied_in_worker(rules: &[Rule], reaches: &[String]) -> Option<String> {
-    let pure = reaches.iter().filter(|name| builtin::find(name).is_some_and(|(_, _, builtin)| builtin.is_pure()));
-    pure.filter_map(|name| {
-        let found = matches(rules, &Subject::Builtin(name)).into_iter().find(|found| matches!(found.rule.matcher, Matcher::Named(_)));
-        found.map(|found| found.rule.denial_of(name))
-    })
-    .next()
+pub(crate) fn denies_by_name(rules: &[Rule], builtin: &str) -> bool {
+    rules.iter().any(|rule| matches!(rule.matcher, Matcher::Named(_)) && rule.matcher.objects(&Subject::Builtin(builtin)).is_some())
 }
 
 /// Every rule that matches, strongest first, in list order among equals.
 #[must_use]
 pub fn matches<'a>(rules: &'a [Rule], subject: &Subject<'_>) -> Vec<Match<'a>> {
-    let mut found: Vec<_> = rules.iter().filter_map(|rule| rule.matcher.objects(subject).map(|because| Match { rule, because })).collect();
+    let judge = |rule: &'a Rule| {
+        let Objection { because, argument } = rule.matcher.objects(subject)?;
+        Some(Match { rule, because, argument })
+    };
+    let mut found: Vec<_> = rules.iter().filter_map(judge).collect();
     found.sort_by_key(|found| std::cmp::Reverse(found.rule.action));
     found
 }
@@ -236,21 +250,21 @@ fn glob(pattern: &str, separator: Separator) -> Option<GlobMatcher> {
 
 impl Matcher {
     /// Why the subject is matched; nothing when it is not.
-    fn objects(&self, subject: &Subject<'_>) -> Option<String> {
+    fn objects(&self, subject: &Subject<'_>) -> Option<Objection> {
         match (self, subject) {
             (Self::Named(glob), Subject::Name(name) | Subject::Tool { name, .. } | Subject::Builtin(name)) => {
-                glob.is_match(name).then(|| format!("`{name}` is denied"))
+                glob.is_match(name).then(|| format!("its name matches `{}`, which is denied", glob.glob()).into())
             }
             (Self::ToolNotNamed(globs), Subject::Name(name) | Subject::Tool { name, .. })
             | (Self::BuiltinNotNamed(globs), Subject::Builtin(name)) => {
-                (!globs.iter().any(|glob| glob.is_match(name))).then(|| format!("`{name}` is not on the list of what is allowed"))
+                (!globs.iter().any(|glob| glob.is_match(name))).then(|| "its name is not on the list of what is allowed".to_owned().into())
             }
-            (Self::Above(ceiling), Subject::Tool { effects, .. }) => above(*ceiling, *effects),
+            (Self::Above(ceiling), Subject::Tool { effects, .. }) => above(*ceiling, *effects).map(Into::into),
             (Self::Flagged(flags), Subject::Tool { effects, .. }) => {
                 let has = Effects::NONE.and(*effects).without(effects.without(*flags));
-                (!has.is_empty()).then(|| format!("the tool is marked {has}"))
+                (!has.is_empty()).then(|| format!("the tool is marked {has}").into())
             }
-            (Self::BeyondCapabilities(allowed), Subject::Tool { capabilities, .. }) => beyond(allowed, capabilities),
+            (Self::BeyondCapabilities(allowed), Subject::Tool { capabilities, .. }) => beyond(allowed, capabilities).map(Into::into),
             (Self::Argument { tool, key, patterns, paths, values }, Subject::Tool { name, path_params, arguments, .. }) => {
                 if !tool.is_match(name) {
                     return None;
@@ -260,11 +274,12 @@ impl Matcher {
                     None => path_params.iter().map(String::as_str).collect(),
                 };
                 if keys.is_empty() {
-                    return Some("the rule is about path arguments and the tool declares none".into());
+                    return Some("the rule is about path arguments and the tool declares none".to_owned().into());
                 }
                 keys.into_iter().find_map(|key| {
                     let is_path = path_params.iter().any(|param| param == key) || patterns.iter().any(|pattern| pattern.contains('/'));
-                    constrained(key, arguments.get(key)?, if is_path { paths } else { values }, is_path, patterns)
+                    let because = constrained(key, arguments.get(key)?, if is_path { paths } else { values }, is_path, patterns)?;
+                    Some(Objection { because, argument: Some(key.to_owned()) })
                 })
             }
             _ => None,

@@ -1,5 +1,6 @@
 //! JSON Schemas, compiled once.
 
+use jsonschema::error::ValidationErrorKind;
 use jsonschema::{Draft, PatternOptions, ValidationError, Validator};
 use serde_json::{Map, Value};
 
@@ -47,7 +48,7 @@ impl Schema {
         self.validator
             .iter_errors(value)
             .take(MAX_VIOLATIONS)
-            .map(|error| Violation { path: error.instance_path().to_string(), message: shorten(&error.to_string()) })
+            .map(|error| Violation { path: place(&error), message: shorten(&error.to_string()) })
             .collect()
     }
 
@@ -65,6 +66,15 @@ impl Schema {
     /// The properties of the top level, in order.
     pub fn properties(&self) -> impl Iterator<Item = &str> {
         self.value.get("properties").and_then(Value::as_object).into_iter().flat_map(|map| map.keys().map(String::as_str))
+    }
+}
+
+/// Where the value is wrong; for something missing, where it should be.
+fn place(error: &ValidationError<'_>) -> String {
+    let path = error.instance_path().to_string();
+    match error.kind() {
+        ValidationErrorKind::Required { property: Value::String(name) } => format!("{path}/{}", name.replace('~', "~0").replace('/', "~1")),
+        _ => path,
     }
 }
 
@@ -107,6 +117,8 @@ mod tests {
         .expect("compiles");
         let violations = schema.violations(&json!({"n": "3", "path": "a"}));
         assert_eq!(violations, [Violation { path: "/n".into(), message: "\"3\" is not of type \"integer\"".into() }]);
+        let missing = schema.violations(&json!({"n": 3}));
+        assert_eq!(missing, [Violation { path: "/path".into(), message: "\"path\" is a required property".into() }]);
         let mut arguments = json!({"o": {}}).as_object().cloned().expect("object");
         schema.apply_defaults(&mut arguments);
         assert_eq!(Value::Object(arguments), json!({"o": {"x": true}, "n": 3}));

@@ -14,6 +14,9 @@ use tool_harness_sandbox::process::{ExitCode, WorkerLimits, WorkerProgram, leave
 
 /// Call this first in `main`: a process that was started as a script worker becomes one here and never returns; any other becomes
 /// known as a program that can be started as one.
+///
+/// First means before there is a second thread; a worker that finds one refuses to serve. `#[tokio::main]` starts its threads before
+/// the body of `main` runs: write a plain `main` that calls this and then starts the runtime.
 pub fn run_if_worker() {
     run_if_worker_with(MODULES, facts);
 }

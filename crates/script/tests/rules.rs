@@ -1,11 +1,9 @@
 //! Every rule is shown by its own example, and the pages say what the rules say.
 
-use std::collections::{HashMap, HashSet};
-use std::fs;
-use std::path::{Path, PathBuf};
+use std::collections::HashSet;
 use tool_harness::artifact::{Artifacts, read};
 use tool_harness::builtin::MODULES;
-use tool_harness::check::{Check, Checked, FactsBySource, RULES, check, index, page, scripts};
+use tool_harness::check::{Check, Checked, FactsBySource, RULES, check, scripts};
 use tool_harness_script::check::facts;
 
 /// Codes whose example would be too long to show. Each has a test of its own.

@@ -13,6 +13,11 @@ use tool_harness::builtin::{Body, Example, all, full_name};
 use tool_harness::check::facts::ScriptKind;
 use tool_harness::worker::protocol::{Link, Outcome, Request, Response, Verdict};
 
+/// Every pure built-in: the examples are linked with all of them.
+fn pure_built_ins() -> impl Iterator<Item = u32> {
+    all().filter(|(_, _, builtin)| builtin.is_pure()).map(|(index, _, _)| index)
+}
+
 fn main() -> ExitCode {
     tool_harness_script::run_if_worker();
     let (mut passed, mut failed, mut elsewhere) = (0, 0, 0);

@@ -1,1 +1,33 @@
-fn main() {}
+//! A program with one governed tool of its own: the file says what the tool is, a hook judges each call, Rust does the work.
+
+use serde_json::{Value, json};
+use tool_harness::{Arguments, BodyError, Call, EngineBuilder};
+
+/// What the tool does. A panic in here would fail the call, not the program.
+async fn look_up_order(arguments: Value) -> Result<Value, BodyError> {
+    match arguments["id"].as_str() {
+        Some("A-17") => Ok(json!({"id": "A-17", "status": "shipped", "items": 3})),
+        _ => Err(BodyError("there is no such order".into())),
+    }
+}
+
+fn main() -> anyhow::Result<()> {
+    // Hooks are scripts, and scripts run in this same program, started again as a worker: first, before there are other threads.
+    tool_harness_script::run_if_worker();
+    tokio::runtime::Runtime::new()?.block_on(serve())
+}
+
+async fn serve() -> anyhow::Result<()> {
+    let project = concat!(env!("CARGO_MANIFEST_DIR"), "/project");
+    let engine = EngineBuilder::new(project).body("look_up_order", look_up_order).load().await?;
+    for diagnostic in engine.diagnostics() {
+        println!("{}: {}", diagnostic.code, diagnostic.message);
+    }
+    for id in ["A-17", "B-2", "X-1", "seventeen"] {
+        let call = Call::new("look_up_order", Arguments::Value(json!({ "id": id })));
+        let result = engine.call(call).await;
+        let outcome = if result.is_error { "error" } else { "result" };
+        println!("{outcome}: {}", result.text().replace('\n', "\n  "));
+    }
+    Ok(())
+}

@@ -1,6 +1,6 @@
 //! `harness inspect`.
 
-use super::list::{Offered, blocked_event, hook_documents};
+use super::list::{Offered, blocked_event, hook_documents, tool_documents};
 use crate::exit::{Exit, Usage};
 use crate::open::Folder;
 use crate::output::{self, Output, Table, look, paint, plain};
@@ -61,7 +61,7 @@ fn describe(engine: &Engine, path: &Path, document: &mut Value) {
     document["project"] = json!(path.display().to_string());
     document["root"] = json!(registry.root.source.as_ref().map(|source| source.path.to_string()));
     document["stopped"] = json!(engine.stopped().is_some());
-    document["tools"] = registry.tools().map(|tool| with_rules(engine, tool, offered.document(tool))).collect();
+    document["tools"] = tool_documents(engine, |tool| with_rules(engine, tool, offered.document(tool)));
     document["hooks"] = hook_documents(engine);
 }
 
@@ -97,12 +97,13 @@ fn touching<'a>(engine: &'a Engine, tool: &RegisteredTool) -> Vec<&'a Rule> {
 fn everything(engine: &Engine, path: &Path) -> String {
     let registry = engine.registry();
     let root = &registry.root;
+    let tools = registry.tools().count() + registry.broken_tools().len();
     let hooks = registry.hooks().count() + registry.broken_hooks().len();
     let mut lines = vec![
         fact("project", &path.display().to_string()),
         fact("root file", root.source.as_ref().map_or("none: defaults apply", |source| &source.path)),
         fact("mode", DEFAULT_MODE),
-        fact("tools", &registry.tools().count().to_string()),
+        fact("tools", &tools.to_string()),
         fact("hooks", &hooks.to_string()),
         fact("rules", &registry.rules.len().to_string()),
         format!("{} {}", paint(look::QUIET, &format!("{:11}", "problems")), output::counts(engine.diagnostics())),
@@ -115,6 +116,12 @@ fn everything(engine: &Engine, path: &Path) -> String {
     for tool in registry.tools() {
         lines.push(String::new());
         lines.extend(heading(engine, &offered, tool));
+    }
+    for tool in registry.broken_tools() {
+        let state = paint(look::BAD, "broken");
+        lines.push(format!("\n{} {}  {state}", paint(look::STRONG, "tool"), paint(look::NAME, &plain(&tool.name))));
+        lines.push(detail("file", &tool.source.path));
+        lines.push(detail("because", &tool.problem.message));
     }
     for hook in registry.hooks() {
         lines.push(format!("\n{} {}", paint(look::STRONG, "hook"), paint(look::NAME, &plain(&hook.hook.name))));
@@ -170,7 +177,12 @@ fn policy(engine: &Engine) -> String {
 
 fn one_tool(engine: &Engine, name: &str, form: Form, output: &mut Output) -> anyhow::Result<()> {
     let Some(tool) = engine.registry().find(name) else {
-        return Err(Usage::new(format!("no tool `{name}`")).help("`harness list tools` names them all").into());
+        return Err(match engine.registry().find_broken(name) {
+            Some(broken) => Usage::new(format!("`{name}` has an error in its file: {}", broken.problem.message))
+                .help("`harness validate` shows everything that is wrong"),
+            None => Usage::new(format!("no tool `{name}`")).help("`harness list tools` names them all"),
+        }
+        .into());
     };
     let offered = Offered::by(engine);
     let schema = &tool.tool.input_schema;

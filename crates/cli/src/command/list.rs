@@ -40,7 +40,7 @@ impl List {
             let offered = Offered::by(&engine);
             let mut document = json!({});
             if tools {
-                document["tools"] = engine.registry().tools().map(|tool| offered.document(tool)).collect();
+                document["tools"] = tool_documents(&engine, |tool| offered.document(tool));
             }
             if hooks {
                 document["hooks"] = hook_documents(&engine);
@@ -72,6 +72,10 @@ fn tool_table(engine: &Engine) -> Table {
         let offered = if shown.has(tool) { "yes" } else { "no" };
         let about = first_sentence(&tool.tool.description, 50);
         table.row([tool.name().to_owned(), offered.to_owned(), tool.effects.to_string(), tool.path().to_owned(), about]);
+    }
+    for tool in engine.registry().broken_tools() {
+        let about = format!("broken: {}", tool.problem.message);
+        table.row([tool.name.clone(), "no".to_owned(), "-".to_owned(), tool.source.path.to_string(), about]);
     }
     table
 }
@@ -112,6 +116,7 @@ impl Offered {
             "name": tool.name(),
             "file": tool.path(),
             "offered": self.has(tool),
+            "broken": tool.unusable.is_some(),
             "effects": tool.effects.names().collect::<Vec<_>>(),
             "tags": tool.tool.tags,
             "description": tool.tool.description,
@@ -122,6 +127,17 @@ impl Offered {
 /// What a hook that could not be loaded blocks.
 pub(super) fn blocked_event(hook: &BrokenHook) -> &str {
     hook.event.as_deref().unwrap_or("every gating event")
+}
+
+/// Every tool, those whose file gave none last.
+pub(super) fn tool_documents(engine: &Engine, document: impl Fn(&RegisteredTool) -> Value) -> Value {
+    let read = engine.registry().tools().map(|tool| document(tool));
+    let broken = engine.registry().broken_tools().iter();
+    read.chain(broken.map(|tool| {
+        let because = &tool.problem.message;
+        json!({"name": tool.name, "file": &*tool.source.path, "offered": false, "broken": true, "because": because})
+    }))
+    .collect()
 }
 
 /// Every hook, those that block because they could not be loaded last.

@@ -43,8 +43,9 @@ impl Validate {
                 output.print(&output::diagnostic(finding))?;
                 output.print("")?;
             }
-            let (tools, hooks) =
-                (engine.registry().tools().count(), engine.registry().hooks().count() + engine.registry().broken_hooks().len());
+            let registry = engine.registry();
+            let tools = registry.tools().count() + registry.broken_tools().len();
+            let hooks = registry.hooks().count() + registry.broken_hooks().len();
             let verdict = if valid { output::paint(output::look::GOOD, "valid") } else { output::paint(output::look::BAD, "not valid") };
             let counted = format!("{}, {}", output::count(tools, "tool"), output::count(hooks, "hook"));
             output.print(&format!("{verdict}: {counted}, {}", output::summary(findings, started.elapsed())))?;

@@ -109,6 +109,13 @@ fn row(label: &str, text: &str) -> Vec<String> {
 
 /// The arguments meant, and the line of the rule, hook or script.
 fn place(refusal: &Refusal) -> Option<String> {
+    let number = |key: &str| refusal.details.get(key).and_then(Value::as_u64);
+    match (refusal.code, number("line"), number("column")) {
+        (Code::ToolUnknown, ..) => return Some("the tool's name".to_owned()),
+        (Code::ArgsMalformed, Some(line), Some(column)) => return Some(format!("the arguments, line {line}, column {column}")),
+        (Code::ArgsMalformed, ..) => return Some("the arguments".to_owned()),
+        _ => {}
+    }
     let of_errors = refusal.details.get("errors").and_then(Value::as_array).into_iter().flatten().filter_map(|error| error.get("path"));
     let mut paths: Vec<&str> = refusal.details.get("path").into_iter().chain(of_errors).filter_map(Value::as_str).collect();
     paths.retain(|path| !path.is_empty());
@@ -129,7 +136,9 @@ fn next_command(refusal: &Refusal, asked: &Asked) -> String {
         Code::ToolNotAdvertised | Code::NoBody | Code::Unsupported => "harness validate".to_owned(),
         Code::Denied => "harness inspect --policy".to_owned(),
         Code::ArgsMalformed | Code::ArgsInvalid | Code::Failed => format!("harness inspect {}", quoted(tool)),
-        Code::HookBlocked | Code::HookFailed => format!("harness explain {} {arguments}", quoted(tool)).trim_end().to_owned(),
+        Code::HookBlocked | Code::HookFailed | Code::ApprovalDenied | Code::ApprovalTimeout => {
+            format!("harness explain {} {arguments}", quoted(tool)).trim_end().to_owned()
+        }
         other => format!("harness explain {other}"),
     }
 }
@@ -140,7 +149,7 @@ pub(crate) fn who_can_act(code: Code) -> &'static str {
         Code::ToolUnknown | Code::ArgsMalformed | Code::ArgsInvalid => "the caller: change the call",
         Code::Limit | Code::Timeout | Code::ScriptCrashed | Code::SandboxUnavailable => "the caller: try again, or ask for less",
         Code::Cancelled => "whoever cancelled the call",
-        Code::Denied => "whoever may change the policy in the root file",
+        Code::Denied => "the caller: change the call; or whoever may change the policy in the root file",
         Code::HookBlocked => "the caller: change the call; or whoever may change the hook",
         Code::HookFailed => "whoever may mend the hook: it fails closed until then",
         Code::ApprovalDenied | Code::ApprovalTimeout => "a person who may approve the call",
@@ -211,7 +220,7 @@ mod tests {
           where harness.md:2:1
           help  a tool without the network
           next  harness inspect --policy
-          who   whoever may change the policy in the root file
+          who   the caller: change the call; or whoever may change the policy in the root file
 
         refused: tool.args.invalid_schema (repairable)
           what  `ten` is not an integer

@@ -2,6 +2,8 @@
 
 #![allow(dead_code, unreachable_pub, reason = "each test binary uses a part of it")]
 
+pub mod program;
+
 use serde_json::Value;
 use std::path::Path;
 use std::sync::{Arc, Mutex};

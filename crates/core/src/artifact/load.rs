@@ -5,9 +5,10 @@ use super::read::{MAX_FILE_BYTES, Reader, folder_finding, size_finding};
 use super::slot::{FOLDERS, ROOTS, Slot, is_artifact_name};
 use crate::check::file_unreadable;
 use crate::diagnostic::Diagnostic;
-use std::fs::{self, File, Metadata};
+use std::fs::{self, Metadata};
 use std::io::{self, ErrorKind, Read};
 use std::path::{Path, PathBuf};
+use tool_harness_sandbox::file::open_at_once;
 
 /// Reads every artifact of a project. Never fails as a whole.
 #[must_use]
@@ -52,11 +53,12 @@ fn names(folder: &Path) -> io::Result<Vec<PathBuf>> {
     Ok(names)
 }
 
-/// The bytes of a regular file within the limit. Nothing else is opened: opening a pipe would wait for its other end.
+/// The bytes of a regular file within the limit. Whatever else stands there is not waited for.
 fn content(path: &Path) -> Result<Vec<u8>, Box<Diagnostic>> {
     let failed = |error: io::Error| Box::new(unreadable("this file", &error));
+    // A socket cannot be opened at all, so this is looked at twice: for the message, and on what was really opened.
     regular(&fs::metadata(path).map_err(failed)?)?;
-    let file = File::open(path).map_err(failed)?;
+    let file = open_at_once(path).map_err(failed)?;
     let metadata = file.metadata().map_err(failed)?;
     regular(&metadata)?;
     let mut bytes = Vec::with_capacity(usize::try_from(metadata.len()).unwrap_or_default() + 1);

@@ -11,7 +11,7 @@ use super::slot::{Slot, is_readme, stem};
 use super::tool::{At, Tool};
 use super::{ArtifactKind, Artifacts, BrokenHook, BrokenTool, Form, Layer, Origin, fields, fit, yaml};
 use crate::check::{file_not_text, file_too_large, file_unreadable, frontmatter_missing, frontmatter_unclosed, inline_name_empty};
-use crate::check::{key_duplicate, root_twice};
+use crate::check::{key_duplicate, mode_unread, root_twice};
 use crate::diagnostic::{Diagnostic, Severity};
 use crate::span::{Place, Source, Span};
 use std::sync::Arc;
@@ -76,6 +76,9 @@ impl Reader {
         if slot == Slot::Root && self.roots_clash {
             return;
         }
+        if slot == Slot::Mode {
+            return self.add_mode(path);
+        }
         match content.and_then(text_of) {
             Ok(text) => self.add_text(slot, &Source::new(path, text)),
             Err(finding) => {
@@ -84,6 +87,15 @@ impl Reader {
                 self.give_up(slot, &source, vec![finding]);
             }
         }
+    }
+
+    fn add_mode(&mut self, path: &str) {
+        let place = Place::new(&Source::new(path, ""), Span::default());
+        let finding = mode_unread::RULE
+            .finding("modes are not read yet, so no tool can be called")
+            .help("move the file out of `.harness/modes`, or wait for a version that reads modes");
+        self.artifacts.problems.push(finding.at(place.clone()));
+        self.artifacts.root.modes.push(place);
     }
 
     /// Records a folder of artifacts that could not be listed. What it may hold is unknown, so hooks in it count as broken.
@@ -112,6 +124,7 @@ impl Reader {
             Slot::Tool | Slot::Hook => self.add_single(slot, source, &node, body, problems),
             Slot::Root => self.add_root(source, &node, body, problems),
             Slot::Bundle(layer) => self.add_bundle(source, layer, &node, problems),
+            Slot::Mode => {}
         }
     }
 
@@ -240,7 +253,7 @@ impl Reader {
             (Slot::Tool, Some(problem)) => {
                 self.artifacts.broken_tools.push(BrokenTool { name, source: Arc::clone(source), form: Form::File, problem });
             }
-            (Slot::Hook | Slot::Bundle(_), Some(problem)) => {
+            (Slot::Hook | Slot::Bundle(_) | Slot::Mode, Some(problem)) => {
                 self.artifacts.broken_hooks.push(BrokenHook { name, source: Arc::clone(source), form: Form::File, event: None, problem });
             }
         }

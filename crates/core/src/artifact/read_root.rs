@@ -28,6 +28,7 @@ pub(super) fn read_root(problems: &mut Problems<'_>, node: &Node, body: String) 
         policy: node.get("policy").map(|node| policy(problems, node)).unwrap_or_default(),
         limits: node.get("limits").map(limits).unwrap_or_default(),
         env: texts(node.get("sandbox").and_then(|sandbox| sandbox.get("env"))),
+        modes: Vec::new(),
         unsupported: unsupported(ArtifactKind::Root, node),
     }
 }

@@ -2,7 +2,7 @@
 
 use super::tool::{At, Limits};
 use crate::effect::{Effects, Level};
-use crate::span::{Source, Span};
+use crate::span::{Place, Source, Span};
 use std::sync::Arc;
 
 /// The project's settings. Without a root file every field has its default.
@@ -20,6 +20,8 @@ pub struct Root {
     pub limits: Limits,
     /// `sandbox.env`: environment names scripts may read.
     pub env: Vec<At<String>>,
+    /// Mode files. They restrict, and nothing reads them yet; each refuses every call.
+    pub modes: Vec<Place>,
     /// Fields the author wrote that nothing enforces yet and that restrict calls; each refuses every call.
     pub unsupported: Vec<At<&'static str>>,
 }

@@ -6,12 +6,13 @@ use super::Layer;
 pub(super) const ROOTS: [&str; 3] = ["harness.md", "harness.yaml", "harness.yml"];
 
 /// Folders of `.harness/` with artifacts, in the order they are read: by layer, then by path. The root file comes before the overrides.
-pub(super) const FOLDERS: [(&str, Slot); 5] = [
+pub(super) const FOLDERS: [(&str, Slot); 6] = [
     ("builtins", Slot::Bundle(Layer::Builtin)),
     ("plugins", Slot::Bundle(Layer::Plugin)),
     ("hooks", Slot::Hook),
     ("tools", Slot::Tool),
     ("overrides", Slot::Bundle(Layer::Override)),
+    ("modes", Slot::Mode),
 ];
 
 /// What a file is read as.
@@ -25,6 +26,8 @@ pub(super) enum Slot {
     Hook,
     /// A bundle of this layer.
     Bundle(Layer),
+    /// A mode.
+    Mode,
 }
 
 impl Slot {

@@ -192,11 +192,21 @@ impl Script {
         // The position comes from a worker, so nothing about it is certain.
         let line = block.first_line.saturating_add(position.line.max(1) - 1);
         let start = source.offset(Position { line, column: position.column.saturating_add(block.indent) });
-        let rest = &source.text[start..];
-        let word = rest.find(|c: char| !(c.is_alphanumeric() || c == '_')).unwrap_or(rest.len());
-        let length = word.max(rest.chars().next().map_or(0, char::len_utf8));
-        Place::new(source, Span::new(start, start + length))
+        Place::new(source, Span::new(start, start + token_length(&source.text[start..])))
     }
+}
+
+/// The bytes worth marking at the start of a text: a quoted string on one line, a dotted name, or one character.
+fn token_length(text: &str) -> usize {
+    let line = text.lines().next().unwrap_or_default();
+    let first = line.chars().next();
+    if let Some(quote @ ('"' | '\'')) = first
+        && let Some(end) = line[1..].find(quote)
+    {
+        return end + 2;
+    }
+    let word = line.find(|c: char| !(c.is_alphanumeric() || c == '_' || c == '.')).unwrap_or(line.len());
+    word.max(first.map_or(0, char::len_utf8))
 }
 
 impl Tool {

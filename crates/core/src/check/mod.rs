@@ -26,6 +26,7 @@ pub(crate) mod frontmatter_unclosed;
 pub(crate) mod inline_name_empty;
 pub(crate) mod key_duplicate;
 pub(crate) mod key_unknown;
+pub(crate) mod mode_unread;
 pub(crate) mod name_key_in_file;
 pub(crate) mod parameter_type_missing;
 pub(crate) mod parameter_type_unknown;
@@ -146,6 +147,7 @@ pub const RULES: &[&Rule] = &[
     &root_twice::RULE,
     &format_unknown::RULE,
     &ceiling_twice::RULE,
+    &mode_unread::RULE,
     // Found when the artifacts are judged.
     &name_not_offered::RULE,
     &name_style::RULE,

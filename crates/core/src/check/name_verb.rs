@@ -22,8 +22,7 @@ pub(super) const RULE: Rule = Rule {
 
 fn check(subject: &ToolSubject<'_>, findings: &mut Findings<'_>) {
     let tool = subject.tool;
-    let word = first_word(&tool.name);
-    if is_offerable(&tool.name) && !word.is_empty() && VERBS.binary_search(&word.as_str()).is_err() {
+    if is_offerable(&tool.name) && !says_what_it_does(&tool.name) {
         findings.add(
             RULE.finding(format!("the name `{}` does not start with a verb", tool.name))
                 .at(tool_place(tool))
@@ -32,45 +31,72 @@ fn check(subject: &ToolSubject<'_>, findings: &mut Findings<'_>) {
     }
 }
 
-fn first_word(name: &str) -> String {
-    let name = name.trim_start_matches(['_', '-']);
-    let end = name.char_indices().skip(1).find(|&(_, c)| matches!(c, '_' | '-') || c.is_ascii_uppercase()).map_or(name.len(), |(at, _)| at);
-    name[..end].to_ascii_lowercase()
+/// A verb first, or second after the thing it is about, as in `http_get`. A name without a word says nothing to judge.
+fn says_what_it_does(name: &str) -> bool {
+    let words = words(name);
+    words.is_empty() || words.iter().take(2).any(|word| VERBS.binary_search(&word.as_str()).is_ok())
+}
+
+fn words(name: &str) -> Vec<String> {
+    let mut words = vec![String::new()];
+    for c in name.chars() {
+        if matches!(c, '_' | '-') {
+            words.push(String::new());
+        } else if c.is_ascii_uppercase() {
+            words.push(c.to_ascii_lowercase().to_string());
+        } else if let Some(word) = words.last_mut() {
+            word.push(c);
+        }
+    }
+    words.retain(|word| !word.is_empty());
+    words
 }
 
 #[rustfmt::skip]
 const VERBS: &[&str] = &[
-    "accept", "acknowledge", "activate", "add", "adjust", "aggregate", "allocate", "amend", "analyse", "analyze", "annotate", "answer",
-    "append", "apply", "approve", "archive", "ask", "assert", "assign", "attach", "audit", "authorize", "back", "backup", "batch",
-    "begin", "bind", "block", "book", "branch", "browse", "build", "bump", "calculate", "call", "cancel", "capture", "change", "check",
-    "checkout", "choose", "claim", "classify", "clean", "clear", "click", "clone", "close", "collect", "combine", "comment", "commit",
-    "compact", "compare", "compile", "complete", "compose", "compress", "compute", "configure", "confirm", "connect", "consult",
-    "convert", "copy", "correct", "count", "crawl", "create", "cut", "deactivate", "debug", "decide", "declare", "decline", "decode",
-    "decrypt", "deduct", "define", "delegate", "delete", "deliver", "deploy", "describe", "detach", "detect", "diff", "disable",
-    "discard", "disconnect", "discover", "dismiss", "dispatch", "display", "divide", "do", "download", "draft", "drag", "draw", "drop",
-    "dump", "echo", "edit", "email", "embed", "emit", "enable", "encode", "encrypt", "end", "enqueue", "ensure", "enter", "escalate",
-    "estimate", "evaluate", "examine", "exec", "execute", "exit", "expand", "explain", "explore", "export", "extend", "extract", "fail",
-    "fetch", "fill", "filter", "find", "finish", "fix", "flag", "flatten", "flush", "focus", "follow", "forget", "fork", "format",
-    "forward", "freeze", "gather", "generate", "get", "give", "go", "grant", "greet", "grep", "group", "guess", "handle", "hide",
-    "highlight", "hold", "identify", "import", "include", "increase", "increment", "index", "infer", "ingest", "init", "initialize",
-    "insert", "inspect", "install", "invite", "invoke", "issue", "join", "judge", "keep", "kill", "label", "launch", "learn", "link",
-    "lint", "list", "load", "locate", "lock", "log", "login", "look", "lookup", "make", "manage", "map", "mark", "match", "measure",
-    "merge", "migrate", "minify", "mint", "modify", "monitor", "mount", "move", "multiply", "mute", "name", "navigate", "normalize",
-    "notify", "number", "observe", "offer", "open", "optimize", "order", "organize", "parse", "patch", "pause", "pay", "perform", "pick",
-    "pin", "ping", "plan", "play", "poll", "post", "predict", "prepare", "press", "preview", "print", "probe", "process", "produce",
-    "profile", "promote", "propose", "provision", "prune", "publish", "pull", "purchase", "purge", "push", "put", "query", "queue",
-    "quote", "raise", "rank", "rate", "reach", "read", "rebase", "rebuild", "receive", "recommend", "record", "recover", "redact",
-    "reduce", "refactor", "refresh", "refund", "register", "reject", "release", "reload", "remember", "remind", "remove", "rename",
-    "render", "renew", "reopen", "reorder", "repair", "repeat", "replace", "replay", "reply", "report", "request", "reserve", "reset",
-    "resize", "resolve", "respond", "restart", "restore", "resume", "retrieve", "retry", "return", "revert", "review", "revoke",
-    "rewrite", "roll", "rotate", "route", "run", "sample", "save", "scaffold", "scale", "scan", "schedule", "score", "scrape", "scroll",
-    "search", "select", "sell", "send", "serve", "set", "share", "ship", "show", "shut", "sign", "simulate", "skip", "sleep", "solve",
-    "sort", "spawn", "speak", "split", "stage", "start", "stat", "stop", "store", "stream", "strip", "submit", "subscribe", "subtract",
-    "suggest", "sum", "summarise", "summarize", "suspend", "swap", "switch", "sync", "synthesize", "tag", "tail", "take", "tell",
-    "terminate", "test", "toggle", "touch", "trace", "track", "train", "transcribe", "transfer", "transform", "translate", "trigger",
-    "trim", "truncate", "tune", "type", "unarchive", "unassign", "unblock", "undo", "uninstall", "unlink", "unlock", "unpack", "unpin",
-    "unregister", "unsubscribe", "unzip", "update", "upgrade", "upload", "upsert", "use", "validate", "verify", "view", "visit", "vote",
-    "wait", "walk", "warn", "watch", "withdraw", "wrap", "write", "zip", "zoom",
+    "accept", "acknowledge", "activate", "add", "adjust", "advance", "aggregate", "alert", "align", "allocate", "allow", "amend",
+    "analyse", "analyze", "annotate", "answer", "append", "apply", "appraise", "approve", "archive", "arrange", "ask", "assert",
+    "assess", "assign", "attach", "audit", "authorize", "back", "backup", "bake", "batch", "begin", "bind", "block", "book", "branch",
+    "bring", "browse", "build", "bump", "buy", "calculate", "call", "cancel", "capture", "change", "chat", "check", "checkout",
+    "choose", "claim", "classify", "clean", "clear", "click", "clone", "close", "collect", "combine", "comment", "commit", "compact",
+    "compare", "compile", "complete", "compose", "compress", "compute", "configure", "confirm", "connect", "consult", "convert", "cook",
+    "copy", "correct", "count", "crash", "crawl", "create", "crop", "cut", "deactivate", "debug", "decide", "declare", "decline",
+    "decode", "decrypt", "deduct", "dedupe", "define", "delay", "delegate", "delete", "deliver", "deny", "deploy", "describe", "detach",
+    "detect", "dial", "diff", "dig", "disable", "discard", "disconnect", "discover", "discuss", "dismiss", "dispatch", "display",
+    "divert", "divide", "do", "download", "draft", "drag", "draw", "drive", "drop", "dump", "duplicate", "eat", "echo", "edit", "email",
+    "embed", "emit", "enable", "encode", "encourage", "encrypt", "end", "engage", "enqueue", "enrich", "ensure", "enter", "enumerate",
+    "erase", "escalate", "estimate", "evaluate", "examine", "exclaim", "exclude", "exec", "execute", "exit", "expand", "explain",
+    "explore", "export", "expose", "extend", "extract", "fail", "fetch", "fill", "filter", "find", "finish", "fix", "flag", "flatten",
+    "flush", "focus", "fold", "follow", "forecast", "forget", "fork", "format", "forward", "freeze", "gather", "generate", "get",
+    "give", "go", "grade", "grant", "greet", "grep", "group", "guess", "handle", "hang", "hash", "hear", "help", "hide", "highlight",
+    "hold", "hunt", "identify", "ignore", "import", "include", "increase", "increment", "index", "infer", "inform", "ingest", "init",
+    "initialize", "inquire", "insert", "inspect", "install", "interpret", "introduce", "invert", "invite", "invoke", "issue", "iterate",
+    "join", "judge", "keep", "kill", "label", "launch", "learn", "leave", "lend", "lift", "link", "lint", "list", "load", "locate",
+    "lock", "log", "login", "look", "lookup", "loop", "lower", "mail", "make", "manage", "map", "mark", "mask", "match", "measure",
+    "mend", "merge", "migrate", "mimic", "minify", "mint", "mirror", "mix", "mock", "modify", "monitor", "mount", "move", "multiply",
+    "mute", "name", "navigate", "negate", "negotiate", "normalize", "notify", "number", "obfuscate", "observe", "obtain",
+    "offer", "open", "optimize", "order", "organize", "outline", "overwrite", "pack", "pad", "paint", "parse", "partition", "paste",
+    "patch", "pause", "pay", "peek", "peel", "perform", "permit", "persist", "pick", "pin", "ping", "pipe", "plan", "play", "plot",
+    "poll", "pop", "post", "predict", "prepare", "press", "preview", "print", "probe", "process", "produce", "profile", "promote",
+    "prompt", "propose", "prove", "provision", "prune", "publish", "pull", "punch", "punctuate", "purchase", "purge", "push", "put",
+    "query", "queue", "quit", "quote", "raise", "rank", "rate", "reach", "read", "rebalance", "rebase", "rebuild", "recall", "receive",
+    "recognise", "recognize", "recommend", "reconcile", "record", "recover", "redact", "reduce", "refactor", "refine", "refresh",
+    "refund", "register", "reindex", "reinstall", "reject", "relabel", "relate", "relay", "release", "reload", "rely", "remap",
+    "remember", "remind", "remove", "rename", "render", "renew", "reopen", "reorder", "repackage", "repair", "repay", "repeat",
+    "rephrase", "replace", "replay", "reply", "report", "reproduce", "request", "reschedule", "resend", "reserve", "reset", "resize",
+    "resolve", "respond", "restart", "restore", "restrict", "resume", "retain", "retitle", "retrieve", "retry", "return", "reverse",
+    "revert", "review", "revoke", "rewrite", "rinse", "roll", "rollback", "rotate", "round", "route", "run", "sample", "sanitise",
+    "sanitize", "save", "say", "scaffold", "scale", "scan", "schedule", "scold", "score", "scrape", "scroll", "scrub", "seal", "search",
+    "seek", "select", "sell", "send", "sense", "serve", "set", "settle", "share", "shift", "ship", "shorten", "show", "shrink",
+    "shuffle", "shut", "sift", "sign", "silence", "simulate", "sing", "skip", "sleep", "slice", "smooth", "snapshot", "solve", "sort",
+    "spawn", "speak", "spell", "spin", "split", "squash", "stage", "stamp", "start", "stat", "stitch", "stop", "store", "stream",
+    "strip", "submit", "subscribe", "substitute", "subtract", "suggest", "sum", "summarise", "summarize", "supply", "survey", "suspend",
+    "swap", "switch", "sync", "synthesize", "tag", "tail", "take", "tally", "tap", "teach", "tell", "terminate", "test", "think",
+    "throw", "tidy", "toggle", "tokenise", "tokenize", "touch", "trace", "track", "train", "transcribe", "transfer", "transform",
+    "translate", "trigger", "trim", "truncate", "tune", "turn", "tweak", "type", "unarchive", "unassign", "unblock", "undo", "unfold",
+    "unify", "uninstall", "unlink", "unlock", "unmount", "unmute", "unpack", "unpin", "unregister", "unset", "unsubscribe", "unwrap",
+    "unzip", "update", "upgrade", "upload", "upsert", "use", "vacuum", "validate", "vectorize", "verify", "view", "visit", "vote",
+    "wait", "wake", "walk", "warn", "watch", "weigh", "win", "wipe", "withdraw", "wrap", "write", "yield", "zip", "zoom",
 ];
 
 #[cfg(test)]
@@ -85,9 +111,21 @@ mod tests {
     }
 
     #[test]
-    fn the_first_word_ends_at_any_of_the_usual_borders() {
-        for (name, expected) in [("read_note", "read"), ("readNote", "read"), ("Read-note", "read"), ("_grep", "grep"), ("__", "")] {
-            assert_eq!(first_word(name), expected);
+    fn a_verb_may_come_second_and_words_end_at_any_of_the_usual_borders() {
+        for (name, expected) in [
+            ("read_note", true),
+            ("readNote", true),
+            ("Read-note", true),
+            ("_grep", true),
+            ("__", true),
+            ("http_get", true),
+            ("httpGet", true),
+            ("say_hello", true),
+            ("note_reader", false),
+            ("weather", false),
+            ("big_old_list", false),
+        ] {
+            assert_eq!(says_what_it_does(name), expected, "{name}");
         }
     }
 }

@@ -8,7 +8,7 @@ use crate::artifact::tool::Limits;
 use crate::artifact::{BrokenHook, BrokenTool, Hook, Root, Tool};
 use crate::builtin::{self, Scope};
 use crate::check::facts::ScriptKind;
-use crate::check::{Checked, CheckedHook, CheckedTool, artifact_blocked, hook_events};
+use crate::check::{Checked, CheckedHook, CheckedTool, hook_events};
 use crate::diagnostic::{Diagnostic, Severity};
 use crate::effect::Effects;
 use crate::rule::{self, Rule};
@@ -36,6 +36,8 @@ pub struct Registry {
     broken_tools: Vec<BrokenTool>,
     hooks: Vec<Arc<RegisteredHook>>,
     broken_hooks: Vec<BrokenHook>,
+    /// The hooks of each event that is known by its full name, so that a call does not look at all of them.
+    by_event: HashMap<&'static str, Arc<[Arc<RegisteredHook>]>>,
 }
 
 /// A tool that passed the reader, with what the path needs.
@@ -50,8 +52,6 @@ pub struct RegisteredTool {
     /// Its limits, the project's filled in.
     pub limits: Limits,
     pub(crate) script: Option<Script>,
-    /// Why the script may not run: it mentions a denied built-in that no worker asks about.
-    pub(crate) denied: Option<String>,
     pub(crate) body: Option<Body>,
     pub(crate) at_once: Option<Arc<Semaphore>>,
     input: OnceLock<Result<Schema, String>>,
@@ -152,6 +152,7 @@ impl Registry {
             broken_tools,
             hooks: Vec::new(),
             broken_hooks,
+            by_event: HashMap::new(),
             root,
         };
         for tool in tools {
@@ -164,16 +165,25 @@ impl Registry {
             let key = |hook: &RegisteredHook| (hook.hook.priority, Arc::clone(&hook.hook.origin.source.path));
             key(a).cmp(&key(b))
         });
+        registry.sort_by_event();
         registry
+    }
+
+    fn sort_by_event(&mut self) {
+        let names = hook_events::HOOK_EVENTS.iter().map(|event| event.name).filter(|name| !name.ends_with('*'));
+        self.by_event = names.map(|name| (name, self.listeners(name))).collect();
+    }
+
+    fn listeners(&self, event: &str) -> Arc<[Arc<RegisteredHook>]> {
+        self.hooks.iter().filter(|hook| hook.listens_to(event)).cloned().collect()
     }
 
     fn add_tool(&mut self, checked: CheckedTool, bodies: &HashMap<String, Body>, scripts: &Scripts) {
         let CheckedTool { tool, effects, reaches, broken: unusable } = checked;
         let script = tool.script.as_ref().map(|script| {
-            let linked = linked(&reaches, Scope::Tools, effects);
+            let linked = linked(&reaches, Scope::Tools, effects, &self.rules);
             scripts.number(ScriptKind::Tool, &script.text, linked)
         });
-        let denied = rule::denied_in_worker(&self.rules, &reaches);
         let limits = narrowed(tool.limits, self.root.limits);
         let at_once =
             limits.max_concurrency.map(|most| Arc::new(Semaphore::new(usize::try_from(most).unwrap_or(usize::MAX).clamp(1, 1 << 20))));
@@ -186,12 +196,15 @@ impl Registry {
             self.by_name.insert(tool.name.clone(), index);
         }
         let body = if tool.script.is_none() { bodies.get(&tool.name).cloned() } else { None };
+        if body.is_some() {
+            // A missing script is only worth a warning while nothing else serves the tool.
+            self.diagnostics.retain(|found| found.code != "TOOL_SURFACE_MISSING_EXECUTOR" || found.tool.as_deref() != Some(&tool.name));
+        }
         self.tools.push(Arc::new(RegisteredTool {
             effects,
             unusable,
             limits,
             script,
-            denied,
             body,
             at_once,
             input: OnceLock::new(),
@@ -202,19 +215,13 @@ impl Registry {
 
     fn add_hook(&mut self, checked: CheckedHook, scripts: &Scripts) {
         let CheckedHook { hook, reaches, broken } = checked;
-        let event = hook.event.as_ref().map(|event| event.value.clone());
-        let denied = rule::denied_in_worker(&self.rules, &reaches);
-        let broken = broken.or_else(|| {
-            let place = hook.place(crate::span::Span::default());
-            let found = artifact_blocked::found(place, &hook.name, &denied?).help("remove the call, or have a person change the rule");
-            self.diagnostics.push(found.clone());
-            Some(found)
-        });
+        // An event nobody knows cannot be told from one that was meant to guard something.
+        let event = hook.event.as_ref().map(|event| event.value.clone()).filter(|event| hook_events::find(event).is_some());
         match (broken, &event, &hook.script) {
             (None, Some(event), Some(script)) => {
-                let linked = linked(&reaches, Scope::Hooks, Effects::READ.and(Effects::NET_READ).and(Effects::NET_WRITE));
-                let script = scripts.number(ScriptKind::Hook, &script.text, linked);
-                let when = hook.when.as_ref().map(|when| scripts.number(ScriptKind::When, &when.text, Vec::new()));
+                let linked = linked(&reaches, Scope::Hooks, Effects::READ.and(Effects::NET_READ).and(Effects::NET_WRITE), &self.rules);
+                let script = scripts.number(ScriptKind::Hook, &script.text, linked.clone());
+                let when = hook.when.as_ref().map(|when| scripts.number(ScriptKind::When, &when.text, linked));
                 self.hooks.push(Arc::new(RegisteredHook { event: event.clone(), script, when, hook }));
             }
             (broken, _, _) => {
@@ -249,6 +256,12 @@ impl Registry {
         &self.broken_hooks
     }
 
+    /// Tool files that gave no tool.
+    #[must_use]
+    pub fn broken_tools(&self) -> &[BrokenTool] {
+        &self.broken_tools
+    }
+
     /// The tool of that name or alias.
     #[must_use]
     pub fn find(&self, name: &str) -> Option<&Arc<RegisteredTool>> {
@@ -256,18 +269,19 @@ impl Registry {
     }
 
     /// The tool file of that name that gave no tool.
-    pub(crate) fn find_broken(&self, name: &str) -> Option<&BrokenTool> {
+    #[must_use]
+    pub fn find_broken(&self, name: &str) -> Option<&BrokenTool> {
         self.broken_tools.iter().find(|broken| broken.name == name)
     }
 
     /// The hooks of an event, in order.
-    pub(crate) fn hooks_of(&self, event: &str) -> Vec<Arc<RegisteredHook>> {
-        self.hooks.iter().filter(|hook| hook.listens_to(event)).cloned().collect()
+    pub(crate) fn hooks_of(&self, event: &str) -> Arc<[Arc<RegisteredHook>]> {
+        self.by_event.get(event).map_or_else(|| self.listeners(event), Arc::clone)
     }
 
     /// Whether anything listens to an event.
     pub(crate) fn has_hooks(&self, event: &str) -> bool {
-        self.hooks.iter().any(|hook| hook.listens_to(event)) || self.broken_for(event).is_some()
+        !self.hooks_of(event).is_empty() || self.broken_for(event).is_some()
     }
 
     /// A hook that could not be loaded and therefore blocks this event.
@@ -296,16 +310,19 @@ impl Registry {
             }
             self.diagnostics.push(problem);
         }
+        self.sort_by_event();
         self
     }
 }
 
-/// The built-ins a script is linked with: those it can reach, that its side has, within its effects.
-fn linked(reaches: &[String], side: Scope, effects: Effects) -> Vec<u32> {
+/// The built-ins a script is linked with: those it can reach, that its side has, within its effects. A pure one that a rule denies
+/// is left out here, because the worker runs it without asking; any other is refused, with the rule, when it crosses.
+fn linked(reaches: &[String], side: Scope, effects: Effects, rules: &[Rule]) -> Vec<u32> {
     let mut indices: Vec<u32> = reaches
         .iter()
         .filter_map(|name| builtin::find(name))
         .filter(|(_, _, builtin)| (builtin.scope == Scope::Both || builtin.scope == side) && effects.contains(builtin.effects))
+        .filter(|(_, module, builtin)| !(builtin.is_pure() && rule::denies_by_name(rules, &builtin::full_name(module, builtin))))
         .map(|(index, _, _)| index)
         .collect();
     indices.sort_unstable();

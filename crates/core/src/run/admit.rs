@@ -6,7 +6,7 @@ use crate::call::{Arguments, DEFAULT_MODE};
 use crate::registry::RegisteredTool;
 use crate::schema::{Schema, Violation};
 use crate::store::Admission;
-use crate::worker::wire::Writer;
+use crate::worker::wire;
 use serde_json::{Map, Value, json};
 use std::sync::Arc;
 
@@ -23,10 +23,13 @@ impl Admitted {
     }
 }
 
+/// Values of an `enum` that a refusal spells out; longer lists are in the schema.
+const MAX_LISTED_VALUES: usize = 12;
+
 /// Arguments longer than this are refused unread.
 const MAX_ARGUMENT_BYTES: usize = 8 << 20;
 
-pub(super) fn admit(ctx: &Context) -> Result<Admitted, Refusal> {
+pub(super) fn admit(ctx: &Context, sent: Arguments) -> Result<Admitted, Refusal> {
     if ctx.rehearsal == Rehearsal::No && !ctx.session.claim_id(&ctx.call.id) {
         let message = format!("the call id `{}` was used before in this session", ctx.call.id);
         return Err(Refusal::new(Code::DuplicateCall, message).help("each call needs an id of its own"));
@@ -42,18 +45,18 @@ pub(super) fn admit(ctx: &Context) -> Result<Admitted, Refusal> {
     }
     let tool = find(ctx)?;
     supported(ctx, &tool)?;
-    let (mut arguments, raw) = parse(ctx)?;
+    let (mut arguments, raw) = parse(ctx, sent)?;
     forged(&tool, &arguments)?;
     rename_aliases(&tool, &mut arguments)?;
     // An alias may lead to an injected key too.
     forged(&tool, &arguments)?;
     let arguments = validate(&tool, arguments)?;
-    if let (Some(most), Rehearsal::No) = (tool.limits.max_calls, ctx.rehearsal) {
-        if ctx.session.count_call(tool.name(), most) == Admission::Exhausted {
-            let message = format!("`{}` may be called {most} times in a session, and was", tool.name());
-            return Err(Refusal::new(Code::Limit, message)
-                .help("a new session starts a new count; `limits.max_calls` is set in the tool's file or in harness.md"));
-        }
+    if let (Some(most), Rehearsal::No) = (tool.limits.max_calls, ctx.rehearsal)
+        && ctx.session.count_call(tool.name(), most) == Admission::Exhausted
+    {
+        let message = format!("`{}` may be called {most} times in a session, and was", tool.name());
+        return Err(Refusal::new(Code::Limit, message)
+            .help("a new session starts a new count; `limits.max_calls` is set in the tool's file or in harness.md"));
     }
     Ok(Admitted { tool, arguments, raw })
 }
@@ -102,15 +105,24 @@ fn unknown(ctx: &Context) -> Refusal {
     let near: Vec<&str> = near.into_iter().take(3).map(|(_, name)| name).collect();
     let help = match near.as_slice() {
         [] if surface.tools.is_empty() => "no tools are offered here".to_owned(),
-        [] => format!("{} tools are offered; `harness list tools` shows them", surface.tools.len()),
+        [] => format!("offered: {}; `harness list tools` shows them", count(surface.tools.len())),
         names => format!("nearest: {}", names.iter().map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ")),
     };
     Refusal::new(Code::ToolUnknown, format!("there is no tool `{asked}`")).help(help).detail("nearest", json!(near))
 }
 
+fn count(tools: usize) -> String {
+    if tools == 1 { "1 tool".to_owned() } else { format!("{tools} tools") }
+}
+
 /// Declared restrictions that nothing enforces must not be passed over.
 fn supported(ctx: &Context, tool: &RegisteredTool) -> Result<(), Refusal> {
     let root = &ctx.registry().root;
+    if let Some(place) = root.modes.first() {
+        let message = format!("this project has modes and nothing reads them yet, so `{}` cannot be called", tool.name());
+        let refusal = Refusal::new(Code::Unsupported, message).help("a person can move the files out of `.harness/modes`");
+        return Err(refusal.detail("field", "modes").at(place.clone()));
+    }
     let of_root = root.unsupported.first().and_then(|field| Some((field, root.source.as_ref()?)));
     let (field, place) = match (tool.tool.unsupported.first(), of_root) {
         (Some(field), _) => (field.value, tool.tool.place(field.span)),
@@ -124,22 +136,29 @@ fn supported(ctx: &Context, tool: &RegisteredTool) -> Result<(), Refusal> {
         .at(place))
 }
 
-fn parse(ctx: &Context) -> Result<(Map<String, Value>, String), Refusal> {
+fn parse(ctx: &Context, sent: Arguments) -> Result<(Map<String, Value>, String), Refusal> {
     let malformed =
         |message: String| Refusal::new(Code::ArgsMalformed, message).help("send one JSON object whose keys are the tool's parameters");
-    let (value, raw) = match &ctx.call.arguments {
+    let (value, text) = match sent {
         Arguments::Text(text) if text.len() > MAX_ARGUMENT_BYTES => {
             return Err(malformed(format!("the arguments are longer than {MAX_ARGUMENT_BYTES} bytes")));
         }
         Arguments::Text(text) => {
-            let value = serde_json::from_str(text).map_err(|error| malformed(format!("the arguments are not JSON: {error}")))?;
-            (value, text.clone())
+            let value = serde_json::from_str(&text).map_err(|error| {
+                malformed(format!("the arguments are not JSON: {error}")).detail("line", error.line()).detail("column", error.column())
+            })?;
+            (value, Some(text))
         }
-        Arguments::Value(value) => (value.clone(), String::new()),
+        Arguments::Value(value) => (value, None),
     };
     // Whatever a script could not be given is refused here, so that no later stage meets it.
-    Writer::default().value(&value).map_err(|error| malformed(format!("the arguments cannot be represented: {error}")))?;
-    let raw = if raw.is_empty() { value.to_string() } else { raw };
+    wire::look(&value).map_err(|error| malformed(format!("the arguments cannot be represented: {error}")))?;
+    let raw = match text {
+        Some(text) => text,
+        // Only hooks see the arguments as they came.
+        None if ["tool.pre", "tool.post"].iter().any(|event| ctx.registry().has_hooks(event)) => value.to_string(),
+        None => String::new(),
+    };
     match value {
         Value::Object(arguments) => Ok((arguments, raw)),
         other => Err(malformed(format!("the arguments are {}, not an object", kind(&other)))),
@@ -206,10 +225,23 @@ fn invalid(tool: &RegisteredTool, schema: &Schema, violations: &[Violation]) -> 
     Refusal::new(Code::ArgsInvalid, message).help(help).detail("errors", errors)
 }
 
-/// A parameter in a few words, as `path (string, required)`.
+/// A parameter in a few words, as `path (string, required)` or `level (one of "low", "high")`.
 fn describe(schema: &Schema, name: &str) -> String {
     let required = schema.value.get("required").and_then(Value::as_array).is_some_and(|list| list.iter().any(|item| item == name));
-    let kind = schema.property(name).and_then(|property| property.get("type")).and_then(Value::as_str);
-    let words: Vec<&str> = kind.into_iter().chain(required.then_some("required")).collect();
+    let property = schema.property(name);
+    let keyword = |key: &str| property.and_then(|property| property.get(key));
+    let mut words: Vec<String> = Vec::new();
+    match (keyword("enum").and_then(Value::as_array), keyword("type")) {
+        (Some(values), _) if values.len() <= MAX_LISTED_VALUES => {
+            words.push(format!("one of {}", values.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ")));
+        }
+        (_, Some(Value::String(kind))) => words.push(kind.clone()),
+        (_, Some(Value::Array(kinds))) => words.push(kinds.iter().filter_map(Value::as_str).collect::<Vec<_>>().join(" or ")),
+        _ => {}
+    }
+    for (key, bound) in [("minimum", "at least"), ("maximum", "at most"), ("pattern", "matching")] {
+        words.extend(keyword(key).map(|value| format!("{bound} {}", value.as_str().map_or_else(|| value.to_string(), str::to_owned))));
+    }
+    words.extend(required.then(|| "required".to_owned()));
     if words.is_empty() { name.to_owned() } else { format!("{name} ({})", words.join(", ")) }
 }

@@ -1,6 +1,7 @@
 //! Authorize: the rules allow this tool with these arguments.
 
 use super::admit::{Admitted, validate};
+use super::before::Ask;
 use super::context::{Context, object};
 use super::refusal::{Code, Refusal};
 use crate::registry::RegisteredTool;
@@ -13,7 +14,7 @@ pub(super) struct Authorized {
     tool: Arc<RegisteredTool>,
     arguments: Map<String, Value>,
     raw: String,
-    asks: Vec<String>,
+    asks: Vec<Ask>,
 }
 
 impl Authorized {
@@ -29,9 +30,9 @@ impl Authorized {
         &self.raw
     }
 
-    /// Why a person must agree; nothing when nobody must.
-    pub(super) fn asks(&self) -> &[String] {
-        &self.asks
+    /// The tool, its arguments, as they were sent, and why a person must agree.
+    pub(super) fn into_parts(self) -> (Arc<RegisteredTool>, Map<String, Value>, String, Vec<Ask>) {
+        (self.tool, self.arguments, self.raw, self.asks)
     }
 
     /// The same call with other arguments: they are validated and judged like the first ones.
@@ -59,7 +60,9 @@ fn judge(ctx: &Context, tool: Arc<RegisteredTool>, arguments: Map<String, Value>
         record(ctx, tool.name(), tool.name(), &found);
         match found.rule.action {
             Action::Deny => return Err(denied(tool.name(), &found)),
-            Action::Ask => asks.push(format!("{} ({})", found.because, found.rule.words)),
+            Action::Ask => {
+                asks.push(Ask { because: format!("{} ({})", found.because, found.rule.words), place: found.rule.place.clone() });
+            }
         }
     }
     Ok(Authorized { tool, arguments, raw, asks })
@@ -79,8 +82,12 @@ pub(super) fn record(ctx: &Context, tool: &str, subject: &str, found: &Match<'_>
 }
 
 fn denied(tool: &str, found: &Match<'_>) -> Refusal {
-    let refusal = Refusal::new(Code::Denied, format!("`{tool}` may not be called like this: {}", found.because))
-        .detail("rule", found.rule.words.as_str());
+    let refusal = match &found.argument {
+        Some(argument) => Refusal::new(Code::Denied, format!("`{tool}` may not be called like this: {}", found.because))
+            .detail("path", format!("/{argument}")),
+        None => Refusal::new(Code::Denied, format!("`{tool}` may not be called: {}", found.because)),
+    };
+    let refusal = refusal.detail("rule", found.rule.words.as_str());
     match &found.rule.place {
         Some(place) => {
             refusal.help(format!("the rule is `{}` at {place}; a person can change it there", found.rule.words)).at(place.clone())

@@ -1,14 +1,24 @@
 //! Before: hooks judge the call and may change its arguments; then, last, a person agrees where one must.
 
 use super::authorize::Authorized;
-use super::chain::{Changed, Fired, fire};
+use super::chain::{Changed, fire, fire_emitted, refuse_if_broken};
 use super::context::Context;
 use super::payload::{merge_pre, set_arguments, tool_pre};
 use super::refusal::{Code, Refusal};
 use crate::artifact::tool::Approval;
 use crate::registry::RegisteredTool;
+use crate::span::Place;
 use serde_json::{Map, Value};
 use std::sync::Arc;
+
+/// Why a person must agree.
+#[derive(Clone, Debug)]
+pub(super) struct Ask {
+    /// Who asks and why, in words.
+    pub(super) because: String,
+    /// The line that asks.
+    pub(super) place: Option<Place>,
+}
 
 /// A call that may be executed as it stands.
 pub(super) struct Prepared {
@@ -28,14 +38,28 @@ impl Prepared {
 }
 
 pub(super) async fn before(ctx: &Context, authorized: Authorized) -> Result<Prepared, Refusal> {
-    let tool = Arc::clone(authorized.tool());
     // A result that cannot be judged afterwards must not come about.
     for event in ["tool.pre", "tool.post"] {
-        super::chain::refuse_if_broken(ctx, event)?;
+        refuse_if_broken(ctx, event)?;
     }
+    let (authorized, hook_asks) =
+        if ctx.registry().has_hooks("tool.pre") { judged(ctx, authorized).await? } else { (authorized, Vec::new()) };
+    let (tool, arguments, raw, mut asks) = authorized.into_parts();
+    asks.extend(hook_asks);
+    if let Some(approval) = tool.tool.requires_approval.as_ref().filter(|approval| approval.value == Approval::Always) {
+        let place = Some(tool.tool.place(approval.span));
+        asks.push(Ask { because: "the tool says `requires_approval`".to_owned(), place });
+    }
+    approve(&tool, &asks)?;
+    Ok(Prepared { tool, arguments, raw })
+}
+
+/// The call as the hooks leave it, and why they want a person to agree.
+async fn judged(ctx: &Context, authorized: Authorized) -> Result<(Authorized, Vec<Ask>), Refusal> {
+    let tool = authorized.tool();
     let payload = tool_pre(&ctx.call, tool.name(), authorized.arguments(), authorized.raw(), tool.effects, &tool.tool.tags);
     let mut latest = None;
-    let Fired { asks: hook_asks, .. } = fire(ctx, "tool.pre", payload, &mut |payload, returned| {
+    let fired = fire(ctx, "tool.pre", payload, &mut |payload, returned| {
         let Some(arguments) = merge_pre(payload, returned)? else { return Ok(Changed::Nothing) };
         let mut next = payload.clone();
         set_arguments(&mut next, &arguments);
@@ -43,27 +67,24 @@ pub(super) async fn before(ctx: &Context, authorized: Authorized) -> Result<Prep
         Ok(Changed::To(next))
     })
     .await?;
-    super::chain::fire_emitted(ctx).await;
+    fire_emitted(ctx).await;
     let authorized = match latest {
         Some(arguments) => authorized.with_arguments(ctx, arguments)?,
         None => authorized,
     };
-    let mut asks = authorized.asks().to_vec();
-    asks.extend(hook_asks);
-    if tool.tool.requires_approval.as_ref().is_some_and(|approval| approval.value == Approval::Always) {
-        asks.push("the tool says `requires_approval`".to_owned());
-    }
-    approve(&tool, &asks)?;
-    Ok(Prepared { arguments: authorized.arguments().clone(), raw: authorized.raw().to_owned(), tool })
+    Ok((authorized, fired.asks))
 }
 
 /// Nobody can be asked yet, so the answer is no.
-fn approve(tool: &RegisteredTool, asks: &[String]) -> Result<(), Refusal> {
-    if asks.is_empty() {
-        return Ok(());
-    }
-    let message = format!("`{}` needs a person's approval and nobody can be asked here: {}", tool.name(), asks.join("; "));
-    Err(Refusal::new(Code::ApprovalDenied, message)
+fn approve(tool: &RegisteredTool, asks: &[Ask]) -> Result<(), Refusal> {
+    let Some(first) = asks.first() else { return Ok(()) };
+    let reasons: Vec<&str> = asks.iter().map(|ask| ask.because.as_str()).collect();
+    let message = format!("`{}` needs a person's approval and nobody can be asked here: {}", tool.name(), reasons.join("; "));
+    let refusal = Refusal::new(Code::ApprovalDenied, message)
         .help("approvals are not available in this version; a person can change what asks for one")
-        .detail("reasons", asks.to_vec()))
+        .detail("reasons", reasons);
+    Err(match &first.place {
+        Some(place) => refusal.at(place.clone()),
+        None => refusal.at(tool.tool.place(tool.tool.name_span)),
+    })
 }

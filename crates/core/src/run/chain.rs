@@ -1,5 +1,6 @@
 //! Hooks of one event, in order, failing closed.
 
+use super::before::Ask;
 use super::context::{Context, object};
 use super::crossing::HookCrossing;
 use super::decision::Decision;
@@ -7,6 +8,7 @@ use super::payload::filled_in;
 use super::refusal::{Code, Refusal};
 use crate::check::hook_events;
 use crate::registry::RegisteredHook;
+use crate::span::{Position, Span};
 use crate::worker::protocol::{Failure, Verdict};
 use crate::worker::{ChainLink, MAX_LINKS, ScriptError};
 use serde_json::{Map, Value, json};
@@ -19,7 +21,9 @@ pub(super) struct Fired {
     /// The payload as the last hook left it.
     pub(super) payload: Map<String, Value>,
     /// Why a person must agree.
-    pub(super) asks: Vec<String>,
+    pub(super) asks: Vec<Ask>,
+    /// Whether a hook changed the payload.
+    pub(super) modified: bool,
 }
 
 /// What a `modify` comes to.
@@ -40,9 +44,9 @@ const MAX_EMITTED: usize = 100;
 pub(super) async fn fire(ctx: &Context, event: &str, payload: Map<String, Value>, merge: &mut Merge<'_>) -> Result<Fired, Refusal> {
     refuse_if_broken(ctx, event)?;
     let hooks = ctx.registry().hooks_of(event);
-    let mut fired = Fired { payload, asks: Vec::new() };
+    let mut fired = Fired { payload, asks: Vec::new(), modified: false };
     let gating = hook_events::find(event).is_some_and(|event| event.gating);
-    let mut rest = hooks.as_slice();
+    let mut rest = &*hooks;
     while !rest.is_empty() {
         let verdicts = run(ctx, event, &fired.payload, &rest[..rest.len().min(MAX_LINKS)]).await;
         let mut judged = 0;
@@ -52,6 +56,7 @@ pub(super) async fn fire(ctx: &Context, event: &str, payload: Map<String, Value>
                 Verdict::Skipped => continue,
                 Verdict::Returned(Value::Null) if !gating => continue,
                 Verdict::Returned(returned) => Decision::read(&returned).map_err(|problem| (problem, None)),
+                Verdict::Failed(_) if ctx.call.cancel.is_cancelled() => return Err(cancelled(event)),
                 Verdict::Failed(failure) => {
                     let error = ScriptError::from(failure);
                     Err((error.message, error.position))
@@ -65,7 +70,8 @@ pub(super) async fn fire(ctx: &Context, event: &str, payload: Map<String, Value>
                 }
                 Ok(Decision::Ask(reason)) => {
                     decided(ctx, hook, event, "ask", &reason);
-                    fired.asks.push(format!("hook `{}`: {reason}", hook.hook.name));
+                    let because = format!("hook `{}`: {reason}", hook.hook.name);
+                    fired.asks.push(Ask { because, place: Some(hook.hook.place(Span::default())) });
                     Ok(())
                 }
                 Ok(Decision::Modify(returned)) => match merge(&fired.payload, &returned) {
@@ -73,6 +79,7 @@ pub(super) async fn fire(ctx: &Context, event: &str, payload: Map<String, Value>
                     Ok(Changed::To(payload)) => {
                         decided(ctx, hook, event, "modify", "");
                         fired.payload = payload;
+                        fired.modified = true;
                         Ok(())
                     }
                     Err(problem) => Err((problem, None)),
@@ -101,8 +108,7 @@ async fn run(ctx: &Context, event: &str, payload: &Map<String, Value>, hooks: &[
         .map(|hook| ChainLink { when: hook.when.as_ref(), script: &hook.script, timeout: Duration::from_millis(hook.hook.timeout_ms) })
         .collect();
     let crossing = HookCrossing { ctx, hooks };
-    let payload = Value::Object(payload.clone());
-    let result = ctx.shared.workers.run_chain(event, &payload, &links, &ctx.call.cancel, &crossing).await;
+    let result = ctx.shared.workers.run_chain(event, payload, &links, &ctx.call.cancel, &crossing).await;
     result.unwrap_or_else(|lost| {
         let mut verdicts = vec![Verdict::Skipped; lost.link.unwrap_or(0)];
         let mut failure = Failure::from(lost.error);
@@ -154,9 +160,15 @@ fn blocked(hook: &RegisteredHook, event: &str, reason: &str) -> Refusal {
         .help(format!("the policy is in {path}; a person can change it there"))
         .detail("hook", name.as_str())
         .detail("event", event)
+        .at(hook.hook.place(Span::default()))
 }
 
-fn failed(hook: &RegisteredHook, event: &str, problem: &str, position: Option<crate::span::Position>) -> Refusal {
+/// The hook is not to blame when the call it judged was cancelled.
+fn cancelled(event: &str) -> Refusal {
+    Refusal::new(Code::Cancelled, format!("cancelled while the hooks of `{event}` ran"))
+}
+
+fn failed(hook: &RegisteredHook, event: &str, problem: &str, position: Option<Position>) -> Refusal {
     let name = &hook.hook.name;
     let path = &hook.hook.origin.source.path;
     let refusal = Refusal::new(Code::HookFailed, format!("hook `{name}` gave no decision, so the call is blocked: {problem}"))
@@ -165,7 +177,7 @@ fn failed(hook: &RegisteredHook, event: &str, problem: &str, position: Option<cr
         .detail("event", event);
     match (position, &hook.hook.script) {
         (Some(position), Some(script)) => refusal.at(script.place_of(position)),
-        _ => refusal.at(hook.hook.place(crate::span::Span::default())),
+        _ => refusal.at(hook.hook.place(Span::default())),
     }
 }
 
@@ -207,6 +219,8 @@ pub(crate) async fn load_artifacts(ctx: &Context, payload: Map<String, Value>) -
     let fired = fire(ctx, "artifact.load", payload, &mut |_, _| Err("changed an artifact; nothing can be changed here".into())).await?;
     match fired.asks.first() {
         None => Ok(()),
-        Some(ask) => Err(Refusal::new(Code::ApprovalDenied, format!("needs a person's approval and nobody can be asked here: {ask}"))),
+        Some(ask) => {
+            Err(Refusal::new(Code::ApprovalDenied, format!("needs a person's approval and nobody can be asked here: {}", ask.because)))
+        }
     }
 }

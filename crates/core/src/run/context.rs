@@ -1,7 +1,8 @@
 //! What every stage of one call has at hand.
 
 use super::authorize::Authorized;
-use crate::call::Call;
+use super::stopwatch::Stopwatch;
+use crate::call::{Arguments, Call};
 use crate::digest;
 use crate::event::{Event, Sink};
 use crate::registry::Registry;
@@ -17,7 +18,7 @@ use tokio::time::Instant;
 use tool_harness_sandbox::file::Jail;
 
 /// Reads the environment for `env`; the library itself never does.
-pub(crate) type Environment = Arc<dyn Fn(&str) -> Option<String> + Send + Sync>;
+pub type Environment = Arc<dyn Fn(&str) -> Option<String> + Send + Sync>;
 
 /// What all calls of one engine share.
 pub(crate) struct Shared {
@@ -26,7 +27,7 @@ pub(crate) struct Shared {
     pub(crate) jail: Arc<Jail>,
     pub(crate) sessions: Sessions,
     pub(crate) metrics: Arc<Metrics>,
-    pub(crate) sinks: Vec<Arc<dyn Sink>>,
+    pub(crate) sinks: Arc<[Arc<dyn Sink>]>,
     pub(crate) environment: Environment,
     pub(crate) budget: Duration,
 }
@@ -49,7 +50,8 @@ pub(crate) enum Rehearsal {
 /// One call on its way.
 pub(crate) struct Context {
     pub(crate) shared: Arc<Shared>,
-    pub(crate) call: Call,
+    /// The call without its arguments: those go from stage to stage.
+    pub(crate) call: Arc<Call>,
     pub(crate) session: Arc<Session>,
     pub(crate) stores: Stores,
     pub(crate) metrics: Arc<Metrics>,
@@ -59,15 +61,13 @@ pub(crate) struct Context {
 }
 
 impl Context {
-    pub(crate) fn new(shared: &Arc<Shared>, call: Call) -> Self {
+    /// The context of a call, and what was sent with it.
+    pub(crate) fn new(shared: &Arc<Shared>, mut call: Call) -> (Self, Arguments) {
+        let sent = std::mem::replace(&mut call.arguments, Arguments::Value(Value::Null));
+        let call = Arc::new(call);
         let session = shared.sessions.get(&call.session_id);
-        let journal = Journal {
-            sinks: shared.sinks.clone(),
-            session_id: call.session_id.clone(),
-            call_id: call.id.clone(),
-            emitted: Mutex::default(),
-        };
-        Self {
+        let journal = Journal { sinks: Arc::clone(&shared.sinks), call: Arc::clone(&call), emitted: Mutex::default() };
+        let ctx = Self {
             stores: session.stores(&call.run_id),
             shared: Arc::clone(shared),
             session,
@@ -76,17 +76,18 @@ impl Context {
             rehearsal: Rehearsal::No,
             journal: Arc::new(journal),
             call,
-        }
+        };
+        (ctx, sent)
     }
 
     /// The same call, thought through without a trace.
-    pub(crate) fn rehearsed(shared: &Arc<Shared>, call: Call) -> Self {
-        let mut ctx = Self::new(shared, call);
+    pub(crate) fn rehearsed(shared: &Arc<Shared>, call: Call) -> (Self, Arguments) {
+        let (mut ctx, sent) = Self::new(shared, call);
         ctx.stores = ctx.stores.discarded();
         ctx.metrics = Arc::default();
         ctx.rehearsal = Rehearsal::Yes;
-        ctx.journal = Arc::new(Journal::default());
-        ctx
+        ctx.journal = Arc::new(Journal { sinks: Arc::new([]), call: Arc::clone(&ctx.call), emitted: Mutex::default() });
+        (ctx, sent)
     }
 
     pub(crate) fn registry(&self) -> &Registry {
@@ -102,24 +103,29 @@ impl Context {
         self.record("tool.started", || {
             object(json!({
                 "tool": authorized.tool().name(),
-                "args_digest": digest::of(&Value::Object(authorized.arguments().clone())),
+                "args_digest": digest::of_object(authorized.arguments()),
                 "door": self.call.door.word(),
                 "mode": self.call.mode,
             }))
         });
     }
 
-    pub(super) fn record_rejected(&self, result: ToolResult) -> ToolResult {
-        self.record("tool.rejected", || failure_fields(&result));
+    pub(super) fn record_rejected(&self, result: ToolResult, watch: &Stopwatch) -> ToolResult {
+        self.record("tool.rejected", || failure_fields(&result, watch));
         result
     }
 
-    pub(super) fn record_ended(&self, result: ToolResult) -> ToolResult {
+    pub(super) fn record_ended(&self, result: ToolResult, watch: &Stopwatch) -> ToolResult {
         if result.is_error {
-            self.record("tool.failed", || failure_fields(&result));
+            self.record("tool.failed", || failure_fields(&result, watch));
         } else {
             self.record("tool.completed", || {
-                object(json!({"tool": result.name, "elapsed_ms": milliseconds(result.elapsed), "enforced": result.enforced.to_json()}))
+                object(json!({
+                    "tool": result.name,
+                    "elapsed_ms": milliseconds(result.elapsed),
+                    "stages_ms": watch.to_json(),
+                    "enforced": result.enforced.to_json(),
+                }))
             });
         }
         result
@@ -127,29 +133,32 @@ impl Context {
 }
 
 /// Where one call's events go.
-#[derive(Default)]
 pub(crate) struct Journal {
-    sinks: Vec<Arc<dyn Sink>>,
-    session_id: String,
-    call_id: String,
+    sinks: Arc<[Arc<dyn Sink>]>,
+    call: Arc<Call>,
     /// Custom events raised by scripts whose hooks have not run yet.
     emitted: Mutex<VecDeque<(String, Value)>>,
 }
 
 impl Journal {
+    /// Whether anybody listens.
+    pub(super) fn is_read(&self) -> bool {
+        !self.sinks.is_empty()
+    }
+
     /// Writes an event, if anybody listens.
     pub(crate) fn record(&self, name: &str, fields: impl FnOnce() -> Map<String, Value>) {
-        if self.sinks.is_empty() {
+        if !self.is_read() {
             return;
         }
         let event = Event {
             name: name.to_owned(),
             time: SystemTime::now(),
-            session_id: self.session_id.clone(),
-            call_id: Some(self.call_id.clone()),
+            session_id: self.call.session_id.clone(),
+            call_id: Some(self.call.id.clone()),
             fields: fields(),
         };
-        for sink in &self.sinks {
+        for sink in &*self.sinks {
             sink.record(&event);
         }
     }
@@ -164,9 +173,10 @@ impl Journal {
     }
 }
 
-fn failure_fields(result: &ToolResult) -> Map<String, Value> {
+fn failure_fields(result: &ToolResult, watch: &Stopwatch) -> Map<String, Value> {
     let (code, message) = result.error.as_ref().map_or(("tool.failed", ""), |error| (error.code.text(), error.message.as_str()));
-    object(json!({"tool": result.name, "code": code, "message": message, "elapsed_ms": milliseconds(result.elapsed)}))
+    let elapsed = milliseconds(result.elapsed);
+    object(json!({"tool": result.name, "code": code, "message": message, "elapsed_ms": elapsed, "stages_ms": watch.to_json()}))
 }
 
 /// The entries of a `json!` object.

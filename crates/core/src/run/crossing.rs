@@ -2,7 +2,7 @@
 
 use super::authorize::record;
 use super::chain::{Changed, fire, fire_emitted};
-use super::context::{Context, Environment, Journal, object};
+use super::context::{Context, Journal, Shared, object};
 use super::payload::merge;
 use crate::builtin::{self, Args, Body, Builtin, Host, Module, Scope, StoreScope};
 use crate::registry::{RegisteredHook, RegisteredTool};
@@ -90,14 +90,11 @@ impl ToolCrossing<'_> {
         let mut merge_args = |payload: &Map<String, Value>, returned: &Value| merge(payload, returned, &["args"]).map(Changed::To);
         let fired = fire(self.ctx, "builtin.pre", self.payload(call), &mut merge_args).await.map_err(|refusal| refusal.message)?;
         if let Some(ask) = fired.asks.first() {
-            return Err(format!("`{}` needs a person's approval and nobody can be asked here: {ask}", call.name));
+            return Err(format!("`{}` needs a person's approval and nobody can be asked here: {}", call.name, ask.because));
         }
+        // A hook that left an argument out gives it its default; one that added or mistyped one is told so.
         let named = fired.payload.get("args").and_then(Value::as_object).cloned().unwrap_or_default();
-        let bound = call.builtin.params.iter().map(|param| named.get(param.name).cloned().unwrap_or_default()).collect();
-        if let Some(unknown) = named.keys().find(|key| !call.builtin.params.iter().any(|param| param.name == *key)) {
-            return Err(format!("a hook added `{unknown}` to the arguments of `{}`, which has no such parameter", call.name));
-        }
-        call.args = builtin::verify(call.builtin, bound).map_err(|problem| format!("{}: {problem}", call.name))?;
+        call.args = builtin::bind(&call.name, call.builtin.params, Vec::new(), named.into_iter().collect())?;
         Ok(())
     }
 
@@ -148,11 +145,9 @@ async fn run(ctx: &Context, source: &str, call: &Admitted, deadline: Instant) ->
         Body::Pure(_) | Body::Note | Body::Worker => return Err(format!("`{}` does not cross", call.name)),
     };
     let world = World {
-        jail: Arc::clone(&ctx.shared.jail),
+        shared: Arc::clone(&ctx.shared),
         stores: ctx.stores.clone(),
         metrics: Arc::clone(&ctx.metrics),
-        environment: Arc::clone(&ctx.shared.environment),
-        listed: ctx.registry().root.env.iter().map(|name| name.value.clone()).collect(),
         deadline,
         cancel: ctx.call.cancel.clone(),
         runtime: tokio::runtime::Handle::current(),
@@ -183,11 +178,9 @@ fn note(ctx: &Context, source: &str, call: &Admitted) {
 
 /// What host built-ins may touch.
 struct World {
-    jail: Arc<Jail>,
+    shared: Arc<Shared>,
     stores: Stores,
     metrics: Arc<Metrics>,
-    environment: Environment,
-    listed: Vec<String>,
     deadline: Instant,
     cancel: tokio_util::sync::CancellationToken,
     runtime: tokio::runtime::Handle,
@@ -198,7 +191,7 @@ struct World {
 
 impl Host for World {
     fn files(&self) -> Result<&Jail, String> {
-        Ok(&self.jail)
+        Ok(&self.shared.jail)
     }
 
     fn store(&self, scope: StoreScope) -> &dyn KeyValue {
@@ -210,8 +203,8 @@ impl Host for World {
     }
 
     fn env(&self, name: &str) -> Result<Option<String>, String> {
-        if self.listed.iter().any(|listed| listed == name) {
-            return Ok((self.environment)(name));
+        if self.shared.registry.root.env.iter().any(|listed| listed.value == name) {
+            return Ok((self.shared.environment)(name));
         }
         Err(format!("`{name}` is not listed in `sandbox.env` of harness.md; a person can add it there"))
     }

@@ -22,6 +22,7 @@ use tokio::time::Instant;
 /// A call whose body ran, or could not.
 pub(super) struct Executed {
     pub(super) tool: Arc<RegisteredTool>,
+    /// For the hooks that see the result; empty when there are none.
     pub(super) arguments: Map<String, Value>,
     pub(super) raw: String,
     pub(super) outcome: Result<Success, Failure>,
@@ -88,56 +89,89 @@ const MAX_RESULT_BYTES: u64 = 16 << 20;
 
 pub(super) async fn execute(ctx: &Context, prepared: Prepared) -> Executed {
     let (tool, arguments, raw) = prepared.into_parts();
+    let seen_later = if ctx.registry().has_hooks("tool.post") { arguments.clone() } else { Map::new() };
     let (outcome, enforced) = match (&tool.script, &tool.body) {
-        (Some(script), _) => (run_script(ctx, &tool, script, &arguments).await, Enforced::Worker),
-        (None, Some(body)) => (run_body(ctx, &tool, body, &arguments).await, Enforced::Host),
+        (Some(script), _) => (run_script(ctx, &tool, script, arguments).await, Enforced::Worker),
+        (None, Some(body)) => (run_body(ctx, &tool, body, arguments).await, Enforced::Host),
         (None, None) => (Err(no_body(&tool).into()), Enforced::Nothing),
     };
     let outcome = outcome.and_then(|success| match fits_output(&tool, success.value.as_ref()) {
         Ok(()) => Ok(success),
         Err(refusal) => Err(refusal.into()),
     });
-    Executed { tool, arguments, raw, outcome, enforced, _made_here: () }
+    Executed { tool, arguments: seen_later, raw, outcome, enforced, _made_here: () }
+}
+
+/// When a body must have ended, and by whose limit.
+#[derive(Clone, Copy)]
+struct Deadline {
+    at: Instant,
+    limit: Duration,
+    whose: Whose,
+}
+
+/// Who set a limit.
+#[derive(Clone, Copy)]
+enum Whose {
+    Tool,
+    Caller,
+    Run,
 }
 
 /// The earliest of the tool's cap, the caller's and the run's.
-fn deadline(ctx: &Context, tool: &RegisteredTool) -> Instant {
-    let own = (tool.tool.timeout_ms > 0).then(|| Instant::now() + Duration::from_millis(tool.tool.timeout_ms));
+fn deadline(ctx: &Context, tool: &RegisteredTool) -> Deadline {
+    let own = Some(Duration::from_millis(tool.tool.timeout_ms)).filter(|limit| !limit.is_zero());
+    let limits = [(own, Instant::now(), Whose::Tool), (ctx.call.timeout, ctx.started, Whose::Caller)];
     // A bound beyond what a clock can show is none.
-    let caller = ctx.call.timeout.and_then(|timeout| ctx.started.checked_add(timeout));
-    let run = ctx.started.checked_add(ctx.shared.budget).unwrap_or(ctx.started + FAR);
-    [own, caller].into_iter().flatten().fold(run, Instant::min)
+    let set = limits.into_iter().filter_map(|(limit, from, whose)| Some(Deadline { at: from.checked_add(limit?)?, limit: limit?, whose }));
+    let at = ctx.started.checked_add(ctx.shared.budget).unwrap_or(ctx.started + FAR);
+    let run = Deadline { at, limit: ctx.shared.budget, whose: Whose::Run };
+    set.fold(run, |first, other| if other.at < first.at { other } else { first })
 }
 
-async fn run_script(ctx: &Context, tool: &RegisteredTool, script: &Script, arguments: &Map<String, Value>) -> Result<Success, Failure> {
-    if let Some(denied) = &tool.denied {
-        return Err(Refusal::new(Code::Failed, describe(tool, Code::Failed, denied)).into());
+impl Deadline {
+    fn refusal(self, tool: &RegisteredTool, what: &str) -> Refusal {
+        let (set_by, help) = match self.whose {
+            Whose::Tool => ("the tool's `timeout_ms`", "ask for less work, or have a person raise `timeout_ms`"),
+            Whose::Caller => ("the limit of this call", "ask for less work, or give the call more time"),
+            Whose::Run => ("the time any call has", "ask for less work at once"),
+        };
+        let message = format!("`{}` {what} within {} ms, {set_by}", tool.name(), self.limit.as_millis());
+        Refusal::new(Code::Timeout, message).help(help).detail("limit_ms", whole_ms(self.limit))
     }
+}
+
+fn whole_ms(duration: Duration) -> u64 {
+    u64::try_from(duration.as_millis()).unwrap_or(u64::MAX)
+}
+
+async fn run_script(ctx: &Context, tool: &RegisteredTool, script: &Script, mut arguments: Map<String, Value>) -> Result<Success, Failure> {
     let deadline = deadline(ctx, tool);
     let _turn = turn(ctx, tool, deadline).await?;
     let bounds = ToolBounds {
-        deadline,
+        deadline: deadline.at,
         cpu_ms: tool.limits.cpu_ms.unwrap_or(DEFAULT_CPU_MS),
         memory_mb: tool.limits.memory_mb.unwrap_or(DEFAULT_MEMORY_MB),
         result_bytes: MAX_RESULT_BYTES,
     };
-    let arguments = injected(ctx, tool, arguments);
-    let crossing = ToolCrossing { ctx, tool, script, deadline };
+    inject(ctx, tool, &mut arguments);
+    let crossing = ToolCrossing { ctx, tool, script, deadline: deadline.at };
     let ran = ctx.shared.workers.run_tool(&ctx.call.session_id, script, &arguments, bounds, &ctx.call.cancel, &crossing).await;
     match ran {
         Ok(Outcome::Value(value)) => judged(tool, value),
         Ok(Outcome::Result(fields)) => explicit_result(tool, fields),
         Ok(Outcome::Error(fields)) => Err(explicit_error(tool, &fields)),
         Err(error) => {
-            let mut refusal = Refusal::new(error.code, describe(tool, error.code, &error.message));
+            let mut refusal = match error.code {
+                // A worker knows only the time it had left.
+                Code::Timeout => deadline.refusal(tool, "did not finish"),
+                code => Refusal::new(code, describe(tool, code, &error.message)),
+            };
             if let Some(help) = help(error.code) {
                 refusal = refusal.help(help);
             }
             let place = error.position.and_then(|position| Some(tool.tool.script.as_ref()?.place_of(position)));
-            Err(Failure::from(match place {
-                Some(place) => refusal.at(place),
-                None => refusal,
-            }))
+            Err(Failure::from(refusal.at(place.unwrap_or_else(|| tool.tool.place(tool.tool.name_span)))))
         }
     }
 }
@@ -151,7 +185,6 @@ fn describe(tool: &RegisteredTool, code: Code, message: &str) -> String {
 
 fn help(code: Code) -> Option<&'static str> {
     Some(match code {
-        Code::Timeout => "ask for less work, or have a person raise `timeout_ms`",
         Code::ScriptMemory => "ask for less at once, or have a person raise `limits.memory_mb`",
         Code::ScriptSteps => "ask for less work, or have a person raise `limits.cpu_ms`",
         Code::ScriptRecursion => "a person must rewrite the script as a loop",
@@ -205,11 +238,12 @@ fn explicit_error(tool: &RegisteredTool, fields: &Value) -> Failure {
     Failure { error, rest: Success { metadata, ..Success::default() } }
 }
 
-async fn run_body(ctx: &Context, tool: &RegisteredTool, body: &Body, arguments: &Map<String, Value>) -> Result<Success, Failure> {
+async fn run_body(ctx: &Context, tool: &RegisteredTool, body: &Body, mut arguments: Map<String, Value>) -> Result<Success, Failure> {
     let deadline = deadline(ctx, tool);
     let _turn = turn(ctx, tool, deadline).await?;
+    inject(ctx, tool, &mut arguments);
     // A task of its own, so that a panic ends the call and not the engine.
-    let mut task = tokio::spawn(body.0(injected(ctx, tool, arguments)));
+    let mut task = tokio::spawn(body.0(Value::Object(arguments)));
     let refusal = tokio::select! {
         ended = &mut task => match ended {
             Ok(Ok(value)) => return judged(tool, value),
@@ -217,26 +251,25 @@ async fn run_body(ctx: &Context, tool: &RegisteredTool, body: &Body, arguments: 
             Err(_) => Refusal::new(Code::Failed, describe(tool, Code::Failed, "the body panicked")),
         },
         () = ctx.call.cancel.cancelled() => Refusal::new(Code::Cancelled, describe(tool, Code::Cancelled, "cancelled")),
-        () = tokio::time::sleep_until(deadline) => Refusal::new(Code::Timeout, describe(tool, Code::Timeout, "did not finish before its deadline")),
+        () = tokio::time::sleep_until(deadline.at) => deadline.refusal(tool, "did not finish"),
     };
     task.abort();
     Err(refusal.into())
 }
 
 /// Waits for a turn when the tool limits how many calls run at once.
-async fn turn(ctx: &Context, tool: &RegisteredTool, deadline: Instant) -> Result<Option<tokio::sync::OwnedSemaphorePermit>, Failure> {
+async fn turn(ctx: &Context, tool: &RegisteredTool, deadline: Deadline) -> Result<Option<tokio::sync::OwnedSemaphorePermit>, Failure> {
     let Some(at_once) = &tool.at_once else { return Ok(None) };
     tokio::select! {
         biased;
         permit = Arc::clone(at_once).acquire_owned() => Ok(permit.ok()),
         () = ctx.call.cancel.cancelled() => Err(Refusal::new(Code::Cancelled, "cancelled while waiting for its turn").into()),
-        () = tokio::time::sleep_until(deadline) => Err(Refusal::new(Code::Timeout, "its turn did not come before its deadline").into()),
+        () = tokio::time::sleep_until(deadline.at) => Err(deadline.refusal(tool, "did not get its turn").into()),
     }
 }
 
-/// The arguments with what the harness fills in.
-fn injected(ctx: &Context, tool: &RegisteredTool, arguments: &Map<String, Value>) -> Value {
-    let mut arguments = arguments.clone();
+/// Adds what the harness fills in.
+fn inject(ctx: &Context, tool: &RegisteredTool, arguments: &mut Map<String, Value>) {
     for (name, inject) in &tool.tool.inject {
         let value = match &inject.value {
             Inject::RunId => Value::from(ctx.call.run_id.as_str()),
@@ -247,7 +280,6 @@ fn injected(ctx: &Context, tool: &RegisteredTool, arguments: &Map<String, Value>
         };
         arguments.insert(name.clone(), value);
     }
-    Value::Object(arguments)
 }
 
 /// Whether a value fits the tool's output schema.
@@ -269,4 +301,5 @@ pub(super) fn fits_output(tool: &RegisteredTool, value: Option<&Value>) -> Resul
 pub(super) fn no_body(tool: &RegisteredTool) -> Refusal {
     Refusal::new(Code::NoBody, format!("`{}` has no script, and no Rust body is registered for it", tool.name()))
         .help(format!("add a `script` to {}, or register a body of this name", tool.path()))
+        .at(tool.tool.place(tool.tool.name_span))
 }

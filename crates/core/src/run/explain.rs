@@ -5,7 +5,7 @@ use super::authorize::authorize;
 use super::before::before;
 use super::context::{Context, Shared};
 use super::refusal::Refusal;
-use crate::call::Call;
+use crate::call::{Arguments, Call};
 use crate::effect::Effects;
 use serde_json::{Value, json};
 use std::sync::Arc;
@@ -77,9 +77,9 @@ impl Explanation {
 const STAGES: [&str; 4] = ["admit", "authorize", "before", "execute"];
 
 pub(crate) async fn explain(shared: &Arc<Shared>, call: Call) -> Explanation {
-    let ctx = Context::rehearsed(shared, call);
+    let (ctx, sent) = Context::rehearsed(shared, call);
     let mut stages = Vec::new();
-    let outcome = rehearse(&ctx, &mut stages).await;
+    let outcome = rehearse(&ctx, sent, &mut stages).await;
     if let Err(refusal) = &outcome {
         let lines = std::iter::once(refusal.message.clone()).chain(refusal.help.clone()).collect();
         stages.push(StageReport { stage: STAGES[stages.len()], outcome: StageOutcome::Refused, lines });
@@ -96,16 +96,20 @@ pub(crate) async fn explain(shared: &Arc<Shared>, call: Call) -> Explanation {
     }
 }
 
-async fn rehearse(ctx: &Context, stages: &mut Vec<StageReport>) -> Result<Value, Refusal> {
+async fn rehearse(ctx: &Context, sent: Arguments, stages: &mut Vec<StageReport>) -> Result<Value, Refusal> {
     let mut passed = |lines: Vec<String>| {
         let stage = STAGES[stages.len()];
         stages.push(StageReport { stage, outcome: StageOutcome::Passed, lines });
     };
-    let admitted = admit(ctx)?;
+    let admitted = admit(ctx, sent)?;
     passed(vec![format!("the arguments fit the schema of `{}`", ctx.call.tool)]);
     let authorized = authorize(ctx, admitted)?;
     let tool = Arc::clone(authorized.tool());
-    passed(vec![format!("effects: {}", tool.effects), format!("{} rules, none denies", ctx.registry().rules.len())]);
+    let judged = match ctx.registry().rules.len() {
+        1 => "1 rule, which does not deny".to_owned(),
+        rules => format!("{rules} rules, none denies"),
+    };
+    passed(vec![format!("effects: {}", tool.effects), judged]);
     let sent = authorized.arguments().clone();
     let hooks: Vec<String> = ctx.registry().hooks_of("tool.pre").iter().map(|hook| hook.hook.name.clone()).collect();
     let prepared = before(ctx, authorized).await?;

@@ -32,14 +32,20 @@ pub(super) async fn finish(ctx: &Context, executed: Executed) -> ToolResult {
                 _ => Err("changed `content` to something that is not text".to_owned()),
             }
         };
-        let before = payload.clone();
         match fire(ctx, "tool.post", payload, &mut judge).await {
-            Ok(fired) => amend(&tool, &before, &fired.payload, &mut success, &mut error),
+            Ok(fired) if fired.modified => amend(&tool, &fired.payload, &mut success, &mut error),
+            Ok(_) => {}
             Err(refusal) => (success, error) = (Success::default(), Some(refusal)),
         }
     }
     fire_emitted(ctx).await;
     let content = text(&success, error.as_ref());
+    let value_bytes = match (&success.content, &success.value, &error) {
+        (_, None, _) => 0,
+        // The content is the value's own text.
+        (None, Some(Value::Array(_) | Value::Object(_)), None) => content.len(),
+        (_, Some(value), _) => encoded_len(value),
+    };
     let bound = tool.limits.max_output_bytes.unwrap_or(DEFAULT_OUTPUT_BYTES);
     let mut result = ToolResult {
         call_id: ctx.call.id.clone(),
@@ -53,20 +59,16 @@ pub(super) async fn finish(ctx: &Context, executed: Executed) -> ToolResult {
         enforced,
         elapsed: ctx.started.elapsed(),
     };
-    bounded(&mut result, usize::try_from(bound).unwrap_or(usize::MAX));
+    bounded(&mut result, value_bytes, usize::try_from(bound).unwrap_or(usize::MAX));
     result
 }
 
 /// Takes over what the hooks changed, and nothing else.
-fn amend(
-    tool: &RegisteredTool,
-    before: &Map<String, Value>,
-    after: &Map<String, Value>,
-    success: &mut Success,
-    error: &mut Option<Refusal>,
-) {
-    let changed = |key: &str| after.get(key).filter(|value| before.get(key) != Some(*value));
-    let (result, content) = (changed("result"), changed("content"));
+fn amend(tool: &RegisteredTool, after: &Map<String, Value>, success: &mut Success, error: &mut Option<Refusal>) {
+    let changed = |key: &str, before: Value| after.get(key).filter(|value| **value != before);
+    let result = changed("result", success.value.clone().unwrap_or_default());
+    let content = changed("content", text(success, error.as_ref()).into());
+    let is_error = changed("is_error", error.is_some().into());
     if let Some(value) = result {
         success.value = Some(value.clone());
         success.content = None;
@@ -74,15 +76,16 @@ fn amend(
     if let Some(text) = content.and_then(Value::as_str) {
         success.content = Some(text.to_owned());
     }
-    match changed("is_error").and_then(Value::as_bool) {
+    match is_error.and_then(Value::as_bool) {
         Some(true) => *error = Some(Refusal::new(Code::Failed, format!("a hook marked the result of `{}` as an error", tool.name()))),
         Some(false) => *error = None,
         None => {}
     }
-    if error.is_none() && result.is_some() {
-        if let Err(refusal) = fits_output(tool, success.value.as_ref()) {
-            (*success, *error) = (Success::default(), Some(refusal));
-        }
+    if error.is_none()
+        && result.is_some()
+        && let Err(refusal) = fits_output(tool, success.value.as_ref())
+    {
+        (*success, *error) = (Success::default(), Some(refusal));
     }
 }
 
@@ -101,7 +104,7 @@ pub(super) fn refuse(ctx: &Context, refusal: Refusal) -> ToolResult {
         enforced: Enforced::Nothing,
         elapsed: ctx.started.elapsed(),
     };
-    bounded(&mut result, usize::try_from(DEFAULT_OUTPUT_BYTES).unwrap_or(usize::MAX));
+    bounded(&mut result, 0, usize::try_from(DEFAULT_OUTPUT_BYTES).unwrap_or(usize::MAX));
     result
 }
 
@@ -119,12 +122,11 @@ fn text(success: &Success, error: Option<&Refusal>) -> String {
 }
 
 /// Keeps the head and the tail of content that is too long, and drops a value that would be.
-fn bounded(result: &mut ToolResult, most: usize) {
+fn bounded(result: &mut ToolResult, value_bytes: usize, most: usize) {
     let mut left_out = 0;
     for Content::Text(text) in &mut result.content {
         left_out += cut(text, most);
     }
-    let value_bytes = result.value.as_ref().map_or(0, encoded_len);
     if value_bytes > most {
         result.value = None;
         left_out = left_out.max(value_bytes);

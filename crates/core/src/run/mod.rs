@@ -12,8 +12,10 @@ mod explain;
 mod finish;
 mod payload;
 mod refusal;
+mod stopwatch;
 
 pub use chain::HookReport;
+pub use context::Environment;
 pub use execute::{Body, BodyError};
 pub use explain::{Explanation, StageOutcome, StageReport};
 pub use refusal::{Class, Code, Refusal};
@@ -29,18 +31,26 @@ use authorize::authorize;
 use before::before;
 use execute::execute;
 use finish::{finish, refuse};
+use std::sync::Arc;
+use stopwatch::Stopwatch;
 
 /// Runs one call through every stage. This is the only way to a body, and the only place that writes the events of a call.
-pub(crate) async fn run(shared: &std::sync::Arc<Shared>, call: Call) -> ToolResult {
-    let ctx = Context::new(shared, call);
-    let authorized = match admit(&ctx).and_then(|admitted| authorize(&ctx, admitted)) {
+pub(crate) async fn run(shared: &Arc<Shared>, call: Call) -> ToolResult {
+    let (ctx, sent) = Context::new(shared, call);
+    let mut watch = Stopwatch::start(&ctx);
+    let admitted = watch.lap("admit", admit(&ctx, sent));
+    let authorized = match admitted.and_then(|admitted| watch.lap("authorize", authorize(&ctx, admitted))) {
         Ok(authorized) => authorized,
-        Err(refusal) => return ctx.record_rejected(refuse(&ctx, refusal)),
+        Err(refusal) => return ctx.record_rejected(refuse(&ctx, refusal), &watch),
     };
     ctx.record_started(&authorized);
-    let result = match before(&ctx, authorized).await {
-        Ok(prepared) => finish(&ctx, execute(&ctx, prepared).await).await,
+    watch.lap("record", ());
+    let result = match watch.lap("before", before(&ctx, authorized).await) {
+        Ok(prepared) => {
+            let executed = watch.lap("execute", execute(&ctx, prepared).await);
+            watch.lap("finish", finish(&ctx, executed).await)
+        }
         Err(refusal) => refuse(&ctx, refusal),
     };
-    ctx.record_ended(result)
+    ctx.record_ended(result, &watch)
 }

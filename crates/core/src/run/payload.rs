@@ -13,27 +13,34 @@ pub(crate) fn tool_pre(
     effects: Effects,
     tags: &[String],
 ) -> Map<String, Value> {
-    let mut payload = Map::new();
-    payload.insert("name".into(), json!(name));
-    payload.insert("tool_name".into(), json!(name));
-    payload.insert("raw_arguments".into(), json!(raw));
-    payload.insert("call_id".into(), json!(call.id));
-    payload.insert("id".into(), json!(call.id));
-    payload.insert("session_id".into(), json!(call.session_id));
-    payload.insert("mode".into(), json!(call.mode));
-    payload.insert("effects".into(), effects.names().collect::<Vec<_>>().into());
-    payload.insert("tags".into(), json!(tags));
+    let mut payload = Map::with_capacity(MOST_KEYS);
+    let mut set = |key: &str, value: Value| drop(payload.insert(key.to_owned(), value));
+    set("name", name.into());
+    set("tool_name", name.into());
+    set("raw_arguments", raw.into());
+    set("call_id", call.id.as_str().into());
+    set("id", call.id.as_str().into());
+    set("session_id", call.session_id.as_str().into());
+    set("mode", call.mode.as_str().into());
+    set("effects", effects.names().collect());
+    set("tags", tags.iter().map(String::as_str).collect());
     set_arguments(&mut payload, arguments);
     payload
 }
 
+/// Room for a payload with a result.
+const MOST_KEYS: usize = 16;
+
 /// Puts arguments under each of their spellings.
 pub(crate) fn set_arguments(payload: &mut Map<String, Value>, arguments: &Map<String, Value>) {
-    let arguments = Value::Object(arguments.clone());
-    let name = payload.get("name").cloned().unwrap_or_default();
-    payload.insert("tool".into(), json!({"name": name, "args": arguments, "arguments": arguments}));
-    payload.insert("arguments".into(), arguments.clone());
-    payload.insert("args".into(), arguments);
+    let arguments = || Value::Object(arguments.clone());
+    let mut tool = Map::with_capacity(3);
+    tool.insert("name".into(), payload.get("name").cloned().unwrap_or_default());
+    tool.insert("args".into(), arguments());
+    tool.insert("arguments".into(), arguments());
+    payload.insert("tool".into(), tool.into());
+    payload.insert("arguments".into(), arguments());
+    payload.insert("args".into(), arguments());
 }
 
 /// The payload of a hook's example: what its author left out is filled in as a call would.

@@ -1,6 +1,6 @@
 //! Stores that live as long as the process.
 
-use super::KeyValue;
+use super::{Change, KeyValue};
 use serde_json::{Map, Number, Value};
 use std::collections::BTreeMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -77,7 +77,7 @@ impl KeyValue for MemoryStore {
         self.lock().map.clone()
     }
 
-    fn update(&self, key: &str, change: &mut dyn FnMut(Option<&Value>) -> Result<Option<Value>, String>) -> Result<Option<Value>, String> {
+    fn update(&self, key: &str, change: &mut Change<'_>) -> Result<Option<Value>, String> {
         let mut inner = self.lock();
         let next = change(inner.map.get(key))?;
         match &next {

@@ -9,6 +9,9 @@ pub(crate) use session::{Admission, Session, Sessions, Stores};
 
 use serde_json::{Map, Value};
 
+/// Makes a new value of an old one; `None` removes the key.
+pub type Change<'a> = dyn FnMut(Option<&Value>) -> Result<Option<Value>, String> + 'a;
+
 /// One scope of `cache`, `ctx` or `state`. Every method is atomic.
 pub trait KeyValue: Send + Sync {
     /// The value, if the key is set.
@@ -22,5 +25,5 @@ pub trait KeyValue: Send + Sync {
     /// Every key and value, in insertion order.
     fn snapshot(&self) -> Map<String, Value>;
     /// Replaces a value by what `change` makes of it, in one step; `None` removes the key. Returns the new value.
-    fn update(&self, key: &str, change: &mut dyn FnMut(Option<&Value>) -> Result<Option<Value>, String>) -> Result<Option<Value>, String>;
+    fn update(&self, key: &str, change: &mut Change<'_>) -> Result<Option<Value>, String>;
 }

@@ -59,10 +59,10 @@ impl Session {
             return false;
         }
         ids.order.push_back(id);
-        if ids.order.len() > MAX_CALL_IDS {
-            if let Some(oldest) = ids.order.pop_front() {
-                ids.known.remove(&oldest);
-            }
+        if ids.order.len() > MAX_CALL_IDS
+            && let Some(oldest) = ids.order.pop_front()
+        {
+            ids.known.remove(&oldest);
         }
         true
     }

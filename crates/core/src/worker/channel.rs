@@ -57,7 +57,12 @@ impl Worker {
         match worker.receive(FRAME_SLACK).await {
             Ok(Response::Ready) => Ok(worker),
             Ok(_) => Err("a worker spoke before it was confined".into()),
-            Err(lost) => Err(format!("a worker ended before it was ready ({lost:?})")),
+            Err(Lost::Died { cause: Cause::Unconfined, .. }) => {
+                Err("a worker could not be confined and refused to serve: the system must allow seccomp filters, and \
+                     `run_if_worker` must come first in `main`, before there are other threads"
+                    .into())
+            }
+            Err(_) => Err("a worker ended before it was ready".into()),
         }
     }
 

@@ -121,8 +121,10 @@ async fn next_word(
             biased;
             word = worker.receive(bounds.frame_bytes) => return word.map_err(Ended::Lost),
             () = cancel.cancelled() => return Err(Ended::Cancelled),
-            () = sleep_until(hard) => return Err(Ended::Deadline),
-            () = sleep_until(look) => {
+            () = sleep_until(look.min(hard)) => {
+                if Instant::now() >= hard {
+                    return Err(Ended::Deadline);
+                }
                 let used = worker.cpu_time().saturating_sub(started);
                 if used >= bounds.cpu {
                     return Err(Ended::Cpu);

@@ -11,16 +11,16 @@ mod pool;
 pub(crate) use drive::{Bounds, Crossing};
 pub(crate) use pool::DEFAULT_MEMORY_MB;
 
+use crate::check::FactsBySource;
 use crate::check::facts::{Facts, ScriptKind};
 use crate::run::Code;
 use crate::span::Position;
 use channel::{Lost, push_frame};
 use drive::{Ended, drive};
 use pool::{Lease, NoWorker, Pool, Purpose};
-use protocol::{Budget, Failure, FailureKind, Link, Outcome, Request, Response, Verdict, encode_run};
+use protocol::{Budget, Failure, FailureKind, Link, Outcome, Request, Response, Verdict, begin_chain, begin_run};
 use script::{Script, Scripts};
-use serde_json::Value;
-use std::collections::HashMap;
+use serde_json::{Map, Value};
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 use tokio::time::Instant;
@@ -55,6 +55,9 @@ pub(crate) struct Workers {
     /// Numbers of scripts.
     pub(crate) scripts: Scripts,
 }
+
+/// A source and its facts, or how the worker ended on it.
+type Found = ((ScriptKind, Arc<str>), Result<Facts, String>);
 
 /// Why a script gave no answer.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -105,7 +108,7 @@ impl Workers {
         &self,
         session_id: &str,
         script: &Script,
-        args: &Value,
+        args: &Map<String, Value>,
         bounds: ToolBounds,
         cancel: &CancellationToken,
         crossing: &impl Crossing,
@@ -120,10 +123,11 @@ impl Workers {
         };
         let mut frames = Vec::new();
         let mut run = wire::Writer::default();
+        begin_run(&mut run, script.number, &budget);
         lease
             .worker
             .load(script, &mut frames)
-            .and_then(|()| encode_run(&mut run, script.number, args, &budget))
+            .and_then(|()| run.object(args))
             .and_then(|()| push_frame(&mut frames, &run.bytes))
             .map_err(|error| ScriptError::new(Code::ArgsMalformed, format!("the arguments cannot be passed on: {error}")))?;
         let enforced = Bounds { deadline: bounds.deadline, cpu: Duration::from_millis(bounds.cpu_ms), frame_bytes: bounds.result_bytes };
@@ -145,7 +149,7 @@ impl Workers {
     pub(crate) async fn run_chain(
         &self,
         event: &str,
-        payload: &Value,
+        payload: &Map<String, Value>,
         links: &[ChainLink<'_>],
         cancel: &CancellationToken,
         crossing: &impl Crossing,
@@ -172,8 +176,11 @@ impl Workers {
                 timeout_ms: milliseconds(link.timeout),
             });
         }
-        let request = Request::Chain { event: event.to_owned(), payload: payload.clone(), links: request, budget };
-        request.encode().and_then(|frame| push_frame(&mut frames, &frame)).map_err(unsendable)?;
+        let mut chain = wire::Writer::default();
+        begin_chain(&mut chain, event, &request, &budget)
+            .and_then(|()| chain.object(payload))
+            .and_then(|()| push_frame(&mut frames, &chain.bytes))
+            .map_err(unsendable)?;
         let bounds = Bounds { deadline, cpu, frame_bytes: MAX_DECISION_BYTES };
         match drive(&self.pool, &mut lease, &frames, bounds, cancel, crossing).await {
             // No verdict at all would pass over a hook, so it counts as none having been given.
@@ -187,7 +194,7 @@ impl Workers {
     }
 
     /// The facts of every source, or how the worker ended on it.
-    pub(crate) async fn facts(&self, sources: Vec<(ScriptKind, Arc<str>)>) -> HashMap<(ScriptKind, Arc<str>), Result<Facts, String>> {
+    pub(crate) async fn facts(&self, sources: Vec<(ScriptKind, Arc<str>)>) -> FactsBySource {
         let (tools, policy): (Vec<_>, Vec<_>) = sources.into_iter().partition(|(kind, _)| *kind == ScriptKind::Tool);
         let share = (tools.len() + policy.len()).div_ceil(self.places).max(1);
         let shares = tools.chunks(share).map(|chunk| self.facts_of(Purpose::Check, chunk));
@@ -195,7 +202,7 @@ impl Workers {
         join_all(shares).await.into_iter().flatten().collect()
     }
 
-    async fn facts_of(&self, purpose: Purpose, sources: &[(ScriptKind, Arc<str>)]) -> Vec<((ScriptKind, Arc<str>), Result<Facts, String>)> {
+    async fn facts_of(&self, purpose: Purpose, sources: &[(ScriptKind, Arc<str>)]) -> Vec<Found> {
         let mut found = Vec::with_capacity(sources.len());
         while found.len() < sources.len() {
             let rest = &sources[found.len()..];
@@ -221,12 +228,7 @@ impl Workers {
         found
     }
 
-    async fn facts_from(
-        &self,
-        lease: &mut Lease,
-        sources: &[(ScriptKind, Arc<str>)],
-        found: &mut Vec<((ScriptKind, Arc<str>), Result<Facts, String>)>,
-    ) -> Result<(), Ended> {
+    async fn facts_from(&self, lease: &mut Lease, sources: &[(ScriptKind, Arc<str>)], found: &mut Vec<Found>) -> Result<(), Ended> {
         let mut rest = sources;
         while !rest.is_empty() {
             let mut frames = Vec::new();

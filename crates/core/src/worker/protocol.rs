@@ -183,17 +183,12 @@ impl Request {
                     w.bytes.extend(index.to_le_bytes());
                 }
             }
-            Self::Run { script, args, budget } => encode_run(&mut w, *script, args, budget)?,
+            Self::Run { script, args, budget } => {
+                begin_run(&mut w, *script, budget);
+                w.value(args)?;
+            }
             Self::Chain { event, payload, links, budget } => {
-                w.bytes.push(3);
-                budget.encode(&mut w);
-                w.raw(event.as_bytes())?;
-                w.len(links.len())?;
-                for link in links {
-                    w.bytes.extend(link.when.map_or(u32::MAX, |when| when).to_le_bytes());
-                    w.bytes.extend(link.script.to_le_bytes());
-                    w.bytes.extend(link.timeout_ms.to_le_bytes());
-                }
+                begin_chain(&mut w, event, links, budget)?;
                 w.value(payload)?;
             }
             Self::Answer(Ok(value)) => {
@@ -244,12 +239,25 @@ impl Request {
     }
 }
 
-/// Encodes a [`Request::Run`] without owning the arguments.
-pub fn encode_run(w: &mut Writer, script: u32, args: &Value, budget: &Budget) -> Result<(), WireError> {
+/// Starts a [`Request::Run`]; the writer's owner writes the arguments next.
+pub fn begin_run(w: &mut Writer, script: u32, budget: &Budget) {
     w.bytes.push(2);
     w.bytes.extend(script.to_le_bytes());
     budget.encode(w);
-    w.value(args)
+}
+
+/// Starts a [`Request::Chain`]; the writer's owner writes the payload next.
+pub fn begin_chain(w: &mut Writer, event: &str, links: &[Link], budget: &Budget) -> Result<(), WireError> {
+    w.bytes.push(3);
+    budget.encode(w);
+    w.raw(event.as_bytes())?;
+    w.len(links.len())?;
+    for link in links {
+        w.bytes.extend(link.when.map_or(u32::MAX, |when| when).to_le_bytes());
+        w.bytes.extend(link.script.to_le_bytes());
+        w.bytes.extend(link.timeout_ms.to_le_bytes());
+    }
+    Ok(())
 }
 
 /// A request whose payload value has not been decoded yet.

@@ -17,10 +17,13 @@ pub struct Script {
     pub linked: Arc<[u32]>,
 }
 
+/// What makes two scripts the same to a worker.
+type Identity = (ScriptKind, Arc<str>, Arc<[u32]>);
+
 /// Gives numbers to scripts.
 #[derive(Debug, Default)]
 pub struct Scripts {
-    known: Mutex<HashMap<(ScriptKind, Arc<str>, Arc<[u32]>), u32>>,
+    known: Mutex<HashMap<Identity, u32>>,
 }
 
 impl Scripts {

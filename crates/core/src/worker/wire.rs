@@ -106,6 +106,20 @@ impl Writer {
         self.nested(value, 0)
     }
 
+    /// Writes a JSON object.
+    pub fn object(&mut self, object: &Map<String, Value>) -> Result<(), WireError> {
+        self.entries(object, 0)
+    }
+
+    fn entries(&mut self, object: &Map<String, Value>, depth: usize) -> Result<(), WireError> {
+        self.map(object.len())?;
+        for (key, value) in object {
+            self.key(key)?;
+            self.nested(value, depth + 1)?;
+        }
+        Ok(())
+    }
+
     fn nested(&mut self, value: &Value, depth: usize) -> Result<(), WireError> {
         if depth > MAX_DEPTH {
             return Err(WireError::TooDeep);
@@ -121,13 +135,7 @@ impl Writer {
                     self.nested(item, depth + 1)?;
                 }
             }
-            Value::Object(map) => {
-                self.map(map.len())?;
-                for (key, value) in map {
-                    self.key(key)?;
-                    self.nested(value, depth + 1)?;
-                }
-            }
+            Value::Object(object) => self.entries(object, depth)?,
         }
         Ok(())
     }
@@ -150,13 +158,8 @@ impl Writer {
         if is_integer(text) {
             return self.big_int(text);
         }
-        match text.parse::<f64>() {
-            Ok(value) if value.is_finite() => {
-                self.float(value);
-                Ok(())
-            }
-            _ => Err(WireError::Unrepresentable(shorten(text))),
-        }
+        self.float(finite(text)?);
+        Ok(())
     }
 
     pub(super) fn raw(&mut self, bytes: &[u8]) -> Result<(), WireError> {
@@ -170,6 +173,28 @@ impl Writer {
         self.bytes.extend_from_slice(&len.to_le_bytes());
         Ok(())
     }
+}
+
+/// Whether a value could be written, without writing it.
+pub fn look(value: &Value) -> Result<(), WireError> {
+    look_nested(value, 0)
+}
+
+fn look_nested(value: &Value, depth: usize) -> Result<(), WireError> {
+    if depth > MAX_DEPTH {
+        return Err(WireError::TooDeep);
+    }
+    match value {
+        Value::Null | Value::Bool(_) | Value::String(_) => Ok(()),
+        Value::Number(number) if is_integer(number.as_str()) => Ok(()),
+        Value::Number(number) => finite(number.as_str()).map(drop),
+        Value::Array(items) => items.iter().try_for_each(|item| look_nested(item, depth + 1)),
+        Value::Object(object) => object.values().try_for_each(|value| look_nested(value, depth + 1)),
+    }
+}
+
+fn finite(text: &str) -> Result<f64, WireError> {
+    text.parse().ok().filter(|value: &f64| value.is_finite()).ok_or_else(|| WireError::Unrepresentable(shorten(text)))
 }
 
 /// Whether JSON number text is an integer: neither fraction nor exponent.
@@ -373,12 +398,15 @@ mod tests {
     fn what_no_float_can_hold_is_refused() {
         let value: Value = serde_json::from_str("[1e400]").expect("JSON");
         assert_eq!(Writer::default().value(&value), Err(WireError::Unrepresentable("1e+400".into())));
+        assert_eq!(look(&value), Err(WireError::Unrepresentable("1e+400".into())));
     }
 
     #[test]
     fn deep_values_are_refused_in_both_directions() {
         let deep = (0..=MAX_DEPTH + 1).fold(Value::Null, |inner, _| Value::Array(vec![inner]));
-        assert_eq!(Writer::default().value(&deep), Err(WireError::TooDeep));
+        assert_eq!((Writer::default().value(&deep), look(&deep)), (Err(WireError::TooDeep), Err(WireError::TooDeep)));
+        let shallower = &deep[0];
+        assert_eq!((Writer::default().value(shallower), look(shallower)), (Ok(()), Ok(())));
         let mut bytes = [LIST, 1, 0, 0, 0].repeat(MAX_DEPTH + 2);
         bytes.push(NULL);
         assert_eq!(Reader::new(&bytes).json(), Err(WireError::TooDeep));

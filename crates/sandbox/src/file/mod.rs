@@ -21,6 +21,7 @@ use std::path::{Path, PathBuf};
 use rustix::fs::FileType;
 
 pub use error::FileError;
+pub use open::open_at_once;
 pub use protect::is_protected;
 
 /// A folder that paths cannot leave.

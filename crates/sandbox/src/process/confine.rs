@@ -31,6 +31,10 @@ pub fn become_worker<T>(
     serve: impl FnOnce(T, OwnedFd) + Send + 'static,
 ) -> ! {
     let limits = *limits;
+    // Other threads would lose their descriptors under their hands, and panic now and then: better always to refuse.
+    if !is_alone() {
+        leave(ExitCode::Unconfined);
+    }
     close_all_but_channel();
     one_arena();
     let stack = usize::try_from(limits.stack_bytes).unwrap_or(usize::MAX);
@@ -83,6 +87,11 @@ fn confine(limits: &WorkerLimits) -> Result<OwnedFd, ProcessError> {
     filter::apply()?;
     // SAFETY: descriptor 3 is open (the spawn put it there) and nothing else in this process owns it.
     Ok(unsafe { OwnedFd::from_raw_fd(CHANNEL) })
+}
+
+/// Whether this process has one thread.
+fn is_alone() -> bool {
+    std::fs::read_dir("/proc/self/task").is_ok_and(|threads| threads.count() == 1)
 }
 
 fn close_all_but_channel() {
@@ -199,3 +208,16 @@ fn check(code: libc::c_int) -> io::Result<()> {
 }
 
 const _: () = assert!(mem::size_of::<usize>() == 8, "address space limits assume a 64-bit system");
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_process_with_a_second_thread_is_not_alone() {
+        let second = thread::spawn(thread::park);
+        assert!(!is_alone());
+        second.thread().unpark();
+        second.join().expect("ends");
+    }
+}

@@ -42,6 +42,9 @@ impl<'v> StarlarkValue<'v> for Call {
             Body::Absent(what) => raise(absent(path, what)),
             Body::Worker => own::call(self, args, eval),
             Body::Pure(function) => {
+                if Context::of(eval).is_some_and(|context| !context.is_linked(self.index)) {
+                    return raise(self.not_linked());
+                }
                 let heap = eval.heap();
                 let bound = self.bind(args, eval)?;
                 let json = bound
@@ -94,8 +97,8 @@ impl Call {
     pub(super) fn context<'a>(&self, eval: &Evaluator<'_, 'a, '_>) -> starlark::Result<&'a Context> {
         let path = &self.signature.path;
         match Context::of(eval) {
-            Some(context) => Ok(context),
-            None => raise(format!("`{path}` cannot be called while the script is loaded; call it inside a function")),
+            Some(context) if !context.is_loading() => Ok(context),
+            _ => raise(format!("`{path}` cannot be called while the script is loaded; call it inside a function")),
         }
     }
 
@@ -120,7 +123,7 @@ impl Call {
     fn not_linked(&self) -> String {
         let (path, effects) = (&self.signature.path, self.builtin.effects);
         if effects.is_empty() {
-            format!("`{path}` is not linked: this script may not use it")
+            format!("`{path}` is not linked: the project's policy denies it to scripts")
         } else {
             format!("`{path}` is not linked: this script may not have the effect `{effects}`")
         }

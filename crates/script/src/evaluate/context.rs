@@ -30,16 +30,37 @@ pub(super) struct Context {
     link: Cell<u32>,
     linked: RefCell<Linked>,
     frame_bytes: Cell<u64>,
+    loading: Cell<bool>,
+}
+
+/// While it lives, a script is being loaded: nothing may leave the worker.
+pub(super) struct Loading<'a>(&'a Cell<bool>);
+
+impl Drop for Loading<'_> {
+    fn drop(&mut self) {
+        self.0.set(false);
+    }
 }
 
 impl Context {
     pub(super) fn new(channel: Rc<dyn Channel>) -> Self {
-        Self { channel, link: Cell::new(0), linked: RefCell::default(), frame_bytes: Cell::new(0) }
+        Self { channel, link: Cell::new(0), linked: RefCell::default(), frame_bytes: Cell::new(0), loading: Cell::new(false) }
     }
 
-    /// The context of a running script; none while it is loaded.
+    /// The context of a script.
     pub(super) fn of<'a>(eval: &Evaluator<'_, 'a, '_>) -> Option<&'a Self> {
         eval.extra?.downcast_ref::<Self>()
+    }
+
+    /// Makes this the context of a script that is being loaded.
+    pub(super) fn load<'a>(&'a self, eval: &mut Evaluator<'_, 'a, '_>) -> Loading<'a> {
+        eval.extra = Some(self);
+        self.loading.set(true);
+        Loading(&self.loading)
+    }
+
+    pub(super) fn is_loading(&self) -> bool {
+        self.loading.get()
     }
 
     /// From here on no call may take more than a result may: the harness reads no larger frame.

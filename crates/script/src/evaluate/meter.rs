@@ -20,8 +20,15 @@ pub(super) struct Meter {
     budget: Budget,
     whole: Option<Deadline>,
     part: Cell<Option<Deadline>>,
-    cpu: Option<Duration>,
+    cpu: Option<Processor>,
     tripped: Cell<Option<Tripped>>,
+}
+
+/// A bound on processor time. One thread uses no more of it than passes on the clock, which is cheaper to read.
+#[derive(Clone, Copy, Debug)]
+struct Processor {
+    end: Duration,
+    earliest: Option<Instant>,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -36,7 +43,7 @@ impl Meter {
             budget: *budget,
             whole: Deadline::after(budget.wall_ms),
             part: Cell::new(None),
-            cpu: (budget.cpu_ms > 0).then(|| own_cpu_time() + Duration::from_millis(budget.cpu_ms)),
+            cpu: Processor::after(budget.cpu_ms),
             tripped: Cell::new(None),
         }
     }
@@ -58,7 +65,7 @@ impl Meter {
         let late = [self.part.get(), self.whole].into_iter().flatten().find(|deadline| now >= deadline.at);
         let tripped = match late {
             Some(deadline) => Some(Tripped::Wall(deadline.limit)),
-            None => self.cpu.is_some_and(|end| own_cpu_time() >= end).then_some(Tripped::Cpu),
+            None => self.cpu.is_some_and(|bound| bound.is_passed(now)).then_some(Tripped::Cpu),
         };
         self.tripped.set(tripped.or(self.tripped.get()));
         tripped.is_some()
@@ -66,6 +73,17 @@ impl Meter {
 
     pub(super) fn tripped(&self) -> Option<Tripped> {
         self.tripped.get()
+    }
+}
+
+impl Processor {
+    fn after(limit_ms: u64) -> Option<Self> {
+        let limit = Duration::from_millis(limit_ms);
+        (limit_ms > 0).then(|| Self { end: own_cpu_time().saturating_add(limit), earliest: Instant::now().checked_add(limit) })
+    }
+
+    fn is_passed(&self, now: Instant) -> bool {
+        self.earliest.is_some_and(|earliest| now >= earliest) && own_cpu_time() >= self.end
     }
 }
 

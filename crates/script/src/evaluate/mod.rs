@@ -134,8 +134,8 @@ impl Scripts {
         meter: &Meter,
     ) -> Result<Value<'v>, Failure> {
         let script = self.scripts.get(&number).ok_or_else(|| raised("the script was not loaded"))?;
-        let entry = script.entry(self.names.of(script.kind), meter)?;
         self.context.enter(link, &script.linked);
+        let entry = script.entry(self.names.of(script.kind), meter, Some(&self.context))?;
         let function = eval.heap().access_owned_frozen_value(&entry);
         eval.eval_function(function, args, &[]).map_err(|error| judge(&error, script.kind, meter))
     }

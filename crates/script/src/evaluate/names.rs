@@ -43,7 +43,7 @@ impl Names {
         let meter = Meter::start(&Budget { wall_ms: 0, cpu_ms: 0, memory_bytes: 0, result_bytes: 0 });
         let script = Script::new(ScriptKind::Tool, FIRST_SCRIPT.to_owned(), Vec::new());
         Module::with_temp_heap(|module| {
-            if let Ok(entry) = script.entry(&self.tool, &meter) {
+            if let Ok(entry) = script.entry(&self.tool, &meter, None) {
                 let function = module.heap().access_owned_frozen_value(&entry);
                 // It fails on purpose.
                 let _ = bounded(&module, &meter).eval_function(function, &[Value::new_none()], &[]);

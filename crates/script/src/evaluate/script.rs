@@ -1,6 +1,6 @@
 //! One script, from its source to a function that can be entered.
 
-use super::context::Linked;
+use super::context::{Context, Linked};
 use super::failure::{self, MAX_CALLS, raised};
 use super::meter::Meter;
 use super::source;
@@ -26,11 +26,11 @@ impl Script {
     }
 
     /// The function the script is entered at.
-    pub(super) fn entry(&self, globals: &Globals, meter: &Meter) -> Result<OwnedFrozenValue, Failure> {
+    pub(super) fn entry(&self, globals: &Globals, meter: &Meter, context: Option<&Context>) -> Result<OwnedFrozenValue, Failure> {
         if let Some(known) = self.compiled.get() {
             return known.clone();
         }
-        let compiled = self.compile(globals, meter);
+        let compiled = self.compile(globals, meter, context);
         // A bound may be wider next time; anything else stays as it is.
         if compiled.as_ref().err().is_none_or(|failure| failure.kind == FailureKind::Raised) {
             let _ = self.compiled.set(compiled.clone());
@@ -38,11 +38,14 @@ impl Script {
         compiled
     }
 
-    fn compile(&self, globals: &Globals, meter: &Meter) -> Result<OwnedFrozenValue, Failure> {
+    fn compile(&self, globals: &Globals, meter: &Meter, context: Option<&Context>) -> Result<OwnedFrozenValue, Failure> {
         let ast = source::parse(self.kind, &self.source)?;
         Module::with_temp_heap(|module| {
-            // Without a context: what leaves the worker cannot be called yet.
-            bounded(&module, meter).eval_module(ast, globals).map_err(|error| judge(&error, self.kind, meter))?;
+            {
+                let mut eval = bounded(&module, meter);
+                let _loading = context.map(|context| context.load(&mut eval));
+                eval.eval_module(ast, globals).map_err(|error| judge(&error, self.kind, meter))?;
+            }
             let kept = module.freeze().map_err(starlark::Error::from);
             let frozen = kept.map_err(|error| raised(format!("the script cannot be kept: {}", error.without_diagnostic())))?;
             let name = source::entry(self.kind);

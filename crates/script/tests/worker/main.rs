@@ -1,5 +1,11 @@
 //! Workers as the harness uses them: real processes, real frames.
 
+#![expect(
+    clippy::disallowed_methods,
+    clippy::disallowed_types,
+    reason = "what is tested is judged from outside, by real processes and listeners"
+)]
+
 mod confinement;
 mod cost;
 mod limits;
@@ -12,6 +18,11 @@ use std::process::ExitCode;
 
 /// A sentence, and what must not panic for it to hold.
 pub(crate) type Check = (&'static str, fn());
+
+/// Every pure built-in of the table: scripts of these tests are linked with all of them.
+fn pure_built_ins() -> impl Iterator<Item = u32> {
+    table::TABLE.iter().flat_map(|module| module.calls).zip(0..).filter(|(builtin, _)| builtin.is_pure()).map(|(_, index)| index)
+}
 
 fn main() -> ExitCode {
     tool_harness_script::run_if_worker_with(table::TABLE, table::facts);

@@ -79,7 +79,8 @@ impl Worker {
     }
 
     pub(crate) fn load(&mut self, script: u32, kind: ScriptKind, source: &str, linked: &[u32]) {
-        self.send(&Request::Load { script, kind, source: source.to_owned(), linked: linked.to_vec() });
+        let linked = linked.iter().copied().chain(crate::pure_built_ins()).collect();
+        self.send(&Request::Load { script, kind, source: source.to_owned(), linked });
     }
 
     /// Runs a script that calls nothing outside.

@@ -1,0 +1,31 @@
+//! What is measured, and how. `docs/benchmarks.md` says what the figures mean.
+
+pub mod call;
+pub mod project;
+mod report;
+mod sample;
+mod system;
+pub mod validate;
+
+pub use report::Report;
+pub use sample::Samples;
+
+/// A benchmark by its name.
+pub struct Benchmark {
+    /// What `./bench/run` is given.
+    pub name: &'static str,
+    /// What it measures.
+    pub about: &'static str,
+    /// Runs it.
+    pub run: fn(&mut Report) -> anyhow::Result<()>,
+}
+
+/// Every benchmark.
+pub const BENCHMARKS: &[Benchmark] = &[
+    Benchmark { name: "call", about: "one governed call: a Rust body, scripts, hooks, crossings, faults", run: call::run },
+    Benchmark { name: "call/body", about: "of these, a Rust body", run: call::bodies },
+    Benchmark { name: "call/worker", about: "of these, a worker by itself", run: call::workers },
+    Benchmark { name: "call/script", about: "of these, scripts, hooks and crossings", run: call::scripts },
+    Benchmark { name: "call/fault", about: "of these, scripts that do not end", run: call::faults },
+    Benchmark { name: "validate", about: "loading and checking 100, 1,000 and 10,000 tools", run: validate::run },
+];

@@ -1,0 +1,67 @@
+//! What the kernel says about this process and its workers.
+
+use anyhow::Context;
+use std::fs;
+
+/// Clock ticks of `/proc` in a second, the same on every Linux.
+const TICKS_PER_SECOND: f64 = 100.0;
+
+/// Processor time so far, in microseconds: this process, and the workers it has now.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Cpu {
+    pub(crate) harness: f64,
+    pub(crate) workers: f64,
+}
+
+impl Cpu {
+    pub(crate) fn now() -> anyhow::Result<Self> {
+        let ticks = |stat: &Stat| stat.ticks / TICKS_PER_SECOND * 1e6;
+        Ok(Self { harness: ticks(&Stat::of("self")?), workers: children()?.iter().map(ticks).sum() })
+    }
+}
+
+/// The largest memory this process had since [`forget_peak`], in megabytes.
+pub(crate) fn peak_megabytes() -> anyhow::Result<f64> {
+    status_megabytes("VmHWM:")
+}
+
+/// The memory this process has, in megabytes.
+pub(crate) fn resident_megabytes() -> anyhow::Result<f64> {
+    status_megabytes("VmRSS:")
+}
+
+/// Starts the measurement of the peak anew.
+pub(crate) fn forget_peak() -> anyhow::Result<()> {
+    fs::write("/proc/self/clear_refs", "5").context("cannot reset the peak of memory")
+}
+
+fn status_megabytes(key: &str) -> anyhow::Result<f64> {
+    let status = fs::read_to_string("/proc/self/status")?;
+    let line = status.lines().find_map(|line| line.strip_prefix(key)).context("no such line in /proc/self/status")?;
+    let kilobytes: f64 = line.trim().trim_end_matches("kB").trim().parse()?;
+    Ok(kilobytes / 1024.0)
+}
+
+/// The parts of `/proc/PID/stat` that are read here.
+struct Stat {
+    parent: u32,
+    ticks: f64,
+}
+
+impl Stat {
+    fn of(process: &str) -> anyhow::Result<Self> {
+        let text = fs::read_to_string(format!("/proc/{process}/stat"))?;
+        // The program's name may hold anything; the fields after it are numbers.
+        let fields: Vec<&str> = text.rsplit_once(')').map_or("", |(_, rest)| rest).split_whitespace().collect();
+        let field = |index: usize| fields.get(index).copied().unwrap_or("0");
+        Ok(Self { parent: field(1).parse()?, ticks: field(11).parse::<f64>()? + field(12).parse::<f64>()? })
+    }
+}
+
+fn children() -> anyhow::Result<Vec<Stat>> {
+    let own = std::process::id();
+    let names = fs::read_dir("/proc")?.filter_map(|entry| entry.ok()?.file_name().into_string().ok());
+    let processes = names.filter(|name| name.bytes().all(|byte| byte.is_ascii_digit()));
+    // A process may end between the listing and the look.
+    Ok(processes.filter_map(|process| Stat::of(&process).ok()).filter(|stat| stat.parent == own).collect())
+}

@@ -1,0 +1,109 @@
+//! The examples that readers run are tests: they are valid, they pass, and they do what their pages say.
+
+mod support;
+
+use serde_json::{Value, json};
+use std::path::Path;
+use support::program::{command, copy, harness, repository};
+
+/// An example of the repository, copied so that nothing is left in it.
+fn example(name: &str) -> tempfile::TempDir {
+    let folder = tempfile::tempdir().expect("a folder");
+    copy(&repository("examples").join(name), folder.path());
+    folder
+}
+
+/// Fails unless the project is valid without a warning and no example fails; says what was skipped.
+fn check(folder: &Path) -> Vec<Value> {
+    let report = harness(folder, &["validate", "--json", "--deny-warnings"]).ends(0).document();
+    let louder: Vec<&Value> =
+        report["diagnostics"].as_array().expect("a list").iter().filter(|found| found["severity"] != "note").collect();
+    assert!(louder.is_empty(), "{louder:?}");
+    let tested = harness(folder, &["test", "--json"]).ends(0).document();
+    assert_eq!(tested["failed"], 0, "{tested:.500}");
+    let examples = tested["examples"].as_array().expect("examples");
+    assert!(tested["passed"].as_u64().is_some_and(|passed| passed >= 5), "only {} passed", tested["passed"]);
+    let listed = harness(folder, &["list", "--json"]).ends(0).document();
+    for kind in ["tool", "hook"] {
+        for artifact in listed[format!("{kind}s")].as_array().expect("a list") {
+            let tried = examples.iter().any(|example| example["kind"] == kind && example["name"] == artifact["name"]);
+            assert!(tried, "{kind} {} has no example", artifact["name"]);
+        }
+    }
+    examples.iter().filter(|example| example["outcome"] == "skipped").cloned().collect()
+}
+
+#[test]
+fn the_minimal_example_is_valid_and_passes() {
+    let folder = example("minimal");
+    assert_eq!(check(folder.path()), [json!(null); 0]);
+    let greeted = harness(folder.path(), &["call", "greet_person", "name=  Ada "]).ends(0);
+    assert_eq!(greeted.out, "greeting: Hello, Ada!\n");
+}
+
+#[test]
+fn the_governed_example_is_valid_and_passes() {
+    let folder = example("governed");
+    let skipped = check(folder.path());
+    for example in &skipped {
+        println!("skipped: {} #{}: {}", example["name"], example["example"], example["reason"]);
+    }
+    let needs_processes =
+        skipped.iter().all(|example| example["name"] == "run_command" && example["reason"] == "exec is not available yet");
+    assert!(needs_processes && skipped.len() == 2, "{skipped:?}");
+}
+
+#[test]
+fn the_governed_example_governs_as_its_page_says() {
+    let folder = example("governed");
+    for (words, code, part) in [
+        (["call", "read_file", "path=README.md", "max_lines:=1"].as_slice(), 0, "# A governed project"),
+        (&["call", "list_files", "files=*"], 0, "harness.md"),
+        (&["call", "search_code", "pattern=nothing like this xyz123[!]"], 0, "hint: nothing matched"),
+        (&["call", "write_file", "path=docs/plan.md", "content=milk"], 0, "created: true"),
+        (&["call", "write_file", "path=deploy/prod.yaml", "content=x"], 3, "accepted: src/**, docs/**, tests/**, *.md"),
+        (&["call", "write_file", "path=harness.md", "content=x"], 1, "harness.md"),
+        (&["call", "read_file", "path=.env"], 3, "usually holds secrets"),
+        (&["call", "read_file", "path=../x"], 3, "leaves the repository"),
+        (&["call", "run_command", "command=rm -rf /"], 3, "remove a whole tree"),
+        (&["call", "run_command", "command=ls"], 1, "not available yet"),
+        (&["explain", "run_command", "command=ls"], 0, "would run"),
+        (&["inspect", "--policy"], 0, "deny  tools_policy.deny: fs.remove"),
+    ] {
+        let ran = harness(folder.path(), words).ends(code);
+        assert!(ran.out.contains(part) || ran.err.contains(part), "{words:?}: `{:.300}` `{:.300}`", ran.out, ran.err);
+    }
+    let policy = std::fs::read_to_string(folder.path().join("harness.md")).expect("still there");
+    assert!(policy.starts_with("---\nformat: 1\n"), "a tool wrote over the policy");
+}
+
+#[test]
+fn the_commands_on_the_pages_of_the_examples_work() {
+    for name in ["minimal", "governed"] {
+        let folder = example(name);
+        let page = std::fs::read_to_string(folder.path().join("README.md")).expect("a page");
+        let commands: Vec<&str> = page.lines().filter(|line| line.starts_with("harness ")).collect();
+        assert!(commands.len() >= 4, "{name}: {commands:?}");
+        for line in commands {
+            let script = format!("\"$0\" {}", line.trim_start_matches("harness "));
+            let ran = command("sh", folder.path(), &["-c", &script, env!("CARGO_BIN_EXE_harness")]).output().expect("sh runs");
+            assert!(matches!(ran.status.code(), Some(0 | 3)), "{name}: `{line}` ends with {:?}", ran.status.code());
+            assert!(!ran.stdout.is_empty(), "{name}: `{line}` prints nothing");
+        }
+    }
+}
+
+#[test]
+fn the_embedding_example_runs_and_is_short() {
+    let main = repository("examples/embed/src/main.rs");
+    let text = std::fs::read_to_string(&main).expect("the example");
+    if text.lines().count() < 5 {
+        println!("skipped: examples/embed is not written yet");
+        return;
+    }
+    assert!(text.lines().count() < 50, "{} lines", text.lines().count());
+    let ran =
+        command(env!("CARGO"), &repository("examples/embed"), &["run", "--quiet", "--offline", "--locked"]).output().expect("cargo runs");
+    assert!(ran.status.success(), "{:.600}", String::from_utf8_lossy(&ran.stderr));
+    assert!(!ran.stdout.is_empty(), "it shows nothing");
+}
