@@ -330,3 +330,13 @@ fn the_same_holds_for_an_ordinary_user() {
     assert!(ran.status.success(), "{}", errors.join("\n"));
     assert!(text.contains("skipped: needs root"), "it did not run as an ordinary user");
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_guard_whose_extension_is_written_large_still_guards() {
+    for name in ["guard.md", "guard.MD", "guard.Md"] {
+        let project = Project::new();
+        let text = hook("tool.pre", "def handle(event, payload):\n    return block(\"guarded\")");
+        put(&project.at(&format!(".harness/hooks/{name}")), text.as_bytes());
+        assert_eq!(code(&project.engine().await.call(call("run_good", json!({}))).await), "tool.hook.blocked", "{name}");
+    }
+}

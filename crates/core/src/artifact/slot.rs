@@ -51,9 +51,10 @@ impl Slot {
     }
 }
 
-/// Whether a file of a folder with artifacts is one: `.md`, not hidden, not set aside by an underscore.
+/// Whether a file of a folder with artifacts is one: `.md` in any case, not hidden, not set aside by an underscore.
+/// A guard saved as `guard.MD` must not be passed over.
 pub(super) fn is_artifact_name(name: &str) -> bool {
-    name.ends_with(".md") && !name.starts_with(['.', '_'])
+    name.rsplit_once('.').is_some_and(|(_, extension)| extension.eq_ignore_ascii_case("md")) && !name.starts_with(['.', '_'])
 }
 
 /// The name a file gives to what it defines.
