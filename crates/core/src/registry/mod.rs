@@ -322,7 +322,7 @@ fn linked(reaches: &[String], side: Scope, effects: Effects, rules: &[Rule]) -> 
         .iter()
         .filter_map(|name| builtin::find(name))
         .filter(|(_, _, builtin)| (builtin.scope == Scope::Both || builtin.scope == side) && effects.contains(builtin.effects))
-        .filter(|(_, module, builtin)| !(!builtin.is_asked_for() && rule::denies_by_name(rules, &builtin::full_name(module, builtin))))
+        .filter(|(_, module, builtin)| builtin.is_asked_for() || !rule::denies_by_name(rules, &builtin::full_name(module, builtin)))
         .map(|(index, _, _)| index)
         .collect();
     indices.sort_unstable();

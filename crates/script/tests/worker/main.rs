@@ -25,7 +25,7 @@ fn pure_built_ins() -> impl Iterator<Item = u32> {
         .iter()
         .flat_map(|module| module.calls)
         .zip(0..)
-        .filter(|(builtin, _)| (builtin.is_pure() || builtin.name == "print"))
+        .filter(|(builtin, _)| builtin.is_pure() || builtin.name == "print")
         .map(|(_, index)| index)
 }
 
