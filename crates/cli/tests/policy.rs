@@ -104,7 +104,12 @@ async fn a_denied_built_in_raises_also_when_it_touches_nothing_and_in_hooks() {
         let files = [("harness.md", rules.as_str()), (".harness/tools/t.md", &tool(ECHO)), (".harness/hooks/guard.md", &guard)];
         let result = Project::new(&files).engine().await.call(call("t", json!({}))).await;
         assert_eq!(code(&result), "tool.hook.failed", "{name} in a hook: {:?}", result.value);
-        assert!(result.error.is_some_and(|error| error.message.contains(name) && error.message.contains("denied")), "{name}");
+        assert!(result.error.is_some_and(|error| error.message.contains(name)), "{name}");
+        if name.starts_with("json") || name.starts_with("re.") {
+            let early = format!("x = {expression}\ndef run(args):\n    return 1");
+            let result = ask(&[("harness.md", rules.as_str()), (".harness/tools/t.md", &tool(&early))], "t", json!({})).await;
+            assert_eq!(code(&result), "tool.failed", "{name} while the script is loaded: {:?}", result.value);
+        }
         let files = [("harness.md", "---\nsandbox: {env: [HOME]}\n---\n"), (".harness/tools/t.md", &tool(&script))];
         assert_eq!(ask(&files, "t", json!({})).await.value, Some(json!(1)), "{name}");
     }
