@@ -18,15 +18,35 @@ const PROMPT_BYTES: usize = 100_000;
 /// Every measurement of a project.
 pub fn run(report: &mut Report) -> anyhow::Result<()> {
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
+    let projects = SIZES.iter().map(|(tools, _)| project(*tools)).collect::<anyhow::Result<Vec<_>>>()?;
+    runtime.block_on(memory(report, &projects))?;
     let mut wholes: Vec<(usize, f64)> = Vec::new();
-    for (tools, rounds) in SIZES {
-        let project = project(tools)?;
-        let whole = runtime.block_on(whole(report, &project, tools, rounds))?;
-        parts(report, &project, tools, rounds, whole);
+    for ((tools, rounds), project) in SIZES.into_iter().zip(&projects) {
+        let whole = runtime.block_on(whole(report, project, tools, rounds))?;
+        parts(report, project, tools, rounds, whole);
         if let Some((fewer, before)) = wholes.last() {
             report.add(format!("{tools} tools / {fewer} tools, whole"), whole / before, "ratio");
         }
         wholes.push((tools, whole));
+    }
+    Ok(())
+}
+
+/// What each project takes on top of the smaller ones, which stay loaded so that no freed memory is counted.
+async fn memory(report: &mut Report, projects: &[Project]) -> anyhow::Result<()> {
+    let mut loaded = Vec::new();
+    for ((tools, _), project) in SIZES.iter().zip(projects) {
+        let before = resident_megabytes()?;
+        forget_peak()?;
+        let engine = Engine::load(project.path()).await?;
+        ensure!(
+            engine.is_valid() && engine.registry().tools().count() == *tools,
+            "not every tool is there: {:?}",
+            engine.diagnostics().first()
+        );
+        report.add(format!("{tools} tools, memory they take once loaded"), resident_megabytes()? - before, "MB");
+        report.add(format!("{tools} tools, peak of memory while loading"), peak_megabytes()? - before, "MB");
+        loaded.push(engine);
     }
     Ok(())
 }
@@ -43,12 +63,7 @@ fn project(tools: usize) -> anyhow::Result<Project> {
 
 /// Loads the project as a program would; the workers it starts are part of it. The median in milliseconds.
 async fn whole(report: &mut Report, project: &Project, tools: usize, rounds: usize) -> anyhow::Result<f64> {
-    let before = resident_megabytes()?;
-    forget_peak()?;
     let engine = Engine::load(project.path()).await?;
-    ensure!(engine.is_valid() && engine.registry().tools().count() == tools, "not every tool is there: {:?}", engine.diagnostics().first());
-    report.add(format!("{tools} tools, memory they take once loaded"), resident_megabytes()? - before, "MB");
-    report.add(format!("{tools} tools, peak of the process while loading"), peak_megabytes()?, "MB");
     let surface = Samples::of(rounds, || drop(std::hint::black_box(engine.surface("default"))));
     drop(engine);
     let mut times = Samples::default();

@@ -8,7 +8,7 @@ use std::path::Path;
 use std::process::Stdio;
 use std::time::{Duration, Instant};
 use support::program::{descendants, gone, harness, harness_reading, prepared, signal};
-use support::{Project, hook, tool, tool_with};
+use support::{Project, hook, hook_with, tool, tool_with};
 
 const COMMANDS: [&str; 12] =
     ["init", "new", "validate", "call", "explain", "list", "tools", "inspect", "test", "demo", "completions", "version"];
@@ -53,7 +53,9 @@ fn each_exit_code_is_the_one_of_the_reference() {
         (&["call", "say_hello", "--timeout-ms", "soon"], 2),
         (&["call", "delete_note"], 3),
         (&["call", "read_note", "path=secret"], 3),
+        (&["call", "say_hello", "--timeout-ms", "18446744073709551615"], 0),
         (&["call", "wait_long", "--timeout-ms", "100"], 4),
+        (&["call", "wait_long", "--timeout-ms", "0"], 4),
         (&["call", "loop_long", "--timeout-ms", "100"], 4),
         (&["explain", "read_note", "path=note.txt"], 0),
         (&["explain", "read_note", "path=secret"], 3),
@@ -361,6 +363,20 @@ fn a_timeout_ends_in_time_and_names_the_limit_that_applied() {
         assert!(ran.err.contains(said), "{words:?}: {}", ran.err);
         assert!(started.elapsed() < Duration::from_secs(3), "{words:?} took {:?}", started.elapsed());
     }
+}
+
+#[test]
+fn the_time_of_a_call_covers_its_hooks() {
+    let slow = hook_with(
+        "tool.pre",
+        "timeout_ms: 30000\n",
+        "def handle(event, payload):\n    x = [i for i in range(1000000000)]\n    return allow()",
+    );
+    let project = Project::new(&[(".harness/tools/get_one.md", &tool("def run(args):\n    return 1")), (".harness/hooks/slow.md", &slow)]);
+    let started = Instant::now();
+    let ran = harness(project.path(), &["call", "get_one", "--timeout-ms", "200"]).ends(4);
+    assert!(ran.err.contains("did not decide within 200 ms, the limit of this call"), "{}", ran.err);
+    assert!(started.elapsed() < Duration::from_secs(3), "{:?}", started.elapsed());
 }
 
 #[test]

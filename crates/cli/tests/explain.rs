@@ -7,12 +7,15 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use support::program::{copy, repository};
 use support::{call, code, worker};
-use tool_harness::engine::EngineBuilder;
+use tool_harness::engine::{Engine, EngineBuilder};
 use tool_harness::run::Code;
 use tool_harness::{Arguments, Call};
 
 /// How many calls are compared.
 const CALLS: usize = 500;
+
+/// How many at the same time.
+const AT_ONCE: usize = 4;
 
 /// A small generator, the same numbers every time.
 struct Chance(u64);
@@ -163,22 +166,12 @@ async fn explain_agrees_with_the_real_decision_and_changes_nothing() {
     let engine = EngineBuilder::new(repository("examples/governed")).worker(worker()).load().await.expect("the example loads");
     let mut chance = Chance(0x5eed_2026);
     let mut met: BTreeMap<&str, usize> = BTreeMap::new();
-    for number in 0..CALLS {
-        let workspace = tempfile::tempdir().expect("a folder");
-        furnish(workspace.path());
-        let engine = engine.with_workspace(workspace.path()).expect("a workspace");
-        let call = random_call(&mut chance);
-        let shown = format!("call {number}: {} {:.300}", call.tool, format!("{:?}", call.arguments));
-        let (mut before, mut after) = (BTreeMap::new(), BTreeMap::new());
-        contents(workspace.path(), &mut before);
-        let explained = engine.explain(call.clone()).await;
-        contents(workspace.path(), &mut after);
-        assert!(before == after, "{shown}: explaining changed a file");
-        let real = engine.call(call).await;
-        let refused = real.error.as_ref().filter(|error| !is_of_execution(error.code)).map(|error| error.code);
-        let predicted = explained.outcome.as_ref().err().map(|refusal| refusal.code);
-        assert_eq!(predicted, refused, "{shown}\nexplain: {:.300}\nreal: {:.300}", format!("{:?}", explained.outcome), real.text());
-        *met.entry(if refused.is_some() { code(&real) } else { "allowed" }).or_default() += 1;
+    let calls: Vec<(usize, Call)> = (0..CALLS).map(|number| (number, random_call(&mut chance))).collect();
+    for some in calls.chunks(AT_ONCE) {
+        let tasks: Vec<_> = some.iter().cloned().map(|(number, call)| tokio::spawn(compare(engine.clone(), number, call))).collect();
+        for task in tasks {
+            *met.entry(task.await.expect("the comparison holds")).or_default() += 1;
+        }
     }
     // Agreement means something only when every kind of answer was met often.
     for (kind, least) in [
@@ -191,4 +184,22 @@ async fn explain_agrees_with_the_real_decision_and_changes_nothing() {
     ] {
         assert!(met.get(kind).copied().unwrap_or_default() >= least, "{kind} was met too rarely: {met:?}");
     }
+}
+
+/// Explains a call, makes it, and says what came of both: `allowed` or the code of the refusal.
+async fn compare(engine: Engine, number: usize, call: Call) -> &'static str {
+    let workspace = tempfile::tempdir().expect("a folder");
+    furnish(workspace.path());
+    let engine = engine.with_workspace(workspace.path()).expect("a workspace");
+    let shown = format!("call {number}: {} {:.300}", call.tool, format!("{:?}", call.arguments));
+    let (mut before, mut after) = (BTreeMap::new(), BTreeMap::new());
+    contents(workspace.path(), &mut before);
+    let explained = engine.explain(call.clone()).await;
+    contents(workspace.path(), &mut after);
+    assert!(before == after, "{shown}: explaining changed a file");
+    let real = engine.call(call).await;
+    let refused = real.error.as_ref().filter(|error| !is_of_execution(error.code)).map(|error| error.code);
+    let predicted = explained.outcome.as_ref().err().map(|refusal| refusal.code);
+    assert_eq!(predicted, refused, "{shown}\nexplain: {:.300}\nreal: {:.300}", format!("{:?}", explained.outcome), real.text());
+    if refused.is_some() { code(&real) } else { "allowed" }
 }

@@ -73,7 +73,7 @@ fn canonical_number(number: &Number) -> (u8, String) {
 /// An id no one has seen before, as `call_` and 32 hexadecimal digits.
 #[must_use]
 pub fn fresh_id(prefix: &str) -> String {
-    use std::fmt::Write as _;
+    const DIGITS: &[u8; 16] = b"0123456789abcdef";
     let mut bytes = [0_u8; 16];
     if getrandom::fill(&mut bytes).is_err() {
         bytes = fallback_bytes();
@@ -82,7 +82,9 @@ pub fn fresh_id(prefix: &str) -> String {
     id.push_str(prefix);
     id.push('_');
     for byte in bytes {
-        let _ = write!(id, "{byte:02x}");
+        for half in [byte >> 4, byte & 15] {
+            id.push(char::from(DIGITS[usize::from(half)]));
+        }
     }
     id
 }

@@ -1,6 +1,7 @@
 //! `harness demo`.
 
 use crate::exit::Exit;
+use crate::interrupt;
 use crate::open;
 use crate::output::{self, Output, indented, look, paint, plain, quoted};
 use clap::Args;
@@ -9,6 +10,7 @@ use std::fs;
 use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
 use tempfile::TempDir;
+use tokio_util::sync::CancellationToken;
 use tool_harness::call::{Arguments, Call, Door};
 use tool_harness::engine::Engine;
 use tool_harness::event::{Event, Sink};
@@ -105,9 +107,15 @@ impl Demo {
         let engine = open::load(&project, Some(Arc::clone(&events) as Arc<dyn Sink>)).await?;
         output.print(&format!("A project with {} and {}, in a temporary folder.", output::count(4, "tool"), output::count(2, "hook")))?;
         let scenes = scenes();
+        let cancel = interrupt::cancelled_by_signals();
         let mut as_expected = 0;
         for (number, scene) in (1..).zip(&scenes) {
-            as_expected += usize::from(play(&engine, &events, number, scene, output).await?);
+            output.print(&format!("\n{}", paint(look::STRONG, &format!("{number}. {}", scene.title))))?;
+            as_expected += usize::from(play(&engine, &events, scene, &cancel, output).await?);
+            if cancel.is_cancelled() {
+                output.say("stopped before the end")?;
+                return Ok(Exit::Stopped);
+            }
         }
         let served = format!("one process (pid {}) served all {} calls", std::process::id(), scenes.len());
         if as_expected == scenes.len() {
@@ -134,10 +142,11 @@ fn set_stage(project: &Path) -> std::io::Result<()> {
 }
 
 /// Makes one call, shows it, and says whether it ended as it should.
-async fn play(engine: &Engine, events: &Recorded, number: usize, scene: &Scene, output: &mut Output) -> anyhow::Result<bool> {
-    output.print(&format!("\n{}", paint(look::STRONG, &format!("{number}. {}", scene.title))))?;
+async fn play(engine: &Engine, events: &Recorded, scene: &Scene, cancel: &CancellationToken, output: &mut Output) -> anyhow::Result<bool> {
     output.print(&format!("   {}", paint(look::NAME, &command_line(scene.tool, &scene.args))))?;
-    let result = engine.call(Call::new(scene.tool, Arguments::Value(scene.args.clone())).door(Door::Cli)).await;
+    let mut call = Call::new(scene.tool, Arguments::Value(scene.args.clone())).door(Door::Cli);
+    call.cancel = cancel.clone();
+    let result = engine.call(call).await;
     let events = events.take();
     output.print(&format!("   {}", stages(&events, &result)))?;
     for event in events.iter().filter(|event| event.name == "hook.decided" || event.name == "file.denied") {

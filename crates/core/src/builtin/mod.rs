@@ -151,6 +151,12 @@ impl Builtin {
         matches!(self.body, Body::Pure(_))
     }
 
+    /// Whether a script that calls it waits for the harness's answer.
+    #[must_use]
+    pub const fn is_asked_for(&self) -> bool {
+        matches!(self.body, Body::Host(_) | Body::Absent(_))
+    }
+
     /// Whether the harness may have to wait while it runs: for files, or on purpose.
     #[must_use]
     pub fn blocks(&self) -> bool {

@@ -315,14 +315,14 @@ impl Registry {
     }
 }
 
-/// The built-ins a script is linked with: those it can reach, that its side has, within its effects. A pure one that a rule denies
-/// is left out here, because the worker runs it without asking; any other is refused, with the rule, when it crosses.
+/// The built-ins a script is linked with: those it can reach, that its side has, within its effects. One that a rule denies is left
+/// out here when the worker does not wait for an answer; any other is refused, with the rule, when it crosses.
 fn linked(reaches: &[String], side: Scope, effects: Effects, rules: &[Rule]) -> Vec<u32> {
     let mut indices: Vec<u32> = reaches
         .iter()
         .filter_map(|name| builtin::find(name))
         .filter(|(_, _, builtin)| (builtin.scope == Scope::Both || builtin.scope == side) && effects.contains(builtin.effects))
-        .filter(|(_, module, builtin)| !(builtin.is_pure() && rule::denies_by_name(rules, &builtin::full_name(module, builtin))))
+        .filter(|(_, module, builtin)| !(!builtin.is_asked_for() && rule::denies_by_name(rules, &builtin::full_name(module, builtin))))
         .map(|(index, _, _)| index)
         .collect();
     indices.sort_unstable();

@@ -10,6 +10,8 @@ use crate::registry::RegisteredTool;
 use crate::span::Place;
 use serde_json::{Map, Value};
 use std::sync::Arc;
+use std::time::Duration;
+use tokio::time::timeout_at;
 
 /// Why a person must agree.
 #[derive(Clone, Debug)]
@@ -59,20 +61,30 @@ async fn judged(ctx: &Context, authorized: Authorized) -> Result<(Authorized, Ve
     let tool = authorized.tool();
     let payload = tool_pre(&ctx.call, tool.name(), authorized.arguments(), authorized.raw(), tool.effects, &tool.tool.tags);
     let mut latest = None;
-    let fired = fire(ctx, "tool.pre", payload, &mut |payload, returned| {
+    let mut judge = |payload: &Map<String, Value>, returned: &Value| {
         let Some(arguments) = merge_pre(payload, returned)? else { return Ok(Changed::Nothing) };
         let mut next = payload.clone();
         set_arguments(&mut next, &arguments);
         latest = Some(arguments);
         Ok(Changed::To(next))
-    })
-    .await?;
+    };
+    let chain = fire(ctx, "tool.pre", payload, &mut judge);
+    let fired = match ctx.call.timeout.and_then(|limit| Some((limit, ctx.started.checked_add(limit)?))) {
+        // The caller's time runs from the start, and a hook that is cut off has decided nothing: the call ends here.
+        Some((limit, end)) => timeout_at(end, chain).await.unwrap_or_else(|_| Err(undecided(tool, limit)))?,
+        None => chain.await?,
+    };
     fire_emitted(ctx).await;
     let authorized = match latest {
         Some(arguments) => authorized.with_arguments(ctx, arguments)?,
         None => authorized,
     };
     Ok((authorized, fired.asks))
+}
+
+fn undecided(tool: &RegisteredTool, limit: Duration) -> Refusal {
+    let message = format!("the hooks of `{}` did not decide within {} ms, the limit of this call", tool.name(), limit.as_millis());
+    Refusal::new(Code::Timeout, message).help("give the call more time")
 }
 
 /// Nobody can be asked yet, so the answer is no.

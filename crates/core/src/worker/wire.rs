@@ -405,7 +405,7 @@ mod tests {
     fn deep_values_are_refused_in_both_directions() {
         let deep = (0..=MAX_DEPTH + 1).fold(Value::Null, |inner, _| Value::Array(vec![inner]));
         assert_eq!((Writer::default().value(&deep), look(&deep)), (Err(WireError::TooDeep), Err(WireError::TooDeep)));
-        let shallower = &deep[0];
+        let shallower = &deep[0][0];
         assert_eq!((Writer::default().value(shallower), look(shallower)), (Ok(()), Ok(())));
         let mut bytes = [LIST, 1, 0, 0, 0].repeat(MAX_DEPTH + 2);
         bytes.push(NULL);

@@ -102,11 +102,14 @@ impl Call {
         }
     }
 
-    fn frame<'v>(&self, leaving: Leaving, args: &Arguments<'v, '_>, eval: &Evaluator<'v, '_, '_>) -> starlark::Result<Vec<u8>> {
+    /// The context of a call that leaves the worker, if this script may make it.
+    pub(super) fn linked_context<'a>(&self, eval: &Evaluator<'_, 'a, '_>) -> starlark::Result<&'a Context> {
         let context = self.context(eval)?;
-        if !context.is_linked(self.index) {
-            return raise(self.not_linked());
-        }
+        if context.is_linked(self.index) { Ok(context) } else { raise(self.not_linked()) }
+    }
+
+    fn frame<'v>(&self, leaving: Leaving, args: &Arguments<'v, '_>, eval: &Evaluator<'v, '_, '_>) -> starlark::Result<Vec<u8>> {
+        let context = self.linked_context(eval)?;
         let bound = self.bind(args, eval)?;
         let mut writer = Writer::default();
         let written = begin_call(&mut writer, leaving, self.index, context.link(), bound.len()).map_err(NotJson::from);
@@ -123,7 +126,7 @@ impl Call {
     fn not_linked(&self) -> String {
         let (path, effects) = (&self.signature.path, self.builtin.effects);
         if effects.is_empty() {
-            format!("`{path}` is not linked: the project's policy denies it to scripts")
+            format!("`{path}` is denied: the project's policy does not let scripts use it")
         } else {
             format!("`{path}` is not linked: this script may not have the effect `{effects}`")
         }

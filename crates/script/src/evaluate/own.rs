@@ -77,7 +77,7 @@ fn fields<'v>(call: &Call, args: &Arguments<'v, '_>, eval: &Evaluator<'v, '_, '_
 /// Sends the text as a note. Anything can be printed, JSON or not, so the arguments are not bound like others.
 fn print<'v>(call: &Call, args: &Arguments<'v, '_>, eval: &Evaluator<'v, '_, '_>) -> starlark::Result<Value<'v>> {
     args.no_named_args()?;
-    let context = call.context(eval)?;
+    let context = call.linked_context(eval)?;
     let mut text = String::new();
     for (index, value) in args.positions(eval.heap())?.enumerate() {
         if index > 0 {
