@@ -530,3 +530,14 @@ async fn bounds_that_no_clock_can_show_are_none() {
     forever.timeout = Some(std::time::Duration::MAX);
     assert_eq!(engine.call(forever).await.value, Some(json!(1)));
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn arguments_of_too_many_values_are_refused_before_any_hook_and_large_ones_pass_them() {
+    let script = tool("def run(args):\n    return len(args[\"a\"])");
+    let project = Project::new(&[(".harness/tools/t.md", &script), (".harness/hooks/yes.md", &hook("tool.pre", ALLOW))]);
+    let engine = project.engine().await;
+    for (values, expected) in [(100_000, "none"), (2_000_000, "tool.args.malformed_json")] {
+        let result = engine.call(call("t", json!({"a": vec![Value::Null; values]}))).await;
+        assert_eq!(code(&result), expected, "{values}: {:?}", result.error.map(|error| error.message));
+    }
+}
