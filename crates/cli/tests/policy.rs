@@ -104,7 +104,12 @@ async fn a_denied_built_in_raises_also_when_it_touches_nothing_and_in_hooks() {
         let files = [("harness.md", rules.as_str()), (".harness/tools/t.md", &tool(ECHO)), (".harness/hooks/guard.md", &guard)];
         let result = Project::new(&files).engine().await.call(call("t", json!({}))).await;
         assert_eq!(code(&result), "tool.hook.failed", "{name} in a hook: {:?}", result.value);
-        assert!(result.error.is_some_and(|error| error.message.contains(name) && error.message.contains("denied")), "{name}");
+        assert!(result.error.is_some_and(|error| error.message.contains(name)), "{name}");
+        if name.starts_with("json") || name.starts_with("re.") {
+            let early = format!("x = {expression}\ndef run(args):\n    return 1");
+            let result = ask(&[("harness.md", rules.as_str()), (".harness/tools/t.md", &tool(&early))], "t", json!({})).await;
+            assert_eq!(code(&result), "tool.failed", "{name} while the script is loaded: {:?}", result.value);
+        }
         let files = [("harness.md", "---\nsandbox: {env: [HOME]}\n---\n"), (".harness/tools/t.md", &tool(&script))];
         assert_eq!(ask(&files, "t", json!({})).await.value, Some(json!(1)), "{name}");
     }
@@ -524,4 +529,15 @@ async fn bounds_that_no_clock_can_show_are_none() {
     let mut forever = call("t", json!({}));
     forever.timeout = Some(std::time::Duration::MAX);
     assert_eq!(engine.call(forever).await.value, Some(json!(1)));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn arguments_of_too_many_values_are_refused_before_any_hook_and_large_ones_pass_them() {
+    let script = tool("def run(args):\n    return len(args[\"a\"])");
+    let project = Project::new(&[(".harness/tools/t.md", &script), (".harness/hooks/yes.md", &hook("tool.pre", ALLOW))]);
+    let engine = project.engine().await;
+    for (values, expected) in [(100_000, "none"), (2_000_000, "tool.args.malformed_json")] {
+        let result = engine.call(call("t", json!({"a": vec![Value::Null; values]}))).await;
+        assert_eq!(code(&result), expected, "{values}: {:?}", result.error.map(|error| error.message));
+    }
 }

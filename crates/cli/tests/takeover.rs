@@ -251,7 +251,7 @@ fn is_gone(pid: u32) -> bool {
 fn no_worker_outlives_a_harness_that_was_killed() {
     for script in [
         "def run(args):\n    sleep(60)\n    return 1",
-        "def run(args):\n    n = 0\n    for i in range(1000000000):\n        n += i\n    return n",
+        "def run(args):\n    n = 0\n    for i in range(1000000000):\n        n = i\n    return n",
     ] {
         let guard = hook("builtin.pre", "def handle(event, payload):\n    return allow()");
         let text = tool_with("limits: {cpu_ms: 60000}\n", script);

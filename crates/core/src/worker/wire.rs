@@ -30,9 +30,9 @@ pub enum WireError {
     /// A number that no float can hold.
     #[error("the number {0} cannot be represented")]
     Unrepresentable(String),
-    /// More values than [`MAX_VALUES`].
-    #[error("more than {MAX_VALUES} values in its lists and dicts")]
-    TooMany,
+    /// More values than lists and maps may hold in all.
+    #[error("more than {0} values in its lists and dicts")]
+    TooMany(usize),
     /// Longer than a length can say.
     #[error("too large")]
     TooLarge,
@@ -144,7 +144,7 @@ impl Writer {
     fn held(&mut self, len: usize) -> Result<(), WireError> {
         self.values = self.values.saturating_add(len);
         if self.values > MAX_VALUES {
-            return Err(WireError::TooMany);
+            return Err(WireError::TooMany(MAX_VALUES));
         }
         self.len(len)
     }
@@ -175,21 +175,25 @@ impl Writer {
     }
 }
 
-/// Whether a value could be written, without writing it.
+/// Arguments stand in a hook's payload under several names, and all of it must fit.
+const SPELLINGS: usize = 8;
+
+/// Whether arguments could be written, also several times in one frame, without writing them.
 pub fn look(value: &Value) -> Result<(), WireError> {
-    look_nested(value, 0)
+    look_nested(value, 0, &mut (MAX_VALUES / SPELLINGS))
 }
 
-fn look_nested(value: &Value, depth: usize) -> Result<(), WireError> {
+fn look_nested(value: &Value, depth: usize, room: &mut usize) -> Result<(), WireError> {
     if depth > MAX_DEPTH {
         return Err(WireError::TooDeep);
     }
+    *room = room.checked_sub(1).ok_or(WireError::TooMany(MAX_VALUES / SPELLINGS))?;
     match value {
         Value::Null | Value::Bool(_) | Value::String(_) => Ok(()),
         Value::Number(number) if is_integer(number.as_str()) => Ok(()),
         Value::Number(number) => finite(number.as_str()).map(drop),
-        Value::Array(items) => items.iter().try_for_each(|item| look_nested(item, depth + 1)),
-        Value::Object(object) => object.values().try_for_each(|value| look_nested(value, depth + 1)),
+        Value::Array(items) => items.iter().try_for_each(|item| look_nested(item, depth + 1, room)),
+        Value::Object(object) => object.values().try_for_each(|value| look_nested(value, depth + 1, room)),
     }
 }
 
@@ -362,7 +366,7 @@ impl<'a> Reader<'a> {
     pub(super) fn held(&mut self) -> Result<usize, WireError> {
         let len = self.count()?;
         self.values = self.values.saturating_add(len);
-        if self.values > MAX_VALUES { Err(WireError::TooMany) } else { Ok(len) }
+        if self.values > MAX_VALUES { Err(WireError::TooMany(MAX_VALUES)) } else { Ok(len) }
     }
 
     pub(super) fn count(&mut self) -> Result<usize, WireError> {
@@ -399,6 +403,20 @@ mod tests {
         let value: Value = serde_json::from_str("[1e400]").expect("JSON");
         assert_eq!(Writer::default().value(&value), Err(WireError::Unrepresentable("1e+400".into())));
         assert_eq!(look(&value), Err(WireError::Unrepresentable("1e+400".into())));
+    }
+
+    #[test]
+    fn more_values_than_memory_should_hold_are_refused_in_both_directions() {
+        let wide = Value::Array(vec![Value::Null; MAX_VALUES + 1]);
+        assert_eq!(Writer::default().value(&wide), Err(WireError::TooMany(MAX_VALUES)));
+        let mut bytes = vec![LIST];
+        bytes.extend(u32::MAX.to_le_bytes());
+        bytes.push(NULL);
+        assert_eq!(Reader::new(&bytes).json(), Err(WireError::TooMany(MAX_VALUES)));
+        let arguments = |values: usize| serde_json::json!({"a": vec![Value::Null; values]});
+        assert_eq!(look(&arguments(MAX_VALUES / SPELLINGS)), Err(WireError::TooMany(MAX_VALUES / SPELLINGS)));
+        let fits = arguments(MAX_VALUES / SPELLINGS - 2);
+        assert_eq!((look(&fits), Writer::default().value(&fits)), (Ok(()), Ok(())));
     }
 
     #[test]
