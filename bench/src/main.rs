@@ -18,7 +18,9 @@ fn main() -> anyhow::Result<()> {
             anyhow::bail!("there is no benchmark `{name}`; accepted: {}", known.join(", "));
         };
         let mut report = Report::new(benchmark.name);
+        report.add_load("before");
         (benchmark.run)(&mut report)?;
+        report.add_load("after");
         report.print_table();
     }
     Ok(())

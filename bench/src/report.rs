@@ -1,6 +1,7 @@
 //! Figures as they come: a JSON line each for programs, one table at the end for people.
 
 use crate::sample::Samples;
+use crate::system::load_average;
 use serde_json::{Value, json};
 
 /// The figures of one benchmark.
@@ -14,6 +15,11 @@ impl Report {
     #[must_use]
     pub fn new(bench: &'static str) -> Self {
         Self { bench, rows: Vec::new() }
+    }
+
+    /// Adds how busy the machine is.
+    pub fn add_load(&mut self, when: &str) {
+        self.add(format!("load average {when}"), load_average(), "processes");
     }
 
     /// Adds one figure and prints its line.

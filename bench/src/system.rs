@@ -20,6 +20,12 @@ impl Cpu {
     }
 }
 
+/// How many processes wanted to run over the last minute: what the figures are worth.
+pub(crate) fn load_average() -> f64 {
+    let text = fs::read_to_string("/proc/loadavg").unwrap_or_default();
+    text.split(' ').next().and_then(|first| first.parse().ok()).unwrap_or_default()
+}
+
 /// The largest memory this process had since [`forget_peak`], in megabytes.
 pub(crate) fn peak_megabytes() -> anyhow::Result<f64> {
     status_megabytes("VmHWM:")

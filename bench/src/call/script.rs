@@ -85,6 +85,13 @@ fn calls(report: &mut Report, hooks: Hooks) -> anyhow::Result<Samples> {
         Ok((samples, cpu, stages))
     })?;
     report.add_samples(case, &samples, "µs");
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+    let single = runtime.block_on(async {
+        let project = project(hooks)?;
+        let engine = engine(&project, None).await?;
+        measured(&engine, TOOL, CALLS, arguments()).await
+    })?;
+    report.add(format!("{case}, runtime of one thread, median"), single.median(), "µs");
     report.add(format!("{case}, processor time of the harness"), cpu.harness, "µs");
     report.add(format!("{case}, processor time of the workers"), cpu.workers, "µs");
     report.add(format!("{case}, processor time"), cpu.harness + cpu.workers, "µs");

@@ -1,13 +1,16 @@
 //! A worker by itself, spoken to over its channel by a caller that blocks.
 
+use super::arguments;
+use crate::project::PRE_HOOKS;
 use crate::{Report, Samples};
-use anyhow::{Context, ensure};
-use serde_json::json;
+use anyhow::{Context, bail, ensure};
+use serde_json::{Value, json};
 use std::io::{Read, Write};
 use std::os::unix::net::UnixStream;
+use std::time::Instant;
 use tool_harness::check::facts::ScriptKind;
 use tool_harness::worker::announced;
-use tool_harness::worker::protocol::{Budget, Outcome, Request, Response};
+use tool_harness::worker::protocol::{Budget, Link, Outcome, Request, Response, Verdict};
 use tool_harness_sandbox::process::{WorkerLimits, WorkerProcess};
 
 const BUDGET: Budget = Budget { wall_ms: 3000, cpu_ms: 2000, memory_bytes: 64 << 20, result_bytes: 1 << 20 };
@@ -36,6 +39,19 @@ impl Worker {
         Ok(self.stream.write_all(&bytes)?)
     }
 
+    fn load(&mut self, script: u32, kind: ScriptKind, source: &str) -> anyhow::Result<()> {
+        self.send(&Request::Load { script, kind, source: source.to_owned(), linked: Vec::new() })
+    }
+
+    fn trip(&mut self, request: &Request) -> anyhow::Result<Response> {
+        self.send(request)?;
+        self.receive()
+    }
+
+    fn trips(&mut self, request: &Request) -> Samples {
+        Samples::of(5_000, || drop(self.trip(request)))
+    }
+
     fn receive(&mut self) -> anyhow::Result<Response> {
         let mut length = [0; 4];
         self.stream.read_exact(&mut length)?;
@@ -46,30 +62,40 @@ impl Worker {
 }
 
 pub(super) fn measure(report: &mut Report) -> anyhow::Result<()> {
-    let mut failed = None;
-    let cold = Samples::of(40, || {
-        if let Err(problem) = Worker::start() {
-            failed = Some(problem);
-        }
-    });
-    if let Some(problem) = failed {
-        return Err(problem);
+    let mut cold = Samples::default();
+    for _ in 0..40 {
+        let started = Instant::now();
+        let worker = Worker::start()?;
+        cold.push(started.elapsed().as_secs_f64() * 1000.0);
+        drop(worker);
     }
-    report.add_samples("cold start of a worker, to ready and gone again", &cold.times(0.001), "ms");
+    report.add_samples("cold start of a worker, to ready", &cold, "ms");
 
     let mut worker = Worker::start()?;
-    worker.send(&Request::Load {
-        script: 1,
-        kind: ScriptKind::Tool,
-        source: "def run(args):\n  return None\n".into(),
-        linked: Vec::new(),
-    })?;
-    let mut trip = || -> anyhow::Result<Response> {
-        worker.send(&Request::Run { script: 1, args: json!({}), budget: BUDGET })?;
-        worker.receive()
-    };
-    ensure!(trip()? == Response::Done(Outcome::Value(json!(null))), "the empty run gave something");
-    let trips = Samples::of(5_000, || drop(trip()));
-    report.add_samples("one round trip of a worker, blocking caller", &trips, "µs");
+    worker.load(0, ScriptKind::Tool, "def run(args):\n  return None\n")?;
+    for (number, script) in (1..).zip(PRE_HOOKS) {
+        worker.load(number, ScriptKind::Hook, script)?;
+    }
+    let empty = Request::Run { script: 0, args: json!({}), budget: BUDGET };
+    ensure!(worker.trip(&empty)? == Response::Done(Outcome::Value(json!(null))), "the empty run gave something");
+    report.add_samples("round trip of a worker, empty run, blocking caller", &worker.trips(&empty), "µs");
+    let links: Vec<Link> = (1..8).map(|script| Link { when: None, script, timeout_ms: 1000 }).collect();
+    for (case, count) in [("one hook", 1), ("seven hooks", 7)] {
+        let links = links.iter().take(count).copied().collect();
+        let chain = Request::Chain { event: "tool.pre".into(), payload: payload(), links, budget: BUDGET };
+        let Response::Chain(verdicts) = worker.trip(&chain)? else { bail!("the chain gave no verdicts") };
+        ensure!(verdicts.len() == count && verdicts.iter().all(|verdict| matches!(verdict, Verdict::Returned(_))), "{verdicts:?}");
+        report.add_samples(&format!("round trip of a worker, {case}, blocking caller"), &worker.trips(&chain), "µs");
+    }
     Ok(())
+}
+
+/// What a `tool.pre` hook sees of the call under measurement.
+fn payload() -> Value {
+    let (args, id) = (arguments(), "call_0123456789abcdef0123456789abcdef");
+    json!({
+        "name": "find_files", "tool_name": "find_files", "raw_arguments": args.to_string(), "call_id": id, "id": id,
+        "session_id": "bench", "mode": "default", "effects": [], "tags": [],
+        "tool": {"name": "find_files", "args": args, "arguments": args}, "arguments": args, "args": args,
+    })
 }

@@ -18,6 +18,7 @@ pub(crate) mod event_missing;
 pub(crate) mod field_missing;
 pub(crate) mod field_wrong_type;
 pub(crate) mod file_not_text;
+pub(crate) mod file_passed_over;
 pub(crate) mod file_too_large;
 pub(crate) mod file_unreadable;
 pub(crate) mod format_unknown;
@@ -128,6 +129,7 @@ pub const RULES: &[&Rule] = &[
     &file_unreadable::RULE,
     &file_too_large::RULE,
     &file_not_text::RULE,
+    &file_passed_over::RULE,
     &frontmatter_missing::RULE,
     &frontmatter_unclosed::RULE,
     &yaml_invalid::RULE,

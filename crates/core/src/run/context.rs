@@ -99,7 +99,7 @@ impl Context {
         self.journal.record(name, fields);
     }
 
-    pub(super) fn record_started(&self, authorized: &Authorized) {
+    pub(super) fn record_started(&self, authorized: Authorized) -> Authorized {
         self.record("tool.started", || {
             fields([
                 ("tool", authorized.tool().name().into()),
@@ -108,6 +108,7 @@ impl Context {
                 ("mode", self.call.mode.as_str().into()),
             ])
         });
+        authorized
     }
 
     pub(super) fn record_rejected(&self, result: ToolResult, watch: &Stopwatch) -> ToolResult {

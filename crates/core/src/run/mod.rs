@@ -43,8 +43,7 @@ pub(crate) async fn run(shared: &Arc<Shared>, call: Call) -> ToolResult {
         Ok(authorized) => authorized,
         Err(refusal) => return ctx.record_rejected(refuse(&ctx, refusal), &watch),
     };
-    ctx.record_started(&authorized);
-    watch.lap("record", ());
+    let authorized = watch.lap("record", ctx.record_started(authorized));
     let result = match watch.lap("before", before(&ctx, authorized).await) {
         Ok(prepared) => {
             let executed = watch.lap("execute", execute(&ctx, prepared).await);
