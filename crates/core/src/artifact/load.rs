@@ -32,7 +32,33 @@ pub fn load(project: &Path) -> Artifacts {
             Err(error) => reader.add_unlisted(slot, &shown, unreadable("this folder", &error)),
         }
     }
+    for path in markdown_files(project) {
+        reader.add_stray(&path);
+    }
     reader.artifacts
+}
+
+/// How many folders below `.harness/` are looked into for files that nobody reads.
+const MAX_FOLDERS: usize = 1000;
+
+/// Files below `.harness/` whose name ends in `.md`, with their paths: three levels, so that a misplaced one is noticed.
+fn markdown_files(project: &Path) -> Vec<String> {
+    let (mut files, mut folders) = (Vec::new(), vec![(".harness".to_owned(), 0)]);
+    let mut next = 0;
+    while let Some((folder, depth)) = folders.get(next).cloned().filter(|_| next < MAX_FOLDERS) {
+        next += 1;
+        for entry in fs::read_dir(project.join(&folder)).into_iter().flatten().flatten() {
+            let Ok(name) = entry.file_name().into_string() else { continue };
+            let path = format!("{folder}/{name}");
+            match entry.file_type() {
+                Ok(kind) if kind.is_dir() && depth < 2 && !name.starts_with(['.', '_']) => folders.push((path, depth + 1)),
+                Ok(kind) if kind.is_file() && is_artifact_name(&name) => files.push(path),
+                _ => {}
+            }
+        }
+    }
+    files.sort_unstable();
+    files
 }
 
 /// Whether something is there, be it a broken link or a folder.

@@ -7,11 +7,11 @@ use super::problem::{Problems, Subject};
 use super::read_hook::read_hook;
 use super::read_root::read_root;
 use super::read_tool::{Naming, read_tool};
-use super::slot::{Slot, is_readme, stem};
+use super::slot::{Slot, is_readme, passed_over, stem};
 use super::tool::{At, Tool};
 use super::{ArtifactKind, Artifacts, BrokenHook, BrokenTool, Form, Layer, Origin, fields, fit, yaml};
 use crate::check::{file_not_text, file_too_large, file_unreadable, frontmatter_missing, frontmatter_unclosed, inline_name_empty};
-use crate::check::{key_duplicate, mode_unread, root_twice};
+use crate::check::{file_passed_over, key_duplicate, mode_unread, root_twice};
 use crate::diagnostic::{Diagnostic, Severity};
 use crate::span::{Place, Source, Span};
 use std::sync::Arc;
@@ -22,8 +22,10 @@ pub const MAX_FILE_BYTES: u64 = 2 << 20;
 /// Reads a project given as paths and contents; paths are relative to the project, with forward slashes.
 /// Files that are not artifacts are passed over. A path below `x.md/` shows that `x.md` is a folder.
 pub fn read(files: impl IntoIterator<Item = (String, Vec<u8>)>) -> Artifacts {
+    let mut strays = Vec::new();
     let mut found: Vec<_> = files
         .into_iter()
+        .inspect(|(path, _)| strays.push(path.clone()))
         .filter_map(|(path, bytes)| {
             let (slot, named) = Slot::of(&path)?;
             let content = if named.len() == path.len() { Ok(bytes) } else { Err(folder_finding().into()) };
@@ -35,6 +37,9 @@ pub fn read(files: impl IntoIterator<Item = (String, Vec<u8>)>) -> Artifacts {
     let mut reader = Reader::new(found.iter().filter(|(slot, ..)| *slot == Slot::Root).map(|(_, path, _)| path.as_str()));
     for (slot, path, content) in found {
         reader.add(slot, &path, content);
+    }
+    for path in strays {
+        reader.add_stray(&path);
     }
     reader.artifacts
 }
@@ -86,6 +91,15 @@ impl Reader {
                 let finding = finding.at(Place::new(&source, Span::default()));
                 self.give_up(slot, &source, vec![finding]);
             }
+        }
+    }
+
+    /// Says so when a file that looks like an artifact is none.
+    pub(super) fn add_stray(&mut self, path: &str) {
+        if let Some(why) = passed_over(path) {
+            let place = Place::new(&Source::new(path, ""), Span::default());
+            let finding = file_passed_over::RULE.finding(format!("this file is passed over: {why}"));
+            self.artifacts.problems.push(finding.at(place).help("move it, or set it aside with an underscore before its name"));
         }
     }
 

@@ -33,7 +33,12 @@ pub(super) enum Slot {
 impl Slot {
     /// The layer of what the file defines.
     pub(super) fn layer(self) -> Layer {
-        if let Self::Bundle(layer) = self { layer } else { Layer::Project }
+        match self {
+            Self::Bundle(layer) => layer,
+            // Looked at after everything else: modes only say what may not be used.
+            Self::Mode => Layer::Override,
+            _ => Layer::Project,
+        }
     }
 
     /// The slot of a path relative to the project, and the part of the path that names the file; `None` for files that are not artifacts.
@@ -49,6 +54,30 @@ impl Slot {
         let named = end(path.len() - file.len());
         is_artifact_name(&path[path.len() - file.len()..named]).then_some((slot, &path[..named]))
     }
+}
+
+/// Folders of `.harness/` that other parts read, or will.
+const OTHER_FOLDERS: [&str; 4] = ["agents", "clients", "context", "skills"];
+
+/// Why a `.md` file below `.harness/` is no artifact although its author may think so; `None` when it is one, or was set aside.
+pub(super) fn passed_over(path: &str) -> Option<String> {
+    let inside = path.strip_prefix(".harness/")?;
+    let set_aside = inside.split('/').any(|part| part.starts_with(['.', '_']));
+    if set_aside || !is_artifact_name(inside) || is_readme(inside) || Slot::of(path).is_some() {
+        return None;
+    }
+    let Some((folder, _)) = inside.split_once('/') else {
+        return Some("a file directly in `.harness` is not read".to_owned());
+    };
+    let known = || FOLDERS.iter().map(|(name, _)| *name);
+    if known().any(|name| name == folder) {
+        return Some(format!("only files directly in `.harness/{folder}` are read"));
+    }
+    (!OTHER_FOLDERS.contains(&folder)).then(|| {
+        let nearest = known().find(|name| strsim::osa_distance(name, folder) <= 2);
+        let hint = nearest.map(|name| format!("; did you mean `.harness/{name}`?")).unwrap_or_default();
+        format!("the folder `.harness/{folder}` is not read{hint}")
+    })
 }
 
 /// Whether a file of a folder with artifacts is one: `.md` in any case, not hidden, not set aside by an underscore.

@@ -25,6 +25,23 @@ fn check(odd: impl FnOnce(&Path)) -> Artifacts {
 }
 
 #[test]
+fn a_guard_in_the_wrong_place_is_noticed() {
+    for (path, words) in [
+        (".harness/hooks/team/guard.md", "only files directly in `.harness/hooks`"),
+        (".harness/hook/guard.md", "did you mean `.harness/hooks`"),
+        (".harness/guard.md", "a file directly in `.harness`"),
+    ] {
+        let artifacts = check(|project| {
+            let path = project.join(path);
+            fs::create_dir_all(path.parent().expect("a parent")).expect("folders");
+            fs::write(path, GOOD).expect("a file");
+        });
+        assert_eq!(codes(&artifacts), ["FILE_PASSED_OVER"], "{path}");
+        assert!(artifacts.problems[0].message.contains(words), "{path}: {}", artifacts.problems[0].message);
+    }
+}
+
+#[test]
 fn a_clean_project_loads_without_problems_in_the_order_of_names() {
     let artifacts = check(|project| {
         for name in ["b", "a", "_draft", ".hidden"] {
@@ -32,8 +49,8 @@ fn a_clean_project_loads_without_problems_in_the_order_of_names() {
         }
         fs::write(project.join(".harness/tools/README.md"), "What is here.\n").expect("a file");
         fs::write(project.join(".harness/tools/notes.txt"), "x").expect("a file");
-        fs::create_dir(project.join(".harness/tools/sub")).expect("a folder");
-        fs::write(project.join(".harness/tools/sub/deep.md"), GOOD).expect("a file");
+        fs::create_dir(project.join(".harness/tools/_sub")).expect("a folder");
+        fs::write(project.join(".harness/tools/_sub/deep.md"), GOOD).expect("a file");
         fs::write(project.join("harness.yaml"), "limits: { memory_mb: 8 }\n").expect("a file");
     });
     assert_eq!(codes(&artifacts), [""; 0]);
