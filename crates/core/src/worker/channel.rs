@@ -4,11 +4,11 @@ use super::protocol::{MAX_FRAME, Request, Response};
 use super::script::Script;
 use super::wire::WireError;
 use std::collections::HashSet;
-use std::io;
-use std::os::unix::net::UnixStream as StdStream;
+use std::io::{self, ErrorKind, Read, Write};
+use std::os::unix::net::UnixStream;
 use std::time::Duration;
-use tokio::io::{AsyncReadExt, AsyncWriteExt};
-use tokio::net::UnixStream;
+use tokio::io::Interest;
+use tokio::io::unix::AsyncFd;
 use tool_harness_sandbox::process::{Cause, WorkerLimits, WorkerProcess, WorkerProgram};
 
 /// How long a worker whose channel closed, or that was asked to stop, may take to be gone.
@@ -16,11 +16,15 @@ const DEATH_WAIT: Duration = Duration::from_millis(30);
 /// Room a frame may take beyond the result it carries.
 const FRAME_SLACK: u64 = 4096;
 
+/// Bytes asked for in one read.
+const CHUNK: usize = 16 << 10;
+
 /// A worker process that can be spoken to.
 #[derive(Debug)]
 pub(crate) struct Worker {
     process: Option<WorkerProcess>,
-    stream: UnixStream,
+    /// Watched for reading only: were it watched for writing too, the worker's reading of a request would wake this side each time.
+    stream: AsyncFd<UnixStream>,
     buffer: Vec<u8>,
     loaded: HashSet<u32>,
     /// Whether it has run anything since it started.
@@ -50,9 +54,9 @@ impl Worker {
         let spawned = tokio::task::spawn_blocking(move || WorkerProcess::spawn(&program, &limits)).await;
         let mut process = spawned.map_err(|error| error.to_string())?.map_err(|error| error.to_string())?;
         let channel = process.take_channel().ok_or("the worker has no channel")?;
-        let stream = StdStream::from(channel);
+        let stream = UnixStream::from(channel);
         stream.set_nonblocking(true).map_err(|error| error.to_string())?;
-        let stream = UnixStream::from_std(stream).map_err(|error| error.to_string())?;
+        let stream = watch(stream, Interest::READABLE).map_err(|error| error.to_string())?;
         let mut worker = Self { process: Some(process), stream, buffer: Vec::new(), loaded: HashSet::new(), used: false };
         match worker.receive(FRAME_SLACK).await {
             Ok(Response::Ready) => Ok(worker),
@@ -78,7 +82,7 @@ impl Worker {
 
     /// Sends frames that are ready to go.
     pub(crate) async fn send(&mut self, frames: &[u8]) -> Result<(), Lost> {
-        match self.stream.write_all(frames).await {
+        match write_all(self.stream.get_ref(), frames).await {
             Ok(()) => Ok(()),
             Err(_) => Err(self.death().await),
         }
@@ -105,11 +109,29 @@ impl Worker {
                 self.buffer.reserve((length + 4).saturating_sub(self.buffer.len()));
             }
             // Cancellation between reads loses nothing: what was read is in the buffer.
-            match self.stream.read_buf(&mut self.buffer).await {
+            match self.read_some().await {
                 Ok(0) => return Err(self.death().await),
                 Ok(_) => {}
-                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Err(error) if error.kind() == ErrorKind::Interrupted => {}
                 Err(_) => return Err(self.death().await),
+            }
+        }
+    }
+
+    /// Waits for bytes and appends them to the buffer; says how many there were.
+    async fn read_some(&mut self) -> io::Result<usize> {
+        loop {
+            let mut ready = self.stream.readable().await?;
+            let held = self.buffer.len();
+            self.buffer.resize(held + CHUNK, 0);
+            let read = ready.try_io(|stream| stream.get_ref().read(&mut self.buffer[held..]));
+            self.buffer.truncate(held + read.as_ref().ok().and_then(|read| read.as_ref().ok()).copied().unwrap_or_default());
+            if let Ok(read) = read {
+                // Less than was asked for is all there is; what comes later is announced anew.
+                if matches!(read, Ok(count) if count < CHUNK) {
+                    ready.clear_ready();
+                }
+                return read;
             }
         }
     }
@@ -166,6 +188,29 @@ impl Drop for Worker {
             runtime.spawn_blocking(move || drop(process));
         }
     }
+}
+
+/// Registers a socket for one direction.
+#[expect(deprecated, reason = "the socket is owned and stays open, which is what the unsafe form wants promised")]
+fn watch(stream: UnixStream, interest: Interest) -> io::Result<AsyncFd<UnixStream>> {
+    AsyncFd::with_interest(stream, interest)
+}
+
+/// Writes everything. Only a frame larger than what the socket holds has to wait for the worker to read.
+async fn write_all(mut stream: &UnixStream, mut bytes: &[u8]) -> io::Result<()> {
+    while !bytes.is_empty() {
+        match stream.write(bytes) {
+            Ok(0) => return Err(ErrorKind::WriteZero.into()),
+            Ok(count) => bytes = &bytes[count..],
+            Err(error) if error.kind() == ErrorKind::Interrupted => {}
+            Err(error) if error.kind() == ErrorKind::WouldBlock => {
+                let room = watch(stream.try_clone()?, Interest::WRITABLE)?;
+                room.writable().await?.retain_ready();
+            }
+            Err(error) => return Err(error),
+        }
+    }
+    Ok(())
 }
 
 /// Appends a frame with its length.
