@@ -233,7 +233,7 @@ async fn builtin_hooks_see_change_and_block_every_crossing_and_cost_a_hook_none_
     let result = engine.call(call("write_note", json!({"path": "a.txt"}))).await;
     assert_eq!(result.value, Some(json!("CHANGED")), "{:?}", result.error);
     let result = engine.call(call("write_note", json!({"path": "a.env"}))).await;
-    assert_eq!(code(&result), "tool.failed");
+    assert_eq!(code(&result), "tool.hook.blocked");
     assert!(result.text().contains("no secrets"), "{}", result.text());
     assert!(!project.path().join("a.env").exists());
 }

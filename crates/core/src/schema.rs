@@ -15,6 +15,8 @@ pub struct Schema {
     /// The schema itself.
     pub value: Value,
     validator: Validator,
+    /// How deep values may nest, where checking deeper ones could take for ever.
+    max_depth: Option<usize>,
 }
 
 /// One way in which a value does not fit.
@@ -36,12 +38,17 @@ impl Schema {
             "" => error.to_string(),
             path => format!("at {path}: {error}"),
         })?;
-        Ok(Self { value, validator })
+        let max_depth = recursive_depth(&value);
+        Ok(Self { value, validator, max_depth })
     }
 
     /// What is wrong with `value`; nothing when it fits.
     #[must_use]
     pub fn violations(&self, value: &Value) -> Vec<Violation> {
+        if let Some(most) = self.max_depth.filter(|most| deeper_than(value, *most)) {
+            let message = format!("it nests deeper than {most} levels, the most this recursive schema is checked for");
+            return vec![Violation { path: String::new(), message }];
+        }
         if self.validator.is_valid(value) {
             return Vec::new();
         }
@@ -75,6 +82,53 @@ fn place(error: &ValidationError<'_>) -> String {
     match error.kind() {
         ValidationErrorKind::Required { property: Value::String(name) } => format!("{path}/{}", name.replace('~', "~0").replace('/', "~1")),
         _ => path,
+    }
+}
+
+/// Steps that checking one value against a recursive schema may take.
+const MAX_STEPS: f64 = 100_000.0;
+
+/// A schema that refers to itself can apply itself several times to the same part of a value, and then each level multiplies the
+/// work. Such a schema is only used to a depth at which even the worst case ends soon.
+fn recursive_depth(schema: &Value) -> Option<usize> {
+    let mut targets = Vec::new();
+    references(schema, &mut targets);
+    let recursive = targets.iter().any(|target| reaches(schema, target, target, &mut Vec::new()));
+    let branches = targets.len().max(2);
+    #[expect(clippy::cast_precision_loss, clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a small whole number")]
+    let depth = (MAX_STEPS.ln() / (branches as f64).ln()) as usize;
+    (recursive && targets.len() > 1).then_some(depth.max(2))
+}
+
+/// Every reference in a schema.
+fn references<'a>(schema: &'a Value, found: &mut Vec<&'a str>) {
+    match schema {
+        Value::Object(map) => map.iter().for_each(|(key, value)| match value.as_str() {
+            Some(target) if key == "$ref" || key == "$dynamicRef" => found.push(target),
+            _ => references(value, found),
+        }),
+        Value::Array(items) => items.iter().for_each(|item| references(item, found)),
+        _ => {}
+    }
+}
+
+/// Whether what `from` refers to leads, through further references, to `goal`. What cannot be followed counts as leading anywhere.
+fn reaches<'a>(schema: &'a Value, from: &'a str, goal: &str, seen: &mut Vec<&'a str>) -> bool {
+    if seen.contains(&from) {
+        return false;
+    }
+    seen.push(from);
+    let Some(target) = from.strip_prefix('#').and_then(|pointer| schema.pointer(pointer)) else { return true };
+    let mut next = Vec::new();
+    references(target, &mut next);
+    next.into_iter().any(|reference| reference == goal || reaches(schema, reference, goal, seen))
+}
+
+fn deeper_than(value: &Value, most: usize) -> bool {
+    match value {
+        Value::Array(items) => most == 0 || items.iter().any(|item| deeper_than(item, most - 1)),
+        Value::Object(map) => most == 0 || map.values().any(|item| deeper_than(item, most - 1)),
+        _ => false,
     }
 }
 
@@ -132,6 +186,28 @@ mod tests {
         assert!(started.elapsed().as_secs() < 2);
         assert!(Schema::new(json!({"$ref": "http://169.254.169.254/x"})).is_err());
         assert!(Schema::new(json!({"$ref": "file:///etc/passwd"})).is_err());
+    }
+
+    #[test]
+    fn a_recursive_schema_that_branches_ends_soon_and_a_plain_one_is_not_limited() {
+        let branching = Schema::new(json!({
+            "$defs": {"n": {"anyOf": [
+                {"allOf": [{"type": "array", "items": {"$ref": "#/$defs/n"}}]},
+                {"allOf": [{"type": "array", "items": {"$ref": "#/$defs/n"}}]},
+            ]}},
+            "$ref": "#/$defs/n",
+        }))
+        .expect("compiles");
+        let nested = |levels: usize| (0..levels).fold(json!([1]), |inner, _| json!([inner]));
+        let started = std::time::Instant::now();
+        for levels in [5, 40, 60] {
+            assert!(!branching.violations(&nested(levels)).is_empty(), "{levels}");
+        }
+        assert!(started.elapsed().as_secs() < 5);
+        let list = Schema::new(
+            json!({"$defs": {"n": {"type": "array", "items": {"$ref": "#/$defs/n"}}}, "type": "object", "properties": {"a": {"type": "array"}}}),
+        );
+        assert!(list.expect("compiles").violations(&json!({"a": nested(60)})).is_empty());
     }
 
     #[test]

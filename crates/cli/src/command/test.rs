@@ -10,6 +10,8 @@ use serde_json::{Value, json};
 use std::collections::HashMap;
 use std::io;
 use std::time::Instant;
+use tool_harness::Engine;
+use tool_harness::diagnostic::Diagnostic;
 use tool_harness::span::Place;
 
 #[derive(Args)]
@@ -44,11 +46,31 @@ impl Test {
                 return Ok(Exit::Stopped);
             }
         }
+        for broken in broken_artifacts(&engine).filter(|broken| wanted(&broken.1)) {
+            let (kind, name, problem) = broken;
+            let Some(place) = problem.place.clone() else { continue };
+            report.add(
+                kind,
+                name,
+                place,
+                Outcome::Failed { expected: "an artifact without errors".to_owned(), got: problem.message.clone() },
+                output,
+            )?;
+        }
         if let (true, Some(filter)) = (report.lines.is_empty(), &self.filter) {
             return Err(Usage::new(format!("no tool or hook with examples has `{filter}` in its name")).into());
         }
         report.end(started, output)
     }
+}
+
+/// Tools and hooks whose examples cannot be run, with the reason.
+fn broken_artifacts(engine: &Engine) -> impl Iterator<Item = (&'static str, String, &Diagnostic)> {
+    let registry = engine.registry();
+    let tools = registry.tools().filter_map(|tool| Some(("tool", tool.name().to_owned(), tool.unusable.as_ref()?)));
+    let files = registry.broken_tools().iter().map(|broken| ("tool", broken.name.clone(), &broken.problem));
+    let hooks = registry.broken_hooks().iter().map(|broken| ("hook", broken.name.clone(), &broken.problem));
+    tools.chain(files).chain(hooks)
 }
 
 /// What was run so far.

@@ -28,7 +28,8 @@ pub fn load(project: &Path) -> Artifacts {
                     reader.add(slot, &format!("{shown}/{}", name.to_string_lossy()), content(&project.join(&shown).join(&name)));
                 }
             }
-            Err(error) if error.kind() == ErrorKind::NotFound => {}
+            // A link that leads nowhere is a folder somebody meant to be there.
+            Err(error) if error.kind() == ErrorKind::NotFound && fs::symlink_metadata(project.join(&shown)).is_err() => {}
             Err(error) => reader.add_unlisted(slot, &shown, unreadable("this folder", &error)),
         }
     }

@@ -1,6 +1,7 @@
 //! The globals: `env`, `emit`, results, decisions.
 
 use super::{Args, Body, Builtin, Example, Host, Kind, Module, PLAIN, Param, Scope};
+use crate::effect::Effects;
 use serde_json::{Value, json};
 use std::time::Duration;
 
@@ -23,6 +24,7 @@ pub(super) const MODULE: Module = Module {
             params: &[Param::required("name", Kind::Text), Param::optional("default", Kind::Any, "null")],
             doc: "An environment variable that the project lists in `sandbox.env`; any other name raises.",
             returns: "text, or `default` when it is not set",
+            effects: Effects::READ,
             body: Body::Host(env),
             examples: &[Example::new(r#"env("NOT_LISTED_ANYWHERE")"#, "error: NOT_LISTED_ANYWHERE")],
             ..PLAIN

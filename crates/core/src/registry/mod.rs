@@ -5,7 +5,7 @@ mod surface;
 pub use surface::{Surface, SurfaceTool};
 
 use crate::artifact::tool::Limits;
-use crate::artifact::{BrokenHook, BrokenTool, Hook, Root, Tool};
+use crate::artifact::{BrokenHook, BrokenTool, Hook, Layer, Root, Tool};
 use crate::builtin::{self, Scope};
 use crate::check::facts::ScriptKind;
 use crate::check::{Checked, CheckedHook, CheckedTool, hook_events};
@@ -225,6 +225,8 @@ impl Registry {
                 self.hooks.push(Arc::new(RegisteredHook { event: event.clone(), script, when, hook }));
             }
             (broken, _, _) => {
+                // What an override replaced is gone, so a broken one guards everything.
+                let event = event.filter(|_| hook.origin.layer != Layer::Override);
                 let problem = broken.unwrap_or_else(|| {
                     let place = hook.place(crate::span::Span::default());
                     Diagnostic::new("SCRIPT_NO_HANDLE", Severity::Error, "the hook has no script").at(place)

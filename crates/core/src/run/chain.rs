@@ -92,6 +92,8 @@ pub(super) async fn fire(ctx: &Context, event: &str, payload: Map<String, Value>
                 if hook.hook.blocks_on_error(gating) {
                     return Err(failed(hook, event, &problem, position));
                 }
+                let message = format!("hook `{}` failed on `{event}` and was passed over: {problem}", hook.hook.name);
+                ctx.record("log", || object(json!({"level": "warn", "message": message, "fields": {}, "source": hook.hook.name})));
             }
             // A decision ends the worker's part of the chain; the hooks after it see what it changed.
             break;

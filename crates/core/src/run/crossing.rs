@@ -4,6 +4,7 @@ use super::authorize::record;
 use super::chain::{Changed, fire, fire_emitted};
 use super::context::{Context, Journal, Shared, object};
 use super::payload::merge;
+use super::refusal::{Code, Refusal};
 use crate::builtin::{self, Args, Body, Builtin, Host, Module, Scope, StoreScope};
 use crate::registry::{RegisteredHook, RegisteredTool};
 use crate::rule::{self, Subject};
@@ -11,7 +12,7 @@ use crate::store::{KeyValue, Metrics, Stores};
 use crate::worker::Crossing;
 use crate::worker::script::Script;
 use serde_json::{Map, Value, json};
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 use tokio::time::Instant;
 use tool_harness_sandbox::file::{FileError, Jail};
@@ -22,6 +23,8 @@ pub(super) struct ToolCrossing<'a> {
     pub(super) tool: &'a RegisteredTool,
     pub(super) script: &'a Script,
     pub(super) deadline: Instant,
+    /// Why a hook stopped a built-in: a script cannot catch it, so it is the reason of the whole call.
+    pub(super) refused: Mutex<Option<Refusal>>,
 }
 
 /// Serves hooks. Their calls raise no `builtin.*` events.
@@ -83,14 +86,22 @@ impl ToolCrossing<'_> {
         object(json!({"name": call.name, "args": args, "tool": self.tool.name(), "call_id": self.ctx.call.id}))
     }
 
+    /// Keeps a refusal as the reason of the call, and gives its words for the script to fail with.
+    fn refuse(&self, refusal: Refusal) -> String {
+        let message = refusal.message.clone();
+        self.refused.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(refusal);
+        message
+    }
+
     async fn before(&self, call: &mut Admitted) -> Result<(), String> {
         if !self.ctx.registry().has_hooks("builtin.pre") {
             return Ok(());
         }
         let mut merge_args = |payload: &Map<String, Value>, returned: &Value| merge(payload, returned, &["args"]).map(Changed::To);
-        let fired = fire(self.ctx, "builtin.pre", self.payload(call), &mut merge_args).await.map_err(|refusal| refusal.message)?;
+        let fired = fire(self.ctx, "builtin.pre", self.payload(call), &mut merge_args).await.map_err(|refusal| self.refuse(refusal))?;
         if let Some(ask) = fired.asks.first() {
-            return Err(format!("`{}` needs a person's approval and nobody can be asked here: {}", call.name, ask.because));
+            let message = format!("`{}` needs a person's approval and nobody can be asked here: {}", call.name, ask.because);
+            return Err(self.refuse(Refusal::new(Code::ApprovalDenied, message)));
         }
         // A hook that left an argument out gives it its default; one that added or mistyped one is told so.
         let named = fired.payload.get("args").and_then(Value::as_object).cloned().unwrap_or_default();
@@ -108,7 +119,7 @@ impl ToolCrossing<'_> {
             Err(message) => payload.insert("error".into(), json!(message)),
         };
         let mut merge_result = |payload: &Map<String, Value>, returned: &Value| merge(payload, returned, &["result"]).map(Changed::To);
-        let mut fired = fire(self.ctx, "builtin.post", payload, &mut merge_result).await.map_err(|refusal| refusal.message)?;
+        let mut fired = fire(self.ctx, "builtin.post", payload, &mut merge_result).await.map_err(|refusal| self.refuse(refusal))?;
         match outcome {
             Ok(_) => Ok(fired.payload.remove("result").unwrap_or_default()),
             Err(message) => Err(message),

@@ -10,12 +10,12 @@ use crate::registry::RegisteredTool;
 use crate::result::Enforced;
 use crate::worker::protocol::Outcome;
 use crate::worker::script::Script;
-use crate::worker::{DEFAULT_MEMORY_MB, ToolBounds};
+use crate::worker::{DEFAULT_MEMORY_MB, ScriptError, ToolBounds};
 use serde_json::{Map, Value};
 use std::fmt;
 use std::future::Future;
 use std::pin::Pin;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 use tokio::time::Instant;
 
@@ -155,8 +155,13 @@ async fn run_script(ctx: &Context, tool: &RegisteredTool, script: &Script, mut a
         result_bytes: MAX_RESULT_BYTES,
     };
     inject(ctx, tool, &mut arguments);
-    let crossing = ToolCrossing { ctx, tool, script, deadline: deadline.at };
+    let crossing = ToolCrossing { ctx, tool, script, deadline: deadline.at, refused: Mutex::default() };
     let ran = ctx.shared.workers.run_tool(&ctx.call.session_id, script, &arguments, bounds, &ctx.call.cancel, &crossing).await;
+    if let (Err(ScriptError { code: Code::Failed, .. }), Some(refusal)) =
+        (&ran, crossing.refused.lock().unwrap_or_else(PoisonError::into_inner).take())
+    {
+        return Err(refusal.into());
+    }
     match ran {
         Ok(Outcome::Value(value)) => judged(tool, value),
         Ok(Outcome::Result(fields)) => explicit_result(tool, fields),

@@ -75,6 +75,10 @@ fn amend(tool: &RegisteredTool, after: &Map<String, Value>, success: &mut Succes
     }
     if let Some(text) = content.and_then(Value::as_str) {
         success.content = Some(text.to_owned());
+        // Whoever rewords an error means all of it.
+        if let Some(error) = error {
+            *error = Refusal::new(error.code, text);
+        }
     }
     match is_error.and_then(Value::as_bool) {
         Some(true) => *error = Some(Refusal::new(Code::Failed, format!("a hook marked the result of `{}` as an error", tool.name()))),

@@ -143,7 +143,7 @@ impl Worker {
 
     /// Whether it says nothing while nobody asks. One that does would be heard as the answer to somebody else's request.
     pub(crate) fn is_silent(&self) -> bool {
-        let unheard = self.stream.try_read(&mut [0; 1]);
+        let unheard = self.stream.get_ref().read(&mut [0; 1]);
         self.buffer.is_empty() && unheard.is_err_and(|error| error.kind() == io::ErrorKind::WouldBlock)
     }
 
