@@ -46,6 +46,7 @@ mod effects_overstated;
 mod effects_understated;
 mod field_unsupported;
 mod hook_duplicate;
+mod hook_event_idle;
 mod hook_event_unknown;
 mod hook_payload_key;
 mod hook_return_shape;
@@ -173,6 +174,7 @@ pub const RULES: &[&Rule] = &[
     &script_scope::RULE,
     &script_unavailable::RULE,
     &hook_event_unknown::RULE,
+    &hook_event_idle::RULE,
     &hook_when_impure::RULE,
     &hook_payload_key::RULE,
     &hook_return_shape::RULE,
