@@ -2,7 +2,7 @@
 
 use super::listen::{Counter, Stages};
 use super::{arguments, on_runtime, repeat};
-use crate::project::{POST_HOOKS, PRE_HOOKS, Project, hook, plain_tool, script_tool};
+use crate::project::{POST_HOOKS, PRE_HOOKS, Project, RUST_TOOL, hook, plain_tool, script_tool};
 use crate::system::Cpu;
 use crate::{Report, Samples};
 use anyhow::ensure;
@@ -12,6 +12,7 @@ use tool_harness::event::Sink;
 use tool_harness::{Engine, EngineBuilder};
 
 const TOOL: &str = "find_files";
+const BODY: &str = "find_things";
 const WARM_UP: usize = 300;
 const CALLS: usize = 4_000;
 
@@ -21,6 +22,7 @@ const CROSSINGS: u32 = 100;
 fn project(hooks: Hooks) -> anyhow::Result<Project> {
     let project = Project::new()?;
     project.tool(TOOL, &script_tool(1))?;
+    project.tool(BODY, RUST_TOOL)?;
     project.tool("run_nothing", &plain_tool("", "def run(args):\n    return None"))?;
     let repeated =
         |body: &str| plain_tool("", &format!("def run(args):\n    for i in range({CROSSINGS}):\n        {body}\n    return None"));
@@ -63,6 +65,12 @@ pub(super) fn measure(report: &mut Report) -> anyhow::Result<()> {
     let alone = calls(report, Hooks::None)?;
     let hooked = calls(report, Hooks::SevenAndTwo)?;
     report.add("20-line script, with 9 hooks / without", hooked.median() / alone.median(), "ratio");
+    let body = on_runtime(async {
+        let project = project(Hooks::SevenAndTwo)?;
+        let builder = EngineBuilder::new(project.path()).body(BODY, |_: Value| async { Ok(json!({"found": []})) });
+        measured(&builder.load().await?, BODY, CALLS, arguments()).await
+    })?;
+    report.add_samples("Rust body, 7 pre and 2 post hooks", &body, "µs");
     crossings(report)
 }
 

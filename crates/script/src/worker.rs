@@ -1,6 +1,7 @@
 //! The worker's side of the channel: one request after another until the harness closes it.
 
 use crate::evaluate::{Channel, Names, Scripts, Table};
+use rustix::event::{PollFd, PollFlags, poll};
 use std::cell::{Cell, RefCell};
 use std::io::{ErrorKind, Read, Write};
 use std::os::fd::OwnedFd;
@@ -88,6 +89,8 @@ impl Stream {
         }
         let mut chunk = self.chunk.borrow_mut();
         while held.len() < wanted {
+            // A read that waits is also woken when the harness takes the last answer, and sleeps again; a poll is not.
+            let _ = poll(&mut [PollFd::new(&self.socket, PollFlags::IN)], None);
             match (&self.socket).read(&mut chunk) {
                 Ok(0) => leave(ExitCode::Closed),
                 Ok(count) => held.extend_from_slice(chunk.get(..count).unwrap_or_default()),
