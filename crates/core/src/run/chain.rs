@@ -53,7 +53,7 @@ pub(super) async fn fire(ctx: &Context, event: &str, payload: Map<String, Value>
         for (hook, verdict) in rest.iter().zip(verdicts) {
             judged += 1;
             let decision = match verdict {
-                Verdict::Skipped => continue,
+                Verdict::Skipped | Verdict::Allowed => continue,
                 Verdict::Returned(Value::Null) if !gating => continue,
                 Verdict::Returned(returned) => Decision::read(&returned).map_err(|problem| (problem, None)),
                 Verdict::Failed(_) if ctx.call.cancel.is_cancelled() => return Err(cancelled(event)),
@@ -201,6 +201,7 @@ pub(crate) async fn run_one(ctx: &Context, hook: &Arc<RegisteredHook>, event: &s
     let report = |action: &str, reason: Option<String>, modified| HookReport { action: action.to_owned(), reason, modified };
     match verdicts.into_iter().next() {
         None | Some(Verdict::Skipped) => report("skip", None, None),
+        Some(Verdict::Allowed) => report("allow", None, None),
         Some(Verdict::Failed(failure)) => report("failed", Some(failure.message), None),
         Some(Verdict::Returned(returned)) => match Decision::read(&returned) {
             Err(problem) => report("failed", Some(problem), None),
