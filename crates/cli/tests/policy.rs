@@ -219,6 +219,51 @@ async fn constraints_hold_for_every_spelling_of_a_path_and_every_kind_of_value()
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn constraints_hold_for_a_path_and_for_what_a_link_leads_it_to() {
+    let absolute = "/{src,lib}/**";
+    let project = Project::new(&[(".harness/tools/t.md", &tool(ECHO))]);
+    let here = project.path().canonicalize().expect("a folder");
+    let patterns = format!("[\"src/**\", \"lib/**\", \"../**\", \"/elsewhere/**\", \"{}{absolute}\"]", here.display());
+    let rules = root(&format!("policy:\n  tool_arg_constraints:\n    - {{tool: t, arg_key: path, arg_patterns: {patterns}}}\n"));
+    project.write("harness.md", rules.as_bytes());
+    project.write("src/a", b"a");
+    project.write("lib/b", b"b");
+    project.write("keys/secret", b"s");
+    for (link, target) in
+        [("src/secret", "../keys/secret"), ("src/keys", "../keys"), ("src/lib", "../lib"), ("src/out", "/etc"), ("src/loop", "loop")]
+    {
+        std::os::unix::fs::symlink(target, project.path().join(link)).expect("a link");
+    }
+    let engine = project.engine().await;
+    let inside = |path: &str| format!("{}/{path}", here.display());
+    for (path, fine) in [
+        ("src/a", true),
+        ("src/new/file", true),
+        ("src/a/beneath-a-file", true),
+        ("src/lib/b", true),
+        (&inside("src/a"), true),
+        (&inside("src/lib/b"), true),
+        ("../src/a", true),
+        ("/elsewhere/a", true),
+        ("src/secret", false),
+        ("src/keys", false),
+        ("src/keys/secret", false),
+        ("src/keys/new", false),
+        ("src/./keys//secret", false),
+        ("src/out/passwd", false),
+        ("src/loop", false),
+        (&inside("src/keys/secret"), false),
+    ] {
+        let result = engine.call(call("t", json!({"path": path}))).await;
+        assert_eq!(code(&result), if fine { "none" } else { "tool.denied" }, "{path}: {}", result.text());
+        let listed = engine.call(call("t", json!({"path": ["src/a", path]}))).await;
+        assert_eq!(code(&listed), code(&result), "{path} in a list");
+    }
+    let result = engine.call(call("t", json!({"path": "src/secret"}))).await;
+    assert!(result.text().contains("`path` is `src/secret`, which leads to `keys/secret`; accepted: src/**"), "{}", result.text());
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn a_hook_cannot_allow_what_a_rule_denies_nor_change_a_call_into_it() {
     let rules = root(
         "tools_policy: {deny: [other]}\npolicy:\n  tool_arg_constraints:\n    - {tool: t, arg_key: path, arg_patterns: [\"src/*\"]}\n",

@@ -90,6 +90,7 @@ fn touching<'a>(engine: &'a Engine, tool: &RegisteredTool) -> Vec<&'a Rule> {
         capabilities: &annotations.capabilities,
         path_params: &annotations.path_params,
         arguments: &arguments,
+        files: None,
     };
     rule::matches(&engine.registry().rules, &subject).into_iter().map(|found| found.rule).collect()
 }
