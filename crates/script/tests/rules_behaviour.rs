@@ -58,6 +58,56 @@ fn a_name_defined_twice_is_offered_by_neither_file() {
 }
 
 #[test]
+fn an_alias_that_another_tool_has_as_name_or_alias_takes_its_tool_out() {
+    let claims = |names: &str| tool(&format!("aliases: {{ {names} }}\n"), "1");
+    let (plan, list) = (claims("openai: readPlan, gemini: read_note"), claims("anthropic: readPlan"));
+    let checked = expect(
+        &[(".harness/tools/read_note.md", READ_NOTE), (".harness/tools/read_plan.md", &plan), (".harness/tools/list_plans.md", &list)],
+        &[
+            "ALIAS_CLASH .harness/tools/list_plans.md:2:23",
+            "ALIAS_CLASH .harness/tools/read_plan.md:2:20",
+            "ALIAS_CLASH .harness/tools/read_plan.md:2:38",
+        ],
+    );
+    let usable: Vec<&str> = checked.tools.iter().filter(|tool| tool.usable()).map(|tool| tool.tool.name.as_str()).collect();
+    assert_eq!(usable, ["read_note"]);
+    assert_eq!(checked.diagnostics[0].message, "the alias `readPlan` is also an alias of `read_plan`");
+    let twice = claims("openai: readPlan, gemini: readPlan, anthropic: read_plan");
+    expect(&[(".harness/tools/read_plan.md", &twice)], &[]);
+}
+
+#[test]
+fn an_alias_no_provider_takes_and_an_injected_parameter_are_errors_at_their_place() {
+    let odd = tool("aliases: { openai: read plan }\n", "1");
+    expect(&[(".harness/tools/read_plan.md", &odd)], &["ALIAS_NOT_OFFERED .harness/tools/read_plan.md:2:20"]);
+    for schema in ["parameters: { id: { type: string } }\n", "input_schema: { type: object, properties: { id: {} } }\n"] {
+        let both = tool(&format!("{schema}inject: {{ id: call_id }}\n"), "1");
+        let checked = expect(&[(".harness/tools/read_plan.md", &both)], &["INJECT_IS_PARAMETER .harness/tools/read_plan.md:3:15"]);
+        assert!(!checked.tools[0].usable());
+    }
+}
+
+#[test]
+fn a_hook_that_takes_its_parameters_in_the_wrong_order_is_warned_about() {
+    let hook =
+        |parameters: &str| format!("---\nevent: tool.post\nscript: |\n  def handle({parameters}):\n      return allow()\n---\nWatches.\n");
+    for (parameters, swapped) in [
+        ("payload, event", true),
+        ("payload, e", true),
+        ("_, event", true),
+        ("payload = None, event = None", true),
+        ("event, payload", false),
+        ("e, p", false),
+        ("*args", false),
+        ("name, *, event = None, payload = None", false),
+    ] {
+        let found = found(&judge(&[(".harness/hooks/watch.md", &hook(parameters))]));
+        let found: Vec<&String> = found.iter().filter(|finding| finding.starts_with("HOOK_PARAMETERS_SWAPPED")).collect();
+        assert_eq!(!found.is_empty(), swapped, "{parameters}: {found:?}");
+    }
+}
+
+#[test]
 fn an_override_replaces_and_the_replaced_tool_is_gone() {
     let local = bundle("read_note");
     let checked = expect(

@@ -42,6 +42,8 @@ pub struct Function {
     pub required: usize,
     /// Positional arguments that may be given; absent when there is `*args`.
     pub accepted: Option<usize>,
+    /// The names of its positional parameters, in order.
+    pub parameters: Vec<String>,
 }
 
 /// The findings. Everything is in source order.

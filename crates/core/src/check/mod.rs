@@ -19,6 +19,7 @@ pub(crate) mod field_missing;
 pub(crate) mod field_wrong_type;
 pub(crate) mod file_not_text;
 pub(crate) mod file_passed_over;
+pub(crate) mod file_set_aside;
 pub(crate) mod file_too_large;
 pub(crate) mod file_unreadable;
 pub(crate) mod format_unknown;
@@ -39,6 +40,8 @@ pub(crate) mod yaml_limit;
 pub(crate) mod yaml_not_accepted;
 
 // Found when the artifacts are judged.
+mod alias_clash;
+mod alias_not_offered;
 mod body_empty;
 mod ceiling_admits_processes;
 mod effects_contradict;
@@ -48,10 +51,12 @@ mod field_unsupported;
 mod hook_duplicate;
 mod hook_event_idle;
 mod hook_event_unknown;
+mod hook_parameters_swapped;
 mod hook_payload_key;
 mod hook_return_shape;
 mod hook_unknown_tool;
 mod hook_when_impure;
+mod inject_is_parameter;
 mod name_not_offered;
 mod name_style;
 mod name_verb;
@@ -131,6 +136,7 @@ pub const RULES: &[&Rule] = &[
     &file_too_large::RULE,
     &file_not_text::RULE,
     &file_passed_over::RULE,
+    &file_set_aside::RULE,
     &frontmatter_missing::RULE,
     &frontmatter_unclosed::RULE,
     &yaml_invalid::RULE,
@@ -155,6 +161,9 @@ pub const RULES: &[&Rule] = &[
     &name_not_offered::RULE,
     &name_style::RULE,
     &name_verb::RULE,
+    &alias_not_offered::RULE,
+    &alias_clash::RULE,
+    &inject_is_parameter::RULE,
     &tool_duplicate::RULE,
     &hook_duplicate::RULE,
     &override_replaces::RULE,
@@ -168,6 +177,7 @@ pub const RULES: &[&Rule] = &[
     &script_no_run::RULE,
     &script_no_handle::RULE,
     &script_arity::RULE,
+    &hook_parameters_swapped::RULE,
     &script_recursion::RULE,
     &script_unknown_name::RULE,
     &script_unknown_builtin::RULE,
