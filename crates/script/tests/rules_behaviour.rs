@@ -3,7 +3,7 @@
 use std::time::{Duration, Instant};
 use tool_harness::artifact::{Artifacts, read};
 use tool_harness::builtin::MODULES;
-use tool_harness::check::facts::ScriptKind;
+use tool_harness::check::facts::{ScriptKind, Unread};
 use tool_harness::check::{Checked, FactsBySource, check, scripts};
 use tool_harness_script::check::facts;
 
@@ -169,7 +169,8 @@ fn a_tool_with_an_error_found_by_the_reader_is_not_usable() {
 #[test]
 fn a_script_that_ends_its_worker_is_an_error_at_the_script() {
     let artifacts = project(&[(".harness/tools/read_note.md", READ_NOTE)]);
-    let died = scripts(&artifacts).into_iter().map(|source| (source, Err("the worker ran out of memory".to_owned()))).collect();
+    let died =
+        scripts(&artifacts).into_iter().map(|source| (source, Err(Unread::Crashed("the worker ran out of memory".to_owned())))).collect();
     let checked = check(artifacts, &died);
     assert_eq!(found(&checked), ["SCRIPT_CRASHED .harness/tools/read_note.md:3:3"]);
     assert_eq!(checked.diagnostics[0].message, "`script` could not be read: the worker ran out of memory");

@@ -73,13 +73,14 @@ mod script_syntax;
 mod script_unavailable;
 mod script_unknown_builtin;
 mod script_unknown_name;
+mod script_unread;
 mod tool_duplicate;
 mod tool_surface_missing_executor;
 
 use crate::artifact::Artifacts;
 use crate::artifact::tool::Script;
 use crate::diagnostic::{Diagnostic, Severity};
-use facts::{Facts, ScriptKind};
+use facts::{Facts, ScriptKind, Unread};
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 use subject::{Findings, HookSubject, Owner, Project, ScriptSubject, ToolSubject, hook_scripts};
@@ -126,8 +127,8 @@ impl Rule {
     }
 }
 
-/// What workers found, by source: `Err` says how the worker died on it.
-pub type FactsBySource = HashMap<(ScriptKind, Arc<str>), Result<Facts, String>>;
+/// What workers found, by source.
+pub type FactsBySource = HashMap<(ScriptKind, Arc<str>), Result<Facts, Unread>>;
 
 /// Every rule, in the order of the stages.
 pub const RULES: &[&Rule] = &[
@@ -174,6 +175,7 @@ pub const RULES: &[&Rule] = &[
     &schema_keyword_unknown::RULE,
     &script_syntax::RULE,
     &script_crashed::RULE,
+    &script_unread::RULE,
     &script_no_run::RULE,
     &script_no_handle::RULE,
     &script_arity::RULE,
