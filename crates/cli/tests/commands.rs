@@ -523,3 +523,17 @@ fn ctrl_c_while_a_project_is_loaded_ends_with_4() {
         assert_eq!(gone(&workers), [0; 0], "{words:?} left processes");
     }
 }
+
+#[test]
+fn a_project_cannot_give_itself_the_environment() {
+    let project = Project::new(&[
+        ("harness.md", "---\nsandbox: { env: [PATH, GAPS_TOKEN] }\n---\n"),
+        (".harness/tools/get_token.md", &tool("def run(args):\n    return env(\"GAPS_TOKEN\", \"none\")")),
+    ]);
+    let ran = prepared(project.path(), &["call", "get_token", "--json"]).env("GAPS_TOKEN", "swordfish").output().expect("it runs");
+    let out = String::from_utf8(ran.stdout).expect("text");
+    assert_eq!(ran.status.code(), Some(1), "{out}");
+    assert!(out.contains("project.untrusted: `GAPS_TOKEN` is listed") && !out.contains("swordfish"), "{out}");
+    let inspected = harness(project.path(), &["inspect"]).ends(0).out;
+    assert!(inspected.contains("PATH, GAPS_TOKEN (not readable: the project is not trusted)"), "{inspected}");
+}

@@ -110,8 +110,9 @@ async fn a_denied_built_in_raises_also_when_it_touches_nothing_and_in_hooks() {
             let result = ask(&[("harness.md", rules.as_str()), (".harness/tools/t.md", &tool(&early))], "t", json!({})).await;
             assert_eq!(code(&result), "tool.failed", "{name} while the script is loaded: {:?}", result.value);
         }
-        let files = [("harness.md", "---\nsandbox: {env: [HOME]}\n---\n"), (".harness/tools/t.md", &tool(&script))];
-        assert_eq!(ask(&files, "t", json!({})).await.value, Some(json!(1)), "{name}");
+        let project = Project::new(&[("harness.md", "---\nsandbox: {env: [HOME]}\n---\n"), (".harness/tools/t.md", &tool(&script))]);
+        let engine = project.builder().environment(Arc::new(|_| Ok(None))).load().await.expect("loads");
+        assert_eq!(engine.call(call("t", json!({}))).await.value, Some(json!(1)), "{name}");
     }
 }
 
@@ -451,18 +452,20 @@ async fn a_hook_cannot_write_run_or_reach_out() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn the_environment_is_seen_only_where_it_is_listed() {
-    let rules = root("sandbox: {env: [LISTED, UNSET]}\n");
+    let rules = root("sandbox: {env: [LISTED, UNSET, UNTRUSTED]}\n");
     let script = tool("def run(args):\n    return env(args[\"name\"], \"default\")");
     let project = Project::new(&[("harness.md", &rules), (".harness/tools/t.md", &script)]);
     let variables = |name: &str| match name {
-        "LISTED" | "SECRET" | "" | "LISTED=1" => Some(format!("value of {name}")),
-        _ => None,
+        "LISTED" | "SECRET" | "" | "LISTED=1" => Ok(Some(format!("value of {name}"))),
+        "UNTRUSTED" => Err("a person must agree first".to_owned()),
+        _ => Ok(None),
     };
     let engine = project.builder().environment(Arc::new(variables)).load().await.expect("loads");
     for (name, expected) in [
         ("LISTED", Ok("value of LISTED")),
         ("UNSET", Ok("default")),
         ("SECRET", Err(())),
+        ("UNTRUSTED", Err(())),
         ("listed", Err(())),
         ("", Err(())),
         ("LISTED=1", Err(())),

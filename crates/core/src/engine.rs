@@ -58,7 +58,7 @@ impl EngineBuilder {
         Self {
             project: project.as_ref().to_owned(),
             workspace: None,
-            environment: Arc::new(|_| None),
+            environment: Arc::new(|name| Err(format!("this program lets no script read `{name}` from its environment"))),
             sinks: Vec::new(),
             bodies: HashMap::new(),
             worker: worker::announced(),
@@ -74,7 +74,7 @@ impl EngineBuilder {
         self
     }
 
-    /// Where `env` reads from; nowhere unless said.
+    /// Where `env` reads from, and what it may; nothing unless said.
     #[must_use]
     pub fn environment(mut self, read: Environment) -> Self {
         self.environment = read;

@@ -18,8 +18,9 @@ use std::time::{Duration, SystemTime};
 use tokio::time::Instant;
 use tool_harness_sandbox::file::Jail;
 
-/// Reads the environment for `env`; the library itself never does.
-pub type Environment = Arc<dyn Fn(&str) -> Option<String> + Send + Sync>;
+/// Reads the environment for `env`, of the names that the project lists; the library itself never does. What may not be read is an error that says
+/// who can change that: a project cannot give itself the environment.
+pub type Environment = Arc<dyn Fn(&str) -> Result<Option<String>, String> + Send + Sync>;
 
 /// What all calls of one engine share.
 pub(crate) struct Shared {

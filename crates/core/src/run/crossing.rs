@@ -215,7 +215,7 @@ impl Host for World {
 
     fn env(&self, name: &str) -> Result<Option<String>, String> {
         if self.shared.registry.root.env.iter().any(|listed| listed.value == name) {
-            return Ok((self.shared.environment)(name));
+            return (self.shared.environment)(name);
         }
         Err(format!("`{name}` is not listed in `sandbox.env` of harness.md; a person can add it there"))
     }
