@@ -12,8 +12,9 @@ mod scaffold;
 use clap::Parser;
 use command::Command;
 use exit::{Exit, Usage};
+use interrupt::Interrupted;
 use open::Folder;
-use output::{Colour, Output};
+use output::{Answer, Colour, Output};
 use std::panic::{self, AssertUnwindSafe};
 use std::process::ExitCode;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -35,14 +36,22 @@ struct Cli {
 fn main() -> ExitCode {
     // A worker is this same program started anew: it must become one before anything else happens.
     tool_harness_script::run_if_worker();
+    let answer = Answer::asked_for(std::env::args_os().skip(1));
     let cli = match Cli::try_parse() {
         Ok(cli) => cli,
         Err(problem) => {
             let _ = problem.print();
-            return if problem.use_stderr() { Exit::Usage.into() } else { Exit::Done.into() };
+            if !problem.use_stderr() {
+                return Exit::Done.into();
+            }
+            let words = problem.to_string();
+            let mut lines = words.lines().map(str::trim).filter(|line| !line.is_empty());
+            let message = lines.next().unwrap_or_default().trim_start_matches("error: ").to_owned();
+            let _ = Output::new(Colour::Auto, answer).document_failure("usage", &message, Some(&lines.collect::<Vec<_>>().join("; ")));
+            return Exit::Usage.into();
         }
     };
-    let mut output = Output::new(cli.color);
+    let mut output = Output::new(cli.color, answer);
     let ended = without_panic_messages(|| run(cli, &mut output)).unwrap_or_else(|problem| report(&problem, &mut output));
     ended.into()
 }
@@ -50,7 +59,7 @@ fn main() -> ExitCode {
 /// Runs the command on a runtime of its own; what it leaves behind is given up after a moment.
 fn run(cli: Cli, output: &mut Output) -> anyhow::Result<Exit> {
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
-    let ended = runtime.block_on(cli.command.run(&cli.folder, output));
+    let ended = runtime.block_on(interrupt::ending(cli.command.run(&cli.folder, output)));
     runtime.shutdown_timeout(Duration::from_millis(200));
     let ended = ended?;
     output.flush()?;
@@ -67,9 +76,17 @@ fn report(problem: &anyhow::Error, output: &mut Output) -> Exit {
         Some(usage) => (usage.message.clone(), usage.help.clone()),
         None => (format!("{problem:#}"), None),
     };
-    // A reader of stderr who is gone cannot be told.
+    let (exit, code) = if problem.is::<Panicked>() {
+        (Exit::Failed, "internal")
+    } else if problem.is::<Interrupted>() {
+        (Exit::Stopped, "interrupted")
+    } else {
+        (Exit::Usage, "usage")
+    };
+    // A reader who is gone cannot be told.
     let _ = output.complain(&message, help.as_deref());
-    problem.downcast_ref::<Panicked>().map_or(Exit::Usage, |_| Exit::Failed)
+    let _ = output.document_failure(code, &message, help.as_deref());
+    exit
 }
 
 /// A defect of this program.

@@ -58,7 +58,7 @@ impl EngineBuilder {
         Self {
             project: project.as_ref().to_owned(),
             workspace: None,
-            environment: Arc::new(|_| None),
+            environment: Arc::new(|name| Err(format!("this program lets no script read `{name}` from its environment"))),
             sinks: Vec::new(),
             bodies: HashMap::new(),
             worker: worker::announced(),
@@ -74,7 +74,7 @@ impl EngineBuilder {
         self
     }
 
-    /// Where `env` reads from; nowhere unless said.
+    /// Where `env` reads from, and what it may; nothing unless said.
     #[must_use]
     pub fn environment(mut self, read: Environment) -> Self {
         self.environment = read;
@@ -174,7 +174,7 @@ async fn ask_artifact_hooks(shared: Shared) -> Result<Shared, Error> {
 
 /// The tools, by index, and the hooks, by name, that an `artifact.load` hook refuses.
 async fn refused_artifacts(shared: &Arc<Shared>) -> (Vec<(usize, Diagnostic)>, Vec<(String, Diagnostic)>) {
-    let (ctx, _) = Context::rehearsed(shared, Call::new("artifact.load", Arguments::Value(json!({}))));
+    let (ctx, _) = Context::rehearsed(shared, Call::new("artifact.load", Arguments::Value(json!({}))), None);
     let mut tools = Vec::new();
     for (index, tool) in shared.registry.tools().enumerate() {
         if let Err(refusal) = run::load_artifacts(&ctx, tool.load_payload()).await {
@@ -258,7 +258,7 @@ impl Engine {
     pub async fn run_hook(&self, name: &str, event: &str, payload: Value) -> Option<HookReport> {
         let hook = self.shared.registry.hooks().find(|hook| hook.hook.name == name)?;
         let call = Call::new("hook example", Arguments::Value(json!({})));
-        let (ctx, _) = Context::rehearsed(&self.shared, call);
+        let (ctx, _) = Context::rehearsed(&self.shared, call, None);
         let payload = payload.as_object().cloned().unwrap_or_default();
         Some(run::run_one(&ctx, hook, event, payload).await)
     }

@@ -6,8 +6,8 @@ use tool_harness::builtin::MODULES;
 use tool_harness::check::{Check, Checked, FactsBySource, RULES, check, scripts};
 use tool_harness_script::check::facts;
 
-/// Codes whose example would be too long to show. Each has a test of its own.
-const WITHOUT_EXAMPLE: &[&str] = &["FILE_TOO_LARGE", "SCRIPT_CRASHED"];
+/// Codes whose example would be too long to show, or is no file. Each has a test of its own.
+const WITHOUT_EXAMPLE: &[&str] = &["FILE_TOO_LARGE", "SCRIPT_CRASHED", "SCRIPT_UNREAD"];
 
 fn project(files: &[(&str, &str)]) -> Artifacts {
     read(files.iter().map(|(path, text)| ((*path).to_owned(), text.as_bytes().to_vec())))

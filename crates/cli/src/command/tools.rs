@@ -35,6 +35,7 @@ impl Tools {
         let surface = engine.surface(&self.mode)?;
         if self.json || self.format == Format::Json {
             output.json(&json!({"mode": surface.mode, "tools": surface.tools.iter().map(document).collect::<Vec<_>>()}))?;
+            output.mention_errors(&engine)?;
             return Ok(Exit::Done);
         }
         let mut table = Table::new(["TOOL", "PARAMETERS", "EFFECTS", "DESCRIPTION"]);

@@ -33,7 +33,7 @@ pub fn load(project: &Path) -> Artifacts {
             Err(error) => reader.add_unlisted(slot, &shown, unreadable("this folder", &error)),
         }
     }
-    for path in markdown_files(project) {
+    for path in files(project) {
         reader.add_stray(&path);
     }
     reader.artifacts
@@ -42,8 +42,8 @@ pub fn load(project: &Path) -> Artifacts {
 /// How many folders below `.harness/` are looked into for files that nobody reads.
 const MAX_FOLDERS: usize = 1000;
 
-/// Files below `.harness/` whose name ends in `.md`, with their paths: three levels, so that a misplaced one is noticed.
-fn markdown_files(project: &Path) -> Vec<String> {
+/// Files below `.harness/` with their paths: three levels, so that a misplaced one is noticed.
+fn files(project: &Path) -> Vec<String> {
     let (mut files, mut folders) = (Vec::new(), vec![(".harness".to_owned(), 0)]);
     let mut next = 0;
     while let Some((folder, depth)) = folders.get(next).cloned().filter(|_| next < MAX_FOLDERS) {
@@ -53,7 +53,7 @@ fn markdown_files(project: &Path) -> Vec<String> {
             let path = format!("{folder}/{name}");
             match entry.file_type() {
                 Ok(kind) if kind.is_dir() && depth < 2 && !name.starts_with(['.', '_']) => folders.push((path, depth + 1)),
-                Ok(kind) if kind.is_file() && is_artifact_name(&name) => files.push(path),
+                Ok(kind) if !kind.is_dir() => files.push(path),
                 _ => {}
             }
         }

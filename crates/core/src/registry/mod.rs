@@ -12,7 +12,7 @@ use crate::check::{Checked, CheckedHook, CheckedTool, hook_events};
 use crate::diagnostic::{Diagnostic, Severity};
 use crate::effect::Effects;
 use crate::rule::{self, Rule};
-use crate::run::Body;
+use crate::run::{Body, Code};
 use crate::schema::Schema;
 use crate::worker::script::{Script, Scripts};
 use serde_json::{Map, Value};
@@ -49,6 +49,8 @@ pub struct RegisteredTool {
     pub effects: Effects,
     /// Why it is not offered; absent when it is.
     pub unusable: Option<Diagnostic>,
+    /// What calls are refused with because no worker could read its script.
+    pub(crate) unread: Option<Code>,
     /// Its limits, the project's filled in.
     pub limits: Limits,
     pub(crate) script: Option<Script>,
@@ -179,7 +181,7 @@ impl Registry {
     }
 
     fn add_tool(&mut self, checked: CheckedTool, bodies: &HashMap<String, Body>, scripts: &Scripts) {
-        let CheckedTool { tool, effects, reaches, broken: unusable } = checked;
+        let CheckedTool { tool, effects, reaches, broken: unusable, unread } = checked;
         let script = tool.script.as_ref().map(|script| {
             let linked = linked(&reaches, Scope::Tools, effects, &self.rules);
             scripts.number(ScriptKind::Tool, &script.text, linked)
@@ -203,6 +205,7 @@ impl Registry {
         self.tools.push(Arc::new(RegisteredTool {
             effects,
             unusable,
+            unread,
             limits,
             script,
             body,

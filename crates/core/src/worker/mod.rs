@@ -13,7 +13,7 @@ pub(crate) use drive::{Bounds, Crossing};
 pub(crate) use pool::DEFAULT_MEMORY_MB;
 
 use crate::check::FactsBySource;
-use crate::check::facts::{Facts, ScriptKind};
+use crate::check::facts::{Facts, ScriptKind, Unread};
 use crate::run::Code;
 use crate::span::Position;
 use channel::Lost;
@@ -58,7 +58,7 @@ pub(crate) struct Workers {
 }
 
 /// A source and its facts, or how the worker ended on it.
-type Found = ((ScriptKind, Arc<str>), Result<Facts, String>);
+type Found = ((ScriptKind, Arc<str>), Result<Facts, Unread>);
 
 /// Why a script gave no answer.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -212,7 +212,8 @@ impl Workers {
             let mut lease = match lease {
                 Ok(lease) => lease,
                 Err(error) => {
-                    found.extend(rest.iter().map(|source| (source.clone(), Err(error.message.clone()))));
+                    let unread = Unread::NoWorker { code: error.code, why: error.message };
+                    found.extend(rest.iter().map(|source| (source.clone(), Err(unread.clone()))));
                     break;
                 }
             };
@@ -221,7 +222,7 @@ impl Workers {
                 Ok(()) => self.pool.give_back(lease),
                 Err(ended) => {
                     let culprit = found.len();
-                    found.push((sources[culprit].clone(), Err(ScriptError::from(ended).message)));
+                    found.push((sources[culprit].clone(), Err(Unread::Crashed(ScriptError::from(ended).message))));
                 }
             }
             debug_assert!(found.len() > before, "every round finds at least one");
@@ -250,7 +251,7 @@ impl Workers {
                 let Ok(Response::Facts(text)) = word.map_err(|_| Ended::Deadline)?.map_err(Ended::Lost).map(Ok::<_, ()>)? else {
                     return Err(Ended::Lost(Lost::Died { cause: Cause::Other, part: None }));
                 };
-                found.push((source.clone(), serde_json::from_str(&text).map_err(|error| error.to_string())));
+                found.push((source.clone(), serde_json::from_str(&text).map_err(|error| Unread::Crashed(error.to_string()))));
             }
             rest = &rest[count..];
         }
