@@ -231,7 +231,7 @@ async fn explain_shows_what_each_hook_decided() {
         let explained = engine.explain(call("t", arguments)).await;
         let before = explained.stages.iter().find(|stage| stage.stage == "before").expect("the stage");
         let lines: Vec<&str> = before.lines.iter().map(String::as_str).filter(|line| line.starts_with("hook `")).take(6).collect();
-        assert_eq!(lines[..3], ["hook `a`: allow", "hook `b`: allow, or its `when` does not match", "hook `c`: modify"]);
+        assert_eq!(lines[..3], ["hook `a`: allow", "hook `b`: its `when` does not match", "hook `c`: modify"]);
         assert!(lines[3].starts_with("hook `d`: failed: ") && lines[3].contains("oops"), "{}", lines[3]);
         assert_eq!(lines[4..6], last);
     }

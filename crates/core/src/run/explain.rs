@@ -119,26 +119,20 @@ impl Sink for Decided {
 }
 
 impl Decided {
-    /// Each hook of `tool.pre` with its decision, in order. One that lets a call pass writes no event.
+    /// Each hook of `tool.pre` with its decision, in order.
     fn lines(&self, ctx: &Context) -> Vec<String> {
         let events = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let text = |event: &Event, key: &str| event.fields.get(key).and_then(Value::as_str).unwrap_or_default().to_owned();
-        let mut ended = false;
-        let mut lines = Vec::new();
-        for hook in &*ctx.registry().hooks_of("tool.pre") {
-            let name = &hook.hook.name;
-            let event = events.iter().find(|event| text(event, "hook") == *name && text(event, "event_name") == "tool.pre");
-            lines.push(match event.map(|event| (text(event, "action"), text(event, "reason"))) {
-                _ if ended => format!("hook `{name}`: not reached"),
-                Some((action, reason)) => {
-                    ended = action == "block" || (action == "failed" && hook.hook.blocks_on_error(true));
-                    if reason.is_empty() { format!("hook `{name}`: {action}") } else { format!("hook `{name}`: {action}: {reason}") }
-                }
-                None if hook.when.is_some() => format!("hook `{name}`: allow, or its `when` does not match"),
-                None => format!("hook `{name}`: allow"),
-            });
-        }
-        lines
+        let line = |name: &str| {
+            let event = events.iter().find(|event| text(event, "hook") == name && text(event, "event_name") == "tool.pre");
+            match event.map(|event| (text(event, "action"), text(event, "reason"))) {
+                None => format!("hook `{name}`: not reached"),
+                Some((action, _)) if action == "skip" => format!("hook `{name}`: its `when` does not match"),
+                Some((action, reason)) if reason.is_empty() => format!("hook `{name}`: {action}"),
+                Some((action, reason)) => format!("hook `{name}`: {action}: {reason}"),
+            }
+        };
+        ctx.registry().hooks_of("tool.pre").iter().map(|hook| line(&hook.hook.name)).collect()
     }
 }
 

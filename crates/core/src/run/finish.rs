@@ -18,9 +18,10 @@ pub(super) async fn finish(ctx: &Context, executed: Executed) -> ToolResult {
         Ok(success) => (success, None),
         Err(Failure { error, rest }) => (rest, Some(error)),
     };
+    let mut content = text(&success, error.as_ref());
     if ctx.registry().has_hooks("tool.post") {
         let mut payload = tool_pre(&ctx.call, tool.name(), &arguments, &raw, tool.effects, &tool.tool.tags);
-        payload.insert("content".into(), json!(text(&success, error.as_ref())));
+        payload.insert("content".into(), content.as_str().into());
         payload.insert("result".into(), success.value.clone().unwrap_or_default());
         payload.insert("is_error".into(), json!(error.is_some()));
         payload.insert("error".into(), error.as_ref().map_or(Value::Null, Refusal::to_json));
@@ -33,13 +34,17 @@ pub(super) async fn finish(ctx: &Context, executed: Executed) -> ToolResult {
             }
         };
         match fire(ctx, "tool.post", payload, &mut judge).await {
-            Ok(fired) if fired.modified => amend(&tool, &fired.payload, &mut success, &mut error),
-            Ok(_) => {}
-            Err(refusal) => (success, error) = (Success::default(), Some(refusal)),
+            Ok(fired) if !fired.modified => {}
+            amended => {
+                match amended {
+                    Ok(fired) => amend(&tool, &fired.payload, &mut success, &mut error),
+                    Err(refusal) => (success, error) = (Success::default(), Some(refusal)),
+                }
+                content = text(&success, error.as_ref());
+            }
         }
     }
     fire_emitted(ctx).await;
-    let content = text(&success, error.as_ref());
     let value_bytes = match (&success.content, &success.value, &error) {
         (_, None, _) => 0,
         // The content is the value's own text.
