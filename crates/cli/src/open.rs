@@ -63,9 +63,9 @@ pub(crate) async fn load(folder: &Path, sink: Option<Arc<dyn Sink>>) -> anyhow::
     })
 }
 
-/// The one place where the program reads its environment for scripts.
+/// The one place where the program reads its environment: for scripts, and to find the files of clients.
 #[expect(clippy::disallowed_methods, reason = "the library reads no environment itself")]
-fn environment(name: &str) -> Option<String> {
+pub(crate) fn environment(name: &str) -> Option<String> {
     std::env::var(name).ok()
 }
 
