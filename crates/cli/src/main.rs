@@ -4,6 +4,7 @@ mod arguments;
 mod command;
 mod example;
 mod exit;
+mod install;
 mod interrupt;
 mod open;
 mod output;

@@ -71,6 +71,12 @@ fn environment_for_scripts(name: &str) -> Result<Option<String>, String> {
     ))
 }
 
+/// The one place where the program reads its environment: to find the files of clients.
+#[expect(clippy::disallowed_methods, reason = "the library reads no environment itself")]
+pub(crate) fn environment(name: &str) -> Option<String> {
+    std::env::var(name).ok()
+}
+
 fn running(engine: Engine) -> anyhow::Result<Engine> {
     let Some(problem) = engine.stopped() else { return Ok(engine) };
     let at = problem.place.as_ref().map(|place| format!("{place}: ")).unwrap_or_default();

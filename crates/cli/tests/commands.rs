@@ -10,8 +10,8 @@ use std::time::{Duration, Instant};
 use support::program::{descendants, gone, harness, harness_reading, prepared, signal};
 use support::{Project, hook, hook_with, tool, tool_with};
 
-const COMMANDS: [&str; 12] =
-    ["init", "new", "validate", "call", "explain", "list", "tools", "inspect", "test", "demo", "completions", "version"];
+const COMMANDS: [&str; 13] =
+    ["init", "new", "validate", "call", "explain", "list", "tools", "inspect", "test", "demo", "install", "completions", "version"];
 
 /// Tools and hooks for every way a call can end.
 fn project() -> Project {

@@ -6,6 +6,7 @@ mod demo;
 mod explain;
 mod init;
 mod inspect;
+mod install;
 mod list;
 mod new;
 mod test;
@@ -41,6 +42,8 @@ pub(crate) enum Command {
     Test(test::Test),
     /// A governed session on a built-in project, offline, stage by stage
     Demo(demo::Demo),
+    /// Tell a client about harness: its MCP server, and hooks for its own tools
+    Install(install::Install),
     /// A completion script for a shell
     Completions(completions::Completions),
     /// The version of this program
@@ -60,6 +63,7 @@ impl Command {
             Self::Inspect(command) => command.run(folder, output).await,
             Self::Test(command) => command.run(folder, output).await,
             Self::Demo(command) => command.run(output).await,
+            Self::Install(command) => command.run(folder, output),
             Self::Completions(command) => command.run(output),
             Self::Version(command) => command.run(output),
         }

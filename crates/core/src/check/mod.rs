@@ -39,6 +39,16 @@ pub(crate) mod yaml_invalid;
 pub(crate) mod yaml_limit;
 pub(crate) mod yaml_not_accepted;
 
+// Found when a surface is written for a provider.
+pub(crate) mod export_description_long;
+pub(crate) mod export_keyword;
+pub(crate) mod export_name;
+pub(crate) mod export_name_twice;
+pub(crate) mod export_not_strict;
+pub(crate) mod export_output_schema;
+pub(crate) mod export_parameter_name;
+pub(crate) mod export_too_many;
+
 // Found when the artifacts are judged.
 mod alias_clash;
 mod alias_not_offered;
@@ -110,6 +120,8 @@ pub enum Check {
     WhileReading,
     /// A hook on `artifact.load` reports it when the project is loaded.
     WhileLoading,
+    /// `harness tools` reports it when it writes the tools in a provider's format.
+    WhileExporting,
     /// At everything, once.
     Project(fn(&Project<'_>, &mut Findings<'_>)),
     /// At each tool.
@@ -197,6 +209,15 @@ pub const RULES: &[&Rule] = &[
     &ceiling_admits_processes::RULE,
     // Found when policy looks at the artifacts.
     &artifact_blocked::RULE,
+    // Found when a surface is written for a provider.
+    &export_name::RULE,
+    &export_name_twice::RULE,
+    &export_too_many::RULE,
+    &export_parameter_name::RULE,
+    &export_description_long::RULE,
+    &export_keyword::RULE,
+    &export_not_strict::RULE,
+    &export_output_schema::RULE,
 ];
 
 /// Every distinct source that workers must look at before [`check`].
@@ -232,7 +253,7 @@ pub fn check(mut artifacts: Artifacts, facts: &FactsBySource) -> Checked {
 
 fn apply(rule: &Rule, project: &Project<'_>, findings: &mut Findings<'_>) {
     match rule.check {
-        Check::WhileReading | Check::WhileLoading => {}
+        Check::WhileReading | Check::WhileLoading | Check::WhileExporting => {}
         Check::Project(look) => {
             findings.concern(Owner::Project);
             look(project, findings);

@@ -1,7 +1,10 @@
 //! Stage 3: an immutable snapshot of what is loaded, and the surface for a mode.
 
+pub mod export;
+mod hints;
 mod surface;
 
+pub use hints::Hints;
 pub use surface::{Surface, SurfaceTool};
 
 use crate::artifact::tool::Limits;
