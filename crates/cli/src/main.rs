@@ -5,6 +5,7 @@ mod command;
 mod example;
 mod exit;
 mod interrupt;
+mod mcp;
 mod open;
 mod output;
 mod scaffold;

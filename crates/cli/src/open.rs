@@ -42,18 +42,22 @@ impl Folder {
 
     /// Loads the project for work: a broken root file stops here.
     pub(crate) async fn open(&self) -> anyhow::Result<Engine> {
-        running(self.load().await?)
+        let engine = self.load().await?;
+        running(&engine)?;
+        Ok(engine)
     }
 
     /// Like [`open`](Self::open), with every event also going to `sink`.
     pub(crate) async fn open_with(&self, sink: Arc<dyn Sink>) -> anyhow::Result<Engine> {
-        running(load(&self.find()?, Some(sink)).await?)
+        let engine = load(&self.find()?, Some(sink)).await?;
+        running(&engine)?;
+        Ok(engine)
     }
 }
 
 /// Loads the project in `folder`.
 pub(crate) async fn load(folder: &Path, sink: Option<Arc<dyn Sink>>) -> anyhow::Result<Engine> {
-    let mut builder = EngineBuilder::new(folder).environment(Arc::new(environment));
+    let mut builder = builder(folder);
     if let Some(sink) = sink {
         builder = builder.sink(sink);
     }
@@ -63,18 +67,22 @@ pub(crate) async fn load(folder: &Path, sink: Option<Arc<dyn Sink>>) -> anyhow::
     })
 }
 
+/// What every engine of this program is made of.
+pub(crate) fn builder(folder: &Path) -> EngineBuilder {
+    EngineBuilder::new(folder).environment(Arc::new(environment))
+}
+
 /// The one place where the program reads its environment for scripts.
 #[expect(clippy::disallowed_methods, reason = "the library reads no environment itself")]
 fn environment(name: &str) -> Option<String> {
     std::env::var(name).ok()
 }
 
-fn running(engine: Engine) -> anyhow::Result<Engine> {
-    let Some(problem) = engine.stopped() else { return Ok(engine) };
+/// A broken root file stops here.
+pub(crate) fn running(engine: &Engine) -> Result<(), Usage> {
+    let Some(problem) = engine.stopped() else { return Ok(()) };
     let at = problem.place.as_ref().map(|place| format!("{place}: ")).unwrap_or_default();
-    Err(Usage::new(format!("{at}{}", problem.message))
-        .help("nothing runs until this file is mended; `harness validate` shows all of it")
-        .into())
+    Err(Usage::new(format!("{at}{}", problem.message)).help("nothing runs until this file is mended; `harness validate` shows all of it"))
 }
 
 fn is_project(folder: &Path) -> bool {
