@@ -6,6 +6,7 @@ mod example;
 mod exit;
 mod install;
 mod interrupt;
+mod mcp;
 mod open;
 mod output;
 mod scaffold;

@@ -1,24 +1,24 @@
 //! The library's front: load a project, see its surface, make calls, ask why.
 
 use crate::artifact::hook::HookExample;
+use crate::artifact::load;
 use crate::artifact::tool::{At, ToolExample};
-use crate::artifact::{Artifacts, load};
 use crate::call::{Arguments, Call, DEFAULT_MODE};
-use crate::check::{self, artifact_blocked};
 use crate::diagnostic::{Diagnostic, Severity};
 use crate::error::Error;
 use crate::event::Sink;
 use crate::registry::{Registry, Surface};
 use crate::result::ToolResult;
 use crate::run::{self, Body, BodyError, Context, Environment, Shared};
-use crate::span::{Place, Span};
+use crate::snapshot::Ground;
+use crate::span::Place;
 use crate::worker::{self, Workers};
 use serde_json::{Value, json};
 use std::collections::HashMap;
 use std::fmt;
 use std::future::Future;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 use tool_harness_sandbox::file::Jail;
 use tool_harness_sandbox::process::WorkerProgram;
@@ -31,7 +31,7 @@ const DEFAULT_BUDGET: Duration = Duration::from_secs(300);
 /// A loaded project. Cheap to clone; every clone is the same engine.
 #[derive(Clone, Debug)]
 pub struct Engine {
-    shared: Arc<Shared>,
+    pub(crate) shared: Arc<Shared>,
 }
 
 /// What an engine is made of.
@@ -122,29 +122,29 @@ impl EngineBuilder {
 
     /// Reads and checks the project. What is wrong with its files is in [`Engine::diagnostics`], never an error here.
     pub async fn load(self) -> Result<Engine, Error> {
+        let ground = self.ground()?;
+        ground.engine(load(&ground.project), None).await
+    }
+
+    /// What all versions of the project share.
+    pub(crate) fn ground(self) -> Result<Ground, Error> {
         if !is_project(&self.project) {
             return Err(Error::NoProject(self.project));
         }
-        let artifacts = load(&self.project);
-        if let Some(name) = self.bodies.keys().find(|name| !artifacts.tools.iter().any(|tool| &tool.name == *name && tool.script.is_none()))
-        {
-            return Err(Error::Body(format!("a body is registered for `{name}`, and no tool of that name without a script is declared")));
-        }
-        let workers = Arc::new(Workers::new(self.worker, self.places));
         let workspace = self.workspace.as_deref().unwrap_or(&self.project);
         let jail = Jail::open(workspace).map_err(|error| Error::Workspace(error.to_string()))?;
-        let registry = registry(artifacts, &workers, &self.bodies).await;
-        let shared = Shared {
-            registry: Arc::new(registry),
-            workers,
+        Ok(Ground {
+            workers: Arc::new(Workers::new(self.worker, self.places)),
             jail: Arc::new(jail),
-            sessions: Default::default(),
+            sessions: Arc::default(),
             metrics: Arc::default(),
             sinks: self.sinks.into(),
             environment: self.environment,
             budget: self.budget,
-        };
-        Ok(Engine { shared: Arc::new(ask_artifact_hooks(shared).await?) })
+            bodies: self.bodies,
+            facts: Mutex::default(),
+            project: self.project,
+        })
     }
 }
 
@@ -152,43 +152,6 @@ impl EngineBuilder {
 #[must_use]
 pub fn is_project(folder: &Path) -> bool {
     [".harness", "harness.md", "harness.yaml", "harness.yml"].iter().any(|name| folder.join(name).exists())
-}
-
-async fn registry(artifacts: Artifacts, workers: &Workers, bodies: &HashMap<String, Body>) -> Registry {
-    let facts = workers.facts(check::scripts(&artifacts)).await;
-    Registry::new(check::check(artifacts, &facts), bodies, &workers.scripts)
-}
-
-/// Policy about artifacts: what its hooks refuse is not offered.
-async fn ask_artifact_hooks(shared: Shared) -> Result<Shared, Error> {
-    if !shared.registry.has_hooks("artifact.load") {
-        return Ok(shared);
-    }
-    let shared = Arc::new(shared);
-    let (tools, hooks) = refused_artifacts(&shared).await;
-    // Nobody else has the engine yet, so both are unwrapped.
-    let mut shared = Arc::into_inner(shared).ok_or(Error::Loading)?;
-    shared.registry = Arc::new(Arc::into_inner(shared.registry).ok_or(Error::Loading)?.refusing(tools, hooks));
-    Ok(shared)
-}
-
-/// The tools, by index, and the hooks, by name, that an `artifact.load` hook refuses.
-async fn refused_artifacts(shared: &Arc<Shared>) -> (Vec<(usize, Diagnostic)>, Vec<(String, Diagnostic)>) {
-    let (ctx, _) = Context::rehearsed(shared, Call::new("artifact.load", Arguments::Value(json!({}))), None);
-    let mut tools = Vec::new();
-    for (index, tool) in shared.registry.tools().enumerate() {
-        if let Err(refusal) = run::load_artifacts(&ctx, tool.load_payload()).await {
-            tools.push((index, artifact_blocked::found(tool.tool.place(tool.tool.name_span), tool.name(), &refusal.message)));
-        }
-    }
-    let mut hooks = Vec::new();
-    for hook in shared.registry.hooks().filter(|hook| hook.event != "artifact.load") {
-        if let Err(refusal) = run::load_artifacts(&ctx, hook.load_payload()).await {
-            let name = hook.hook.name.clone();
-            hooks.push((name.clone(), artifact_blocked::found(hook.hook.place(Span::default()), &name, &refusal.message)));
-        }
-    }
-    (tools, hooks)
 }
 
 impl Engine {
@@ -245,7 +208,7 @@ impl Engine {
                 registry: Arc::clone(&shared.registry),
                 workers: Arc::clone(&shared.workers),
                 jail: Arc::new(jail),
-                sessions: Default::default(),
+                sessions: Arc::default(),
                 metrics: Arc::default(),
                 sinks: Arc::clone(&shared.sinks),
                 environment: Arc::clone(&shared.environment),

@@ -8,6 +8,7 @@ mod init;
 mod inspect;
 mod install;
 mod list;
+mod mcp;
 mod new;
 mod test;
 mod tools;
@@ -38,6 +39,8 @@ pub(crate) enum Command {
     Tools(tools::Tools),
     /// What the runtime sees: settings, tools, hooks, rules
     Inspect(inspect::Inspect),
+    /// Serve the tools to an MCP client over standard input and output
+    Mcp(mcp::Mcp),
     /// Run the examples of tools and hooks, offline
     Test(test::Test),
     /// A governed session on a built-in project, offline, stage by stage
@@ -61,6 +64,7 @@ impl Command {
             Self::List(command) => command.run(folder, output).await,
             Self::Tools(command) => command.run(folder, output).await,
             Self::Inspect(command) => command.run(folder, output).await,
+            Self::Mcp(command) => command.run(folder).await,
             Self::Test(command) => command.run(folder, output).await,
             Self::Demo(command) => command.run(output).await,
             Self::Install(command) => command.run(folder, output),

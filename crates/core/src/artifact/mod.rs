@@ -19,6 +19,7 @@ pub mod root;
 mod scalar;
 pub mod shape;
 mod slot;
+mod stamp;
 pub mod tool;
 pub mod yaml;
 
@@ -32,9 +33,11 @@ use std::sync::Arc;
 pub use fields::unsupported_fields;
 pub use hook::Hook;
 pub use json_schema::json_schema;
+pub(crate) use load::Files;
 pub use load::load;
 pub use read::{MAX_FILE_BYTES, read};
 pub use root::Root;
+pub use stamp::Stamp;
 pub use tool::Tool;
 
 /// The kinds of artifact that have a table of fields.

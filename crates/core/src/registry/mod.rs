@@ -174,6 +174,18 @@ impl Registry {
         registry
     }
 
+    /// The same snapshot, whose tools share their places for calls at once with those of the version before: calls in flight there count here.
+    pub(crate) fn counting_with(mut self, before: &Self) -> Self {
+        for tool in self.tools.iter_mut().filter_map(Arc::get_mut) {
+            if let Some(old) = before.find(&tool.tool.name)
+                && old.limits.max_concurrency == tool.limits.max_concurrency
+            {
+                tool.at_once = old.at_once.clone();
+            }
+        }
+        self
+    }
+
     fn sort_by_event(&mut self) {
         let names = hook_events::HOOK_EVENTS.iter().map(|event| event.name).filter(|name| !name.ends_with('*'));
         self.by_event = names.map(|name| (name, self.listeners(name))).collect();

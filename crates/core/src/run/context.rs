@@ -27,7 +27,7 @@ pub(crate) struct Shared {
     pub(crate) registry: Arc<Registry>,
     pub(crate) workers: Arc<Workers>,
     pub(crate) jail: Arc<Jail>,
-    pub(crate) sessions: Sessions,
+    pub(crate) sessions: Arc<Sessions>,
     pub(crate) metrics: Arc<Metrics>,
     pub(crate) sinks: Arc<[Arc<dyn Sink>]>,
     pub(crate) environment: Environment,

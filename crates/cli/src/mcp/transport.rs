@@ -1,0 +1,187 @@
+//! Standard input and output as `rmcp` sees them: two threads, so that no slow reader or writer holds a call up.
+
+use super::read::{self, Line, MAX_LINE_BYTES, Read};
+use rmcp::RoleServer;
+use rmcp::model::{ClientJsonRpcMessage, ClientRequest, ErrorData, JsonRpcError, JsonRpcMessage, RequestId, ServerJsonRpcMessage};
+use rmcp::transport::Transport;
+use std::collections::HashSet;
+use std::io::{self, BufReader, Write};
+use std::pin::pin;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::thread;
+use std::time::Duration;
+use tokio::sync::{Notify, mpsc, oneshot};
+use tokio_util::sync::CancellationToken;
+
+/// Messages that wait to be served, and to be written, before the other side has to wait.
+const WAITING: usize = 256;
+/// How long the last answers may take to be written to a client that no longer reads.
+const LAST_WORDS: Duration = Duration::from_secs(2);
+
+/// One connection over the program's own streams.
+pub(super) struct Stdio {
+    incoming: mpsc::Receiver<ClientJsonRpcMessage>,
+    outgoing: mpsc::Sender<Out>,
+    written: Option<oneshot::Receiver<()>>,
+    open: OpenRequests,
+    /// An `initialize` that is not answered yet.
+    handshake: Option<RequestId>,
+}
+
+enum Out {
+    Message(Vec<u8>),
+    End,
+}
+
+/// The ids of requests that are not answered yet. A second request under such an id could not be told from the first.
+#[derive(Clone, Debug, Default)]
+pub(super) struct OpenRequests(Arc<(Mutex<HashSet<RequestId>>, Notify)>);
+
+impl OpenRequests {
+    fn ids(&self) -> MutexGuard<'_, HashSet<RequestId>> {
+        self.0.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn claim(&self, id: &RequestId) -> bool {
+        self.ids().insert(id.clone())
+    }
+
+    /// The request was answered, or ended without an answer because the client cancelled it.
+    pub(super) fn release(&self, id: &RequestId) {
+        self.ids().remove(id);
+        self.0.1.notify_waiters();
+    }
+
+    async fn released(&self, id: &RequestId) {
+        loop {
+            let mut next = pin!(self.0.1.notified());
+            next.as_mut().enable();
+            if !self.ids().contains(id) {
+                return;
+            }
+            next.await;
+        }
+    }
+}
+
+impl Stdio {
+    /// Starts to read. `ended` is cancelled when the input ends or nobody reads the output.
+    pub(super) fn open(ended: &CancellationToken) -> Self {
+        let (to_serve, incoming) = mpsc::channel(WAITING);
+        let (outgoing, to_write) = mpsc::channel(WAITING);
+        let (done, written) = oneshot::channel();
+        let open = OpenRequests::default();
+        let (read_end, write_end) = (ended.clone(), ended.clone());
+        let (answers, requests) = (outgoing.clone(), open.clone());
+        thread::spawn(move || {
+            let mut input = BufReader::with_capacity(64 << 10, io::stdin().lock());
+            while let Ok(Some(line)) = read::line(&mut input, MAX_LINE_BYTES) {
+                if take(line, &to_serve, &answers, &requests).is_none() {
+                    break;
+                }
+            }
+            drop(to_serve);
+            read_end.cancel();
+        });
+        thread::spawn(move || {
+            let _ = write(to_write);
+            write_end.cancel();
+            let _ = done.send(());
+        });
+        Self { incoming, outgoing, written: Some(written), open, handshake: None }
+    }
+
+    /// The requests that wait for an answer.
+    pub(super) fn open_requests(&self) -> OpenRequests {
+        self.open.clone()
+    }
+}
+
+/// Passes a line on, or answers it. `None` when the connection is over.
+fn take(line: Line, to_serve: &mpsc::Sender<ClientJsonRpcMessage>, answers: &mpsc::Sender<Out>, open: &OpenRequests) -> Option<()> {
+    let answer = match read::read(line) {
+        Read::Nothing => return Some(()),
+        Read::Answer(answer) => answer,
+        Read::Message(message) => match &*message {
+            JsonRpcMessage::Request(request) if !open.claim(&request.id) => {
+                let text = format!("the id `{}` belongs to a request that is not answered yet", request.id);
+                // Without the id: an answer under it would be taken for that of the first request.
+                JsonRpcError::new(None, ErrorData::invalid_request(text, None))
+            }
+            _ => return to_serve.blocking_send(*message).ok(),
+        },
+    };
+    answers.blocking_send(Out::Message(encoded(&ServerJsonRpcMessage::Error(answer)).ok()?)).ok()
+}
+
+/// Writes what comes, together what comes together.
+fn write(mut messages: mpsc::Receiver<Out>) -> io::Result<()> {
+    let mut output = io::stdout().lock();
+    let mut bytes = Vec::new();
+    while let Some(first) = messages.blocking_recv() {
+        let mut next = Some(first);
+        let mut last = false;
+        while let Some(out) = next {
+            match out {
+                Out::Message(message) => bytes.extend_from_slice(&message),
+                Out::End => last = true,
+            }
+            next = if bytes.len() < 64 << 10 { messages.try_recv().ok() } else { None };
+        }
+        output.write_all(&bytes)?;
+        output.flush()?;
+        bytes.clear();
+        if last {
+            break;
+        }
+    }
+    Ok(())
+}
+
+fn encoded(message: &ServerJsonRpcMessage) -> io::Result<Vec<u8>> {
+    let mut bytes = serde_json::to_vec(message)?;
+    bytes.push(b'\n');
+    Ok(bytes)
+}
+
+impl Transport<RoleServer> for Stdio {
+    type Error = io::Error;
+
+    fn send(&mut self, message: ServerJsonRpcMessage) -> impl Future<Output = io::Result<()>> + Send + 'static {
+        let (outgoing, open) = (self.outgoing.clone(), self.open.clone());
+        async move {
+            match &message {
+                JsonRpcMessage::Response(response) => open.release(&response.id),
+                JsonRpcMessage::Error(JsonRpcError { id: Some(id), .. }) => open.release(id),
+                _ => {}
+            }
+            let bytes = encoded(&message)?;
+            outgoing.send(Out::Message(bytes)).await.map_err(|_| io::ErrorKind::BrokenPipe.into())
+        }
+    }
+
+    async fn receive(&mut self) -> Option<ClientJsonRpcMessage> {
+        // A client may write on without waiting for the answer to its handshake: what follows is served under what was agreed.
+        if let Some(id) = &self.handshake {
+            self.open.released(id).await;
+            self.handshake = None;
+        }
+        let message = self.incoming.recv().await?;
+        if let JsonRpcMessage::Request(request) = &message
+            && matches!(request.request, ClientRequest::InitializeRequest(_))
+        {
+            self.handshake = Some(request.id.clone());
+        }
+        Some(message)
+    }
+
+    async fn close(&mut self) -> io::Result<()> {
+        let Some(written) = self.written.take() else { return Ok(()) };
+        let last = async {
+            let _ = self.outgoing.send(Out::End).await;
+            let _ = written.await;
+        };
+        let _ = tokio::time::timeout(LAST_WORDS, last).await;
+        Ok(())
+    }
+}
