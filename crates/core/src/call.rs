@@ -46,6 +46,8 @@ pub enum Door {
     Cli,
     /// `harness test`.
     Test,
+    /// A client's hook.
+    Hook,
 }
 
 impl Door {
@@ -56,6 +58,7 @@ impl Door {
             Self::Library => "library",
             Self::Cli => "cli",
             Self::Test => "test",
+            Self::Hook => "hook",
         }
     }
 }

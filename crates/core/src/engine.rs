@@ -2,9 +2,11 @@
 
 use crate::artifact::hook::HookExample;
 use crate::artifact::tool::{At, ToolExample};
-use crate::artifact::{Artifacts, load};
+use crate::artifact::{Artifacts, Extent, load_extent};
 use crate::call::{Arguments, Call, DEFAULT_MODE};
+use crate::check::facts::ScriptKind;
 use crate::check::{self, artifact_blocked};
+use crate::client::{Client, Judgement, Observation, Outcome};
 use crate::diagnostic::{Diagnostic, Severity};
 use crate::error::Error;
 use crate::event::Sink;
@@ -42,8 +44,9 @@ pub struct EngineBuilder {
     sinks: Vec<Arc<dyn Sink>>,
     bodies: HashMap<String, Body>,
     worker: Option<WorkerProgram>,
-    places: usize,
+    places: Option<usize>,
     budget: Duration,
+    extent: Extent,
 }
 
 impl fmt::Debug for EngineBuilder {
@@ -62,8 +65,9 @@ impl EngineBuilder {
             sinks: Vec::new(),
             bodies: HashMap::new(),
             worker: worker::announced(),
-            places: std::thread::available_parallelism().map_or(2, usize::from).clamp(2, 64),
+            places: None,
             budget: DEFAULT_BUDGET,
+            extent: Extent::Whole,
         }
     }
 
@@ -109,7 +113,7 @@ impl EngineBuilder {
     /// How many scripts run at once; the number of processors unless said.
     #[must_use]
     pub fn places(mut self, places: usize) -> Self {
-        self.places = places.max(1);
+        self.places = Some(places.max(1));
         self
     }
 
@@ -120,20 +124,32 @@ impl EngineBuilder {
         self
     }
 
+    /// Reads only what judges calls: enough for [`Engine::judge`] and [`Engine::observe`], and no tool can be called.
+    #[must_use]
+    pub fn policy_only(mut self) -> Self {
+        self.extent = Extent::Policy;
+        self
+    }
+
     /// Reads and checks the project. What is wrong with its files is in [`Engine::diagnostics`], never an error here.
     pub async fn load(self) -> Result<Engine, Error> {
         if !is_project(&self.project) {
             return Err(Error::NoProject(self.project));
         }
-        let artifacts = load(&self.project);
+        let artifacts = load_extent(&self.project, self.extent);
         if let Some(name) = self.bodies.keys().find(|name| !artifacts.tools.iter().any(|tool| &tool.name == *name && tool.script.is_none()))
         {
             return Err(Error::Body(format!("a body is registered for `{name}`, and no tool of that name without a script is declared")));
         }
-        let workers = Arc::new(Workers::new(self.worker, self.places));
+        let places = self.places.unwrap_or_else(|| match self.extent {
+            Extent::Whole => std::thread::available_parallelism().map_or(2, usize::from).clamp(2, 64),
+            // One decision needs one hook worker, and asking the system how many it could have takes its time.
+            Extent::Policy => 1,
+        });
+        let workers = Arc::new(Workers::new(self.worker, places));
         let workspace = self.workspace.as_deref().unwrap_or(&self.project);
         let jail = Jail::open(workspace).map_err(|error| Error::Workspace(error.to_string()))?;
-        let registry = registry(artifacts, &workers, &self.bodies).await;
+        let registry = registry(artifacts, &workers, &self.bodies, self.extent).await;
         let shared = Shared {
             registry: Arc::new(registry),
             workers,
@@ -154,8 +170,12 @@ pub fn is_project(folder: &Path) -> bool {
     [".harness", "harness.md", "harness.yaml", "harness.yml"].iter().any(|name| folder.join(name).exists())
 }
 
-async fn registry(artifacts: Artifacts, workers: &Workers, bodies: &HashMap<String, Body>) -> Registry {
-    let facts = workers.facts(check::scripts(&artifacts)).await;
+async fn registry(artifacts: Artifacts, workers: &Workers, bodies: &HashMap<String, Body>, extent: Extent) -> Registry {
+    let mut scripts = check::scripts(&artifacts);
+    if extent == Extent::Policy {
+        scripts.retain(|(kind, _)| *kind != ScriptKind::Tool);
+    }
+    let facts = workers.facts(scripts).await;
     Registry::new(check::check(artifacts, &facts), bodies, &workers.scripts)
 }
 
@@ -229,6 +249,16 @@ impl Engine {
     /// Runs one call through every stage.
     pub async fn call(&self, call: Call) -> ToolResult {
         run::run(&self.shared, call).await
+    }
+
+    /// Judges a call that a client is about to run itself, by the same rules and hooks as any other.
+    pub async fn judge(&self, call: Call, client: &Client) -> Judgement {
+        run::judge(&self.shared, call, client).await
+    }
+
+    /// Shows the hooks what such a call came to, and says what the model may read of it.
+    pub async fn observe(&self, call: Call, client: &Client, outcome: &Outcome) -> Observation {
+        run::observe(&self.shared, call, client, outcome).await
     }
 
     /// What would become of a call. Hooks run; what they write is discarded; nothing is executed.

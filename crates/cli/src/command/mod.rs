@@ -4,6 +4,7 @@ mod call;
 mod completions;
 mod demo;
 mod explain;
+mod hook;
 mod init;
 mod inspect;
 mod list;
@@ -41,6 +42,8 @@ pub(crate) enum Command {
     Test(test::Test),
     /// A governed session on a built-in project, offline, stage by stage
     Demo(demo::Demo),
+    /// Answer a client's hook: judge a call of its own tools
+    Hook(hook::Hook),
     /// A completion script for a shell
     Completions(completions::Completions),
     /// The version of this program
@@ -48,6 +51,11 @@ pub(crate) enum Command {
 }
 
 impl Command {
+    /// Whether a client waits for the answer and runs its call unless it is told not to.
+    pub(crate) fn guards(&self) -> bool {
+        matches!(self, Self::Hook(_))
+    }
+
     pub(crate) async fn run(self, folder: &Folder, output: &mut Output) -> anyhow::Result<Exit> {
         match self {
             Self::Init(command) => command.run(folder, output),
@@ -60,6 +68,7 @@ impl Command {
             Self::Inspect(command) => command.run(folder, output).await,
             Self::Test(command) => command.run(folder, output).await,
             Self::Demo(command) => command.run(output).await,
+            Self::Hook(command) => command.run(output).await,
             Self::Completions(command) => command.run(output),
             Self::Version(command) => command.run(output),
         }

@@ -10,12 +10,28 @@ use std::io::{self, ErrorKind, Read};
 use std::path::{Path, PathBuf};
 use tool_harness_sandbox::file::open_at_once;
 
+/// How much of a project is read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Extent {
+    /// Everything.
+    Whole,
+    /// What judges calls: the root file, hooks, bundles and client maps. Tools in files of their own are left unread.
+    Policy,
+}
+
 /// Reads every artifact of a project. Never fails as a whole.
 #[must_use]
 pub fn load(project: &Path) -> Artifacts {
+    load_extent(project, Extent::Whole)
+}
+
+/// Reads this much of a project. Never fails as a whole.
+#[must_use]
+pub(crate) fn load_extent(project: &Path, extent: Extent) -> Artifacts {
     let roots: Vec<_> = ROOTS.into_iter().filter(|name| exists(&project.join(name))).collect();
     let mut reader = Reader::new(roots.iter().copied());
-    for (folder, slot) in FOLDERS {
+    let folders = FOLDERS.into_iter().filter(|(_, slot)| extent == Extent::Whole || *slot != Slot::Tool);
+    for (folder, slot) in folders {
         if folder == "overrides" {
             for name in &roots {
                 reader.add(Slot::Root, name, content(&project.join(name)));
@@ -33,8 +49,10 @@ pub fn load(project: &Path) -> Artifacts {
             Err(error) => reader.add_unlisted(slot, &shown, unreadable("this folder", &error)),
         }
     }
-    for path in markdown_files(project) {
-        reader.add_stray(&path);
+    if extent == Extent::Whole {
+        for path in markdown_files(project) {
+            reader.add_stray(&path);
+        }
     }
     reader.artifacts
 }
