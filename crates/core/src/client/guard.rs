@@ -69,7 +69,8 @@ impl Foreign {
         let named = if self.is_protected(".", &cwd) { Some(self.shown(&cwd)) } else { self.mentioned(&command, &cwd) };
         let named = named.filter(|_| !shell::is_plain_read(text))?;
         Some(format!(
-            "`{named}` decides what may be done here, and a command may name it only to read it: with {}, without redirection or substitution",
+            "`{named}` decides what may be done here, and only a person changes it: a command may name it to read it, with {}, without redirection or \
+             substitution",
             shell::READERS
         ))
     }
