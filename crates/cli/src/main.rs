@@ -4,6 +4,7 @@ mod arguments;
 mod command;
 mod example;
 mod exit;
+mod hook;
 mod install;
 mod interrupt;
 mod mcp;
@@ -54,14 +55,28 @@ fn main() -> ExitCode {
         }
     };
     let mut output = Output::new(cli.color, answer);
-    let ended = without_panic_messages(|| run(cli, &mut output)).unwrap_or_else(|problem| report(&problem, &mut output));
+    let guards = cli.command.guards();
+    let ended = without_panic_messages(|| run(cli, &mut output)).unwrap_or_else(|problem| match report(&problem, &mut output) {
+        // Whatever went wrong, a client must not take it for a yes.
+        _ if guards => Exit::Usage,
+        reported => reported,
+    });
     ended.into()
 }
 
 /// Runs the command on a runtime of its own; what it leaves behind is given up after a moment.
 fn run(cli: Cli, output: &mut Output) -> anyhow::Result<Exit> {
-    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
-    let ended = runtime.block_on(interrupt::ending(cli.command.run(&cli.folder, output)));
+    let guards = cli.command.guards();
+    let mut runtime = if guards {
+        // One decision, as soon as possible: threads would only have to be started.
+        tokio::runtime::Builder::new_current_thread()
+    } else {
+        tokio::runtime::Builder::new_multi_thread()
+    };
+    let runtime = runtime.enable_all().build()?;
+    let command = cli.command.run(&cli.folder, output);
+    // An interrupted guard has not said yes; its own exit codes are all a client understands.
+    let ended = runtime.block_on(async { if guards { command.await } else { interrupt::ending(command).await } });
     runtime.shutdown_timeout(Duration::from_millis(200));
     let ended = ended?;
     output.flush()?;

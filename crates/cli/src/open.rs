@@ -80,6 +80,26 @@ fn environment_for_scripts(name: &str) -> Result<Option<String>, String> {
     ))
 }
 
+/// Loads what of a project judges a client's calls.
+pub(crate) async fn load_policy(folder: &Path) -> anyhow::Result<Engine> {
+    Ok(builder(folder).policy_only().load().await?)
+}
+
+/// Whether a folder has anything of a project, be it broken: a guard that cannot be read is not one that is not there.
+pub(crate) fn holds_project(folder: &Path) -> bool {
+    std::iter::once(&".harness").chain(&ROOT_FILES).any(|name| folder.join(name).symlink_metadata().is_ok())
+}
+
+/// The folder Claude Code was started in, as it tells its hooks.
+pub(crate) fn claude_project() -> Option<PathBuf> {
+    environment("CLAUDE_PROJECT_DIR").map(PathBuf::from).filter(|folder| folder.is_absolute())
+}
+
+/// What `~` means to programs that this user starts.
+pub(crate) fn home() -> Option<PathBuf> {
+    environment("HOME").map(PathBuf::from).filter(|folder| folder.is_absolute())
+}
+
 /// The one place where the program reads its environment: to find the files of clients.
 #[expect(clippy::disallowed_methods, reason = "the library reads no environment itself")]
 pub(crate) fn environment(name: &str) -> Option<String> {

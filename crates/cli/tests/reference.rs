@@ -3,12 +3,14 @@
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::path::PathBuf;
+use tool_harness::artifact::client::{CLIENTS, Served, Split};
 use tool_harness::artifact::fields::fields_of;
 use tool_harness::artifact::shape::{Field, Shape, Status};
 use tool_harness::artifact::{ArtifactKind, json_schema, unsupported_fields};
 use tool_harness::builtin::{Body, Builtin, MODULES, Module, Scope, full_name};
 use tool_harness::check::hook_events::{HOOK_EVENTS, Keys};
 use tool_harness::check::{RULES, index, page};
+use tool_harness::client::built_in;
 use tool_harness::event::EVENTS;
 use tool_harness::run::Code;
 
@@ -28,6 +30,7 @@ fn every_reference_page_says_what_the_code_says() {
     pages.insert("reference/events.md".into(), events_page());
     pages.insert("reference/refusals.md".into(), refusals_page());
     pages.insert("reference/cli.md".into(), cli_page());
+    pages.insert("reference/clients.md".into(), clients_page());
     for rule in RULES {
         pages.insert(format!("diagnostics/{}.md", rule.code), page(rule));
     }
@@ -74,6 +77,10 @@ fn artifact_page(kind: ArtifactKind) -> String {
             ("Root", "`harness.md`, `harness.yaml` or `harness.yml` at the top of the project. The body is the system prompt.")
         }
         ArtifactKind::Bundle => ("Bundle", "`.harness/builtins/`, `.harness/plugins/` or `.harness/overrides/`, one file each."),
+        ArtifactKind::Client => (
+            "Client map",
+            "`.harness/clients/<client>.md`, for `claude-code` or `codex`. What it does not say, the [built-in map](clients.md) says.",
+        ),
     };
     let mut text = format!("{MADE}# {title}\n\n{intro}\n\nJSON Schema: [schema/{word}.json](schema/{word}.json).\n\n", word = kind.word());
     text.push_str("| field | accepted | default | |\n| --- | --- | --- | --- |\n");
@@ -191,6 +198,43 @@ fn events_page() -> String {
         let _ = write!(text, "\n## `{}`\n\n{}\n\n", event.name, event.doc);
         for (field, doc) in event.fields {
             let _ = writeln!(text, "- `{field}`: {doc}");
+        }
+    }
+    text
+}
+
+fn clients_page() -> String {
+    let mut text = format!(
+        "{MADE}# The tools of clients\n\nHow `harness hook` shows each client's own tools to hooks and policy, unless a [client map](client.md) of the project says otherwise. \
+         The first entry that fits counts; `*` stands for any text.\n"
+    );
+    let ticked = |words: &[&str]| words.iter().map(|word| format!("`{word}`")).collect::<Vec<_>>().join(", ");
+    for client in CLIENTS {
+        let _ = write!(
+            text,
+            "\n## {client}\n\n| the client's tool | hooks see | its arguments as | paths | commands | effects | text of the result |\n| --- | --- | --- | --- | --- | --- | --- |\n"
+        );
+        for tool in built_in(client) {
+            let seen = match (tool.served, tool.name) {
+                (Served::Here, _) => "nothing: harness serves it, and judges it there".to_owned(),
+                (Served::Elsewhere, "") => "the same name".to_owned(),
+                (Served::Elsewhere, name) => format!("`{name}`"),
+            };
+            let mut args: Vec<String> = tool.args.iter().map(|(from, to)| format!("`{from}` as `{to}`")).collect();
+            args.extend(tool.split.map(|split| match split {
+                Split::Edits => "one judgement for each of `edits`".to_owned(),
+                Split::Patch => "one judgement for each file of the patch: `path`, `content`, `change`".to_owned(),
+            }));
+            let _ = writeln!(
+                text,
+                "| `{}` | {seen} | {} | {} | {} | {} | {} |",
+                tool.pattern,
+                args.join("; "),
+                ticked(tool.paths),
+                ticked(tool.commands),
+                tool.effects,
+                ticked(tool.result)
+            );
         }
     }
     text

@@ -48,6 +48,8 @@ pub enum Door {
     Test,
     /// An MCP client.
     Mcp,
+    /// A client's hook.
+    Hook,
 }
 
 impl Door {
@@ -59,6 +61,7 @@ impl Door {
             Self::Cli => "cli",
             Self::Test => "test",
             Self::Mcp => "mcp",
+            Self::Hook => "hook",
         }
     }
 }

@@ -1,9 +1,10 @@
 //! The library's front: load a project, see its surface, make calls, ask why.
 
 use crate::artifact::hook::HookExample;
-use crate::artifact::load;
 use crate::artifact::tool::{At, ToolExample};
+use crate::artifact::{Extent, Files};
 use crate::call::{Arguments, Call, DEFAULT_MODE};
+use crate::client::{Client, Judgement, Observation, Outcome};
 use crate::diagnostic::{Diagnostic, Severity};
 use crate::error::Error;
 use crate::event::Sink;
@@ -42,8 +43,9 @@ pub struct EngineBuilder {
     sinks: Vec<Arc<dyn Sink>>,
     bodies: HashMap<String, Body>,
     worker: Option<WorkerProgram>,
-    places: usize,
+    places: Option<usize>,
     budget: Duration,
+    extent: Extent,
 }
 
 impl fmt::Debug for EngineBuilder {
@@ -62,8 +64,9 @@ impl EngineBuilder {
             sinks: Vec::new(),
             bodies: HashMap::new(),
             worker: worker::announced(),
-            places: std::thread::available_parallelism().map_or(2, usize::from).clamp(2, 64),
+            places: None,
             budget: DEFAULT_BUDGET,
+            extent: Extent::Whole,
         }
     }
 
@@ -109,7 +112,7 @@ impl EngineBuilder {
     /// How many scripts run at once; the number of processors unless said.
     #[must_use]
     pub fn places(mut self, places: usize) -> Self {
-        self.places = places.max(1);
+        self.places = Some(places.max(1));
         self
     }
 
@@ -120,10 +123,17 @@ impl EngineBuilder {
         self
     }
 
+    /// Reads only what judges calls: enough for [`Engine::judge`] and [`Engine::observe`], and no tool can be called.
+    #[must_use]
+    pub fn policy_only(mut self) -> Self {
+        self.extent = Extent::Policy;
+        self
+    }
+
     /// Reads and checks the project. What is wrong with its files is in [`Engine::diagnostics`], never an error here.
     pub async fn load(self) -> Result<Engine, Error> {
         let ground = self.ground()?;
-        ground.engine(load(&ground.project), None).await
+        ground.engine(Files::on_disk(&ground.project, ground.extent).artifacts(), None).await
     }
 
     /// What all versions of the project share.
@@ -131,10 +141,16 @@ impl EngineBuilder {
         if !is_project(&self.project) {
             return Err(Error::NoProject(self.project));
         }
+        let places = self.places.unwrap_or_else(|| match self.extent {
+            Extent::Whole => std::thread::available_parallelism().map_or(2, usize::from).clamp(2, 64),
+            // One decision needs one hook worker, and asking the system how many it could have takes its time.
+            Extent::Policy => 1,
+        });
         let workspace = self.workspace.as_deref().unwrap_or(&self.project);
         let jail = Jail::open(workspace).map_err(|error| Error::Workspace(error.to_string()))?;
         Ok(Ground {
-            workers: Arc::new(Workers::new(self.worker, self.places)),
+            extent: self.extent,
+            workers: Arc::new(Workers::new(self.worker, places)),
             jail: Arc::new(jail),
             sessions: Arc::default(),
             metrics: Arc::default(),
@@ -192,6 +208,16 @@ impl Engine {
     /// Runs one call through every stage.
     pub async fn call(&self, call: Call) -> ToolResult {
         run::run(&self.shared, call).await
+    }
+
+    /// Judges a call that a client is about to run itself, by the same rules and hooks as any other.
+    pub async fn judge(&self, call: Call, client: &Client) -> Judgement {
+        run::judge(&self.shared, call, client).await
+    }
+
+    /// Shows the hooks what such a call came to, and says what the model may read of it.
+    pub async fn observe(&self, call: Call, client: &Client, outcome: &Outcome) -> Observation {
+        run::observe(&self.shared, call, client, outcome).await
     }
 
     /// What would become of a call. Hooks run; what they write is discarded; nothing is executed.

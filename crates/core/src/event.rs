@@ -95,6 +95,11 @@ pub const EVENTS: &[EventKind] = &[
             STAGES,
         ],
     },
+    EventKind {
+        name: "tool.delegated",
+        doc: "A started call passed its hooks and is the client's to run. Its hook after the call writes the last event.",
+        fields: &[("tool", "the name hooks saw"), ("client", "the client"), ("native", "the client's name for the tool"), STAGES],
+    },
     EventKind { name: "tool.progress", doc: "A script called `progress`.", fields: &[("fraction", "0 to 1"), ("message", "text")] },
     EventKind {
         name: "rule.decided",

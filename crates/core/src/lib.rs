@@ -4,6 +4,7 @@ pub mod artifact;
 pub mod builtin;
 pub mod call;
 pub mod check;
+pub mod client;
 pub mod diagnostic;
 pub mod digest;
 pub mod effect;
@@ -22,6 +23,7 @@ pub mod store;
 pub mod worker;
 
 pub use call::{Arguments, Call};
+pub use client::{Client, Judgement, Observation, Outcome};
 pub use engine::{Engine, EngineBuilder};
 pub use result::ToolResult;
 pub use run::BodyError;

@@ -34,7 +34,7 @@ impl Live {
     /// Loads a project, broken or not, as [`EngineBuilder::load`] does.
     pub async fn load(builder: EngineBuilder) -> Result<Self, Error> {
         let ground = builder.ground()?;
-        let files = Files::on_disk(&ground.project);
+        let files = Files::on_disk(&ground.project, ground.extent);
         let engine = ground.engine(files.clone().artifacts(), None).await?;
         let good = without_errors(&files, &engine);
         Ok(Self { ground, current: RwLock::new(engine), good: Mutex::new(good) })
@@ -56,7 +56,7 @@ impl Live {
     pub async fn reload(&self) -> Result<Reload, Error> {
         let mut good = self.good.lock().await;
         let before = self.engine();
-        let mut files = Files::on_disk(&self.ground.project);
+        let mut files = Files::on_disk(&self.ground.project, self.ground.extent);
         let read = self.ground.engine(files.clone().artifacts(), Some(before.registry())).await?;
         let diagnostics = read.diagnostics().to_vec();
         let kept = keep_good(&mut files, &read, &good);

@@ -3,6 +3,7 @@
 use crate::artifact::root::{Ceiling, ListMode, Root};
 use crate::artifact::tool::At;
 use crate::builtin;
+use crate::client::Foreign;
 use crate::effect::{Effects, Level};
 use crate::span::{Place, Span};
 use globset::{GlobBuilder, GlobMatcher};
@@ -97,6 +98,8 @@ pub enum Subject<'a> {
     },
     /// A built-in, as `fs.write`.
     Builtin(&'a str),
+    /// A call that a client runs itself, with its arguments.
+    Client(&'a Foreign, &'a Map<String, Value>),
 }
 
 #[derive(Debug)]
@@ -115,6 +118,8 @@ enum Matcher {
     BeyondCapabilities(Vec<(String, Vec<String>)>),
     /// An argument of a matching tool matches none of these.
     Argument { tool: GlobMatcher, key: Option<String>, patterns: Vec<String>, paths: Vec<GlobMatcher>, values: Vec<GlobMatcher> },
+    /// A client's tool would change what governs it, or decide in a person's place.
+    Governs,
 }
 
 /// The rules of a project. A glob that does not compile becomes a rule that denies everything: policy fails closed.
@@ -128,6 +133,12 @@ pub fn rules(root: &Root) -> Vec<Rule> {
         words: "built in: destructive and spend ask".into(),
         place: None,
         matcher: Matcher::Flagged(Effects::DESTRUCTIVE | Effects::SPEND),
+    });
+    list.rules.push(Rule {
+        action: Action::Deny,
+        words: "built in: a client's tools do not change what governs them".into(),
+        place: None,
+        matcher: Matcher::Governs,
     });
     list.rules
 }
@@ -286,6 +297,10 @@ impl Matcher {
                     let because = constrained(key, arguments.get(key)?, if is_path { paths } else { values }, reading, patterns)?;
                     Some(Objection { because, argument: Some(key.to_owned()) })
                 })
+            }
+            (Self::Governs, Subject::Client(foreign, arguments)) => {
+                let (because, argument) = foreign.objection(arguments)?;
+                Some(Objection { because, argument: Some(argument) })
             }
             _ => None,
         }

@@ -1,7 +1,8 @@
 //! Artifacts to an engine: what every version of a project is built on.
 
-use crate::artifact::Artifacts;
+use crate::artifact::{Artifacts, Extent};
 use crate::call::{Arguments, Call};
+use crate::check::facts::ScriptKind;
 use crate::check::{self, FactsBySource, artifact_blocked};
 use crate::diagnostic::Diagnostic;
 use crate::engine::Engine;
@@ -21,6 +22,7 @@ use tool_harness_sandbox::file::Jail;
 
 /// What outlives a version of the project's files: sessions and their stores, workers, the workspace, what the host gave.
 pub(crate) struct Ground {
+    pub(crate) extent: Extent,
     pub(crate) project: PathBuf,
     pub(crate) workers: Arc<Workers>,
     pub(crate) jail: Arc<Jail>,
@@ -69,7 +71,8 @@ impl Ground {
         let mut known = std::mem::take(&mut *self.facts.lock().unwrap_or_else(PoisonError::into_inner));
         let mut facts = FactsBySource::new();
         let mut unknown = Vec::new();
-        for source in check::scripts(artifacts) {
+        let wanted = |kind: ScriptKind| self.extent == Extent::Whole || kind != ScriptKind::Tool;
+        for source in check::scripts(artifacts).into_iter().filter(|(kind, _)| wanted(*kind)) {
             match known.remove(&source) {
                 Some(Ok(found)) => drop(facts.insert(source, Ok(found))),
                 _ => unknown.push(source),

@@ -4,6 +4,7 @@ mod call;
 mod completions;
 mod demo;
 mod explain;
+mod hook;
 mod init;
 mod inspect;
 mod install;
@@ -47,6 +48,8 @@ pub(crate) enum Command {
     Demo(demo::Demo),
     /// Tell a client about harness: its MCP server, and hooks for its own tools
     Install(install::Install),
+    /// Answer a client's hook: judge a call of its own tools
+    Hook(hook::Hook),
     /// A completion script for a shell
     Completions(completions::Completions),
     /// The version of this program
@@ -54,6 +57,11 @@ pub(crate) enum Command {
 }
 
 impl Command {
+    /// Whether a client waits for the answer and runs its call unless it is told not to.
+    pub(crate) fn guards(&self) -> bool {
+        matches!(self, Self::Hook(_))
+    }
+
     pub(crate) async fn run(self, folder: &Folder, output: &mut Output) -> anyhow::Result<Exit> {
         match self {
             Self::Init(command) => command.run(folder, output),
@@ -68,6 +76,7 @@ impl Command {
             Self::Test(command) => command.run(folder, output).await,
             Self::Demo(command) => command.run(output).await,
             Self::Install(command) => command.run(folder, output),
+            Self::Hook(command) => command.run(output).await,
             Self::Completions(command) => command.run(output),
             Self::Version(command) => command.run(output),
         }

@@ -16,7 +16,7 @@ pub struct Ran {
 }
 
 impl Ran {
-    fn from(output: Output) -> Self {
+    pub fn from(output: Output) -> Self {
         let text = |bytes: Vec<u8>| String::from_utf8(bytes).expect("UTF-8");
         Self { code: output.status.code(), out: text(output.stdout), err: text(output.stderr) }
     }

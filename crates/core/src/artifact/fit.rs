@@ -42,6 +42,7 @@ fn unknown(problems: &mut Problems<'_>, key: &super::node::Key, path: &str, mean
         Subject::Hook(_) => (Severity::Error, "hook"),
         Subject::Root => (Severity::Error, "root file"),
         Subject::Bundle => (Severity::Error, "bundle"),
+        Subject::Client => (Severity::Error, "client map"),
     };
     if path == key.name && matches!(key.name.as_str(), "name" | "description") && !matches!(problems.subject, Subject::Root) {
         let from = if key.name == "name" { "the file's name" } else { "the text below the frontmatter" };

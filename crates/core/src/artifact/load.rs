@@ -11,10 +11,19 @@ use std::io::{self, ErrorKind, Read};
 use std::path::{Path, PathBuf};
 use tool_harness_sandbox::file::open_at_once;
 
+/// How much of a project is read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Extent {
+    /// Everything.
+    Whole,
+    /// What judges calls: the root file, hooks, bundles and client maps. Tools in files of their own are left unread.
+    Policy,
+}
+
 /// Reads every artifact of a project. Never fails as a whole.
 #[must_use]
 pub fn load(project: &Path) -> Artifacts {
-    Files::on_disk(project).artifacts()
+    Files::on_disk(project, Extent::Whole).artifacts()
 }
 
 /// The artifact files of a project as they lay on disk at one moment, in the order they are read.
@@ -41,10 +50,11 @@ enum Content {
 
 impl Files {
     /// What is there now.
-    pub(crate) fn on_disk(project: &Path) -> Self {
+    pub(crate) fn on_disk(project: &Path, extent: Extent) -> Self {
         let mut entries = Vec::new();
         let file = |slot, path: String, at: &Path| Entry { slot, path, content: Content::File(content(at)) };
-        for (folder, slot) in FOLDERS {
+        let folders = FOLDERS.into_iter().filter(|(_, slot)| extent == Extent::Whole || *slot != Slot::Tool);
+        for (folder, slot) in folders {
             if folder == "overrides" {
                 entries.extend(roots(project).map(|name| file(Slot::Root, name.to_owned(), &project.join(name))));
             }
@@ -61,7 +71,8 @@ impl Files {
                 }
             }
         }
-        Self { entries, strays: files(project) }
+        let strays = if extent == Extent::Whole { files(project) } else { Vec::new() };
+        Self { entries, strays }
     }
 
     /// What the files say.

@@ -1,5 +1,6 @@
 //! Stage 1: text to artifacts. Never fails as a whole; problems are recorded with their place.
 
+pub mod client;
 pub mod fields;
 mod fit;
 mod frontmatter;
@@ -10,6 +11,7 @@ pub mod node;
 mod offsets;
 mod problem;
 mod read;
+mod read_client;
 mod read_effects;
 mod read_hook;
 mod read_parameters;
@@ -30,12 +32,14 @@ use crate::diagnostic::Diagnostic;
 use crate::span::Source;
 use std::sync::Arc;
 
+pub use client::ClientMap;
 pub use fields::unsupported_fields;
 pub use hook::Hook;
 pub use json_schema::json_schema;
-pub(crate) use load::Files;
 pub use load::load;
+pub(crate) use load::{Extent, Files};
 pub use read::{MAX_FILE_BYTES, read};
+
 pub use root::Root;
 pub use stamp::Stamp;
 pub use tool::Tool;
@@ -51,11 +55,13 @@ pub enum ArtifactKind {
     Root,
     /// A bundle of tools and hooks.
     Bundle,
+    /// How a client's own tools appear.
+    Client,
 }
 
 impl ArtifactKind {
     /// Every kind, in the order of the reference.
-    pub const ALL: [Self; 4] = [Self::Tool, Self::Hook, Self::Root, Self::Bundle];
+    pub const ALL: [Self; 5] = [Self::Tool, Self::Hook, Self::Root, Self::Bundle, Self::Client];
 
     /// The word for it.
     #[must_use]
@@ -65,6 +71,7 @@ impl ArtifactKind {
             Self::Hook => "hook",
             Self::Root => "root",
             Self::Bundle => "bundle",
+            Self::Client => "client",
         }
     }
 }
@@ -117,6 +124,8 @@ pub struct Artifacts {
     pub broken_hooks: Vec<BrokenHook>,
     /// Tools that reading found an error in. A tool that could still be read is in `tools` too, for the checks; it must not be offered.
     pub broken_tools: Vec<BrokenTool>,
+    /// What the project says about clients' own tools.
+    pub clients: Vec<ClientMap>,
     /// What is wrong, in file order.
     pub problems: Vec<Diagnostic>,
 }

@@ -19,6 +19,8 @@ pub(super) enum Subject<'a> {
     Root,
     /// A bundle.
     Bundle,
+    /// A client map.
+    Client,
 }
 
 /// The problems of one artifact, with the file they are in.

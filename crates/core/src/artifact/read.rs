@@ -1,9 +1,11 @@
 //! Files in memory to [`Artifacts`]. Every file is read on its own; none can spoil another.
 
+use super::client::{CLIENTS, ClientMap};
 use super::frontmatter::{Unsplit, body_text, split};
 use super::hook::Hook;
 use super::node::{Kind, Node};
 use super::problem::{Problems, Subject};
+use super::read_client::read_client;
 use super::read_hook::read_hook;
 use super::read_root::read_root;
 use super::read_tool::{Naming, read_tool};
@@ -144,6 +146,7 @@ impl Reader {
             Slot::Tool | Slot::Hook => self.add_single(slot, source, &node, body, problems),
             Slot::Root => self.add_root(source, &node, body, problems),
             Slot::Bundle(layer) => self.add_bundle(source, layer, &node, problems),
+            Slot::Client => self.add_client(source, &node, problems),
             Slot::Mode => {}
         }
     }
@@ -179,6 +182,20 @@ impl Reader {
             let hook = BrokenHook { name, source: Arc::clone(source), form: Form::File, event: None, problem: problem.clone() };
             self.artifacts.broken_hooks.push(hook);
         }
+        self.keep(problems.found);
+    }
+
+    fn add_client(&mut self, source: &Arc<Source>, node: &Node, found: Vec<Diagnostic>) {
+        let name = stem(&source.path);
+        let mut problems = Problems::new(source, Subject::Client);
+        problems.found = found;
+        let mut map = read_client(&mut problems, name, node);
+        map.broken = problems.first_error().cloned();
+        if !CLIENTS.contains(&name) {
+            let finding = file_passed_over::RULE.finding(format!("this file is passed over: there is no client `{name}`"));
+            problems.add(finding.help(format!("accepted: {}", CLIENTS.join(", "))), first_line(source));
+        }
+        self.artifacts.clients.push(map);
         self.keep(problems.found);
     }
 
@@ -273,6 +290,7 @@ impl Reader {
             (Slot::Tool, Some(problem)) => {
                 self.artifacts.broken_tools.push(BrokenTool { name, source: Arc::clone(source), form: Form::File, problem });
             }
+            (Slot::Client, Some(problem)) => self.artifacts.clients.extend(ClientMap::broken(&name, source, &problem)),
             (Slot::Hook | Slot::Bundle(_) | Slot::Mode, Some(problem)) => {
                 self.artifacts.broken_hooks.push(BrokenHook { name, source: Arc::clone(source), form: Form::File, event: None, problem });
             }

@@ -6,11 +6,12 @@ use super::Layer;
 pub(super) const ROOTS: [&str; 3] = ["harness.md", "harness.yaml", "harness.yml"];
 
 /// Folders of `.harness/` with artifacts, in the order they are read: by layer, then by path. The root file comes before the overrides.
-pub(super) const FOLDERS: [(&str, Slot); 6] = [
+pub(super) const FOLDERS: [(&str, Slot); 7] = [
     ("builtins", Slot::Bundle(Layer::Builtin)),
     ("plugins", Slot::Bundle(Layer::Plugin)),
     ("hooks", Slot::Hook),
     ("tools", Slot::Tool),
+    ("clients", Slot::Client),
     ("overrides", Slot::Bundle(Layer::Override)),
     ("modes", Slot::Mode),
 ];
@@ -28,6 +29,8 @@ pub(super) enum Slot {
     Bundle(Layer),
     /// A mode.
     Mode,
+    /// A client map.
+    Client,
 }
 
 impl Slot {
@@ -57,7 +60,7 @@ impl Slot {
 }
 
 /// Folders of `.harness/` that other parts read, or will.
-const OTHER_FOLDERS: [&str; 4] = ["agents", "clients", "context", "skills"];
+const OTHER_FOLDERS: [&str; 3] = ["agents", "context", "skills"];
 
 /// What becomes of a file below `.harness/` that is no artifact although somebody may think so.
 #[derive(Debug, PartialEq, Eq)]

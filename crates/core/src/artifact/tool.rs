@@ -1,9 +1,9 @@
 //! A tool as its author wrote it.
 
 use super::node::Block;
-use super::{Layer, Origin};
+use super::{Form, Layer, Origin};
 use crate::effect::{Effects, Level};
-use crate::span::{Place, Position, Span};
+use crate::span::{Place, Position, Source, Span};
 use serde_json::{Map, Value};
 use std::sync::Arc;
 
@@ -210,6 +210,37 @@ fn token_length(text: &str) -> usize {
 }
 
 impl Tool {
+    /// A tool that a client has of its own: no file of the project defines it.
+    pub(crate) fn of_client(client: &str, name: &str, path_params: Vec<String>, tags: Vec<String>) -> Self {
+        let source = Source::new(format!("the map of {client}'s tools"), "");
+        Self {
+            name: name.to_owned(),
+            origin: Origin { source, layer: Layer::Builtin, form: Form::File },
+            name_span: Span::default(),
+            description: String::new(),
+            described: false,
+            frontmatter: Value::Null,
+            input_schema: Value::Bool(true),
+            schema_source: None,
+            output_schema: None,
+            script: None,
+            timeout_ms: 0,
+            declared_effects: Vec::new(),
+            requires_approval: None,
+            approval_timeout_ms: 0,
+            annotations: Annotations { path_params, ..Annotations::default() },
+            idempotent: false,
+            inject: Vec::new(),
+            limits: Limits::default(),
+            deferred: false,
+            aliases: Vec::new(),
+            examples: Vec::new(),
+            strict: false,
+            tags,
+            unsupported: Vec::new(),
+        }
+    }
+
     /// The place of a span of this tool's file.
     #[must_use]
     pub fn place(&self, span: Span) -> Place {

@@ -4,7 +4,7 @@ use super::facts::{Facts, ScriptKind, Unread};
 use super::reach::{Declared, inferred, reached};
 use super::subject::{Owner, hook_scripts};
 use super::{FactsBySource, field_unsupported};
-use crate::artifact::{Artifacts, BrokenHook, BrokenTool, Form, Hook, Origin, Root, Tool};
+use crate::artifact::{Artifacts, BrokenHook, BrokenTool, ClientMap, Form, Hook, Origin, Root, Tool};
 use crate::diagnostic::{Diagnostic, Severity};
 use crate::effect::Effects;
 use crate::run::Code;
@@ -26,6 +26,8 @@ pub struct Checked {
     pub broken_hooks: Vec<BrokenHook>,
     /// Tool files that gave no tool.
     pub broken_tools: Vec<BrokenTool>,
+    /// What the project says about clients' own tools.
+    pub clients: Vec<ClientMap>,
     /// Everything found, by file, then by place.
     pub diagnostics: Vec<Diagnostic>,
 }
@@ -72,6 +74,7 @@ pub(super) struct Parts {
     pub(super) hooks: Vec<Hook>,
     pub(super) broken_hooks: Vec<BrokenHook>,
     pub(super) broken_tools: Vec<BrokenTool>,
+    pub(super) clients: Vec<ClientMap>,
     pub(super) problems: Vec<Diagnostic>,
     pub(super) read_errors: ReadErrors,
 }
@@ -104,6 +107,7 @@ pub(super) fn assemble(parts: Parts, found: Vec<(Owner, Diagnostic)>, facts: &Fa
         hooks: hooks.map(|(hook, broken)| checked_hook(hook, broken, facts)).collect(),
         broken_hooks: parts.broken_hooks,
         broken_tools: parts.broken_tools,
+        clients: parts.clients,
         diagnostics: all.into_iter().map(|(_, diagnostic)| diagnostic).collect(),
     }
 }

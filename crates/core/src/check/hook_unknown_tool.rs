@@ -6,6 +6,7 @@ use super::reach::builtin_named;
 use super::subject::{Findings, HookSubject};
 use super::{Check, Rule};
 use crate::builtin;
+use crate::client;
 use crate::diagnostic::Severity;
 use std::collections::HashSet;
 
@@ -41,7 +42,9 @@ fn check(subject: &HookSubject<'_>, findings: &mut Findings<'_>) {
                 continue;
             }
             let (known, what, close) = match event.name_means {
-                NameMeans::Tool => (names.contains(name), "tool", nearest(name, names.iter().copied()).map(str::to_owned)),
+                NameMeans::Tool => {
+                    (names.contains(name) || client::knows(name), "tool", nearest(name, names.iter().copied()).map(str::to_owned))
+                }
                 NameMeans::Builtin => (builtin_named(name).is_some(), "built-in", nearest_builtin(name)),
                 NameMeans::Other => continue,
             };

@@ -234,7 +234,7 @@ pub fn scripts(artifacts: &Artifacts) -> Vec<(ScriptKind, Arc<str>)> {
 #[must_use]
 pub fn check(mut artifacts: Artifacts, facts: &FactsBySource) -> Checked {
     let read_errors = checked::ReadErrors::take(&mut artifacts);
-    let Artifacts { root, root_broken, tools, hooks, broken_hooks, broken_tools, problems } = artifacts;
+    let Artifacts { root, root_broken, tools, hooks, broken_hooks, broken_tools, clients, problems } = artifacts;
     let (tools, hooks, resolution) = resolve::resolve(tools, hooks, &broken_tools);
     let found = {
         let names = tools.iter().map(|tool| tool.name.as_str()).chain(broken_tools.iter().map(|tool| tool.name.as_str()));
@@ -247,7 +247,7 @@ pub fn check(mut artifacts: Artifacts, facts: &FactsBySource) -> Checked {
         }
         findings.into_found()
     };
-    let parts = checked::Parts { root, root_broken, tools, hooks, broken_hooks, broken_tools, problems, read_errors };
+    let parts = checked::Parts { root, root_broken, tools, hooks, broken_hooks, broken_tools, clients, problems, read_errors };
     checked::assemble(parts, found, facts)
 }
 

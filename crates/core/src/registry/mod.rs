@@ -8,10 +8,11 @@ pub use hints::Hints;
 pub use surface::{Surface, SurfaceTool};
 
 use crate::artifact::tool::Limits;
-use crate::artifact::{BrokenHook, BrokenTool, Hook, Layer, Root, Tool};
+use crate::artifact::{BrokenHook, BrokenTool, ClientMap, Hook, Layer, Root, Tool};
 use crate::builtin::{self, Scope};
 use crate::check::facts::ScriptKind;
 use crate::check::{Checked, CheckedHook, CheckedTool, hook_events};
+use crate::client::Foreign;
 use crate::diagnostic::{Diagnostic, Severity};
 use crate::effect::Effects;
 use crate::rule::{self, Rule};
@@ -32,6 +33,8 @@ pub struct Registry {
     pub rules: Vec<Rule>,
     /// Everything wrong with the project, in file order.
     pub diagnostics: Vec<Diagnostic>,
+    /// What the project says about clients' own tools.
+    pub clients: Vec<ClientMap>,
     /// The first error of a broken root file: nothing may be called.
     pub stopped: Option<Diagnostic>,
     tools: Vec<Arc<RegisteredTool>>,
@@ -59,6 +62,8 @@ pub struct RegisteredTool {
     pub(crate) script: Option<Script>,
     pub(crate) body: Option<Body>,
     pub(crate) at_once: Option<Arc<Semaphore>>,
+    /// Whose tool it is, when a client runs it itself.
+    pub(crate) foreign: Option<Foreign>,
     input: OnceLock<Result<Schema, String>>,
     output: OnceLock<Result<Schema, String>>,
 }
@@ -75,6 +80,25 @@ pub struct RegisteredHook {
 }
 
 impl RegisteredTool {
+    /// A tool that a client runs itself. How much of its result a model reads is the client's business.
+    pub(crate) fn foreign(foreign: Foreign) -> Self {
+        let entry = foreign.entry();
+        let tool = Tool::of_client(foreign.client(), foreign.name(), entry.paths.clone(), entry.tags.clone());
+        Self {
+            tool,
+            effects: entry.effects,
+            unusable: None,
+            unread: None,
+            limits: Limits { max_output_bytes: Some(u64::MAX), ..Limits::default() },
+            script: None,
+            body: None,
+            at_once: None,
+            input: OnceLock::new(),
+            output: OnceLock::new(),
+            foreign: Some(foreign),
+        }
+    }
+
     /// The compiled schema of the arguments.
     pub(crate) fn input(&self) -> Result<&Schema, &str> {
         self.input.get_or_init(|| Schema::new(self.tool.input_schema.clone())).as_ref().map_err(String::as_str)
@@ -90,6 +114,11 @@ impl RegisteredTool {
     #[must_use]
     pub fn name(&self) -> &str {
         &self.tool.name
+    }
+
+    /// The name that whoever called it knows: the client's own for a tool that a client runs itself.
+    pub(crate) fn called(&self) -> &str {
+        self.foreign.as_ref().map_or(self.name(), Foreign::native)
     }
 
     /// The file it is defined in.
@@ -141,7 +170,7 @@ impl RegisteredHook {
 impl Registry {
     /// Builds the snapshot of a checked project.
     pub(crate) fn new(checked: Checked, bodies: &HashMap<String, Body>, scripts: &Scripts) -> Self {
-        let Checked { root, root_broken, tools, hooks, broken_hooks, broken_tools, diagnostics } = checked;
+        let Checked { root, root_broken, tools, hooks, broken_hooks, broken_tools, clients, diagnostics } = checked;
         let is_root = |diagnostic: &&Diagnostic| {
             let path = diagnostic.place.as_ref().map_or("", |place| &place.source.path);
             diagnostic.severity == Severity::Error && ["harness.md", "harness.yaml", "harness.yml"].contains(&path)
@@ -151,6 +180,7 @@ impl Registry {
         let mut registry = Self {
             rules: rule::rules(&root),
             diagnostics,
+            clients,
             stopped,
             tools: Vec::with_capacity(tools.len()),
             by_name: HashMap::new(),
@@ -225,6 +255,7 @@ impl Registry {
             script,
             body,
             at_once,
+            foreign: None,
             input: OnceLock::new(),
             output: OnceLock::new(),
             tool,

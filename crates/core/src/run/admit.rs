@@ -4,6 +4,7 @@ use super::context::{Context, Rehearsal};
 use super::execute::help;
 use super::refusal::{Code, Refusal};
 use crate::call::{Arguments, DEFAULT_MODE};
+use crate::client::{Client, Foreign};
 use crate::registry::RegisteredTool;
 use crate::schema::{Schema, Violation};
 use crate::store::Admission;
@@ -31,19 +32,8 @@ const MAX_LISTED_VALUES: usize = 12;
 const MAX_ARGUMENT_BYTES: usize = 8 << 20;
 
 pub(super) fn admit(ctx: &Context, sent: Arguments) -> Result<Admitted, Refusal> {
-    if ctx.rehearsal == Rehearsal::No && !ctx.session.claim_id(&ctx.call.id) {
-        let message = format!("the call id `{}` was used before in this session", ctx.call.id);
-        return Err(Refusal::new(Code::DuplicateCall, message).help("each call needs an id of its own"));
-    }
-    if let Some(problem) = &ctx.registry().stopped {
-        let refusal =
-            Refusal::new(Code::Stopped, format!("the project's root file is broken, so nothing may be called: {}", problem.message))
-                .help("a person must mend it; `harness validate` shows everything that is wrong");
-        return Err(match &problem.place {
-            Some(place) => refusal.at(place.clone()),
-            None => refusal,
-        });
-    }
+    claim(ctx)?;
+    running(ctx)?;
     let tool = find(ctx)?;
     supported(ctx, &tool)?;
     let (mut arguments, raw) = parse(ctx, sent)?;
@@ -60,6 +50,62 @@ pub(super) fn admit(ctx: &Context, sent: Arguments) -> Result<Admitted, Refusal>
             .help("a new session starts a new count; `limits.max_calls` is set in the tool's file or in harness.md"));
     }
     Ok(Admitted { tool, arguments, raw })
+}
+
+/// A call of a client's own tool: the project must be whole, and what it says about the tool must be readable.
+/// The tool, and what was sent as an object and as text. The schema is the client's business.
+pub(super) fn admit_foreign(ctx: &Context, client: &Client, sent: Arguments) -> Result<ForeignCall, Refusal> {
+    running(ctx)?;
+    let foreign = Foreign::find(&ctx.registry().clients, &ctx.shared.jail, client, &ctx.call.tool)?;
+    let tool = Arc::new(RegisteredTool::foreign(foreign));
+    supported(ctx, &tool)?;
+    let (input, raw) = parse(ctx, sent)?;
+    Ok(ForeignCall { tool, input, raw })
+}
+
+/// A client's call whose tool is known and whose arguments can be read.
+pub(super) struct ForeignCall {
+    tool: Arc<RegisteredTool>,
+    input: Map<String, Value>,
+    raw: String,
+}
+
+impl ForeignCall {
+    pub(super) fn input(&self) -> &Map<String, Value> {
+        &self.input
+    }
+
+    pub(super) fn foreign(&self) -> Option<&Foreign> {
+        self.tool.foreign.as_ref()
+    }
+
+    /// One part of it, on its way like any call.
+    pub(super) fn part(&self, arguments: Map<String, Value>) -> Admitted {
+        Admitted { tool: Arc::clone(&self.tool), arguments, raw: self.raw.clone() }
+    }
+}
+
+/// Refuses an id that was used before.
+pub(super) fn claim(ctx: &Context) -> Result<(), Refusal> {
+    if ctx.rehearsal == Rehearsal::No && !ctx.session.claim_id(&ctx.call.id) {
+        let message = format!("the call id `{}` was used before in this session", ctx.call.id);
+        return Err(Refusal::new(Code::DuplicateCall, message).help("each call needs an id of its own"));
+    }
+    Ok(())
+}
+
+/// Refuses everything while the root file is broken.
+fn running(ctx: &Context) -> Result<(), Refusal> {
+    if let Some(problem) = &ctx.registry().stopped {
+        let refusal =
+            Refusal::new(Code::Stopped, format!("the project's root file is broken, so nothing may be called: {}", problem.message))
+                .help("a person must mend it; `harness validate` shows everything that is wrong");
+        return Err(match &problem.place {
+            Some(place) => refusal.at(place.clone()),
+            None => refusal,
+        });
+    }
+    Ok(())
 }
 
 fn find(ctx: &Context) -> Result<Arc<RegisteredTool>, Refusal> {
@@ -129,7 +175,7 @@ fn count(tools: usize) -> String {
 fn supported(ctx: &Context, tool: &RegisteredTool) -> Result<(), Refusal> {
     let root = &ctx.registry().root;
     if let Some(place) = root.modes.first() {
-        let message = format!("this project has modes and nothing reads them yet, so `{}` cannot be called", tool.name());
+        let message = format!("this project has modes and nothing reads them yet, so `{}` cannot be called", tool.called());
         let refusal = Refusal::new(Code::Unsupported, message).help("a person can move the files out of `.harness/modes`");
         return Err(refusal.detail("field", "modes").at(place.clone()));
     }
@@ -139,7 +185,7 @@ fn supported(ctx: &Context, tool: &RegisteredTool) -> Result<(), Refusal> {
         (None, Some((field, source))) => (field.value, crate::span::Place::new(source, field.span)),
         (None, None) => return Ok(()),
     };
-    let message = format!("`{field}` is declared and nothing enforces it yet, so `{}` cannot be called", tool.name());
+    let message = format!("`{field}` is declared and nothing enforces it yet, so `{}` cannot be called", tool.called());
     Err(Refusal::new(Code::Unsupported, message)
         .help("a person can remove the field, or wait for a version that enforces it")
         .detail("field", field)
@@ -212,6 +258,9 @@ fn rename_aliases(tool: &RegisteredTool, arguments: &mut Map<String, Value>) -> 
 
 /// Defaults filled in, the schema satisfied.
 pub(super) fn validate(tool: &RegisteredTool, mut arguments: Map<String, Value>) -> Result<Map<String, Value>, Refusal> {
+    if let Some(foreign) = &tool.foreign {
+        return foreign.normalised(arguments);
+    }
     let schema = tool.input().map_err(|problem| not_offered(tool.name(), problem, None))?;
     schema.apply_defaults(&mut arguments);
     let value = Value::Object(arguments);

@@ -57,10 +57,15 @@ fn judge(ctx: &Context, tool: Arc<RegisteredTool>, arguments: Map<String, Value>
         files: Some(&ctx.shared.jail),
     };
     let mut asks = Vec::new();
-    for found in rule::matches(&ctx.registry().rules, &subject) {
+    let mut found = rule::matches(&ctx.registry().rules, &subject);
+    if let Some(foreign) = &tool.foreign {
+        // What governs the client is looked at first: no other rule says it better.
+        found.splice(0..0, rule::matches(&ctx.registry().rules, &Subject::Client(foreign, &arguments)));
+    }
+    for found in found {
         record(ctx, tool.name(), tool.name(), &found);
         match found.rule.action {
-            Action::Deny => return Err(denied(tool.name(), &found)),
+            Action::Deny => return Err(denied(tool.called(), &found)),
             Action::Ask => {
                 asks.push(Ask { because: format!("{} ({})", found.because, found.rule.words), place: found.rule.place.clone() });
             }

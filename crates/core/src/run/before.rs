@@ -59,7 +59,7 @@ pub(super) async fn before(ctx: &Context, authorized: Authorized) -> Result<Prep
 /// The call as the hooks leave it, and why they want a person to agree.
 async fn judged(ctx: &Context, authorized: Authorized) -> Result<(Authorized, Vec<Ask>), Refusal> {
     let tool = authorized.tool();
-    let payload = tool_pre(&ctx.call, tool.name(), authorized.arguments(), authorized.raw(), tool.effects, &tool.tool.tags);
+    let payload = tool_pre(&ctx.call, tool, authorized.arguments(), authorized.raw());
     let mut latest = None;
     let mut judge = |payload: &Map<String, Value>, returned: &Value| {
         let Some(arguments) = merge_pre(payload, returned)? else { return Ok(Changed::Nothing) };
@@ -83,7 +83,7 @@ async fn judged(ctx: &Context, authorized: Authorized) -> Result<(Authorized, Ve
 }
 
 fn undecided(tool: &RegisteredTool, limit: Duration) -> Refusal {
-    let message = format!("the hooks of `{}` did not decide within {} ms, the limit of this call", tool.name(), limit.as_millis());
+    let message = format!("the hooks of `{}` did not decide within {} ms, the limit of this call", tool.called(), limit.as_millis());
     Refusal::new(Code::Timeout, message).help("give the call more time")
 }
 
@@ -91,7 +91,7 @@ fn undecided(tool: &RegisteredTool, limit: Duration) -> Refusal {
 fn approve(tool: &RegisteredTool, asks: &[Ask]) -> Result<(), Refusal> {
     let Some(first) = asks.first() else { return Ok(()) };
     let reasons: Vec<&str> = asks.iter().map(|ask| ask.because.as_str()).collect();
-    let message = format!("`{}` needs a person's approval and nobody can be asked here: {}", tool.name(), reasons.join("; "));
+    let message = format!("`{}` needs a person's approval and nobody can be asked here: {}", tool.called(), reasons.join("; "));
     let refusal = Refusal::new(Code::ApprovalDenied, message)
         .help("approvals are not available in this version; a person can change what asks for one")
         .detail("reasons", reasons);

@@ -3,6 +3,7 @@
 use super::authorize::Authorized;
 use super::stopwatch::Stopwatch;
 use crate::call::{Arguments, Call};
+use crate::client::Foreign;
 use crate::digest;
 use crate::event::{Event, Sink};
 use crate::registry::Registry;
@@ -111,6 +112,17 @@ impl Context {
             ])
         });
         authorized
+    }
+
+    pub(super) fn record_delegated(&self, foreign: &Foreign, watch: &Stopwatch) {
+        self.record("tool.delegated", || {
+            fields([
+                ("tool", foreign.name().into()),
+                ("client", foreign.client().into()),
+                ("native", foreign.native().into()),
+                ("stages_ms", watch.to_json()),
+            ])
+        });
     }
 
     pub(super) fn record_rejected(&self, result: ToolResult, watch: &Stopwatch) -> ToolResult {

@@ -1,11 +1,13 @@
 //! Execute: the body runs under its limits. Failures do not leave the path; they go on to finish.
 
+use super::admit::Admitted;
 use super::before::Prepared;
 use super::context::Context;
 use super::crossing::ToolCrossing;
 use super::refusal::{Code, Refusal};
 use crate::artifact::tool::Inject;
 use crate::builtin::StoreScope;
+use crate::client;
 use crate::registry::RegisteredTool;
 use crate::result::Enforced;
 use crate::worker::protocol::Outcome;
@@ -100,6 +102,18 @@ pub(super) async fn execute(ctx: &Context, prepared: Prepared) -> Executed {
         Err(refusal) => Err(refusal.into()),
     });
     Executed { tool, arguments: seen_later, raw, outcome, enforced, _made_here: () }
+}
+
+/// A call that a client ran itself, as it says.
+pub(super) fn executed_elsewhere(admitted: Admitted, outcome: &client::Outcome, text: String) -> Executed {
+    let (tool, arguments, raw) = admitted.into_parts();
+    let rest =
+        Success { content: Some(text), value: Some(outcome.response.clone()).filter(|value| !value.is_null()), ..Success::default() };
+    let outcome = match &outcome.error {
+        None => Ok(rest),
+        Some(error) => Err(Failure { error: Refusal::new(Code::Failed, describe(&tool, Code::Failed, error)), rest }),
+    };
+    Executed { tool, arguments, raw, outcome, enforced: Enforced::Nothing, _made_here: () }
 }
 
 /// When a body must have ended, and by whose limit.

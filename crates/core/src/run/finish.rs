@@ -12,15 +12,31 @@ use serde_json::{Map, Value, json};
 /// Bytes of text a model reads unless the tool or the project says otherwise.
 const DEFAULT_OUTPUT_BYTES: u64 = 16_384;
 
-pub(super) async fn finish(ctx: &Context, executed: Executed) -> ToolResult {
+/// A result as the hooks leave it.
+pub(super) struct Finished {
+    pub(super) result: ToolResult,
+    pub(super) hooks: Hooks,
+}
+
+/// What the hooks did to a result.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Hooks {
+    /// Nothing.
+    LeftIt,
+    /// It says something else now.
+    ChangedIt,
+}
+
+pub(super) async fn finish(ctx: &Context, executed: Executed) -> Finished {
     let Executed { tool, arguments, raw, outcome, enforced, .. } = executed;
     let (mut success, mut error) = match outcome {
         Ok(success) => (success, None),
         Err(Failure { error, rest }) => (rest, Some(error)),
     };
+    let mut hooks = Hooks::LeftIt;
     let mut content = text(&success, error.as_ref());
     if ctx.registry().has_hooks("tool.post") {
-        let mut payload = tool_pre(&ctx.call, tool.name(), &arguments, &raw, tool.effects, &tool.tool.tags);
+        let mut payload = tool_pre(&ctx.call, &tool, &arguments, &raw);
         payload.insert("content".into(), content.as_str().into());
         payload.insert("result".into(), success.value.clone().unwrap_or_default());
         payload.insert("is_error".into(), json!(error.is_some()));
@@ -41,6 +57,7 @@ pub(super) async fn finish(ctx: &Context, executed: Executed) -> ToolResult {
                     Err(refusal) => (success, error) = (Success::default(), Some(refusal)),
                 }
                 content = text(&success, error.as_ref());
+                hooks = Hooks::ChangedIt;
             }
         }
     }
@@ -65,7 +82,7 @@ pub(super) async fn finish(ctx: &Context, executed: Executed) -> ToolResult {
         elapsed: ctx.started.elapsed(),
     };
     bounded(&mut result, value_bytes, usize::try_from(bound).unwrap_or(usize::MAX));
-    result
+    Finished { result, hooks }
 }
 
 /// What a hook made of a result, where `content` and `result` say the same. A model reads both, so what a hook took out of one of them must not

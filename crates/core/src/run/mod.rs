@@ -7,6 +7,7 @@ mod chain;
 mod context;
 mod crossing;
 mod decision;
+mod delegate;
 mod execute;
 mod explain;
 mod finish;
@@ -22,6 +23,7 @@ pub use refusal::{Class, Code, Refusal};
 
 pub(crate) use chain::{load_artifacts, run_one};
 pub(crate) use context::{Context, Shared};
+pub(crate) use delegate::{judge, observe};
 pub(crate) use explain::explain;
 
 use crate::call::Call;
@@ -47,7 +49,7 @@ pub(crate) async fn run(shared: &Arc<Shared>, call: Call) -> ToolResult {
     let result = match watch.lap("before", before(&ctx, authorized).await) {
         Ok(prepared) => {
             let executed = watch.lap("execute", execute(&ctx, prepared).await);
-            watch.lap("finish", finish(&ctx, executed).await)
+            watch.lap("finish", finish(&ctx, executed).await).result
         }
         Err(refusal) => refuse(&ctx, refusal),
     };

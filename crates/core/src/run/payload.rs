@@ -2,18 +2,21 @@
 
 use crate::call::Call;
 use crate::effect::Effects;
+use crate::registry::RegisteredTool;
 use crate::worker::spelling::{self, part};
 use serde_json::{Map, Value, json};
 
 /// The payload of `tool.pre`.
-pub(crate) fn tool_pre(
-    call: &Call,
-    name: &str,
-    arguments: &Map<String, Value>,
-    raw: &str,
-    effects: Effects,
-    tags: &[String],
-) -> Map<String, Value> {
+pub(crate) fn tool_pre(call: &Call, tool: &RegisteredTool, arguments: &Map<String, Value>, raw: &str) -> Map<String, Value> {
+    let mut payload = named_pre(call, tool.name(), arguments, raw, tool.effects, &tool.tool.tags);
+    if let Some(foreign) = &tool.foreign {
+        payload.insert("client".into(), foreign.client().into());
+        payload.insert("native".into(), foreign.native().into());
+    }
+    payload
+}
+
+fn named_pre(call: &Call, name: &str, arguments: &Map<String, Value>, raw: &str, effects: Effects, tags: &[String]) -> Map<String, Value> {
     let mut payload = Map::with_capacity(MOST_KEYS);
     let mut set = |key: &str, value: Value| drop(payload.insert(key.to_owned(), value));
     set("name", name.into());
@@ -28,7 +31,7 @@ pub(crate) fn tool_pre(
 }
 
 /// Room for a payload with a result.
-const MOST_KEYS: usize = 16;
+const MOST_KEYS: usize = 18;
 
 /// The payload of a hook's example: what its author left out is filled in as a call would.
 pub(crate) fn filled_in(event: &str, call: &Call, given: &Map<String, Value>) -> Map<String, Value> {
@@ -38,7 +41,7 @@ pub(crate) fn filled_in(event: &str, call: &Call, given: &Map<String, Value>) ->
             let name = first(["name", "tool_name"]).and_then(|name| name.as_str().map(str::to_owned)).unwrap_or_default();
             let arguments = first(["args", "arguments"]).and_then(|args| args.as_object().cloned()).unwrap_or_default();
             let raw = Value::Object(arguments.clone()).to_string();
-            tool_pre(call, &name, &arguments, &raw, Effects::NONE, &[])
+            named_pre(call, &name, &arguments, &raw, Effects::NONE, &[])
         }
         "builtin.pre" | "builtin.post" => {
             Map::from_iter([("args".to_owned(), json!({})), ("tool".to_owned(), json!(call.tool)), ("call_id".to_owned(), json!(call.id))])
@@ -109,7 +112,7 @@ mod tests {
 
     fn pre() -> Map<String, Value> {
         let arguments = json!({"a": 1}).as_object().cloned().expect("object");
-        tool_pre(&Call::new("t", crate::call::Arguments::Value(json!({}))), "t", &arguments, "{\"a\":1}", Effects::NONE, &[])
+        named_pre(&Call::new("t", crate::call::Arguments::Value(json!({}))), "t", &arguments, "{\"a\":1}", Effects::NONE, &[])
     }
 
     #[test]

@@ -57,7 +57,7 @@ macro_rules! codes {
 }
 
 codes! {
-    /// The project's root file is broken.
+    /// The project's root file, or its map of the calling client's tools, is broken.
     Stopped = "project.broken", Fatal;
     /// No tool has this name.
     ToolUnknown = "tool.unknown", Repairable;

@@ -22,7 +22,7 @@ use rustix::fs::FileType;
 
 pub use error::FileError;
 pub use open::open_at_once;
-pub use protect::is_protected;
+pub use protect::{Guard, is_protected};
 
 /// A folder that paths cannot leave.
 #[derive(Debug)]

@@ -130,7 +130,7 @@ impl Jail {
     }
 
     /// The protected names as they are now, with the places that links at the top of the workspace give them.
-    pub(super) fn guard(&self) -> Result<Guard, FileError> {
+    pub fn guard(&self) -> Result<Guard, FileError> {
         let mut aliases = Vec::new();
         for name in at_top().filter(|name| self.may_lie_elsewhere(name)) {
             match beneath(self.root.as_fd(), name.as_str(), OFlags::PATH, BENEATH) {

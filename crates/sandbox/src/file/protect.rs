@@ -58,17 +58,21 @@ pub(super) fn at_top() -> impl Iterator<Item = String> {
 /// The protected names together with the places that links in the workspace give them: whoever writes to `settings/claude` where
 /// `.claude` is a link to it writes the client's settings.
 #[derive(Debug, Default)]
-pub(super) struct Guard {
+pub struct Guard {
     /// Workspace-relative real paths whose trees are protected too.
     pub(super) aliases: Vec<String>,
 }
 
 impl Guard {
+    /// Whether a workspace-relative path without links is protected.
+    pub fn covers(&self, path: &str) -> bool {
+        let below = |alias: &String| path.strip_prefix(alias.as_str()).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'));
+        is_protected(path) || self.aliases.iter().any(below)
+    }
+
     /// Refuses a workspace-relative path that no tool may change.
     pub(super) fn judge(&self, path: &str) -> Result<(), FileError> {
-        let aliased =
-            self.aliases.iter().any(|alias| path.strip_prefix(alias.as_str()).is_some_and(|rest| rest.is_empty() || rest.starts_with('/')));
-        if aliased || is_protected(path) { Err(FileError::Protected(shown(path))) } else { Ok(()) }
+        if self.covers(path) { Err(FileError::Protected(shown(path))) } else { Ok(()) }
     }
 }
 

@@ -1,6 +1,7 @@
 //! The tables of what authors may write. One file per kind of artifact.
 
 mod bundle;
+mod client;
 mod hook;
 mod root;
 mod tool;
@@ -20,6 +21,7 @@ pub const fn fields_of(kind: ArtifactKind) -> &'static [Field] {
         ArtifactKind::Hook => hook::FIELDS,
         ArtifactKind::Root => root::FIELDS,
         ArtifactKind::Bundle => bundle::FIELDS,
+        ArtifactKind::Client => client::FIELDS,
     }
 }
 
@@ -87,6 +89,7 @@ mod tests {
             "root.modes",
             "bundle.condition",
             "bundle.depends_on",
+            "client.contain",
         ];
         assert_eq!(unsupported_fields(), expected);
     }

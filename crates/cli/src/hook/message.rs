@@ -1,0 +1,61 @@
+//! One message of a client's hook protocol, as both clients send it.
+
+use anyhow::{Context as _, bail};
+use serde_json::{Map, Value};
+use std::io::Read;
+use std::path::PathBuf;
+
+/// The longest message that is read.
+const MAX_MESSAGE_BYTES: u64 = 16 << 20;
+
+/// What a client says when it runs a hook.
+#[derive(Debug)]
+pub(crate) struct Message {
+    pub(super) event: String,
+    pub(super) session: Option<String>,
+    pub(super) cwd: Option<PathBuf>,
+    fields: Map<String, Value>,
+}
+
+/// The part of a message that is about one call.
+pub(super) struct ToolUse {
+    pub(super) tool: String,
+    pub(super) input: Value,
+    pub(super) id: Option<String>,
+}
+
+impl Message {
+    /// Reads to the end of the input. Whatever is not one whole message is an error.
+    pub(super) fn read(input: impl Read) -> anyhow::Result<Self> {
+        let mut bytes = Vec::new();
+        input.take(MAX_MESSAGE_BYTES + 1).read_to_end(&mut bytes).context("cannot read the client's message")?;
+        if bytes.len() as u64 > MAX_MESSAGE_BYTES {
+            bail!("the client's message is longer than {MAX_MESSAGE_BYTES} bytes, so the call cannot be judged");
+        }
+        if bytes.iter().all(u8::is_ascii_whitespace) {
+            bail!("the client's message is empty; a hook is given one JSON object on its standard input");
+        }
+        let value = serde_json::from_slice(&bytes).context("the client's message is not JSON")?;
+        let Value::Object(fields) = value else { bail!("the client's message is not a JSON object") };
+        let text = |key: &str| fields.get(key).and_then(Value::as_str).map(str::to_owned);
+        let event = text("hook_event_name").context("the client's message has no `hook_event_name`")?;
+        Ok(Self { event, session: text("session_id"), cwd: text("cwd").map(PathBuf::from), fields })
+    }
+
+    /// The call it is about.
+    pub(super) fn tool_use(&mut self) -> anyhow::Result<ToolUse> {
+        let tool = self.text("tool_name").with_context(|| format!("the client's `{}` message has no `tool_name`", self.event))?;
+        let id = self.text("tool_use_id");
+        Ok(ToolUse { tool, input: self.fields.remove("tool_input").unwrap_or_default(), id })
+    }
+
+    /// What the call came to.
+    pub(super) fn response(&mut self) -> Value {
+        self.fields.remove("tool_response").unwrap_or_default()
+    }
+
+    /// The text under a key.
+    pub(super) fn text(&self, key: &str) -> Option<String> {
+        self.fields.get(key).and_then(Value::as_str).map(str::to_owned)
+    }
+}

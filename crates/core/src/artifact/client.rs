@@ -1,0 +1,83 @@
+//! How a client's own tools appear to hooks and policy, as its author wrote it.
+
+use super::tool::At;
+use crate::diagnostic::Diagnostic;
+use crate::effect::Effects;
+use crate::span::Source;
+use std::sync::Arc;
+
+/// The clients whose hook protocols are spoken.
+pub const CLIENTS: [&str; 2] = ["claude-code", "codex"];
+
+/// A client map after parsing.
+#[derive(Clone, Debug)]
+pub struct ClientMap {
+    /// The client: the file's stem.
+    pub client: String,
+    /// The file.
+    pub source: Arc<Source>,
+    /// `tools`, in the order written.
+    pub tools: Vec<Arc<ClientTool>>,
+    /// Fields the author wrote that nothing enforces yet; each refuses every call of the client.
+    pub unsupported: Vec<At<&'static str>>,
+    /// The first error, which refuses every call of the client.
+    pub broken: Option<Diagnostic>,
+}
+
+/// One entry of `tools`.
+#[derive(Clone, Debug)]
+pub struct ClientTool {
+    /// The client's name for it; `*` stands for any text.
+    pub pattern: String,
+    /// `as`.
+    pub name: Option<String>,
+    /// `args`: the client's name and the one hooks see.
+    pub args: Vec<(String, String)>,
+    /// `paths`.
+    pub paths: Vec<String>,
+    /// `commands`.
+    pub commands: Vec<String>,
+    /// `split`.
+    pub split: Option<Split>,
+    /// `effects`.
+    pub effects: Effects,
+    /// `result`.
+    pub result: Vec<String>,
+    /// `tags`.
+    pub tags: Vec<String>,
+    /// Who serves the tool.
+    pub served: Served,
+}
+
+/// What of one call is judged one by one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Split {
+    /// Each item of `edits`.
+    Edits,
+    /// Each file that `patch` touches.
+    Patch,
+}
+
+/// Who serves a tool that a client calls.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Served {
+    /// The client, or another server.
+    Elsewhere,
+    /// This harness, over MCP: the call is judged there.
+    Here,
+}
+
+impl ClientMap {
+    /// What stands for a file that gave nothing: the client's calls are refused. A folder that cannot be listed stands for every client.
+    pub(super) fn broken(name: &str, source: &Arc<Source>, problem: &Diagnostic) -> Vec<Self> {
+        let named: Vec<&str> = CLIENTS.into_iter().filter(|client| *client == name || !CLIENTS.contains(&name)).collect();
+        let map = |client: &str| Self {
+            client: client.to_owned(),
+            source: Arc::clone(source),
+            tools: Vec::new(),
+            unsupported: Vec::new(),
+            broken: Some(problem.clone()),
+        };
+        named.into_iter().map(map).collect()
+    }
+}

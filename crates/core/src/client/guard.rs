@@ -1,0 +1,90 @@
+//! What a client's tools may never do, whatever the project allows: change what governs them, or decide in a person's place.
+
+use super::Foreign;
+use super::shell::{self, Command};
+use crate::effect::Effects;
+use serde_json::{Map, Value};
+use std::path::Path;
+use tool_harness_sandbox::file::is_protected;
+
+/// Effects of a tool that changes nothing.
+const HARMLESS: Effects = Effects::READ.and(Effects::NET_READ);
+/// Folders of a client's own below a home folder that hold its notes and no settings.
+const NOTES: [&str; 4] = [".claude/plans", ".claude/projects", ".claude/tasks", ".claude/todos"];
+/// Texts looked at in the arguments of a tool that nothing is known about.
+const MAX_TEXTS: usize = 10_000;
+
+impl Foreign {
+    /// Why a call must not run, and the argument that says so.
+    pub(crate) fn objection(&self, arguments: &Map<String, Value>) -> Option<(String, String)> {
+        if self.entry.effects.without(HARMLESS).is_empty() {
+            return None;
+        }
+        let of_path = |key: &String, value: &Value| {
+            let named = self.entry.paths.iter().any(|path| path == key);
+            let any = self.entry.paths.iter().any(|path| path == "*");
+            let base = if named { self.project().to_owned() } else { self.cwd() };
+            let mut left = MAX_TEXTS;
+            let path = (named || any).then(|| self.protected_in(value, &base, &mut left)).flatten()?;
+            Some((format!("`{path}` decides what may be done here, and only a person changes it"), key.clone()))
+        };
+        let of_command = |key: &String, value: &Value| {
+            let command = self.entry.commands.contains(key).then(|| value.as_str()).flatten()?;
+            Some((self.command_objection(command)?, key.clone()))
+        };
+        arguments.iter().find_map(|(key, value)| of_path(key, value).or_else(|| of_command(key, value)))
+    }
+
+    /// The first text in a value that leads to something protected, as it was written.
+    fn protected_in(&self, value: &Value, base: &Path, left: &mut usize) -> Option<String> {
+        match value {
+            Value::String(text) if *left > 0 && text.len() <= 4096 => {
+                *left -= 1;
+                self.is_protected(text, base).then(|| text.clone())
+            }
+            Value::Array(items) => items.iter().find_map(|item| self.protected_in(item, base, left)),
+            Value::Object(fields) => fields.values().find_map(|item| self.protected_in(item, base, left)),
+            _ => None,
+        }
+    }
+
+    /// Whether a path leads to something protected: in the project, or to the settings of clients anywhere.
+    fn is_protected(&self, text: &str, base: &Path) -> bool {
+        let real = self.resolve(text, base);
+        if let Ok(inside) = real.strip_prefix(self.project()) {
+            let guard = self.guard.get_or_init(|| self.jail.guard().ok());
+            // What cannot be looked at is taken for protected.
+            return guard.as_ref().is_none_or(|guard| guard.covers(&inside.to_string_lossy()));
+        }
+        let notes = |home: &std::path::PathBuf| NOTES.iter().any(|notes| real.starts_with(super::path::real(home).join(notes)));
+        is_protected(real.to_string_lossy().trim_start_matches('/')) && !self.client.home.as_ref().is_some_and(notes)
+    }
+
+    fn command_objection(&self, text: &str) -> Option<String> {
+        let command = Command::read(text);
+        if let Some(words) = command.decides() {
+            return Some(format!("`{words}` decides in a person's place, and only a person may run it"));
+        }
+        let cwd = self.cwd();
+        let named = if self.is_protected(".", &cwd) { Some(self.shown(&cwd)) } else { self.mentioned(&command, &cwd) };
+        let named = named.filter(|_| !shell::is_plain_read(text))?;
+        Some(format!(
+            "`{named}` decides what may be done here, and only a person changes it: a command may name it to read it, with {}, without redirection or \
+             substitution",
+            shell::READERS
+        ))
+    }
+
+    /// The first word of a command that leads to something protected, or could.
+    fn mentioned(&self, command: &Command, cwd: &Path) -> Option<String> {
+        command.words().find(|word| self.is_protected(word, cwd) || is_protected(word) || self.could_match(word, cwd)).map(str::to_owned)
+    }
+
+    /// Whether a word with wildcards or variables in it could become something protected that is there.
+    fn could_match(&self, word: &str, cwd: &Path) -> bool {
+        let Some((folder, pattern)) = shell::wild_part(word) else { return false };
+        let Ok(entries) = std::fs::read_dir(self.resolve(folder, cwd)) else { return false };
+        let names = entries.flatten().map(|entry| entry.file_name().to_string_lossy().into_owned());
+        names.filter(|name| shell::could_be(pattern, name)).any(|name| self.is_protected(&format!("{folder}{name}"), cwd))
+    }
+}

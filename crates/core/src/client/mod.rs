@@ -1,0 +1,187 @@
+//! Calls that a client runs itself: how its tools appear to hooks and policy, and what they may never touch.
+
+mod claude_code;
+mod codex;
+mod guard;
+mod native;
+mod patch;
+mod path;
+mod response;
+mod shell;
+mod translate;
+
+pub use native::{Native, built_in};
+pub(crate) use response::{instead, text};
+pub(crate) use translate::Part;
+
+use crate::artifact::client::{CLIENTS, ClientMap, ClientTool, Served};
+use crate::run::{Code, Refusal};
+use crate::span::Place;
+use serde_json::{Map, Value};
+use std::path::PathBuf;
+use std::sync::{Arc, OnceLock};
+use tool_harness_sandbox::file::{Guard, Jail};
+
+/// Who calls, and from where.
+#[derive(Clone, Debug)]
+pub struct Client {
+    /// `claude-code` or `codex`.
+    pub name: String,
+    /// The folder its tools work in.
+    pub cwd: PathBuf,
+    /// What `~` means to it.
+    pub home: Option<PathBuf>,
+}
+
+/// What the engine says to a call that a client is about to run.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Judgement {
+    /// Nothing against it, or nothing to say about it: the client goes on as its own permissions say.
+    Nothing,
+    /// It may run, with these arguments instead.
+    Instead(Map<String, Value>),
+    /// It must not run.
+    Refused(Refusal),
+}
+
+/// What a client's call came to.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Outcome {
+    /// The client's own form of the result.
+    pub response: Value,
+    /// Why it failed, if it did.
+    pub error: Option<String>,
+}
+
+/// What the engine says to the result of a call that a client ran.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Observation {
+    /// The model may read it as it is.
+    Nothing,
+    /// The model must read something else.
+    Instead {
+        /// What it reads.
+        text: String,
+        /// The same in the client's own form, where it has one that can carry it.
+        response: Option<Value>,
+    },
+}
+
+/// A tool of a client's, as one call meets it.
+#[derive(Debug)]
+pub struct Foreign {
+    client: Client,
+    jail: Arc<Jail>,
+    native: String,
+    entry: Arc<ClientTool>,
+    guard: OnceLock<Option<Guard>>,
+}
+
+impl Foreign {
+    /// The tool of that name, by the project's map and then the built-in one.
+    pub(crate) fn find(maps: &[ClientMap], jail: &Arc<Jail>, client: &Client, native: &str) -> Result<Self, Refusal> {
+        let own = maps.iter().find(|map| map.client == client.name);
+        if let Some(map) = own {
+            usable(map)?;
+        }
+        let written = own.and_then(|map| map.tools.iter().find(|tool| fits(&tool.pattern, native)).map(Arc::clone));
+        let known = || built_in(&client.name).iter().find(|tool| fits(tool.pattern, native)).map(|tool| Arc::new(tool.into()));
+        let Some(entry) = written.or_else(known) else {
+            let message = format!("there is no client `{}`", client.name);
+            return Err(Refusal::new(Code::ToolUnknown, message).help(format!("accepted: {}", CLIENTS.join(", "))));
+        };
+        Ok(Self { client: client.clone(), jail: Arc::clone(jail), native: native.to_owned(), entry, guard: OnceLock::new() })
+    }
+
+    /// The name that hooks and policy see.
+    pub(crate) fn name(&self) -> &str {
+        self.entry.name.as_deref().unwrap_or(&self.native)
+    }
+
+    /// The client's own name for the tool.
+    pub(crate) fn native(&self) -> &str {
+        &self.native
+    }
+
+    /// The client.
+    pub(crate) fn client(&self) -> &str {
+        &self.client.name
+    }
+
+    pub(crate) fn entry(&self) -> &ClientTool {
+        &self.entry
+    }
+
+    /// Whether the call is judged where harness serves the tool, and not here.
+    pub(crate) fn is_judged_elsewhere(&self) -> bool {
+        self.entry.served == Served::Here
+    }
+}
+
+/// A map with a mistake, or with a restriction that nothing enforces, lets nothing through.
+fn usable(map: &ClientMap) -> Result<(), Refusal> {
+    if let Some(problem) = &map.broken {
+        let message = format!("the map of {}'s tools is broken, so it may call nothing: {}", map.client, problem.message);
+        let refusal = Refusal::new(Code::Stopped, message).help("a person must mend it; `harness validate` shows everything that is wrong");
+        return Err(problem.place.iter().fold(refusal, |refusal, place| refusal.at(place.clone())));
+    }
+    let Some(field) = map.unsupported.first() else { return Ok(()) };
+    let message =
+        format!("`{}` is declared in {} and needs processes, which this version does not contain yet", field.value, map.source.path);
+    Err(Refusal::new(Code::Unsupported, message)
+        .help("a person can remove the field, or wait for a version that enforces it")
+        .detail("field", field.value)
+        .at(Place::new(&map.source, field.span)))
+}
+
+/// Whether a name fits a pattern in which `*` stands for any text.
+fn fits(pattern: &str, name: &str) -> bool {
+    let mut parts = pattern.split('*');
+    let Some(mut rest) = name.strip_prefix(parts.next().unwrap_or_default()) else { return false };
+    let mut parts = parts.peekable();
+    if parts.peek().is_none() {
+        return rest.is_empty();
+    }
+    while let Some(part) = parts.next() {
+        if parts.peek().is_none() {
+            return rest.ends_with(part);
+        }
+        let Some(at) = rest.find(part) else { return false };
+        rest = &rest[at + part.len()..];
+    }
+    true
+}
+
+/// Whether a client's tool appears under this name.
+pub(crate) fn knows(name: &str) -> bool {
+    CLIENTS.iter().flat_map(|client| built_in(client)).any(|tool| tool.name == name || (tool.name.is_empty() && tool.pattern == name))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_star_stands_for_any_text() {
+        for (pattern, name, expected) in [
+            ("Bash", "Bash", true),
+            ("Bash", "BashOutput", false),
+            ("Bash", "bash", false),
+            ("mcp__*", "mcp__memory__read", true),
+            ("mcp__*__read", "mcp__memory__read", true),
+            ("mcp__*__read", "mcp__memory__readers", false),
+            ("a*b*b", "ab", false),
+            ("a*b*b", "abb", true),
+            ("*", "", true),
+            ("", "x", false),
+        ] {
+            assert_eq!(fits(pattern, name), expected, "{pattern} {name}");
+        }
+    }
+
+    #[test]
+    fn names_that_hooks_see_are_known() {
+        assert!(knows("run_command") && knows("write_file") && knows("TodoWrite"));
+        assert!(!knows("Bash") && !knows("no_such_tool"));
+    }
+}

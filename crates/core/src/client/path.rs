@@ -1,0 +1,102 @@
+//! Where a path that a client was given really leads.
+
+use super::Foreign;
+use std::collections::VecDeque;
+use std::ffi::OsString;
+use std::path::{Component, Path, PathBuf};
+
+/// Links followed for one path; more is a circle.
+const MAX_LINKS: usize = 40;
+
+/// The path without links and dots. What does not exist is kept as given, below the real place of what does.
+/// A circle of links is left where it began: nothing can be opened through it.
+pub(super) fn real(path: &Path) -> PathBuf {
+    let mut ahead: VecDeque<OsString> = parts(path);
+    let (mut real, mut links) = (PathBuf::from("/"), 0);
+    while let Some(part) = ahead.pop_front() {
+        if part == ".." {
+            real.pop();
+            continue;
+        }
+        let next = real.join(&part);
+        match std::fs::read_link(&next) {
+            Ok(target) if links < MAX_LINKS => {
+                links += 1;
+                if target.is_absolute() {
+                    real = PathBuf::from("/");
+                }
+                for part in parts(&target).into_iter().rev() {
+                    ahead.push_front(part);
+                }
+            }
+            _ => real = next,
+        }
+    }
+    real
+}
+
+fn parts(path: &Path) -> VecDeque<OsString> {
+    let part = |component: Component<'_>| match component {
+        Component::ParentDir => Some(OsString::from("..")),
+        Component::Normal(name) => Some(name.to_owned()),
+        Component::CurDir | Component::RootDir | Component::Prefix(_) => None,
+    };
+    path.components().filter_map(part).collect()
+}
+
+impl Foreign {
+    /// The real place of a path that is relative to `base`, or starts with `~`, or is a `file:` address.
+    pub(super) fn resolve(&self, text: &str, base: &Path) -> PathBuf {
+        let text = text.strip_prefix("file://").unwrap_or(text);
+        let from_home = text.strip_prefix('~').filter(|rest| rest.is_empty() || rest.starts_with('/'));
+        match (from_home, &self.client.home) {
+            (Some(rest), Some(home)) => real(&home.join(rest.trim_start_matches('/'))),
+            _ => real(&base.join(text)),
+        }
+    }
+
+    /// What hooks and policy see of a place: relative to the project where it is inside, `.` for the project itself.
+    pub(super) fn shown(&self, real: &Path) -> String {
+        match real.strip_prefix(self.jail.root()) {
+            Ok(inside) if inside.as_os_str().is_empty() => ".".to_owned(),
+            Ok(inside) => inside.to_string_lossy().into_owned(),
+            Err(_) => real.to_string_lossy().into_owned(),
+        }
+    }
+
+    /// The folder the client's tools work in, without links.
+    pub(super) fn cwd(&self) -> PathBuf {
+        real(&self.client.cwd)
+    }
+
+    pub(super) fn project(&self) -> &Path {
+        self.jail.root()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::os::unix::fs::symlink;
+
+    #[test]
+    fn links_are_followed_wherever_they_stand_and_the_rest_is_kept() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let top = folder.path().canonicalize().expect("a path");
+        std::fs::create_dir_all(top.join("a/b")).expect("folders");
+        symlink("a/b", top.join("in")).expect("a link");
+        symlink(top.join("a/new.md"), top.join("dangling")).expect("a link");
+        symlink("round", top.join("round")).expect("a link");
+        for (path, expected) in [
+            ("in/x", "a/b/x"),
+            ("in/../c", "a/c"),
+            ("dangling", "a/new.md"),
+            ("none/../in/deep/er", "a/b/deep/er"),
+            ("./a//b/.", "a/b"),
+            ("round/x", "round/x"),
+        ] {
+            assert_eq!(real(&top.join(path)), top.join(expected), "{path}");
+        }
+        assert_eq!(real(Path::new("/../..")), Path::new("/"));
+    }
+}

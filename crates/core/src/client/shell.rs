@@ -1,0 +1,252 @@
+//! Shell commands, read with suspicion: what they name, what they would decide, and whether they only read.
+
+/// Programs that only read, as a refusal names them.
+pub(super) const READERS: &str = "cat, head, tail, ls, grep, rg, wc, stat, diff, find or git";
+
+/// Commands of harness that decide in a person's place, or change what a client obeys.
+const DECIDING: [&str; 6] = ["approvals", "grants", "trust", "lock", "token", "install"];
+/// Options of harness that take the next word.
+const WITH_VALUE: [&str; 2] = ["--project", "--color"];
+/// Words of a command that are looked at.
+const MAX_WORDS: usize = 2000;
+
+/// A command as flat words: quotes and escapes taken away, so that neither hides a name; whatever separates words, separates.
+pub(super) struct Command {
+    segments: Vec<Vec<String>>,
+    expands: bool,
+}
+
+impl Command {
+    pub(super) fn read(text: &str) -> Self {
+        let expands = text.contains(['$', '`']);
+        // Once as written and once with codes for characters written out, as `printf` and `$'...'` would.
+        let decoded = decode(text);
+        let texts = std::iter::once(text).chain((decoded != text).then_some(decoded.as_str()));
+        Self { segments: texts.flat_map(|text| flat(text).into_iter().take(MAX_WORDS)).collect(), expands }
+    }
+
+    /// Every word, and the parts of words such as `--file=x`.
+    pub(super) fn words(&self) -> impl Iterator<Item = &str> {
+        let parts = |word: &'_ String| -> Vec<(usize, usize)> {
+            let mut parts = vec![(0, word.len())];
+            parts.extend(word.match_indices(['=', ':', ',', '@']).map(|(at, _)| (at + 1, word.len())));
+            parts.extend(word.match_indices([':', ',']).map(|(at, _)| (0, at)));
+            parts
+        };
+        self.segments
+            .iter()
+            .flatten()
+            .flat_map(move |word| parts(word).into_iter().map(|(from, to)| word[from..to].trim_matches(['{', '}'])))
+            .filter(|part| !part.is_empty())
+    }
+
+    /// The part of the command that decides in a person's place.
+    pub(super) fn decides(&self) -> Option<String> {
+        let is_harness = |word: &str| word.rsplit('/').next() == Some("harness");
+        for segment in &self.segments {
+            for (index, _) in segment.iter().enumerate().filter(|(_, word)| is_harness(word)) {
+                let mut rest = segment[index + 1..].iter();
+                let mut subcommand = None;
+                while let Some(word) = rest.next() {
+                    if WITH_VALUE.contains(&word.as_str()) {
+                        rest.next();
+                    } else if !word.starts_with('-') {
+                        subcommand = Some(word.as_str());
+                        break;
+                    }
+                }
+                let fed = segment[..index].iter().any(|word| matches!(word.rsplit('/').next(), Some("xargs" | "parallel")));
+                match subcommand {
+                    Some(word) if DECIDING.contains(&word) => return Some(format!("harness {word}")),
+                    Some(word) if word.contains(['$', '{', '*', '?', '[']) => return Some(format!("harness {word}")),
+                    None if fed => return Some("xargs harness".to_owned()),
+                    _ => {}
+                }
+            }
+        }
+        // A name put together from variables: both halves are somewhere in the text.
+        let all = || self.segments.iter().flatten();
+        let deciding = all().find(|word| DECIDING.contains(&word.as_str()) && word.as_str() != "install")?;
+        (self.expands && all().any(|word| word.split(['/', '=']).any(|part| part == "harness"))).then(|| format!("harness {deciding}"))
+    }
+}
+
+/// The words of a command by segment, without quotes and escapes.
+fn flat(text: &str) -> Vec<Vec<String>> {
+    let mut segments = vec![Vec::new()];
+    let mut word = String::new();
+    let end = |word: &mut String, segments: &mut Vec<Vec<String>>, separates: bool| {
+        if let Some(last) = segments.last_mut().filter(|_| !word.is_empty()) {
+            last.push(std::mem::take(word));
+        }
+        if separates && segments.last().is_some_and(|last| !last.is_empty()) {
+            segments.push(Vec::new());
+        }
+    };
+    for c in text.chars() {
+        match c {
+            '\'' | '"' | '\\' => {}
+            ';' | '|' | '&' | '\n' | '\r' | '(' | ')' | '`' => end(&mut word, &mut segments, true),
+            '<' | '>' => end(&mut word, &mut segments, false),
+            c if c.is_whitespace() => end(&mut word, &mut segments, false),
+            c => word.push(c),
+        }
+    }
+    end(&mut word, &mut segments, false);
+    segments
+}
+
+/// The text with `\x2e`, `\056` and `\u002e` written out.
+fn decode(text: &str) -> String {
+    let mut decoded = String::with_capacity(text.len());
+    let mut rest = text;
+    while let Some(at) = rest.find('\\') {
+        decoded.push_str(&rest[..at]);
+        let code = &rest[at + 1..];
+        let digits = |from: usize, most: usize, radix: u32| {
+            let end = code[from..].char_indices().take(most).take_while(|(_, c)| c.is_digit(radix)).count();
+            let value = u32::from_str_radix(code.get(from..from + end)?, radix).ok().and_then(char::from_u32)?;
+            Some((value, from + end))
+        };
+        let found = match code.chars().next() {
+            Some('x') => digits(1, 2, 16),
+            Some('u') => digits(1, 4, 16),
+            Some('U') => digits(1, 8, 16),
+            Some(c) if c.is_digit(8) => digits(0, 4, 8),
+            _ => None,
+        };
+        let (shown, used) = found.unwrap_or(('\\', 0));
+        decoded.push(shown);
+        rest = &code[used..];
+    }
+    decoded.push_str(rest);
+    decoded
+}
+
+/// The folder before the first part of a path with wildcards or variables in it, and that part. A part of nothing else could be anything,
+/// and says nothing.
+pub(super) fn wild_part(word: &str) -> Option<(&str, &str)> {
+    let wild = |c: char| matches!(c, '*' | '?' | '[' | '$' | '{');
+    let at = word.find(wild)?;
+    let start = word[..at].rfind('/').map_or(0, |slash| slash + 1);
+    let part = word[start..].split('/').next()?;
+    let says = part.starts_with('.') || literals(part).iter().any(|literal| literal.chars().any(|c| c != '.'));
+    says.then_some((&word[..start], part))
+}
+
+/// What stands for itself in a part with wildcards or variables, piece by piece.
+fn literals(pattern: &str) -> Vec<String> {
+    let mut literals = Vec::new();
+    let (mut literal, mut depth, mut chars) = (String::new(), 0_usize, pattern.chars().peekable());
+    while let Some(c) = chars.next() {
+        match c {
+            '{' | '[' => depth += 1,
+            '}' | ']' => depth = depth.saturating_sub(1),
+            '*' | '?' if depth == 0 => {}
+            '$' => while chars.next_if(|c| c.is_alphanumeric() || *c == '_').is_some() {},
+            c if depth == 0 => {
+                literal.push(c);
+                continue;
+            }
+            _ => continue,
+        }
+        literals.push(std::mem::take(&mut literal).to_lowercase());
+    }
+    literals.push(literal.to_lowercase());
+    literals
+}
+
+/// Whether a part with wildcards or variables could stand for a name: its pieces are in the name, in their order.
+pub(super) fn could_be(pattern: &str, name: &str) -> bool {
+    let (literals, name) = (literals(pattern), name.to_lowercase());
+    let mut rest = name.as_str();
+    for (index, literal) in literals.iter().enumerate() {
+        let found = if index == 0 { rest.starts_with(literal).then_some(0) } else { rest.find(literal) };
+        let Some(at) = found else { return false };
+        rest = &rest[at + literal.len()..];
+    }
+    literals.last().is_some_and(|last| name.ends_with(last))
+}
+
+/// Whether a whole command plainly reads: a short list of programs, one after the other, with nothing that could do more.
+pub(super) fn is_plain_read(text: &str) -> bool {
+    segments(text).is_some_and(|segments| segments.iter().all(|words| reads(words)))
+}
+
+/// The words of each program of a command; `None` when it has redirection, substitution or anything else that is not words.
+fn segments(text: &str) -> Option<Vec<Vec<String>>> {
+    // Taken away first: the only redirections that cannot change a file.
+    let text = text.replace("2>/dev/null", " ").replace("2>&1", " ");
+    let (mut segments, mut word, mut chars) = (vec![Vec::new()], None::<String>, text.chars().peekable());
+    while let Some(c) = chars.next() {
+        match c {
+            '\'' => {
+                let word = word.get_or_insert_default();
+                loop {
+                    match chars.next()? {
+                        '\'' => break,
+                        c => word.push(c),
+                    }
+                }
+            }
+            '"' => {
+                let word = word.get_or_insert_default();
+                loop {
+                    match chars.next()? {
+                        '"' => break,
+                        '$' | '`' => return None,
+                        '\\' => word.push(chars.next()?),
+                        c => word.push(c),
+                    }
+                }
+            }
+            '\\' => word.get_or_insert_default().push(chars.next().filter(|c| *c != '\n')?),
+            '<' | '>' | '$' | '`' | '(' | ')' | '{' | '}' | '!' | '#' | '\r' => return None,
+            '|' | ';' | '&' | '\n' => {
+                let doubled = chars.next_if_eq(&c).is_some();
+                if c == '&' && !doubled {
+                    return None;
+                }
+                segments.last_mut()?.extend(word.take());
+                segments.push(Vec::new());
+            }
+            c if c.is_whitespace() => segments.last_mut()?.extend(word.take()),
+            c => word.get_or_insert_default().push(c),
+        }
+    }
+    segments.last_mut()?.extend(word);
+    segments.retain(|words| !words.is_empty());
+    Some(segments)
+}
+
+/// Whether a program with these arguments only reads.
+fn reads(words: &[String]) -> bool {
+    let Some((program, args)) = words.split_first() else { return true };
+    let none_of = |refused: &[&str]| !args.iter().any(|arg| refused.iter().any(|option| arg.starts_with(option)));
+    match program.as_str() {
+        "cat" | "head" | "tail" | "ls" | "grep" | "wc" | "stat" | "diff" | "cmp" | "file" | "cd" | "pwd" | "echo" | "true" | "jq" => true,
+        "rg" => none_of(&["--pre", "--hostname-bin", "--search-zip", "-z"]),
+        "sort" => none_of(&["-o", "--output", "--compress-program", "-T", "-S"]),
+        "tree" => none_of(&["-o", "--output"]),
+        "find" => none_of(&["-exec", "-ok", "-delete", "-fprint", "-fls"]),
+        "git" => reads_git(args),
+        "harness" => {
+            let read =
+                ["validate", "list", "inspect", "explain", "tools", "test", "version", "doctor", "log", "diff", "--version", "--help"];
+            args.first().is_some_and(|word| read.contains(&word.as_str()))
+        }
+        _ => false,
+    }
+}
+
+/// Whether a git command leaves the working tree and its settings alone. What is added or committed was written before.
+fn reads_git(args: &[String]) -> bool {
+    let mut rest = args.iter().skip_while(|word| word.as_str() == "--no-pager");
+    let known = ["status", "diff", "log", "show", "blame", "grep", "ls-files", "ls-tree", "rev-parse", "add", "commit", "check-ignore"];
+    let refused = ["--output", "-O", "--open-files-in-pager", "--ext-diff", "--textconv", "-e", "--edit", "--exec"];
+    rest.next().is_some_and(|word| known.contains(&word.as_str()))
+        && !args.iter().any(|arg| refused.iter().any(|option| arg == option || (option.starts_with("--") && arg.starts_with(option))))
+}
+
+#[cfg(test)]
+mod tests;

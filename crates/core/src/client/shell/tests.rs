@@ -1,0 +1,93 @@
+//! Each attack with a harmless twin.
+
+use super::*;
+
+#[test]
+fn what_decides_in_a_persons_place_is_found_through_wrappers() {
+    for (attack, twin) in [
+        ("harness trust", "harness validate"),
+        ("/usr/local/bin/harness approvals approve 7", "/usr/local/bin/harness call read_file path=x"),
+        ("env A=1 harness grants list", "env A=1 harness list tools"),
+        ("timeout 5 harness token new", "timeout 5 harness test"),
+        ("sh -c 'harness lock'", "sh -c 'harness explain run_command'"),
+        ("bash -lc \"cd /tmp && harness trust --yes\"", "bash -lc \"cd /tmp && harness validate\""),
+        ("echo trust | xargs harness", "echo trust | xargs echo"),
+        ("echo 7 | xargs -n1 harness approvals approve", "echo 7 | xargs -n1 harness explain"),
+        ("nice harness --project /p trust", "nice harness --project /p tools"),
+        ("har\\ness tru''st", "har\\ness vali''date"),
+        ("\"harness\" \"trust\"", "\"harness\" \"version\""),
+        ("true;harness trust", "true;harness demo"),
+        ("$(harness trust)", "$(harness version)"),
+        ("`harness trust`", "`harness version`"),
+        ("harness $(echo trust)", "harness version $(echo x)"),
+        ("x=trust; harness $x", "x=trust; echo $x"),
+        ("h=harness; $h trust", "h=harness; echo $h"),
+        ("harness install claude-code --uninstall", "npm install"),
+        ("harness\ttrust", "harness\tversion"),
+        ("printf '\\x68arness trust' | sh", "printf '\\x68arness version' | sh"),
+    ] {
+        assert!(Command::read(attack).decides().is_some(), "{attack}");
+        assert_eq!(Command::read(twin).decides(), None, "{twin}");
+    }
+}
+
+#[test]
+fn only_what_plainly_reads_counts_as_reading() {
+    for (attack, twin) in [
+        ("cat x > y", "cat x"),
+        ("cat x >> y", "cat x 2>/dev/null"),
+        ("cat $(echo x)", "cat x | grep 'a$'"),
+        ("cat `x`", "cat 'a`b'"),
+        ("cat \"$x\"", "cat \"a b\""),
+        ("cat x & rm x", "cat x && ls x"),
+        ("cat x; rm x", "cat x; wc -l x"),
+        ("cat x | tee y", "cat x | head -5"),
+        ("cat x\nrm x", "cat x\nls"),
+        ("find . -delete", "find . -name x"),
+        ("find . -exec rm {} +", "find . -type f"),
+        ("sort -o x x", "sort x"),
+        ("git -c core.pager=rm log", "git log -3"),
+        ("git diff --output=x", "git diff x"),
+        ("git checkout x", "git add x"),
+        ("X=1 cat x", "echo X=1"),
+        ("sed -i s/a/b/ x", "grep -n a x"),
+        ("rg --pre sh x", "rg -n x"),
+        ("harness init", "harness validate"),
+        ("cat x <(rm x)", "cat x y"),
+        ("echo \"unclosed", "echo closed"),
+        ("cat x \\\n> y", "cat x\\ y"),
+    ] {
+        assert!(!is_plain_read(attack), "{attack}");
+        assert!(is_plain_read(twin), "{twin}");
+    }
+}
+
+#[test]
+fn words_come_out_of_quotes_and_options() {
+    let command = Command::read("cp --target=.har\"\"ness/x 'a b' host:/p/.mcp.json <in.txt;ls {a,b}");
+    let words: Vec<&str> = command.words().collect();
+    for word in [".harness/x", "/p/.mcp.json", "in.txt", "ls", "a", "b"] {
+        assert!(words.contains(&word), "{word} in {words:?}");
+    }
+}
+
+#[test]
+fn wildcards_and_variables_are_held_against_names() {
+    for (word, name, expected) in [
+        (".h*", ".harness", true),
+        (".har?ess", ".harness", true),
+        (".[h]arness", ".harness", true),
+        (".{harness,x}", ".harness", true),
+        ("${d}ess", ".harness", true),
+        ("$d/x", ".harness", false),
+        ("*", "harness.md", false),
+        ("*.md", "harness.md", true),
+        ("*.rs", "harness.md", false),
+        ("src*", ".harness", false),
+        ("harness.m$x", "harness.md", true),
+    ] {
+        let found = wild_part(word).is_some_and(|(_, part)| could_be(part, name));
+        assert_eq!(found, expected, "{word} {name}");
+    }
+    assert_eq!(wild_part("a/b/.h*/c"), Some(("a/b/", ".h*")));
+}
