@@ -4,10 +4,9 @@ use rmcp::model::{JsonObject, ProtocolVersion, Tool, ToolAnnotations};
 use serde_json::Value;
 use std::collections::HashSet;
 use std::sync::Arc;
-use tool_harness::effect::Effects;
 use tool_harness::engine::Engine;
 use tool_harness::error::Error;
-use tool_harness::registry::SurfaceTool;
+use tool_harness::registry::{Hints, SurfaceTool};
 
 /// How results may look, which is all that the revisions differ in here.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -28,7 +27,8 @@ impl Revision {
 /// A version of the project and its listing.
 pub(super) struct Offer {
     pub(super) engine: Engine,
-    tools: Vec<Tool>,
+    /// By canonical name.
+    tools: Vec<(String, Tool)>,
     /// Tools whose output schema only the newer revision can express.
     any_json: HashSet<String>,
     with_output: HashSet<String>,
@@ -44,7 +44,7 @@ impl Offer {
         Ok(Self {
             with_output: outputs().map(|tool| tool.name.clone()).collect(),
             any_json: outputs().filter(|tool| !is_object(tool)).map(|tool| tool.name.clone()).collect(),
-            tools: surface.tools.iter().map(listed).collect(),
+            tools: surface.tools.iter().map(|tool| (tool.name.clone(), listed(tool))).collect(),
             engine,
         })
     }
@@ -56,11 +56,12 @@ impl Offer {
 
     /// The listing, in the surface's order.
     pub(super) fn tools(&self, revision: Revision) -> Vec<Tool> {
-        let mut tools = self.tools.clone();
-        for tool in tools.iter_mut().filter(|tool| !self.promises_output(&tool.name, revision)) {
-            tool.output_schema = None;
-        }
-        tools
+        let listed = |(name, tool): &(String, Tool)| {
+            let mut tool = tool.clone();
+            tool.output_schema = tool.output_schema.filter(|_| self.promises_output(name, revision));
+            tool
+        };
+        self.tools.iter().map(listed).collect()
     }
 
     /// How many tools are offered.
@@ -81,55 +82,10 @@ impl Offer {
 
 fn listed(tool: &SurfaceTool) -> Tool {
     let schema = |value: &Value| Arc::new(value.as_object().cloned().unwrap_or_else(JsonObject::new));
-    let mut listed = Tool::new(tool.name.clone(), tool.description.clone(), schema(&tool.input_schema)).with_annotations(hints(tool));
+    let Hints { read_only, destructive, idempotent, open_world } = tool.hints;
+    let hints = ToolAnnotations::new().read_only(read_only).destructive(destructive).idempotent(idempotent).open_world(open_world);
+    let name = tool.name_for("mcp").to_owned();
+    let mut listed = Tool::new(name, tool.description.clone(), schema(&tool.input_schema)).with_annotations(hints);
     listed.output_schema = tool.output_schema.as_ref().filter(|schema| schema.is_object()).map(schema);
     listed
-}
-
-/// All four hints, always: clients take a missing one for the worst.
-fn hints(tool: &SurfaceTool) -> ToolAnnotations {
-    let reads = Effects::READ | Effects::NET_READ;
-    let read_only = tool.effects.without(reads).is_empty();
-    // Processes, remote systems and desktops can undo anything; writes only when they say so.
-    let has = |effects: &[Effects]| effects.iter().any(|&effect| tool.effects.contains(effect));
-    let destructive = has(&[Effects::DESTRUCTIVE, Effects::EXEC, Effects::NET_WRITE, Effects::DESKTOP]);
-    let open_world = has(&[Effects::NET_READ, Effects::NET_WRITE, Effects::EXEC, Effects::DESKTOP]);
-    ToolAnnotations::new().read_only(read_only).destructive(destructive).idempotent(tool.idempotent || read_only).open_world(open_world)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn check(effects: Effects, idempotent: bool, expected: [bool; 4]) {
-        let tool = SurfaceTool {
-            name: "t".into(),
-            description: String::new(),
-            input_schema: Value::Null,
-            output_schema: None,
-            effects,
-            idempotent,
-            tags: Vec::new(),
-            path: String::new(),
-            has_body: true,
-        };
-        let hints = listed(&tool).annotations.expect("hints");
-        let all = [hints.read_only_hint, hints.destructive_hint, hints.idempotent_hint, hints.open_world_hint];
-        assert_eq!(all, expected.map(Some), "{effects}");
-    }
-
-    #[test]
-    fn hints_follow_from_effects() {
-        // Read only, destructive, idempotent, open world.
-        check(Effects::NONE, false, [true, false, true, false]);
-        check(Effects::READ, false, [true, false, true, false]);
-        check(Effects::READ | Effects::NET_READ, false, [true, false, true, true]);
-        check(Effects::READ | Effects::WRITE, false, [false, false, false, false]);
-        check(Effects::READ | Effects::WRITE, true, [false, false, true, false]);
-        check(Effects::READ | Effects::WRITE | Effects::DESTRUCTIVE, false, [false, true, false, false]);
-        check(Effects::READ | Effects::WRITE | Effects::EXEC, false, [false, true, false, true]);
-        check(Effects::NET_WRITE, false, [false, true, false, true]);
-        check(Effects::SPEND, false, [false, false, false, false]);
-        check(Effects::DESKTOP, false, [false, true, false, true]);
-    }
 }

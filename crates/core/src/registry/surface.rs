@@ -47,6 +47,15 @@ pub struct SurfaceTool {
     pub has_body: bool,
 }
 
+impl SurfaceTool {
+    /// Its name for a provider: an alias where it has one.
+    #[must_use]
+    pub fn name_for(&self, provider: &str) -> &str {
+        let alias = self.aliases.iter().find(|(known, _)| known == provider);
+        alias.map_or(self.name.as_str(), |(_, alias)| alias.as_str())
+    }
+}
+
 impl Registry {
     /// The tools a mode offers: usable, not deferred, not denied by name.
     pub(crate) fn surface(&self, mode: &str) -> Surface {

@@ -91,10 +91,7 @@ pub fn export(surface: &Surface, format: Format) -> Exported {
 
 /// The tools with the name each has for the provider; those that can have none are reported.
 fn named<'s>(surface: &'s Surface, dialect: &Dialect, diagnostics: &mut Vec<Diagnostic>) -> Vec<(&'s SurfaceTool, &'s str)> {
-    let name_of = |tool: &'s SurfaceTool| {
-        let alias = tool.aliases.iter().find(|(provider, _)| provider == dialect.provider);
-        alias.map_or(tool.name.as_str(), |(_, alias)| alias.as_str())
-    };
+    let name_of = |tool: &'s SurfaceTool| tool.name_for(dialect.provider);
     let mut wanted: HashMap<&str, usize> = HashMap::new();
     for tool in &surface.tools {
         *wanted.entry(name_of(tool)).or_default() += 1;
