@@ -143,7 +143,8 @@ impl Report<'_> {
         let files = count(self.plan.changes().count(), "file");
         let mut text = if written { format!("{}: {files} changed\n", paint(look::GOOD, "done")) } else { String::new() };
         if self.install.uninstall {
-            return text + "the project's own files stay; remove `.harness` and `harness.md` by hand if they are not wanted";
+            text += "the files of projects stay; remove `.harness` and `harness.md` by hand where they are not wanted";
+            return text;
         }
         if !about.judged {
             let own = format!("{} can now use the project's tools; its own shell and edit tools are not judged", about.title);

@@ -12,5 +12,5 @@ pub(super) const ABOUT: About = About {
     judged: false,
     in_projects: true,
     start: "gemini",
-    then: &[],
+    then: &["trust the folder when Gemini CLI asks: it starts no MCP server in one that is not trusted"],
 };

@@ -38,7 +38,7 @@ pub(super) fn add(text: &str, entry: &Entry) -> Result<Added, String> {
         let end = newline(text);
         let document = pretty(&wrap(entry.path, whole), "  ", "", end) + end;
         let made = (0..=entry.path.len()).map(|depth| path(&entry.path[..depth])).collect();
-        return Ok(Added { text: format!("{text}{document}"), piece: document, made });
+        return Ok(Added { text: format!("{text}{document}"), at: text.len(), piece: document, made });
     };
     let (holder, missing) = descend(&top, entry.path)?;
     let item = match (missing, entry.slot) {
@@ -50,7 +50,7 @@ pub(super) fn add(text: &str, entry: &Entry) -> Result<Added, String> {
     let (at, piece) = item.piece(text, holder, unit.unwrap_or("  "));
     let known = entry.path.len() - missing.len();
     let made = (known + 1..=entry.path.len()).map(|depth| path(&entry.path[..depth])).collect();
-    Ok(Added { text: format!("{}{piece}{}", &text[..at], &text[at..]), piece, made })
+    Ok(Added { text: format!("{}{piece}{}", &text[..at], &text[at..]), at, piece, made })
 }
 
 pub(super) fn remove(text: &str, entry: &Entry, made: &[Vec<String>]) -> Result<String, String> {

@@ -160,6 +160,8 @@ enum Found {
 /// A text with an entry in it.
 struct Added {
     text: String,
+    /// Where it was put in.
+    at: usize,
     /// What was put in, exactly and in one piece.
     piece: String,
     /// The paths of what was made to hold it.
@@ -195,7 +197,7 @@ impl Syntax {
         match self {
             Self::Json => json::remove(text, entry, made),
             Self::Toml => toml::remove(text, entry),
-            Self::Yaml => yaml::remove(text, entry),
+            Self::Yaml => yaml::remove(text, entry, made),
         }
     }
 }

@@ -50,7 +50,7 @@ impl Plan {
             let mut made = clean;
             for entry in &target.entries {
                 let added = target.syntax.add(&made, entry)?;
-                record.pieces.push(added.piece);
+                record.pieces.push((added.at, added.piece));
                 record.made.extend(added.made);
                 made = added.text;
             }

@@ -19,7 +19,7 @@ fn there_and_back(syntax: Syntax, text: &str, entries: &[Entry]) -> String {
         assert_eq!(syntax.look(&with, entry), Ok(Found::Absent), "{with}");
         let added = syntax.add(&with, entry).unwrap_or_else(|why| panic!("{why} in\n{with}"));
         assert!(added.text.len() == with.len() + added.piece.len() && added.text.contains(&added.piece), "only one piece is added\n{with}");
-        record.pieces.push(added.piece);
+        record.pieces.push((added.at, added.piece));
         record.made.extend(added.made);
         with = added.text;
     }
@@ -32,13 +32,8 @@ fn there_and_back(syntax: Syntax, text: &str, entries: &[Entry]) -> String {
         without = syntax.remove(&without, entry, &record.made).unwrap_or_else(|why| panic!("{why} in\n{with}"));
         assert_eq!(syntax.look(&without, entry), Ok(Found::Absent), "{without}");
     }
-    if matches!(syntax, Syntax::Json) && !text.trim().is_empty() {
-        let value = |text| jsonc_parser::parse_to_value(text, &jsonc_parser::ParseOptions::default()).expect("JSON");
-        assert_eq!(value(&without), value(text), "{without}");
-    }
-    for comment in text.lines().filter_map(|line| line.split_once("//").or(line.split_once('#'))) {
-        assert!(without.contains(comment.1), "the comment {comment:?} is gone from\n{without}");
-    }
+    let bare = |text: &str| text.split_whitespace().collect::<String>();
+    assert_eq!(bare(&without), bare(text), "by structure all but white space comes back\n{without}");
     with
 }
 
@@ -56,6 +51,7 @@ fn json_of_any_layout_takes_entries_and_gives_them_back() {
         "{ \"a\": 1, }",
         "// top\n{\n\t\"a\": [1,2], // one\n\t// two\n\t\"mcpServers\": { // three\n\t\t// four\n\t\t\"b\": {\"command\": \"x\"}, // five\n\t},\n}",
         "{\r\n    \"hooks\": {\r\n        \"PreToolUse\": [],\r\n        \"PostToolUse\": [ { \"matcher\": \"Bash\", \"hooks\": [] } ]\r\n    }\r\n}\r\n",
+        "{\"hooks\":{\r\n\t\"PreToolUse\":\r\n\t[]}}",
         "{\n  \"hooks\": { \"Stop\": [\n    1 // é\n  ]}, \"z\": \"}{\" }\n\n\n",
         "{\n  \"hooks\": {\n    \"PreToolUse\": [\n      // mine\n      {\n        \"matcher\": \"Bash\"\n      }\n    ]\n  }\n}",
     ] {
@@ -134,6 +130,8 @@ fn an_entry_of_another_is_never_taken_for_ours() {
     let of = |client| json!({"hooks": {"PreToolUse": [hook::entries("/old/harness", client)[0].value]}}).to_string();
     assert_eq!(Syntax::Json.look(&of("codex"), &hooks[1]), Ok(Found::Older));
     assert_eq!(Syntax::Json.look(&of("claude-code"), &hooks[1]), Ok(Found::Absent));
+    let later = of("codex").replace(" || ", " --then ");
+    assert_eq!(Syntax::Json.look(&later, &hooks[1]), Ok(Found::Older), "what another version wrote");
 }
 
 /// White space and comments between tokens.

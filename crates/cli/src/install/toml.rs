@@ -30,11 +30,12 @@ pub(super) fn add(text: &str, entry: &Entry) -> Result<Added, String> {
     if !text.is_empty() && !text.ends_with('\n') {
         piece.insert_str(0, end);
     }
+    let at = text.len();
     let text = format!("{text}{piece}");
     if !matches!(look(&text, entry), Ok(Found::Same)) {
         return Err(format!("`{0}` is written in one line; write it as `[{0}]`", entry.path.join(".")));
     }
-    Ok(Added { text, piece, made: Vec::new() })
+    Ok(Added { text, at, piece, made: Vec::new() })
 }
 
 /// Takes out the table with its sub-tables, each up to the first empty line, comment or next table.

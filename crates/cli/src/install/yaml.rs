@@ -9,7 +9,7 @@ pub(super) fn look(text: &str, entry: &Entry) -> Result<Found, String> {
     let key = entry.path.join(".");
     let holder = match document.get(&key) {
         None => return Ok(Found::Absent),
-        Some(Value::String(nothing)) if ["", "~", "null"].contains(&nothing.as_str()) => return Ok(Found::Absent),
+        Some(holder) if is_nothing(holder) => return Ok(Found::Absent),
         Some(holder) => holder.as_object().ok_or_else(|| format!("`{key}` is not a mapping"))?,
     };
     let Some(found) = holder.get(NAME) else { return Ok(Found::Absent) };
@@ -23,7 +23,8 @@ pub(super) fn look(text: &str, entry: &Entry) -> Result<Found, String> {
 
 pub(super) fn add(text: &str, entry: &Entry) -> Result<Added, String> {
     let (end, key) = (newline(text), entry.path.join("."));
-    let (at, piece) = match key_line(text, &key) {
+    let key_at = key_line(text, &key);
+    let (at, piece) = match key_at {
         None => {
             let start = if text.is_empty() || text.ends_with('\n') { "" } else { end };
             (text.len(), format!("{start}{key}:{end}{}", block(entry, "  ", end)))
@@ -43,13 +44,16 @@ pub(super) fn add(text: &str, entry: &Entry) -> Result<Added, String> {
     };
     let made = format!("{}{piece}{}", &text[..at], &text[at..]);
     match look(&made, entry) {
-        Ok(Found::Same) => Ok(Added { text: made, piece, made: Vec::new() }),
+        Ok(Found::Same) => {
+            let made_key = if key_at.is_none() { vec![vec![key]] } else { Vec::new() };
+            Ok(Added { text: made, at, piece, made: made_key })
+        }
         _ => Err(format!("`{key}` is laid out in a way that harness does not follow; add the entry by hand")),
     }
 }
 
-/// Takes out the lines of the entry.
-pub(super) fn remove(text: &str, entry: &Entry) -> Result<String, String> {
+/// Takes out the lines of the entry, and the line of its key where that was made for it and holds nothing else.
+pub(super) fn remove(text: &str, entry: &Entry, made: &[Vec<String>]) -> Result<String, String> {
     let key = entry.path.join(".");
     let start = key_line(text, &key).map_or(text.len(), |(_, next)| next);
     let (mut kept, mut inside) = (text[..start].to_owned(), None);
@@ -66,10 +70,19 @@ pub(super) fn remove(text: &str, entry: &Entry) -> Result<String, String> {
         inside = inside.map(|_| usize::MAX);
         kept.push_str(line);
     }
+    let is_empty = parse(&kept)?.get(&key).is_some_and(is_nothing);
+    if let (true, false, Some((after_key, next))) = (is_empty, made.is_empty(), key_line(&kept, &key)) {
+        let start = kept[..after_key].rfind('\n').map_or(0, |end| end + 1);
+        kept.replace_range(start..next, "");
+    }
     match look(&kept, entry)? {
         Found::Absent => Ok(kept),
         _ => Err(format!("`{key}.{NAME}` is laid out in a way that harness does not follow; take it out by hand")),
     }
+}
+
+fn is_nothing(value: &Value) -> bool {
+    value.as_str().is_some_and(|text| ["", "~", "null"].contains(&text))
 }
 
 /// After a key of the top, and the start of the line after it.
