@@ -114,6 +114,7 @@ fn a_call_in_flight_ends_on_its_own_version_and_the_session_goes_on() {
     let old = "def run(args):\n  state.increment(\"n\")\n  sleep(1.5)\n  return {\"version\": \"old\", \"n\": state.get(\"n\")}";
     let project = Project::new(&[(".harness/tools/a.md", &tool(old))]);
     let mut client = Client::speaking(project.path(), WITHOUT);
+    assert_eq!(client.tools(), ["a"], "the first version is there");
     let first = client.call("a", json!({}));
     project.write(".harness/tools/a.md", tool(&old.replace("1.5", "0").replace("old", "new")).as_bytes());
     client.wait_for_log("loaded again");
@@ -131,6 +132,7 @@ fn calls_in_flight_on_the_version_before_count_against_the_limit_of_the_next() {
     };
     let project = Project::new(&[(".harness/tools/a.md", &text("2"))]);
     let mut client = Client::speaking(project.path(), WITHOUT);
+    assert_eq!(client.tools(), ["a"], "the first version is there");
     let first = client.call("a", json!({}));
     project.write(".harness/tools/a.md", text("0").as_bytes());
     client.wait_for_log("loaded again");
