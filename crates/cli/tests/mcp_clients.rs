@@ -70,7 +70,7 @@ fn the_typescript_sdk_does_in_both_generations_and_every_revision() {
 }
 
 /// The scenarios of the conformance suite that are about what this server does. The others are listed with their reasons in
-/// `docs/decisions/mcp-conformance.md`.
+/// `docs/mcp-conformance.md`.
 const SCENARIOS: [&str; 7] = [
     "server-initialize",
     "ping",

@@ -1,6 +1,6 @@
 //! A project whose files change while it is served.
 
-use crate::artifact::Files;
+use crate::artifact::{Files, Stamp};
 use crate::diagnostic::{Diagnostic, Severity};
 use crate::engine::{Engine, EngineBuilder};
 use crate::error::Error;
@@ -14,7 +14,7 @@ use tokio::sync::Mutex;
 /// are shared by all versions.
 pub struct Live {
     ground: Ground,
-    current: RwLock<Engine>,
+    current: RwLock<(Engine, Stamp)>,
     /// The text of each file as it was last loaded without an error.
     good: Mutex<HashMap<String, Vec<u8>>>,
 }
@@ -34,16 +34,23 @@ impl Live {
     /// Loads a project, broken or not, as [`EngineBuilder::load`] does.
     pub async fn load(builder: EngineBuilder) -> Result<Self, Error> {
         let ground = builder.ground()?;
+        let stamp = Stamp::of(&ground.project);
         let files = Files::on_disk(&ground.project, ground.extent);
         let engine = ground.engine(files.clone().artifacts(), None).await?;
         let good = without_errors(&files, &engine);
-        Ok(Self { ground, current: RwLock::new(engine), good: Mutex::new(good) })
+        Ok(Self { ground, current: RwLock::new((engine, stamp)), good: Mutex::new(good) })
     }
 
     /// The version that serves now.
     #[must_use]
     pub fn engine(&self) -> Engine {
-        self.current.read().unwrap_or_else(PoisonError::into_inner).clone()
+        self.current.read().unwrap_or_else(PoisonError::into_inner).0.clone()
+    }
+
+    /// The stamp of the files just before this version was read: what is written meanwhile is a change.
+    #[must_use]
+    pub fn stamp(&self) -> Stamp {
+        self.current.read().unwrap_or_else(PoisonError::into_inner).1.clone()
     }
 
     /// The project's folder.
@@ -56,6 +63,7 @@ impl Live {
     pub async fn reload(&self) -> Result<Reload, Error> {
         let mut good = self.good.lock().await;
         let before = self.engine();
+        let stamp = Stamp::of(&self.ground.project);
         let mut files = Files::on_disk(&self.ground.project, self.ground.extent);
         let read = self.ground.engine(files.clone().artifacts(), Some(before.registry())).await?;
         let diagnostics = read.diagnostics().to_vec();
@@ -69,7 +77,7 @@ impl Live {
         good.extend(
             old.into_iter().filter(|(path, _)| files.readable().any(|(there, _)| there == path) && broken(&engine).contains(&**path)),
         );
-        *self.current.write().unwrap_or_else(PoisonError::into_inner) = engine.clone();
+        *self.current.write().unwrap_or_else(PoisonError::into_inner) = (engine.clone(), stamp);
         Ok(Reload { engine, kept, diagnostics })
     }
 }

@@ -1,10 +1,13 @@
 //! `harness mcp`.
 
 use crate::exit::Exit;
+use crate::interrupt;
 use crate::mcp;
-use crate::open::Folder;
+use crate::open::{self, Folder};
 use clap::Args;
+use std::sync::Arc;
 use tool_harness::call::DEFAULT_MODE;
+use tool_harness::live::Live;
 
 #[derive(Args)]
 pub(crate) struct Mcp {
@@ -15,7 +18,10 @@ pub(crate) struct Mcp {
 
 impl Mcp {
     pub(super) async fn run(self, folder: &Folder) -> anyhow::Result<Exit> {
-        mcp::serve(&folder.find()?, &self.mode).await?;
+        let routes = Arc::new(mcp::Routes::default());
+        let live = Live::load(open::builder(&folder.find()?).sink(Arc::clone(&routes) as _)).await?;
+        open::running(&live.engine())?;
+        mcp::serve(live, routes, &self.mode, interrupt::cancelled_by_signals()).await?;
         Ok(Exit::Done)
     }
 }

@@ -4,23 +4,21 @@ mod answer;
 mod door;
 mod log;
 mod offer;
+mod output;
 mod progress;
 mod read;
 mod transport;
 mod watch;
 
-use crate::interrupt;
-use crate::open;
+pub(crate) use progress::Routes;
+
 use door::Door;
 use offer::Offer;
-use progress::Routes;
 use rmcp::service::serve_directly_with_ct;
-use std::path::Path;
 use std::sync::{Arc, RwLock};
 use std::time::Duration;
 use tokio::sync::{mpsc, watch as version};
 use tokio_util::sync::CancellationToken;
-use tool_harness::artifact::Stamp;
 use tool_harness::digest;
 use tool_harness::live::Live;
 use transport::Stdio;
@@ -30,15 +28,9 @@ const GRACE: Duration = Duration::from_secs(1);
 /// How long cancelled calls may take to end.
 const ENDING: Duration = Duration::from_secs(2);
 
-/// Serves the project until the input ends or a signal comes.
-pub(crate) async fn serve(project: &Path, mode: &str) -> anyhow::Result<()> {
-    // Taken before the files are read: what is written meanwhile is noticed.
-    let seen = Stamp::of(project);
-    let routes = Arc::new(Routes::default());
-    let live = Live::load(open::builder(project).sink(Arc::clone(&routes) as _)).await?;
-    let engine = live.engine();
-    open::running(&engine)?;
-    let offer = Offer::new(engine, mode)?;
+/// Serves the project until the input ends or `stop` is cancelled. `routes` takes the events of its engine.
+pub(crate) async fn serve(live: Live, routes: Arc<Routes>, mode: &str, stop: CancellationToken) -> anyhow::Result<()> {
+    let offer = Offer::new(live.engine(), mode)?;
     log::diagnostics(offer.engine.diagnostics());
 
     let (ended, calls) = (CancellationToken::new(), CancellationToken::new());
@@ -55,11 +47,10 @@ pub(crate) async fn serve(project: &Path, mode: &str) -> anyhow::Result<()> {
         calls: calls.clone(),
         in_flight,
     });
-    let stop = interrupt::cancelled_by_signals();
     tokio::spawn(end_calls(ended, stop.clone(), calls.clone()));
     // Without a gate for the handshake: what comes before it is answered like everything else instead of ending the connection.
     let serving = serve_directly_with_ct(Arc::clone(&door), stdio, None, stop);
-    let watching = tokio::spawn(watch::watch(live, seen, Arc::clone(&door), serving.peer().clone()));
+    let watching = tokio::spawn(watch::watch(live, Arc::clone(&door), serving.peer().clone()));
     let quit = serving.waiting().await;
     watching.abort();
     calls.cancel();

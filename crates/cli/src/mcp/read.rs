@@ -164,3 +164,86 @@ fn call(mut params: JsonObject) -> Result<CallToolRequest, String> {
 fn refused(id: Option<RequestId>, code: ErrorCode, message: impl Into<String>) -> Read {
     Read::Answer(JsonRpcError::new(id, ErrorData::new(code, message.into(), None)))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+    use serde_json::json;
+    use std::io::BufReader;
+
+    fn lines(bytes: &[u8], most: usize, buffer: usize) -> Vec<Line> {
+        let mut input = BufReader::with_capacity(buffer, bytes);
+        std::iter::from_fn(|| line(&mut input, most).expect("bytes in memory")).collect()
+    }
+
+    fn any_json() -> impl Strategy<Value = Value> {
+        let leaf = prop_oneof![
+            Just(Value::Null),
+            any::<bool>().prop_map(Value::from),
+            any::<i64>().prop_map(Value::from),
+            "2\\.0|ping|tools/call|tools/list|initialize|.{0,6}".prop_map(Value::from),
+        ];
+        leaf.prop_recursive(4, 24, 5, |inner| {
+            let key = "jsonrpc|id|method|params|name|arguments|_meta|cursor|result|error|progressToken|[a-z]{0,3}";
+            let pairs = prop::collection::vec((key, inner.clone()), 0..5);
+            prop_oneof![
+                prop::collection::vec(inner, 0..4).prop_map(Value::from),
+                pairs.prop_map(|pairs| Value::Object(pairs.into_iter().collect())),
+            ]
+        })
+    }
+
+    proptest! {
+        #[test]
+        fn lines_are_the_same_however_the_bytes_arrive(bytes in prop::collection::vec(prop_oneof![Just(b'\n'), any::<u8>()], 0..300), buffer in 1..40_usize) {
+            let (most, text) = (20, &bytes);
+            let mut expected: Vec<&[u8]> = text.split(|&byte| byte == b'\n').collect();
+            if expected.last().is_some_and(|last| last.is_empty()) {
+                expected.pop();
+            }
+            let expected: Vec<Line> =
+                expected.into_iter().map(|line| if line.len() > most { Line::TooLong } else { Line::Whole(line.to_vec()) }).collect();
+            prop_assert_eq!(lines(text, most, buffer), expected);
+        }
+
+        #[test]
+        fn no_bytes_make_the_reader_panic(bytes in prop::collection::vec(any::<u8>(), 0..200)) {
+            for line in lines(&bytes, 100, 16) {
+                read(line);
+            }
+        }
+
+        #[test]
+        fn a_request_that_is_passed_on_keeps_its_id_and_any_other_is_answered_under_it(message in any_json(), id in any::<i32>()) {
+            let mut message = message;
+            if let Value::Object(parts) = &mut message {
+                parts.insert("jsonrpc".into(), json!("2.0"));
+                parts.insert("id".into(), json!(id));
+                parts.insert("method".into(), parts.get("method").cloned().unwrap_or_else(|| json!("tools/call")));
+            }
+            let is_object = message.is_object();
+            match read(Line::Whole(message.to_string().into_bytes())) {
+                Read::Message(message) => {
+                    let JsonRpcMessage::Request(request) = *message else { panic!("not a request: {message:?}") };
+                    prop_assert_eq!(request.id, RequestId::Number(id.into()));
+                }
+                Read::Answer(answer) => prop_assert_eq!(answer.id, is_object.then_some(RequestId::Number(id.into()))),
+                Read::Nothing => prop_assert!(false, "a request got no answer: {}", message),
+            }
+        }
+
+        #[test]
+        fn a_call_arrives_as_it_was_sent(arguments in prop::collection::hash_map(".{0,5}", any_json(), 0..4), name in ".{0,10}", token in ".{1,5}") {
+            let arguments: JsonObject = arguments.into_iter().collect();
+            let sent = json!({"jsonrpc": "2.0", "id": "x", "method": "tools/call",
+                "params": {"name": name, "arguments": arguments, "_meta": {"progressToken": token}}});
+            let Read::Message(message) = read(Line::Whole(sent.to_string().into_bytes())) else { panic!("refused: {sent}") };
+            let JsonRpcMessage::Request(request) = *message else { panic!("not a request") };
+            let ClientRequest::CallToolRequest(call) = request.request else { panic!("not a call") };
+            prop_assert_eq!((&*call.params.name, call.params.arguments), (name.as_str(), Some(arguments)));
+            let meta = call.extensions.get::<RequestMetaObject>().expect("its metadata");
+            prop_assert_eq!(meta.get_progress_token().map(|token| token.0.into_json_value()), Some(json!(token)));
+        }
+    }
+}

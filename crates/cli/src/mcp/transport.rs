@@ -1,36 +1,27 @@
-//! Standard input and output as `rmcp` sees them: two threads, so that no slow reader or writer holds a call up.
+//! Standard input and output as `rmcp` sees them. Each has a thread, so that no slow client holds a call up.
 
+use super::output::{Output, Wait};
 use super::read::{self, Line, MAX_LINE_BYTES, Read};
 use rmcp::RoleServer;
 use rmcp::model::{ClientJsonRpcMessage, ClientRequest, ErrorData, JsonRpcError, JsonRpcMessage, RequestId, ServerJsonRpcMessage};
 use rmcp::transport::Transport;
 use std::collections::HashSet;
-use std::io::{self, BufReader, Write};
+use std::io::{self, BufReader};
 use std::pin::pin;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread;
-use std::time::Duration;
-use tokio::sync::{Notify, mpsc, oneshot};
+use tokio::sync::{Notify, mpsc};
 use tokio_util::sync::CancellationToken;
 
-/// Messages that wait to be served, and to be written, before the other side has to wait.
+/// Messages that wait to be served before the client has to wait.
 const WAITING: usize = 256;
-/// How long the last answers may take to be written to a client that no longer reads.
-const LAST_WORDS: Duration = Duration::from_secs(2);
-
 /// One connection over the program's own streams.
 pub(super) struct Stdio {
     incoming: mpsc::Receiver<ClientJsonRpcMessage>,
-    outgoing: mpsc::Sender<Out>,
-    written: Option<oneshot::Receiver<()>>,
+    output: Output,
     open: OpenRequests,
     /// An `initialize` that is not answered yet.
     handshake: Option<RequestId>,
-}
-
-enum Out {
-    Message(Vec<u8>),
-    End,
 }
 
 /// The ids of requests that are not answered yet. A second request under such an id could not be told from the first.
@@ -68,11 +59,8 @@ impl Stdio {
     /// Starts to read. `ended` is cancelled when the input ends or nobody reads the output.
     pub(super) fn open(ended: &CancellationToken) -> Self {
         let (to_serve, incoming) = mpsc::channel(WAITING);
-        let (outgoing, to_write) = mpsc::channel(WAITING);
-        let (done, written) = oneshot::channel();
-        let open = OpenRequests::default();
-        let (read_end, write_end) = (ended.clone(), ended.clone());
-        let (answers, requests) = (outgoing.clone(), open.clone());
+        let (output, open) = (Output::open(ended.clone()), OpenRequests::default());
+        let (answers, requests, ended) = (output.clone(), open.clone(), ended.clone());
         thread::spawn(move || {
             let mut input = BufReader::with_capacity(64 << 10, io::stdin().lock());
             while let Ok(Some(line)) = read::line(&mut input, MAX_LINE_BYTES) {
@@ -81,14 +69,9 @@ impl Stdio {
                 }
             }
             drop(to_serve);
-            read_end.cancel();
+            ended.cancel();
         });
-        thread::spawn(move || {
-            let _ = write(to_write);
-            write_end.cancel();
-            let _ = done.send(());
-        });
-        Self { incoming, outgoing, written: Some(written), open, handshake: None }
+        Self { incoming, output, open, handshake: None }
     }
 
     /// The requests that wait for an answer.
@@ -98,7 +81,7 @@ impl Stdio {
 }
 
 /// Passes a line on, or answers it. `None` when the connection is over.
-fn take(line: Line, to_serve: &mpsc::Sender<ClientJsonRpcMessage>, answers: &mpsc::Sender<Out>, open: &OpenRequests) -> Option<()> {
+fn take(line: Line, to_serve: &mpsc::Sender<ClientJsonRpcMessage>, answers: &Output, open: &OpenRequests) -> Option<()> {
     let answer = match read::read(line) {
         Read::Nothing => return Some(()),
         Read::Answer(answer) => answer,
@@ -111,31 +94,7 @@ fn take(line: Line, to_serve: &mpsc::Sender<ClientJsonRpcMessage>, answers: &mps
             _ => return to_serve.blocking_send(*message).ok(),
         },
     };
-    answers.blocking_send(Out::Message(encoded(&ServerJsonRpcMessage::Error(answer)).ok()?)).ok()
-}
-
-/// Writes what comes, together what comes together.
-fn write(mut messages: mpsc::Receiver<Out>) -> io::Result<()> {
-    let mut output = io::stdout().lock();
-    let mut bytes = Vec::new();
-    while let Some(first) = messages.blocking_recv() {
-        let mut next = Some(first);
-        let mut last = false;
-        while let Some(out) = next {
-            match out {
-                Out::Message(message) => bytes.extend_from_slice(&message),
-                Out::End => last = true,
-            }
-            next = if bytes.len() < 64 << 10 { messages.try_recv().ok() } else { None };
-        }
-        output.write_all(&bytes)?;
-        output.flush()?;
-        bytes.clear();
-        if last {
-            break;
-        }
-    }
-    Ok(())
+    answers.queue(encoded(&ServerJsonRpcMessage::Error(answer)).ok()?).ok()
 }
 
 fn encoded(message: &ServerJsonRpcMessage) -> io::Result<Vec<u8>> {
@@ -148,15 +107,18 @@ impl Transport<RoleServer> for Stdio {
     type Error = io::Error;
 
     fn send(&mut self, message: ServerJsonRpcMessage) -> impl Future<Output = io::Result<()>> + Send + 'static {
-        let (outgoing, open) = (self.outgoing.clone(), self.open.clone());
+        match &message {
+            JsonRpcMessage::Response(response) => self.open.release(&response.id),
+            JsonRpcMessage::Error(JsonRpcError { id: Some(id), .. }) => self.open.release(id),
+            _ => {}
+        }
+        // Written, or handed over, at once: the future is run by a task of its own, and that can wait.
+        let sent = encoded(&message).and_then(|bytes| self.output.write(bytes));
         async move {
-            match &message {
-                JsonRpcMessage::Response(response) => open.release(&response.id),
-                JsonRpcMessage::Error(JsonRpcError { id: Some(id), .. }) => open.release(id),
-                _ => {}
+            match sent? {
+                Wait::No => Ok(()),
+                Wait::For(room) => room.await,
             }
-            let bytes = encoded(&message)?;
-            outgoing.send(Out::Message(bytes)).await.map_err(|_| io::ErrorKind::BrokenPipe.into())
         }
     }
 
@@ -176,12 +138,7 @@ impl Transport<RoleServer> for Stdio {
     }
 
     async fn close(&mut self) -> io::Result<()> {
-        let Some(written) = self.written.take() else { return Ok(()) };
-        let last = async {
-            let _ = self.outgoing.send(Out::End).await;
-            let _ = written.await;
-        };
-        let _ = tokio::time::timeout(LAST_WORDS, last).await;
+        self.output.finish().await;
         Ok(())
     }
 }

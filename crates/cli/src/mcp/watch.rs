@@ -16,12 +16,12 @@ const EVERY: Duration = Duration::from_millis(250);
 const SETTLED: Duration = Duration::from_millis(100);
 
 /// Looks at the project's files for as long as the door is open.
-pub(super) async fn watch(live: Live, mut seen: Stamp, door: Arc<Door>, peer: Peer<RoleServer>) {
+pub(super) async fn watch(live: Live, door: Arc<Door>, peer: Peer<RoleServer>) {
     let mut known = live.engine().diagnostics().to_vec();
     loop {
         tokio::time::sleep(EVERY).await;
         let mut now = Stamp::of(live.project());
-        if now == seen {
+        if now == live.stamp() {
             continue;
         }
         loop {
@@ -32,7 +32,6 @@ pub(super) async fn watch(live: Live, mut seen: Stamp, door: Arc<Door>, peer: Pe
             }
             now = again;
         }
-        seen = now;
         match live.reload().await {
             Ok(reload) => {
                 report(&reload, &known);

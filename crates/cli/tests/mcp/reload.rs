@@ -1,7 +1,7 @@
 //! Files that change while they are served.
 
 use crate::client::{Client, WITHOUT};
-use crate::support::{Project, hook, tool};
+use crate::support::{Project, hook, tool, tool_with};
 use serde_json::{Value, json};
 
 const CHANGED: &str = "notifications/tools/list_changed";
@@ -114,9 +114,28 @@ fn a_call_in_flight_ends_on_its_own_version_and_the_session_goes_on() {
     let old = "def run(args):\n  state.increment(\"n\")\n  sleep(1.5)\n  return {\"version\": \"old\", \"n\": state.get(\"n\")}";
     let project = Project::new(&[(".harness/tools/a.md", &tool(old))]);
     let mut client = Client::speaking(project.path(), WITHOUT);
+    assert_eq!(client.tools(), ["a"], "the first version is there");
     let first = client.call("a", json!({}));
     project.write(".harness/tools/a.md", tool(&old.replace("1.5", "0").replace("old", "new")).as_bytes());
     client.wait_for_log("loaded again");
     assert_eq!(client.result("a", json!({}))["structuredContent"], json!({"version": "new", "n": 2}));
     assert_eq!(client.answer(first)["result"]["structuredContent"], json!({"version": "old", "n": 2}));
+}
+
+#[test]
+fn calls_in_flight_on_the_version_before_count_against_the_limit_of_the_next() {
+    let text = |seconds: &str| {
+        tool_with(
+            "limits: {max_concurrency: 1}\n",
+            &format!("def run(args):\n  sleep({seconds})\n  state.append(\"ended\", \"{seconds}\")\n  return state.get(\"ended\")"),
+        )
+    };
+    let project = Project::new(&[(".harness/tools/a.md", &text("2"))]);
+    let mut client = Client::speaking(project.path(), WITHOUT);
+    assert_eq!(client.tools(), ["a"], "the first version is there");
+    let first = client.call("a", json!({}));
+    project.write(".harness/tools/a.md", text("0").as_bytes());
+    client.wait_for_log("loaded again");
+    assert_eq!(client.result("a", json!({}))["structuredContent"], json!(["2", "0"]));
+    assert_eq!(client.answer(first)["result"]["structuredContent"], json!(["2"]));
 }
