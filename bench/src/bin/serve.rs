@@ -1,6 +1,9 @@
 //! The two servers that `mcp` compares: `serve governed PROJECT` is the door of the `harness` program over a body in Rust, `serve bare`
 //! the least that `rmcp` can be.
 
+// The tests of what is compiled in here are run where it belongs.
+#![cfg(not(test))]
+
 // The door itself, not a copy: the program is no library.
 #[path = "../../../crates/cli/src/mcp/mod.rs"]
 mod mcp;

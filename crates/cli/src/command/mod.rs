@@ -72,7 +72,7 @@ impl Command {
             Self::List(command) => command.run(folder, output).await,
             Self::Tools(command) => command.run(folder, output).await,
             Self::Inspect(command) => command.run(folder, output).await,
-            Self::Mcp(command) => command.run(folder).await,
+            Self::Mcp(command) => command.run(folder, output).await,
             Self::Test(command) => command.run(folder, output).await,
             Self::Demo(command) => command.run(output).await,
             Self::Install(command) => command.run(folder, output),

@@ -14,8 +14,11 @@ use rmcp::model::{
 };
 use rmcp::service::{RequestContext, RoleServer, SubscriptionContext};
 use serde_json::Value;
+use std::future::poll_fn;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::pin::pin;
 use std::sync::{Arc, PoisonError, RwLock};
+use std::task::{Context, Poll};
 use tokio::sync::{mpsc, watch};
 use tokio_util::sync::CancellationToken;
 use tool_harness::call::{Arguments, Call, Door as Came};
@@ -48,13 +51,13 @@ impl Door {
     }
 
     /// Runs the call to its end, passing its progress on.
-    async fn run(&self, offer: &Offer, call: Call, context: &RequestContext<RoleServer>) -> ToolResult {
+    async fn run(&self, offer: &Offer, call: Call, context: &RequestContext<RoleServer>) -> Result<ToolResult, ErrorData> {
         let _guard = self.in_flight.clone();
         let token = context.meta.get_progress_token();
         let mut route = token.map(|token| Route::open(&self.routes, &call.id, token, context.peer.clone()));
         let cancel = call.cancel.clone();
         let result = {
-            let mut running = pin!(offer.engine.call(call));
+            let mut running = pin!(caught(offer.engine.call(call)));
             let follow = async {
                 match &mut route {
                     Some(route) => route.follow().await,
@@ -79,6 +82,17 @@ impl Door {
         }
         result
     }
+}
+
+/// Runs a future; a defect of this program becomes an answer instead of silence.
+async fn caught<F: Future>(future: F) -> Result<F::Output, ErrorData> {
+    let mut future = pin!(future);
+    let mut step = |context: &mut Context<'_>| catch_unwind(AssertUnwindSafe(|| future.as_mut().poll(context)));
+    poll_fn(move |context| match step(context) {
+        Ok(polled) => polled.map(Ok),
+        Err(_) => Poll::Ready(Err(ErrorData::internal_error("harness itself is broken; the call may have been made all the same", None))),
+    })
+    .await
 }
 
 /// What results may look like for this client, once it has said which revision it speaks.
@@ -130,7 +144,7 @@ impl ServerHandler for Door {
         let arguments = Arguments::Value(Value::Object(request.arguments.unwrap_or_default()));
         let mut call = Call::new(request.name, arguments).session(&*self.session_id).door(Came::Mcp).mode(&*self.mode);
         call.cancel = self.calls.child_token();
-        let result = self.run(&offer, call, &context).await;
+        let result = self.run(&offer, call, &context).await?;
         let promise = if offer.promises_output(&result.name, revision) { Promise::Output } else { Promise::None };
         Ok(answer(result, revision, promise)?.into())
     }
@@ -185,5 +199,21 @@ impl ServerHandler for Door {
 
     async fn complete(&self, _: CompleteRequestParams, _: RequestContext<RoleServer>) -> Result<CompleteResult, ErrorData> {
         Err(ErrorData::method_not_found::<CompleteRequestMethod>())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn a_defect_in_a_call_is_an_answer() {
+        assert_eq!(caught(async { 1 }).await, Ok(1));
+        let broken = caught(async {
+            tokio::task::yield_now().await;
+            panic!("a defect")
+        });
+        let answer: Result<(), ErrorData> = broken.await;
+        assert!(answer.is_err_and(|error| error.message.contains("harness itself is broken")));
     }
 }

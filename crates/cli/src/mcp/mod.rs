@@ -35,7 +35,9 @@ pub(crate) async fn serve(live: Live, routes: Arc<Routes>, mode: &str, stop: Can
 
     let (ended, calls) = (CancellationToken::new(), CancellationToken::new());
     let (in_flight, mut all_calls) = mpsc::channel(1);
-    let stdio = Stdio::open(&ended);
+    // A client that reads no more is gone like one that hung up, and cannot be told anything.
+    let stop = stop.child_token();
+    let stdio = Stdio::open(&ended, &stop);
     let door = Arc::new(Door {
         mode: mode.to_owned(),
         session_id: digest::fresh_id("ses"),

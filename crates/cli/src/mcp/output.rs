@@ -25,6 +25,7 @@ const LAST_WORDS: Duration = Duration::from_secs(2);
 pub(super) struct Output {
     queue: mpsc::Sender<Vec<u8>>,
     state: Arc<State>,
+    unread: CancellationToken,
 }
 
 #[derive(Default)]
@@ -45,18 +46,18 @@ pub(super) enum Wait {
 }
 
 impl Output {
-    /// Starts the thread. `ended` is cancelled when nobody reads any more.
-    pub(super) fn open(ended: CancellationToken) -> Self {
+    /// Starts the thread. `unread` is cancelled when the client reads no more.
+    pub(super) fn open(unread: CancellationToken) -> Self {
         let (queue, messages) = mpsc::channel(WAITING);
         let state = Arc::<State>::default();
-        let shared = Arc::clone(&state);
+        let (shared, gone) = (Arc::clone(&state), unread.clone());
         thread::spawn(move || {
             let _ = write_queued(messages, &shared);
-            ended.cancel();
+            gone.cancel();
             shared.waiting.store(0, Ordering::SeqCst);
             shared.emptied.notify_waiters();
         });
-        Self { queue, state }
+        Self { queue, state, unread }
     }
 
     /// Writes a message, or queues it behind those that wait. Never blocks.
@@ -67,8 +68,7 @@ impl Output {
             && self.state.waiting.load(Ordering::SeqCst) == 0
             && is_ready()
         {
-            put(&message)?;
-            return Ok(Wait::No);
+            return put(&message).map(|()| Wait::No).inspect_err(|_| self.unread.cancel());
         }
         self.state.waiting.fetch_add(1, Ordering::SeqCst);
         match self.queue.try_send(message) {

@@ -56,10 +56,10 @@ impl OpenRequests {
 }
 
 impl Stdio {
-    /// Starts to read. `ended` is cancelled when the input ends or nobody reads the output.
-    pub(super) fn open(ended: &CancellationToken) -> Self {
+    /// Starts to read. `ended` is cancelled when the input ends, `unread` when nobody reads the output.
+    pub(super) fn open(ended: &CancellationToken, unread: &CancellationToken) -> Self {
         let (to_serve, incoming) = mpsc::channel(WAITING);
-        let (output, open) = (Output::open(ended.clone()), OpenRequests::default());
+        let (output, open) = (Output::open(unread.clone()), OpenRequests::default());
         let (answers, requests, ended) = (output.clone(), open.clone(), ended.clone());
         thread::spawn(move || {
             let mut input = BufReader::with_capacity(64 << 10, io::stdin().lock());

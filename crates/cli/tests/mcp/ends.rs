@@ -1,9 +1,11 @@
 //! How a server starts and ends.
 
 use crate::client::{Client, WITHOUT};
-use crate::support::program::{descendants, gone, harness, signal};
+use crate::support::program::{descendants, gone, harness, prepared, signal};
 use crate::support::{Project, tool};
 use serde_json::json;
+use std::io::Write;
+use std::process::Stdio;
 use std::time::{Duration, Instant};
 
 #[test]
@@ -73,4 +75,22 @@ fn a_signal_ends_it_at_once_with_its_calls_and_workers() {
         assert!(started.elapsed() < Duration::from_secs(2), "{:?}", started.elapsed());
         assert!(!workers.is_empty() && gone(&workers).is_empty(), "{name}");
     }
+}
+
+#[test]
+fn a_client_that_reads_no_more_ends_it_although_it_does_not_hang_up() {
+    let project = Project::script("def run(args):\n  return 1");
+    let mut command = prepared(project.path(), &["mcp"]);
+    let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null()).spawn().expect("the server");
+    drop(child.stdout.take());
+    let mut input = child.stdin.take().expect("input");
+    let started = Instant::now();
+    while child.try_wait().expect("a status").is_none() && started.elapsed() < Duration::from_secs(10) {
+        // Once it is gone nobody takes this.
+        let _ = input.write_all(b"{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"ping\"}\nno message\n");
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    let ended = child.try_wait().expect("a status");
+    let _ = child.kill();
+    assert_eq!(ended.and_then(|status| status.code()), Some(0));
 }
