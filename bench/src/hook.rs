@@ -49,7 +49,7 @@ fn at_once(report: &mut Report, program: &Path, project: &Path) -> anyhow::Resul
     let longest = std::thread::scope(|scope| -> anyhow::Result<f64> {
         let mut running = Vec::new();
         for index in 0..AT_ONCE {
-            let (command, expected) = if index % 3 == 0 { ("forbidden", "\"deny\"") } else { ("git status", "") };
+            let (command, expected) = if index.is_multiple_of(3) { ("forbidden", "\"deny\"") } else { ("git status", "") };
             running.push(scope.spawn(move || time(|| answer(hook(program, project, command)?, expected))));
         }
         let mut longest = 0.0_f64;
