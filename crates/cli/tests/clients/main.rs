@@ -67,6 +67,7 @@ fn session(client: Client, shell_command: &str) -> Result<Session, String> {
         Client::Codex => codex(&binary, &project, scratch.path(), port),
     };
     let shown = format!("{} {}", binary.display(), run.get_args().map(|word| word.to_string_lossy()).collect::<Vec<_>>().join(" "));
+    #[expect(clippy::disallowed_methods, reason = "clients find their shell by it")]
     let path = std::env::var_os("PATH").unwrap_or_default();
     run.env_clear().env("PATH", path).envs(environment(client, scratch.path(), port)).stdout(Stdio::piped()).stderr(Stdio::piped());
     let output = finished(run, Duration::from_secs(90)).map_err(|problem| format!("{shown}: {problem}"))?;
