@@ -4,13 +4,6 @@
 // The tests of what is compiled in here are run where it belongs.
 #![cfg(not(test))]
 
-// The door itself, not a copy: the program is no library.
-#[path = "../../../crates/cli/src/mcp/mod.rs"]
-mod mcp;
-#[path = "../../../crates/cli/src/output/mod.rs"]
-#[expect(dead_code, unused_imports, reason = "the door writes diagnostics and nothing else")]
-mod output;
-
 use rmcp::model::{CallToolRequestParams, CallToolResponse, CallToolResult, ContentBlock, ServerCapabilities, ServerConfig};
 use rmcp::service::{RequestContext, RoleServer};
 use rmcp::{ErrorData, ServerHandler, ServiceExt};
@@ -20,6 +13,7 @@ use tokio_util::sync::CancellationToken;
 use tool_harness::EngineBuilder;
 use tool_harness::call::DEFAULT_MODE;
 use tool_harness::live::Live;
+use tool_harness_cli::mcp;
 
 #[tokio::main]
 async fn main() -> anyhow::Result<()> {

@@ -10,7 +10,7 @@ mod read;
 mod transport;
 mod watch;
 
-pub(crate) use progress::Routes;
+pub use progress::Routes;
 
 use door::Door;
 use offer::Offer;
@@ -29,7 +29,7 @@ const GRACE: Duration = Duration::from_secs(1);
 const ENDING: Duration = Duration::from_secs(2);
 
 /// Serves the project until the input ends or `stop` is cancelled. `routes` takes the events of its engine.
-pub(crate) async fn serve(live: Live, routes: Arc<Routes>, mode: &str, stop: CancellationToken) -> anyhow::Result<()> {
+pub async fn serve(live: Live, routes: Arc<Routes>, mode: &str, stop: CancellationToken) -> anyhow::Result<()> {
     let offer = Offer::new(live.engine(), mode)?;
     log::diagnostics(offer.engine.diagnostics());
 

@@ -20,7 +20,7 @@ struct Step {
 
 /// Who wants to hear how far a call is, by call id.
 #[derive(Default)]
-pub(crate) struct Routes(Mutex<HashMap<String, mpsc::Sender<Step>>>);
+pub struct Routes(Mutex<HashMap<String, mpsc::Sender<Step>>>);
 
 impl Sink for Routes {
     fn record(&self, event: &Event) {

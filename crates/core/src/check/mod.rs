@@ -43,7 +43,6 @@ pub(crate) mod yaml_not_accepted;
 pub(crate) mod export_description_long;
 pub(crate) mod export_keyword;
 pub(crate) mod export_name;
-pub(crate) mod export_name_twice;
 pub(crate) mod export_not_strict;
 pub(crate) mod export_output_schema;
 pub(crate) mod export_parameter_name;
@@ -211,7 +210,6 @@ pub const RULES: &[&Rule] = &[
     &artifact_blocked::RULE,
     // Found when a surface is written for a provider.
     &export_name::RULE,
-    &export_name_twice::RULE,
     &export_too_many::RULE,
     &export_parameter_name::RULE,
     &export_description_long::RULE,

@@ -11,10 +11,9 @@ mod tests;
 
 use super::{Surface, SurfaceTool};
 use crate::check::schema::pointer;
-use crate::check::{Rule, export_keyword, export_name, export_name_twice, export_too_many};
+use crate::check::{Rule, export_keyword, export_name, export_too_many};
 use crate::diagnostic::Diagnostic;
 use serde_json::Value;
-use std::collections::HashMap;
 
 /// The APIs whose `tools` can be written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -89,23 +88,15 @@ pub fn export(surface: &Surface, format: Format) -> Exported {
     Exported { document: (dialect.document)(tools), diagnostics }
 }
 
-/// The tools with the name each has for the provider; those that can have none are reported.
+/// The tools with the name each has for the provider; those that can have none are reported. No two have the same: `ALIAS_CLASH`.
 fn named<'s>(surface: &'s Surface, dialect: &Dialect, diagnostics: &mut Vec<Diagnostic>) -> Vec<(&'s SurfaceTool, &'s str)> {
-    let name_of = |tool: &'s SurfaceTool| tool.name_for(dialect.provider);
-    let mut wanted: HashMap<&str, usize> = HashMap::new();
-    for tool in &surface.tools {
-        *wanted.entry(name_of(tool)).or_default() += 1;
-    }
     let mut kept = Vec::with_capacity(surface.tools.len());
     for tool in &surface.tools {
-        let name = name_of(tool);
+        let name = tool.name_for(dialect.provider);
         let rename = format!("write `aliases: {{{}: NAME}}` with a name of {}", dialect.provider, dialect.names);
         if !(dialect.is_name)(name) {
             let message = format!("{} does not accept the name `{name}`, so the tool is left out", dialect.title);
             diagnostics.push(about(tool, &export_name::RULE, message).field("aliases").help(rename));
-        } else if wanted.get(name).is_some_and(|&count| count > 1) && name != tool.name {
-            let message = format!("`{name}` is another tool's name for {}, so `{}` is left out", dialect.title, tool.name);
-            diagnostics.push(about(tool, &export_name_twice::RULE, message).field("aliases").help(rename));
         } else {
             kept.push((tool, name));
         }
