@@ -62,8 +62,14 @@ fn run(cli: Cli, output: &mut Output) -> anyhow::Result<Exit> {
         tokio::runtime::Builder::new_multi_thread()
     };
     let runtime = runtime.enable_all().build()?;
+    let guards = cli.command.guards();
     let ended = runtime.block_on(cli.command.run(&cli.folder, output));
-    runtime.shutdown_timeout(Duration::from_millis(200));
+    if guards {
+        // Its worker is killed already; to see it gone would only keep the client waiting.
+        runtime.shutdown_background();
+    } else {
+        runtime.shutdown_timeout(Duration::from_millis(200));
+    }
     let ended = ended?;
     output.flush()?;
     Ok(ended)

@@ -136,17 +136,20 @@ impl EngineBuilder {
         if !is_project(&self.project) {
             return Err(Error::NoProject(self.project));
         }
-        let artifacts = load_extent(&self.project, self.extent);
-        if let Some(name) = self.bodies.keys().find(|name| !artifacts.tools.iter().any(|tool| &tool.name == *name && tool.script.is_none()))
-        {
-            return Err(Error::Body(format!("a body is registered for `{name}`, and no tool of that name without a script is declared")));
-        }
         let places = self.places.unwrap_or_else(|| match self.extent {
             Extent::Whole => std::thread::available_parallelism().map_or(2, usize::from).clamp(2, 64),
             // One decision needs one hook worker, and asking the system how many it could have takes its time.
             Extent::Policy => 1,
         });
         let workers = Arc::new(Workers::new(self.worker, places));
+        let artifacts = match self.extent {
+            Extent::Whole => load_extent(&self.project, Extent::Whole),
+            Extent::Policy => load_policy(&self.project, &workers).await?,
+        };
+        if let Some(name) = self.bodies.keys().find(|name| !artifacts.tools.iter().any(|tool| &tool.name == *name && tool.script.is_none()))
+        {
+            return Err(Error::Body(format!("a body is registered for `{name}`, and no tool of that name without a script is declared")));
+        }
         let workspace = self.workspace.as_deref().unwrap_or(&self.project);
         let jail = Jail::open(workspace).map_err(|error| Error::Workspace(error.to_string()))?;
         let registry = registry(artifacts, &workers, &self.bodies, self.extent).await;
@@ -162,6 +165,22 @@ impl EngineBuilder {
         };
         Ok(Engine { shared: Arc::new(ask_artifact_hooks(shared).await?) })
     }
+}
+
+/// Reads what judges calls. A worker takes longer to start than these files to be read, so where there are hooks one is started
+/// meanwhile, with nothing to look at yet.
+async fn load_policy(project: &Path, workers: &Workers) -> Result<Artifacts, Error> {
+    let hooks = project.join(".harness/hooks").is_dir();
+    let nothing = (ScriptKind::Hook, Arc::from(""));
+    let folder = project.to_owned();
+    let reading = tokio::task::spawn_blocking(move || load_extent(&folder, Extent::Policy));
+    let started = async {
+        if hooks {
+            drop(workers.facts(vec![nothing]).await)
+        }
+    };
+    let (artifacts, ()) = tokio::join!(reading, started);
+    artifacts.map_err(|_| Error::Loading)
 }
 
 /// Whether a folder holds a project.
