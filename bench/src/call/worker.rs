@@ -6,19 +6,18 @@ use crate::{Report, Samples};
 use anyhow::{Context, bail, ensure};
 use serde_json::{Value, json};
 use std::io::{Read, Write};
-use std::os::unix::net::UnixStream;
 use std::time::Instant;
 use tool_harness::check::facts::ScriptKind;
 use tool_harness::worker::announced;
-use tool_harness::worker::protocol::{Budget, Link, Outcome, Request, Response, Verdict};
-use tool_harness_sandbox::process::{WorkerLimits, WorkerProcess};
+use tool_harness::worker::protocol::{Budget, HEADER, Link, Outcome, Request, Response, Verdict, header, push_frame};
+use tool_harness_sandbox::process::{Channel, WorkerLimits, WorkerProcess};
 
 const BUDGET: Budget = Budget { wall_ms: 3000, cpu_ms: 2000, memory_bytes: 64 << 20, result_bytes: 1 << 20 };
 
 /// A worker and its channel; killed when dropped.
 struct Worker {
     _process: WorkerProcess,
-    stream: UnixStream,
+    channel: Channel,
 }
 
 impl Worker {
@@ -27,16 +26,16 @@ impl Worker {
         let program = announced().context("this program cannot be a worker")?;
         let mut process = WorkerProcess::spawn(&program, &WorkerLimits::default())?;
         let channel = process.take_channel().context("the worker has no channel")?;
-        let mut worker = Self { _process: process, stream: UnixStream::from(channel) };
+        let mut worker = Self { _process: process, channel };
         ensure!(worker.receive()? == Response::Ready, "the worker is not ready");
         Ok(worker)
     }
 
     fn send(&mut self, request: &Request) -> anyhow::Result<()> {
         let frame = request.encode()?;
-        let mut bytes = u32::try_from(frame.len())?.to_le_bytes().to_vec();
-        bytes.extend(frame);
-        Ok(self.stream.write_all(&bytes)?)
+        let mut bytes = Vec::new();
+        push_frame(&mut bytes, 1, &frame)?;
+        Ok(self.channel.writer.write_all(&bytes)?)
     }
 
     fn load(&mut self, script: u32, kind: ScriptKind, source: &str) -> anyhow::Result<()> {
@@ -53,10 +52,11 @@ impl Worker {
     }
 
     fn receive(&mut self) -> anyhow::Result<Response> {
-        let mut length = [0; 4];
-        self.stream.read_exact(&mut length)?;
-        let mut frame = vec![0; usize::try_from(u32::from_le_bytes(length))?];
-        self.stream.read_exact(&mut frame)?;
+        let mut head = [0; HEADER];
+        self.channel.reader.read_exact(&mut head)?;
+        let (length, _) = header(&head).context("a whole header")?;
+        let mut frame = vec![0; length];
+        self.channel.reader.read_exact(&mut frame)?;
         Ok(Response::decode(&frame)?)
     }
 }
@@ -84,7 +84,7 @@ pub(super) fn measure(report: &mut Report) -> anyhow::Result<()> {
         let links = links.iter().take(count).copied().collect();
         let chain = Request::Chain { event: "tool.pre".into(), payload: payload(), links, budget: BUDGET };
         let Response::Chain(verdicts) = worker.trip(&chain)? else { bail!("the chain gave no verdicts") };
-        ensure!(verdicts.len() == count && verdicts.iter().all(|verdict| matches!(verdict, Verdict::Returned(_))), "{verdicts:?}");
+        ensure!(verdicts.len() == count && verdicts.iter().all(|verdict| *verdict == Verdict::Allowed), "{verdicts:?}");
         report.add_samples(&format!("round trip of a worker, {case}, blocking caller"), &worker.trips(&chain), "µs");
     }
     Ok(())
@@ -94,8 +94,7 @@ pub(super) fn measure(report: &mut Report) -> anyhow::Result<()> {
 fn payload() -> Value {
     let (args, id) = (arguments(), "call_0123456789abcdef0123456789abcdef");
     json!({
-        "name": "find_files", "tool_name": "find_files", "raw_arguments": args.to_string(), "call_id": id, "id": id,
-        "session_id": "bench", "mode": "default", "effects": [], "tags": [],
-        "tool": {"name": "find_files", "args": args, "arguments": args}, "arguments": args, "args": args,
+        "name": "find_files", "raw_arguments": args.to_string(), "call_id": id, "session_id": "bench", "mode": "default",
+        "effects": [], "tags": [], "args": args,
     })
 }

@@ -42,18 +42,22 @@ impl Folder {
 
     /// Loads the project for work: a broken root file stops here.
     pub(crate) async fn open(&self) -> anyhow::Result<Engine> {
-        running(self.load().await?)
+        let engine = self.load().await?;
+        running(&engine)?;
+        Ok(engine)
     }
 
     /// Like [`open`](Self::open), with every event also going to `sink`.
     pub(crate) async fn open_with(&self, sink: Arc<dyn Sink>) -> anyhow::Result<Engine> {
-        running(load(&self.find()?, Some(sink)).await?)
+        let engine = load(&self.find()?, Some(sink)).await?;
+        running(&engine)?;
+        Ok(engine)
     }
 }
 
 /// Loads the project in `folder`.
 pub(crate) async fn load(folder: &Path, sink: Option<Arc<dyn Sink>>) -> anyhow::Result<Engine> {
-    let mut builder = EngineBuilder::new(folder).environment(Arc::new(environment));
+    let mut builder = builder(folder);
     if let Some(sink) = sink {
         builder = builder.sink(sink);
     }
@@ -63,9 +67,22 @@ pub(crate) async fn load(folder: &Path, sink: Option<Arc<dyn Sink>>) -> anyhow::
     })
 }
 
+/// What every engine of this program is made of.
+pub(crate) fn builder(folder: &Path) -> EngineBuilder {
+    EngineBuilder::new(folder).environment(Arc::new(environment_for_scripts))
+}
+
+/// What scripts may read of the environment: nothing yet. A cloned project lists names as it likes; only a person who trusts it can agree.
+fn environment_for_scripts(name: &str) -> Result<Option<String>, String> {
+    Err(format!(
+        "project.untrusted: `{name}` is listed in the project's `sandbox.env`, which counts once a person trusts the project, and this version \
+         has no way to; pass the value as an argument"
+    ))
+}
+
 /// Loads what of a project judges a client's calls.
 pub(crate) async fn load_policy(folder: &Path) -> anyhow::Result<Engine> {
-    Ok(EngineBuilder::new(folder).environment(Arc::new(environment)).policy_only().load().await?)
+    Ok(builder(folder).policy_only().load().await?)
 }
 
 /// Whether a folder has anything of a project, be it broken: a guard that cannot be read is not one that is not there.
@@ -83,18 +100,17 @@ pub(crate) fn home() -> Option<PathBuf> {
     environment("HOME").map(PathBuf::from).filter(|folder| folder.is_absolute())
 }
 
-/// The one place where the program reads its environment for scripts.
+/// The one place where the program reads its environment: to find the files of clients.
 #[expect(clippy::disallowed_methods, reason = "the library reads no environment itself")]
-fn environment(name: &str) -> Option<String> {
+pub(crate) fn environment(name: &str) -> Option<String> {
     std::env::var(name).ok()
 }
 
-fn running(engine: Engine) -> anyhow::Result<Engine> {
-    let Some(problem) = engine.stopped() else { return Ok(engine) };
+/// A broken root file stops here.
+pub(crate) fn running(engine: &Engine) -> Result<(), Usage> {
+    let Some(problem) = engine.stopped() else { return Ok(()) };
     let at = problem.place.as_ref().map(|place| format!("{place}: ")).unwrap_or_default();
-    Err(Usage::new(format!("{at}{}", problem.message))
-        .help("nothing runs until this file is mended; `harness validate` shows all of it")
-        .into())
+    Err(Usage::new(format!("{at}{}", problem.message)).help("nothing runs until this file is mended; `harness validate` shows all of it"))
 }
 
 fn is_project(folder: &Path) -> bool {

@@ -9,7 +9,7 @@ use std::io::{self, Write};
 use std::path::Path;
 
 /// Path and text of every file of a new project.
-const FILES: [(&str, &str); 10] = [
+pub(crate) const FILES: [(&str, &str); 10] = [
     ("harness.md", include_str!("template/harness.md")),
     (".harness/tools/read_file.md", include_str!("template/read_file.md")),
     (".harness/tools/write_file.md", include_str!("template/write_file.md")),

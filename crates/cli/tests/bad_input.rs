@@ -4,15 +4,13 @@ mod support;
 
 use serde_json::json;
 use std::fs;
-use std::os::unix::fs::{MetadataExt, PermissionsExt, chown, symlink};
+use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
-use support::{Events, call, code, hook, tool};
+use support::{Events, call, code, hook, tool, user, worker};
 use tool_harness::engine::{Engine, EngineBuilder};
-use tool_harness::worker::protocol::WORKER_ARGUMENT;
-use tool_harness_sandbox::process::WorkerProgram;
 
 /// A file in a bad state: its name, how it is made, and the code it must give.
 type State = (&'static str, fn(&Path), &'static str);
@@ -76,13 +74,6 @@ fn bomb() -> String {
 
 fn stairs(depth: usize) -> String {
     (0..depth).map(|level| format!("{}a:\n", " ".repeat(level))).collect()
-}
-
-/// The program that serves as worker: the one beside this test when it was copied for another user.
-fn worker() -> WorkerProgram {
-    let beside = std::env::current_exe().expect("this program").with_file_name("harness-for-tests");
-    let path = if beside.exists() { beside } else { env!("CARGO_BIN_EXE_harness").into() };
-    WorkerProgram { path, argument: WORKER_ARGUMENT }
 }
 
 struct Project {
@@ -272,7 +263,7 @@ async fn files_that_come_and_go_while_loading_never_break_it_and_never_open_a_do
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_file_or_folder_that_may_not_be_read_is_reported_and_blocks_as_a_hook() {
-    if fs::metadata("/proc/self").expect("/proc").uid() == 0 {
+    if user::is_root() {
         println!("skipped here: root may read everything; the test below runs it as another user");
         return;
     }
@@ -298,37 +289,9 @@ async fn a_file_or_folder_that_may_not_be_read_is_reported_and_blocks_as_a_hook(
     assert_eq!(code(&project.engine().await.call(call("run_good", json!({}))).await), "project.broken");
 }
 
-const NOBODY: u32 = 65534;
-
 #[test]
 fn the_same_holds_for_an_ordinary_user() {
-    if fs::metadata("/proc/self").expect("/proc").uid() != 0 {
-        println!("skipped: needs root, to become another user");
-        return;
-    }
-    let place = tempfile::tempdir().expect("a temporary folder");
-    let (program, home) = (place.path().join("bad_input"), place.path().join("home"));
-    fs::copy(std::env::current_exe().expect("this program"), &program).expect("copied");
-    fs::copy(env!("CARGO_BIN_EXE_harness"), place.path().join("harness-for-tests")).expect("copied");
-    fs::create_dir(&home).expect("a folder");
-    chown(&home, Some(NOBODY), Some(NOBODY)).expect("given away");
-    for path in [place.path().to_owned(), program.clone(), place.path().join("harness-for-tests")] {
-        fs::set_permissions(path, fs::Permissions::from_mode(0o755)).expect("open to others");
-    }
-    use std::os::unix::process::CommandExt;
-    #[expect(clippy::disallowed_methods, reason = "runs this test again as another user")]
-    let ran = std::process::Command::new(&program)
-        .args(["--nocapture", "--test-threads=2"])
-        .env("TMPDIR", &home)
-        .current_dir(&home)
-        .uid(NOBODY)
-        .gid(NOBODY)
-        .output()
-        .expect("it runs");
-    let text = String::from_utf8_lossy(&ran.stdout);
-    let errors: Vec<String> = String::from_utf8_lossy(&ran.stderr).lines().take(30).map(|line| line.chars().take(300).collect()).collect();
-    assert!(ran.status.success(), "{}", errors.join("\n"));
-    assert!(text.contains("skipped: needs root"), "it did not run as an ordinary user");
+    user::run_every_test_as_an_ordinary_user();
 }
 
 #[tokio::test(flavor = "multi_thread")]

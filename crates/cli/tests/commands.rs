@@ -10,8 +10,8 @@ use std::time::{Duration, Instant};
 use support::program::{descendants, gone, harness, harness_reading, prepared, signal};
 use support::{Project, hook, hook_with, tool, tool_with};
 
-const COMMANDS: [&str; 12] =
-    ["init", "new", "validate", "call", "explain", "list", "tools", "inspect", "test", "demo", "completions", "version"];
+const COMMANDS: [&str; 13] =
+    ["init", "new", "validate", "call", "explain", "list", "tools", "inspect", "test", "demo", "install", "completions", "version"];
 
 /// Tools and hooks for every way a call can end.
 fn project() -> Project {
@@ -189,16 +189,7 @@ fn the_result_document_has_the_fields_of_the_reference_and_no_empty_ones() {
 #[test]
 fn without_a_project_every_command_that_needs_one_says_what_to_do() {
     let folder = tempfile::tempdir().expect("a folder");
-    for words in [
-        ["validate"].as_slice(),
-        &["call", "x"],
-        &["call", "x", "--json"],
-        &["explain", "x"],
-        &["list"],
-        &["tools"],
-        &["inspect"],
-        &["test"],
-    ] {
+    for words in [["validate"].as_slice(), &["call", "x"], &["explain", "x"], &["list"], &["tools"], &["inspect"], &["test"]] {
         let ran = harness(folder.path(), words).ends(2);
         assert!(ran.err.contains("no harness project here; run harness init"), "{words:?}: {}", ran.err);
         assert_eq!(ran.out, "", "{words:?}");
@@ -404,9 +395,7 @@ fn a_broken_root_file_stops_everything_but_looking() {
     let inspect = harness(project.path(), &["inspect"]).ends(0);
     assert!(inspect.err.contains("nothing runs until it is mended"), "{}", inspect.err);
     assert_eq!(harness(project.path(), &["inspect", "--json"]).ends(0).document()["stopped"], true);
-    for words in
-        [["call", "say_hello"].as_slice(), &["call", "say_hello", "--json"], &["explain", "say_hello"], &["list"], &["tools"], &["test"]]
-    {
+    for words in [["call", "say_hello"].as_slice(), &["explain", "say_hello"], &["list"], &["tools"], &["test"]] {
         let ran = harness(project.path(), words).ends(2);
         assert!(ran.err.contains("harness.md:3:1: ") && ran.err.contains("harness validate"), "{words:?}: {}", ran.err);
         assert_eq!(ran.out, "", "{words:?}");
@@ -465,4 +454,86 @@ fn colour_is_for_terminals_and_for_those_who_ask() {
     assert!(!harness(project.path(), &["list", "--color", "never"]).ends(0).out.contains('\u{1b}'));
     let json = harness(project.path(), &["list", "--json", "--color", "always"]).ends(0);
     assert!(json.document().is_object());
+}
+
+#[test]
+fn a_command_that_ends_with_2_still_gives_one_document_where_one_was_asked_for() {
+    let empty = tempfile::tempdir().expect("a folder");
+    let project = project();
+    let stopped =
+        Project::new(&[("harness.md", "---\npolisy: {}\n---\n"), (".harness/tools/get_one.md", &tool("def run(args):\n    return 1"))]);
+    for (folder, words, message) in [
+        (empty.path(), &["call", "x", "--json"][..], "no harness project here; run harness init"),
+        (empty.path(), &["validate", "--format", "json"], "no harness project here; run harness init"),
+        (empty.path(), &["validate", "--format=json"], "no harness project here; run harness init"),
+        (empty.path(), &["tools", "--json"], "no harness project here; run harness init"),
+        (empty.path(), &["list", "--json"], "no harness project here; run harness init"),
+        (empty.path(), &["test", "--json"], "no harness project here; run harness init"),
+        (empty.path(), &["inspect", "--json"], "no harness project here; run harness init"),
+        (empty.path(), &["explain", "NO_SUCH_CODE", "--json"], "no diagnostic or refusal has the code `NO_SUCH_CODE`"),
+        (project.path(), &["call", "--json"], "the following required arguments were not provided:"),
+        (project.path(), &["call", "x", "--json", "--no-such"], "unexpected argument '--no-such' found"),
+        (project.path(), &["list", "nonsense", "--json"], "invalid value 'nonsense' for '[WHAT]'"),
+        (project.path(), &["nonsense", "--json"], "unrecognized subcommand 'nonsense'"),
+        (stopped.path(), &["call", "get_one", "--json"], "harness.md:2:1: "),
+    ] {
+        let ran = harness(folder, words).ends(2);
+        let document = ran.document();
+        let said = document["error"]["message"].as_str().unwrap_or_default();
+        assert!(said.starts_with(message), "{words:?}: {document}");
+        assert_eq!(document["error"]["code"], "usage", "{words:?}");
+        assert_eq!(document.as_object().map(serde_json::Map::len), Some(1), "{words:?}: {document}");
+        assert!(ran.err.contains("error"), "{words:?}: people are told as well: {}", ran.err);
+    }
+    for words in [&["call", "x"][..], &["call", "x", "--no-such"], &["call", "x", "--", "--json"]] {
+        assert_eq!(harness(empty.path(), words).ends(2).out, "", "{words:?}");
+    }
+}
+
+#[test]
+fn a_listing_that_leaves_a_broken_tool_out_says_so_to_people() {
+    let project =
+        Project::new(&[(".harness/tools/get_one.md", &tool("def run(args):\n    return 1")), (".harness/tools/get_two.md", "---\n")]);
+    for words in [&["tools"][..], &["tools", "--json"], &["tools", "--format", "json"]] {
+        let ran = harness(project.path(), words).ends(0);
+        assert!(ran.out.contains("get_one") && !ran.out.contains("get_two"), "{}", ran.out);
+        assert!(ran.err.contains("not everything is in use: 1 error"), "{words:?}: {}", ran.err);
+    }
+}
+
+#[test]
+fn ctrl_c_while_a_project_is_loaded_ends_with_4() {
+    let slow = "---\nevent: artifact.load\ntimeout_ms: 30000\nscript: |\n  def handle(event, payload):\n      x = [i for i in range(1000000000)]\n      return allow()\n---\nSlow.\n";
+    let project = Project::new(&[(".harness/tools/get_one.md", &tool("def run(args):\n    return 1")), (".harness/hooks/slow.md", slow)]);
+    for (words, name) in [(["validate", "--json"], "INT"), (["list", "--json"], "TERM"), (["test", "--json"], "INT")] {
+        let child = prepared(project.path(), &words).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("the program starts");
+        let started = Instant::now();
+        while descendants(child.id()).is_empty() {
+            assert!(started.elapsed() < Duration::from_secs(10), "{words:?} starts no worker");
+            std::thread::sleep(Duration::from_millis(10));
+        }
+        std::thread::sleep(Duration::from_millis(200));
+        let workers = descendants(child.id());
+        let sent = Instant::now();
+        signal(child.id(), name);
+        let ended = child.wait_with_output().expect("it ends");
+        assert!(sent.elapsed() < Duration::from_millis(900), "{words:?} took {:?}", sent.elapsed());
+        assert_eq!(ended.status.code(), Some(4), "{words:?}");
+        assert_eq!(serde_json::from_slice::<Value>(&ended.stdout).expect("one document")["error"]["code"], "interrupted");
+        assert_eq!(gone(&workers), [0; 0], "{words:?} left processes");
+    }
+}
+
+#[test]
+fn a_project_cannot_give_itself_the_environment() {
+    let project = Project::new(&[
+        ("harness.md", "---\nsandbox: { env: [PATH, GAPS_TOKEN] }\n---\n"),
+        (".harness/tools/get_token.md", &tool("def run(args):\n    return env(\"GAPS_TOKEN\", \"none\")")),
+    ]);
+    let ran = prepared(project.path(), &["call", "get_token", "--json"]).env("GAPS_TOKEN", "swordfish").output().expect("it runs");
+    let out = String::from_utf8(ran.stdout).expect("text");
+    assert_eq!(ran.status.code(), Some(1), "{out}");
+    assert!(out.contains("project.untrusted: `GAPS_TOKEN` is listed") && !out.contains("swordfish"), "{out}");
+    let inspected = harness(project.path(), &["inspect"]).ends(0).out;
+    assert!(inspected.contains("PATH, GAPS_TOKEN (not readable: the project is not trusted)"), "{inspected}");
 }

@@ -66,7 +66,7 @@ fn run(line: &str, folder: &Path) -> Output {
     let line = line.replace("cargo run", &format!("'{}' run --quiet --offline", env!("CARGO")));
     let script = format!("exec 2>&1; PATH='{}':\"$PATH\"; {line}", program.display());
     #[expect(clippy::disallowed_methods, reason = "what a document shows is run")]
-    let output = Command::new("sh").args(["-c", &script]).current_dir(folder).output();
+    let output = Command::new("sh").args(["-c", &script]).current_dir(folder).env("XDG_STATE_HOME", env!("CARGO_TARGET_TMPDIR")).output();
     output.expect("a shell")
 }
 

@@ -6,7 +6,7 @@ use serde_json::{Map, Value, json};
 use std::collections::BTreeMap;
 use std::path::Path;
 use support::program::{copy, repository};
-use support::{call, code, worker};
+use support::{Project, call, code, hook_with, tool, worker};
 use tool_harness::engine::{Engine, EngineBuilder};
 use tool_harness::run::Code;
 use tool_harness::{Arguments, Call};
@@ -202,4 +202,40 @@ async fn compare(engine: Engine, number: usize, call: Call) -> &'static str {
     let predicted = explained.outcome.as_ref().err().map(|refusal| refusal.code);
     assert_eq!(predicted, refused, "{shown}\nexplain: {:.300}\nreal: {:.300}", format!("{:?}", explained.outcome), real.text());
     if refused.is_some() { code(&real) } else { "allowed" }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn explain_shows_what_each_hook_decided() {
+    let hooks = [
+        ("a", "", "return allow()"),
+        ("b", "when: payload[\"name\"] == \"other\"\n", "return block(\"no\")"),
+        ("c", "", "return modify({\"args\": dict(payload[\"args\"], n = 2)})"),
+        ("d", "on_error: allow\n", "fail(\"oops\")"),
+        ("e", "", "return block(\"not this\") if payload[\"args\"].get(\"stop\") else allow()"),
+        ("f", "", "return ask(\"sure?\")"),
+    ];
+    let mut files = vec![(".harness/tools/t.md".to_owned(), tool("def run(args):\n    return args"))];
+    for (name, fields, script) in hooks {
+        files.push((
+            format!(".harness/hooks/{name}.md"),
+            hook_with("tool.pre", fields, &format!("def handle(event, payload):\n    {script}")),
+        ));
+    }
+    let files: Vec<(&str, &str)> = files.iter().map(|(path, text)| (path.as_str(), text.as_str())).collect();
+    let project = Project::new(&files);
+    let engine = project.engine().await;
+    for (arguments, last) in [
+        (json!({"stop": true}), ["hook `e`: block: not this", "hook `f`: not reached"]),
+        (json!({}), ["hook `e`: allow", "hook `f`: ask: sure?"]),
+    ] {
+        let explained = engine.explain(call("t", arguments)).await;
+        let before = explained.stages.iter().find(|stage| stage.stage == "before").expect("the stage");
+        let lines: Vec<&str> = before.lines.iter().map(String::as_str).filter(|line| line.starts_with("hook `")).take(6).collect();
+        assert_eq!(lines[..3], ["hook `a`: allow", "hook `b`: its `when` does not match", "hook `c`: modify"]);
+        assert!(lines[3].starts_with("hook `d`: failed: ") && lines[3].contains("oops"), "{}", lines[3]);
+        assert_eq!(lines[4..6], last);
+    }
+    project.write(".harness/hooks/broken.md", b"---\nevent: tool.pre\nscript: nonsense(\n---\n");
+    let explained = project.engine().await.explain(call("t", json!({}))).await;
+    assert!(!explained.stages[2].lines.iter().any(|line| line.contains("allow")), "{:?}", explained.stages[2].lines);
 }

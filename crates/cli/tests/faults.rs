@@ -145,3 +145,31 @@ async fn a_cancelled_call_ends_at_once_and_a_timeout_counts_from_the_start() {
     assert_eq!(code(&result), "tool.timeout");
     assert!(started.elapsed() < Duration::from_millis(900), "{:?}", started.elapsed());
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_least_memory_is_enough_to_run_and_less_is_an_error_in_the_file() {
+    let script = "def run(args):\n    return len(\"a\" * args[\"n\"])";
+    let text = |memory: u64| tool_with(&format!("limits: {{ memory_mb: {memory} }}\nparameters: {{ n: {{ type: integer }} }}\n"), script);
+    let project = Project::new(&[(".harness/tools/get_some.md", &text(8)), (".harness/tools/get_less.md", &text(7))]);
+    let engine = project.engine().await;
+    assert_eq!(engine.call(call("get_some", json!({"n": 1000}))).await.value, Some(json!(1000)));
+    assert_eq!(code(&engine.call(call("get_some", json!({"n": 100_000_000}))).await), "script.memory_limit");
+    let refused = engine.call(call("get_less", json!({"n": 1}))).await;
+    assert_eq!(code(&refused), "tool.not_advertised");
+    assert!(refused.text().contains("an integer of at least 8"), "{}", refused.text());
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_script_that_no_worker_could_read_is_refused_for_that_and_not_for_its_file() {
+    let project = Project::new(&[(".harness/tools/get_t.md", &tool_with("", "def run(args):\n    return 1"))]);
+    let missing = tool_harness_sandbox::process::WorkerProgram { path: "/nowhere/harness".into(), argument: "worker" };
+    let engine = project.builder().worker(missing).load().await.expect("loads");
+    assert_eq!(engine.diagnostics().iter().map(|found| found.code).collect::<Vec<_>>(), ["SCRIPT_UNREAD"]);
+    let refused = engine.call(call("get_t", json!({}))).await;
+    let error = refused.error.expect("an error");
+    assert_eq!((error.code.text(), error.code.class().to_string().as_str()), ("sandbox.unavailable", "retryable"), "{}", error.message);
+    // This test's own program never announced itself as a worker.
+    let engine = tool_harness::engine::EngineBuilder::new(project.path()).load().await.expect("loads");
+    let refused = engine.call(call("get_t", json!({}))).await;
+    assert_eq!(code(&refused), "script.no_worker", "{}", refused.text());
+}

@@ -282,3 +282,61 @@ async fn emit_raises_custom_events_and_their_hooks_run() {
     assert_eq!(result.value, Some(json!(3)), "{:?}", result.error);
     assert!(project.events.names().contains(&"custom.build_done".to_owned()));
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_a_hook_takes_out_of_content_or_result_stays_in_neither() {
+    let get = tool("def run(args):\n    return {\"note\": \"the secret\", \"n\": 1}");
+    let words = "result(content = \"here is the secret\", data = {\"note\": \"the secret\"})";
+    let say = tool(&format!("def run(args):\n    return {words}"));
+    let failing = tool("def run(args):\n    return {\"error\": \"no secret\", \"note\": \"the secret\"}");
+    let post = |script: &str| hook("tool.post", &format!("def handle(event, payload):\n    {script}"));
+    let content = post("return modify({\"content\": payload[\"content\"].replace(\"secret\", \"***\")})");
+    let result = post("return modify({\"result\": {\"note\": \"***\"}})");
+    let hint = post("return modify({\"content\": payload[\"content\"] + \" (hint)\"})");
+    let both = post("return modify({\"content\": \"short\", \"result\": {\"n\": 1}})");
+    for (text, hooks, value, shown) in [
+        (&get, vec![&content], Some(Value::Null), "{\"note\":\"the ***\",\"n\":1}"),
+        (&get, vec![&result], Some(json!({"note": "***"})), "{\"note\":\"***\"}"),
+        (&get, vec![&result, &hint], Some(Value::Null), "{\"note\":\"***\"} (hint)"),
+        (&get, vec![&content, &result], Some(json!({"note": "***"})), "{\"note\":\"***\"}"),
+        (&get, vec![&both], Some(json!({"n": 1})), "short"),
+        (&say, vec![&content], Some(Value::Null), "here is the ***"),
+        (&say, vec![&result], Some(json!({"note": "***"})), "{\"note\":\"***\"}"),
+        (&failing, vec![&content], Some(Value::Null), "tool.failed: `t` failed: no ***"),
+    ] {
+        let mut files = vec![(".harness/tools/t.md".to_owned(), text.clone())];
+        files.extend(hooks.iter().enumerate().map(|(index, text)| (format!(".harness/hooks/h{index}.md"), (*text).clone())));
+        let files: Vec<(&str, &str)> = files.iter().map(|(path, text)| (path.as_str(), text.as_str())).collect();
+        let outcome = Project::new(&files).engine().await.call(call("t", json!({}))).await;
+        assert_eq!((outcome.value.as_ref(), outcome.text().as_str()), (value.as_ref(), shown), "{text}\n{hooks:?}");
+        assert!(!outcome.to_json().to_string().contains("secret"), "{}", outcome.to_json());
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_hook_that_leaves_a_tool_with_an_output_schema_without_its_result_is_told_what_is_missing() {
+    let strict = tool_with("output_schema: { type: object }\n", "def run(args):\n    return {\"n\": 1}");
+    let reword = hook("tool.post", "def handle(event, payload):\n    return modify({\"content\": \"short\"})");
+    let project = Project::new(&[(".harness/tools/t.md", &strict), (".harness/hooks/reword.md", &reword)]);
+    let outcome = project.engine().await.call(call("t", json!({}))).await;
+    assert_eq!(code(&outcome), "tool.output.invalid_schema");
+    let help = outcome.error.and_then(|error| error.help).unwrap_or_default();
+    assert!(help.contains("must give `result` as well"), "{help}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_loop_around_log_does_not_fill_the_record() {
+    let script = "def run(args):\n    for n in range(args[\"n\"]):\n        log(\"line\")\n    emit(\"done\", {})\n    return 1";
+    let project = Project::new(&[(".harness/tools/t.md", &tool_with("parameters: { n: { type: integer } }\n", script))]);
+    let engine = project.engine().await;
+    for (lines, logged, custom, dropped) in [(999, 999, 1, None), (1000, 1001, 0, Some(1)), (1500, 1001, 0, Some(501))] {
+        project.events.clear();
+        assert!(!engine.call(call("t", json!({"n": lines}))).await.is_error);
+        let events = project.events.all();
+        let count = |name: &str| events.iter().filter(|event| event.name == name).count();
+        assert_eq!((count("log"), count("custom.done")), (logged, custom), "{lines}");
+        assert_eq!(events.last().map(|event| event.name.as_str()), Some("tool.completed"));
+        let last = events.iter().rfind(|event| event.name == "log").expect("a log");
+        assert_eq!(last.fields["fields"].get("dropped").and_then(Value::as_u64), dropped, "{lines}");
+    }
+}

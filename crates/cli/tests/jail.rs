@@ -5,15 +5,13 @@ mod support;
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use std::fs;
-use std::os::unix::fs::{MetadataExt, PermissionsExt, chown, symlink};
+use std::os::unix::fs::{MetadataExt, PermissionsExt, symlink};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
-use support::{Events, call, code, tool};
+use support::{Events, call, code, tool, user, worker};
 use tool_harness::engine::{Engine, EngineBuilder};
-use tool_harness::worker::protocol::WORKER_ARGUMENT;
-use tool_harness_sandbox::process::WorkerProgram;
 
 const SECRET: &str = "a secret that must not be read or changed";
 
@@ -51,13 +49,6 @@ struct World {
     events: Arc<Events>,
     engine: Engine,
     before: BTreeMap<PathBuf, String>,
-}
-
-/// The program that serves as worker: the one beside this test when it was copied for another user.
-fn worker() -> WorkerProgram {
-    let beside = std::env::current_exe().expect("this program").with_file_name("harness-for-tests");
-    let path = if beside.exists() { beside } else { env!("CARGO_BIN_EXE_harness").into() };
-    WorkerProgram { path, argument: WORKER_ARGUMENT }
 }
 
 impl World {
@@ -442,40 +433,9 @@ fn make_pipe(path: &Path) {
     assert!(made.success());
 }
 
-const NOBODY: u32 = 65534;
-
 #[test]
 fn the_same_holds_for_an_ordinary_user() {
-    let beside = std::env::current_exe().expect("this program").with_file_name("harness-for-tests");
-    if fs::metadata("/proc/self").expect("/proc").uid() != 0 {
-        println!("skipped: needs root, to become another user");
-        return;
-    }
-    assert!(!beside.exists(), "the copy runs as another user");
-    let place = tempfile::tempdir().expect("a temporary folder");
-    let (program, home) = (place.path().join("jail"), place.path().join("home"));
-    fs::copy(std::env::current_exe().expect("this program"), &program).expect("copied");
-    fs::copy(env!("CARGO_BIN_EXE_harness"), place.path().join("harness-for-tests")).expect("copied");
-    fs::create_dir(&home).expect("a folder");
-    chown(&home, Some(NOBODY), Some(NOBODY)).expect("given away");
-    for path in [place.path().to_owned(), program.clone(), place.path().join("harness-for-tests")] {
-        fs::set_permissions(path, fs::Permissions::from_mode(0o755)).expect("open to others");
-    }
-    use std::os::unix::process::CommandExt;
-    #[expect(clippy::disallowed_methods, reason = "runs this test again as another user")]
-    let ran = std::process::Command::new(&program)
-        .args(["--nocapture", "--test-threads=2"])
-        .env("TMPDIR", &home)
-        .current_dir(&home)
-        .uid(NOBODY)
-        .gid(NOBODY)
-        .output()
-        .expect("it runs");
-    let text = String::from_utf8_lossy(&ran.stdout);
-    let errors: Vec<String> = String::from_utf8_lossy(&ran.stderr).lines().take(30).map(|line| line.chars().take(300).collect()).collect();
-    assert!(ran.status.success(), "{}\n{}", text.lines().last().unwrap_or_default(), errors.join("\n"));
-    assert!(text.contains("skipped: needs root"), "it did not run as an ordinary user");
-    println!("{}", text.lines().rev().find(|line| line.starts_with("test result")).unwrap_or_default());
+    user::run_every_test_as_an_ordinary_user();
 }
 
 #[tokio::test(flavor = "multi_thread")]

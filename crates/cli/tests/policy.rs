@@ -110,8 +110,9 @@ async fn a_denied_built_in_raises_also_when_it_touches_nothing_and_in_hooks() {
             let result = ask(&[("harness.md", rules.as_str()), (".harness/tools/t.md", &tool(&early))], "t", json!({})).await;
             assert_eq!(code(&result), "tool.failed", "{name} while the script is loaded: {:?}", result.value);
         }
-        let files = [("harness.md", "---\nsandbox: {env: [HOME]}\n---\n"), (".harness/tools/t.md", &tool(&script))];
-        assert_eq!(ask(&files, "t", json!({})).await.value, Some(json!(1)), "{name}");
+        let project = Project::new(&[("harness.md", "---\nsandbox: {env: [HOME]}\n---\n"), (".harness/tools/t.md", &tool(&script))]);
+        let engine = project.builder().environment(Arc::new(|_| Ok(None))).load().await.expect("loads");
+        assert_eq!(engine.call(call("t", json!({}))).await.value, Some(json!(1)), "{name}");
     }
 }
 
@@ -216,6 +217,51 @@ async fn constraints_hold_for_every_spelling_of_a_path_and_every_kind_of_value()
     assert_eq!(code(&engine.call(call("t", json!({"file": "etc/passwd"}))).await), "tool.denied", "an alias is judged as its argument");
     assert_eq!(code(&engine.call(call("t", json!({"file": "src/a", "path": "src/a"}))).await), "tool.args.invalid_schema");
     assert_eq!(engine.call(call("t", json!({"file": "src/a"}))).await.value, Some(json!({"path": "src/a"})));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn constraints_hold_for_a_path_and_for_what_a_link_leads_it_to() {
+    let absolute = "/{src,lib}/**";
+    let project = Project::new(&[(".harness/tools/t.md", &tool(ECHO))]);
+    let here = project.path().canonicalize().expect("a folder");
+    let patterns = format!("[\"src/**\", \"lib/**\", \"../**\", \"/elsewhere/**\", \"{}{absolute}\"]", here.display());
+    let rules = root(&format!("policy:\n  tool_arg_constraints:\n    - {{tool: t, arg_key: path, arg_patterns: {patterns}}}\n"));
+    project.write("harness.md", rules.as_bytes());
+    project.write("src/a", b"a");
+    project.write("lib/b", b"b");
+    project.write("keys/secret", b"s");
+    for (link, target) in
+        [("src/secret", "../keys/secret"), ("src/keys", "../keys"), ("src/lib", "../lib"), ("src/out", "/etc"), ("src/loop", "loop")]
+    {
+        std::os::unix::fs::symlink(target, project.path().join(link)).expect("a link");
+    }
+    let engine = project.engine().await;
+    let inside = |path: &str| format!("{}/{path}", here.display());
+    for (path, fine) in [
+        ("src/a", true),
+        ("src/new/file", true),
+        ("src/a/beneath-a-file", true),
+        ("src/lib/b", true),
+        (&inside("src/a"), true),
+        (&inside("src/lib/b"), true),
+        ("../src/a", true),
+        ("/elsewhere/a", true),
+        ("src/secret", false),
+        ("src/keys", false),
+        ("src/keys/secret", false),
+        ("src/keys/new", false),
+        ("src/./keys//secret", false),
+        ("src/out/passwd", false),
+        ("src/loop", false),
+        (&inside("src/keys/secret"), false),
+    ] {
+        let result = engine.call(call("t", json!({"path": path}))).await;
+        assert_eq!(code(&result), if fine { "none" } else { "tool.denied" }, "{path}: {}", result.text());
+        let listed = engine.call(call("t", json!({"path": ["src/a", path]}))).await;
+        assert_eq!(code(&listed), code(&result), "{path} in a list");
+    }
+    let result = engine.call(call("t", json!({"path": "src/secret"}))).await;
+    assert!(result.text().contains("`path` is `src/secret`, which leads to `keys/secret`; accepted: src/**"), "{}", result.text());
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -406,18 +452,20 @@ async fn a_hook_cannot_write_run_or_reach_out() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn the_environment_is_seen_only_where_it_is_listed() {
-    let rules = root("sandbox: {env: [LISTED, UNSET]}\n");
+    let rules = root("sandbox: {env: [LISTED, UNSET, UNTRUSTED]}\n");
     let script = tool("def run(args):\n    return env(args[\"name\"], \"default\")");
     let project = Project::new(&[("harness.md", &rules), (".harness/tools/t.md", &script)]);
     let variables = |name: &str| match name {
-        "LISTED" | "SECRET" | "" | "LISTED=1" => Some(format!("value of {name}")),
-        _ => None,
+        "LISTED" | "SECRET" | "" | "LISTED=1" => Ok(Some(format!("value of {name}"))),
+        "UNTRUSTED" => Err("a person must agree first".to_owned()),
+        _ => Ok(None),
     };
     let engine = project.builder().environment(Arc::new(variables)).load().await.expect("loads");
     for (name, expected) in [
         ("LISTED", Ok("value of LISTED")),
         ("UNSET", Ok("default")),
         ("SECRET", Err(())),
+        ("UNTRUSTED", Err(())),
         ("listed", Err(())),
         ("", Err(())),
         ("LISTED=1", Err(())),

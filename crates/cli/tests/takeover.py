@@ -1,40 +1,69 @@
 #!/usr/bin/python3 -S
 """A worker that was taken over. It lets a real worker do everything until a request says what to do instead.
 
-The harness starts it like any worker: the channel is descriptor 3. `REAL`, `LOG` and `INDEX` are filled in by the test.
+The harness starts it like any worker: it is asked on descriptor 3 and answers on 4. `REAL`, `LOG` and `INDEX` are filled in by the test.
 """
-import os, re, signal, socket, struct, subprocess, sys, time
+import os, re, signal, struct, subprocess, sys, time
 
 REAL = "@REAL@"
 LOG = "@LOG@"
 INDEX = @INDEX@
 BUILTINS = @BUILTINS@
 
-up = socket.socket(fileno=os.dup(3))
-ours, theirs = socket.socketpair()
-os.dup2(theirs.fileno(), 3)
-real = subprocess.Popen([REAL] + sys.argv[1:], pass_fds=(3,), env={})
-os.close(3)
-theirs.close()
+
+
+class Channel:
+    """What somebody says, and what he is told."""
+
+    def __init__(self, reader, writer):
+        self.reader, self.writer = reader, writer
+
+    def sendall(self, data):
+        while data:
+            data = data[os.write(self.writer, data) :]
+
+    def close(self):
+        os.close(self.reader)
+        os.close(self.writer)
+
+
+# High enough that the real worker's descriptors can be put in their places.
+up = Channel(os.dup(3), os.dup(4))
+requests, answers = os.pipe(), os.pipe()
+ours = Channel(answers[0], requests[1])
+os.dup2(requests[0], 3)
+os.dup2(answers[1], 4)
+real = subprocess.Popen([REAL] + sys.argv[1:], pass_fds=(3, 4), env={})
+for end in (3, 4, requests[0], answers[1]):
+    os.close(end)
 
 
 def exactly(channel, count):
     data = b""
     while len(data) < count:
-        part = channel.recv(count - len(data))
+        part = os.read(channel.reader, min(count - len(data), 1 << 20))
         if not part:
             os._exit(0)
         data += part
     return data
 
 
+# The mark of the request at hand.
+ticket = 0
+
+
 def receive(channel):
-    (length,) = struct.unpack("<I", exactly(channel, 4))
+    global ticket
+    (length, ticket) = struct.unpack("<IQ", exactly(channel, 12))
     return exactly(channel, length)
 
 
+def head(length):
+    return struct.pack("<IQ", length, ticket)
+
+
 def send(channel, frame):
-    channel.sendall(struct.pack("<I", len(frame)) + frame)
+    channel.sendall(head(len(frame)) + frame)
 
 
 def text(words):
@@ -124,14 +153,14 @@ def wrong_arguments():
 
 
 def dribble():
-    for byte in struct.pack("<I", 100) + b"\x04" * 100:
+    for byte in head(100) + b"\x04" * 100:
         up.sendall(bytes([byte]))
         time.sleep(0.1)
 
 
 def flood(tag):
     frame = bytes([tag]) + struct.pack("<III", INDEX["print"], 0, 1) + items([text("x")])
-    block = (struct.pack("<I", len(frame)) + frame) * 500
+    block = (head(len(frame)) + frame) * 500
     while True:
         up.sendall(block)
 
@@ -148,7 +177,6 @@ def ignore_and_wait():
 
 
 def close_and_stay():
-    up.shutdown(socket.SHUT_RDWR)
     up.close()
     time.sleep(60)
 
@@ -159,7 +187,7 @@ WIDE = b"\x07" + struct.pack("<I", 15_000_000) + b"\x00" * 15_000_000
 DEEDS = {
     "every_builtin": every_builtin,
     "wrong_arguments": wrong_arguments,
-    "oversized_length": lambda: up.sendall(struct.pack("<I", 2**32 - 1) + b"\x04\x00") or time.sleep(60),
+    "oversized_length": lambda: up.sendall(head(2**32 - 1) + b"\x04\x00") or time.sleep(60),
     "oversized_frame": lambda: send(up, b"\x04" + text("x" * (40 << 20))) or time.sleep(60),
     "empty_frame": lambda: send(up, b"") or time.sleep(60),
     "unknown_tag": lambda: send(up, b"\x63abc") or time.sleep(60),
@@ -177,7 +205,7 @@ DEEDS = {
     "verdicts": lambda: send(up, b"\x08" + struct.pack("<I", 1) + b"\x00") or time.sleep(60),
     "result_without_fields": lambda: send(up, b"\x05" + number(7)),
     "dribble": dribble,
-    "half_a_frame": lambda: up.sendall(struct.pack("<I", 100) + b"\x04") or time.sleep(60),
+    "half_a_frame": lambda: up.sendall(head(100) + b"\x04") or time.sleep(60),
     "notes_for_ever": lambda: flood(3),
     "cross_for_ever": cross_for_ever,
     "cross_without_listening": lambda: flood(2),

@@ -119,7 +119,7 @@ async fn a_worker_taken_over_gets_a_typed_error_and_everything_goes_on() {
         ("spin", &["tool.timeout", "script.step_limit"]),
         ("notes_for_ever", &["tool.timeout", "script.step_limit"]),
         ("cross_for_ever", &["tool.timeout", "script.step_limit"]),
-        ("cross_without_listening", &["tool.timeout", "script.step_limit"]),
+        ("cross_without_listening", &["tool.timeout", "script.step_limit", "script.crashed"]),
     ];
     for (deed, codes) in deeds {
         let started = Instant::now();

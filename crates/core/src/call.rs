@@ -46,6 +46,8 @@ pub enum Door {
     Cli,
     /// `harness test`.
     Test,
+    /// An MCP client.
+    Mcp,
     /// A client's hook.
     Hook,
 }
@@ -58,6 +60,7 @@ impl Door {
             Self::Library => "library",
             Self::Cli => "cli",
             Self::Test => "test",
+            Self::Mcp => "mcp",
             Self::Hook => "hook",
         }
     }

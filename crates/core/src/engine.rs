@@ -2,10 +2,9 @@
 
 use crate::artifact::hook::HookExample;
 use crate::artifact::tool::{At, ToolExample};
-use crate::artifact::{Artifacts, Extent, load_extent};
+use crate::artifact::{Artifacts, Extent, Files};
 use crate::call::{Arguments, Call, DEFAULT_MODE};
 use crate::check::facts::ScriptKind;
-use crate::check::{self, artifact_blocked};
 use crate::client::{Client, Judgement, Observation, Outcome};
 use crate::diagnostic::{Diagnostic, Severity};
 use crate::error::Error;
@@ -13,14 +12,15 @@ use crate::event::Sink;
 use crate::registry::{Registry, Surface};
 use crate::result::ToolResult;
 use crate::run::{self, Body, BodyError, Context, Environment, Shared};
-use crate::span::{Place, Span};
+use crate::snapshot::Ground;
+use crate::span::Place;
 use crate::worker::{self, Workers};
 use serde_json::{Value, json};
 use std::collections::HashMap;
 use std::fmt;
 use std::future::Future;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 use tool_harness_sandbox::file::Jail;
 use tool_harness_sandbox::process::WorkerProgram;
@@ -33,7 +33,7 @@ const DEFAULT_BUDGET: Duration = Duration::from_secs(300);
 /// A loaded project. Cheap to clone; every clone is the same engine.
 #[derive(Clone, Debug)]
 pub struct Engine {
-    shared: Arc<Shared>,
+    pub(crate) shared: Arc<Shared>,
 }
 
 /// What an engine is made of.
@@ -61,7 +61,7 @@ impl EngineBuilder {
         Self {
             project: project.as_ref().to_owned(),
             workspace: None,
-            environment: Arc::new(|_| None),
+            environment: Arc::new(|name| Err(format!("this program lets no script read `{name}` from its environment"))),
             sinks: Vec::new(),
             bodies: HashMap::new(),
             worker: worker::announced(),
@@ -78,7 +78,7 @@ impl EngineBuilder {
         self
     }
 
-    /// Where `env` reads from; nowhere unless said.
+    /// Where `env` reads from, and what it may; nothing unless said.
     #[must_use]
     pub fn environment(mut self, read: Environment) -> Self {
         self.environment = read;
@@ -133,6 +133,16 @@ impl EngineBuilder {
 
     /// Reads and checks the project. What is wrong with its files is in [`Engine::diagnostics`], never an error here.
     pub async fn load(self) -> Result<Engine, Error> {
+        let ground = self.ground()?;
+        let artifacts = match ground.extent {
+            Extent::Whole => Files::on_disk(&ground.project, Extent::Whole).artifacts(),
+            Extent::Policy => read_policy(&ground).await?,
+        };
+        ground.engine(artifacts, None).await
+    }
+
+    /// What all versions of the project share.
+    pub(crate) fn ground(self) -> Result<Ground, Error> {
         if !is_project(&self.project) {
             return Err(Error::NoProject(self.project));
         }
@@ -141,42 +151,33 @@ impl EngineBuilder {
             // One decision needs one hook worker, and asking the system how many it could have takes its time.
             Extent::Policy => 1,
         });
-        let workers = Arc::new(Workers::new(self.worker, places));
-        let artifacts = match self.extent {
-            Extent::Whole => load_extent(&self.project, Extent::Whole),
-            Extent::Policy => load_policy(&self.project, &workers).await?,
-        };
-        if let Some(name) = self.bodies.keys().find(|name| !artifacts.tools.iter().any(|tool| &tool.name == *name && tool.script.is_none()))
-        {
-            return Err(Error::Body(format!("a body is registered for `{name}`, and no tool of that name without a script is declared")));
-        }
         let workspace = self.workspace.as_deref().unwrap_or(&self.project);
         let jail = Jail::open(workspace).map_err(|error| Error::Workspace(error.to_string()))?;
-        let registry = registry(artifacts, &workers, &self.bodies, self.extent).await;
-        let shared = Shared {
-            registry: Arc::new(registry),
-            workers,
+        Ok(Ground {
+            extent: self.extent,
+            workers: Arc::new(Workers::new(self.worker, places)),
             jail: Arc::new(jail),
-            sessions: Default::default(),
+            sessions: Arc::default(),
             metrics: Arc::default(),
             sinks: self.sinks.into(),
             environment: self.environment,
             budget: self.budget,
-        };
-        Ok(Engine { shared: Arc::new(ask_artifact_hooks(shared).await?) })
+            bodies: self.bodies,
+            facts: Mutex::default(),
+            project: self.project,
+        })
     }
 }
 
 /// Reads what judges calls. A worker takes longer to start than these files to be read, so where there are hooks one is started
 /// meanwhile, with nothing to look at yet.
-async fn load_policy(project: &Path, workers: &Workers) -> Result<Artifacts, Error> {
-    let hooks = project.join(".harness/hooks").is_dir();
-    let nothing = (ScriptKind::Hook, Arc::from(""));
-    let folder = project.to_owned();
-    let reading = tokio::task::spawn_blocking(move || load_extent(&folder, Extent::Policy));
+async fn read_policy(ground: &Ground) -> Result<Artifacts, Error> {
+    let hooks = ground.project.join(".harness/hooks").is_dir();
+    let folder = ground.project.clone();
+    let reading = tokio::task::spawn_blocking(move || Files::on_disk(&folder, Extent::Policy).artifacts());
     let started = async {
         if hooks {
-            drop(workers.facts(vec![nothing]).await)
+            drop(ground.workers.facts(vec![(ScriptKind::Hook, Arc::from(""))]).await);
         }
     };
     let (artifacts, ()) = tokio::join!(reading, started);
@@ -187,47 +188,6 @@ async fn load_policy(project: &Path, workers: &Workers) -> Result<Artifacts, Err
 #[must_use]
 pub fn is_project(folder: &Path) -> bool {
     [".harness", "harness.md", "harness.yaml", "harness.yml"].iter().any(|name| folder.join(name).exists())
-}
-
-async fn registry(artifacts: Artifacts, workers: &Workers, bodies: &HashMap<String, Body>, extent: Extent) -> Registry {
-    let mut scripts = check::scripts(&artifacts);
-    if extent == Extent::Policy {
-        scripts.retain(|(kind, _)| *kind != ScriptKind::Tool);
-    }
-    let facts = workers.facts(scripts).await;
-    Registry::new(check::check(artifacts, &facts), bodies, &workers.scripts)
-}
-
-/// Policy about artifacts: what its hooks refuse is not offered.
-async fn ask_artifact_hooks(shared: Shared) -> Result<Shared, Error> {
-    if !shared.registry.has_hooks("artifact.load") {
-        return Ok(shared);
-    }
-    let shared = Arc::new(shared);
-    let (tools, hooks) = refused_artifacts(&shared).await;
-    // Nobody else has the engine yet, so both are unwrapped.
-    let mut shared = Arc::into_inner(shared).ok_or(Error::Loading)?;
-    shared.registry = Arc::new(Arc::into_inner(shared.registry).ok_or(Error::Loading)?.refusing(tools, hooks));
-    Ok(shared)
-}
-
-/// The tools, by index, and the hooks, by name, that an `artifact.load` hook refuses.
-async fn refused_artifacts(shared: &Arc<Shared>) -> (Vec<(usize, Diagnostic)>, Vec<(String, Diagnostic)>) {
-    let (ctx, _) = Context::rehearsed(shared, Call::new("artifact.load", Arguments::Value(json!({}))));
-    let mut tools = Vec::new();
-    for (index, tool) in shared.registry.tools().enumerate() {
-        if let Err(refusal) = run::load_artifacts(&ctx, tool.load_payload()).await {
-            tools.push((index, artifact_blocked::found(tool.tool.place(tool.tool.name_span), tool.name(), &refusal.message)));
-        }
-    }
-    let mut hooks = Vec::new();
-    for hook in shared.registry.hooks().filter(|hook| hook.event != "artifact.load") {
-        if let Err(refusal) = run::load_artifacts(&ctx, hook.load_payload()).await {
-            let name = hook.hook.name.clone();
-            hooks.push((name.clone(), artifact_blocked::found(hook.hook.place(Span::default()), &name, &refusal.message)));
-        }
-    }
-    (tools, hooks)
 }
 
 impl Engine {
@@ -294,7 +254,7 @@ impl Engine {
                 registry: Arc::clone(&shared.registry),
                 workers: Arc::clone(&shared.workers),
                 jail: Arc::new(jail),
-                sessions: Default::default(),
+                sessions: Arc::default(),
                 metrics: Arc::default(),
                 sinks: Arc::clone(&shared.sinks),
                 environment: Arc::clone(&shared.environment),
@@ -307,7 +267,7 @@ impl Engine {
     pub async fn run_hook(&self, name: &str, event: &str, payload: Value) -> Option<HookReport> {
         let hook = self.shared.registry.hooks().find(|hook| hook.hook.name == name)?;
         let call = Call::new("hook example", Arguments::Value(json!({})));
-        let (ctx, _) = Context::rehearsed(&self.shared, call);
+        let (ctx, _) = Context::rehearsed(&self.shared, call, None);
         let payload = payload.as_object().cloned().unwrap_or_default();
         Some(run::run_one(&ctx, hook, event, payload).await)
     }

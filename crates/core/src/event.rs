@@ -124,8 +124,13 @@ pub const EVENTS: &[EventKind] = &[
     },
     EventKind {
         name: "log",
-        doc: "A script called `log` or `print`.",
-        fields: &[("level", "info, warn or error"), ("message", "text"), ("fields", "named values"), ("source", "the tool or hook")],
+        doc: "A script called `log` or `print`. The scripts of one call may raise 1,000 events; how many more there were is one last `log` of `harness`.",
+        fields: &[
+            ("level", "info, warn or error"),
+            ("message", "text"),
+            ("fields", "named values"),
+            ("source", "the tool or hook, or `harness`"),
+        ],
     },
     EventKind {
         name: "custom.*",

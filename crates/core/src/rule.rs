@@ -8,6 +8,8 @@ use crate::effect::{Effects, Level};
 use crate::span::{Place, Span};
 use globset::{GlobBuilder, GlobMatcher};
 use serde_json::{Map, Value};
+use std::path::Path;
+use tool_harness_sandbox::file::{FileError, Jail};
 
 /// One rule with the line it came from.
 #[derive(Debug)]
@@ -91,6 +93,8 @@ pub enum Subject<'a> {
         path_params: &'a [String],
         /// The arguments of this call.
         arguments: &'a Map<String, Value>,
+        /// The workspace, in which paths are followed to what they lead to; absent where no call is made.
+        files: Option<&'a Jail>,
     },
     /// A built-in, as `fs.write`.
     Builtin(&'a str),
@@ -276,7 +280,7 @@ impl Matcher {
                 (!has.is_empty()).then(|| format!("the tool is marked {has}").into())
             }
             (Self::BeyondCapabilities(allowed), Subject::Tool { capabilities, .. }) => beyond(allowed, capabilities).map(Into::into),
-            (Self::Argument { tool, key, patterns, paths, values }, Subject::Tool { name, path_params, arguments, .. }) => {
+            (Self::Argument { tool, key, patterns, paths, values }, Subject::Tool { name, path_params, arguments, files, .. }) => {
                 if !tool.is_match(name) {
                     return None;
                 }
@@ -289,7 +293,8 @@ impl Matcher {
                 }
                 keys.into_iter().find_map(|key| {
                     let is_path = path_params.iter().any(|param| param == key) || patterns.iter().any(|pattern| pattern.contains('/'));
-                    let because = constrained(key, arguments.get(key)?, if is_path { paths } else { values }, is_path, patterns)?;
+                    let reading = if is_path { Reading::Path(*files) } else { Reading::Value };
+                    let because = constrained(key, arguments.get(key)?, if is_path { paths } else { values }, reading, patterns)?;
                     Some(Objection { because, argument: Some(key.to_owned()) })
                 })
             }
@@ -325,15 +330,47 @@ fn beyond(allowed: &[(String, Vec<String>)], wanted: &[(String, Vec<String>)]) -
     })
 }
 
-fn constrained(key: &str, value: &Value, globs: &[GlobMatcher], is_path: bool, patterns: &[String]) -> Option<String> {
-    match value {
-        Value::String(text) => {
-            let judged = if is_path { normalise(text) } else { text.clone() };
-            let fits = globs.iter().any(|glob| glob.is_match(&judged));
-            (!fits).then(|| format!("`{key}` is `{judged}`; accepted: {}", patterns.join(", ")))
+/// How the text of an argument is read.
+#[derive(Clone, Copy)]
+enum Reading<'a> {
+    Value,
+    Path(Option<&'a Jail>),
+}
+
+fn constrained(key: &str, value: &Value, globs: &[GlobMatcher], reading: Reading<'_>, patterns: &[String]) -> Option<String> {
+    let fits = |text: &str| globs.iter().any(|glob| glob.is_match(text));
+    match (value, reading) {
+        (Value::String(text), Reading::Value) => (!fits(text)).then(|| format!("`{key}` is `{text}`; accepted: {}", patterns.join(", "))),
+        (Value::String(text), Reading::Path(files)) => {
+            let named = normalise(text);
+            if !fits(&named) {
+                return Some(format!("`{key}` is `{named}`; accepted: {}", patterns.join(", ")));
+            }
+            match behind(files?, text, &named) {
+                Ok(real) if fits(&real) => None,
+                Ok(real) => Some(format!("`{key}` is `{named}`, which leads to `{real}`; accepted: {}", patterns.join(", "))),
+                Err(problem) => Some(format!("`{key}` cannot be followed to what it leads to: {problem}")),
+            }
         }
-        Value::Array(items) => items.iter().find_map(|item| constrained(key, item, globs, is_path, patterns)),
+        (Value::Array(items), _) => items.iter().find_map(|item| constrained(key, item, globs, reading, patterns)),
         _ => Some(format!("`{key}` must be text or a list of texts to be judged")),
+    }
+}
+
+/// What a path leads to when links are followed, written as the path is: relative, or absolute. What is no place in the workspace by
+/// its name alone stays as it is.
+fn behind(files: &Jail, given: &str, named: &str) -> Result<String, FileError> {
+    match files.real(given) {
+        Ok(real) if named.starts_with('/') => Ok(normalise(&format!("{}/{real}", files.root().display()))),
+        Ok(real) => Ok(normalise(&real)),
+        // Nothing can be there, so there is nothing else to judge.
+        Err(FileError::BadPath { .. } | FileError::NotDirectory(_)) => Ok(named.to_owned()),
+        Err(FileError::Outside(_))
+            if named.starts_with("..") || (named.starts_with('/') && !Path::new(named).starts_with(files.root())) =>
+        {
+            Ok(named.to_owned())
+        }
+        Err(problem) => Err(problem),
     }
 }
 
@@ -408,6 +445,7 @@ mod tests {
             capabilities: &[],
             path_params: &path_params,
             arguments: &map,
+            files: None,
         };
         verdict(root, &subject).map(|(_, because)| because)
     }

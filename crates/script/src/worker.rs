@@ -1,17 +1,14 @@
 //! The worker's side of the channel: one request after another until the harness closes it.
 
 use crate::evaluate::{Channel, Names, Scripts, Table};
-use rustix::event::{PollFd, PollFlags, poll};
 use std::cell::{Cell, RefCell};
 use std::io::{ErrorKind, Read, Write};
-use std::os::fd::OwnedFd;
-use std::os::unix::net::UnixStream;
 use std::panic;
 use std::rc::Rc;
 use tool_harness::check::facts::ScriptKind;
-use tool_harness::worker::protocol::{MAX_FRAME, Request, RequestHead, Response};
+use tool_harness::worker::protocol::{HEADER, MAX_FRAME, Request, RequestHead, Response, header, push_frame};
 use tool_harness::worker::wire::WireError;
-use tool_harness_sandbox::process::{ExitCode, WorkerLimits, become_worker, leave};
+use tool_harness_sandbox::process::{self, ExitCode, WorkerLimits, become_worker, leave};
 
 /// Finds the facts of one source and gives them as JSON.
 pub type Check = fn(ScriptKind, &str, Table) -> String;
@@ -28,7 +25,7 @@ fn is_about_memory(message: Option<&str>) -> bool {
     message.is_some_and(|message| signs.iter().any(|sign| message.contains(sign)))
 }
 
-fn serve(names: Names, channel: OwnedFd, table: Table, check: Check) {
+fn serve(names: Names, channel: process::Channel, table: Table, check: Check) {
     let stream = Rc::new(Stream::new(channel));
     let mut scripts = Scripts::new(names, Rc::clone(&stream) as Rc<dyn Channel>);
     reply(&stream, Response::Ready.encode());
@@ -57,24 +54,27 @@ fn reply(stream: &Stream, frame: Result<Vec<u8>, WireError>) {
     }
 }
 
-/// Frames over a socket. What was read beyond one frame is kept for the next.
+/// Frames over the channel. What was read beyond one frame is kept for the next.
 struct Stream {
-    socket: UnixStream,
+    channel: process::Channel,
     chunk: RefCell<Box<[u8]>>,
     held: RefCell<Vec<u8>>,
     used: Cell<usize>,
+    /// The mark of the request at hand.
+    ticket: Cell<u64>,
     out: RefCell<Vec<u8>>,
 }
 
 const CHUNK: usize = 64 << 10;
 
 impl Stream {
-    fn new(channel: OwnedFd) -> Self {
+    fn new(channel: process::Channel) -> Self {
         Self {
-            socket: UnixStream::from(channel),
+            channel,
             chunk: RefCell::new(vec![0; CHUNK].into_boxed_slice()),
             held: RefCell::default(),
             used: Cell::new(0),
+            ticket: Cell::new(0),
             out: RefCell::default(),
         }
     }
@@ -89,9 +89,7 @@ impl Stream {
         }
         let mut chunk = self.chunk.borrow_mut();
         while held.len() < wanted {
-            // A read that waits is also woken when the harness takes the last answer, and sleeps again; a poll is not.
-            let _ = poll(&mut [PollFd::new(&self.socket, PollFlags::IN)], None);
-            match (&self.socket).read(&mut chunk) {
+            match (&self.channel.reader).read(&mut chunk) {
                 Ok(0) => leave(ExitCode::Closed),
                 Ok(count) => held.extend_from_slice(chunk.get(..count).unwrap_or_default()),
                 Err(error) if error.kind() == ErrorKind::Interrupted => {}
@@ -103,24 +101,25 @@ impl Stream {
 
 impl Channel for Stream {
     fn send(&self, frame: &[u8]) {
-        let Some(length) = u32::try_from(frame.len()).ok().filter(|_| frame.len() <= MAX_FRAME) else { self.malformed() };
         let mut out = self.out.borrow_mut();
         out.clear();
-        out.extend(length.to_le_bytes());
-        out.extend(frame);
-        if (&self.socket).write_all(&out).is_err() {
+        if push_frame(&mut out, self.ticket.get(), frame).is_err() {
+            self.malformed();
+        }
+        if (&self.channel.writer).write_all(&out).is_err() {
             leave(ExitCode::Closed);
         }
         out.shrink_to(CHUNK);
     }
 
     fn receive(&self) -> Vec<u8> {
-        self.fill(4);
-        let length = self.held.borrow().first_chunk::<4>().map_or(0, |bytes| u32::from_le_bytes(*bytes));
-        let length = usize::try_from(length).ok().filter(|&length| length <= MAX_FRAME).unwrap_or_else(|| self.malformed());
-        self.fill(4 + length);
-        let frame = self.held.borrow().get(4..4 + length).unwrap_or_default().to_vec();
-        self.used.set(4 + length);
+        self.fill(HEADER);
+        let read = header(&self.held.borrow()).filter(|(length, _)| *length <= MAX_FRAME);
+        let (length, ticket) = read.unwrap_or_else(|| self.malformed());
+        self.fill(HEADER + length);
+        let frame = self.held.borrow().get(HEADER..HEADER + length).unwrap_or_default().to_vec();
+        self.used.set(HEADER + length);
+        self.ticket.set(ticket);
         frame
     }
 

@@ -3,7 +3,7 @@
 use std::time::{Duration, Instant};
 use tool_harness::artifact::{Artifacts, read};
 use tool_harness::builtin::MODULES;
-use tool_harness::check::facts::ScriptKind;
+use tool_harness::check::facts::{ScriptKind, Unread};
 use tool_harness::check::{Checked, FactsBySource, check, scripts};
 use tool_harness_script::check::facts;
 
@@ -55,6 +55,56 @@ fn a_name_defined_twice_is_offered_by_neither_file() {
     assert_eq!(checked.diagnostics[0].message, "tool \"read_note\" is defined more than once");
     let help = checked.diagnostics[0].help.as_deref().unwrap_or_default();
     assert!(help.contains(".harness/tools/read_note.md:1:1"), "{help}");
+}
+
+#[test]
+fn an_alias_that_another_tool_has_as_name_or_alias_takes_its_tool_out() {
+    let claims = |names: &str| tool(&format!("aliases: {{ {names} }}\n"), "1");
+    let (plan, list) = (claims("openai: readPlan, gemini: read_note"), claims("anthropic: readPlan"));
+    let checked = expect(
+        &[(".harness/tools/read_note.md", READ_NOTE), (".harness/tools/read_plan.md", &plan), (".harness/tools/list_plans.md", &list)],
+        &[
+            "ALIAS_CLASH .harness/tools/list_plans.md:2:23",
+            "ALIAS_CLASH .harness/tools/read_plan.md:2:20",
+            "ALIAS_CLASH .harness/tools/read_plan.md:2:38",
+        ],
+    );
+    let usable: Vec<&str> = checked.tools.iter().filter(|tool| tool.usable()).map(|tool| tool.tool.name.as_str()).collect();
+    assert_eq!(usable, ["read_note"]);
+    assert_eq!(checked.diagnostics[0].message, "the alias `readPlan` is also an alias of `read_plan`");
+    let twice = claims("openai: readPlan, gemini: readPlan, anthropic: read_plan");
+    expect(&[(".harness/tools/read_plan.md", &twice)], &[]);
+}
+
+#[test]
+fn an_alias_no_provider_takes_and_an_injected_parameter_are_errors_at_their_place() {
+    let odd = tool("aliases: { openai: read plan }\n", "1");
+    expect(&[(".harness/tools/read_plan.md", &odd)], &["ALIAS_NOT_OFFERED .harness/tools/read_plan.md:2:20"]);
+    for schema in ["parameters: { id: { type: string } }\n", "input_schema: { type: object, properties: { id: {} } }\n"] {
+        let both = tool(&format!("{schema}inject: {{ id: call_id }}\n"), "1");
+        let checked = expect(&[(".harness/tools/read_plan.md", &both)], &["INJECT_IS_PARAMETER .harness/tools/read_plan.md:3:15"]);
+        assert!(!checked.tools[0].usable());
+    }
+}
+
+#[test]
+fn a_hook_that_takes_its_parameters_in_the_wrong_order_is_warned_about() {
+    let hook =
+        |parameters: &str| format!("---\nevent: tool.post\nscript: |\n  def handle({parameters}):\n      return allow()\n---\nWatches.\n");
+    for (parameters, swapped) in [
+        ("payload, event", true),
+        ("payload, e", true),
+        ("_, event", true),
+        ("payload = None, event = None", true),
+        ("event, payload", false),
+        ("e, p", false),
+        ("*args", false),
+        ("name, *, event = None, payload = None", false),
+    ] {
+        let found = found(&judge(&[(".harness/hooks/watch.md", &hook(parameters))]));
+        let found: Vec<&String> = found.iter().filter(|finding| finding.starts_with("HOOK_PARAMETERS_SWAPPED")).collect();
+        assert_eq!(!found.is_empty(), swapped, "{parameters}: {found:?}");
+    }
 }
 
 #[test]
@@ -119,7 +169,8 @@ fn a_tool_with_an_error_found_by_the_reader_is_not_usable() {
 #[test]
 fn a_script_that_ends_its_worker_is_an_error_at_the_script() {
     let artifacts = project(&[(".harness/tools/read_note.md", READ_NOTE)]);
-    let died = scripts(&artifacts).into_iter().map(|source| (source, Err("the worker ran out of memory".to_owned()))).collect();
+    let died =
+        scripts(&artifacts).into_iter().map(|source| (source, Err(Unread::Crashed("the worker ran out of memory".to_owned())))).collect();
     let checked = check(artifacts, &died);
     assert_eq!(found(&checked), ["SCRIPT_CRASHED .harness/tools/read_note.md:3:3"]);
     assert_eq!(checked.diagnostics[0].message, "`script` could not be read: the worker ran out of memory");

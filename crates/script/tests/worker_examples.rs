@@ -76,6 +76,7 @@ fn give(kind: ScriptKind, expression: &str) -> Result<Result<Value, String>, Str
             Ok(Response::Failed(failure)) => return Ok(Err(failure.message)),
             Ok(Response::Chain(mut verdicts)) => match verdicts.pop() {
                 Some(Verdict::Returned(value)) => return Ok(Ok(value)),
+                Some(Verdict::Allowed) => return Ok(Ok(json!({"action": "allow"}))),
                 Some(Verdict::Failed(failure)) => return Ok(Err(failure.message)),
                 other => return Err(format!("gives {other:?}")),
             },

@@ -90,6 +90,7 @@ fn touching<'a>(engine: &'a Engine, tool: &RegisteredTool) -> Vec<&'a Rule> {
         capabilities: &annotations.capabilities,
         path_params: &annotations.path_params,
         arguments: &arguments,
+        files: None,
     };
     rule::matches(&engine.registry().rules, &subject).into_iter().map(|found| found.rule).collect()
 }
@@ -110,7 +111,7 @@ fn everything(engine: &Engine, path: &Path) -> String {
     ];
     let env: Vec<&str> = root.env.iter().map(|name| name.value.as_str()).collect();
     if !env.is_empty() {
-        lines.push(fact("environment", &env.join(", ")));
+        lines.push(fact("environment", &format!("{} (not readable: the project is not trusted)", env.join(", "))));
     }
     let offered = Offered::by(engine);
     for tool in registry.tools() {

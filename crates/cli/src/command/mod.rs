@@ -7,7 +7,9 @@ mod explain;
 mod hook;
 mod init;
 mod inspect;
+mod install;
 mod list;
+mod mcp;
 mod new;
 mod test;
 mod tools;
@@ -38,10 +40,14 @@ pub(crate) enum Command {
     Tools(tools::Tools),
     /// What the runtime sees: settings, tools, hooks, rules
     Inspect(inspect::Inspect),
+    /// Serve the tools to an MCP client over standard input and output
+    Mcp(mcp::Mcp),
     /// Run the examples of tools and hooks, offline
     Test(test::Test),
     /// A governed session on a built-in project, offline, stage by stage
     Demo(demo::Demo),
+    /// Tell a client about harness: its MCP server, and hooks for its own tools
+    Install(install::Install),
     /// Answer a client's hook: judge a call of its own tools
     Hook(hook::Hook),
     /// A completion script for a shell
@@ -66,8 +72,10 @@ impl Command {
             Self::List(command) => command.run(folder, output).await,
             Self::Tools(command) => command.run(folder, output).await,
             Self::Inspect(command) => command.run(folder, output).await,
+            Self::Mcp(command) => command.run(folder, output).await,
             Self::Test(command) => command.run(folder, output).await,
             Self::Demo(command) => command.run(output).await,
+            Self::Install(command) => command.run(folder, output),
             Self::Hook(command) => command.run(output).await,
             Self::Completions(command) => command.run(output),
             Self::Version(command) => command.run(output),

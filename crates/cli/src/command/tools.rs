@@ -2,19 +2,20 @@
 
 use crate::exit::Exit;
 use crate::open::Folder;
-use crate::output::{Output, Table};
+use crate::output::{self, Output, Table};
 use clap::{Args, ValueEnum};
 use serde_json::{Value, json};
 use tool_harness::call::DEFAULT_MODE;
-use tool_harness::registry::SurfaceTool;
+use tool_harness::diagnostic::{Diagnostic, Severity};
+use tool_harness::registry::{SurfaceTool, export};
 
 #[derive(Args)]
 pub(crate) struct Tools {
     /// How the tools are written
     #[arg(long, value_enum, default_value_t = Format::Table)]
     format: Format,
-    /// The same as `--format json`
-    #[arg(long, conflicts_with = "format")]
+    /// The same as `--format json`; with a provider's format, one document with the tools and what did not fit
+    #[arg(long)]
     json: bool,
     /// The mode whose tools are meant
     #[arg(long, default_value = DEFAULT_MODE)]
@@ -27,14 +28,41 @@ enum Format {
     Table,
     /// One JSON document with every schema
     Json,
+    /// `tools` of OpenAI's Responses API
+    Openai,
+    /// `tools` of OpenAI's Chat Completions API
+    OpenaiChat,
+    /// `tools` of Anthropic's Messages API
+    Anthropic,
+    /// `tools` of the Gemini API
+    Gemini,
+    /// The result of `tools/list` of MCP
+    Mcp,
+}
+
+impl Format {
+    fn of_a_provider(self) -> Option<export::Format> {
+        Some(match self {
+            Self::Table | Self::Json => return None,
+            Self::Openai => export::Format::Openai,
+            Self::OpenaiChat => export::Format::OpenaiChat,
+            Self::Anthropic => export::Format::Anthropic,
+            Self::Gemini => export::Format::Gemini,
+            Self::Mcp => export::Format::Mcp,
+        })
+    }
 }
 
 impl Tools {
     pub(super) async fn run(self, folder: &Folder, output: &mut Output) -> anyhow::Result<Exit> {
         let engine = folder.open().await?;
         let surface = engine.surface(&self.mode)?;
+        if let Some(format) = self.format.of_a_provider() {
+            return write(&export::export(&surface, format), self.json, output);
+        }
         if self.json || self.format == Format::Json {
             output.json(&json!({"mode": surface.mode, "tools": surface.tools.iter().map(document).collect::<Vec<_>>()}))?;
+            output.mention_errors(&engine)?;
             return Ok(Exit::Done);
         }
         let mut table = Table::new(["TOOL", "PARAMETERS", "EFFECTS", "DESCRIPTION"]);
@@ -49,6 +77,21 @@ impl Tools {
         output.mention_errors(&engine)?;
         Ok(Exit::Done)
     }
+}
+
+/// The document as the provider takes it, and what did not fit for the person; a tool that is missing is a failure.
+fn write(exported: &export::Exported, json: bool, output: &mut Output) -> anyhow::Result<Exit> {
+    let findings = &exported.diagnostics;
+    if json {
+        let findings: Vec<Value> = findings.iter().map(Diagnostic::to_json).collect();
+        output.json(&json!({"tools": exported.document, "diagnostics": findings}))?;
+    } else {
+        output.json(&exported.document)?;
+        for finding in findings {
+            output.say(&format!("{}\n", output::diagnostic(finding)))?;
+        }
+    }
+    Ok(if findings.iter().any(|finding| finding.severity == Severity::Error) { Exit::Failed } else { Exit::Done })
 }
 
 fn document(tool: &SurfaceTool) -> Value {

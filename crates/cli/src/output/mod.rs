@@ -14,7 +14,8 @@ pub(crate) use text::{count, indented, paint, plain, quoted};
 
 use anstream::{AutoStream, ColorChoice};
 use clap::ValueEnum;
-use serde_json::Value;
+use serde_json::{Value, json};
+use std::ffi::OsString;
 use std::io::{self, Write};
 use tool_harness::diagnostic::Severity;
 use tool_harness::engine::Engine;
@@ -42,21 +43,40 @@ pub(crate) enum Colour {
     Never,
 }
 
+/// What standard output is for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Answer {
+    /// People read it.
+    Words,
+    /// A program reads it: one JSON document, whatever happens.
+    Document,
+}
+
+impl Answer {
+    /// What the command line asks for, also one that cannot be understood.
+    pub(crate) fn asked_for(words: impl Iterator<Item = OsString>) -> Self {
+        let words: Vec<OsString> = words.take_while(|word| word != "--").collect();
+        let named = words.windows(2).any(|pair| pair[0] == "--format" && pair[1] == "json");
+        if named || words.iter().any(|word| word == "--json" || word == "--format=json") { Self::Document } else { Self::Words }
+    }
+}
+
 /// The two streams. Styled text goes in; the style is taken out where nobody would see it.
 pub(crate) struct Output {
     out: AutoStream<io::Stdout>,
     err: AutoStream<io::Stderr>,
+    answer: Answer,
 }
 
 impl Output {
     /// The program's own streams.
-    pub(crate) fn new(colour: Colour) -> Self {
+    pub(crate) fn new(colour: Colour, answer: Answer) -> Self {
         let choice = match colour {
             Colour::Auto => ColorChoice::Auto,
             Colour::Always => ColorChoice::Always,
             Colour::Never => ColorChoice::Never,
         };
-        Self { out: AutoStream::new(io::stdout(), choice), err: AutoStream::new(io::stderr(), choice) }
+        Self { out: AutoStream::new(io::stdout(), choice), err: AutoStream::new(io::stderr(), choice), answer }
     }
 
     /// One or more lines on standard output, for people.
@@ -71,7 +91,21 @@ impl Output {
 
     /// The one document of `--json`.
     pub(crate) fn json(&mut self, document: &Value) -> io::Result<()> {
+        // There is one document: no failure after it gets another.
+        self.answer = Answer::Words;
         self.raw(&format!("{document:#}\n"))
+    }
+
+    /// The document of a command that failed before it had one, where a program waits for it.
+    pub(crate) fn document_failure(&mut self, code: &str, message: &str, help: Option<&str>) -> io::Result<()> {
+        if self.answer == Answer::Words {
+            return Ok(());
+        }
+        let mut error = json!({"code": code, "message": message});
+        if let Some(help) = help.filter(|help| !help.is_empty()) {
+            error["help"] = help.into();
+        }
+        self.json(&json!({ "error": error }))
     }
 
     /// One or more lines on standard error, for people.

@@ -3,6 +3,7 @@
 #![allow(dead_code, unreachable_pub, reason = "each test binary uses a part of it")]
 
 pub mod program;
+pub mod user;
 
 use serde_json::Value;
 use std::path::Path;
@@ -81,7 +82,7 @@ impl Project {
 
 /// The real program as a worker.
 pub fn worker() -> WorkerProgram {
-    WorkerProgram { path: env!("CARGO_BIN_EXE_harness").into(), argument: WORKER_ARGUMENT }
+    WorkerProgram { path: user::program(), argument: WORKER_ARGUMENT }
 }
 
 /// A tool file around a script.

@@ -5,6 +5,7 @@ use super::read::{MAX_FILE_BYTES, Reader, folder_finding, size_finding};
 use super::slot::{FOLDERS, ROOTS, Slot, is_artifact_name};
 use crate::check::file_unreadable;
 use crate::diagnostic::Diagnostic;
+use std::collections::HashMap;
 use std::fs::{self, Metadata};
 use std::io::{self, ErrorKind, Read};
 use std::path::{Path, PathBuf};
@@ -22,46 +23,114 @@ pub(crate) enum Extent {
 /// Reads every artifact of a project. Never fails as a whole.
 #[must_use]
 pub fn load(project: &Path) -> Artifacts {
-    load_extent(project, Extent::Whole)
+    Files::on_disk(project, Extent::Whole).artifacts()
 }
 
-/// Reads this much of a project. Never fails as a whole.
-#[must_use]
-pub(crate) fn load_extent(project: &Path, extent: Extent) -> Artifacts {
-    let roots: Vec<_> = ROOTS.into_iter().filter(|name| exists(&project.join(name))).collect();
-    let mut reader = Reader::new(roots.iter().copied());
-    let folders = FOLDERS.into_iter().filter(|(_, slot)| extent == Extent::Whole || *slot != Slot::Tool);
-    for (folder, slot) in folders {
-        if folder == "overrides" {
-            for name in &roots {
-                reader.add(Slot::Root, name, content(&project.join(name)));
+/// The artifact files of a project as they lay on disk at one moment, in the order they are read.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Files {
+    entries: Vec<Entry>,
+    strays: Vec<String>,
+}
+
+#[derive(Clone, Debug)]
+struct Entry {
+    slot: Slot,
+    path: String,
+    content: Content,
+}
+
+#[derive(Clone, Debug)]
+enum Content {
+    /// A file, or why it could not be read.
+    File(Result<Vec<u8>, Box<Diagnostic>>),
+    /// A folder whose files could not be listed.
+    Unlisted(Diagnostic),
+}
+
+impl Files {
+    /// What is there now.
+    pub(crate) fn on_disk(project: &Path, extent: Extent) -> Self {
+        let mut entries = Vec::new();
+        let file = |slot, path: String, at: &Path| Entry { slot, path, content: Content::File(content(at)) };
+        let folders = FOLDERS.into_iter().filter(|(_, slot)| extent == Extent::Whole || *slot != Slot::Tool);
+        for (folder, slot) in folders {
+            if folder == "overrides" {
+                entries.extend(roots(project).map(|name| file(Slot::Root, name.to_owned(), &project.join(name))));
             }
-        }
-        let shown = format!(".harness/{folder}");
-        match names(&project.join(&shown)) {
-            Ok(names) => {
-                for name in names {
-                    reader.add(slot, &format!("{shown}/{}", name.to_string_lossy()), content(&project.join(&shown).join(&name)));
+            let shown = format!(".harness/{folder}");
+            let there = project.join(&shown);
+            match names(&there) {
+                Ok(names) => {
+                    entries.extend(names.iter().map(|name| file(slot, format!("{shown}/{}", name.to_string_lossy()), &there.join(name))))
+                }
+                // A link that leads nowhere is a folder somebody meant to be there.
+                Err(error) if error.kind() == ErrorKind::NotFound && fs::symlink_metadata(&there).is_err() => {}
+                Err(error) => {
+                    entries.push(Entry { slot, path: shown, content: Content::Unlisted(unreadable("this folder", &error)) });
                 }
             }
-            // A link that leads nowhere is a folder somebody meant to be there.
-            Err(error) if error.kind() == ErrorKind::NotFound && fs::symlink_metadata(project.join(&shown)).is_err() => {}
-            Err(error) => reader.add_unlisted(slot, &shown, unreadable("this folder", &error)),
         }
+        let strays = if extent == Extent::Whole { files(project) } else { Vec::new() };
+        Self { entries, strays }
     }
-    if extent == Extent::Whole {
-        for path in markdown_files(project) {
+
+    /// What the files say.
+    pub(crate) fn artifacts(self) -> Artifacts {
+        let roots: Vec<_> = self.entries.iter().filter(|entry| entry.slot == Slot::Root).map(|entry| entry.path.clone()).collect();
+        let mut reader = Reader::new(roots.iter().map(String::as_str));
+        for Entry { slot, path, content } in self.entries {
+            match content {
+                Content::File(content) => reader.add(slot, &path, content),
+                Content::Unlisted(finding) => reader.add_unlisted(slot, &path, finding),
+            }
+        }
+        for path in self.strays {
             reader.add_stray(&path);
         }
+        reader.artifacts
     }
-    reader.artifacts
+
+    /// Every file that could be read, with its bytes.
+    pub(crate) fn readable(&self) -> impl Iterator<Item = (&str, &[u8])> {
+        self.entries.iter().filter_map(|entry| match &entry.content {
+            Content::File(Ok(bytes)) => Some((entry.path.as_str(), bytes.as_slice())),
+            _ => None,
+        })
+    }
+
+    /// Puts other bytes in the place of a file that is there; says whether that changed anything.
+    pub(crate) fn replace(&mut self, path: &str, bytes: &[u8]) -> bool {
+        let Some(entry) = self.entries.iter_mut().find(|entry| entry.path == path) else { return false };
+        let same = matches!(&entry.content, Content::File(Ok(old)) if old == bytes);
+        entry.content = Content::File(Ok(bytes.to_vec()));
+        !same
+    }
+
+    /// The root file that is there and among these.
+    pub(crate) fn root_in(&self, among: &HashMap<String, Vec<u8>>) -> Option<String> {
+        let mut roots = self.entries.iter().filter(|entry| entry.slot == Slot::Root);
+        roots.find(|entry| among.contains_key(&entry.path)).map(|entry| entry.path.clone())
+    }
+
+    /// Leaves out every root file but this one; says whether there was another.
+    pub(crate) fn only_root(&mut self, path: &str) -> bool {
+        let before = self.entries.len();
+        self.entries.retain(|entry| entry.slot != Slot::Root || entry.path == path);
+        self.entries.len() < before
+    }
+}
+
+/// The root files that are there, be they broken links or folders.
+pub(super) fn roots(project: &Path) -> impl Iterator<Item = &'static str> {
+    ROOTS.into_iter().filter(|name| fs::symlink_metadata(project.join(name)).is_ok())
 }
 
 /// How many folders below `.harness/` are looked into for files that nobody reads.
 const MAX_FOLDERS: usize = 1000;
 
-/// Files below `.harness/` whose name ends in `.md`, with their paths: three levels, so that a misplaced one is noticed.
-fn markdown_files(project: &Path) -> Vec<String> {
+/// Files below `.harness/` with their paths: three levels, so that a misplaced one is noticed.
+fn files(project: &Path) -> Vec<String> {
     let (mut files, mut folders) = (Vec::new(), vec![(".harness".to_owned(), 0)]);
     let mut next = 0;
     while let Some((folder, depth)) = folders.get(next).cloned().filter(|_| next < MAX_FOLDERS) {
@@ -71,7 +140,7 @@ fn markdown_files(project: &Path) -> Vec<String> {
             let path = format!("{folder}/{name}");
             match entry.file_type() {
                 Ok(kind) if kind.is_dir() && depth < 2 && !name.starts_with(['.', '_']) => folders.push((path, depth + 1)),
-                Ok(kind) if kind.is_file() && is_artifact_name(&name) => files.push(path),
+                Ok(kind) if !kind.is_dir() => files.push(path),
                 _ => {}
             }
         }
@@ -80,13 +149,8 @@ fn markdown_files(project: &Path) -> Vec<String> {
     files
 }
 
-/// Whether something is there, be it a broken link or a folder.
-fn exists(path: &Path) -> bool {
-    fs::symlink_metadata(path).is_ok()
-}
-
 /// The artifact files of a folder by name, sorted.
-fn names(folder: &Path) -> io::Result<Vec<PathBuf>> {
+pub(super) fn names(folder: &Path) -> io::Result<Vec<PathBuf>> {
     let mut names = Vec::new();
     for entry in fs::read_dir(folder)? {
         let name = entry?.file_name();

@@ -21,6 +21,7 @@ pub mod root;
 mod scalar;
 pub mod shape;
 mod slot;
+mod stamp;
 pub mod tool;
 pub mod yaml;
 
@@ -36,10 +37,11 @@ pub use fields::unsupported_fields;
 pub use hook::Hook;
 pub use json_schema::json_schema;
 pub use load::load;
-pub(crate) use load::{Extent, load_extent};
+pub(crate) use load::{Extent, Files};
 pub use read::{MAX_FILE_BYTES, read};
 
 pub use root::Root;
+pub use stamp::Stamp;
 pub use tool::Tool;
 
 /// The kinds of artifact that have a table of fields.

@@ -9,11 +9,11 @@ use super::read_client::read_client;
 use super::read_hook::read_hook;
 use super::read_root::read_root;
 use super::read_tool::{Naming, read_tool};
-use super::slot::{Slot, is_readme, passed_over, stem};
+use super::slot::{Slot, Stray, is_readme, stem};
 use super::tool::{At, Tool};
 use super::{ArtifactKind, Artifacts, BrokenHook, BrokenTool, Form, Layer, Origin, fields, fit, yaml};
 use crate::check::{file_not_text, file_too_large, file_unreadable, frontmatter_missing, frontmatter_unclosed, inline_name_empty};
-use crate::check::{file_passed_over, key_duplicate, mode_unread, root_twice};
+use crate::check::{file_passed_over, file_set_aside, key_duplicate, mode_unread, root_twice};
 use crate::diagnostic::{Diagnostic, Severity};
 use crate::span::{Place, Source, Span};
 use std::sync::Arc;
@@ -98,11 +98,17 @@ impl Reader {
 
     /// Says so when a file that looks like an artifact is none.
     pub(super) fn add_stray(&mut self, path: &str) {
-        if let Some(why) = passed_over(path) {
-            let place = Place::new(&Source::new(path, ""), Span::default());
-            let finding = file_passed_over::RULE.finding(format!("this file is passed over: {why}"));
-            self.artifacts.problems.push(finding.at(place).help("move it, or set it aside with an underscore before its name"));
-        }
+        let Some(stray) = Stray::of(path) else { return };
+        let finding = match stray {
+            Stray::PassedOver(why) => file_passed_over::RULE
+                .finding(format!("this file is passed over: {why}"))
+                .help("move or rename it, or set it aside with an underscore before its name"),
+            Stray::SetAside => file_set_aside::RULE
+                .finding("this file is set aside by the underscore before its name: it is not in force")
+                .help("take the underscore away to use it"),
+        };
+        let place = Place::new(&Source::new(path, ""), Span::default());
+        self.artifacts.problems.push(finding.at(place));
     }
 
     fn add_mode(&mut self, path: &str) {

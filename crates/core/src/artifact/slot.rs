@@ -62,25 +62,45 @@ impl Slot {
 /// Folders of `.harness/` that other parts read, or will.
 const OTHER_FOLDERS: [&str; 3] = ["agents", "context", "skills"];
 
-/// Why a `.md` file below `.harness/` is no artifact although its author may think so; `None` when it is one, or was set aside.
-pub(super) fn passed_over(path: &str) -> Option<String> {
-    let inside = path.strip_prefix(".harness/")?;
-    let set_aside = inside.split('/').any(|part| part.starts_with(['.', '_']));
-    if set_aside || !is_artifact_name(inside) || is_readme(inside) || Slot::of(path).is_some() {
-        return None;
+/// What becomes of a file below `.harness/` that is no artifact although somebody may think so.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum Stray {
+    /// Passed over, for this reason.
+    PassedOver(String),
+    /// Set aside by an underscore, where it would be an artifact without.
+    SetAside,
+}
+
+impl Stray {
+    /// What a file is to its author if not an artifact; `None` when it is one, or nobody would take it for one.
+    pub(super) fn of(path: &str) -> Option<Self> {
+        let inside = path.strip_prefix(".harness/")?;
+        if is_readme(inside) || Slot::of(path).is_some() || inside.split('/').any(|part| part.starts_with('.')) {
+            return None;
+        }
+        let known = || FOLDERS.iter().map(|(name, _)| *name);
+        let Some((folder, file)) = inside.split_once('/') else {
+            return is_artifact_name(inside).then(|| Self::PassedOver("a file directly in `.harness` is not read".to_owned()));
+        };
+        let read = known().any(|name| name == folder);
+        if let Some(rest) = file.strip_prefix('_') {
+            return (read && is_artifact_name(rest)).then_some(Self::SetAside);
+        }
+        if read && !file.contains('/') {
+            return Some(Self::PassedOver(format!("only names that end in `.md` are read from `.harness/{folder}`")));
+        }
+        if !is_artifact_name(inside) || inside.split('/').any(|part| part.starts_with('_')) {
+            return None;
+        }
+        if read {
+            return Some(Self::PassedOver(format!("only files directly in `.harness/{folder}` are read")));
+        }
+        (!OTHER_FOLDERS.contains(&folder)).then(|| {
+            let nearest = known().find(|name| strsim::osa_distance(name, folder) <= 2);
+            let hint = nearest.map(|name| format!("; did you mean `.harness/{name}`?")).unwrap_or_default();
+            Self::PassedOver(format!("the folder `.harness/{folder}` is not read{hint}"))
+        })
     }
-    let Some((folder, _)) = inside.split_once('/') else {
-        return Some("a file directly in `.harness` is not read".to_owned());
-    };
-    let known = || FOLDERS.iter().map(|(name, _)| *name);
-    if known().any(|name| name == folder) {
-        return Some(format!("only files directly in `.harness/{folder}` are read"));
-    }
-    (!OTHER_FOLDERS.contains(&folder)).then(|| {
-        let nearest = known().find(|name| strsim::osa_distance(name, folder) <= 2);
-        let hint = nearest.map(|name| format!("; did you mean `.harness/{name}`?")).unwrap_or_default();
-        format!("the folder `.harness/{folder}` is not read{hint}")
-    })
 }
 
 /// Whether a file of a folder with artifacts is one: `.md` in any case, not hidden, not set aside by an underscore.

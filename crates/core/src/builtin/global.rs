@@ -22,7 +22,7 @@ pub(super) const MODULE: Module = Module {
         Builtin {
             name: "env",
             params: &[Param::required("name", Kind::Text), Param::optional("default", Kind::Any, "null")],
-            doc: "An environment variable that the project lists in `sandbox.env`; any other name raises.",
+            doc: "An environment variable that the project lists in `sandbox.env`; any other name raises, and so does a listed one while the project is not trusted.",
             returns: "text, or `default` when it is not set",
             effects: Effects::READ,
             body: Body::Host(env),

@@ -31,6 +31,7 @@ mod uuid;
 mod validate;
 
 pub use bind::{bind, verify};
+pub use fs::diff::unified as diff;
 pub use global::DELEGATE_IN_TOOLS;
 
 use crate::effect::Effects;

@@ -1,12 +1,13 @@
 //! What stage 2 hands to the registry.
 
-use super::facts::{Facts, ScriptKind};
+use super::facts::{Facts, ScriptKind, Unread};
 use super::reach::{Declared, inferred, reached};
 use super::subject::{Owner, hook_scripts};
 use super::{FactsBySource, field_unsupported};
 use crate::artifact::{Artifacts, BrokenHook, BrokenTool, ClientMap, Form, Hook, Origin, Root, Tool};
 use crate::diagnostic::{Diagnostic, Severity};
 use crate::effect::Effects;
+use crate::run::Code;
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
@@ -42,6 +43,8 @@ pub struct CheckedTool {
     pub reaches: Vec<String>,
     /// Its first error. Such a tool is neither offered nor callable.
     pub broken: Option<Diagnostic>,
+    /// What calls are refused with because no worker could read its script.
+    pub unread: Option<Code>,
 }
 
 impl CheckedTool {
@@ -172,7 +175,11 @@ fn checked_tool(tool: Tool, broken: Option<Diagnostic>, facts: &FactsBySource) -
         Some(None) => (declared.effects(None), Vec::new()),
         Some(Some(facts)) => (declared.effects(Some(inferred(facts))), names(facts)),
     };
-    CheckedTool { tool, effects, reaches, broken }
+    let unread = match tool.script.as_ref().and_then(|script| facts.get(&(ScriptKind::Tool, Arc::clone(&script.text)))) {
+        Some(Err(Unread::NoWorker { code, .. })) => Some(*code),
+        _ => None,
+    };
+    CheckedTool { tool, effects, reaches, broken, unread }
 }
 
 fn checked_hook(hook: Hook, broken: Option<Diagnostic>, facts: &FactsBySource) -> CheckedHook {

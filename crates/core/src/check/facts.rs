@@ -1,5 +1,6 @@
 //! What a worker found in a script's syntax tree. Made in a worker, judged here.
 
+use crate::run::Code;
 use crate::span::Position;
 use serde::{Deserialize, Serialize};
 
@@ -42,6 +43,22 @@ pub struct Function {
     pub required: usize,
     /// Positional arguments that may be given; absent when there is `*args`.
     pub accepted: Option<usize>,
+    /// The names of its positional parameters, in order.
+    pub parameters: Vec<String>,
+}
+
+/// Why nothing is known about a script.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Unread {
+    /// Reading it ended the worker, in this way.
+    Crashed(String),
+    /// There was no worker to read it.
+    NoWorker {
+        /// What calls of it are refused with.
+        code: Code,
+        /// Why there was none.
+        why: String,
+    },
 }
 
 /// The findings. Everything is in source order.

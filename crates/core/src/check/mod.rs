@@ -19,6 +19,7 @@ pub(crate) mod field_missing;
 pub(crate) mod field_wrong_type;
 pub(crate) mod file_not_text;
 pub(crate) mod file_passed_over;
+pub(crate) mod file_set_aside;
 pub(crate) mod file_too_large;
 pub(crate) mod file_unreadable;
 pub(crate) mod format_unknown;
@@ -38,7 +39,18 @@ pub(crate) mod yaml_invalid;
 pub(crate) mod yaml_limit;
 pub(crate) mod yaml_not_accepted;
 
+// Found when a surface is written for a provider.
+pub(crate) mod export_description_long;
+pub(crate) mod export_keyword;
+pub(crate) mod export_name;
+pub(crate) mod export_not_strict;
+pub(crate) mod export_output_schema;
+pub(crate) mod export_parameter_name;
+pub(crate) mod export_too_many;
+
 // Found when the artifacts are judged.
+mod alias_clash;
+mod alias_not_offered;
 mod body_empty;
 mod ceiling_admits_processes;
 mod effects_contradict;
@@ -48,10 +60,12 @@ mod field_unsupported;
 mod hook_duplicate;
 mod hook_event_idle;
 mod hook_event_unknown;
+mod hook_parameters_swapped;
 mod hook_payload_key;
 mod hook_return_shape;
 mod hook_unknown_tool;
 mod hook_when_impure;
+mod inject_is_parameter;
 mod name_not_offered;
 mod name_style;
 mod name_verb;
@@ -68,13 +82,14 @@ mod script_syntax;
 mod script_unavailable;
 mod script_unknown_builtin;
 mod script_unknown_name;
+mod script_unread;
 mod tool_duplicate;
 mod tool_surface_missing_executor;
 
 use crate::artifact::Artifacts;
 use crate::artifact::tool::Script;
 use crate::diagnostic::{Diagnostic, Severity};
-use facts::{Facts, ScriptKind};
+use facts::{Facts, ScriptKind, Unread};
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 use subject::{Findings, HookSubject, Owner, Project, ScriptSubject, ToolSubject, hook_scripts};
@@ -104,6 +119,8 @@ pub enum Check {
     WhileReading,
     /// A hook on `artifact.load` reports it when the project is loaded.
     WhileLoading,
+    /// `harness tools` reports it when it writes the tools in a provider's format.
+    WhileExporting,
     /// At everything, once.
     Project(fn(&Project<'_>, &mut Findings<'_>)),
     /// At each tool.
@@ -121,8 +138,8 @@ impl Rule {
     }
 }
 
-/// What workers found, by source: `Err` says how the worker died on it.
-pub type FactsBySource = HashMap<(ScriptKind, Arc<str>), Result<Facts, String>>;
+/// What workers found, by source.
+pub type FactsBySource = HashMap<(ScriptKind, Arc<str>), Result<Facts, Unread>>;
 
 /// Every rule, in the order of the stages.
 pub const RULES: &[&Rule] = &[
@@ -131,6 +148,7 @@ pub const RULES: &[&Rule] = &[
     &file_too_large::RULE,
     &file_not_text::RULE,
     &file_passed_over::RULE,
+    &file_set_aside::RULE,
     &frontmatter_missing::RULE,
     &frontmatter_unclosed::RULE,
     &yaml_invalid::RULE,
@@ -155,6 +173,9 @@ pub const RULES: &[&Rule] = &[
     &name_not_offered::RULE,
     &name_style::RULE,
     &name_verb::RULE,
+    &alias_not_offered::RULE,
+    &alias_clash::RULE,
+    &inject_is_parameter::RULE,
     &tool_duplicate::RULE,
     &hook_duplicate::RULE,
     &override_replaces::RULE,
@@ -165,9 +186,11 @@ pub const RULES: &[&Rule] = &[
     &schema_keyword_unknown::RULE,
     &script_syntax::RULE,
     &script_crashed::RULE,
+    &script_unread::RULE,
     &script_no_run::RULE,
     &script_no_handle::RULE,
     &script_arity::RULE,
+    &hook_parameters_swapped::RULE,
     &script_recursion::RULE,
     &script_unknown_name::RULE,
     &script_unknown_builtin::RULE,
@@ -185,6 +208,14 @@ pub const RULES: &[&Rule] = &[
     &ceiling_admits_processes::RULE,
     // Found when policy looks at the artifacts.
     &artifact_blocked::RULE,
+    // Found when a surface is written for a provider.
+    &export_name::RULE,
+    &export_too_many::RULE,
+    &export_parameter_name::RULE,
+    &export_description_long::RULE,
+    &export_keyword::RULE,
+    &export_not_strict::RULE,
+    &export_output_schema::RULE,
 ];
 
 /// Every distinct source that workers must look at before [`check`].
@@ -221,7 +252,7 @@ pub fn check(mut artifacts: Artifacts, facts: &FactsBySource) -> Checked {
 
 fn apply(rule: &Rule, project: &Project<'_>, findings: &mut Findings<'_>) {
     match rule.check {
-        Check::WhileReading | Check::WhileLoading => {}
+        Check::WhileReading | Check::WhileLoading | Check::WhileExporting => {}
         Check::Project(look) => {
             findings.concern(Owner::Project);
             look(project, findings);

@@ -1,6 +1,6 @@
 //! The keywords of JSON Schema, for the checks.
 
-use serde_json::Value;
+use serde_json::{Map, Value};
 
 /// What a keyword's value holds.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -112,8 +112,36 @@ fn walk(schema: &Value, path: &mut Vec<String>, found: &mut impl FnMut(&[String]
     }
 }
 
+/// Calls `each` with every schema in `schema`, the outer ones first, and with its path. What `each` leaves of one is then gone through.
+pub(crate) fn edit_schemas(schema: &mut Value, path: &mut Vec<String>, each: &mut impl FnMut(&[String], &mut Value)) {
+    each(path, schema);
+    let Some(object) = schema.as_object_mut() else { return };
+    for (key, value) in object {
+        path.push(key.clone());
+        match KEYWORDS.binary_search_by(|(known, _)| (*known).cmp(key)).ok().map(|at| KEYWORDS[at].1) {
+            None | Some(Holds::Plain) => {}
+            Some(Holds::Schema) => edit_schemas(value, path, each),
+            Some(Holds::Schemas) => {
+                for (index, one) in value.as_array_mut().into_iter().flatten().enumerate() {
+                    path.push(index.to_string());
+                    edit_schemas(one, path, each);
+                    path.pop();
+                }
+            }
+            Some(Holds::SchemaByName) => {
+                for (name, one) in value.as_object_mut().map(Map::iter_mut).into_iter().flatten() {
+                    path.push(name.clone());
+                    edit_schemas(one, path, each);
+                    path.pop();
+                }
+            }
+        }
+        path.pop();
+    }
+}
+
 /// A path as a JSON pointer.
-pub(super) fn pointer(path: &[String]) -> String {
+pub(crate) fn pointer(path: &[String]) -> String {
     path.iter().map(|part| format!("/{}", part.replace('~', "~0").replace('/', "~1"))).collect()
 }
 

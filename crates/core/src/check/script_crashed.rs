@@ -1,6 +1,6 @@
 //! `SCRIPT_CRASHED`.
 
-use super::facts::ScriptKind;
+use super::facts::{ScriptKind, Unread};
 use super::subject::{Findings, ScriptSubject};
 use super::{Check, Rule};
 use crate::diagnostic::Severity;
@@ -16,7 +16,7 @@ pub(super) const RULE: Rule = Rule {
 };
 
 fn check(subject: &ScriptSubject<'_>, findings: &mut Findings<'_>) {
-    let Err(how) = subject.facts else { return };
+    let Err(Unread::Crashed(how)) = subject.facts else { return };
     let field = match subject.kind {
         ScriptKind::Tool | ScriptKind::Hook => "script",
         ScriptKind::When => "when",

@@ -1,7 +1,7 @@
 //! What a rule is given to look at, and where it puts what it finds.
 
 use super::FactsBySource;
-use super::facts::{Facts, ScriptKind};
+use super::facts::{Facts, ScriptKind, Unread};
 use super::resolve::Resolution;
 use crate::artifact::tool::Script;
 use crate::artifact::{ClientMap, Form, Hook, Root, Tool};
@@ -52,8 +52,8 @@ pub struct ScriptSubject<'a> {
     pub kind: ScriptKind,
     /// The source with the way back to its file.
     pub script: &'a Script,
-    /// What a worker found, or how it died.
-    pub facts: &'a Result<Facts, String>,
+    /// What a worker found, or why none did.
+    pub facts: &'a Result<Facts, Unread>,
 }
 
 /// Whom a finding concerns: an error takes a tool out of the surface and makes a hook block.
@@ -119,7 +119,7 @@ fn one_line(text: &str) -> String {
 impl<'a> Project<'a> {
     /// What a worker found in a script, if one looked.
     #[must_use]
-    pub fn facts_of(&self, kind: ScriptKind, script: &Script) -> Option<&'a Result<Facts, String>> {
+    pub fn facts_of(&self, kind: ScriptKind, script: &Script) -> Option<&'a Result<Facts, Unread>> {
         self.facts.get(&(kind, Arc::clone(&script.text)))
     }
 

@@ -1,7 +1,10 @@
 //! Stage 3: an immutable snapshot of what is loaded, and the surface for a mode.
 
+pub mod export;
+mod hints;
 mod surface;
 
+pub use hints::Hints;
 pub use surface::{Surface, SurfaceTool};
 
 use crate::artifact::tool::Limits;
@@ -13,7 +16,7 @@ use crate::client::Foreign;
 use crate::diagnostic::{Diagnostic, Severity};
 use crate::effect::Effects;
 use crate::rule::{self, Rule};
-use crate::run::Body;
+use crate::run::{Body, Code};
 use crate::schema::Schema;
 use crate::worker::script::{Script, Scripts};
 use serde_json::{Map, Value};
@@ -52,6 +55,8 @@ pub struct RegisteredTool {
     pub effects: Effects,
     /// Why it is not offered; absent when it is.
     pub unusable: Option<Diagnostic>,
+    /// What calls are refused with because no worker could read its script.
+    pub(crate) unread: Option<Code>,
     /// Its limits, the project's filled in.
     pub limits: Limits,
     pub(crate) script: Option<Script>,
@@ -83,6 +88,7 @@ impl RegisteredTool {
             tool,
             effects: entry.effects,
             unusable: None,
+            unread: None,
             limits: Limits { max_output_bytes: Some(u64::MAX), ..Limits::default() },
             script: None,
             body: None,
@@ -198,6 +204,18 @@ impl Registry {
         registry
     }
 
+    /// The same snapshot, whose tools share their places for calls at once with those of the version before: calls in flight there count here.
+    pub(crate) fn counting_with(mut self, before: &Self) -> Self {
+        for tool in self.tools.iter_mut().filter_map(Arc::get_mut) {
+            if let Some(old) = before.find(&tool.tool.name)
+                && old.limits.max_concurrency == tool.limits.max_concurrency
+            {
+                tool.at_once = old.at_once.clone();
+            }
+        }
+        self
+    }
+
     fn sort_by_event(&mut self) {
         let names = hook_events::HOOK_EVENTS.iter().map(|event| event.name).filter(|name| !name.ends_with('*'));
         self.by_event = names.map(|name| (name, self.listeners(name))).collect();
@@ -208,7 +226,7 @@ impl Registry {
     }
 
     fn add_tool(&mut self, checked: CheckedTool, bodies: &HashMap<String, Body>, scripts: &Scripts) {
-        let CheckedTool { tool, effects, reaches, broken: unusable } = checked;
+        let CheckedTool { tool, effects, reaches, broken: unusable, unread } = checked;
         let script = tool.script.as_ref().map(|script| {
             let linked = linked(&reaches, Scope::Tools, effects, &self.rules);
             scripts.number(ScriptKind::Tool, &script.text, linked)
@@ -232,6 +250,7 @@ impl Registry {
         self.tools.push(Arc::new(RegisteredTool {
             effects,
             unusable,
+            unread,
             limits,
             script,
             body,

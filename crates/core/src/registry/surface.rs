@@ -1,8 +1,10 @@
 //! The tools a mode offers.
 
+use super::hints::{Hints, hints};
 use super::{RegisteredTool, Registry};
 use crate::effect::Effects;
 use crate::rule::{self, Action, Subject};
+use crate::span::Place;
 use serde_json::Value;
 
 /// The tools active for one mode: what a model is told about.
@@ -29,12 +31,29 @@ pub struct SurfaceTool {
     pub effects: Effects,
     /// Whether a repeat does no harm.
     pub idempotent: bool,
+    /// What an MCP client is told about its effects.
+    pub hints: Hints,
+    /// Other names, by provider.
+    pub aliases: Vec<(String, String)>,
+    /// Whether extra arguments are refused.
+    pub strict: bool,
     /// Tags.
     pub tags: Vec<String>,
     /// The file it is defined in.
     pub path: String,
+    /// Where a reader would look for it.
+    pub place: Place,
     /// Whether it has a body: a script or a registered one.
     pub has_body: bool,
+}
+
+impl SurfaceTool {
+    /// Its name for a provider: an alias where it has one.
+    #[must_use]
+    pub fn name_for(&self, provider: &str) -> &str {
+        let alias = self.aliases.iter().find(|(known, _)| known == provider);
+        alias.map_or(self.name.as_str(), |(_, alias)| alias.as_str())
+    }
 }
 
 impl Registry {
@@ -62,8 +81,12 @@ fn offer(registered: &RegisteredTool) -> SurfaceTool {
         output_schema: tool.output_schema.as_ref().map(|schema| schema.value.clone()),
         effects: registered.effects,
         idempotent: tool.idempotent,
+        hints: hints(registered),
+        aliases: tool.aliases.iter().map(|(provider, alias)| (provider.clone(), alias.value.clone())).collect(),
+        strict: tool.strict,
         tags: tool.tags.clone(),
         path: registered.path().to_owned(),
+        place: tool.place(tool.name_span),
         has_body: registered.script.is_some() || registered.body.is_some(),
     }
 }

@@ -1,6 +1,7 @@
 //! Admit: the tool exists and is offered, the arguments are JSON and fit its schema.
 
 use super::context::{Context, Rehearsal};
+use super::execute::help;
 use super::refusal::{Code, Refusal};
 use crate::call::{Arguments, DEFAULT_MODE};
 use crate::client::{Client, Foreign};
@@ -119,6 +120,15 @@ fn find(ctx: &Context) -> Result<Arc<RegisteredTool>, Refusal> {
         }
         return Err(unknown(ctx));
     };
+    if let (Some(problem), Some(code)) = (&tool.unusable, tool.unread) {
+        // Not a mistake in its file, as far as anybody knows.
+        let refusal = Refusal::new(code, format!("`{name}` could not be read: {}", problem.message));
+        return Err(match (help(code), &problem.help) {
+            (Some(help), _) => refusal.help(help),
+            (None, Some(help)) => refusal.help(help.as_str()),
+            (None, None) => refusal,
+        });
+    }
     if let Some(problem) = &tool.unusable {
         return Err(not_offered(name, &problem.message, problem.place.clone()));
     }

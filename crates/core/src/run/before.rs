@@ -3,7 +3,7 @@
 use super::authorize::Authorized;
 use super::chain::{Changed, fire, fire_emitted, refuse_if_broken};
 use super::context::Context;
-use super::payload::{merge_pre, set_arguments, tool_pre};
+use super::payload::{merge_pre, tool_pre};
 use super::refusal::{Code, Refusal};
 use crate::artifact::tool::Approval;
 use crate::registry::RegisteredTool;
@@ -64,7 +64,7 @@ async fn judged(ctx: &Context, authorized: Authorized) -> Result<(Authorized, Ve
     let mut judge = |payload: &Map<String, Value>, returned: &Value| {
         let Some(arguments) = merge_pre(payload, returned)? else { return Ok(Changed::Nothing) };
         let mut next = payload.clone();
-        set_arguments(&mut next, &arguments);
+        next.insert("args".into(), Value::Object(arguments.clone()));
         latest = Some(arguments);
         Ok(Changed::To(next))
     };

@@ -1,7 +1,7 @@
 //! Hooks of one event, in order, failing closed.
 
 use super::before::Ask;
-use super::context::{Context, object};
+use super::context::{Context, Rehearsal, object};
 use super::crossing::HookCrossing;
 use super::decision::Decision;
 use super::payload::filled_in;
@@ -53,7 +53,11 @@ pub(super) async fn fire(ctx: &Context, event: &str, payload: Map<String, Value>
         for (hook, verdict) in rest.iter().zip(verdicts) {
             judged += 1;
             let decision = match verdict {
-                Verdict::Skipped => continue,
+                Verdict::Skipped => {
+                    rehearsed(ctx, hook, event, "skip");
+                    continue;
+                }
+                Verdict::Allowed => Ok(Decision::Allow),
                 Verdict::Returned(Value::Null) if !gating => continue,
                 Verdict::Returned(returned) => Decision::read(&returned).map_err(|problem| (problem, None)),
                 Verdict::Failed(_) if ctx.call.cancel.is_cancelled() => return Err(cancelled(event)),
@@ -63,7 +67,10 @@ pub(super) async fn fire(ctx: &Context, event: &str, payload: Map<String, Value>
                 }
             };
             let outcome = match decision {
-                Ok(Decision::Allow) => continue,
+                Ok(Decision::Allow) => {
+                    rehearsed(ctx, hook, event, "allow");
+                    continue;
+                }
                 Ok(Decision::Block(reason)) => {
                     decided(ctx, hook, event, "block", &reason);
                     return Err(blocked(hook, event, &reason));
@@ -151,6 +158,13 @@ pub(super) async fn fire_emitted(ctx: &Context) {
     }
 }
 
+/// What changes nothing is worth a word only to somebody who asked what would happen.
+fn rehearsed(ctx: &Context, hook: &RegisteredHook, event: &str, action: &str) {
+    if ctx.rehearsal == Rehearsal::Yes {
+        decided(ctx, hook, event, action, "");
+    }
+}
+
 fn decided(ctx: &Context, hook: &RegisteredHook, event: &str, action: &str, reason: &str) {
     ctx.record("hook.decided", || object(json!({"hook": hook.hook.name, "event_name": event, "action": action, "reason": reason})));
 }
@@ -201,6 +215,7 @@ pub(crate) async fn run_one(ctx: &Context, hook: &Arc<RegisteredHook>, event: &s
     let report = |action: &str, reason: Option<String>, modified| HookReport { action: action.to_owned(), reason, modified };
     match verdicts.into_iter().next() {
         None | Some(Verdict::Skipped) => report("skip", None, None),
+        Some(Verdict::Allowed) => report("allow", None, None),
         Some(Verdict::Failed(failure)) => report("failed", Some(failure.message), None),
         Some(Verdict::Returned(returned)) => match Decision::read(&returned) {
             Err(problem) => report("failed", Some(problem), None),

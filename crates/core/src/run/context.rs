@@ -10,23 +10,25 @@ use crate::registry::Registry;
 use crate::result::{ToolResult, milliseconds};
 use crate::store::{Metrics, Session, Sessions, Stores};
 use crate::worker::Workers;
-use serde_json::{Map, Value};
+use serde_json::{Map, Value, json};
 use std::collections::VecDeque;
 use std::fmt;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, SystemTime};
 use tokio::time::Instant;
 use tool_harness_sandbox::file::Jail;
 
-/// Reads the environment for `env`; the library itself never does.
-pub type Environment = Arc<dyn Fn(&str) -> Option<String> + Send + Sync>;
+/// Reads the environment for `env`, of the names that the project lists; the library itself never does. What may not be read is an error that says
+/// who can change that: a project cannot give itself the environment.
+pub type Environment = Arc<dyn Fn(&str) -> Result<Option<String>, String> + Send + Sync>;
 
 /// What all calls of one engine share.
 pub(crate) struct Shared {
     pub(crate) registry: Arc<Registry>,
     pub(crate) workers: Arc<Workers>,
     pub(crate) jail: Arc<Jail>,
-    pub(crate) sessions: Sessions,
+    pub(crate) sessions: Arc<Sessions>,
     pub(crate) metrics: Arc<Metrics>,
     pub(crate) sinks: Arc<[Arc<dyn Sink>]>,
     pub(crate) environment: Environment,
@@ -67,7 +69,7 @@ impl Context {
         let sent = std::mem::replace(&mut call.arguments, Arguments::Value(Value::Null));
         let call = Arc::new(call);
         let session = shared.sessions.get(&call.session_id);
-        let journal = Journal { sinks: Arc::clone(&shared.sinks), call: Arc::clone(&call), emitted: Mutex::default() };
+        let journal = Journal::new(Arc::clone(&shared.sinks), &call);
         let ctx = Self {
             stores: session.stores(&call.run_id),
             shared: Arc::clone(shared),
@@ -81,13 +83,13 @@ impl Context {
         (ctx, sent)
     }
 
-    /// The same call, thought through without a trace.
-    pub(crate) fn rehearsed(shared: &Arc<Shared>, call: Call) -> (Self, Arguments) {
+    /// The same call, thought through without a trace. Only the one who thinks may listen.
+    pub(crate) fn rehearsed(shared: &Arc<Shared>, call: Call, listener: Option<Arc<dyn Sink>>) -> (Self, Arguments) {
         let (mut ctx, sent) = Self::new(shared, call);
         ctx.stores = ctx.stores.discarded();
         ctx.metrics = Arc::default();
         ctx.rehearsal = Rehearsal::Yes;
-        ctx.journal = Arc::new(Journal { sinks: Arc::new([]), call: Arc::clone(&ctx.call), emitted: Mutex::default() });
+        ctx.journal = Arc::new(Journal::new(listener.into_iter().collect(), &ctx.call));
         (ctx, sent)
     }
 
@@ -124,11 +126,13 @@ impl Context {
     }
 
     pub(super) fn record_rejected(&self, result: ToolResult, watch: &Stopwatch) -> ToolResult {
+        self.journal.record_dropped();
         self.record("tool.rejected", || failure_fields(&result, watch));
         result
     }
 
     pub(super) fn record_ended(&self, result: ToolResult, watch: &Stopwatch) -> ToolResult {
+        self.journal.record_dropped();
         if result.is_error {
             self.record("tool.failed", || failure_fields(&result, watch));
         } else {
@@ -151,9 +155,42 @@ pub(crate) struct Journal {
     call: Arc<Call>,
     /// Custom events raised by scripts whose hooks have not run yet.
     emitted: Mutex<VecDeque<(String, Value)>>,
+    /// Events that scripts raised.
+    raised: AtomicU64,
 }
 
+/// Events that the scripts of one call may put into the record. A loop around `log` must not fill it.
+const MAX_RAISED: u64 = 1000;
+
 impl Journal {
+    fn new(sinks: Arc<[Arc<dyn Sink>]>, call: &Arc<Call>) -> Self {
+        Self { sinks, call: Arc::clone(call), emitted: Mutex::default(), raised: AtomicU64::new(0) }
+    }
+
+    /// Writes an event that a script raised, while there is room for it.
+    pub(super) fn record_raised(&self, name: &str, fields: impl FnOnce() -> Map<String, Value>) {
+        if self.raised.fetch_add(1, Ordering::Relaxed) < MAX_RAISED {
+            self.record(name, fields);
+        }
+    }
+
+    /// Writes how many events of scripts there was no room for, if any.
+    fn record_dropped(&self) {
+        let dropped = self.raised.load(Ordering::Relaxed).saturating_sub(MAX_RAISED);
+        if dropped == 0 {
+            return;
+        }
+        self.record("log", || {
+            let message = format!("{dropped} more events of scripts were not recorded; a call may raise {MAX_RAISED}");
+            fields([
+                ("level", "warn".into()),
+                ("message", message.into()),
+                ("fields", json!({"dropped": dropped})),
+                ("source", "harness".into()),
+            ])
+        });
+    }
+
     /// Whether anybody listens.
     pub(super) fn is_read(&self) -> bool {
         !self.sinks.is_empty()

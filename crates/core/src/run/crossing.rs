@@ -184,7 +184,7 @@ fn note(ctx: &Context, source: &str, call: &Admitted) {
         }
         other => other.to_string(),
     };
-    ctx.record("log", || object(json!({"level": level, "message": message, "fields": call.args.get(1), "source": source})));
+    ctx.journal.record_raised("log", || object(json!({"level": level, "message": message, "fields": call.args.get(1), "source": source})));
 }
 
 /// What host built-ins may touch.
@@ -215,20 +215,20 @@ impl Host for World {
 
     fn env(&self, name: &str) -> Result<Option<String>, String> {
         if self.shared.registry.root.env.iter().any(|listed| listed.value == name) {
-            return Ok((self.shared.environment)(name));
+            return (self.shared.environment)(name);
         }
         Err(format!("`{name}` is not listed in `sandbox.env` of harness.md; a person can add it there"))
     }
 
     fn emit(&self, name: &str, payload: &Value) -> Result<(), String> {
         let name = if name.starts_with("custom.") { name.to_owned() } else { format!("custom.{name}") };
-        self.journal.record(&name, || object(json!({"payload": payload, "source": self.source})));
+        self.journal.record_raised(&name, || object(json!({"payload": payload, "source": self.source})));
         self.journal.queue(name, payload.clone());
         Ok(())
     }
 
     fn progress(&self, fraction: f64, message: &str) {
-        self.journal.record("tool.progress", || object(json!({"fraction": fraction, "message": message})));
+        self.journal.record_raised("tool.progress", || object(json!({"fraction": fraction, "message": message})));
     }
 
     fn file_denied(&self, error: &FileError) {

@@ -115,7 +115,8 @@ pub(crate) async fn observe(shared: &Arc<Shared>, call: Call, client: &Client, o
         // The first part that objects speaks for the call: they all have the same result.
         if finished.hooks == Hooks::ChangedIt && observation == Observation::Nothing {
             let text = result.text();
-            let amended = result.value.filter(|value| result.error.is_none() && *value != outcome.response);
+            // A hook that changed only the text leaves no value.
+            let amended = result.value.filter(|value| result.error.is_none() && !value.is_null() && *value != outcome.response);
             let response = amended.or_else(|| client::instead(entry, &outcome.response, &text));
             observation = Observation::Instead { text, response };
         }

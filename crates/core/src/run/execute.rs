@@ -202,7 +202,7 @@ fn describe(tool: &RegisteredTool, code: Code, message: &str) -> String {
     }
 }
 
-fn help(code: Code) -> Option<&'static str> {
+pub(super) fn help(code: Code) -> Option<&'static str> {
     Some(match code {
         Code::ScriptMemory => "ask for less at once, or have a person raise `limits.memory_mb`",
         Code::ScriptSteps => "ask for less work, or have a person raise `limits.cpu_ms`",

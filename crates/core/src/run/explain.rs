@@ -4,11 +4,12 @@ use super::admit::admit;
 use super::authorize::authorize;
 use super::before::before;
 use super::context::{Context, Shared};
-use super::refusal::Refusal;
+use super::refusal::{Code, Refusal};
 use crate::call::{Arguments, Call};
 use crate::effect::Effects;
+use crate::event::{Event, Sink};
 use serde_json::{Value, json};
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 
 /// What would become of a call.
 #[derive(Clone, Debug)]
@@ -77,12 +78,15 @@ impl Explanation {
 const STAGES: [&str; 4] = ["admit", "authorize", "before", "execute"];
 
 pub(crate) async fn explain(shared: &Arc<Shared>, call: Call) -> Explanation {
-    let (ctx, sent) = Context::rehearsed(shared, call);
+    let decided = Arc::new(Decided::default());
+    let (ctx, sent) = Context::rehearsed(shared, call, Some(Arc::clone(&decided) as Arc<dyn Sink>));
     let mut stages = Vec::new();
-    let outcome = rehearse(&ctx, sent, &mut stages).await;
+    let outcome = rehearse(&ctx, sent, &decided, &mut stages).await;
     if let Err(refusal) = &outcome {
-        let lines = std::iter::once(refusal.message.clone()).chain(refusal.help.clone()).collect();
-        stages.push(StageReport { stage: STAGES[stages.len()], outcome: StageOutcome::Refused, lines });
+        let stage = STAGES[stages.len()];
+        let mut lines = if stage == "before" && all_asked(&ctx, refusal) { decided.lines(&ctx) } else { Vec::new() };
+        lines.extend(std::iter::once(refusal.message.clone()).chain(refusal.help.clone()));
+        stages.push(StageReport { stage, outcome: StageOutcome::Refused, lines });
     }
     for stage in &STAGES[stages.len()..] {
         stages.push(StageReport { stage, outcome: StageOutcome::NotReached, lines: Vec::new() });
@@ -96,7 +100,43 @@ pub(crate) async fn explain(shared: &Arc<Shared>, call: Call) -> Explanation {
     }
 }
 
-async fn rehearse(ctx: &Context, sent: Arguments, stages: &mut Vec<StageReport>) -> Result<Value, Refusal> {
+/// Whether the hooks were asked in their order, up to the one that refused.
+fn all_asked(ctx: &Context, refusal: &Refusal) -> bool {
+    let broken = ["tool.pre", "tool.post"].iter().any(|event| ctx.registry().broken_for(event).is_some());
+    !broken && !matches!(refusal.code, Code::Timeout | Code::Cancelled)
+}
+
+/// What hooks decided, as they decided it: the events of the rehearsal.
+#[derive(Default)]
+struct Decided(Mutex<Vec<Event>>);
+
+impl Sink for Decided {
+    fn record(&self, event: &Event) {
+        if event.name == "hook.decided" {
+            self.0.lock().unwrap_or_else(PoisonError::into_inner).push(event.clone());
+        }
+    }
+}
+
+impl Decided {
+    /// Each hook of `tool.pre` with its decision, in order.
+    fn lines(&self, ctx: &Context) -> Vec<String> {
+        let events = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let text = |event: &Event, key: &str| event.fields.get(key).and_then(Value::as_str).unwrap_or_default().to_owned();
+        let line = |name: &str| {
+            let event = events.iter().find(|event| text(event, "hook") == name && text(event, "event_name") == "tool.pre");
+            match event.map(|event| (text(event, "action"), text(event, "reason"))) {
+                None => format!("hook `{name}`: not reached"),
+                Some((action, _)) if action == "skip" => format!("hook `{name}`: its `when` does not match"),
+                Some((action, reason)) if reason.is_empty() => format!("hook `{name}`: {action}"),
+                Some((action, reason)) => format!("hook `{name}`: {action}: {reason}"),
+            }
+        };
+        ctx.registry().hooks_of("tool.pre").iter().map(|hook| line(&hook.hook.name)).collect()
+    }
+}
+
+async fn rehearse(ctx: &Context, sent: Arguments, decided: &Decided, stages: &mut Vec<StageReport>) -> Result<Value, Refusal> {
     let mut passed = |lines: Vec<String>| {
         let stage = STAGES[stages.len()];
         stages.push(StageReport { stage, outcome: StageOutcome::Passed, lines });
@@ -111,9 +151,11 @@ async fn rehearse(ctx: &Context, sent: Arguments, stages: &mut Vec<StageReport>)
     };
     passed(vec![format!("effects: {}", tool.effects), judged]);
     let sent = authorized.arguments().clone();
-    let hooks: Vec<String> = ctx.registry().hooks_of("tool.pre").iter().map(|hook| hook.hook.name.clone()).collect();
     let prepared = before(ctx, authorized).await?;
-    let mut lines = vec![if hooks.is_empty() { "no hooks".to_owned() } else { format!("hooks: {}", hooks.join(", ")) }];
+    let mut lines = decided.lines(ctx);
+    if lines.is_empty() {
+        lines.push("no hooks".to_owned());
+    }
     if *prepared.arguments() != sent {
         lines.push(format!("arguments after hooks: {}", Value::Object(prepared.arguments().clone())));
     }

@@ -34,34 +34,34 @@ pub(super) async fn finish(ctx: &Context, executed: Executed) -> Finished {
         Err(Failure { error, rest }) => (rest, Some(error)),
     };
     let mut hooks = Hooks::LeftIt;
+    let mut content = text(&success, error.as_ref());
     if ctx.registry().has_hooks("tool.post") {
         let mut payload = tool_pre(&ctx.call, &tool, &arguments, &raw);
-        payload.insert("content".into(), json!(text(&success, error.as_ref())));
+        payload.insert("content".into(), content.as_str().into());
         payload.insert("result".into(), success.value.clone().unwrap_or_default());
         payload.insert("is_error".into(), json!(error.is_some()));
         payload.insert("error".into(), error.as_ref().map_or(Value::Null, Refusal::to_json));
         let mut judge = |payload: &Map<String, Value>, returned: &Value| {
             let after = merge(payload, returned, &["result", "content", "is_error"])?;
             match (&after["content"], &after["is_error"]) {
-                (Value::String(_), Value::Bool(_)) => Ok(Changed::To(after)),
+                (Value::String(_), Value::Bool(_)) => Ok(Changed::To(agreeing(payload, after, error.as_ref()))),
                 (Value::String(_), _) => Err("changed `is_error` to something that is not a boolean".to_owned()),
                 _ => Err("changed `content` to something that is not text".to_owned()),
             }
         };
         match fire(ctx, "tool.post", payload, &mut judge).await {
-            Ok(fired) if fired.modified => {
-                amend(&tool, &fired.payload, &mut success, &mut error);
-                hooks = Hooks::ChangedIt;
-            }
-            Ok(_) => {}
-            Err(refusal) => {
-                (success, error) = (Success::default(), Some(refusal));
+            Ok(fired) if !fired.modified => {}
+            amended => {
+                match amended {
+                    Ok(fired) => amend(&tool, &fired.payload, &mut success, &mut error),
+                    Err(refusal) => (success, error) = (Success::default(), Some(refusal)),
+                }
+                content = text(&success, error.as_ref());
                 hooks = Hooks::ChangedIt;
             }
         }
     }
     fire_emitted(ctx).await;
-    let content = text(&success, error.as_ref());
     let value_bytes = match (&success.content, &success.value, &error) {
         (_, None, _) => 0,
         // The content is the value's own text.
@@ -83,6 +83,22 @@ pub(super) async fn finish(ctx: &Context, executed: Executed) -> Finished {
     };
     bounded(&mut result, value_bytes, usize::try_from(bound).unwrap_or(usize::MAX));
     Finished { result, hooks }
+}
+
+/// What a hook made of a result, where `content` and `result` say the same. A model reads both, so what a hook took out of one of them must not
+/// stay in the other, neither for the model nor for the next hook: a new result is the new content, and new content alone leaves no result.
+fn agreeing(before: &Map<String, Value>, mut after: Map<String, Value>, error: Option<&Refusal>) -> Map<String, Value> {
+    let changed = |key: &str| before.get(key) != after.get(key);
+    match (changed("result"), changed("content")) {
+        (true, false) => {
+            let error = error.filter(|_| after["is_error"] == Value::Bool(true));
+            let shown = text(&Success { value: after.get("result").cloned(), ..Success::default() }, error);
+            after.insert("content".into(), shown.into());
+        }
+        (false, true) => drop(after.insert("result".into(), Value::Null)),
+        _ => {}
+    }
+    after
 }
 
 /// Takes over what the hooks changed, and nothing else.
@@ -111,6 +127,10 @@ fn amend(tool: &RegisteredTool, after: &Map<String, Value>, success: &mut Succes
         && result.is_some()
         && let Err(refusal) = fits_output(tool, success.value.as_ref())
     {
+        let refusal = match result {
+            Some(Value::Null) => refusal.help("a hook that changes `content` of a tool with an `output_schema` must give `result` as well"),
+            _ => refusal,
+        };
         (*success, *error) = (Success::default(), Some(refusal));
     }
 }
@@ -165,16 +185,19 @@ fn bounded(result: &mut ToolResult, value_bytes: usize, most: usize) {
     }
 }
 
-/// Cuts the middle out; says how many bytes went.
+/// Cuts the middle out, so that what stays and the mark of the cut are within the bound; says how many bytes went.
 fn cut(text: &mut String, most: usize) -> usize {
     if text.len() <= most {
         return 0;
     }
-    let half = most / 2;
-    let head = (0..=half).rev().find(|at| text.is_char_boundary(*at)).unwrap_or(0);
-    let tail = (text.len() - half..text.len()).find(|at| text.is_char_boundary(*at)).unwrap_or(text.len());
+    let mark = |gone: usize| format!("\n[… {gone} bytes left out …]\n");
+    // No cut has more digits than the whole, so its mark is never longer. Where there is no room for one, the metadata still tell.
+    let room = most.checked_sub(mark(text.len()).len());
+    let half = room.unwrap_or(most) / 2;
+    let head = text.floor_char_boundary(half);
+    let tail = text.ceil_char_boundary(text.len() - half);
     let gone = tail - head;
-    text.replace_range(head..tail, &format!("\n[… {gone} bytes left out …]\n"));
+    text.replace_range(head..tail, &room.map(|_| mark(gone)).unwrap_or_default());
     gone
 }
 
@@ -208,5 +231,19 @@ mod tests {
         assert!(text.contains(&format!("[… {gone} bytes left out …]")));
         let mut short = "abc".to_owned();
         assert_eq!((cut(&mut short, 3), short.as_str()), (0, "abc"));
+    }
+
+    #[test]
+    fn what_stays_of_a_long_text_is_within_the_bound_with_the_mark_of_the_cut() {
+        for whole in ["é".repeat(600), "a".repeat(1200), "€a".repeat(300)] {
+            for most in 0..1200 {
+                let mut text = whole.clone();
+                let gone = cut(&mut text, most);
+                assert!(text.len() <= most, "{most}: {} bytes", text.len());
+                let mark = format!("\n[… {gone} bytes left out …]\n");
+                let kept = text.len() - if text.contains(&mark) { mark.len() } else { 0 };
+                assert_eq!(kept + gone, whole.len(), "{most}");
+            }
+        }
     }
 }

@@ -1,11 +1,12 @@
-//! What hooks see, and what a `modify` may change.
+//! What hooks see, and what a `modify` may change. Each part stands here once; the worker adds its other spellings.
 
 use crate::call::Call;
 use crate::effect::Effects;
 use crate::registry::RegisteredTool;
+use crate::worker::spelling::{self, part};
 use serde_json::{Map, Value, json};
 
-/// The payload of `tool.pre`, in every spelling authors use.
+/// The payload of `tool.pre`.
 pub(crate) fn tool_pre(call: &Call, tool: &RegisteredTool, arguments: &Map<String, Value>, raw: &str) -> Map<String, Value> {
     let mut payload = named_pre(call, tool.name(), arguments, raw, tool.effects, &tool.tool.tags);
     if let Some(foreign) = &tool.foreign {
@@ -19,32 +20,18 @@ fn named_pre(call: &Call, name: &str, arguments: &Map<String, Value>, raw: &str,
     let mut payload = Map::with_capacity(MOST_KEYS);
     let mut set = |key: &str, value: Value| drop(payload.insert(key.to_owned(), value));
     set("name", name.into());
-    set("tool_name", name.into());
     set("raw_arguments", raw.into());
     set("call_id", call.id.as_str().into());
-    set("id", call.id.as_str().into());
     set("session_id", call.session_id.as_str().into());
     set("mode", call.mode.as_str().into());
     set("effects", effects.names().collect());
     set("tags", tags.iter().map(String::as_str).collect());
-    set_arguments(&mut payload, arguments);
+    set("args", Value::Object(arguments.clone()));
     payload
 }
 
 /// Room for a payload with a result.
 const MOST_KEYS: usize = 18;
-
-/// Puts arguments under each of their spellings.
-pub(crate) fn set_arguments(payload: &mut Map<String, Value>, arguments: &Map<String, Value>) {
-    let arguments = || Value::Object(arguments.clone());
-    let mut tool = Map::with_capacity(3);
-    tool.insert("name".into(), payload.get("name").cloned().unwrap_or_default());
-    tool.insert("args".into(), arguments());
-    tool.insert("arguments".into(), arguments());
-    payload.insert("tool".into(), tool.into());
-    payload.insert("arguments".into(), arguments());
-    payload.insert("args".into(), arguments());
-}
 
 /// The payload of a hook's example: what its author left out is filled in as a call would.
 pub(crate) fn filled_in(event: &str, call: &Call, given: &Map<String, Value>) -> Map<String, Value> {
@@ -69,7 +56,8 @@ pub(crate) fn filled_in(event: &str, call: &Call, given: &Map<String, Value>) ->
                 .map(|(key, value)| (key.to_owned(), value)),
         );
     }
-    payload.extend(given.clone());
+    let respelled = |key: &str| spelling::applies_to(event) && spelling::SPELLINGS.iter().any(|(other, _)| *other == key);
+    payload.extend(given.iter().filter(|(key, _)| !respelled(key)).map(|(key, value)| (key.clone(), value.clone())));
     payload
 }
 
@@ -77,7 +65,7 @@ pub(crate) fn filled_in(event: &str, call: &Call, given: &Map<String, Value>) ->
 pub(crate) fn merge_pre(before: &Map<String, Value>, returned: &Value) -> Result<Option<Map<String, Value>>, String> {
     let mut changed: Option<(&str, &Value)> = None;
     for (key, value) in fields(returned) {
-        if before.get(key) == Some(value) {
+        if part(before, key).as_deref() == Some(value) {
             continue;
         }
         match (key.as_str(), changed) {
@@ -98,7 +86,7 @@ pub(crate) fn merge_pre(before: &Map<String, Value>, returned: &Value) -> Result
 pub(crate) fn merge(before: &Map<String, Value>, returned: &Value, free: &[&str]) -> Result<Map<String, Value>, String> {
     let mut after = before.clone();
     for (key, value) in fields(returned) {
-        if before.get(key) == Some(value) {
+        if part(before, key).as_deref() == Some(value) {
             continue;
         }
         if !free.contains(&key.as_str()) {
@@ -156,7 +144,8 @@ mod tests {
         let call = Call::new("example", crate::call::Arguments::Value(json!({})));
         let given = |value: Value| value.as_object().cloned().expect("object");
         let pre = filled_in("tool.pre", &call, &given(json!({"tool_name": "t", "arguments": {"a": 1}})));
-        assert_eq!((&pre["name"], &pre["args"], &pre["tool"]["args"]["a"]), (&json!("t"), &json!({"a": 1}), &json!(1)));
+        assert_eq!((&pre["name"], &pre["args"]), (&json!("t"), &json!({"a": 1})));
+        assert_eq!(part(&pre, "tool").as_deref(), Some(&json!({"name": "t", "args": {"a": 1}, "arguments": {"a": 1}})));
         assert_eq!(pre["raw_arguments"], json!("{\"a\":1}"));
         let post = filled_in("tool.post", &call, &given(json!({"name": "t", "result": {"b": 2}, "mode": "careful"})));
         assert_eq!(

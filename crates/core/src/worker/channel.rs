@@ -1,15 +1,16 @@
 //! One live worker: its process, its channel, and what it has loaded.
 
-use super::protocol::{MAX_FRAME, Request, Response};
+use super::protocol::{HEADER, MAX_FRAME, Request, Response, header, push_frame};
 use super::script::Script;
 use super::wire::WireError;
 use std::collections::HashSet;
+use std::fs::File;
+use std::hash::{BuildHasher, RandomState};
 use std::io::{self, ErrorKind, Read, Write};
-use std::os::unix::net::UnixStream;
 use std::time::Duration;
 use tokio::io::Interest;
 use tokio::io::unix::AsyncFd;
-use tool_harness_sandbox::process::{Cause, WorkerLimits, WorkerProcess, WorkerProgram};
+use tool_harness_sandbox::process::{Cause, Channel, WorkerLimits, WorkerProcess, WorkerProgram};
 
 /// How long a worker whose channel closed, or that was asked to stop, may take to be gone.
 const DEATH_WAIT: Duration = Duration::from_millis(30);
@@ -23,10 +24,14 @@ const CHUNK: usize = 16 << 10;
 #[derive(Debug)]
 pub(crate) struct Worker {
     process: Option<WorkerProcess>,
-    /// Watched for reading only: were it watched for writing too, the worker's reading of a request would wake this side each time.
-    stream: AsyncFd<UnixStream>,
+    reader: AsyncFd<File>,
+    writer: File,
+    /// What was read and not yet understood.
     buffer: Vec<u8>,
+    chunk: Box<[u8]>,
     loaded: HashSet<u32>,
+    tickets: RandomState,
+    asked: u64,
     /// Whether it has run anything since it started.
     pub(crate) used: bool,
 }
@@ -54,10 +59,21 @@ impl Worker {
         let spawned = tokio::task::spawn_blocking(move || WorkerProcess::spawn(&program, &limits)).await;
         let mut process = spawned.map_err(|error| error.to_string())?.map_err(|error| error.to_string())?;
         let channel = process.take_channel().ok_or("the worker has no channel")?;
-        let stream = UnixStream::from(channel);
-        stream.set_nonblocking(true).map_err(|error| error.to_string())?;
-        let stream = watch(stream, Interest::READABLE).map_err(|error| error.to_string())?;
-        let mut worker = Self { process: Some(process), stream, buffer: Vec::new(), loaded: HashSet::new(), used: false };
+        let unwatched = |error: io::Error| error.to_string();
+        channel.set_nonblocking().map_err(unwatched)?;
+        let Channel { reader, writer } = channel;
+        let reader = watch(reader, Interest::READABLE).map_err(unwatched)?;
+        let mut worker = Self {
+            process: Some(process),
+            reader,
+            writer,
+            buffer: Vec::new(),
+            chunk: vec![0; CHUNK].into_boxed_slice(),
+            loaded: HashSet::new(),
+            tickets: RandomState::new(),
+            asked: 0,
+            used: false,
+        };
         match worker.receive(FRAME_SLACK).await {
             Ok(Response::Ready) => Ok(worker),
             Ok(_) => Err("a worker spoke before it was confined".into()),
@@ -70,6 +86,21 @@ impl Worker {
         }
     }
 
+    /// Starts another request: what the worker still says to the last one is not heard any more.
+    pub(crate) fn begin(&mut self) {
+        self.asked += 1;
+    }
+
+    /// The mark of the request at hand. Keyed with a secret, so a worker cannot know the next one. It is ready under zero.
+    fn ticket(&self) -> u64 {
+        if self.asked == 0 { 0 } else { self.tickets.hash_one(self.asked) }
+    }
+
+    /// Adds a frame of the request at hand.
+    pub(crate) fn push(&self, frame: &[u8], frames: &mut Vec<u8>) -> Result<(), WireError> {
+        push_frame(frames, self.ticket(), frame)
+    }
+
     /// Adds what the worker must know before it can run `script`.
     pub(crate) fn load(&mut self, script: &Script, frames: &mut Vec<u8>) -> Result<(), WireError> {
         if !self.loaded.insert(script.number) {
@@ -77,14 +108,40 @@ impl Worker {
         }
         let request =
             Request::Load { script: script.number, kind: script.kind, source: script.source.to_string(), linked: script.linked.to_vec() };
-        push_frame(frames, &request.encode()?)
+        self.push(&request.encode()?, frames)
     }
 
     /// Sends frames that are ready to go.
     pub(crate) async fn send(&mut self, frames: &[u8]) -> Result<(), Lost> {
-        match write_all(self.stream.get_ref(), frames).await {
-            Ok(()) => Ok(()),
-            Err(_) => Err(self.death().await),
+        let mut rest = frames;
+        while !rest.is_empty() {
+            match self.writer.write(rest) {
+                Ok(count) => rest = &rest[count..],
+                Err(error) if error.kind() == ErrorKind::Interrupted => {}
+                Err(error) if error.kind() == ErrorKind::WouldBlock => self.wait_for_room().await?,
+                Err(_) => return Err(self.death().await),
+            }
+        }
+        Ok(())
+    }
+
+    /// Waits until more can be written. Only a frame larger than what the pipe holds comes here. The worker may be waiting for room
+    /// itself, so what it says meanwhile is taken in; and it may be gone.
+    async fn wait_for_room(&mut self) -> Result<(), Lost> {
+        let room = self.writer.try_clone().and_then(|writer| watch(writer, Interest::WRITABLE));
+        let Ok(room) = room else { return Err(self.death().await) };
+        let read = tokio::select! {
+            _ = room.writable() => return Ok(()),
+            read = self.read_some() => read,
+        };
+        if self.buffer.len() > MAX_FRAME {
+            // It talks and does not listen.
+            self.kill();
+            return Err(Lost::Died { cause: Cause::Other, part: None });
+        }
+        match read {
+            Ok(0) => Err(self.death().await),
+            _ => Ok(()),
         }
     }
 
@@ -92,21 +149,21 @@ impl Worker {
     pub(crate) async fn receive(&mut self, max_bytes: u64) -> Result<Response, Lost> {
         let limit = usize::try_from(max_bytes.saturating_add(FRAME_SLACK)).unwrap_or(MAX_FRAME).min(MAX_FRAME);
         loop {
-            if let Some((length, rest)) = self.buffer.split_first_chunk::<4>() {
-                let length = usize::try_from(u32::from_le_bytes(*length)).unwrap_or(usize::MAX);
+            if let Some((length, ticket)) = header(&self.buffer) {
                 if length > limit {
                     self.kill();
                     return Err(Lost::Oversized);
                 }
-                if let Some(frame) = rest.get(..length) {
-                    let response = Response::decode(frame);
-                    self.buffer.drain(..4 + length);
+                if let Some(frame) = self.buffer.get(HEADER..HEADER + length) {
+                    let response = (ticket == self.ticket()).then(|| Response::decode(frame));
+                    self.buffer.drain(..HEADER + length);
+                    let Some(response) = response else { continue };
                     return response.map_err(|_| {
                         self.kill();
                         Lost::Died { cause: Cause::Other, part: None }
                     });
                 }
-                self.buffer.reserve((length + 4).saturating_sub(self.buffer.len()));
+                self.buffer.reserve((HEADER + length).saturating_sub(self.buffer.len()));
             }
             // Cancellation between reads loses nothing: what was read is in the buffer.
             match self.read_some().await {
@@ -121,12 +178,11 @@ impl Worker {
     /// Waits for bytes and appends them to the buffer; says how many there were.
     async fn read_some(&mut self) -> io::Result<usize> {
         loop {
-            let mut ready = self.stream.readable().await?;
-            let held = self.buffer.len();
-            self.buffer.resize(held + CHUNK, 0);
-            let read = ready.try_io(|stream| stream.get_ref().read(&mut self.buffer[held..]));
-            self.buffer.truncate(held + read.as_ref().ok().and_then(|read| read.as_ref().ok()).copied().unwrap_or_default());
+            let mut ready = self.reader.readable().await?;
+            let read = ready.try_io(|reader| reader.get_ref().read(&mut self.chunk));
             if let Ok(read) = read {
+                let count = read.as_ref().copied().unwrap_or_default();
+                self.buffer.extend_from_slice(self.chunk.get(..count).unwrap_or_default());
                 // Less than was asked for is all there is; what comes later is announced anew.
                 if matches!(read, Ok(count) if count < CHUNK) {
                     ready.clear_ready();
@@ -143,7 +199,7 @@ impl Worker {
 
     /// Whether it says nothing while nobody asks. One that does would be heard as the answer to somebody else's request.
     pub(crate) fn is_silent(&self) -> bool {
-        let unheard = self.stream.get_ref().read(&mut [0; 1]);
+        let unheard = self.reader.get_ref().read(&mut [0; 1]);
         self.buffer.is_empty() && unheard.is_err_and(|error| error.kind() == io::ErrorKind::WouldBlock)
     }
 
@@ -190,36 +246,8 @@ impl Drop for Worker {
     }
 }
 
-/// Registers a socket for one direction.
-#[expect(deprecated, reason = "the socket is owned and stays open, which is what the unsafe form wants promised")]
-fn watch(stream: UnixStream, interest: Interest) -> io::Result<AsyncFd<UnixStream>> {
-    AsyncFd::with_interest(stream, interest)
-}
-
-/// Writes everything. Only a frame larger than what the socket holds has to wait for the worker to read.
-async fn write_all(mut stream: &UnixStream, mut bytes: &[u8]) -> io::Result<()> {
-    while !bytes.is_empty() {
-        match stream.write(bytes) {
-            Ok(0) => return Err(ErrorKind::WriteZero.into()),
-            Ok(count) => bytes = &bytes[count..],
-            Err(error) if error.kind() == ErrorKind::Interrupted => {}
-            Err(error) if error.kind() == ErrorKind::WouldBlock => {
-                let room = watch(stream.try_clone()?, Interest::WRITABLE)?;
-                room.writable().await?.retain_ready();
-            }
-            Err(error) => return Err(error),
-        }
-    }
-    Ok(())
-}
-
-/// Appends a frame with its length.
-pub(crate) fn push_frame(frames: &mut Vec<u8>, frame: &[u8]) -> Result<(), WireError> {
-    let length = u32::try_from(frame.len()).map_err(|_| WireError::TooLarge)?;
-    if frame.len() > MAX_FRAME {
-        return Err(WireError::TooLarge);
-    }
-    frames.extend_from_slice(&length.to_le_bytes());
-    frames.extend_from_slice(frame);
-    Ok(())
+/// Registers one end of a pipe.
+#[expect(deprecated, reason = "the pipe is owned and stays open, which is what the unsafe form wants promised")]
+fn watch(end: File, interest: Interest) -> io::Result<AsyncFd<File>> {
+    AsyncFd::with_interest(end, interest)
 }

@@ -1,6 +1,6 @@
 //! One request to one worker, from sending it to its last word.
 
-use super::channel::{Lost, Worker, push_frame};
+use super::channel::{Lost, Worker};
 use super::pool::{Lease, Pool};
 use super::protocol::{Request, Response};
 use serde_json::Value;
@@ -94,7 +94,7 @@ async fn converse(
                 bounded(hard, cancel, pool.take_place(lease)).await?;
                 let mut reply = Vec::new();
                 let encoded = Request::Answer(answer).encode().or_else(|error| Request::Answer(Err(error.to_string())).encode());
-                encoded.and_then(|frame| push_frame(&mut reply, &frame)).map_err(|_| Ended::Lost(Lost::Unsendable))?;
+                encoded.and_then(|frame| lease.worker.push(&frame, &mut reply)).map_err(|_| Ended::Lost(Lost::Unsendable))?;
                 bounded(hard, cancel, lease.worker.send(&reply)).await?.map_err(Ended::Lost)?;
             }
             Response::Note { builtin, link, args } => bounded(hard, cancel, crossing.note(link, builtin, args)).await?,

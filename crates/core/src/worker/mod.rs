@@ -2,6 +2,7 @@
 
 pub mod protocol;
 pub mod script;
+pub mod spelling;
 pub mod wire;
 
 mod channel;
@@ -12,10 +13,10 @@ pub(crate) use drive::{Bounds, Crossing};
 pub(crate) use pool::DEFAULT_MEMORY_MB;
 
 use crate::check::FactsBySource;
-use crate::check::facts::{Facts, ScriptKind};
+use crate::check::facts::{Facts, ScriptKind, Unread};
 use crate::run::Code;
 use crate::span::Position;
-use channel::{Lost, push_frame};
+use channel::Lost;
 use drive::{Ended, drive};
 use pool::{Lease, NoWorker, Pool, Purpose};
 use protocol::{Budget, Failure, FailureKind, Link, Outcome, Request, Response, Verdict, begin_chain, begin_run};
@@ -44,7 +45,7 @@ pub fn announced() -> Option<WorkerProgram> {
 const CHECK_TIME: Duration = Duration::from_secs(5);
 /// Scripts sent to a worker before its answers are read.
 const CHECK_WINDOW: usize = 16;
-/// Bytes sent to a worker before its answers are read: less than any socket buffer.
+/// Bytes sent to a worker before its answers are read: less than a pipe holds.
 const CHECK_WINDOW_BYTES: usize = 32 << 10;
 
 /// The workers of one engine.
@@ -57,7 +58,7 @@ pub(crate) struct Workers {
 }
 
 /// A source and its facts, or how the worker ended on it.
-type Found = ((ScriptKind, Arc<str>), Result<Facts, String>);
+type Found = ((ScriptKind, Arc<str>), Result<Facts, Unread>);
 
 /// Why a script gave no answer.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -121,14 +122,14 @@ impl Workers {
             memory_bytes: bounds.memory_mb << 20,
             result_bytes: bounds.result_bytes,
         };
-        let mut frames = Vec::new();
-        let mut run = wire::Writer::default();
+        let mut frames = Vec::with_capacity(4 << 10);
+        let mut run = wire::Writer::roomy();
         begin_run(&mut run, script.number, &budget);
         lease
             .worker
             .load(script, &mut frames)
             .and_then(|()| run.object(args))
-            .and_then(|()| push_frame(&mut frames, &run.bytes))
+            .and_then(|()| lease.worker.push(&run.bytes, &mut frames))
             .map_err(|error| ScriptError::new(Code::ArgsMalformed, format!("the arguments cannot be passed on: {error}")))?;
         let enforced = Bounds { deadline: bounds.deadline, cpu: Duration::from_millis(bounds.cpu_ms), frame_bytes: bounds.result_bytes };
         match drive(&self.pool, &mut lease, &frames, enforced, cancel, crossing).await {
@@ -162,7 +163,7 @@ impl Workers {
         let cpu = time.max(Duration::from_millis(100));
         let memory_bytes = DEFAULT_MEMORY_MB << 20;
         let budget = Budget { wall_ms: milliseconds(time), cpu_ms: milliseconds(cpu), memory_bytes, result_bytes: MAX_DECISION_BYTES };
-        let mut frames = Vec::new();
+        let mut frames = Vec::with_capacity(4 << 10);
         let mut request = Vec::with_capacity(links.len());
         let unsendable =
             |error: wire::WireError| lost(Some(0), ScriptError::new(Code::HookFailed, format!("the payload cannot be passed on: {error}")));
@@ -176,10 +177,10 @@ impl Workers {
                 timeout_ms: milliseconds(link.timeout),
             });
         }
-        let mut chain = wire::Writer::default();
+        let mut chain = wire::Writer::roomy();
         begin_chain(&mut chain, event, &request, &budget)
             .and_then(|()| chain.object(payload))
-            .and_then(|()| push_frame(&mut frames, &chain.bytes))
+            .and_then(|()| lease.worker.push(&chain.bytes, &mut frames))
             .map_err(unsendable)?;
         let bounds = Bounds { deadline, cpu, frame_bytes: MAX_DECISION_BYTES };
         match drive(&self.pool, &mut lease, &frames, bounds, cancel, crossing).await {
@@ -211,7 +212,8 @@ impl Workers {
             let mut lease = match lease {
                 Ok(lease) => lease,
                 Err(error) => {
-                    found.extend(rest.iter().map(|source| (source.clone(), Err(error.message.clone()))));
+                    let unread = Unread::NoWorker { code: error.code, why: error.message };
+                    found.extend(rest.iter().map(|source| (source.clone(), Err(unread.clone()))));
                     break;
                 }
             };
@@ -220,7 +222,7 @@ impl Workers {
                 Ok(()) => self.pool.give_back(lease),
                 Err(ended) => {
                     let culprit = found.len();
-                    found.push((sources[culprit].clone(), Err(ScriptError::from(ended).message)));
+                    found.push((sources[culprit].clone(), Err(Unread::Crashed(ScriptError::from(ended).message))));
                 }
             }
             debug_assert!(found.len() > before, "every round finds at least one");
@@ -235,7 +237,7 @@ impl Workers {
             let mut count = 0;
             for (kind, source) in rest {
                 let request = Request::Check { kind: *kind, source: source.to_string() };
-                let encoded = request.encode().and_then(|frame| push_frame(&mut frames, &frame));
+                let encoded = request.encode().and_then(|frame| lease.worker.push(&frame, &mut frames));
                 encoded.map_err(|_| Ended::Lost(Lost::Unsendable))?;
                 count += 1;
                 if count >= CHECK_WINDOW || frames.len() >= CHECK_WINDOW_BYTES {
@@ -249,7 +251,7 @@ impl Workers {
                 let Ok(Response::Facts(text)) = word.map_err(|_| Ended::Deadline)?.map_err(Ended::Lost).map(Ok::<_, ()>)? else {
                     return Err(Ended::Lost(Lost::Died { cause: Cause::Other, part: None }));
                 };
-                found.push((source.clone(), serde_json::from_str(&text).map_err(|error| error.to_string())));
+                found.push((source.clone(), serde_json::from_str(&text).map_err(|error| Unread::Crashed(error.to_string()))));
             }
             rest = &rest[count..];
         }

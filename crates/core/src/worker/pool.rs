@@ -91,10 +91,11 @@ impl Pool {
         let closed = |_| NoWorker::Failed("the engine is shutting down".into());
         let slot = Arc::clone(&side.slots).acquire_owned().await.map_err(closed)?;
         let place = Arc::clone(&side.places).acquire_owned().await.map_err(closed)?;
-        let worker = match side.take(&purpose).filter(Worker::is_silent) {
+        let mut worker = match side.take(&purpose).filter(Worker::is_silent) {
             Some(worker) => worker,
             None => Worker::start(program, &limits(&purpose)).await.map_err(NoWorker::Failed)?,
         };
+        worker.begin();
         Ok(Lease { worker, purpose, place: Some(place), _slot: slot })
     }
 

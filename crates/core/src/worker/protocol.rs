@@ -1,4 +1,4 @@
-//! The frames between the harness and a worker: a `u32` length, then this.
+//! The frames between the harness and a worker: a header, then this.
 
 use super::wire::{Reader, WireError, Writer};
 use crate::check::facts::ScriptKind;
@@ -6,6 +6,27 @@ use serde_json::Value;
 
 /// The largest frame either side accepts.
 pub const MAX_FRAME: usize = 64 << 20;
+
+/// Bytes before each frame: its length, then the ticket of the request it belongs to.
+pub const HEADER: usize = 12;
+
+/// Appends a frame and its header. A worker marks all it says with the ticket of the request it serves, which it cannot know before, so
+/// nothing it says too late or too early is heard as the answer to another.
+pub fn push_frame(frames: &mut Vec<u8>, ticket: u64, frame: &[u8]) -> Result<(), WireError> {
+    let length = u32::try_from(frame.len()).ok().filter(|_| frame.len() <= MAX_FRAME).ok_or(WireError::TooLarge)?;
+    frames.extend_from_slice(&length.to_le_bytes());
+    frames.extend_from_slice(&ticket.to_le_bytes());
+    frames.extend_from_slice(frame);
+    Ok(())
+}
+
+/// Reads a header: the length and the ticket, once there are enough bytes.
+#[must_use]
+pub fn header(bytes: &[u8]) -> Option<(usize, u64)> {
+    let (length, rest) = bytes.split_first_chunk::<4>()?;
+    let ticket = rest.first_chunk::<8>()?;
+    Some((usize::try_from(u32::from_le_bytes(*length)).unwrap_or(usize::MAX), u64::from_le_bytes(*ticket)))
+}
 
 /// The first argument of a process that is a worker.
 pub const WORKER_ARGUMENT: &str = "tool-harness-script-worker";
@@ -158,6 +179,8 @@ pub enum FailureKind {
 pub enum Verdict {
     /// Its `when` did not match.
     Skipped,
+    /// It returned `allow()` and nothing more.
+    Allowed,
     /// It returned; what it returned, not yet judged.
     Returned(Value),
     /// It failed.
@@ -351,6 +374,7 @@ impl Response {
                 for verdict in verdicts {
                     match verdict {
                         Verdict::Skipped => w.bytes.push(0),
+                        Verdict::Allowed => w.bytes.push(3),
                         Verdict::Returned(value) => {
                             w.bytes.push(1);
                             w.value(value)?;
@@ -387,6 +411,7 @@ impl Response {
                     0 => Ok(Verdict::Skipped),
                     1 => Ok(Verdict::Returned(r.json()?)),
                     2 => Ok(Verdict::Failed(Failure::decode(&mut r)?)),
+                    3 => Ok(Verdict::Allowed),
                     _ => Err(WireError::Malformed),
                 });
                 Self::Chain(verdicts.collect::<Result<_, _>>()?)
@@ -485,7 +510,12 @@ mod tests {
             Response::Done(Outcome::Value(json!(null))),
             Response::Done(Outcome::Result(json!({"content": "x"}))),
             Response::Failed(failure.clone()),
-            Response::Chain(vec![Verdict::Skipped, Verdict::Returned(json!({"action": "allow"})), Verdict::Failed(failure)]),
+            Response::Chain(vec![
+                Verdict::Skipped,
+                Verdict::Allowed,
+                Verdict::Returned(json!({"action": "ask"})),
+                Verdict::Failed(failure),
+            ]),
         ] {
             let bytes = response.encode().expect("encodes");
             assert_eq!(Response::decode(&bytes), Ok(response));

@@ -50,6 +50,12 @@ pub struct Writer {
 }
 
 impl Writer {
+    /// A writer with room for what most calls say.
+    #[must_use]
+    pub fn roomy() -> Self {
+        Self { bytes: Vec::with_capacity(2 << 10), values: 0 }
+    }
+
     /// Writes null.
     pub fn null(&mut self) {
         self.bytes.push(NULL);
@@ -175,19 +181,19 @@ impl Writer {
     }
 }
 
-/// Arguments stand in a hook's payload under several names, and all of it must fit.
-const SPELLINGS: usize = 8;
+/// Arguments share the payload of a hook with a result and with themselves as text, and all of it must fit.
+const SHARES: usize = 8;
 
 /// Whether arguments could be written, also several times in one frame, without writing them.
 pub fn look(value: &Value) -> Result<(), WireError> {
-    look_nested(value, 0, &mut (MAX_VALUES / SPELLINGS))
+    look_nested(value, 0, &mut (MAX_VALUES / SHARES))
 }
 
 fn look_nested(value: &Value, depth: usize, room: &mut usize) -> Result<(), WireError> {
     if depth > MAX_DEPTH {
         return Err(WireError::TooDeep);
     }
-    *room = room.checked_sub(1).ok_or(WireError::TooMany(MAX_VALUES / SPELLINGS))?;
+    *room = room.checked_sub(1).ok_or(WireError::TooMany(MAX_VALUES / SHARES))?;
     match value {
         Value::Null | Value::Bool(_) | Value::String(_) => Ok(()),
         Value::Number(number) if is_integer(number.as_str()) => Ok(()),
@@ -303,6 +309,11 @@ impl<'a> Reader<'a> {
         self.nested(build, 0)
     }
 
+    /// Reads a map's entries and leaves the map to the caller.
+    pub fn entries<B: Build>(&mut self, build: &mut B) -> Result<Vec<(&'a str, B::Out)>, WireError> {
+        if self.byte()? == MAP { self.entries_within(build, 0) } else { Err(WireError::Malformed) }
+    }
+
     /// Reads one value as JSON.
     pub fn json(&mut self) -> Result<Value, WireError> {
         self.value(&mut Json)
@@ -329,16 +340,21 @@ impl<'a> Reader<'a> {
                 build.list(items)
             }
             MAP => {
-                let len = self.held()?;
-                let mut entries = Vec::with_capacity(len.min(self.rest.len() / 5));
-                for _ in 0..len {
-                    let key = self.str()?;
-                    entries.push((key, self.nested(build, depth + 1)?));
-                }
+                let entries = self.entries_within(build, depth)?;
                 build.map(entries)
             }
             _ => return Err(WireError::Malformed),
         })
+    }
+
+    fn entries_within<B: Build>(&mut self, build: &mut B, depth: usize) -> Result<Vec<(&'a str, B::Out)>, WireError> {
+        let len = self.held()?;
+        let mut entries = Vec::with_capacity(len.min(self.rest.len() / 5));
+        for _ in 0..len {
+            let key = self.str()?;
+            entries.push((key, self.nested(build, depth + 1)?));
+        }
+        Ok(entries)
     }
 
     pub(super) fn byte(&mut self) -> Result<u8, WireError> {
@@ -414,8 +430,8 @@ mod tests {
         bytes.push(NULL);
         assert_eq!(Reader::new(&bytes).json(), Err(WireError::TooMany(MAX_VALUES)));
         let arguments = |values: usize| serde_json::json!({"a": vec![Value::Null; values]});
-        assert_eq!(look(&arguments(MAX_VALUES / SPELLINGS)), Err(WireError::TooMany(MAX_VALUES / SPELLINGS)));
-        let fits = arguments(MAX_VALUES / SPELLINGS - 2);
+        assert_eq!(look(&arguments(MAX_VALUES / SHARES)), Err(WireError::TooMany(MAX_VALUES / SHARES)));
+        let fits = arguments(MAX_VALUES / SHARES - 2);
         assert_eq!((look(&fits), Writer::default().value(&fits)), (Ok(()), Ok(())));
     }
 

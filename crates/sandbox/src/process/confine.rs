@@ -1,9 +1,10 @@
-//! The worker's side: giving up everything but memory, time and one channel.
+//! The worker's side: giving up everything but memory, time and its channel.
 
-use super::{CHANNEL, ExitCode, MAX_PARTS, ProcessError, WorkerLimits, filter};
+use super::{ANSWERS, Channel, ExitCode, MAX_PARTS, ProcessError, REQUESTS, WorkerLimits, filter};
+use std::fs::File;
 use std::io;
 use std::mem::{self, MaybeUninit};
-use std::os::fd::{FromRawFd, OwnedFd};
+use std::os::fd::FromRawFd;
 use std::ptr;
 use std::sync::atomic::{AtomicI32, AtomicUsize, Ordering};
 use std::thread;
@@ -28,7 +29,7 @@ const SIGNAL_STACK: usize = 64 << 10;
 pub fn become_worker<T>(
     limits: &WorkerLimits,
     prepare: impl FnOnce() -> T + Send + 'static,
-    serve: impl FnOnce(T, OwnedFd) + Send + 'static,
+    serve: impl FnOnce(T, Channel) + Send + 'static,
 ) -> ! {
     let limits = *limits;
     // Other threads would lose their descriptors under their hands, and panic now and then: better always to refuse.
@@ -79,14 +80,14 @@ pub(super) fn read_clock(clock: libc::clockid_t) -> Option<Duration> {
 }
 
 /// Confines the whole process and gives back the channel. Called once, on the thread that evaluates.
-fn confine(limits: &WorkerLimits) -> Result<OwnedFd, ProcessError> {
+fn confine(limits: &WorkerLimits) -> Result<Channel, ProcessError> {
     catch_faults(limits).map_err(ProcessError::step("signal handlers"))?;
     // SAFETY: the call takes no pointers. Not dumpable: nobody of the same user may trace it or read its memory.
     check(unsafe { libc::prctl(libc::PR_SET_DUMPABLE, 0, 0, 0, 0) }).map_err(ProcessError::step("dumpable"))?;
     limit(limits).map_err(ProcessError::step("limits"))?;
     filter::apply()?;
-    // SAFETY: descriptor 3 is open (the spawn put it there) and nothing else in this process owns it.
-    Ok(unsafe { OwnedFd::from_raw_fd(CHANNEL) })
+    // SAFETY: both descriptors are open (the spawn put them there) and nothing else in this process owns them.
+    Ok(unsafe { Channel { reader: File::from_raw_fd(REQUESTS), writer: File::from_raw_fd(ANSWERS) } })
 }
 
 /// Whether this process has one thread.
@@ -97,7 +98,8 @@ fn is_alone() -> bool {
 fn close_all_but_channel() {
     // SAFETY: nothing in this process uses a descriptor yet but the channel; the standard streams are not written to again.
     let closed = unsafe {
-        libc::close_range(0, CHANNEL.unsigned_abs() - 1, 0) == 0 && libc::close_range(CHANNEL.unsigned_abs() + 1, libc::c_uint::MAX, 0) == 0
+        libc::close_range(0, REQUESTS.unsigned_abs() - 1, 0) == 0
+            && libc::close_range(ANSWERS.unsigned_abs() + 1, libc::c_uint::MAX, 0) == 0
     };
     if !closed {
         leave(ExitCode::Unconfined);
@@ -115,7 +117,7 @@ fn one_arena() {
 
 /// Returns when the other end of the channel is closed.
 fn watch_channel() {
-    let mut channel = libc::pollfd { fd: CHANNEL, events: 0, revents: 0 };
+    let mut channel = libc::pollfd { fd: REQUESTS, events: 0, revents: 0 };
     loop {
         // SAFETY: one valid entry. No events are asked for, so only a closed peer (or channel) ends the call.
         let ready = unsafe { libc::poll(&raw mut channel, 1, -1) };

@@ -1,7 +1,7 @@
 //! Script workers as processes: starting one, watching it, ending it; and, on the other side, becoming one.
 //!
-//! A worker is a program started again with nothing but one end of a socket pair. Before its first read it gives up
-//! everything a script could misuse: see [`become_worker`].
+//! A worker is a program started again with nothing but its ends of two pipes. Before its first read it gives up everything a
+//! script could misuse: see [`become_worker`].
 
 mod confine;
 mod death;
@@ -12,11 +12,29 @@ pub use confine::{become_worker, enter_part, leave, own_cpu_time};
 pub use death::{Cause, Death, ExitCode, MAX_PARTS};
 pub use spawn::WorkerProcess;
 
+use std::fs::File;
 use std::io;
 use std::path::PathBuf;
 
-/// The descriptor of a worker's end of its channel.
-const CHANNEL: i32 = 3;
+/// The descriptors of a worker: what it is asked, and where it answers.
+const REQUESTS: i32 = 3;
+const ANSWERS: i32 = 4;
+
+/// One side of the channel between the harness and a worker. Two pipes rather than a socket: a round trip takes half the time.
+#[derive(Debug)]
+pub struct Channel {
+    /// What the other side says.
+    pub reader: File,
+    /// What it is told.
+    pub writer: File,
+}
+
+impl Channel {
+    /// Makes this side fail rather than wait.
+    pub fn set_nonblocking(&self) -> io::Result<()> {
+        Ok([&self.reader, &self.writer].into_iter().try_for_each(|end| rustix::io::ioctl_fionbio(end, true))?)
+    }
+}
 
 /// The program to start as a worker, and the argument that tells it so.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -1,10 +1,11 @@
 //! Starting, watching and ending a worker.
 
-use super::{CHANNEL, Death, ProcessError, WorkerLimits, WorkerProgram};
+use super::{ANSWERS, Channel, Death, ProcessError, REQUESTS, WorkerLimits, WorkerProgram};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
-use rustix::net::{AddressFamily, SocketFlags, SocketType, socketpair};
+use rustix::pipe::{PipeFlags, pipe_with};
 use rustix::process::{Pid, PidfdFlags, Signal, WaitId, WaitIdOptions, pidfd_open, pidfd_send_signal, waitid};
 use std::ffi::CString;
+use std::fs::File;
 use std::io;
 use std::mem::MaybeUninit;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
@@ -18,7 +19,10 @@ use std::time::{Duration, Instant};
 pub struct WorkerProcess {
     pid: libc::pid_t,
     pidfd: OwnedFd,
-    channel: Option<OwnedFd>,
+    clock: libc::clockid_t,
+    channel: Option<Channel>,
+    /// The worker's end, held here too: writing to a worker that is gone would otherwise raise a signal in this process.
+    _requests: OwnedFd,
     death: Mutex<Option<Death>>,
 }
 
@@ -26,14 +30,17 @@ impl WorkerProcess {
     /// Starts `program` as a worker: empty environment, `/` as its directory, nothing on its standard streams, and no
     /// descriptor but its end of the channel.
     pub fn spawn(program: &WorkerProgram, limits: &WorkerLimits) -> Result<Self, ProcessError> {
-        let (ours, theirs) = socketpair(AddressFamily::UNIX, SocketType::STREAM, SocketFlags::CLOEXEC, None)
-            .map_err(|cause| ProcessError::step("socket pair")(cause.into()))?;
+        let pipe = || pipe_with(PipeFlags::CLOEXEC).map_err(|cause| ProcessError::step("pipe")(cause.into()));
+        let ((requests, writer), (reader, answers)) = (pipe()?, pipe()?);
         // Well above the descriptors the child starts with, so that no file action overwrites it before it is copied.
-        let theirs = rustix::io::fcntl_dupfd_cloexec(&theirs, 16).map_err(|cause| ProcessError::step("descriptor")(cause.into()))?;
-        let pid = start(program, limits, theirs.as_fd())?;
+        let above =
+            |end: OwnedFd| rustix::io::fcntl_dupfd_cloexec(&end, 16).map_err(|cause| ProcessError::step("descriptor")(cause.into()));
+        let (requests, answers) = (above(requests)?, above(answers)?);
+        let pid = start(program, limits, [(requests.as_fd(), REQUESTS), (answers.as_fd(), ANSWERS)])?;
+        let channel = Some(Channel { reader: File::from(reader), writer: File::from(writer) });
         let known = Pid::from_raw(pid).ok_or_else(|| ProcessError::step("process id")(io::ErrorKind::InvalidData.into()))?;
         match pidfd_open(known, PidfdFlags::empty()) {
-            Ok(pidfd) => Ok(Self { pid, pidfd, channel: Some(ours), death: Mutex::new(None) }),
+            Ok(pidfd) => Ok(Self { pid, pidfd, clock: clock_of(pid), channel, _requests: requests, death: Mutex::new(None) }),
             Err(cause) => {
                 // Not reaped yet, so the number cannot belong to anybody else.
                 let _ = rustix::process::kill_process(known, Signal::KILL);
@@ -49,14 +56,8 @@ impl WorkerProcess {
         self.pid.unsigned_abs()
     }
 
-    /// The harness's end of the channel, while it was not taken.
-    #[must_use]
-    pub fn channel(&self) -> Option<BorrowedFd<'_>> {
-        self.channel.as_ref().map(AsFd::as_fd)
-    }
-
-    /// Takes the harness's end of the channel. The worker ends when it is closed.
-    pub fn take_channel(&mut self) -> Option<OwnedFd> {
+    /// Takes the harness's side of the channel. The worker ends when its writer is closed.
+    pub fn take_channel(&mut self) -> Option<Channel> {
         self.channel.take()
     }
 
@@ -80,12 +81,7 @@ impl WorkerProcess {
         if death.is_some() {
             return None;
         }
-        let mut clock = 0;
-        // SAFETY: `clock` is a valid place for the answer.
-        if unsafe { libc::clock_getcpuclockid(self.pid, &raw mut clock) } != 0 {
-            return None;
-        }
-        super::confine::read_clock(clock)
+        super::confine::read_clock(self.clock)
     }
 
     /// How the worker ended, when it has.
@@ -140,7 +136,13 @@ struct Plan {
     attributes: libc::posix_spawnattr_t,
 }
 
-fn start(program: &WorkerProgram, limits: &WorkerLimits, channel: BorrowedFd<'_>) -> Result<libc::pid_t, ProcessError> {
+/// The clock of a process's processor time, as the kernel numbers them: asking for it would be a system call that tells no more.
+fn clock_of(pid: libc::pid_t) -> libc::clockid_t {
+    const SCHEDULED: libc::clockid_t = 2;
+    (!pid << 3) | SCHEDULED
+}
+
+fn start(program: &WorkerProgram, limits: &WorkerLimits, channel: [(BorrowedFd<'_>, i32); 2]) -> Result<libc::pid_t, ProcessError> {
     let failed = |cause| ProcessError::Start { path: program.path.clone(), cause };
     let text = |bytes: &[u8]| CString::new(bytes).map_err(|_| failed(io::ErrorKind::InvalidInput.into()));
     let path = text(program.path.as_os_str().as_bytes())?;
@@ -167,7 +169,7 @@ fn start(program: &WorkerProgram, limits: &WorkerLimits, channel: BorrowedFd<'_>
 }
 
 impl Plan {
-    fn new(channel: BorrowedFd<'_>) -> io::Result<Self> {
+    fn new(channel: [(BorrowedFd<'_>, i32); 2]) -> io::Result<Self> {
         let mut actions = MaybeUninit::uninit();
         let mut attributes = MaybeUninit::uninit();
         // SAFETY: both calls initialise the object they are given; a failure leaves nothing to destroy but the first.
@@ -185,16 +187,18 @@ impl Plan {
         Ok(plan)
     }
 
-    fn describe_files(&mut self, channel: BorrowedFd<'_>) -> io::Result<()> {
+    fn describe_files(&mut self, channel: [(BorrowedFd<'_>, i32); 2]) -> io::Result<()> {
         let actions = &raw mut self.actions;
-        // SAFETY: the actions are initialised, the paths are constants, and the descriptor is open.
+        // SAFETY: the actions are initialised, the paths are constants, and the descriptors are open.
         unsafe {
-            for stream in 0..CHANNEL {
+            for stream in 0..REQUESTS {
                 check(libc::posix_spawn_file_actions_addopen(actions, stream, c"/dev/null".as_ptr(), libc::O_RDWR, 0))?;
             }
-            // The copy is not marked to be closed; everything after it is closed, marked or not.
-            check(libc::posix_spawn_file_actions_adddup2(actions, channel.as_raw_fd(), CHANNEL))?;
-            check(libc::posix_spawn_file_actions_addclosefrom_np(actions, CHANNEL + 1))?;
+            // The copies are not marked to be closed; everything after them is closed, marked or not.
+            for (end, place) in channel {
+                check(libc::posix_spawn_file_actions_adddup2(actions, end.as_raw_fd(), place))?;
+            }
+            check(libc::posix_spawn_file_actions_addclosefrom_np(actions, ANSWERS + 1))?;
             check(libc::posix_spawn_file_actions_addchdir_np(actions, c"/".as_ptr()))
         }
     }

@@ -11,49 +11,63 @@ use tool_harness::span::Source;
 pub(super) fn functions(script: &AstStmt, source: &Source) -> Vec<Function> {
     let mut found: Vec<Function> = Vec::new();
     for stmt in top_level_stmts(script) {
-        let (name, at, (required, accepted)) = match &stmt.node {
-            StmtP::Def(DefP { name, params, .. }) => (&name.node.ident, at(name), arity(params)),
-            StmtP::Assign(AssignP { lhs, rhs, .. }) => match (&lhs.node, arity_of(rhs, &found)) {
-                (AssignTargetP::Identifier(name), Some(arity)) => (&name.node.ident, at(name), arity),
+        let (name, at, signature) = match &stmt.node {
+            StmtP::Def(DefP { name, params, .. }) => (&name.node.ident, at(name), Signature::of(params)),
+            StmtP::Assign(AssignP { lhs, rhs, .. }) => match (&lhs.node, Signature::of_value(rhs, &found)) {
+                (AssignTargetP::Identifier(name), Some(signature)) => (&name.node.ident, at(name), signature),
                 _ => continue,
             },
             _ => continue,
         };
+        let Signature { required, accepted, parameters } = signature;
         found.retain(|other| other.at.name != *name);
-        found.push(Function { at: named(source, name, at), required, accepted });
+        found.push(Function { at: named(source, name, at), required, accepted, parameters });
     }
     found
 }
 
-fn arity_of(value: &AstExpr, known: &[Function]) -> Option<(usize, Option<usize>)> {
-    match &value.node {
-        ExprP::Lambda(lambda) => Some(arity(&lambda.params)),
-        ExprP::Identifier(ident) => {
-            known.iter().find(|function| function.at.name == ident.node.ident).map(|function| (function.required, function.accepted))
-        }
-        _ => None,
-    }
+/// What a function can be called with.
+struct Signature {
+    required: usize,
+    accepted: Option<usize>,
+    parameters: Vec<String>,
 }
 
-/// Required and accepted positional arguments. A keyword-only parameter without a default counts as required and not as accepted: no call with
-/// positional arguments alone can satisfy it.
-fn arity(params: &[AstParameter]) -> (usize, Option<usize>) {
-    let mut required = 0;
-    let mut accepted = Some(0);
-    let mut positional = true;
-    for param in params {
-        match &param.node {
-            ParameterP::Normal(_, _, default) => {
-                required += usize::from(default.is_none());
-                accepted = accepted.map(|count| count + usize::from(positional));
+impl Signature {
+    fn of_value(value: &AstExpr, known: &[Function]) -> Option<Self> {
+        match &value.node {
+            ExprP::Lambda(lambda) => Some(Self::of(&lambda.params)),
+            ExprP::Identifier(ident) => {
+                let Function { required, accepted, parameters, .. } =
+                    known.iter().find(|function| function.at.name == ident.node.ident)?.clone();
+                Some(Self { required, accepted, parameters })
             }
-            ParameterP::NoArgs => positional = false,
-            ParameterP::Args(..) => {
-                positional = false;
-                accepted = None;
-            }
-            ParameterP::Slash | ParameterP::KwArgs(..) => {}
+            _ => None,
         }
     }
-    (required, accepted)
+
+    /// Required and accepted positional arguments. A keyword-only parameter without a default counts as required and not as accepted: no call with
+    /// positional arguments alone can satisfy it.
+    fn of(params: &[AstParameter]) -> Self {
+        let mut signature = Self { required: 0, accepted: Some(0), parameters: Vec::new() };
+        let mut positional = true;
+        for param in params {
+            match &param.node {
+                ParameterP::Normal(name, _, default) => {
+                    signature.required += usize::from(default.is_none());
+                    if positional {
+                        signature.accepted = signature.accepted.map(|count| count + 1);
+                        signature.parameters.push(name.node.ident.clone());
+                    }
+                }
+                ParameterP::NoArgs => positional = false,
+                ParameterP::Args(..) => {
+                    positional = false;
+                    signature.accepted = None;
+                }
+                ParameterP::Slash | ParameterP::KwArgs(..) => {}
+            }
+        }
+        signature
+    }
 }

@@ -24,10 +24,12 @@ pub(super) struct Meter {
     tripped: Cell<Option<Tripped>>,
 }
 
-/// A bound on processor time. One thread uses no more of it than passes on the clock, which is cheaper to read.
-#[derive(Clone, Copy, Debug)]
+/// A bound on processor time. It runs from the first question, a thousand steps in: short scripts never ask the system. One thread
+/// uses no more of it than passes on the clock, which is cheaper to read.
+#[derive(Debug)]
 struct Processor {
-    end: Duration,
+    limit: Duration,
+    end: Cell<Option<Duration>>,
     earliest: Option<Instant>,
 }
 
@@ -65,7 +67,7 @@ impl Meter {
         let late = [self.part.get(), self.whole].into_iter().flatten().find(|deadline| now >= deadline.at);
         let tripped = match late {
             Some(deadline) => Some(Tripped::Wall(deadline.limit)),
-            None => self.cpu.is_some_and(|bound| bound.is_passed(now)).then_some(Tripped::Cpu),
+            None => self.cpu.as_ref().is_some_and(|bound| bound.is_passed(now)).then_some(Tripped::Cpu),
         };
         self.tripped.set(tripped.or(self.tripped.get()));
         tripped.is_some()
@@ -79,11 +81,15 @@ impl Meter {
 impl Processor {
     fn after(limit_ms: u64) -> Option<Self> {
         let limit = Duration::from_millis(limit_ms);
-        (limit_ms > 0).then(|| Self { end: own_cpu_time().saturating_add(limit), earliest: Instant::now().checked_add(limit) })
+        (limit_ms > 0).then(|| Self { limit, end: Cell::new(None), earliest: Instant::now().checked_add(limit) })
     }
 
     fn is_passed(&self, now: Instant) -> bool {
-        self.earliest.is_some_and(|earliest| now >= earliest) && own_cpu_time() >= self.end
+        let Some(end) = self.end.get() else {
+            self.end.set(Some(own_cpu_time().saturating_add(self.limit)));
+            return false;
+        };
+        self.earliest.is_some_and(|earliest| now >= earliest) && own_cpu_time() >= end
     }
 }
 

@@ -31,12 +31,13 @@ use script::{Script, bounded, judge};
 use starlark::environment::Module;
 use starlark::eval::Evaluator;
 use starlark::values::dict::DictRef;
-use starlark::values::{Value, ValueLike};
+use starlark::values::{FrozenValue, Value, ValueLike};
 use std::collections::HashMap;
 use std::rc::Rc;
 use tool_harness::check::facts::ScriptKind;
 use tool_harness::worker::protocol::{Budget, Failure, Link, Response, Verdict, begin_done};
-use tool_harness::worker::wire::{Reader, WireError, Writer};
+use tool_harness::worker::spelling;
+use tool_harness::worker::wire::{Build, Reader, WireError, Writer};
 
 /// The scripts a worker was given, and what running them needs.
 pub(crate) struct Scripts {
@@ -71,7 +72,7 @@ impl Scripts {
         let meter = self.start(budget);
         Module::with_temp_heap(|module| {
             // Frozen: one hook cannot change what the next one sees.
-            let payload = reader.value(&mut Frozen(module.frozen_heap()))?.to_value();
+            let payload = payload(event, reader, &mut Frozen(module.frozen_heap()))?.to_value();
             let args = [module.heap().alloc(event), payload];
             let mut eval = self.evaluator(&module, &meter);
             let mut verdicts = Vec::with_capacity(links.len());
@@ -107,6 +108,9 @@ impl Scripts {
             return Ok((Verdict::Skipped, Next::GoOn));
         }
         let value = self.enter(link.script, index, args, eval, meter)?;
+        if is_allow(value) {
+            return Ok((Verdict::Allowed, Next::GoOn));
+        }
         let (json, size) =
             to_sized_json(value, eval.heap(), *room).map_err(|error| unusable(format!("the decision cannot be used: {error}")))?;
         *room = room.saturating_sub(size);
@@ -148,6 +152,31 @@ enum Next {
     Stop,
 }
 
+/// The payload that `reader` holds, each part under all its names.
+fn payload(event: &str, reader: &mut Reader<'_>, build: &mut Frozen<'_>) -> Result<FrozenValue, WireError> {
+    let mut entries = reader.entries(build)?;
+    if spelling::applies_to(event) {
+        let part = |entries: &[(&str, FrozenValue)], key: &str| entries.iter().find(|(name, _)| *name == key).map(|(_, value)| *value);
+        for (name, of) in spelling::SPELLINGS {
+            if let (None, Some(value)) = (part(&entries, name), part(&entries, of)) {
+                entries.push((name, value));
+            }
+        }
+        let tool = spelling::TOOL_PARTS.iter().map(|(name, of)| Some((*name, part(&entries, of)?))).collect::<Option<Vec<_>>>();
+        if let (None, Some(tool)) = (part(&entries, spelling::TOOL), tool) {
+            let tool = build.map(tool);
+            entries.push((spelling::TOOL, tool));
+        }
+    }
+    Ok(build.map(entries))
+}
+
+/// Whether a hook returned what `allow()` gives and nothing more.
+fn is_allow(value: Value<'_>) -> bool {
+    DictRef::from_value(value)
+        .is_some_and(|decision| decision.len() == 1 && decision.get_str("action").and_then(Value::unpack_str) == Some("allow"))
+}
+
 /// Whether a hook lets the chain go on. What anything else means is for the harness to judge.
 fn allows(value: Value<'_>) -> bool {
     let action = DictRef::from_value(value).and_then(|decision| decision.get_str("action"));
@@ -165,7 +194,7 @@ fn outcome<'v>(value: Value<'v>, module: &Module<'v>, limit: u64) -> Result<Resu
             Err(error) => Err(refused(&error)),
         };
     }
-    let mut writer = Writer::default();
+    let mut writer = Writer::roomy();
     begin_done(&mut writer);
     to_wire(value, module.heap(), limit, &mut writer).map_err(|error| refused(&error))?;
     Ok(Ok(writer.bytes))

@@ -79,16 +79,17 @@ fn a_worker_starts_with_nothing() {
         println!("  skipped: the descriptors and environment of a worker can only be read by root");
         return;
     }
-    let open: Vec<_> = fs::read_dir(about.join("fd")).expect("reads").map(|entry| entry.expect("entry").file_name()).collect();
-    assert_eq!(open, ["3"]);
+    let mut open: Vec<_> = fs::read_dir(about.join("fd")).expect("reads").map(|entry| entry.expect("entry").file_name()).collect();
+    open.sort();
+    assert_eq!(open, ["3", "4"]);
     assert_eq!(fs::read(about.join("environ")).expect("reads"), b"");
     assert_eq!(fs::read_link(about.join("cwd")).expect("reads"), Path::new("/"));
 }
 
 fn a_worker_ends_with_its_channel() {
-    let Worker { process, stream } = Worker::start();
+    let Worker { process, channel } = Worker::start();
     assert_eq!(process.try_reap(), None);
-    drop(stream);
+    drop(channel);
     assert_eq!(process.wait(Duration::from_secs(5)).expect("ends").cause(), Cause::Closed);
     assert_eq!(process.cpu_time(), None);
 }

@@ -1,12 +1,12 @@
 //! What scripts give and how they fail.
 
 use crate::Check;
-use crate::supervisor::{BUDGET, End, Worker, failure, run};
+use crate::supervisor::{BUDGET, End, TICKET, Worker, failure, run};
 use crate::table::index;
 use serde_json::{Value, json};
 use std::time::Duration;
 use tool_harness::check::facts::ScriptKind;
-use tool_harness::worker::protocol::{Budget, FailureKind, Link, Outcome, Request, Response, Verdict};
+use tool_harness::worker::protocol::{Budget, FailureKind, Link, Outcome, Request, Response, Verdict, push_frame};
 
 pub(crate) const CHECKS: &[Check] = &[
     ("a_script_gives_back_exactly_what_it_was_given", a_script_gives_back_exactly_what_it_was_given),
@@ -234,7 +234,7 @@ fn a_chain_skips_allows_and_blocks() {
         verdicts,
         [
             Verdict::Skipped,
-            Verdict::Returned(json!({"action": "allow"})),
+            Verdict::Allowed,
             Verdict::Returned(json!({"action": "continue"})),
             Verdict::Returned(json!({"action": "block", "reason": "tool.pre of name"})),
         ]
@@ -261,7 +261,7 @@ fn a_chain_ends_at_a_failure() {
     ] {
         let broken = Link { timeout_ms: 100, ..hook(&mut worker, 2, body) };
         let verdicts = worker.chain(json!({}), vec![fine, broken, fine]);
-        let [Verdict::Returned(_), Verdict::Failed(failure)] = verdicts.as_slice() else { panic!("{verdicts:?}") };
+        let [Verdict::Allowed, Verdict::Failed(failure)] = verdicts.as_slice() else { panic!("{verdicts:?}") };
         assert_eq!(failure.kind, kind, "{body}: {failure:?}");
     }
     assert_eq!(worker.chain(json!({}), vec![fine]).len(), 1, "the worker still serves");
@@ -285,7 +285,7 @@ fn hooks_cannot_change_what_others_see() {
     assert_eq!((failure.line, failure.column), (2, 3));
     let copies = hook(&mut worker, 2, "  p = dict(payload)\n  p['args'] = dict(p['args'], x=2)\n  return modify(p)");
     let verdicts = worker.chain(json!({"args": {"x": 1}}), vec![copies]);
-    assert_eq!(verdicts, [Verdict::Returned(json!({"action": "modify", "payload": {"args": {"x": 2}}}))]);
+    assert_eq!(verdicts, [Verdict::Returned(json!({"action": "modify", "payload": {"args": {"x": 2}, "arguments": {"x": 1}}}))]);
 }
 
 fn several_frames_at_once_are_all_served() {
@@ -295,13 +295,12 @@ fn several_frames_at_once_are_all_served() {
     let mut bytes = Vec::new();
     for request in [load].into_iter().chain((0..3).map(|number| Request::Run { script: 1, args: json!(number), budget: BUDGET })) {
         let frame = request.encode().expect("encodes");
-        bytes.extend(u32::try_from(frame.len()).expect("fits").to_le_bytes());
-        bytes.extend(frame);
+        push_frame(&mut bytes, TICKET, &frame).expect("fits");
     }
     let (first, second) = bytes.split_at(bytes.len() - 3);
-    worker.stream.write_all(first).expect("writes");
+    worker.channel.writer.write_all(first).expect("writes");
     assert_eq!(worker.receive(Duration::from_secs(5)), Ok(Response::Done(Outcome::Value(json!(0)))));
-    worker.stream.write_all(second).expect("writes");
+    worker.channel.writer.write_all(second).expect("writes");
     for number in 1..3 {
         assert_eq!(worker.receive(Duration::from_secs(5)), Ok(Response::Done(Outcome::Value(json!(number)))));
     }

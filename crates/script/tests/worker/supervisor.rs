@@ -1,24 +1,29 @@
 //! The harness's side, as small as a test needs it.
 
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use serde_json::Value;
 use std::io::{ErrorKind, Read, Write};
-use std::os::unix::net::UnixStream;
 use std::time::{Duration, Instant};
 use tool_harness::check::facts::ScriptKind;
-use tool_harness::worker::protocol::{Budget, Failure, Link, Outcome, Request, Response, Verdict, WORKER_ARGUMENT};
-use tool_harness_sandbox::process::{Death, WorkerLimits, WorkerProcess, WorkerProgram};
+use tool_harness::worker::protocol::{
+    Budget, Failure, HEADER, Link, Outcome, Request, Response, Verdict, WORKER_ARGUMENT, header, push_frame,
+};
+use tool_harness_sandbox::process::{Channel, Death, WorkerLimits, WorkerProcess, WorkerProgram};
 
 pub(crate) const BUDGET: Budget = Budget { wall_ms: 3000, cpu_ms: 2000, memory_bytes: 64 << 20, result_bytes: 1 << 20 };
 
 /// For scripts that should end at another bound than time, however busy the machine is.
 pub(crate) const PATIENT: Budget = Budget { wall_ms: 25_000, cpu_ms: 20_000, ..BUDGET };
 
+/// The mark of every request.
+pub(crate) const TICKET: u64 = 0x7469_636b_6574;
+
 /// How long an answer may take before the supervisor kills the worker.
 const PATIENCE: Duration = Duration::from_secs(30);
 
 pub(crate) struct Worker {
     pub(crate) process: WorkerProcess,
-    pub(crate) stream: UnixStream,
+    pub(crate) channel: Channel,
 }
 
 /// Why there is no answer.
@@ -35,8 +40,8 @@ impl Worker {
 
     pub(crate) fn with(limits: &WorkerLimits) -> Self {
         let mut process = WorkerProcess::spawn(&WorkerProgram::this_program(WORKER_ARGUMENT), limits).expect("spawns");
-        let stream = UnixStream::from(process.take_channel().expect("has a channel"));
-        let mut worker = Self { process, stream };
+        let channel = process.take_channel().expect("has a channel");
+        let mut worker = Self { process, channel };
         assert_eq!(worker.receive(PATIENCE), Ok(Response::Ready));
         worker
     }
@@ -46,23 +51,28 @@ impl Worker {
     }
 
     pub(crate) fn send_bytes(&mut self, frame: &[u8]) {
-        let mut bytes = u32::try_from(frame.len()).expect("fits").to_le_bytes().to_vec();
-        bytes.extend(frame);
+        let mut bytes = Vec::new();
+        push_frame(&mut bytes, TICKET, frame).expect("fits");
         // A worker that died is noticed when its answer is read.
-        let _ = self.stream.write_all(&bytes);
+        let _ = self.channel.writer.write_all(&bytes);
     }
 
     /// One frame; the death of the worker instead, killed when it takes longer than `patience`.
     pub(crate) fn receive(&mut self, patience: Duration) -> Result<Response, Death> {
         let deadline = Instant::now() + patience;
-        let mut length = [0; 4];
-        let read = self.fill(&mut length, deadline).and_then(|()| {
-            let mut frame = vec![0; u32::from_le_bytes(length) as usize];
+        let mut head = [0; HEADER];
+        let read = self.fill(&mut head, deadline).and_then(|()| {
+            let (length, ticket) = header(&head).expect("a whole header");
+            let mut frame = vec![0; length];
             self.fill(&mut frame, deadline)?;
-            Ok(frame)
+            Ok((frame, ticket))
         });
         match read {
-            Ok(frame) => Ok(Response::decode(&frame).expect("decodes")),
+            Ok((frame, ticket)) => {
+                let response = Response::decode(&frame).expect("decodes");
+                assert_eq!(ticket, if response == Response::Ready { 0 } else { TICKET }, "the mark of another request");
+                Ok(response)
+            }
             Err(error) => {
                 if matches!(error, ErrorKind::WouldBlock | ErrorKind::TimedOut) {
                     self.process.kill();
@@ -73,9 +83,19 @@ impl Worker {
     }
 
     fn fill(&mut self, bytes: &mut [u8], deadline: Instant) -> Result<(), ErrorKind> {
-        let left = deadline.saturating_duration_since(Instant::now()).max(Duration::from_millis(1));
-        self.stream.set_read_timeout(Some(left)).expect("sets a timeout");
-        self.stream.read_exact(bytes).map_err(|error| error.kind())
+        let mut rest = bytes;
+        while !rest.is_empty() {
+            let left = deadline.saturating_duration_since(Instant::now());
+            let left = Timespec { tv_sec: i64::try_from(left.as_secs()).expect("fits"), tv_nsec: left.subsec_nanos().into() };
+            if poll(&mut [PollFd::new(&self.channel.reader, PollFlags::IN)], Some(&left)) == Ok(0) {
+                return Err(ErrorKind::TimedOut);
+            }
+            match self.channel.reader.read(rest).map_err(|error| error.kind())? {
+                0 => return Err(ErrorKind::UnexpectedEof),
+                count => rest = &mut rest[count..],
+            }
+        }
+        Ok(())
     }
 
     pub(crate) fn load(&mut self, script: u32, kind: ScriptKind, source: &str, linked: &[u32]) {

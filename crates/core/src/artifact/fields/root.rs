@@ -64,6 +64,6 @@ const CONSTRAINT: &[Field] = &[
 ];
 
 const SANDBOX: &[Field] = &[
-    Field::new("env", TEXTS, "none", "Environment variables that scripts may read."),
+    Field::new("env", TEXTS, "none", "Environment variables that scripts may read once a person trusts the project."),
     Field::new("mode", Shape::Text, "on", "Whether the sandbox is used.").unsupported(),
 ];

@@ -125,7 +125,8 @@ pub(super) const LIMITS: &[Field] = &[
     Field::new("max_calls", Shape::Integer(0), "no cap", "Calls per session; more are refused."),
     Field::new("max_concurrency", Shape::Integer(1), "no cap", "Calls at once; more wait."),
     Field::new("max_output_bytes", Shape::Integer(1), "the harness's", "Bytes of text the model sees of one result."),
-    Field::new("memory_mb", Shape::Integer(1), "the harness's", "Memory of one call."),
+    // Less than this does not hold a worker and its stack, whatever the script does.
+    Field::new("memory_mb", Shape::Integer(8), "the harness's", "Memory of one call."),
     Field::new("cpu_ms", Shape::Integer(1), "the harness's", "Processor time of one call."),
     Field::new("processes", Shape::Integer(0), "the harness's", "Processes of one call.").unsupported(),
 ];

@@ -2,6 +2,7 @@
 
 use super::codes;
 use crate::artifact::{Artifacts, load};
+use crate::diagnostic::Severity;
 use std::fs;
 use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::Path;
@@ -30,6 +31,11 @@ fn a_guard_in_the_wrong_place_is_noticed() {
         (".harness/hooks/team/guard.md", "only files directly in `.harness/hooks`"),
         (".harness/hook/guard.md", "did you mean `.harness/hooks`"),
         (".harness/guard.md", "a file directly in `.harness`"),
+        (".harness/hooks/guard.markdown", "only names that end in `.md` are read from `.harness/hooks`"),
+        (".harness/hooks/guard.md.bak", "only names that end in `.md`"),
+        (".harness/hooks/guard.txt", "only names that end in `.md`"),
+        (".harness/hooks/guard", "only names that end in `.md`"),
+        (".harness/tools/read.yaml", "only names that end in `.md` are read from `.harness/tools`"),
     ] {
         let artifacts = check(|project| {
             let path = project.join(path);
@@ -42,13 +48,24 @@ fn a_guard_in_the_wrong_place_is_noticed() {
 }
 
 #[test]
+fn a_guard_that_was_set_aside_is_noted_and_one_in_capitals_counts() {
+    let artifacts = check(|project| fs::write(project.join(".harness/hooks/_guard.md"), GOOD).expect("a file"));
+    assert_eq!(codes(&artifacts), ["FILE_SET_ASIDE"]);
+    assert_eq!(artifacts.problems[0].severity, Severity::Note);
+    let artifacts = check(|project| fs::write(project.join(".harness/hooks/guard.MD"), "---\nevent: tool.pre\n---\n").expect("a file"));
+    assert_eq!(codes(&artifacts), [""; 0]);
+    assert!(artifacts.hooks.iter().any(|hook| hook.name == "guard"));
+}
+
+#[test]
 fn a_clean_project_loads_without_problems_in_the_order_of_names() {
     let artifacts = check(|project| {
-        for name in ["b", "a", "_draft", ".hidden"] {
+        for name in ["b", "a", ".hidden"] {
             fs::write(project.join(format!(".harness/tools/{name}.md")), GOOD).expect("a file");
         }
         fs::write(project.join(".harness/tools/README.md"), "What is here.\n").expect("a file");
-        fs::write(project.join(".harness/tools/notes.txt"), "x").expect("a file");
+        fs::write(project.join(".harness/hooks/.gitkeep"), "").expect("a file");
+        fs::write(project.join(".harness/notes.txt"), "x").expect("a file");
         fs::create_dir(project.join(".harness/tools/_sub")).expect("a folder");
         fs::write(project.join(".harness/tools/_sub/deep.md"), GOOD).expect("a file");
         fs::write(project.join("harness.yaml"), "limits: { memory_mb: 8 }\n").expect("a file");

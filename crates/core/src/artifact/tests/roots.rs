@@ -54,7 +54,7 @@ fn a_mistake_in_the_root_breaks_it() {
 #[test]
 fn two_root_files_are_an_error_and_neither_counts() {
     let artifacts = project(&[
-        ("harness.yml", "limits: { memory_mb: 1 }\n"),
+        ("harness.yml", "limits: { memory_mb: 8 }\n"),
         ("harness.md", "---\n---\nHi.\n"),
         (".harness/tools/x.md", "---\n---\nDoes x.\n"),
     ]);

@@ -19,7 +19,8 @@ struct Change {
 }
 
 /// A diff that turns the text of `a` into the text of `b`; empty when they are equal. Each is a name and a text.
-pub(in super::super) fn unified(a: (&str, &str), b: (&str, &str)) -> String {
+#[must_use]
+pub fn unified(a: (&str, &str), b: (&str, &str)) -> String {
     let (old, new): (Vec<&str>, Vec<&str>) = (a.1.split_inclusive('\n').collect(), b.1.split_inclusive('\n').collect());
     let changes = changes(&old, &new);
     let mut made = String::new();

@@ -1,0 +1,123 @@
+//! `tools/call` over stdio through every stage, against a bare `rmcp` server in the same run.
+
+use crate::project::{Project, RUST_TOOL};
+use crate::sample::microseconds;
+use crate::{Report, Samples};
+use anyhow::Context;
+use serde_json::{Value, json};
+use std::io::{BufRead, BufReader, Write};
+use std::process::{Child, ChildStdin, ChildStdout, Stdio};
+use std::time::Instant;
+
+/// Calls of each server that are timed, one after the other.
+const CALLS: usize = 10_000;
+/// Calls of one server before the other has its turn.
+const BLOCK: usize = 200;
+/// Calls that are in flight together, and how often.
+const AT_ONCE: usize = 100;
+const ROUNDS: usize = 50;
+
+/// Runs everything.
+pub fn run(report: &mut Report) -> anyhow::Result<()> {
+    let project = Project::new()?;
+    project.tool("look", RUST_TOOL)?;
+    project.root(
+        "---\nformat: 1\ntools_policy: {mode: denylist, deny: [\"fs.remove\"]}\npolicy: {side_effect_level: workspace_write}\n---\n",
+    )?;
+    let mut bare = Server::start(&["bare"])?;
+    let mut governed = Server::start(&["governed", &project.path().to_string_lossy()])?;
+    let (mut of_bare, mut of_governed) = (Samples::default(), Samples::default());
+    bare.calls(BLOCK)?;
+    governed.calls(BLOCK)?;
+    // In turns, so that both meet the same machine; many at a time, because a server still tidies up when its answer is there, and the
+    // other should not pay for that.
+    for _ in 0..CALLS / BLOCK {
+        for _ in 0..BLOCK {
+            of_bare.push(bare.calls(1)?);
+        }
+        for _ in 0..BLOCK {
+            of_governed.push(governed.calls(1)?);
+        }
+    }
+    report.add_samples("bare rmcp server", &of_bare, "us");
+    report.add_samples("governed, all stages", &of_governed, "us");
+    report.add("governed / bare, medians", of_governed.median() / of_bare.median(), "ratio");
+    let (mut of_bare, mut of_governed) = (Samples::default(), Samples::default());
+    for _ in 0..ROUNDS {
+        of_bare.push(bare.calls(AT_ONCE)?);
+        of_governed.push(governed.calls(AT_ONCE)?);
+    }
+    report.add_samples("bare, a hundred at once", &of_bare, "us");
+    report.add_samples("governed, a hundred at once", &of_governed, "us");
+    report.add("governed / bare at once, medians", of_governed.median() / of_bare.median(), "ratio");
+    Ok(())
+}
+
+/// A server process and a client that does no more than it must.
+struct Server {
+    child: Child,
+    input: ChildStdin,
+    output: BufReader<ChildStdout>,
+    line: String,
+    last_id: u64,
+}
+
+impl Server {
+    fn start(words: &[&str]) -> anyhow::Result<Self> {
+        let program = std::env::current_exe()?.with_file_name("serve");
+        #[expect(clippy::disallowed_methods, reason = "starts the other program of this package")]
+        let mut command = std::process::Command::new(&program);
+        let started = command.args(words).stdin(Stdio::piped()).stdout(Stdio::piped()).spawn();
+        let mut child = started.with_context(|| format!("cannot start {}", program.display()))?;
+        let (input, output) = (child.stdin.take().context("no input")?, child.stdout.take().context("no output")?);
+        let mut server = Self { child, input, output: BufReader::new(output), line: String::new(), last_id: 0 };
+        let told = json!({"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {"name": "bench", "version": "1"}});
+        server.send(&json!({"jsonrpc": "2.0", "id": "hello", "method": "initialize", "params": told}).to_string())?;
+        server.receive()?;
+        server.send(r#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#)?;
+        Ok(server)
+    }
+
+    /// Calls written together, until the last answer is there: in microseconds.
+    fn calls(&mut self, count: usize) -> anyhow::Result<f64> {
+        let mut lines = String::new();
+        for _ in 0..count {
+            self.last_id += 1;
+            let arguments = r#"{"path":"src","query":"fn main","limit":5}"#;
+            let id = self.last_id;
+            lines.push_str(&format!(
+                r#"{{"jsonrpc":"2.0","id":{id},"method":"tools/call","params":{{"name":"look","arguments":{arguments}}}}}"#
+            ));
+            lines.push('\n');
+        }
+        let started = Instant::now();
+        self.send(lines.trim_end())?;
+        for _ in 0..count {
+            self.receive()?;
+        }
+        let taken = microseconds(started.elapsed());
+        let answer: Value = serde_json::from_str(&self.line)?;
+        anyhow::ensure!(answer["result"]["structuredContent"]["count"] == 3, "not the answer: {answer}");
+        Ok(taken)
+    }
+
+    fn send(&mut self, line: &str) -> anyhow::Result<()> {
+        let mut bytes = Vec::with_capacity(line.len() + 1);
+        bytes.extend_from_slice(line.as_bytes());
+        bytes.push(b'\n');
+        Ok(self.input.write_all(&bytes)?)
+    }
+
+    fn receive(&mut self) -> anyhow::Result<()> {
+        self.line.clear();
+        anyhow::ensure!(self.output.read_line(&mut self.line)? > 0, "the server is gone");
+        Ok(())
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}

@@ -1,0 +1,32 @@
+//! `harness mcp`.
+
+use crate::exit::Exit;
+use crate::interrupt;
+use crate::mcp;
+use crate::open::{self, Folder};
+use crate::output::Output;
+use clap::Args;
+use std::io::{self, IsTerminal};
+use std::sync::Arc;
+use tool_harness::call::DEFAULT_MODE;
+use tool_harness::live::Live;
+
+#[derive(Args)]
+pub(crate) struct Mcp {
+    /// The mode whose tools are served
+    #[arg(long, default_value = DEFAULT_MODE)]
+    mode: String,
+}
+
+impl Mcp {
+    pub(super) async fn run(self, folder: &Folder, output: &mut Output) -> anyhow::Result<Exit> {
+        let routes = Arc::new(mcp::Routes::default());
+        let live = Live::load(open::builder(&folder.find()?).sink(Arc::clone(&routes) as _)).await?;
+        open::running(&live.engine())?;
+        if io::stdin().is_terminal() {
+            output.say("this speaks MCP over standard input and output: a client starts it; Ctrl-D ends it")?;
+        }
+        mcp::serve(live, routes, &self.mode, interrupt::cancelled_by_signals()).await?;
+        Ok(Exit::Done)
+    }
+}

@@ -1,0 +1,35 @@
+//! The command a client runs before and after each use of its own tools.
+//!
+//! Clients let a call through when a hook ends with anything but 0 or 2, and also when the program is not there; Codex also when it ends
+//! with 2 and says nothing. The shell around it makes all of that a 2 with a reason. It is named in full because clients use the user's
+//! shell, whatever that is. It is short because Claude Code shows it to the model with every refusal.
+
+use super::{Entry, Slot};
+use serde_json::{Value, json};
+
+const BEGIN: &str = "/bin/sh -c '\"$0\" hook ";
+const END: &str = " || { echo stopped by harness >&2; exit 2; }' ";
+
+/// The hook entries of a client; both clients use one form.
+pub(super) fn entries(program: &str, client: &str) -> Vec<Entry> {
+    let command = command(program, client);
+    let value = json!({"matcher": "*", "hooks": [{"type": "command", "command": command}]});
+    let paths: [&[&str]; 2] = [&["hooks", "PostToolUse"], &["hooks", "PreToolUse"]];
+    paths.into_iter().map(|path| Entry { path, slot: Slot::Element, value: value.clone() }).collect()
+}
+
+fn command(program: &str, client: &str) -> String {
+    format!("{BEGIN}{client}{END}'{}'", program.replace('\'', "'\\''"))
+}
+
+/// Whether two hook entries are harness's for the same client.
+pub(super) fn is_same_client(one: &Value, other: &Value) -> bool {
+    let client = |value: &Value| {
+        let command = value.pointer("/hooks/0/command").and_then(Value::as_str)?;
+        let rest = command.strip_prefix(BEGIN)?;
+        // Whatever another version of harness writes after the client's name.
+        let end = rest.find(|c: char| !c.is_ascii_alphanumeric() && c != '-');
+        Some(rest[..end.unwrap_or(rest.len())].to_owned())
+    };
+    client(one).is_some() && client(one) == client(other)
+}

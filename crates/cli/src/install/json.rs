@@ -1,0 +1,246 @@
+//! JSON with comments: entries go in as one piece, in front of what is there, and nothing else moves.
+
+use super::{Added, Entry, Found, NAME, Slot, indent, newline};
+use jsonc_parser::ast::{Object, Value as Node};
+use jsonc_parser::common::{Range, Ranged};
+use jsonc_parser::{CollectOptions, ParseOptions, parse_to_ast};
+use serde_json::{Map, Value, json};
+use std::str::FromStr;
+
+pub(super) fn look(text: &str, entry: &Entry) -> Result<Found, String> {
+    let Some(top) = parse(text)? else { return Ok(Found::Absent) };
+    let (holder, missing) = descend(&top, entry.path)?;
+    if !missing.is_empty() {
+        return Ok(Found::Absent);
+    }
+    let judge = |value: &Value| match *value == entry.value {
+        true => Found::Same,
+        false if entry.is_ours(value) => Found::Older,
+        false => Found::Foreign,
+    };
+    match entry.slot {
+        Slot::Member => Ok(member(object(holder, entry.path)?, NAME)?.map_or(Found::Absent, |node| judge(&value(node)))),
+        Slot::Element => {
+            let elements = holder.as_array().ok_or_else(|| format!("`{}` is not a list", entry.path.join(".")))?;
+            let found = elements.elements.iter().map(|element| judge(&value(element))).filter(|found| *found != Found::Foreign);
+            Ok(found.reduce(|_, _| Found::Older).unwrap_or(Found::Absent))
+        }
+    }
+}
+
+pub(super) fn add(text: &str, entry: &Entry) -> Result<Added, String> {
+    let whole = match entry.slot {
+        Slot::Member => json!({ NAME: entry.value }),
+        Slot::Element => json!([entry.value]),
+    };
+    let wrap = |missing: &[&str], inner: Value| missing.iter().rev().fold(inner, |inner, key| json!({ *key: inner }));
+    let Some(top) = parse(text)? else {
+        let end = newline(text);
+        let document = pretty(&wrap(entry.path, whole), "  ", "", end) + end;
+        let made = (0..=entry.path.len()).map(|depth| path(&entry.path[..depth])).collect();
+        return Ok(Added { text: format!("{text}{document}"), at: text.len(), piece: document, made });
+    };
+    let (holder, missing) = descend(&top, entry.path)?;
+    let item = match (missing, entry.slot) {
+        ([key, rest @ ..], _) => Item { key: Some(key), value: wrap(rest, whole) },
+        ([], Slot::Member) => Item { key: Some(NAME), value: entry.value.clone() },
+        ([], Slot::Element) => Item { key: None, value: entry.value.clone() },
+    };
+    let unit = object(&top, &[])?.properties.first().map(|first| indent(text, first.start())).filter(|unit| !unit.is_empty());
+    let (at, piece) = item.piece(text, holder, unit.unwrap_or("  "));
+    let known = entry.path.len() - missing.len();
+    let made = (known + 1..=entry.path.len()).map(|depth| path(&entry.path[..depth])).collect();
+    Ok(Added { text: format!("{}{piece}{}", &text[..at], &text[at..]), at, piece, made })
+}
+
+pub(super) fn remove(text: &str, entry: &Entry, made: &[Vec<String>]) -> Result<String, String> {
+    let mut text = text.to_owned();
+    loop {
+        let cut = {
+            let Some(top) = parse(&text)? else { return Ok(text) };
+            let (holder, missing) = descend(&top, entry.path)?;
+            let is_it = |index: usize, node: &Node<'_>| match (entry.slot, holder) {
+                (Slot::Member, Node::Object(object)) => object.properties[index].name.as_str() == NAME,
+                _ => entry.is_ours(&value(node)),
+            };
+            let items = if missing.is_empty() { items(holder) } else { Vec::new() };
+            let found = items.iter().enumerate().find(|(index, (_, node))| is_it(*index, node));
+            found.map(|(index, _)| without(&text, &items.iter().map(|(range, _)| *range).collect::<Vec<_>>(), index))
+        };
+        let Some(cut) = cut else { break };
+        text = cut;
+    }
+    for path in made.iter().rev().filter(|path| !path.is_empty()) {
+        let keys: Vec<&str> = path.iter().map(String::as_str).collect();
+        let Some(top) = parse(&text)? else { break };
+        let Some((last, above)) = keys.split_last() else { continue };
+        let Ok((Node::Object(holder), [])) = descend(&top, above) else { continue };
+        let ranges: Vec<Range> = holder.properties.iter().map(Ranged::range).collect();
+        let empty = holder.properties.iter().position(|property| property.name.as_str() == *last && is_empty(&property.value));
+        if let Some(index) = empty {
+            text = without(&text, &ranges, index);
+        }
+    }
+    let is_bare = parse(&text)?.is_some_and(|top| top.as_object().is_some_and(|top| top.properties.is_empty()));
+    Ok(if is_bare && made.iter().any(Vec::is_empty) { String::new() } else { text })
+}
+
+/// The document; absent where the text is blank.
+fn parse(text: &str) -> Result<Option<Node<'_>>, String> {
+    if text.trim().is_empty() {
+        return Ok(None);
+    }
+    let options = ParseOptions {
+        allow_comments: true,
+        allow_trailing_commas: true,
+        allow_loose_object_property_names: false,
+        allow_missing_commas: false,
+        allow_single_quoted_strings: false,
+        allow_hexadecimal_numbers: false,
+        allow_unary_plus_numbers: false,
+    };
+    let parsed = parse_to_ast(text, &CollectOptions::default(), &options).map_err(|problem| problem.to_string())?;
+    parsed.value.ok_or_else(|| "there are only comments in it".to_owned()).map(Some)
+}
+
+/// As far down the keys as there is something, and the keys that are left.
+fn descend<'n, 't, 'k>(top: &'n Node<'t>, keys: &'k [&'k str]) -> Result<(&'n Node<'t>, &'k [&'k str]), String> {
+    let mut node = top;
+    for (depth, key) in keys.iter().enumerate() {
+        match member(object(node, &keys[..depth])?, key)? {
+            Some(next) => node = next,
+            None => return Ok((node, &keys[depth..])),
+        }
+    }
+    Ok((node, &[]))
+}
+
+fn object<'n, 't>(node: &'n Node<'t>, keys: &[&str]) -> Result<&'n Object<'t>, String> {
+    let name = if keys.is_empty() { "the document".to_owned() } else { format!("`{}`", keys.join(".")) };
+    node.as_object().ok_or_else(|| format!("{name} is not an object"))
+}
+
+fn member<'n, 't>(object: &'n Object<'t>, key: &str) -> Result<Option<&'n Node<'t>>, String> {
+    let mut found = object.properties.iter().filter(|property| property.name.as_str() == key);
+    let first = found.next();
+    if found.next().is_some() { Err(format!("`{key}` stands in it twice")) } else { Ok(first.map(|property| &property.value)) }
+}
+
+fn items<'n, 't>(node: &'n Node<'t>) -> Vec<(Range, &'n Node<'t>)> {
+    match node {
+        Node::Object(object) => object.properties.iter().map(|property| (property.range, &property.value)).collect(),
+        Node::Array(array) => array.elements.iter().map(|element| (element.range(), element)).collect(),
+        _ => Vec::new(),
+    }
+}
+
+fn is_empty(node: &Node<'_>) -> bool {
+    matches!(node, Node::Object(_) | Node::Array(_)) && items(node).is_empty()
+}
+
+fn value(node: &Node<'_>) -> Value {
+    match node {
+        Node::StringLit(text) => json!(text.value),
+        Node::NumberLit(number) => serde_json::Number::from_str(number.value).map_or_else(|_| json!(number.value), Value::Number),
+        Node::BooleanLit(truth) => json!(truth.value),
+        Node::NullKeyword(_) => Value::Null,
+        Node::Array(array) => array.elements.iter().map(value).collect(),
+        Node::Object(object) => {
+            let members = object.properties.iter().map(|property| (property.name.as_str().to_owned(), value(&property.value)));
+            Value::Object(members.collect::<Map<_, _>>())
+        }
+    }
+}
+
+/// What is put into an object or a list.
+struct Item<'i> {
+    key: Option<&'i str>,
+    value: Value,
+}
+
+impl Item<'_> {
+    /// Where it goes, and the bytes.
+    fn piece(&self, text: &str, holder: &Node<'_>, unit: &str) -> (usize, String) {
+        let range = holder.range();
+        let open = range.start + 1;
+        let key = self.key.map(|key| format!("{}: ", json!(key))).unwrap_or_default();
+        let first = items(holder).first().map(|(range, _)| range.start);
+        if first.is_some_and(|first| !text[open..first].contains('\n')) {
+            let space = if text[open..].starts_with(' ') { " " } else { "" };
+            return (open, format!("{space}{key}{},", self.value));
+        }
+        let (end, outer) = (newline(text), indent(text, range.start));
+        let inner = first.map_or_else(|| format!("{outer}{unit}"), |first| indent(text, first).to_owned());
+        let at = after_line(text, open);
+        let mut piece = format!("{end}{inner}{key}{}", pretty(&self.value, unit, &inner, end));
+        if first.is_some() {
+            piece.push(',');
+        } else if !text[at..range.end].contains('\n') {
+            piece += &format!("{end}{outer}");
+        }
+        (at, piece)
+    }
+}
+
+/// Laid out over several lines, all but the first moved right by `inner`.
+fn pretty(value: &Value, unit: &str, inner: &str, end: &str) -> String {
+    let lines = format!("{value:#}").lines().map(str::to_owned).collect::<Vec<_>>();
+    let lay_out = |line: &String| {
+        let bare = line.trim_start_matches(' ');
+        format!("{inner}{}{bare}", unit.repeat((line.len() - bare.len()) / 2))
+    };
+    let mut made: Vec<String> = lines.iter().map(lay_out).collect();
+    if let Some(first) = made.first_mut() {
+        *first = lines.first().cloned().unwrap_or_default();
+    }
+    made.join(end)
+}
+
+/// The end of the line, where nothing but a comment follows on it; otherwise the place itself.
+fn after_line(text: &str, at: usize) -> usize {
+    let line = text[at..].split('\n').next().unwrap_or_default();
+    let line = line.strip_suffix('\r').unwrap_or(line);
+    let rest = line.trim_start();
+    let closed = rest.strip_prefix("/*").and_then(|rest| rest.find("*/").map(|end| rest[end + 2..].trim().is_empty()));
+    if rest.is_empty() || rest.starts_with("//") || closed == Some(true) { at + line.len() } else { at }
+}
+
+/// The text without one of several items, and without the comma that belongs to it. Comments stay.
+fn without(text: &str, items: &[Range], index: usize) -> String {
+    let Some(item) = items.get(index) else { return text.to_owned() };
+    let comma_after = |at: usize| Some(significant(text, at)).filter(|&at| text[at..].starts_with(','));
+    let mut start = item.start;
+    let before = &text[..start];
+    let line = before.trim_end_matches([' ', '\t']);
+    if line.ends_with('\n') {
+        start = line.len() - if line.ends_with("\r\n") { 2 } else { 1 };
+    }
+    let previous = index.checked_sub(1).and_then(|index| items.get(index));
+    let comma = comma_after(item.end).or_else(|| previous.and_then(|previous| comma_after(previous.end)));
+    let without_comma = |from: usize, to: usize| match comma.filter(|comma| (from..to).contains(comma)) {
+        Some(comma) => format!("{}{}", &text[from..comma], &text[comma + 1..to]),
+        None => text[from..to].to_owned(),
+    };
+    without_comma(0, start) + &without_comma(item.end, text.len())
+}
+
+/// The next place that is neither white space nor comment.
+fn significant(text: &str, mut at: usize) -> usize {
+    loop {
+        let rest = &text[at..];
+        let skipped = rest.len() - rest.trim_start().len();
+        let rest = &rest[skipped..];
+        at += skipped;
+        if rest.starts_with("//") {
+            at += rest.find('\n').unwrap_or(rest.len());
+        } else if rest.starts_with("/*") {
+            at += rest.find("*/").map_or(rest.len(), |end| end + 2);
+        } else {
+            return at;
+        }
+    }
+}
+
+fn path(keys: &[&str]) -> Vec<String> {
+    keys.iter().map(|key| (*key).to_owned()).collect()
+}

@@ -1,0 +1,156 @@
+//! The `harness` program, and its MCP door for hosts that add bodies of their own.
+
+mod arguments;
+mod command;
+mod example;
+mod exit;
+mod hook;
+mod install;
+mod interrupt;
+pub mod mcp;
+mod open;
+mod output;
+mod scaffold;
+
+use clap::Parser;
+use command::Command;
+use exit::{Exit, Usage};
+use interrupt::Interrupted;
+use open::Folder;
+use output::{Answer, Colour, Output};
+use std::panic::{self, AssertUnwindSafe};
+use std::process::ExitCode;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+/// Tools for AI agents as files that a person can review, and one governed path for every call.
+#[derive(Parser)]
+#[command(name = "harness", version, arg_required_else_help = true, infer_subcommands = false, max_term_width = 100)]
+struct Cli {
+    #[command(flatten)]
+    folder: Folder,
+    /// When to use colour
+    #[arg(long, global = true, value_enum, default_value_t = Colour::Auto, value_name = "WHEN")]
+    color: Colour,
+    #[command(subcommand)]
+    command: Command,
+}
+
+/// The program, from its arguments to its exit code.
+pub fn main() -> ExitCode {
+    // A worker is this same program started anew: it must become one before anything else happens.
+    tool_harness_script::run_if_worker();
+    let answer = Answer::asked_for(std::env::args_os().skip(1));
+    let cli = match Cli::try_parse() {
+        Ok(cli) => cli,
+        Err(problem) => {
+            let _ = problem.print();
+            if !problem.use_stderr() {
+                return Exit::Done.into();
+            }
+            let words = problem.to_string();
+            let mut lines = words.lines().map(str::trim).filter(|line| !line.is_empty());
+            let message = lines.next().unwrap_or_default().trim_start_matches("error: ").to_owned();
+            let _ = Output::new(Colour::Auto, answer).document_failure("usage", &message, Some(&lines.collect::<Vec<_>>().join("; ")));
+            return Exit::Usage.into();
+        }
+    };
+    let mut output = Output::new(cli.color, answer);
+    let guards = cli.command.guards();
+    let ended = without_panic_messages(|| run(cli, &mut output)).unwrap_or_else(|problem| match report(&problem, &mut output) {
+        // Whatever went wrong, a client must not take it for a yes.
+        _ if guards => Exit::Usage,
+        reported => reported,
+    });
+    ended.into()
+}
+
+/// Runs the command on a runtime of its own; what it leaves behind is given up after a moment.
+fn run(cli: Cli, output: &mut Output) -> anyhow::Result<Exit> {
+    let guards = cli.command.guards();
+    let mut runtime = if guards {
+        // One decision, as soon as possible: threads would only have to be started.
+        tokio::runtime::Builder::new_current_thread()
+    } else {
+        tokio::runtime::Builder::new_multi_thread()
+    };
+    let runtime = runtime.enable_all().build()?;
+    let command = cli.command.run(&cli.folder, output);
+    // An interrupted guard has not said yes; its own exit codes are all a client understands.
+    let ended = runtime.block_on(async { if guards { command.await } else { interrupt::ending(command).await } });
+    if guards {
+        // Its worker is killed already; to see it gone would only keep the client waiting.
+        runtime.shutdown_background();
+    } else {
+        runtime.shutdown_timeout(Duration::from_millis(200));
+    }
+    let ended = ended?;
+    output.flush()?;
+    Ok(ended)
+}
+
+/// Says what went wrong, and which exit code that is.
+fn report(problem: &anyhow::Error, output: &mut Output) -> Exit {
+    let pipe_closed = |cause: &std::io::Error| cause.kind() == std::io::ErrorKind::BrokenPipe;
+    if problem.chain().any(|cause| cause.downcast_ref().is_some_and(pipe_closed)) {
+        return Exit::Done;
+    }
+    let (message, help) = match problem.downcast_ref::<Usage>() {
+        Some(usage) => (usage.message.clone(), usage.help.clone()),
+        None => (format!("{problem:#}"), None),
+    };
+    let (exit, code) = if problem.is::<Panicked>() {
+        (Exit::Failed, "internal")
+    } else if problem.is::<Interrupted>() {
+        (Exit::Stopped, "interrupted")
+    } else {
+        (Exit::Usage, "usage")
+    };
+    // A reader who is gone cannot be told.
+    let _ = output.complain(&message, help.as_deref());
+    let _ = output.document_failure(code, &message, help.as_deref());
+    exit
+}
+
+/// A defect of this program.
+#[derive(Debug)]
+struct Panicked(String);
+
+impl std::fmt::Display for Panicked {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "harness itself is broken: {}", self.0)
+    }
+}
+
+impl std::error::Error for Panicked {}
+
+/// Runs `body`; a panic becomes an error with the place it came from, instead of a trace on the user's terminal.
+fn without_panic_messages<T>(body: impl FnOnce() -> anyhow::Result<T>) -> anyhow::Result<T> {
+    let last = Arc::new(Mutex::new(String::new()));
+    let seen = Arc::clone(&last);
+    panic::set_hook(Box::new(move |info| *seen.lock().unwrap_or_else(PoisonError::into_inner) = info.to_string().replace('\n', " ")));
+    panic::catch_unwind(AssertUnwindSafe(body))
+        .unwrap_or_else(|_| Err(Panicked(last.lock().unwrap_or_else(PoisonError::into_inner).clone()).into()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use clap::CommandFactory;
+
+    #[test]
+    fn the_command_line_is_consistent() {
+        Cli::command().debug_assert();
+    }
+
+    #[test]
+    fn a_defect_is_reported_in_one_line_with_its_place() {
+        let ended: anyhow::Result<()> = without_panic_messages(|| panic!("two\nlines"));
+        let _ = panic::take_hook();
+        let message = ended.expect_err("a panic").to_string();
+        assert!(
+            message.starts_with("harness itself is broken: ") && message.contains("lib.rs") && message.lines().count() == 1,
+            "{message}"
+        );
+    }
+}

@@ -1,0 +1,219 @@
+//! The protocol's requests as calls of the engine. Translates, never decides.
+
+use super::answer::{Promise, answer};
+use super::offer::{Offer, Revision};
+use super::progress::{Route, Routes};
+use super::transport::OpenRequests;
+use rmcp::ErrorData;
+use rmcp::ServerHandler;
+use rmcp::model::{
+    CacheScope, CallToolRequestParams, CallToolResponse, CompleteRequestMethod, CompleteRequestParams, CompleteResult, CustomRequest,
+    CustomResult, ErrorCode, Implementation, InitializeRequestParams, InitializeResult, ListPromptsRequestMethod, ListPromptsResult,
+    ListResourceTemplatesRequestMethod, ListResourceTemplatesResult, ListResourcesRequestMethod, ListResourcesResult, ListToolsResult,
+    PaginatedRequestParams, ServerCapabilities, ServerConfig, SubscriptionFilter,
+};
+use rmcp::service::{RequestContext, RoleServer, SubscriptionContext};
+use serde_json::Value;
+use std::future::poll_fn;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::pin::pin;
+use std::sync::{Arc, PoisonError, RwLock};
+use std::task::{Context, Poll};
+use tokio::sync::{mpsc, watch};
+use tokio_util::sync::CancellationToken;
+use tool_harness::call::{Arguments, Call, Door as Came};
+use tool_harness::result::ToolResult;
+
+/// How long a client may use a listing without asking again, in milliseconds: files change while a person works on them.
+const FRESH_MS: u64 = 1000;
+
+/// One connection: a session of its own.
+pub(super) struct Door {
+    pub(super) mode: String,
+    pub(super) session_id: String,
+    pub(super) offer: RwLock<Arc<Offer>>,
+    pub(super) routes: Arc<Routes>,
+    pub(super) open: OpenRequests,
+    /// Counts listings that differ from the one before.
+    pub(super) listing: watch::Sender<u64>,
+    /// The input has ended.
+    pub(super) ended: CancellationToken,
+    /// No call may go on.
+    pub(super) calls: CancellationToken,
+    /// Held by every call in flight.
+    pub(super) in_flight: mpsc::Sender<()>,
+}
+
+impl Door {
+    /// What is offered now. Whoever takes it keeps that version to the end of the request.
+    pub(super) fn offer(&self) -> Arc<Offer> {
+        Arc::clone(&self.offer.read().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    /// Runs the call to its end, passing its progress on.
+    async fn run(&self, offer: &Offer, call: Call, context: &RequestContext<RoleServer>) -> Result<ToolResult, ErrorData> {
+        let _guard = self.in_flight.clone();
+        let token = context.meta.get_progress_token();
+        let mut route = token.map(|token| Route::open(&self.routes, &call.id, token, context.peer.clone()));
+        let cancel = call.cancel.clone();
+        let result = {
+            let mut running = pin!(caught(offer.engine.call(call)));
+            let follow = async {
+                match &mut route {
+                    Some(route) => route.follow().await,
+                    None => std::future::pending().await,
+                }
+            };
+            tokio::select! {
+                result = &mut running => result,
+                () = context.ct.cancelled() => {
+                    cancel.cancel();
+                    running.await
+                }
+                () = follow => running.await,
+            }
+        };
+        if let Some(route) = route {
+            route.finish().await;
+        }
+        if context.ct.is_cancelled() {
+            // The client wants no answer, so none will be written that would do this.
+            self.open.release(&context.id);
+        }
+        result
+    }
+}
+
+/// Runs a future; a defect of this program becomes an answer instead of silence.
+async fn caught<F: Future>(future: F) -> Result<F::Output, ErrorData> {
+    let mut future = pin!(future);
+    let mut step = |context: &mut Context<'_>| catch_unwind(AssertUnwindSafe(|| future.as_mut().poll(context)));
+    poll_fn(move |context| match step(context) {
+        Ok(polled) => polled.map(Ok),
+        Err(_) => Poll::Ready(Err(ErrorData::internal_error("harness itself is broken; the call may have been made all the same", None))),
+    })
+    .await
+}
+
+/// What results may look like for this client, once it has said which revision it speaks.
+fn revision(context: &RequestContext<RoleServer>) -> Result<Revision, ErrorData> {
+    let spoken = context.protocol_version();
+    spoken.as_ref().map(Revision::of).ok_or_else(|| {
+        ErrorData::invalid_params("send `initialize` first, or `io.modelcontextprotocol/protocolVersion` in the request's `_meta`", None)
+    })
+}
+
+impl ServerHandler for Door {
+    fn get_info(&self) -> ServerConfig {
+        let capabilities = ServerCapabilities::builder().enable_tools().enable_tool_list_changed().build();
+        ServerConfig::new(capabilities).with_server_info(Implementation::new("harness", env!("CARGO_PKG_VERSION")))
+    }
+
+    async fn initialize(
+        &self,
+        request: InitializeRequestParams,
+        context: RequestContext<RoleServer>,
+    ) -> Result<InitializeResult, ErrorData> {
+        let answer = self.negotiate_initialize(&request)?;
+        let mut agreed = request;
+        agreed.protocol_version = answer.protocol_version.clone();
+        context.peer.set_peer_info(agreed);
+        Ok(answer)
+    }
+
+    async fn list_tools(
+        &self,
+        request: Option<PaginatedRequestParams>,
+        context: RequestContext<RoleServer>,
+    ) -> Result<ListToolsResult, ErrorData> {
+        let revision = revision(&context)?;
+        // Several clients never ask for a second page, so there is only one.
+        if request.is_some_and(|request| request.cursor.is_some()) {
+            return Err(ErrorData::invalid_params("there is one page; leave `cursor` out", None));
+        }
+        let tools = ListToolsResult::with_all_items(self.offer().tools(revision));
+        Ok(match revision {
+            Revision::AnyJson => tools.with_ttl_ms(FRESH_MS).with_cache_scope(CacheScope::Private),
+            Revision::Objects => tools,
+        })
+    }
+
+    async fn call_tool(&self, request: CallToolRequestParams, context: RequestContext<RoleServer>) -> Result<CallToolResponse, ErrorData> {
+        let revision = revision(&context)?;
+        let offer = self.offer();
+        let arguments = Arguments::Value(Value::Object(request.arguments.unwrap_or_default()));
+        let mut call = Call::new(request.name, arguments).session(&*self.session_id).door(Came::Mcp).mode(&*self.mode);
+        call.cancel = self.calls.child_token();
+        let result = self.run(&offer, call, &context).await?;
+        let promise = if offer.promises_output(&result.name, revision) { Promise::Output } else { Promise::None };
+        Ok(answer(result, revision, promise)?.into())
+    }
+
+    fn accepted_subscription_filter(&self, requested: &SubscriptionFilter) -> Option<SubscriptionFilter> {
+        let mut accepted = SubscriptionFilter::new();
+        accepted.tools_list_changed = requested.tools_list_changed;
+        Some(accepted)
+    }
+
+    async fn listen(&self, subscription: SubscriptionContext) -> Result<(), ErrorData> {
+        let mut listing = self.listing.subscribe();
+        loop {
+            tokio::select! {
+                () = subscription.cancelled() => {
+                    self.open.release(&subscription.request_context().id);
+                    return Ok(());
+                }
+                () = self.ended.cancelled() => return Ok(()),
+                changed = listing.changed() => {
+                    if changed.is_err() || subscription.sink().notify_tool_list_changed().await.is_err() {
+                        return Ok(());
+                    }
+                }
+            }
+        }
+    }
+
+    async fn on_custom_request(&self, request: CustomRequest, _: RequestContext<RoleServer>) -> Result<CustomResult, ErrorData> {
+        Err(ErrorData::new(ErrorCode::METHOD_NOT_FOUND, format!("there is no method `{}`", request.method), None))
+    }
+
+    async fn list_prompts(&self, _: Option<PaginatedRequestParams>, _: RequestContext<RoleServer>) -> Result<ListPromptsResult, ErrorData> {
+        Err(ErrorData::method_not_found::<ListPromptsRequestMethod>())
+    }
+
+    async fn list_resources(
+        &self,
+        _: Option<PaginatedRequestParams>,
+        _: RequestContext<RoleServer>,
+    ) -> Result<ListResourcesResult, ErrorData> {
+        Err(ErrorData::method_not_found::<ListResourcesRequestMethod>())
+    }
+
+    async fn list_resource_templates(
+        &self,
+        _: Option<PaginatedRequestParams>,
+        _: RequestContext<RoleServer>,
+    ) -> Result<ListResourceTemplatesResult, ErrorData> {
+        Err(ErrorData::method_not_found::<ListResourceTemplatesRequestMethod>())
+    }
+
+    async fn complete(&self, _: CompleteRequestParams, _: RequestContext<RoleServer>) -> Result<CompleteResult, ErrorData> {
+        Err(ErrorData::method_not_found::<CompleteRequestMethod>())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn a_defect_in_a_call_is_an_answer() {
+        assert_eq!(caught(async { 1 }).await, Ok(1));
+        let broken = caught(async {
+            tokio::task::yield_now().await;
+            panic!("a defect")
+        });
+        let answer: Result<(), ErrorData> = broken.await;
+        assert!(answer.is_err_and(|error| error.message.contains("harness itself is broken")));
+    }
+}

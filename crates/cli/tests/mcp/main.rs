@@ -1,0 +1,10 @@
+//! The MCP door, over a real process: what is written to its input, and what comes back.
+
+#[path = "../support/mod.rs"]
+mod support;
+
+mod calls;
+mod client;
+mod ends;
+mod input;
+mod reload;

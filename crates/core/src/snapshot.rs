@@ -1,0 +1,116 @@
+//! Artifacts to an engine: what every version of a project is built on.
+
+use crate::artifact::{Artifacts, Extent};
+use crate::call::{Arguments, Call};
+use crate::check::facts::ScriptKind;
+use crate::check::{self, FactsBySource, artifact_blocked};
+use crate::diagnostic::Diagnostic;
+use crate::engine::Engine;
+use crate::error::Error;
+use crate::event::Sink;
+use crate::registry::Registry;
+use crate::run::{self, Body, Context, Environment, Shared};
+use crate::span::Span;
+use crate::store::{Metrics, Sessions};
+use crate::worker::Workers;
+use serde_json::json;
+use std::collections::HashMap;
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+use tool_harness_sandbox::file::Jail;
+
+/// What outlives a version of the project's files: sessions and their stores, workers, the workspace, what the host gave.
+pub(crate) struct Ground {
+    pub(crate) extent: Extent,
+    pub(crate) project: PathBuf,
+    pub(crate) workers: Arc<Workers>,
+    pub(crate) jail: Arc<Jail>,
+    pub(crate) sessions: Arc<Sessions>,
+    pub(crate) metrics: Arc<Metrics>,
+    pub(crate) sinks: Arc<[Arc<dyn Sink>]>,
+    pub(crate) environment: Environment,
+    pub(crate) budget: Duration,
+    pub(crate) bodies: HashMap<String, Body>,
+    /// What workers found in scripts that have not changed since.
+    pub(crate) facts: Mutex<FactsBySource>,
+}
+
+impl Ground {
+    /// Checks the artifacts and makes an engine of them. Limits on calls at once go on counting from the version before.
+    pub(crate) async fn engine(&self, artifacts: Artifacts, before: Option<&Registry>) -> Result<Engine, Error> {
+        let served = |name: &str| artifacts.tools.iter().any(|tool| tool.name == name && tool.script.is_none());
+        // Later a tool's file may go, and its body waits for it to come back.
+        if before.is_none()
+            && let Some(name) = self.bodies.keys().find(|name| !served(name))
+        {
+            return Err(Error::Body(format!("a body is registered for `{name}`, and no tool of that name without a script is declared")));
+        }
+        let facts = self.facts_of(&artifacts).await;
+        let registry = Registry::new(check::check(artifacts, &facts), &self.bodies, &self.workers.scripts);
+        *self.facts.lock().unwrap_or_else(PoisonError::into_inner) = facts;
+        let registry = match before {
+            Some(before) => registry.counting_with(before),
+            None => registry,
+        };
+        let shared = Shared {
+            registry: Arc::new(registry),
+            workers: Arc::clone(&self.workers),
+            jail: Arc::clone(&self.jail),
+            sessions: Arc::clone(&self.sessions),
+            metrics: Arc::clone(&self.metrics),
+            sinks: Arc::clone(&self.sinks),
+            environment: Arc::clone(&self.environment),
+            budget: self.budget,
+        };
+        Ok(Engine { shared: Arc::new(ask_artifact_hooks(shared).await?) })
+    }
+
+    /// The facts of every script; only those that are new are looked at by workers.
+    async fn facts_of(&self, artifacts: &Artifacts) -> FactsBySource {
+        let mut known = std::mem::take(&mut *self.facts.lock().unwrap_or_else(PoisonError::into_inner));
+        let mut facts = FactsBySource::new();
+        let mut unknown = Vec::new();
+        let wanted = |kind: ScriptKind| self.extent == Extent::Whole || kind != ScriptKind::Tool;
+        for source in check::scripts(artifacts).into_iter().filter(|(kind, _)| wanted(*kind)) {
+            match known.remove(&source) {
+                Some(Ok(found)) => drop(facts.insert(source, Ok(found))),
+                _ => unknown.push(source),
+            }
+        }
+        facts.extend(self.workers.facts(unknown).await);
+        facts
+    }
+}
+
+/// Policy about artifacts: what its hooks refuse is not offered.
+async fn ask_artifact_hooks(shared: Shared) -> Result<Shared, Error> {
+    if !shared.registry.has_hooks("artifact.load") {
+        return Ok(shared);
+    }
+    let shared = Arc::new(shared);
+    let (tools, hooks) = refused_artifacts(&shared).await;
+    // Nobody else has the engine yet, so both are unwrapped.
+    let mut shared = Arc::into_inner(shared).ok_or(Error::Loading)?;
+    shared.registry = Arc::new(Arc::into_inner(shared.registry).ok_or(Error::Loading)?.refusing(tools, hooks));
+    Ok(shared)
+}
+
+/// The tools, by index, and the hooks, by name, that an `artifact.load` hook refuses.
+async fn refused_artifacts(shared: &Arc<Shared>) -> (Vec<(usize, Diagnostic)>, Vec<(String, Diagnostic)>) {
+    let (ctx, _) = Context::rehearsed(shared, Call::new("artifact.load", Arguments::Value(json!({}))), None);
+    let mut tools = Vec::new();
+    for (index, tool) in shared.registry.tools().enumerate() {
+        if let Err(refusal) = run::load_artifacts(&ctx, tool.load_payload()).await {
+            tools.push((index, artifact_blocked::found(tool.tool.place(tool.tool.name_span), tool.name(), &refusal.message)));
+        }
+    }
+    let mut hooks = Vec::new();
+    for hook in shared.registry.hooks().filter(|hook| hook.event != "artifact.load") {
+        if let Err(refusal) = run::load_artifacts(&ctx, hook.load_payload()).await {
+            let name = hook.hook.name.clone();
+            hooks.push((name.clone(), artifact_blocked::found(hook.hook.place(Span::default()), &name, &refusal.message)));
+        }
+    }
+    (tools, hooks)
+}
