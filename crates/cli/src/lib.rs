@@ -78,7 +78,12 @@ fn run(cli: Cli, output: &mut Output) -> anyhow::Result<Exit> {
     let command = cli.command.run(&cli.folder, output);
     // An interrupted guard has not said yes; its own exit codes are all a client understands.
     let ended = runtime.block_on(async { if guards { command.await } else { interrupt::ending(command).await } });
-    runtime.shutdown_timeout(Duration::from_millis(200));
+    if guards {
+        // Its worker is killed already; to see it gone would only keep the client waiting.
+        runtime.shutdown_background();
+    } else {
+        runtime.shutdown_timeout(Duration::from_millis(200));
+    }
     let ended = ended?;
     output.flush()?;
     Ok(ended)

@@ -2,8 +2,9 @@
 
 use crate::artifact::hook::HookExample;
 use crate::artifact::tool::{At, ToolExample};
-use crate::artifact::{Extent, Files};
+use crate::artifact::{Artifacts, Extent, Files};
 use crate::call::{Arguments, Call, DEFAULT_MODE};
+use crate::check::facts::ScriptKind;
 use crate::client::{Client, Judgement, Observation, Outcome};
 use crate::diagnostic::{Diagnostic, Severity};
 use crate::error::Error;
@@ -133,7 +134,11 @@ impl EngineBuilder {
     /// Reads and checks the project. What is wrong with its files is in [`Engine::diagnostics`], never an error here.
     pub async fn load(self) -> Result<Engine, Error> {
         let ground = self.ground()?;
-        ground.engine(Files::on_disk(&ground.project, ground.extent).artifacts(), None).await
+        let artifacts = match ground.extent {
+            Extent::Whole => Files::on_disk(&ground.project, Extent::Whole).artifacts(),
+            Extent::Policy => read_policy(&ground).await?,
+        };
+        ground.engine(artifacts, None).await
     }
 
     /// What all versions of the project share.
@@ -162,6 +167,21 @@ impl EngineBuilder {
             project: self.project,
         })
     }
+}
+
+/// Reads what judges calls. A worker takes longer to start than these files to be read, so where there are hooks one is started
+/// meanwhile, with nothing to look at yet.
+async fn read_policy(ground: &Ground) -> Result<Artifacts, Error> {
+    let hooks = ground.project.join(".harness/hooks").is_dir();
+    let folder = ground.project.clone();
+    let reading = tokio::task::spawn_blocking(move || Files::on_disk(&folder, Extent::Policy).artifacts());
+    let started = async {
+        if hooks {
+            drop(ground.workers.facts(vec![(ScriptKind::Hook, Arc::from(""))]).await);
+        }
+    };
+    let (artifacts, ()) = tokio::join!(reading, started);
+    artifacts.map_err(|_| Error::Loading)
 }
 
 /// Whether a folder holds a project.

@@ -29,6 +29,17 @@ def handle(event, payload):
     return allow()
 "#;
 
+/// A tool that the harness serves to the client.
+const GREET: &str = r#"
+def run(args):
+    return "hello " + args["name"]
+"#;
+
+/// The program under test.
+const HARNESS: &str = env!("CARGO_BIN_EXE_harness");
+/// What clients call their shell.
+const SHELL: [&str; 4] = ["Bash", "exec_command", "shell_command", "shell"];
+
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Client {
     ClaudeCode,
@@ -52,16 +63,19 @@ impl Drop for Running {
     }
 }
 
-/// Runs a client whose model calls its shell with one command. The error says what could not be done.
-fn session(client: Client, shell_command: &str) -> Result<Session, String> {
+/// Runs a client whose model makes one call, of the first of these tools that it is offered. The error says what could not be done.
+fn session(client: Client, tool: &[&str], input: &Value) -> Result<Session, String> {
     let binary = repository("target/clients/node_modules/.bin").join(if client == Client::Codex { "codex" } else { "claude" });
     if !binary.exists() {
         return Err(format!("{} is not installed; ./check installs it", binary.display()));
     }
-    let project =
-        Project::new(&[(".harness/hooks/pre.md", &hook_file("tool.pre", PRE)), (".harness/hooks/post.md", &hook_file("tool.post", POST))]);
+    let project = Project::new(&[
+        (".harness/hooks/pre.md", &hook_file("tool.pre", PRE)),
+        (".harness/hooks/post.md", &hook_file("tool.post", POST)),
+        (".harness/tools/greet.md", &support::tool_with("parameters:\n  name: { type: string, required: true }\n", GREET)),
+    ]);
     let scratch = tempfile::tempdir().map_err(|problem| problem.to_string())?;
-    let (_model, port, notes) = model(scratch.path(), shell_command)?;
+    let (_model, port, notes) = model(scratch.path(), tool, input)?;
     let mut run = match client {
         Client::ClaudeCode => claude(&binary, &project, scratch.path(), port),
         Client::Codex => codex(&binary, &project, scratch.path(), port),
@@ -77,9 +91,9 @@ fn session(client: Client, shell_command: &str) -> Result<Session, String> {
 }
 
 /// Starts the model; gives its port and the file of its notes.
-fn model(scratch: &Path, shell_command: &str) -> Result<(Running, u16, PathBuf), String> {
+fn model(scratch: &Path, tool: &[&str], input: &Value) -> Result<(Running, u16, PathBuf), String> {
     let (port, notes) = (scratch.join("port"), scratch.join("notes"));
-    let call = json!({"tool": ["Bash", "exec_command", "shell_command", "shell"], "input": {"command": shell_command}}).to_string();
+    let call = json!({"tool": tool, "input": input}).to_string();
     let script = repository("crates/cli/tests/clients/model.py");
     let words = [script.as_os_str(), port.as_os_str(), notes.as_os_str()];
     let mut python = command("/usr/bin/python3", scratch, &[]);
@@ -103,6 +117,8 @@ fn environment(client: Client, scratch: &Path, port: u16) -> Vec<(&'static str, 
             ("ANTHROPIC_API_KEY", "sk-scripted".to_owned()),
             ("CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC", "1".to_owned()),
             ("DISABLE_AUTOUPDATER", "1".to_owned()),
+            // Tools of servers are offered at once, and not only after a search.
+            ("ENABLE_TOOL_SEARCH", "false".to_owned()),
         ]),
         Client::Codex => all.push(("SCRIPTED_KEY", "x".to_owned())),
     }
@@ -111,8 +127,7 @@ fn environment(client: Client, scratch: &Path, port: u16) -> Vec<(&'static str, 
 
 /// The hooks of a client's settings: every event of a call runs the program under test.
 fn hooks(client: &str, events: &[&str]) -> Value {
-    let run =
-        json!([{"hooks": [{"type": "command", "command": format!("'{}' hook {client}", env!("CARGO_BIN_EXE_harness")), "timeout": 60}]}]);
+    let run = json!([{"hooks": [{"type": "command", "command": format!("'{HARNESS}' hook {client}"), "timeout": 60}]}]);
     json!({"hooks": events.iter().map(|event| ((*event).to_owned(), run.clone())).collect::<serde_json::Map<_, _>>()})
 }
 
@@ -120,8 +135,12 @@ fn claude(binary: &Path, project: &Project, scratch: &Path, _: u16) -> Command {
     let settings = scratch.join("settings.json");
     let hooks = hooks("claude-code", &["PreToolUse", "PostToolUse", "PostToolUseFailure"]);
     std::fs::write(&settings, hooks.to_string()).expect("settings");
-    let mut run = command(binary, project.path(), &["-p", "go", "--model", "claude-sonnet-4-5", "--allowedTools", "Bash", "--settings"]);
-    run.arg(settings);
+    let mut run = command(
+        binary,
+        project.path(),
+        &["-p", "go", "--model", "claude-sonnet-4-5", "--allowedTools", "Bash,mcp__harness__greet", "--settings"],
+    );
+    run.arg(settings).arg("--mcp-config").arg(json!({"mcpServers": {"harness": {"command": HARNESS, "args": ["mcp"]}}}).to_string());
     run
 }
 
@@ -131,7 +150,8 @@ fn codex(binary: &Path, project: &Project, scratch: &Path, port: u16) -> Command
     std::fs::write(home.join("hooks.json"), hooks("codex", &["PreToolUse", "PostToolUse"]).to_string()).expect("hooks");
     let config = format!(
         "model = \"gpt-5-codex\"\nmodel_provider = \"scripted\"\n[model_providers.scripted]\nname = \"scripted\"\n\
-         base_url = \"http://127.0.0.1:{port}/v1\"\nwire_api = \"responses\"\nenv_key = \"SCRIPTED_KEY\"\n"
+         base_url = \"http://127.0.0.1:{port}/v1\"\nwire_api = \"responses\"\nenv_key = \"SCRIPTED_KEY\"\n\
+         [mcp_servers.harness]\ncommand = \"{HARNESS}\"\nargs = [\"mcp\"]\n"
     );
     std::fs::write(home.join("config.toml"), config).expect("settings");
     let words = ["exec", "--skip-git-repo-check", "--dangerously-bypass-approvals-and-sandbox", "--dangerously-bypass-hook-trust", "go"];
@@ -159,7 +179,12 @@ fn finished(mut run: Command, limit: Duration) -> Result<String, String> {
 
 #[track_caller]
 fn check(client: Client, shell_command: &str, judge: impl FnOnce(&Session)) {
-    match session(client, shell_command) {
+    check_call(client, &SHELL, &json!({"command": shell_command}), judge);
+}
+
+#[track_caller]
+fn check_call(client: Client, tool: &[&str], input: &Value, judge: impl FnOnce(&Session)) {
+    match session(client, tool, input) {
         Ok(session) => judge(&session),
         Err(problem) => println!("skipped: {problem}"),
     }
@@ -193,6 +218,12 @@ fn an_amended_result_is_all_the_model_reads(client: Client) {
     });
 }
 
+fn a_tool_that_harness_serves_answers(client: Client) {
+    check_call(client, &["mcp__harness__greet"], &json!({"name": "world"}), |session| {
+        assert!(session.told.contains("hello world"), "{}", session.told);
+    });
+}
+
 macro_rules! for_each_client {
     ($($name:ident),+) => {
         mod claude_code { $(#[test] fn $name() { super::$name(super::Client::ClaudeCode); })+ }
@@ -204,5 +235,6 @@ for_each_client!(
     a_blocked_command_does_not_run,
     a_rewritten_command_runs_as_rewritten,
     an_allowed_command_runs_as_it_is,
-    an_amended_result_is_all_the_model_reads
+    an_amended_result_is_all_the_model_reads,
+    a_tool_that_harness_serves_answers
 );

@@ -103,15 +103,21 @@ class Model(BaseHTTPRequestHandler):
 
     def play_responses(self, request):
         outputs = [item for item in request.get("input", []) if str(item.get("type", "")).endswith("_call_output")]
-        offered = [tool.get("name") or tool.get("type") for tool in request.get("tools") or []]
+        offered = {}
+        for tool in request.get("tools") or []:
+            offered[tool.get("name") or tool.get("type")] = None
+            # Tools of a server come as a namespace; what is called is a name in it.
+            for inner in tool.get("tools") or []:
+                offered[f"{tool['name']}__{inner['name']}"] = (tool["name"], inner["name"])
         tool = None if outputs else chosen(offered)
-        note("offered", offered)
         if outputs:
             note("result", outputs[-1])
         if tool and tool[0] == "apply_patch" and any(t.get("name") == "apply_patch" and t.get("type") == "custom" for t in request["tools"]):
             item = {"type": "custom_tool_call", "call_id": ID, "name": tool[0], "input": tool[1]["command"]}
         elif tool:
             item = {"type": "function_call", "id": "fc_1", "call_id": ID, "name": tool[0], "arguments": json.dumps(tool[1])}
+            if offered[tool[0]]:
+                item["namespace"], item["name"] = offered[tool[0]]
         else:
             item = {"type": "message", "id": "msg_1", "role": "assistant", "content": [{"type": "output_text", "text": "done"}]}
         usage = {"input_tokens": 1, "input_tokens_details": None, "output_tokens": 1, "output_tokens_details": None, "total_tokens": 2}

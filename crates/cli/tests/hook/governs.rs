@@ -44,6 +44,8 @@ fn files_that_govern_are_not_edited_by_whatever_path() {
         (format!("{top}/.HARNESS/x.md"), format!("{top}/.harnessed/x.md")),
         ("~/.claude/settings.json".to_owned(), "~/.claude/plans/today.md".to_owned()),
         ("~/.codex/config.toml".to_owned(), "~/notes.txt".to_owned()),
+        (format!("{top}/.claude/worktrees/one/.harness/x.md"), format!("{top}/.claude/worktrees/one/src/x.rs")),
+        (format!("{top}/.claude/worktrees/one/.claude/settings.json"), format!("{top}/.claude/worktrees/one/settings.json")),
     ] {
         check(&project, "claude-code", "Write", &json!({"file_path": attack, "content": ""}), &json!({"file_path": twin, "content": ""}));
         let edit = |path: &str| json!({"file_path": path, "old_string": "a", "new_string": "b"});

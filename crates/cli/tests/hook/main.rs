@@ -8,6 +8,7 @@ mod governs;
 mod many;
 mod maps;
 mod messages;
+mod record;
 
 use serde_json::{Value, json};
 use std::path::Path;

@@ -237,8 +237,9 @@ pub fn check(mut artifacts: Artifacts, facts: &FactsBySource) -> Checked {
     let found = {
         let names = tools.iter().map(|tool| tool.name.as_str()).chain(broken_tools.iter().map(|tool| tool.name.as_str()));
         let aliases = tools.iter().flat_map(|tool| tool.aliases.iter().map(|(_, alias)| alias.value.as_str()));
-        let tool_names = names.chain(aliases).collect();
-        let project = Project { root: &root, tools: &tools, hooks: &hooks, resolution: &resolution, tool_names, facts };
+        let of_clients = clients.iter().flat_map(|map| map.tools.iter().filter_map(|tool| tool.name.as_deref()));
+        let tool_names = names.chain(aliases).chain(of_clients).collect();
+        let project = Project { root: &root, tools: &tools, hooks: &hooks, clients: &clients, resolution: &resolution, tool_names, facts };
         let mut findings = Findings::new(&tools);
         for rule in RULES {
             apply(rule, &project, &mut findings);

@@ -4,7 +4,7 @@ use super::FactsBySource;
 use super::facts::{Facts, ScriptKind, Unread};
 use super::resolve::Resolution;
 use crate::artifact::tool::Script;
-use crate::artifact::{Form, Hook, Root, Tool};
+use crate::artifact::{ClientMap, Form, Hook, Root, Tool};
 use crate::diagnostic::Diagnostic;
 use crate::span::{Place, Span};
 use std::collections::HashSet;
@@ -18,6 +18,8 @@ pub struct Project<'a> {
     pub tools: &'a [Tool],
     /// The hooks that remain.
     pub hooks: &'a [Hook],
+    /// What the project says about clients' own tools.
+    pub clients: &'a [ClientMap],
     /// Which names clash and what was replaced.
     pub resolution: &'a Resolution,
     /// Every name and alias under which a tool can be called, broken tools included.

@@ -14,6 +14,11 @@ const NOTES: [&str; 4] = [".claude/plans", ".claude/projects", ".claude/tasks", 
 /// Texts looked at in the arguments of a tool that nothing is known about.
 const MAX_TEXTS: usize = 10_000;
 
+/// The path inside a worktree of Claude Code's, which lies among its settings and is a copy of the project to work in.
+fn in_worktree(path: &str) -> Option<&str> {
+    path.strip_prefix(".claude/worktrees/")?.split_once('/').map(|(_, inside)| inside)
+}
+
 impl Foreign {
     /// Why a call must not run, and the argument that says so.
     pub(crate) fn objection(&self, arguments: &Map<String, Value>) -> Option<(String, String)> {
@@ -52,9 +57,13 @@ impl Foreign {
     fn is_protected(&self, text: &str, base: &Path) -> bool {
         let real = self.resolve(text, base);
         if let Ok(inside) = real.strip_prefix(self.project()) {
+            let inside = inside.to_string_lossy();
+            if let Some(inside) = in_worktree(&inside) {
+                return is_protected(inside);
+            }
             let guard = self.guard.get_or_init(|| self.jail.guard().ok());
             // What cannot be looked at is taken for protected.
-            return guard.as_ref().is_none_or(|guard| guard.covers(&inside.to_string_lossy()));
+            return guard.as_ref().is_none_or(|guard| guard.covers(&inside));
         }
         let notes = |home: &std::path::PathBuf| NOTES.iter().any(|notes| real.starts_with(super::path::real(home).join(notes)));
         is_protected(real.to_string_lossy().trim_start_matches('/')) && !self.client.home.as_ref().is_some_and(notes)

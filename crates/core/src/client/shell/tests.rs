@@ -91,3 +91,27 @@ fn wildcards_and_variables_are_held_against_names() {
     }
     assert_eq!(wild_part("a/b/.h*/c"), Some(("a/b/", ".h*")));
 }
+
+proptest::proptest! {
+    #[test]
+    fn no_text_makes_the_reader_of_commands_panic(text in "[ a-z.*?$`'\"\\\\{}\\[\\]|;&<>()/=:,@x0-9é\n-]{0,60}", name in ".{0,12}") {
+        let command = Command::read(&text);
+        let words = command.words().count();
+        proptest::prop_assert!(command.decides().is_none() || words > 0);
+        let _ = is_plain_read(&text);
+        for word in command.words() {
+            if let Some((folder, part)) = wild_part(word) {
+                proptest::prop_assert!(word.starts_with(folder) && !part.is_empty());
+                let _ = could_be(part, &name);
+            }
+        }
+    }
+
+    #[test]
+    fn no_text_makes_the_reader_of_patches_panic(lines in proptest::collection::vec("(\\*\\*\\* (Begin Patch|End Patch|Add File: |Move to: |Update File: )?|[+@ -])?.{0,10}", 0..12)) {
+        let patch = format!("*** Begin Patch\n{}", lines.join("\n"));
+        if let Ok(files) = super::super::patch::touched(&patch) {
+            proptest::prop_assert!(!files.is_empty() && files.iter().all(|file| !file.path.is_empty()));
+        }
+    }
+}
