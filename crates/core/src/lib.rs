@@ -12,6 +12,8 @@ pub mod engine;
 pub mod error;
 pub mod event;
 pub mod live;
+pub mod outside;
+pub mod plan;
 pub mod registry;
 pub mod result;
 pub mod rule;

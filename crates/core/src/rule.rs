@@ -1,5 +1,6 @@
 //! Policy as one ordered list of rules. Every spelling desugars into it at load.
 
+use crate::artifact::LayerFile;
 use crate::artifact::root::{Ceiling, ListMode, Root};
 use crate::artifact::tool::At;
 use crate::builtin;
@@ -10,6 +11,7 @@ use globset::{GlobBuilder, GlobMatcher};
 use serde_json::{Map, Value};
 use std::path::Path;
 use tool_harness_sandbox::file::{FileError, Jail};
+use tool_harness_sandbox::tier::Tier;
 
 /// One rule with the line it came from.
 #[derive(Debug)]
@@ -100,6 +102,8 @@ pub enum Subject<'a> {
     Builtin(&'a str),
     /// A call that a client runs itself, with its arguments.
     Client(&'a Foreign, &'a Map<String, Value>),
+    /// The processes of a tool, contained by this tier.
+    Processes(Tier),
 }
 
 #[derive(Debug)]
@@ -120,14 +124,28 @@ enum Matcher {
     Argument { tool: GlobMatcher, key: Option<String>, patterns: Vec<String>, paths: Vec<GlobMatcher>, values: Vec<GlobMatcher> },
     /// A client's tool would change what governs it, or decide in a person's place.
     Governs,
+    /// Processes would be contained by less than namespaces.
+    Uncontained,
 }
 
-/// The rules of a project. A glob that does not compile becomes a rule that denies everything: policy fails closed.
+/// The rules of a project and of the layers above it, highest first. A glob that does not compile becomes a rule that denies everything:
+/// policy fails closed.
 #[must_use]
-pub fn rules(root: &Root) -> Vec<Rule> {
+pub fn rules(layers: &[LayerFile], root: &Root) -> Vec<Rule> {
     let mut list = Desugar { root, rules: Vec::new() };
-    list.tools_policy();
-    list.policy();
+    for root in layers.iter().map(|layer| &layer.root).chain([root]) {
+        list.root = root;
+        list.tools_policy();
+        list.policy();
+    }
+    if root.source.is_none() {
+        list.rules.push(Rule {
+            action: Action::Ask,
+            words: "built in: without a root file, processes ask unless namespaces contain them".into(),
+            place: None,
+            matcher: Matcher::Uncontained,
+        });
+    }
     list.rules.push(Rule {
         action: Action::Ask,
         words: "built in: destructive and spend ask".into(),
@@ -401,7 +419,7 @@ mod tests {
     }
 
     fn verdict(root: &Root, subject: &Subject<'_>) -> Option<(Action, String)> {
-        matches(&rules(root), subject).first().map(|found| (found.rule.action, found.because.clone()))
+        matches(&rules(&[], root), subject).first().map(|found| (found.rule.action, found.because.clone()))
     }
 
     fn lists(allow: &[&str], deny: &[&str]) -> Root {

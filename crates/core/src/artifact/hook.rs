@@ -1,6 +1,7 @@
 //! A hook as its author wrote it.
 
 use super::Origin;
+use super::permission::Permission;
 use super::tool::{At, Script};
 use crate::span::{Place, Span};
 use serde_json::Value;
@@ -24,6 +25,8 @@ pub struct Hook {
     pub on_error: Option<OnError>,
     /// `timeout_ms`.
     pub timeout_ms: u64,
+    /// `permissions`.
+    pub permissions: Vec<Permission>,
     /// `examples`.
     pub examples: Vec<At<HookExample>>,
     /// The whole frontmatter as JSON.

@@ -163,7 +163,7 @@ pub(super) fn names(folder: &Path) -> io::Result<Vec<PathBuf>> {
 }
 
 /// The bytes of a regular file within the limit. Whatever else stands there is not waited for.
-fn content(path: &Path) -> Result<Vec<u8>, Box<Diagnostic>> {
+pub(super) fn content(path: &Path) -> Result<Vec<u8>, Box<Diagnostic>> {
     let failed = |error: io::Error| Box::new(unreadable("this file", &error));
     // A socket cannot be opened at all, so this is looked at twice: for the message, and on what was really opened.
     regular(&fs::metadata(path).map_err(failed)?)?;

@@ -5,16 +5,20 @@ pub mod fields;
 mod fit;
 mod frontmatter;
 pub mod hook;
+pub mod layer;
 mod json_schema;
 mod load;
 pub mod node;
 mod offsets;
+pub mod permission;
 mod problem;
 mod read;
 mod read_client;
 mod read_effects;
 mod read_hook;
+mod read_layer;
 mod read_parameters;
+mod read_permission;
 mod read_root;
 mod read_tool;
 pub mod root;
@@ -35,6 +39,7 @@ use std::sync::Arc;
 pub use client::ClientMap;
 pub use fields::unsupported_fields;
 pub use hook::Hook;
+pub use layer::{Authority, LayerFile};
 pub use json_schema::json_schema;
 pub use load::load;
 pub(crate) use load::{Extent, Files};
@@ -57,11 +62,13 @@ pub enum ArtifactKind {
     Bundle,
     /// How a client's own tools appear.
     Client,
+    /// What every project on a machine, or of a user, is kept to.
+    Layer,
 }
 
 impl ArtifactKind {
     /// Every kind, in the order of the reference.
-    pub const ALL: [Self; 5] = [Self::Tool, Self::Hook, Self::Root, Self::Bundle, Self::Client];
+    pub const ALL: [Self; 6] = [Self::Tool, Self::Hook, Self::Root, Self::Bundle, Self::Client, Self::Layer];
 
     /// The word for it.
     #[must_use]
@@ -72,6 +79,7 @@ impl ArtifactKind {
             Self::Root => "root",
             Self::Bundle => "bundle",
             Self::Client => "client",
+            Self::Layer => "layer",
         }
     }
 }
@@ -126,6 +134,8 @@ pub struct Artifacts {
     pub broken_tools: Vec<BrokenTool>,
     /// What the project says about clients' own tools.
     pub clients: Vec<ClientMap>,
+    /// The files of the machine and of the user, highest first.
+    pub layers: Vec<LayerFile>,
     /// What is wrong, in file order.
     pub problems: Vec<Diagnostic>,
 }

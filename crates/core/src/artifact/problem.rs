@@ -21,6 +21,8 @@ pub(super) enum Subject<'a> {
     Bundle,
     /// A client map.
     Client,
+    /// The file of a machine or user.
+    Layer,
 }
 
 /// The problems of one artifact, with the file they are in.

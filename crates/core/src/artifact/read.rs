@@ -165,7 +165,7 @@ impl Reader {
         self.add_entries(source, Layer::Project, node, &mut found, None);
         let mut problems = Problems::new(source, Subject::Root);
         problems.found = found;
-        self.artifacts.root = read_root(&mut problems, node, body);
+        self.artifacts.root = read_root(&mut problems, ArtifactKind::Root, node, body);
         self.artifacts.root_broken |= problems.first_error().is_some();
         self.keep(problems.found);
     }
@@ -306,7 +306,7 @@ impl Reader {
     }
 }
 
-fn text_of(bytes: Vec<u8>) -> Result<String, Box<Diagnostic>> {
+pub(super) fn text_of(bytes: Vec<u8>) -> Result<String, Box<Diagnostic>> {
     if bytes.len() as u64 > MAX_FILE_BYTES {
         return Err(size_finding(bytes.len() as u64).into());
     }
@@ -320,7 +320,7 @@ fn text_of(bytes: Vec<u8>) -> Result<String, Box<Diagnostic>> {
     })
 }
 
-fn unsplit_finding(source: &Arc<Source>, unsplit: Unsplit) -> Diagnostic {
+pub(super) fn unsplit_finding(source: &Arc<Source>, unsplit: Unsplit) -> Diagnostic {
     let place = Place::new(source, first_line(source));
     match unsplit {
         Unsplit::Missing => {

@@ -4,11 +4,13 @@ use super::fields::{INLINE_HOOK, fields_of};
 use super::fit::{fit, unsupported};
 use super::hook::{Hook, HookExample, OnError};
 use super::node::Node;
+use super::permission::{Permission, PermissionKind};
 use super::problem::{Problems, words};
+use super::read_permission::permissions;
 use super::read_tool::{Naming, natural, script};
 use super::tool::At;
 use super::{ArtifactKind, Form, Origin};
-use crate::check::event_missing;
+use crate::check::{event_missing, field_wrong_type};
 use serde_json::{Value, json};
 
 /// Reads every field; what is wrong is reported and left at its default.
@@ -28,6 +30,7 @@ pub(super) fn read_hook(problems: &mut Problems<'_>, origin: Origin, naming: Nam
         priority: node.get("priority").and_then(Node::integer).unwrap_or(100),
         on_error: node.get("on_error").and_then(Node::text).and_then(on_error),
         timeout_ms: natural(node.get("timeout_ms")).unwrap_or(1000),
+        permissions: hook_permissions(problems, node.get("permissions")),
         examples: examples(problems, node.get("examples")),
         frontmatter: node.to_json(),
         body: naming.prose,
@@ -35,6 +38,16 @@ pub(super) fn read_hook(problems: &mut Problems<'_>, origin: Origin, naming: Nam
         unsupported: unsupported(ArtifactKind::Hook, node),
         origin,
     }
+}
+
+/// Hooks have files to read and `http`; an entry about anything else would promise what no hook can do.
+fn hook_permissions(problems: &mut Problems<'_>, node: Option<&Node>) -> Vec<Permission> {
+    let permissions = permissions(problems, node);
+    for permission in permissions.iter().filter(|permission| !matches!(permission.kind, PermissionKind::Network { .. } | PermissionKind::Custom)) {
+        let finding = field_wrong_type::RULE.finding("a hook can be given hosts only: it starts no processes and writes no files");
+        problems.add(finding.field("permissions").help("keep entries of `kind: network`"), permission.span);
+    }
+    permissions
 }
 
 fn on_error(word: &str) -> Option<OnError> {

@@ -5,16 +5,18 @@ use super::fields::fields_of;
 use super::fit::{fit, unsupported};
 use super::node::Node;
 use super::problem::{Problems, texts, words};
+use super::read_permission::domains;
 use super::read_tool::{capabilities, limits};
-use super::root::{ArgConstraint, Ceiling, ListMode, Policy, Root, ToolsPolicy};
+use super::root::{ArgConstraint, Ceiling, Containment, ListMode, Policy, Root, Sandbox, ToolsPolicy};
 use super::tool::At;
 use crate::check::{ceiling_twice, format_unknown};
 use crate::effect::{Effects, Level};
 use std::sync::Arc;
+use tool_harness_sandbox::network::Domains;
 
 /// Reads every field; what is wrong is reported, and any error makes the root broken.
-pub(super) fn read_root(problems: &mut Problems<'_>, node: &Node, body: String) -> Root {
-    fit(problems, &[], fields_of(ArtifactKind::Root), node);
+pub(super) fn read_root(problems: &mut Problems<'_>, kind: ArtifactKind, node: &Node, body: String) -> Root {
+    fit(problems, &[], fields_of(kind), node);
     if let Some(format) = node.get("format")
         && format.integer().is_some_and(|format| format != 1)
     {
@@ -27,10 +29,28 @@ pub(super) fn read_root(problems: &mut Problems<'_>, node: &Node, body: String) 
         tools_policy: node.get("tools_policy").map(tools_policy).unwrap_or_default(),
         policy: node.get("policy").map(|node| policy(problems, node)).unwrap_or_default(),
         limits: node.get("limits").map(limits).unwrap_or_default(),
-        env: texts(node.get("sandbox").and_then(|sandbox| sandbox.get("env"))),
+        network: node.get("network").map(|node| network(problems, node)),
+        sandbox: node.get("sandbox").map(sandbox).unwrap_or_default(),
         modes: Vec::new(),
-        unsupported: unsupported(ArtifactKind::Root, node),
+        unsupported: unsupported(kind, node),
     }
+}
+
+fn network(problems: &mut Problems<'_>, node: &Node) -> At<Domains> {
+    At { value: domains(problems, node.get("allowed_domains"), "network.allowed_domains"), span: node.span }
+}
+
+fn sandbox(node: &Node) -> Sandbox {
+    let mode = node.get("mode").and_then(|mode| {
+        let value = match mode.text()? {
+            "on" => Containment::On,
+            "off" => Containment::Off,
+            _ => return None,
+        };
+        Some(At { value, span: mode.span })
+    });
+    let list = |name| texts(node.get(name));
+    Sandbox { mode, env: list("env"), hidden: list("hidden"), readable: list("readable"), writable: list("writable") }
 }
 
 fn tools_policy(node: &Node) -> ToolsPolicy {

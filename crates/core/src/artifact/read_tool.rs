@@ -6,6 +6,7 @@ use super::node::Node;
 use super::problem::{Problems, quoted, words};
 use super::read_effects::declared_effects;
 use super::read_parameters::input_schema;
+use super::read_permission::{inside, permissions};
 use super::tool::{Annotations, Approval, At, Inject, Limits, Script, Tool, ToolExample};
 use super::{ArtifactKind, Form, Origin};
 use crate::check::field_wrong_type;
@@ -46,6 +47,8 @@ pub(super) fn read_tool(problems: &mut Problems<'_>, origin: Origin, naming: Nam
         approval_timeout_ms: natural(node.get("approval_timeout_ms")).unwrap_or(300_000),
         idempotent: idempotent(node),
         inject: inject(problems, node.get("inject")),
+        permissions: permissions(problems, node.get("permissions")),
+        workspace_root: workspace_root(problems, node),
         limits: node.get("limits").map(limits).unwrap_or_default(),
         deferred: flag(node.get("deferred")),
         aliases: pairs(node.get("aliases")).collect(),
@@ -56,6 +59,11 @@ pub(super) fn read_tool(problems: &mut Problems<'_>, origin: Origin, naming: Nam
         annotations,
         origin,
     }
+}
+
+fn workspace_root(problems: &mut Problems<'_>, node: &Node) -> Option<At<String>> {
+    let root = node.get("safety").and_then(|safety| safety.get("workspace_root"))?;
+    Some(At { value: inside(problems, root, "safety.workspace_root")?, span: root.span })
 }
 
 /// A script value; empty text is no script.
@@ -75,6 +83,7 @@ pub(super) fn limits(node: &Node) -> Limits {
         max_output_bytes: limit("max_output_bytes"),
         memory_mb: limit("memory_mb"),
         cpu_ms: limit("cpu_ms"),
+        processes: limit("processes"),
     }
 }
 

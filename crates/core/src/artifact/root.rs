@@ -4,6 +4,7 @@ use super::tool::{At, Limits};
 use crate::effect::{Effects, Level};
 use crate::span::{Place, Source, Span};
 use std::sync::Arc;
+use tool_harness_sandbox::network::Domains;
 
 /// The project's settings. Without a root file every field has its default.
 #[derive(Clone, Debug, Default)]
@@ -18,12 +19,39 @@ pub struct Root {
     pub policy: Policy,
     /// `limits`.
     pub limits: Limits,
-    /// `sandbox.env`: environment names scripts may read.
-    pub env: Vec<At<String>>,
+    /// `network.allowed_domains`, when `network` is written.
+    pub network: Option<At<Domains>>,
+    /// `sandbox`.
+    pub sandbox: Sandbox,
     /// Mode files. They restrict, and nothing reads them yet; each refuses every call.
     pub modes: Vec<Place>,
     /// Fields the author wrote that nothing enforces yet and that restrict calls; each refuses every call.
     pub unsupported: Vec<At<&'static str>>,
+}
+
+/// `sandbox`.
+#[derive(Clone, Debug, Default)]
+pub struct Sandbox {
+    /// `mode`, when written.
+    pub mode: Option<At<Containment>>,
+    /// `env`: environment names.
+    pub env: Vec<At<String>>,
+    /// `hidden`.
+    pub hidden: Vec<At<String>>,
+    /// `readable`.
+    pub readable: Vec<At<String>>,
+    /// `writable`.
+    pub writable: Vec<At<String>>,
+}
+
+/// Whether processes are contained.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Containment {
+    /// By the strongest tier the machine has, or not started at all.
+    #[default]
+    On,
+    /// A person turned it off.
+    Off,
 }
 
 /// `tools_policy`.

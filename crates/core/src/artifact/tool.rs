@@ -1,6 +1,7 @@
 //! A tool as its author wrote it.
 
 use super::node::Block;
+use super::permission::Permission;
 use super::{Form, Layer, Origin};
 use crate::effect::{Effects, Level};
 use crate::span::{Place, Position, Source, Span};
@@ -53,6 +54,10 @@ pub struct Tool {
     pub idempotent: bool,
     /// `inject`: argument name to what is put there.
     pub inject: Vec<(String, At<Inject>)>,
+    /// `permissions`.
+    pub permissions: Vec<Permission>,
+    /// `safety.workspace_root`: the folder of the workspace the tool is kept to.
+    pub workspace_root: Option<At<String>>,
     /// `limits`.
     pub limits: Limits,
     /// `deferred`.
@@ -153,6 +158,8 @@ pub struct Limits {
     pub memory_mb: Option<u64>,
     /// Processor time of one call.
     pub cpu_ms: Option<u64>,
+    /// Processes and threads of one call at once.
+    pub processes: Option<u64>,
 }
 
 /// One example, run by `harness test`.
@@ -231,6 +238,8 @@ impl Tool {
             annotations: Annotations { path_params, ..Annotations::default() },
             idempotent: false,
             inject: Vec::new(),
+            permissions: Vec::new(),
+            workspace_root: None,
             limits: Limits::default(),
             deferred: false,
             aliases: Vec::new(),

@@ -152,6 +152,13 @@ impl Builtin {
         matches!(self.body, Body::Pure(_))
     }
 
+    /// The effects a script needs to have it. What a process does beyond being started is the sandbox's to withhold: a tool that
+    /// declares to read only may start one, which then sees a workspace it cannot write.
+    #[must_use]
+    pub const fn needs(&self) -> Effects {
+        if self.effects.contains(Effects::EXEC) { Effects::EXEC } else { self.effects }
+    }
+
     /// Whether a script that calls it waits for the harness's answer.
     #[must_use]
     pub const fn is_asked_for(&self) -> bool {

@@ -4,7 +4,7 @@ use super::facts::{Facts, ScriptKind, Unread};
 use super::reach::{Declared, inferred, reached};
 use super::subject::{Owner, hook_scripts};
 use super::{FactsBySource, field_unsupported};
-use crate::artifact::{Artifacts, BrokenHook, BrokenTool, ClientMap, Form, Hook, Origin, Root, Tool};
+use crate::artifact::{Artifacts, BrokenHook, BrokenTool, ClientMap, Form, Hook, LayerFile, Origin, Root, Tool};
 use crate::diagnostic::{Diagnostic, Severity};
 use crate::effect::Effects;
 use crate::run::Code;
@@ -28,6 +28,8 @@ pub struct Checked {
     pub broken_tools: Vec<BrokenTool>,
     /// What the project says about clients' own tools.
     pub clients: Vec<ClientMap>,
+    /// The files of the machine and of the user, highest first.
+    pub layers: Vec<LayerFile>,
     /// Everything found, by file, then by place.
     pub diagnostics: Vec<Diagnostic>,
 }
@@ -75,6 +77,7 @@ pub(super) struct Parts {
     pub(super) broken_hooks: Vec<BrokenHook>,
     pub(super) broken_tools: Vec<BrokenTool>,
     pub(super) clients: Vec<ClientMap>,
+    pub(super) layers: Vec<LayerFile>,
     pub(super) problems: Vec<Diagnostic>,
     pub(super) read_errors: ReadErrors,
 }
@@ -108,6 +111,7 @@ pub(super) fn assemble(parts: Parts, found: Vec<(Owner, Diagnostic)>, facts: &Fa
         broken_hooks: parts.broken_hooks,
         broken_tools: parts.broken_tools,
         clients: parts.clients,
+        layers: parts.layers,
         diagnostics: all.into_iter().map(|(_, diagnostic)| diagnostic).collect(),
     }
 }

@@ -30,7 +30,7 @@ fn check(subject: &ToolSubject<'_>, findings: &mut Findings<'_>) {
     }
     let bound = Declared::of(subject.tool).bound();
     for (named, builtin) in reached(facts) {
-        let beyond = builtin.effects.unflagged().without(bound);
+        let beyond = builtin.needs().unflagged().without(bound);
         if beyond.is_empty() {
             continue;
         }

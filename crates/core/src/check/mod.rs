@@ -14,6 +14,7 @@ pub mod subject;
 // Found while reading.
 pub(crate) mod artifact_blocked;
 pub(crate) mod ceiling_twice;
+pub(crate) mod domain_invalid;
 pub(crate) mod event_missing;
 pub(crate) mod field_missing;
 pub(crate) mod field_wrong_type;
@@ -70,6 +71,7 @@ mod name_not_offered;
 mod name_style;
 mod name_verb;
 mod override_replaces;
+mod sandbox_widened;
 mod schema_invalid;
 mod schema_keyword_unknown;
 mod script_arity;
@@ -168,6 +170,7 @@ pub const RULES: &[&Rule] = &[
     &root_twice::RULE,
     &format_unknown::RULE,
     &ceiling_twice::RULE,
+    &domain_invalid::RULE,
     &mode_unread::RULE,
     // Found when the artifacts are judged.
     &name_not_offered::RULE,
@@ -182,6 +185,7 @@ pub const RULES: &[&Rule] = &[
     &body_empty::RULE,
     &tool_surface_missing_executor::RULE,
     &field_unsupported::RULE,
+    &sandbox_widened::RULE,
     &schema_invalid::RULE,
     &schema_keyword_unknown::RULE,
     &script_syntax::RULE,
@@ -232,7 +236,7 @@ pub fn scripts(artifacts: &Artifacts) -> Vec<(ScriptKind, Arc<str>)> {
 #[must_use]
 pub fn check(mut artifacts: Artifacts, facts: &FactsBySource) -> Checked {
     let read_errors = checked::ReadErrors::take(&mut artifacts);
-    let Artifacts { root, root_broken, tools, hooks, broken_hooks, broken_tools, clients, problems } = artifacts;
+    let Artifacts { root, root_broken, tools, hooks, broken_hooks, broken_tools, clients, layers, problems } = artifacts;
     let (tools, hooks, resolution) = resolve::resolve(tools, hooks, &broken_tools);
     let found = {
         let names = tools.iter().map(|tool| tool.name.as_str()).chain(broken_tools.iter().map(|tool| tool.name.as_str()));
@@ -246,7 +250,7 @@ pub fn check(mut artifacts: Artifacts, facts: &FactsBySource) -> Checked {
         }
         findings.into_found()
     };
-    let parts = checked::Parts { root, root_broken, tools, hooks, broken_hooks, broken_tools, clients, problems, read_errors };
+    let parts = checked::Parts { root, root_broken, tools, hooks, broken_hooks, broken_tools, clients, layers, problems, read_errors };
     checked::assemble(parts, found, facts)
 }
 

@@ -59,7 +59,8 @@ impl Declared {
     /// The effects the tool counts as having. A script nobody could look at counts as doing all it was not forbidden.
     pub(super) fn effects(&self, inferred: Option<Effects>) -> Effects {
         let flags = inferred.map_or(Effects::NONE, |set| set.without(Effects::ALL)).without(self.without);
-        let base = self.exactly.or(inferred).unwrap_or_else(|| self.bound());
+        // What a process of the tool could do, and the tool rules out, is withheld from it.
+        let base = self.exactly.or(inferred.map(|set| set.without(self.without))).unwrap_or_else(|| self.bound());
         base | self.at_least | flags
     }
 }

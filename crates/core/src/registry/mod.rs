@@ -8,13 +8,14 @@ pub use hints::Hints;
 pub use surface::{Surface, SurfaceTool};
 
 use crate::artifact::tool::Limits;
-use crate::artifact::{BrokenHook, BrokenTool, ClientMap, Hook, Layer, Root, Tool};
+use crate::artifact::{BrokenHook, BrokenTool, ClientMap, Hook, Layer, LayerFile, Root, Tool};
 use crate::builtin::{self, Scope};
 use crate::check::facts::ScriptKind;
 use crate::check::{Checked, CheckedHook, CheckedTool, hook_events};
 use crate::client::Foreign;
 use crate::diagnostic::{Diagnostic, Severity};
 use crate::effect::Effects;
+use crate::plan::{Confines, narrowed};
 use crate::rule::{self, Rule};
 use crate::run::{Body, Code};
 use crate::schema::Schema;
@@ -29,13 +30,17 @@ use tokio::sync::Semaphore;
 pub struct Registry {
     /// The root file's settings.
     pub root: Root,
+    /// The files of the machine and of the user, highest first.
+    pub layers: Vec<LayerFile>,
     /// The rules, in order.
     pub rules: Vec<Rule>,
+    /// What all layers together let calls touch.
+    pub confines: Confines,
     /// Everything wrong with the project, in file order.
     pub diagnostics: Vec<Diagnostic>,
     /// What the project says about clients' own tools.
     pub clients: Vec<ClientMap>,
-    /// The first error of a broken root file: nothing may be called.
+    /// The first error of a broken root file, or of one above it: nothing may be called.
     pub stopped: Option<Diagnostic>,
     tools: Vec<Arc<RegisteredTool>>,
     by_name: HashMap<String, usize>,
@@ -170,15 +175,17 @@ impl RegisteredHook {
 impl Registry {
     /// Builds the snapshot of a checked project.
     pub(crate) fn new(checked: Checked, bodies: &HashMap<String, Body>, scripts: &Scripts) -> Self {
-        let Checked { root, root_broken, tools, hooks, broken_hooks, broken_tools, clients, diagnostics } = checked;
+        let Checked { root, root_broken, tools, hooks, broken_hooks, broken_tools, clients, layers, diagnostics } = checked;
         let is_root = |diagnostic: &&Diagnostic| {
             let path = diagnostic.place.as_ref().map_or("", |place| &place.source.path);
             diagnostic.severity == Severity::Error && ["harness.md", "harness.yaml", "harness.yml"].contains(&path)
         };
         let broken = || Diagnostic::new("YAML_INVALID", Severity::Error, "the root file is broken");
-        let stopped = root_broken.then(|| diagnostics.iter().find(is_root).cloned().unwrap_or_else(broken));
+        let of_project = root_broken.then(|| diagnostics.iter().find(is_root).cloned().unwrap_or_else(broken));
+        let stopped = layers.iter().find_map(|layer| layer.broken.clone()).or(of_project);
         let mut registry = Self {
-            rules: rule::rules(&root),
+            rules: rule::rules(&layers, &root),
+            confines: Confines::of(&layers, &root),
             diagnostics,
             clients,
             stopped,
@@ -188,6 +195,7 @@ impl Registry {
             hooks: Vec::new(),
             broken_hooks,
             by_event: HashMap::new(),
+            layers,
             root,
         };
         for tool in tools {
@@ -231,7 +239,7 @@ impl Registry {
             let linked = linked(&reaches, Scope::Tools, effects, &self.rules);
             scripts.number(ScriptKind::Tool, &script.text, linked)
         });
-        let limits = narrowed(tool.limits, self.root.limits);
+        let limits = narrowed(tool.limits, self.confines.limits);
         let at_once =
             limits.max_concurrency.map(|most| Arc::new(Semaphore::new(usize::try_from(most).unwrap_or(usize::MAX).clamp(1, 1 << 20))));
         let index = self.tools.len();
@@ -372,26 +380,11 @@ fn linked(reaches: &[String], side: Scope, effects: Effects, rules: &[Rule]) -> 
     let mut indices: Vec<u32> = reaches
         .iter()
         .filter_map(|name| builtin::find(name))
-        .filter(|(_, _, builtin)| (builtin.scope == Scope::Both || builtin.scope == side) && effects.contains(builtin.effects))
+        .filter(|(_, _, builtin)| (builtin.scope == Scope::Both || builtin.scope == side) && effects.contains(builtin.needs()))
         .filter(|(_, module, builtin)| builtin.is_asked_for() || !rule::denies_by_name(rules, &builtin::full_name(module, builtin)))
         .map(|(index, _, _)| index)
         .collect();
     indices.sort_unstable();
     indices.dedup();
     indices
-}
-
-/// A tool's limits, never wider than the project's.
-fn narrowed(tool: Limits, project: Limits) -> Limits {
-    let least = |a: Option<u64>, b: Option<u64>| match (a, b) {
-        (Some(a), Some(b)) => Some(a.min(b)),
-        (a, b) => a.or(b),
-    };
-    Limits {
-        max_calls: least(tool.max_calls, project.max_calls),
-        max_concurrency: least(tool.max_concurrency, project.max_concurrency),
-        max_output_bytes: least(tool.max_output_bytes, project.max_output_bytes),
-        memory_mb: least(tool.memory_mb, project.memory_mb),
-        cpu_ms: least(tool.cpu_ms, project.cpu_ms),
-    }
 }

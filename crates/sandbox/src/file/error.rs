@@ -20,6 +20,9 @@ pub enum FileError {
     /// The path is one of the names that only a person changes.
     #[error("`{0}` is protected from tools; a person must edit it")]
     Protected(String),
+    /// The path is not among what this tool is kept to, or it is hidden.
+    #[error("`{0}` is not among what this tool may touch; `permissions`, `safety.workspace_root` or `sandbox.hidden` keep it out")]
+    Kept(String),
     /// The file has other names, so a change could reach a file outside the workspace.
     #[error("`{0}` has more than one hard link; write to a new file, or remove this name first")]
     HardLinked(String),
@@ -110,7 +113,7 @@ pub enum FileError {
 impl FileError {
     /// Whether the jail refused on purpose, which is recorded, as opposed to something that went wrong.
     pub fn is_denial(&self) -> bool {
-        matches!(self, Self::Outside(_) | Self::Protected(_) | Self::HardLinked(_) | Self::NotRegular(_) | Self::Link(_))
+        matches!(self, Self::Outside(_) | Self::Protected(_) | Self::Kept(_) | Self::HardLinked(_) | Self::NotRegular(_) | Self::Link(_))
     }
 
     /// What an error number means for an operation on a name in an opened directory.

@@ -1,6 +1,6 @@
 //! Looking: facts, listings, patterns.
 
-use std::os::fd::AsFd as _;
+use std::os::fd::{AsFd as _, BorrowedFd};
 
 use globset::{GlobBuilder, GlobSet};
 use rustix::fs::{AtFlags, Dir, FileType, OFlags, fstat, statat};
@@ -21,22 +21,38 @@ impl Jail {
     pub fn stat(&self, path: &str) -> Result<Option<Stat>, FileError> {
         let inside = self.parse(path)?;
         match beneath(self.root.as_fd(), inside.as_str(), OFlags::PATH, BENEATH) {
-            Ok(opened) => fstat(&opened).map(|stat| Some(Stat::of(&stat))).map_err(|errno| FileError::from_os(path, errno)),
+            Ok(opened) => {
+                self.judge_listed(opened.as_fd(), path)?;
+                fstat(&opened).map(|stat| Some(Stat::of(&stat))).map_err(|errno| FileError::from_os(path, errno))
+            }
             Err(Errno::NOENT | Errno::NOTDIR) => Ok(None),
             Err(errno) => Err(FileError::from_open(path, errno)),
         }
+    }
+
+    /// Refuses what neither may be looked at nor leads to what may; says where it really is when entries have to be judged, too.
+    fn judge_listed(&self, opened: BorrowedFd<'_>, given: &str) -> Result<Option<String>, FileError> {
+        if self.bounds.is_open() {
+            return Ok(None);
+        }
+        let real = self.real_of(opened, given)?;
+        if self.bounds.leads_on(&real) { Ok(Some(real)) } else { Err(FileError::Kept(shown(given))) }
     }
 
     /// The entries of a directory, by name; refused when there are more than `max`.
     pub fn list(&self, path: &str, max: usize) -> Result<Vec<Entry>, FileError> {
         let inside = self.parse(path)?;
         let failed = |errno| FileError::from_open(path, errno);
-        let mut directory =
-            Dir::new(beneath(self.root.as_fd(), inside.as_str(), READ_DIRECTORY, BENEATH).map_err(failed)?).map_err(failed)?;
+        let opened = beneath(self.root.as_fd(), inside.as_str(), READ_DIRECTORY, BENEATH).map_err(failed)?;
+        let real = self.judge_listed(opened.as_fd(), path)?;
+        let mut directory = Dir::new(opened).map_err(failed)?;
         let mut entries = Vec::new();
         while let Some(entry) = directory.read() {
             let entry = entry.map_err(failed)?;
             if matches!(entry.file_name().to_bytes(), b"." | b"..") {
+                continue;
+            }
+            if real.as_ref().is_some_and(|real| !self.bounds.leads_on(&join(real, &entry.file_name().to_string_lossy()))) {
                 continue;
             }
             if entries.len() == max {
@@ -89,9 +105,9 @@ impl Jail {
                     },
                     kind => kind,
                 };
-                if kind == FileType::Directory && search.reaches_below(&child) {
+                if kind == FileType::Directory && search.reaches_below(&child) && self.bounds.leads_on(&child) {
                     waiting.push(child);
-                } else if kind == FileType::RegularFile && search.matcher.is_match(&child) {
+                } else if kind == FileType::RegularFile && search.matcher.is_match(&child) && self.bounds.shows(&child) {
                     if found.len() == max {
                         return Err(wide(max, "matches"));
                     }

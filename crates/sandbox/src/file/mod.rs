@@ -5,6 +5,7 @@
 //! 2. Nothing is changed except in a [`place::Place`]: an opened directory whose real path was judged, and a name in it.
 //! 3. The kind of a file is asked of the opened descriptor, never of a path that is opened afterwards.
 
+mod bound;
 mod change;
 mod error;
 mod look;
@@ -17,9 +18,11 @@ mod write;
 
 use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use rustix::fs::FileType;
 
+pub use bound::Bounds;
 pub use error::FileError;
 pub use open::open_at_once;
 pub use protect::{Guard, is_protected};
@@ -31,12 +34,20 @@ pub struct Jail {
     root: OwnedFd,
     /// Where it was, free of links, when it was opened: only for understanding absolute paths.
     path: PathBuf,
+    /// What of it may be touched.
+    bounds: Arc<Bounds>,
 }
 
 impl Jail {
     /// The workspace's path without links, as absolute paths have to spell it.
     pub fn root(&self) -> &Path {
         &self.path
+    }
+
+    /// The same folder for somebody who is kept to less of it, instead of what this one is kept to.
+    pub fn kept_to(&self, bounds: Bounds) -> Result<Self, FileError> {
+        let root = self.root.try_clone().map_err(|error| FileError::from_io(".", error))?;
+        Ok(Self { root, path: self.path.clone(), bounds: Arc::new(bounds) })
     }
 }
 

@@ -5,6 +5,7 @@ use std::io::Read as _;
 use std::os::fd::{AsFd, AsRawFd as _, BorrowedFd, OwnedFd};
 use std::os::unix::ffi::OsStringExt as _;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use rustix::fs::{AtFlags, CWD, Mode, OFlags, ResolveFlags, fstat, open, openat2, readlinkat, statat};
 use rustix::io::Errno;
@@ -65,7 +66,7 @@ impl Jail {
             other => FileError::from_open(&name, other),
         })?;
         let path = place_of(root.as_fd())?;
-        Ok(Self { root, path })
+        Ok(Self { root, path, bounds: Arc::default() })
     }
 
     /// The bytes of a regular file, refused when there are more than `max`.
@@ -107,8 +108,16 @@ impl Jail {
         Inside::parse(&self.path, given)
     }
 
-    /// Opens a regular file for reading and says what was opened.
+    /// Opens a regular file for reading, where this one may look, and says what was opened.
     pub(super) fn open_file(&self, given: &str) -> Result<(File, rustix::fs::Stat), FileError> {
+        let (file, stat) = self.open_regular(given)?;
+        if !self.bounds.is_open() {
+            self.bounds.judge_read(&self.real_of(file.as_fd(), given)?, given)?;
+        }
+        Ok((file, stat))
+    }
+
+    fn open_regular(&self, given: &str) -> Result<(File, rustix::fs::Stat), FileError> {
         let inside = self.parse(given)?;
         let opened = beneath(self.root.as_fd(), inside.as_str(), READ, BENEATH).map_err(|errno| FileError::from_open(given, errno))?;
         let stat = fstat(&opened).map_err(|errno| FileError::from_os(given, errno))?;
@@ -143,7 +152,7 @@ impl Jail {
         aliases.extend(self.git_directory_elsewhere());
         // Most are where their names say. A link to the workspace itself would protect everything, and say nothing.
         aliases.retain(|alias| alias != "." && !is_protected(alias));
-        Ok(Guard { aliases })
+        Ok(Guard { aliases, bounds: Arc::clone(&self.bounds) })
     }
 
     /// Whether a part of a name at the top of the workspace is a link. Asking costs far less than opening, and the answer is nearly always no.
@@ -166,7 +175,7 @@ impl Jail {
         if FileKind::of(&stat) != FileKind::File {
             return None;
         }
-        let (file, _) = self.open_file(".git").ok()?;
+        let (file, _) = self.open_regular(".git").ok()?;
         let mut text = String::new();
         file.take(4096).read_to_string(&mut text).ok()?;
         self.real(text.strip_prefix("gitdir:")?.trim()).ok()

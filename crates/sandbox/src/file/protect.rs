@@ -1,6 +1,8 @@
 //! The names that tools never change: what decides what tools may do, and what runs programs on a person's behalf.
 
+use super::bound::Bounds;
 use super::error::{FileError, shown};
+use std::sync::Arc;
 
 /// What an entry of the table covers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -63,6 +65,8 @@ pub(super) fn at_top() -> impl Iterator<Item = String> {
 pub struct Guard {
     /// Workspace-relative real paths whose trees are protected too.
     pub(super) aliases: Vec<String>,
+    /// What of the workspace may be changed at all.
+    pub(super) bounds: Arc<Bounds>,
 }
 
 impl Guard {
@@ -74,7 +78,7 @@ impl Guard {
 
     /// Refuses a workspace-relative path that no tool may change.
     pub(super) fn judge(&self, path: &str) -> Result<(), FileError> {
-        if self.covers(path) { Err(FileError::Protected(shown(path))) } else { Ok(()) }
+        if self.covers(path) { Err(FileError::Protected(shown(path))) } else { self.bounds.judge_write(path) }
     }
 }
 
@@ -85,7 +89,7 @@ pub(super) fn is_invisible(c: char) -> bool {
 }
 
 /// The parts of a path as a file system that ignores case would compare them, so that `.Harness` is no way around.
-fn folded_parts(path: &str) -> Vec<String> {
+pub(super) fn folded_parts(path: &str) -> Vec<String> {
     let fold = |part: &str| -> String {
         if part.is_ascii() {
             return part.to_ascii_lowercase();
@@ -173,7 +177,7 @@ mod tests {
 
     #[test]
     fn a_place_that_a_link_gives_to_a_protected_name_is_protected_by_whole_parts() {
-        let guard = Guard { aliases: vec!["conf/claude".into()] };
+        let guard = Guard { aliases: vec!["conf/claude".into()], ..Guard::default() };
         assert!(matches!(guard.judge("conf/claude"), Err(FileError::Protected(_))));
         assert!(matches!(guard.judge("conf/claude/x"), Err(FileError::Protected(_))));
         assert!(guard.judge("conf/claude2").is_ok());

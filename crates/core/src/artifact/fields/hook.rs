@@ -17,7 +17,7 @@ pub(super) const FIELDS: &[Field] = &[
     Field::new("priority", Shape::Integer(i64::MIN), "100", "Lower runs first; equal ones run in the order of their paths."),
     Field::new("on_error", Shape::Word(&["block", "allow"]), "`block` on gating events, else `allow`", "What a failure of the hook means."),
     Field::new("timeout_ms", Shape::Integer(1), "1000", "The most time one run may take."),
-    Field::new("permissions", PERMISSIONS, "none", "What the hook may reach over the network.").unsupported(),
+    Field::new("permissions", PERMISSIONS, "none", "The hosts a hook may reach with `http`: entries of `kind: network`."),
     Field::new("examples", Shape::List(&Shape::Record(EXAMPLE)), "none", "Payloads with their decisions, run by `harness test`."),
     Field::new("tags", Shape::List(&Shape::Text), "none", "Words for policy and search."),
 ];

@@ -22,6 +22,7 @@ pub const fn fields_of(kind: ArtifactKind) -> &'static [Field] {
         ArtifactKind::Root => root::FIELDS,
         ArtifactKind::Bundle => bundle::FIELDS,
         ArtifactKind::Client => client::FIELDS,
+        ArtifactKind::Layer => root::LAYER,
     }
 }
 
@@ -72,19 +73,13 @@ mod tests {
     fn the_list_of_unsupported_fields_is_exactly_this() {
         let expected = [
             "tool.async",
-            "tool.permissions",
             "tool.requires_approval as an expression",
-            "tool.safety.workspace_root",
             "tool.safety.redact",
             "tool.inject of a secret",
             "tool.inject of an idempotency key",
             "tool.idempotency.key",
             "tool.retry",
-            "tool.limits.processes",
-            "hook.permissions",
             "root.approval_policy",
-            "root.sandbox.mode",
-            "root.limits.processes",
             "root.redaction",
             "root.modes",
             "bundle.condition",

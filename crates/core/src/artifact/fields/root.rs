@@ -13,18 +13,18 @@ pub(super) const TOOLS: Shape = Shape::List(&Shape::Inline(INLINE_TOOL, tool::FI
 pub(super) const HOOKS: Shape = Shape::List(&Shape::Inline(INLINE_HOOK, hook::FIELDS));
 
 pub(super) const FIELDS: &[Field] = &[
-    Field::new("format", Shape::Integer(i64::MIN), "1", "The version of this format."),
+    FORMAT,
     Field::new("model", Shape::Any, "none", "The model of the agent loop.").idle(),
     Field::new("models", Shape::Any, "none", "Models by name.").idle(),
     Field::new("context", Shape::Any, "none", "What the agent loop adds to the prompt.").idle(),
     Field::new("tools", TOOLS, "none", "Tools written inline, each with a `name`."),
     Field::new("hooks", HOOKS, "none", "Hooks written inline, each with a `name`."),
-    Field::new("tools_policy", Shape::Record(TOOLS_POLICY), "everything is allowed", "Which tools and built-ins may be used, by name."),
-    Field::new("policy", Shape::Record(POLICY), "everything is allowed", "How far tools may go."),
+    TOOLS_POLICY_FIELD,
+    POLICY_FIELD,
     Field::new("approval_policy", Shape::Any, "none", "When a person must agree.").unsupported(),
-    Field::new("network", Shape::Any, "no network", "Hosts that may be reached.").idle(),
-    Field::new("sandbox", Shape::Record(SANDBOX), "the strongest there is", "What scripts and processes may see of this machine."),
-    Field::new("limits", Shape::Record(LIMITS), "the harness's", "Limits of every tool that does not set its own."),
+    NETWORK_FIELD,
+    SANDBOX_FIELD,
+    LIMITS_FIELD,
     Field::new("redaction", Shape::Any, "none", "What is removed from results and records.").unsupported(),
     Field::new("secrets", Shape::Any, "none", "Where secrets come from, by name.").idle(),
     Field::new("checks", Shape::Any, "none", "How diagnostics are judged.").idle(),
@@ -38,6 +38,19 @@ pub(super) const FIELDS: &[Field] = &[
     Field::new("serve", Shape::Any, "none", "How the server listens.").idle(),
     Field::new("exit_policy", Shape::Any, "none", "When a run ends.").idle(),
 ];
+
+/// What counts in the files of the machine and of the user: what every project of theirs is kept to.
+pub(super) const LAYER: &[Field] = &[FORMAT, TOOLS_POLICY_FIELD, POLICY_FIELD, NETWORK_FIELD, SANDBOX_FIELD, LIMITS_FIELD];
+
+const FORMAT: Field = Field::new("format", Shape::Integer(i64::MIN), "1", "The version of this format.");
+const TOOLS_POLICY_FIELD: Field =
+    Field::new("tools_policy", Shape::Record(TOOLS_POLICY), "everything is allowed", "Which tools and built-ins may be used, by name.");
+const POLICY_FIELD: Field = Field::new("policy", Shape::Record(POLICY), "everything is allowed", "How far tools may go.");
+const NETWORK_FIELD: Field = Field::new("network", Shape::Record(NETWORK), "no network", "Hosts that may be reached.");
+const SANDBOX_FIELD: Field =
+    Field::new("sandbox", Shape::Record(SANDBOX), "the strongest there is", "What scripts and processes may see of this machine.");
+const LIMITS_FIELD: Field =
+    Field::new("limits", Shape::Record(LIMITS), "the harness's", "Limits of every tool that does not set its own; of several layers the smallest counts.");
 
 const TOOLS_POLICY: &[Field] = &[
     Field::new("mode", Shape::Word(&["allowlist", "denylist"]), "`allowlist` when `allow` has entries", "How the lists are read."),
@@ -63,7 +76,32 @@ const CONSTRAINT: &[Field] = &[
     Field::new("arg_patterns", TEXTS, "required", "Globs, one of which the value must match."),
 ];
 
+const NETWORK: &[Field] = &[Field::new(
+    "allowed_domains",
+    TEXTS,
+    "none",
+    "Hosts that `http` and processes may reach: `example.com` with its subdomains, `*.example.com` only those, `\"*\"` any public host, an address or a range; each with or without `:PORT`. A layer above only narrows the project's list.",
+)];
+
 const SANDBOX: &[Field] = &[
-    Field::new("env", TEXTS, "none", "Environment variables that scripts may read once a person trusts the project."),
-    Field::new("mode", Shape::Text, "on", "Whether the sandbox is used.").unsupported(),
+    Field::new("mode", Shape::Word(&["on", "off"]), "on", "Whether processes are contained. `off` counts only in the user's or the machine's file."),
+    Field::new(
+        "env",
+        TEXTS,
+        "none",
+        "Environment variables that scripts may read and processes get. A project's names count once a person trusts it.",
+    ),
+    Field::new("hidden", TEXTS, "none", "More files and folders that no script and no process sees: absolute, from `~`, or in the workspace."),
+    Field::new(
+        "readable",
+        TEXTS,
+        "none",
+        "Places in hidden folders that processes may read all the same. Counts only in the user's or the machine's file.",
+    ),
+    Field::new(
+        "writable",
+        TEXTS,
+        "none",
+        "Places outside the workspace that processes may write. Counts only in the user's or the machine's file.",
+    ),
 ];

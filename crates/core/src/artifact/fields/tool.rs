@@ -34,7 +34,7 @@ pub(super) const FIELDS: &[Field] = &[
         "inferred",
         "The effects in one word.",
     ),
-    Field::new("permissions", PERMISSIONS, "inferred", "What the sandbox lets this tool touch; only ever less than the project does.").unsupported(),
+    Field::new("permissions", PERMISSIONS, "inferred", "What the sandbox lets this tool touch; only ever less than the project does. A kind that is not listed is left as it is."),
     Field::new(
         "requires_approval",
         Shape::Either(&[Shape::Bool, Shape::Text]),
@@ -70,10 +70,10 @@ pub(super) const FIELDS: &[Field] = &[
 /// `permissions` of tools and hooks.
 pub(super) const PERMISSIONS: Shape = Shape::List(&Shape::Record(&[
     Field::new("kind", Shape::Word(&["filesystem", "shell", "network", "custom"]), "required", "What is permitted."),
-    Field::new("access", Shape::Text, "read", "What may be done with it."),
-    Field::new("path", Shape::Text, "the workspace", "The file or folder."),
-    Field::new("hosts", TEXTS, "none", "Hosts that may be reached."),
-    Field::new("programs", TEXTS, "none", "Programs that may be started."),
+    Field::new("access", Shape::Word(&["none", "read", "write"]), "read", "What may be done with files; `write` is reading as well."),
+    Field::new("path", Shape::Text, "the workspace", "The file or folder, relative to the workspace."),
+    Field::new("hosts", TEXTS, "none", "Hosts that may be reached, as in `network.allowed_domains`, which has to have them too."),
+    Field::new("programs", TEXTS, "none", "Programs that may be executed, by name or path; what they execute in turn has to be listed too."),
     Field::new("description", Shape::Text, "none", "Why it is needed."),
 ]));
 
@@ -105,7 +105,7 @@ const SAFETY: &[Field] = &[
     Field::new("process", Shape::Bool, "inferred", "The tool starts processes."),
     Field::new("spend", Shape::Bool, "false", "A call costs money."),
     Field::new("confirm", Shape::Bool, "false", "The same as `requires_approval: true`."),
-    Field::new("workspace_root", Shape::Text, "the workspace", "The folder the tool is kept to.").unsupported(),
+    Field::new("workspace_root", Shape::Text, "the workspace", "The folder of the workspace that the tool is kept to."),
     Field::new("redact", TEXTS, "none", "What is removed from results before anybody sees them.").unsupported(),
 ];
 
@@ -128,7 +128,7 @@ pub(super) const LIMITS: &[Field] = &[
     // Less than this does not hold a worker and its stack, whatever the script does.
     Field::new("memory_mb", Shape::Integer(8), "the harness's", "Memory of one call."),
     Field::new("cpu_ms", Shape::Integer(1), "the harness's", "Processor time of one call."),
-    Field::new("processes", Shape::Integer(0), "the harness's", "Processes of one call.").unsupported(),
+    Field::new("processes", Shape::Integer(1), "the harness's", "Processes and threads of one call at once."),
 ];
 
 const EXAMPLE: &[Field] = &[

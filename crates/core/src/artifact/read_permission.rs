@@ -1,0 +1,70 @@
+//! `permissions` and other paths of the workspace that authors write.
+
+use super::node::Node;
+use super::permission::{Permission, PermissionKind};
+use super::problem::{Problems, quoted, texts, words};
+use crate::check::{domain_invalid, field_wrong_type};
+use crate::rule::normalise;
+use tool_harness_sandbox::network::Domains;
+use tool_harness_sandbox::plan::Access;
+
+/// Reads every entry. One that cannot be read is reported and permits nothing of its kind.
+pub(super) fn permissions(problems: &mut Problems<'_>, node: Option<&Node>) -> Vec<Permission> {
+    let mut permissions = Vec::new();
+    for (index, node) in node.map(Node::items).unwrap_or_default().iter().enumerate() {
+        let at = |field: &str| format!("permissions[{index}].{field}");
+        if node.get("kind").is_none() {
+            problems.missing(node.span, &at("kind"), "`filesystem`, `shell`, `network` or `custom`");
+        }
+        let kind = match node.get("kind").and_then(Node::text) {
+            Some("filesystem") => filesystem(problems, node, &at("path")),
+            Some("shell") => PermissionKind::Shell { programs: words(node.get("programs")) },
+            Some("network") => PermissionKind::Network { hosts: hosts(problems, node.get("hosts"), &at("hosts")) },
+            Some("custom") => PermissionKind::Custom,
+            _ => continue,
+        };
+        permissions.push(Permission { kind, span: node.span });
+    }
+    permissions
+}
+
+fn filesystem(problems: &mut Problems<'_>, node: &Node, field: &str) -> PermissionKind {
+    let access = match node.get("access").and_then(Node::text) {
+        Some("none") => Access::Hidden,
+        Some("write") => Access::Write,
+        _ => Access::Read,
+    };
+    match node.get("path") {
+        None => PermissionKind::Filesystem { access, path: ".".to_owned() },
+        Some(path) => match inside(problems, path, field) {
+            Some(path) => PermissionKind::Filesystem { access, path },
+            None => PermissionKind::Filesystem { access: Access::Hidden, path: ".".to_owned() },
+        },
+    }
+}
+
+/// A path of the workspace, with dots resolved by name; what leaves it is reported.
+pub(super) fn inside(problems: &mut Problems<'_>, node: &Node, field: &str) -> Option<String> {
+    let path = normalise(node.text()?);
+    if path.starts_with(['/', '~']) || path == ".." || path.starts_with("../") {
+        let message = format!("{} must be a path in the workspace, not {}", quoted(field), quoted(node.text()?));
+        let finding = field_wrong_type::RULE.finding(message).field(field);
+        problems.add(finding.help("write it relative to the workspace; nothing outside can be given to a tool here"), node.span);
+        return None;
+    }
+    Some(if path.is_empty() { ".".to_owned() } else { path })
+}
+
+/// A list of hosts. An entry that cannot be read is reported and the list admits nothing.
+pub(super) fn domains(problems: &mut Problems<'_>, node: Option<&Node>, field: &str) -> Domains {
+    Domains::parse(&hosts(problems, node, field)).unwrap_or_default()
+}
+
+fn hosts(problems: &mut Problems<'_>, node: Option<&Node>, field: &str) -> Vec<String> {
+    let bad: Vec<_> = texts(node).into_iter().filter_map(|entry| Some((Domains::parse(&[&entry.value]).err()?, entry.span))).collect();
+    let readable = bad.is_empty();
+    for (problem, span) in bad {
+        problems.add(domain_invalid::RULE.finding(problem.to_string()).field(field), span);
+    }
+    if readable { words(node) } else { Vec::new() }
+}

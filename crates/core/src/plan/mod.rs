@@ -1,0 +1,133 @@
+//! What a call may touch: the layers, narrowed by the tool. Neither arguments nor hooks are asked.
+
+mod confines;
+mod narrow;
+mod program;
+mod show;
+mod surroundings;
+mod toolchain;
+
+pub use confines::Confines;
+pub(crate) use confines::narrowed;
+pub use show::{plan_lines, plan_to_json};
+pub use surroundings::Surroundings;
+
+pub(crate) use narrow::{Narrowing, bounds};
+pub(crate) use program::find as find_program;
+
+use crate::artifact::tool::Limits as Declared;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+use tool_harness_sandbox::plan::{Files, Limits, Network, Plan, Programs};
+
+/// Memory of the processes of one call, unless the layers or the tool say otherwise.
+const MEMORY_MB: u64 = 2048;
+/// Their processor time.
+const CPU: Duration = Duration::from_secs(600);
+/// How many there are at once, threads included.
+const PROCESSES: u64 = 256;
+/// The largest file they write.
+const FILE_BYTES: u64 = 1 << 30;
+/// What their private `/tmp` holds.
+const TMP_BYTES: u64 = 1 << 30;
+/// Bytes of each stream that are kept.
+const OUTPUT_BYTES: u64 = 1 << 20;
+/// Bytes after which they are killed.
+const FLOOD_BYTES: u64 = 64 << 20;
+/// What stands in for somebody's home: the private `/tmp`.
+const HOME: &str = "/tmp";
+
+/// Where a plan is for.
+#[derive(Clone, Copy)]
+pub(crate) struct Site<'a> {
+    pub(crate) confines: &'a Confines,
+    pub(crate) workspace: &'a Path,
+    pub(crate) surroundings: &'a Surroundings,
+}
+
+/// The plan of one call's processes: of a tool, or of the project where there is none.
+pub(crate) fn plan(site: Site<'_>, tool: &Narrowing, limits: Declared, deadline: Duration) -> Plan {
+    let path = program::search_path(site);
+    let toolchains = toolchain::of(site.surroundings, &path);
+    let programs = match &tool.programs {
+        None => Programs::Any,
+        Some(names) => Programs::Only(names.iter().filter_map(|name| program::real(name, &path, site.workspace)).collect()),
+    };
+    let mut environment = vec![
+        ("PATH".to_owned(), path.iter().map(|folder| folder.to_string_lossy()).collect::<Vec<_>>().join(":")),
+        ("HOME".to_owned(), HOME.to_owned()),
+        ("LANG".to_owned(), site.surroundings.variable("LANG").unwrap_or_else(|| "C.UTF-8".to_owned())),
+        ("TERM".to_owned(), "dumb".to_owned()),
+        ("TMPDIR".to_owned(), "/tmp".to_owned()),
+    ];
+    environment.extend(toolchains.variables);
+    for name in &site.confines.env {
+        if let Some(value) = site.surroundings.variable(name) {
+            environment.retain(|(known, _)| known != name);
+            environment.push((name.clone(), value));
+        }
+    }
+    let domains = site.confines.process_hosts(tool);
+    Plan {
+        files: files(site, tool, toolchains.readable, toolchains.hidden),
+        programs,
+        network: if domains.is_empty() { Network::None } else { Network::Allowed(domains) },
+        environment,
+        limits: Limits {
+            deadline,
+            memory_bytes: limits.memory_mb.unwrap_or(MEMORY_MB).saturating_mul(1 << 20),
+            cpu: limits.cpu_ms.map_or(CPU, Duration::from_millis),
+            processes: limits.processes.unwrap_or(PROCESSES),
+            file_bytes: FILE_BYTES,
+            tmp_bytes: TMP_BYTES,
+            output_bytes: OUTPUT_BYTES,
+            flood_bytes: FLOOD_BYTES,
+        },
+    }
+}
+
+/// A tool that is kept to some places sees those and nothing else of the workspace: the first takes its place, and the rest is hidden.
+fn files(site: Site<'_>, tool: &Narrowing, mut readable: Vec<PathBuf>, mut hidden: Vec<PathBuf>) -> Files {
+    let at = |path: &String| if path == "." { site.workspace.to_owned() } else { site.workspace.join(path) };
+    let resolve = |places: &[String]| places.iter().filter_map(|place| resolved(site, place)).collect::<Vec<_>>();
+    hidden.extend(resolve(&site.confines.hidden));
+    readable.extend(resolve(&site.confines.readable));
+    let mut writable = resolve(&site.confines.writable);
+    let only: Vec<PathBuf> = tool.write.iter().flatten().filter(|path| *path != ".").map(at).collect();
+    let Some(read) = tool.read.as_ref().filter(|read| !read.iter().any(|path| path == ".")) else {
+        return Files { workspace: site.workspace.to_owned(), access: tool.access(), only, hidden, readable, writable };
+    };
+    hidden.push(site.workspace.to_owned());
+    let mut places = read.iter().map(at);
+    let first = places.next();
+    for place in places {
+        let writes = tool.access() == tool_harness_sandbox::plan::Access::Write && (tool.write.is_none() || only.contains(&place));
+        if writes { &mut writable } else { &mut readable }.push(place);
+    }
+    match first {
+        Some(workspace) => {
+            let (only, access) = tool.within(&workspace, only);
+            Files { workspace, access, only, hidden, readable, writable }
+        }
+        None => Files {
+            workspace: site.workspace.to_owned(),
+            access: tool_harness_sandbox::plan::Access::Hidden,
+            only: Vec::new(),
+            hidden,
+            readable,
+            writable,
+        },
+    }
+}
+
+/// A place as authors write it: absolute, from `~`, or in the workspace. One from a home that nobody has is nowhere.
+fn resolved(site: Site<'_>, place: &str) -> Option<PathBuf> {
+    let path = match (place.strip_prefix("~/"), &site.surroundings.home) {
+        (Some(rest), Some(home)) => home.join(rest),
+        (Some(_), None) => return None,
+        (None, Some(home)) if place == "~" => home.clone(),
+        _ => site.workspace.join(place),
+    };
+    // What is there is named as it really lies; what is not there yet is named as it was written.
+    Some(path.canonicalize().unwrap_or_else(|_| PathBuf::from(crate::rule::normalise(&path.to_string_lossy()))))
+}

@@ -1,0 +1,130 @@
+//! What a tool's own words leave of what the layers allow.
+
+use super::{Site, resolved};
+use crate::artifact::permission::{Permission, PermissionKind};
+use crate::artifact::tool::Claim;
+use crate::effect::Effects;
+use crate::registry::RegisteredTool;
+use std::path::{Path, PathBuf};
+use tool_harness_sandbox::file::Bounds;
+use tool_harness_sandbox::network::Domains;
+use tool_harness_sandbox::plan::Access;
+
+/// What a tool or hook may touch of what its project may.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Narrowing {
+    /// The effects it has; absent for whoever has no tool.
+    pub(super) effects: Option<Effects>,
+    /// The only places of the workspace it reads.
+    pub(super) read: Option<Vec<String>>,
+    /// The only places of the workspace it writes.
+    pub(super) write: Option<Vec<String>>,
+    /// The only programs it may execute, by name or path.
+    pub(super) programs: Option<Vec<String>>,
+    /// The only hosts it may reach.
+    pub(super) hosts: Option<Domains>,
+}
+
+impl Narrowing {
+    /// Of a tool: `permissions`, `safety.workspace_root`, `safety.local_only`, and its effects.
+    pub(crate) fn of(tool: &RegisteredTool) -> Self {
+        let mut narrowing = Self::of_permissions(&tool.tool.permissions);
+        narrowing.effects = Some(tool.effects);
+        let local = tool.tool.declared_effects.iter().any(|declared| match declared.claim {
+            Claim::Without(none) => none.contains(Effects::NET_READ | Effects::NET_WRITE),
+            Claim::Exactly(_) | Claim::AtLeast(_) => false,
+        });
+        if local {
+            narrowing.hosts = Some(Domains::default());
+        }
+        if let Some(root) = tool.tool.workspace_root.as_ref().filter(|root| root.value != ".") {
+            let within = |places: Option<Vec<String>>| {
+                let places = places.unwrap_or_else(|| vec![".".to_owned()]);
+                Some(places.iter().filter_map(|place| both(place, &root.value)).collect())
+            };
+            narrowing.write = narrowing.write.and_then(|places| within(Some(places)));
+            narrowing.read = within(narrowing.read);
+        }
+        narrowing
+    }
+
+    /// Of a list of permissions alone. A kind that is not listed is left as it is.
+    fn of_permissions(permissions: &[Permission]) -> Self {
+        let mut narrowing = Self::default();
+        let mut hosts = None::<Vec<String>>;
+        for permission in permissions {
+            match &permission.kind {
+                PermissionKind::Filesystem { access, path } => {
+                    let (read, write) = (narrowing.read.get_or_insert_default(), narrowing.write.get_or_insert_default());
+                    if *access >= Access::Read {
+                        read.push(path.clone());
+                    }
+                    if *access == Access::Write {
+                        write.push(path.clone());
+                    }
+                }
+                PermissionKind::Shell { programs } => narrowing.programs.get_or_insert_default().extend(programs.iter().cloned()),
+                PermissionKind::Network { hosts: listed } => hosts.get_or_insert_default().extend(listed.iter().cloned()),
+                PermissionKind::Custom => {}
+            }
+        }
+        narrowing.hosts = hosts.map(|hosts| Domains::parse(&hosts).unwrap_or_default());
+        narrowing
+    }
+
+    /// Of a hook, which has the network only where it says so.
+    pub(crate) fn of_hook(permissions: &[Permission]) -> Self {
+        let hosts = Self::of_permissions(permissions).hosts.unwrap_or_default();
+        Self { hosts: Some(hosts), ..Self::default() }
+    }
+
+    /// What its processes may do in the workspace.
+    pub(super) fn access(&self) -> Access {
+        let effects = self.effects.unwrap_or(Effects::ALL);
+        let nowhere = |places: &Option<Vec<String>>| places.as_ref().is_some_and(Vec::is_empty);
+        match (effects.contains(Effects::READ), effects.contains(Effects::WRITE)) {
+            _ if nowhere(&self.read) => Access::Hidden,
+            (_, true) if !nowhere(&self.write) => Access::Write,
+            (_, true) | (true, false) => Access::Read,
+            (false, false) => Access::Hidden,
+        }
+    }
+
+    /// The places to write and the access that are left in one place of the workspace.
+    pub(super) fn within(&self, place: &Path, only: Vec<PathBuf>) -> (Vec<PathBuf>, Access) {
+        let Some(write) = &self.write else { return (Vec::new(), self.access()) };
+        if write.iter().any(|path| path == ".") || only.iter().any(|path| place.starts_with(path)) {
+            return (Vec::new(), self.access());
+        }
+        let only: Vec<PathBuf> = only.into_iter().filter(|path| path.starts_with(place)).collect();
+        let access = if only.is_empty() { self.access().min(Access::Read) } else { self.access() };
+        (only, access)
+    }
+}
+
+/// What lies in both places: the deeper one, where one is in the other.
+fn both(one: &str, other: &str) -> Option<String> {
+    let below = |path: &str, place: &str| place == "." || Path::new(path).starts_with(place);
+    if below(one, other) {
+        Some(one.to_owned())
+    } else if below(other, one) {
+        Some(other.to_owned())
+    } else {
+        None
+    }
+}
+
+/// What of the workspace scripts of this tool may touch through `fs`.
+pub(crate) fn bounds(site: Site<'_>, tool: &Narrowing) -> Bounds {
+    let hidden = site.confines.hidden.iter().filter_map(|place| {
+        let path = resolved(site, place)?;
+        let inside = path.strip_prefix(site.workspace).ok()?.to_string_lossy().into_owned();
+        Some(if inside.is_empty() { ".".to_owned() } else { inside })
+    });
+    Bounds { hidden: hidden.collect(), read: whole(tool.read.clone()), write: whole(tool.write.clone()) }
+}
+
+/// A list that has the whole workspace is none.
+fn whole(places: Option<Vec<String>>) -> Option<Vec<String>> {
+    places.filter(|places| !places.iter().any(|place| place == "."))
+}

@@ -1,0 +1,41 @@
+//! What the program tells the library about where it runs; the library reads no environment itself.
+
+use std::fmt;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+type Read = Arc<dyn Fn(&str) -> Option<String> + Send + Sync>;
+
+/// Where the program runs: a home, and variables. Processes get `PATH`, `LANG`, and the names that the user's or the machine's file lists.
+#[derive(Clone)]
+pub struct Surroundings {
+    /// The user's home, whose toolchains processes may read.
+    pub home: Option<PathBuf>,
+    read: Read,
+}
+
+impl Surroundings {
+    /// A home and a way to read variables.
+    pub fn new(home: Option<PathBuf>, read: impl Fn(&str) -> Option<String> + Send + Sync + 'static) -> Self {
+        Self { home, read: Arc::new(read) }
+    }
+
+    /// The value of a variable.
+    #[must_use]
+    pub fn variable(&self, name: &str) -> Option<String> {
+        (self.read)(name)
+    }
+}
+
+impl Default for Surroundings {
+    /// No home and no variables.
+    fn default() -> Self {
+        Self::new(None, |_| None)
+    }
+}
+
+impl fmt::Debug for Surroundings {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Surroundings").field("home", &self.home).finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,94 @@
+//! What of the workspace one tool is kept to. The jail keeps everybody inside; this keeps some further in.
+
+use super::error::{FileError, shown};
+use super::protect::folded_parts;
+
+/// Which places of a workspace may be looked at and changed, as workspace-relative paths without links; `.` is all of it.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Bounds {
+    /// The only places that may be read; absent means all.
+    pub read: Option<Vec<String>>,
+    /// The only places that may be changed; absent means all that may be read.
+    pub write: Option<Vec<String>>,
+    /// Places that are not to be seen, wherever they lie.
+    pub hidden: Vec<String>,
+}
+
+impl Bounds {
+    /// Whether they leave everything open.
+    #[must_use]
+    pub fn is_open(&self) -> bool {
+        *self == Self::default()
+    }
+
+    /// As a file system that ignores case would say it: that only ever hides more.
+    fn hides(&self, path: &str) -> bool {
+        let parts = folded_parts(path);
+        self.hidden.iter().any(|hidden| hidden == "." || parts.starts_with(&folded_parts(hidden)))
+    }
+
+    /// Whether a path may be looked at.
+    pub(super) fn shows(&self, path: &str) -> bool {
+        !self.hides(path) && self.read.as_ref().is_none_or(|places| within(places, path))
+    }
+
+    /// Whether a path leads to something that may be looked at: a directory on the way is listed, without its other entries.
+    pub(super) fn leads_on(&self, path: &str) -> bool {
+        let on_the_way = |places: &Vec<String>| places.iter().any(|place| is_below(place, path));
+        self.shows(path) || (!self.hides(path) && self.read.as_ref().is_some_and(on_the_way))
+    }
+
+    /// Refuses a path that may not be looked at.
+    pub(super) fn judge_read(&self, path: &str, given: &str) -> Result<(), FileError> {
+        if self.shows(path) { Ok(()) } else { Err(FileError::Kept(shown(given))) }
+    }
+
+    /// Refuses a path that may not be changed.
+    pub(super) fn judge_write(&self, path: &str) -> Result<(), FileError> {
+        // Whoever changes a directory that a hidden place is in would change that place as well.
+        let parts = folded_parts(path);
+        let covers_hidden = self.hidden.iter().any(|hidden| folded_parts(hidden).starts_with(&parts));
+        let may = self.shows(path) && !covers_hidden && self.write.as_ref().is_none_or(|places| within(places, path));
+        if may { Ok(()) } else { Err(FileError::Kept(shown(path))) }
+    }
+}
+
+fn within(places: &[String], path: &str) -> bool {
+    places.iter().any(|place| is_below(path, place))
+}
+
+/// Whether `path` is `place` or below it, by whole parts.
+fn is_below(path: &str, place: &str) -> bool {
+    place == "." || path.strip_prefix(place).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn bounds(read: Option<&[&str]>, write: Option<&[&str]>, hidden: &[&str]) -> Bounds {
+        let texts = |places: &[&str]| places.iter().map(|place| (*place).to_owned()).collect::<Vec<_>>();
+        Bounds { read: read.map(texts), write: write.map(texts), hidden: texts(hidden) }
+    }
+
+    #[test]
+    fn a_place_covers_itself_and_what_is_below_by_whole_parts() {
+        let bounds = bounds(Some(&["src"]), None, &["src/secret"]);
+        for (path, shown) in
+            [("src", true), ("src/a/b", true), ("srcs", false), (".", false), ("src/secret", false), ("src/Secret/k", false), ("SRC/a", false), ("lib", false)]
+        {
+            assert_eq!(bounds.shows(path), shown, "{path}");
+            assert_eq!(bounds.judge_write(path).is_ok(), shown && path != "src", "{path}");
+        }
+        assert!(bounds.leads_on(".") && !bounds.leads_on("lib") && !bounds.leads_on("src/secret"));
+    }
+
+    #[test]
+    fn writing_can_be_kept_to_less_than_reading_or_to_nothing() {
+        let some = bounds(None, Some(&["out"]), &[]);
+        assert!(some.shows("src/a") && some.judge_write("out/a").is_ok() && some.judge_write("src/a").is_err());
+        let none = bounds(None, Some(&[]), &[]);
+        assert!(none.shows("a") && none.judge_write("a").is_err());
+        assert!(Bounds::default().is_open() && Bounds::default().judge_write("a").is_ok());
+    }
+}
