@@ -2,12 +2,14 @@
 
 use serde_json::{Map, Value};
 use std::path::{Component, Path};
+use std::sync::Arc;
 use tempfile::TempDir;
 use tokio_util::sync::CancellationToken;
 use tool_harness::artifact::hook::HookExample;
 use tool_harness::artifact::tool::ToolExample;
 use tool_harness::call::{Arguments, Call, Door};
 use tool_harness::engine::{Engine, HookReport};
+use tool_harness::outside::{Answers, Outside};
 use tool_harness::result::ToolResult;
 
 /// What an example came to.
@@ -34,11 +36,6 @@ impl Outcome {
 
 /// Runs a tool's example through the whole path, in a fresh workspace that holds its files.
 pub(crate) async fn run_tool(engine: &Engine, tool: &str, example: &ToolExample, cancel: &CancellationToken) -> anyhow::Result<Outcome> {
-    for (answers, name) in [(&example.exec, "exec"), (&example.http, "http")] {
-        if !answers.is_empty() {
-            return Ok(Outcome::Skipped(format!("{name} is not available yet")));
-        }
-    }
     let workspace = TempDir::with_prefix("harness-test-")?;
     for (path, text) in &example.files {
         if let Err(problem) = place_file(workspace.path(), path, text) {
@@ -47,7 +44,13 @@ pub(crate) async fn run_tool(engine: &Engine, tool: &str, example: &ToolExample,
     }
     let mut call = Call::new(tool, Arguments::Value(Value::Object(example.args.clone()))).door(Door::Test);
     call.cancel = cancel.clone();
-    let result = engine.with_workspace(workspace.path())?.call(call).await;
+    let answers = Arc::new(Answers::new(&example.exec, &example.http));
+    let result = engine.rehearsing(workspace.path(), Arc::clone(&answers) as Arc<dyn Outside>)?.call(call).await;
+    let problems = answers.problems();
+    if !problems.is_empty() {
+        let expected = "the answers of the example, each used once, in order".to_owned();
+        return Ok(Outcome::Failed { expected, got: problems.join("; ") });
+    }
     Ok(judge_tool(example, &result))
 }
 
@@ -84,7 +87,8 @@ fn judge_tool(example: &ToolExample, result: &ToolResult) -> Outcome {
 pub(crate) async fn run_hook(engine: &Engine, hook: &str, event: &str, example: &HookExample) -> anyhow::Result<Outcome> {
     let workspace = TempDir::with_prefix("harness-test-")?;
     let event = example.event.as_deref().unwrap_or(event);
-    let report = engine.with_workspace(workspace.path())?.run_hook(hook, event, example.payload.clone()).await;
+    let nothing: Arc<dyn Outside> = Arc::new(Answers::default());
+    let report = engine.rehearsing(workspace.path(), nothing)?.run_hook(hook, event, example.payload.clone()).await;
     Ok(report.map_or_else(|| Outcome::Skipped("the hook is not active".to_owned()), |report| judge_hook(example, &report)))
 }
 

@@ -29,9 +29,13 @@ impl From<Exit> for ExitCode {
 impl From<Code> for Exit {
     fn from(code: Code) -> Self {
         match code {
-            Code::Denied | Code::HookBlocked | Code::HookFailed | Code::ApprovalDenied | Code::ApprovalTimeout | Code::Unsupported => {
-                Self::Refused
-            }
+            Code::Denied
+            | Code::HookBlocked
+            | Code::HookFailed
+            | Code::ApprovalDenied
+            | Code::ApprovalTimeout
+            | Code::Unsupported
+            | Code::SandboxDenied => Self::Refused,
             Code::Timeout | Code::Cancelled => Self::Stopped,
             _ => Self::Failed,
         }
@@ -88,7 +92,7 @@ mod tests {
                 Exit::Refused
             } else if text == "tool.timeout" || text == "tool.cancelled" {
                 Exit::Stopped
-            } else if text == "tool.unsupported" {
+            } else if text == "tool.unsupported" || text == "sandbox.denied" {
                 Exit::Refused
             } else {
                 Exit::Failed

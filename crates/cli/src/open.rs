@@ -4,9 +4,11 @@ use crate::exit::Usage;
 use clap::Args;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use tool_harness::artifact::Authority;
 use tool_harness::engine::{Engine, EngineBuilder};
 use tool_harness::error::Error;
 use tool_harness::event::Sink;
+use tool_harness::plan::Surroundings;
 
 /// Names of a project's root file.
 pub(crate) const ROOT_FILES: [&str; 3] = ["harness.md", "harness.yaml", "harness.yml"];
@@ -69,14 +71,31 @@ pub(crate) async fn load(folder: &Path, sink: Option<Arc<dyn Sink>>) -> anyhow::
 
 /// What every engine of this program is made of.
 pub(crate) fn builder(folder: &Path) -> EngineBuilder {
-    EngineBuilder::new(folder).environment(Arc::new(environment_for_scripts))
+    let builder = EngineBuilder::new(folder)
+        .environment(Arc::new(environment_for_scripts))
+        .surroundings(Surroundings::new(home(), environment))
+        .layer(Authority::Machine, MACHINE_LAYER);
+    match user_layer() {
+        Some(file) => builder.layer(Authority::User, file),
+        None => builder,
+    }
 }
 
-/// What scripts may read of the environment: nothing yet. A cloned project lists names as it likes; only a person who trusts it can agree.
+/// The file of the machine's administrator.
+const MACHINE_LAYER: &str = "/etc/harness/harness.md";
+
+/// The user's own file.
+fn user_layer() -> Option<PathBuf> {
+    let named = environment("XDG_CONFIG_HOME").map(PathBuf::from).filter(|folder| folder.is_absolute());
+    Some(named.or_else(|| Some(home()?.join(".config")))?.join("harness/harness.md"))
+}
+
+/// What scripts may read of the names that a project lists: nothing yet. A cloned project lists names as it likes; only a person who trusts it
+/// can agree. The names in the user's or the machine's file are theirs to give.
 fn environment_for_scripts(name: &str) -> Result<Option<String>, String> {
     Err(format!(
         "project.untrusted: `{name}` is listed in the project's `sandbox.env`, which counts once a person trusts the project, and this version \
-         has no way to; pass the value as an argument"
+         has no way to; list it in your own harness/harness.md, or pass the value as an argument"
     ))
 }
 
@@ -100,7 +119,7 @@ pub(crate) fn home() -> Option<PathBuf> {
     environment("HOME").map(PathBuf::from).filter(|folder| folder.is_absolute())
 }
 
-/// The one place where the program reads its environment: to find the files of clients.
+/// The one place where the program reads its environment: to find files of clients and of the user, and for what processes get of it.
 #[expect(clippy::disallowed_methods, reason = "the library reads no environment itself")]
 pub(crate) fn environment(name: &str) -> Option<String> {
     std::env::var(name).ok()

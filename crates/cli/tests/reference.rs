@@ -77,6 +77,10 @@ fn artifact_page(kind: ArtifactKind) -> String {
             ("Root", "`harness.md`, `harness.yaml` or `harness.yml` at the top of the project. The body is the system prompt.")
         }
         ArtifactKind::Bundle => ("Bundle", "`.harness/builtins/`, `.harness/plugins/` or `.harness/overrides/`, one file each."),
+        ArtifactKind::Layer => (
+            "Files above a project",
+            "`/etc/harness/harness.md` for a machine, `$XDG_CONFIG_HOME/harness/harness.md` (or `~/.config/harness/harness.md`) for a user. What they say holds in every project: nothing in a project opens what they close.",
+        ),
         ArtifactKind::Client => (
             "Client map",
             "`.harness/clients/<client>.md`, for `claude-code` or `codex`. What it does not say, the [built-in map](clients.md) says.",

@@ -2,13 +2,15 @@
 
 use crate::artifact::hook::HookExample;
 use crate::artifact::tool::{At, ToolExample};
-use crate::artifact::{Artifacts, Extent, Files};
+use crate::artifact::{Artifacts, Authority, Extent, Files};
 use crate::call::{Arguments, Call, DEFAULT_MODE};
 use crate::check::facts::ScriptKind;
 use crate::client::{Client, Judgement, Observation, Outcome};
 use crate::diagnostic::{Diagnostic, Severity};
 use crate::error::Error;
 use crate::event::Sink;
+use crate::outside::{Machine, Outside};
+use crate::plan::{self, Narrowing, Surroundings};
 use crate::registry::{Registry, Surface};
 use crate::result::ToolResult;
 use crate::run::{self, Body, BodyError, Context, Environment, Shared};
@@ -23,6 +25,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 use tool_harness_sandbox::file::Jail;
+use tool_harness_sandbox::plan::Plan;
 use tool_harness_sandbox::process::WorkerProgram;
 
 pub use crate::run::{Explanation, HookReport, StageOutcome, StageReport};
@@ -47,6 +50,9 @@ pub struct EngineBuilder {
     places: Option<usize>,
     budget: Duration,
     extent: Extent,
+    surroundings: Surroundings,
+    outside: Arc<dyn Outside>,
+    layers: Vec<(Authority, PathBuf)>,
 }
 
 impl fmt::Debug for EngineBuilder {
@@ -68,7 +74,32 @@ impl EngineBuilder {
             places: None,
             budget: DEFAULT_BUDGET,
             extent: Extent::Whole,
+            surroundings: Surroundings::default(),
+            outside: Arc::new(Machine::default()),
+            layers: Vec::new(),
         }
+    }
+
+    /// A file above the project, whether it is there or not: its rules count beside the project's, and its bounds hold for it.
+    #[must_use]
+    pub fn layer(mut self, authority: Authority, file: impl AsRef<Path>) -> Self {
+        self.layers.push((authority, file.as_ref().to_owned()));
+        self.layers.sort_by_key(|(authority, _)| *authority);
+        self
+    }
+
+    /// Where the program runs: a home whose toolchains processes may read, and variables. Nothing unless said.
+    #[must_use]
+    pub fn surroundings(mut self, surroundings: Surroundings) -> Self {
+        self.surroundings = surroundings;
+        self
+    }
+
+    /// What answers commands and requests; this machine unless said.
+    #[must_use]
+    pub fn outside(mut self, outside: Arc<dyn Outside>) -> Self {
+        self.outside = outside;
+        self
     }
 
     /// The folder tools may touch; the project's own unless said.
@@ -161,6 +192,9 @@ impl EngineBuilder {
             metrics: Arc::default(),
             sinks: self.sinks.into(),
             environment: self.environment,
+            surroundings: self.surroundings,
+            outside: self.outside,
+            layers: self.layers,
             budget: self.budget,
             bodies: self.bodies,
             facts: Mutex::default(),
@@ -245,6 +279,34 @@ impl Engine {
         run::explain(&self.shared, call).await
     }
 
+    /// What the processes of a tool may touch; of the project, without one. `None` when no tool has that name.
+    #[must_use]
+    pub fn plan(&self, tool: Option<&str>) -> Option<Plan> {
+        let (registry, site) = (&self.shared.registry, self.shared.site());
+        let Some(name) = tool else {
+            return Some(plan::plan(site, &Narrowing::default(), registry.confines.limits, self.shared.budget));
+        };
+        let tool = registry.find(name)?;
+        let own = Some(Duration::from_millis(tool.tool.timeout_ms)).filter(|limit| !limit.is_zero());
+        let deadline = own.map_or(self.shared.budget, |own| own.min(self.shared.budget));
+        Some(plan::plan(site, &Narrowing::of(tool), tool.limits, deadline))
+    }
+
+    /// What answers the commands and requests of this engine's calls.
+    #[must_use]
+    pub fn outside(&self) -> &Arc<dyn Outside> {
+        &self.shared.outside
+    }
+
+    /// The same artifacts over another workspace, with stores and an outside of its own.
+    pub fn rehearsing(&self, workspace: impl AsRef<Path>, outside: Arc<dyn Outside>) -> Result<Self, Error> {
+        let mut engine = self.with_workspace(workspace)?;
+        if let Some(shared) = Arc::get_mut(&mut engine.shared) {
+            shared.outside = outside;
+        }
+        Ok(engine)
+    }
+
     /// The same artifacts over another workspace, with stores of its own.
     pub fn with_workspace(&self, workspace: impl AsRef<Path>) -> Result<Self, Error> {
         let jail = Jail::open(workspace.as_ref()).map_err(|error| Error::Workspace(error.to_string()))?;
@@ -258,6 +320,8 @@ impl Engine {
                 metrics: Arc::default(),
                 sinks: Arc::clone(&shared.sinks),
                 environment: Arc::clone(&shared.environment),
+                surroundings: shared.surroundings.clone(),
+                outside: Arc::clone(&shared.outside),
                 budget: shared.budget,
             }),
         })

@@ -139,8 +139,38 @@ pub const EVENTS: &[EventKind] = &[
     },
     EventKind {
         name: "file.denied",
-        doc: "The jail refused a path.",
-        fields: &[("source", "the tool or hook"), ("builtin", "the call"), ("message", "why")],
+        doc: "The jail refused a path, or the kernel said that it refused one to a process.",
+        fields: &[
+            ("source", "the tool or hook"),
+            ("builtin", "the call"),
+            ("message", "why"),
+            ("program", "the program, when a process was refused"),
+            ("path", "the path, when a process was refused"),
+            ("layer", "what refused it, when a process was refused"),
+        ],
+    },
+    EventKind {
+        name: "network.denied",
+        doc: "A request, or a process, tried to reach a host that is not allowed.",
+        fields: &[
+            ("source", "the tool or hook"),
+            ("builtin", "the call"),
+            ("program", "the program, when a process tried"),
+            ("host", "what it tried to reach"),
+            ("message", "why not"),
+            ("layer", "what refused it"),
+        ],
+    },
+    EventKind {
+        name: "process.killed",
+        doc: "A command was ended before it ended by itself: at its deadline, by a cancel, or because it went beyond a limit.",
+        fields: &[
+            ("source", "the tool"),
+            ("builtin", "the call"),
+            ("program", "the program"),
+            ("message", "why"),
+            ("layer", "what ended it"),
+        ],
     },
 ];
 

@@ -34,7 +34,7 @@ impl Live {
     /// Loads a project, broken or not, as [`EngineBuilder::load`] does.
     pub async fn load(builder: EngineBuilder) -> Result<Self, Error> {
         let ground = builder.ground()?;
-        let stamp = Stamp::of(&ground.project);
+        let stamp = look(&ground);
         let files = Files::on_disk(&ground.project, ground.extent);
         let engine = ground.engine(files.clone().artifacts(), None).await?;
         let good = without_errors(&files, &engine);
@@ -53,6 +53,12 @@ impl Live {
         self.current.read().unwrap_or_else(PoisonError::into_inner).1.clone()
     }
 
+    /// The stamp of the files as they are now, those above the project included.
+    #[must_use]
+    pub fn look(&self) -> Stamp {
+        look(&self.ground)
+    }
+
     /// The project's folder.
     #[must_use]
     pub fn project(&self) -> &Path {
@@ -63,7 +69,7 @@ impl Live {
     pub async fn reload(&self) -> Result<Reload, Error> {
         let mut good = self.good.lock().await;
         let before = self.engine();
-        let stamp = Stamp::of(&self.ground.project);
+        let stamp = self.look();
         let mut files = Files::on_disk(&self.ground.project, self.ground.extent);
         let read = self.ground.engine(files.clone().artifacts(), Some(before.registry())).await?;
         let diagnostics = read.diagnostics().to_vec();
@@ -80,6 +86,10 @@ impl Live {
         *self.current.write().unwrap_or_else(PoisonError::into_inner) = (engine.clone(), stamp);
         Ok(Reload { engine, kept, diagnostics })
     }
+}
+
+fn look(ground: &Ground) -> Stamp {
+    Stamp::of(&ground.project).and(ground.layers.iter().map(|(_, path)| path.as_path()))
 }
 
 /// Puts the last good text in the place of each broken one, and says where.

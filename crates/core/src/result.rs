@@ -1,8 +1,10 @@
 //! What a call ends in.
 
+use crate::artifact::root::Containment;
 use crate::run::Refusal;
 use serde_json::{Map, Value, json};
 use std::time::Duration;
+use tool_harness_sandbox::tier::{self, Tier};
 
 /// The one answer of a call.
 #[derive(Clone, Debug, PartialEq)]
@@ -37,25 +39,79 @@ pub enum Content {
 }
 
 /// What contained the body of a call.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Enforced {
     /// No body ran.
     Nothing,
     /// A confined worker process; files through the jail.
     Worker,
+    /// A worker, and the processes it started: by which tier, and what held.
+    Processes(Held),
     /// Trusted code of the host.
     Host,
 }
 
+/// What held the processes of a call.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Held {
+    /// The weakest tier of any of them.
+    pub tier: Tier,
+    /// What held which limit, and what was weaker than asked for.
+    pub by: Map<String, Value>,
+}
+
 impl Enforced {
+    /// What the sandbox says it enforced for one command.
+    pub(crate) fn contained(enforced: &tier::Enforced, containment: Containment) -> Self {
+        let mut by = Map::new();
+        let mut set = |name: &str, value: Value| drop(by.insert(name.to_owned(), value));
+        set("files", enforced.files.into());
+        set("network", enforced.network.into());
+        for (name, mechanism) in
+            [("memory", enforced.memory), ("cpu", enforced.cpu), ("processes", enforced.processes), ("tmp", enforced.tmp)]
+        {
+            set(name, mechanism.to_string().into());
+        }
+        if !enforced.weaker.is_empty() {
+            set("weaker", enforced.weaker.clone().into());
+        }
+        if containment == Containment::Off {
+            set("sandbox", "off".into());
+        }
+        Self::Processes(Held { tier: enforced.tier, by })
+    }
+
+    /// The weaker of what held two commands of one call.
+    pub(crate) fn weaker(self, other: Self) -> Self {
+        match (&self, &other) {
+            (Self::Processes(one), Self::Processes(two)) if rank(one.tier) <= rank(two.tier) => self,
+            (_, Self::Processes(_)) => other,
+            _ => self,
+        }
+    }
+
     /// The form results use.
     #[must_use]
-    pub fn to_json(self) -> Option<Value> {
+    pub fn to_json(&self) -> Option<Value> {
         match self {
             Self::Nothing => None,
             Self::Worker => Some(json!({"tier": "worker"})),
+            Self::Processes(held) => {
+                let mut object = Map::from_iter([("tier".to_owned(), json!(held.tier.to_string()))]);
+                object.extend(held.by.clone());
+                Some(Value::Object(object))
+            }
             Self::Host => Some(json!("host")),
         }
+    }
+}
+
+/// The weakest is the lowest.
+fn rank(tier: Tier) -> u8 {
+    match tier {
+        Tier::None => 0,
+        Tier::B => 1,
+        Tier::A => 2,
     }
 }
 

@@ -320,6 +320,9 @@ impl Matcher {
                 let (because, argument) = foreign.objection(arguments)?;
                 Some(Objection { because, argument: Some(argument) })
             }
+            (Self::Uncontained, Subject::Processes(tier)) => {
+                (*tier != Tier::A).then(|| format!("its processes would be contained by tier {tier} and not by namespaces").into())
+            }
             _ => None,
         }
     }

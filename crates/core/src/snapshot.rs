@@ -1,6 +1,6 @@
 //! Artifacts to an engine: what every version of a project is built on.
 
-use crate::artifact::{Artifacts, Extent};
+use crate::artifact::{Artifacts, Authority, Extent, read_layer};
 use crate::call::{Arguments, Call};
 use crate::check::facts::ScriptKind;
 use crate::check::{self, FactsBySource, artifact_blocked};
@@ -8,6 +8,8 @@ use crate::diagnostic::Diagnostic;
 use crate::engine::Engine;
 use crate::error::Error;
 use crate::event::Sink;
+use crate::outside::Outside;
+use crate::plan::Surroundings;
 use crate::registry::Registry;
 use crate::run::{self, Body, Context, Environment, Shared};
 use crate::span::Span;
@@ -30,6 +32,10 @@ pub(crate) struct Ground {
     pub(crate) metrics: Arc<Metrics>,
     pub(crate) sinks: Arc<[Arc<dyn Sink>]>,
     pub(crate) environment: Environment,
+    pub(crate) surroundings: Surroundings,
+    pub(crate) outside: Arc<dyn Outside>,
+    /// The files above the project, highest first.
+    pub(crate) layers: Vec<(Authority, PathBuf)>,
     pub(crate) budget: Duration,
     pub(crate) bodies: HashMap<String, Body>,
     /// What workers found in scripts that have not changed since.
@@ -38,7 +44,11 @@ pub(crate) struct Ground {
 
 impl Ground {
     /// Checks the artifacts and makes an engine of them. Limits on calls at once go on counting from the version before.
-    pub(crate) async fn engine(&self, artifacts: Artifacts, before: Option<&Registry>) -> Result<Engine, Error> {
+    pub(crate) async fn engine(&self, mut artifacts: Artifacts, before: Option<&Registry>) -> Result<Engine, Error> {
+        for (layer, problems) in self.layers.iter().filter_map(|(authority, path)| read_layer(*authority, path)) {
+            artifacts.layers.push(layer);
+            artifacts.problems.extend(problems);
+        }
         let served = |name: &str| artifacts.tools.iter().any(|tool| tool.name == name && tool.script.is_none());
         // Later a tool's file may go, and its body waits for it to come back.
         if before.is_none()
@@ -61,6 +71,8 @@ impl Ground {
             metrics: Arc::clone(&self.metrics),
             sinks: Arc::clone(&self.sinks),
             environment: Arc::clone(&self.environment),
+            surroundings: self.surroundings.clone(),
+            outside: Arc::clone(&self.outside),
             budget: self.budget,
         };
         Ok(Engine { shared: Arc::new(ask_artifact_hooks(shared).await?) })

@@ -7,6 +7,7 @@ use crate::output::{self, Output, Table, look, paint, plain};
 use clap::Args;
 use serde_json::{Map, Value, json};
 use std::path::Path;
+use tool_harness::artifact::root::Containment;
 use tool_harness::call::DEFAULT_MODE;
 use tool_harness::engine::Engine;
 use tool_harness::registry::RegisteredTool;
@@ -109,7 +110,20 @@ fn everything(engine: &Engine, path: &Path) -> String {
         fact("rules", &registry.rules.len().to_string()),
         format!("{} {}", paint(look::QUIET, &format!("{:11}", "problems")), output::counts(engine.diagnostics())),
     ];
-    let env: Vec<&str> = root.env.iter().map(|name| name.value.as_str()).collect();
+    for layer in &registry.layers {
+        let source = layer.root.source.as_ref().map_or("", |source| &source.path);
+        lines.insert(2, fact(&layer.authority.to_string(), if layer.broken.is_some() { "broken" } else { source }));
+    }
+    let confines = &registry.confines;
+    if !confines.network_from.is_empty() {
+        let from: Vec<String> = confines.network_from.iter().map(ToString::to_string).collect();
+        let list = if confines.network.is_empty() { "no host".to_owned() } else { confines.network.to_string() };
+        lines.push(fact("network", &format!("{list} ({})", from.join(", "))));
+    }
+    if confines.containment == Containment::Off {
+        lines.push(fact("sandbox", "off: processes are not contained"));
+    }
+    let env: Vec<&str> = root.sandbox.env.iter().map(|name| name.value.as_str()).collect();
     if !env.is_empty() {
         lines.push(fact("environment", &format!("{} (not readable: the project is not trusted)", env.join(", "))));
     }

@@ -6,7 +6,6 @@ use super::offer::Offer;
 use rmcp::service::{Peer, RoleServer};
 use std::sync::{Arc, PoisonError};
 use std::time::Duration;
-use tool_harness::artifact::Stamp;
 use tool_harness::diagnostic::Diagnostic;
 use tool_harness::live::{Live, Reload};
 
@@ -20,13 +19,13 @@ pub(super) async fn watch(live: Live, door: Arc<Door>, peer: Peer<RoleServer>) {
     let mut known = live.engine().diagnostics().to_vec();
     loop {
         tokio::time::sleep(EVERY).await;
-        let mut now = Stamp::of(live.project());
+        let mut now = live.look();
         if now == live.stamp() {
             continue;
         }
         loop {
             tokio::time::sleep(SETTLED).await;
-            let again = Stamp::of(live.project());
+            let again = live.look();
             if again == now {
                 break;
             }

@@ -136,7 +136,7 @@ fn next_command(refusal: &Refusal, asked: &Asked) -> String {
         Code::ToolNotAdvertised | Code::NoBody | Code::Unsupported => "harness validate".to_owned(),
         Code::Denied => "harness inspect --policy".to_owned(),
         Code::ArgsMalformed | Code::ArgsInvalid | Code::Failed => format!("harness inspect {}", quoted(tool)),
-        Code::HookBlocked | Code::HookFailed | Code::ApprovalDenied | Code::ApprovalTimeout => {
+        Code::HookBlocked | Code::HookFailed | Code::ApprovalDenied | Code::ApprovalTimeout | Code::SandboxDenied => {
             format!("harness explain {} {arguments}", quoted(tool)).trim_end().to_owned()
         }
         other => format!("harness explain {other}"),
@@ -147,7 +147,9 @@ fn next_command(refusal: &Refusal, asked: &Asked) -> String {
 pub(crate) fn who_can_act(code: Code) -> &'static str {
     match code {
         Code::ToolUnknown | Code::ArgsMalformed | Code::ArgsInvalid => "the caller: change the call",
-        Code::Limit | Code::Timeout | Code::ScriptCrashed | Code::SandboxUnavailable => "the caller: try again, or ask for less",
+        Code::Limit | Code::Timeout | Code::ScriptCrashed => "the caller: try again, or ask for less",
+        Code::SandboxDenied => "the caller: change the call; or whoever may change what the tool may touch",
+        Code::SandboxUnavailable => "the caller: try again; or whoever set up this machine",
         Code::Cancelled => "whoever cancelled the call",
         Code::Denied => "the caller: change the call; or whoever may change the policy in the root file",
         Code::HookBlocked => "the caller: change the call; or whoever may change the hook",

@@ -15,6 +15,11 @@ pub(crate) fn explanation(explained: &Explanation) -> String {
         lines.push(format!("{mark} {}", report.stage));
         lines.extend(report.lines.iter().map(|line| indented(4, &plain(line))));
     }
+    let reach = explained.reach_lines();
+    if !reach.is_empty() {
+        lines.push(format!("{} may touch", paint(look::QUIET, "·")));
+        lines.extend(reach.iter().map(|line| indented(4, &plain(line))));
+    }
     lines.push(match &explained.outcome {
         Ok(args) => format!("{} with {}", paint(look::GOOD, "would run"), plain(&args.to_string())),
         Err(refusal) => verdict(refusal),

@@ -39,6 +39,8 @@ impl Ran {
 pub fn command(program: impl AsRef<OsStr>, folder: &Path, words: &[&str]) -> Command {
     let mut command = Command::new(program);
     command.args(words).current_dir(folder).stdin(Stdio::null()).env_remove("RUST_BACKTRACE").env_remove("NO_COLOR");
+    // Whoever runs the tests may have a file of their own, which is not under test.
+    command.env("XDG_CONFIG_HOME", "/nonexistent");
     command
 }
 

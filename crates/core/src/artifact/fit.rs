@@ -45,7 +45,10 @@ fn unknown(problems: &mut Problems<'_>, key: &super::node::Key, path: &str, mean
         Subject::Client => (Severity::Error, "client map"),
         Subject::Layer => (Severity::Error, "file of the machine or user"),
     };
-    if path == key.name && matches!(key.name.as_str(), "name" | "description") && !matches!(problems.subject, Subject::Root | Subject::Layer) {
+    if path == key.name
+        && matches!(key.name.as_str(), "name" | "description")
+        && !matches!(problems.subject, Subject::Root | Subject::Layer)
+    {
         let from = if key.name == "name" { "the file's name" } else { "the text below the frontmatter" };
         let message = format!("{} in the file of a {of} has no effect: it comes from {from}", quoted(&key.name));
         problems.add(name_key_in_file::RULE.finding(message).field(path).help("remove the key"), key.span);

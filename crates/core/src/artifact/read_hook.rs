@@ -43,7 +43,9 @@ pub(super) fn read_hook(problems: &mut Problems<'_>, origin: Origin, naming: Nam
 /// Hooks have files to read and `http`; an entry about anything else would promise what no hook can do.
 fn hook_permissions(problems: &mut Problems<'_>, node: Option<&Node>) -> Vec<Permission> {
     let permissions = permissions(problems, node);
-    for permission in permissions.iter().filter(|permission| !matches!(permission.kind, PermissionKind::Network { .. } | PermissionKind::Custom)) {
+    for permission in
+        permissions.iter().filter(|permission| !matches!(permission.kind, PermissionKind::Network { .. } | PermissionKind::Custom))
+    {
         let finding = field_wrong_type::RULE.finding("a hook can be given hosts only: it starts no processes and writes no files");
         problems.add(finding.field("permissions").help("keep entries of `kind: network`"), permission.span);
     }

@@ -17,7 +17,8 @@ use std::sync::Arc;
 pub(crate) fn read_layer(authority: Authority, path: &Path) -> Option<(LayerFile, Vec<Diagnostic>)> {
     let name = path.display().to_string();
     // Only a name that is not there says nothing. One that may not be looked at could hide anything.
-    if matches!(fs::symlink_metadata(path), Err(error) if matches!(error.kind(), std::io::ErrorKind::NotFound | std::io::ErrorKind::NotADirectory)) {
+    if matches!(fs::symlink_metadata(path), Err(error) if matches!(error.kind(), std::io::ErrorKind::NotFound | std::io::ErrorKind::NotADirectory))
+    {
         return None;
     }
     let (root, problems) = match content(path).and_then(text_of) {

@@ -20,6 +20,13 @@ struct Mark {
 }
 
 impl Stamp {
+    /// The same with files from elsewhere.
+    #[must_use]
+    pub fn and<'a>(mut self, files: impl IntoIterator<Item = &'a Path>) -> Self {
+        self.0.extend(files.into_iter().map(|path| (path.to_owned(), mark(path))));
+        self
+    }
+
     /// The stamp of a project now. Costs a listing of six folders and a look at each file.
     #[must_use]
     pub fn of(project: &Path) -> Self {

@@ -1,7 +1,10 @@
-//! `exec`: processes. Known by name and effect until they can be contained.
+//! `exec`: processes in the sandbox.
 
-use super::{Body, Builtin, Example, Kind, Module, Param, Scope};
+use super::{Args, Body, Builtin, Example, Host, Kind, Module, Param, Scope};
 use crate::effect::Effects;
+use crate::outside::{End, Ran};
+use serde_json::{Value, json};
+use std::time::Duration;
 
 pub(super) const MODULE: Module = Module {
     name: "exec",
@@ -18,11 +21,106 @@ pub(super) const MODULE: Module = Module {
             Param::optional("cwd", Kind::Text, "null"),
             Param::optional("timeout_seconds", Kind::Number, "null"),
         ],
-        doc: "Runs a program and waits for it. An exit code other than 0 does not raise, and a timeout returns what was captured.",
+        doc: "Runs a program under the call's plan and waits for it. An exit code other than 0 does not raise, and a timeout returns what was \
+              captured. `env` adds variables and changes none that the plan sets; `cwd` is a folder of the workspace.",
         returns: "a dict with `ok`, `stdout`, `stderr`, `exit_code`, `timed_out`, `duration_ms`, `truncated`",
         effects: Effects::READ.and(Effects::WRITE).and(Effects::EXEC),
         scope: Scope::Tools,
-        body: Body::Absent("processes come with the sandbox"),
-        examples: &[Example::new(r#"exec.run("ls", ["-l"])"#, "error: not available yet: processes come with the sandbox")],
+        body: Body::Host(run),
+        examples: &[
+            Example::new(r#"exec.run("sh", ["-c", "echo hello; exit 3"]).get("exit_code")"#, "3"),
+            Example::new(r#"exec.run("cat", stdin="hello")["stdout"]"#, "\"hello\""),
+            Example::new(r#"exec.run("sleep", ["10"], 50)["timed_out"]"#, "true"),
+            Example::new(r#"exec.run("no-such-program")"#, "error: no-such-program"),
+        ],
     }],
 };
+
+/// What a script asks for, before the plan has been looked at.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Program {
+    /// The program, by name or path.
+    pub program: String,
+    /// Its arguments.
+    pub args: Vec<String>,
+    /// What it reads.
+    pub stdin: String,
+    /// Variables to add.
+    pub env: Vec<(String, String)>,
+    /// The folder of the workspace it starts in.
+    pub cwd: Option<String>,
+    /// How long it may take.
+    pub timeout: Duration,
+}
+
+fn run(host: &dyn Host, args: &Args) -> Result<Value, String> {
+    let program = Program {
+        program: args.text(0).to_owned(),
+        args: args.texts(1, "args")?.into_iter().map(str::to_owned).collect(),
+        timeout: timeout(args)?,
+        stdin: args.text(3).to_owned(),
+        env: variables(args.get(4))?,
+        cwd: args.given_text(5).map(str::to_owned),
+    };
+    if program.program.is_empty() {
+        return Err("`cmd` must name a program".to_owned());
+    }
+    if std::iter::once(&program.program).chain(&program.args).any(|word| word.contains('\0')) {
+        return Err("neither `cmd` nor `args` can hold a zero byte".to_owned());
+    }
+    Ok(result(host.run(program)?))
+}
+
+/// `timeout_seconds` when it is given, else `timeout_ms`.
+fn timeout(args: &Args) -> Result<Duration, String> {
+    match args.number(6) {
+        Some(seconds) => seconds_of(seconds),
+        None => match args.int(2).and_then(|ms| u64::try_from(ms).ok()) {
+            Some(ms) => Ok(Duration::from_millis(ms)),
+            None => Err(format!("`timeout_ms` must be 0 or more, got {}", args.get(2))),
+        },
+    }
+}
+
+/// A number of seconds that a clock can show.
+pub(super) fn seconds_of(seconds: f64) -> Result<Duration, String> {
+    Duration::try_from_secs_f64(seconds).map_err(|_| format!("`timeout_seconds` must be 0 or more, got {seconds}"))
+}
+
+fn variables(given: &Value) -> Result<Vec<(String, String)>, String> {
+    let variable = |(name, value): (&String, &Value)| {
+        let Some(text) = value.as_str() else { return Err(format!("`env` must have texts only, and `{name}` is none")) };
+        if name.is_empty() || name.contains(['=', '\0']) || text.contains('\0') {
+            return Err(format!("`{name}` cannot be a variable"));
+        }
+        Ok((name.clone(), text.to_owned()))
+    };
+    given.as_object().into_iter().flatten().map(variable).collect()
+}
+
+/// The exit code of a process that was ended, as shells give it.
+const KILLED: i32 = 137;
+
+fn result(ran: Ran) -> Value {
+    let (exit_code, timed_out) = match &ran.end {
+        End::Exited(code) => (*code, false),
+        End::Signalled(signal) => (128 + signal, false),
+        End::TimedOut => (KILLED, true),
+        End::Cancelled | End::Exceeded(_) => (KILLED, false),
+    };
+    let mut stderr = ran.stderr.text;
+    if let End::Exceeded(why) = &ran.end {
+        // A model reads it where it looks for the reason of a failure.
+        let line = if stderr.is_empty() || stderr.ends_with('\n') { "" } else { "\n" };
+        stderr.push_str(&format!("{line}[harness killed it: {why}]\n"));
+    }
+    json!({
+        "ok": ran.end == End::Exited(0),
+        "stdout": ran.stdout.text,
+        "stderr": stderr,
+        "exit_code": exit_code,
+        "timed_out": timed_out,
+        "duration_ms": u64::try_from(ran.duration.as_millis()).unwrap_or(u64::MAX),
+        "truncated": ran.stdout.truncated || ran.stderr.truncated,
+    })
+}

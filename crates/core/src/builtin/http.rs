@@ -1,7 +1,11 @@
-//! `http`: requests. Known by name and effect until the network is governed.
+//! `http`: requests to the hosts that the network policy names.
 
-use super::{Body, Builtin, Example, Kind, Module, PLAIN, Param};
+use super::exec::seconds_of;
+use super::{Args, Body, Builtin, Example, Host, Kind, Module, PLAIN, Param};
 use crate::effect::Effects;
+use crate::outside::{Request, Response};
+use serde_json::{Map, Value, json};
+use std::time::Duration;
 
 const URL: Param = Param::required("url", Kind::Text);
 const BODY: Param = Param::optional("body", Kind::Any, "null");
@@ -12,17 +16,18 @@ const TIMEOUT_MS: Param = Param::optional("timeout_ms", Kind::Int, "null");
 const REQUEST: Builtin = Builtin {
     name: "request",
     params: &[Param::required("method", Kind::Text), URL, BODY, HEADERS, TIMEOUT_SECONDS, TIMEOUT_MS],
-    doc: "Sends a request of any method; a dict as `body` is sent as JSON. A status that is an error does not raise.",
+    doc: "Sends a request of any method; a dict or list as `body` is sent as JSON. A status that is an error does not raise; a host that is \
+          not allowed ends the call.",
     returns: "a dict with `ok`, `status`, `headers`, `body`, `url`",
     effects: Effects::NET_READ.and(Effects::NET_WRITE),
-    body: Body::Absent("the network comes with its policy"),
-    examples: &[Example::new(r#"http.request("PUT", "https://example.com/a", {"n": 1})"#, "error: not available yet")],
+    body: Body::Host(request),
+    examples: &[Example::new(r#"http.request("PUT", "https://example.com/a", {"n": 1})"#, "error: not in network.allowed_domains")],
     ..PLAIN
 };
 
 pub(super) const MODULE: Module = Module {
     name: "http",
-    doc: "Requests to the domains the network policy names.",
+    doc: "Requests to the hosts that `network.allowed_domains` names. A hook has them where its `permissions` name hosts.",
     constants: &[],
     calls: &[
         Builtin {
@@ -30,16 +35,86 @@ pub(super) const MODULE: Module = Module {
             params: &[URL, HEADERS, TIMEOUT_SECONDS, TIMEOUT_MS],
             doc: "Fetches an address.",
             effects: Effects::NET_READ,
-            examples: &[Example::new(r#"http.get("https://example.com")"#, "error: not available yet")],
+            body: Body::Host(get),
+            examples: &[Example::new(r#"http.get("https://example.com")"#, "error: not in network.allowed_domains")],
             ..REQUEST
         },
         Builtin {
             name: "post",
             params: &[URL, BODY, HEADERS, TIMEOUT_SECONDS, TIMEOUT_MS],
-            doc: "Posts a body to an address; a dict is sent as JSON.",
-            examples: &[Example::new(r#"http.post("https://example.com", {"n": 1})"#, "error: not available yet")],
+            doc: "Posts a body to an address; a dict or list is sent as JSON.",
+            body: Body::Host(post),
+            examples: &[Example::new(r#"http.post("https://example.com", {"n": 1})"#, "error: not in network.allowed_domains")],
             ..REQUEST
         },
         REQUEST,
     ],
 };
+
+fn get(host: &dyn Host, args: &Args) -> Result<Value, String> {
+    send(host, "GET", args.text(0), &Value::Null, args.get(1), timeout(args, 2)?)
+}
+
+fn post(host: &dyn Host, args: &Args) -> Result<Value, String> {
+    send(host, "POST", args.text(0), args.get(1), args.get(2), timeout(args, 3)?)
+}
+
+fn request(host: &dyn Host, args: &Args) -> Result<Value, String> {
+    let method = args.text(0).to_ascii_uppercase();
+    if method.is_empty() || !method.bytes().all(|byte| byte.is_ascii_uppercase()) {
+        return Err(format!("`method` must be a method such as `PUT`, got `{}`", args.text(0)));
+    }
+    send(host, &method, args.text(1), args.get(2), args.get(3), timeout(args, 4)?)
+}
+
+/// `timeout_ms` when it is given, else `timeout_seconds`, which comes first by position.
+fn timeout(args: &Args, at: usize) -> Result<Duration, String> {
+    match args.get(at + 1) {
+        Value::Null => seconds_of(args.number(at).unwrap_or(30.0)),
+        given => match args.int(at + 1).and_then(|ms| u64::try_from(ms).ok()) {
+            Some(ms) => Ok(Duration::from_millis(ms)),
+            None => Err(format!("`timeout_ms` must be 0 or more, got {given}")),
+        },
+    }
+}
+
+fn send(host: &dyn Host, method: &str, url: &str, body: &Value, headers: &Value, timeout: Duration) -> Result<Value, String> {
+    let mut headers = texts(headers)?;
+    let (body, is_json) = match body {
+        Value::Null => (Vec::new(), false),
+        Value::String(text) => (text.clone().into_bytes(), false),
+        other => (other.to_string().into_bytes(), true),
+    };
+    if is_json && !headers.iter().any(|(name, _)| name.eq_ignore_ascii_case("content-type")) {
+        headers.push(("content-type".to_owned(), "application/json".to_owned()));
+    }
+    let request = Request { method: method.to_owned(), url: url.to_owned(), headers, body, timeout };
+    Ok(result(host.send(request)?))
+}
+
+fn texts(given: &Value) -> Result<Vec<(String, String)>, String> {
+    let header = |(name, value): (&String, &Value)| match value {
+        Value::String(text) => Ok((name.clone(), text.clone())),
+        Value::Number(number) => Ok((name.clone(), number.to_string())),
+        _ => Err(format!("`headers` must have texts only, and `{name}` is none")),
+    };
+    given.as_object().into_iter().flatten().map(header).collect()
+}
+
+fn result(response: Response) -> Value {
+    let mut headers = Map::new();
+    for (name, value) in response.headers {
+        match headers.get_mut(&name) {
+            // A header that comes twice is one list, as the protocol says.
+            Some(Value::String(before)) => before.push_str(&format!(", {value}")),
+            _ => drop(headers.insert(name, Value::String(value))),
+        }
+    }
+    json!({
+        "ok": (200..300).contains(&response.status),
+        "status": response.status,
+        "headers": headers,
+        "body": String::from_utf8_lossy(&response.body),
+        "url": response.url,
+    })
+}

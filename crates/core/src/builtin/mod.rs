@@ -31,6 +31,7 @@ mod uuid;
 mod validate;
 
 pub use bind::{bind, verify};
+pub use exec::Program;
 pub use fs::diff::unified as diff;
 pub use global::DELEGATE_IN_TOOLS;
 
@@ -349,6 +350,10 @@ pub trait Host: Send + Sync {
     fn sleep(&self, duration: std::time::Duration) -> Result<(), String>;
     /// Reports progress of the call.
     fn progress(&self, fraction: f64, message: &str);
+    /// Runs a program under the call's plan.
+    fn run(&self, program: Program) -> Result<crate::outside::Ran, String>;
+    /// Sends a request to a host that the call may reach.
+    fn send(&self, request: crate::outside::Request) -> Result<crate::outside::Response, String>;
     /// Takes note that the jail refused something.
     fn file_denied(&self, error: &tool_harness_sandbox::file::FileError);
 }

@@ -1,6 +1,7 @@
 //! The table as a whole, and what the tests of modules share.
 
 use super::*;
+use crate::outside::{End, Ran, Request, Response, Text};
 use crate::store::{KeyValue, MemoryStore, Metrics};
 use serde_json::json;
 use std::collections::HashSet;
@@ -69,6 +70,18 @@ impl Host for TestHost {
     fn progress(&self, _: f64, _: &str) {}
 
     fn file_denied(&self, _: &FileError) {}
+
+    fn run(&self, program: Program) -> Result<Ran, String> {
+        let end = if program.timeout.is_zero() { End::TimedOut } else { End::Exited(i32::try_from(program.args.len()).unwrap_or(0)) };
+        let text = |text: String| Text { text, truncated: false };
+        let words = format!("{:?} {:?} {:?}", program.env, program.cwd, program.timeout);
+        Ok(Ran { end, stdout: text(program.stdin), stderr: text(words), duration: Duration::ZERO, enforced: None, denials: Vec::new() })
+    }
+
+    fn send(&self, request: Request) -> Result<Response, String> {
+        let headers = request.headers.into_iter().chain([("timeout".to_owned(), format!("{:?}", request.timeout))]).collect();
+        Ok(Response { status: if request.body.is_empty() { 404 } else { 201 }, headers, body: request.body, url: request.url })
+    }
 }
 
 /// Binds a list of positional arguments and runs the body.
@@ -197,5 +210,34 @@ fn everything_the_design_names_is_there() {
     for name in expected.split_whitespace() {
         assert!(find(name).is_some(), "{name}");
     }
-    assert_eq!(absent("exec.run", "processes come with the sandbox"), "`exec.run` is not available yet: processes come with the sandbox");
+    assert_eq!(absent("task.poll", "tasks come later"), "`task.poll` is not available yet: tasks come later");
+}
+
+#[test]
+fn a_bare_number_is_milliseconds_for_processes_and_seconds_for_requests() {
+    let ran = call("exec.run", json!(["cmd", ["a", "b"], 1500, "in", {"A": "1"}, "sub"]));
+    assert_eq!((&ran["exit_code"], &ran["ok"], &ran["stdout"]), (&json!(2), &json!(false), &json!("in")));
+    assert_eq!(ran["stderr"], json!("[(\"A\", \"1\")] Some(\"sub\") 1.5s"));
+    assert_eq!(call("exec.run", json!(["cmd", [], 0]))["timed_out"], json!(true));
+    assert_eq!(call("exec.run", json!(["cmd", [], 5, "", null, null, 2.5]))["stderr"], json!("[] None 2.5s"));
+    let got = call("http.get", json!(["https://example.com/", {"X-A": "1"}, 2]));
+    assert_eq!(
+        got,
+        json!({"ok": false, "status": 404, "headers": {"X-A": "1", "timeout": "2s"}, "body": "", "url": "https://example.com/"})
+    );
+    let posted = call("http.post", json!(["https://example.com/", {"n": 1}, {}, 30, 250]));
+    assert_eq!((&posted["ok"], &posted["body"]), (&json!(true), &json!("{\"n\":1}")));
+    assert_eq!(posted["headers"], json!({"content-type": "application/json", "timeout": "250ms"}));
+}
+
+#[test]
+fn what_a_process_or_a_request_cannot_take_is_refused_before_anything_happens() {
+    assert!(refused("exec.run", json!([""])).contains("name a program"));
+    assert!(refused("exec.run", json!(["a", [1]])).contains("must be text"));
+    assert!(refused("exec.run", json!(["a", [], -1])).contains("0 or more"));
+    assert!(refused("exec.run", json!(["a\0b"])).contains("zero byte"));
+    assert!(refused("exec.run", json!(["a", [], 1, "", {"A=B": "1"}])).contains("cannot be a variable"));
+    assert!(refused("exec.run", json!(["a", [], 1, "", {"A": 1}])).contains("texts only"));
+    assert!(refused("http.request", json!(["G T", "https://example.com/"])).contains("method"));
+    assert!(refused("http.get", json!(["https://example.com/", {"A": []}])).contains("texts only"));
 }

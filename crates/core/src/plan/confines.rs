@@ -50,7 +50,8 @@ impl Confines {
             confines.env.extend(texts(&root.sandbox.env));
         }
         if let Some(asked) = &root.network {
-            confines.network = above().filter_map(|root| root.network.as_ref()).fold(asked.value.clone(), |list, at| list.intersect(&at.value));
+            confines.network =
+                above().filter_map(|root| root.network.as_ref()).fold(asked.value.clone(), |list, at| list.intersect(&at.value));
             let lists = [root].into_iter().chain(above()).filter_map(|root| Some((root.source.as_ref()?, root.network.as_ref()?)));
             confines.network_from = lists.map(|(source, list)| Place::new(source, list.span)).collect();
         }

@@ -66,7 +66,9 @@ pub(super) fn of(surroundings: &Surroundings, path: &[PathBuf]) -> Found {
         if let Some(value) = told
             && !found.variables.iter().any(|(known, _)| known == name)
         {
-            found.hidden.extend(["credentials", "credentials.toml"].map(|file| Path::new(&value).join(file)).into_iter().filter(|file| file.exists()));
+            found.hidden.extend(
+                ["credentials", "credentials.toml"].map(|file| Path::new(&value).join(file)).into_iter().filter(|file| file.exists()),
+            );
             found.variables.push(((*name).to_owned(), value));
         }
     }

@@ -97,9 +97,13 @@ pub(super) fn claim(ctx: &Context) -> Result<(), Refusal> {
 /// Refuses everything while the root file is broken.
 fn running(ctx: &Context) -> Result<(), Refusal> {
     if let Some(problem) = &ctx.registry().stopped {
-        let refusal =
-            Refusal::new(Code::Stopped, format!("the project's root file is broken, so nothing may be called: {}", problem.message))
-                .help("a person must mend it; `harness validate` shows everything that is wrong");
+        let above = ctx.registry().layers.iter().find(|layer| layer.broken.is_some());
+        let file = match above.and(problem.place.as_ref()) {
+            Some(place) => format!("`{}`", place.source.path),
+            None => "the project's root file".to_owned(),
+        };
+        let refusal = Refusal::new(Code::Stopped, format!("{file} is broken, so nothing may be called: {}", problem.message))
+            .help("a person must mend it; `harness validate` shows everything that is wrong");
         return Err(match &problem.place {
             Some(place) => refusal.at(place.clone()),
             None => refusal,

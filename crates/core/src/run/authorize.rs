@@ -4,6 +4,7 @@ use super::admit::{Admitted, validate};
 use super::before::Ask;
 use super::context::{Context, object};
 use super::refusal::{Code, Refusal};
+use crate::effect::Effects;
 use crate::registry::RegisteredTool;
 use crate::rule::{self, Action, Match, Subject};
 use serde_json::{Map, Value, json};
@@ -61,6 +62,10 @@ fn judge(ctx: &Context, tool: Arc<RegisteredTool>, arguments: Map<String, Value>
     if let Some(foreign) = &tool.foreign {
         // What governs the client is looked at first: no other rule says it better.
         found.splice(0..0, rule::matches(&ctx.registry().rules, &Subject::Client(foreign, &arguments)));
+    }
+    if tool.foreign.is_none() && tool.effects.contains(Effects::EXEC) && !ctx.registry().confines.configured {
+        // Finding out what contains processes takes a moment, and only this rule asks.
+        found.extend(rule::matches(&ctx.registry().rules, &Subject::Processes(ctx.shared.outside.tier())));
     }
     for found in found {
         record(ctx, tool.name(), tool.name(), &found);

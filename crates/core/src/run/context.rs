@@ -6,6 +6,8 @@ use crate::call::{Arguments, Call};
 use crate::client::Foreign;
 use crate::digest;
 use crate::event::{Event, Sink};
+use crate::outside::Outside;
+use crate::plan::{Site, Surroundings};
 use crate::registry::Registry;
 use crate::result::{ToolResult, milliseconds};
 use crate::store::{Metrics, Session, Sessions, Stores};
@@ -32,7 +34,16 @@ pub(crate) struct Shared {
     pub(crate) metrics: Arc<Metrics>,
     pub(crate) sinks: Arc<[Arc<dyn Sink>]>,
     pub(crate) environment: Environment,
+    pub(crate) surroundings: Surroundings,
+    pub(crate) outside: Arc<dyn Outside>,
     pub(crate) budget: Duration,
+}
+
+impl Shared {
+    /// Where plans are for.
+    pub(crate) fn site(&self) -> Site<'_> {
+        Site { confines: &self.registry.confines, workspace: self.jail.root(), surroundings: &self.surroundings }
+    }
 }
 
 impl fmt::Debug for Shared {

@@ -2,18 +2,23 @@
 
 use super::authorize::record;
 use super::chain::{Changed, fire, fire_emitted};
-use super::context::{Context, Journal, Shared, object};
+use super::context::{Context, Rehearsal, object};
 use super::payload::merge;
+use super::reach::{Reach, Traces};
 use super::refusal::{Code, Refusal};
-use crate::builtin::{self, Args, Body, Builtin, Host, Module, Scope, StoreScope};
+use crate::artifact::tool::Limits;
+use crate::builtin::{self, Args, Body, Builtin, Host, Module, Program, Scope, StoreScope};
+use crate::outside::{Ran, Request, Response};
+use crate::plan::{self, Narrowing};
 use crate::registry::{RegisteredHook, RegisteredTool};
 use crate::rule::{self, Subject};
 use crate::store::{KeyValue, Metrics, Stores};
 use crate::worker::Crossing;
 use crate::worker::script::Script;
 use serde_json::{Map, Value, json};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
+use tokio::sync::mpsc;
 use tokio::time::Instant;
 use tool_harness_sandbox::file::{FileError, Jail};
 
@@ -23,8 +28,10 @@ pub(super) struct ToolCrossing<'a> {
     pub(super) tool: &'a RegisteredTool,
     pub(super) script: &'a Script,
     pub(super) deadline: Instant,
-    /// Why a hook stopped a built-in: a script cannot catch it, so it is the reason of the whole call.
-    pub(super) refused: Mutex<Option<Refusal>>,
+    /// What its built-ins left behind. A hook that stops one leaves its reason here, too.
+    pub(super) traces: Arc<Traces>,
+    /// Held by the commands it started.
+    pub(super) alive: Option<mpsc::Sender<()>>,
 }
 
 /// Serves hooks. Their calls raise no `builtin.*` events.
@@ -64,7 +71,9 @@ impl Crossing for ToolCrossing<'_> {
     async fn cross(&self, _link: u32, index: u32, args: Vec<Value>) -> Result<Value, String> {
         let mut call = admit(self.ctx, self.script, Scope::Tools, index, args)?;
         self.before(&mut call).await?;
-        let outcome = run(self.ctx, self.tool.name(), &call, self.deadline).await;
+        let narrowing = Narrowing::of(self.tool);
+        let by = By { name: self.tool.name(), narrowing, limits: self.tool.limits, traces: &self.traces, alive: self.alive.clone() };
+        let outcome = run(self.ctx, by, &call, self.deadline).await;
         let outcome = self.after(&call, outcome).await;
         fire_emitted(self.ctx).await;
         outcome
@@ -86,22 +95,16 @@ impl ToolCrossing<'_> {
         object(json!({"name": call.name, "args": args, "tool": self.tool.name(), "call_id": self.ctx.call.id}))
     }
 
-    /// Keeps a refusal as the reason of the call, and gives its words for the script to fail with.
-    fn refuse(&self, refusal: Refusal) -> String {
-        let message = refusal.message.clone();
-        self.refused.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(refusal);
-        message
-    }
-
     async fn before(&self, call: &mut Admitted) -> Result<(), String> {
         if !self.ctx.registry().has_hooks("builtin.pre") {
             return Ok(());
         }
         let mut merge_args = |payload: &Map<String, Value>, returned: &Value| merge(payload, returned, &["args"]).map(Changed::To);
-        let fired = fire(self.ctx, "builtin.pre", self.payload(call), &mut merge_args).await.map_err(|refusal| self.refuse(refusal))?;
+        let fired =
+            fire(self.ctx, "builtin.pre", self.payload(call), &mut merge_args).await.map_err(|refusal| self.traces.refuse(refusal))?;
         if let Some(ask) = fired.asks.first() {
             let message = format!("`{}` needs a person's approval and nobody can be asked here: {}", call.name, ask.because);
-            return Err(self.refuse(Refusal::new(Code::ApprovalDenied, message)));
+            return Err(self.traces.refuse(Refusal::new(Code::ApprovalDenied, message)));
         }
         // A hook that left an argument out gives it its default; one that added or mistyped one is told so.
         let named = fired.payload.get("args").and_then(Value::as_object).cloned().unwrap_or_default();
@@ -119,7 +122,7 @@ impl ToolCrossing<'_> {
             Err(message) => payload.insert("error".into(), json!(message)),
         };
         let mut merge_result = |payload: &Map<String, Value>, returned: &Value| merge(payload, returned, &["result"]).map(Changed::To);
-        let mut fired = fire(self.ctx, "builtin.post", payload, &mut merge_result).await.map_err(|refusal| self.refuse(refusal))?;
+        let mut fired = fire(self.ctx, "builtin.post", payload, &mut merge_result).await.map_err(|refusal| self.traces.refuse(refusal))?;
         match outcome {
             Ok(_) => Ok(fired.payload.remove("result").unwrap_or_default()),
             Err(message) => Err(message),
@@ -131,7 +134,9 @@ impl Crossing for HookCrossing<'_> {
     async fn cross(&self, link: u32, index: u32, args: Vec<Value>) -> Result<Value, String> {
         let hook = self.hook(link).ok_or("there is no such hook")?;
         let call = admit(self.ctx, &hook.script, Scope::Hooks, index, args)?;
-        run(self.ctx, &hook.hook.name, &call, Instant::now() + Duration::from_millis(hook.hook.timeout_ms)).await
+        let narrowing = Narrowing::of_hook(&hook.hook.permissions);
+        let by = By { name: &hook.hook.name, narrowing, limits: Limits::default(), traces: &Arc::default(), alive: None };
+        run(self.ctx, by, &call, Instant::now() + Duration::from_millis(hook.hook.timeout_ms)).await
     }
 
     async fn note(&self, link: u32, index: u32, args: Vec<Value>) {
@@ -148,23 +153,48 @@ impl HookCrossing<'_> {
     }
 }
 
+/// For whom a built-in is run.
+struct By<'a> {
+    name: &'a str,
+    narrowing: Narrowing,
+    limits: Limits,
+    traces: &'a Arc<Traces>,
+    alive: Option<mpsc::Sender<()>>,
+}
+
 /// Runs a built-in on the harness's side.
-async fn run(ctx: &Context, source: &str, call: &Admitted, deadline: Instant) -> Result<Value, String> {
+async fn run(ctx: &Context, by: By<'_>, call: &Admitted, deadline: Instant) -> Result<Value, String> {
     let body = match call.builtin.body {
         Body::Host(body) => body,
         Body::Absent(why) => return Err(why.to_owned()),
         Body::Pure(_) | Body::Note | Body::Worker => return Err(format!("`{}` does not cross", call.name)),
     };
+    let bounds = plan::bounds(ctx.shared.site(), &by.narrowing);
+    let jail = match bounds.is_open() {
+        true => Arc::clone(&ctx.shared.jail),
+        false => Arc::new(ctx.shared.jail.kept_to(bounds).map_err(|error| error.to_string())?),
+    };
+    // Whoever is no longer waited for is told to end: the call's own cancel, its deadline, a worker that died.
+    let cancel = ctx.call.cancel.child_token();
+    let _cut_off = cancel.clone().drop_guard();
     let world = World {
-        shared: Arc::clone(&ctx.shared),
         stores: ctx.stores.clone(),
         metrics: Arc::clone(&ctx.metrics),
-        deadline,
-        cancel: ctx.call.cancel.clone(),
-        runtime: tokio::runtime::Handle::current(),
-        journal: Arc::clone(&ctx.journal),
-        source: source.to_owned(),
-        builtin: call.name.clone(),
+        jail,
+        reach: Reach {
+            shared: Arc::clone(&ctx.shared),
+            journal: Arc::clone(&ctx.journal),
+            traces: Arc::clone(by.traces),
+            narrowing: by.narrowing,
+            limits: by.limits,
+            deadline,
+            cancel,
+            runtime: tokio::runtime::Handle::current(),
+            source: by.name.to_owned(),
+            builtin: call.name.clone(),
+            rehearsed: ctx.rehearsal == Rehearsal::Yes,
+        },
+        _alive: by.alive,
     };
     if !call.builtin.blocks() {
         return body(&world, &call.args);
@@ -189,20 +219,17 @@ fn note(ctx: &Context, source: &str, call: &Admitted) {
 
 /// What host built-ins may touch.
 struct World {
-    shared: Arc<Shared>,
     stores: Stores,
     metrics: Arc<Metrics>,
-    deadline: Instant,
-    cancel: tokio_util::sync::CancellationToken,
-    runtime: tokio::runtime::Handle,
-    journal: Arc<Journal>,
-    source: String,
-    builtin: String,
+    jail: Arc<Jail>,
+    reach: Reach,
+    /// The call is not over while this is held.
+    _alive: Option<mpsc::Sender<()>>,
 }
 
 impl Host for World {
     fn files(&self) -> Result<&Jail, String> {
-        Ok(&self.shared.jail)
+        Ok(&self.jail)
     }
 
     fn store(&self, scope: StoreScope) -> &dyn KeyValue {
@@ -214,35 +241,48 @@ impl Host for World {
     }
 
     fn env(&self, name: &str) -> Result<Option<String>, String> {
-        if self.shared.registry.root.env.iter().any(|listed| listed.value == name) {
-            return (self.shared.environment)(name);
+        let shared = &self.reach.shared;
+        if shared.registry.confines.env.iter().any(|listed| listed == name) {
+            return Ok(shared.surroundings.variable(name));
+        }
+        if shared.registry.root.sandbox.env.iter().any(|listed| listed.value == name) {
+            return (shared.environment)(name);
         }
         Err(format!("`{name}` is not listed in `sandbox.env` of harness.md; a person can add it there"))
     }
 
     fn emit(&self, name: &str, payload: &Value) -> Result<(), String> {
         let name = if name.starts_with("custom.") { name.to_owned() } else { format!("custom.{name}") };
-        self.journal.record_raised(&name, || object(json!({"payload": payload, "source": self.source})));
-        self.journal.queue(name, payload.clone());
+        self.reach.journal.record_raised(&name, || object(json!({"payload": payload, "source": self.reach.source})));
+        self.reach.journal.queue(name, payload.clone());
         Ok(())
     }
 
     fn progress(&self, fraction: f64, message: &str) {
-        self.journal.record_raised("tool.progress", || object(json!({"fraction": fraction, "message": message})));
+        self.reach.journal.record_raised("tool.progress", || object(json!({"fraction": fraction, "message": message})));
     }
 
     fn file_denied(&self, error: &FileError) {
-        self.journal
-            .record("file.denied", || object(json!({"source": self.source, "builtin": self.builtin, "message": error.to_string()})));
+        let Reach { journal, source, builtin, .. } = &self.reach;
+        journal.record("file.denied", || object(json!({"source": source, "builtin": builtin, "message": error.to_string()})));
+    }
+
+    fn run(&self, program: Program) -> Result<Ran, String> {
+        self.reach.run(&self.jail, program)
+    }
+
+    fn send(&self, request: Request) -> Result<Response, String> {
+        self.reach.send(request)
     }
 
     fn sleep(&self, duration: Duration) -> Result<(), String> {
-        self.runtime.block_on(async {
+        let Reach { runtime, cancel, deadline, .. } = &self.reach;
+        runtime.block_on(async {
             tokio::select! {
                 () = tokio::time::sleep(duration) => Ok(()),
-                () = self.cancel.cancelled() => Err("cancelled while sleeping".to_owned()),
+                () = cancel.cancelled() => Err("cancelled while sleeping".to_owned()),
                 // The path ends the call at its deadline; this only keeps the thread from sleeping on.
-                () = tokio::time::sleep_until(self.deadline + Duration::from_millis(200)) => Err("the deadline came while sleeping".to_owned()),
+                () = tokio::time::sleep_until(*deadline + Duration::from_millis(200)) => Err("the deadline came while sleeping".to_owned()),
             }
         })
     }

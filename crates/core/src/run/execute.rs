@@ -4,10 +4,12 @@ use super::admit::Admitted;
 use super::before::Prepared;
 use super::context::Context;
 use super::crossing::ToolCrossing;
+use super::reach::{Settling, Traces};
 use super::refusal::{Code, Refusal};
 use crate::artifact::tool::Inject;
 use crate::builtin::StoreScope;
 use crate::client;
+use crate::effect::Effects;
 use crate::registry::RegisteredTool;
 use crate::result::Enforced;
 use crate::worker::protocol::Outcome;
@@ -17,8 +19,9 @@ use serde_json::{Map, Value};
 use std::fmt;
 use std::future::Future;
 use std::pin::Pin;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, PoisonError};
 use std::time::Duration;
+use tokio::sync::mpsc;
 use tokio::time::Instant;
 
 /// A call whose body ran, or could not.
@@ -93,7 +96,7 @@ pub(super) async fn execute(ctx: &Context, prepared: Prepared) -> Executed {
     let (tool, arguments, raw) = prepared.into_parts();
     let seen_later = if ctx.registry().has_hooks("tool.post") { arguments.clone() } else { Map::new() };
     let (outcome, enforced) = match (&tool.script, &tool.body) {
-        (Some(script), _) => (run_script(ctx, &tool, script, arguments).await, Enforced::Worker),
+        (Some(script), _) => run_script(ctx, &tool, script, arguments).await,
         (None, Some(body)) => (run_body(ctx, &tool, body, arguments).await, Enforced::Host),
         (None, None) => (Err(no_body(&tool).into()), Enforced::Nothing),
     };
@@ -132,6 +135,11 @@ enum Whose {
     Run,
 }
 
+/// How long the processes of a call may take, as far as it can be told before.
+pub(super) fn longest(ctx: &Context, tool: &RegisteredTool) -> Duration {
+    deadline(ctx, tool).limit
+}
+
 /// The earliest of the tool's cap, the caller's and the run's.
 fn deadline(ctx: &Context, tool: &RegisteredTool) -> Deadline {
     let own = Some(Duration::from_millis(tool.tool.timeout_ms)).filter(|limit| !limit.is_zero());
@@ -159,7 +167,31 @@ fn whole_ms(duration: Duration) -> u64 {
     u64::try_from(duration.as_millis()).unwrap_or(u64::MAX)
 }
 
-async fn run_script(ctx: &Context, tool: &RegisteredTool, script: &Script, mut arguments: Map<String, Value>) -> Result<Success, Failure> {
+/// Runs a script, and says what held it and the processes it started.
+async fn run_script(
+    ctx: &Context,
+    tool: &RegisteredTool,
+    script: &Script,
+    arguments: Map<String, Value>,
+) -> (Result<Success, Failure>, Enforced) {
+    let traces = Arc::new(Traces::default());
+    let settling = tool.effects.contains(Effects::EXEC).then(Settling::new);
+    let outcome = run_traced(ctx, tool, script, arguments, &traces, settling.as_ref().map(Settling::token)).await;
+    if let Some(settling) = settling {
+        settling.settle().await;
+    }
+    let enforced = traces.enforced.lock().unwrap_or_else(PoisonError::into_inner).take();
+    (outcome, enforced.unwrap_or(Enforced::Worker))
+}
+
+async fn run_traced(
+    ctx: &Context,
+    tool: &RegisteredTool,
+    script: &Script,
+    mut arguments: Map<String, Value>,
+    traces: &Arc<Traces>,
+    alive: Option<mpsc::Sender<()>>,
+) -> Result<Success, Failure> {
     let deadline = deadline(ctx, tool);
     let _turn = turn(ctx, tool, deadline).await?;
     let bounds = ToolBounds {
@@ -169,10 +201,10 @@ async fn run_script(ctx: &Context, tool: &RegisteredTool, script: &Script, mut a
         result_bytes: MAX_RESULT_BYTES,
     };
     inject(ctx, tool, &mut arguments);
-    let crossing = ToolCrossing { ctx, tool, script, deadline: deadline.at, refused: Mutex::default() };
+    let crossing = ToolCrossing { ctx, tool, script, deadline: deadline.at, traces: Arc::clone(traces), alive };
     let ran = ctx.shared.workers.run_tool(&ctx.call.session_id, script, &arguments, bounds, &ctx.call.cancel, &crossing).await;
     if let (Err(ScriptError { code: Code::Failed, .. }), Some(refusal)) =
-        (&ran, crossing.refused.lock().unwrap_or_else(PoisonError::into_inner).take())
+        (&ran, traces.refused.lock().unwrap_or_else(PoisonError::into_inner).take())
     {
         return Err(refusal.into());
     }

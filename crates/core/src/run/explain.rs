@@ -4,12 +4,18 @@ use super::admit::admit;
 use super::authorize::authorize;
 use super::before::before;
 use super::context::{Context, Shared};
+use super::execute::longest;
 use super::refusal::{Code, Refusal};
 use crate::call::{Arguments, Call};
 use crate::effect::Effects;
 use crate::event::{Event, Sink};
+use crate::plan::{self, Narrowing, plan_lines, plan_to_json};
+use crate::registry::RegisteredTool;
+use crate::span::Place;
 use serde_json::{Value, json};
 use std::sync::{Arc, Mutex, PoisonError};
+use tool_harness_sandbox::network::Domains;
+use tool_harness_sandbox::plan::Plan;
 
 /// What would become of a call.
 #[derive(Clone, Debug)]
@@ -22,6 +28,19 @@ pub struct Explanation {
     pub stages: Vec<StageReport>,
     /// What the tool can do.
     pub effects: Effects,
+    /// What its processes may touch; absent when it starts none.
+    pub plan: Option<Plan>,
+    /// The hosts its requests may reach; absent when it sends none.
+    pub hosts: Option<Hosts>,
+}
+
+/// The hosts that requests may reach, and the lines that say so.
+#[derive(Clone, Debug)]
+pub struct Hosts {
+    /// The list; empty when there is none.
+    pub domains: Domains,
+    /// The project's line first, then those of the layers that narrow it.
+    pub from: Vec<Place>,
 }
 
 /// One stage of an explanation.
@@ -65,12 +84,36 @@ impl Explanation {
         let stages: Vec<Value> =
             self.stages.iter().map(|stage| json!({"stage": stage.stage, "outcome": stage.outcome.word(), "lines": stage.lines})).collect();
         let effects: Vec<&str> = self.effects.names().collect();
-        match &self.outcome {
+        let mut document = match &self.outcome {
             Ok(arguments) => json!({"tool": self.tool, "decision": "allow", "arguments": arguments, "effects": effects, "stages": stages}),
             Err(refusal) => {
                 json!({"tool": self.tool, "decision": "refuse", "error": refusal.to_json(), "effects": effects, "stages": stages})
             }
+        };
+        if let Some(plan) = &self.plan {
+            document["plan"] = plan_to_json(plan);
         }
+        if let Some(hosts) = &self.hosts {
+            let listed = hosts.domains.to_string();
+            let list: Vec<&str> = listed.split(", ").filter(|entry| !entry.is_empty()).collect();
+            document["http"] = json!({"hosts": list, "from": hosts.from.iter().map(ToString::to_string).collect::<Vec<_>>()});
+        }
+        document
+    }
+
+    /// The plan and the hosts, a line each.
+    #[must_use]
+    pub fn reach_lines(&self) -> Vec<String> {
+        let mut lines = self.plan.as_ref().map(plan_lines).unwrap_or_default();
+        if let Some(Hosts { domains, from }) = &self.hosts {
+            let from: Vec<String> = from.iter().map(ToString::to_string).collect();
+            lines.push(match (domains.is_empty(), from.is_empty()) {
+                (true, true) => "http: no host; nothing lists any in `network.allowed_domains`".to_owned(),
+                (true, false) => format!("http: no host is left of {}", from.join(", ")),
+                (false, _) => format!("http: {domains} ({})", from.join(", ")),
+            });
+        }
+        lines
     }
 }
 
@@ -92,7 +135,15 @@ pub(crate) async fn explain(shared: &Arc<Shared>, call: Call) -> Explanation {
         stages.push(StageReport { stage, outcome: StageOutcome::NotReached, lines: Vec::new() });
     }
     let tool = ctx.registry().find(&ctx.call.tool);
+    let reaches = |effects: Effects| tool.filter(|tool| !tool.effects.without(tool.effects.without(effects)).is_empty());
+    let plan = |tool: &Arc<RegisteredTool>| plan::plan(shared.site(), &Narrowing::of(tool), tool.limits, longest(&ctx, tool));
+    let hosts = |tool: &Arc<RegisteredTool>| {
+        let confines = &ctx.registry().confines;
+        Hosts { domains: confines.hosts(&Narrowing::of(tool)), from: confines.network_from.clone() }
+    };
     Explanation {
+        plan: reaches(Effects::EXEC).map(plan),
+        hosts: reaches(Effects::NET_READ | Effects::NET_WRITE).map(hosts),
         tool: tool.map_or_else(|| ctx.call.tool.clone(), |tool| tool.name().to_owned()),
         effects: tool.map_or(Effects::NONE, |tool| tool.effects),
         outcome,

@@ -12,13 +12,14 @@ mod execute;
 mod explain;
 mod finish;
 mod payload;
+mod reach;
 mod refusal;
 mod stopwatch;
 
 pub use chain::HookReport;
 pub use context::Environment;
 pub use execute::{Body, BodyError};
-pub use explain::{Explanation, StageOutcome, StageReport};
+pub use explain::{Explanation, Hosts, StageOutcome, StageReport};
 pub use refusal::{Class, Code, Refusal};
 
 pub(crate) use chain::{load_artifacts, run_one};

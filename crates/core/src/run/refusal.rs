@@ -107,7 +107,9 @@ codes! {
     ScriptRecursion = "script.recursion", Repairable;
     /// The result is too large, too deep or not JSON.
     ScriptResult = "script.result", Repairable;
-    /// The operating system refused something the sandbox needs.
+    /// The plan of the call does not allow what was tried: a host, a program, a folder, a variable.
+    SandboxDenied = "sandbox.denied", Repairable;
+    /// The operating system refused something the sandbox needs, or this machine cannot contain processes.
     SandboxUnavailable = "sandbox.unavailable", Retryable;
     /// The record could not be written.
     StoreFailed = "store.failed", Fatal;

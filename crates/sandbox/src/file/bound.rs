@@ -74,9 +74,16 @@ mod tests {
     #[test]
     fn a_place_covers_itself_and_what_is_below_by_whole_parts() {
         let bounds = bounds(Some(&["src"]), None, &["src/secret"]);
-        for (path, shown) in
-            [("src", true), ("src/a/b", true), ("srcs", false), (".", false), ("src/secret", false), ("src/Secret/k", false), ("SRC/a", false), ("lib", false)]
-        {
+        for (path, shown) in [
+            ("src", true),
+            ("src/a/b", true),
+            ("srcs", false),
+            (".", false),
+            ("src/secret", false),
+            ("src/Secret/k", false),
+            ("SRC/a", false),
+            ("lib", false),
+        ] {
             assert_eq!(bounds.shows(path), shown, "{path}");
             assert_eq!(bounds.judge_write(path).is_ok(), shown && path != "src", "{path}");
         }

@@ -49,8 +49,12 @@ const POLICY_FIELD: Field = Field::new("policy", Shape::Record(POLICY), "everyth
 const NETWORK_FIELD: Field = Field::new("network", Shape::Record(NETWORK), "no network", "Hosts that may be reached.");
 const SANDBOX_FIELD: Field =
     Field::new("sandbox", Shape::Record(SANDBOX), "the strongest there is", "What scripts and processes may see of this machine.");
-const LIMITS_FIELD: Field =
-    Field::new("limits", Shape::Record(LIMITS), "the harness's", "Limits of every tool that does not set its own; of several layers the smallest counts.");
+const LIMITS_FIELD: Field = Field::new(
+    "limits",
+    Shape::Record(LIMITS),
+    "the harness's",
+    "Limits of every tool that does not set its own; of several layers the smallest counts.",
+);
 
 const TOOLS_POLICY: &[Field] = &[
     Field::new("mode", Shape::Word(&["allowlist", "denylist"]), "`allowlist` when `allow` has entries", "How the lists are read."),
@@ -84,14 +88,24 @@ const NETWORK: &[Field] = &[Field::new(
 )];
 
 const SANDBOX: &[Field] = &[
-    Field::new("mode", Shape::Word(&["on", "off"]), "on", "Whether processes are contained. `off` counts only in the user's or the machine's file."),
+    Field::new(
+        "mode",
+        Shape::Word(&["on", "off"]),
+        "on",
+        "Whether processes are contained. `off` counts only in the user's or the machine's file.",
+    ),
     Field::new(
         "env",
         TEXTS,
         "none",
         "Environment variables that scripts may read and processes get. A project's names count once a person trusts it.",
     ),
-    Field::new("hidden", TEXTS, "none", "More files and folders that no script and no process sees: absolute, from `~`, or in the workspace."),
+    Field::new(
+        "hidden",
+        TEXTS,
+        "none",
+        "More files and folders that no script and no process sees: absolute, from `~`, or in the workspace.",
+    ),
     Field::new(
         "readable",
         TEXTS,

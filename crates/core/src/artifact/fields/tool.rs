@@ -73,7 +73,12 @@ pub(super) const PERMISSIONS: Shape = Shape::List(&Shape::Record(&[
     Field::new("access", Shape::Word(&["none", "read", "write"]), "read", "What may be done with files; `write` is reading as well."),
     Field::new("path", Shape::Text, "the workspace", "The file or folder, relative to the workspace."),
     Field::new("hosts", TEXTS, "none", "Hosts that may be reached, as in `network.allowed_domains`, which has to have them too."),
-    Field::new("programs", TEXTS, "none", "Programs that may be executed, by name or path; what they execute in turn has to be listed too."),
+    Field::new(
+        "programs",
+        TEXTS,
+        "none",
+        "Programs that may be executed, by name or path; what they execute in turn has to be listed too.",
+    ),
     Field::new("description", Shape::Text, "none", "Why it is needed."),
 ]));
 

@@ -22,7 +22,7 @@ fn every_field_of_the_root_reaches_its_place() {
     assert_eq!(root.policy.capabilities.as_ref().expect("capabilities").value, [("git".to_owned(), vec!["read".to_owned()])]);
     let constraint = &root.policy.constraints[0].value;
     assert_eq!((constraint.tool.as_str(), constraint.arg_key.as_deref(), constraint.arg_patterns.len()), ("write_*", Some("path"), 1));
-    assert_eq!((root.limits.memory_mb, root.env[0].value.as_str()), (Some(64), "HOME"));
+    assert_eq!((root.limits.memory_mb, root.sandbox.env[0].value.as_str()), (Some(64), "HOME"));
 }
 
 #[test]
