@@ -122,6 +122,11 @@ impl Domains {
         self.patterns.iter().flat_map(|pattern| pattern.ports.list()).copied().collect::<BTreeSet<_>>().into_iter().collect()
     }
 
+    /// Whether a host may be reached on some port.
+    pub(super) fn knows(&self, host: &Host) -> bool {
+        self.patterns.iter().any(|pattern| pattern.who.admits(host))
+    }
+
     /// As `allows`, with the reason.
     ///
     /// # Errors
@@ -132,7 +137,7 @@ impl Domains {
             return Ok(());
         }
         let host = host.clone();
-        if self.patterns.iter().any(|pattern| pattern.who.admits(&host)) {
+        if self.knows(&host) {
             return Err(Refused::Port { host, port });
         }
         match host.address().and_then(|address| Some((address, address::special(address)?))) {

@@ -55,6 +55,15 @@ impl Host {
         }
     }
 
+    /// Reads a host as it stands in a protocol's message: plain ASCII, no other script.
+    pub(super) fn from_wire(bytes: &[u8]) -> Result<Host, BadHost> {
+        let text = String::from_utf8_lossy(bytes);
+        match bytes.is_ascii() {
+            true => Host::parse(&text),
+            false => Err(BadHost { text: text.into_owned(), why: "it is not ASCII" }),
+        }
+    }
+
     /// A name that has been mapped to lower-case ASCII.
     fn from_name(name: &str) -> Result<Host, &'static str> {
         let name = name.strip_suffix('.').unwrap_or(name);

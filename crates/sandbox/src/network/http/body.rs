@@ -1,0 +1,140 @@
+//! A body, decoded while it is read and never larger than its bound.
+
+use std::io::{self, Write};
+
+use flate2::write::{DeflateDecoder, MultiGzDecoder, ZlibDecoder};
+
+/// What the bytes of a body are wrapped in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Coding {
+    Plain,
+    Gzip,
+    Deflate,
+}
+
+impl Coding {
+    /// Reads `Content-Encoding`.
+    pub(super) fn named(value: Option<&[u8]>) -> Option<Coding> {
+        match value.map(<[u8]>::to_ascii_lowercase).as_deref().map(<[u8]>::trim_ascii) {
+            None | Some(b"" | b"identity") => Some(Coding::Plain),
+            Some(b"gzip" | b"x-gzip") => Some(Coding::Gzip),
+            Some(b"deflate") => Some(Coding::Deflate),
+            Some(_) => None,
+        }
+    }
+}
+
+/// Takes the bytes of a body as they come.
+pub(super) struct Body {
+    decoder: Decoder,
+    /// Of the bytes as they come. Wrapped ones are seldom more than the unwrapped, and endless nothing can be wrapped too.
+    left: usize,
+    full: bool,
+}
+
+enum Decoder {
+    Plain(Room),
+    Gzip(MultiGzDecoder<Room>),
+    /// Which of the two things that are called deflate it is, its first two bytes say.
+    Undecided(Vec<u8>, Room),
+    Zlib(ZlibDecoder<Room>),
+    Raw(DeflateDecoder<Room>),
+}
+
+/// Bytes up to a bound; more are an error.
+#[derive(Default)]
+struct Room {
+    bytes: Vec<u8>,
+    most: usize,
+    over: bool,
+}
+
+impl Write for Room {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        let fits = bytes.len().min(self.most - self.bytes.len());
+        self.bytes.extend_from_slice(bytes.get(..fits).unwrap_or_default());
+        if fits < bytes.len() {
+            self.over = true;
+            return Err(io::ErrorKind::StorageFull.into());
+        }
+        Ok(fits)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+impl Body {
+    /// An empty body that may grow to `most` bytes.
+    pub(super) fn new(coding: Coding, most: usize) -> Body {
+        let room = Room { most, ..Room::default() };
+        let decoder = match coding {
+            Coding::Plain => Decoder::Plain(room),
+            Coding::Gzip => Decoder::Gzip(MultiGzDecoder::new(room)),
+            Coding::Deflate => Decoder::Undecided(Vec::new(), room),
+        };
+        Body { decoder, left: most.saturating_add(1024), full: false }
+    }
+
+    /// Takes more bytes, and says whether there is room for others.
+    pub(super) fn take(&mut self, bytes: &[u8]) -> io::Result<bool> {
+        let fits = bytes.len().min(self.left);
+        self.left -= fits;
+        self.full |= fits < bytes.len();
+        let done = self.write(bytes.get(..fits).unwrap_or_default());
+        self.full |= self.room().over;
+        match done {
+            Err(error) if !self.full => Err(error),
+            _ => Ok(!self.full),
+        }
+    }
+
+    /// What was taken, and whether there was more.
+    pub(super) fn end(mut self) -> io::Result<(Vec<u8>, bool)> {
+        if let Decoder::Undecided(first, room) = self.decoder {
+            // Too short to be either.
+            return Ok((if first.is_empty() { room.bytes } else { first }, self.full));
+        }
+        // Nothing at all is an empty body, however it was to be wrapped.
+        let nothing = self.room().most.saturating_add(1024) == self.left;
+        let finished = match &mut self.decoder {
+            Decoder::Gzip(gzip) => gzip.try_finish(),
+            Decoder::Zlib(zlib) => zlib.try_finish(),
+            Decoder::Raw(raw) => raw.try_finish(),
+            Decoder::Plain(_) | Decoder::Undecided(..) => Ok(()),
+        };
+        self.full |= self.room().over;
+        match finished {
+            Err(error) if !self.full && !nothing => Err(error),
+            _ => Ok((std::mem::take(&mut self.room().bytes), self.full)),
+        }
+    }
+
+    fn write(&mut self, bytes: &[u8]) -> io::Result<()> {
+        if let Decoder::Undecided(first, room) = &mut self.decoder {
+            first.extend_from_slice(bytes);
+            let &[a, b, ..] = first.as_slice() else { return Ok(()) };
+            let (first, room) = (std::mem::take(first), std::mem::take(room));
+            let zlib = a & 0xf == 8 && u16::from_be_bytes([a, b]).is_multiple_of(31);
+            self.decoder = if zlib { Decoder::Zlib(ZlibDecoder::new(room)) } else { Decoder::Raw(DeflateDecoder::new(room)) };
+            return self.write(&first);
+        }
+        match &mut self.decoder {
+            Decoder::Plain(room) => room.write_all(bytes),
+            Decoder::Gzip(gzip) => gzip.write_all(bytes),
+            Decoder::Zlib(zlib) => zlib.write_all(bytes),
+            Decoder::Raw(raw) => raw.write_all(bytes),
+            Decoder::Undecided(..) => Ok(()),
+        }
+    }
+
+    fn room(&mut self) -> &mut Room {
+        match &mut self.decoder {
+            Decoder::Plain(room) | Decoder::Undecided(_, room) => room,
+            Decoder::Gzip(gzip) => gzip.get_mut(),
+            Decoder::Zlib(zlib) => zlib.get_mut(),
+            Decoder::Raw(raw) => raw.get_mut(),
+        }
+    }
+}

@@ -1,0 +1,167 @@
+//! Bytes both ways, for as long as some flow.
+
+use std::io;
+use std::sync::Mutex;
+use std::time::Duration;
+
+use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
+use tokio::net::TcpStream;
+use tokio::time::{Instant, sleep_until};
+
+use super::request::{Length, chunk_size};
+
+const PIECE: usize = 16 * 1024;
+const LONGEST_LINE: usize = 4096;
+
+/// When bytes last moved.
+pub(super) struct Clock {
+    last: Mutex<Instant>,
+    idle: Duration,
+}
+
+impl Clock {
+    pub(super) fn new(idle: Duration) -> Clock {
+        Clock { last: Mutex::new(Instant::now()), idle }
+    }
+
+    fn tick(&self) {
+        *self.last.lock().unwrap_or_else(std::sync::PoisonError::into_inner) = Instant::now();
+    }
+
+    /// Ends when nothing has moved for the whole idle time.
+    async fn silence(&self) {
+        loop {
+            let until = *self.last.lock().unwrap_or_else(std::sync::PoisonError::into_inner) + self.idle;
+            if until <= Instant::now() {
+                return;
+            }
+            sleep_until(until).await;
+        }
+    }
+}
+
+/// Passes everything on both ways, until both sides have ended or nothing moves any more.
+pub(super) async fn splice(client: &mut TcpStream, server: &mut TcpStream, clock: &Clock) -> io::Result<()> {
+    let (mut from_client, mut to_client) = client.split();
+    let (mut from_server, mut to_server) = server.split();
+    let both = async {
+        tokio::try_join!(copy(&mut from_client, &mut to_server, clock), copy(&mut from_server, &mut to_client, clock)).map(|_| ())
+    };
+    until_silent(both, clock).await
+}
+
+/// Passes one body on, and the answer back until the server ends it. What the client sends behind the body goes nowhere.
+pub(super) async fn one_request(
+    client: &mut TcpStream,
+    server: &mut TcpStream,
+    early: &[u8],
+    body: Length,
+    clock: &Clock,
+) -> io::Result<()> {
+    let (from_client, mut to_client) = client.split();
+    let (mut from_server, mut to_server) = server.split();
+    let mut input = Input { early, from: from_client, clock };
+    let request = async {
+        pass_body(&mut input, &mut to_server, body).await?;
+        // The server may take an end of the sending side for an end of interest, so the connection stays open; a client that is gone is
+        // noticed when its answer cannot be written.
+        let mut rest = [0; 1024];
+        while input.from.read(&mut rest).await? != 0 {}
+        std::future::pending::<io::Result<()>>().await
+    };
+    let exchange = async {
+        tokio::select! {
+            failed = request => failed,
+            answered = copy(&mut from_server, &mut to_client, clock) => answered,
+        }
+    };
+    until_silent(exchange, clock).await
+}
+
+async fn until_silent(work: impl Future<Output = io::Result<()>>, clock: &Clock) -> io::Result<()> {
+    tokio::select! {
+        done = work => done,
+        () = clock.silence() => Err(io::ErrorKind::TimedOut.into()),
+    }
+}
+
+async fn copy(from: &mut (impl AsyncRead + Unpin), to: &mut (impl AsyncWrite + Unpin), clock: &Clock) -> io::Result<()> {
+    let mut piece = vec![0; PIECE];
+    loop {
+        let count = from.read(&mut piece).await?;
+        clock.tick();
+        if count == 0 {
+            // The other side may be gone already, which is how connections end.
+            let _ = to.shutdown().await;
+            return Ok(());
+        }
+        to.write_all(piece.get(..count).unwrap_or_default()).await?;
+        clock.tick();
+    }
+}
+
+/// What a client sends, the bytes that were read ahead first.
+struct Input<'a, R> {
+    early: &'a [u8],
+    from: R,
+    clock: &'a Clock,
+}
+
+impl<R: AsyncRead + Unpin> Input<'_, R> {
+    /// Up to `most` bytes; none only at the end.
+    async fn some(&mut self, piece: &mut [u8], most: u64) -> io::Result<usize> {
+        let most = usize::try_from(most).unwrap_or(usize::MAX).min(piece.len());
+        let piece = piece.get_mut(..most).unwrap_or_default();
+        let count = if self.early.is_empty() { self.from.read(piece).await? } else { self.early.read(piece).await? };
+        self.clock.tick();
+        Ok(count)
+    }
+
+    /// A line without its end, which is CR LF.
+    async fn line(&mut self) -> io::Result<Vec<u8>> {
+        let mut line = Vec::new();
+        let mut byte = [0];
+        while !line.ends_with(b"\r\n") {
+            if line.len() == LONGEST_LINE || self.some(&mut byte, 1).await? == 0 {
+                return Err(io::ErrorKind::InvalidData.into());
+            }
+            line.extend(byte);
+        }
+        line.truncate(line.len() - 2);
+        Ok(line)
+    }
+}
+
+async fn pass_body<R: AsyncRead + Unpin>(input: &mut Input<'_, R>, to: &mut (impl AsyncWrite + Unpin), body: Length) -> io::Result<()> {
+    match body {
+        Length::Bytes(count) => pass(input, to, count).await,
+        Length::Chunked => loop {
+            let size = chunk_size(&input.line().await?).ok_or(io::ErrorKind::InvalidData)?;
+            to.write_all(format!("{size:x}\r\n").as_bytes()).await?;
+            if size == 0 {
+                // Trailers are headers that nobody has judged: they are read and left out.
+                while !input.line().await?.is_empty() {}
+                return to.write_all(b"\r\n").await;
+            }
+            pass(input, to, size).await?;
+            if !input.line().await?.is_empty() {
+                return Err(io::ErrorKind::InvalidData.into());
+            }
+            to.write_all(b"\r\n").await?;
+        },
+    }
+}
+
+async fn pass<R: AsyncRead + Unpin>(input: &mut Input<'_, R>, to: &mut (impl AsyncWrite + Unpin), mut count: u64) -> io::Result<()> {
+    let mut piece = vec![0; PIECE];
+    while count > 0 {
+        let got = input.some(&mut piece, count).await?;
+        if got == 0 {
+            return Err(io::ErrorKind::UnexpectedEof.into());
+        }
+        to.write_all(piece.get(..got).unwrap_or_default()).await?;
+        input.clock.tick();
+        count = count.saturating_sub(u64::try_from(got).unwrap_or(u64::MAX));
+    }
+    Ok(())
+}

@@ -1,0 +1,151 @@
+//! The first message of TLS, as far as its server name.
+
+const RECORD_HEADER: usize = 5;
+const LONGEST_RECORD: usize = 16_384 + 256;
+/// Of the whole message; with post-quantum keys they have two kilobytes.
+pub(super) const LONGEST: usize = 32_768;
+const MOST_EXTENSIONS: usize = 128;
+
+pub(super) const CHANGE_CIPHER: u8 = 20;
+pub(super) const ALERT: u8 = 21;
+pub(super) const HANDSHAKE: u8 = 22;
+pub(super) const APPLICATION: u8 = 23;
+
+const CLIENT_HELLO: u8 = 1;
+const SERVER_HELLO: u8 = 2;
+const SERVER_NAME: u16 = 0;
+const ENCRYPTED_HELLO: u16 = 0xfe0d;
+
+/// The random bytes by which a server says: once more, with other keys.
+const AGAIN: [u8; 32] = [
+    0xcf, 0x21, 0xad, 0x74, 0xe5, 0x9a, 0x61, 0x11, 0xbe, 0x1d, 0x8c, 0x02, 0x1e, 0x65, 0xb8, 0x91, 0xc2, 0xa2, 0x11, 0x16, 0x7a, 0xbb,
+    0x8c, 0x5e, 0x07, 0x9e, 0x09, 0xe2, 0xc8, 0xa8, 0x33, 0x9c,
+];
+
+/// What the start of a connection is.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum Hello {
+    /// The message has not ended yet.
+    More,
+    /// A whole message.
+    Whole {
+        /// The server name, when there is one.
+        name: Option<Vec<u8>>,
+        /// The bytes of the records it stands in.
+        length: usize,
+    },
+    /// None that may pass.
+    Bad(&'static str),
+}
+
+/// Reads a client's first message from the bytes so far.
+pub(super) fn read(bytes: &[u8]) -> Hello {
+    let (mut message, mut at) = (Vec::new(), 0);
+    loop {
+        let Some(header) = bytes.get(at..at + RECORD_HEADER) else { return Hello::More };
+        let &[kind, major, _, high, low] = header else { return Hello::More };
+        let length = usize::from(u16::from_be_bytes([high, low]));
+        if kind != HANDSHAKE || major != 3 || length == 0 || length > LONGEST_RECORD {
+            return Hello::Bad("a TLS connection starts otherwise");
+        }
+        let Some(part) = bytes.get(at + RECORD_HEADER..at + RECORD_HEADER + length) else { return Hello::More };
+        message.extend_from_slice(part);
+        at += RECORD_HEADER + length;
+        if message.first() != Some(&CLIENT_HELLO) {
+            return Hello::Bad("a TLS connection starts otherwise");
+        }
+        let &[_, a, b, c, ..] = message.as_slice() else { continue };
+        let wanted = 4 + usize::try_from(u32::from_be_bytes([0, a, b, c])).unwrap_or(usize::MAX);
+        if wanted > LONGEST {
+            return Hello::Bad("its first TLS message is too long");
+        }
+        // What follows in the same record would reach the server unread.
+        if message.len() > wanted {
+            return Hello::Bad("its first TLS message is followed by another at once");
+        }
+        if message.len() == wanted {
+            return match server_name(message.get(4..).unwrap_or_default()) {
+                Some(Ok(name)) => Hello::Whole { name, length: at },
+                Some(Err(why)) => Hello::Bad(why),
+                None => Hello::Bad("its first TLS message cannot be read"),
+            };
+        }
+    }
+}
+
+/// Whether a server's first bytes ask for the client's first message once more; nothing while there are too few to tell.
+pub(super) fn asks_again(bytes: &[u8]) -> Option<bool> {
+    const RANDOM: usize = RECORD_HEADER + 4 + 2;
+    match bytes.first() {
+        None => None,
+        Some(&HANDSHAKE) => match bytes.get(RECORD_HEADER) {
+            Some(&SERVER_HELLO) => bytes.get(RANDOM..RANDOM + AGAIN.len()).map(|random| random == AGAIN),
+            Some(_) => Some(false),
+            None => None,
+        },
+        Some(_) => Some(false),
+    }
+}
+
+/// The server name of a client's first message; nothing when it is cut or has too much.
+fn server_name(body: &[u8]) -> Option<Result<Option<Vec<u8>>, &'static str>> {
+    let mut body = Bytes(body);
+    body.take(2 + 32)?;
+    body.sized_by_one()?;
+    body.sized_by_two()?;
+    body.sized_by_one()?;
+    if body.0.is_empty() {
+        return Some(Ok(None));
+    }
+    let mut extensions = Bytes(body.sized_by_two()?);
+    if !body.0.is_empty() {
+        return None;
+    }
+    let (mut found, mut seen) = (None, Vec::new());
+    while !extensions.0.is_empty() {
+        let (kind, content) = (extensions.number()?, extensions.sized_by_two()?);
+        if seen.contains(&kind) || seen.len() == MOST_EXTENSIONS {
+            return None;
+        }
+        seen.push(kind);
+        match kind {
+            ENCRYPTED_HELLO => return Some(Err("it hides its server name (encrypted client hello)")),
+            SERVER_NAME => found = Some(one_name(content)?),
+            _ => {}
+        }
+    }
+    Some(Ok(found))
+}
+
+fn one_name(content: &[u8]) -> Option<Vec<u8>> {
+    let mut content = Bytes(content);
+    let mut list = Bytes(content.sized_by_two()?);
+    let kind = list.take(1)?;
+    let name = list.sized_by_two()?;
+    (kind == [0] && list.0.is_empty() && content.0.is_empty() && !name.is_empty()).then(|| name.to_vec())
+}
+
+/// Bytes that are taken from the front.
+struct Bytes<'a>(&'a [u8]);
+
+impl<'a> Bytes<'a> {
+    fn take(&mut self, count: usize) -> Option<&'a [u8]> {
+        let (front, rest) = self.0.split_at_checked(count)?;
+        self.0 = rest;
+        Some(front)
+    }
+
+    fn number(&mut self) -> Option<u16> {
+        Some(u16::from_be_bytes(self.take(2)?.try_into().ok()?))
+    }
+
+    fn sized_by_one(&mut self) -> Option<&'a [u8]> {
+        let count = *self.take(1)?.first()?;
+        self.take(usize::from(count))
+    }
+
+    fn sized_by_two(&mut self) -> Option<&'a [u8]> {
+        let count = self.number()?;
+        self.take(usize::from(count))
+    }
+}

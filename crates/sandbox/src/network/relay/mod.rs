@@ -1,0 +1,145 @@
+//! The way out for processes: a network namespace in which every destination ends here.
+//!
+//! A program asks for a name, and gets an address of our own that stands for it (`names`, `dns`, `service`). It connects, and the list is
+//! asked about the name and the port. Its first message must say the same name (`hello`, `request`). Then the name is resolved outside, every
+//! address is judged, one is dialled, and the bytes flow (`connection`, `flow`). Programs need not know of any of it.
+//!
+//! What it does not see is inside TLS: a server that serves several names can be asked for another of them there, and a connection of TLS 1.2
+//! can be negotiated anew. Messages that hide their server name are refused.
+
+mod connection;
+mod datagram;
+mod dns;
+mod flow;
+mod hello;
+mod names;
+mod request;
+mod service;
+
+use std::collections::HashSet;
+use std::io;
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
+use std::os::fd::{AsFd as _, OwnedFd};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use tokio::net::{TcpListener, TcpStream, UdpSocket};
+use tokio::sync::Semaphore;
+use tokio::sync::mpsc::Sender;
+use tokio::task::JoinSet;
+
+use self::names::Names;
+use super::{DNS_PORT, Domains, Host, Listeners, Resolve};
+
+/// At once, for one relay; more wait in the kernel's queue.
+const MOST_CONNECTIONS: usize = 256;
+/// Different ones, for one relay.
+const MOST_REPORTS: usize = 1024;
+
+/// Something that a process tried to reach and did not.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Denied {
+    /// The name that was asked for, or the host and port of a connection.
+    pub what: String,
+    /// Why not.
+    pub why: String,
+}
+
+/// Serves the listeners of a namespace until it is dropped; with it every connection ends.
+#[derive(Debug)]
+pub struct Relay {
+    /// Dropped with the relay, which ends its tasks and theirs.
+    _tasks: JoinSet<()>,
+}
+
+struct Shared {
+    domains: Domains,
+    resolver: Arc<dyn Resolve>,
+    denied: Sender<Denied>,
+    names: Mutex<Names>,
+    reported: Mutex<HashSet<Denied>>,
+    places: Arc<Semaphore>,
+}
+
+impl Relay {
+    /// Starts to serve. What is refused is reported once each; when nobody takes the reports, more of them are dropped.
+    ///
+    /// Needs to be called inside a runtime of tokio.
+    ///
+    /// # Errors
+    ///
+    /// When a descriptor is no listening socket.
+    pub fn start(listeners: Listeners, domains: Domains, resolver: Arc<dyn Resolve>, denied: Sender<Denied>) -> io::Result<Relay> {
+        // Each listener holds a place while it waits for its next connection.
+        let places = Arc::new(Semaphore::new(MOST_CONNECTIONS + listeners.tcp.len()));
+        let shared = Arc::new(Shared { domains, resolver, denied, names: Mutex::default(), reported: Mutex::default(), places });
+        let mut tasks = JoinSet::new();
+        for socket in listeners.tcp {
+            let (listener, shared) = (tcp(socket)?, shared.clone());
+            tasks.spawn(async move { accept(listener, shared).await });
+        }
+        for socket in listeners.udp {
+            let (socket, shared) = (udp(socket)?, shared.clone());
+            tasks.spawn(async move { service::datagrams(socket, &shared).await });
+        }
+        Ok(Relay { _tasks: tasks })
+    }
+}
+
+fn tcp(socket: OwnedFd) -> io::Result<TcpListener> {
+    rustix::io::ioctl_fionbio(&socket, true)?;
+    TcpListener::from_std(socket.into())
+}
+
+fn udp(socket: OwnedFd) -> io::Result<UdpSocket> {
+    rustix::io::ioctl_fionbio(&socket, true)?;
+    datagram::prepare(socket.as_fd())?;
+    UdpSocket::from_std(socket.into())
+}
+
+async fn accept(listener: TcpListener, shared: Arc<Shared>) {
+    let mut connections = JoinSet::new();
+    loop {
+        let Ok(place) = shared.places.clone().acquire_owned().await else { return };
+        match listener.accept().await {
+            Ok((client, _)) => {
+                let shared = shared.clone();
+                connections.spawn(async move {
+                    serve(client, &shared).await;
+                    drop(place);
+                });
+            }
+            // Descriptors can be short for a moment; nothing else lasts.
+            Err(_) => tokio::time::sleep(Duration::from_millis(10)).await,
+        }
+        while connections.try_join_next().is_some() {}
+    }
+}
+
+async fn serve(client: TcpStream, shared: &Shared) {
+    match client.local_addr() {
+        Ok(address) if address.port() == DNS_PORT => service::stream(client, shared).await,
+        _ => connection::serve(client, shared).await,
+    }
+}
+
+impl Shared {
+    fn name(&self, address: IpAddr) -> Option<Host> {
+        held(&self.names).name(address)
+    }
+
+    fn give(&self, name: &Host) -> (Ipv4Addr, Ipv6Addr) {
+        held(&self.names).give(name)
+    }
+
+    fn report(&self, denied: Denied) {
+        let mut reported = held(&self.reported);
+        if reported.len() < MOST_REPORTS && !reported.contains(&denied) && self.denied.try_send(denied.clone()).is_ok() {
+            reported.insert(denied);
+        }
+    }
+}
+
+fn held<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}

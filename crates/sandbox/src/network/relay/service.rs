@@ -1,0 +1,67 @@
+//! Name service over UDP and TCP.
+
+use std::io;
+use std::os::fd::AsFd as _;
+use std::time::Duration;
+
+use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _, Interest};
+use tokio::net::{TcpStream, UdpSocket};
+use tokio::time::timeout;
+
+use super::dns::{self, Answer, Asked};
+use super::{Denied, Shared, datagram};
+use crate::network::Refused;
+use crate::network::host::quoted;
+
+const LONGEST: usize = 4096;
+const IDLE: Duration = Duration::from_secs(10);
+
+/// Answers datagrams for as long as the relay lives.
+pub(super) async fn datagrams(socket: UdpSocket, shared: &Shared) {
+    let mut buffer = vec![0; LONGEST];
+    loop {
+        let received = socket.async_io(Interest::READABLE, || datagram::receive(socket.as_fd(), &mut buffer)).await;
+        match received {
+            Ok((count, mut envelope)) => {
+                if let Some(reply) = answer(buffer.get(..count).unwrap_or_default(), shared) {
+                    // An answer that cannot be sent is one that got lost: who asked will ask again.
+                    let _ = datagram::send(socket.as_fd(), &reply, &mut envelope);
+                }
+            }
+            // An error of the socket belongs to an earlier datagram; the next one is another matter.
+            Err(_) => tokio::time::sleep(Duration::from_millis(1)).await,
+        }
+    }
+}
+
+/// Answers the questions of one connection.
+pub(super) async fn stream(mut client: TcpStream, shared: &Shared) {
+    while let Ok(Ok(())) = timeout(IDLE, question(&mut client, shared)).await {}
+}
+
+async fn question(client: &mut TcpStream, shared: &Shared) -> io::Result<()> {
+    let mut bytes = vec![0; usize::from(client.read_u16().await?)];
+    client.read_exact(&mut bytes).await?;
+    let reply = answer(&bytes, shared).ok_or(io::ErrorKind::InvalidData)?;
+    client.write_u16(u16::try_from(reply.len()).map_err(|_| io::ErrorKind::InvalidData)?).await?;
+    client.write_all(&reply).await
+}
+
+fn answer(message: &[u8], shared: &Shared) -> Option<Vec<u8>> {
+    dns::answer(message, |asked| lookup(asked, shared))
+}
+
+fn lookup(asked: &Asked, shared: &Shared) -> Answer {
+    let denied = match asked {
+        Ok(host) if shared.domains.knows(host) => {
+            let (v4, v6) = shared.give(host);
+            return Answer::Known(v4, v6);
+        }
+        // Nobody means to reach anything by asking for the name of an address.
+        Ok(host) if host.name().is_some_and(|name| name.ends_with(".arpa")) => return Answer::Unknown,
+        Ok(host) => Denied { what: host.to_string(), why: Refused::Host { host: host.clone() }.to_string() },
+        Err(text) => Denied { what: quoted(text), why: "it is the name of no host".to_owned() },
+    };
+    shared.report(denied);
+    Answer::Unknown
+}
