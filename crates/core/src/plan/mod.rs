@@ -13,12 +13,11 @@ pub use show::{plan_lines, plan_to_json};
 pub use surroundings::Surroundings;
 
 pub(crate) use narrow::{Narrowing, bounds};
-pub(crate) use program::find as find_program;
 
 use crate::artifact::tool::Limits as Declared;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
-use tool_harness_sandbox::plan::{Files, Limits, Network, Plan, Programs};
+use tool_harness_sandbox::plan::{Access, Files, Limits, Network, Plan, Programs};
 
 /// Memory of the processes of one call, unless the layers or the tool say otherwise.
 const MEMORY_MB: u64 = 2048;
@@ -87,37 +86,35 @@ pub(crate) fn plan(site: Site<'_>, tool: &Narrowing, limits: Declared, deadline:
 }
 
 /// A tool that is kept to some places sees those and nothing else of the workspace: the first takes its place, and the rest is hidden.
+/// Only what is there can be given to a process; a place that is not is no place.
 fn files(site: Site<'_>, tool: &Narrowing, mut readable: Vec<PathBuf>, mut hidden: Vec<PathBuf>) -> Files {
-    let at = |path: &String| if path == "." { site.workspace.to_owned() } else { site.workspace.join(path) };
+    let at = |path: &String| site.workspace.join(path).canonicalize().ok().filter(|real| real.starts_with(site.workspace));
     let resolve = |places: &[String]| places.iter().filter_map(|place| resolved(site, place)).collect::<Vec<_>>();
+    let there = |places: Vec<PathBuf>| places.into_iter().filter(|place| place.exists());
     hidden.extend(resolve(&site.confines.hidden));
-    readable.extend(resolve(&site.confines.readable));
-    let mut writable = resolve(&site.confines.writable);
-    let only: Vec<PathBuf> = tool.write.iter().flatten().filter(|path| *path != ".").map(at).collect();
-    let Some(read) = tool.read.as_ref().filter(|read| !read.iter().any(|path| path == ".")) else {
-        return Files { workspace: site.workspace.to_owned(), access: tool.access(), only, hidden, readable, writable };
+    readable.extend(there(resolve(&site.confines.readable)));
+    let mut writable: Vec<PathBuf> = there(resolve(&site.confines.writable)).collect();
+    let read = tool.read.as_ref().map_or_else(|| vec![site.workspace.to_owned()], |read| read.iter().filter_map(at).collect());
+    let write = tool.write.as_ref().map(|write| write.iter().filter_map(at).collect::<Vec<_>>());
+    if !read.iter().any(|place| place == site.workspace) {
+        hidden.push(site.workspace.to_owned());
+    }
+    let mut places = read.into_iter();
+    let Some(workspace) = places.next() else {
+        return Files { workspace: site.workspace.to_owned(), access: Access::Hidden, only: Vec::new(), hidden, readable, writable };
     };
-    hidden.push(site.workspace.to_owned());
-    let mut places = read.iter().map(at);
-    let first = places.next();
     for place in places {
-        let writes = tool.access() == tool_harness_sandbox::plan::Access::Write && (tool.write.is_none() || only.contains(&place));
-        if writes { &mut writable } else { &mut readable }.push(place);
-    }
-    match first {
-        Some(workspace) => {
-            let (only, access) = tool.within(&workspace, only);
-            Files { workspace, access, only, hidden, readable, writable }
+        match tool.in_place(&place, write.as_deref()) {
+            (Access::Write, only) if only.is_empty() => writable.push(place),
+            (Access::Write, only) => {
+                readable.push(place);
+                writable.extend(only);
+            }
+            _ => readable.push(place),
         }
-        None => Files {
-            workspace: site.workspace.to_owned(),
-            access: tool_harness_sandbox::plan::Access::Hidden,
-            only: Vec::new(),
-            hidden,
-            readable,
-            writable,
-        },
     }
+    let (access, only) = tool.in_place(&workspace, write.as_deref());
+    Files { workspace, access, only, hidden, readable, writable }
 }
 
 /// A place as authors write it: absolute, from `~`, or in the workspace. One from a home that nobody has is nowhere.

@@ -90,15 +90,16 @@ impl Narrowing {
         }
     }
 
-    /// The places to write and the access that are left in one place of the workspace.
-    pub(super) fn within(&self, place: &Path, only: Vec<PathBuf>) -> (Vec<PathBuf>, Access) {
-        let Some(write) = &self.write else { return (Vec::new(), self.access()) };
-        if write.iter().any(|path| path == ".") || only.iter().any(|path| place.starts_with(path)) {
-            return (Vec::new(), self.access());
+    /// What processes may do in one place of the workspace, and the only places there they may write; none means all of it.
+    pub(super) fn in_place(&self, place: &Path, write: Option<&[PathBuf]>) -> (Access, Vec<PathBuf>) {
+        let access = self.access();
+        let Some(write) = write.filter(|_| access == Access::Write) else { return (access, Vec::new()) };
+        if write.iter().any(|path| place.starts_with(path)) {
+            return (access, Vec::new());
         }
-        let only: Vec<PathBuf> = only.into_iter().filter(|path| path.starts_with(place)).collect();
-        let access = if only.is_empty() { self.access().min(Access::Read) } else { self.access() };
-        (only, access)
+        let only: Vec<PathBuf> = write.iter().filter(|path| path.starts_with(place)).cloned().collect();
+        // An empty list would mean all of it.
+        if only.is_empty() { (Access::Read, only) } else { (access, only) }
     }
 }
 

@@ -21,7 +21,7 @@ pub(super) fn search_path(site: Site<'_>) -> Vec<PathBuf> {
 }
 
 /// The file a program is started from: `name` looked for in the folders, or a path, relative to `here`.
-pub(crate) fn find<'a>(name: &str, folders: impl IntoIterator<Item = &'a Path>, here: &Path) -> Option<PathBuf> {
+fn find<'a>(name: &str, folders: impl IntoIterator<Item = &'a Path>, here: &Path) -> Option<PathBuf> {
     if name.contains('/') {
         return Some(here.join(name)).filter(|path| is_program(path));
     }

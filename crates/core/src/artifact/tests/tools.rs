@@ -167,7 +167,7 @@ fn every_field_of_a_tool_reaches_its_place() {
         "annotations: { kind: execute, side_effect_level: process_exec, arg_schema: { path_params: [p], arg_aliases: { q: p } }, ",
         "capabilities: { git: [read] }, emits_artifacts: true, result_readers: [r], inline_result: true, readOnlyHint: false }\n",
         "safety: { idempotent: true }\ninject: { who: run_id, me: call_id, s: session_id, m: mode, k: 'state:x' }\n",
-        "limits: { max_calls: 1, max_concurrency: 2, max_output_bytes: 3, memory_mb: 8, cpu_ms: 5 }\ndeferred: true\naliases: { claude: X }\n",
+        "limits: { max_calls: 1, max_concurrency: 2, max_output_bytes: 3, memory_mb: 8, cpu_ms: 5, processes: 9 }\ndeferred: true\naliases: { claude: X }\n",
         "examples:\n  - { args: { a: 1 }, result: null, is_error: false, files: { a.txt: hi }, http: [{ status: 200 }], exec: [{ cmd: ls }] }\ntags: [t]",
     ));
     assert_eq!(codes(&artifacts), [""; 0]);
@@ -184,7 +184,14 @@ fn every_field_of_a_tool_reaches_its_place() {
     let expected =
         [("who", Inject::RunId), ("me", Inject::CallId), ("s", Inject::SessionId), ("m", Inject::Mode), ("k", Inject::State("x".into()))];
     assert_eq!(injected, expected);
-    let limits = Limits { max_calls: Some(1), max_concurrency: Some(2), max_output_bytes: Some(3), memory_mb: Some(8), cpu_ms: Some(5) };
+    let limits = Limits {
+        max_calls: Some(1),
+        max_concurrency: Some(2),
+        max_output_bytes: Some(3),
+        memory_mb: Some(8),
+        cpu_ms: Some(5),
+        processes: Some(9),
+    };
     assert_eq!(tool.limits, limits);
     assert_eq!(tool.aliases[0].1.value, "X");
     let example = &tool.examples[0].value;
