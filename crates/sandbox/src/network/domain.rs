@@ -113,7 +113,9 @@ impl Domains {
     #[must_use]
     pub fn intersect(&self, other: &Domains) -> Domains {
         let pairs = self.patterns.iter().flat_map(|a| other.patterns.iter().filter_map(|b| a.both(b)));
-        Domains { patterns: pairs.collect() }
+        let patterns: BTreeSet<Pattern> = pairs.collect();
+        let within_another = |one: &Pattern| patterns.iter().any(|other| other != one && one.both(other).as_ref() == Some(one));
+        Domains { patterns: patterns.iter().filter(|one| !within_another(one)).cloned().collect() }
     }
 
     /// The ports on which some host may be reached, in order.

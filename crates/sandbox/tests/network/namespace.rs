@@ -1,0 +1,138 @@
+//! A network namespace in which every destination ends at listeners that the test holds, and programs that run in it.
+//!
+//! Made with `unshare`, `ip` and Python, by none of the code that is tested.
+
+use std::io::{BufRead as _, BufReader, IoSliceMut, Read as _, Write as _};
+use std::mem::MaybeUninit;
+use std::os::fd::OwnedFd;
+use std::os::unix::net::{UnixListener, UnixStream};
+use std::path::Path;
+use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
+use std::sync::Arc;
+use std::time::Duration;
+
+use rustix::net::{RecvAncillaryBuffer, RecvAncillaryMessage, RecvFlags, recvmsg};
+use tempfile::TempDir;
+use tokio::sync::mpsc::{Receiver, channel};
+use tool_harness_sandbox::network::{DNS_PORT, Denied, Domains, Listeners, Relay, Resolve};
+
+const AGENT: &str = r#"
+import os, socket, subprocess, sys
+for line in ["ip link set lo up", "ip route add local 0.0.0.0/0 dev lo", "ip -6 route add local ::/0 dev lo"]:
+    subprocess.run(line.split(), check=True, env={"PATH": "/usr/sbin:/usr/bin:/sbin:/bin"})
+door = socket.socket(socket.AF_UNIX)
+door.connect(sys.argv[1])
+def bound(kind, port):
+    s = socket.socket(socket.AF_INET6, kind)
+    s.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_V6ONLY, 0)
+    s.bind(("::", port))
+    if kind == socket.SOCK_STREAM: s.listen(64)
+    return s
+made = [bound(socket.SOCK_DGRAM, 53)] + [bound(socket.SOCK_STREAM, int(p)) for p in sys.argv[2:]]
+socket.send_fds(door, [b"x"], [s.fileno() for s in made])
+for s in made: s.close()
+while True:
+    size = sys.stdin.buffer.readline()
+    if not size: break
+    words = sys.stdin.buffer.read(int(size)).decode().split("\0")
+    ran = subprocess.run(words, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=60)
+    sys.stdout.buffer.write(b"%d %d\n" % (ran.returncode, len(ran.stdout)) + ran.stdout)
+    sys.stdout.buffer.flush()
+"#;
+
+pub(crate) struct Namespace {
+    agent: Child,
+    words: ChildStdin,
+    answers: BufReader<ChildStdout>,
+    pub(crate) denied: Receiver<Denied>,
+    pub(crate) place: TempDir,
+    relay: Option<Relay>,
+}
+
+impl Namespace {
+    /// A namespace whose listeners a relay serves, or the reason why there is none here.
+    pub(crate) fn new(domains: &Domains, resolver: impl Resolve + 'static) -> Option<Namespace> {
+        for program in ["/usr/bin/unshare", "/usr/bin/python3"] {
+            if !Path::new(program).exists() {
+                println!("skipped: no {program}");
+                return None;
+            }
+        }
+        let place = TempDir::new().expect("a directory");
+        let door = UnixListener::bind(place.path().join("door")).expect("a socket");
+        let mut ports = domains.ports();
+        ports.push(DNS_PORT);
+        let mut agent = Command::new("/usr/bin/unshare")
+            .args(["--user", "--map-root-user", "--net", "/usr/bin/python3", "-c", AGENT])
+            .arg(place.path().join("door"))
+            .args(ports.iter().map(u16::to_string))
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .spawn()
+            .expect("it runs");
+        door.set_nonblocking(true).expect("set");
+        let stream = loop {
+            if let Ok((stream, _)) = door.accept() {
+                break stream;
+            }
+            if agent.try_wait().expect("asked").is_some() {
+                println!("skipped: no network namespace can be made here");
+                return None;
+            }
+            std::thread::sleep(Duration::from_millis(5));
+        };
+        stream.set_nonblocking(false).expect("set");
+        let mut sockets = descriptors(&stream).into_iter();
+        let udp = sockets.by_ref().take(1).collect();
+        let (sender, denied) = channel(100);
+        let relay = Relay::start(Listeners { tcp: sockets.collect(), udp }, domains.clone(), Arc::new(resolver), sender).expect("a relay");
+        let (words, answers) = (agent.stdin.take().expect("piped"), BufReader::new(agent.stdout.take().expect("piped")));
+        Some(Namespace { agent, words, answers, denied, place, relay: Some(relay) })
+    }
+
+    /// Runs a program in it: its exit code, and what it wrote.
+    pub(crate) async fn run(&mut self, words: &[&str]) -> (i32, String) {
+        let text = words.join("\0");
+        write!(self.words, "{}\n{text}", text.len()).expect("written");
+        self.words.flush().expect("written");
+        // The relay lives in the same runtime, so it is not held up.
+        tokio::task::block_in_place(|| {
+            let mut line = String::new();
+            self.answers.read_line(&mut line).expect("read");
+            let (code, length) = line.trim().split_once(' ').expect("two numbers");
+            let mut output = vec![0; length.parse().expect("a number")];
+            self.answers.read_exact(&mut output).expect("read");
+            (code.parse().expect("a number"), String::from_utf8_lossy(&output).into_owned())
+        })
+    }
+
+    /// Runs Python in it.
+    pub(crate) async fn python(&mut self, script: &str) -> (i32, String) {
+        self.run(&["/usr/bin/python3", "-c", script]).await
+    }
+
+    /// What was refused so far.
+    pub(crate) fn refused(&mut self) -> Vec<Denied> {
+        std::iter::from_fn(|| self.denied.try_recv().ok()).collect()
+    }
+
+    pub(crate) fn stop_relay(&mut self) {
+        self.relay = None;
+    }
+}
+
+impl Drop for Namespace {
+    fn drop(&mut self) {
+        let _ = self.agent.kill();
+        let _ = self.agent.wait();
+    }
+}
+
+fn descriptors(stream: &UnixStream) -> Vec<OwnedFd> {
+    let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(64))];
+    let mut ancillary = RecvAncillaryBuffer::new(&mut space);
+    let mut byte = [0];
+    recvmsg(stream, &mut [IoSliceMut::new(&mut byte)], &mut ancillary, RecvFlags::CMSG_CLOEXEC).expect("received");
+    let rights = |message| if let RecvAncillaryMessage::ScmRights(sockets) = message { sockets.collect() } else { Vec::new() };
+    ancillary.drain().flat_map(rights).collect()
+}
