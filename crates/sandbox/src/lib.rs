@@ -4,3 +4,4 @@ pub mod file;
 pub mod network;
 pub mod plan;
 pub mod process;
+pub mod tier;

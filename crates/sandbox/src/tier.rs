@@ -1,0 +1,96 @@
+//! How strongly this machine contains a command, and what held in one run.
+
+use std::fmt;
+
+/// How a command is contained.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Tier {
+    /// Namespaces, with Landlock and a system call filter inside.
+    A,
+    /// No namespaces: Landlock, a system call filter, no network.
+    B,
+    /// Not at all.
+    None,
+}
+
+impl fmt::Display for Tier {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::A => "A",
+            Self::B => "B",
+            Self::None => "none",
+        })
+    }
+}
+
+/// What held a limit.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Mechanism {
+    /// A control group of the second version: all processes together.
+    Cgroup2,
+    /// A control group of the first version: all processes together.
+    Cgroup1,
+    /// Resource limits, which count each process for itself.
+    Rlimit,
+    /// A file system of its own size.
+    Tmpfs,
+    /// Nothing.
+    None,
+}
+
+impl fmt::Display for Mechanism {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Cgroup2 => "cgroup2",
+            Self::Cgroup1 => "cgroup1",
+            Self::Rlimit => "rlimit",
+            Self::Tmpfs => "tmpfs",
+            Self::None => "none",
+        })
+    }
+}
+
+/// What the kernel enforced for one command.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Enforced {
+    /// The tier.
+    pub tier: Tier,
+    /// What kept it to its files: `namespaces, landlock`, `landlock`, `none`.
+    pub files: &'static str,
+    /// What kept it from the network: `namespace`, `relay` (a namespace whose traffic the harness judges), `seccomp`, `none`.
+    pub network: &'static str,
+    /// What held the memory.
+    pub memory: Mechanism,
+    /// What held the processor time.
+    pub cpu: Mechanism,
+    /// What held the number of processes.
+    pub processes: Mechanism,
+    /// What held the private `/tmp`.
+    pub tmp: Mechanism,
+    /// The user it ran as.
+    pub user: u32,
+    /// What was asked for and could not be given, as sentences.
+    pub weaker: Vec<String>,
+}
+
+/// What this machine offers, for a person who wants to know.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Report {
+    /// The tier in use.
+    pub tier: Tier,
+    /// Each layer, strongest first.
+    pub layers: Vec<Layer>,
+}
+
+/// One mechanism of containment.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Layer {
+    /// What it is called.
+    pub name: &'static str,
+    /// Whether it works here.
+    pub works: bool,
+    /// What it gives, or which step failed and how.
+    pub detail: String,
+    /// What a person can do about it.
+    pub fix: Option<String>,
+}
