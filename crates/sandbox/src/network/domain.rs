@@ -1,15 +1,165 @@
 //! The list of hosts that may be reached.
 
+use std::collections::BTreeSet;
+use std::fmt;
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
+
+use thiserror::Error;
+
+use super::DNS_PORT;
+use super::address::{self, Block};
+use super::host::{Host, quoted};
+use super::pattern::{Pattern, Ports, Who};
+
 /// Hosts that may be reached, as `network.allowed_domains` names them.
+///
+/// | entry | admits |
+/// | --- | --- |
+/// | `example.com` | that name and those below it |
+/// | `*.example.com` | only the names below it |
+/// | `*` | every public name and address |
+/// | `192.0.2.7`, `2001:db8::7` | that address |
+/// | `10.0.0.0/8` | the addresses of that range, of one kind throughout: all public or all special |
+/// | `localhost` | that name, and the addresses 127.0.0.1 and ::1 |
+///
+/// Each on the ports 80 and 443, or with `:PORT` on that port alone (`example.com:8080`, `[::1]:8080`, `*:8443`). A name is reached only at
+/// addresses that are public or that an entry of their own admits on the same port: for a name of a private network both the name and its
+/// address or range are listed. A cloud's metadata address is admitted by no range, only by itself.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Domains {
-    patterns: Vec<String>,
+    patterns: BTreeSet<Pattern>,
+}
+
+/// An entry of the list that cannot be read.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+#[error(
+    "{} is no entry of network.allowed_domains: {why}; accepted are a name (`example.com`), the names below one (`*.example.com`), any public host (`*`), an address or a range (`10.0.0.0/8`), each with or without `:PORT`",
+    quoted(entry)
+)]
+pub struct BadPattern {
+    entry: String,
+    why: String,
+}
+
+/// Why a host is not reached.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+pub enum Refused {
+    /// The list does not have it.
+    #[error("host \"{host}\" is not in network.allowed_domains")]
+    Host {
+        /// The host.
+        host: Host,
+    },
+    /// The list has it, on other ports.
+    #[error("port {port} of host \"{host}\" is not in network.allowed_domains, where `{host}:{port}` would admit it")]
+    Port {
+        /// The host.
+        host: Host,
+        /// The port that was asked for.
+        port: u16,
+    },
+    /// It is, or its name stands for, an address that is not public.
+    #[error("host \"{host}\" is {kind} address ({address}), and network.allowed_domains does not have that address on port {port}")]
+    Address {
+        /// The host.
+        host: Host,
+        /// Its address.
+        address: IpAddr,
+        /// What kind of address it is.
+        kind: &'static str,
+        /// The port that was asked for.
+        port: u16,
+    },
 }
 
 impl Domains {
+    /// Reads the entries of a list.
+    ///
+    /// # Errors
+    ///
+    /// For the first entry that cannot be read, saying what is accepted.
+    pub fn parse<S: AsRef<str>>(entries: &[S]) -> Result<Domains, BadPattern> {
+        let mut patterns = BTreeSet::new();
+        for entry in entries {
+            let entry = entry.as_ref();
+            let pattern = Pattern::parse(entry).map_err(|why| BadPattern { entry: entry.to_owned(), why })?;
+            if pattern.ports == Ports::Only(DNS_PORT) {
+                let why = format!("port {DNS_PORT} is name service, which the harness answers itself");
+                return Err(BadPattern { entry: entry.to_owned(), why });
+            }
+            if pattern.who == Who::Tree("localhost".to_owned()) {
+                for address in [IpAddr::V4(Ipv4Addr::LOCALHOST), IpAddr::V6(Ipv6Addr::LOCALHOST)] {
+                    patterns.insert(Pattern { who: Who::Block(Block::one(address)), ports: pattern.ports });
+                }
+            }
+            patterns.insert(pattern);
+        }
+        Ok(Domains { patterns })
+    }
+
     /// Whether no host may be reached.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.patterns.is_empty()
+    }
+
+    /// Whether a host may be reached on a port, as far as its name says. A name's addresses are judged when it is reached.
+    #[must_use]
+    pub fn allows(&self, host: &Host, port: u16) -> bool {
+        self.check(host, port).is_ok()
+    }
+
+    /// The hosts that both lists admit: a tool narrows what its project has, and never widens it.
+    #[must_use]
+    pub fn intersect(&self, other: &Domains) -> Domains {
+        let pairs = self.patterns.iter().flat_map(|a| other.patterns.iter().filter_map(|b| a.both(b)));
+        Domains { patterns: pairs.collect() }
+    }
+
+    /// The ports on which some host may be reached, in order.
+    #[must_use]
+    pub fn ports(&self) -> Vec<u16> {
+        self.patterns.iter().flat_map(|pattern| pattern.ports.list()).copied().collect::<BTreeSet<_>>().into_iter().collect()
+    }
+
+    /// As `allows`, with the reason.
+    ///
+    /// # Errors
+    ///
+    /// When the list does not admit the host on this port.
+    pub fn check(&self, host: &Host, port: u16) -> Result<(), Refused> {
+        if self.patterns.iter().any(|pattern| pattern.ports.has(port) && pattern.who.admits(host)) {
+            return Ok(());
+        }
+        let host = host.clone();
+        if self.patterns.iter().any(|pattern| pattern.who.admits(&host)) {
+            return Err(Refused::Port { host, port });
+        }
+        match host.address().and_then(|address| Some((address, address::special(address)?))) {
+            Some((address, kind)) => Err(Refused::Address { host, address, kind, port }),
+            None => Err(Refused::Host { host }),
+        }
+    }
+
+    /// Whether a host that is admitted may be reached at this address, which its name was resolved to.
+    ///
+    /// # Errors
+    ///
+    /// When the address is not public, and no entry admits it on this port.
+    pub fn check_address(&self, host: &Host, port: u16, address: IpAddr) -> Result<(), Refused> {
+        let Some(kind) = address::special(address) else { return Ok(()) };
+        match self.check(&Host::from(address), port) {
+            Ok(()) => Ok(()),
+            Err(_) => Err(Refused::Address { host: host.clone(), address, kind, port }),
+        }
+    }
+}
+
+impl fmt::Display for Domains {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (place, pattern) in self.patterns.iter().enumerate() {
+            write!(f, "{}{pattern}", if place == 0 { "" } else { ", " })?;
+        }
+        Ok(())
     }
 }

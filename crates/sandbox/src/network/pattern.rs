@@ -1,0 +1,193 @@
+//! One entry of the list.
+
+use std::fmt;
+
+use super::address::Block;
+use super::host::Host;
+
+/// Hosts, and the ports on which they may be reached.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct Pattern {
+    pub(super) who: Who,
+    pub(super) ports: Ports,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Who {
+    /// Every public host.
+    Any,
+    /// A name and those below it.
+    Tree(String),
+    /// The names below a name.
+    Below(String),
+    /// Addresses.
+    Block(Block),
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Ports {
+    /// Those of http and https.
+    Web,
+    /// One.
+    Only(u16),
+}
+
+impl Pattern {
+    /// Reads an entry, or says what is wrong with it.
+    pub(super) fn parse(entry: &str) -> Result<Pattern, String> {
+        // Said first, because a URL is what people paste.
+        if entry.contains("://") || entry.contains('@') {
+            return Err("it is more than a host".to_owned());
+        }
+        let (host, ports) = split_port(entry)?;
+        let who = match host {
+            "" => return Err("it is empty".to_owned()),
+            "*" => Who::Any,
+            _ => match host.strip_prefix("*.") {
+                Some(name) => Who::Below(read_name(name)?),
+                None if host.contains('*') => return Err("`*` stands alone or as `*.` before a name".to_owned()),
+                None => read_host(host)?,
+            },
+        };
+        Ok(Pattern { who, ports })
+    }
+
+    /// The hosts and ports that both admit.
+    pub(super) fn both(&self, other: &Pattern) -> Option<Pattern> {
+        Some(Pattern { who: self.who.both(&other.who)?, ports: self.ports.both(other.ports)? })
+    }
+}
+
+/// The host before a port. An IPv6 address has colons of its own, so with a port it needs brackets.
+fn split_port(entry: &str) -> Result<(&str, Ports), String> {
+    let (host, port) = match entry.strip_prefix('[').and_then(|rest| rest.split_once(']')) {
+        Some((host, _)) if !host.contains(':') => return Err("brackets are for IPv6 addresses".to_owned()),
+        Some((host, "")) => (host, None),
+        Some((host, rest)) => (host, Some(rest.strip_prefix(':').ok_or("only `:PORT` can follow `]`")?)),
+        None if entry.matches(':').count() == 1 => entry.split_once(':').map_or((entry, None), |(host, port)| (host, Some(port))),
+        None => (entry, None),
+    };
+    let Some(port) = port else { return Ok((host, Ports::Web)) };
+    match port.parse::<u16>() {
+        Ok(number) if number != 0 && port.bytes().all(|b| b.is_ascii_digit()) => Ok((host, Ports::Only(number))),
+        _ => Err("its port is no number from 1 to 65535".to_owned()),
+    }
+}
+
+fn read_host(text: &str) -> Result<Who, String> {
+    let Some((first, bits)) = text.split_once('/') else {
+        let host = Host::parse(text).map_err(|bad| bad.to_string())?;
+        return Ok(match host.address() {
+            Some(address) => Who::Block(Block::one(address)),
+            None => Who::Tree(host.to_string()),
+        });
+    };
+    let (Ok(first), Ok(bits)) = (first.parse(), bits.parse()) else {
+        return Err("a path or a range that cannot be read follows `/`".to_owned());
+    };
+    let block = Block::new(first, bits).ok_or("the range does not start at its address")?;
+    match block.of_one_kind() {
+        true => Ok(Who::Block(block)),
+        false => Err("the range has public and special addresses; list them apart".to_owned()),
+    }
+}
+
+fn read_name(text: &str) -> Result<String, String> {
+    let host = Host::parse(text).map_err(|bad| bad.to_string())?;
+    host.name().map(str::to_owned).ok_or_else(|| "nothing is below an address".to_owned())
+}
+
+impl Who {
+    pub(super) fn admits(&self, host: &Host) -> bool {
+        match (self, host.name(), host.address()) {
+            (Who::Any, Some(name), _) => is_public_name(name),
+            (Who::Any, None, Some(address)) => super::address::special(address).is_none(),
+            (Who::Tree(top), Some(name), _) => name == top || is_below(name, top),
+            (Who::Below(top), Some(name), _) => is_below(name, top),
+            (Who::Block(block), None, Some(address)) => block.admits(address),
+            _ => false,
+        }
+    }
+
+    fn both(&self, other: &Who) -> Option<Who> {
+        match (self, other) {
+            (Who::Any, Who::Any) => Some(Who::Any),
+            (Who::Any, one) | (one, Who::Any) => match one {
+                // A name below a top that is not public is not public either.
+                Who::Tree(top) | Who::Below(top) if !may_be_public(top) => None,
+                Who::Tree(top) if !is_public_name(top) => Some(Who::Below(top.clone())),
+                Who::Block(block) if !block.is_public() => None,
+                _ => Some(one.clone()),
+            },
+            (Who::Block(a), Who::Block(b)) => a.both(*b).map(Who::Block),
+            (Who::Tree(a), Who::Tree(b)) => narrower(a, b).map(|name| Who::Tree(name.to_owned())),
+            (Who::Below(a), Who::Below(b)) => narrower(a, b).map(|name| Who::Below(name.to_owned())),
+            (Who::Tree(tree), Who::Below(below)) | (Who::Below(below), Who::Tree(tree)) => {
+                if is_below(tree, below) {
+                    Some(Who::Tree(tree.clone()))
+                } else {
+                    (tree == below || is_below(below, tree)).then(|| Who::Below(below.clone()))
+                }
+            }
+            (Who::Block(_), _) | (_, Who::Block(_)) => None,
+        }
+    }
+}
+
+/// The one of two names that is the other, or below it.
+fn narrower<'a>(a: &'a str, b: &'a str) -> Option<&'a str> {
+    if a == b || is_below(a, b) { Some(a) } else { is_below(b, a).then_some(b) }
+}
+
+fn is_below(name: &str, top: &str) -> bool {
+    name.strip_suffix(top).is_some_and(|front| front.ends_with('.'))
+}
+
+/// Whether a name can be one of the public name service: those of one part, and of these tops, are a machine's or a network's own.
+fn is_public_name(name: &str) -> bool {
+    name.contains('.') && !OWN.iter().any(|top| name == *top || is_below(name, top))
+}
+
+/// Whether a name of this tree can be public; the top of a tree may be of one part (`com`).
+fn may_be_public(top: &str) -> bool {
+    !OWN.iter().any(|own| top == *own || is_below(top, own))
+}
+
+const OWN: &[&str] = &["localhost", "local", "internal"];
+
+impl Ports {
+    pub(super) fn has(self, port: u16) -> bool {
+        self.list().contains(&port)
+    }
+
+    pub(super) fn list(&self) -> &[u16] {
+        match self {
+            Ports::Web => &[80, 443],
+            Ports::Only(port) => std::slice::from_ref(port),
+        }
+    }
+
+    fn both(self, other: Ports) -> Option<Ports> {
+        match (self, other) {
+            (Ports::Web, Ports::Web) => Some(Ports::Web),
+            (Ports::Web, Ports::Only(port)) | (Ports::Only(port), Ports::Web) => Ports::Web.has(port).then_some(Ports::Only(port)),
+            (Ports::Only(a), Ports::Only(b)) => (a == b).then_some(self),
+        }
+    }
+}
+
+impl fmt::Display for Pattern {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let who = match &self.who {
+            Who::Any => "*".to_owned(),
+            Who::Tree(name) => name.clone(),
+            Who::Below(name) => format!("*.{name}"),
+            Who::Block(block) => block.to_string(),
+        };
+        match self.ports {
+            Ports::Web => f.write_str(&who),
+            Ports::Only(port) if who.contains(':') => write!(f, "[{who}]:{port}"),
+            Ports::Only(port) => write!(f, "{who}:{port}"),
+        }
+    }
+}
