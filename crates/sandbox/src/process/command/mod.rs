@@ -19,10 +19,13 @@ mod limit;
 mod net;
 mod program;
 mod protect;
+mod rights;
 mod sandbox;
 mod scratch;
+mod script;
 mod spawn;
 mod text;
+mod tree;
 mod view;
 mod watch;
 

@@ -60,7 +60,7 @@ pub(super) fn needed_to_start(program: &Path) -> Vec<PathBuf> {
 fn interpreter(program: &Path) -> Option<PathBuf> {
     let file = File::open(program).ok()?;
     let mut start = Vec::new();
-    Read::by_ref(&mut &file).take(256).read_to_end(&mut start).ok()?;
+    (&file).take(256).read_to_end(&mut start).ok()?;
     if let Some(line) = start.strip_prefix(b"#!") {
         let line = line.split(|byte| *byte == b'\n').next()?;
         let word = line.split(|byte| byte.is_ascii_whitespace()).find(|word| !word.is_empty())?;
