@@ -1,23 +1,61 @@
 //! The outside as it is: the sandbox of this machine, and its network.
 
-use super::{Command, Outside, Pending, Ran, Refused, Request, Response};
+use super::{Command, Denial, DenialKind, End, Outside, Pending, Ran, Refused, Request, Response, Text};
 use crate::artifact::root::Containment;
+use std::io;
+use std::sync::{Arc, OnceLock};
+use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
-use tool_harness_sandbox::network::{self, Bounds, Client, Domains, HttpError};
+use tool_harness_sandbox::network::{self, Bounds, Client, Denied, Domains, HttpError, Listeners, Relay, SystemResolver};
 use tool_harness_sandbox::plan::Plan;
+use tool_harness_sandbox::process::{self, Guard, Output, Sandbox, SandboxError, Serve, Stdin};
 use tool_harness_sandbox::tier::Tier;
 
 /// This machine. What it can do is found out when it is first asked.
 #[derive(Debug, Default)]
-pub struct Machine {}
+pub struct Machine {
+    on: OnceLock<Sandbox>,
+    off: OnceLock<Sandbox>,
+}
+
+impl Machine {
+    /// A machine that contains processes no better than this, for tests.
+    #[must_use]
+    pub fn with_tier(tier: Tier) -> Self {
+        let machine = Self::default();
+        let _ = machine.on.set(Sandbox::with_tier(tier).serving(Arc::new(Relayed)));
+        machine
+    }
+
+    /// What runs commands: the strongest sandbox there is, or none where a person turned it off.
+    pub fn sandbox(&self, containment: Containment) -> &Sandbox {
+        match containment {
+            Containment::On => self.on.get_or_init(|| Sandbox::detect().serving(Arc::new(Relayed))),
+            Containment::Off => self.off.get_or_init(Sandbox::off),
+        }
+    }
+}
 
 impl Outside for Machine {
     fn tier(&self) -> Tier {
-        Tier::None
+        self.sandbox(Containment::On).tier()
     }
 
-    fn run<'a>(&'a self, _: &'a Plan, _: Containment, _: Command, _: CancellationToken) -> Pending<'a, Ran> {
-        Box::pin(std::future::ready(Err(Refused::Unavailable { message: "not merged".into(), help: "wait".into() })))
+    fn run<'a>(&'a self, plan: &'a Plan, containment: Containment, command: Command, cancel: CancellationToken) -> Pending<'a, Ran> {
+        Box::pin(async move {
+            let Command { program, args, cwd, stdin } = command;
+            let stdin = if stdin.is_empty() { Stdin::Empty } else { Stdin::Bytes(stdin.into_bytes()) };
+            let command = process::Command { program, args, cwd: Some(cwd), stdin, output: Output::Capture, signals: None };
+            let finished = self.sandbox(containment).run(plan, command, cancel).await.map_err(unstarted)?;
+            Ok(Ran {
+                end: end(finished.end, plan),
+                stdout: text(finished.stdout),
+                stderr: text(finished.stderr),
+                duration: finished.duration,
+                enforced: Some(finished.enforced),
+                denials: finished.denials.into_iter().map(denial).collect(),
+            })
+        })
     }
 
     fn send<'a>(&'a self, hosts: &'a Domains, request: Request, cancel: CancellationToken) -> Pending<'a, Response> {
@@ -26,7 +64,7 @@ impl Outside for Machine {
             let client = Client::new(hosts.clone(), Bounds { time: timeout, ..Bounds::default() });
             let asked = client.request(network::Request { method, url, headers, body });
             let answer = tokio::select! {
-                answer = asked => answer.map_err(refused)?,
+                answer = asked => answer.map_err(unanswered)?,
                 () = cancel.cancelled() => return Err(Refused::Failed("cancelled while waiting for an answer".to_owned())),
             };
             let body = answer.text().into_owned().into_bytes();
@@ -35,12 +73,77 @@ impl Outside for Machine {
     }
 }
 
-fn refused(error: HttpError) -> Refused {
+fn unstarted(error: SandboxError) -> Refused {
+    let message = error.to_string();
+    match error {
+        SandboxError::NotAllowed { .. } | SandboxError::BadFolder(_) => Refused::Denied { message, host: None },
+        SandboxError::NotFound { .. } | SandboxError::NullCharacter(_) | SandboxError::Start { .. } => Refused::Failed(message),
+        SandboxError::NoSandbox(_) | SandboxError::BadPlace { .. } | SandboxError::SetUp { .. } => {
+            Refused::Unavailable { message, help: "`harness doctor` says what this machine lacks, and how to mend it".to_owned() }
+        }
+    }
+}
+
+fn end(end: process::End, plan: &Plan) -> End {
+    let limits = &plan.limits;
+    match end {
+        process::End::Exited(code) => End::Exited(code),
+        process::End::Signalled(signal) => End::Signalled(signal),
+        process::End::TimedOut => End::TimedOut,
+        process::End::Cancelled => End::Cancelled,
+        process::End::Flooded => End::Exceeded(format!("it wrote more than {} bytes", limits.flood_bytes)),
+        process::End::OutOfMemory => End::Exceeded(format!("it used more than {} MiB of memory", limits.memory_bytes >> 20)),
+        process::End::OutOfTime => End::Exceeded(format!("it used more than {} ms of processor time", limits.cpu.as_millis())),
+        process::End::Protected => End::Exceeded("it made a file that governs calls".to_owned()),
+    }
+}
+
+fn text(captured: process::Captured) -> Text {
+    Text { text: captured.text, truncated: captured.truncated }
+}
+
+fn denial(denial: process::Denial) -> Denial {
+    let kind = match denial.layer {
+        "network" => DenialKind::Network,
+        "files" => DenialKind::File,
+        _ => DenialKind::Process,
+    };
+    Denial { kind, what: denial.what, why: denial.why, layer: denial.layer.to_owned() }
+}
+
+fn unanswered(error: HttpError) -> Refused {
     let message = error.to_string();
     match error {
         HttpError::Refused(
             network::Refused::Host { host } | network::Refused::Port { host, .. } | network::Refused::Address { host, .. },
         ) => Refused::Denied { message, host: Some(host.to_string()) },
         _ => Refused::Failed(message),
+    }
+}
+
+/// Has the connections of processes answered by the relay.
+struct Relayed;
+
+/// A relay that answers, and what it refused.
+struct Answering {
+    _relay: Relay,
+    denied: mpsc::Receiver<Denied>,
+}
+
+/// Different hosts that are reported of one command.
+const MOST_REPORTS: usize = 256;
+
+impl Serve for Relayed {
+    fn serve(&self, listeners: Listeners, domains: &Domains) -> io::Result<Box<dyn Guard>> {
+        let (report, denied) = mpsc::channel(MOST_REPORTS);
+        let relay = Relay::start(listeners, domains.clone(), Arc::new(SystemResolver), report)?;
+        Ok(Box::new(Answering { _relay: relay, denied }))
+    }
+}
+
+impl Guard for Answering {
+    fn finish(mut self: Box<Self>) -> Vec<process::Denial> {
+        let denied = std::iter::from_fn(|| self.denied.try_recv().ok());
+        denied.map(|denied| process::Denial { layer: "network", what: denied.what, why: denied.why }).collect()
     }
 }

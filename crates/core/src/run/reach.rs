@@ -187,7 +187,8 @@ impl Reach {
             End::Cancelled => Some("the call was cancelled".to_owned()),
             End::Exceeded(why) => Some(why.clone()),
         };
-        if let Some(why) = why {
+        let told = ran.denials.iter().any(|denial| denial.kind == DenialKind::Process);
+        if let Some(why) = why.filter(|_| !told) {
             let denial = Denial { kind: DenialKind::Process, what: program.to_owned(), why, layer: "harness".to_owned() };
             self.record(&denial, Some(program));
         }

@@ -25,6 +25,7 @@ use rustix::fs::FileType;
 pub use bound::Bounds;
 pub use error::FileError;
 pub use open::open_at_once;
+pub(crate) use protect::at_top;
 pub use protect::{Guard, is_protected};
 
 /// A folder that paths cannot leave.

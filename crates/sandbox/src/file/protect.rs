@@ -54,7 +54,7 @@ pub(super) fn is_stem(path: &str) -> bool {
 }
 
 /// Where the protected names lie directly in the workspace, as paths that can be opened.
-pub(super) fn at_top() -> impl Iterator<Item = String> {
+pub(crate) fn at_top() -> impl Iterator<Item = String> {
     let openable = |pattern: &[&str]| pattern.iter().copied().filter(|part| *part != "**").collect::<Vec<_>>().join("/");
     PROTECTED.iter().filter(|(_, covers)| *covers == Covers::Tree).map(move |(pattern, _)| openable(pattern))
 }

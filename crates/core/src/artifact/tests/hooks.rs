@@ -2,6 +2,7 @@
 
 use super::{codes, hook, problems, project};
 use crate::artifact::hook::OnError;
+use crate::artifact::permission::PermissionKind;
 use crate::diagnostic::Severity;
 use serde_json::json;
 
@@ -72,9 +73,14 @@ fn an_inline_hook_is_named_by_name_or_handler() {
 }
 
 #[test]
-fn permissions_of_a_hook_are_not_enforced_yet() {
-    let (hook, _) = hook(&format!("{GUARD}permissions: [{{ kind: network, hosts: [a.example] }}]\n"));
-    assert_eq!(hook.unsupported[0].value, "permissions");
+fn a_hook_can_be_given_hosts_and_nothing_else() {
+    let (given, artifacts) = hook(&format!("{GUARD}permissions: [{{ kind: network, hosts: [a.example] }}]\n"));
+    assert_eq!(codes(&artifacts), [""; 0]);
+    assert_eq!(given.permissions[0].kind, PermissionKind::Network { hosts: vec!["a.example".into()] });
+    for entry in ["{ kind: shell, programs: [sh] }", "{ kind: filesystem, access: write }"] {
+        let (_, artifacts) = hook(&format!("{GUARD}permissions: [{entry}]\n"));
+        assert_eq!(codes(&artifacts), ["FIELD_WRONG_TYPE"], "{entry}");
+    }
 }
 
 #[test]

@@ -1,7 +1,8 @@
 //! The root file.
 
 use super::{codes, problems, project};
-use crate::artifact::root::{Ceiling, ListMode};
+use crate::artifact::Root;
+use crate::artifact::root::{Ceiling, Containment, ListMode};
 use crate::effect::{Effects, Level};
 
 #[test]
@@ -73,10 +74,28 @@ fn a_duplicate_key_inside_an_inline_tool_breaks_the_tool_and_not_the_root() {
 
 #[test]
 fn what_the_root_restricts_and_nothing_enforces_is_listed() {
-    let artifacts = project(&[("harness.yaml", "approval_policy: {}\nsandbox: { mode: 'off' }\nlimits: { processes: 1 }\nnetwork: {}\n")]);
+    let artifacts = project(&[("harness.yaml", "approval_policy: {}\nsandbox: { mode: off }\nlimits: { processes: 1 }\nnetwork: {}\n")]);
     assert_eq!(codes(&artifacts), [""; 0]);
     let names: Vec<_> = artifacts.root.unsupported.iter().map(|at| at.value).collect();
-    assert_eq!(names, ["approval_policy", "sandbox.mode", "limits.processes"]);
+    assert_eq!(names, ["approval_policy"]);
+}
+
+#[test]
+fn hosts_and_the_sandbox_reach_their_place() {
+    let artifacts = project(&[(
+        "harness.yaml",
+        "network: { allowed_domains: [a.example, '*.b.example'] }\nlimits: { processes: 7 }\n\
+         sandbox: { mode: off, env: [A], hidden: [secret], readable: [/r], writable: [/w] }\n",
+    )]);
+    assert_eq!(codes(&artifacts), [""; 0]);
+    let Root { network, sandbox, limits, .. } = artifacts.root;
+    assert_eq!(network.expect("a list").value.to_string(), "*.b.example, a.example");
+    assert_eq!((sandbox.mode.expect("a mode").value, limits.processes), (Containment::Off, Some(7)));
+    let lists = [sandbox.env, sandbox.hidden, sandbox.readable, sandbox.writable].map(|list| list[0].value.clone());
+    assert_eq!(lists, ["A", "secret", "/r", "/w"]);
+    let artifacts = project(&[("harness.yaml", "network: { allowed_domains: ['https://a.example', a.example] }\n")]);
+    assert_eq!((codes(&artifacts), artifacts.root_broken), (vec!["DOMAIN_INVALID"], true));
+    assert!(artifacts.root.network.expect("a list").value.is_empty(), "a list that cannot be read admits nothing");
 }
 
 #[test]

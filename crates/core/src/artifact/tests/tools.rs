@@ -1,11 +1,13 @@
 //! The loader rules and validation rules of seed 000, and the rest of a tool's fields.
 
 use super::{codes, problems, project, tool};
+use crate::artifact::permission::PermissionKind;
 use crate::artifact::tool::{Approval, Inject, Limits};
 use crate::artifact::{Form, Layer};
 use crate::diagnostic::Severity;
 use crate::effect::Level;
 use serde_json::json;
+use tool_harness_sandbox::plan::Access;
 
 const SCRIPT: &str = "script: |\n  def run(args):\n      return 1\n";
 
@@ -214,17 +216,48 @@ fn what_would_restrict_and_is_not_enforced_is_listed_with_its_place() {
     };
     check("async: true", &["async"]);
     check("async: false", &[]);
-    check("permissions: []", &["permissions"]);
+    check("permissions: []", &[]);
     check("requires_approval: args['n'] > 3", &["requires_approval as an expression"]);
     check("requires_approval: true", &[]);
-    check("safety: { redact: [token], workspace_root: sub }", &["safety.redact", "safety.workspace_root"]);
+    check("safety: { redact: [token], workspace_root: sub }", &["safety.redact"]);
     check("inject: { a: 'secret:T', b: idempotency_key, c: run_id }", &["inject of a secret", "inject of an idempotency key"]);
     check("idempotency: { key: 'args[\"id\"]' }", &["idempotency.key"]);
     check("idempotency: natural", &[]);
     check("retry: { max_attempts: 3 }", &["retry"]);
-    check("limits: { processes: 2, max_calls: 1 }", &["limits.processes"]);
+    check("limits: { processes: 2, max_calls: 1 }", &[]);
     let (tool, _) = tool("risk: read\nretry: { max_attempts: 3 }");
     assert_eq!(tool.place(tool.unsupported[0].span).to_string(), ".harness/tools/x.md:3:1");
+}
+
+#[test]
+fn permissions_are_read_and_a_place_outside_the_workspace_is_none() {
+    let (given, artifacts) = tool(
+        "safety: { workspace_root: ./a/../src }\npermissions:\n  - { kind: filesystem, access: write, path: src/out }\n  \
+         - { kind: filesystem }\n  - { kind: shell, programs: [git] }\n  - { kind: network, hosts: [a.example] }\n  - { kind: custom }",
+    );
+    assert_eq!(codes(&artifacts), [""; 0]);
+    assert_eq!(given.workspace_root.expect("a folder").value, "src");
+    let kinds: Vec<_> = given.permissions.into_iter().map(|permission| permission.kind).collect();
+    let filesystem = |access, path: &str| PermissionKind::Filesystem { access, path: path.into() };
+    let expected = [
+        filesystem(Access::Write, "src/out"),
+        filesystem(Access::Read, "."),
+        PermissionKind::Shell { programs: vec!["git".into()] },
+        PermissionKind::Network { hosts: vec!["a.example".into()] },
+        PermissionKind::Custom,
+    ];
+    assert_eq!(kinds, expected);
+    for (frontmatter, code) in [
+        ("safety: { workspace_root: /etc }", "FIELD_WRONG_TYPE"),
+        ("safety: { workspace_root: a/../.. }", "FIELD_WRONG_TYPE"),
+        ("permissions: [{ kind: filesystem, path: ~/.ssh }]", "FIELD_WRONG_TYPE"),
+        ("permissions: [{ kind: filesystem, access: all }]", "FIELD_WRONG_TYPE"),
+        ("permissions: [{ kind: network, hosts: ['a b'] }]", "DOMAIN_INVALID"),
+        ("permissions: [{ access: read }]", "FIELD_MISSING"),
+    ] {
+        let (_, artifacts) = tool(frontmatter);
+        assert_eq!(codes(&artifacts), [code], "{frontmatter}");
+    }
 }
 
 #[test]

@@ -1,0 +1,257 @@
+//! The tiny program that every contained command starts as.
+//!
+//! It has no C library, allocates nothing and decides nothing: it follows the block that the harness filled, watches over the
+//! command, and ends everything when the command or the harness ends. See `layout.rs` for the block.
+
+#![no_std]
+#![no_main]
+
+mod layout;
+mod sys;
+
+use core::arch::global_asm;
+use core::mem::size_of;
+use core::panic::PanicInfo;
+use layout::{ANY, BASE, BLOCK, CHECK, CONTROL, ENDED, FAILED, Head, Op, POKE, READY, SLOTS, STATUS, Script, Word};
+use sys::number;
+
+#[cfg(target_arch = "x86_64")]
+global_asm!(".globl _start", "_start:", "xor ebp, ebp", "and rsp, -16", "call {main}", "ud2", main = sym main);
+#[cfg(target_arch = "aarch64")]
+global_asm!(".globl _start", "_start:", "mov x29, xzr", "bl {main}", "brk #1", main = sym main);
+
+const SIGCHLD: u64 = 17;
+const SIGKILL: u64 = 9;
+const EINTR: i64 = -4;
+const ECHILD: i64 = -10;
+const NO_HANG: u64 = 1;
+const ALL_KINDS: u64 = 0x4000_0000;
+
+type Slots = [i64; SLOTS];
+
+extern "C" fn main() -> ! {
+    let head = map_block();
+    let mut slots: Slots = [0; SLOTS];
+    run(head.outer, &mut slots);
+    if head.inner.count > 0 {
+        let child = fork();
+        if child != 0 {
+            close_streams();
+            wait_for(child);
+            exit(0);
+        }
+        run(head.inner, &mut slots);
+    }
+    let signals = catch_children();
+    say(Word { kind: READY, first: 0, second: 0 });
+    let command = fork();
+    if command == 0 {
+        run(head.command, &mut slots);
+        // SAFETY: the block holds a path and two lists of strings that end with null.
+        let code = unsafe { sys::call(number::EXECVE, [head.program, head.arguments, head.environment, 0, 0, 0]) };
+        fail(head.start_step as u32, code);
+    }
+    close_streams();
+    let status = watch(command, signals);
+    if head.has_namespace == 0 {
+        kill_descendants();
+    }
+    if let Some(status) = status {
+        say(Word { kind: ENDED, first: status, second: 0 });
+    }
+    exit(0)
+}
+
+/// Maps the block to where its pointers point.
+fn map_block() -> Head {
+    let mut bytes: u64 = 0;
+    const READ_WRITE: u64 = 3;
+    const PRIVATE_FIXED: u64 = 0x10_0002;
+    // SAFETY: the first call fills `bytes`; the second takes an address range in which nothing is.
+    let code = unsafe {
+        sys::call(number::PREAD64, [BLOCK as u64, &raw mut bytes as u64, 8, 0, 0, 0]);
+        sys::call(number::MMAP, [BASE, bytes, READ_WRITE, PRIVATE_FIXED, BLOCK as u64, 0])
+    };
+    if code != BASE as i64 {
+        fail(0, code);
+    }
+    // SAFETY: the block starts with a head, and is mapped.
+    unsafe { *(BASE as *const Head) }
+}
+
+/// Follows one list of operations; the first that fails ends this process.
+fn run(script: Script, slots: &mut Slots) {
+    let mut at = 0;
+    while at < script.count {
+        // SAFETY: the block holds `count` operations there.
+        let op = unsafe { *(script.address as *const Op).add(at as usize) };
+        let mut args = op.args;
+        let mut argument = 0;
+        while argument < 6 {
+            if op.from & (1 << argument) != 0 {
+                args[argument] = slots[args[argument] as usize % SLOTS] as u64;
+            }
+            argument += 1;
+        }
+        let result = match op.call {
+            POKE => {
+                // SAFETY: an address in the block, chosen by the harness; fields there need not be aligned.
+                unsafe { (args[0] as *mut u32).write_unaligned(args[1] as u32) };
+                0
+            }
+            CHECK => {
+                // SAFETY: an address in the block, chosen by the harness.
+                i64::from(unsafe { (args[0] as *const i32).read_unaligned() })
+            }
+            // SAFETY: the harness wrote the arguments for this very call.
+            call => unsafe { sys::call(call, args) },
+        };
+        if result < 0 && op.tolerate != ANY && i64::from(op.tolerate) != -result {
+            fail(u32::from(op.step), result);
+        }
+        if op.save != 0 {
+            slots[op.save as usize % SLOTS] = result;
+        }
+        at += 1;
+    }
+}
+
+/// Waits until the command ends and gives its status; `None` when the harness ended first or wants an end.
+fn watch(command: i64, signals: i64) -> Option<u32> {
+    #[repr(C)]
+    struct Poll {
+        fd: i32,
+        events: i16,
+        found: i16,
+    }
+    const READABLE: i16 = 1;
+    loop {
+        let mut polls = [Poll { fd: CONTROL, events: READABLE, found: 0 }, Poll { fd: signals as i32, events: READABLE, found: 0 }];
+        // SAFETY: two valid entries, no timeout, no mask.
+        unsafe { sys::call(number::PPOLL, [&raw mut polls as u64, 2, 0, 0, 0, 0]) };
+        if polls[1].found != 0 {
+            let mut information = [0_u8; 128];
+            // SAFETY: the buffer is as long as one piece of information.
+            unsafe { sys::call(number::READ, [signals as u64, &raw mut information as u64, 128, 0, 0, 0]) };
+        }
+        while let Some((pid, status)) = reap(NO_HANG) {
+            if pid == command {
+                return Some(status);
+            }
+        }
+        if polls[0].found != 0 {
+            let mut signal: u32 = 0;
+            const DO_NOT_WAIT: u64 = 0x40;
+            // SAFETY: the buffer holds four bytes.
+            let count = unsafe { sys::call(number::RECVFROM, [CONTROL as u64, &raw mut signal as u64, 4, DO_NOT_WAIT, 0, 0]) };
+            match count {
+                4 => {
+                    // SAFETY: takes no pointers. The command is not reaped yet, so the number is its own.
+                    unsafe { sys::call(number::KILL, [command as u64, u64::from(signal), 0, 0, 0, 0]) };
+                }
+                -11 | EINTR => {}
+                _ => return None,
+            }
+        }
+    }
+}
+
+/// Ends every process that came from this one. Orphans become children of this process, so killing children reaches all in the end.
+fn kill_descendants() {
+    loop {
+        let mut list = [0_u8; 4096];
+        const HERE: u64 = -100_i64 as u64;
+        const CLOSE_ON_EXEC: u64 = 0o2_000_000;
+        let path = c"/proc/thread-self/children".as_ptr() as u64;
+        // SAFETY: the path ends with null; the buffer is as long as said.
+        let count = unsafe {
+            let file = sys::call(number::OPENAT, [HERE, path, CLOSE_ON_EXEC, 0, 0, 0]);
+            let count = sys::call(number::READ, [file as u64, &raw mut list as u64, list.len() as u64, 0, 0, 0]);
+            sys::call(number::CLOSE, [file as u64, 0, 0, 0, 0, 0]);
+            count
+        };
+        let mut pid: u64 = 0;
+        let mut at = 0;
+        while at < list.len() && (at as i64) < count {
+            if list[at] == b' ' {
+                // SAFETY: takes no pointers. A child keeps its number until it is reaped below.
+                unsafe { sys::call(number::KILL, [pid, SIGKILL, 0, 0, 0, 0]) };
+                pid = 0;
+            } else {
+                pid = pid * 10 + u64::from(list[at] - b'0');
+            }
+            at += 1;
+        }
+        // One killed child is waited for, the others are collected if they are gone: then the list is read again.
+        if reap(0).is_none() {
+            return;
+        }
+        while reap(NO_HANG).is_some() {}
+    }
+}
+
+/// Collects one child that ended.
+fn reap(how: u64) -> Option<(i64, u32)> {
+    let mut status: u32 = 0;
+    // SAFETY: `status` is a place for the answer.
+    let pid = unsafe { sys::call(number::WAIT4, [u64::MAX, &raw mut status as u64, how | ALL_KINDS, 0, 0, 0]) };
+    if pid > 0 { Some((pid, status)) } else { None }
+}
+
+fn wait_for(child: i64) {
+    loop {
+        // SAFETY: no status is asked for.
+        let result = unsafe { sys::call(number::WAIT4, [child as u64, 0, ALL_KINDS, 0, 0, 0]) };
+        if result == child || result == ECHILD {
+            return;
+        }
+    }
+}
+
+/// A descriptor that can be read when a child ended.
+fn catch_children() -> i64 {
+    let mask: u64 = 1 << (SIGCHLD - 1);
+    const CLOSE_ON_EXEC: u64 = 0o2_000_000;
+    // SAFETY: the mask is as long as said.
+    unsafe {
+        sys::call(number::RT_SIGPROCMASK, [0, &raw const mask as u64, 0, 8, 0, 0]);
+        sys::call(number::SIGNALFD4, [u64::MAX, &raw const mask as u64, 8, CLOSE_ON_EXEC, 0, 0])
+    }
+}
+
+fn fork() -> i64 {
+    // SAFETY: as `fork`: a copy of this process goes on here with memory of its own.
+    let child = unsafe { sys::call(number::CLONE, [SIGCHLD, 0, 0, 0, 0, 0]) };
+    if child < 0 {
+        fail(1, child);
+    }
+    child
+}
+
+/// The streams belong to the command alone, so that their end is its end; what was passed for setting up is done with.
+fn close_streams() {
+    // SAFETY: takes no pointers; nothing here uses them.
+    unsafe { sys::call(number::CLOSE_RANGE, [0, BLOCK as u64, 0, 0, 0, 0]) };
+}
+
+fn say(word: Word) {
+    // SAFETY: the word is as long as said. A harness that is gone does not listen, and that is no matter.
+    unsafe { sys::call(number::WRITE, [STATUS as u64, &raw const word as u64, size_of::<Word>() as u64, 0, 0, 0]) };
+}
+
+fn fail(step: u32, code: i64) -> ! {
+    say(Word { kind: FAILED, first: step, second: (-code) as u32 });
+    exit(1)
+}
+
+fn exit(code: u64) -> ! {
+    loop {
+        // SAFETY: ends the process.
+        unsafe { sys::call(number::EXIT_GROUP, [code, 0, 0, 0, 0, 0]) };
+    }
+}
+
+#[panic_handler]
+fn on_panic(_: &PanicInfo<'_>) -> ! {
+    exit(2)
+}

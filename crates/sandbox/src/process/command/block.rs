@@ -1,0 +1,201 @@
+//! Filling the block that the helper follows. Everything is decided and laid out here, before the helper exists.
+
+use super::layout::{ANY, BASE, CHECK, Head, Op, POKE, Script};
+use std::ffi::CStr;
+use std::mem;
+use std::os::unix::ffi::OsStrExt;
+use std::path::Path;
+use std::slice;
+
+/// A block in the making.
+pub(super) struct Block {
+    bytes: Vec<u8>,
+    steps: Vec<&'static str>,
+    slots: u16,
+}
+
+/// A list of operations in the making.
+#[derive(Default)]
+pub(super) struct List {
+    ops: Vec<Op>,
+}
+
+/// An argument of a system call.
+#[derive(Clone, Copy)]
+pub(super) enum Arg {
+    /// A number, or an address in the block.
+    Value(u64),
+    /// The result of an earlier operation.
+    Result(Slot),
+}
+
+/// Where a result is kept.
+#[derive(Clone, Copy)]
+pub(super) struct Slot(u16);
+
+impl From<u64> for Arg {
+    fn from(value: u64) -> Self {
+        Self::Value(value)
+    }
+}
+
+impl From<i32> for Arg {
+    fn from(value: i32) -> Self {
+        Self::Value(i64::from(value).cast_unsigned())
+    }
+}
+
+impl From<u32> for Arg {
+    fn from(value: u32) -> Self {
+        Self::Value(value.into())
+    }
+}
+
+impl From<Slot> for Arg {
+    fn from(slot: Slot) -> Self {
+        Self::Result(slot)
+    }
+}
+
+/// A type without padding that may be copied into the block byte by byte.
+///
+/// # Safety
+/// Every byte of a value is initialised.
+pub(super) unsafe trait Plain: Copy {}
+
+// SAFETY: integers, and structs of integers without padding.
+unsafe impl Plain for u64 {}
+// SAFETY: as above.
+unsafe impl Plain for Op {}
+// SAFETY: as above.
+unsafe impl Plain for Head {}
+// SAFETY: as above.
+unsafe impl Plain for [u64; 2] {}
+// SAFETY: as above.
+unsafe impl Plain for [u64; 3] {}
+// SAFETY: as above.
+unsafe impl Plain for [u64; 4] {}
+// SAFETY: as above.
+unsafe impl Plain for [u64; 7] {}
+
+impl Block {
+    pub(super) fn new() -> Self {
+        // The numbers 0 and 1 are the helper's own.
+        Self { bytes: vec![0; mem::size_of::<Head>()], steps: vec!["the helper's memory", "a process of its own"], slots: 0 }
+    }
+
+    /// Names what the following operations are for.
+    pub(super) fn step(&mut self, name: &'static str) -> u16 {
+        self.steps.push(name);
+        u16::try_from(self.steps.len() - 1).unwrap_or(u16::MAX)
+    }
+
+    pub(super) fn slot(&mut self) -> Slot {
+        self.slots += 1;
+        Slot(self.slots)
+    }
+
+    /// Puts bytes into the block and gives their address.
+    pub(super) fn data(&mut self, bytes: &[u8]) -> u64 {
+        self.bytes.resize(self.bytes.len().next_multiple_of(8), 0);
+        let address = BASE + self.bytes.len() as u64;
+        self.bytes.extend_from_slice(bytes);
+        address
+    }
+
+    pub(super) fn value<T: Plain>(&mut self, value: &T) -> u64 {
+        // SAFETY: a `Plain` value has only initialised bytes, and lives while they are copied.
+        let bytes = unsafe { slice::from_raw_parts(std::ptr::from_ref(value).cast(), mem::size_of::<T>()) };
+        self.data(bytes)
+    }
+
+    /// A string that ends with null. A null inside ends it early, so callers check their texts first.
+    pub(super) fn text(&mut self, text: impl AsRef<[u8]>) -> u64 {
+        let address = self.data(text.as_ref());
+        self.bytes.push(0);
+        address
+    }
+
+    pub(super) fn path(&mut self, path: &Path) -> u64 {
+        self.text(path.as_os_str().as_bytes())
+    }
+
+    pub(super) fn literal(&mut self, text: &CStr) -> u64 {
+        self.data(text.to_bytes_with_nul())
+    }
+
+    /// A list of strings as `execve` takes it.
+    pub(super) fn texts<T: AsRef<[u8]>>(&mut self, texts: impl IntoIterator<Item = T>) -> u64 {
+        let mut addresses: Vec<u64> = texts.into_iter().map(|text| self.text(text)).collect();
+        addresses.push(0);
+        let bytes: Vec<u8> = addresses.iter().flat_map(|address| address.to_ne_bytes()).collect();
+        self.data(&bytes)
+    }
+
+    /// Writes a list of operations into the block.
+    pub(super) fn script(&mut self, list: &List) -> Script {
+        self.bytes.resize(self.bytes.len().next_multiple_of(8), 0);
+        let script = Script { address: BASE + self.bytes.len() as u64, count: list.ops.len() as u64 };
+        for op in &list.ops {
+            self.value(op);
+        }
+        script
+    }
+
+    /// The finished bytes, and the names of the steps.
+    pub(super) fn finish(mut self, mut head: Head) -> (Vec<u8>, Vec<&'static str>) {
+        head.bytes = self.bytes.len() as u64;
+        let mut start = Self { bytes: Vec::new(), steps: Vec::new(), slots: 0 };
+        start.value(&head);
+        self.bytes[..start.bytes.len()].copy_from_slice(&start.bytes);
+        (self.bytes, self.steps)
+    }
+}
+
+impl List {
+    /// Adds a system call whose failure is the failure of the step.
+    pub(super) fn call<const N: usize>(&mut self, step: u16, call: libc::c_long, args: [Arg; N]) -> &mut Op {
+        self.push(step, u32::try_from(call).unwrap_or(0), args)
+    }
+
+    /// Adds a system call that may fail with one error.
+    pub(super) fn call_unless<const N: usize>(&mut self, step: u16, call: libc::c_long, args: [Arg; N], tolerate: i32) {
+        self.call(step, call, args).tolerate = u16::try_from(tolerate).unwrap_or(0);
+    }
+
+    /// Adds a system call that may fail.
+    pub(super) fn try_call<const N: usize>(&mut self, step: u16, call: libc::c_long, args: [Arg; N]) {
+        self.call(step, call, args).tolerate = ANY;
+    }
+
+    /// Adds a system call and keeps its result.
+    pub(super) fn call_for<const N: usize>(&mut self, step: u16, call: libc::c_long, args: [Arg; N], slot: Slot) {
+        self.call(step, call, args).save = slot.0;
+    }
+
+    /// Puts a result into the block.
+    pub(super) fn poke(&mut self, step: u16, address: u64, slot: Slot) {
+        self.push(step, POKE, [address.into(), slot.into()]);
+    }
+
+    /// Fails when the number at an address says so.
+    pub(super) fn check(&mut self, step: u16, address: u64, tolerate: i32) {
+        self.push(step, CHECK, [address.into()]).tolerate = u16::try_from(tolerate).unwrap_or(0);
+    }
+
+    fn push<const N: usize>(&mut self, step: u16, call: u32, args: [Arg; N]) -> &mut Op {
+        let mut op = Op { call, step, ..Op::default() };
+        for (at, arg) in args.into_iter().enumerate() {
+            match arg {
+                Arg::Value(value) => op.args[at] = value,
+                Arg::Result(slot) => {
+                    op.args[at] = slot.0.into();
+                    op.from |= 1 << at;
+                }
+            }
+        }
+        let at = self.ops.len();
+        self.ops.push(op);
+        &mut self.ops[at]
+    }
+}

@@ -1,0 +1,231 @@
+//! What this machine offers, found by trying each layer once.
+
+use super::block::Block;
+use super::cgroup::Cgroups;
+use super::identity::Identity;
+use super::landlock::{self, OLDEST, SCOPES};
+use super::layout::{ENDED, FAILED, Word};
+use super::limit::Held;
+use super::protect::Protected;
+use super::script::{Parts, with_namespaces, without_namespaces};
+use super::spawn::{Helper, Streams};
+use super::view::View;
+use crate::plan::{Access, Files, Limits, Network, Plan, Programs};
+use crate::tier::{Layer, Mechanism, Report, Tier};
+use std::fs::{self, File};
+use std::io::{self, Read as _};
+use std::os::fd::OwnedFd;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+/// What was found.
+pub(super) struct Findings {
+    pub(super) report: Report,
+    pub(super) landlock: i32,
+    pub(super) cgroups: Cgroups,
+}
+
+/// A step that failed.
+struct Failure {
+    step: &'static str,
+    cause: io::Error,
+}
+
+pub(super) fn find() -> Findings {
+    let cgroups = Cgroups::find();
+    let (landlock, landlock_layer) = try_landlock();
+    let namespaces = if landlock >= OLDEST { try_namespaces(landlock) } else { Err(failure("Landlock", libc::EOPNOTSUPP)) };
+    let filter = if landlock >= OLDEST { try_without_namespaces(landlock) } else { Err(failure("Landlock", libc::EOPNOTSUPP)) };
+    let tier = match (&namespaces, &filter) {
+        (Ok(()), _) => Tier::A,
+        (Err(_), Ok(())) => Tier::B,
+        (Err(_), Err(_)) => Tier::None,
+    };
+    let layers = vec![namespaces_layer(namespaces), landlock_layer, filter_layer(filter), limits_layer(&cgroups)];
+    Findings { report: Report { tier, layers }, landlock, cgroups }
+}
+
+/// The first layer that is missing, as a sentence.
+pub(super) fn why_not(report: &Report) -> String {
+    let missing: Vec<String> = report
+        .layers
+        .iter()
+        .filter(|layer| !layer.works)
+        .map(|layer| format!("{}: {}{}", layer.name, layer.detail, layer.fix.as_ref().map_or_else(String::new, |fix| format!(" ({fix})"))))
+        .collect();
+    if missing.is_empty() { "the sandbox was set to none, which runs nothing".into() } else { missing.join("; ") }
+}
+
+fn failure(step: &'static str, code: i32) -> Failure {
+    Failure { step, cause: io::Error::from_raw_os_error(code) }
+}
+
+fn try_landlock() -> (i32, Layer) {
+    let name = "landlock";
+    let layer = |works, detail, fix: Option<&str>| Layer { name, works, detail, fix: fix.map(str::to_owned) };
+    match landlock::version() {
+        Ok(version @ OLDEST..) if version >= SCOPES => {
+            (version, layer(true, format!("version {version}: files, signals, abstract sockets"), None))
+        }
+        Ok(version @ OLDEST..) => {
+            (version, layer(true, format!("version {version}: files"), Some("a kernel from 6.12 on also keeps signals inside")))
+        }
+        Ok(version) => {
+            (version, layer(false, format!("version {version} cannot keep files from being truncated"), Some("use a kernel from 6.2 on")))
+        }
+        Err(cause) if cause.raw_os_error() == Some(libc::EOPNOTSUPP) => {
+            (0, layer(false, "it is built in but switched off".into(), Some("add `landlock` to the kernel's `lsm=` boot parameter")))
+        }
+        Err(cause) if cause.raw_os_error() == Some(libc::ENOSYS) => (
+            0,
+            layer(
+                false,
+                "this kernel has none, or the container refuses it".into(),
+                Some(
+                    "use a kernel from 6.2 on built with CONFIG_SECURITY_LANDLOCK, and a container profile that allows landlock_create_ruleset",
+                ),
+            ),
+        ),
+        Err(cause) => (0, layer(false, cause.to_string(), Some("allow landlock_create_ruleset in the container's seccomp profile"))),
+    }
+}
+
+fn namespaces_layer(tried: Result<(), Failure>) -> Layer {
+    let name = "namespaces";
+    match tried {
+        Ok(()) => Layer { name, works: true, detail: "user, mount, pid, network, ipc and host name".into(), fix: None },
+        Err(Failure { step, cause }) => {
+            let fix = fix_for(step, &cause);
+            Layer { name, works: false, detail: format!("{step}: {cause}"), fix: Some(fix) }
+        }
+    }
+}
+
+/// What to do about namespaces that cannot be made.
+fn fix_for(step: &str, cause: &io::Error) -> String {
+    let setting = |path: &str| fs::read_to_string(path).ok().map(|text| text.trim().to_owned());
+    if setting("/proc/sys/kernel/apparmor_restrict_unprivileged_userns").as_deref() == Some("1") {
+        return "Ubuntu's AppArmor refuses them: `sysctl kernel.apparmor_restrict_unprivileged_userns=0`, or an AppArmor profile for this program with `userns,`".into();
+    }
+    if setting("/proc/sys/user/max_user_namespaces").as_deref() == Some("0") {
+        return "`sysctl user.max_user_namespaces=10000`".into();
+    }
+    if setting("/proc/sys/kernel/unprivileged_userns_clone").as_deref() == Some("0") {
+        return "`sysctl kernel.unprivileged_userns_clone=1`".into();
+    }
+    if step.contains("/proc") && matches!(cause.raw_os_error(), Some(libc::EPERM)) {
+        return "the container covers parts of /proc: run it with `--security-opt systempaths=unconfined`".into();
+    }
+    match cause.raw_os_error() {
+        Some(libc::ENOSYS) => "this kernel is too old: 5.12 or later is needed for namespaces, 6.2 for Landlock".into(),
+        Some(libc::EPERM | libc::EACCES) if is_container() => {
+            "the container's seccomp profile refuses them: `--security-opt seccomp=unconfined`, or a profile that allows unshare, mount, open_tree, move_mount and mount_setattr".into()
+        }
+        _ => "user namespaces have to be allowed for this user".into(),
+    }
+}
+
+fn is_container() -> bool {
+    let seccomp = fs::read_to_string("/proc/self/status").unwrap_or_default().lines().any(|line| line == "Seccomp:\t2");
+    seccomp || Path::new("/.dockerenv").exists() || Path::new("/run/.containerenv").exists()
+}
+
+fn filter_layer(tried: Result<(), Failure>) -> Layer {
+    let name = "seccomp";
+    match tried {
+        Ok(()) => {
+            Layer { name, works: true, detail: "a filter for system calls; in tier B also what keeps the network away".into(), fix: None }
+        }
+        Err(Failure { step, cause }) => {
+            let fix = Some("a kernel with CONFIG_SECCOMP_FILTER and CONFIG_PROC_CHILDREN is needed".into());
+            Layer { name, works: false, detail: format!("{step}: {cause}"), fix }
+        }
+    }
+}
+
+fn limits_layer(cgroups: &Cgroups) -> Layer {
+    let (memory, processes) = (cgroups.memory(), cgroups.processes());
+    let works = memory != Mechanism::Rlimit;
+    let fix = "start the harness in a cgroup that is delegated to it with memory and pids enabled below (`systemd-run --user --scope -p Delegate=yes`)";
+    Layer { name: "cgroups", works, detail: format!("memory by {memory}, processes by {processes}"), fix: (!works).then(|| fix.into()) }
+}
+
+fn try_namespaces(version: i32) -> Result<(), Failure> {
+    attempt(version, true)
+}
+
+fn try_without_namespaces(version: i32) -> Result<(), Failure> {
+    if !Path::new("/proc/thread-self/children").exists() {
+        return Err(failure("keeping track of descendants", libc::ENOENT));
+    }
+    attempt(version, false)
+}
+
+/// Goes all the way to starting a program that does not exist inside, which is the one failure that means success.
+fn attempt(version: i32, namespaces: bool) -> Result<(), Failure> {
+    let plan = trivial_plan();
+    let failed = |step| move |cause| Failure { step, cause };
+    let identity = Identity::of(&plan.files.workspace).map_err(failed("the workspace"))?;
+    let view = View::new(&plan, &identity, &[], &Protected::default())
+        .map_err(|error| Failure { step: "the view", cause: io::Error::other(error.to_string()) })?;
+    let parts = Parts {
+        plan: &plan,
+        identity,
+        program: Path::new("/proc/does-not-exist"),
+        name: "probe",
+        args: &[],
+        folder: Path::new("/"),
+        environment: Vec::new(),
+        trees: &[],
+        doors: 0,
+        held: Held { memory: true },
+        others: 1 << 20,
+        landlock: Some((version, Vec::new())),
+    };
+    let (block, steps) = if namespaces { with_namespaces(&parts, &view, None) } else { without_namespaces(&parts) };
+    debug_assert!(steps.len() > Block::new().step("") as usize);
+    let null = || File::options().read(true).write(true).open("/dev/null").map(OwnedFd::from).map_err(failed("/dev/null"));
+    let streams = Streams { stdin: null()?, stdout: null()?, stderr: null()? };
+    let mut helper = Helper::start(&block, &streams, &[]).map_err(|error| match error {
+        super::SandboxError::SetUp { step, cause } => Failure { step, cause },
+        other => Failure { step: "the helper", cause: io::Error::other(other.to_string()) },
+    })?;
+    let mut said = Vec::new();
+    helper.status.read_to_end(&mut said).map_err(failed("the helper"))?;
+    let number = |word: &[u8], at: usize| u32::from_ne_bytes([word[at], word[at + 1], word[at + 2], word[at + 3]]);
+    for word in said.chunks_exact(size_of::<Word>()) {
+        match number(word, 0) {
+            FAILED => {
+                let (step, code) = (number(word, 4) as usize, number(word, 8).cast_signed());
+                let step = steps.get(step).copied().unwrap_or("the helper");
+                let expected = [libc::ENOENT, libc::EACCES];
+                return if step == super::watch::START && expected.contains(&code) { Ok(()) } else { Err(failure(step, code)) };
+            }
+            ENDED => return Ok(()),
+            _ => {}
+        }
+    }
+    Err(failure("the helper", libc::EPIPE))
+}
+
+fn trivial_plan() -> Plan {
+    let files = Files {
+        workspace: PathBuf::from("/etc"),
+        access: Access::Read,
+        only: Vec::new(),
+        hidden: Vec::new(),
+        readable: Vec::new(),
+        writable: Vec::new(),
+    };
+    let limits = Limits {
+        deadline: Duration::from_secs(5),
+        memory_bytes: 1 << 30,
+        cpu: Duration::from_secs(5),
+        processes: 16,
+        file_bytes: 1 << 20,
+        tmp_bytes: 1 << 20,
+        output_bytes: 1 << 10,
+        flood_bytes: 1 << 20,
+    };
+    Plan { files, programs: Programs::Any, network: Network::None, environment: Vec::new(), limits }
+}

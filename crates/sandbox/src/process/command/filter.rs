@@ -1,0 +1,312 @@
+//! The system calls a contained command may not make.
+//!
+//! A list of refusals rather than of permissions: real programs use most calls, and what is refused here is what reaches past files,
+//! namespaces and limits. The program is a search tree, because the kernel walks it for every call once when it is installed.
+
+/// What a command may open sockets to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Sockets {
+    /// Its own network namespace: internet families, and asking for routes.
+    Namespace,
+    /// None.
+    None,
+}
+
+/// Whether programs may be made in memory.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum MemoryFiles {
+    Allowed,
+    Refused,
+}
+
+#[derive(Clone, Copy)]
+struct Instruction {
+    code: u16,
+    yes: u8,
+    no: u8,
+    value: u32,
+}
+
+const LOAD: u16 = 0x20;
+const JUMP: u16 = 0x05;
+const EQUAL: u16 = 0x15;
+const AT_LEAST: u16 = 0x35;
+const ANY_BIT: u16 = 0x45;
+const RETURN: u16 = 0x06;
+const ALLOW: u32 = 0x7fff_0000;
+const ERROR: u32 = 0x0005_0000;
+const KILL: u32 = 0x8000_0000;
+
+/// Where the kernel keeps the number, the architecture and the low half of an argument.
+const NUMBER: u32 = 0;
+const ARCH: u32 = 4;
+const fn argument(index: u32) -> u32 {
+    16 + 8 * index
+}
+
+#[cfg(target_arch = "x86_64")]
+const THIS_ARCH: u32 = 0xc000_003e;
+#[cfg(target_arch = "aarch64")]
+const THIS_ARCH: u32 = 0xc000_00b7;
+
+const NAMESPACES: u32 = (libc::CLONE_NEWNS
+    | libc::CLONE_NEWUSER
+    | libc::CLONE_NEWPID
+    | libc::CLONE_NEWNET
+    | libc::CLONE_NEWIPC
+    | libc::CLONE_NEWUTS
+    | libc::CLONE_NEWCGROUP
+    | 0x80)
+    .cast_unsigned();
+
+/// Refused whatever the arguments are.
+const REFUSED: &[libc::c_long] = &[
+    // Kernel memory, keys, other processes.
+    libc::SYS_bpf,
+    libc::SYS_perf_event_open,
+    libc::SYS_userfaultfd,
+    libc::SYS_io_uring_setup,
+    libc::SYS_io_uring_enter,
+    libc::SYS_io_uring_register,
+    libc::SYS_add_key,
+    libc::SYS_request_key,
+    libc::SYS_keyctl,
+    libc::SYS_ptrace,
+    libc::SYS_process_vm_readv,
+    libc::SYS_process_vm_writev,
+    libc::SYS_process_madvise,
+    libc::SYS_kcmp,
+    libc::SYS_pidfd_getfd,
+    // Namespaces and mounts.
+    libc::SYS_setns,
+    libc::SYS_mount,
+    libc::SYS_umount2,
+    libc::SYS_pivot_root,
+    libc::SYS_chroot,
+    libc::SYS_open_tree,
+    libc::SYS_move_mount,
+    libc::SYS_fsopen,
+    libc::SYS_fsconfig,
+    libc::SYS_fsmount,
+    libc::SYS_fspick,
+    libc::SYS_mount_setattr,
+    OPEN_TREE_ATTR,
+    libc::SYS_open_by_handle_at,
+    libc::SYS_name_to_handle_at,
+    libc::SYS_fanotify_init,
+    // The machine.
+    libc::SYS_swapon,
+    libc::SYS_swapoff,
+    libc::SYS_reboot,
+    libc::SYS_kexec_load,
+    libc::SYS_kexec_file_load,
+    libc::SYS_init_module,
+    libc::SYS_finit_module,
+    libc::SYS_delete_module,
+    libc::SYS_acct,
+    libc::SYS_quotactl,
+    libc::SYS_quotactl_fd,
+    libc::SYS_syslog,
+    libc::SYS_settimeofday,
+    libc::SYS_clock_settime,
+    libc::SYS_vhangup,
+    libc::SYS_lookup_dcookie,
+    libc::SYS_nfsservctl,
+    #[cfg(target_arch = "x86_64")]
+    libc::SYS_iopl,
+    #[cfg(target_arch = "x86_64")]
+    libc::SYS_ioperm,
+    #[cfg(target_arch = "x86_64")]
+    libc::SYS_modify_ldt,
+    #[cfg(target_arch = "x86_64")]
+    libc::SYS_uselib,
+    #[cfg(target_arch = "x86_64")]
+    libc::SYS_kexec_load,
+];
+
+/// Newer than the C library's list.
+const OPEN_TREE_ATTR: libc::c_long = 467;
+
+/// The filter as the kernel takes it, eight bytes an instruction.
+pub(super) fn program(sockets: Sockets, memory: MemoryFiles) -> Vec<u8> {
+    let mut leaves: Vec<(u32, Vec<Instruction>)> = REFUSED.iter().map(|&call| (number(call), refuse(libc::EPERM))).collect();
+    // Threads fall back to `clone`, whose flags can be looked at.
+    leaves.push((number(libc::SYS_clone3), refuse(libc::ENOSYS)));
+    leaves.push((number(libc::SYS_clone), refuse_bits(0, NAMESPACES)));
+    leaves.push((number(libc::SYS_unshare), refuse_bits(0, NAMESPACES)));
+    leaves.push((number(libc::SYS_ioctl), refuse_values(1, &[libc::TIOCSTI as u32, TIOCLINUX])));
+    leaves.push((number(libc::SYS_socket), socket(sockets)));
+    if memory == MemoryFiles::Refused {
+        leaves.push((number(libc::SYS_memfd_create), refuse(libc::ENOSYS)));
+        leaves.push((number(MEMFD_SECRET), refuse(libc::ENOSYS)));
+    }
+    leaves.sort_by_key(|(call, _)| *call);
+    leaves.dedup_by_key(|(call, _)| *call);
+    let mut whole = vec![load(ARCH), test(EQUAL, THIS_ARCH, 1, 0), give(KILL), load(NUMBER)];
+    if cfg!(target_arch = "x86_64") {
+        // The other set of numbers of this architecture would pass by every one of ours.
+        const X32: u32 = 0x4000_0000;
+        whole.extend([test(AT_LEAST, X32, 0, 1), give(ERROR | libc::ENOSYS.cast_unsigned())]);
+    }
+    whole.extend(tree(&leaves));
+    whole.iter().flat_map(bytes).collect()
+}
+
+const MEMFD_SECRET: libc::c_long = 447;
+const TIOCLINUX: u32 = 0x541c;
+
+fn number(call: libc::c_long) -> u32 {
+    u32::try_from(call).unwrap_or(u32::MAX)
+}
+
+fn tree(leaves: &[(u32, Vec<Instruction>)]) -> Vec<Instruction> {
+    if leaves.len() <= 2 {
+        let mut list = Vec::new();
+        for (call, then) in leaves {
+            list.push(test(EQUAL, *call, 0, u8::try_from(then.len()).unwrap_or(u8::MAX)));
+            list.extend(then);
+        }
+        list.push(give(ALLOW));
+        return list;
+    }
+    let middle = leaves.len() / 2;
+    let (below, above) = (tree(&leaves[..middle]), tree(&leaves[middle..]));
+    // A test reaches only 255 instructions, a plain jump any number.
+    let skip = Instruction { code: JUMP, yes: 0, no: 0, value: u32::try_from(below.len()).unwrap_or(u32::MAX) };
+    let mut whole = vec![test(AT_LEAST, leaves[middle].0, 0, 1), skip];
+    whole.extend(below);
+    whole.extend(above);
+    whole
+}
+
+fn socket(sockets: Sockets) -> Vec<Instruction> {
+    let refused = refuse(libc::EPERM);
+    match sockets {
+        Sockets::None => refused,
+        Sockets::Namespace => vec![
+            load(argument(0)),
+            test(EQUAL, libc::AF_INET.cast_unsigned(), 4, 0),
+            test(EQUAL, libc::AF_INET6.cast_unsigned(), 3, 0),
+            test(EQUAL, libc::AF_NETLINK.cast_unsigned(), 0, 3),
+            load(argument(2)),
+            test(EQUAL, libc::NETLINK_ROUTE.cast_unsigned(), 0, 1),
+            give(ALLOW),
+            refused[0],
+        ],
+    }
+}
+
+fn refuse_bits(index: u32, bits: u32) -> Vec<Instruction> {
+    vec![load(argument(index)), test(ANY_BIT, bits, 0, 1), refuse(libc::EPERM)[0], give(ALLOW)]
+}
+
+fn refuse_values(index: u32, values: &[u32]) -> Vec<Instruction> {
+    let mut list = vec![load(argument(index))];
+    for &value in values {
+        list.extend([test(EQUAL, value, 0, 1), refuse(libc::EPERM)[0]]);
+    }
+    list.push(give(ALLOW));
+    list
+}
+
+fn refuse(error: i32) -> Vec<Instruction> {
+    vec![give(ERROR | error.cast_unsigned())]
+}
+
+const fn load(offset: u32) -> Instruction {
+    Instruction { code: LOAD, yes: 0, no: 0, value: offset }
+}
+
+const fn test(code: u16, value: u32, yes: u8, no: u8) -> Instruction {
+    Instruction { code, yes, no, value }
+}
+
+const fn give(value: u32) -> Instruction {
+    Instruction { code: RETURN, yes: 0, no: 0, value }
+}
+
+fn bytes(instruction: &Instruction) -> [u8; 8] {
+    let Instruction { code, yes, no, value } = instruction;
+    let (code, value) = (code.to_ne_bytes(), value.to_ne_bytes());
+    [code[0], code[1], *yes, *no, value[0], value[1], value[2], value[3]]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// What the kernel would answer.
+    fn judge(program: &[u8], arch: u32, call: u32, args: [u32; 3]) -> u32 {
+        let read = |at: usize| {
+            let b = &program[at * 8..at * 8 + 8];
+            (u16::from_ne_bytes([b[0], b[1]]), usize::from(b[2]), usize::from(b[3]), u32::from_ne_bytes([b[4], b[5], b[6], b[7]]))
+        };
+        let (mut at, mut held) = (0, 0);
+        loop {
+            let (code, yes, no, value) = read(at);
+            at += 1;
+            match code {
+                LOAD => {
+                    held = if value == NUMBER {
+                        call
+                    } else if value == ARCH {
+                        arch
+                    } else {
+                        args[(value as usize - 16) / 8]
+                    }
+                }
+                JUMP => at += value as usize,
+                EQUAL => at += if held == value { yes } else { no },
+                AT_LEAST => at += if held >= value { yes } else { no },
+                ANY_BIT => at += if held & value != 0 { yes } else { no },
+                RETURN => return value,
+                other => panic!("{other}"),
+            }
+        }
+    }
+
+    #[test]
+    fn every_refused_call_is_refused_and_its_neighbours_are_not() {
+        let program = program(Sockets::Namespace, MemoryFiles::Allowed);
+        let refused: Vec<u32> = REFUSED.iter().map(|&call| number(call)).collect();
+        let special = [libc::SYS_clone3, libc::SYS_clone, libc::SYS_unshare, libc::SYS_ioctl, libc::SYS_socket].map(number);
+        for call in 0..600 {
+            let answer = judge(&program, THIS_ARCH, call, [0; 3]);
+            if refused.contains(&call) {
+                assert_eq!(answer, ERROR | libc::EPERM.cast_unsigned(), "{call}");
+            } else if !special.contains(&call) {
+                assert_eq!(answer, ALLOW, "{call}");
+            }
+        }
+        assert_eq!(judge(&program, THIS_ARCH, number(libc::SYS_clone3), [0; 3]), ERROR | libc::ENOSYS.cast_unsigned());
+    }
+
+    #[test]
+    fn arguments_decide_where_a_call_has_harmless_uses() {
+        let inside = program(Sockets::Namespace, MemoryFiles::Refused);
+        let closed = program(Sockets::None, MemoryFiles::Allowed);
+        let no = ERROR | libc::EPERM.cast_unsigned();
+        let socket = number(libc::SYS_socket);
+        for (family, protocol, expected) in
+            [(1, 0, no), (2, 0, ALLOW), (10, 0, ALLOW), (16, 0, ALLOW), (16, 15, no), (17, 0, no), (40, 0, no), (38, 0, no)]
+        {
+            assert_eq!(judge(&inside, THIS_ARCH, socket, [family, 1, protocol]), expected, "{family} {protocol}");
+            assert_eq!(judge(&closed, THIS_ARCH, socket, [family, 1, protocol]), no, "{family} {protocol}");
+        }
+        let clone = number(libc::SYS_clone);
+        assert_eq!(judge(&inside, THIS_ARCH, clone, [libc::CLONE_VM.cast_unsigned() | 17, 0, 0]), ALLOW);
+        assert_eq!(judge(&inside, THIS_ARCH, clone, [libc::CLONE_NEWUSER.cast_unsigned() | 17, 0, 0]), no);
+        assert_eq!(judge(&inside, THIS_ARCH, number(libc::SYS_ioctl), [0, TIOCLINUX, 0]), no);
+        assert_eq!(judge(&inside, THIS_ARCH, number(libc::SYS_ioctl), [0, 0x5401, 0]), ALLOW);
+        assert_ne!(judge(&inside, THIS_ARCH, number(libc::SYS_memfd_create), [0; 3]), ALLOW);
+    }
+
+    #[test]
+    fn another_architecture_is_the_end_and_another_numbering_is_unknown() {
+        let program = program(Sockets::None, MemoryFiles::Allowed);
+        assert_eq!(judge(&program, 0x4000_0003, 1, [0; 3]), KILL);
+        if cfg!(target_arch = "x86_64") {
+            assert_eq!(judge(&program, THIS_ARCH, 0x4000_0000 | 1, [0; 3]), ERROR | libc::ENOSYS.cast_unsigned());
+        }
+    }
+}

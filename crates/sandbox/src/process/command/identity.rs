@@ -1,0 +1,81 @@
+//! Who a contained command is.
+//!
+//! Root without capabilities is still the owner of root's files, and no process limit counts for it. So what root starts becomes
+//! somebody else: the owner of the workspace, or nobody, to whom a mount then shows root's files in the workspace as its own.
+
+use std::fs::{self, Metadata};
+use std::io;
+use std::os::unix::fs::MetadataExt;
+use std::path::Path;
+
+const NOBODY: u32 = 65534;
+
+/// Who a command runs as.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Identity {
+    pub(super) uid: u32,
+    pub(super) gid: u32,
+    pub(super) change: Change,
+}
+
+/// How it becomes that.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Change {
+    /// It is the user of the harness.
+    None,
+    /// Root gives up being root and becomes the workspace's owner.
+    Owner,
+    /// Root gives up being root; the workspace is root's.
+    Nobody,
+}
+
+impl Identity {
+    pub(super) fn of(workspace: &Path) -> io::Result<Self> {
+        let (uid, gid) = (rustix::process::geteuid().as_raw(), rustix::process::getegid().as_raw());
+        if uid != 0 {
+            return Ok(Self { uid, gid, change: Change::None });
+        }
+        let facts = fs::metadata(workspace)?;
+        Ok(match facts.uid() {
+            0 => Self { uid: NOBODY, gid: NOBODY, change: Change::Nobody },
+            owner => Self { uid: owner, gid: if facts.gid() == 0 { NOBODY } else { facts.gid() }, change: Change::Owner },
+        })
+    }
+
+    /// Whether permission bits let it read (4), write (2) or search (1).
+    pub(super) fn may(&self, facts: &Metadata, right: u32) -> bool {
+        let shift = if facts.uid() == self.uid {
+            6
+        } else if facts.gid() == self.gid || self.change == Change::None {
+            // An ordinary user may be in more groups than one: the group's bits count, or the others'.
+            return facts.mode() >> 3 & right == right || facts.mode() & right == right;
+        } else {
+            0
+        };
+        facts.mode() >> shift & right == right
+    }
+
+    /// The numbers of owners, as a mount shows them to this identity: root's files are its own, its files root's, others as they are.
+    pub(super) fn shown_owners(id: u32) -> String {
+        let after = id + 1;
+        let rest = u32::MAX - after;
+        format!("0 {id} 1\n1 1 {}\n{id} 0 1\n{after} {after} {rest}\n", id - 1)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_ordinary_user_stays_who_it_is_and_root_does_not_stay_root() {
+        let identity = Identity::of(Path::new("/")).expect("facts");
+        assert_ne!(identity.uid, 0);
+        assert_eq!(identity.change == Change::None, !rustix::process::geteuid().is_root());
+    }
+
+    #[test]
+    fn owners_are_exchanged_one_to_one() {
+        assert_eq!(Identity::shown_owners(65534), "0 65534 1\n1 1 65533\n65534 0 1\n65535 65535 4294901760\n");
+    }
+}

@@ -1,0 +1,255 @@
+//! Laying the mounts of a [`View`] in a mount namespace of its own.
+
+use super::block::{Arg, Block, List, Slot};
+use super::layout::FURTHER;
+use super::view::{Placement, View, What};
+use crate::plan::{Plan, Programs};
+use std::path::{Path, PathBuf};
+
+const READ_ONLY: u64 = 0x1;
+const NO_SETUID: u64 = 0x2;
+const NO_DEVICES: u64 = 0x4;
+const NO_EXECUTION: u64 = 0x8;
+const SAFE: u64 = NO_SETUID | NO_DEVICES;
+
+pub(super) const RECURSIVE: u32 = 0x8000;
+pub(super) const CLONE_TREE: u32 = 0x1;
+pub(super) const CLOSE_ON_EXEC: u32 = 0o2_000_000;
+pub(super) const EMPTY_PATH: u32 = 0x1000;
+const FROM_DESCRIPTOR: u32 = 0x4;
+const TO_DESCRIPTOR: u32 = 0x40;
+/// Follow no link, also none of the kernel's own.
+const NO_LINKS: u64 = 0x4 | 0x2;
+
+const DEVICES: &[&str] = &["null", "zero", "full", "random", "urandom", "tty"];
+const LINKS: &[(&str, &str)] =
+    &[("fd", "/proc/self/fd"), ("stdin", "/proc/self/fd/0"), ("stdout", "/proc/self/fd/1"), ("stderr", "/proc/self/fd/2")];
+
+/// Writes the operations. `given` are trees that the harness opened because the command's user cannot; they are passed in this order.
+pub(super) fn lay(block: &mut Block, list: &mut List, plan: &Plan, view: &View, given: &[PathBuf]) {
+    let reused = (block.slot(), block.slot());
+    let no_execution = if plan.programs == Programs::Any { 0 } else { NO_EXECUTION };
+    let mut layer = Layer { block, list, no_execution, covers: 0, reused };
+    let opened = layer.open_trees(view, given);
+    let devices = layer.open_devices();
+    layer.close_root();
+    let covers = layer.make_covers(view);
+    let dev = layer.make_dev();
+    let step = layer.block.step("the folders a command sees");
+    for ((placement, opened), cover) in view.placements.iter().zip(opened).zip(covers) {
+        layer.place(step, placement, opened, cover, view, plan.limits.tmp_bytes);
+    }
+    layer.finish_dev(dev, &devices);
+    layer.make_proc();
+}
+
+struct Layer<'a> {
+    block: &'a mut Block,
+    list: &'a mut List,
+    no_execution: u64,
+    covers: u32,
+    /// For what is used at once.
+    reused: (Slot, Slot),
+}
+
+impl Layer<'_> {
+    /// Grabs, while everything is still visible, what will be put back into covered folders.
+    fn open_trees(&mut self, view: &View, given: &[PathBuf]) -> Vec<Option<Arg>> {
+        let step = self.block.step("mounts of its own");
+        let root = self.block.literal(c"/");
+        let flags = (libc::MS_REC | libc::MS_PRIVATE).into();
+        self.list.call(step, libc::SYS_mount, [0.into(), root.into(), 0.into(), Arg::Value(flags), 0.into()]);
+        let step = self.block.step("the places of the plan");
+        let mut opened = Vec::new();
+        for placement in &view.placements {
+            let in_place = placement.within.as_ref().is_some_and(|(_, what)| what.is_tree());
+            opened.push(if !placement.what.is_tree() || in_place {
+                None
+            } else if let Some(at) = given.iter().position(|path| *path == placement.path) {
+                Some(Arg::from(FURTHER + i32::try_from(at).unwrap_or(0)))
+            } else {
+                let tree = self.block.slot();
+                self.clone_tree(step, &placement.path, (tree, self.reused.1));
+                Some(tree.into())
+            });
+        }
+        opened
+    }
+
+    /// Opens a path without following links, and makes a copy of the mounts there.
+    fn clone_tree(&mut self, step: u16, path: &Path, (tree, place): (Slot, Slot)) {
+        let how = self.block.value(&[u64::from(libc::O_PATH.cast_unsigned() | CLOSE_ON_EXEC), 0, NO_LINKS]);
+        let path = self.block.path(path);
+        self.list.call_for(step, libc::SYS_openat2, [libc::AT_FDCWD.into(), path.into(), how.into(), 24.into()], place);
+        let empty = self.block.literal(c"");
+        let flags = CLONE_TREE | CLOSE_ON_EXEC | RECURSIVE | EMPTY_PATH;
+        self.list.call_for(step, libc::SYS_open_tree, [place.into(), empty.into(), flags.into()], tree);
+    }
+
+    fn open_devices(&mut self) -> Vec<Slot> {
+        let step = self.block.step("device files");
+        let open = |name: &&str| {
+            let slot = self.block.slot();
+            let path = self.block.text(format!("/dev/{name}"));
+            let flags = CLONE_TREE | CLOSE_ON_EXEC;
+            self.list.call_for(step, libc::SYS_open_tree, [libc::AT_FDCWD.into(), path.into(), flags.into()], slot);
+            slot
+        };
+        DEVICES.iter().map(open).collect()
+    }
+
+    fn close_root(&mut self) {
+        let step = self.block.step("a read-only root");
+        let attributes = self.block.value(&[READ_ONLY | SAFE, 0, 0, 0]);
+        let root = self.block.literal(c"/");
+        self.list.call(step, libc::SYS_mount_setattr, [libc::AT_FDCWD.into(), root.into(), RECURSIVE.into(), attributes.into(), 32.into()]);
+    }
+
+    /// A small file system with every folder that covers another, grown where something will be put back.
+    fn make_covers(&mut self, view: &View) -> Vec<Option<Slot>> {
+        let step = self.block.step("covers for hidden folders");
+        self.mount_tmpfs(step, Path::new("/tmp"), "mode=755,size=256k", 0);
+        self.make_folder(step, Path::new("/tmp/empty"));
+        self.make_file(step, Path::new("/tmp/blank"), 0);
+        let mut covers = Vec::new();
+        for placement in &view.placements {
+            if placement.what != What::Hidden {
+                covers.push(None);
+                continue;
+            }
+            let mut cover = PathBuf::from(if placement.is_folder { "/tmp/empty" } else { "/tmp/blank" });
+            if view.placements.iter().any(|below| is_put_back(below, &placement.path)) {
+                self.covers += 1;
+                cover = PathBuf::from(format!("/tmp/{}", self.covers));
+                self.make_folder(step, &cover);
+                self.make_way(step, view, &placement.path, &cover);
+            }
+            covers.push(Some(self.clone_cover(step, &cover)));
+        }
+        covers
+    }
+
+    fn clone_cover(&mut self, step: u16, cover: &Path) -> Slot {
+        let slot = self.block.slot();
+        let path = self.block.path(cover);
+        let flags = CLONE_TREE | CLOSE_ON_EXEC;
+        self.list.call_for(step, libc::SYS_open_tree, [libc::AT_FDCWD.into(), path.into(), flags.into()], slot);
+        self.set(step, slot.into(), READ_ONLY | SAFE | NO_EXECUTION, 0);
+        slot
+    }
+
+    /// Makes the folders on the way to whatever is put back below `covered`, starting at `cover`.
+    fn make_way(&mut self, step: u16, view: &View, covered: &Path, cover: &Path) {
+        for below in view.placements.iter().filter(|below| is_put_back(below, covered)) {
+            let Ok(way) = below.path.strip_prefix(covered) else { continue };
+            let mut at = cover.to_path_buf();
+            let parts: Vec<_> = way.components().collect();
+            for (index, part) in parts.iter().enumerate() {
+                at.push(part);
+                if index + 1 < parts.len() || below.is_folder {
+                    self.make_folder(step, &at);
+                } else {
+                    self.make_file(step, &at, 0o444);
+                }
+            }
+        }
+    }
+
+    fn place(&mut self, step: u16, placement: &Placement, opened: Option<Arg>, cover: Option<Slot>, view: &View, tmp_bytes: u64) {
+        let path = &placement.path;
+        match placement.what {
+            What::Hidden => {
+                if let Some(cover) = cover {
+                    self.attach(step, cover.into(), path);
+                }
+            }
+            What::Private => {
+                self.mount_tmpfs(step, path, &format!("mode=1777,size={tmp_bytes}"), self.no_execution);
+                self.make_way(step, view, path, path);
+            }
+            What::Read | What::Write | What::Pinned => {
+                let (set, clear) = if placement.what == What::Read { (SAFE | READ_ONLY, 0) } else { (SAFE | self.no_execution, READ_ONLY) };
+                if let Some(tree) = opened {
+                    self.set(step, tree, set, clear);
+                    self.attach(step, tree, path);
+                } else {
+                    let (tree, place) = self.reused;
+                    self.clone_tree(step, path, (tree, place));
+                    self.set(step, tree.into(), set, clear);
+                    let empty = self.block.literal(c"");
+                    let flags = FROM_DESCRIPTOR | TO_DESCRIPTOR;
+                    self.list.call(step, libc::SYS_move_mount, [tree.into(), empty.into(), place.into(), empty.into(), flags.into()]);
+                }
+            }
+        }
+    }
+
+    fn make_dev(&mut self) -> Slot {
+        let step = self.block.step("a minimal /dev");
+        let dev = Path::new("/tmp/dev");
+        self.make_folder(step, dev);
+        self.make_folder(step, &dev.join("shm"));
+        self.make_folder(step, &dev.join("pts"));
+        DEVICES.iter().for_each(|name| self.make_file(step, &dev.join(name), 0o444));
+        for (name, target) in LINKS {
+            let (target, path) = (self.block.text(target), self.block.path(&dev.join(name)));
+            self.list.call(step, libc::SYS_symlinkat, [target.into(), libc::AT_FDCWD.into(), path.into()]);
+        }
+        self.clone_cover(step, dev)
+    }
+
+    fn finish_dev(&mut self, dev: Slot, devices: &[Slot]) {
+        let step = self.block.step("a minimal /dev");
+        self.attach(step, dev.into(), Path::new("/dev"));
+        for (name, device) in DEVICES.iter().zip(devices) {
+            self.attach(step, (*device).into(), &Path::new("/dev").join(name));
+        }
+        // Semaphores and shared memory count into the private folder.
+        let slot = self.block.slot();
+        let path = self.block.literal(c"/tmp");
+        let flags = CLONE_TREE | CLOSE_ON_EXEC;
+        self.list.call_for(step, libc::SYS_open_tree, [libc::AT_FDCWD.into(), path.into(), flags.into()], slot);
+        self.attach(step, slot.into(), Path::new("/dev/shm"));
+    }
+
+    fn make_proc(&mut self) {
+        let step = self.block.step("a fresh /proc");
+        let (kind, path) = (self.block.literal(c"proc"), self.block.literal(c"/proc"));
+        let flags = libc::MS_RDONLY | libc::MS_NOSUID | libc::MS_NODEV | libc::MS_NOEXEC;
+        self.list.call(step, libc::SYS_mount, [kind.into(), path.into(), kind.into(), Arg::Value(flags), 0.into()]);
+    }
+
+    fn mount_tmpfs(&mut self, step: u16, path: &Path, options: &str, no_execution: u64) {
+        let (kind, path, options) = (self.block.literal(c"tmpfs"), self.block.path(path), self.block.text(options));
+        let flags = libc::MS_NOSUID | libc::MS_NODEV | if no_execution == 0 { 0 } else { libc::MS_NOEXEC };
+        self.list.call(step, libc::SYS_mount, [kind.into(), path.into(), kind.into(), Arg::Value(flags), options.into()]);
+    }
+
+    fn make_folder(&mut self, step: u16, path: &Path) {
+        let path = self.block.path(path);
+        self.list.call_unless(step, libc::SYS_mkdirat, [libc::AT_FDCWD.into(), path.into(), 0o755.into()], libc::EEXIST);
+    }
+
+    fn make_file(&mut self, step: u16, path: &Path, mode: u32) {
+        let path = self.block.path(path);
+        let mode = libc::S_IFREG | mode;
+        self.list.call_unless(step, libc::SYS_mknodat, [libc::AT_FDCWD.into(), path.into(), mode.into(), 0.into()], libc::EEXIST);
+    }
+
+    fn set(&mut self, step: u16, tree: Arg, set: u64, clear: u64) {
+        let attributes = self.block.value(&[set, clear, 0, 0]);
+        let empty = self.block.literal(c"");
+        let flags = EMPTY_PATH | RECURSIVE;
+        self.list.call(step, libc::SYS_mount_setattr, [tree, empty.into(), flags.into(), attributes.into(), 32.into()]);
+    }
+
+    fn attach(&mut self, step: u16, tree: Arg, path: &Path) {
+        let (empty, path) = (self.block.literal(c""), self.block.path(path));
+        self.list.call(step, libc::SYS_move_mount, [tree, empty.into(), libc::AT_FDCWD.into(), path.into(), FROM_DESCRIPTOR.into()]);
+    }
+}
+
+/// Whether a place is put back into the folder that covers `covered`.
+fn is_put_back(below: &Placement, covered: &Path) -> bool {
+    below.what.is_tree() && below.within.as_ref().is_some_and(|(above, _)| above == covered)
+}

@@ -1,0 +1,39 @@
+//! Limits that a process carries with itself.
+
+use super::block::{Block, List};
+use crate::plan::Limits;
+
+/// Which limits are held otherwise.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Held {
+    pub(super) memory: bool,
+}
+
+/// Writes the operations that set the limits. `others` are processes of the same user that count too.
+pub(super) fn limit(block: &mut Block, list: &mut List, limits: &Limits, held: Held, others: u64) {
+    let step = block.step("limits");
+    let seconds = limits.cpu.as_secs() + u64::from(limits.cpu.subsec_nanos() > 0);
+    let mut all = vec![
+        (libc::RLIMIT_CORE, 0, 0),
+        (libc::RLIMIT_CPU, seconds.max(1), seconds.max(1).saturating_add(1)),
+        (libc::RLIMIT_FSIZE, limits.file_bytes, limits.file_bytes),
+        (libc::RLIMIT_NPROC, limits.processes.saturating_add(others), limits.processes.saturating_add(others)),
+    ];
+    if !held.memory {
+        // What a process can write to, rather than its address space: some runtimes reserve far more of that than they ever use.
+        all.push((libc::RLIMIT_DATA, limits.memory_bytes, limits.memory_bytes));
+    }
+    for (resource, soft, hard) in all {
+        // A limit that is lower already stays: raising it is not ours to do.
+        let most = hardest(resource);
+        let (soft, hard) = (soft.min(most), hard.min(most));
+        let bound = block.value(&[soft, hard]);
+        list.call(step, libc::SYS_prlimit64, [0.into(), resource.into(), bound.into(), 0.into()]);
+    }
+}
+
+fn hardest(resource: libc::__rlimit_resource_t) -> u64 {
+    let mut now = libc::rlimit { rlim_cur: 0, rlim_max: 0 };
+    // SAFETY: `now` is a place for the answer.
+    if unsafe { libc::getrlimit(resource, &raw mut now) } == 0 { now.rlim_max } else { u64::MAX }
+}

@@ -1,0 +1,156 @@
+//! Commands of tools, contained by the kernel.
+//!
+//! A command is started by way of a tiny helper (`helper/`) that follows a block of system calls filled in here: [`block`]. What the block
+//! says comes from the plan: [`view`] the files, [`landlock`] and [`filter`] the rights, [`limit`] and [`cgroup`] the limits, [`net`] the
+//! network. [`watch`] reads what the command says, and ends it.
+
+mod block;
+mod capture;
+mod cgroup;
+mod detect;
+mod error;
+mod filter;
+mod identity;
+mod landlock;
+mod lay;
+#[path = "../../../helper/layout.rs"]
+mod layout;
+mod limit;
+mod net;
+mod program;
+mod protect;
+mod rights;
+mod sandbox;
+mod scratch;
+mod script;
+mod spawn;
+mod text;
+mod tree;
+mod view;
+mod watch;
+
+use crate::tier::Enforced;
+use std::fs::File;
+use std::path::PathBuf;
+use std::time::Duration;
+use tokio::sync::mpsc;
+
+pub use error::SandboxError;
+pub use net::{Guard, Serve};
+pub use sandbox::Sandbox;
+
+/// What to run.
+#[derive(Debug)]
+pub struct Command {
+    /// A path, or a name that is looked for in the `PATH` of the plan's environment.
+    pub program: String,
+    /// Its arguments, without its name.
+    pub args: Vec<String>,
+    /// Where it starts: the workspace, or a folder in it, in a readable or a writable place, or in `/tmp`.
+    pub cwd: Option<PathBuf>,
+    /// What it reads.
+    pub stdin: Stdin,
+    /// Where its output goes.
+    pub output: Output,
+    /// Signals to pass on to it.
+    pub signals: Option<mpsc::Receiver<i32>>,
+}
+
+impl Command {
+    /// A command in the workspace that reads nothing and whose output is kept.
+    pub fn new(program: impl Into<String>, args: impl IntoIterator<Item = impl Into<String>>) -> Self {
+        let args = args.into_iter().map(Into::into).collect();
+        Self { program: program.into(), args, cwd: None, stdin: Stdin::Empty, output: Output::Capture, signals: None }
+    }
+}
+
+/// What a command reads.
+#[derive(Debug)]
+pub enum Stdin {
+    /// Nothing.
+    Empty,
+    /// These bytes.
+    Bytes(Vec<u8>),
+    /// What comes, until the sender is dropped.
+    Stream(mpsc::Receiver<Vec<u8>>),
+}
+
+/// Where the output of a command goes.
+#[derive(Debug)]
+pub enum Output {
+    /// Into [`Finished`], as text.
+    Capture,
+    /// To a receiver, as it comes. No bound but the receiver's.
+    Stream(mpsc::Sender<(Stream, Vec<u8>)>),
+}
+
+/// One of the two ways out.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Stream {
+    /// Standard output.
+    Out,
+    /// Standard error.
+    Err,
+}
+
+/// A command that ended, and everything it started with it.
+#[derive(Debug)]
+pub struct Finished {
+    /// How.
+    pub end: End,
+    /// What it said.
+    pub stdout: Captured,
+    /// What it complained about.
+    pub stderr: Captured,
+    /// How long it took.
+    pub duration: Duration,
+    /// What the kernel enforced.
+    pub enforced: Enforced,
+    /// What was refused or stopped, where that is known.
+    pub denials: Vec<Denial>,
+}
+
+/// How a command ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum End {
+    /// With an exit code.
+    Exited(i32),
+    /// By a signal.
+    Signalled(i32),
+    /// Its time was up.
+    TimedOut,
+    /// The caller no longer wanted it.
+    Cancelled,
+    /// It said more than it may.
+    Flooded,
+    /// It used more memory than it may.
+    OutOfMemory,
+    /// It used more processor time than it may.
+    OutOfTime,
+    /// It made a file that governs calls.
+    Protected,
+}
+
+/// One stream of output.
+#[derive(Debug, Default)]
+pub struct Captured {
+    /// Its start and its end, with a note between them about what is missing. Valid text without terminal escapes.
+    pub text: String,
+    /// Whether something is missing.
+    pub truncated: bool,
+    /// How much there was.
+    pub bytes: u64,
+    /// When something is missing: all of it, as it came, in a file without a name. It is read from its start.
+    pub spill: Option<File>,
+}
+
+/// Something that was refused or stopped.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Denial {
+    /// What stopped it: `network`, `files`, `limits`.
+    pub layer: &'static str,
+    /// What was tried.
+    pub what: String,
+    /// Why it was refused.
+    pub why: String,
+}

@@ -1,0 +1,163 @@
+//! Which Landlock rules a plan comes to.
+
+use super::landlock::{DEVICE, READ, RUN, Rule, change};
+use super::program::needed_to_start;
+use super::view::{View, What};
+use crate::plan::{Plan, Programs};
+use std::fs;
+use std::path::{Path, PathBuf};
+
+const DEVICES: &[&str] = &["/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom", "/dev/tty"];
+
+/// What programs read that are not programs: libraries, data, settings.
+const DATA: &[&str] = &[
+    "/etc",
+    "/lib",
+    "/lib32",
+    "/lib64",
+    "/libx32",
+    "/proc",
+    "/sys",
+    "/usr/include",
+    "/usr/lib",
+    "/usr/lib32",
+    "/usr/lib64",
+    "/usr/libx32",
+    "/usr/local/lib",
+    "/usr/local/share",
+    "/usr/share",
+    "/var/lib",
+];
+/// Folders among libraries that hold programs: the loader could be told to run those.
+const PROGRAMS_AMONG_DATA: &[&str] =
+    &["bin", "sbin", "libexec", "git-core", "gcc", "sudo", "openssh", "apt", "dpkg", "systemd", "polkit-1"];
+/// More rules than this would take longer than the command.
+const MOST_RULES: usize = 4000;
+
+/// Where namespaces hide and close what the plan says: Landlock once more around it.
+pub(super) fn inside_namespaces(plan: &Plan, view: &View, version: i32) -> Vec<Rule> {
+    let mut rules = devices();
+    let run = if plan.programs == Programs::Any { RUN } else { 0 };
+    match &plan.programs {
+        Programs::Any => rules.push(folder("/", READ | RUN)),
+        Programs::Only(programs) => {
+            rules.extend(data());
+            rules.extend(programs.iter().flat_map(|program| start(program)));
+            let places = view.placements.iter().filter(|placement| placement.what == What::Read);
+            rules.extend(places.map(|place| Rule { path: place.path.clone(), rights: READ, is_folder: place.is_folder }));
+            if view.is_visible(&plan.files.workspace) {
+                rules.push(folder(&plan.files.workspace, READ));
+            }
+        }
+    }
+    let writable = view.placements.iter().filter(|placement| matches!(placement.what, What::Write | What::Private));
+    rules.extend(writable.map(|place| Rule { path: place.path.clone(), rights: change(version) | run, is_folder: place.is_folder }));
+    rules
+}
+
+/// Without namespaces: Landlock alone. It can give rights but not take them away below, so what has something closed or hidden in it is
+/// given piece by piece, and no new name can be made there.
+pub(super) fn alone(plan: &Plan, view: &View, version: i32, scratch: &Path) -> Vec<Rule> {
+    let mut rules = devices();
+    let run = if plan.programs == Programs::Any { RUN } else { 0 };
+    let mut giving = Giving { view, change: change(version) | run, read: READ | run, workspace: &plan.files.workspace, rules: Vec::new() };
+    match &plan.programs {
+        Programs::Any => giving.give(Path::new("/")),
+        Programs::Only(programs) => {
+            let trees = view.placements.iter().filter(|placement| placement.what.is_tree());
+            let tops = trees.filter(|placement| !placement.within.as_ref().is_some_and(|(_, above)| above.is_tree()));
+            tops.for_each(|placement| giving.give(&placement.path));
+            if giving.view.is_visible(&plan.files.workspace) {
+                giving.give(&plan.files.workspace);
+            }
+            rules.extend(data());
+            rules.extend(programs.iter().flat_map(|program| start(program)));
+        }
+    }
+    rules.append(&mut giving.rules);
+    rules.push(folder("/proc", READ));
+    rules.push(folder(scratch, change(version) | run));
+    rules
+}
+
+struct Giving<'a> {
+    view: &'a View,
+    change: u64,
+    read: u64,
+    workspace: &'a Path,
+    rules: Vec<Rule>,
+}
+
+impl Giving<'_> {
+    fn give(&mut self, path: &Path) {
+        if self.rules.len() >= MOST_RULES || path == Path::new("/dev") || path == Path::new("/proc") {
+            return;
+        }
+        // Links lead to something that is given, or not, where it is.
+        let Ok(facts) = fs::symlink_metadata(path) else { return };
+        if !(facts.is_dir() || facts.is_file()) {
+            return;
+        }
+        let below = |placement: &&super::view::Placement| placement.path != path && placement.path.starts_with(path);
+        let what =
+            self.view.placements.iter().rev().find(|placement| path.starts_with(&placement.path)).map_or(What::Read, |found| found.what);
+        let exceptions: Vec<What> = self.view.placements.iter().filter(below).map(|placement| placement.what).collect();
+        let hides = exceptions.iter().any(|what| matches!(what, What::Hidden | What::Private));
+        let rights = match what {
+            What::Hidden | What::Private => 0,
+            What::Read | What::Pinned => self.read,
+            // A name that is protected may not exist yet, so at the top of the workspace nothing new is made.
+            What::Write if path == self.workspace || exceptions.iter().any(|what| *what != What::Write) => self.read,
+            What::Write => self.change,
+        };
+        let is_whole = exceptions.is_empty() && !(what == What::Write && path == self.workspace);
+        if rights != 0 && (is_whole || !hides) {
+            self.rules.push(Rule { path: path.to_path_buf(), rights, is_folder: facts.is_dir() });
+        }
+        if is_whole || !facts.is_dir() {
+            return;
+        }
+        let mut children: Vec<PathBuf> = fs::read_dir(path).into_iter().flatten().flatten().map(|entry| entry.path()).collect();
+        if matches!(what, What::Hidden | What::Private) {
+            children.retain(|child| self.view.placements.iter().any(|placement| placement.path.starts_with(child)));
+        }
+        children.sort();
+        children.iter().for_each(|child| self.give(child));
+    }
+}
+
+fn devices() -> Vec<Rule> {
+    let there = DEVICES.iter().map(Path::new).filter(|path| path.exists());
+    there.map(|path| Rule { path: path.to_path_buf(), rights: DEVICE, is_folder: false }).collect()
+}
+
+fn folder(path: impl Into<PathBuf>, rights: u64) -> Rule {
+    Rule { path: path.into(), rights, is_folder: true }
+}
+
+/// The system's files without its programs.
+fn data() -> Vec<Rule> {
+    let mut rules = Vec::new();
+    for top in DATA.iter().map(Path::new).filter(|top| top.is_dir()) {
+        let is_library = top.to_string_lossy().contains("/lib");
+        if !is_library {
+            rules.push(folder(top, READ));
+            continue;
+        }
+        for entry in fs::read_dir(top).into_iter().flatten().flatten() {
+            let (path, name) = (entry.path(), entry.file_name());
+            let Ok(facts) = fs::metadata(&path) else { continue };
+            let is_program = PROGRAMS_AMONG_DATA.iter().any(|program| name == *program);
+            if !is_program && (facts.is_dir() || facts.is_file()) {
+                rules.push(Rule { path, rights: READ, is_folder: facts.is_dir() });
+            }
+        }
+    }
+    rules
+}
+
+fn start(program: &Path) -> Vec<Rule> {
+    let real = fs::canonicalize(program).unwrap_or_else(|_| program.to_path_buf());
+    let needed = needed_to_start(&real).into_iter().filter(|path| path.exists());
+    needed.map(|path| Rule { path, rights: READ | RUN, is_folder: false }).collect()
+}

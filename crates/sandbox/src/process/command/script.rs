@@ -1,0 +1,204 @@
+//! The whole block of one command: who it becomes, what it sees, what it may.
+
+use super::block::{Arg, Block, List};
+use super::filter::{MemoryFiles, Sockets, program};
+use super::identity::{Change, Identity};
+use super::landlock::{Rule, restrict};
+use super::lay::{CLOSE_ON_EXEC, lay};
+use super::layout::{FURTHER, Head};
+use super::limit::{Held, limit};
+use super::net::{Ports, listen};
+use super::view::View;
+use super::watch::START;
+use crate::plan::{Plan, Programs};
+use std::path::{Path, PathBuf};
+use std::sync::OnceLock;
+
+/// What is known when the block is written.
+pub(super) struct Parts<'a> {
+    pub(super) plan: &'a Plan,
+    pub(super) identity: Identity,
+    pub(super) program: &'a Path,
+    pub(super) name: &'a str,
+    pub(super) args: &'a [String],
+    pub(super) folder: &'a Path,
+    pub(super) environment: Vec<String>,
+    /// Further descriptors: first the trees, then the doors of control groups.
+    pub(super) trees: &'a [PathBuf],
+    pub(super) doors: usize,
+    pub(super) held: Held,
+    /// Processes of the same user that the process limit counts too.
+    pub(super) others: u64,
+    /// Landlock's version and rules; `None` to contain nothing.
+    pub(super) landlock: Option<(i32, Vec<Rule>)>,
+}
+
+const NAMESPACES: i32 =
+    libc::CLONE_NEWUSER | libc::CLONE_NEWNS | libc::CLONE_NEWPID | libc::CLONE_NEWNET | libc::CLONE_NEWIPC | libc::CLONE_NEWUTS;
+const LAST_CAPABILITY: u32 = 63;
+
+/// The block for a command in namespaces of its own.
+pub(super) fn with_namespaces(parts: &Parts<'_>, view: &View, ports: Option<&Ports>) -> (Vec<u8>, Vec<&'static str>) {
+    let mut block = Block::new();
+    let (mut outer, mut inner) = (List::default(), List::default());
+    enter_groups(&mut block, &mut outer, parts);
+    become_other(&mut block, &mut outer, &parts.identity);
+    enter_namespaces(&mut block, &mut outer, &parts.identity);
+    let step = block.step("ending with the helper");
+    die_with_parent(step, &mut inner);
+    if let Some(ports) = ports {
+        listen(&mut block, &mut inner, ports);
+    }
+    lay(&mut block, &mut inner, parts.plan, view, parts.trees);
+    let step = block.step("a host name of its own");
+    let name = block.literal(c"sandbox");
+    inner.call(step, libc::SYS_sethostname, [name.into(), 7.into()]);
+    give_up_capabilities(&mut block, &mut inner);
+    finish(block, &outer, &inner, parts, Sockets::Namespace)
+}
+
+/// The block for a command without namespaces.
+pub(super) fn without_namespaces(parts: &Parts<'_>) -> (Vec<u8>, Vec<&'static str>) {
+    let mut block = Block::new();
+    let mut outer = List::default();
+    enter_groups(&mut block, &mut outer, parts);
+    if parts.landlock.is_some() {
+        become_other(&mut block, &mut outer, &parts.identity);
+    }
+    let step = block.step("keeping track of descendants");
+    outer.call(step, libc::SYS_prctl, [libc::PR_SET_CHILD_SUBREAPER.into(), 1.into(), 0.into(), 0.into(), 0.into()]);
+    outer.call(step, libc::SYS_prctl, [libc::PR_SET_DUMPABLE.into(), 0.into(), 0.into(), 0.into(), 0.into()]);
+    outer.call(step, libc::SYS_close_range, [FURTHER.into(), u32::MAX.into(), 0.into()]);
+    finish(block, &outer, &List::default(), parts, Sockets::None)
+}
+
+fn finish(mut block: Block, outer: &List, inner: &List, parts: &Parts<'_>, sockets: Sockets) -> (Vec<u8>, Vec<&'static str>) {
+    let mut command = List::default();
+    become_command(&mut block, &mut command, parts, sockets);
+    let names = std::iter::once(parts.name).chain(parts.args.iter().map(String::as_str));
+    let head = Head {
+        outer: block.script(outer),
+        inner: block.script(inner),
+        command: block.script(&command),
+        program: block.path(parts.program),
+        arguments: block.texts(names),
+        environment: block.texts(&parts.environment),
+        start_step: block.step(START).into(),
+        has_namespace: u64::from(sockets == Sockets::Namespace),
+        bytes: 0,
+    };
+    block.finish(head)
+}
+
+fn enter_groups(block: &mut Block, list: &mut List, parts: &Parts<'_>) {
+    let step = block.step("control groups");
+    let own = block.literal(c"0");
+    for door in 0..parts.doors {
+        let door = FURTHER + i32::try_from(parts.trees.len() + door).unwrap_or(0);
+        list.call(step, libc::SYS_write, [door.into(), own.into(), 1.into()]);
+    }
+}
+
+fn become_other(block: &mut Block, list: &mut List, identity: &Identity) {
+    if identity.change == Change::None {
+        return;
+    }
+    let step = block.step("becoming an unprivileged user");
+    let (uid, gid) = (identity.uid, identity.gid);
+    list.call(step, libc::SYS_setgroups, [0.into(), 0.into()]);
+    list.call(step, libc::SYS_setresgid, [gid.into(), gid.into(), gid.into()]);
+    list.call(step, libc::SYS_setresuid, [uid.into(), uid.into(), uid.into()]);
+}
+
+fn enter_namespaces(block: &mut Block, list: &mut List, identity: &Identity) {
+    let step = block.step("namespaces");
+    // Changing the user closed `/proc/self` to itself.
+    list.call(step, libc::SYS_prctl, [libc::PR_SET_DUMPABLE.into(), 1.into(), 0.into(), 0.into(), 0.into()]);
+    list.call(step, libc::SYS_unshare, [NAMESPACES.into()]);
+    let step = block.step("the user of the namespace");
+    let (uid, gid) = (identity.uid, identity.gid);
+    for (file, text) in [
+        (c"/proc/self/setgroups", "deny".to_owned()),
+        (c"/proc/self/uid_map", format!("{uid} {uid} 1")),
+        (c"/proc/self/gid_map", format!("{gid} {gid} 1")),
+    ] {
+        let slot = block.slot();
+        let (path, length, text) = (block.literal(file), text.len() as u64, block.text(text));
+        let flags = libc::O_WRONLY.cast_unsigned() | CLOSE_ON_EXEC;
+        list.call_for(step, libc::SYS_openat, [libc::AT_FDCWD.into(), path.into(), flags.into(), 0.into()], slot);
+        list.call(step, libc::SYS_write, [slot.into(), text.into(), length.into()]);
+        list.try_call(step, libc::SYS_close, [slot.into()]);
+    }
+}
+
+fn die_with_parent(step: u16, list: &mut List) {
+    list.call(step, libc::SYS_prctl, [libc::PR_SET_PDEATHSIG.into(), libc::SIGKILL.into(), 0.into(), 0.into(), 0.into()]);
+}
+
+fn give_up_capabilities(block: &mut Block, list: &mut List) {
+    let step = block.step("giving up capabilities");
+    for capability in 0..=LAST_CAPABILITY {
+        // Beyond the last one there is nothing to give up.
+        let args: [Arg; 5] = [libc::PR_CAPBSET_DROP.into(), capability.into(), 0.into(), 0.into(), 0.into()];
+        list.call_unless(step, libc::SYS_prctl, args, libc::EINVAL);
+    }
+    list.call(step, libc::SYS_prctl, [libc::PR_CAP_AMBIENT.into(), libc::PR_CAP_AMBIENT_CLEAR_ALL.into(), 0.into(), 0.into(), 0.into()]);
+    // No user number gives capabilities back, and that is for good.
+    const LOCKED: u32 = 0x3 | 0xc | 0xc0;
+    list.call(step, libc::SYS_prctl, [libc::PR_SET_SECUREBITS.into(), LOCKED.into(), 0.into(), 0.into(), 0.into()]);
+    const THIRD_VERSION: u64 = 0x2008_0522;
+    let head = block.value(&THIRD_VERSION);
+    let none = block.data(&[0; 24]);
+    list.call(step, libc::SYS_capset, [head.into(), none.into()]);
+    list.call(step, libc::SYS_prctl, [libc::PR_SET_DUMPABLE.into(), 0.into(), 0.into(), 0.into(), 0.into()]);
+    list.call(step, libc::SYS_close_range, [FURTHER.into(), u32::MAX.into(), 0.into()]);
+}
+
+fn become_command(block: &mut Block, list: &mut List, parts: &Parts<'_>, sockets: Sockets) {
+    let step = block.step("a session of its own");
+    let nothing = block.value(&0_u64);
+    list.call(step, libc::SYS_rt_sigprocmask, [libc::SIG_SETMASK.into(), nothing.into(), 0.into(), 8.into()]);
+    list.call(step, libc::SYS_setsid, []);
+    die_with_parent(step, list);
+    list.call(step, libc::SYS_umask, [0o022.into()]);
+    let step = block.step("the folder to start in");
+    let folder = block.path(parts.folder);
+    list.call(step, libc::SYS_chdir, [folder.into()]);
+    limit(block, list, &parts.plan.limits, parts.held, parts.others);
+    let step = block.step("no new privileges");
+    list.call(step, libc::SYS_prctl, [libc::PR_SET_NO_NEW_PRIVS.into(), 1.into(), 0.into(), 0.into(), 0.into()]);
+    if let Some((version, rules)) = &parts.landlock {
+        restrict(block, list, *version, rules);
+    }
+    let step = block.step("closing descriptors");
+    const CLOSE_LATER: u32 = 4;
+    list.call(step, libc::SYS_close_range, [3.into(), u32::MAX.into(), CLOSE_LATER.into()]);
+    if parts.landlock.is_some() {
+        let step = block.step("the system call filter");
+        let code = filter(sockets, &parts.plan.programs);
+        let count = code.len() as u64 / 8;
+        let code = block.data(code);
+        let program = block.value(&[count, code]);
+        const SET_FILTER: u32 = 1;
+        list.call(step, libc::SYS_seccomp, [SET_FILTER.into(), 0.into(), program.into()]);
+    }
+}
+
+/// There are four filters; each is made once.
+fn filter(sockets: Sockets, programs: &Programs) -> &'static [u8] {
+    static MADE: [OnceLock<Vec<u8>>; 4] = [const { OnceLock::new() }; 4];
+    let memory = if *programs == Programs::Any { MemoryFiles::Allowed } else { MemoryFiles::Refused };
+    let at = usize::from(sockets == Sockets::None) * 2 + usize::from(memory == MemoryFiles::Refused);
+    MADE[at].get_or_init(|| program(sockets, memory))
+}
+
+/// A block that enters a user namespace and then waits for the end.
+pub(super) fn pausing_in_user_namespace() -> Vec<u8> {
+    let mut block = Block::new();
+    let (mut outer, mut command) = (List::default(), List::default());
+    let step = block.step("a user namespace");
+    outer.call(step, libc::SYS_unshare, [libc::CLONE_NEWUSER.into()]);
+    command.call(step, libc::SYS_ppoll, [0.into(), 0.into(), 0.into(), 0.into(), 0.into()]);
+    let head = Head { outer: block.script(&outer), command: block.script(&command), ..Head::default() };
+    block.finish(head).0
+}

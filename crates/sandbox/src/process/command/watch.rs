@@ -1,0 +1,332 @@
+//! Watching a command: taking its output, passing on input and signals, and ending it when it must.
+
+use super::capture::Capture;
+use super::cgroup::Group;
+use super::layout::{ENDED, FAILED, READY, Word};
+use super::net::{self, Guard, Ports, Serve};
+use super::protect::Protected;
+use super::spawn::Helper;
+use super::{Captured, Denial, End, Output, SandboxError, Stdin, Stream};
+use crate::network::Domains;
+use crate::plan::Limits;
+use std::fs::File;
+use std::future::pending;
+use std::io::{self, Read as _};
+use std::os::fd::{AsFd as _, AsRawFd, OwnedFd};
+use std::path::Path;
+use std::time::{Duration, Instant};
+use tokio::io::unix::AsyncFd;
+use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+use tokio::net::unix::pipe;
+use tokio::sync::mpsc;
+use tokio::time::sleep_until;
+use tokio_util::sync::CancellationToken;
+
+/// The harness's ends.
+pub(super) struct Ends {
+    pub(super) stdin: Option<pipe::Sender>,
+    pub(super) stdout: pipe::Receiver,
+    pub(super) stderr: pipe::Receiver,
+}
+
+pub(super) struct Watch<'a> {
+    pub(super) helper: Helper,
+    pub(super) ends: Ends,
+    pub(super) steps: Vec<&'static str>,
+    pub(super) program: &'a Path,
+    pub(super) limits: &'a Limits,
+    pub(super) group: &'a Group,
+    pub(super) protected: &'a Protected,
+    pub(super) network: Option<(Ports, &'a Domains, &'a dyn Serve)>,
+    pub(super) started: Instant,
+}
+
+pub(super) struct Watched {
+    pub(super) end: End,
+    pub(super) stdout: Captured,
+    pub(super) stderr: Captured,
+    pub(super) denials: Vec<Denial>,
+}
+
+/// How long a helper that was told to end may take before it is killed itself.
+const PATIENCE: Duration = Duration::from_millis(150);
+const CHUNK: usize = 64 << 10;
+
+impl Watch<'_> {
+    pub(super) async fn run(
+        mut self,
+        stdin: Stdin,
+        output: Output,
+        mut signals: Option<mpsc::Receiver<i32>>,
+        cancel: CancellationToken,
+    ) -> Result<Watched, SandboxError> {
+        let failed = SandboxError::step::<io::Error>;
+        let pidfd = register(self.helper.pidfd.try_clone().map_err(failed("pidfd"))?).map_err(failed("pidfd"))?;
+        let status = self.helper.status.try_clone().map_err(failed("pipe"))?;
+        let mut status = pipe::Receiver::from_owned_fd(OwnedFd::from(status)).map_err(failed("pipe"))?;
+        let intruders = self.protected.watch().map_err(failed("watching the workspace"))?;
+        let intruders = intruders.map(File::from).map(register).transpose().map_err(failed("watching the workspace"))?;
+        let far = Duration::from_secs(365 * 24 * 3600);
+        let deadline = tokio::time::Instant::from_std(self.started + self.limits.deadline.min(far));
+        let mut sample = tokio::time::interval_at(tokio::time::Instant::now() + SAMPLE, SAMPLE);
+        let mut taken = Taken::new(self.limits, output);
+        let mut input = Input::new(stdin, self.ends.stdin.take());
+        let mut said = Said::default();
+        let mut words = Vec::new();
+        let mut guard = None;
+        let mut cause = None;
+        let (mut out, mut err) = (vec![0; CHUNK], vec![0; CHUNK]);
+        let (mut out_open, mut err_open) = (true, true);
+        loop {
+            tokio::select! {
+                biased;
+                () = cancel.cancelled(), if cause.is_none() => cause = Some(End::Cancelled),
+                () = sleep_until(deadline), if cause.is_none() => cause = Some(End::TimedOut),
+                _ = pidfd.readable() => break,
+                read = status.read_buf(&mut words), if !said.is_over => {
+                    said.is_over = matches!(read, Ok(0) | Err(_));
+                    said.take(&words);
+                    if said.is_ready && guard.is_none() {
+                        guard = self.serve()?;
+                    }
+                }
+                read = self.ends.stdout.read(&mut out), if out_open => {
+                    let count = read.unwrap_or(0);
+                    out_open = count > 0 && taken.take(Stream::Out, &out[..count]).await;
+                }
+                read = self.ends.stderr.read(&mut err), if err_open => {
+                    let count = read.unwrap_or(0);
+                    err_open = count > 0 && taken.take(Stream::Err, &err[..count]).await;
+                }
+                () = input.pass() => {}
+                signal = receive(&mut signals) => match signal {
+                    Some(signal) => self.helper.signal(signal),
+                    None => signals = None,
+                },
+                () = changed(intruders.as_ref()), if cause.is_none() => {
+                    if !self.protected.intruders().is_empty() {
+                        cause = Some(End::Protected);
+                    }
+                }
+                _ = sample.tick(), if cause.is_none() => {
+                    if self.group.cpu_time().is_some_and(|used| used > self.limits.cpu) {
+                        cause = Some(End::OutOfTime);
+                    }
+                }
+            }
+            if taken.bytes() > self.limits.flood_bytes && taken.is_kept() && cause.is_none() {
+                cause = Some(End::Flooded);
+            }
+            if cause.is_some() {
+                self.finish_off(&pidfd).await;
+                break;
+            }
+        }
+        self.helper.reap();
+        drop(status);
+        let _ = rustix::io::ioctl_fionbio(&self.helper.status, true);
+        let _ = self.helper.status.read_to_end(&mut words);
+        said.take(&words);
+        taken.drain(Stream::Out, &mut self.ends.stdout, &mut out, out_open).await;
+        taken.drain(Stream::Err, &mut self.ends.stderr, &mut err, err_open).await;
+        let mut denials = guard.map_or_else(Vec::new, Guard::finish);
+        let end = self.end(&said, cause, &mut denials)?;
+        let (stdout, stderr) = taken.finish();
+        Ok(Watched { end, stdout, stderr, denials })
+    }
+
+    fn serve(&mut self) -> Result<Option<Box<dyn Guard>>, SandboxError> {
+        let (Some((ports, domains, serve)), Some(control)) = (self.network.take(), &self.helper.control) else { return Ok(None) };
+        let listeners = net::receive(control.as_fd(), &ports)?;
+        serve.serve(listeners, domains).map(Some).map_err(SandboxError::step("answering the network"))
+    }
+
+    /// Ends everything, and waits until it is.
+    async fn finish_off(&mut self, pidfd: &AsyncFd<OwnedFd>) {
+        self.helper.end();
+        self.group.kill();
+        if tokio::time::timeout(PATIENCE, pidfd.readable()).await.is_err() {
+            self.helper.kill();
+            let _ = tokio::time::timeout(PATIENCE, pidfd.readable()).await;
+        }
+    }
+
+    fn end(&self, said: &Said, cause: Option<End>, denials: &mut Vec<Denial>) -> Result<End, SandboxError> {
+        if let (Some((step, code)), None) = (said.failure, cause) {
+            let step = self.steps.get(step as usize).copied().unwrap_or("the helper");
+            let cause = io::Error::from_raw_os_error(code.cast_signed());
+            return Err(if step == START {
+                SandboxError::Start { program: self.program.to_path_buf(), cause }
+            } else {
+                SandboxError::SetUp { step, cause }
+            });
+        }
+        let limit = |what: &str, why: String| Denial { layer: "limits", what: what.into(), why };
+        let (status, ended) = (said.status.map(u32::cast_signed), said.status.is_some());
+        let signal = status.filter(|status| libc::WIFSIGNALED(*status)).map(|status| libc::WTERMSIG(status));
+        let end = match (cause, status) {
+            (Some(cause), _) => cause,
+            (None, Some(_)) if signal == Some(libc::SIGKILL) && self.group.ran_out_of_memory() => End::OutOfMemory,
+            (None, Some(_)) if signal == Some(libc::SIGXCPU) => End::OutOfTime,
+            (None, Some(status)) => signal.map_or_else(|| End::Exited(libc::WEXITSTATUS(status)), End::Signalled),
+            // The helper is gone and said nothing: the kernel ended it, with everything.
+            (None, None) => {
+                if self.group.ran_out_of_memory() {
+                    End::OutOfMemory
+                } else {
+                    End::Signalled(libc::SIGKILL)
+                }
+            }
+        };
+        debug_assert!(ended || !matches!(end, End::Exited(_)));
+        match end {
+            End::TimedOut => denials.push(limit("running on", format!("the deadline of {:?} was over", self.limits.deadline))),
+            End::Flooded => denials.push(limit("more output", format!("{} bytes were the most", self.limits.flood_bytes))),
+            End::OutOfMemory => denials.push(limit("more memory", format!("{} bytes were the most", self.limits.memory_bytes))),
+            End::OutOfTime => denials.push(limit("more processor time", format!("{:?} was the most", self.limits.cpu))),
+            _ => {}
+        }
+        Ok(end)
+    }
+}
+
+/// The step that starts the program itself.
+pub(super) const START: &str = "starting the program";
+const SAMPLE: Duration = Duration::from_millis(100);
+
+/// Has the runtime watch a descriptor.
+fn register<T: AsRawFd>(owned: T) -> io::Result<AsyncFd<T>>
+where
+    T: Into<OwnedFd>,
+{
+    // SAFETY: what can become an owned descriptor owns it now: its number stays the same, and open, until it is dropped.
+    unsafe { AsyncFd::register(owned) }.map_err(io::Error::from)
+}
+
+async fn receive(signals: &mut Option<mpsc::Receiver<i32>>) -> Option<i32> {
+    match signals {
+        Some(signals) => signals.recv().await,
+        None => pending().await,
+    }
+}
+
+/// Returns when something happened in a watched folder.
+async fn changed(events: Option<&AsyncFd<File>>) {
+    let Some(events) = events else { return pending().await };
+    let Ok(mut ready) = events.readable().await else { return pending().await };
+    let mut space = [0; 4096];
+    while matches!(events.get_ref().read(&mut space), Ok(1..)) {}
+    ready.clear_ready();
+}
+
+/// What the helper said so far.
+#[derive(Default)]
+struct Said {
+    is_over: bool,
+    is_ready: bool,
+    failure: Option<(u32, u32)>,
+    status: Option<u32>,
+}
+
+impl Said {
+    fn take(&mut self, bytes: &[u8]) {
+        for word in bytes.chunks_exact(size_of::<Word>()) {
+            let number = |at: usize| u32::from_ne_bytes([word[at], word[at + 1], word[at + 2], word[at + 3]]);
+            match number(0) {
+                READY => self.is_ready = true,
+                FAILED => self.failure = self.failure.or(Some((number(4), number(8)))),
+                ENDED => self.status = Some(number(4)),
+                _ => {}
+            }
+        }
+    }
+}
+
+/// Where output goes.
+struct Taken {
+    out: Capture,
+    err: Capture,
+    output: Output,
+}
+
+impl Taken {
+    fn new(limits: &Limits, output: Output) -> Self {
+        Self { out: Capture::new(limits.output_bytes), err: Capture::new(limits.output_bytes), output }
+    }
+
+    /// Takes a chunk; `false` when nobody wants more.
+    async fn take(&mut self, stream: Stream, chunk: &[u8]) -> bool {
+        match &self.output {
+            Output::Stream(receiver) => receiver.send((stream, chunk.to_vec())).await.is_ok(),
+            Output::Capture => {
+                match stream {
+                    Stream::Out => self.out.take(chunk),
+                    Stream::Err => self.err.take(chunk),
+                }
+                true
+            }
+        }
+    }
+
+    /// Takes what is left in a pipe whose writers are gone. One that was given to somebody else is not waited for.
+    async fn drain(&mut self, stream: Stream, from: &mut pipe::Receiver, space: &mut [u8], is_open: bool) {
+        let mut is_open = is_open;
+        while is_open {
+            is_open = match from.try_read(space) {
+                Ok(count @ 1..) => self.take(stream, &space[..count]).await,
+                _ => false,
+            };
+        }
+    }
+
+    fn is_kept(&self) -> bool {
+        matches!(self.output, Output::Capture)
+    }
+
+    fn bytes(&self) -> u64 {
+        self.out.bytes() + self.err.bytes()
+    }
+
+    fn finish(self) -> (Captured, Captured) {
+        (self.out.finish(), self.err.finish())
+    }
+}
+
+/// What a command is given to read.
+struct Input {
+    pipe: Option<pipe::Sender>,
+    waiting: Vec<u8>,
+    done: usize,
+    more: Option<mpsc::Receiver<Vec<u8>>>,
+}
+
+impl Input {
+    fn new(stdin: Stdin, pipe: Option<pipe::Sender>) -> Self {
+        let (waiting, more) = match stdin {
+            Stdin::Empty => (Vec::new(), None),
+            Stdin::Bytes(bytes) => (bytes, None),
+            Stdin::Stream(more) => (Vec::new(), Some(more)),
+        };
+        Self { pipe, waiting, done: 0, more }
+    }
+
+    /// Passes a part on. Never returns when there is nothing left; loses nothing when it is not waited for.
+    async fn pass(&mut self) {
+        let Some(pipe) = &mut self.pipe else { return pending().await };
+        if self.done < self.waiting.len() {
+            match pipe.write(&self.waiting[self.done..]).await {
+                Ok(count) => self.done += count,
+                Err(_) => self.pipe = None,
+            }
+            return;
+        }
+        let next = match &mut self.more {
+            Some(more) => more.recv().await,
+            None => None,
+        };
+        match next {
+            Some(next) => (self.waiting, self.done) = (next, 0),
+            None => self.pipe = None,
+        }
+    }
+}

@@ -1,0 +1,175 @@
+//! A workspace with canaries beside it, and the sandboxes to try it in.
+
+use std::fs;
+use std::os::unix::fs::MetadataExt as _;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+use tempfile::TempDir;
+use tokio_util::sync::CancellationToken;
+use tool_harness_sandbox::plan::{Access, Files, Limits, Network, Plan, Programs};
+use tool_harness_sandbox::process::{Command, End, Finished, Sandbox, SandboxError};
+use tool_harness_sandbox::tier::Tier;
+
+pub(crate) const SECRET: &str = "canary";
+pub(crate) const PATH: &str = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
+
+pub(crate) struct World {
+    base: TempDir,
+    pub(crate) sandbox: Sandbox,
+    pub(crate) plan: Plan,
+}
+
+/// Runs a check in every tier this machine has.
+pub(crate) fn in_every_tier(check: impl Fn(&World)) {
+    for tier in [Tier::A, Tier::B] {
+        in_tier(tier, &check);
+    }
+}
+
+/// Runs a check in one tier, if this machine has it.
+pub(crate) fn in_tier(tier: Tier, check: impl Fn(&World)) {
+    let sandbox = Sandbox::with_tier(tier);
+    if sandbox.tier() != tier {
+        println!("skipped: this machine has no tier {tier}: {:?}", sandbox.report());
+        return;
+    }
+    println!("tier {tier}");
+    check(&World::new(sandbox));
+}
+
+impl World {
+    pub(crate) fn new(sandbox: Sandbox) -> Self {
+        let base = TempDir::new().expect("a temporary directory");
+        let at = fs::canonicalize(base.path()).expect("a path");
+        for directory in ["ws/src", "outside", "ws-evil"] {
+            fs::create_dir_all(at.join(directory)).expect("a directory");
+        }
+        for canary in ["outside/canary", "ws-evil/canary"] {
+            fs::write(at.join(canary), SECRET).expect("a canary");
+        }
+        fs::write(at.join("ws/src/main.rs"), "inside").expect("a file");
+        let files = Files {
+            workspace: at.join("ws"),
+            access: Access::Write,
+            only: Vec::new(),
+            hidden: Vec::new(),
+            readable: Vec::new(),
+            writable: Vec::new(),
+        };
+        let environment = [("PATH", PATH), ("HOME", "/tmp"), ("LANG", "C.UTF-8")].map(|(name, value)| (name.to_owned(), value.to_owned()));
+        let limits = Limits {
+            deadline: Duration::from_secs(60),
+            memory_bytes: 2 << 30,
+            cpu: Duration::from_secs(60),
+            processes: 128,
+            file_bytes: 1 << 30,
+            tmp_bytes: 64 << 20,
+            output_bytes: 16 << 10,
+            flood_bytes: 64 << 20,
+        };
+        let plan = Plan { files, programs: Programs::Any, network: Network::None, environment: environment.into(), limits };
+        Self { base, sandbox, plan }
+    }
+
+    pub(crate) fn tier(&self) -> Tier {
+        self.sandbox.tier()
+    }
+
+    /// Whether the command may write in the workspace here: without namespaces nobody can be shown root's files as his own.
+    pub(crate) fn can_write(&self) -> bool {
+        self.tier() == Tier::A || !rustix::process::geteuid().is_root()
+    }
+
+    pub(crate) fn ws(&self, path: &str) -> PathBuf {
+        self.plan.files.workspace.join(path)
+    }
+
+    pub(crate) fn beside(&self, path: &str) -> PathBuf {
+        fs::canonicalize(self.base.path()).expect("a path").join(path)
+    }
+
+    /// Runs a command to its end.
+    pub(crate) fn run(&self, program: &str, args: &[&str]) -> Result<Finished, SandboxError> {
+        self.run_with(&self.plan, Command::new(program, args.iter().copied()))
+    }
+
+    pub(crate) fn run_with(&self, plan: &Plan, command: Command) -> Result<Finished, SandboxError> {
+        runtime().block_on(self.sandbox.run(plan, command, CancellationToken::new()))
+    }
+
+    /// Runs a line of shell.
+    pub(crate) fn shell(&self, line: &str) -> Finished {
+        self.shell_with(&self.plan, line)
+    }
+
+    pub(crate) fn shell_with(&self, plan: &Plan, line: &str) -> Finished {
+        self.run_with(plan, Command::new("/bin/bash", ["-c", line])).unwrap_or_else(|error| panic!("{line}: {error}"))
+    }
+
+    /// The line works, and this is what it says.
+    pub(crate) fn says(&self, line: &str) -> String {
+        let finished = self.shell(line);
+        assert_eq!(finished.end, End::Exited(0), "{line}: {} {}", finished.stdout.text, finished.stderr.text);
+        finished.stdout.text
+    }
+
+    /// The line fails, and nothing beside the workspace changed.
+    pub(crate) fn refuses(&self, line: &str) -> Finished {
+        let before = self.outside();
+        let finished = self.shell(line);
+        assert_ne!(finished.end, End::Exited(0), "{line}: {}", finished.stdout.text);
+        assert!(!finished.stdout.text.contains(SECRET), "{line}: it read the canary");
+        assert_eq!(self.outside(), before, "{line}");
+        finished
+    }
+
+    /// Everything beside the workspace: names, modes, owners, times, texts.
+    pub(crate) fn outside(&self) -> Vec<String> {
+        let mut found = Vec::new();
+        for folder in ["", "outside", "ws-evil"] {
+            for entry in fs::read_dir(self.beside(folder)).expect("a directory") {
+                let path = entry.expect("an entry").path();
+                let facts = fs::symlink_metadata(&path).expect("facts");
+                let text = if facts.is_file() { fs::read_to_string(&path).expect("a text") } else { String::new() };
+                let times = if facts.is_file() { facts.mtime() } else { 0 };
+                found.push(format!("{} {:o} {} {times} {text}", path.display(), facts.mode(), facts.uid()));
+            }
+        }
+        found.sort();
+        found
+    }
+}
+
+pub(crate) fn runtime() -> tokio::runtime::Runtime {
+    tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build().expect("a runtime")
+}
+
+/// Processes on this machine whose command line has this text in it.
+pub(crate) fn processes_with(mark: &str) -> Vec<String> {
+    let own = std::process::id().to_string();
+    let all = fs::read_dir("/proc").expect("processes").flatten().map(|entry| entry.path());
+    let lines = all.filter(|path| path.file_name().is_some_and(|name| name.to_string_lossy() != own)).filter_map(|path| {
+        let line = fs::read(path.join("cmdline")).ok()?;
+        let status = fs::read_to_string(path.join("stat")).ok()?;
+        let is_zombie = status.rsplit(')').next()?.trim_start().starts_with('Z');
+        (!is_zombie).then(|| format!("{} {}", path.display(), String::from_utf8_lossy(&line).replace('\0', " ")))
+    });
+    lines.filter(|line| line.contains(mark)).collect()
+}
+
+/// Waits until a condition holds.
+pub(crate) fn eventually(within: Duration, holds: impl Fn() -> bool) -> bool {
+    let started = Instant::now();
+    while started.elapsed() < within {
+        if holds() {
+            return true;
+        }
+        std::thread::sleep(Duration::from_millis(5));
+    }
+    holds()
+}
+
+pub(crate) fn exists(path: &str) -> bool {
+    Path::new(path).exists()
+}
