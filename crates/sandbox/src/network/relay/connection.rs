@@ -83,6 +83,7 @@ async fn pass_on(client: &mut TcpStream, shared: &Shared) -> Result<(), Stop> {
             let mut server = target.dial(shared, &host).await?;
             server.write_all(&head.text).await?;
             flow::one_request(client, &mut server, &early, head.body, &clock).await?;
+            flow::drain(client).await;
         }
         First::Bad(why) => return Err(target.denied(why)),
     }
