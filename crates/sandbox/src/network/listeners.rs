@@ -1,9 +1,17 @@
 //! What the relay listens on.
 
+use std::net::{Ipv4Addr, Ipv6Addr};
 use std::os::fd::OwnedFd;
 
 /// The port of name service, which the relay answers over UDP and TCP for every list.
 pub const DNS_PORT: u16 = 53;
+
+/// The first address of the range from which names get theirs; no name gets it. To be given to `lo` with a prefix of 32 bits: a machine
+/// without any address but loopback ones is one without IPv4 to programs that ask the C library for it (`AI_ADDRCONFIG`).
+pub const INSIDE_V4: Ipv4Addr = Ipv4Addr::new(198, 18, 0, 0);
+
+/// As above, with a prefix of 128 bits. The range is a private one of our own.
+pub const INSIDE_V6: Ipv6Addr = Ipv6Addr::new(0xfd68, 0x6172, 0x6e65, 0x7373, 0, 0, 0, 0);
 
 /// Listening sockets of a network namespace in which every destination ends at them (`local` routes for all of IPv4 and IPv6 on `lo`).
 ///

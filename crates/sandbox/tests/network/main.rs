@@ -11,6 +11,7 @@
 mod bound;
 mod client;
 mod domain;
+mod hello;
 mod namespace;
 mod process;
 mod redirect;

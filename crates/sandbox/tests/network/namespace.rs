@@ -18,17 +18,18 @@ use tool_harness_sandbox::network::{DNS_PORT, Denied, Domains, Listeners, Relay,
 
 const AGENT: &str = r#"
 import os, socket, subprocess, sys
-for line in ["ip link set lo up", "ip route add local 0.0.0.0/0 dev lo", "ip -6 route add local ::/0 dev lo"]:
+family = sys.argv[2]
+for line in ["ip link set lo up", "ip addr add 198.18.0.0/32 dev lo", "ip addr add fd68:6172:6e65:7373::/128 dev lo", "ip route add local 0.0.0.0/0 dev lo", "ip -6 route add local ::/0 dev lo"]:
     subprocess.run(line.split(), check=True, env={"PATH": "/usr/sbin:/usr/bin:/sbin:/bin"})
 door = socket.socket(socket.AF_UNIX)
 door.connect(sys.argv[1])
 def bound(kind, port):
-    s = socket.socket(socket.AF_INET6, kind)
-    s.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_V6ONLY, 0)
-    s.bind(("::", port))
+    s = socket.socket(socket.AF_INET6 if family == "both" else socket.AF_INET, kind)
+    if family == "both": s.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_V6ONLY, 0)
+    s.bind(("::" if family == "both" else "0.0.0.0", port))
     if kind == socket.SOCK_STREAM: s.listen(64)
     return s
-made = [bound(socket.SOCK_DGRAM, 53)] + [bound(socket.SOCK_STREAM, int(p)) for p in sys.argv[2:]]
+made = [bound(socket.SOCK_DGRAM, 53)] + [bound(socket.SOCK_STREAM, int(p)) for p in sys.argv[3:]]
 socket.send_fds(door, [b"x"], [s.fileno() for s in made])
 for s in made: s.close()
 while True:
@@ -52,6 +53,11 @@ pub(crate) struct Namespace {
 impl Namespace {
     /// A namespace whose listeners a relay serves, or the reason why there is none here.
     pub(crate) fn new(domains: &Domains, resolver: impl Resolve + 'static) -> Option<Namespace> {
+        Namespace::with("both", domains, resolver)
+    }
+
+    /// The same with listeners of one family, or of both.
+    pub(crate) fn with(family: &str, domains: &Domains, resolver: impl Resolve + 'static) -> Option<Namespace> {
         for program in ["/usr/bin/unshare", "/usr/bin/python3"] {
             if !Path::new(program).exists() {
                 println!("skipped: no {program}");
@@ -65,6 +71,7 @@ impl Namespace {
         let mut agent = Command::new("/usr/bin/unshare")
             .args(["--user", "--map-root-user", "--net", "/usr/bin/python3", "-c", AGENT])
             .arg(place.path().join("door"))
+            .arg(family)
             .args(ports.iter().map(u16::to_string))
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())

@@ -137,6 +137,23 @@ async fn large_bodies_flow_both_ways() {
     }
 }
 
+#[tokio::test(flavor = "multi_thread")]
+async fn a_machine_without_ipv6_has_the_same_way_out() {
+    let (good, evil) = (Server::saying("127.0.0.1", "hello"), Server::saying("127.0.0.3", "secret"));
+    let list = domains(&[&format!("a.test:{}", good.port()), &good.entry()]);
+    let Some(mut inside) = Namespace::with("four", &list, Names::of(&[("a.test", &["127.0.0.1"])])) else { return };
+    assert_eq!(inside.run(&["curl", "-sS", "-m10", &format!("http://a.test:{}/", good.port())]).await, (0, "hello".to_owned()));
+    assert_ne!(inside.run(&["curl", "-sS", "-m10", &format!("http://127.0.0.3:{}/", evil.port())]).await.0, 0);
+    evil.was_not_reached();
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn programs_that_ask_for_configured_families_only_find_both() {
+    let Some((_, _, mut inside)) = world("127.0.0.1") else { return };
+    let script = "import socket\nfor f in (socket.AF_INET, socket.AF_INET6): print(socket.getaddrinfo('a.test', 80, f, flags=socket.AI_ADDRCONFIG)[0][4][0])";
+    assert_eq!(inside.python(script).await, (0, "198.18.0.1\nfd68:6172:6e65:7373::1\n".to_owned()));
+}
+
 /// Asks a name server by UDP, connects, and makes one request.
 const CLIENT: &str = r#"
 #include <arpa/inet.h>

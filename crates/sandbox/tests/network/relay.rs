@@ -105,6 +105,29 @@ async fn a_name_that_stands_for_a_private_address_is_refused_on_connect() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn a_name_that_changes_its_address_and_an_answer_that_leads_away_reach_nothing_else() {
+    let (evil, names) = (Server::saying("127.0.0.3", "secret"), Names::default());
+    let away = format!("http://evil.test:{}/", evil.port());
+    let good = Server::start(
+        "127.0.0.1",
+        move |request| if request.contains("/away") { crate::server::redirect(302, &away) } else { ok("hello") },
+    );
+    let entries = [format!("a.test:{}", good.port()), format!("a.test:{}", evil.port()), good.entry()];
+    names.and("a.test", &[&["127.0.0.1"], &["127.0.0.1"], &["127.0.0.3"]]);
+    let Some(mut inside) = Namespace::new(&domains(&entries.each_ref().map(String::as_str)), names) else { return };
+    let (near, far) = (format!("http://a.test:{}/", good.port()), format!("http://a.test:{}/", evil.port()));
+    assert_eq!(inside.run(&["curl", "-sS", "-m10", &near]).await, (0, "hello".to_owned()));
+    let (code, output) = inside.run(&["curl", "-sSL", "-m10", &format!("{near}away")]).await;
+    assert!(code != 0 && !output.contains("secret"), "{output}");
+    let (code, output) = inside.run(&["curl", "-sS", "-m10", &far]).await;
+    assert!(code != 0 && !output.contains("secret"), "{output}");
+    evil.was_not_reached();
+    let refused = inside.refused();
+    assert!(refused.iter().any(|denied| denied.what == "evil.test"), "{refused:?}");
+    assert!(refused.iter().any(|denied| denied.why.contains("(127.0.0.3)")), "{refused:?}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn names_carry_nothing_out_and_datagrams_go_nowhere() {
     let Some(World { good, mut inside, .. }) = world() else { return };
     let script = "import socket\n\
@@ -133,8 +156,7 @@ async fn many_connections_wait_their_turn_and_refusals_are_quick() {
         "import socket, time\n\
          held = [socket.create_connection(('a.test', {port}), 5) for _ in range(200)]\n\
          t = time.time()\n\
-         s = socket.create_connection(('8.8.8.8', {port}), 5); s.settimeout(5)\n\
-         try: print(s.recv(1))\n\
+         try: s = socket.create_connection(('8.8.8.8', {port}), 5); s.settimeout(5); print(s.recv(1))\n\
          except OSError as e: print(type(e).__name__)\n\
          print(time.time() - t < 1)\n\
          for h in held: h.close()\n\

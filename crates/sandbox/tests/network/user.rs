@@ -34,5 +34,8 @@ fn the_same_holds_for_an_ordinary_user() {
     let text = String::from_utf8_lossy(&ran.stdout);
     assert!(ran.status.success(), "{text}\n{}", String::from_utf8_lossy(&ran.stderr));
     assert!(text.contains("skipped: needs root"), "it did not run as an ordinary user: {text}");
-    println!("{}", text.lines().last().unwrap_or_default());
+    for line in text.lines().filter(|line| line.contains("skipped: no")) {
+        println!("as an ordinary user, {line}");
+    }
+    println!("{}", text.lines().rfind(|line| !line.is_empty()).unwrap_or_default());
 }

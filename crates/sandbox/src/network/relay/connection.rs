@@ -15,12 +15,6 @@ use super::{Denied, Shared};
 use crate::network::Host;
 use crate::network::reach::reach;
 
-/// For the first message of a client.
-const FIRST: Duration = Duration::from_secs(10);
-/// Without a byte either way.
-const IDLE: Duration = Duration::from_secs(300);
-/// For the first bytes of a server that was sent a TLS message.
-const ANSWER: Duration = Duration::from_secs(60);
 const NOT_THE_WEB: &str = "it is neither HTTP nor TLS, and only those are passed on";
 
 /// How a connection can end before its bytes flow.
@@ -55,9 +49,10 @@ async fn pass_on(client: &mut TcpStream, shared: &Shared) -> Result<(), Stop> {
     let (address, port) = (wanted.ip().to_canonical(), wanted.port());
     let target = Target { host: shared.name(address).unwrap_or_else(|| Host::from(address)), port };
     shared.domains.check(&target.host, port).map_err(|refused| target.denied(&refused))?;
-    let first =
-        timeout(FIRST, read_first(client)).await.map_err(|_| target.denied("it sent no whole HTTP request or TLS message in time"))??;
-    let clock = Clock::new(IDLE);
+    let first = timeout(shared.times.first, read_first(client))
+        .await
+        .map_err(|_| target.denied("it sent no whole HTTP request or TLS message in time"))??;
+    let clock = Clock::new(shared.times.idle);
     match first {
         First::Tls { name, bytes, length } => {
             let host = target.settle(shared, name.as_deref().map(Claim::Server))?;
@@ -65,8 +60,9 @@ async fn pass_on(client: &mut TcpStream, shared: &Shared) -> Result<(), Stop> {
             let (hello, early) = bytes.split_at_checked(length).unwrap_or((&bytes, &[]));
             server.write_all(hello).await?;
             let mut early = early.to_vec();
-            if pass_answer(client, &mut server).await? {
-                once_more(client, &mut server, &mut early, &target, name.as_deref()).await?;
+            if pass_answer(client, &mut server, shared.times.answer).await? {
+                let second = once_more(client, &mut server, &mut early, &target, name.as_deref());
+                timeout(shared.times.first, second).await.map_err(|_| Stop::Broken)??;
             }
             server.write_all(&early).await?;
             flow::splice(client, &mut server, &clock).await?;
@@ -83,6 +79,7 @@ async fn pass_on(client: &mut TcpStream, shared: &Shared) -> Result<(), Stop> {
             let mut server = target.dial(shared, &host).await?;
             server.write_all(&head.text).await?;
             flow::one_request(client, &mut server, &early, head.body, &clock).await?;
+            flow::drain(client).await;
         }
         First::Bad(why) => return Err(target.denied(why)),
     }
@@ -124,10 +121,10 @@ async fn read_first(client: &mut TcpStream) -> io::Result<First> {
 }
 
 /// Passes the start of a server's answer on, and says whether it asks for the client's first message once more.
-async fn pass_answer(client: &mut TcpStream, server: &mut TcpStream) -> Result<bool, Stop> {
+async fn pass_answer(client: &mut TcpStream, server: &mut TcpStream, time: Duration) -> Result<bool, Stop> {
     let mut bytes = Vec::new();
     let again = loop {
-        match timeout(ANSWER, server.read_buf(&mut bytes)).await {
+        match timeout(time, server.read_buf(&mut bytes)).await {
             Ok(Ok(count)) if count > 0 => {}
             _ => return Err(Stop::Broken),
         }
@@ -147,34 +144,31 @@ async fn once_more(
     target: &Target,
     name: Option<&[u8]>,
 ) -> Result<(), Stop> {
-    let reading = async {
-        loop {
-            match early.first() {
-                Some(&hello::HANDSHAKE) => match hello::read(early) {
-                    Hello::Whole { name: second, .. } if second.as_deref() == name => return Ok(()),
-                    Hello::Whole { .. } => return Err(target.denied("its second TLS message names another server than its first")),
-                    Hello::Bad(why) => return Err(target.denied(why)),
-                    Hello::More => {}
-                },
-                Some(&(hello::CHANGE_CIPHER | hello::APPLICATION | hello::ALERT)) => {
-                    if let &[_, _, _, high, low, ..] = early.as_slice() {
-                        let length = 5 + usize::from(u16::from_be_bytes([high, low]));
-                        if early.len() >= length {
-                            server.write_all(early.get(..length).unwrap_or_default()).await?;
-                            early.drain(..length);
-                            continue;
-                        }
+    loop {
+        match early.first() {
+            Some(&hello::HANDSHAKE) => match hello::read(early) {
+                Hello::Whole { name: second, .. } if second.as_deref() == name => return Ok(()),
+                Hello::Whole { .. } => return Err(target.denied("its second TLS message names another server than its first")),
+                Hello::Bad(why) => return Err(target.denied(why)),
+                Hello::More => {}
+            },
+            Some(&(hello::CHANGE_CIPHER | hello::APPLICATION | hello::ALERT)) => {
+                if let &[_, _, _, high, low, ..] = early.as_slice() {
+                    let length = 5 + usize::from(u16::from_be_bytes([high, low]));
+                    if early.len() >= length {
+                        server.write_all(early.get(..length).unwrap_or_default()).await?;
+                        early.drain(..length);
+                        continue;
                     }
                 }
-                Some(_) => return Err(target.denied("its second TLS message cannot be read")),
-                None => {}
             }
-            if early.len() > 2 * hello::LONGEST || client.read_buf(early).await? == 0 {
-                return Err(Stop::Broken);
-            }
+            Some(_) => return Err(target.denied("its second TLS message cannot be read")),
+            None => {}
         }
-    };
-    timeout(FIRST, reading).await.map_err(|_| Stop::Broken)?
+        if early.len() > 2 * hello::LONGEST || client.read_buf(early).await? == 0 {
+            return Err(Stop::Broken);
+        }
+    }
 }
 
 /// Where a connection was going.

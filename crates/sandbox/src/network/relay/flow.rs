@@ -6,12 +6,13 @@ use std::time::Duration;
 
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
 use tokio::net::TcpStream;
-use tokio::time::{Instant, sleep_until};
+use tokio::time::{Instant, sleep_until, timeout};
 
 use super::request::{Length, chunk_size};
 
 const PIECE: usize = 16 * 1024;
 const LONGEST_LINE: usize = 4096;
+const LINGER: Duration = Duration::from_secs(1);
 
 /// When bytes last moved.
 pub(super) struct Clock {
@@ -76,6 +77,13 @@ pub(super) async fn one_request(
         }
     };
     until_silent(exchange, clock).await
+}
+
+/// Reads what a client still sends, for a moment: closing before would reset the connection, and the end of the answer with it.
+pub(super) async fn drain(client: &mut TcpStream) {
+    let mut rest = [0; 1024];
+    let reading = async { while matches!(client.read(&mut rest).await, Ok(count) if count > 0) {} };
+    let _ = timeout(LINGER, reading).await;
 }
 
 async fn until_silent(work: impl Future<Output = io::Result<()>>, clock: &Clock) -> io::Result<()> {

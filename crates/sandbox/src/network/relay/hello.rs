@@ -149,3 +149,41 @@ impl<'a> Bytes<'a> {
         self.take(usize::from(count))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    /// A message for `a.test`, with a session and a second extension.
+    fn message() -> Vec<u8> {
+        let mut bytes = vec![HANDSHAKE, 3, 1, 0, 72, CLIENT_HELLO, 0, 0, 68, 3, 3];
+        bytes.extend([7; 32]);
+        bytes.extend([2, 5, 5, 0, 2, 0x13, 1, 1, 0, 0, 23]);
+        bytes.extend([0, 0, 0, 11, 0, 9, 0, 0, 6]);
+        bytes.extend(b"a.test");
+        bytes.extend([0, 10, 0, 4, 0, 2, 0, 29]);
+        bytes
+    }
+
+    #[test]
+    fn the_name_is_found_when_the_message_is_whole_and_not_before() {
+        let bytes = message();
+        assert_eq!(read(&bytes), Hello::Whole { name: Some(b"a.test".to_vec()), length: bytes.len() });
+        for end in 0..bytes.len() {
+            assert_eq!(read(&bytes[..end]), Hello::More, "{end}");
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn no_bytes_make_it_panic(bytes in proptest::collection::vec(any::<u8>(), 0..200), at in 0..77usize, with in any::<u8>()) {
+            let _ = (read(&bytes), asks_again(&bytes));
+            let mut changed = message();
+            changed[at] = with;
+            if let Hello::Whole { length, .. } = read(&changed) {
+                prop_assert!(length <= changed.len());
+            }
+        }
+    }
+}

@@ -52,7 +52,21 @@ pub struct Relay {
     _tasks: JoinSet<()>,
 }
 
+/// How long the relay waits.
+#[derive(Clone, Copy)]
+struct Times {
+    /// For the first message of a client.
+    first: Duration,
+    /// For the first bytes of a server that was sent a TLS message.
+    answer: Duration,
+    /// Without a byte either way.
+    idle: Duration,
+}
+
+const TIMES: Times = Times { first: Duration::from_secs(10), answer: Duration::from_secs(60), idle: Duration::from_secs(300) };
+
 struct Shared {
+    times: Times,
     domains: Domains,
     resolver: Arc<dyn Resolve>,
     denied: Sender<Denied>,
@@ -70,9 +84,13 @@ impl Relay {
     ///
     /// When a descriptor is no listening socket.
     pub fn start(listeners: Listeners, domains: Domains, resolver: Arc<dyn Resolve>, denied: Sender<Denied>) -> io::Result<Relay> {
+        Relay::with(TIMES, listeners, domains, resolver, denied)
+    }
+
+    fn with(times: Times, listeners: Listeners, domains: Domains, resolver: Arc<dyn Resolve>, denied: Sender<Denied>) -> io::Result<Relay> {
         // Each listener holds a place while it waits for its next connection.
         let places = Arc::new(Semaphore::new(MOST_CONNECTIONS + listeners.tcp.len()));
-        let shared = Arc::new(Shared { domains, resolver, denied, names: Mutex::default(), reported: Mutex::default(), places });
+        let shared = Arc::new(Shared { times, domains, resolver, denied, names: Mutex::default(), reported: Mutex::default(), places });
         let mut tasks = JoinSet::new();
         for socket in listeners.tcp {
             let (listener, shared) = (tcp(socket)?, shared.clone());
@@ -142,4 +160,71 @@ impl Shared {
 
 fn held<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::network::SystemResolver;
+    use std::net::SocketAddr;
+    use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+    use tokio::sync::mpsc::{Receiver, channel};
+
+    /// A server that says nothing, and a relay that leads to it: the listener's address is the one that was wanted.
+    async fn world() -> (TcpListener, SocketAddr, Receiver<Denied>, Relay) {
+        let outside = TcpListener::bind("127.0.0.1:0").await.expect("a listener");
+        let port = outside.local_addr().expect("an address").port();
+        let inside = TcpListener::bind(("127.0.0.6", port)).await.expect("a listener");
+        let address = inside.local_addr().expect("an address");
+        let list = Domains::parse(&[format!("localhost:{port}"), address.to_string()]).expect("entries");
+        let listeners = Listeners { tcp: vec![inside.into_std().expect("a socket").into()], udp: Vec::new() };
+        let (sender, denied) = channel(9);
+        let short = Duration::from_millis(150);
+        let times = Times { first: short, answer: short, idle: short };
+        (outside, address, denied, Relay::with(times, listeners, list, Arc::new(SystemResolver), sender).expect("a relay"))
+    }
+
+    async fn is_cut(client: &mut TcpStream) -> bool {
+        let mut byte = [0];
+        matches!(tokio::time::timeout(Duration::from_secs(5), client.read(&mut byte)).await, Ok(Ok(0) | Err(_)))
+    }
+
+    #[tokio::test]
+    async fn whoever_says_nothing_or_a_byte_at_a_time_is_cut_off() {
+        let (outside, address, mut denied, _relay) = world().await;
+        let mut silent = TcpStream::connect(address).await.expect("connected");
+        assert!(is_cut(&mut silent).await);
+        assert!(denied.recv().await.expect("a report").why.contains("in time"));
+        let mut slow = TcpStream::connect(address).await.expect("connected");
+        let drip = async {
+            while slow.write_all(b"G").await.is_ok() {
+                tokio::time::sleep(Duration::from_millis(20)).await;
+            }
+        };
+        tokio::time::timeout(Duration::from_secs(5), drip).await.expect("cut off");
+        assert!(tokio::time::timeout(Duration::from_millis(50), outside.accept()).await.is_err());
+    }
+
+    #[tokio::test]
+    async fn a_connection_over_which_nothing_moves_ends() {
+        let (outside, address, _denied, _relay) = world().await;
+        let mut client = TcpStream::connect(address).await.expect("connected");
+        client.write_all(format!("GET / HTTP/1.1\r\nHost: localhost:{}\r\n\r\n", address.port()).as_bytes()).await.expect("sent");
+        let (mut server, _) = outside.accept().await.expect("reached");
+        let mut request = [0; 16];
+        server.read_exact(&mut request).await.expect("a request");
+        assert!(is_cut(&mut client).await);
+    }
+
+    #[tokio::test]
+    async fn with_the_relay_its_connections_end() {
+        let (outside, address, _denied, relay) = world().await;
+        let mut client = TcpStream::connect(address).await.expect("connected");
+        client.write_all(b"GET / HTTP/1.1\r\nHost: localhost\r\n\r\n").await.expect("sent");
+        let (mut server, _) = outside.accept().await.expect("reached");
+        drop(relay);
+        let mut rest = Vec::new();
+        let _ = server.read_to_end(&mut rest).await;
+        assert!(is_cut(&mut client).await && TcpStream::connect(address).await.is_err());
+    }
 }

@@ -4,11 +4,11 @@ use std::collections::HashMap;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 use crate::network::Host;
+use crate::network::listeners::{INSIDE_V4, INSIDE_V6};
 
-/// `198.18.0.0/15` is for benchmarks, so nothing that a program wants to reach is there.
-const FIRST_V4: u32 = 0xc612_0000;
-/// A private prefix of our own; the number of the name is in its last bits.
-const FIRST_V6: u128 = 0xfd68_6172_6e65_7373_0000_0000_0000_0000;
+/// `198.18.0.0/15` is for benchmarks, so nothing that a program wants to reach is there. The number of a name is in the last bits.
+const FIRST_V4: u32 = INSIDE_V4.to_bits();
+const FIRST_V6: u128 = INSIDE_V6.to_bits();
 /// More names than one call needs; then the oldest gives its place up. Whoever still has its address reaches a name that is admitted too.
 const MOST: usize = 16_384;
 
@@ -24,7 +24,7 @@ impl Names {
     /// The addresses of a name.
     pub(super) fn give(&mut self, name: &Host) -> (Ipv4Addr, Ipv6Addr) {
         let number = self.numbers.get(name).copied().unwrap_or_else(|| self.add(name));
-        // The first address of the range is left out: it looks like the name of a network.
+        // The first address of the range is the namespace's own.
         let offset = u32::try_from(number + 1).unwrap_or(1);
         (Ipv4Addr::from_bits(FIRST_V4 + offset), Ipv6Addr::from_bits(FIRST_V6 + u128::from(offset)))
     }
