@@ -12,7 +12,7 @@ mod sys;
 use core::arch::global_asm;
 use core::mem::size_of;
 use core::panic::PanicInfo;
-use layout::{ANY, BASE, BLOCK, CHECK, CONTROL, ENDED, FAILED, Head, Op, POKE, READY, SLOTS, STATUS, Script, Word};
+use layout::{ANY, BASE, BLOCK, CHECK, CONTROL, ENDED, FAILED, FURTHER, Head, Op, POKE, READY, SLOTS, STATUS, Script, Word};
 use sys::number;
 
 #[cfg(target_arch = "x86_64")]
@@ -37,6 +37,8 @@ extern "C" fn main() -> ! {
         let child = fork();
         if child != 0 {
             close_streams();
+            // SAFETY: takes no pointers; what is left is the status pipe and the control socket.
+            unsafe { sys::call(number::CLOSE_RANGE, [FURTHER as u64, u32::MAX as u64, 0, 0, 0, 0]) };
             wait_for(child);
             exit(0);
         }

@@ -39,7 +39,6 @@ pub(super) struct Streams {
 impl Helper {
     /// Starts the helper on a block. `further` are the descriptors that the block counts from [`FURTHER`] on.
     pub(super) fn start(block: &[u8], streams: &Streams, further: &[OwnedFd]) -> Result<Self, SandboxError> {
-        let program = program()?;
         let mut memory = File::from(memfd_create("block", MemfdFlags::CLOEXEC).map_err(SandboxError::step("memory for the helper"))?);
         memory.write_all(block).map_err(SandboxError::step("memory for the helper"))?;
         let (control, theirs) = socketpair(AddressFamily::UNIX, SocketType::SEQPACKET, SocketFlags::CLOEXEC, None)
@@ -49,7 +48,10 @@ impl Helper {
         wanted.extend([memory.as_fd(), theirs.as_fd(), reports.as_fd()]);
         debug_assert!(BLOCK == 3 && CONTROL == 4 && STATUS == 5 && FURTHER == 6, "the order above");
         wanted.extend(further.iter().map(AsFd::as_fd));
-        let pid = start(program, &wanted)?;
+        // The program comes last: all that is not passed is closed before it is executed.
+        wanted.push(program()?.as_fd());
+        let path = CString::new(format!("/proc/self/fd/{}", wanted.len() - 1)).unwrap_or_default();
+        let pid = start(&path, &wanted)?;
         let known = Pid::from_raw(pid).ok_or_else(|| SandboxError::step("process id")(io::Error::from(io::ErrorKind::InvalidData)))?;
         match pidfd_open(known, PidfdFlags::empty()) {
             Ok(pidfd) => Ok(Self { pid, pidfd, control: Some(control), status: File::from(status), is_reaped: false }),
@@ -105,17 +107,17 @@ impl Drop for Helper {
     }
 }
 
-/// Where the helper can be executed from.
-fn program() -> Result<&'static CString, SandboxError> {
-    static PROGRAM: OnceLock<Result<(CString, File), i32>> = OnceLock::new();
+/// The helper as a file that can be executed.
+fn program() -> Result<&'static File, SandboxError> {
+    static PROGRAM: OnceLock<Result<File, i32>> = OnceLock::new();
     let made = PROGRAM.get_or_init(|| make_program().map_err(|cause| cause.raw_os_error().unwrap_or(libc::EIO)));
     match made {
-        Ok((path, _)) => Ok(path),
+        Ok(program) => Ok(program),
         Err(code) => Err(SandboxError::step("the helper's program")(io::Error::from_raw_os_error(*code))),
     }
 }
 
-fn make_program() -> io::Result<(CString, File)> {
+fn make_program() -> io::Result<File> {
     // Older kernels do not know the flag, and need none.
     const EXECUTABLE: MemfdFlags = MemfdFlags::from_bits_retain(0x10);
     let memory = memfd_create("harness-helper", MemfdFlags::CLOEXEC | EXECUTABLE)
@@ -128,8 +130,7 @@ fn make_program() -> io::Result<(CString, File)> {
     reading.read(true).custom_flags(libc::O_CLOEXEC);
     let readable = reading.open(path)?;
     drop(memory);
-    let path = CString::new(format!("/proc/self/fd/{}", readable.as_raw_fd()))?;
-    Ok((path, readable))
+    Ok(readable)
 }
 
 fn start(program: &CString, wanted: &[BorrowedFd<'_>]) -> Result<libc::pid_t, SandboxError> {

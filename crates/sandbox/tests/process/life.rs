@@ -1,0 +1,166 @@
+//! Nothing outlives its call.
+
+use crate::world::{World, eventually, in_every_tier, processes_with, runtime};
+use std::fs;
+use std::os::unix::process::CommandExt as _;
+use std::time::{Duration, Instant};
+use tokio_util::sync::CancellationToken;
+use tool_harness_sandbox::process::{Command, End, Sandbox};
+use tool_harness_sandbox::tier::Tier;
+
+/// Processes that try to stay: in the background, in other sessions, twice forked, deaf to requests.
+fn stubborn(mark: &str) -> String {
+    format!(
+        "trap '' TERM INT HUP; sleep {mark} & setsid sleep {mark} & (setsid bash -c 'trap \"\" TERM; (sleep {mark} &) ; sleep {mark}' &) ; nohup sleep {mark} >/dev/null 2>&1 & \
+         python3 -c \"import os, time\nfor _ in range(3):\n  if os.fork() == 0:\n    os.setsid()\n    if os.fork() == 0:\n      os.execvp('sleep', ['sleep', '{mark}'])\n    os._exit(0)\ntime.sleep({mark})\" & sleep {mark}"
+    )
+}
+
+fn mark(n: u32) -> String {
+    format!("{}{n}", 1000 + std::process::id())
+}
+
+#[test]
+fn a_deadline_ends_everything_in_time() {
+    in_every_tier(|world| {
+        let mark = mark(1);
+        let mut plan = world.plan.clone();
+        plan.limits.deadline = Duration::from_millis(300);
+        let started = Instant::now();
+        let finished = world.shell_with(&plan, &format!("echo before; {}", stubborn(&mark)));
+        let took = started.elapsed();
+        assert_eq!((finished.end, finished.stdout.text.as_str()), (End::TimedOut, "before\n"));
+        assert!(took < Duration::from_millis(550), "{took:?}");
+        assert!(processes_with(&mark).is_empty(), "{:?}", processes_with(&mark));
+    });
+}
+
+#[test]
+fn a_cancelled_command_ends_with_everything() {
+    in_every_tier(|world| {
+        let mark = mark(2);
+        let cancel = CancellationToken::new();
+        let command = Command::new("/bin/bash", ["-c", &stubborn(&mark)]);
+        let started = Instant::now();
+        let finished = runtime().block_on(async {
+            let later = cancel.clone();
+            tokio::spawn(async move {
+                tokio::time::sleep(Duration::from_millis(200)).await;
+                later.cancel();
+            });
+            world.sandbox.run(&world.plan, command, cancel).await.expect("ran")
+        });
+        assert_eq!(finished.end, End::Cancelled);
+        assert!(started.elapsed() < Duration::from_millis(450), "{:?}", started.elapsed());
+        assert!(processes_with(&mark).is_empty(), "{:?}", processes_with(&mark));
+    });
+}
+
+#[test]
+fn what_a_finished_command_left_behind_is_ended() {
+    in_every_tier(|world| {
+        let mark = mark(3);
+        let finished = world.shell(&format!("sleep {mark} & setsid sleep {mark} & (setsid sleep {mark} &); echo done"));
+        assert_eq!((finished.end, finished.stdout.text.as_str()), (End::Exited(0), "done\n"));
+        assert!(processes_with(&mark).is_empty(), "{:?}", processes_with(&mark));
+    });
+}
+
+#[test]
+fn a_caller_that_no_longer_waits_leaves_nothing() {
+    in_every_tier(|world| {
+        let mark = mark(4);
+        runtime().block_on(async {
+            let command = Command::new("/bin/bash", ["-c", &stubborn(&mark)]);
+            let run = world.sandbox.run(&world.plan, command, CancellationToken::new());
+            assert!(tokio::time::timeout(Duration::from_millis(200), run).await.is_err());
+        });
+        assert!(eventually(Duration::from_secs(1), || processes_with(&mark).is_empty()), "{:?}", processes_with(&mark));
+    });
+}
+
+#[test]
+fn a_killed_harness_takes_everything_with_it() {
+    in_every_tier(|world| {
+        let mark = mark(5);
+        let tier = world.tier().to_string();
+        let mut harness = std::process::Command::new(std::env::current_exe().expect("this program"));
+        harness.args(["--exact", "life::as_a_harness_that_will_be_killed", "--ignored", "--nocapture"]).env("TIER", tier).env("MARK", &mark);
+        harness.stdout(std::process::Stdio::null()).stderr(std::process::Stdio::null()).process_group(0);
+        let mut harness = harness.spawn().expect("starts");
+        assert!(eventually(Duration::from_secs(20), || processes_with(&format!("sleep {mark}")).len() >= 6), "it did not start");
+        harness.kill().expect("killed");
+        harness.wait().expect("collected");
+        assert!(eventually(Duration::from_secs(1), || processes_with(&mark).is_empty()), "{:?}", processes_with(&mark));
+    });
+}
+
+#[test]
+#[ignore = "started by the test above"]
+fn as_a_harness_that_will_be_killed() {
+    let (tier, mark) = (std::env::var("TIER").expect("set"), std::env::var("MARK").expect("set"));
+    let world = World::new(Sandbox::with_tier(if tier == "A" { Tier::A } else { Tier::B }));
+    world.shell(&stubborn(&mark));
+}
+
+#[test]
+fn two_hundred_at_once_leave_nothing_behind() {
+    for tier in [Tier::A, Tier::B] {
+        let sandbox = Sandbox::with_tier(tier);
+        if sandbox.tier() != tier {
+            println!("skipped: this machine has no tier {tier}");
+            continue;
+        }
+        let world = World::new(sandbox);
+        world.says("true");
+        let mark = mark(6);
+        let before = counted();
+        let runtime = runtime();
+        let ends: Vec<End> = runtime.block_on(async {
+            let mut running = Vec::new();
+            for n in 0..200 {
+                let (sandbox, plan, cancel) = (world.sandbox.clone(), world.plan.clone(), CancellationToken::new());
+                let line = if n % 2 == 0 { format!("(setsid sleep {mark} &); echo {n}") } else { stubborn(&mark) };
+                if n % 2 == 1 {
+                    let cancel = cancel.clone();
+                    tokio::spawn(async move {
+                        tokio::time::sleep(Duration::from_millis(100 + n)).await;
+                        cancel.cancel();
+                    });
+                }
+                running.push(tokio::spawn(async move {
+                    let finished = sandbox.run(&plan, Command::new("/bin/bash", ["-c", &line]), cancel).await.expect("ran");
+                    if n % 2 == 0 {
+                        assert_eq!(finished.stdout.text, format!("{n}\n"));
+                    }
+                    finished.end
+                }));
+            }
+            let mut ends = Vec::new();
+            for run in running {
+                ends.push(run.await.expect("no panic"));
+            }
+            ends
+        });
+        drop(runtime);
+        assert_eq!(ends.iter().filter(|end| **end == End::Exited(0)).count(), 100);
+        assert_eq!(ends.iter().filter(|end| **end == End::Cancelled).count(), 100);
+        assert!(processes_with(&mark).is_empty(), "{:?}", processes_with(&mark));
+        assert!(eventually(Duration::from_secs(2), || counted() == before), "{before:?} became {:?}", counted());
+    }
+}
+
+/// Mounts, control groups, temporary files of this process: what could be left.
+fn counted() -> [usize; 3] {
+    let mounts = fs::read_to_string("/proc/self/mountinfo").expect("mounts").lines().count();
+    let own = format!("harness-{}-", std::process::id());
+    let named = |folder: &std::path::Path| {
+        fs::read_dir(folder).into_iter().flatten().flatten().filter(|entry| entry.file_name().to_string_lossy().starts_with(&own)).count()
+    };
+    let groups = fs::read_to_string("/proc/self/cgroup").expect("groups");
+    let groups = groups.lines().filter_map(|line| {
+        let mut parts = line.splitn(3, ':').skip(1);
+        Some(std::path::Path::new("/sys/fs/cgroup").join(parts.next()?).join(parts.next()?.trim_start_matches('/')))
+    });
+    [mounts, groups.map(|folder| named(&folder)).sum(), named(&std::env::temp_dir())]
+}

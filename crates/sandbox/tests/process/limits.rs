@@ -1,0 +1,78 @@
+//! What a command may use.
+
+use crate::world::{in_every_tier, in_tier, processes_with};
+use std::time::{Duration, Instant};
+use tool_harness_sandbox::process::End;
+use tool_harness_sandbox::tier::{Mechanism, Tier};
+
+#[test]
+fn a_fork_bomb_is_bounded_and_leaves_nothing() {
+    in_every_tier(|world| {
+        let mut plan = world.plan.clone();
+        plan.limits.deadline = Duration::from_millis(1500);
+        plan.limits.processes = 40;
+        let mark = format!("bomb{}", std::process::id());
+        let line = format!("{mark}() {{ {mark} | {mark} & }}; {mark}; sleep 100");
+        let started = Instant::now();
+        let finished = world.shell_with(&plan, &line);
+        assert_ne!(finished.end, End::Exited(0));
+        assert!(started.elapsed() < Duration::from_secs(3), "{:?}", started.elapsed());
+        assert!(processes_with(&mark).is_empty(), "{:?}", processes_with(&mark));
+        let count = "python3 -c \"import threading, time\nts = [threading.Thread(target=time.sleep, args=(0.1,)) for _ in range(20)]\nfor t in ts: t.start()\nfor t in ts: t.join()\nprint('fine')\"";
+        assert_eq!(world.shell_with(&plan, count).stdout.text, "fine\n");
+        let many = count.replace("range(20)", "range(200)");
+        assert_ne!(world.shell_with(&plan, &many).stdout.text, "fine\n");
+    });
+}
+
+#[test]
+fn memory_is_bounded() {
+    in_every_tier(|world| {
+        let mut plan = world.plan.clone();
+        plan.limits.memory_bytes = 256 << 20;
+        let take = |bytes: u64| format!("python3 -c \"b = bytearray({bytes}); print(len(b))\"");
+        let finished = world.shell_with(&plan, &take(10 << 30));
+        assert_ne!(finished.end, End::Exited(0), "{:?}", finished.enforced);
+        let finished = world.shell_with(&plan, &take(64 << 20));
+        assert_eq!(finished.end, End::Exited(0), "{}", finished.stderr.text);
+        let finished = world.shell_with(&plan, &format!("exec {}", take(1 << 30)));
+        if finished.enforced.memory == Mechanism::Rlimit {
+            assert_ne!(finished.end, End::Exited(0));
+        } else {
+            assert_eq!(finished.end, End::OutOfMemory);
+            assert!(finished.denials.iter().any(|denial| denial.what == "more memory"), "{:?}", finished.denials);
+        }
+    });
+}
+
+#[test]
+fn processor_time_is_bounded() {
+    in_every_tier(|world| {
+        let mut plan = world.plan.clone();
+        plan.limits.cpu = Duration::from_secs(1);
+        let started = Instant::now();
+        let finished = world.shell_with(&plan, "exec python3 -c 'while True: pass'");
+        assert!(matches!(finished.end, End::OutOfTime | End::Signalled(_)), "{:?}", finished.end);
+        assert!(started.elapsed() < Duration::from_secs(20), "{:?}", started.elapsed());
+    });
+}
+
+#[test]
+fn files_and_the_private_tmp_are_bounded() {
+    in_every_tier(|world| {
+        let mut plan = world.plan.clone();
+        plan.limits.file_bytes = 8 << 20;
+        plan.limits.tmp_bytes = 16 << 20;
+        let tmp = "${TMPDIR:-/tmp}";
+        assert_ne!(world.shell_with(&plan, &format!("head -c 9M /dev/zero > {tmp}/x")).end, End::Exited(0));
+        assert_eq!(world.shell_with(&plan, &format!("head -c 7M /dev/zero > {tmp}/x")).end, End::Exited(0));
+    });
+    in_tier(Tier::A, |world| {
+        let mut plan = world.plan.clone();
+        plan.limits.tmp_bytes = 16 << 20;
+        let finished = world.shell_with(&plan, "for i in 1 2 3; do head -c 7M /dev/zero > /tmp/$i || exit 1; done");
+        assert_eq!(finished.end, End::Exited(1), "{}", finished.stderr.text);
+        assert_eq!(finished.enforced.tmp, Mechanism::Tmpfs);
+        assert_ne!(world.shell_with(&plan, "head -c 20M /dev/zero > /dev/shm/x").end, End::Exited(0));
+    });
+}

@@ -1,0 +1,108 @@
+//! Which programs may be executed.
+
+use crate::world::{PATH, in_every_tier};
+use std::fs;
+use std::os::unix::fs::{PermissionsExt as _, symlink};
+use std::path::PathBuf;
+use tool_harness_sandbox::plan::{Plan, Programs};
+use tool_harness_sandbox::process::{Command, End, SandboxError};
+
+fn real(path: &str) -> PathBuf {
+    fs::canonicalize(path).expect("a program")
+}
+
+fn only(plan: &Plan, programs: &[&str]) -> Plan {
+    let mut plan = plan.clone();
+    plan.programs = Programs::Only(programs.iter().map(|path| real(path)).collect());
+    plan
+}
+
+#[test]
+fn a_listed_program_runs_and_another_does_not() {
+    in_every_tier(|world| {
+        let plan = only(&world.plan, &["/bin/bash", "/bin/cat"]);
+        let finished = world.shell_with(&plan, "echo hi; cat src/main.rs");
+        assert_eq!((finished.end, finished.stdout.text.as_str()), (End::Exited(0), "hi\ninside"), "{}", finished.stderr.text);
+        for line in ["ls", "/bin/ls", "exec /usr/bin/env true", "python3 -c 1"] {
+            assert_ne!(world.shell_with(&plan, line).end, End::Exited(0), "{line}");
+        }
+        let refused = world.run_with(&plan, Command::new("ls", [""; 0]));
+        assert!(matches!(refused, Err(SandboxError::NotAllowed { .. })), "{refused:?}");
+    });
+}
+
+#[test]
+fn the_loader_and_copies_and_memory_are_no_ways_around() {
+    in_every_tier(|world| {
+        let plan = only(&world.plan, &["/bin/bash", "/bin/cat", "/bin/cp", "/bin/chmod"]);
+        let loader = ["/lib64/ld-linux-x86-64.so.2", "/lib/ld-linux-aarch64.so.1"].into_iter().find(|path| crate::world::exists(path));
+        let tmp = "${TMPDIR:-/tmp}";
+        let mut lines = vec![
+            format!("cp /bin/ls {tmp}/cat && {tmp}/cat /"),
+            format!("cat /bin/ls > {tmp}/ls; chmod +x {tmp}/ls; {tmp}/ls /"),
+            "cp /bin/ls src/ls && src/ls /".to_owned(),
+        ];
+        if let Some(loader) = loader {
+            lines.push(format!("{loader} /bin/ls /"));
+            lines.push(format!("cat /bin/ls > {tmp}/ls; {loader} {tmp}/ls /"));
+        }
+        fs::copy("/bin/ls", world.ws("src/tool")).expect("copied");
+        if let Some(loader) = loader {
+            lines.push(format!("{loader} src/tool /"));
+        }
+        lines.push("src/tool /".into());
+        for line in lines {
+            let finished = world.shell_with(&plan, &line);
+            assert_ne!(finished.end, End::Exited(0), "{line}: {}", finished.stdout.text);
+        }
+        // Without a list, a program of the workspace runs.
+        assert_eq!(world.run("src/tool", &["src"]).expect("runs").end, End::Exited(0));
+    });
+}
+
+#[test]
+fn a_name_is_the_real_program_whatever_shadows_it() {
+    in_every_tier(|world| {
+        for name in ["git", "cat"] {
+            let fake = world.ws(name);
+            fs::write(&fake, "#!/bin/sh\necho fake\n").expect("a file");
+            fs::set_permissions(&fake, fs::Permissions::from_mode(0o755)).expect("set");
+        }
+        symlink("/bin/ls", world.ws("src/cat")).expect("a link");
+        let with_path = |path: &str| {
+            let mut plan = only(&world.plan, &["/bin/cat"]);
+            plan.environment.retain(|(name, _)| name != "PATH");
+            plan.environment.push(("PATH".into(), path.into()));
+            plan
+        };
+        // Relative and empty entries are not looked at.
+        for path in [format!(".:{PATH}"), format!(":{PATH}"), format!("src:{PATH}")] {
+            let finished = world.run_with(&with_path(&path), Command::new("cat", ["src/main.rs"])).expect("runs");
+            assert_eq!(finished.stdout.text, "inside", "{path}");
+        }
+        // A shadow in an absolute one is another program, and that is not listed.
+        for path in [format!("{}:{PATH}", world.ws("").display()), format!("{}:{PATH}", world.ws("src").display())] {
+            let refused = world.run_with(&with_path(&path), Command::new("cat", ["src/main.rs"]));
+            assert!(matches!(refused, Err(SandboxError::NotAllowed { .. })), "{path}: {refused:?}");
+        }
+        let mut plan = only(&world.plan, &["/bin/cat"]);
+        plan.environment.push(("LD_PRELOAD".into(), world.ws("evil.so").display().to_string()));
+        plan.environment.push(("BASH_ENV".into(), world.ws("git").display().to_string()));
+        let finished = world.run_with(&plan, Command::new("cat", ["src/main.rs"])).expect("runs");
+        assert_eq!(finished.stdout.text, "inside");
+        // A shell function or alias can only start what the kernel lets it.
+        let plan = only(&world.plan, &["/bin/bash", "/bin/cat"]);
+        assert_ne!(world.shell_with(&plan, "cat() { /bin/ls \"$@\"; }; cat src").end, End::Exited(0));
+    });
+}
+
+#[test]
+fn a_program_that_is_not_there_is_an_error_before_anything_starts() {
+    in_every_tier(|world| {
+        for program in ["no-such-program", "/no/such/program", "src/main.rs", "src", "", "/root/.cargo/bin/cargo"] {
+            let refused = world.run(program, &[]);
+            assert!(matches!(refused, Err(SandboxError::NotFound { .. })), "{program}: {refused:?}");
+        }
+        assert!(matches!(world.run("echo", &["a\0b"]), Err(SandboxError::NullCharacter(_))));
+    });
+}

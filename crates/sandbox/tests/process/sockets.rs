@@ -1,0 +1,63 @@
+//! Sockets of the machine, and its network.
+
+use crate::world::in_every_tier;
+use std::io::Read as _;
+use std::net::{TcpListener, UdpSocket};
+use std::os::unix::net::UnixListener;
+use tool_harness_sandbox::process::End;
+
+#[test]
+fn sockets_of_other_programs_are_not_reached_and_pairs_of_its_own_are() {
+    in_every_tier(|world| {
+        let path = world.ws("src/docker.sock");
+        let listener = UnixListener::bind(&path).expect("a socket");
+        listener.set_nonblocking(true).expect("set");
+        let abstract_name = format!("harness-test-{}", std::process::id());
+        let address = <std::os::unix::net::SocketAddr as std::os::linux::net::SocketAddrExt>::from_abstract_name(&abstract_name).expect("a name");
+        let hidden = UnixListener::bind_addr(&address).expect("a socket");
+        hidden.set_nonblocking(true).expect("set");
+        for name in [format!("'{}'", path.display()), format!("'\\0{abstract_name}'")] {
+            let line = format!("python3 -c \"import socket; s = socket.socket(socket.AF_UNIX); s.connect({name}); s.send(b'x')\"");
+            assert_ne!(world.shell(&line).end, End::Exited(0), "{line}");
+        }
+        assert!(listener.accept().is_err() && hidden.accept().is_err(), "somebody connected");
+        assert_eq!(world.says("python3 -c \"import socket; a, b = socket.socketpair(); a.send(b'x'); print(b.recv(1))\""), "b'x'\n");
+    });
+}
+
+#[test]
+fn without_a_network_no_packet_leaves_and_refusal_is_quick() {
+    in_every_tier(|world| {
+        let tcp = TcpListener::bind("127.0.0.1:0").expect("a listener");
+        let six = TcpListener::bind("[::1]:0").ok();
+        let udp = UdpSocket::bind("127.0.0.1:0").expect("a socket");
+        tcp.set_nonblocking(true).expect("set");
+        udp.set_nonblocking(true).expect("set");
+        let (port, datagrams) = (tcp.local_addr().expect("an address").port(), udp.local_addr().expect("an address").port());
+        let started = std::time::Instant::now();
+        for line in [
+            format!("exec 3<>/dev/tcp/127.0.0.1/{port}"),
+            format!("echo x > /dev/udp/127.0.0.1/{datagrams}"),
+            format!("python3 -c \"import socket; socket.create_connection(('127.0.0.1', {port}), 5)\""),
+            format!("python3 -c \"import socket; socket.create_connection(('::1', {}), 5)\"", six.as_ref().map_or(1, |six| six.local_addr().expect("an address").port())),
+            "python3 -c \"import socket; socket.create_connection(('203.0.113.7', 443), 5)\"".into(),
+            "python3 -c \"import socket; socket.create_connection(('169.254.169.254', 80), 5)\"".into(),
+            "python3 -c \"import socket; socket.getaddrinfo('secret.evil.test', 80)\"".into(),
+            "python3 -c \"import socket; socket.socket(socket.AF_INET, socket.SOCK_RAW, 1)\"".into(),
+            "python3 -c \"import socket; socket.socket(socket.AF_PACKET, socket.SOCK_RAW)\"".into(),
+            "python3 -c \"import socket; socket.socket(socket.AF_VSOCK, socket.SOCK_STREAM)\"".into(),
+            "python3 -c \"import socket; socket.socket(socket.AF_NETLINK, socket.SOCK_RAW, 9)\"".into(),
+        ] {
+            assert_ne!(world.shell(&line).end, End::Exited(0), "{line}");
+        }
+        assert!(started.elapsed() < std::time::Duration::from_secs(10), "{:?}", started.elapsed());
+        assert!(tcp.accept().is_err(), "somebody connected");
+        assert!(udp.recv(&mut [0; 8]).is_err(), "a packet came");
+        if let Some(six) = six {
+            six.set_nonblocking(true).expect("set");
+            assert!(six.accept().is_err(), "somebody connected");
+        }
+        let mut none = Vec::new();
+        let _ = std::io::empty().read_to_end(&mut none);
+    });
+}

@@ -1,0 +1,38 @@
+//! All of this once more as an ordinary user.
+
+use std::fs;
+use std::os::unix::fs::{PermissionsExt as _, chown};
+use std::os::unix::process::CommandExt as _;
+use std::process::Command;
+
+use tempfile::TempDir;
+
+const NOBODY: u32 = 65534;
+
+#[test]
+fn the_same_holds_for_an_ordinary_user() {
+    if !rustix::process::geteuid().is_root() {
+        println!("skipped: needs root, to become another user");
+        return;
+    }
+    // The build directory may be closed to others, so the test program is copied to where they can reach it.
+    let place = TempDir::new().expect("a temporary directory");
+    let (program, home) = (place.path().join("process"), place.path().join("home"));
+    fs::set_permissions(place.path(), fs::Permissions::from_mode(0o755)).expect("set");
+    fs::copy(std::env::current_exe().expect("this program"), &program).expect("copied");
+    fs::set_permissions(&program, fs::Permissions::from_mode(0o755)).expect("set");
+    fs::create_dir(&home).expect("a directory");
+    chown(&home, Some(NOBODY), Some(NOBODY)).expect("given away");
+    let ran = Command::new(&program)
+        .args(["--test-threads=1", "--nocapture"])
+        .env("TMPDIR", &home)
+        .current_dir(&home)
+        .uid(NOBODY)
+        .gid(NOBODY)
+        .output()
+        .expect("it runs");
+    let text = String::from_utf8_lossy(&ran.stdout);
+    assert!(ran.status.success(), "{text}\n{}", String::from_utf8_lossy(&ran.stderr));
+    assert!(text.contains("skipped: needs root"), "it did not run as an ordinary user: {text}");
+    println!("{}", text.lines().last().unwrap_or_default());
+}
