@@ -44,13 +44,26 @@ fn the_minimal_example_is_valid_and_passes() {
 #[test]
 fn the_governed_example_is_valid_and_passes() {
     let folder = example("governed");
-    let skipped = check(folder.path());
-    for example in &skipped {
-        println!("skipped: {} #{}: {}", example["name"], example["example"], example["reason"]);
-    }
-    let needs_processes =
-        skipped.iter().all(|example| example["name"] == "run_command" && example["reason"] == "exec is not available yet");
-    assert!(needs_processes && skipped.len() == 2, "{skipped:?}");
+    assert_eq!(check(folder.path()), [json!(null); 0]);
+}
+
+#[test]
+fn removing_a_canary_is_stopped_by_the_guard_and_without_the_guard_by_the_sandbox() {
+    let folder = example("governed");
+    let elsewhere = tempfile::tempdir().expect("a folder");
+    let canary = elsewhere.path().join("canary");
+    std::fs::create_dir(&canary).expect("a canary");
+    std::fs::write(canary.join("song.txt"), "tweet").expect("a song");
+    let remove = format!("command=rm -rf {} && rm -rf /", canary.display());
+    let guarded = harness(folder.path(), &["call", "run_command", &remove]).ends(3);
+    assert!(guarded.err.contains("remove a whole tree"), "{}", guarded.err);
+    std::fs::remove_file(folder.path().join(".harness/hooks/command_guard.md")).expect("the guard is taken away");
+    let remove = format!("command=rm -rf {}; rm -rf .harness harness.md; touch ran", canary.display());
+    let ran = harness(folder.path(), &["call", "run_command", &remove, "--json"]).ends(0).document();
+    assert_eq!(ran["value"]["exit_code"], 0, "{ran}");
+    assert!(folder.path().join("ran").exists(), "it did run: {ran}");
+    assert_eq!(std::fs::read_to_string(canary.join("song.txt")).expect("still there"), "tweet");
+    assert!(folder.path().join(".harness/tools/run_command.md").exists() && folder.path().join("harness.md").exists(), "{ran}");
 }
 
 #[test]
@@ -66,7 +79,8 @@ fn the_governed_example_governs_as_its_page_says() {
         (&["call", "read_file", "path=.env"], 3, "usually holds secrets"),
         (&["call", "read_file", "path=../x"], 3, "leaves the repository"),
         (&["call", "run_command", "command=rm -rf /"], 3, "remove a whole tree"),
-        (&["call", "run_command", "command=ls"], 1, "not available yet"),
+        (&["call", "run_command", "command=ls; exit 3"], 0, "exit_code: 3"),
+        (&["call", "run_command", "command=cat /etc/shadow || echo closed"], 0, "closed"),
         (&["explain", "run_command", "command=ls"], 0, "would run"),
         (&["inspect", "--policy"], 0, "deny  tools_policy.deny: fs.remove"),
     ] {

@@ -168,6 +168,7 @@ pub const EVENTS: &[EventKind] = &[
             ("source", "the tool"),
             ("builtin", "the call"),
             ("program", "the program"),
+            ("limit", "what it went beyond, when that is known"),
             ("message", "why"),
             ("layer", "what ended it"),
         ],

@@ -189,7 +189,7 @@ impl Reach {
         };
         let told = ran.denials.iter().any(|denial| denial.kind == DenialKind::Process);
         if let Some(why) = why.filter(|_| !told) {
-            let denial = Denial { kind: DenialKind::Process, what: program.to_owned(), why, layer: "harness".to_owned() };
+            let denial = Denial { kind: DenialKind::Process, what: String::new(), why, layer: "harness".to_owned() };
             self.record(&denial, Some(program));
         }
         if let Some(enforced) = &ran.enforced {
@@ -201,14 +201,16 @@ impl Reach {
         let (event, what) = match denial.kind {
             DenialKind::Network => ("network.denied", "host"),
             DenialKind::File => ("file.denied", "path"),
-            DenialKind::Process => ("process.killed", "program"),
+            DenialKind::Process => ("process.killed", "limit"),
         };
         self.journal.record(event, || {
             let mut fields = object(json!({"source": self.source, "builtin": self.builtin}));
             if let Some(program) = program {
                 fields.insert("program".into(), json!(program));
             }
-            fields.insert(what.into(), json!(denial.what));
+            if !denial.what.is_empty() {
+                fields.insert(what.into(), json!(denial.what));
+            }
             fields.insert("message".into(), json!(denial.why));
             fields.insert("layer".into(), json!(denial.layer));
             fields

@@ -66,7 +66,10 @@ fn input_output_and_signals_are_passed_on_as_they_come() {
             let (give, stdin) = mpsc::channel(4);
             let (output, mut take) = mpsc::channel(4);
             let (signal, signals) = mpsc::channel(4);
-            let mut command = Command::new("/bin/bash", ["-c", "trap 'echo caught; exit 3' USR1; read line; echo got $line; printf '\\xff\\x1b[1m'; while :; do sleep 0.05; done"]);
+            let mut command = Command::new(
+                "/bin/bash",
+                ["-c", "trap 'echo caught; exit 3' USR1; read line; echo got $line; printf '\\xff\\x1b[1m'; while :; do sleep 0.05; done"],
+            );
             (command.stdin, command.output, command.signals) = (Stdin::Stream(stdin), Output::Stream(output), Some(signals));
             let (sandbox, plan) = (world.sandbox.clone(), world.plan.clone());
             let run = tokio::spawn(async move { sandbox.run(&plan, command, CancellationToken::new()).await });
@@ -130,7 +133,10 @@ fn no_descriptor_of_the_harness_comes_along() {
         let text = world.says("ls /proc/self/fd | tr '\\n' ' '");
         // The listing itself has the folder open.
         assert_eq!(text.trim(), "0 1 2 3");
-        assert_eq!(world.says("tty 2>/dev/null; (: < /dev/tty) 2>/dev/null || echo none"), "not a tty\nnone\n".replace("not a tty\n", &world.says("tty || true")));
+        assert_eq!(
+            world.says("tty 2>/dev/null; (: < /dev/tty) 2>/dev/null || echo none"),
+            "not a tty\nnone\n".replace("not a tty\n", &world.says("tty || true"))
+        );
     });
     drop(held);
 }
