@@ -403,3 +403,8 @@ async fn arguments_and_hooks_do_not_change_the_plan_and_explain_shows_it() {
     assert_eq!((&limits["processes"], &limits["memory_bytes"], &limits["deadline_ms"]), (&json!(9), &json!(100 << 20), &json!(4000)));
     assert!(engine.plan(None).is_some() && engine.plan(Some("unknown")).is_none());
 }
+
+#[test]
+fn every_test_here_passes_for_an_ordinary_user() {
+    support::user::run_every_test_as_an_ordinary_user();
+}
