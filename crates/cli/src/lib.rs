@@ -21,7 +21,6 @@ use output::{Answer, Colour, Output};
 use std::panic::{self, AssertUnwindSafe};
 use std::process::ExitCode;
 use std::sync::{Arc, Mutex, PoisonError};
-use std::time::Duration;
 
 /// Tools for AI agents as files that a person can review, and one governed path for every call.
 #[derive(Parser)]
@@ -65,26 +64,9 @@ pub fn main() -> ExitCode {
     ended.into()
 }
 
-/// Runs the command on a runtime of its own; what it leaves behind is given up after a moment.
+/// Runs the command, and sees to it that all of its answer is written.
 fn run(cli: Cli, output: &mut Output) -> anyhow::Result<Exit> {
-    let guards = cli.command.guards();
-    let mut runtime = if guards {
-        // One decision, as soon as possible: threads would only have to be started.
-        tokio::runtime::Builder::new_current_thread()
-    } else {
-        tokio::runtime::Builder::new_multi_thread()
-    };
-    let runtime = runtime.enable_all().build()?;
-    let command = cli.command.run(&cli.folder, output);
-    // An interrupted guard has not said yes; its own exit codes are all a client understands.
-    let ended = runtime.block_on(async { if guards { command.await } else { interrupt::ending(command).await } });
-    if guards {
-        // Its worker is killed already; to see it gone would only keep the client waiting.
-        runtime.shutdown_background();
-    } else {
-        runtime.shutdown_timeout(Duration::from_millis(200));
-    }
-    let ended = ended?;
+    let ended = cli.command.run(&cli.folder, output)?;
     output.flush()?;
     Ok(ended)
 }

@@ -9,6 +9,7 @@ use tool_harness::engine::{Engine, EngineBuilder};
 use tool_harness::error::Error;
 use tool_harness::event::Sink;
 use tool_harness::plan::Surroundings;
+use tool_harness_sandbox::process::WorkerProcess;
 
 /// Names of a project's root file.
 pub(crate) const ROOT_FILES: [&str; 3] = ["harness.md", "harness.yaml", "harness.yml"];
@@ -100,8 +101,8 @@ fn environment_for_scripts(name: &str) -> Result<Option<String>, String> {
 }
 
 /// Loads what of a project judges a client's calls.
-pub(crate) async fn load_policy(folder: &Path) -> anyhow::Result<Engine> {
-    Ok(builder(folder).policy_only().load().await?)
+pub(crate) async fn load_policy(folder: &Path, worker: Option<WorkerProcess>) -> anyhow::Result<Engine> {
+    Ok(worker.into_iter().fold(builder(folder), EngineBuilder::first_worker).policy_only().load().await?)
 }
 
 /// Whether a folder has anything of a project, be it broken: a guard that cannot be read is not one that is not there.

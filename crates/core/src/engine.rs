@@ -2,9 +2,8 @@
 
 use crate::artifact::hook::HookExample;
 use crate::artifact::tool::{At, ToolExample};
-use crate::artifact::{Artifacts, Authority, Extent, Files};
+use crate::artifact::{Authority, Extent, Files};
 use crate::call::{Arguments, Call, DEFAULT_MODE};
-use crate::check::facts::ScriptKind;
 use crate::client::{Client, Judgement, Observation, Outcome};
 use crate::diagnostic::{Diagnostic, Severity};
 use crate::error::Error;
@@ -26,7 +25,7 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 use tool_harness_sandbox::file::Jail;
 use tool_harness_sandbox::plan::Plan;
-use tool_harness_sandbox::process::WorkerProgram;
+use tool_harness_sandbox::process::{WorkerProcess, WorkerProgram};
 
 pub use crate::run::{Explanation, HookReport, StageOutcome, StageReport};
 
@@ -47,6 +46,7 @@ pub struct EngineBuilder {
     sinks: Vec<Arc<dyn Sink>>,
     bodies: HashMap<String, Body>,
     worker: Option<WorkerProgram>,
+    first_worker: Option<WorkerProcess>,
     places: Option<usize>,
     budget: Duration,
     extent: Extent,
@@ -71,6 +71,7 @@ impl EngineBuilder {
             sinks: Vec::new(),
             bodies: HashMap::new(),
             worker: worker::announced(),
+            first_worker: None,
             places: None,
             budget: DEFAULT_BUDGET,
             extent: Extent::Whole,
@@ -141,6 +142,13 @@ impl EngineBuilder {
         self
     }
 
+    /// A worker that is starting already; hooks get it.
+    #[must_use]
+    pub fn first_worker(mut self, process: WorkerProcess) -> Self {
+        self.first_worker = Some(process);
+        self
+    }
+
     /// How many scripts run at once; the number of processors unless said.
     #[must_use]
     pub fn places(mut self, places: usize) -> Self {
@@ -165,11 +173,7 @@ impl EngineBuilder {
     /// Reads and checks the project. What is wrong with its files is in [`Engine::diagnostics`], never an error here.
     pub async fn load(self) -> Result<Engine, Error> {
         let ground = self.ground()?;
-        let artifacts = match ground.extent {
-            Extent::Whole => Files::on_disk(&ground.project, Extent::Whole).artifacts(),
-            Extent::Policy => read_policy(&ground).await?,
-        };
-        ground.engine(artifacts, None).await
+        ground.engine(Files::on_disk(&ground.project, ground.extent).artifacts(), None).await
     }
 
     /// What all versions of the project share.
@@ -186,7 +190,7 @@ impl EngineBuilder {
         let jail = Jail::open(workspace).map_err(|error| Error::Workspace(error.to_string()))?;
         Ok(Ground {
             extent: self.extent,
-            workers: Arc::new(Workers::new(self.worker, places)),
+            workers: Arc::new(Workers::new(self.worker, self.first_worker, places)),
             jail: Arc::new(jail),
             sessions: Arc::default(),
             metrics: Arc::default(),
@@ -201,21 +205,6 @@ impl EngineBuilder {
             project: self.project,
         })
     }
-}
-
-/// Reads what judges calls. A worker takes longer to start than these files to be read, so where there are hooks one is started
-/// meanwhile, with nothing to look at yet.
-async fn read_policy(ground: &Ground) -> Result<Artifacts, Error> {
-    let hooks = ground.project.join(".harness/hooks").is_dir();
-    let folder = ground.project.clone();
-    let reading = tokio::task::spawn_blocking(move || Files::on_disk(&folder, Extent::Policy).artifacts());
-    let started = async {
-        if hooks {
-            drop(ground.workers.facts(vec![(ScriptKind::Hook, Arc::from(""))]).await);
-        }
-    };
-    let (artifacts, ()) = tokio::join!(reading, started);
-    artifacts.map_err(|_| Error::Loading)
 }
 
 /// Whether a folder holds a project.

@@ -10,7 +10,7 @@ pub use worker::Check;
 use tool_harness::builtin::MODULES;
 use tool_harness::check::facts::ScriptKind;
 use tool_harness::worker::protocol::WORKER_ARGUMENT;
-use tool_harness_sandbox::process::{ExitCode, WorkerLimits, WorkerProgram, leave};
+use tool_harness_sandbox::process::{ExitCode, ProcessError, WorkerLimits, WorkerProcess, WorkerProgram, leave};
 
 /// Call this first in `main`: a process that was started as a script worker becomes one here and never returns; any other becomes
 /// known as a program that can be started as one.
@@ -31,6 +31,12 @@ pub fn run_if_worker_with(table: Table, check: Check) {
         }
     }
     tool_harness::worker::announce(WorkerProgram::this_program(WORKER_ARGUMENT));
+}
+
+/// Starts a worker as a copy of this process, for a program that makes one decision and ends: call it before there is a second thread,
+/// and give it to the engine with `first_worker`.
+pub fn fork_worker() -> Result<WorkerProcess, ProcessError> {
+    WorkerProcess::fork(|| worker::work(&WorkerLimits::default(), MODULES, facts))
 }
 
 fn facts(kind: ScriptKind, source: &str, table: Table) -> String {

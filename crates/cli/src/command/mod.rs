@@ -17,9 +17,11 @@ mod validate;
 mod version;
 
 use crate::exit::Exit;
+use crate::interrupt;
 use crate::open::Folder;
 use crate::output::Output;
 use clap::Subcommand;
+use std::time::Duration;
 
 /// What `harness` can be asked to do.
 #[derive(Subcommand)]
@@ -62,23 +64,31 @@ impl Command {
         matches!(self, Self::Hook(_))
     }
 
-    pub(crate) async fn run(self, folder: &Folder, output: &mut Output) -> anyhow::Result<Exit> {
+    pub(crate) fn run(self, folder: &Folder, output: &mut Output) -> anyhow::Result<Exit> {
         match self {
             Self::Init(command) => command.run(folder, output),
             Self::New(command) => command.run(output),
-            Self::Validate(command) => command.run(folder, output).await,
-            Self::Call(command) => command.run(folder, output).await,
-            Self::Explain(command) => command.run(folder, output).await,
-            Self::List(command) => command.run(folder, output).await,
-            Self::Tools(command) => command.run(folder, output).await,
-            Self::Inspect(command) => command.run(folder, output).await,
-            Self::Mcp(command) => command.run(folder, output).await,
-            Self::Test(command) => command.run(folder, output).await,
-            Self::Demo(command) => command.run(output).await,
+            Self::Validate(command) => on_runtime(command.run(folder, output)),
+            Self::Call(command) => on_runtime(command.run(folder, output)),
+            Self::Explain(command) => on_runtime(command.run(folder, output)),
+            Self::List(command) => on_runtime(command.run(folder, output)),
+            Self::Tools(command) => on_runtime(command.run(folder, output)),
+            Self::Inspect(command) => on_runtime(command.run(folder, output)),
+            Self::Mcp(command) => on_runtime(command.run(folder, output)),
+            Self::Test(command) => on_runtime(command.run(folder, output)),
+            Self::Demo(command) => on_runtime(command.run(output)),
             Self::Install(command) => command.run(folder, output),
-            Self::Hook(command) => command.run(output).await,
+            Self::Hook(command) => command.run(output),
             Self::Completions(command) => command.run(output),
             Self::Version(command) => command.run(output),
         }
     }
+}
+
+/// Runs a command that waits for things, until it ends or is interrupted; what it leaves behind is given up after a moment.
+fn on_runtime(command: impl Future<Output = anyhow::Result<Exit>>) -> anyhow::Result<Exit> {
+    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
+    let ended = runtime.block_on(interrupt::ending(command));
+    runtime.shutdown_timeout(Duration::from_millis(200));
+    ended
 }

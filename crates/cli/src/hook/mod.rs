@@ -9,12 +9,14 @@ use anyhow::bail;
 use message::{Message, ToolUse};
 use serde_json::Value;
 use std::io::Read;
+use std::mem::ManuallyDrop;
 use std::path::{Path, PathBuf};
 use tool_harness::call::Door;
 use tool_harness::client::{Judgement, Observation, Outcome};
 use tool_harness::engine::Engine;
 use tool_harness::run::{Class, Refusal};
 use tool_harness::{Arguments, Call, Client};
+use tool_harness_sandbox::process::WorkerProcess;
 
 /// The clients whose protocol is spoken.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
@@ -78,13 +80,19 @@ impl ClientName {
     }
 }
 
-/// Answers one message. An error means that the call must not run.
-pub(crate) async fn answer(client: ClientName, input: impl Read) -> anyhow::Result<Answer> {
+/// Whether the folder the client was started in has hooks, as far as can be told before its message is read.
+pub(crate) fn has_hooks(client: ClientName) -> bool {
+    find_project(client, None).is_ok_and(|project| project.is_some_and(|project| project.join(".harness/hooks").is_dir()))
+}
+
+/// Answers one message, with a worker that is starting already. An error means that the call must not run.
+pub(crate) async fn answer(client: ClientName, input: impl Read, worker: Option<WorkerProcess>) -> anyhow::Result<Answer> {
     let mut message = Message::read(input)?;
     let Some(moment) = client.moment(&message.event)? else { return Ok(Answer::Nothing) };
     let Some(project) = find_project(client, message.cwd.as_deref())? else { return Ok(Answer::Nothing) };
     let ToolUse { tool, input, id } = message.tool_use()?;
-    let engine = open::load_policy(&project).await?;
+    // Never dropped: the process ends with its answer, and the worker with the process. To end it first would keep the client waiting.
+    let engine = ManuallyDrop::new(open::load_policy(&project, worker).await?);
     let caller = Client { name: client.word().to_owned(), cwd: message.cwd.clone().unwrap_or(project), home: open::home() };
     let mut call = Call::new(&tool, Arguments::Value(input)).door(Door::Hook);
     call.id = id.unwrap_or(call.id);

@@ -15,9 +15,10 @@ pub(super) const ABOUT: About = About {
         };
         let mut server = setting.server(&["mcpServers"])?;
         server.value["type"] = json!("stdio");
+        let hooks = hook::entries(setting.program, "claude-code", hook::BEFORE_AFTER_AND_FAILED);
         Ok(vec![
             Target { path: servers, root: root.to_owned(), syntax: Syntax::Json, entries: vec![server] },
-            Target { path: settings, root: root.to_owned(), syntax: Syntax::Json, entries: hook::entries(setting.program, "claude-code") },
+            Target { path: settings, root: root.to_owned(), syntax: Syntax::Json, entries: hooks },
         ])
     },
     judged: true,

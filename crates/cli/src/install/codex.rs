@@ -14,9 +14,10 @@ pub(super) const ABOUT: About = About {
             }
         };
         let server = setting.server(&["mcp_servers"])?;
+        let hooks = hook::entries(setting.program, "codex", hook::BEFORE_AND_AFTER);
         Ok(vec![
             Target { path: folder.join("config.toml"), root: root.clone(), syntax: Syntax::Toml, entries: vec![server] },
-            Target { path: folder.join("hooks.json"), root, syntax: Syntax::Json, entries: hook::entries(setting.program, "codex") },
+            Target { path: folder.join("hooks.json"), root, syntax: Syntax::Json, entries: hooks },
         ])
     },
     judged: true,

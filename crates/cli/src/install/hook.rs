@@ -10,12 +10,17 @@ use serde_json::{Value, json};
 const BEGIN: &str = "/bin/sh -c '\"$0\" hook ";
 const END: &str = " || { echo stopped by harness >&2; exit 2; }' ";
 
+/// Where a client looks for what to run before a call, and after it. The last one is written first.
+pub(super) const BEFORE_AND_AFTER: &[&[&str]] = &[&["hooks", "PostToolUse"], &["hooks", "PreToolUse"]];
+/// The same for a client that tells of calls that failed by themselves.
+pub(super) const BEFORE_AFTER_AND_FAILED: &[&[&str]] =
+    &[&["hooks", "PostToolUseFailure"], &["hooks", "PostToolUse"], &["hooks", "PreToolUse"]];
+
 /// The hook entries of a client; both clients use one form.
-pub(super) fn entries(program: &str, client: &str) -> Vec<Entry> {
+pub(super) fn entries(program: &str, client: &str, paths: &[&'static [&'static str]]) -> Vec<Entry> {
     let command = command(program, client);
     let value = json!({"matcher": "*", "hooks": [{"type": "command", "command": command}]});
-    let paths: [&[&str]; 2] = [&["hooks", "PostToolUse"], &["hooks", "PreToolUse"]];
-    paths.into_iter().map(|path| Entry { path, slot: Slot::Element, value: value.clone() }).collect()
+    paths.iter().map(|&path| Entry { path, slot: Slot::Element, value: value.clone() }).collect()
 }
 
 fn command(program: &str, client: &str) -> String {

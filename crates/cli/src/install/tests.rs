@@ -56,7 +56,7 @@ fn json_of_any_layout_takes_entries_and_gives_them_back() {
         "{\n  \"hooks\": {\n    \"PreToolUse\": [\n      // mine\n      {\n        \"matcher\": \"Bash\"\n      }\n    ]\n  }\n}",
     ] {
         there_and_back(Syntax::Json, text, &server(&["mcpServers"]));
-        there_and_back(Syntax::Json, text, &hook::entries(PROGRAM, "claude-code"));
+        there_and_back(Syntax::Json, text, &hook::entries(PROGRAM, "claude-code", hook::BEFORE_AFTER_AND_FAILED));
     }
 }
 
@@ -126,8 +126,9 @@ fn an_entry_of_another_is_never_taken_for_ours() {
     assert_eq!(look(json!({"command": "/old/harness", "args": ["mcp"]})), Ok(Found::Older));
     assert_eq!(look(json!({"command": "npx", "args": ["harness"]})), Ok(Found::Foreign));
     assert_eq!(look(json!({"url": "https://example.com"})), Ok(Found::Foreign));
-    let hooks = hook::entries(PROGRAM, "codex");
-    let of = |client| json!({"hooks": {"PreToolUse": [hook::entries("/old/harness", client)[0].value]}}).to_string();
+    let hooks = hook::entries(PROGRAM, "codex", hook::BEFORE_AND_AFTER);
+    let of =
+        |client| json!({"hooks": {"PreToolUse": [hook::entries("/old/harness", client, hook::BEFORE_AND_AFTER)[0].value]}}).to_string();
     assert_eq!(Syntax::Json.look(&of("codex"), &hooks[1]), Ok(Found::Older));
     assert_eq!(Syntax::Json.look(&of("claude-code"), &hooks[1]), Ok(Found::Absent));
     let later = of("codex").replace(" || ", " --then ");
@@ -161,7 +162,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(1500))]
     #[test]
     fn any_json_is_taken_and_given_back_or_refused(text in documents()) {
-        for entries in [server(&["mcpServers"]), hook::entries(PROGRAM, "claude-code")] {
+        for entries in [server(&["mcpServers"]), hook::entries(PROGRAM, "claude-code", hook::BEFORE_AFTER_AND_FAILED)] {
             let fits = entries.iter().all(|entry| Syntax::Json.look(&text, entry) == Ok(Found::Absent) && Syntax::Json.add(&text, entry).is_ok());
             if fits {
                 there_and_back(Syntax::Json, &text, &entries);

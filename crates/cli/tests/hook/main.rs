@@ -9,6 +9,7 @@ mod many;
 mod maps;
 mod messages;
 mod record;
+mod worker;
 
 use serde_json::{Value, json};
 use std::path::Path;

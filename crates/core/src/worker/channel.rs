@@ -57,7 +57,11 @@ impl Worker {
     pub(crate) async fn start(program: &WorkerProgram, limits: &WorkerLimits) -> Result<Self, String> {
         let (program, limits) = (program.clone(), *limits);
         let spawned = tokio::task::spawn_blocking(move || WorkerProcess::spawn(&program, &limits)).await;
-        let mut process = spawned.map_err(|error| error.to_string())?.map_err(|error| error.to_string())?;
+        Self::adopt(spawned.map_err(|error| error.to_string())?.map_err(|error| error.to_string())?).await
+    }
+
+    /// Takes over a worker that was started and waits until it is confined.
+    pub(crate) async fn adopt(mut process: WorkerProcess) -> Result<Self, String> {
         let channel = process.take_channel().ok_or("the worker has no channel")?;
         let unwatched = |error: io::Error| error.to_string();
         channel.set_nonblocking().map_err(unwatched)?;

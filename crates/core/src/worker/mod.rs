@@ -26,7 +26,7 @@ use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
-use tool_harness_sandbox::process::{Cause, MAX_PARTS, WorkerProgram};
+use tool_harness_sandbox::process::{Cause, MAX_PARTS, WorkerProcess, WorkerProgram};
 
 static ANNOUNCED: OnceLock<WorkerProgram> = OnceLock::new();
 
@@ -95,8 +95,8 @@ pub(crate) struct ToolBounds {
 }
 
 impl Workers {
-    pub(crate) fn new(program: Option<WorkerProgram>, places: usize) -> Self {
-        Self { pool: Pool::new(program, places), places: places.max(1), scripts: Scripts::default() }
+    pub(crate) fn new(program: Option<WorkerProgram>, first: Option<WorkerProcess>, places: usize) -> Self {
+        Self { pool: Pool::new(program, first, places), places: places.max(1), scripts: Scripts::default() }
     }
 
     /// Workers in use and idle.

@@ -8,7 +8,7 @@ use super::channel::Worker;
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, PoisonError};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
-use tool_harness_sandbox::process::{WorkerLimits, WorkerProgram};
+use tool_harness_sandbox::process::{WorkerLimits, WorkerProcess, WorkerProgram};
 
 /// Living workers for each place: room for scripts that wait on built-ins.
 const SLOTS_PER_PLACE: usize = 4;
@@ -36,6 +36,8 @@ pub(crate) const DEFAULT_MEMORY_MB: u64 = 256;
 #[derive(Debug)]
 pub(crate) struct Pool {
     program: Option<WorkerProgram>,
+    /// A worker that was started before there was a pool. Hooks get it.
+    first: Mutex<Option<WorkerProcess>>,
     tools: Side,
     policy: Side,
 }
@@ -79,9 +81,9 @@ pub(crate) enum NoWorker {
 }
 
 impl Pool {
-    pub(crate) fn new(program: Option<WorkerProgram>, places: usize) -> Self {
+    pub(crate) fn new(program: Option<WorkerProgram>, first: Option<WorkerProcess>, places: usize) -> Self {
         let places = places.max(1);
-        Self { program, tools: Side::new(places), policy: Side::new(places) }
+        Self { program, first: Mutex::new(first), tools: Side::new(places), policy: Side::new(places) }
     }
 
     /// A worker for the purpose. Waits for its turn; the caller bounds the wait.
@@ -93,10 +95,17 @@ impl Pool {
         let place = Arc::clone(&side.places).acquire_owned().await.map_err(closed)?;
         let mut worker = match side.take(&purpose).filter(Worker::is_silent) {
             Some(worker) => worker,
-            None => Worker::start(program, &limits(&purpose)).await.map_err(NoWorker::Failed)?,
+            None => match self.take_first(&purpose) {
+                Some(first) => Worker::adopt(first).await.map_err(NoWorker::Failed)?,
+                None => Worker::start(program, &limits(&purpose)).await.map_err(NoWorker::Failed)?,
+            },
         };
         worker.begin();
         Ok(Lease { worker, purpose, place: Some(place), _slot: slot })
+    }
+
+    fn take_first(&self, purpose: &Purpose) -> Option<WorkerProcess> {
+        if *purpose == Purpose::Policy { self.first.lock().unwrap_or_else(PoisonError::into_inner).take() } else { None }
     }
 
     /// Puts a worker back that answered its last request in full.

@@ -5,6 +5,7 @@ use super::meter::Meter;
 use super::script::{Script, bounded};
 use starlark::environment::{Globals, Module};
 use starlark::values::Value;
+use std::cell::OnceCell;
 use tool_harness::check::facts::ScriptKind;
 use tool_harness::worker::protocol::Budget;
 
@@ -17,25 +18,26 @@ def run(args):
   return text.upper().split(" ")[100]
 "#;
 
-/// The globals of each kind of script.
+/// The globals of each kind of script, made when the first of its kind comes: a worker for hooks meets no tools.
 pub(crate) struct Names {
-    tool: Globals,
-    hook: Globals,
+    standard: Globals,
+    table: Table,
+    tool: OnceCell<Globals>,
+    hook: OnceCell<Globals>,
 }
 
 impl Names {
-    /// Builds the names, and runs a script so that whatever the evaluator looks up once has been looked up.
+    /// Builds Starlark's own names, and runs a script so that whatever the evaluator looks up once has been looked up.
     pub(crate) fn prepare(table: Table) -> Self {
-        let standard = standard();
-        let names = Self { tool: globals(&standard, table, ScriptKind::Tool), hook: globals(&standard, table, ScriptKind::Hook) };
+        let names = Self { standard: standard(), table, tool: OnceCell::new(), hook: OnceCell::new() };
         names.run_first_script();
         names
     }
 
     pub(super) fn of(&self, kind: ScriptKind) -> &Globals {
         match kind {
-            ScriptKind::Tool => &self.tool,
-            ScriptKind::Hook | ScriptKind::When => &self.hook,
+            ScriptKind::Tool => self.tool.get_or_init(|| globals(&self.standard, self.table, ScriptKind::Tool)),
+            ScriptKind::Hook | ScriptKind::When => self.hook.get_or_init(|| globals(&self.standard, self.table, ScriptKind::Hook)),
         }
     }
 
@@ -43,7 +45,7 @@ impl Names {
         let meter = Meter::start(&Budget { wall_ms: 0, cpu_ms: 0, memory_bytes: 0, result_bytes: 0 });
         let script = Script::new(ScriptKind::Tool, FIRST_SCRIPT.to_owned(), Vec::new());
         Module::with_temp_heap(|module| {
-            if let Ok(entry) = script.entry(&self.tool, &meter, None) {
+            if let Ok(entry) = script.entry(&self.standard, &meter, None) {
                 let function = module.heap().access_owned_frozen_value(&entry);
                 // It fails on purpose.
                 let _ = bounded(&module, &meter).eval_function(function, &[Value::new_none()], &[]);

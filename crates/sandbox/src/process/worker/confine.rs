@@ -91,7 +91,7 @@ fn confine(limits: &WorkerLimits) -> Result<Channel, ProcessError> {
 }
 
 /// Whether this process has one thread.
-fn is_alone() -> bool {
+pub(super) fn is_alone() -> bool {
     std::fs::read_dir("/proc/self/task").is_ok_and(|threads| threads.count() == 1)
 }
 

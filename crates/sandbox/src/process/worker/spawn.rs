@@ -1,6 +1,7 @@
 //! Starting, watching and ending a worker.
 
-use super::{ANSWERS, Channel, Death, ProcessError, REQUESTS, WorkerLimits, WorkerProgram};
+use super::confine::{is_alone, leave, read_clock};
+use super::{ANSWERS, Channel, Death, ExitCode, ProcessError, REQUESTS, WorkerLimits, WorkerProgram};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::pipe::{PipeFlags, pipe_with};
 use rustix::process::{Pid, PidfdFlags, Signal, WaitId, WaitIdOptions, pidfd_open, pidfd_send_signal, waitid};
@@ -30,14 +31,33 @@ impl WorkerProcess {
     /// Starts `program` as a worker: empty environment, `/` as its directory, nothing on its standard streams, and no
     /// descriptor but its end of the channel.
     pub fn spawn(program: &WorkerProgram, limits: &WorkerLimits) -> Result<Self, ProcessError> {
-        let pipe = || pipe_with(PipeFlags::CLOEXEC).map_err(|cause| ProcessError::step("pipe")(cause.into()));
-        let ((requests, writer), (reader, answers)) = (pipe()?, pipe()?);
-        // Well above the descriptors the child starts with, so that no file action overwrites it before it is copied.
-        let above =
-            |end: OwnedFd| rustix::io::fcntl_dupfd_cloexec(&end, 16).map_err(|cause| ProcessError::step("descriptor")(cause.into()));
-        let (requests, answers) = (above(requests)?, above(answers)?);
+        let Pipes { ours, requests, answers } = Pipes::new()?;
         let pid = start(program, limits, [(requests.as_fd(), REQUESTS), (answers.as_fd(), ANSWERS)])?;
-        let channel = Some(Channel { reader: File::from(reader), writer: File::from(writer) });
+        Self::watch(pid, ours, requests)
+    }
+
+    /// Starts a worker as a copy of this process, which saves starting the program again. `work` runs in the copy and must turn it into
+    /// a worker. Only for a process that has done nothing yet: it must have one thread, and what it holds in memory the worker holds too.
+    /// The environment is wiped from the copy.
+    pub fn fork(work: impl FnOnce()) -> Result<Self, ProcessError> {
+        if !is_alone() {
+            return Err(ProcessError::step("other threads")(io::ErrorKind::Unsupported.into()));
+        }
+        let Pipes { ours, requests, answers } = Pipes::new()?;
+        // SAFETY: there is one thread, so the copy holds no lock that nobody will release.
+        match unsafe { libc::fork() } {
+            -1 => Err(ProcessError::step("fork")(io::Error::last_os_error())),
+            0 => {
+                become_a_copy(&requests, &answers);
+                work();
+                leave(ExitCode::Unconfined)
+            }
+            pid => Self::watch(pid, ours, requests),
+        }
+    }
+
+    fn watch(pid: libc::pid_t, channel: Channel, requests: OwnedFd) -> Result<Self, ProcessError> {
+        let channel = Some(channel);
         let known = Pid::from_raw(pid).ok_or_else(|| ProcessError::step("process id")(io::ErrorKind::InvalidData.into()))?;
         match pidfd_open(known, PidfdFlags::empty()) {
             Ok(pidfd) => Ok(Self { pid, pidfd, clock: clock_of(pid), channel, _requests: requests, death: Mutex::new(None) }),
@@ -81,7 +101,7 @@ impl WorkerProcess {
         if death.is_some() {
             return None;
         }
-        super::confine::read_clock(self.clock)
+        read_clock(self.clock)
     }
 
     /// How the worker ended, when it has.
@@ -128,6 +148,54 @@ impl Drop for WorkerProcess {
             self.kill();
         }
     }
+}
+
+/// Both pipes of a channel.
+struct Pipes {
+    ours: Channel,
+    requests: OwnedFd,
+    answers: OwnedFd,
+}
+
+impl Pipes {
+    fn new() -> Result<Self, ProcessError> {
+        let pipe = || pipe_with(PipeFlags::CLOEXEC).map_err(|cause| ProcessError::step("pipe")(cause.into()));
+        let ((requests, writer), (reader, answers)) = (pipe()?, pipe()?);
+        // Well above the descriptors a worker starts with, so that none is overwritten before it is copied.
+        let above =
+            |end: OwnedFd| rustix::io::fcntl_dupfd_cloexec(&end, 16).map_err(|cause| ProcessError::step("descriptor")(cause.into()));
+        let ours = Channel { reader: File::from(reader), writer: File::from(writer) };
+        Ok(Self { ours, requests: above(requests)?, answers: above(answers)? })
+    }
+}
+
+/// Makes a copy of this process what a started program would be: a session of its own, `/` as its directory, its ends of the channel,
+/// no environment.
+fn become_a_copy(requests: &OwnedFd, answers: &OwnedFd) {
+    // SAFETY: this is the copy, with one thread; the descriptors are open, and the environment is a list of strings that ends with null
+    // and that nobody reads any more.
+    let done = unsafe {
+        let mut none = MaybeUninit::uninit();
+        libc::sigemptyset(none.as_mut_ptr());
+        let mut entry = environ;
+        while !entry.is_null() && !(*entry).is_null() {
+            ptr::write_bytes(*entry, 0, libc::strlen(*entry));
+            *entry = ptr::null_mut();
+            entry = entry.add(1);
+        }
+        libc::setsid() != -1
+            && libc::sigprocmask(libc::SIG_SETMASK, none.as_ptr(), ptr::null_mut()) == 0
+            && libc::chdir(c"/".as_ptr()) == 0
+            && libc::dup2(requests.as_raw_fd(), REQUESTS) == REQUESTS
+            && libc::dup2(answers.as_raw_fd(), ANSWERS) == ANSWERS
+    };
+    if !done {
+        leave(ExitCode::Unconfined);
+    }
+}
+
+unsafe extern "C" {
+    static environ: *mut *mut libc::c_char;
 }
 
 /// Owns the two attribute objects of a spawn, which must be destroyed on every path.
