@@ -9,20 +9,41 @@ use tool_harness::run::Code;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Exit {
     /// Done.
-    Done = 0,
+    Done,
     /// The tool failed, or a report is not valid.
-    Failed = 1,
+    Failed,
     /// Usage or configuration.
-    Usage = 2,
+    Usage,
     /// Refused by policy, hook or approval.
-    Refused = 3,
+    Refused,
     /// Timeout or cancelled.
-    Stopped = 4,
+    Stopped,
+    /// As a command ended that the program ran: `harness exec`.
+    As(u8),
+}
+
+impl Exit {
+    /// The number.
+    pub(crate) fn code(self) -> u8 {
+        match self {
+            Self::Done => 0,
+            Self::Failed => 1,
+            Self::Usage => 2,
+            Self::Refused => 3,
+            Self::Stopped => 4,
+            Self::As(code) => code,
+        }
+    }
+
+    /// Ends the program here and now.
+    pub(crate) fn at_once(self) -> ! {
+        std::process::exit(self.code().into())
+    }
 }
 
 impl From<Exit> for ExitCode {
     fn from(exit: Exit) -> Self {
-        Self::from(exit as u8)
+        Self::from(exit.code())
     }
 }
 

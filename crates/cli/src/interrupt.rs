@@ -27,7 +27,7 @@ pub(crate) async fn ending<T>(command: impl Future<Output = anyhow::Result<T>>) 
                 }
                 match token {
                     Some(answered_by) => answered_by.get().unwrap_or(&unanswered).cancel(),
-                    None => std::process::exit(Exit::Stopped as i32),
+                    None => Exit::Stopped.at_once(),
                 }
             }
         });

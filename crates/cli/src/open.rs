@@ -50,6 +50,13 @@ impl Folder {
         Ok(engine)
     }
 
+    /// Loads what says how the project's processes run: enough for a plan.
+    pub(crate) async fn open_plan(&self) -> anyhow::Result<Engine> {
+        let engine = load_policy(&self.find()?, None).await?;
+        running(&engine)?;
+        Ok(engine)
+    }
+
     /// Like [`open`](Self::open), with every event also going to `sink`.
     pub(crate) async fn open_with(&self, sink: Arc<dyn Sink>) -> anyhow::Result<Engine> {
         let engine = load(&self.find()?, Some(sink)).await?;

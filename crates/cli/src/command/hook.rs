@@ -27,7 +27,7 @@ impl Hook {
         std::thread::Builder::new().spawn(|| {
             std::thread::sleep(TIME_LIMIT);
             let _ = writeln!(io::stderr(), "error: harness did not decide within {} s, so the call must not run", TIME_LIMIT.as_secs());
-            std::process::exit(Exit::Usage as i32);
+            Exit::Usage.at_once()
         })?;
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
         let answer = runtime.block_on(hook::answer(self.client, io::stdin().lock(), worker));

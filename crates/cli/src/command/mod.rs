@@ -3,6 +3,8 @@
 mod call;
 mod completions;
 mod demo;
+mod doctor;
+mod exec;
 mod explain;
 mod hook;
 mod init;
@@ -52,6 +54,10 @@ pub(crate) enum Command {
     Install(install::Install),
     /// Answer a client's hook: judge a call of its own tools
     Hook(hook::Hook),
+    /// Run a command inside the project's sandbox plan
+    Exec(exec::Exec),
+    /// How strongly this machine contains commands, and what would make it better
+    Doctor(doctor::Doctor),
     /// A completion script for a shell
     Completions(completions::Completions),
     /// The version of this program
@@ -79,16 +85,23 @@ impl Command {
             Self::Demo(command) => on_runtime(command.run(output)),
             Self::Install(command) => command.run(folder, output),
             Self::Hook(command) => command.run(output),
+            Self::Exec(command) => on_plain_runtime(command.run(folder, output)),
+            Self::Doctor(command) => on_runtime(command.run(folder, output)),
             Self::Completions(command) => command.run(output),
             Self::Version(command) => command.run(output),
         }
     }
 }
 
-/// Runs a command that waits for things, until it ends or is interrupted; what it leaves behind is given up after a moment.
+/// Runs a command that waits for things, until it ends or is interrupted.
 fn on_runtime(command: impl Future<Output = anyhow::Result<Exit>>) -> anyhow::Result<Exit> {
+    on_plain_runtime(interrupt::ending(command))
+}
+
+/// Runs a command that answers signals itself; what it leaves behind is given up after a moment.
+fn on_plain_runtime(command: impl Future<Output = anyhow::Result<Exit>>) -> anyhow::Result<Exit> {
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
-    let ended = runtime.block_on(interrupt::ending(command));
+    let ended = runtime.block_on(command);
     runtime.shutdown_timeout(Duration::from_millis(200));
     ended
 }

@@ -93,7 +93,12 @@ pub(crate) async fn answer(client: ClientName, input: impl Read, worker: Option<
     let ToolUse { tool, input, id } = message.tool_use()?;
     // Never dropped: the process ends with its answer, and the worker with the process. To end it first would keep the client waiting.
     let engine = ManuallyDrop::new(open::load_policy(&project, worker).await?);
-    let caller = Client { name: client.word().to_owned(), cwd: message.cwd.clone().unwrap_or(project), home: open::home() };
+    let caller = Client {
+        name: client.word().to_owned(),
+        cwd: message.cwd.clone().unwrap_or(project),
+        home: open::home(),
+        container: std::env::current_exe().ok(),
+    };
     let mut call = Call::new(&tool, Arguments::Value(input)).door(Door::Hook);
     call.id = id.unwrap_or(call.id);
     call.session_id = message.session.take().unwrap_or(call.session_id);

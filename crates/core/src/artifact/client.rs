@@ -18,10 +18,22 @@ pub struct ClientMap {
     pub source: Arc<Source>,
     /// `tools`, in the order written.
     pub tools: Vec<Arc<ClientTool>>,
+    /// `contain`.
+    pub commands: Commands,
     /// Fields the author wrote that nothing enforces yet; each refuses every call of the client.
     pub unsupported: Vec<At<&'static str>>,
     /// The first error, which refuses every call of the client.
     pub broken: Option<Diagnostic>,
+}
+
+/// How a client's own commands run.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Commands {
+    /// As the client runs them.
+    #[default]
+    Free,
+    /// Inside the project's sandbox plan.
+    Contained,
 }
 
 /// One entry of `tools`.
@@ -75,6 +87,7 @@ impl ClientMap {
             client: client.to_owned(),
             source: Arc::clone(source),
             tools: Vec::new(),
+            commands: Commands::Contained,
             unsupported: Vec::new(),
             broken: Some(problem.clone()),
         };

@@ -1,7 +1,7 @@
 //! A client map's tree to a [`ClientMap`].
 
 use super::ArtifactKind;
-use super::client::{ClientMap, ClientTool, Served, Split};
+use super::client::{ClientMap, ClientTool, Commands, Served, Split};
 use super::fields::fields_of;
 use super::fit::{fit, unsupported};
 use super::node::{Key, Node};
@@ -17,6 +17,7 @@ pub(super) fn read_client(problems: &mut Problems<'_>, client: &str, node: &Node
         client: client.to_owned(),
         source: Arc::clone(problems.source),
         tools: entries.iter().map(|(key, node)| Arc::new(tool(key, node))).collect(),
+        commands: if node.get("contain").and_then(Node::bool) == Some(true) { Commands::Contained } else { Commands::Free },
         unsupported: unsupported(ArtifactKind::Client, node),
         broken: None,
     }

@@ -2,6 +2,7 @@
 
 mod claude_code;
 mod codex;
+mod contain;
 mod guard;
 mod native;
 mod patch;
@@ -14,7 +15,7 @@ pub use native::{Native, built_in};
 pub(crate) use response::{instead, text};
 pub(crate) use translate::Part;
 
-use crate::artifact::client::{CLIENTS, ClientMap, ClientTool, Served};
+use crate::artifact::client::{CLIENTS, ClientMap, ClientTool, Commands, Served};
 use crate::run::{Code, Refusal};
 use crate::span::Place;
 use serde_json::{Map, Value};
@@ -31,6 +32,8 @@ pub struct Client {
     pub cwd: PathBuf,
     /// What `~` means to it.
     pub home: Option<PathBuf>,
+    /// The program whose `exec` contains its commands, where its map wants that.
+    pub container: Option<PathBuf>,
 }
 
 /// What the engine says to a call that a client is about to run.
@@ -74,6 +77,7 @@ pub struct Foreign {
     jail: Arc<Jail>,
     native: String,
     entry: Arc<ClientTool>,
+    commands: Commands,
     guard: OnceLock<Option<Guard>>,
 }
 
@@ -90,7 +94,8 @@ impl Foreign {
             let message = format!("there is no client `{}`", client.name);
             return Err(Refusal::new(Code::ToolUnknown, message).help(format!("accepted: {}", CLIENTS.join(", "))));
         };
-        Ok(Self { client: client.clone(), jail: Arc::clone(jail), native: native.to_owned(), entry, guard: OnceLock::new() })
+        let commands = own.map(|map| map.commands).unwrap_or_default();
+        Ok(Self { client: client.clone(), jail: Arc::clone(jail), native: native.to_owned(), entry, commands, guard: OnceLock::new() })
     }
 
     /// The name that hooks and policy see.
@@ -126,8 +131,7 @@ fn usable(map: &ClientMap) -> Result<(), Refusal> {
         return Err(problem.place.iter().fold(refusal, |refusal, place| refusal.at(place.clone())));
     }
     let Some(field) = map.unsupported.first() else { return Ok(()) };
-    let message =
-        format!("`{}` is declared in {} and needs processes, which this version does not contain yet", field.value, map.source.path);
+    let message = format!("`{}` is declared in {}, and this version does not enforce it yet", field.value, map.source.path);
     Err(Refusal::new(Code::Unsupported, message)
         .help("a person can remove the field, or wait for a version that enforces it")
         .detail("field", field.value)

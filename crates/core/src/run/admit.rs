@@ -60,6 +60,10 @@ pub(super) fn admit_foreign(ctx: &Context, client: &Client, sent: Arguments) -> 
     let tool = Arc::new(RegisteredTool::foreign(foreign));
     supported(ctx, &tool)?;
     let (input, raw) = parse(ctx, sent)?;
+    let input = match &tool.foreign {
+        Some(foreign) => foreign.uncontained(input),
+        None => input,
+    };
     Ok(ForeignCall { tool, input, raw })
 }
 

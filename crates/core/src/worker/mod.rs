@@ -16,7 +16,7 @@ use crate::check::FactsBySource;
 use crate::check::facts::{Facts, ScriptKind, Unread};
 use crate::run::Code;
 use crate::span::Position;
-use channel::Lost;
+use channel::{Lost, Worker};
 use drive::{Ended, drive};
 use pool::{Lease, NoWorker, Pool, Purpose};
 use protocol::{Budget, Failure, FailureKind, Link, Outcome, Request, Response, Verdict, begin_chain, begin_run};
@@ -26,7 +26,7 @@ use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
-use tool_harness_sandbox::process::{Cause, MAX_PARTS, WorkerProcess, WorkerProgram};
+use tool_harness_sandbox::process::{Cause, MAX_PARTS, WorkerLimits, WorkerProcess, WorkerProgram};
 
 static ANNOUNCED: OnceLock<WorkerProgram> = OnceLock::new();
 
@@ -39,6 +39,12 @@ pub fn announce(program: WorkerProgram) {
 #[must_use]
 pub fn announced() -> Option<WorkerProgram> {
     ANNOUNCED.get().cloned()
+}
+
+/// Starts a worker and waits until it is confined, to see whether this machine lets one be.
+pub async fn try_start() -> Result<(), String> {
+    let program = announced().ok_or("this program starts no workers")?;
+    Worker::start(&program, &WorkerLimits::default()).await.map(drop)
 }
 
 /// Time one script may take to be looked at.

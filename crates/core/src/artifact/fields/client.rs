@@ -11,7 +11,12 @@ pub(super) const FIELDS: &[Field] = &[
         "the built-in map",
         "How each of the client's tools appears, by its name; `*` stands for any text. The first entry that fits counts; the built-in ones come last.",
     ),
-    Field::new("contain", Shape::Bool, "`false`", "Whether the client's commands run inside the project's sandbox plan.").unsupported(),
+    Field::new(
+        "contain",
+        Shape::Bool,
+        "`false`",
+        "Whether the client's own shell commands run inside the project's sandbox plan, by way of `harness exec`.",
+    ),
 ];
 
 const TOOL: &[Field] = &[

@@ -1,0 +1,178 @@
+//! `harness exec`: any command inside the project's sandbox plan.
+
+use crate::exit::{Exit, Usage};
+use crate::open::Folder;
+use crate::output::{Output, look, paint, plain};
+use clap::Args;
+use std::io::{self, Read, Write};
+use std::time::Duration;
+use tokio::signal::unix::{SignalKind, signal};
+use tokio::sync::mpsc;
+use tokio_util::sync::CancellationToken;
+use tool_harness::outside::Machine;
+use tool_harness_sandbox::process::{self, Command, End, Finished, SandboxError, Stdin, Stream};
+
+/// What a shell says of a program that is not there.
+const NOT_FOUND: u8 = 127;
+/// A command that was killed, as a shell would say it.
+const KILLED: u8 = 128 + 9;
+/// Added to a signal, as shells do.
+const BY_SIGNAL: i32 = 128;
+/// Chunks of input and output on their way.
+const CHUNKS: usize = 16;
+const CHUNK_BYTES: usize = 64 << 10;
+/// A command without a limit of its own: longer than anybody waits.
+const NO_LIMIT: Duration = Duration::from_secs(365 * 24 * 3600);
+
+#[derive(Args)]
+pub(crate) struct Exec {
+    /// Give up after this many milliseconds [default: no limit]
+    #[arg(long, value_name = "MS")]
+    timeout_ms: Option<u64>,
+    /// The program and its arguments
+    #[arg(required = true, trailing_var_arg = true, allow_hyphen_values = true, value_name = "COMMAND")]
+    command: Vec<String>,
+}
+
+impl Exec {
+    pub(super) async fn run(self, folder: &Folder, output: &mut Output) -> anyhow::Result<Exit> {
+        let engine = folder.open_plan().await?;
+        let mut plan = engine.plan(None).ok_or_else(|| Usage::new("the project has no plan"))?;
+        plan.limits.deadline = self.timeout_ms.map_or(NO_LIMIT, Duration::from_millis);
+        let mut words = self.command.into_iter();
+        let program = words.next().unwrap_or_default();
+        let cancel = CancellationToken::new();
+        let (to_output, from_command) = mpsc::channel(CHUNKS);
+        let command = Command {
+            cwd: Some(std::env::current_dir()?),
+            stdin: Stdin::Stream(input()),
+            output: process::Output::Stream(to_output),
+            signals: Some(passed_on(&cancel)?),
+            ..Command::new(program, words)
+        };
+        let machine = Machine::default();
+        let sandbox = machine.sandbox(engine.registry().confines.containment);
+        let writing = tokio::task::spawn_blocking({
+            let cancel = cancel.clone();
+            move || write_out(from_command, &cancel)
+        });
+        let finished = sandbox.run(&plan, command, cancel).await;
+        writing.await??;
+        match finished {
+            Ok(finished) => ended(&finished, output),
+            Err(error) => refused(&error, output),
+        }
+    }
+}
+
+/// What the command came to, as an exit code; what it cannot say itself goes to standard error.
+fn ended(finished: &Finished, output: &mut Output) -> anyhow::Result<Exit> {
+    for denial in &finished.denials {
+        output.say(&format!("{}: {}: {}", paint(look::CAREFUL, "harness"), plain(&denial.what), plain(&denial.why)))?;
+    }
+    let mut killed = |why: &str| output.say(&format!("{}: the command was killed: {why}", paint(look::BAD, "harness")));
+    Ok(match finished.end {
+        End::Exited(code) => Exit::As(u8::try_from(code).unwrap_or(u8::MAX)),
+        End::Signalled(signal) => Exit::As(u8::try_from(BY_SIGNAL + signal).unwrap_or(u8::MAX)),
+        End::TimedOut => {
+            killed("its time was up")?;
+            Exit::Stopped
+        }
+        End::Cancelled => Exit::Stopped,
+        End::Flooded => {
+            killed("it wrote more than it may")?;
+            Exit::As(KILLED)
+        }
+        End::OutOfMemory => {
+            killed("it used more memory than it may")?;
+            Exit::As(KILLED)
+        }
+        End::OutOfTime => {
+            killed("it used more processor time than it may")?;
+            Exit::As(KILLED)
+        }
+        End::Protected => {
+            killed("it made a file that governs calls, which was set aside")?;
+            Exit::Refused
+        }
+    })
+}
+
+/// The command never ran.
+fn refused(error: &SandboxError, output: &mut Output) -> anyhow::Result<Exit> {
+    let doctor = "`harness doctor` says what this machine lacks, and how to mend it";
+    let (exit, help) = match error {
+        SandboxError::NotFound { .. } => (Exit::As(NOT_FOUND), None),
+        SandboxError::NotAllowed { .. } | SandboxError::BadFolder(_) => (Exit::Refused, None),
+        SandboxError::NullCharacter(_) | SandboxError::Start { .. } => (Exit::Failed, None),
+        SandboxError::NoSandbox(_) | SandboxError::BadPlace { .. } | SandboxError::SetUp { .. } => (Exit::Usage, Some(doctor)),
+    };
+    output.complain(&error.to_string(), help)?;
+    Ok(exit)
+}
+
+/// Standard input, read on a thread of its own, which the end of the program ends.
+fn input() -> mpsc::Receiver<Vec<u8>> {
+    let (sender, receiver) = mpsc::channel(CHUNKS);
+    std::thread::spawn(move || {
+        let mut chunk = vec![0; CHUNK_BYTES];
+        loop {
+            match io::stdin().read(&mut chunk) {
+                Ok(0) => return,
+                Ok(count) => {
+                    if sender.blocking_send(chunk[..count].to_vec()).is_err() {
+                        return;
+                    }
+                }
+                Err(problem) if problem.kind() == io::ErrorKind::Interrupted => {}
+                Err(_) => return,
+            }
+        }
+    });
+    receiver
+}
+
+/// Writes what the command says as it comes. Where nobody reads any more, the command has no reason to go on.
+fn write_out(mut chunks: mpsc::Receiver<(Stream, Vec<u8>)>, cancel: &CancellationToken) -> io::Result<()> {
+    while let Some((stream, chunk)) = chunks.blocking_recv() {
+        let written = match stream {
+            Stream::Out => io::stdout().write_all(&chunk).and_then(|()| io::stdout().flush()),
+            Stream::Err => io::stderr().write_all(&chunk),
+        };
+        if let Err(problem) = written {
+            cancel.cancel();
+            return if problem.kind() == io::ErrorKind::BrokenPipe { Ok(()) } else { Err(problem) };
+        }
+    }
+    Ok(())
+}
+
+/// Signals that the command gets as well. A second request to end ends everything the command started.
+fn passed_on(cancel: &CancellationToken) -> io::Result<mpsc::Receiver<i32>> {
+    let (sender, receiver) = mpsc::channel(CHUNKS);
+    for kind in [
+        SignalKind::interrupt(),
+        SignalKind::terminate(),
+        SignalKind::hangup(),
+        SignalKind::quit(),
+        SignalKind::user_defined1(),
+        SignalKind::user_defined2(),
+        SignalKind::window_change(),
+    ] {
+        let (mut signals, sender, cancel) = (signal(kind)?, sender.clone(), cancel.clone());
+        let asks_to_end = [SignalKind::interrupt(), SignalKind::terminate(), SignalKind::hangup()].contains(&kind);
+        tokio::spawn(async move {
+            let mut asked = false;
+            while signals.recv().await.is_some() {
+                if asks_to_end && asked {
+                    cancel.cancel();
+                }
+                asked = true;
+                if sender.send(kind.as_raw_value()).await.is_err() {
+                    return;
+                }
+            }
+        });
+    }
+    Ok(receiver)
+}

@@ -1,0 +1,113 @@
+//! `contain`: a client's own commands run inside the project's sandbox plan, because they are handed to `harness exec`.
+
+use super::Foreign;
+use super::translate::quoted;
+use crate::artifact::client::Commands;
+use crate::run::{Code, Refusal};
+use serde_json::{Map, Value, json};
+
+/// Between the program's words and the command.
+const SHELL: [&str; 3] = ["--", "bash", "-c"];
+
+impl Foreign {
+    /// The client's arguments with its commands handed to `harness exec`; `None` where there is nothing to contain.
+    pub(crate) fn contained(&self, input: &Map<String, Value>) -> Result<Option<Map<String, Value>>, Refusal> {
+        if !self.is_contained(input) {
+            return Ok(None);
+        }
+        let Some(words) = self.container() else {
+            let message = format!("{}'s commands are to be contained, and the program that judges them cannot do it", self.client.name);
+            return Err(Refusal::new(Code::Unsupported, message).help("a host must say which program's `exec` contains commands"));
+        };
+        let mut output = input.clone();
+        for value in self.commands_in(&mut output) {
+            match value {
+                Value::String(command) => {
+                    let words: Vec<String> = words.iter().map(String::as_str).chain(SHELL).map(quoted).collect();
+                    *command = format!("{} {}", words.join(" "), quoted(command));
+                }
+                Value::Array(command) => {
+                    let words = words.iter().map(String::as_str).chain(["--"]).map(|word| json!(word));
+                    command.splice(0..0, words);
+                }
+                _ => {}
+            }
+        }
+        Ok(Some(output))
+    }
+
+    /// The client's arguments before they were [`contained`](Self::contained): hooks see the command that a model wrote.
+    pub(crate) fn uncontained(&self, mut input: Map<String, Value>) -> Map<String, Value> {
+        let Some(words) = self.container().filter(|_| self.commands == Commands::Contained) else { return input };
+        let shell: Vec<String> = words.iter().map(String::as_str).chain(SHELL).map(quoted).collect();
+        let prefix = format!("{} ", shell.join(" "));
+        for value in self.commands_in(&mut input) {
+            match value {
+                Value::String(command) => {
+                    if let Some(inner) = command.strip_prefix(&prefix).and_then(unquoted) {
+                        *command = inner;
+                    }
+                }
+                Value::Array(command) => {
+                    let count = words.len() + 1;
+                    let wrapped = words.iter().map(String::as_str).chain(["--"]).map(|word| json!(word));
+                    if command.len() > count && command.iter().take(count).cloned().eq(wrapped) {
+                        command.drain(..count);
+                    }
+                }
+                _ => {}
+            }
+        }
+        input
+    }
+
+    /// Whether this call runs a command that the client itself starts. What another server runs is out of reach.
+    fn is_contained(&self, input: &Map<String, Value>) -> bool {
+        self.commands == Commands::Contained && !self.native.starts_with("mcp__") && input.keys().any(|key| self.is_command(key))
+    }
+
+    /// `harness exec` with the project it contains commands for.
+    fn container(&self) -> Option<Vec<String>> {
+        let program = self.client.container.as_ref()?.to_str()?;
+        Some([program, "exec", "--project", self.project().to_str()?].map(str::to_owned).to_vec())
+    }
+
+    fn commands_in<'a>(&'a self, input: &'a mut Map<String, Value>) -> impl Iterator<Item = &'a mut Value> {
+        input.iter_mut().filter(|(key, _)| self.is_command(key)).map(|(_, value)| value)
+    }
+
+    /// Whether the client's argument of this name is a command.
+    fn is_command(&self, native: &str) -> bool {
+        let seen = self.entry.args.iter().find(|(known, _)| known == native).map_or(native, |(_, seen)| seen.as_str());
+        self.entry.commands.iter().any(|command| command == seen)
+    }
+}
+
+/// What [`quoted`] was given.
+fn unquoted(word: &str) -> Option<String> {
+    if quoted(word) == word {
+        return Some(word.to_owned());
+    }
+    let inner = word.strip_prefix('\'')?.strip_suffix('\'')?.replace("'\\''", "'");
+    (quoted(&inner) == word).then_some(inner)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    proptest! {
+        #[test]
+        fn what_is_quoted_comes_back(word in ".*") {
+            prop_assert_eq!(unquoted(&quoted(&word)), Some(word));
+        }
+    }
+
+    #[test]
+    fn what_was_never_quoted_does_not() {
+        for word in ["a b", "'a", "a'", "'a'b'", "$(x)"] {
+            assert_eq!(unquoted(word), None, "{word}");
+        }
+    }
+}
