@@ -45,7 +45,12 @@ fn processes_outside_are_not_signalled_read_or_traced() {
     let mut other = std::process::Command::new("/bin/sleep").arg(&mark).env("SECRET", "canary").spawn().expect("a process");
     let pid = other.id();
     in_every_tier(|world| {
-        for line in [format!("kill -9 {pid}"), format!("cat /proc/{pid}/environ | grep -a canary"), format!("ls /proc/{pid}/fd/0"), format!("cat /proc/{pid}/root/etc/passwd")] {
+        for line in [
+            format!("kill -9 {pid}"),
+            format!("cat /proc/{pid}/environ | grep -a canary"),
+            format!("ls /proc/{pid}/fd/0"),
+            format!("cat /proc/{pid}/root/etc/passwd"),
+        ] {
             assert_ne!(world.shell(&line).end, End::Exited(0), "{line}");
         }
         let own = std::process::id();
@@ -64,7 +69,14 @@ fn other_is_alive(mark: &str) -> bool {
 #[test]
 fn the_first_process_cannot_be_used_and_proc_is_its_own() {
     in_tier(Tier::A, |world| {
-        for line in ["cat /proc/1/environ", "ls /proc/1/fd", "readlink /proc/1/exe", "cat /proc/1/root/etc/shadow", "echo 1 > /proc/sys/kernel/panic", "echo x > /proc/sysrq-trigger"] {
+        for line in [
+            "cat /proc/1/environ",
+            "ls /proc/1/fd",
+            "readlink /proc/1/exe",
+            "cat /proc/1/root/etc/shadow",
+            "echo 1 > /proc/sys/kernel/panic",
+            "echo x > /proc/sysrq-trigger",
+        ] {
             assert_ne!(world.shell(line).end, End::Exited(0), "{line}");
         }
         // It ignores what its children send; the command goes on.

@@ -85,7 +85,10 @@ fn a_killed_harness_takes_everything_with_it() {
         let mark = mark(5);
         let tier = world.tier().to_string();
         let mut harness = std::process::Command::new(std::env::current_exe().expect("this program"));
-        harness.args(["--exact", "life::as_a_harness_that_will_be_killed", "--ignored", "--nocapture"]).env("TIER", tier).env("MARK", &mark);
+        harness
+            .args(["--exact", "life::as_a_harness_that_will_be_killed", "--ignored", "--nocapture"])
+            .env("TIER", tier)
+            .env("MARK", &mark);
         harness.stdout(std::process::Stdio::null()).stderr(std::process::Stdio::null()).process_group(0);
         let mut harness = harness.spawn().expect("starts");
         assert!(eventually(Duration::from_secs(20), || processes_with(&format!("sleep {mark}")).len() >= 6), "it did not start");

@@ -11,7 +11,9 @@ fn long_output_keeps_its_start_and_its_end_and_is_spilled_as_a_whole() {
         let mut finished = world.shell("seq 100000");
         assert_eq!(finished.end, End::Exited(0));
         let text = &finished.stdout.text;
-        assert!(finished.stdout.truncated && text.starts_with("1\n2\n") && text.ends_with("99999\n100000\n") && text.contains("bytes left out"));
+        assert!(
+            finished.stdout.truncated && text.starts_with("1\n2\n") && text.ends_with("99999\n100000\n") && text.contains("bytes left out")
+        );
         assert!(text.len() < 17 << 10, "{}", text.len());
         assert_eq!(finished.stdout.bytes, 588_895);
         let mut all = String::new();

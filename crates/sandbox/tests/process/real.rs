@@ -14,7 +14,8 @@ fn git(world: &World, line: &str) -> String {
 #[test]
 fn git_works_in_the_workspace() {
     in_tier(Tier::A, |world| {
-        let made = std::process::Command::new("git").args(["init", "-q", "-b", "main"]).arg(world.ws("")).env("HOME", world.ws("")).status();
+        let made =
+            std::process::Command::new("git").args(["init", "-q", "-b", "main"]).arg(world.ws("")).env("HOME", world.ws("")).status();
         if !made.is_ok_and(|status| status.success()) {
             println!("skipped: no git");
             return;

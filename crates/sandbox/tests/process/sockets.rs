@@ -13,7 +13,8 @@ fn sockets_of_other_programs_are_not_reached_and_pairs_of_its_own_are() {
         let listener = UnixListener::bind(&path).expect("a socket");
         listener.set_nonblocking(true).expect("set");
         let abstract_name = format!("harness-test-{}", std::process::id());
-        let address = <std::os::unix::net::SocketAddr as std::os::linux::net::SocketAddrExt>::from_abstract_name(&abstract_name).expect("a name");
+        let address =
+            <std::os::unix::net::SocketAddr as std::os::linux::net::SocketAddrExt>::from_abstract_name(&abstract_name).expect("a name");
         let hidden = UnixListener::bind_addr(&address).expect("a socket");
         hidden.set_nonblocking(true).expect("set");
         for name in [format!("'{}'", path.display()), format!("'\\0{abstract_name}'")] {
@@ -39,7 +40,10 @@ fn without_a_network_no_packet_leaves_and_refusal_is_quick() {
             format!("exec 3<>/dev/tcp/127.0.0.1/{port}"),
             format!("echo x > /dev/udp/127.0.0.1/{datagrams}"),
             format!("python3 -c \"import socket; socket.create_connection(('127.0.0.1', {port}), 5)\""),
-            format!("python3 -c \"import socket; socket.create_connection(('::1', {}), 5)\"", six.as_ref().map_or(1, |six| six.local_addr().expect("an address").port())),
+            format!(
+                "python3 -c \"import socket; socket.create_connection(('::1', {}), 5)\"",
+                six.as_ref().map_or(1, |six| six.local_addr().expect("an address").port())
+            ),
             "python3 -c \"import socket; socket.create_connection(('203.0.113.7', 443), 5)\"".into(),
             "python3 -c \"import socket; socket.create_connection(('169.254.169.254', 80), 5)\"".into(),
             "python3 -c \"import socket; socket.getaddrinfo('secret.evil.test', 80)\"".into(),

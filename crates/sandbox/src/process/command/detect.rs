@@ -4,12 +4,12 @@ use super::block::Block;
 use super::cgroup::Cgroups;
 use super::identity::Identity;
 use super::landlock::{self, OLDEST, SCOPES};
+use super::layout::{ENDED, FAILED, Word};
 use super::limit::Held;
 use super::protect::Protected;
 use super::script::{Parts, with_namespaces, without_namespaces};
 use super::spawn::{Helper, Streams};
 use super::view::View;
-use super::layout::{ENDED, FAILED, Word};
 use crate::plan::{Access, Files, Limits, Network, Plan, Programs};
 use crate::tier::{Layer, Mechanism, Report, Tier};
 use std::fs::{self, File};
@@ -64,17 +64,28 @@ fn try_landlock() -> (i32, Layer) {
     let name = "landlock";
     let layer = |works, detail, fix: Option<&str>| Layer { name, works, detail, fix: fix.map(str::to_owned) };
     match landlock::version() {
-        Ok(version @ OLDEST..) if version >= SCOPES => (version, layer(true, format!("version {version}: files, signals, abstract sockets"), None)),
+        Ok(version @ OLDEST..) if version >= SCOPES => {
+            (version, layer(true, format!("version {version}: files, signals, abstract sockets"), None))
+        }
         Ok(version @ OLDEST..) => {
             (version, layer(true, format!("version {version}: files"), Some("a kernel from 6.12 on also keeps signals inside")))
         }
-        Ok(version) => (version, layer(false, format!("version {version} cannot keep files from being truncated"), Some("use a kernel from 6.2 on"))),
+        Ok(version) => {
+            (version, layer(false, format!("version {version} cannot keep files from being truncated"), Some("use a kernel from 6.2 on")))
+        }
         Err(cause) if cause.raw_os_error() == Some(libc::EOPNOTSUPP) => {
             (0, layer(false, "it is built in but switched off".into(), Some("add `landlock` to the kernel's `lsm=` boot parameter")))
         }
-        Err(cause) if cause.raw_os_error() == Some(libc::ENOSYS) => {
-            (0, layer(false, "this kernel has none, or the container refuses it".into(), Some("use a kernel from 6.2 on built with CONFIG_SECURITY_LANDLOCK, and a container profile that allows landlock_create_ruleset")))
-        }
+        Err(cause) if cause.raw_os_error() == Some(libc::ENOSYS) => (
+            0,
+            layer(
+                false,
+                "this kernel has none, or the container refuses it".into(),
+                Some(
+                    "use a kernel from 6.2 on built with CONFIG_SECURITY_LANDLOCK, and a container profile that allows landlock_create_ruleset",
+                ),
+            ),
+        ),
         Err(cause) => (0, layer(false, cause.to_string(), Some("allow landlock_create_ruleset in the container's seccomp profile"))),
     }
 }
@@ -122,7 +133,9 @@ fn is_container() -> bool {
 fn filter_layer(tried: Result<(), Failure>) -> Layer {
     let name = "seccomp";
     match tried {
-        Ok(()) => Layer { name, works: true, detail: "a filter for system calls; in tier B also what keeps the network away".into(), fix: None },
+        Ok(()) => {
+            Layer { name, works: true, detail: "a filter for system calls; in tier B also what keeps the network away".into(), fix: None }
+        }
         Err(Failure { step, cause }) => {
             let fix = Some("a kernel with CONFIG_SECCOMP_FILTER and CONFIG_PROC_CHILDREN is needed".into());
             Layer { name, works: false, detail: format!("{step}: {cause}"), fix }
@@ -153,7 +166,8 @@ fn attempt(version: i32, namespaces: bool) -> Result<(), Failure> {
     let plan = trivial_plan();
     let failed = |step| move |cause| Failure { step, cause };
     let identity = Identity::of(&plan.files.workspace).map_err(failed("the workspace"))?;
-    let view = View::new(&plan, &identity, &[], &Protected::default()).map_err(|error| Failure { step: "the view", cause: io::Error::other(error.to_string()) })?;
+    let view = View::new(&plan, &identity, &[], &Protected::default())
+        .map_err(|error| Failure { step: "the view", cause: io::Error::other(error.to_string()) })?;
     let parts = Parts {
         plan: &plan,
         identity,

@@ -246,7 +246,15 @@ mod tests {
             let (code, yes, no, value) = read(at);
             at += 1;
             match code {
-                LOAD => held = if value == NUMBER { call } else if value == ARCH { arch } else { args[(value as usize - 16) / 8] },
+                LOAD => {
+                    held = if value == NUMBER {
+                        call
+                    } else if value == ARCH {
+                        arch
+                    } else {
+                        args[(value as usize - 16) / 8]
+                    }
+                }
                 JUMP => at += value as usize,
                 EQUAL => at += if held == value { yes } else { no },
                 AT_LEAST => at += if held >= value { yes } else { no },

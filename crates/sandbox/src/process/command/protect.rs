@@ -8,7 +8,6 @@ use crate::file::{at_top, is_protected};
 use rustix::fs::inotify;
 use std::collections::BTreeSet;
 use std::fs;
-use std::io;
 use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
 
@@ -96,17 +95,18 @@ impl Protected {
     }
 
     /// A descriptor that can be read when something happened where a protected name could appear.
-    pub(super) fn watch(&self) -> io::Result<Option<OwnedFd>> {
+    /// `None` when there is nothing to watch, or nothing to watch with: users have few such descriptors.
+    pub(super) fn watch(&self) -> Option<OwnedFd> {
         let folders: BTreeSet<&Path> = self.watched.iter().filter_map(|(path, _)| path.parent()).filter(|folder| folder.is_dir()).collect();
         if folders.is_empty() {
-            return Ok(None);
+            return None;
         }
-        let events = inotify::init(inotify::CreateFlags::CLOEXEC | inotify::CreateFlags::NONBLOCK)?;
+        let events = inotify::init(inotify::CreateFlags::CLOEXEC | inotify::CreateFlags::NONBLOCK).ok()?;
         let wanted = inotify::WatchFlags::CREATE | inotify::WatchFlags::MOVED_TO | inotify::WatchFlags::ONLYDIR;
         for folder in folders {
-            inotify::add_watch(&events, folder, wanted)?;
+            inotify::add_watch(&events, folder, wanted).ok()?;
         }
-        Ok(Some(events))
+        Some(events)
     }
 
     /// What came to be although it may not.

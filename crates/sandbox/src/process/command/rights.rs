@@ -11,11 +11,26 @@ const DEVICES: &[&str] = &["/dev/null", "/dev/zero", "/dev/full", "/dev/random",
 
 /// What programs read that are not programs: libraries, data, settings.
 const DATA: &[&str] = &[
-    "/etc", "/lib", "/lib32", "/lib64", "/libx32", "/proc", "/sys", "/usr/include", "/usr/lib", "/usr/lib32", "/usr/lib64", "/usr/libx32",
-    "/usr/local/lib", "/usr/local/share", "/usr/share", "/var/lib",
+    "/etc",
+    "/lib",
+    "/lib32",
+    "/lib64",
+    "/libx32",
+    "/proc",
+    "/sys",
+    "/usr/include",
+    "/usr/lib",
+    "/usr/lib32",
+    "/usr/lib64",
+    "/usr/libx32",
+    "/usr/local/lib",
+    "/usr/local/share",
+    "/usr/share",
+    "/var/lib",
 ];
 /// Folders among libraries that hold programs: the loader could be told to run those.
-const PROGRAMS_AMONG_DATA: &[&str] = &["bin", "sbin", "libexec", "git-core", "gcc", "sudo", "openssh", "apt", "dpkg", "systemd", "polkit-1"];
+const PROGRAMS_AMONG_DATA: &[&str] =
+    &["bin", "sbin", "libexec", "git-core", "gcc", "sudo", "openssh", "apt", "dpkg", "systemd", "polkit-1"];
 /// More rules than this would take longer than the command.
 const MOST_RULES: usize = 4000;
 
@@ -84,7 +99,8 @@ impl Giving<'_> {
             return;
         }
         let below = |placement: &&super::view::Placement| placement.path != path && placement.path.starts_with(path);
-        let what = self.view.placements.iter().rev().find(|placement| path.starts_with(&placement.path)).map_or(What::Read, |found| found.what);
+        let what =
+            self.view.placements.iter().rev().find(|placement| path.starts_with(&placement.path)).map_or(What::Read, |found| found.what);
         let exceptions: Vec<What> = self.view.placements.iter().filter(below).map(|placement| placement.what).collect();
         let hides = exceptions.iter().any(|what| matches!(what, What::Hidden | What::Private));
         let rights = match what {

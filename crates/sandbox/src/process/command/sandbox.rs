@@ -128,7 +128,11 @@ impl Sandbox {
         for path in set_aside {
             watched.end = End::Protected;
             let what = path.strip_prefix(&plan.files.workspace).unwrap_or(&path).display().to_string();
-            watched.denials.push(Denial { layer: "files", what, why: "it governs calls, and no command makes it; it was set aside".into() });
+            watched.denials.push(Denial {
+                layer: "files",
+                what,
+                why: "it governs calls, and no command makes it; it was set aside".into(),
+            });
         }
         enforced.memory = group.memory;
         Ok(Finished {
@@ -151,7 +155,8 @@ impl Sandbox {
         let bad = |cause| SandboxError::BadPlace { what: "workspace", path: workspace.clone(), cause };
         let mut identity = Identity::of(workspace).map_err(bad)?;
         if shared.is_off {
-            identity = Identity { uid: rustix::process::geteuid().as_raw(), gid: rustix::process::getegid().as_raw(), change: Change::None };
+            identity =
+                Identity { uid: rustix::process::geteuid().as_raw(), gid: rustix::process::getegid().as_raw(), change: Change::None };
         }
         let protected =
             if plan.files.access == Access::Write && !shared.is_off { Protected::find(workspace) } else { Protected::default() };
@@ -164,7 +169,7 @@ impl Sandbox {
         if !protected.is_complete && plan.files.access == Access::Write {
             enforced.weaker.push("the workspace is large: protected names deep in it were not all looked for".into());
         }
-        let (trees, mut further) = self.trees(&identity, &view, &mut enforced)?;
+        let (trees, mut further) = self.trees(plan, &identity, &view, &mut enforced)?;
         let doors = group.doors().map_err(SandboxError::step("control groups"))?;
         let scratch = if shared.tier == Tier::B { Some(Scratch::new(&identity)?) } else { None };
         let mut environment: Vec<String> = plan.environment.iter().map(|(name, value)| format!("{name}={value}")).collect();
@@ -202,7 +207,13 @@ impl Sandbox {
     }
 
     /// Opens what the command's user could not, as that user should see it.
-    fn trees(&self, identity: &Identity, view: &View, enforced: &mut Enforced) -> Result<(Vec<PathBuf>, Vec<OwnedFd>), SandboxError> {
+    fn trees(
+        &self,
+        plan: &Plan,
+        identity: &Identity,
+        view: &View,
+        enforced: &mut Enforced,
+    ) -> Result<(Vec<PathBuf>, Vec<OwnedFd>), SandboxError> {
         let (mut paths, mut opened) = (Vec::new(), Vec::new());
         if self.shared.tier != Tier::A || identity.change == Change::None {
             return Ok((paths, opened));
@@ -211,9 +222,13 @@ impl Sandbox {
         for placement in view.placements.iter().filter(|placement| placement.what.is_tree() && outermost(&placement.within)) {
             let failed = |cause| SandboxError::BadPlace { what: "place", path: placement.path.clone(), cause };
             let tree = tree::open(&placement.path).map_err(failed)?;
-            if identity.change == Change::Nobody && placement.what == What::Write {
+            let is_own = placement.what == What::Write || placement.path.starts_with(&plan.files.workspace);
+            if identity.change == Change::Nobody && is_own {
                 let owners = self.shared.owners.get_or_init(|| tree::owners(identity).map_err(|cause| cause.to_string()));
-                let shown = owners.as_ref().map_err(Clone::clone).and_then(|owners| tree::show_owners(&tree, owners).map_err(|cause| cause.to_string()));
+                let shown = owners
+                    .as_ref()
+                    .map_err(Clone::clone)
+                    .and_then(|owners| tree::show_owners(&tree, owners).map_err(|cause| cause.to_string()));
                 if let Err(cause) = shown {
                     enforced.weaker.push(format!(
                         "root's files in `{}` cannot be changed by the command: its file system shows no other owners ({cause})",

@@ -117,7 +117,11 @@ fn enter_namespaces(block: &mut Block, list: &mut List, identity: &Identity) {
     list.call(step, libc::SYS_unshare, [NAMESPACES.into()]);
     let step = block.step("the user of the namespace");
     let (uid, gid) = (identity.uid, identity.gid);
-    for (file, text) in [(c"/proc/self/setgroups", "deny".to_owned()), (c"/proc/self/uid_map", format!("{uid} {uid} 1")), (c"/proc/self/gid_map", format!("{gid} {gid} 1"))] {
+    for (file, text) in [
+        (c"/proc/self/setgroups", "deny".to_owned()),
+        (c"/proc/self/uid_map", format!("{uid} {uid} 1")),
+        (c"/proc/self/gid_map", format!("{gid} {gid} 1")),
+    ] {
         let slot = block.slot();
         let (path, length, text) = (block.literal(file), text.len() as u64, block.text(text));
         let flags = libc::O_WRONLY.cast_unsigned() | CLOSE_ON_EXEC;

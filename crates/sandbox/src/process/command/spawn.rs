@@ -41,11 +41,12 @@ impl Helper {
     pub(super) fn start(block: &[u8], streams: &Streams, further: &[OwnedFd]) -> Result<Self, SandboxError> {
         let mut memory = File::from(memfd_create("block", MemfdFlags::CLOEXEC).map_err(SandboxError::step("memory for the helper"))?);
         memory.write_all(block).map_err(SandboxError::step("memory for the helper"))?;
-        let (control, theirs) = socketpair(AddressFamily::UNIX, SocketType::SEQPACKET, SocketFlags::CLOEXEC, None).map_err(SandboxError::step("socket pair"))?;
+        let (control, theirs) = socketpair(AddressFamily::UNIX, SocketType::SEQPACKET, SocketFlags::CLOEXEC, None)
+            .map_err(SandboxError::step("socket pair"))?;
         let (status, reports) = pipe_with(PipeFlags::CLOEXEC).map_err(SandboxError::step("pipe"))?;
         let mut wanted = vec![streams.stdin.as_fd(), streams.stdout.as_fd(), streams.stderr.as_fd()];
         wanted.extend([memory.as_fd(), theirs.as_fd(), reports.as_fd()]);
-        debug_assert!(BLOCK == 3 && CONTROL == 4 && STATUS == 5 && FURTHER == 6, "the order above");
+        const { assert!(BLOCK == 3 && CONTROL == 4 && STATUS == 5 && FURTHER == 6, "the order above") };
         wanted.extend(further.iter().map(AsFd::as_fd));
         // The program comes last: all that is not passed is closed before it is executed.
         wanted.push(program()?.as_fd());
@@ -119,7 +120,8 @@ fn program() -> Result<&'static File, SandboxError> {
 fn make_program() -> io::Result<File> {
     // Older kernels do not know the flag, and need none.
     const EXECUTABLE: MemfdFlags = MemfdFlags::from_bits_retain(0x10);
-    let memory = memfd_create("harness-helper", MemfdFlags::CLOEXEC | EXECUTABLE).or_else(|_| memfd_create("harness-helper", MemfdFlags::CLOEXEC))?;
+    let memory = memfd_create("harness-helper", MemfdFlags::CLOEXEC | EXECUTABLE)
+        .or_else(|_| memfd_create("harness-helper", MemfdFlags::CLOEXEC))?;
     let mut memory = File::from(memory);
     memory.write_all(HELPER)?;
     // A file that is open for writing cannot be executed.
@@ -140,7 +142,8 @@ fn start(program: &CString, wanted: &[BorrowedFd<'_>]) -> Result<libc::pid_t, Sa
         let is_low = end.as_raw_fd() < above;
         moved.push(if is_low { Some(fcntl_dupfd_cloexec(end, above).map_err(SandboxError::step("descriptor"))?) } else { None });
     }
-    let sources: Vec<i32> = wanted.iter().zip(&moved).map(|(end, moved)| moved.as_ref().map_or(end.as_raw_fd(), AsRawFd::as_raw_fd)).collect();
+    let sources: Vec<i32> =
+        wanted.iter().zip(&moved).map(|(end, moved)| moved.as_ref().map_or(end.as_raw_fd(), AsRawFd::as_raw_fd)).collect();
     let spawn = Spawn::new(&sources).map_err(failed("starting the helper"))?;
     let argv = [program.as_ptr().cast_mut(), ptr::null_mut()];
     let environment: [*mut libc::c_char; 1] = [ptr::null_mut()];

@@ -33,7 +33,14 @@ pub(super) fn show_owners(tree: &OwnedFd, owners: &OwnedFd) -> io::Result<()> {
     let attributes: [u64; 4] = [IDMAP, 0, 0, u64::from(owners.as_raw_fd().unsigned_abs())];
     // SAFETY: the path is an empty string, the attributes are as long as said, both descriptors are open.
     let done = unsafe {
-        libc::syscall(libc::SYS_mount_setattr, tree.as_raw_fd(), c"".as_ptr(), EMPTY_PATH | RECURSIVE, attributes.as_ptr(), size_of_val(&attributes))
+        libc::syscall(
+            libc::SYS_mount_setattr,
+            tree.as_raw_fd(),
+            c"".as_ptr(),
+            EMPTY_PATH | RECURSIVE,
+            attributes.as_ptr(),
+            size_of_val(&attributes),
+        )
     };
     if done < 0 { Err(io::Error::last_os_error()) } else { Ok(()) }
 }
@@ -53,4 +60,4 @@ pub(super) fn owners(identity: &Identity) -> io::Result<OwnedFd> {
     Ok(namespace.into())
 }
 
-const _: () = assert!(size_of::<Head>() % 8 == 0, "what follows the head is aligned");
+const _: () = assert!(size_of::<Head>().is_multiple_of(8), "what follows the head is aligned");

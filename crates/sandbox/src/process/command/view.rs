@@ -144,11 +144,6 @@ impl View {
         self.nearest(path).is_none_or(|placement| placement.what.is_tree())
     }
 
-    /// The places that may be written.
-    pub(super) fn writable(&self) -> impl Iterator<Item = &Path> {
-        self.placements.iter().filter(|placement| placement.what == What::Write).map(|placement| placement.path.as_path())
-    }
-
     fn nearest(&self, path: &Path) -> Option<&Placement> {
         self.placements.iter().rev().find(|placement| path.starts_with(&placement.path))
     }
@@ -186,7 +181,8 @@ pub(super) fn homes() -> Vec<PathBuf> {
         let system = ["/bin", "/boot", "/dev", "/etc", "/lib", "/opt", "/proc", "/sbin", "/srv", "/sys", "/usr", "/var", "/nonexistent"];
         home.is_absolute() && home.components().count() > 1 && !system.iter().any(|folder| home.starts_with(folder))
     };
-    let mut homes: Vec<PathBuf> = users.lines().filter_map(|line| line.split(':').nth(5)).map(PathBuf::from).filter(|home| is_personal(home)).collect();
+    let mut homes: Vec<PathBuf> =
+        users.lines().filter_map(|line| line.split(':').nth(5)).map(PathBuf::from).filter(|home| is_personal(home)).collect();
     homes.sort();
     homes.dedup();
     homes.retain(|home| fs::symlink_metadata(home).is_ok());
