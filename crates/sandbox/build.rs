@@ -1,5 +1,7 @@
 //! Compiles the helper that contained commands start as: a static program without any library, kept inside this crate.
 
+#![expect(clippy::disallowed_methods, reason = "a build script is told what to do by its environment, and starts the compiler")]
+
 use std::env;
 use std::path::PathBuf;
 use std::process::Command;

@@ -48,6 +48,31 @@ fn the_governed_example_is_valid_and_passes() {
 }
 
 #[test]
+fn an_example_runs_on_its_answers_and_fails_when_one_is_missing_wrong_or_left_over() {
+    let script = "  def run(args):\n      page = http.get(\"https://example.com/\")\n      done = exec.run(\"no-such-program\", [page[\"body\"]])\n      return done[\"stdout\"]\n";
+    let http = "http: [{url: 'https://example.com/', body: b}]";
+    let exec = "exec: [{cmd: no-such-program, args: [b], stdout: out}]";
+    for (answers, outcome, part) in [
+        (format!("{http}, {exec}, result: out"), "passed", ""),
+        (format!("{http}, is_error: true"), "failed", "no answer"),
+        (format!("{exec}, is_error: true"), "failed", "https://example.com/"),
+        (format!("http: [{{url: 'https://example.org/'}}], {exec}"), "failed", "the next answer is for"),
+        (format!("{http}, exec: [{{cmd: other}}]"), "failed", "no-such-program b"),
+        ("http: [{}, {}], exec: [{}, {}]".to_owned(), "failed", "not used"),
+    ] {
+        let folder = tempfile::tempdir().expect("a folder");
+        std::fs::create_dir_all(folder.path().join(".harness/tools")).expect("a folder");
+        std::fs::write(folder.path().join("harness.md"), "---\nnetwork: {allowed_domains: [example.com]}\n---\n").expect("a file");
+        let tool = format!("---\nscript: |\n{script}examples:\n  - {{{answers}}}\n---\nReads the news.\n");
+        std::fs::write(folder.path().join(".harness/tools/read_news.md"), tool).expect("a file");
+        let tested = harness(folder.path(), &["test", "--json"]).document();
+        let example = &tested["examples"][0];
+        assert_eq!(example["outcome"], outcome, "{answers}: {example}");
+        assert!(example["got"].as_str().unwrap_or_default().contains(part), "{answers}: {example}");
+    }
+}
+
+#[test]
 fn removing_a_canary_is_stopped_by_the_guard_and_without_the_guard_by_the_sandbox() {
     let folder = example("governed");
     let elsewhere = tempfile::tempdir().expect("a folder");

@@ -149,8 +149,8 @@ fn hooks_of_one_name_both_stay_and_both_block() {
 fn a_hook_with_an_error_found_by_the_reader_or_by_a_rule_is_broken() {
     let misspelled = WATCH.replace("event: tool.post\n", "event: tool.post\nprioritee: 3\n");
     let unknown = WATCH.replace("allow()", "alow()");
-    let unenforced = WATCH.replace("event: tool.post\n", "event: tool.post\npermissions: []\n");
-    for (text, code) in [(&misspelled, "KEY_UNKNOWN"), (&unknown, "SCRIPT_UNKNOWN_NAME"), (&unenforced, "FIELD_UNSUPPORTED")] {
+    let unable = WATCH.replace("event: tool.post\n", "event: tool.post\npermissions: [{kind: shell}]\n");
+    for (text, code) in [(&misspelled, "KEY_UNKNOWN"), (&unknown, "SCRIPT_UNKNOWN_NAME"), (&unable, "FIELD_WRONG_TYPE")] {
         let checked = judge(&[(".harness/hooks/watch_calls.md", text)]);
         assert_eq!(checked.hooks[0].broken.as_ref().map(|broken| broken.code), Some(code), "{:?}", found(&checked));
         assert!(checked.broken_hooks.is_empty(), "a hook that is there is not listed a second time");
@@ -201,6 +201,8 @@ fn effects_are_declared_or_else_inferred() {
         ("risk: read\nsafety: {spend: true}\n", "fs.read(\"a\")", "read, spend", &[]),
         ("safety: {read_only: true}\n", "fs.read(\"a\")", "read", &[]),
         ("safety: {read_only: true}\n", "fs.write(\"a\", \"b\")", "read, write", &["EFFECTS_UNDERSTATED"]),
+        ("safety: {filesystem: read}\n", "exec.run(\"ls\")", "read, exec", &[]),
+        ("safety: {process: false}\n", "exec.run(\"ls\")", "read, write, exec", &["EFFECTS_UNDERSTATED"]),
         ("risk: safe\n", "fs.read(\"a\")", "none", &["EFFECTS_UNDERSTATED"]),
         ("risk: write\n", "fs.read(\"a\")", "read, write", &["EFFECTS_OVERSTATED"]),
         ("risk: read\nannotations: {side_effect_level: workspace_write}\n", "fs.read(\"a\")", "read, write", &["EFFECTS_CONTRADICT"]),

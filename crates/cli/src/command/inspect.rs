@@ -7,6 +7,7 @@ use crate::output::{self, Output, Table, look, paint, plain};
 use clap::Args;
 use serde_json::{Map, Value, json};
 use std::path::Path;
+use tool_harness::artifact::LayerFile;
 use tool_harness::artifact::root::Containment;
 use tool_harness::call::DEFAULT_MODE;
 use tool_harness::engine::Engine;
@@ -62,6 +63,11 @@ fn describe(engine: &Engine, path: &Path, document: &mut Value) {
     document["project"] = json!(path.display().to_string());
     document["root"] = json!(registry.root.source.as_ref().map(|source| source.path.to_string()));
     document["stopped"] = json!(engine.stopped().is_some());
+    let layer = |layer: &LayerFile| {
+        let file = layer.root.source.as_ref().map(|source| source.path.to_string());
+        json!({"authority": layer.authority.to_string(), "file": file, "broken": layer.broken.is_some()})
+    };
+    document["layers"] = registry.layers.iter().map(layer).collect();
     document["tools"] = tool_documents(engine, |tool| with_rules(engine, tool, offered.document(tool)));
     document["hooks"] = hook_documents(engine);
 }

@@ -60,7 +60,9 @@ impl Declared {
     pub(super) fn effects(&self, inferred: Option<Effects>) -> Effects {
         let flags = inferred.map_or(Effects::NONE, |set| set.without(Effects::ALL)).without(self.without);
         // What a process of the tool could do, and the tool rules out, is withheld from it.
-        let base = self.exactly.or(inferred.map(|set| set.without(self.without))).unwrap_or_else(|| self.bound());
+        let starts = inferred.is_some_and(|set| set.contains(Effects::EXEC)) && !self.without.contains(Effects::EXEC);
+        let inferred = inferred.map(|set| if starts { set.without(self.without) } else { set });
+        let base = self.exactly.or(inferred).unwrap_or_else(|| self.bound());
         base | self.at_least | flags
     }
 }

@@ -4,10 +4,12 @@
 #![expect(clippy::disallowed_types, reason = "listeners of the tests' own are what must not be reached")]
 
 mod basic;
+mod figures;
 mod files;
 mod kernel;
 mod life;
 mod limits;
+mod network;
 mod output;
 mod programs;
 mod protect;

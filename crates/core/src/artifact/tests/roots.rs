@@ -89,7 +89,7 @@ fn hosts_and_the_sandbox_reach_their_place() {
     )]);
     assert_eq!(codes(&artifacts), [""; 0]);
     let Root { network, sandbox, limits, .. } = artifacts.root;
-    assert_eq!(network.expect("a list").value.to_string(), "*.b.example, a.example");
+    assert_eq!(network.expect("a list").value.to_string(), "a.example, *.b.example");
     assert_eq!((sandbox.mode.expect("a mode").value, limits.processes), (Containment::Off, Some(7)));
     let lists = [sandbox.env, sandbox.hidden, sandbox.readable, sandbox.writable].map(|list| list[0].value.clone());
     assert_eq!(lists, ["A", "secret", "/r", "/w"]);

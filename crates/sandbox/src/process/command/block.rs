@@ -1,6 +1,6 @@
 //! Filling the block that the helper follows. Everything is decided and laid out here, before the helper exists.
 
-use super::layout::{ANY, BASE, CHECK, Head, Op, POKE, Script};
+use super::layout::{ANY, BASE, CHECK, Head, Op, POKE, SLOTS, Script};
 use std::ffi::CStr;
 use std::mem;
 use std::os::unix::ffi::OsStrExt;
@@ -92,6 +92,7 @@ impl Block {
 
     pub(super) fn slot(&mut self) -> Slot {
         self.slots += 1;
+        assert!(usize::from(self.slots) < SLOTS, "more results are kept than there is room for");
         Slot(self.slots)
     }
 

@@ -82,10 +82,10 @@ impl Cgroups {
                 group.memory = Mechanism::Cgroup1;
             }
         }
-        if let Some(parent) = &self.processes {
-            if group.add(parent, &name, &[("pids.max", &processes)], &[]).is_ok() {
-                group.processes = Mechanism::Cgroup1;
-            }
+        if let Some(parent) = &self.processes
+            && group.add(parent, &name, &[("pids.max", &processes)], &[]).is_ok()
+        {
+            group.processes = Mechanism::Cgroup1;
         }
         group
     }

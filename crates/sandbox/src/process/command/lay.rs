@@ -57,7 +57,7 @@ impl Layer<'_> {
     fn open_trees(&mut self, view: &View, given: &[PathBuf]) -> Vec<Option<Arg>> {
         let step = self.block.step("mounts of its own");
         let root = self.block.literal(c"/");
-        let flags = (libc::MS_REC | libc::MS_PRIVATE).into();
+        let flags = libc::MS_REC | libc::MS_PRIVATE;
         self.list.call(step, libc::SYS_mount, [0.into(), root.into(), 0.into(), Arg::Value(flags), 0.into()]);
         let step = self.block.step("the places of the plan");
         let mut opened = Vec::new();

@@ -169,7 +169,7 @@ impl Sandbox {
         if !protected.is_complete && plan.files.access == Access::Write {
             enforced.weaker.push("the workspace is large: protected names deep in it were not all looked for".into());
         }
-        let (trees, mut further) = self.trees(&identity, &view, &mut enforced)?;
+        let (trees, mut further) = self.trees(plan, &identity, &view, &mut enforced)?;
         let doors = group.doors().map_err(SandboxError::step("control groups"))?;
         let scratch = if shared.tier == Tier::B { Some(Scratch::new(&identity)?) } else { None };
         let mut environment: Vec<String> = plan.environment.iter().map(|(name, value)| format!("{name}={value}")).collect();
@@ -193,7 +193,12 @@ impl Sandbox {
             trees: &trees,
             doors: doors.len(),
             held: Held { memory: group.memory != Mechanism::Rlimit },
-            others: if shared.tier == Tier::A { 2 } else { processes_of(identity.uid) + 1 },
+            others: match (shared.tier, group.processes) {
+                (Tier::A, _) => 2,
+                (_, Mechanism::Rlimit) => processes_of(identity.uid) + 1,
+                // The group counts, and only what is the command's.
+                _ => u64::from(u32::MAX),
+            },
             landlock,
         };
         let ports = match (&plan.network, shared.tier, &shared.serve) {
@@ -207,7 +212,13 @@ impl Sandbox {
     }
 
     /// Opens what the command's user could not, as that user should see it.
-    fn trees(&self, identity: &Identity, view: &View, enforced: &mut Enforced) -> Result<(Vec<PathBuf>, Vec<OwnedFd>), SandboxError> {
+    fn trees(
+        &self,
+        plan: &Plan,
+        identity: &Identity,
+        view: &View,
+        enforced: &mut Enforced,
+    ) -> Result<(Vec<PathBuf>, Vec<OwnedFd>), SandboxError> {
         let (mut paths, mut opened) = (Vec::new(), Vec::new());
         if self.shared.tier != Tier::A || identity.change == Change::None {
             return Ok((paths, opened));
@@ -216,7 +227,8 @@ impl Sandbox {
         for placement in view.placements.iter().filter(|placement| placement.what.is_tree() && outermost(&placement.within)) {
             let failed = |cause| SandboxError::BadPlace { what: "place", path: placement.path.clone(), cause };
             let tree = tree::open(&placement.path).map_err(failed)?;
-            if identity.change == Change::Nobody && placement.what == What::Write {
+            let is_own = placement.what == What::Write || placement.path.starts_with(&plan.files.workspace);
+            if identity.change == Change::Nobody && is_own {
                 let owners = self.shared.owners.get_or_init(|| tree::owners(identity).map_err(|cause| cause.to_string()));
                 let shown = owners
                     .as_ref()

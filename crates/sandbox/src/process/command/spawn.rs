@@ -46,7 +46,7 @@ impl Helper {
         let (status, reports) = pipe_with(PipeFlags::CLOEXEC).map_err(SandboxError::step("pipe"))?;
         let mut wanted = vec![streams.stdin.as_fd(), streams.stdout.as_fd(), streams.stderr.as_fd()];
         wanted.extend([memory.as_fd(), theirs.as_fd(), reports.as_fd()]);
-        debug_assert!(BLOCK == 3 && CONTROL == 4 && STATUS == 5 && FURTHER == 6, "the order above");
+        const { assert!(BLOCK == 3 && CONTROL == 4 && STATUS == 5 && FURTHER == 6, "the order above") };
         wanted.extend(further.iter().map(AsFd::as_fd));
         // The program comes last: all that is not passed is closed before it is executed.
         wanted.push(program()?.as_fd());

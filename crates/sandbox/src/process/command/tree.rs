@@ -60,4 +60,4 @@ pub(super) fn owners(identity: &Identity) -> io::Result<OwnedFd> {
     Ok(namespace.into())
 }
 
-const _: () = assert!(size_of::<Head>() % 8 == 0, "what follows the head is aligned");
+const _: () = assert!(size_of::<Head>().is_multiple_of(8), "what follows the head is aligned");

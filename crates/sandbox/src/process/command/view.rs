@@ -144,11 +144,6 @@ impl View {
         self.nearest(path).is_none_or(|placement| placement.what.is_tree())
     }
 
-    /// The places that may be written.
-    pub(super) fn writable(&self) -> impl Iterator<Item = &Path> {
-        self.placements.iter().filter(|placement| placement.what == What::Write).map(|placement| placement.path.as_path())
-    }
-
     fn nearest(&self, path: &Path) -> Option<&Placement> {
         self.placements.iter().rev().find(|placement| path.starts_with(&placement.path))
     }

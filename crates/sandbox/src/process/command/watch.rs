@@ -64,8 +64,7 @@ impl Watch<'_> {
         let pidfd = register(self.helper.pidfd.try_clone().map_err(failed("pidfd"))?).map_err(failed("pidfd"))?;
         let status = self.helper.status.try_clone().map_err(failed("pipe"))?;
         let mut status = pipe::Receiver::from_owned_fd(OwnedFd::from(status)).map_err(failed("pipe"))?;
-        let intruders = self.protected.watch().map_err(failed("watching the workspace"))?;
-        let intruders = intruders.map(File::from).map(register).transpose().map_err(failed("watching the workspace"))?;
+        let intruders = self.protected.watch().map(File::from).and_then(|events| register(events).ok());
         let far = Duration::from_secs(365 * 24 * 3600);
         let deadline = tokio::time::Instant::from_std(self.started + self.limits.deadline.min(far));
         let mut sample = tokio::time::interval_at(tokio::time::Instant::now() + SAMPLE, SAMPLE);
@@ -111,6 +110,8 @@ impl Watch<'_> {
                 _ = sample.tick(), if cause.is_none() => {
                     if self.group.cpu_time().is_some_and(|used| used > self.limits.cpu) {
                         cause = Some(End::OutOfTime);
+                    } else if intruders.is_none() && !self.protected.intruders().is_empty() {
+                        cause = Some(End::Protected);
                     }
                 }
             }
@@ -124,6 +125,9 @@ impl Watch<'_> {
         }
         self.helper.reap();
         drop(status);
+        if let Some(events) = intruders {
+            self.protected.keep(events.into_inner().into());
+        }
         let _ = rustix::io::ioctl_fionbio(&self.helper.status, true);
         let _ = self.helper.status.read_to_end(&mut words);
         said.take(&words);
@@ -195,10 +199,7 @@ pub(super) const START: &str = "starting the program";
 const SAMPLE: Duration = Duration::from_millis(100);
 
 /// Has the runtime watch a descriptor.
-fn register<T: AsRawFd>(owned: T) -> io::Result<AsyncFd<T>>
-where
-    T: Into<OwnedFd>,
-{
+fn register<T: AsRawFd + Into<OwnedFd>>(owned: T) -> io::Result<AsyncFd<T>> {
     // SAFETY: what can become an owned descriptor owns it now: its number stays the same, and open, until it is dropped.
     unsafe { AsyncFd::register(owned) }.map_err(io::Error::from)
 }

@@ -1,0 +1,100 @@
+//! A network whose every destination is answered by the harness.
+
+use crate::world::{World, in_tier};
+use std::io::{self, Read as _, Write as _};
+use std::net::{TcpListener, UdpSocket};
+use std::sync::{Arc, Mutex};
+use std::time::{Duration, Instant};
+use tool_harness_sandbox::network::{Domains, Listeners};
+use tool_harness_sandbox::plan::Network;
+use tool_harness_sandbox::process::{Denial, End, Guard, Serve};
+use tool_harness_sandbox::tier::Tier;
+
+/// Answers every connection with the address it was meant for.
+struct Echo;
+
+struct Answering {
+    seen: Arc<Mutex<Vec<String>>>,
+}
+
+impl Serve for Echo {
+    fn serve(&self, listeners: Listeners, domains: &Domains) -> io::Result<Box<dyn Guard>> {
+        assert!(!domains.is_empty());
+        let seen = Arc::new(Mutex::new(Vec::new()));
+        for socket in listeners.tcp {
+            let (listener, seen) = (TcpListener::from(socket), seen.clone());
+            std::thread::spawn(move || {
+                while let Ok((mut stream, _)) = listener.accept() {
+                    let meant = stream.local_addr().expect("an address").to_string();
+                    seen.lock().expect("held").push(meant.clone());
+                    let _ = stream.write_all(format!("meant for {meant}\n").as_bytes());
+                    let _ = stream.shutdown(std::net::Shutdown::Write);
+                    let _ = stream.read(&mut [0; 64]);
+                }
+            });
+        }
+        for socket in listeners.udp {
+            let (socket, seen) = (UdpSocket::from(socket), seen.clone());
+            std::thread::spawn(move || {
+                let mut space = [0; 512];
+                while let Ok((count, _)) = socket.recv_from(&mut space) {
+                    seen.lock().expect("held").push(format!("datagram of {count}"));
+                }
+            });
+        }
+        Ok(Box::new(Answering { seen }))
+    }
+}
+
+impl Guard for Answering {
+    fn finish(self: Box<Self>) -> Vec<Denial> {
+        let seen = self.seen.lock().expect("held");
+        seen.iter().map(|what| Denial { layer: "network", what: what.clone(), why: "seen".into() }).collect()
+    }
+}
+
+fn with_network(world: &World) -> World {
+    let mut inside = World::new(world.sandbox.clone().serving(Arc::new(Echo)));
+    inside.plan.network = Network::Allowed(Domains::parse(&["example.test".to_owned()]).expect("a list"));
+    inside
+}
+
+#[test]
+fn every_destination_is_answered_by_the_harness_and_other_ports_by_nobody() {
+    in_tier(Tier::A, |world| {
+        let world = with_network(world);
+        let ask = |host: &str, port: u16| {
+            format!("python3 -c \"import socket; print(socket.create_connection(('{host}', {port}), 5).recv(99).decode().strip())\"")
+        };
+        for host in ["203.0.113.7", "169.254.169.254", "127.0.0.1", "8.8.8.8"] {
+            let finished = world.shell(&ask(host, 80));
+            assert!(finished.stdout.text.contains(host), "{host}: {}{}", finished.stdout.text, finished.stderr.text);
+            assert_eq!(finished.enforced.network, "relay");
+            assert!(
+                finished.denials.iter().any(|denial| denial.layer == "network" && denial.what.contains(host)),
+                "{:?}",
+                finished.denials
+            );
+        }
+        assert!(world.says(&ask("2001:db8::7", 443)).contains("2001:db8::7"));
+        let started = Instant::now();
+        assert_ne!(world.shell(&ask("203.0.113.7", 22)).end, End::Exited(0));
+        assert_ne!(world.shell("python3 -c \"import socket; s = socket.socket(socket.AF_INET, socket.SOCK_DGRAM); s.connect(('203.0.113.7', 443)); s.send(b'x'); s.send(b'x'); s.recv(1)\"").end, End::Exited(0));
+        assert!(started.elapsed() < Duration::from_secs(4), "{:?}", started.elapsed());
+        let finished = world.shell("echo hello > /dev/udp/9.9.9.9/53; sleep 0.2");
+        assert!(finished.denials.iter().any(|denial| denial.what == "datagram of 6"), "{:?}", finished.denials);
+    });
+}
+
+#[test]
+fn a_plan_with_a_network_runs_without_one_where_nobody_answers_and_says_so() {
+    for tier in [Tier::A, Tier::B] {
+        in_tier(tier, |world| {
+            let mut plan = world.plan.clone();
+            plan.network = Network::Allowed(Domains::parse(&["example.test".to_owned()]).expect("a list"));
+            let finished = world.shell_with(&plan, "exec 3<>/dev/tcp/127.0.0.1/80");
+            assert_ne!(finished.end, End::Exited(0));
+            assert!(finished.enforced.weaker.iter().any(|line| line.contains("none can be reached")), "{:?}", finished.enforced);
+        });
+    }
+}
