@@ -6,19 +6,31 @@
 
 use crate::file::{at_top, is_protected};
 use rustix::fs::inotify;
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, VecDeque};
 use std::fs;
 use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
+use std::sync::{Mutex, PoisonError};
 
 /// Entries that are looked at for protected names below the top. Reading more would take longer than most commands.
 const MOST_ENTRIES: usize = 4000;
 /// Folders full of other people's files, in which nobody keeps settings.
 const SKIPPED: &[&str] = &["node_modules", "target", ".venv", "__pycache__", "objects"];
 
+/// Descriptors that are kept between commands.
+const MOST_IDLE: usize = 16;
+static IDLE: Mutex<VecDeque<(PathBuf, OwnedFd)>> = Mutex::new(VecDeque::new());
+
+fn take_idle(workspace: &Path) -> Option<OwnedFd> {
+    let mut idle = IDLE.lock().unwrap_or_else(PoisonError::into_inner);
+    let at = idle.iter().position(|(of, _)| of == workspace)?;
+    idle.remove(at).map(|(_, events)| events)
+}
+
 /// What is protected in one workspace.
 #[derive(Debug, Default)]
 pub(super) struct Protected {
+    workspace: PathBuf,
     /// May not change, nor anything below.
     pub(super) fixed: Vec<PathBuf>,
     /// May not be replaced; what is in it may change.
@@ -31,7 +43,7 @@ pub(super) struct Protected {
 
 impl Protected {
     pub(super) fn find(workspace: &Path) -> Self {
-        let mut found = Self { is_complete: true, ..Self::default() };
+        let mut found = Self { workspace: workspace.to_path_buf(), is_complete: true, ..Self::default() };
         let top: BTreeSet<String> = at_top().chain([".git".to_owned()]).collect();
         for name in top {
             found.note(workspace, &workspace.join(&name), &name);
@@ -101,12 +113,25 @@ impl Protected {
         if folders.is_empty() {
             return None;
         }
-        let events = inotify::init(inotify::CreateFlags::CLOEXEC | inotify::CreateFlags::NONBLOCK).ok()?;
+        let events =
+            take_idle(&self.workspace).or_else(|| inotify::init(inotify::CreateFlags::CLOEXEC | inotify::CreateFlags::NONBLOCK).ok())?;
         let wanted = inotify::WatchFlags::CREATE | inotify::WatchFlags::MOVED_TO | inotify::WatchFlags::ONLYDIR;
         for folder in folders {
+            // Watching what is watched already changes nothing.
             inotify::add_watch(&events, folder, wanted).ok()?;
         }
         Some(events)
+    }
+
+    /// Takes a descriptor back, for the next command in the same workspace: closing one takes longer than most commands.
+    pub(super) fn keep(&self, events: OwnedFd) {
+        let mut idle = IDLE.lock().unwrap_or_else(PoisonError::into_inner);
+        idle.push_back((self.workspace.clone(), events));
+        let surplus = if idle.len() > MOST_IDLE { idle.pop_front() } else { None };
+        drop(idle);
+        if let Some(surplus) = surplus {
+            let _ = std::thread::Builder::new().name("close".into()).spawn(move || drop(surplus));
+        }
     }
 
     /// What came to be although it may not.

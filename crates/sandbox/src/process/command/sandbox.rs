@@ -193,7 +193,12 @@ impl Sandbox {
             trees: &trees,
             doors: doors.len(),
             held: Held { memory: group.memory != Mechanism::Rlimit },
-            others: if shared.tier == Tier::A { 2 } else { processes_of(identity.uid) + 1 },
+            others: match (shared.tier, group.processes) {
+                (Tier::A, _) => 2,
+                (_, Mechanism::Rlimit) => processes_of(identity.uid) + 1,
+                // The group counts, and only what is the command's.
+                _ => u64::from(u32::MAX),
+            },
             landlock,
         };
         let ports = match (&plan.network, shared.tier, &shared.serve) {

@@ -125,6 +125,9 @@ impl Watch<'_> {
         }
         self.helper.reap();
         drop(status);
+        if let Some(events) = intruders {
+            self.protected.keep(events.into_inner().into());
+        }
         let _ = rustix::io::ioctl_fionbio(&self.helper.status, true);
         let _ = self.helper.status.read_to_end(&mut words);
         said.take(&words);
