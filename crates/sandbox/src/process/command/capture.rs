@@ -24,7 +24,7 @@ impl Capture {
         self.bytes
     }
 
-    /// Takes the next bytes; `keep` of them at most go to the file.
+    /// Takes the next bytes.
     pub(super) fn take(&mut self, chunk: &[u8]) {
         self.bytes += chunk.len() as u64;
         let fits = self.head.len() + self.tail.len() + chunk.len() <= 2 * self.half;
@@ -59,15 +59,15 @@ impl Capture {
     pub(super) fn finish(mut self) -> Captured {
         let (head, tail) = (self.head, Vec::from(self.tail));
         let kept = head.len() as u64 + tail.len() as u64;
-        let missing = self.bytes - kept;
         if let Some(file) = &mut self.spill {
             let _ = file.rewind();
         }
-        if missing == 0 {
+        if kept == self.bytes {
             let whole = [head, tail].concat();
             return Captured { text: text::shown(&whole), truncated: false, bytes: self.bytes, spill: None };
         }
         let (head, tail) = (whole_at_end(&head), whole_at_start(&tail));
+        let missing = self.bytes - (head.len() + tail.len()) as u64;
         let text = format!("{}\n[... {missing} bytes left out ...]\n{}", text::shown(head), text::shown(tail));
         Captured { text, truncated: true, bytes: self.bytes, spill: self.spill }
     }
@@ -128,6 +128,6 @@ mod tests {
     fn a_character_is_not_cut_in_two() {
         let mut capture = Capture::new(8);
         capture.take("aaa\u{e4}bbbbbbbbb\u{e4}ccc".as_bytes());
-        assert_eq!(capture.finish().text, "aaa\n[... 10 bytes left out ...]\nccc");
+        assert_eq!(capture.finish().text, "aaa\n[... 13 bytes left out ...]\nccc");
     }
 }
