@@ -35,6 +35,10 @@ def run(args):
     return "hello " + args["name"]
 "#;
 
+/// Maps of the client's tools: its commands run as ever, or inside the sandbox.
+const FREE: &str = "---\ncontain: false\n---\n";
+const CONTAINED: &str = "---\ncontain: true\n---\n";
+
 /// The program under test.
 const HARNESS: &str = env!("CARGO_BIN_EXE_harness");
 /// What clients call their shell.
@@ -64,12 +68,14 @@ impl Drop for Running {
 }
 
 /// Runs a client whose model makes one call, of the first of these tools that it is offered. The error says what could not be done.
-fn session(client: Client, tool: &[&str], input: &Value) -> Result<Session, String> {
+fn session(client: Client, map: &str, tool: &[&str], input: &Value) -> Result<Session, String> {
     let binary = repository("target/clients/node_modules/.bin").join(if client == Client::Codex { "codex" } else { "claude" });
     if !binary.exists() {
         return Err(format!("{} is not installed; ./check installs it", binary.display()));
     }
+    let name = if client == Client::Codex { "codex" } else { "claude-code" };
     let project = Project::new(&[
+        (&format!(".harness/clients/{name}.md"), map),
         (".harness/hooks/pre.md", &hook_file("tool.pre", PRE)),
         (".harness/hooks/post.md", &hook_file("tool.post", POST)),
         (".harness/tools/greet.md", &support::tool_with("parameters:\n  name: { type: string, required: true }\n", GREET)),
@@ -179,12 +185,12 @@ fn finished(mut run: Command, limit: Duration) -> Result<String, String> {
 
 #[track_caller]
 fn check(client: Client, shell_command: &str, judge: impl FnOnce(&Session)) {
-    check_call(client, &SHELL, &json!({"command": shell_command}), judge);
+    check_call(client, FREE, &SHELL, &json!({"command": shell_command}), judge);
 }
 
 #[track_caller]
-fn check_call(client: Client, tool: &[&str], input: &Value, judge: impl FnOnce(&Session)) {
-    match session(client, tool, input) {
+fn check_call(client: Client, map: &str, tool: &[&str], input: &Value, judge: impl FnOnce(&Session)) {
+    match session(client, map, tool, input) {
         Ok(session) => judge(&session),
         Err(problem) => println!("skipped: {problem}"),
     }
@@ -219,8 +225,19 @@ fn an_amended_result_is_all_the_model_reads(client: Client) {
 }
 
 fn a_tool_that_harness_serves_answers(client: Client) {
-    check_call(client, &["mcp__harness__greet"], &json!({"name": "world"}), |session| {
+    check_call(client, FREE, &["mcp__harness__greet"], &json!({"name": "world"}), |session| {
         assert!(session.told.contains("hello world"), "{}", session.told);
+    });
+}
+
+fn a_contained_command_works_inside_and_cannot_write_outside(client: Client) {
+    let outside = tempfile::tempdir_in("/var/tmp").expect("a folder");
+    let canary = outside.path().join("canary");
+    let command = format!("echo plain | tee canary; echo out > {}", canary.display());
+    check_call(client, CONTAINED, &SHELL, &json!({"command": command}), |session| {
+        let inside = std::fs::read_to_string(session.project.path().join("canary")).unwrap_or_default();
+        assert!(inside == "plain\n" && session.told.contains("plain"), "{}", session.told);
+        assert!(!canary.exists(), "{}", session.told);
     });
 }
 
@@ -236,5 +253,6 @@ for_each_client!(
     a_rewritten_command_runs_as_rewritten,
     an_allowed_command_runs_as_it_is,
     an_amended_result_is_all_the_model_reads,
-    a_tool_that_harness_serves_answers
+    a_tool_that_harness_serves_answers,
+    a_contained_command_works_inside_and_cannot_write_outside
 );

@@ -38,14 +38,14 @@ fn an_entry_of_the_project_comes_before_the_built_in_ones() {
 }
 
 #[test]
-fn a_map_with_a_mistake_or_an_unbuilt_restriction_lets_nothing_through() {
+fn a_map_with_a_mistake_lets_nothing_through() {
     for (map, reason) in [
         ("---\ntool:\n  Bash: {}\n---\n", "is not a field of a client map"),
         ("---\ntools:\n  Bash: { efects: [read] }\n---\n", "did you mean"),
         ("---\ntools:\n  Bash: { effects: [reads] }\n---\n", "effects"),
         ("---\ntools: [", "the map of claude-code's tools is broken"),
         ("no frontmatter", "does not start with"),
-        ("---\ncontain: true\n---\n", "`contain` is declared"),
+        ("---\ncontain: maybe\n---\n", "contain"),
     ] {
         let project = Project::new(&[(".harness/clients/claude-code.md", map)]);
         let ran = hook(project.path(), "claude-code", &before(project.path(), "Bash", &json!({"command": "ls"}))).ends(2);
@@ -56,6 +56,48 @@ fn a_map_with_a_mistake_or_an_unbuilt_restriction_lets_nothing_through() {
     }
     let fine = Project::new(&[(".harness/clients/claude-code.md", "---\ncontain: false\n---\n")]);
     assert_eq!(judged(&fine, "Bash", &json!({"command": "ls"})), None);
+}
+
+#[test]
+fn commands_of_a_contained_client_are_handed_to_exec_and_hooks_see_them_as_they_were() {
+    let script = "def handle(event, payload):\n    if payload[\"args\"].get(\"command\", \"\").startswith(\"echo \"):\n        return allow()\n    return block(\"saw \" + payload[\"args\"].get(\"command\", \"\"))";
+    for (client, tool) in [("claude-code", "Bash"), ("codex", "Bash")] {
+        let map = format!(".harness/clients/{client}.md");
+        let project = Project::new(&[
+            (&map, "---\ncontain: true\n---\nIts commands stay inside.\n"),
+            (".harness/hooks/see.md", &hook_file("tool.pre", script)),
+            (".harness/hooks/after.md", &hook_file("tool.post", script)),
+        ]);
+        let command = "echo it\\'s \"$HOME\" > a";
+        let asked = |input: &serde_json::Value| hook(project.path(), client, &before(project.path(), tool, input)).ends(0);
+        let answer = asked(&json!({"command": command})).document();
+        let contained = answer["hookSpecificOutput"]["updatedInput"]["command"].as_str().expect("another command").to_owned();
+        assert!(contained.contains(" exec --project ") && contained.contains(" -- bash -c '"), "{contained}");
+        assert_eq!(answer["hookSpecificOutput"].get("permissionDecision").filter(|decision| *decision == "deny"), None);
+        // What is contained already is judged by what it contains, and contained once.
+        assert_eq!(asked(&json!({"command": contained})).document(), answer);
+        let after = json!({
+            "session_id": "s1", "cwd": project.path(), "hook_event_name": "PostToolUse", "tool_name": tool, "tool_use_id": "toolu_1",
+            "tool_input": {"command": contained}, "tool_response": {"stdout": "x", "stderr": ""},
+        });
+        assert_eq!(hook(project.path(), client, &after.to_string()).ends(0).out, "", "the hook after it saw another command");
+        // A refusal stays one, and tools without commands run as they are.
+        assert!(asked(&json!({"command": "rm x"})).out.contains("saw rm x"));
+        // The shell gives the command back as it was written.
+        let shown = super::support::program::command(
+            "bash",
+            project.path(),
+            &["-c", &format!("printf '%s' {}", &contained[contained.find("bash -c ").expect("a shell") + 8..])],
+        );
+        assert_eq!(
+            super::Ran::from({
+                let mut shown = shown;
+                shown.output().expect("bash")
+            })
+            .out,
+            command
+        );
+    }
 }
 
 #[test]

@@ -1,6 +1,5 @@
 //! How a client's own tools appear to hooks and policy, as its author wrote it.
 
-use super::tool::At;
 use crate::diagnostic::Diagnostic;
 use crate::effect::Effects;
 use crate::span::Source;
@@ -20,8 +19,6 @@ pub struct ClientMap {
     pub tools: Vec<Arc<ClientTool>>,
     /// `contain`.
     pub commands: Commands,
-    /// Fields the author wrote that nothing enforces yet; each refuses every call of the client.
-    pub unsupported: Vec<At<&'static str>>,
     /// The first error, which refuses every call of the client.
     pub broken: Option<Diagnostic>,
 }
@@ -88,7 +85,6 @@ impl ClientMap {
             source: Arc::clone(source),
             tools: Vec::new(),
             commands: Commands::Contained,
-            unsupported: Vec::new(),
             broken: Some(problem.clone()),
         };
         named.into_iter().map(map).collect()

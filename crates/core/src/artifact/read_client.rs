@@ -3,7 +3,7 @@
 use super::ArtifactKind;
 use super::client::{ClientMap, ClientTool, Commands, Served, Split};
 use super::fields::fields_of;
-use super::fit::{fit, unsupported};
+use super::fit::fit;
 use super::node::{Key, Node};
 use super::problem::{Problems, words};
 use crate::effect::Effects;
@@ -18,7 +18,6 @@ pub(super) fn read_client(problems: &mut Problems<'_>, client: &str, node: &Node
         source: Arc::clone(problems.source),
         tools: entries.iter().map(|(key, node)| Arc::new(tool(key, node))).collect(),
         commands: if node.get("contain").and_then(Node::bool) == Some(true) { Commands::Contained } else { Commands::Free },
-        unsupported: unsupported(ArtifactKind::Client, node),
         broken: None,
     }
 }

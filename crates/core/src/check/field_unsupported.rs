@@ -35,11 +35,6 @@ fn check(project: &Project<'_>, findings: &mut Findings<'_>) {
             findings.add_for(Owner::Hook(index), finding);
         }
     }
-    for map in project.clients {
-        for field in &map.unsupported {
-            findings.add(finding(field, Place::new(&map.source, field.span), "every call of this client is refused as `tool.unsupported`"));
-        }
-    }
     if let Some(source) = &project.root.source {
         for field in &project.root.unsupported {
             findings.add(finding(field, Place::new(source, field.span), "every call is refused as `tool.unsupported`"));

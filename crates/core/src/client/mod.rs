@@ -17,7 +17,6 @@ pub(crate) use translate::Part;
 
 use crate::artifact::client::{CLIENTS, ClientMap, ClientTool, Commands, Served};
 use crate::run::{Code, Refusal};
-use crate::span::Place;
 use serde_json::{Map, Value};
 use std::path::PathBuf;
 use std::sync::{Arc, OnceLock};
@@ -123,19 +122,12 @@ impl Foreign {
     }
 }
 
-/// A map with a mistake, or with a restriction that nothing enforces, lets nothing through.
+/// A map with a mistake lets nothing through.
 fn usable(map: &ClientMap) -> Result<(), Refusal> {
-    if let Some(problem) = &map.broken {
-        let message = format!("the map of {}'s tools is broken, so it may call nothing: {}", map.client, problem.message);
-        let refusal = Refusal::new(Code::Stopped, message).help("a person must mend it; `harness validate` shows everything that is wrong");
-        return Err(problem.place.iter().fold(refusal, |refusal, place| refusal.at(place.clone())));
-    }
-    let Some(field) = map.unsupported.first() else { return Ok(()) };
-    let message = format!("`{}` is declared in {}, and this version does not enforce it yet", field.value, map.source.path);
-    Err(Refusal::new(Code::Unsupported, message)
-        .help("a person can remove the field, or wait for a version that enforces it")
-        .detail("field", field.value)
-        .at(Place::new(&map.source, field.span)))
+    let Some(problem) = &map.broken else { return Ok(()) };
+    let message = format!("the map of {}'s tools is broken, so it may call nothing: {}", map.client, problem.message);
+    let refusal = Refusal::new(Code::Stopped, message).help("a person must mend it; `harness validate` shows everything that is wrong");
+    Err(problem.place.iter().fold(refusal, |refusal, place| refusal.at(place.clone())))
 }
 
 /// Whether a name fits a pattern in which `*` stands for any text.

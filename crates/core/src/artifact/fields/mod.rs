@@ -84,7 +84,6 @@ mod tests {
             "root.modes",
             "bundle.condition",
             "bundle.depends_on",
-            "client.contain",
         ];
         assert_eq!(unsupported_fields(), expected);
     }

@@ -1,0 +1,142 @@
+//! `harness exec` and `harness doctor`, from outside.
+
+mod support;
+
+use std::fs;
+use std::io::{Read as _, Write as _};
+use std::process::{Child, Stdio};
+use std::time::{Duration, Instant};
+use support::Project;
+use support::program::{Ran, descendants, gone, harness, harness_reading, prepared, signal};
+
+fn project() -> Project {
+    Project::new(&[("harness.md", "---\nformat: 1\n---\n"), ("src/a.txt", "a\n")])
+}
+
+fn exec(project: &Project, words: &[&str]) -> Ran {
+    harness(project.path(), &[&["exec", "--"], words].concat())
+}
+
+#[test]
+fn a_command_streams_and_its_exit_code_is_the_programs() {
+    let project = project();
+    let ran = exec(&project, &["sh", "-c", "echo out; echo err >&2; cat src/a.txt; exit 7"]).ends(7);
+    assert_eq!((ran.out.as_str(), ran.err.as_str()), ("out\na\n", "err\n"));
+    assert_eq!(exec(&project, &["sh", "-c", "kill -TERM $$"]).code, Some(128 + 15));
+    assert_eq!(harness_reading(project.path(), &["exec", "--", "tr", "a-z", "A-Z"], "abc").ends(0).out, "ABC");
+    let missing = exec(&project, &["no-such-program"]).ends(127);
+    assert!(missing.out.is_empty() && missing.err.contains("no-such-program"), "{}", missing.err);
+    // Options of the command are its own.
+    assert_eq!(harness(project.path(), &["exec", "echo", "--json", "-n"]).ends(0).out, "--json -n\n");
+    harness(project.path(), &["exec"]).ends(2);
+}
+
+#[test]
+fn output_comes_while_the_command_runs() {
+    let project = project();
+    let mut child = streaming(&project, "echo first; read line; echo $line");
+    let mut first = [0; 6];
+    child.stdout.as_mut().expect("its output").read_exact(&mut first).expect("a line before the command ends");
+    assert_eq!(&first, b"first\n");
+    child.stdin.take().expect("its input").write_all(b"second\n").expect("it reads");
+    let ran = Ran::from(child.wait_with_output().expect("it ends")).ends(0);
+    assert_eq!(ran.out, "second\n");
+}
+
+fn streaming(project: &Project, script: &str) -> Child {
+    let words = ["exec", "--", "sh", "-c", script];
+    prepared(project.path(), &words).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("it starts")
+}
+
+#[test]
+fn it_writes_in_the_workspace_and_nowhere_else_and_never_what_governs() {
+    let project = project();
+    let outside = tempfile::tempdir_in("/var/tmp").expect("a folder");
+    let canary = outside.path().join("canary");
+    fs::write(&canary, "alive").expect("a canary");
+    let script =
+        format!("echo x > src/b.txt; rm -f {0}; echo x > {0}; mkdir .harness; echo x > .harness/y; echo x >> harness.md", canary.display());
+    exec(&project, &["sh", "-c", &script]);
+    assert_eq!(fs::read_to_string(project.path().join("src/b.txt")).expect("written"), "x\n");
+    assert_eq!(fs::read_to_string(&canary).expect("it is there"), "alive");
+    assert_eq!(fs::read_to_string(project.path().join("harness.md")).expect("it is there"), "---\nformat: 1\n---\n");
+    assert!(!project.path().join(".harness/y").exists());
+}
+
+#[test]
+fn a_limit_of_time_ends_everything_it_started() {
+    let project = project();
+    let started = Instant::now();
+    let ran =
+        harness(project.path(), &["exec", "--timeout-ms", "300", "--", "sh", "-c", "echo early; setsid sleep 4711 & sleep 4711"]).ends(4);
+    assert!(started.elapsed() < Duration::from_secs(10), "{:?}", started.elapsed());
+    assert!(ran.out == "early\n" && ran.err.contains("its time was up"), "{}", ran.err);
+    let left = fs::read_dir("/proc")
+        .expect("/proc")
+        .flatten()
+        .filter(|entry| fs::read(entry.path().join("cmdline")).is_ok_and(|line| line.starts_with(b"sleep\x004711\0")));
+    assert_eq!(left.count(), 0);
+}
+
+#[test]
+fn signals_are_passed_on_and_a_second_one_ends_everything() {
+    let project = project();
+    let mut child = streaming(&project, "trap 'echo caught; exit 9' INT; echo ready; while :; do sleep 0.05; done");
+    wait_for(&mut child, b"ready\n");
+    signal(child.id(), "INT");
+    let ran = Ran::from(child.wait_with_output().expect("it ends")).ends(9);
+    assert_eq!(ran.out, "caught\n");
+
+    let mut child = streaming(&project, "trap '' INT TERM; echo ready; sleep 4712");
+    wait_for(&mut child, b"ready\n");
+    let all = descendants(child.id());
+    signal(child.id(), "TERM");
+    std::thread::sleep(Duration::from_millis(200));
+    signal(child.id(), "TERM");
+    Ran::from(child.wait_with_output().expect("it ends")).ends(4);
+    assert_eq!(gone(&all), Vec::<u32>::new());
+}
+
+fn wait_for(child: &mut Child, text: &[u8]) {
+    let mut read = vec![0; text.len()];
+    child.stdout.as_mut().expect("its output").read_exact(&mut read).expect("a line");
+    assert_eq!(read, text);
+}
+
+#[test]
+fn a_program_that_is_killed_leaves_no_command_behind() {
+    let project = project();
+    let mut child = streaming(&project, "echo ready; setsid sleep 4713 & sleep 4713");
+    wait_for(&mut child, b"ready\n");
+    let all = descendants(child.id());
+    assert!(!all.is_empty());
+    child.kill().expect("killed");
+    child.wait().expect("it ends");
+    assert_eq!(gone(&all), Vec::<u32>::new());
+}
+
+#[test]
+fn without_a_project_or_with_a_broken_one_nothing_runs() {
+    let empty = tempfile::tempdir().expect("a folder");
+    let ran = harness(empty.path(), &["exec", "--", "touch", "canary"]).ends(2);
+    assert!(ran.err.contains("no harness project here"), "{}", ran.err);
+    let broken = Project::new(&[("harness.md", "---\nformat: [\n---\n")]);
+    harness(broken.path(), &["exec", "--", "touch", "canary"]).ends(2);
+    assert!(!broken.path().join("canary").exists() && !empty.path().join("canary").exists());
+}
+
+#[test]
+fn the_doctor_names_the_tier_each_layer_and_the_plan() {
+    let project = project();
+    let document = harness(project.path(), &["doctor", "--json"]).ends(0).document();
+    assert!(["A", "B"].iter().any(|tier| document["tier"] == *tier), "{document}");
+    let layers: Vec<&str> = document["layers"].as_array().expect("layers").iter().filter_map(|layer| layer["name"].as_str()).collect();
+    assert_eq!(layers, ["namespaces", "landlock", "seccomp", "cgroups"]);
+    assert!(document["scripts"]["works"] == true && document["project"]["plan"].is_object(), "{document}");
+    let words = harness(project.path(), &["doctor"]).ends(0).out;
+    assert!(words.contains("processes: tier") && words.contains("landlock") && words.contains("a client that loses patience"), "{words}");
+    let empty = tempfile::tempdir().expect("a folder");
+    assert_eq!(harness(empty.path(), &["doctor", "--json"]).ends(0).document()["project"]["found"], false);
+    let broken = Project::new(&[("harness.md", "---\nformat: [\n---\n")]);
+    assert!(harness(broken.path(), &["doctor"]).ends(1).out.contains("nothing runs"));
+}
