@@ -7,6 +7,7 @@ use super::landlock::{self, OLDEST, SCOPES};
 use super::layout::{ENDED, FAILED, Word};
 use super::limit::Held;
 use super::protect::Protected;
+use super::scratch;
 use super::script::{Parts, with_namespaces, without_namespaces};
 use super::spawn::{Helper, Streams};
 use super::view::View;
@@ -32,6 +33,7 @@ struct Failure {
 }
 
 pub(super) fn find() -> Findings {
+    scratch::remove_stale();
     let cgroups = Cgroups::find();
     let (landlock, landlock_layer) = try_landlock();
     let namespaces = if landlock >= OLDEST { try_namespaces(landlock) } else { Err(failure("Landlock", libc::EOPNOTSUPP)) };

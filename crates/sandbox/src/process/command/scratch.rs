@@ -4,7 +4,7 @@ use super::SandboxError;
 use super::identity::Identity;
 use std::fs;
 use std::io;
-use std::os::unix::fs::{DirBuilderExt as _, chown};
+use std::os::unix::fs::{DirBuilderExt as _, MetadataExt as _, chown};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -35,6 +35,23 @@ impl Scratch {
 
     pub(super) fn path(&self) -> &Path {
         &self.0
+    }
+}
+
+/// Removes the folders of a harness that was killed: its own user's, by the name and mode that only [`Scratch::new`] gives.
+pub(super) fn remove_stale() {
+    let own = rustix::process::geteuid().as_raw();
+    for entry in fs::read_dir(std::env::temp_dir()).into_iter().flatten().flatten() {
+        let name = entry.file_name();
+        let mut numbers = name.to_str().and_then(|name| name.strip_prefix("harness-")).unwrap_or_default().splitn(2, '-');
+        let owner = numbers.next().and_then(|number| number.parse::<u32>().ok());
+        let is_numbered = numbers.next().is_some_and(|number| number.parse::<u64>().is_ok());
+        let is_gone = owner.is_some_and(|owner| !Path::new("/proc").join(owner.to_string()).exists());
+        let is_ours =
+            entry.metadata().is_ok_and(|facts| facts.is_dir() && facts.mode() & 0o777 == 0o700 && (own == 0 || facts.uid() == own));
+        if is_numbered && is_gone && is_ours {
+            let _ = fs::remove_dir_all(entry.path());
+        }
     }
 }
 
