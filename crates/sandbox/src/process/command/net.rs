@@ -3,7 +3,7 @@
 use super::block::{Arg, Block, List};
 use super::layout::CONTROL;
 use super::{Denial, SandboxError};
-use crate::network::{DNS_PORT, Domains, Listeners};
+use crate::network::{DNS_PORT, Domains, INSIDE_V4, INSIDE_V6, Listeners};
 use rustix::net::{RecvAncillaryBuffer, RecvAncillaryMessage, RecvFlags, recvmsg};
 use std::io::{self, IoSliceMut};
 use std::mem::MaybeUninit;
@@ -108,9 +108,25 @@ fn routes(block: &mut Block, list: &mut List) {
         bytes.extend(LOOPBACK.to_ne_bytes());
         bytes
     };
+    // Resolvers that ask for addresses the machine can use take loopback addresses for none.
+    let address = |family: i32, octets: &[u8]| {
+        let mut bytes = vec![family_bytes(family)[0], u8::try_from(8 * octets.len()).unwrap_or(0), 0, 0];
+        bytes.extend(LOOPBACK.to_ne_bytes());
+        for kind in [libc::IFA_LOCAL, libc::IFA_ADDRESS] {
+            bytes.extend(u16::try_from(4 + octets.len()).unwrap_or(0).to_ne_bytes());
+            bytes.extend(kind.to_ne_bytes());
+            bytes.extend(octets);
+        }
+        bytes
+    };
     let create = libc::NLM_F_CREATE.cast_unsigned();
-    let mut requests = vec![(libc::RTM_NEWLINK, 0, link), (libc::RTM_NEWROUTE, create, route(libc::AF_INET))];
+    let mut requests = vec![
+        (libc::RTM_NEWLINK, 0, link),
+        (libc::RTM_NEWADDR, create, address(libc::AF_INET, &INSIDE_V4.octets())),
+        (libc::RTM_NEWROUTE, create, route(libc::AF_INET)),
+    ];
     if has_six() {
+        requests.push((libc::RTM_NEWADDR, create, address(libc::AF_INET6, &INSIDE_V6.octets())));
         requests.push((libc::RTM_NEWROUTE, create, route(libc::AF_INET6)));
     }
     for (kind, flags, body) in requests {
