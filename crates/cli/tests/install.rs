@@ -7,7 +7,7 @@ use std::fs;
 use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
-use support::program::{Ran, command, prepared};
+use support::program::{Ran, command, copy_program, prepared};
 use tempfile::TempDir;
 
 /// Client, scope, and its files below the project or the home.
@@ -213,7 +213,7 @@ fn a_harness_that_moved_replaces_its_own_entries_and_uninstalls_to_the_first_sta
     world.install(&["codex", "--scope", "user", "--yes"]).ends(0);
     let here = env!("CARGO_BIN_EXE_harness");
     let moved = world.folder.path().join("harness");
-    fs::copy(here, &moved).expect("copied");
+    copy_program(Path::new(here), &moved);
     let moved_install = |words: &[&str]| {
         let mut program = command(&moved, &world.project(), &[&["install", "codex", "--scope", "user", "--yes"], words].concat());
         ran(program.env("HOME", world.home()).env_remove("XDG_STATE_HOME").env_remove("CODEX_HOME").output().expect("it runs"))

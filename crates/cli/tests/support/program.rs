@@ -93,6 +93,13 @@ pub fn gone(pids: &[u32]) -> Vec<u32> {
     }
 }
 
+/// Copies a program so that it can be started at once. Another process writes it: while this one had it open for writing, a process that
+/// another test starts would hold it open, too, and the kernel starts no program that somebody writes.
+pub fn copy_program(from: &Path, to: &Path) {
+    let copied = command("cp", Path::new("/"), &[]).arg(from).arg(to).status().expect("cp runs");
+    assert!(copied.success(), "{} is not copied", from.display());
+}
+
 /// A folder of the repository.
 pub fn repository(path: &str) -> PathBuf {
     PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../..").join(path)

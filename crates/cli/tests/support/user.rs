@@ -1,9 +1,10 @@
 //! A test binary run again as an ordinary user.
 
+use super::program::copy_program;
 use std::fs;
 use std::os::unix::fs::{MetadataExt, PermissionsExt, chown};
 use std::os::unix::process::CommandExt;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 const NOBODY: u32 = 65534;
 const BESIDE: &str = "harness-for-tests";
@@ -28,8 +29,8 @@ pub fn run_every_test_as_an_ordinary_user() {
     }
     let place = tempfile::tempdir().expect("a temporary folder");
     let (tests, beside, home) = (place.path().join("tests"), place.path().join(BESIDE), place.path().join("home"));
-    fs::copy(std::env::current_exe().expect("this program"), &tests).expect("copied");
-    fs::copy(env!("CARGO_BIN_EXE_harness"), &beside).expect("copied");
+    copy_program(&std::env::current_exe().expect("this program"), &tests);
+    copy_program(Path::new(env!("CARGO_BIN_EXE_harness")), &beside);
     fs::create_dir(&home).expect("a folder");
     chown(&home, Some(NOBODY), Some(NOBODY)).expect("given away");
     for path in [place.path(), &tests, &beside] {
