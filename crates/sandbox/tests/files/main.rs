@@ -7,6 +7,7 @@ mod bound;
 mod fault;
 mod protect;
 mod race;
+#[path = "../support/user.rs"]
 mod user;
 mod work;
 mod world;

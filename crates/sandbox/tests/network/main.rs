@@ -19,4 +19,5 @@ mod relay;
 mod secure;
 mod server;
 mod tricks;
+#[path = "../support/user.rs"]
 mod user;

@@ -15,5 +15,6 @@ mod programs;
 mod protect;
 mod real;
 mod sockets;
+#[path = "../support/user.rs"]
 mod user;
 mod world;

@@ -17,9 +17,12 @@ fn the_same_holds_for_an_ordinary_user() {
     }
     // The build directory may be closed to others, so the test program is copied to where they can reach it.
     let place = TempDir::new().expect("a temporary directory");
-    let (program, home) = (place.path().join("network"), place.path().join("home"));
+    let (program, home) = (place.path().join("tests"), place.path().join("home"));
     fs::set_permissions(place.path(), fs::Permissions::from_mode(0o755)).expect("set");
-    fs::copy(std::env::current_exe().expect("this program"), &program).expect("copied");
+    // By another process: while this one had the copy open for writing, a process that another test starts would hold it open, too, and the
+    // kernel starts no program that somebody writes.
+    let copied = Command::new("cp").arg(std::env::current_exe().expect("this program")).arg(&program).status().expect("cp runs");
+    assert!(copied.success(), "the test program is not copied");
     fs::set_permissions(&program, fs::Permissions::from_mode(0o755)).expect("set");
     fs::create_dir(&home).expect("a directory");
     chown(&home, Some(NOBODY), Some(NOBODY)).expect("given away");
