@@ -4,6 +4,7 @@ mod claude_code;
 mod codex;
 mod guard;
 mod native;
+mod overturn;
 mod patch;
 mod path;
 mod response;
@@ -11,6 +12,7 @@ mod shell;
 mod translate;
 
 pub use native::{Native, built_in};
+pub use patch::{Inline, inline};
 pub(crate) use response::{instead, text};
 pub(crate) use translate::Part;
 
@@ -31,6 +33,8 @@ pub struct Client {
     pub cwd: PathBuf,
     /// What `~` means to it.
     pub home: Option<PathBuf>,
+    /// The program that judges, without links: no tool may replace it.
+    pub programs: Vec<PathBuf>,
 }
 
 /// What the engine says to a call that a client is about to run.
