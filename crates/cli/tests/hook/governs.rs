@@ -125,7 +125,7 @@ fn what_holds_the_files_that_govern_is_not_taken_away_or_replaced() {
         ("rm -rf \"$(pwd)\"", "rm -rf \"$(pwd)/build\""),
         ("rm -rf *", "rm -rf build/*"),
         ("rm -rf ./.*", "rm -rf src/.*"),
-        ("rm -rf /", "rm -rf \"$TMPDIR/x\""),
+        ("rm -rf --no-preserve-root /", "rm -rf \"$TMPDIR/x\""),
         ("mv ../NAME ../p3", "mv src source2"),
         ("mv * /tmp/", "mv src/* docs/"),
         ("cd .. && rm -rf NAME", "cd src && rm -rf *"),

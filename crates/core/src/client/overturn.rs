@@ -216,6 +216,8 @@ impl<'f> Walk<'f> {
         let globs = || operands.iter().filter(|word| word.contains(['*', '?', '['])).cloned().collect::<Vec<_>>();
         let recursive = program.has(&['r', 'R'], &["recursive"]);
         match program.name {
+            // `rm` refuses the top by itself; what is said to whoever tries is for the project's own hooks.
+            "rm" if recursive && !program.has(&[], &["no-preserve-root"]) => operands.into_iter().filter(|word| word != "/").collect(),
             "rm" | "chmod" | "chown" | "chgrp" | "setfacl" | "chattr" | "gzip" | "bzip2" | "xz" | "zstd" if recursive => operands,
             "rmdir" | "shred" | "unlink" | "trash" | "trash-put" => operands,
             "mv" => match program.has(&['t'], &["target-directory"]) {
