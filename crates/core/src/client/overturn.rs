@@ -63,12 +63,14 @@ pub(super) struct Walk<'f> {
     pub(super) entered: Vec<PathBuf>,
     /// What the last program listed, for one that is fed with it.
     listed: Option<Vec<String>>,
+    /// What the last program said, for a shell that is fed with it.
+    said: Option<String>,
 }
 
 impl<'f> Walk<'f> {
     pub(super) fn new(foreign: &'f Foreign, cwd: &Path) -> Self {
         let variables = foreign.variables(cwd);
-        Self { foreign, variables, folders: vec![Some(cwd.to_owned())], entered: Vec::new(), listed: None }
+        Self { foreign, variables, folders: vec![Some(cwd.to_owned())], entered: Vec::new(), listed: None, said: None }
     }
 
     /// Why a command must not run, beyond the names in it.
@@ -137,6 +139,11 @@ impl<'f> Walk<'f> {
             return Some(found);
         }
         let listed = self.listed.take().filter(|_| segment.piped);
+        let said = self.said.take().filter(|_| segment.piped && program.is_shell());
+        if let Some(found) = said.and_then(|said| self.objection(&said, depth + 1)) {
+            return Some(found);
+        }
+        self.said = matches!(program.name, "echo" | "printf").then(|| program.args.join(" "));
         if matches!(program.name, "cd" | "pushd") {
             self.enter(&program);
             return None;
@@ -154,7 +161,7 @@ impl<'f> Walk<'f> {
             Some(listed) => listed,
             None => self.taken(&program),
         };
-        if program.name == "find" && !taken.is_empty() && !deletes(&program) {
+        if matches!(program.name, "find" | "ls") && !taken.is_empty() && !deletes(&program) {
             self.listed = Some(taken);
             return None;
         }
@@ -227,7 +234,13 @@ impl<'f> Walk<'f> {
             "sed" | "perl" if !program.has(&['i'], &["in-place"]) => Vec::new(),
             name if CHANGERS.contains(&name) => globs(),
             "find" => self.found(program),
-            "cp" if program.has(&['r', 'R', 'a'], &["recursive", "archive"]) => self.poured(&operands),
+            "ls" if operands.is_empty() => vec![".".to_owned()],
+            "ls" => operands,
+            "cp" if program.has(&['r', 'R', 'a'], &["recursive", "archive"]) => {
+                let replaces = program.has(&['T'], &["no-target-directory"]);
+                let slash = |word: &String| if replaces { format!("{word}/") } else { word.clone() };
+                self.poured(&operands.iter().map(slash).collect::<Vec<_>>())
+            }
             "rsync" if program.has(&['n'], &["dry-run"]) => Vec::new(),
             "rsync" => {
                 let to = operands.last().filter(|to| !to.contains(':')).into_iter();
@@ -274,21 +287,32 @@ impl<'f> Walk<'f> {
 
     fn cleaned(&self, program: &Program<'_>) -> Vec<String> {
         let words = texts(program.args);
-        let at = words.iter().position(|word| matches!(*word, "clean" | "rm"));
-        let Some((verb, rest)) = at.and_then(|at| words.get(at..)).and_then(<[_]>::split_first) else { return Vec::new() };
-        // `git log rm` is something else.
-        if words.iter().take(at.unwrap_or_default()).any(|word| !word.starts_with('-') && !word.contains(['/', '='])) {
-            return Vec::new();
-        }
+        let (mut rest, mut folder) = (words.as_slice(), PathBuf::new());
+        let verb = loop {
+            match rest {
+                ["-C", into, after @ ..] => {
+                    folder.push(into);
+                    rest = after;
+                }
+                ["-c" | "--git-dir" | "--work-tree" | "--namespace", _, after @ ..] => rest = after,
+                [option, after @ ..] if option.starts_with('-') => rest = after,
+                [verb, after @ ..] => {
+                    rest = after;
+                    break *verb;
+                }
+                [] => return Vec::new(),
+            }
+        };
         let option = |letter: char, long: &str| {
             rest.iter().any(|word| *word == long || (word.starts_with('-') && !word.starts_with("--") && word.contains(letter)))
         };
-        let mut places: Vec<String> = rest.iter().filter(|word| !word.starts_with('-')).map(|word| (*word).to_owned()).collect();
-        match *verb {
+        let place = |word: &str| folder.join(word).to_string_lossy().into_owned();
+        let mut places: Vec<String> = rest.iter().filter(|word| !word.starts_with('-')).map(|word| place(word)).collect();
+        match verb {
             _ if option('n', "--dry-run") => Vec::new(),
             "clean" if option('f', "--force") => {
                 if places.is_empty() {
-                    places.push(".".to_owned());
+                    places.push(place("."));
                 }
                 places
             }
