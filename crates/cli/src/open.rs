@@ -52,7 +52,7 @@ impl Folder {
 
     /// Loads what says how the project's processes run: enough for a plan.
     pub(crate) async fn open_plan(&self) -> anyhow::Result<Engine> {
-        let engine = load_policy(&self.find()?, None).await?;
+        let engine = builder(&self.find()?).policy_only().load().await?;
         running(&engine)?;
         Ok(engine)
     }
@@ -108,13 +108,21 @@ fn environment_for_scripts(name: &str) -> Result<Option<String>, String> {
 }
 
 /// Loads what of a project judges a client's calls.
-pub(crate) async fn load_policy(folder: &Path, worker: Option<WorkerProcess>) -> anyhow::Result<Engine> {
-    Ok(worker.into_iter().fold(builder(folder), EngineBuilder::first_worker).policy_only().load().await?)
+pub(crate) async fn load_policy(folder: &Path, worker: Option<WorkerProcess>, sink: Arc<dyn Sink>) -> anyhow::Result<Engine> {
+    Ok(worker.into_iter().fold(builder(folder).sink(sink), EngineBuilder::first_worker).policy_only().load().await?)
 }
 
 /// Whether a folder has anything of a project, be it broken: a guard that cannot be read is not one that is not there.
-pub(crate) fn holds_project(folder: &Path) -> bool {
-    std::iter::once(&".harness").chain(&ROOT_FILES).any(|name| folder.join(name).symlink_metadata().is_ok())
+pub(crate) fn holds_project(folder: &Path) -> std::io::Result<bool> {
+    use std::io::ErrorKind::{NotADirectory, NotFound};
+    for name in std::iter::once(&".harness").chain(&ROOT_FILES) {
+        match folder.join(name).symlink_metadata() {
+            Ok(_) => return Ok(true),
+            Err(problem) if matches!(problem.kind(), NotFound | NotADirectory) => {}
+            Err(problem) => return Err(problem),
+        }
+    }
+    Ok(false)
 }
 
 /// The folder Claude Code was started in, as it tells its hooks.
@@ -125,6 +133,14 @@ pub(crate) fn claude_project() -> Option<PathBuf> {
 /// What `~` means to programs that this user starts.
 pub(crate) fn home() -> Option<PathBuf> {
     environment("HOME").map(PathBuf::from).filter(|folder| folder.is_absolute())
+}
+
+/// This program: where it lies, and where the name it was started by leads, links followed.
+pub(crate) fn programs() -> Vec<PathBuf> {
+    let named = std::env::args_os().next().map(PathBuf::from).filter(|name| name.components().count() > 1);
+    let found: Vec<PathBuf> =
+        std::env::current_exe().into_iter().chain(named).filter_map(|path| std::fs::canonicalize(path).ok()).collect();
+    found
 }
 
 /// The one place where the program reads its environment: to find files of clients and of the user, and for what processes get of it.

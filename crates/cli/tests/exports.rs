@@ -54,3 +54,17 @@ fn what_does_not_fit_is_said_and_a_missing_tool_fails() {
     assert_eq!((&found["code"], &found["tool"], &found["field"]), (&json!(rule.code), &json!("read_note"), &json!("input_schema")));
     harness(project.path(), &["tools", "--format", "openai"]).ends(0);
 }
+
+#[test]
+fn a_broken_tool_is_missed_in_every_format() {
+    let tool = "---\ndescription: d\nscript: |\n  def run(args):\n      return 1\n---\n";
+    let project = Project::new(&[(".harness/tools/good.md", tool), (".harness/tools/bad.md", "---\nscript: 7\n---\n")]);
+    for format in ["openai", "openai-chat", "anthropic", "gemini", "mcp"] {
+        let ran = harness(project.path(), &["tools", "--format", format]).ends(1);
+        assert!(ran.out.contains("good") && ran.err.contains("not everything is in use"), "{format}: {}", ran.err);
+        let wrapped = harness(project.path(), &["tools", "--format", format, "--json"]).ends(1).document();
+        assert!(wrapped["diagnostics"][0]["severity"] == "error", "{wrapped}");
+    }
+    std::fs::remove_file(project.path().join(".harness/tools/bad.md")).expect("removed");
+    assert!(!harness(project.path(), &["tools", "--format", "mcp"]).ends(0).err.contains("not everything"));
+}

@@ -4,7 +4,7 @@ mod support;
 
 use serde_json::{Value, json};
 use std::fs;
-use std::os::unix::fs::{PermissionsExt, symlink};
+use std::os::unix::fs::{MetadataExt, PermissionsExt, symlink};
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
 use support::program::{Ran, command, copy_program, prepared};
@@ -206,6 +206,48 @@ fn what_a_person_or_the_client_changed_in_between_stays() {
 }
 
 #[test]
+fn a_hook_of_a_persons_in_our_group_stays_when_ours_goes() {
+    let world = World::new();
+    let settings = world.project().join(".claude/settings.json");
+    let read = || serde_json::from_str::<Value>(&fs::read_to_string(&settings).expect("text")).expect("JSON");
+    world.install(&["claude-code", "--yes"]).ends(0);
+    let mut document = read();
+    let hooks = document["hooks"]["PreToolUse"][0]["hooks"].as_array_mut().expect("a list");
+    hooks.insert(0, json!({"type": "command", "command": "first"}));
+    hooks.push(json!({"type": "command", "command": "last"}));
+    fs::write(&settings, document.to_string()).expect("written");
+    world.install(&["claude-code", "--yes", "--uninstall"]).ends(0);
+    let mine = json!([{"matcher": "*", "hooks": [{"type": "command", "command": "first"}, {"type": "command", "command": "last"}]}]);
+    assert_eq!(read(), json!({"hooks": {"PreToolUse": mine}}));
+}
+
+#[test]
+fn what_is_said_is_what_is_so() {
+    let world = World::new();
+    // A project without the guard is not promised one.
+    let said = world.install(&["claude-code", "--yes"]).ends(0);
+    assert!(!said.out.contains("the guard stops it") && said.out.contains("harness validate"), "{}", said.out);
+    let new = world.folder.path().join("new");
+    let said = world.install(&["cursor", "--yes", "--project", &new.to_string_lossy()]).ends(2);
+    assert!(said.err.contains("there is no folder") && !new.exists(), "{}", said.err);
+    for (home, expected) in [("", "`HOME` is empty"), ("here", "`HOME` is `here`, which is not a whole path")] {
+        let with_home = |words: &[&str], state: Option<&Path>| {
+            let mut program = world.prepared(words);
+            program.env("HOME", home).envs(state.map(|state| ("XDG_STATE_HOME", state)));
+            ran(program.output().expect("it runs"))
+        };
+        assert!(with_home(&["cursor", "--scope", "user", "--yes"], None).ends(2).err.contains(expected));
+        assert!(with_home(&["cursor", "--yes"], None).ends(2).err.contains("XDG_STATE_HOME"));
+        with_home(&["cursor", "--yes"], Some(&world.folder.path().join("state"))).ends(0);
+    }
+    // Where it cannot be remembered, that is what is said.
+    fs::remove_dir_all(world.home().join(".local")).expect("removed");
+    write(&world.home().join(".local"), "a file");
+    let said = world.install(&["vscode", "--yes"]).ends(2);
+    assert!(said.err.contains(".local/state/harness/installed`"), "{}", said.err);
+}
+
+#[test]
 fn a_harness_that_moved_replaces_its_own_entries_and_uninstalls_to_the_first_state() {
     let world = World::new();
     let files = [(".codex/config.toml", "a = 1"), (".codex/hooks.json", "{\n}")];
@@ -216,7 +258,20 @@ fn a_harness_that_moved_replaces_its_own_entries_and_uninstalls_to_the_first_sta
     copy_program(Path::new(here), &moved);
     let moved_install = |words: &[&str]| {
         let mut program = command(&moved, &world.project(), &[&["install", "codex", "--scope", "user", "--yes"], words].concat());
-        ran(program.env("HOME", world.home()).env_remove("XDG_STATE_HOME").env_remove("CODEX_HOME").output().expect("it runs"))
+        program.env("HOME", world.home()).env_remove("XDG_STATE_HOME").env_remove("CODEX_HOME");
+        // A test beside this one that starts a program at the wrong moment holds the copy open for writing.
+        let busy = |output: &std::io::Result<std::process::Output>| {
+            output.as_ref().is_err_and(|problem| problem.kind() == std::io::ErrorKind::ExecutableFileBusy)
+        };
+        let mut output = program.output();
+        for _ in 0..100 {
+            if !busy(&output) {
+                break;
+            }
+            std::thread::sleep(std::time::Duration::from_millis(20));
+            output = program.output();
+        }
+        ran(output.expect("it runs"))
     };
     moved_install(&[]).ends(0);
     for (file, _) in files {
@@ -247,6 +302,7 @@ fn what_cannot_be_changed_safely_is_refused_and_nothing_is_written() {
     refused(&|world| write(&world.project().join(".claude/settings.json"), "{\"hooks\": []}"), &claude, "`hooks` is not an object");
     refused(&|world| write(&world.project().join(".mcp.json"), "[1]"), &claude, "the document is not an object");
     refused(&|world| fs::write(world.project().join(".mcp.json"), b"{\"a\": \"\xff\"}").expect("written"), &claude, "not UTF-8");
+    refused(&|world| write(&world.project().join(".mcp.json"), "\u{feff}{}"), &claude, "byte order mark (BOM)");
     refused(&|world| fs::create_dir(world.project().join(".mcp.json")).expect("made"), &claude, "is not a file");
     let mine = "{\"mcpServers\": {\"harness\": {\"command\": \"mine\"}}}";
     refused(&|world| write(&world.project().join(".mcp.json"), mine), &claude, "harness did not write");
@@ -286,11 +342,16 @@ fn a_link_inside_the_home_is_followed_and_a_mode_is_kept() {
     let real = world.home().join("dotfiles/cursor.json");
     write(&real, "{}");
     fs::set_permissions(&real, fs::Permissions::from_mode(0o600)).expect("set");
+    // Only root can give a file away; for others it keeps its owner anyway.
+    let _ = std::os::unix::fs::chown(&real, Some(12345), Some(12345));
+    let owner = || fs::metadata(&real).map(|about| (about.uid(), about.gid())).expect("there");
+    let owned_by = owner();
     fs::create_dir(world.home().join(".cursor")).expect("made");
     symlink("../dotfiles/cursor.json", world.home().join(".cursor/mcp.json")).expect("a link");
     world.install(&["cursor", "--scope", "user", "--yes"]).ends(0);
     assert!(fs::symlink_metadata(world.home().join(".cursor/mcp.json")).expect("there").is_symlink());
     assert_eq!(fs::metadata(&real).expect("there").permissions().mode() & 0o777, 0o600);
+    assert_eq!(owner(), owned_by);
     assert!(fs::read_to_string(&real).expect("text").contains("\"harness\""));
     world.install(&["cursor", "--scope", "user", "--yes", "--uninstall"]).ends(0);
     assert_eq!(fs::read_to_string(&real).expect("text"), "{}");

@@ -173,7 +173,7 @@ fn a_hook_that_fails_is_named_with_its_line() {
     refused: tool.hook.failed (fatal)
       what  hook `guard` gave no decision, so the call is blocked: Key `"nothing"` was not found
       where .harness/hooks/guard.md:9:18
-      help  a person must mend .harness/hooks/guard.md, or set `on_error: allow` there
+      help  nothing passes without a decision; a person must look at .harness/hooks/guard.md, and at what it was given
       next  harness explain read_note path=trip
       who   whoever may mend the hook: it fails closed until then
     exit 3

@@ -12,11 +12,11 @@ use crate::outside::{Machine, Outside};
 use crate::plan::{self, Narrowing, Surroundings};
 use crate::registry::{Registry, Surface};
 use crate::result::ToolResult;
-use crate::run::{self, Body, BodyError, Context, Environment, Shared};
+use crate::run::{self, Body, BodyError, Context, Environment, Refusal, Shared};
 use crate::snapshot::Ground;
 use crate::span::Place;
 use crate::worker::{self, Workers};
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 use std::collections::HashMap;
 use std::fmt;
 use std::future::Future;
@@ -256,6 +256,12 @@ impl Engine {
     /// Judges a call that a client is about to run itself, by the same rules and hooks as any other.
     pub async fn judge(&self, call: Call, client: &Client) -> Judgement {
         run::judge(&self.shared, call, client).await
+    }
+
+    /// The arguments of such a call, once it was judged, with its commands inside the sandbox: where the map of the client's tools says
+    /// `contain: true`, and else nothing.
+    pub fn contain(&self, call: &Call, client: &Client) -> Result<Option<Map<String, Value>>, Refusal> {
+        run::contain(&self.shared, call, client)
     }
 
     /// Shows the hooks what such a call came to, and says what the model may read of it.

@@ -2,7 +2,7 @@
 
 use crate::exit::{Exit, Usage};
 use crate::install::{Change, Client, Plan, Scope, Setting};
-use crate::open::{Folder, environment};
+use crate::open::{self, Folder, environment};
 use crate::output::{Output, count, look, paint, plain};
 use crate::scaffold;
 use clap::{Args, ValueEnum};
@@ -41,9 +41,11 @@ impl Install {
             let problem = Usage::new(format!("{} has no configuration of a project", about.title));
             return Err(problem.help("use `--scope user`").into());
         }
-        let home = environment("HOME").map(PathBuf::from).filter(|home| home.is_absolute());
-        let home = home.ok_or_else(|| Usage::new("`HOME` is not set, so the files of clients cannot be found"))?;
+        let (home, state) = places(scope)?;
         let found = folder.find().ok();
+        if let Some(named) = folder.named().filter(|named| !named.is_dir()) {
+            return Err(Usage::new(format!("there is no folder `{}`", named.display())).help("make it first; nothing was written").into());
+        }
         let project = match &found {
             Some(project) => project.clone(),
             None => std::path::absolute(folder.named().unwrap_or(Path::new(".")))?,
@@ -51,7 +53,6 @@ impl Install {
         let program = std::env::current_exe()?;
         let program = program.to_str().ok_or_else(|| Usage::new("the path of this program is not UTF-8"))?;
         let setting = Setting { scope, project: &project, home: &home, program, environment };
-        let state = state_folder(&home);
         let plan =
             if self.uninstall { Plan::uninstall(self.client, &setting, &state)? } else { Plan::install(self.client, &setting, &state)? };
         let needed = !self.uninstall && scope == Scope::Project && found.is_none();
@@ -83,10 +84,33 @@ impl Install {
     }
 }
 
-/// Where installations are remembered.
-fn state_folder(home: &Path) -> PathBuf {
-    let named = environment("XDG_STATE_HOME").map(PathBuf::from).filter(|named| named.is_absolute());
-    named.unwrap_or_else(|| home.join(".local/state")).join("harness")
+/// The user's home, and where installations are remembered. A project's files are found without a home.
+fn places(scope: Scope) -> Result<(PathBuf, PathBuf), Usage> {
+    let state = environment("XDG_STATE_HOME").map(PathBuf::from).filter(|named| named.is_absolute());
+    let why = match environment("HOME") {
+        Some(home) if Path::new(&home).is_absolute() => {
+            let state = state.unwrap_or_else(|| Path::new(&home).join(".local/state"));
+            return Ok((PathBuf::from(home), state.join("harness")));
+        }
+        None => "`HOME` is not set".to_owned(),
+        Some(home) if home.is_empty() => "`HOME` is empty".to_owned(),
+        Some(home) => format!("`HOME` is `{home}`, which is not a whole path"),
+    };
+    match (scope, state) {
+        (Scope::Project, Some(state)) => Ok((PathBuf::from("/"), state.join("harness"))),
+        (Scope::Project, None) => {
+            let problem = Usage::new(format!("{why}, so there is no place to remember what is written"));
+            Err(problem.help("set `HOME`, or `XDG_STATE_HOME`"))
+        }
+        (Scope::User, _) => Err(Usage::new(format!("{why}, so the files of clients cannot be found"))),
+    }
+}
+
+/// Whether the project has the guard that the first steps try, and is in order.
+fn guard_works(project: &Path) -> bool {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
+    let loaded = runtime.ok().and_then(|runtime| runtime.block_on(open::load(project, None)).ok());
+    project.join(".harness/hooks/guard_commands.md").exists() && loaded.is_some_and(|engine| engine.stopped().is_none())
 }
 
 /// Asks on a terminal; without one nobody agrees.
@@ -161,6 +185,9 @@ impl Report<'_> {
         let about = self.install.client.about();
         if self.project.is_none() {
             return vec!["cd YOUR_PROJECT && harness init".to_owned()];
+        }
+        if self.new_project.is_none() && !self.project.is_some_and(guard_works) {
+            return vec!["harness validate     # what the project has, and what is wrong with it".to_owned(), about.start.to_owned()];
         }
         let tool = if about.judged { "its shell" } else { "the tool run_command" };
         vec![

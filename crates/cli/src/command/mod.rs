@@ -84,7 +84,7 @@ impl Command {
             Self::Test(command) => on_runtime(command.run(folder, output)),
             Self::Demo(command) => on_runtime(command.run(output)),
             Self::Install(command) => command.run(folder, output),
-            Self::Hook(command) => command.run(output),
+            Self::Hook(command) => command.run(folder, output),
             Self::Exec(command) => on_plain_runtime(command.run(folder, output)),
             Self::Doctor(command) => on_runtime(command.run(folder, output)),
             Self::Completions(command) => command.run(output),

@@ -58,7 +58,17 @@ impl Tools {
         let engine = folder.open().await?;
         let surface = engine.surface(&self.mode)?;
         if let Some(format) = self.format.of_a_provider() {
-            return write(&export::export(&surface, format), self.json, output);
+            let mut exported = export::export(&surface, format);
+            if self.json {
+                let broken = engine.diagnostics().iter().filter(|finding| finding.severity == Severity::Error);
+                exported.diagnostics.extend(broken.cloned());
+            }
+            let ended = write(&exported, self.json, output)?;
+            let broken = engine.diagnostics().iter().any(|finding| finding.severity == Severity::Error);
+            if !self.json {
+                output.mention_errors(&engine)?;
+            }
+            return Ok(if broken { Exit::Failed } else { ended });
         }
         if self.json || self.format == Format::Json {
             output.json(&json!({"mode": surface.mode, "tools": surface.tools.iter().map(document).collect::<Vec<_>>()}))?;

@@ -39,7 +39,11 @@ impl Message {
         let Value::Object(fields) = value else { bail!("the client's message is not a JSON object") };
         let text = |key: &str| fields.get(key).and_then(Value::as_str).map(str::to_owned);
         let event = text("hook_event_name").context("the client's message has no `hook_event_name`")?;
-        Ok(Self { event, session: text("session_id"), cwd: text("cwd").map(PathBuf::from), fields })
+        let cwd = text("cwd").map(PathBuf::from);
+        if let Some(cwd) = cwd.as_deref().filter(|cwd| !cwd.is_absolute()) {
+            bail!("the client's message has the `cwd` \"{}\", and a folder is given by its whole path", cwd.display());
+        }
+        Ok(Self { event, session: text("session_id"), cwd, fields })
     }
 
     /// The call it is about.

@@ -3,17 +3,19 @@
 mod claude_code;
 mod codex;
 mod message;
+mod project;
 
-use crate::open;
+use crate::open::{self, Folder};
 use anyhow::bail;
 use message::{Message, ToolUse};
-use serde_json::Value;
-use std::io::Read;
+use serde_json::{Map, Value, json};
+use std::io::{Read, Write};
 use std::mem::ManuallyDrop;
-use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError};
 use tool_harness::call::Door;
-use tool_harness::client::{Judgement, Observation, Outcome};
+use tool_harness::client::{Judgement, Observation, Outcome, inline};
 use tool_harness::engine::Engine;
+use tool_harness::event::{Event, Sink};
 use tool_harness::run::{Class, Refusal};
 use tool_harness::{Arguments, Call, Client};
 use tool_harness_sandbox::process::WorkerProcess;
@@ -63,8 +65,21 @@ impl ClientName {
             "PostToolUse" => Some(Moment::After),
             "PostToolUseFailure" if self == Self::ClaudeCode => Some(Moment::Failed),
             event if other.contains(&event) => None,
-            event => bail!("{} sent the event `{event}`, which this version of harness does not know", self.word()),
+            event => bail!(
+                "{} sent the event `{event}`, which this version of harness does not know; it knows PreToolUse, PostToolUse{}, and says \
+                 nothing to {}",
+                self.word(),
+                if self == Self::ClaudeCode { ", PostToolUseFailure" } else { "" },
+                other.join(", ")
+            ),
         })
+    }
+
+    fn rewrite(self, input: Map<String, Value>) -> Answer {
+        match self {
+            Self::ClaudeCode => claude_code::rewrite(input),
+            Self::Codex => codex::rewrite(input),
+        }
     }
 
     fn deny(self, refusal: &Refusal) -> anyhow::Result<Answer> {
@@ -81,66 +96,131 @@ impl ClientName {
 }
 
 /// Whether the folder the client was started in has hooks, as far as can be told before its message is read.
-pub(crate) fn has_hooks(client: ClientName) -> bool {
-    find_project(client, None).is_ok_and(|project| project.is_some_and(|project| project.join(".harness/hooks").is_dir()))
+pub(crate) fn has_hooks(client: ClientName, folder: &Folder) -> bool {
+    let projects = project::governing(client, folder, None);
+    projects.is_ok_and(|projects| projects.first().is_some_and(|project| project.join(".harness/hooks").is_dir()))
 }
 
-/// Answers one message, with a worker that is starting already. An error means that the call must not run.
-pub(crate) async fn answer(client: ClientName, input: impl Read, worker: Option<WorkerProcess>) -> anyhow::Result<Answer> {
-    let mut message = Message::read(input)?;
-    let Some(moment) = client.moment(&message.event)? else { return Ok(Answer::Nothing) };
-    let Some(project) = find_project(client, message.cwd.as_deref())? else { return Ok(Answer::Nothing) };
-    let ToolUse { tool, input, id } = message.tool_use()?;
-    // Never dropped: the process ends with its answer, and the worker with the process. To end it first would keep the client waiting.
-    let engine = ManuallyDrop::new(open::load_policy(&project, worker).await?);
-    let caller = Client {
-        name: client.word().to_owned(),
-        cwd: message.cwd.clone().unwrap_or(project),
-        home: open::home(),
-        container: std::env::current_exe().ok(),
-    };
-    let mut call = Call::new(&tool, Arguments::Value(input)).door(Door::Hook);
-    call.id = id.unwrap_or(call.id);
-    call.session_id = message.session.take().unwrap_or(call.session_id);
-    match moment {
-        Moment::Before => judge(client, &engine, call, &caller).await,
-        Moment::After | Moment::Failed => {
-            let error =
-                (moment == Moment::Failed).then(|| message.text("error").unwrap_or_else(|| "the client gives no reason".to_owned()));
-            let response = error.clone().map_or_else(|| message.response(), Value::from);
-            Ok(match engine.observe(call, &caller, &Outcome { response, error }).await {
-                Observation::Nothing => Answer::Nothing,
-                Observation::Instead { text, response } => {
-                    let text = if text.trim().is_empty() { "the result is withheld" } else { &text };
-                    match client {
-                        ClientName::ClaudeCode => claude_code::amend(moment, &tool, text, response),
-                        ClientName::Codex => codex::amend(text),
-                    }
-                }
-            })
+/// Hooks that failed and were passed over: nothing else would tell.
+#[derive(Default)]
+struct PassedOver(Mutex<Vec<String>>);
+
+impl Sink for PassedOver {
+    fn record(&self, event: &Event) {
+        let text = |key: &str| event.fields.get(key).and_then(Value::as_str).unwrap_or_default().to_owned();
+        if event.name == "hook.decided" && text("action") == "failed" {
+            let line =
+                format!("warning: hook `{}` failed on `{}` and decided nothing: {}", text("hook"), text("event_name"), text("reason"));
+            self.0.lock().unwrap_or_else(PoisonError::into_inner).push(line.replace('\n', " "));
         }
     }
 }
 
-async fn judge(client: ClientName, engine: &Engine, call: Call, caller: &Client) -> anyhow::Result<Answer> {
-    match engine.judge(call, caller).await {
-        Judgement::Nothing => Ok(Answer::Nothing),
-        Judgement::Instead(input) => Ok(match client {
-            ClientName::ClaudeCode => claude_code::rewrite(input),
-            ClientName::Codex => codex::rewrite(input),
-        }),
-        Judgement::Refused(refusal) => client.deny(&refusal),
+/// Answers one message, with a worker that is starting already. An error means that the call must not run.
+pub(crate) async fn answer(
+    client: ClientName,
+    folder: &Folder,
+    input: impl Read,
+    mut worker: Option<WorkerProcess>,
+) -> anyhow::Result<Answer> {
+    let mut message = Message::read(input)?;
+    let Some(moment) = client.moment(&message.event)? else { return Ok(Answer::Nothing) };
+    let projects = project::governing(client, folder, message.cwd.as_deref())?;
+    let Some(project) = projects.first() else { return Ok(Answer::Nothing) };
+    let ToolUse { tool, input, id } = message.tool_use()?;
+    let cwd = message.cwd.clone().unwrap_or_else(|| project.clone());
+    let caller = Client { name: client.word().to_owned(), cwd, home: open::home(), programs: open::programs() };
+    let passed_over = Arc::new(PassedOver::default());
+    let mut engines = Vec::with_capacity(projects.len());
+    for project in &projects {
+        // Never dropped: the process ends with its answer, and the worker with the process. To end it first would keep the client waiting.
+        engines.push(ManuallyDrop::new(open::load_policy(project, worker.take(), passed_over.clone()).await?));
     }
+    let mut call = Call::new(&tool, Arguments::Value(input)).door(Door::Hook);
+    call.id = id.unwrap_or(call.id);
+    call.session_id = message.session.take().unwrap_or(call.session_id);
+    let answer = match moment {
+        Moment::Before => judge(client, &engines, call, &caller).await?,
+        Moment::After | Moment::Failed => {
+            let error =
+                (moment == Moment::Failed).then(|| message.text("error").unwrap_or_else(|| "the client gives no reason".to_owned()));
+            let response = error.clone().map_or_else(|| message.response(), Value::from);
+            observe(client, &engines, call, &caller, (moment, Outcome { response, error })).await
+        }
+    };
+    for line in passed_over.0.lock().unwrap_or_else(PoisonError::into_inner).iter() {
+        // Whether anybody reads it changes nothing.
+        let _ = writeln!(std::io::stderr(), "{line}");
+    }
+    Ok(answer)
 }
 
-/// The project that governs the client: upwards from the folder it was started in, where it says so, and then from the one it works in.
-/// In this order, because a command of the model's can change the second.
-fn find_project(client: ClientName, cwd: Option<&Path>) -> anyhow::Result<Option<PathBuf>> {
-    let started_in = if client == ClientName::ClaudeCode { open::claude_project() } else { None };
-    let here = std::env::current_dir().ok();
-    let mut starts = started_in.into_iter().chain(cwd.map(Path::to_path_buf)).chain(here).peekable();
-    if starts.peek().is_none() {
-        bail!("the client does not say in which folder it works");
+/// Each project sees the arguments as the one inside it leaves them, so that the outermost has seen what runs.
+async fn judge(client: ClientName, engines: &[ManuallyDrop<Engine>], mut call: Call, caller: &Client) -> anyhow::Result<Answer> {
+    let mut instead = None;
+    for engine in engines {
+        match engine.judge(call.clone(), caller).await {
+            Judgement::Nothing => {}
+            Judgement::Instead(input) => {
+                call.arguments = Arguments::Value(Value::Object(input.clone()));
+                instead = Some(input);
+            }
+            Judgement::Refused(refusal) => return client.deny(&refusal),
+        }
     }
-    Ok(starts.find_map(|start| start.ancestors().find(|folder| open::holds_project(folder)).map(Path::to_path_buf)))
+    if let Some((patch, caller)) = applied_by_codex(client, &call, caller) {
+        for engine in engines {
+            if let Judgement::Refused(refusal) = engine.judge(patch.clone(), &caller).await {
+                return client.deny(&refusal);
+            }
+        }
+    }
+    // The plan of the outermost project that wants commands contained: one that lies in it cannot widen what it may touch.
+    for engine in engines.iter().rev() {
+        match engine.contain(&call, caller) {
+            Ok(None) => {}
+            Ok(Some(contained)) => return Ok(client.rewrite(contained)),
+            Err(refusal) => return client.deny(&refusal),
+        }
+    }
+    Ok(instead.map_or(Answer::Nothing, |input| client.rewrite(input)))
+}
+
+/// The patch in a command of Codex's shell, as a call of its own: Codex takes it out and applies it itself.
+fn applied_by_codex(client: ClientName, call: &Call, caller: &Client) -> Option<(Call, Client)> {
+    let Arguments::Value(Value::Object(input)) = &call.arguments else { return None };
+    let text = |value: &Value| match value {
+        Value::Array(words) => words.iter().rev().find_map(Value::as_str).map(str::to_owned),
+        value => value.as_str().map(str::to_owned),
+    };
+    let command = ["command", "cmd"].iter().find_map(|key| input.get(*key)).and_then(text)?;
+    let found = inline(&command).filter(|_| client == ClientName::Codex && call.tool != "apply_patch")?;
+    let patch = Map::from_iter([("command".to_owned(), json!(found.patch))]);
+    let mut caller = caller.clone();
+    caller.cwd.extend(found.folder);
+    let mut patch = Call::new("apply_patch", Arguments::Value(Value::Object(patch))).door(Door::Hook);
+    (patch.id, patch.session_id) = (format!("{}/patch", call.id), call.session_id.clone());
+    Some((patch, caller))
+}
+
+async fn observe(
+    client: ClientName,
+    engines: &[ManuallyDrop<Engine>],
+    call: Call,
+    caller: &Client,
+    (moment, mut outcome): (Moment, Outcome),
+) -> Answer {
+    let tool = call.tool.clone();
+    let mut answer = Answer::Nothing;
+    for engine in engines {
+        if let Observation::Instead { text, response } = engine.observe(call.clone(), caller, &outcome).await {
+            let text = if text.trim().is_empty() { "the result is withheld" } else { &text };
+            outcome.response = response.clone().unwrap_or_else(|| json!(text));
+            answer = match client {
+                ClientName::ClaudeCode => claude_code::amend(moment, &tool, text, response),
+                ClientName::Codex => codex::amend(text),
+            };
+        }
+    }
+    answer
 }

@@ -3,6 +3,7 @@
 use crate::exit::Usage;
 use std::fs;
 use std::io::{self, Write};
+use std::os::unix::fs::{MetadataExt, fchown};
 use std::path::{Path, PathBuf};
 
 /// A file of a client larger than this is not one.
@@ -39,21 +40,26 @@ pub(super) fn read(path: &Path) -> Result<Option<String>, Usage> {
     }
 }
 
-/// Puts a text in the place of a file, whole or not at all, with the mode that the file has.
+/// Puts a text in the place of a file, whole or not at all, with the mode and the owner that the file has.
 pub(super) fn replace(path: &Path, text: &str) -> io::Result<()> {
     let name = path.file_name().unwrap_or_default().to_string_lossy();
     let beside = path.with_file_name(format!(".{name}.harness-{}", std::process::id()));
     let written = (|| {
         // A file that may not be written must not be replaced either, although its folder would let that happen.
-        let mode = match fs::OpenOptions::new().write(true).open(path) {
-            Ok(file) => Some(file.metadata()?.permissions()),
+        let about = match fs::OpenOptions::new().write(true).open(path) {
+            Ok(file) => Some(file.metadata()?),
             Err(problem) if problem.kind() == io::ErrorKind::NotFound => None,
             Err(problem) => return Err(problem),
         };
         let mut file = fs::File::create_new(&beside)?;
         file.write_all(text.as_bytes())?;
-        if let Some(mode) = mode {
-            file.set_permissions(mode)?;
+        if let Some(about) = about {
+            let made = file.metadata()?;
+            if (made.uid(), made.gid()) != (about.uid(), about.gid()) {
+                // Root gives a file back to whom it belongs; whoever may not leaves it as it is made.
+                let _ = fchown(&file, Some(about.uid()), Some(about.gid()));
+            }
+            file.set_permissions(about.permissions())?;
         }
         file.sync_all()?;
         fs::rename(&beside, path)

@@ -27,14 +27,19 @@ fn command(program: &str, client: &str) -> String {
     format!("{BEGIN}{client}{END}'{}'", program.replace('\'', "'\\''"))
 }
 
-/// Whether two hook entries are harness's for the same client.
+/// Whether an entry of hooks has harness's for the same client among its own. A person may have added others to it.
 pub(super) fn is_same_client(one: &Value, other: &Value) -> bool {
-    let client = |value: &Value| {
-        let command = value.pointer("/hooks/0/command").and_then(Value::as_str)?;
-        let rest = command.strip_prefix(BEGIN)?;
+    other.get("hooks").and_then(Value::as_array).is_some_and(|hooks| hooks.iter().any(|hook| is_same_hook(one, hook)))
+}
+
+/// Whether a hook is the one of harness's entry, be it of another version.
+pub(super) fn is_same_hook(entry: &Value, hook: &Value) -> bool {
+    let client = |hook: &Value| {
+        let rest = hook.get("command").and_then(Value::as_str)?.strip_prefix(BEGIN)?;
         // Whatever another version of harness writes after the client's name.
         let end = rest.find(|c: char| !c.is_ascii_alphanumeric() && c != '-');
         Some(rest[..end.unwrap_or(rest.len())].to_owned())
     };
-    client(one).is_some() && client(one) == client(other)
+    let ours = entry.pointer("/hooks/0").and_then(client);
+    ours.is_some() && ours == client(hook)
 }

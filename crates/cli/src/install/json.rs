@@ -65,7 +65,11 @@ pub(super) fn remove(text: &str, entry: &Entry, made: &[Vec<String>]) -> Result<
             };
             let items = if missing.is_empty() { items(holder) } else { Vec::new() };
             let found = items.iter().enumerate().find(|(index, (_, node))| is_it(*index, node));
-            found.map(|(index, _)| without(&text, &items.iter().map(|(range, _)| *range).collect::<Vec<_>>(), index))
+            let ranges = |items: &[(Range, &Node<'_>)]| items.iter().map(|(range, _)| *range).collect::<Vec<_>>();
+            found.map(|(index, (_, node))| match shared(node, entry) {
+                Some((hooks, at)) => without(&text, &hooks, at),
+                None => without(&text, &ranges(&items), index),
+            })
         };
         let Some(cut) = cut else { break };
         text = cut;
@@ -85,6 +89,14 @@ pub(super) fn remove(text: &str, entry: &Entry, made: &[Vec<String>]) -> Result<
     Ok(if is_bare && made.iter().any(Vec::is_empty) { String::new() } else { text })
 }
 
+/// The hooks of an element and which of them is ours, where there are others: then only ours goes.
+fn shared(node: &Node<'_>, entry: &Entry) -> Option<(Vec<Range>, usize)> {
+    let object = node.as_object().filter(|_| entry.slot == Slot::Element)?;
+    let hooks = object.properties.iter().find(|property| property.name.as_str() == "hooks")?.value.as_array()?;
+    let at = hooks.elements.iter().position(|element| super::hook::is_same_hook(&entry.value, &value(element)))?;
+    (hooks.elements.len() > 1).then(|| (hooks.elements.iter().map(Ranged::range).collect(), at))
+}
+
 /// The document; absent where the text is blank.
 fn parse(text: &str) -> Result<Option<Node<'_>>, String> {
     if text.trim().is_empty() {
@@ -99,6 +111,9 @@ fn parse(text: &str) -> Result<Option<Node<'_>>, String> {
         allow_hexadecimal_numbers: false,
         allow_unary_plus_numbers: false,
     };
+    if text.starts_with('\u{feff}') {
+        return Err("it begins with a byte order mark (BOM), which does not belong into JSON; save it without one".to_owned());
+    }
     let parsed = parse_to_ast(text, &CollectOptions::default(), &options).map_err(|problem| problem.to_string())?;
     parsed.value.ok_or_else(|| "there are only comments in it".to_owned()).map(Some)
 }

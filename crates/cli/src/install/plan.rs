@@ -118,12 +118,12 @@ impl Plan {
         }
         let mut done: Vec<&Change> = Vec::new();
         for change in self.changes() {
-            if let Err(problem) = change.write(&self.state) {
+            if let Err((path, problem)) = change.write(&self.state) {
                 for earlier in done.iter().rev() {
                     earlier.put_back(&self.state);
                 }
                 change.put_back(&self.state);
-                return Err(Usage::new(format!("cannot write `{}`: {problem}", change.path.display())).help("nothing was changed"));
+                return Err(Usage::new(format!("cannot write `{}`: {problem}", path.display())).help("nothing was changed"));
             }
             done.push(change);
         }
@@ -132,10 +132,19 @@ impl Plan {
 }
 
 impl Change {
-    fn write(&self, state: &Path) -> std::io::Result<()> {
+    /// Writes it; an error comes with what could not be written.
+    fn write(&self, state: &Path) -> Result<(), (PathBuf, std::io::Error)> {
         if let Some(record) = &self.record {
-            record.write(state, &self.real)?;
+            record.write(state, &self.real).map_err(|problem| (state.join("installed"), problem))?;
         }
+        self.write_file().map_err(|problem| (self.path.clone(), problem))?;
+        if self.record.is_none() {
+            Record::forget(state, &self.real);
+        }
+        Ok(())
+    }
+
+    fn write_file(&self) -> std::io::Result<()> {
         match &self.after {
             Some(text) => {
                 self.real.parent().map_or(Ok(()), fs::create_dir_all)?;
@@ -146,9 +155,6 @@ impl Change {
                 // Folders that others use by now are not empty and stay.
                 self.folders.iter().rev().for_each(|folder| drop(fs::remove_dir(folder)));
             }
-        }
-        if self.record.is_none() {
-            Record::forget(state, &self.real);
         }
         Ok(())
     }

@@ -72,7 +72,7 @@ pub(super) fn read(line: Line) -> Read {
         Ok(Value::Object(message)) => message,
         Ok(Value::Array(_)) => return refused(None, ErrorCode::INVALID_REQUEST, "batches are not taken; write one message a line"),
         Ok(_) => return refused(None, ErrorCode::INVALID_REQUEST, "a message is a JSON object"),
-        Err(problem) => return refused(None, ErrorCode::PARSE_ERROR, format!("this is not JSON: {problem}")),
+        Err(problem) => return refused(id_in(text), ErrorCode::PARSE_ERROR, format!("this is not JSON: {problem}")),
     };
     let id = message.get("id").map(|id| serde_json::from_value::<RequestId>(id.clone()));
     let known_id = || id.as_ref().and_then(|id| id.as_ref().ok()).cloned();
@@ -159,6 +159,30 @@ fn call(mut params: JsonObject) -> Result<CallToolRequest, String> {
     let mut request = CallToolRequest::new(wanted);
     request.extensions.insert(meta.unwrap_or_default());
     Ok(request)
+}
+
+/// The id of a request that is sound but for characters that are none: bytes that are not UTF-8, and halves of surrogate pairs.
+fn id_in(text: &[u8]) -> Option<RequestId> {
+    let text = String::from_utf8_lossy(text);
+    let (mut mended, mut rest) = (String::with_capacity(text.len()), &*text);
+    let code = |rest: &str| rest.strip_prefix("\\u").and_then(|rest| u32::from_str_radix(rest.get(..4)?, 16).ok());
+    while let Some(at) = rest.find('\\') {
+        mended.push_str(&rest[..at]);
+        rest = &rest[at..];
+        let next = rest.get(6..).and_then(code);
+        let (kept, used) = match code(rest) {
+            Some(0xd800..=0xdbff) if next.is_some_and(|next| (0xdc00..=0xdfff).contains(&next)) => (rest.get(..12), 12),
+            Some(0xd800..=0xdfff) => (Some("?"), 6),
+            _ => {
+                let used = rest.chars().take(2).map(char::len_utf8).sum();
+                (rest.get(..used), used)
+            }
+        };
+        mended.push_str(kept?);
+        rest = rest.get(used..)?;
+    }
+    let message: Value = serde_json::from_str(&(mended + rest)).ok()?;
+    serde_json::from_value(message.get("id")?.clone()).ok()
 }
 
 fn refused(id: Option<RequestId>, code: ErrorCode, message: impl Into<String>) -> Read {

@@ -5,6 +5,7 @@ use super::read::{self, Line, MAX_LINE_BYTES, Read};
 use rmcp::RoleServer;
 use rmcp::model::{ClientJsonRpcMessage, ClientRequest, ErrorData, JsonRpcError, JsonRpcMessage, RequestId, ServerJsonRpcMessage};
 use rmcp::transport::Transport;
+use serde_json::json;
 use std::collections::HashSet;
 use std::io::{self, BufReader};
 use std::pin::pin;
@@ -84,12 +85,17 @@ impl Stdio {
 fn take(line: Line, to_serve: &mpsc::Sender<ClientJsonRpcMessage>, answers: &Output, open: &OpenRequests) -> Option<()> {
     let answer = match read::read(line) {
         Read::Nothing => return Some(()),
+        // An answer under an id in use would be taken for that of the request that has it.
+        Read::Answer(answer) if answer.id.as_ref().is_some_and(|id| open.ids().contains(id)) => {
+            let data = answer.id.and_then(|id| serde_json::to_value(id).ok()).map(|id| json!({ "id": id }));
+            JsonRpcError::new(None, ErrorData { data, ..answer.error })
+        }
         Read::Answer(answer) => answer,
         Read::Message(message) => match &*message {
             JsonRpcMessage::Request(request) if !open.claim(&request.id) => {
                 let text = format!("the id `{}` belongs to a request that is not answered yet", request.id);
                 // Without the id: an answer under it would be taken for that of the first request.
-                JsonRpcError::new(None, ErrorData::invalid_request(text, None))
+                JsonRpcError::new(None, ErrorData::invalid_request(text, Some(json!({ "id": request.id }))))
             }
             _ => return to_serve.blocking_send(*message).ok(),
         },

@@ -86,6 +86,60 @@ fn a_project_whose_files_are_missing_or_broken() {
 }
 
 #[test]
+fn rules_that_cannot_be_looked_at_are_not_absent() {
+    let project = allowing();
+    let message = bash(&project);
+    std::fs::remove_dir_all(project.path().join(".harness")).expect("removed");
+    std::os::unix::fs::symlink("gone", project.path().join(".harness")).expect("a link");
+    stopped(&project, &message, ".harness");
+    std::fs::remove_file(project.path().join(".harness")).expect("removed");
+    assert_eq!(hook(project.path(), "codex", &message).ends(0).out, "");
+    project.write(".harness", b"a file");
+    stopped(&project, &message, ".harness");
+    // A folder that nobody may search cannot be tried as root, who may search all; a name too long for the kernel fails the same way.
+    let long = before(&project.path().join("x".repeat(5000)), "Bash", &json!({"command": "ls"}));
+    let elsewhere = tempfile::tempdir().expect("a folder");
+    assert!(hook(elsewhere.path(), "codex", &long).ends(2).err.contains("cannot tell whether"));
+}
+
+#[test]
+fn a_project_that_is_named_is_the_one_that_judges() {
+    let project = Project::new(&[("harness.md", "---\nformat: 1\ntools_policy: { deny: [run_command] }\n---\n")]);
+    let elsewhere = tempfile::tempdir().expect("a folder");
+    let ran = |named: &std::path::Path| {
+        let named = named.to_string_lossy().into_owned();
+        let message = before(elsewhere.path(), "Bash", &json!({"command": "ls"}));
+        super::support::program::harness_reading(elsewhere.path(), &["--project", &named, "hook", "codex"], &message)
+    };
+    assert!(super::refusal(ran(project.path())).is_some());
+    assert!(ran(elsewhere.path()).ends(2).err.contains("no harness project at"));
+}
+
+#[test]
+fn a_folder_that_is_no_whole_path_is_named() {
+    for cwd in ["src", ""] {
+        let project = allowing();
+        let message = json!({"hook_event_name": "PreToolUse", "cwd": cwd, "tool_name": "Bash", "tool_input": {"command": "ls"}});
+        stopped(&project, &message.to_string(), &format!("`cwd` \"{cwd}\""));
+    }
+}
+
+#[test]
+fn a_hook_after_the_call_that_fails_is_told_of() {
+    let project = Project::new(&[
+        ("harness.md", "---\nformat: 1\n---\n"),
+        (".harness/hooks/a.md", &hook_file("tool.post", "def handle(event, payload):\n    return payload[\"args\"][\"nothing\"]")),
+    ]);
+    let message = json!({
+        "cwd": project.path(), "hook_event_name": "PostToolUse", "tool_name": "Bash", "tool_input": {"command": "ls"},
+        "tool_response": {"stdout": "x", "stderr": ""},
+    });
+    let ran = hook(project.path(), "claude-code", &message.to_string()).ends(0);
+    assert_eq!(ran.out, "");
+    assert!(ran.err.starts_with("warning: hook `a` failed on `tool.post`"), "{}", ran.err);
+}
+
+#[test]
 fn a_hook_that_gives_no_decision() {
     let project = allowing();
     for (script, reason) in [
@@ -147,6 +201,10 @@ fn an_answer_that_cannot_be_written() {
     assert_eq!(output.status.code(), Some(2));
     assert!(String::from_utf8_lossy(&output.stderr).contains("No space left"), "{}", String::from_utf8_lossy(&output.stderr));
     assert_eq!(ends(Stdio::piped()).status.code(), Some(2));
+    // Output that is closed, which the program finds opened on the null device.
+    let output = ends(Stdio::null());
+    assert_eq!(output.status.code(), Some(2));
+    assert!(String::from_utf8_lossy(&output.stderr).contains("blocked the call: no"), "{}", String::from_utf8_lossy(&output.stderr));
 }
 
 #[test]

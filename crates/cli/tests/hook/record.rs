@@ -25,7 +25,7 @@ fn recorded(project: &Project) -> Vec<(String, String)> {
 async fn a_call_is_started_delegated_and_ended_by_its_second_hook() {
     let project = Project::new(&[(".harness/hooks/judge.md", &hook_file("tool.pre", SCRIPT))]);
     let engine = project.builder().policy_only().load().await.expect("the project loads");
-    let client = |name: &str| Client { name: name.into(), cwd: project.path().into(), home: None, container: None };
+    let client = |name: &str| Client { name: name.into(), cwd: project.path().into(), home: None, programs: Vec::new() };
     let named = |events: &[(&str, &str)]| events.iter().map(|(name, id)| ((*name).to_owned(), (*id).to_owned())).collect::<Vec<_>>();
 
     let bash = || call("Bash", json!({"command": "ls"}));
@@ -49,7 +49,7 @@ async fn a_call_is_started_delegated_and_ended_by_its_second_hook() {
 async fn every_part_of_a_patch_has_one_end() {
     let project = Project::new(&[(".harness/hooks/judge.md", &hook_file("tool.pre", SCRIPT))]);
     let engine = project.builder().policy_only().load().await.expect("the project loads");
-    let client = Client { name: "codex".into(), cwd: project.path().into(), home: None, container: None };
+    let client = Client { name: "codex".into(), cwd: project.path().into(), home: None, programs: Vec::new() };
     let patch = "*** Begin Patch\n*** Add File: good\n+x\n*** Add File: bad\n+x\n*** Add File: never\n+x\n*** End Patch";
     let judged = engine.judge(call("apply_patch", json!({"command": patch})), &client).await;
     assert!(matches!(judged, Judgement::Refused(refusal) if refusal.code.text() == "tool.hook.blocked"));

@@ -77,6 +77,30 @@ fn what_is_no_message_is_answered_and_the_server_goes_on() {
 }
 
 #[test]
+fn a_request_with_characters_that_are_none_is_answered_under_its_id() {
+    let project = project();
+    let mut client = Client::speaking(project.path(), "2025-11-25");
+    for (id, text) in [(41, "\\ud800"), (42, "\\udc00 \\\\ud83d"), (43, "\\ud800\\u0041"), (44, "\\ud83d\\ude00 \\udbff")] {
+        let line = format!(r#"{{"jsonrpc":"2.0","id":{id},"method":"tools/call","params":{{"name":"t","arguments":{{"a":"{text}"}}}}}}"#);
+        client.write(format!("{line}\n").as_bytes());
+        assert_eq!(client.answer(id)["error"]["code"], -32700, "{line}");
+    }
+    client.write(b"{\"jsonrpc\":\"2.0\",\"id\":45,\"method\":\"\xc3\x28\"}\n");
+    assert_eq!(client.answer(45)["error"]["code"], -32700);
+    assert_eq!(client.result("t", json!({"a": "\u{1f600}"}))["isError"], false);
+}
+
+#[test]
+fn what_there_is_not_is_said_in_words() {
+    let project = project();
+    let mut client = Client::speaking(project.path(), "2025-11-25");
+    for (method, what) in [("resources/list", "no resources"), ("prompts/list", "no prompts")] {
+        let answer = client.ask(method, json!({}));
+        assert!(answer["error"]["message"].as_str().is_some_and(|message| message.contains(what)), "{answer}");
+    }
+}
+
+#[test]
 fn a_message_in_pieces_with_a_mark_or_a_carriage_return_is_a_message() {
     let project = project();
     let mut client = Client::speaking(project.path(), "2025-11-25");
@@ -129,6 +153,7 @@ fn an_id_in_use_is_refused_and_the_first_request_keeps_its_answer() {
     client.send(&json!({"jsonrpc": "2.0", "id": id, "method": "ping"}));
     let refused = client.wait_for("the refusal", |message| message.get("error").is_some());
     assert_eq!((refused["error"]["code"].as_i64(), refused.get("id")), (Some(-32600), None), "{refused}");
+    assert_eq!(refused["error"]["data"], json!({"id": id}));
     assert_eq!(client.answer(id)["result"]["isError"], false);
     // Answered ids are free again; a cancelled one is once its call has ended.
     client.send(&json!({"jsonrpc": "2.0", "id": id, "method": "ping"}));

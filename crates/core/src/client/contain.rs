@@ -36,23 +36,23 @@ impl Foreign {
         Ok(Some(output))
     }
 
-    /// The client's arguments before they were [`contained`](Self::contained): hooks see the command that a model wrote.
+    /// The client's arguments before some project [`contained`](Self::contained) them: hooks see the command that a model wrote.
     pub(crate) fn uncontained(&self, mut input: Map<String, Value>) -> Map<String, Value> {
-        let Some(words) = self.container().filter(|_| self.commands == Commands::Contained) else { return input };
-        let shell: Vec<String> = words.iter().map(String::as_str).chain(SHELL).map(quoted).collect();
-        let prefix = format!("{} ", shell.join(" "));
+        let Some(program) = self.program() else { return input };
         for value in self.commands_in(&mut input) {
             match value {
                 Value::String(command) => {
-                    if let Some(inner) = command.strip_prefix(&prefix).and_then(unquoted) {
+                    if let Some(inner) = unwrapped(program, command) {
                         *command = inner;
                     }
                 }
-                Value::Array(command) => {
-                    let count = words.len() + 1;
-                    let wrapped = words.iter().map(String::as_str).chain(["--"]).map(|word| json!(word));
-                    if command.len() > count && command.iter().take(count).cloned().eq(wrapped) {
-                        command.drain(..count);
+                Value::Array(words) => {
+                    let texts: Vec<&str> = words.iter().filter_map(Value::as_str).collect();
+                    if let [first, "exec", "--project", _, "--", _, ..] = texts[..]
+                        && first == program
+                        && texts.len() == words.len()
+                    {
+                        words.drain(..5);
                     }
                 }
                 _ => {}
@@ -68,8 +68,11 @@ impl Foreign {
 
     /// `harness exec` with the project it contains commands for.
     fn container(&self) -> Option<Vec<String>> {
-        let program = self.client.container.as_ref()?.to_str()?;
-        Some([program, "exec", "--project", self.project().to_str()?].map(str::to_owned).to_vec())
+        Some([self.program()?, "exec", "--project", self.project().to_str()?].map(str::to_owned).to_vec())
+    }
+
+    fn program(&self) -> Option<&str> {
+        self.client.programs.first()?.to_str()
     }
 
     fn commands_in<'a>(&'a self, input: &'a mut Map<String, Value>) -> impl Iterator<Item = &'a mut Value> {
@@ -81,6 +84,14 @@ impl Foreign {
         let seen = self.entry.args.iter().find(|(known, _)| known == native).map_or(native, |(_, seen)| seen.as_str());
         self.entry.commands.iter().any(|command| command == seen)
     }
+}
+
+/// The command that was handed to this program's `exec`, for whatever project.
+fn unwrapped(program: &str, command: &str) -> Option<String> {
+    let rest = command.strip_prefix(&format!("{} exec --project ", quoted(program)))?;
+    let (project, inner) = rest.split_once(&format!(" {} ", SHELL.join(" ")))?;
+    unquoted(project)?;
+    unquoted(inner)
 }
 
 /// What [`quoted`] was given.

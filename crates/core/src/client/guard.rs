@@ -1,6 +1,7 @@
 //! What a client's tools may never do, whatever the project allows: change what governs them, or decide in a person's place.
 
 use super::Foreign;
+use super::overturn::{Walk, means_to_govern};
 use super::shell::{self, Command};
 use crate::effect::Effects;
 use serde_json::{Map, Value};
@@ -45,7 +46,7 @@ impl Foreign {
         match value {
             Value::String(text) if *left > 0 && text.len() <= 4096 => {
                 *left -= 1;
-                self.is_protected(text, base).then(|| text.clone())
+                (self.is_protected(text, base) || self.is_program(&self.resolve(text, base))).then(|| text.clone())
             }
             Value::Array(items) => items.iter().find_map(|item| self.protected_in(item, base, left)),
             Value::Object(fields) => fields.values().find_map(|item| self.protected_in(item, base, left)),
@@ -54,7 +55,7 @@ impl Foreign {
     }
 
     /// Whether a path leads to something protected: in the project, or to the settings of clients anywhere.
-    fn is_protected(&self, text: &str, base: &Path) -> bool {
+    pub(super) fn is_protected(&self, text: &str, base: &Path) -> bool {
         let real = self.resolve(text, base);
         if let Ok(inside) = real.strip_prefix(self.project()) {
             let inside = inside.to_string_lossy();
@@ -70,12 +71,17 @@ impl Foreign {
     }
 
     fn command_objection(&self, text: &str) -> Option<String> {
-        let command = Command::read(text);
+        let cwd = self.cwd();
+        let command = Command::read(text, &self.variables(&cwd));
         if let Some(words) = command.decides() {
             return Some(format!("`{words}` decides in a person's place, and only a person may run it"));
         }
-        let cwd = self.cwd();
-        let named = if self.is_protected(".", &cwd) { Some(self.shown(&cwd)) } else { self.mentioned(&command, &cwd) };
+        let mut walk = Walk::new(self, &cwd);
+        if let Some(objection) = walk.objection(text, 0) {
+            return Some(objection);
+        }
+        let named = || std::iter::once(&cwd).chain(&walk.entered).find_map(|folder| self.mentioned(&command, folder));
+        let named = if self.is_protected(".", &cwd) { Some(self.shown(&cwd)) } else { named() };
         let named = named.filter(|_| !shell::is_plain_read(text))?;
         Some(format!(
             "`{named}` decides what may be done here, and only a person changes it: a command may name it to read it, with {}, without redirection or \
@@ -92,6 +98,9 @@ impl Foreign {
     /// Whether a word with wildcards or variables in it could become something protected that is there.
     fn could_match(&self, word: &str, cwd: &Path) -> bool {
         let Some((folder, pattern)) = shell::wild_part(word) else { return false };
+        if means_to_govern(pattern) {
+            return true;
+        }
         let Ok(entries) = std::fs::read_dir(self.resolve(folder, cwd)) else { return false };
         let names = entries.flatten().map(|entry| entry.file_name().to_string_lossy().into_owned());
         names.filter(|name| shell::could_be(pattern, name)).any(|name| self.is_protected(&format!("{folder}{name}"), cwd))

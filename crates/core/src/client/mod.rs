@@ -5,6 +5,7 @@ mod codex;
 mod contain;
 mod guard;
 mod native;
+mod overturn;
 mod patch;
 mod path;
 mod response;
@@ -12,6 +13,7 @@ mod shell;
 mod translate;
 
 pub use native::{Native, built_in};
+pub use patch::{Inline, inline};
 pub(crate) use response::{instead, text};
 pub(crate) use translate::Part;
 
@@ -31,8 +33,8 @@ pub struct Client {
     pub cwd: PathBuf,
     /// What `~` means to it.
     pub home: Option<PathBuf>,
-    /// The program whose `exec` contains its commands, where its map wants that.
-    pub container: Option<PathBuf>,
+    /// The program that judges, without links: no tool may replace it, and its `exec` contains commands.
+    pub programs: Vec<PathBuf>,
 }
 
 /// What the engine says to a call that a client is about to run.

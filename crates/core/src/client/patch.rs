@@ -1,5 +1,7 @@
 //! The patch format of Codex: which files a patch touches, and what it puts there.
 
+use super::shell::{lex, program};
+
 /// One file of a patch.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Touched {
@@ -15,6 +17,43 @@ const BEGIN: &str = "*** Begin Patch";
 const END: &str = "*** End Patch";
 const FILES: [(&str, &str); 4] =
     [("*** Add File: ", "add"), ("*** Update File: ", "update"), ("*** Delete File: ", "delete"), ("*** Move to: ", "move")];
+
+/// A patch in a shell command, which Codex applies itself.
+#[derive(Debug, PartialEq, Eq)]
+pub struct Inline {
+    /// The patch.
+    pub patch: String,
+    /// The folder that is entered before.
+    pub folder: Option<String>,
+}
+
+/// The patch that a command would have Codex apply: `apply_patch` with its text, as Codex reads it.
+#[must_use]
+pub fn inline(command: &str) -> Option<Inline> {
+    inline_in(command, 0)
+}
+
+fn inline_in(command: &str, depth: usize) -> Option<Inline> {
+    let mut folder = None;
+    for segment in lex(command) {
+        let words: Vec<String> = segment.words.iter().map(|word| word.text.clone()).collect();
+        let Some(program) = program(&words) else { continue };
+        match program.name {
+            "cd" => folder = program.args.first().cloned(),
+            "apply_patch" | "applypatch" => {
+                let text = program.args.first().cloned().or(segment.input);
+                return text.map(|patch| Inline { patch, folder });
+            }
+            _ => {
+                let inner = program.script().filter(|_| depth < 3).and_then(|script| inline_in(&script, depth + 1));
+                if let Some(inner) = inner {
+                    return Some(Inline { folder: inner.folder.or(folder), ..inner });
+                }
+            }
+        }
+    }
+    None
+}
 
 /// Every file that a patch touches. A line that could name a file and is not understood is an error: nothing may be passed over.
 pub(super) fn touched(patch: &str) -> Result<Vec<Touched>, String> {
@@ -64,6 +103,21 @@ mod tests {
         let found: Vec<_> = touched(patch).expect("a patch").into_iter().map(|file| (file.path, file.change, file.content)).collect();
         let expected = [("a.txt", "add", "one\ntwo\n"), ("b.rs", "update", "y\n"), ("c.rs", "move", "y\n"), ("d", "delete", "")];
         assert_eq!(found, expected.map(|(path, change, content)| (path.to_owned(), change, content.to_owned())));
+    }
+
+    #[test]
+    fn a_patch_is_found_in_a_command() {
+        let patch = "*** Begin Patch\n*** Add File: a\n+x\n*** End Patch";
+        for (command, folder) in [
+            (format!("apply_patch <<'EOF'\n{patch}\nEOF"), None),
+            (format!("cd sub && apply_patch <<'EOF'\n{patch}\nEOF\n"), Some("sub")),
+            (format!("bash -lc \"apply_patch <<'EOF'\n{patch}\nEOF\""), None),
+            (format!("apply_patch '{patch}'"), None),
+        ] {
+            let found = inline(&command).unwrap_or_else(|| panic!("{command}"));
+            assert_eq!((found.patch.trim_end(), found.folder.as_deref()), (patch, folder), "{command}");
+        }
+        assert_eq!(inline("grep -r apply_patch ."), None);
     }
 
     #[test]

@@ -1,10 +1,21 @@
 //! Shell commands, read with suspicion: what they name, what they would decide, and whether they only read.
 
+mod expand;
+pub(super) mod git;
+mod lex;
+mod program;
+
+pub(super) use expand::{Variables, braces};
+pub(super) use lex::{Segment, lex};
+pub(super) use program::{Program, program};
+
+use lex::said;
+
 /// Programs that only read, as a refusal names them.
 pub(super) const READERS: &str = "cat, head, tail, ls, grep, rg, wc, stat, diff, find or git";
 
 /// Commands of harness that decide in a person's place, or change what a client obeys.
-const DECIDING: [&str; 6] = ["approvals", "grants", "trust", "lock", "token", "install"];
+pub(super) const DECIDING: [&str; 6] = ["approvals", "grants", "trust", "lock", "token", "install"];
 /// Options of harness that take the next word.
 const WITH_VALUE: [&str; 2] = ["--project", "--color"];
 /// Words of a command that are looked at.
@@ -17,12 +28,16 @@ pub(super) struct Command {
 }
 
 impl Command {
-    pub(super) fn read(text: &str) -> Self {
+    /// Reads a command where these variables are known.
+    pub(super) fn read(text: &str, variables: &Variables) -> Self {
         let expands = text.contains(['$', '`']);
-        // Once as written and once with codes for characters written out, as `printf` and `$'...'` would.
-        let decoded = decode(text);
-        let texts = std::iter::once(text).chain((decoded != text).then_some(decoded.as_str()));
-        Self { segments: texts.flat_map(|text| flat(text).into_iter().take(MAX_WORDS)).collect(), expands }
+        let text = text.replace("\\\n", "").replace("\\\r\n", "");
+        // Once as written, once with codes for characters written out, as `printf` and `$'...'` would, and once with what `echo` says.
+        let mut texts = vec![decode(&text), with_said(&text)];
+        texts.retain(|other| *other != text);
+        texts.insert(0, text);
+        let segments = texts.iter().flat_map(|text| expanded(flat(text), variables.clone()).into_iter().take(MAX_WORDS)).collect();
+        Self { segments, expands }
     }
 
     /// Every word, and the parts of words such as `--file=x`.
@@ -31,6 +46,9 @@ impl Command {
             let mut parts = vec![(0, word.len())];
             parts.extend(word.match_indices(['=', ':', ',', '@']).map(|(at, _)| (at + 1, word.len())));
             parts.extend(word.match_indices([':', ',']).map(|(at, _)| (0, at)));
+            // An option of one letter with its value.
+            let glued = word.strip_prefix('-').is_some_and(|rest| rest.len() > 1 && rest.starts_with(|c: char| c.is_ascii_alphabetic()));
+            parts.extend(glued.then_some((2, word.len())));
             parts
         };
         self.segments
@@ -69,6 +87,37 @@ impl Command {
         let deciding = all().find(|word| DECIDING.contains(&word.as_str()) && word.as_str() != "install")?;
         (self.expands && all().any(|word| word.split(['/', '=']).any(|part| part == "harness"))).then(|| format!("harness {deciding}"))
     }
+}
+
+/// The words with variables and braces as far as the command says what becomes of them.
+fn expanded(segments: Vec<Vec<String>>, mut variables: Variables) -> Vec<Vec<String>> {
+    let mut expand = |words: Vec<String>| -> Vec<String> {
+        let mut made = Vec::with_capacity(words.len());
+        for word in words.into_iter().take(MAX_WORDS) {
+            variables.assign(&word);
+            made.extend(variables.expand(&word).iter().flat_map(|word| braces(word)));
+        }
+        made
+    };
+    segments.into_iter().map(&mut expand).collect()
+}
+
+/// The text with substitutions of `echo` and its like replaced by what they say.
+fn with_said(text: &str) -> String {
+    let mut made = String::with_capacity(text.len());
+    let mut rest = text;
+    while let Some(at) = rest.find("$(").into_iter().chain(rest.find('`')).min() {
+        let (open, close) = if rest[at..].starts_with('`') { (1, '`') } else { (2, ')') };
+        let inner = &rest[at + open..];
+        let (shown, used) = match inner.find(close).and_then(|end| Some((said(&inner[..end])?, open + end + 1))) {
+            Some(found) => found,
+            None => (rest[at..at + open].to_owned(), open),
+        };
+        made.push_str(&rest[..at]);
+        made.push_str(&shown);
+        rest = &rest[at + used..];
+    }
+    made + rest
 }
 
 /// The words of a command by segment, without quotes and escapes.
@@ -132,6 +181,14 @@ pub(super) fn wild_part(word: &str) -> Option<(&str, &str)> {
     let part = word[start..].split('/').next()?;
     let says = part.starts_with('.') || literals(part).iter().any(|literal| literal.chars().any(|c| c != '.'));
     says.then_some((&word[..start], part))
+}
+
+/// The folder before the first part of a path with wildcards in it, that part, and the rest.
+pub(super) fn wildcard(word: &str) -> Option<(&str, &str, &str)> {
+    let at = word.find(['*', '?', '['])?;
+    let start = word[..at].rfind('/').map_or(0, |slash| slash + 1);
+    let end = word[at..].find('/').map_or(word.len(), |slash| at + slash);
+    Some((&word[..start], &word[start..end], &word[end..]))
 }
 
 /// What stands for itself in a part with wildcards or variables, piece by piece.
@@ -244,8 +301,9 @@ fn reads_git(args: &[String]) -> bool {
     let mut rest = args.iter().skip_while(|word| word.as_str() == "--no-pager");
     let known = ["status", "diff", "log", "show", "blame", "grep", "ls-files", "ls-tree", "rev-parse", "add", "commit", "check-ignore"];
     let refused = ["--output", "-O", "--open-files-in-pager", "--ext-diff", "--textconv", "-e", "--edit", "--exec"];
+    let glued = |option: &str, arg: &str| (option.starts_with("--") || option == "-O") && arg.starts_with(option);
     rest.next().is_some_and(|word| known.contains(&word.as_str()))
-        && !args.iter().any(|arg| refused.iter().any(|option| arg == option || (option.starts_with("--") && arg.starts_with(option))))
+        && !args.iter().any(|arg| refused.iter().any(|option| arg == option || glued(option, arg)))
 }
 
 #[cfg(test)]

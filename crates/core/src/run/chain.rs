@@ -188,7 +188,7 @@ fn failed(hook: &RegisteredHook, event: &str, problem: &str, position: Option<Po
     let name = &hook.hook.name;
     let path = &hook.hook.origin.source.path;
     let refusal = Refusal::new(Code::HookFailed, format!("hook `{name}` gave no decision, so the call is blocked: {problem}"))
-        .help(format!("a person must mend {path}, or set `on_error: allow` there"))
+        .help(format!("nothing passes without a decision; a person must look at {path}, and at what it was given"))
         .detail("hook", name.as_str())
         .detail("event", event);
     match (position, &hook.hook.script) {

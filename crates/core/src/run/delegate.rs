@@ -24,13 +24,11 @@ pub(crate) async fn judge(shared: &Arc<Shared>, call: Call, client: &Client) -> 
             Judgement::Refused(refusal)
         }
         Ok((parts, _)) if parts.is_empty() => Judgement::Nothing,
-        Ok((parts, call)) => {
-            match judge_parts(&ctx, &call, &parts).await.and_then(|judged| contained(&call, rewritten(&call, &parts, &judged)?)) {
-                Ok(None) => Judgement::Nothing,
-                Ok(Some(input)) => Judgement::Instead(input),
-                Err(refusal) => Judgement::Refused(refusal),
-            }
-        }
+        Ok((parts, call)) => match judge_parts(&ctx, &call, &parts).await.and_then(|judged| rewritten(&call, &parts, &judged)) {
+            Ok(None) => Judgement::Nothing,
+            Ok(Some(input)) => Judgement::Instead(input),
+            Err(refusal) => Judgement::Refused(refusal),
+        },
     }
 }
 
@@ -46,10 +44,13 @@ fn rewritten(call: &ForeignCall, before: &[Part], after: &[Part]) -> Result<Opti
     call.foreign().map_or(Ok(None), |foreign| foreign.rewritten(call.input(), before, after))
 }
 
-/// The arguments as they run: commands inside the sandbox, where the client's map wants that.
-fn contained(call: &ForeignCall, changed: Option<Map<String, Value>>) -> Result<Option<Map<String, Value>>, Refusal> {
-    let Some(foreign) = call.foreign() else { return Ok(changed) };
-    Ok(foreign.contained(changed.as_ref().unwrap_or(call.input()))?.or(changed))
+/// The arguments of a call that was judged, with its commands inside the sandbox; `None` where the client's map does not want that.
+pub(crate) fn contain(shared: &Shared, call: &Call, client: &Client) -> Result<Option<Map<String, Value>>, Refusal> {
+    let foreign = client::Foreign::find(&shared.registry.clients, &shared.jail, client, &call.tool)?;
+    match &call.arguments {
+        Arguments::Value(Value::Object(input)) => foreign.contained(&foreign.uncontained(input.clone())),
+        _ => Ok(None),
+    }
 }
 
 /// The arguments of each part as the hooks leave them. The first refusal ends the parts before it, too.

@@ -24,7 +24,7 @@ pub use refusal::{Class, Code, Refusal};
 
 pub(crate) use chain::{load_artifacts, run_one};
 pub(crate) use context::{Context, Shared};
-pub(crate) use delegate::{judge, observe};
+pub(crate) use delegate::{contain, judge, observe};
 pub(crate) use explain::explain;
 
 use crate::call::Call;

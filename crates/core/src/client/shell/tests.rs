@@ -2,6 +2,10 @@
 
 use super::*;
 
+fn read(text: &str) -> Command {
+    Command::read(text, &Variables::default())
+}
+
 #[test]
 fn what_decides_in_a_persons_place_is_found_through_wrappers() {
     for (attack, twin) in [
@@ -24,10 +28,13 @@ fn what_decides_in_a_persons_place_is_found_through_wrappers() {
         ("h=harness; $h trust", "h=harness; echo $h"),
         ("harness install claude-code --uninstall", "npm install"),
         ("harness\ttrust", "harness\tversion"),
+        ("harness ins\\\ntall claude-code", "harness ver\\\nsion"),
+        ("a=tr; harness ${a}ust", "a=ver; harness ${a}sion"),
+        ("harness \"$(echo trust)\"", "harness version \"$(echo x)\""),
         ("printf '\\x68arness trust' | sh", "printf '\\x68arness version' | sh"),
     ] {
-        assert!(Command::read(attack).decides().is_some(), "{attack}");
-        assert_eq!(Command::read(twin).decides(), None, "{twin}");
+        assert!(read(attack).decides().is_some(), "{attack}");
+        assert_eq!(read(twin).decides(), None, "{twin}");
     }
 }
 
@@ -48,6 +55,7 @@ fn only_what_plainly_reads_counts_as_reading() {
         ("sort -o x x", "sort x"),
         ("git -c core.pager=rm log", "git log -3"),
         ("git diff --output=x", "git diff x"),
+        ("git grep -Orm x", "git grep -n x"),
         ("git checkout x", "git add x"),
         ("X=1 cat x", "echo X=1"),
         ("sed -i s/a/b/ x", "grep -n a x"),
@@ -64,10 +72,24 @@ fn only_what_plainly_reads_counts_as_reading() {
 
 #[test]
 fn words_come_out_of_quotes_and_options() {
-    let command = Command::read("cp --target=.har\"\"ness/x 'a b' host:/p/.mcp.json <in.txt;ls {a,b}");
+    let command = read("cp --target=.har\"\"ness/x 'a b' host:/p/.mcp.json <in.txt;ls {a,b}");
     let words: Vec<&str> = command.words().collect();
     for word in [".harness/x", "/p/.mcp.json", "in.txt", "ls", "a", "b"] {
         assert!(words.contains(&word), "{word} in {words:?}");
+    }
+    for (text, word) in [
+        ("cp -t.harness/hooks x", ".harness/hooks"),
+        ("sort -oharness.md a", "harness.md"),
+        ("rm ${x:-.harness}", ".harness"),
+        ("cp /e/{harness.md,x} .", "/e/harness.md"),
+        ("rm -rf {,.}harness", ".harness"),
+        ("rm har\\\nness.md", "harness.md"),
+        ("a=harn; b=ess.md; echo x > $a$b", "harness.md"),
+        ("x=.har; x+=ness; rm $x", ".harness"),
+        ("rm \"$(echo harness).md\"", "harness.md"),
+        ("rm `printf %s harness`.md", "harness.md"),
+    ] {
+        assert!(read(text).words().any(|found| found == word), "{text}");
     }
 }
 
@@ -95,7 +117,7 @@ fn wildcards_and_variables_are_held_against_names() {
 proptest::proptest! {
     #[test]
     fn no_text_makes_the_reader_of_commands_panic(text in "[ a-z.*?$`'\"\\\\{}\\[\\]|;&<>()/=:,@x0-9é\n-]{0,60}", name in ".{0,12}") {
-        let command = Command::read(&text);
+        let command = read(&text);
         let words = command.words().count();
         proptest::prop_assert!(command.decides().is_none() || words > 0);
         let _ = is_plain_read(&text);

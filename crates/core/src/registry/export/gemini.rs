@@ -120,6 +120,10 @@ fn fit(object: &mut Map<String, Value>, is_top: bool, defined: &[String]) -> Vec
     let properties: Option<Vec<String>> =
         object.get("properties").and_then(Value::as_object).map(|properties| properties.keys().cloned().collect());
     let mut left_out = Vec::new();
+    // What is allowed by a pattern that goes must not be forbidden by what stays.
+    if object.contains_key("patternProperties") {
+        object.shift_remove("additionalProperties");
+    }
     object.retain(|keyword, value| {
         let taken = KEYWORDS.binary_search(&keyword.as_str()).is_ok();
         let fits =

@@ -135,6 +135,16 @@ fn names_come_from_the_providers_alias() {
 }
 
 #[test]
+fn what_a_pattern_allows_is_not_forbidden_where_patterns_are_not_taken() {
+    let schema = json!({"type": "object", "patternProperties": {"^x": {"type": "string"}}, "additionalProperties": false});
+    let exported = write(vec![tool("t", schema)], Format::Gemini);
+    let made = &tools_of(&exported.document, Format::Gemini)[0]["parametersJsonSchema"];
+    assert_eq!((made.get("patternProperties"), made.get("additionalProperties")), (None, None), "{made}");
+    let closed = write(vec![tool("t", json!({"type": "object", "properties": {}, "additionalProperties": false}))], Format::Gemini);
+    assert_eq!(tools_of(&closed.document, Format::Gemini)[0]["parametersJsonSchema"]["additionalProperties"], false);
+}
+
+#[test]
 fn a_request_never_has_more_tools_than_the_provider_takes() {
     for (format, most) in [(Format::Openai, 128), (Format::Gemini, 512), (Format::Mcp, 600), (Format::Anthropic, 600)] {
         let tools = (0..600).map(|n| tool(&format!("t{n:03}"), json!({"type": "object", "properties": {}}))).collect();

@@ -1,0 +1,333 @@
+//! A command as a shell takes it apart: programs with their words, quotes respected. What a string is given to another shell is read again there.
+
+/// One program with its words.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(in super::super) struct Segment {
+    pub(in super::super) words: Vec<Word>,
+    /// Files that its streams go to or come from.
+    pub(in super::super) files: Vec<Word>,
+    /// The text it is given on its standard input, where the command says it.
+    pub(in super::super) input: Option<String>,
+    /// Whether it reads what the one before it writes.
+    pub(in super::super) piped: bool,
+    /// How many sub-shells it is in.
+    pub(in super::super) depth: usize,
+}
+
+/// One word, without its quotes.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(in super::super) struct Word {
+    pub(in super::super) text: String,
+    /// Whether it has wildcards that count.
+    pub(in super::super) wild: bool,
+    /// Whether it holds the output of a program.
+    pub(in super::super) computed: bool,
+}
+
+/// Substitutions in substitutions that are looked into.
+const MAX_DEPTH: usize = 8;
+/// Programs of one command that are looked at.
+const MAX_SEGMENTS: usize = 2000;
+
+/// The programs of a command, those in substitutions before the ones they are part of.
+pub(in super::super) fn lex(text: &str) -> Vec<Segment> {
+    let mut lexer = Lexer { done: Vec::new(), depth: 0 };
+    lexer.read(&text.chars().collect::<Vec<_>>());
+    lexer.done
+}
+
+struct Lexer {
+    done: Vec<Segment>,
+    depth: usize,
+}
+
+/// What is being put together.
+#[derive(Default)]
+struct Open {
+    segment: Segment,
+    word: Option<Word>,
+    /// The next word is where output goes, or where input comes from.
+    redirected: bool,
+    /// Ends of texts that follow on the next lines.
+    texts: Vec<String>,
+    /// The next word is such an end.
+    names_text: bool,
+}
+
+impl Open {
+    fn end_word(&mut self) {
+        let Some(word) = self.word.take() else { return };
+        if std::mem::take(&mut self.names_text) {
+            self.texts.push(word.text);
+        } else if std::mem::take(&mut self.redirected) {
+            self.segment.files.push(word);
+        } else {
+            self.segment.words.push(word);
+        }
+    }
+
+    fn push(&mut self, c: char) {
+        self.word.get_or_insert_default().text.push(c);
+    }
+}
+
+impl Lexer {
+    fn end(&mut self, open: &mut Open, piped: bool) {
+        open.end_word();
+        let segment = std::mem::take(&mut open.segment);
+        if (!segment.words.is_empty() || !segment.files.is_empty()) && self.done.len() < MAX_SEGMENTS {
+            self.done.push(segment);
+        }
+        open.segment = Segment { piped, depth: self.depth, ..Segment::default() };
+    }
+
+    fn read(&mut self, text: &[char]) {
+        let mut open = Open { segment: Segment { depth: self.depth, ..Segment::default() }, ..Open::default() };
+        let (outer, mut at) = (self.depth, 0);
+        while let Some(&c) = text.get(at) {
+            at += 1;
+            match c {
+                '\\' => {
+                    match text.get(at) {
+                        Some('\n') | None => {}
+                        Some(&c) => open.push(c),
+                    }
+                    at += 1;
+                }
+                '\'' => at = quoted(text, at, &mut open),
+                '"' => at = self.in_quotes(text, at, &mut open),
+                '$' | '`' => at = self.dollar(text, at, c, &mut open),
+                '#' if open.word.is_none() => at = line_end(text, at),
+                '\n' => {
+                    self.end(&mut open, false);
+                    at = self.texts(text, at, &mut open);
+                }
+                ';' => self.end(&mut open, false),
+                '|' | '&' => {
+                    let next = text.get(at).copied();
+                    if c == '&' && next == Some('>') {
+                        continue;
+                    }
+                    let doubled = next == Some(c);
+                    at += usize::from(doubled || (c == '|' && next == Some('&')));
+                    self.end(&mut open, c == '|' && !doubled);
+                }
+                '(' => {
+                    self.end(&mut open, false);
+                    self.depth = (self.depth + 1).min(outer + 100);
+                    open.segment.depth = self.depth;
+                }
+                ')' => {
+                    self.end(&mut open, false);
+                    self.depth = self.depth.saturating_sub(1).max(outer);
+                    open.segment.depth = self.depth;
+                }
+                '<' | '>' => at = self.redirection(text, at, c, &mut open),
+                c if c.is_whitespace() => open.end_word(),
+                c => {
+                    open.push(c);
+                    if let Some(word) = open.word.as_mut().filter(|_| matches!(c, '*' | '?' | '[')) {
+                        word.wild = true;
+                    }
+                }
+            }
+        }
+        self.end(&mut open, false);
+        self.depth = outer;
+    }
+
+    fn redirection(&mut self, text: &[char], mut at: usize, c: char, open: &mut Open) -> usize {
+        // A number before it says which stream, and is no word.
+        if open.word.as_ref().is_some_and(|word| word.text.chars().all(|c| c.is_ascii_digit())) {
+            open.word = None;
+        }
+        open.end_word();
+        if text.get(at) == Some(&'(') {
+            return self.substitution(text, at + 1, ')', open);
+        }
+        let rest: String = text[at..].iter().take(2).collect();
+        if c == '<' && rest.starts_with("<<") {
+            at += 2;
+        } else if c == '<' && rest.starts_with('<') {
+            open.names_text = true;
+            return at + 1 + usize::from(rest == "<-");
+        } else if matches!(rest.chars().next(), Some('>' | '|' | '&')) {
+            at += 1;
+        }
+        open.redirected = true;
+        at
+    }
+
+    /// The texts that were announced on the line before.
+    fn texts(&mut self, text: &[char], mut at: usize, open: &mut Open) -> usize {
+        for end in std::mem::take(&mut open.texts) {
+            let mut body = String::new();
+            while at < text.len() {
+                let next = line_end(text, at);
+                let line: String = text[at..next].iter().collect();
+                at = (next + 1).min(text.len());
+                if line.trim_start_matches('\t') == end {
+                    break;
+                }
+                body.push_str(&line);
+                body.push('\n');
+            }
+            if let Some(last) = self.done.last_mut() {
+                last.input.get_or_insert_default().push_str(&body);
+            }
+        }
+        at
+    }
+
+    fn in_quotes(&mut self, text: &[char], mut at: usize, open: &mut Open) -> usize {
+        open.word.get_or_insert_default();
+        while let Some(&c) = text.get(at) {
+            at += 1;
+            match c {
+                '"' => break,
+                '\\' => {
+                    match text.get(at) {
+                        Some('\n') | None => {}
+                        Some(&c) => {
+                            if !matches!(c, '$' | '`' | '"' | '\\') {
+                                open.push('\\');
+                            }
+                            open.push(c);
+                        }
+                    }
+                    at += 1;
+                }
+                '$' | '`' => at = self.dollar(text, at, c, open),
+                c => open.push(c),
+            }
+        }
+        at
+    }
+
+    /// What follows a `$` or a backquote.
+    fn dollar(&mut self, text: &[char], at: usize, c: char, open: &mut Open) -> usize {
+        match text.get(at) {
+            _ if c == '`' => self.substitution(text, at, '`', open),
+            Some('(') if text.get(at + 1) != Some(&'(') => self.substitution(text, at + 1, ')', open),
+            Some('\'') => {
+                let end = quoted(text, at + 1, open);
+                if let Some(word) = &mut open.word {
+                    word.text = super::decode(&word.text);
+                }
+                end
+            }
+            Some('{') => {
+                // Up to its end in one piece, whatever is in it.
+                let end = text[at..].iter().position(|c| *c == '}').map_or(text.len(), |end| at + end + 1);
+                open.push('$');
+                text[at..end].iter().for_each(|c| open.push(*c));
+                end
+            }
+            _ => {
+                open.push('$');
+                at
+            }
+        }
+    }
+
+    /// The programs of a substitution, and what it leaves in the word where that can be told.
+    fn substitution(&mut self, text: &[char], from: usize, close: char, open: &mut Open) -> usize {
+        let mut depth = 0_usize;
+        let (mut at, mut quote) = (from, None);
+        while let Some(&c) = text.get(at) {
+            match (quote, c) {
+                (_, '\\') => at += 1,
+                (Some(open), c) if open == c => quote = None,
+                (None, '\'' | '"') => quote = Some(c),
+                (None, c) if c == close && depth == 0 => break,
+                (None, '(') if close == ')' => depth += 1,
+                (None, ')') if close == ')' => depth -= 1,
+                _ => {}
+            }
+            at += 1;
+        }
+        let inner = text.get(from..at.min(text.len())).unwrap_or_default();
+        let word = open.word.get_or_insert_default();
+        let shown: String = inner.iter().collect();
+        match said(&shown) {
+            Some(said) => word.text.push_str(&said),
+            None => {
+                word.text.push_str("$()");
+                word.computed = true;
+            }
+        }
+        if self.depth < MAX_DEPTH {
+            self.depth += 1;
+            self.read(inner);
+            self.depth -= 1;
+        }
+        at + 1
+    }
+}
+
+/// What a program that only says something says.
+pub(in super::super) fn said(command: &str) -> Option<String> {
+    let command = command.trim();
+    if command == "pwd" {
+        return Some("$PWD".to_owned());
+    }
+    let looked_up = ["which ", "command -v ", "type -P ", "type -p "].iter().find_map(|look| command.strip_prefix(look));
+    if looked_up.is_some_and(|name| name.trim() == "harness") {
+        return Some("$HARNESS_PROGRAM".to_owned());
+    }
+    let words = command.strip_prefix("echo ").or_else(|| command.strip_prefix("printf "))?.trim();
+    let words = words.strip_prefix("-n ").or_else(|| words.strip_prefix("%s ")).unwrap_or(words);
+    (!words.contains(['|', ';', '&', '<', '>', '(', ')', '`'])).then(|| words.replace(['\'', '"', '\\'], ""))
+}
+
+fn quoted(text: &[char], from: usize, open: &mut Open) -> usize {
+    let word = open.word.get_or_insert_default();
+    let end = text[from.min(text.len())..].iter().position(|c| *c == '\'').map_or(text.len(), |end| from + end);
+    word.text.extend(text.get(from..end).unwrap_or_default());
+    end + 1
+}
+
+fn line_end(text: &[char], from: usize) -> usize {
+    text[from.min(text.len())..].iter().position(|c| *c == '\n').map_or(text.len(), |end| from + end)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn programs_come_apart_where_a_shell_takes_them_apart() {
+        let words = |text: &str| {
+            let line = |segment: Segment| segment.words.into_iter().map(|word| word.text).collect::<Vec<_>>().join(" ");
+            lex(text).into_iter().map(line).collect::<Vec<_>>()
+        };
+        for (text, expected) in [
+            ("a b; c && d | e", &["a b", "c", "d", "e"][..]),
+            ("git commit -m 'x; rm -rf .'", &["git commit -m x; rm -rf ."]),
+            ("echo \"a $(rm -rf .) b\"", &["rm -rf .", "echo a $() b"]),
+            ("rm \"$(echo harness).md\"", &["echo harness", "rm harness.md"]),
+            ("cd `pwd`", &["pwd", "cd $PWD"]),
+            ("a > b 2>&1 c", &["a c"]),
+            ("sh <<'E'\nrm x\nE\nls", &["sh", "ls"]),
+            ("(cd x; ls)", &["cd x", "ls"]),
+            ("rm har\\\nness.md # x; y", &["rm harness.md"]),
+            ("$'\\x2eharness'", &[".harness"]),
+            ("cat <(rm x)", &["rm x", "cat $()"]),
+            ("a ${x:-b c} 'd", &["a ${x:-b c} d"]),
+            ("", &[]),
+        ] {
+            assert_eq!(words(text), expected, "{text}");
+        }
+        assert_eq!(lex("sh <<E\nrm x\nE\n")[0].input.as_deref(), Some("rm x\n"));
+        assert_eq!(lex("(a); b").iter().map(|segment| segment.depth).collect::<Vec<_>>(), [1, 0]);
+        assert!(lex("a | b")[1].piped && !lex("a || b")[1].piped);
+        assert!(lex("rm *")[0].words[1].wild && !lex("rm '*'")[0].words[1].wild);
+    }
+
+    proptest::proptest! {
+        #[test]
+        fn no_text_makes_it_panic(text in "[ a-z$`'\"\\\\{}()|;&<>#=\né*-]{0,60}") {
+            lex(&text);
+        }
+    }
+}
