@@ -1,7 +1,8 @@
 //! The tiny program that every contained command starts as.
 //!
-//! It has no C library, allocates nothing and decides nothing: it follows the block that the harness filled, watches over the
-//! command, and ends everything when the command or the harness ends. See `layout.rs` for the block.
+//! It has no C library, allocates nothing and decides nothing: it follows the blocks that the harness filled, first the place's and
+//! then, when it comes, the command's; it watches over the command, and ends everything when the command or the harness ends. See
+//! `layout.rs` for the blocks.
 
 #![no_std]
 #![no_main]
@@ -12,7 +13,10 @@ mod sys;
 use core::arch::global_asm;
 use core::mem::size_of;
 use core::panic::PanicInfo;
-use layout::{ANY, BASE, BLOCK, CHECK, CONTROL, ENDED, FAILED, FURTHER, Head, Op, POKE, READY, SLOTS, STATUS, Script, Word};
+use layout::{
+    ANY, BLOCK, CHECK, COMMAND_BASE, CONTROL, ENDED, FAILED, FURTHER, GONE, Op, PLACE_BASE, POKE, Place, READY, SLOTS, STATUS, Script,
+    Start, Word,
+};
 use sys::number;
 
 #[cfg(target_arch = "x86_64")]
@@ -30,55 +34,106 @@ const ALL_KINDS: u64 = 0x4000_0000;
 type Slots = [i64; SLOTS];
 
 extern "C" fn main() -> ! {
-    let head = map_block();
+    // SAFETY: the harness passed the block of a place there.
+    let place: Place = unsafe { map_block(PLACE_BASE, BLOCK) };
     let mut slots: Slots = [0; SLOTS];
-    run(head.outer, &mut slots);
-    if head.inner.count > 0 {
+    run(place.outer, &mut slots);
+    let has_namespace = place.inner.count > 0;
+    if has_namespace {
         let child = fork();
         if child != 0 {
-            close_streams();
-            // SAFETY: takes no pointers; what is left is the status pipe and the control socket.
-            unsafe { sys::call(number::CLOSE_RANGE, [FURTHER as u64, u32::MAX as u64, 0, 0, 0, 0]) };
+            // What is left is the status pipe and the control socket.
+            close(0, BLOCK);
+            close(FURTHER, -1);
             wait_for(child);
+            say(Word { kind: GONE, first: 0, second: 0 });
             exit(0);
         }
-        run(head.inner, &mut slots);
+        run(place.inner, &mut slots);
     }
+    close(BLOCK, BLOCK);
     let signals = catch_children();
     say(Word { kind: READY, first: 0, second: 0 });
+    let Some([stdin, stdout, stderr, block]) = receive_command() else { exit(0) };
+    // SAFETY: the harness passed the block of a command there.
+    let start: Start = unsafe { map_block(COMMAND_BASE, block) };
     let command = fork();
     if command == 0 {
-        run(head.command, &mut slots);
+        take_streams([stdin, stdout, stderr]);
+        run(start.command, &mut slots);
         // SAFETY: the block holds a path and two lists of strings that end with null.
-        let code = unsafe { sys::call(number::EXECVE, [head.program, head.arguments, head.environment, 0, 0, 0]) };
-        fail(head.start_step as u32, code);
+        let code = unsafe { sys::call(number::EXECVE, [start.program, start.arguments, start.environment, 0, 0, 0]) };
+        fail(start.start_step as u32, code);
     }
-    close_streams();
+    // The streams belong to the command alone, so that their end is its end.
+    [stdin, stdout, stderr, block].map(|end| close(end, end));
     let status = watch(command, signals);
-    if head.has_namespace == 0 {
+    if !has_namespace {
         kill_descendants();
     }
     if let Some(status) = status {
         say(Word { kind: ENDED, first: status, second: 0 });
     }
+    if !has_namespace {
+        say(Word { kind: GONE, first: 0, second: 0 });
+    }
     exit(0)
 }
 
-/// Maps the block to where its pointers point.
-fn map_block() -> Head {
+/// Maps a block to where its pointers point, and gives its head.
+///
+/// # Safety
+/// The descriptor must be a block that starts with such a head and was made for this address.
+unsafe fn map_block<Head: Copy>(base: u64, block: i32) -> Head {
     let mut bytes: u64 = 0;
     const READ_WRITE: u64 = 3;
     const PRIVATE_FIXED: u64 = 0x10_0002;
     // SAFETY: the first call fills `bytes`; the second takes an address range in which nothing is.
     let code = unsafe {
-        sys::call(number::PREAD64, [BLOCK as u64, &raw mut bytes as u64, 8, 0, 0, 0]);
-        sys::call(number::MMAP, [BASE, bytes, READ_WRITE, PRIVATE_FIXED, BLOCK as u64, 0])
+        sys::call(number::PREAD64, [block as u64, &raw mut bytes as u64, 8, 0, 0, 0]);
+        sys::call(number::MMAP, [base, bytes, READ_WRITE, PRIVATE_FIXED, block as u64, 0])
     };
-    if code != BASE as i64 {
+    if code != base as i64 {
         fail(0, code);
     }
-    // SAFETY: the block starts with a head, and is mapped.
-    unsafe { *(BASE as *const Head) }
+    // SAFETY: the block starts with such a head, as the caller promised, and is mapped.
+    unsafe { *(base as *const Head) }
+}
+
+/// Waits for the command: its streams and its block. `None` when the harness wants none.
+fn receive_command() -> Option<[i32; 4]> {
+    const PASSED: u64 = 16 + 4 * size_of::<i32>() as u64;
+    const SOCKET_RIGHTS: u64 = 1 | 1 << 32;
+    const CLOSE_ON_EXEC: u64 = 0x4000_0000;
+    let mut byte = [0_u8; 8];
+    let part = [&raw mut byte as u64, 1];
+    let mut rights = [0_u64; 4];
+    loop {
+        let mut message = [0, 0, &raw const part as u64, 1, &raw mut rights as u64, PASSED, 0];
+        // SAFETY: the message leads to one byte and to as much room as it says, all of it live.
+        let count = unsafe { sys::call(number::RECVMSG, [CONTROL as u64, &raw mut message as u64, CLOSE_ON_EXEC, 0, 0, 0]) };
+        match count {
+            EINTR => {}
+            1 if rights[0] == PASSED && rights[1] == SOCKET_RIGHTS => {
+                let (first, second) = (rights[2], rights[3]);
+                return Some([first as i32, (first >> 32) as i32, second as i32, (second >> 32) as i32]);
+            }
+            _ => return None,
+        }
+    }
+}
+
+/// Makes the three streams the standard ones.
+fn take_streams(streams: [i32; 3]) {
+    let mut standard = 0;
+    while standard < 3 {
+        // SAFETY: takes no pointers.
+        let code = unsafe { sys::call(number::DUP3, [streams[standard] as u64, standard as u64, 0, 0, 0, 0]) };
+        if code < 0 {
+            fail(1, code);
+        }
+        standard += 1;
+    }
 }
 
 /// Follows one list of operations; the first that fails ends this process.
@@ -230,10 +285,10 @@ fn fork() -> i64 {
     child
 }
 
-/// The streams belong to the command alone, so that their end is its end; what was passed for setting up is done with.
-fn close_streams() {
-    // SAFETY: takes no pointers; nothing here uses them.
-    unsafe { sys::call(number::CLOSE_RANGE, [0, BLOCK as u64, 0, 0, 0, 0]) };
+/// Closes the descriptors from `first` to `last`.
+fn close(first: i32, last: i32) {
+    // SAFETY: takes no pointers; nothing here uses them any more.
+    unsafe { sys::call(number::CLOSE_RANGE, [first as u64, last as u32 as u64, 0, 0, 0, 0]) };
 }
 
 fn say(word: Word) {
