@@ -3,6 +3,7 @@
 use crate::sample::microseconds;
 use crate::{Report, Samples};
 use anyhow::{Context, ensure};
+use std::cell::Cell;
 use std::path::Path;
 use std::process::{Command as Bare, Stdio};
 use std::time::{Duration, Instant};
@@ -19,6 +20,8 @@ use tool_harness_sandbox::tier::Tier;
 const ROUNDS: usize = 200;
 /// Rounds before that, which fill the caches of the system.
 const FIRST: usize = 10;
+/// Before each: what the one before tidies up or prepares must not cost this one. An agent's calls are further apart.
+const PAUSE: Duration = Duration::from_millis(10);
 const PROGRAM: &str = "/bin/true";
 
 /// One way of starting the program.
@@ -44,25 +47,36 @@ pub fn run(report: &mut Report) -> anyhow::Result<()> {
     std::fs::write(workspace.join("src/main.rs"), "fn main() {}\n")?;
     let plan = plan(&workspace);
     let networked = Plan { network: Network::Allowed(Domains::parse(&["example.com"])?), ..plan.clone() };
-    let (machine, weaker) = (Machine::default(), Machine::with_tier(Tier::B));
-    let (strong, weak) = (machine.sandbox(Containment::On), weaker.sandbox(Containment::On));
-    let mut cases = vec![Case::new("bare", || bare(Bare::new(PROGRAM)))];
+    let machines = [Machine::default(), Machine::default(), Machine::with_tier(Tier::B), Machine::with_tier(Tier::B)];
+    let [strong, strong_once, weak, weak_once] = machines.each_ref().map(|machine| machine.sandbox(Containment::On));
+    let count = Cell::new(0);
+    // A plan that was never seen before: nothing of an earlier call is there for it, no place and no control group.
+    let new = |plan: &Plan| {
+        count.set(count.get() + 1);
+        let limits = Limits { memory_bytes: plan.limits.memory_bytes + (count.get() << 12), ..plan.limits };
+        Plan { limits, ..plan.clone() }
+    };
+    let mut cases = vec![Case::new("bare", || bare(true_program()))];
     if weak.tier() == Tier::B {
-        cases.push(Case::new("tier B", || contained(&runtime, weak, &plan)));
+        cases.push(Case::new("tier B, first call", || contained(&runtime, weak_once, &new(&plan))));
+        cases.push(Case::new("tier B, later call", || contained(&runtime, weak, &plan)));
     }
     if strong.tier() == Tier::A {
-        cases.push(Case::new("tier A", || contained(&runtime, strong, &plan)));
-        cases.push(Case::new("tier A with network capture", || contained(&runtime, strong, &networked)));
+        cases.push(Case::new("tier A, first call", || contained(&runtime, strong_once, &new(&plan))));
+        cases.push(Case::new("tier A, later call", || contained(&runtime, strong, &plan)));
+        cases.push(Case::new("tier A with network capture, first call", || contained(&runtime, strong_once, &new(&networked))));
+        cases.push(Case::new("tier A with network capture, later call", || contained(&runtime, strong, &networked)));
     }
     match bare(bwrap(&workspace)) {
         Ok(()) => cases.push(Case::new("bwrap", || bare(bwrap(&workspace)))),
         Err(cause) => eprintln!("skipped: bwrap: {cause:#}"),
     }
-    for tier in ["tier A", "tier B"].into_iter().filter(|tier| !cases.iter().any(|case| case.name == *tier)) {
+    for tier in ["tier A", "tier B"].into_iter().filter(|tier| !cases.iter().any(|case| case.name.starts_with(tier))) {
         eprintln!("skipped: {tier}: this machine has none");
     }
     for round in 0..FIRST + ROUNDS {
         for case in &mut cases {
+            std::thread::sleep(PAUSE);
             let started = Instant::now();
             (case.start)().with_context(|| case.name)?;
             if round >= FIRST {
@@ -104,6 +118,11 @@ fn bare(mut command: Bare) -> anyhow::Result<()> {
     let ran = command.stdin(Stdio::null()).output()?;
     ensure!(ran.status.success(), "{}", String::from_utf8_lossy(&ran.stderr));
     Ok(())
+}
+
+#[expect(clippy::disallowed_methods, reason = "what the others are compared with")]
+fn true_program() -> Bare {
+    Bare::new(PROGRAM)
 }
 
 /// `bwrap` with the mounts and namespaces of tier A, as far as it can: it has no Landlock, no system call filter and no limits.

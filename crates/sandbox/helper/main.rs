@@ -11,7 +11,7 @@ mod layout;
 mod sys;
 
 use core::arch::global_asm;
-use core::mem::size_of;
+use core::mem::{size_of, size_of_val};
 use core::panic::PanicInfo;
 use layout::{
     ANY, BLOCK, CHECK, COMMAND_BASE, CONTROL, ENDED, FAILED, FURTHER, GONE, Op, PLACE_BASE, POKE, Place, READY, SLOTS, STATUS, Script,
@@ -46,14 +46,14 @@ extern "C" fn main() -> ! {
             close(0, BLOCK);
             close(FURTHER, -1);
             wait_for(child);
-            say(Word { kind: GONE, first: 0, second: 0 });
+            say(&[Word { kind: GONE, first: 0, second: 0 }]);
             exit(0);
         }
         run(place.inner, &mut slots);
     }
     close(BLOCK, BLOCK);
     let signals = catch_children();
-    say(Word { kind: READY, first: 0, second: 0 });
+    say(&[Word { kind: READY, first: 0, second: 0 }]);
     let Some([stdin, stdout, stderr, block]) = receive_command() else { exit(0) };
     // SAFETY: the harness passed the block of a command there.
     let start: Start = unsafe { map_block(COMMAND_BASE, block) };
@@ -68,14 +68,14 @@ extern "C" fn main() -> ! {
     // The streams belong to the command alone, so that their end is its end.
     [stdin, stdout, stderr, block].map(|end| close(end, end));
     let status = watch(command, signals);
-    if !has_namespace {
-        kill_descendants();
+    // Most commands leave nobody behind: then there is nothing to end.
+    if !is_alone() {
+        if has_namespace { kill_namespace() } else { kill_descendants() }
     }
-    if let Some(status) = status {
-        say(Word { kind: ENDED, first: status, second: 0 });
-    }
-    if !has_namespace {
-        say(Word { kind: GONE, first: 0, second: 0 });
+    let gone = Word { kind: GONE, first: 0, second: 0 };
+    match status {
+        Some(status) => say(&[Word { kind: ENDED, first: status, second: 0 }, gone]),
+        None => say(&[gone]),
     }
     exit(0)
 }
@@ -213,6 +213,26 @@ fn watch(command: i64, signals: i64) -> Option<u32> {
     }
 }
 
+/// Whether this process has no children. Orphans become its children, so then nobody is left who came from it.
+fn is_alone() -> bool {
+    // SAFETY: no status is asked for.
+    let result = unsafe { sys::call(number::WAIT4, [u64::MAX, 0, NO_HANG | ALL_KINDS, 0, 0, 0]) };
+    result == ECHILD
+}
+
+/// Ends every other process of the process namespace, of which this is the first.
+fn kill_namespace() {
+    loop {
+        // SAFETY: takes no pointers. For the first process of a namespace, everybody is everybody else in it.
+        unsafe { sys::call(number::KILL, [u64::MAX, SIGKILL, 0, 0, 0, 0]) };
+        // One that was just being made is met by the next round.
+        if reap(0).is_none() {
+            return;
+        }
+        while reap(NO_HANG).is_some() {}
+    }
+}
+
 /// Ends every process that came from this one. Orphans become children of this process, so killing children reaches all in the end.
 fn kill_descendants() {
     loop {
@@ -291,13 +311,13 @@ fn close(first: i32, last: i32) {
     unsafe { sys::call(number::CLOSE_RANGE, [first as u64, last as u32 as u64, 0, 0, 0, 0]) };
 }
 
-fn say(word: Word) {
-    // SAFETY: the word is as long as said. A harness that is gone does not listen, and that is no matter.
-    unsafe { sys::call(number::WRITE, [STATUS as u64, &raw const word as u64, size_of::<Word>() as u64, 0, 0, 0]) };
+fn say(words: &[Word]) {
+    // SAFETY: the words are as long as said. A harness that is gone does not listen, and that is no matter.
+    unsafe { sys::call(number::WRITE, [STATUS as u64, words.as_ptr() as u64, size_of_val(words) as u64, 0, 0, 0]) };
 }
 
 fn fail(step: u32, code: i64) -> ! {
-    say(Word { kind: FAILED, first: step, second: (-code) as u32 });
+    say(&[Word { kind: FAILED, first: step, second: (-code) as u32 }]);
     exit(1)
 }
 

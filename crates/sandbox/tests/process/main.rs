@@ -6,7 +6,6 @@
 mod ahead;
 mod basic;
 mod exhaust;
-mod figures;
 mod files;
 mod kernel;
 mod life;

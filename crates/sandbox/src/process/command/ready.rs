@@ -167,5 +167,6 @@ impl Waiting {
 fn have_changed(mounts: &File) -> bool {
     let mut asked = [PollFd::new(mounts, PollFlags::PRI | PollFlags::ERR)];
     let at_once = Timespec { tv_sec: 0, tv_nsec: 0 };
-    !matches!(poll(&mut asked, Some(&at_once)), Ok(_) if !asked[0].revents().intersects(PollFlags::PRI | PollFlags::ERR))
+    // Who cannot be asked may have changed.
+    poll(&mut asked, Some(&at_once)).is_err() || asked[0].revents().intersects(PollFlags::PRI | PollFlags::ERR)
 }

@@ -4,6 +4,7 @@ use super::landlock::{DEVICE, READ, RUN, Rule, change};
 use super::program::needed_to_start;
 use super::view::{View, What};
 use crate::plan::{Plan, Programs};
+use std::collections::BTreeSet;
 use std::fs::{self, FileType};
 use std::path::{Path, PathBuf};
 
@@ -127,11 +128,15 @@ impl Giving<'_> {
         if is_whole || !kind.is_dir() {
             return;
         }
-        let is_closed = matches!(what, What::Hidden | What::Private);
-        let leads_on = |child: &Path| !is_closed || self.view.placements.iter().any(|placement| placement.path.starts_with(child));
-        let entries = fs::read_dir(path).into_iter().flatten().flatten();
-        let mut children: Vec<(PathBuf, FileType)> =
-            entries.filter_map(|entry| Some((entry.path(), entry.file_type().ok()?))).filter(|(child, _)| leads_on(child)).collect();
+        let mut children: Vec<(PathBuf, FileType)> = if matches!(what, What::Hidden | What::Private) {
+            let on_the_way =
+                |placement: &super::view::Placement| Some(path.join(placement.path.strip_prefix(path).ok()?.components().next()?));
+            let ways: BTreeSet<PathBuf> = self.view.placements.iter().filter_map(on_the_way).collect();
+            ways.into_iter().filter_map(|way| fs::symlink_metadata(&way).ok().map(|facts| (way, facts.file_type()))).collect()
+        } else {
+            let entries = fs::read_dir(path).into_iter().flatten().flatten();
+            entries.filter_map(|entry| Some((entry.path(), entry.file_type().ok()?))).collect()
+        };
         children.sort_by(|one, other| one.0.cmp(&other.0));
         children.iter().for_each(|(child, kind)| self.give_known(child, *kind));
     }

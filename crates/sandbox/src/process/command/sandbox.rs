@@ -199,15 +199,13 @@ impl Sandbox {
 /// How long after a command the place of the next one is made.
 const BREATH: Duration = Duration::from_millis(2);
 
-/// Sees to it that a helper that is about to end is collected, and its groups with it.
+/// Sees to it that a helper that is about to end is collected, and its groups with it. A runtime that ends before does so then.
 fn collect((mut helper, pidfd): (Helper, AsyncFd<OwnedFd>), group: Group) {
-    if !helper.reap() {
-        tokio::spawn(async move {
-            let _ = pidfd.readable().await;
-            helper.reap();
-            drop(group);
-        });
-    }
+    tokio::spawn(async move {
+        let _ = pidfd.readable().await;
+        helper.reap();
+        drop(group);
+    });
 }
 
 fn check_texts(plan: &Plan, command: &Command) -> Result<(), SandboxError> {
