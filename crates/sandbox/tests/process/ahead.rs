@@ -1,7 +1,9 @@
 //! Places made ahead are as good as fresh ones.
 
 use crate::world::{SECRET, World, eventually, in_tier, runtime};
+use rustix::process::{Pid, Signal, kill_process};
 use std::fs;
+use std::path::Path;
 use std::time::Duration;
 use tokio::runtime::Runtime;
 use tokio_util::sync::CancellationToken;
@@ -115,18 +117,37 @@ fn a_workspace_that_was_replaced_is_the_new_one() {
 }
 
 #[test]
+fn a_place_that_was_ended_while_it_waited_is_not_used() {
+    in_tier(Tier::A, |_| {
+        let (runtime, world) = (runtime(), World::new(Sandbox::with_tier(Tier::A)));
+        for n in 0..3 {
+            assert_eq!(says(&runtime, &world, "echo fine"), "fine\n", "{n}");
+            let places = places(&world.plan.files.workspace);
+            assert!(!places.is_empty(), "no place was made ahead");
+            for pid in places.into_iter().filter_map(Pid::from_raw) {
+                let _ = kill_process(pid, Signal::KILL);
+            }
+            std::thread::sleep(WHILE);
+        }
+    });
+}
+
+#[test]
 fn a_place_that_nobody_came_for_ends_with_the_sandbox() {
     in_tier(Tier::A, |_| {
         let (runtime, world) = (runtime(), World::new(Sandbox::with_tier(Tier::A)));
         let mark = world.plan.files.workspace.clone();
         says(&runtime, &world, "true");
-        let places = || {
-            let all = fs::read_dir("/proc").expect("processes").flatten();
-            let mounts = all.filter_map(|entry| fs::read_to_string(entry.path().join("mountinfo")).ok());
-            mounts.filter(|text| text.contains(&*mark.to_string_lossy())).count()
-        };
-        assert!(places() >= 1, "no place was made ahead");
+        assert!(!places(&mark).is_empty(), "no place was made ahead");
         drop(world);
-        assert!(eventually(Duration::from_secs(1), || places() == 0));
+        assert!(eventually(Duration::from_secs(1), || places(&mark).is_empty()));
     });
+}
+
+/// Processes that see this workspace at a mount of its own.
+fn places(workspace: &Path) -> Vec<i32> {
+    let all = fs::read_dir("/proc").expect("processes").flatten();
+    let numbered = all.filter_map(|entry| Some((entry.file_name().to_str()?.parse().ok()?, entry.path())));
+    let sees = |path: &Path| fs::read_to_string(path.join("mountinfo")).is_ok_and(|text| text.contains(&*workspace.to_string_lossy()));
+    numbered.filter(|(_, path)| sees(path)).map(|(pid, _)| pid).collect()
 }

@@ -12,6 +12,7 @@ mod detect;
 mod enforced;
 mod error;
 mod filter;
+mod flow;
 mod identity;
 mod landlock;
 mod lay;

@@ -113,9 +113,16 @@ impl Waiting {
 
     /// Takes a place like this, if there is one.
     pub(super) fn take(&self, likeness: &Likeness) -> Option<Ready> {
-        let mut state = self.state();
-        let at = state.places.iter().position(|idle| idle.likeness == *likeness)?;
-        state.places.swap_remove(at).ready.take()
+        loop {
+            let mut state = self.state();
+            let at = state.places.iter().position(|idle| idle.likeness == *likeness)?;
+            let mut idle = state.places.swap_remove(at);
+            drop(state);
+            // Somebody may have ended it while it waited.
+            if idle.ready.as_mut().is_some_and(|ready| !ready.helper.reap()) {
+                return idle.ready.take();
+            }
+        }
     }
 
     /// Whether one more may be made.

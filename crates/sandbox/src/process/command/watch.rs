@@ -1,8 +1,8 @@
 //! Watching a command: taking its output, passing on input and signals, and ending it when it must.
 
 use super::block::Filled;
-use super::capture::Capture;
 use super::cgroup::Group;
+use super::flow::{Input, Taken};
 use super::layout::{COMMAND_STEPS, ENDED, FAILED, GONE, READY, Word};
 use super::net::{self, Guard, Ports, Serve};
 use super::protect::Protected;
@@ -16,8 +16,8 @@ use std::io::{self, Read as _};
 use std::os::fd::{AsFd as _, AsRawFd, OwnedFd};
 use std::path::Path;
 use std::time::{Duration, Instant};
+use tokio::io::AsyncReadExt as _;
 use tokio::io::unix::AsyncFd;
-use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::unix::pipe;
 use tokio::sync::mpsc;
 use tokio::time::sleep_until;
@@ -258,97 +258,6 @@ impl Said {
                 ENDED => self.status = Some(number(4)),
                 _ => {}
             }
-        }
-    }
-}
-
-/// Where output goes.
-struct Taken {
-    out: Capture,
-    err: Capture,
-    output: Output,
-}
-
-impl Taken {
-    fn new(limits: &Limits, output: Output) -> Self {
-        Self { out: Capture::new(limits.output_bytes), err: Capture::new(limits.output_bytes), output }
-    }
-
-    /// Takes a chunk; `false` when nobody wants more.
-    async fn take(&mut self, stream: Stream, chunk: &[u8]) -> bool {
-        match &self.output {
-            Output::Stream(receiver) => receiver.send((stream, chunk.to_vec())).await.is_ok(),
-            Output::Capture => {
-                match stream {
-                    Stream::Out => self.out.take(chunk),
-                    Stream::Err => self.err.take(chunk),
-                }
-                true
-            }
-        }
-    }
-
-    /// Takes what is left in a pipe whose writers are gone. One that was given to somebody else is not waited for.
-    async fn drain(&mut self, stream: Stream, from: &pipe::Receiver, space: &mut [u8], is_open: bool) {
-        let mut is_open = is_open;
-        while is_open {
-            // Asked of the kernel, because the runtime may not have heard yet that there is something.
-            is_open = match rustix::io::read(from.as_fd(), &mut *space) {
-                Ok(count @ 1..) => self.take(stream, &space[..count]).await,
-                Err(rustix::io::Errno::INTR) => true,
-                _ => false,
-            };
-        }
-    }
-
-    fn is_kept(&self) -> bool {
-        matches!(self.output, Output::Capture)
-    }
-
-    fn bytes(&self) -> u64 {
-        self.out.bytes() + self.err.bytes()
-    }
-
-    fn finish(self) -> (Captured, Captured) {
-        (self.out.finish(), self.err.finish())
-    }
-}
-
-/// What a command is given to read.
-struct Input {
-    pipe: Option<pipe::Sender>,
-    waiting: Vec<u8>,
-    done: usize,
-    more: Option<mpsc::Receiver<Vec<u8>>>,
-}
-
-impl Input {
-    fn new(stdin: Stdin, pipe: Option<pipe::Sender>) -> Self {
-        let (waiting, more) = match stdin {
-            Stdin::Empty => (Vec::new(), None),
-            Stdin::Bytes(bytes) => (bytes, None),
-            Stdin::Stream(more) => (Vec::new(), Some(more)),
-        };
-        Self { pipe, waiting, done: 0, more }
-    }
-
-    /// Passes a part on. Never returns when there is nothing left; loses nothing when it is not waited for.
-    async fn pass(&mut self) {
-        let Some(pipe) = &mut self.pipe else { return pending().await };
-        if self.done < self.waiting.len() {
-            match pipe.write(&self.waiting[self.done..]).await {
-                Ok(count) => self.done += count,
-                Err(_) => self.pipe = None,
-            }
-            return;
-        }
-        let next = match &mut self.more {
-            Some(more) => more.recv().await,
-            None => None,
-        };
-        match next {
-            Some(next) => (self.waiting, self.done) = (next, 0),
-            None => self.pipe = None,
         }
     }
 }
