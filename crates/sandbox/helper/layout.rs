@@ -10,8 +10,8 @@ pub(crate) const COMMAND_BASE: u64 = 0x20_0000_0000;
 
 /// The descriptors the helper starts with, after the three standard streams.
 pub(crate) const BLOCK: i32 = 3;
-/// One end of a socket pair. The first message on it is the command: its three streams and its block. After that, a number is a signal to
-/// pass on. Closed by the harness it means the end.
+/// One end of a socket pair. The first messages on it are the doors of control groups, and the command: its three streams and its block.
+/// After that, a number is a signal to pass on. Closed by the harness it means the end.
 pub(crate) const CONTROL: i32 = 4;
 /// Where [`Word`]s are written.
 pub(crate) const STATUS: i32 = 5;
@@ -81,6 +81,13 @@ pub(crate) const COMMAND_STEPS: u16 = 1000;
 pub(crate) const POKE: u32 = u32::MAX;
 /// Fail with the error that the address in the first argument holds as a negative number.
 pub(crate) const CHECK: u32 = u32::MAX - 1;
+
+/// A message with the doors of control groups to enter.
+pub(crate) const DOORS: u8 = 1;
+/// A message with a command.
+pub(crate) const COMMAND: u8 = 2;
+/// The most descriptors in one message.
+pub(crate) const MOST_PASSED: usize = 4;
 
 /// What the helper says.
 #[derive(Clone, Copy, Default, Debug, PartialEq, Eq)]

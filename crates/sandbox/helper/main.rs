@@ -14,7 +14,7 @@ use core::arch::global_asm;
 use core::mem::{size_of, size_of_val};
 use core::panic::PanicInfo;
 use layout::{
-    ANY, BLOCK, CHECK, COMMAND_BASE, CONTROL, ENDED, FAILED, FURTHER, GONE, Op, PLACE_BASE, POKE, Place, READY, SLOTS, STATUS, Script,
+    ANY, BLOCK, CHECK, COMMAND, COMMAND_BASE, CONTROL, DOORS, ENDED, FAILED, FURTHER, GONE, MOST_PASSED, Op, PLACE_BASE, POKE, Place, READY, SLOTS, STATUS, Script,
     Start, Word,
 };
 use sys::number;
@@ -100,26 +100,55 @@ unsafe fn map_block<Head: Copy>(base: u64, block: i32) -> Head {
     unsafe { *(base as *const Head) }
 }
 
-/// Waits for the command: its streams and its block. `None` when the harness wants none.
-fn receive_command() -> Option<[i32; 4]> {
-    const PASSED: u64 = 16 + 4 * size_of::<i32>() as u64;
-    const SOCKET_RIGHTS: u64 = 1 | 1 << 32;
-    const CLOSE_ON_EXEC: u64 = 0x4000_0000;
-    let mut byte = [0_u8; 8];
-    let part = [&raw mut byte as u64, 1];
-    let mut rights = [0_u64; 4];
+/// Waits for the command, its streams and its block, and enters control groups on the way. `None` when the harness wants none.
+fn receive_command() -> Option<[i32; MOST_PASSED]> {
     loop {
-        let mut message = [0, 0, &raw const part as u64, 1, &raw mut rights as u64, PASSED, 0];
-        // SAFETY: the message leads to one byte and to as much room as it says, all of it live.
-        let count = unsafe { sys::call(number::RECVMSG, [CONTROL as u64, &raw mut message as u64, CLOSE_ON_EXEC, 0, 0, 0]) };
-        match count {
-            EINTR => {}
-            1 if rights[0] == PASSED && rights[1] == SOCKET_RIGHTS => {
-                let (first, second) = (rights[2], rights[3]);
-                return Some([first as i32, (first >> 32) as i32, second as i32, (second >> 32) as i32]);
+        match receive()? {
+            (COMMAND, passed, MOST_PASSED) => return Some(passed),
+            (DOORS, doors, count) => {
+                let mut at = 0;
+                while at < count {
+                    enter(doors[at]);
+                    at += 1;
+                }
             }
             _ => return None,
         }
+    }
+}
+
+/// Enters a control group.
+fn enter(door: i32) {
+    let own = b'0';
+    // SAFETY: one byte is written, and it is there.
+    let code = unsafe { sys::call(number::WRITE, [door as u64, &raw const own as u64, 1, 0, 0, 0]) };
+    if code < 0 {
+        fail(2, code);
+    }
+    close(door, door);
+}
+
+/// The next message: its kind, the descriptors it passes, and how many these are.
+fn receive() -> Option<(u8, [i32; MOST_PASSED], usize)> {
+    const HEAD: u64 = 16;
+    const SOCKET_RIGHTS: u64 = 1 | 1 << 32;
+    const CLOSE_ON_EXEC: u64 = 0x4000_0000;
+    let mut kind = [0_u8; 8];
+    let part = [&raw mut kind as u64, 1];
+    let mut rights = [0_u64; 2 + MOST_PASSED / 2];
+    loop {
+        let mut message = [0, 0, &raw const part as u64, 1, &raw mut rights as u64, size_of_val(&rights) as u64, 0];
+        // SAFETY: the message leads to one byte and to as much room as it says, all of it live.
+        let count = unsafe { sys::call(number::RECVMSG, [CONTROL as u64, &raw mut message as u64, CLOSE_ON_EXEC, 0, 0, 0]) };
+        if count == EINTR {
+            continue;
+        }
+        if count != 1 || rights[1] != SOCKET_RIGHTS || rights[0] < HEAD {
+            return None;
+        }
+        let passed = (rights[0] - HEAD) as usize / size_of::<i32>();
+        let [_, _, first, second] = rights;
+        return Some((kind[0], [first as i32, (first >> 32) as i32, second as i32, (second >> 32) as i32], passed.min(MOST_PASSED)));
     }
 }
 

@@ -94,8 +94,8 @@ unsafe impl Plain for [u64; 7] {}
 impl PlaceBlock {
     /// What makes a place.
     pub(super) fn place() -> Self {
-        // The numbers 0 and 1 are the helper's own.
-        Self::new(PLACE_BASE, 0, vec!["the helper's memory", "a process of its own"])
+        // The numbers 0 to 2 are the helper's own.
+        Self::new(PLACE_BASE, 0, vec!["the helper's memory", "a process of its own", "control groups"])
     }
 }
 

@@ -68,14 +68,9 @@ impl Cgroups {
         }
     }
 
-    /// How many groups a command will have.
-    pub(super) fn count(&self) -> usize {
-        if self.unified.is_some() { 1 } else { usize::from(self.memory.is_some()) + usize::from(self.processes.is_some()) }
-    }
-
     /// The groups of one command. What cannot be made is left to the limits of each process.
     pub(super) fn make(&self, limits: &Limits) -> Group {
-        let bounds = Bounds { memory: limits.memory_bytes, processes: limits.processes.saturating_add(2) };
+        let bounds = Bounds { memory: limits.memory_bytes, processes: limits.processes.saturating_add(1) };
         let mut idle = self.idle.lock().unwrap_or_else(PoisonError::into_inner);
         let at = idle.iter().position(|folders| folders.bounds == bounds);
         let folders = at.map(|at| idle.swap_remove(at));

@@ -170,7 +170,7 @@ fn attempt(version: i32, namespaces: bool) -> Result<(), Failure> {
     let identity = Identity::of(&plan.files.workspace).map_err(failed("the workspace"))?;
     let view = View::new(&plan, &identity, &[], &Protected::default())
         .map_err(|error| Failure { step: "the view", cause: io::Error::other(error.to_string()) })?;
-    let room = Room { plan: &plan, identity, trees: &[], doors: 0, landlock: Some((version, Vec::new())) };
+    let room = Room { plan: &plan, identity, trees: &[], landlock: Some((version, Vec::new())) };
     let parts = Parts {
         program: Path::new("/proc/does-not-exist"),
         name: "probe",

@@ -65,43 +65,49 @@ impl<'a> Layout<'a> {
         let block = Filled { bytes: Vec::new(), steps: Vec::new() };
         let mut layout = Self { shared, plan, identity, protected, view, ports, trees: Vec::new(), rules, block };
         layout.trees = layout.foreign_trees();
-        layout.block = layout.fill(shared.cgroups.count(), Path::new(NOWHERE));
+        layout.block = layout.fill(Path::new(NOWHERE));
         Ok(layout)
     }
 
     /// The block of the place.
-    fn fill(&self, doors: usize, scratch: &Path) -> Filled {
+    fn fill(&self, scratch: &Path) -> Filled {
         let Self { shared, plan, view, .. } = self;
         let mut rules = self.rules.clone();
         if shared.tier == Tier::B {
             rules.push(rights::scratch(plan, shared.landlock, scratch));
         }
         let landlock = (shared.tier != Tier::None).then_some((shared.landlock, rules));
-        let room = Room { plan, identity: self.identity, trees: &self.trees, doors, landlock };
+        let room = Room { plan, identity: self.identity, trees: &self.trees, landlock };
         if shared.tier == Tier::A { with_namespaces(&room, view, self.ports.as_ref()) } else { without_namespaces(&room) }
     }
 
     /// What another place must have in common with this one to be as good.
     pub(super) fn likeness(&self) -> Likeness {
         let limits = &self.plan.limits;
-        let (memory_bytes, processes) = (limits.memory_bytes, limits.processes);
+        Likeness { block: self.block.clone(), memory_bytes: limits.memory_bytes, processes: limits.processes }
+    }
+
+    /// Which files it is made of: everything that is covered, put back or ruled about. A mount over something that was replaced is gone
+    /// with it.
+    pub(super) fn stamps(&self) -> Vec<Option<Stamp>> {
         let covered = self.view.placements.iter().map(|placement| placement.path.as_path());
         // With namespaces the rules are about what is mounted; without, about the very files.
         let ruled = self.rules.iter().filter(|_| self.shared.tier == Tier::B).map(|rule| rule.path.as_path());
-        Likeness { block: self.block.clone(), memory_bytes, processes, stamps: covered.chain(ruled).map(Stamp::of).collect() }
+        covered.chain(ruled).map(Stamp::of).collect()
     }
 
     /// Starts to make the place.
     pub(super) fn make(&self) -> Result<Ready, SandboxError> {
-        let group = self.shared.cgroups.make(&self.plan.limits);
         let scratch = if self.shared.tier == Tier::B { Some(Scratch::new(&self.identity)?) } else { None };
-        let doors = group.doors().len();
-        let own = (scratch.is_some() || doors != self.shared.cgroups.count())
-            .then(|| self.fill(doors, scratch.as_ref().map_or(Path::new(NOWHERE), Scratch::path)));
+        let own = scratch.as_ref().map(|scratch| self.fill(scratch.path()));
         let mut weaker = Vec::new();
         let trees = self.open_trees(&mut weaker)?;
-        let further: Vec<_> = trees.iter().map(OwnedFd::as_fd).chain(group.doors().iter().map(|door| door.as_fd())).collect();
+        let further: Vec<_> = trees.iter().map(OwnedFd::as_fd).collect();
         let helper = Helper::start(own.as_ref().unwrap_or(&self.block), &further)?;
+        // Made while the helper is at work.
+        let group = self.shared.cgroups.make(&self.plan.limits);
+        // A helper that failed already says why, and that is read by whoever waits for it.
+        let _ = helper.enter(group.doors());
         Ok(Ready { helper, group, scratch, weaker })
     }
 

@@ -26,8 +26,6 @@ pub(super) struct Likeness {
     pub(super) block: Filled,
     pub(super) memory_bytes: u64,
     pub(super) processes: u64,
-    /// Of everything that is covered, put back or ruled about. A mount over something that was replaced is gone with it.
-    pub(super) stamps: Vec<Option<Stamp>>,
 }
 
 /// Which file is at a path. A number alone can be given to another file; the time it was made, or last changed, then differs.
@@ -79,6 +77,7 @@ struct State {
 
 struct Idle {
     likeness: Likeness,
+    stamps: Vec<Option<Stamp>>,
     since: Instant,
     /// `None` once it was taken.
     ready: Option<Ready>,
@@ -111,15 +110,15 @@ impl Waiting {
         Self { state: Mutex::default(), coming: Arc::default(), mounts: File::open("/proc/self/mountinfo").ok() }
     }
 
-    /// Takes a place like this, if there is one.
-    pub(super) fn take(&self, likeness: &Likeness) -> Option<Ready> {
+    /// Takes a place like this, if there is one. One that is made of other files by now is thrown away.
+    pub(super) fn take(&self, likeness: &Likeness, stamps: impl Fn() -> Vec<Option<Stamp>>) -> Option<Ready> {
         loop {
             let mut state = self.state();
             let at = state.places.iter().position(|idle| idle.likeness == *likeness)?;
             let mut idle = state.places.swap_remove(at);
             drop(state);
             // Somebody may have ended it while it waited.
-            if idle.ready.as_mut().is_some_and(|ready| !ready.helper.reap()) {
+            if idle.stamps == stamps() && idle.ready.as_mut().is_some_and(|ready| !ready.helper.reap()) {
                 return idle.ready.take();
             }
         }
@@ -138,8 +137,8 @@ impl Waiting {
     }
 
     /// Brings a place; the oldest goes when there are too many.
-    pub(super) fn put(&self, leave: &Leave, likeness: Likeness, ready: Ready) {
-        let idle = Idle { likeness, since: Instant::now(), ready: Some(ready) };
+    pub(super) fn put(&self, leave: &Leave, likeness: Likeness, stamps: Vec<Option<Stamp>>, ready: Ready) {
+        let idle = Idle { likeness, stamps, since: Instant::now(), ready: Some(ready) };
         let mut state = self.state();
         if state.generation != leave.generation {
             return;

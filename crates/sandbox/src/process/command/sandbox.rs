@@ -118,7 +118,7 @@ impl Sandbox {
         check_texts(plan, &command)?;
         let layout = Layout::new(shared, plan)?;
         let (folder, program) = layout.resolve(&command)?;
-        let found = if shared.tier == Tier::None { None } else { shared.waiting.take(&layout.likeness()) };
+        let found = if shared.tier == Tier::None { None } else { shared.waiting.take(&layout.likeness(), || layout.stamps()) };
         let is_ready = found.is_some();
         let ready = match found {
             Some(ready) => ready,
@@ -176,10 +176,10 @@ impl Sandbox {
         let make = move || -> Option<()> {
             let shared = shared.upgrade()?;
             let layout = Layout::new(&shared, &plan).ok()?;
-            let likeness = layout.likeness();
+            let (likeness, stamps) = (layout.likeness(), layout.stamps());
             if !shared.waiting.has(&likeness) {
                 let mut ready = layout.make().ok()?;
-                is_made(&mut ready).then(|| shared.waiting.put(&leave, likeness, ready))?;
+                is_made(&mut ready).then(|| shared.waiting.put(&leave, likeness, stamps, ready))?;
             }
             Some(())
         };

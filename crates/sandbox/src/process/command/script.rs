@@ -18,9 +18,8 @@ use std::sync::OnceLock;
 pub(super) struct Room<'a> {
     pub(super) plan: &'a Plan,
     pub(super) identity: Identity,
-    /// Further descriptors: first the trees, then the doors of control groups.
+    /// Further descriptors.
     pub(super) trees: &'a [PathBuf],
-    pub(super) doors: usize,
     /// Landlock's version and rules; `None` to contain nothing.
     pub(super) landlock: Option<(i32, Vec<Rule>)>,
 }
@@ -48,7 +47,6 @@ const LAST_CAPABILITY: u32 = 63;
 pub(super) fn with_namespaces(room: &Room<'_>, view: &View, ports: Option<&Ports>) -> Filled {
     let mut block = PlaceBlock::place();
     let (mut outer, mut inner) = (List::default(), List::default());
-    enter_groups(&mut block, &mut outer, room);
     become_other(&mut block, &mut outer, &room.identity);
     enter_namespaces(&mut block, &mut outer, &room.identity);
     let step = block.step("ending with the helper");
@@ -69,7 +67,6 @@ pub(super) fn with_namespaces(room: &Room<'_>, view: &View, ports: Option<&Ports
 pub(super) fn without_namespaces(room: &Room<'_>) -> Filled {
     let mut block = PlaceBlock::place();
     let mut outer = List::default();
-    enter_groups(&mut block, &mut outer, room);
     if room.landlock.is_some() {
         become_other(&mut block, &mut outer, &room.identity);
     }
@@ -110,15 +107,6 @@ pub(super) fn command(parts: &Parts<'_>) -> Filled {
         start_step: block.step(START).into(),
     };
     block.finish(|bytes| Start { bytes, ..start })
-}
-
-fn enter_groups(block: &mut PlaceBlock, list: &mut List, room: &Room<'_>) {
-    let step = block.step("control groups");
-    let own = block.literal(c"0");
-    for door in 0..room.doors {
-        let door = FURTHER + i32::try_from(room.trees.len() + door).unwrap_or(0);
-        list.call(step, libc::SYS_write, [door.into(), own.into(), 1.into()]);
-    }
 }
 
 fn become_other(block: &mut PlaceBlock, list: &mut List, identity: &Identity) {

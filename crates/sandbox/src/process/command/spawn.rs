@@ -2,7 +2,7 @@
 
 use super::SandboxError;
 use super::block::Filled;
-use super::layout::{BLOCK, CONTROL, FURTHER, STATUS};
+use super::layout::{BLOCK, COMMAND, CONTROL, DOORS, FURTHER, MOST_PASSED, STATUS};
 use rustix::event::{PollFd, PollFlags, poll};
 use rustix::fs::{MemfdFlags, Timespec, memfd_create};
 use rustix::io::fcntl_dupfd_cloexec;
@@ -68,13 +68,22 @@ impl Helper {
     /// Has the helper start the command, once it is ready.
     pub(super) fn command(&self, command: &Filled, streams: &Streams) -> Result<(), SandboxError> {
         let memory = memory_of(command)?;
-        let passed = [streams.stdin.as_fd(), streams.stdout.as_fd(), streams.stderr.as_fd(), memory.as_fd()];
-        let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(4))];
+        self.pass(COMMAND, &[streams.stdin.as_fd(), streams.stdout.as_fd(), streams.stderr.as_fd(), memory.as_fd()])
+    }
+
+    /// Has the helper enter control groups, before it starts the command.
+    pub(super) fn enter(&self, doors: &[File]) -> Result<(), SandboxError> {
+        let doors: Vec<BorrowedFd<'_>> = doors.iter().map(AsFd::as_fd).collect();
+        if doors.is_empty() { Ok(()) } else { self.pass(DOORS, &doors) }
+    }
+
+    fn pass(&self, kind: u8, passed: &[BorrowedFd<'_>]) -> Result<(), SandboxError> {
+        let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(MOST_PASSED))];
         let mut rights = SendAncillaryBuffer::new(&mut space);
-        rights.push(SendAncillaryMessage::ScmRights(&passed));
+        rights.push(SendAncillaryMessage::ScmRights(passed));
         let control =
             self.control.as_ref().ok_or_else(|| SandboxError::step("the command")(io::Error::from(io::ErrorKind::NotConnected)))?;
-        sendmsg(control, &[IoSlice::new(&[1])], &mut rights, SendFlags::NOSIGNAL).map_err(SandboxError::step("the command"))?;
+        sendmsg(control, &[IoSlice::new(&[kind])], &mut rights, SendFlags::NOSIGNAL).map_err(SandboxError::step("the command"))?;
         Ok(())
     }
 
