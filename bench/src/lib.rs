@@ -1,6 +1,7 @@
 //! What is measured, and how. `docs/benchmarks.md` says what the figures mean.
 
 pub mod call;
+pub mod exec;
 pub mod hook;
 pub mod mcp;
 pub mod project;
@@ -29,6 +30,7 @@ pub const BENCHMARKS: &[Benchmark] = &[
     Benchmark { name: "call/worker", about: "of these, a worker by itself", run: call::workers },
     Benchmark { name: "call/script", about: "of these, scripts, hooks and crossings", run: call::scripts },
     Benchmark { name: "call/fault", about: "of these, scripts that do not end", run: call::faults },
+    Benchmark { name: "exec", about: "starting `true`: bare, in each tier, in bwrap", run: exec::run },
     Benchmark { name: "mcp", about: "tools/call over MCP stdio against a bare rmcp server", run: mcp::run },
     Benchmark { name: "hook", about: "one decision about a client's call, cold, and a hundred at once", run: hook::run },
     Benchmark { name: "validate", about: "loading and checking 100, 1,000 and 10,000 tools", run: validate::run },

@@ -1,13 +1,17 @@
-//! What the harness and its helper agree on: a flat block that the harness fills and the helper follows.
+//! What the harness and its helper agree on: two flat blocks that the harness fills and the helper follows. The first makes the place a
+//! command runs in; the second is the command, and may come much later.
 //!
-//! The block is mapped at one fixed address, so every pointer in it is final before the helper exists.
+//! Each block is mapped at one fixed address, so every pointer in it is final before the helper exists.
 
-/// Where the helper maps the block.
-pub(crate) const BASE: u64 = 0x10_0000_0000;
+/// Where the helper maps the block of the place.
+pub(crate) const PLACE_BASE: u64 = 0x10_0000_0000;
+/// Where it maps the block of the command.
+pub(crate) const COMMAND_BASE: u64 = 0x20_0000_0000;
 
 /// The descriptors the helper starts with, after the three standard streams.
 pub(crate) const BLOCK: i32 = 3;
-/// One end of a socket pair: closed by the harness it means the end, a number on it is a signal to pass on.
+/// One end of a socket pair. The first messages on it are the doors of control groups, and the command: its three streams and its block.
+/// After that, a number is a signal to pass on. Closed by the harness it means the end.
 pub(crate) const CONTROL: i32 = 4;
 /// Where [`Word`]s are written.
 pub(crate) const STATUS: i32 = 5;
@@ -22,16 +26,24 @@ pub(crate) struct Script {
     pub(crate) count: u64,
 }
 
-/// The start of the block.
+/// The start of the block of a place.
 #[derive(Clone, Copy, Default)]
 #[repr(C)]
-pub(crate) struct Head {
+pub(crate) struct Place {
     /// Of the whole block.
     pub(crate) bytes: u64,
     /// What the first process does.
     pub(crate) outer: Script,
-    /// What the first process of the process namespace does; without one it is left out.
+    /// What the first process of the process namespace does, whose end ends everything in it; without such a namespace it is empty.
     pub(crate) inner: Script,
+}
+
+/// The start of the block of a command.
+#[derive(Clone, Copy, Default)]
+#[repr(C)]
+pub(crate) struct Start {
+    /// Of the whole block.
+    pub(crate) bytes: u64,
     /// What the command's process does before it becomes the command.
     pub(crate) command: Script,
     pub(crate) program: u64,
@@ -39,8 +51,6 @@ pub(crate) struct Head {
     pub(crate) environment: u64,
     /// The number of the step that is starting the program.
     pub(crate) start_step: u64,
-    /// Whether there is a process namespace: its end ends everything in it.
-    pub(crate) has_namespace: u64,
 }
 
 /// One system call, or one of the pseudo calls below.
@@ -62,11 +72,22 @@ pub(crate) struct Op {
 
 pub(crate) const ANY: u16 = u16::MAX;
 pub(crate) const SLOTS: usize = 256;
+/// The slot that the place leaves to the command: Landlock's rules.
+pub(crate) const RULES: u16 = 1;
+/// Steps of the command are counted from here, those of the place from zero.
+pub(crate) const COMMAND_STEPS: u16 = 1000;
 
 /// Write the low half of the second argument to the address in the first.
 pub(crate) const POKE: u32 = u32::MAX;
 /// Fail with the error that the address in the first argument holds as a negative number.
 pub(crate) const CHECK: u32 = u32::MAX - 1;
+
+/// A message with the doors of control groups to enter.
+pub(crate) const DOORS: u8 = 1;
+/// A message with a command.
+pub(crate) const COMMAND: u8 = 2;
+/// The most descriptors in one message.
+pub(crate) const MOST_PASSED: usize = 4;
 
 /// What the helper says.
 #[derive(Clone, Copy, Default, Debug, PartialEq, Eq)]
@@ -81,5 +102,7 @@ pub(crate) struct Word {
 pub(crate) const FAILED: u32 = 1;
 /// The command ended: its status as `wait` gives it.
 pub(crate) const ENDED: u32 = 2;
-/// All is ready and the command is about to be started.
+/// The place is ready for a command.
 pub(crate) const READY: u32 = 3;
+/// Nothing of the command is left, and the helper is about to end.
+pub(crate) const GONE: u32 = 4;

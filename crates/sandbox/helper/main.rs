@@ -1,7 +1,8 @@
 //! The tiny program that every contained command starts as.
 //!
-//! It has no C library, allocates nothing and decides nothing: it follows the block that the harness filled, watches over the
-//! command, and ends everything when the command or the harness ends. See `layout.rs` for the block.
+//! It has no C library, allocates nothing and decides nothing: it follows the blocks that the harness filled, first the place's and
+//! then, when it comes, the command's; it watches over the command, and ends everything when the command or the harness ends. See
+//! `layout.rs` for the blocks.
 
 #![no_std]
 #![no_main]
@@ -10,9 +11,12 @@ mod layout;
 mod sys;
 
 use core::arch::global_asm;
-use core::mem::size_of;
+use core::mem::{size_of, size_of_val};
 use core::panic::PanicInfo;
-use layout::{ANY, BASE, BLOCK, CHECK, CONTROL, ENDED, FAILED, FURTHER, Head, Op, POKE, READY, SLOTS, STATUS, Script, Word};
+use layout::{
+    ANY, BLOCK, CHECK, COMMAND, COMMAND_BASE, CONTROL, DOORS, ENDED, FAILED, FURTHER, GONE, MOST_PASSED, Op, PLACE_BASE, POKE, Place, READY, SLOTS, STATUS, Script,
+    Start, Word,
+};
 use sys::number;
 
 #[cfg(target_arch = "x86_64")]
@@ -30,55 +34,135 @@ const ALL_KINDS: u64 = 0x4000_0000;
 type Slots = [i64; SLOTS];
 
 extern "C" fn main() -> ! {
-    let head = map_block();
+    // SAFETY: the harness passed the block of a place there.
+    let place: Place = unsafe { map_block(PLACE_BASE, BLOCK) };
     let mut slots: Slots = [0; SLOTS];
-    run(head.outer, &mut slots);
-    if head.inner.count > 0 {
+    run(place.outer, &mut slots);
+    let has_namespace = place.inner.count > 0;
+    if has_namespace {
         let child = fork();
         if child != 0 {
-            close_streams();
-            // SAFETY: takes no pointers; what is left is the status pipe and the control socket.
-            unsafe { sys::call(number::CLOSE_RANGE, [FURTHER as u64, u32::MAX as u64, 0, 0, 0, 0]) };
+            // What is left is the status pipe and the control socket.
+            close(0, BLOCK);
+            close(FURTHER, -1);
             wait_for(child);
+            say(&[Word { kind: GONE, first: 0, second: 0 }]);
             exit(0);
         }
-        run(head.inner, &mut slots);
+        run(place.inner, &mut slots);
     }
+    close(BLOCK, BLOCK);
     let signals = catch_children();
-    say(Word { kind: READY, first: 0, second: 0 });
+    say(&[Word { kind: READY, first: 0, second: 0 }]);
+    let Some([stdin, stdout, stderr, block]) = receive_command() else { exit(0) };
+    // SAFETY: the harness passed the block of a command there.
+    let start: Start = unsafe { map_block(COMMAND_BASE, block) };
     let command = fork();
     if command == 0 {
-        run(head.command, &mut slots);
+        take_streams([stdin, stdout, stderr]);
+        run(start.command, &mut slots);
         // SAFETY: the block holds a path and two lists of strings that end with null.
-        let code = unsafe { sys::call(number::EXECVE, [head.program, head.arguments, head.environment, 0, 0, 0]) };
-        fail(head.start_step as u32, code);
+        let code = unsafe { sys::call(number::EXECVE, [start.program, start.arguments, start.environment, 0, 0, 0]) };
+        fail(start.start_step as u32, code);
     }
-    close_streams();
+    // The streams belong to the command alone, so that their end is its end.
+    [stdin, stdout, stderr, block].map(|end| close(end, end));
     let status = watch(command, signals);
-    if head.has_namespace == 0 {
-        kill_descendants();
+    // Most commands leave nobody behind: then there is nothing to end.
+    if !is_alone() {
+        if has_namespace { kill_namespace() } else { kill_descendants() }
     }
-    if let Some(status) = status {
-        say(Word { kind: ENDED, first: status, second: 0 });
+    let gone = Word { kind: GONE, first: 0, second: 0 };
+    match status {
+        Some(status) => say(&[Word { kind: ENDED, first: status, second: 0 }, gone]),
+        None => say(&[gone]),
     }
     exit(0)
 }
 
-/// Maps the block to where its pointers point.
-fn map_block() -> Head {
+/// Maps a block to where its pointers point, and gives its head.
+///
+/// # Safety
+/// The descriptor must be a block that starts with such a head and was made for this address.
+unsafe fn map_block<Head: Copy>(base: u64, block: i32) -> Head {
     let mut bytes: u64 = 0;
     const READ_WRITE: u64 = 3;
     const PRIVATE_FIXED: u64 = 0x10_0002;
     // SAFETY: the first call fills `bytes`; the second takes an address range in which nothing is.
     let code = unsafe {
-        sys::call(number::PREAD64, [BLOCK as u64, &raw mut bytes as u64, 8, 0, 0, 0]);
-        sys::call(number::MMAP, [BASE, bytes, READ_WRITE, PRIVATE_FIXED, BLOCK as u64, 0])
+        sys::call(number::PREAD64, [block as u64, &raw mut bytes as u64, 8, 0, 0, 0]);
+        sys::call(number::MMAP, [base, bytes, READ_WRITE, PRIVATE_FIXED, block as u64, 0])
     };
-    if code != BASE as i64 {
+    if code != base as i64 {
         fail(0, code);
     }
-    // SAFETY: the block starts with a head, and is mapped.
-    unsafe { *(BASE as *const Head) }
+    // SAFETY: the block starts with such a head, as the caller promised, and is mapped.
+    unsafe { *(base as *const Head) }
+}
+
+/// Waits for the command, its streams and its block, and enters control groups on the way. `None` when the harness wants none.
+fn receive_command() -> Option<[i32; MOST_PASSED]> {
+    loop {
+        match receive()? {
+            (COMMAND, passed, MOST_PASSED) => return Some(passed),
+            (DOORS, doors, count) => {
+                let mut at = 0;
+                while at < count {
+                    enter(doors[at]);
+                    at += 1;
+                }
+            }
+            _ => return None,
+        }
+    }
+}
+
+/// Enters a control group.
+fn enter(door: i32) {
+    let own = b'0';
+    // SAFETY: one byte is written, and it is there.
+    let code = unsafe { sys::call(number::WRITE, [door as u64, &raw const own as u64, 1, 0, 0, 0]) };
+    if code < 0 {
+        fail(2, code);
+    }
+    close(door, door);
+}
+
+/// The next message: its kind, the descriptors it passes, and how many these are.
+fn receive() -> Option<(u8, [i32; MOST_PASSED], usize)> {
+    const HEAD: u64 = 16;
+    const SOCKET_RIGHTS: u64 = 1 | 1 << 32;
+    const CLOSE_ON_EXEC: u64 = 0x4000_0000;
+    let mut kind = [0_u8; 8];
+    let part = [&raw mut kind as u64, 1];
+    let mut rights = [0_u64; 2 + MOST_PASSED / 2];
+    loop {
+        let mut message = [0, 0, &raw const part as u64, 1, &raw mut rights as u64, size_of_val(&rights) as u64, 0];
+        // SAFETY: the message leads to one byte and to as much room as it says, all of it live.
+        let count = unsafe { sys::call(number::RECVMSG, [CONTROL as u64, &raw mut message as u64, CLOSE_ON_EXEC, 0, 0, 0]) };
+        if count == EINTR {
+            continue;
+        }
+        if count != 1 || rights[1] != SOCKET_RIGHTS || rights[0] < HEAD {
+            return None;
+        }
+        let passed = (rights[0] - HEAD) as usize / size_of::<i32>();
+        let [_, _, first, second] = rights;
+        return Some((kind[0], [first as i32, (first >> 32) as i32, second as i32, (second >> 32) as i32], passed.min(MOST_PASSED)));
+    }
+}
+
+/// Makes the three streams the standard ones.
+fn take_streams(streams: [i32; 3]) {
+    let mut standard = 0;
+    while standard < 3 {
+        // SAFETY: takes no pointers.
+        let code = unsafe { sys::call(number::DUP3, [streams[standard] as u64, standard as u64, 0, 0, 0, 0]) };
+        if code < 0 {
+            fail(1, code);
+        }
+        standard += 1;
+    }
 }
 
 /// Follows one list of operations; the first that fails ends this process.
@@ -158,6 +242,26 @@ fn watch(command: i64, signals: i64) -> Option<u32> {
     }
 }
 
+/// Whether this process has no children. Orphans become its children, so then nobody is left who came from it.
+fn is_alone() -> bool {
+    // SAFETY: no status is asked for.
+    let result = unsafe { sys::call(number::WAIT4, [u64::MAX, 0, NO_HANG | ALL_KINDS, 0, 0, 0]) };
+    result == ECHILD
+}
+
+/// Ends every other process of the process namespace, of which this is the first.
+fn kill_namespace() {
+    loop {
+        // SAFETY: takes no pointers. For the first process of a namespace, everybody is everybody else in it.
+        unsafe { sys::call(number::KILL, [u64::MAX, SIGKILL, 0, 0, 0, 0]) };
+        // One that was just being made is met by the next round.
+        if reap(0).is_none() {
+            return;
+        }
+        while reap(NO_HANG).is_some() {}
+    }
+}
+
 /// Ends every process that came from this one. Orphans become children of this process, so killing children reaches all in the end.
 fn kill_descendants() {
     loop {
@@ -230,19 +334,19 @@ fn fork() -> i64 {
     child
 }
 
-/// The streams belong to the command alone, so that their end is its end; what was passed for setting up is done with.
-fn close_streams() {
-    // SAFETY: takes no pointers; nothing here uses them.
-    unsafe { sys::call(number::CLOSE_RANGE, [0, BLOCK as u64, 0, 0, 0, 0]) };
+/// Closes the descriptors from `first` to `last`.
+fn close(first: i32, last: i32) {
+    // SAFETY: takes no pointers; nothing here uses them any more.
+    unsafe { sys::call(number::CLOSE_RANGE, [first as u64, last as u32 as u64, 0, 0, 0, 0]) };
 }
 
-fn say(word: Word) {
-    // SAFETY: the word is as long as said. A harness that is gone does not listen, and that is no matter.
-    unsafe { sys::call(number::WRITE, [STATUS as u64, &raw const word as u64, size_of::<Word>() as u64, 0, 0, 0]) };
+fn say(words: &[Word]) {
+    // SAFETY: the words are as long as said. A harness that is gone does not listen, and that is no matter.
+    unsafe { sys::call(number::WRITE, [STATUS as u64, words.as_ptr() as u64, size_of_val(words) as u64, 0, 0, 0]) };
 }
 
 fn fail(step: u32, code: i64) -> ! {
-    say(Word { kind: FAILED, first: step, second: (-code) as u32 });
+    say(&[Word { kind: FAILED, first: step, second: (-code) as u32 }]);
     exit(1)
 }
 

@@ -20,6 +20,8 @@ pub(crate) mod number {
     pub(crate) const SIGNALFD4: u32 = 289;
     pub(crate) const CLOSE_RANGE: u32 = 436;
     pub(crate) const RECVFROM: u32 = 45;
+    pub(crate) const RECVMSG: u32 = 47;
+    pub(crate) const DUP3: u32 = 292;
 }
 
 #[cfg(target_arch = "aarch64")]
@@ -40,6 +42,8 @@ pub(crate) mod number {
     pub(crate) const SIGNALFD4: u32 = 74;
     pub(crate) const CLOSE_RANGE: u32 = 436;
     pub(crate) const RECVFROM: u32 = 207;
+    pub(crate) const RECVMSG: u32 = 212;
+    pub(crate) const DUP3: u32 = 24;
 }
 
 /// Makes one system call.

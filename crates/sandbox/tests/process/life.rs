@@ -1,8 +1,10 @@
 //! Nothing outlives its call.
 
 use crate::world::{World, eventually, in_every_tier, processes_with, runtime};
+use std::collections::BTreeSet;
 use std::fs;
 use std::os::unix::process::CommandExt as _;
+use std::path::Path;
 use std::time::{Duration, Instant};
 use tokio_util::sync::CancellationToken;
 use tool_harness_sandbox::process::{Command, End, Sandbox};
@@ -126,59 +128,106 @@ fn two_hundred_at_once_alone() {
             println!("skipped: this machine has no tier {tier}");
             continue;
         }
-        let world = World::new(sandbox);
-        world.says("true");
+        // What is opened once for the whole process is opened now.
+        let warm = World::new(sandbox);
+        warm.says("true");
+        drop(warm);
+        std::thread::sleep(Duration::from_millis(100));
         let mark = mark(6);
         let before = counted();
+        let world = World::new(Sandbox::with_tier(tier));
         let runtime = runtime();
-        let ends: Vec<End> = runtime.block_on(async {
-            let mut running = Vec::new();
-            for n in 0..200 {
-                let (sandbox, plan, cancel) = (world.sandbox.clone(), world.plan.clone(), CancellationToken::new());
-                let line = if n % 2 == 0 { format!("(setsid sleep {mark} &); echo {n}") } else { stubborn(&mark) };
-                if n % 2 == 1 {
-                    let cancel = cancel.clone();
-                    tokio::spawn(async move {
-                        tokio::time::sleep(Duration::from_millis(100 + n)).await;
-                        cancel.cancel();
-                    });
-                }
-                running.push(tokio::spawn(async move {
-                    let finished = sandbox.run(&plan, Command::new("/bin/bash", ["-c", &line]), cancel).await.expect("ran");
-                    if n % 2 == 0 {
-                        assert_eq!(finished.stdout.text, format!("{n}\n"));
-                    }
-                    finished.end
-                }));
-            }
-            let mut ends = Vec::new();
-            for run in running {
-                ends.push(run.await.expect("no panic"));
-            }
-            ends
-        });
-        drop(runtime);
+        let ends = runtime.block_on(two_hundred(&world, &mark));
         assert_eq!(ends.iter().filter(|end| **end == End::Exited(0)).count(), 100);
         assert_eq!(ends.iter().filter(|end| **end == End::Cancelled).count(), 100);
         assert!(processes_with(&mark).is_empty(), "{:?}", processes_with(&mark));
-        assert!(eventually(Duration::from_secs(2), || counted()[..3] == before[..3]), "{before:?} became {:?}", counted());
+        // What is kept for later commands is little, and goes with the sandbox.
+        std::thread::sleep(Duration::from_millis(200));
+        let kept = counted();
+        assert!(kept.children <= before.children + 8 && kept.groups <= before.groups + 16, "{before:?} became {kept:?}");
+        drop((runtime, world));
+        let has_settled = || Counts { descriptors: 0, ..counted() } == Counts { descriptors: 0, ..before };
+        assert!(eventually(Duration::from_secs(3), has_settled), "{before:?} became {:?}", counted());
         // Sixteen descriptors that watch a workspace are kept for later commands, and no more.
-        assert!(counted()[3] <= before[3] + 16, "{before:?} became {:?}", counted());
+        assert!(counted().descriptors <= before.descriptors + 16, "{before:?} became {:?}", counted());
     }
 }
 
-/// Mounts, control groups, temporary files, descriptors of this process: what could be left.
-fn counted() -> [usize; 4] {
+async fn two_hundred(world: &World, mark: &str) -> Vec<End> {
+    let mut running = Vec::new();
+    for n in 0..200 {
+        let (sandbox, plan, cancel) = (world.sandbox.clone(), world.plan.clone(), CancellationToken::new());
+        let line = if n % 2 == 0 { format!("(setsid sleep {mark} &); echo {n}") } else { stubborn(mark) };
+        if n % 2 == 1 {
+            let cancel = cancel.clone();
+            tokio::spawn(async move {
+                tokio::time::sleep(Duration::from_millis(100 + n)).await;
+                cancel.cancel();
+            });
+        }
+        running.push(tokio::spawn(async move {
+            let finished = sandbox.run(&plan, Command::new("/bin/bash", ["-c", &line]), cancel).await.expect("ran");
+            if n % 2 == 0 {
+                assert_eq!(finished.stdout.text, format!("{n}\n"));
+            }
+            finished.end
+        }));
+    }
+    let mut ends = Vec::new();
+    for run in running {
+        ends.push(run.await.expect("no panic"));
+    }
+    ends
+}
+
+/// What could be left.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Counts {
+    mounts: usize,
+    /// Namespaces that some process is in and this one is not, of processes that came from this one.
+    namespaces: usize,
+    groups: usize,
+    temporary: usize,
+    /// Processes that came from this one, also those that are not collected.
+    children: usize,
+    descriptors: usize,
+}
+
+fn counted() -> Counts {
     let mounts = fs::read_to_string("/proc/self/mountinfo").expect("mounts").lines().count();
     let own = format!("harness-{}-", std::process::id());
-    let named = |folder: &std::path::Path| {
+    let named = |folder: &Path| {
         fs::read_dir(folder).into_iter().flatten().flatten().filter(|entry| entry.file_name().to_string_lossy().starts_with(&own)).count()
     };
     let groups = fs::read_to_string("/proc/self/cgroup").expect("groups");
     let groups = groups.lines().filter_map(|line| {
         let mut parts = line.splitn(3, ':').skip(1);
-        Some(std::path::Path::new("/sys/fs/cgroup").join(parts.next()?).join(parts.next()?.trim_start_matches('/')))
+        Some(Path::new("/sys/fs/cgroup").join(parts.next()?).join(parts.next()?.trim_start_matches('/')))
     });
+    let groups = groups.map(|folder| named(&folder)).sum();
     let descriptors = fs::read_dir("/proc/self/fd").expect("descriptors").count();
-    [mounts, groups.map(|folder| named(&folder)).sum(), named(&std::env::temp_dir()), descriptors]
+    let descendants = descendants();
+    let kinds = ["mnt", "net", "pid", "ipc", "uts", "user"];
+    let namespace = |pid: &str, kind: &str| fs::read_link(format!("/proc/{pid}/ns/{kind}")).ok();
+    let mut namespaces = BTreeSet::new();
+    for (pid, kind) in descendants.iter().flat_map(|pid| kinds.map(|kind| (pid, kind))) {
+        namespaces.extend(namespace(pid, kind).filter(|found| namespace("self", kind).as_ref() != Some(found)));
+    }
+    let (children, temporary) = (descendants.len(), named(&std::env::temp_dir()));
+    Counts { mounts, namespaces: namespaces.len(), groups, temporary, children, descriptors }
+}
+
+/// Every process that came from this one.
+fn descendants() -> Vec<String> {
+    let mut all: Vec<String> = Vec::new();
+    let mut waiting = vec![std::process::id().to_string()];
+    while let Some(pid) = waiting.pop() {
+        for task in fs::read_dir(format!("/proc/{pid}/task")).into_iter().flatten().flatten() {
+            let children = fs::read_to_string(task.path().join("children")).unwrap_or_default();
+            let children: Vec<String> = children.split_whitespace().map(str::to_owned).collect();
+            waiting.extend(children.iter().cloned());
+            all.extend(children);
+        }
+    }
+    all
 }

@@ -3,8 +3,9 @@
 #![expect(clippy::disallowed_methods, reason = "what is tested is judged from outside, by real processes and listeners")]
 #![expect(clippy::disallowed_types, reason = "listeners of the tests' own are what must not be reached")]
 
+mod ahead;
 mod basic;
-mod figures;
+mod exhaust;
 mod files;
 mod kernel;
 mod life;

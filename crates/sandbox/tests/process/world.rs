@@ -3,6 +3,7 @@
 use std::fs;
 use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
+use std::sync::OnceLock;
 use std::time::{Duration, Instant};
 
 use tempfile::TempDir;
@@ -95,7 +96,7 @@ impl World {
     }
 
     pub(crate) fn run_with(&self, plan: &Plan, command: Command) -> Result<Finished, SandboxError> {
-        runtime().block_on(self.sandbox.run(plan, command, CancellationToken::new()))
+        shared_runtime().block_on(self.sandbox.run(plan, command, CancellationToken::new()))
     }
 
     /// Runs a line of shell.
@@ -139,6 +140,12 @@ impl World {
         found.sort();
         found
     }
+}
+
+/// One for all commands of the tests, so that places made ahead are there for later ones.
+fn shared_runtime() -> &'static tokio::runtime::Runtime {
+    static RUNTIME: OnceLock<tokio::runtime::Runtime> = OnceLock::new();
+    RUNTIME.get_or_init(runtime)
 }
 
 pub(crate) fn runtime() -> tokio::runtime::Runtime {

@@ -1,18 +1,24 @@
-//! Filling the block that the helper follows. Everything is decided and laid out here, before the helper exists.
+//! Filling the blocks that the helper follows. Everything is decided and laid out here, before the helper exists.
 
-use super::layout::{ANY, BASE, CHECK, Head, Op, POKE, SLOTS, Script};
+use super::layout::{ANY, CHECK, COMMAND_BASE, COMMAND_STEPS, Op, PLACE_BASE, POKE, Place, RULES, SLOTS, Script, Start};
 use std::ffi::CStr;
-use std::mem;
+use std::marker::PhantomData;
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 use std::slice;
 
 /// A block in the making.
-pub(super) struct Block {
+pub(super) struct Block<Head> {
+    head: PhantomData<Head>,
+    base: u64,
+    first_step: u16,
     bytes: Vec<u8>,
     steps: Vec<&'static str>,
     slots: u16,
 }
+
+pub(super) type PlaceBlock = Block<Place>;
+pub(super) type CommandBlock = Block<Start>;
 
 /// A list of operations in the making.
 #[derive(Default)]
@@ -32,6 +38,11 @@ pub(super) enum Arg {
 /// Where a result is kept.
 #[derive(Clone, Copy)]
 pub(super) struct Slot(u16);
+
+impl Slot {
+    /// The one that the place leaves to the command.
+    pub(super) const RULES: Self = Self(RULES);
+}
 
 impl From<u64> for Arg {
     fn from(value: u64) -> Self {
@@ -68,7 +79,9 @@ unsafe impl Plain for u64 {}
 // SAFETY: as above.
 unsafe impl Plain for Op {}
 // SAFETY: as above.
-unsafe impl Plain for Head {}
+unsafe impl Plain for Place {}
+// SAFETY: as above.
+unsafe impl Plain for Start {}
 // SAFETY: as above.
 unsafe impl Plain for [u64; 2] {}
 // SAFETY: as above.
@@ -78,16 +91,31 @@ unsafe impl Plain for [u64; 4] {}
 // SAFETY: as above.
 unsafe impl Plain for [u64; 7] {}
 
-impl Block {
-    pub(super) fn new() -> Self {
-        // The numbers 0 and 1 are the helper's own.
-        Self { bytes: vec![0; mem::size_of::<Head>()], steps: vec!["the helper's memory", "a process of its own"], slots: 0 }
+impl PlaceBlock {
+    /// What makes a place.
+    pub(super) fn place() -> Self {
+        // The numbers 0 to 2 are the helper's own.
+        Self::new(PLACE_BASE, 0, vec!["the helper's memory", "a process of its own", "control groups"])
+    }
+}
+
+impl CommandBlock {
+    /// What starts a command there.
+    pub(super) fn command() -> Self {
+        Self::new(COMMAND_BASE, COMMAND_STEPS, Vec::new())
+    }
+}
+
+impl<Head: Plain> Block<Head> {
+    fn new(base: u64, first_step: u16, steps: Vec<&'static str>) -> Self {
+        const { assert!(size_of::<Head>().is_multiple_of(8), "what follows the head is aligned") };
+        Self { head: PhantomData, base, first_step, bytes: vec![0; size_of::<Head>()], steps, slots: RULES }
     }
 
     /// Names what the following operations are for.
     pub(super) fn step(&mut self, name: &'static str) -> u16 {
         self.steps.push(name);
-        u16::try_from(self.steps.len() - 1).unwrap_or(u16::MAX)
+        self.first_step + u16::try_from(self.steps.len() - 1).unwrap_or(COMMAND_STEPS)
     }
 
     pub(super) fn slot(&mut self) -> Slot {
@@ -99,15 +127,13 @@ impl Block {
     /// Puts bytes into the block and gives their address.
     pub(super) fn data(&mut self, bytes: &[u8]) -> u64 {
         self.bytes.resize(self.bytes.len().next_multiple_of(8), 0);
-        let address = BASE + self.bytes.len() as u64;
+        let address = self.base + self.bytes.len() as u64;
         self.bytes.extend_from_slice(bytes);
         address
     }
 
     pub(super) fn value<T: Plain>(&mut self, value: &T) -> u64 {
-        // SAFETY: a `Plain` value has only initialised bytes, and lives while they are copied.
-        let bytes = unsafe { slice::from_raw_parts(std::ptr::from_ref(value).cast(), mem::size_of::<T>()) };
-        self.data(bytes)
+        self.data(bytes_of(value))
     }
 
     /// A string that ends with null. A null inside ends it early, so callers check their texts first.
@@ -136,21 +162,32 @@ impl Block {
     /// Writes a list of operations into the block.
     pub(super) fn script(&mut self, list: &List) -> Script {
         self.bytes.resize(self.bytes.len().next_multiple_of(8), 0);
-        let script = Script { address: BASE + self.bytes.len() as u64, count: list.ops.len() as u64 };
+        let script = Script { address: self.base + self.bytes.len() as u64, count: list.ops.len() as u64 };
         for op in &list.ops {
             self.value(op);
         }
         script
     }
 
-    /// The finished bytes, and the names of the steps.
-    pub(super) fn finish(mut self, mut head: Head) -> (Vec<u8>, Vec<&'static str>) {
-        head.bytes = self.bytes.len() as u64;
-        let mut start = Self { bytes: Vec::new(), steps: Vec::new(), slots: 0 };
-        start.value(&head);
-        self.bytes[..start.bytes.len()].copy_from_slice(&start.bytes);
-        (self.bytes, self.steps)
+    /// The finished bytes, and the names of the steps. The head is filled last, when the size of the whole is known.
+    pub(super) fn finish(mut self, fill: impl FnOnce(u64) -> Head) -> Filled {
+        let head = fill(self.bytes.len() as u64);
+        self.bytes[..size_of::<Head>()].copy_from_slice(bytes_of(&head));
+        Filled { bytes: self.bytes, steps: self.steps }
     }
+}
+
+fn bytes_of<T: Plain>(value: &T) -> &[u8] {
+    // SAFETY: a `Plain` value has only initialised bytes, and lives as long as the slice.
+    unsafe { slice::from_raw_parts(std::ptr::from_ref(value).cast(), size_of::<T>()) }
+}
+
+/// A block that is done.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Filled {
+    pub(super) bytes: Vec<u8>,
+    /// What its steps are called.
+    pub(super) steps: Vec<&'static str>,
 }
 
 impl List {

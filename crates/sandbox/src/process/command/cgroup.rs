@@ -6,6 +6,7 @@ use std::fs::{self, File, OpenOptions};
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 /// Where this process may make groups, per kind of limit.
@@ -15,8 +16,11 @@ pub(super) struct Cgroups {
     processes: Option<PathBuf>,
     cpu: Option<PathBuf>,
     unified: Option<PathBuf>,
+    /// Left empty by earlier commands, for later ones: making and removing groups takes a third as long as starting a program.
+    idle: Arc<Mutex<Vec<Folders>>>,
 }
 
+const MOST_IDLE: usize = 4;
 const MOUNT: &str = "/sys/fs/cgroup";
 static NEXT: AtomicU64 = AtomicU64::new(0);
 
@@ -64,79 +68,101 @@ impl Cgroups {
         }
     }
 
-    /// Makes the groups of one command. What cannot be made is left to the limits of each process.
+    /// The groups of one command. What cannot be made is left to the limits of each process.
     pub(super) fn make(&self, limits: &Limits) -> Group {
+        let bounds = Bounds { memory: limits.memory_bytes, processes: limits.processes.saturating_add(1) };
+        let mut idle = self.idle.lock().unwrap_or_else(PoisonError::into_inner);
+        let at = idle.iter().position(|folders| folders.bounds == bounds);
+        let folders = at.map(|at| idle.swap_remove(at));
+        drop(idle);
+        let folders = folders.unwrap_or_else(|| self.make_folders(bounds));
+        Group { memory: folders.memory, processes: folders.processes, folders: Some(folders), idle: self.idle.clone() }
+    }
+
+    fn make_folders(&self, bounds: Bounds) -> Folders {
         let name = format!("harness-{}-{}", std::process::id(), NEXT.fetch_add(1, Ordering::Relaxed));
-        let mut group = Group { folders: Vec::new(), memory: Mechanism::Rlimit, processes: Mechanism::Rlimit };
-        let (memory, processes) = (limits.memory_bytes.to_string(), limits.processes.saturating_add(2).to_string());
+        let rlimit = Mechanism::Rlimit;
+        let mut made = Folders { paths: Vec::new(), doors: Vec::new(), bounds, memory: rlimit, processes: rlimit, used: Used::default() };
+        let (memory, processes) = (bounds.memory.to_string(), bounds.processes.to_string());
         if let Some(parent) = &self.unified {
             let settings = [("memory.max", memory.as_str()), ("pids.max", &processes), ("memory.swap.max", "0")];
-            if group.add(parent, &name, &settings[..2], &settings[2..]).is_ok() {
-                (group.memory, group.processes) = (Mechanism::Cgroup2, Mechanism::Cgroup2);
+            if made.add(parent, &name, "cgroup.procs", &settings[..2], &settings[2..]).is_ok() {
+                (made.memory, made.processes) = (Mechanism::Cgroup2, Mechanism::Cgroup2);
             }
-            return group;
+            return made;
         }
         if let Some(parent) = &self.memory {
             let swap = [("memory.memsw.limit_in_bytes", memory.as_str())];
-            if group.add(parent, &name, &[("memory.limit_in_bytes", memory.as_str())], &swap).is_ok() {
-                group.memory = Mechanism::Cgroup1;
+            if made.add(parent, &name, THREADS, &[("memory.limit_in_bytes", memory.as_str())], &swap).is_ok() {
+                made.memory = Mechanism::Cgroup1;
             }
         }
         if let Some(parent) = &self.processes
-            && group.add(parent, &name, &[("pids.max", &processes)], &[]).is_ok()
+            && made.add(parent, &name, THREADS, &[("pids.max", &processes)], &[]).is_ok()
         {
-            group.processes = Mechanism::Cgroup1;
+            made.processes = Mechanism::Cgroup1;
         }
-        group
+        made
     }
 }
 
-/// The groups of one command; removed when dropped.
+/// The door of the first version for one thread. The helper is one; for a whole process the kernel would stop all others for a moment.
+const THREADS: &str = "tasks";
+
+/// What a group holds its processes to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Bounds {
+    memory: u64,
+    processes: u64,
+}
+
+/// What was counted in a group before this command.
+#[derive(Clone, Copy, Debug, Default)]
+struct Used {
+    kills: u64,
+    cpu: Duration,
+}
+
+/// The groups of one command; kept for another, or removed, when dropped.
 #[derive(Debug)]
 pub(super) struct Group {
-    folders: Vec<PathBuf>,
+    folders: Option<Folders>,
+    idle: Arc<Mutex<Vec<Folders>>>,
     pub(super) memory: Mechanism,
     pub(super) processes: Mechanism,
 }
 
+/// Groups that exist; removed when dropped.
+#[derive(Debug)]
+struct Folders {
+    paths: Vec<PathBuf>,
+    doors: Vec<File>,
+    bounds: Bounds,
+    memory: Mechanism,
+    processes: Mechanism,
+    used: Used,
+}
+
 impl Group {
-    fn add(&mut self, parent: &Path, name: &str, needed: &[(&str, &str)], wished: &[(&str, &str)]) -> io::Result<()> {
-        let folder = parent.join(name);
-        fs::create_dir(&folder)?;
-        let set = needed.iter().try_for_each(|(file, value)| fs::write(folder.join(file), value));
-        if set.is_err() {
-            let _ = fs::remove_dir(&folder);
-            return set;
-        }
-        for (file, value) in wished {
-            let _ = fs::write(folder.join(file), value);
-        }
-        self.folders.push(folder);
-        Ok(())
-    }
-
     /// What a process writes `0` to in order to enter.
-    pub(super) fn doors(&self) -> io::Result<Vec<File>> {
-        self.folders.iter().map(|folder| OpenOptions::new().write(true).open(folder.join("cgroup.procs"))).collect()
+    pub(super) fn doors(&self) -> &[File] {
+        self.folders.as_ref().map_or(&[], |folders| &folders.doors)
     }
 
-    /// Whether the kernel ended a process here for want of memory.
+    /// Whether the kernel ended a process of this command for want of memory.
     pub(super) fn ran_out_of_memory(&self) -> bool {
-        let files = self.folders.iter().flat_map(|folder| [folder.join("memory.oom_control"), folder.join("memory.events")]);
-        let texts = files.filter_map(|file| fs::read_to_string(file).ok());
-        texts.into_iter().any(|text| text.lines().filter_map(|line| line.strip_prefix("oom_kill ")).any(|count| count != "0"))
+        self.folders.as_ref().is_some_and(|folders| folders.kills() > folders.used.kills)
     }
 
     /// Processor time of all processes together.
     pub(super) fn cpu_time(&self) -> Option<Duration> {
-        let text = self.folders.iter().find_map(|folder| fs::read_to_string(folder.join("cpu.stat")).ok())?;
-        let micros = text.lines().find_map(|line| line.strip_prefix("usage_usec "))?.parse().ok()?;
-        Some(Duration::from_micros(micros))
+        let folders = self.folders.as_ref()?;
+        Some(folders.cpu()?.saturating_sub(folders.used.cpu))
     }
 
     /// Ends whatever is inside, where the kernel can do that in one step.
     pub(super) fn kill(&self) {
-        for folder in &self.folders {
+        for folder in self.folders.iter().flat_map(|folders| &folders.paths) {
             let _ = fs::write(folder.join("cgroup.kill"), "1");
         }
     }
@@ -144,7 +170,59 @@ impl Group {
 
 impl Drop for Group {
     fn drop(&mut self) {
-        for folder in self.folders.drain(..) {
+        let Some(mut folders) = self.folders.take() else { return };
+        if folders.paths.is_empty() || !folders.are_empty() {
+            return;
+        }
+        folders.used = Used { kills: folders.kills(), cpu: folders.cpu().unwrap_or_default() };
+        let mut idle = self.idle.lock().unwrap_or_else(PoisonError::into_inner);
+        idle.push(folders);
+        let surplus = if idle.len() > MOST_IDLE { Some(idle.remove(0)) } else { None };
+        drop(idle);
+        drop(surplus);
+    }
+}
+
+impl Folders {
+    fn add(&mut self, parent: &Path, name: &str, door: &str, needed: &[(&str, &str)], wished: &[(&str, &str)]) -> io::Result<()> {
+        let folder = parent.join(name);
+        fs::create_dir(&folder)?;
+        let set = needed.iter().try_for_each(|(file, value)| fs::write(folder.join(file), value));
+        match set.and_then(|()| OpenOptions::new().write(true).open(folder.join(door))) {
+            Ok(door) => self.doors.push(door),
+            Err(cause) => {
+                let _ = fs::remove_dir(&folder);
+                return Err(cause);
+            }
+        }
+        for (file, value) in wished {
+            let _ = fs::write(folder.join(file), value);
+        }
+        self.paths.push(folder);
+        Ok(())
+    }
+
+    fn are_empty(&self) -> bool {
+        self.paths.iter().all(|folder| fs::read(folder.join("cgroup.procs")).is_ok_and(|processes| processes.is_empty()))
+    }
+
+    fn kills(&self) -> u64 {
+        let files = self.paths.iter().flat_map(|folder| [folder.join("memory.oom_control"), folder.join("memory.events")]);
+        let texts = files.filter_map(|file| fs::read_to_string(file).ok());
+        texts.map(|text| text.lines().filter_map(|line| line.strip_prefix("oom_kill ")?.parse::<u64>().ok()).sum::<u64>()).sum()
+    }
+
+    fn cpu(&self) -> Option<Duration> {
+        let text = self.paths.iter().find_map(|folder| fs::read_to_string(folder.join("cpu.stat")).ok())?;
+        let micros = text.lines().find_map(|line| line.strip_prefix("usage_usec "))?.parse().ok()?;
+        Some(Duration::from_micros(micros))
+    }
+}
+
+impl Drop for Folders {
+    fn drop(&mut self) {
+        self.doors.clear();
+        for folder in self.paths.drain(..) {
             // A process that ended an instant ago may still be counted.
             for _ in 0..50 {
                 if fs::remove_dir(&folder).is_ok() || !folder.exists() {

@@ -1,6 +1,5 @@
 //! What this machine offers, found by trying each layer once.
 
-use super::block::Block;
 use super::cgroup::Cgroups;
 use super::identity::Identity;
 use super::landlock::{self, OLDEST, SCOPES};
@@ -8,12 +7,13 @@ use super::layout::{ENDED, FAILED, Word};
 use super::limit::Held;
 use super::protect::Protected;
 use super::scratch;
-use super::script::{Parts, with_namespaces, without_namespaces};
-use super::spawn::{Helper, Streams};
+use super::script::{Parts, Room, command, with_namespaces, without_namespaces};
+use super::spawn::{Helper, Streams, null};
 use super::view::View;
+use super::watch::{START, step_name};
 use crate::plan::{Access, Files, Limits, Network, Plan, Programs};
 use crate::tier::{Layer, Mechanism, Report, Tier};
-use std::fs::{self, File};
+use std::fs;
 use std::io::{self, Read as _};
 use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
@@ -170,28 +170,30 @@ fn attempt(version: i32, namespaces: bool) -> Result<(), Failure> {
     let identity = Identity::of(&plan.files.workspace).map_err(failed("the workspace"))?;
     let view = View::new(&plan, &identity, &[], &Protected::default())
         .map_err(|error| Failure { step: "the view", cause: io::Error::other(error.to_string()) })?;
+    let room = Room { plan: &plan, identity, trees: &[], landlock: Some((version, Vec::new())) };
     let parts = Parts {
-        plan: &plan,
-        identity,
         program: Path::new("/proc/does-not-exist"),
         name: "probe",
         args: &[],
         folder: Path::new("/"),
         environment: Vec::new(),
-        trees: &[],
-        doors: 0,
+        limits: &plan.limits,
         held: Held { memory: true },
         others: 1 << 20,
-        landlock: Some((version, Vec::new())),
+        is_contained: true,
     };
-    let (block, steps) = if namespaces { with_namespaces(&parts, &view, None) } else { without_namespaces(&parts) };
-    debug_assert!(steps.len() > Block::new().step("") as usize);
-    let null = || File::options().read(true).write(true).open("/dev/null").map(OwnedFd::from).map_err(failed("/dev/null"));
-    let streams = Streams { stdin: null()?, stdout: null()?, stderr: null()? };
-    let mut helper = Helper::start(&block, &streams, &[]).map_err(|error| match error {
+    let place = if namespaces { with_namespaces(&room, &view, None) } else { without_namespaces(&room) };
+    let command = command(&parts);
+    let set_up = |error| match error {
         super::SandboxError::SetUp { step, cause } => Failure { step, cause },
         other => Failure { step: "the helper", cause: io::Error::other(other.to_string()) },
-    })?;
+    };
+    let null =
+        || null().and_then(|null| null.try_clone().map_err(super::SandboxError::step("/dev/null"))).map(OwnedFd::from).map_err(set_up);
+    let streams = Streams { stdin: null()?, stdout: null()?, stderr: null()? };
+    let mut helper = Helper::start(&place, &[]).map_err(set_up)?;
+    // A helper that failed already says why; that it hears nothing any more is no news.
+    let _ = helper.command(&command, &streams);
     let mut said = Vec::new();
     helper.status.read_to_end(&mut said).map_err(failed("the helper"))?;
     let number = |word: &[u8], at: usize| u32::from_ne_bytes([word[at], word[at + 1], word[at + 2], word[at + 3]]);
@@ -199,9 +201,9 @@ fn attempt(version: i32, namespaces: bool) -> Result<(), Failure> {
         match number(word, 0) {
             FAILED => {
                 let (step, code) = (number(word, 4) as usize, number(word, 8).cast_signed());
-                let step = steps.get(step).copied().unwrap_or("the helper");
+                let step = step_name(&place, &command, step);
                 let expected = [libc::ENOENT, libc::EACCES];
-                return if step == super::watch::START && expected.contains(&code) { Ok(()) } else { Err(failure(step, code)) };
+                return if step == START && expected.contains(&code) { Ok(()) } else { Err(failure(step, code)) };
             }
             ENDED => return Ok(()),
             _ => {}

@@ -1,6 +1,6 @@
 //! Landlock: what of the file tree may be used how. The rules are made by the helper, because they are about what it mounted.
 
-use super::block::{Block, List};
+use super::block::{CommandBlock, List, PlaceBlock, Slot};
 use super::lay::CLOSE_ON_EXEC;
 use std::path::PathBuf;
 
@@ -56,8 +56,8 @@ pub(super) fn version() -> Result<i32, std::io::Error> {
     if answer < 0 { Err(std::io::Error::last_os_error()) } else { Ok(i32::try_from(answer).unwrap_or(0)) }
 }
 
-/// Writes the operations that bind a process to these rules for good.
-pub(super) fn restrict(block: &mut Block, list: &mut List, version: i32, rules: &[Rule]) {
+/// Writes the operations that make the rules, for the command to be bound to.
+pub(super) fn make(block: &mut PlaceBlock, list: &mut List, version: i32, rules: &[Rule]) {
     let step = block.step("Landlock");
     let handled = handled(version);
     let scopes = if version >= SCOPES { 3 } else { 0 };
@@ -68,7 +68,7 @@ pub(super) fn restrict(block: &mut Block, list: &mut List, version: i32, rules: 
         4 | 5 => 16,
         _ => 24,
     };
-    let set = block.slot();
+    let set = Slot::RULES;
     list.call_for(step, libc::SYS_landlock_create_ruleset, [attributes.into(), size.into(), 0.into()], set);
     let place = block.slot();
     for rule in rules {
@@ -83,5 +83,10 @@ pub(super) fn restrict(block: &mut Block, list: &mut List, version: i32, rules: 
         list.call(step, libc::SYS_landlock_add_rule, [set.into(), 1.into(), beneath.into(), 0.into()]);
         list.try_call(step, libc::SYS_close, [place.into()]);
     }
-    list.call(step, libc::SYS_landlock_restrict_self, [set.into(), 0.into()]);
+}
+
+/// Writes the operation that binds a process to the rules for good.
+pub(super) fn restrict(block: &mut CommandBlock, list: &mut List) {
+    let step = block.step("Landlock");
+    list.call(step, libc::SYS_landlock_restrict_self, [Slot::RULES.into(), 0.into()]);
 }

@@ -1,6 +1,6 @@
 //! Laying the mounts of a [`View`] in a mount namespace of its own.
 
-use super::block::{Arg, Block, List, Slot};
+use super::block::{Arg, List, PlaceBlock, Slot};
 use super::layout::FURTHER;
 use super::view::{Placement, View, What};
 use crate::plan::{Plan, Programs};
@@ -26,7 +26,7 @@ const LINKS: &[(&str, &str)] =
     &[("fd", "/proc/self/fd"), ("stdin", "/proc/self/fd/0"), ("stdout", "/proc/self/fd/1"), ("stderr", "/proc/self/fd/2")];
 
 /// Writes the operations. `given` are trees that the harness opened because the command's user cannot; they are passed in this order.
-pub(super) fn lay(block: &mut Block, list: &mut List, plan: &Plan, view: &View, given: &[PathBuf]) {
+pub(super) fn lay(block: &mut PlaceBlock, list: &mut List, plan: &Plan, view: &View, given: &[PathBuf]) {
     let reused = (block.slot(), block.slot());
     let no_execution = if plan.programs == Programs::Any { 0 } else { NO_EXECUTION };
     let mut layer = Layer { block, list, no_execution, covers: 0, reused };
@@ -44,7 +44,7 @@ pub(super) fn lay(block: &mut Block, list: &mut List, plan: &Plan, view: &View, 
 }
 
 struct Layer<'a> {
-    block: &'a mut Block,
+    block: &'a mut PlaceBlock,
     list: &'a mut List,
     no_execution: u64,
     covers: u32,

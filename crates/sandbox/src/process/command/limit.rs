@@ -1,6 +1,6 @@
 //! Limits that a process carries with itself.
 
-use super::block::{Block, List};
+use super::block::{CommandBlock, List};
 use crate::plan::Limits;
 
 /// Which limits are held otherwise.
@@ -10,7 +10,7 @@ pub(super) struct Held {
 }
 
 /// Writes the operations that set the limits. `others` are processes of the same user that count too.
-pub(super) fn limit(block: &mut Block, list: &mut List, limits: &Limits, held: Held, others: u64) {
+pub(super) fn limit(block: &mut CommandBlock, list: &mut List, limits: &Limits, held: Held, others: u64) {
     let step = block.step("limits");
     let seconds = limits.cpu.as_secs() + u64::from(limits.cpu.subsec_nanos() > 0);
     let mut all = vec![

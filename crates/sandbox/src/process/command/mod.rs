@@ -1,15 +1,18 @@
 //! Commands of tools, contained by the kernel.
 //!
-//! A command is started by way of a tiny helper (`helper/`) that follows a block of system calls filled in here: [`block`]. What the block
-//! says comes from the plan: [`view`] the files, [`landlock`] and [`filter`] the rights, [`limit`] and [`cgroup`] the limits, [`net`] the
-//! network. [`watch`] reads what the command says, and ends it.
+//! A command is started by way of a tiny helper (`helper/`) that follows two blocks of system calls filled in here ([`block`], [`script`]):
+//! one makes the place, the other starts the command there. What they say comes from the plan ([`prepare`]): [`view`] the files, [`landlock`]
+//! and [`filter`] the rights, [`limit`] and [`cgroup`] the limits, [`net`] the network. Places can be made ahead: [`ready`]. [`watch`] reads
+//! what the command says, and ends it.
 
 mod block;
 mod capture;
 mod cgroup;
 mod detect;
+mod enforced;
 mod error;
 mod filter;
+mod flow;
 mod identity;
 mod landlock;
 mod lay;
@@ -17,8 +20,10 @@ mod lay;
 mod layout;
 mod limit;
 mod net;
+mod prepare;
 mod program;
 mod protect;
+mod ready;
 mod rights;
 mod sandbox;
 mod scratch;

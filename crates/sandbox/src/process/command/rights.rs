@@ -4,7 +4,8 @@ use super::landlock::{DEVICE, READ, RUN, Rule, change};
 use super::program::needed_to_start;
 use super::view::{View, What};
 use crate::plan::{Plan, Programs};
-use std::fs;
+use std::collections::BTreeSet;
+use std::fs::{self, FileType};
 use std::path::{Path, PathBuf};
 
 const DEVICES: &[&str] = &["/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom", "/dev/tty"];
@@ -57,7 +58,7 @@ pub(super) fn inside_namespaces(plan: &Plan, view: &View, version: i32) -> Vec<R
 
 /// Without namespaces: Landlock alone. It can give rights but not take them away below, so what has something closed or hidden in it is
 /// given piece by piece, and no new name can be made there.
-pub(super) fn alone(plan: &Plan, view: &View, version: i32, scratch: &Path) -> Vec<Rule> {
+pub(super) fn alone(plan: &Plan, view: &View, version: i32) -> Vec<Rule> {
     let mut rules = devices();
     let run = if plan.programs == Programs::Any { RUN } else { 0 };
     let mut giving = Giving { view, change: change(version) | run, read: READ | run, workspace: &plan.files.workspace, rules: Vec::new() };
@@ -76,8 +77,13 @@ pub(super) fn alone(plan: &Plan, view: &View, version: i32, scratch: &Path) -> V
     }
     rules.append(&mut giving.rules);
     rules.push(folder("/proc", READ));
-    rules.push(folder(scratch, change(version) | run));
     rules
+}
+
+/// The command's own folder for temporary files, where no namespace gives it one.
+pub(super) fn scratch(plan: &Plan, version: i32, path: &Path) -> Rule {
+    let run = if plan.programs == Programs::Any { RUN } else { 0 };
+    folder(path, change(version) | run)
 }
 
 struct Giving<'a> {
@@ -90,12 +96,17 @@ struct Giving<'a> {
 
 impl Giving<'_> {
     fn give(&mut self, path: &Path) {
+        if let Ok(facts) = fs::symlink_metadata(path) {
+            self.give_known(path, facts.file_type());
+        }
+    }
+
+    fn give_known(&mut self, path: &Path, kind: FileType) {
         if self.rules.len() >= MOST_RULES || path == Path::new("/dev") || path == Path::new("/proc") {
             return;
         }
         // Links lead to something that is given, or not, where it is.
-        let Ok(facts) = fs::symlink_metadata(path) else { return };
-        if !(facts.is_dir() || facts.is_file()) {
+        if !(kind.is_dir() || kind.is_file()) {
             return;
         }
         let below = |placement: &&super::view::Placement| placement.path != path && placement.path.starts_with(path);
@@ -112,17 +123,22 @@ impl Giving<'_> {
         };
         let is_whole = exceptions.is_empty() && !(what == What::Write && path == self.workspace);
         if rights != 0 && (is_whole || !hides) {
-            self.rules.push(Rule { path: path.to_path_buf(), rights, is_folder: facts.is_dir() });
+            self.rules.push(Rule { path: path.to_path_buf(), rights, is_folder: kind.is_dir() });
         }
-        if is_whole || !facts.is_dir() {
+        if is_whole || !kind.is_dir() {
             return;
         }
-        let mut children: Vec<PathBuf> = fs::read_dir(path).into_iter().flatten().flatten().map(|entry| entry.path()).collect();
-        if matches!(what, What::Hidden | What::Private) {
-            children.retain(|child| self.view.placements.iter().any(|placement| placement.path.starts_with(child)));
-        }
-        children.sort();
-        children.iter().for_each(|child| self.give(child));
+        let mut children: Vec<(PathBuf, FileType)> = if matches!(what, What::Hidden | What::Private) {
+            let on_the_way =
+                |placement: &super::view::Placement| Some(path.join(placement.path.strip_prefix(path).ok()?.components().next()?));
+            let ways: BTreeSet<PathBuf> = self.view.placements.iter().filter_map(on_the_way).collect();
+            ways.into_iter().filter_map(|way| fs::symlink_metadata(&way).ok().map(|facts| (way, facts.file_type()))).collect()
+        } else {
+            let entries = fs::read_dir(path).into_iter().flatten().flatten();
+            entries.filter_map(|entry| Some((entry.path(), entry.file_type().ok()?))).collect()
+        };
+        children.sort_by(|one, other| one.0.cmp(&other.0));
+        children.iter().for_each(|(child, kind)| self.give_known(child, *kind));
     }
 }
 

@@ -57,6 +57,9 @@ pub(super) fn remove_stale() {
 
 impl Drop for Scratch {
     fn drop(&mut self) {
-        let _ = fs::remove_dir_all(&self.0);
+        // Most commands leave it empty, and then one call is enough.
+        if fs::remove_dir(&self.0).is_err() {
+            let _ = fs::remove_dir_all(&self.0);
+        }
     }
 }

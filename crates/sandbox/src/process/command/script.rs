@@ -1,105 +1,115 @@
-//! The whole block of one command: who it becomes, what it sees, what it may.
+//! The two blocks of a command: the place it runs in, and what it becomes there.
 
-use super::block::{Arg, Block, List};
+use super::block::{Arg, CommandBlock, Filled, List, PlaceBlock};
 use super::filter::{MemoryFiles, Sockets, program};
 use super::identity::{Change, Identity};
-use super::landlock::{Rule, restrict};
+use super::landlock::{self, Rule};
 use super::lay::{CLOSE_ON_EXEC, lay};
-use super::layout::{FURTHER, Head};
+use super::layout::{FURTHER, Place, Start};
 use super::limit::{Held, limit};
 use super::net::{Ports, listen};
 use super::view::View;
 use super::watch::START;
-use crate::plan::{Plan, Programs};
+use crate::plan::{Limits, Plan, Programs};
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 
-/// What is known when the block is written.
-pub(super) struct Parts<'a> {
+/// What is known of a place when its block is written.
+pub(super) struct Room<'a> {
     pub(super) plan: &'a Plan,
     pub(super) identity: Identity,
+    /// Further descriptors.
+    pub(super) trees: &'a [PathBuf],
+    /// Landlock's version and rules; `None` to contain nothing.
+    pub(super) landlock: Option<(i32, Vec<Rule>)>,
+}
+
+/// What is known of a command when its block is written.
+pub(super) struct Parts<'a> {
     pub(super) program: &'a Path,
     pub(super) name: &'a str,
     pub(super) args: &'a [String],
     pub(super) folder: &'a Path,
     pub(super) environment: Vec<String>,
-    /// Further descriptors: first the trees, then the doors of control groups.
-    pub(super) trees: &'a [PathBuf],
-    pub(super) doors: usize,
+    pub(super) limits: &'a Limits,
     pub(super) held: Held,
     /// Processes of the same user that the process limit counts too.
     pub(super) others: u64,
-    /// Landlock's version and rules; `None` to contain nothing.
-    pub(super) landlock: Option<(i32, Vec<Rule>)>,
+    /// Whether the place has rules for it.
+    pub(super) is_contained: bool,
 }
 
 const NAMESPACES: i32 =
     libc::CLONE_NEWUSER | libc::CLONE_NEWNS | libc::CLONE_NEWPID | libc::CLONE_NEWNET | libc::CLONE_NEWIPC | libc::CLONE_NEWUTS;
 const LAST_CAPABILITY: u32 = 63;
 
-/// The block for a command in namespaces of its own.
-pub(super) fn with_namespaces(parts: &Parts<'_>, view: &View, ports: Option<&Ports>) -> (Vec<u8>, Vec<&'static str>) {
-    let mut block = Block::new();
+/// A place with namespaces of its own.
+pub(super) fn with_namespaces(room: &Room<'_>, view: &View, ports: Option<&Ports>) -> Filled {
+    let mut block = PlaceBlock::place();
     let (mut outer, mut inner) = (List::default(), List::default());
-    enter_groups(&mut block, &mut outer, parts);
-    become_other(&mut block, &mut outer, &parts.identity);
-    enter_namespaces(&mut block, &mut outer, &parts.identity);
+    become_other(&mut block, &mut outer, &room.identity);
+    enter_namespaces(&mut block, &mut outer, &room.identity);
     let step = block.step("ending with the helper");
     die_with_parent(step, &mut inner);
     if let Some(ports) = ports {
         listen(&mut block, &mut inner, ports);
     }
-    lay(&mut block, &mut inner, parts.plan, view, parts.trees);
+    lay(&mut block, &mut inner, room.plan, view, room.trees);
     let step = block.step("a host name of its own");
     let name = block.literal(c"sandbox");
     inner.call(step, libc::SYS_sethostname, [name.into(), 7.into()]);
     give_up_capabilities(&mut block, &mut inner);
-    finish(block, &outer, &inner, parts, Sockets::Namespace)
+    confine(&mut block, &mut inner, room, Sockets::Namespace);
+    finish(block, &outer, &inner)
 }
 
-/// The block for a command without namespaces.
-pub(super) fn without_namespaces(parts: &Parts<'_>) -> (Vec<u8>, Vec<&'static str>) {
-    let mut block = Block::new();
+/// A place without namespaces.
+pub(super) fn without_namespaces(room: &Room<'_>) -> Filled {
+    let mut block = PlaceBlock::place();
     let mut outer = List::default();
-    enter_groups(&mut block, &mut outer, parts);
-    if parts.landlock.is_some() {
-        become_other(&mut block, &mut outer, &parts.identity);
+    if room.landlock.is_some() {
+        become_other(&mut block, &mut outer, &room.identity);
     }
     let step = block.step("keeping track of descendants");
     outer.call(step, libc::SYS_prctl, [libc::PR_SET_CHILD_SUBREAPER.into(), 1.into(), 0.into(), 0.into(), 0.into()]);
     outer.call(step, libc::SYS_prctl, [libc::PR_SET_DUMPABLE.into(), 0.into(), 0.into(), 0.into(), 0.into()]);
     outer.call(step, libc::SYS_close_range, [FURTHER.into(), u32::MAX.into(), 0.into()]);
-    finish(block, &outer, &List::default(), parts, Sockets::None)
+    confine(&mut block, &mut outer, room, Sockets::None);
+    finish(block, &outer, &List::default())
 }
 
-fn finish(mut block: Block, outer: &List, inner: &List, parts: &Parts<'_>, sockets: Sockets) -> (Vec<u8>, Vec<&'static str>) {
-    let mut command = List::default();
-    become_command(&mut block, &mut command, parts, sockets);
+/// A user namespace, and nothing else.
+pub(super) fn user_namespace() -> Filled {
+    let mut block = PlaceBlock::place();
+    let mut outer = List::default();
+    let step = block.step("a user namespace");
+    outer.call(step, libc::SYS_unshare, [libc::CLONE_NEWUSER.into()]);
+    finish(block, &outer, &List::default())
+}
+
+fn finish(mut block: PlaceBlock, outer: &List, inner: &List) -> Filled {
+    let (outer, inner) = (block.script(outer), block.script(inner));
+    block.finish(|bytes| Place { bytes, outer, inner })
+}
+
+/// What a process does in its place to become the command.
+pub(super) fn command(parts: &Parts<'_>) -> Filled {
+    let mut block = CommandBlock::command();
+    let mut list = List::default();
+    become_command(&mut block, &mut list, parts);
     let names = std::iter::once(parts.name).chain(parts.args.iter().map(String::as_str));
-    let head = Head {
-        outer: block.script(outer),
-        inner: block.script(inner),
-        command: block.script(&command),
+    let start = Start {
+        bytes: 0,
+        command: block.script(&list),
         program: block.path(parts.program),
         arguments: block.texts(names),
         environment: block.texts(&parts.environment),
         start_step: block.step(START).into(),
-        has_namespace: u64::from(sockets == Sockets::Namespace),
-        bytes: 0,
     };
-    block.finish(head)
+    block.finish(|bytes| Start { bytes, ..start })
 }
 
-fn enter_groups(block: &mut Block, list: &mut List, parts: &Parts<'_>) {
-    let step = block.step("control groups");
-    let own = block.literal(c"0");
-    for door in 0..parts.doors {
-        let door = FURTHER + i32::try_from(parts.trees.len() + door).unwrap_or(0);
-        list.call(step, libc::SYS_write, [door.into(), own.into(), 1.into()]);
-    }
-}
-
-fn become_other(block: &mut Block, list: &mut List, identity: &Identity) {
+fn become_other(block: &mut PlaceBlock, list: &mut List, identity: &Identity) {
     if identity.change == Change::None {
         return;
     }
@@ -110,7 +120,7 @@ fn become_other(block: &mut Block, list: &mut List, identity: &Identity) {
     list.call(step, libc::SYS_setresuid, [uid.into(), uid.into(), uid.into()]);
 }
 
-fn enter_namespaces(block: &mut Block, list: &mut List, identity: &Identity) {
+fn enter_namespaces(block: &mut PlaceBlock, list: &mut List, identity: &Identity) {
     let step = block.step("namespaces");
     // Changing the user closed `/proc/self` to itself.
     list.call(step, libc::SYS_prctl, [libc::PR_SET_DUMPABLE.into(), 1.into(), 0.into(), 0.into(), 0.into()]);
@@ -135,7 +145,7 @@ fn die_with_parent(step: u16, list: &mut List) {
     list.call(step, libc::SYS_prctl, [libc::PR_SET_PDEATHSIG.into(), libc::SIGKILL.into(), 0.into(), 0.into(), 0.into()]);
 }
 
-fn give_up_capabilities(block: &mut Block, list: &mut List) {
+fn give_up_capabilities(block: &mut PlaceBlock, list: &mut List) {
     let step = block.step("giving up capabilities");
     for capability in 0..=LAST_CAPABILITY {
         // Beyond the last one there is nothing to give up.
@@ -154,7 +164,23 @@ fn give_up_capabilities(block: &mut Block, list: &mut List) {
     list.call(step, libc::SYS_close_range, [FURTHER.into(), u32::MAX.into(), 0.into()]);
 }
 
-fn become_command(block: &mut Block, list: &mut List, parts: &Parts<'_>, sockets: Sockets) {
+/// What holds for everything in the place: no new privileges, and the system call filter. Landlock's rules are made here, and the command
+/// is bound to them later: whoever watches over it stays outside of them.
+fn confine(block: &mut PlaceBlock, list: &mut List, room: &Room<'_>, sockets: Sockets) {
+    let step = block.step("no new privileges");
+    list.call(step, libc::SYS_prctl, [libc::PR_SET_NO_NEW_PRIVS.into(), 1.into(), 0.into(), 0.into(), 0.into()]);
+    let Some((version, rules)) = &room.landlock else { return };
+    landlock::make(block, list, *version, rules);
+    let step = block.step("the system call filter");
+    let code = filter(sockets, &room.plan.programs);
+    let count = code.len() as u64 / 8;
+    let code = block.data(code);
+    let program = block.value(&[count, code]);
+    const SET_FILTER: u32 = 1;
+    list.call(step, libc::SYS_seccomp, [SET_FILTER.into(), 0.into(), program.into()]);
+}
+
+fn become_command(block: &mut CommandBlock, list: &mut List, parts: &Parts<'_>) {
     let step = block.step("a session of its own");
     let nothing = block.value(&0_u64);
     list.call(step, libc::SYS_rt_sigprocmask, [libc::SIG_SETMASK.into(), nothing.into(), 0.into(), 8.into()]);
@@ -164,24 +190,13 @@ fn become_command(block: &mut Block, list: &mut List, parts: &Parts<'_>, sockets
     let step = block.step("the folder to start in");
     let folder = block.path(parts.folder);
     list.call(step, libc::SYS_chdir, [folder.into()]);
-    limit(block, list, &parts.plan.limits, parts.held, parts.others);
-    let step = block.step("no new privileges");
-    list.call(step, libc::SYS_prctl, [libc::PR_SET_NO_NEW_PRIVS.into(), 1.into(), 0.into(), 0.into(), 0.into()]);
-    if let Some((version, rules)) = &parts.landlock {
-        restrict(block, list, *version, rules);
+    limit(block, list, parts.limits, parts.held, parts.others);
+    if parts.is_contained {
+        landlock::restrict(block, list);
     }
     let step = block.step("closing descriptors");
     const CLOSE_LATER: u32 = 4;
     list.call(step, libc::SYS_close_range, [3.into(), u32::MAX.into(), CLOSE_LATER.into()]);
-    if parts.landlock.is_some() {
-        let step = block.step("the system call filter");
-        let code = filter(sockets, &parts.plan.programs);
-        let count = code.len() as u64 / 8;
-        let code = block.data(code);
-        let program = block.value(&[count, code]);
-        const SET_FILTER: u32 = 1;
-        list.call(step, libc::SYS_seccomp, [SET_FILTER.into(), 0.into(), program.into()]);
-    }
 }
 
 /// There are four filters; each is made once.
@@ -190,15 +205,4 @@ fn filter(sockets: Sockets, programs: &Programs) -> &'static [u8] {
     let memory = if *programs == Programs::Any { MemoryFiles::Allowed } else { MemoryFiles::Refused };
     let at = usize::from(sockets == Sockets::None) * 2 + usize::from(memory == MemoryFiles::Refused);
     MADE[at].get_or_init(|| program(sockets, memory))
-}
-
-/// A block that enters a user namespace and then waits for the end.
-pub(super) fn pausing_in_user_namespace() -> Vec<u8> {
-    let mut block = Block::new();
-    let (mut outer, mut command) = (List::default(), List::default());
-    let step = block.step("a user namespace");
-    outer.call(step, libc::SYS_unshare, [libc::CLONE_NEWUSER.into()]);
-    command.call(step, libc::SYS_ppoll, [0.into(), 0.into(), 0.into(), 0.into(), 0.into()]);
-    let head = Head { outer: block.script(&outer), command: block.script(&command), ..Head::default() };
-    block.finish(head).0
 }

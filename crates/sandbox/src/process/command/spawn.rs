@@ -1,15 +1,17 @@
 //! Starting the helper, and being sure that it ends.
 
 use super::SandboxError;
-use super::layout::{BLOCK, CONTROL, FURTHER, STATUS};
-use rustix::fs::{MemfdFlags, memfd_create};
+use super::block::Filled;
+use super::layout::{BLOCK, COMMAND, CONTROL, DOORS, FURTHER, MOST_PASSED, STATUS};
+use rustix::event::{PollFd, PollFlags, poll};
+use rustix::fs::{MemfdFlags, Timespec, memfd_create};
 use rustix::io::fcntl_dupfd_cloexec;
-use rustix::net::{AddressFamily, SocketFlags, SocketType, socketpair};
+use rustix::net::{AddressFamily, SendAncillaryBuffer, SendAncillaryMessage, SendFlags, SocketFlags, SocketType, sendmsg, socketpair};
 use rustix::pipe::{PipeFlags, pipe_with};
 use rustix::process::{Pid, PidfdFlags, Signal, WaitId, WaitIdOptions, pidfd_open, pidfd_send_signal, waitid};
 use std::ffi::CString;
 use std::fs::{File, OpenOptions};
-use std::io::{self, Write as _};
+use std::io::{self, IoSlice, Write as _};
 use std::mem::MaybeUninit;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
 use std::os::unix::fs::OpenOptionsExt as _;
@@ -37,17 +39,16 @@ pub(super) struct Streams {
 }
 
 impl Helper {
-    /// Starts the helper on a block. `further` are the descriptors that the block counts from [`FURTHER`] on.
-    pub(super) fn start(block: &[u8], streams: &Streams, further: &[OwnedFd]) -> Result<Self, SandboxError> {
-        let mut memory = File::from(memfd_create("block", MemfdFlags::CLOEXEC).map_err(SandboxError::step("memory for the helper"))?);
-        memory.write_all(block).map_err(SandboxError::step("memory for the helper"))?;
+    /// Starts the helper on the block of a place. `further` are the descriptors that the block counts from [`FURTHER`] on.
+    pub(super) fn start(place: &Filled, further: &[BorrowedFd<'_>]) -> Result<Self, SandboxError> {
+        let memory = memory_of(place)?;
         let (control, theirs) = socketpair(AddressFamily::UNIX, SocketType::SEQPACKET, SocketFlags::CLOEXEC, None)
             .map_err(SandboxError::step("socket pair"))?;
         let (status, reports) = pipe_with(PipeFlags::CLOEXEC).map_err(SandboxError::step("pipe"))?;
-        let mut wanted = vec![streams.stdin.as_fd(), streams.stdout.as_fd(), streams.stderr.as_fd()];
-        wanted.extend([memory.as_fd(), theirs.as_fd(), reports.as_fd()]);
+        let null = null()?.as_fd();
+        let mut wanted = vec![null, null, null, memory.as_fd(), theirs.as_fd(), reports.as_fd()];
         const { assert!(BLOCK == 3 && CONTROL == 4 && STATUS == 5 && FURTHER == 6, "the order above") };
-        wanted.extend(further.iter().map(AsFd::as_fd));
+        wanted.extend(further);
         // The program comes last: all that is not passed is closed before it is executed.
         wanted.push(program()?.as_fd());
         let path = CString::new(format!("/proc/self/fd/{}", wanted.len() - 1)).unwrap_or_default();
@@ -64,9 +65,39 @@ impl Helper {
         }
     }
 
+    /// Has the helper start the command, once it is ready.
+    pub(super) fn command(&self, command: &Filled, streams: &Streams) -> Result<(), SandboxError> {
+        let memory = memory_of(command)?;
+        self.pass(COMMAND, &[streams.stdin.as_fd(), streams.stdout.as_fd(), streams.stderr.as_fd(), memory.as_fd()])
+    }
+
+    /// Has the helper enter control groups, before it starts the command.
+    pub(super) fn enter(&self, doors: &[File]) -> Result<(), SandboxError> {
+        let doors: Vec<BorrowedFd<'_>> = doors.iter().map(AsFd::as_fd).collect();
+        if doors.is_empty() { Ok(()) } else { self.pass(DOORS, &doors) }
+    }
+
+    fn pass(&self, kind: u8, passed: &[BorrowedFd<'_>]) -> Result<(), SandboxError> {
+        let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(MOST_PASSED))];
+        let mut rights = SendAncillaryBuffer::new(&mut space);
+        rights.push(SendAncillaryMessage::ScmRights(passed));
+        let control =
+            self.control.as_ref().ok_or_else(|| SandboxError::step("the command")(io::Error::from(io::ErrorKind::NotConnected)))?;
+        sendmsg(control, &[IoSlice::new(&[kind])], &mut rights, SendFlags::NOSIGNAL).map_err(SandboxError::step("the command"))?;
+        Ok(())
+    }
+
     /// Asks the helper to end everything and itself. It does so at once, so this is the way that leaves nobody behind.
     pub(super) fn end(&mut self) {
         self.control = None;
+    }
+
+    /// Ends everything, and waits for it, for a moment at most: there is no command that could be in its way.
+    pub(super) fn end_and_wait(&mut self) {
+        const MOMENT: Timespec = Timespec { tv_sec: 0, tv_nsec: 200_000_000 };
+        self.end();
+        let _ = poll(&mut [PollFd::new(&self.pidfd, PollFlags::IN)], Some(&MOMENT));
+        self.reap();
     }
 
     /// Ends the helper itself; for one that does not answer.
@@ -86,7 +117,7 @@ impl Helper {
     /// Passes a signal on to the command.
     pub(super) fn signal(&self, signal: i32) {
         if let Some(control) = &self.control {
-            let flags = rustix::net::SendFlags::NOSIGNAL | rustix::net::SendFlags::DONTWAIT;
+            let flags = SendFlags::NOSIGNAL | SendFlags::DONTWAIT;
             let _ = rustix::net::send(control, &signal.to_ne_bytes(), flags);
         }
     }
@@ -107,14 +138,33 @@ impl Drop for Helper {
     }
 }
 
+/// A block as a file that the helper can map.
+fn memory_of(block: &Filled) -> Result<File, SandboxError> {
+    let mut memory = File::from(memfd_create("block", MemfdFlags::CLOEXEC).map_err(SandboxError::step("memory for the helper"))?);
+    memory.write_all(&block.bytes).map_err(SandboxError::step("memory for the helper"))?;
+    Ok(memory)
+}
+
+/// What reads as nothing and keeps nothing.
+pub(super) fn null() -> Result<&'static File, SandboxError> {
+    static NULL: OnceLock<Result<File, i32>> = OnceLock::new();
+    kept(&NULL, "/dev/null", || OpenOptions::new().read(true).write(true).open("/dev/null"))
+}
+
+/// What is opened once and kept.
+fn kept(
+    place: &'static OnceLock<Result<File, i32>>,
+    what: &'static str,
+    make: fn() -> io::Result<File>,
+) -> Result<&'static File, SandboxError> {
+    let made = place.get_or_init(|| make().map_err(|cause| cause.raw_os_error().unwrap_or(libc::EIO)));
+    made.as_ref().map_err(|code| SandboxError::step(what)(io::Error::from_raw_os_error(*code)))
+}
+
 /// The helper as a file that can be executed.
 fn program() -> Result<&'static File, SandboxError> {
     static PROGRAM: OnceLock<Result<File, i32>> = OnceLock::new();
-    let made = PROGRAM.get_or_init(|| make_program().map_err(|cause| cause.raw_os_error().unwrap_or(libc::EIO)));
-    match made {
-        Ok(program) => Ok(program),
-        Err(code) => Err(SandboxError::step("the helper's program")(io::Error::from_raw_os_error(*code))),
-    }
+    kept(&PROGRAM, "the helper's program", make_program)
 }
 
 fn make_program() -> io::Result<File> {

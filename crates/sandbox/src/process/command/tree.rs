@@ -2,9 +2,8 @@
 
 use super::identity::Identity;
 use super::lay::{CLONE_TREE, CLOSE_ON_EXEC, EMPTY_PATH, RECURSIVE};
-use super::layout::Head;
-use super::script::pausing_in_user_namespace;
-use super::spawn::{Helper, Streams};
+use super::script::user_namespace;
+use super::spawn::Helper;
 use std::ffi::CString;
 use std::fs::{self, File};
 use std::io::{self, Read as _};
@@ -47,9 +46,8 @@ pub(super) fn show_owners(tree: &OwnedFd, owners: &OwnedFd) -> io::Result<()> {
 
 /// A user namespace in which root and an identity have changed places.
 pub(super) fn owners(identity: &Identity) -> io::Result<OwnedFd> {
-    let null = || File::options().read(true).write(true).open("/dev/null").map(OwnedFd::from);
-    let streams = Streams { stdin: null()?, stdout: null()?, stderr: null()? };
-    let mut helper = Helper::start(&pausing_in_user_namespace(), &streams, &[]).map_err(io::Error::other)?;
+    // It waits there for a command that never comes.
+    let mut helper = Helper::start(&user_namespace(), &[]).map_err(io::Error::other)?;
     let mut word = [0; 12];
     helper.status.read_exact(&mut word)?;
     let folder = Path::new("/proc").join(helper.pid.to_string());
@@ -59,5 +57,3 @@ pub(super) fn owners(identity: &Identity) -> io::Result<OwnedFd> {
     helper.end();
     Ok(namespace.into())
 }
-
-const _: () = assert!(size_of::<Head>().is_multiple_of(8), "what follows the head is aligned");

@@ -131,11 +131,19 @@ impl View {
             wanted.extend(protected.pinned.iter().map(|path| (path.clone(), What::Pinned)));
             wanted.extend(protected.fixed.iter().map(|path| (path.clone(), What::Read)));
         }
-        let in_homes = homes.iter().flat_map(|home| HOME_CREDENTIALS.iter().map(move |name| home.join(name)));
+        // A home in which nothing is put back is covered as a whole.
+        let has_tree = |home: &PathBuf| {
+            let real = fs::canonicalize(home);
+            wanted
+                .iter()
+                .any(|(path, what)| what.is_tree() && (path.starts_with(home) || real.as_ref().is_ok_and(|real| path.starts_with(real))))
+        };
+        let in_homes = homes.iter().filter(|home| has_tree(home)).flat_map(|home| HOME_CREDENTIALS.iter().map(move |name| home.join(name)));
         let secrets = CREDENTIALS.iter().map(PathBuf::from).chain(in_homes);
         let secrets = secrets.filter(|path| fs::metadata(path).is_ok_and(|facts| identity.may(&facts, if facts.is_dir() { 1 } else { 4 })));
         let hidden = secrets.chain(files.hidden.iter().cloned()).filter_map(|path| fs::canonicalize(path).ok());
-        wanted.extend(hidden.map(|path| (path, What::Hidden)));
+        let hidden: Vec<PathBuf> = hidden.collect();
+        wanted.extend(hidden.into_iter().map(|path| (path, What::Hidden)));
         Ok(Self { placements: needed(wanted) })
     }
 

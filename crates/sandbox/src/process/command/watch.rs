@@ -1,8 +1,9 @@
 //! Watching a command: taking its output, passing on input and signals, and ending it when it must.
 
-use super::capture::Capture;
+use super::block::Filled;
 use super::cgroup::Group;
-use super::layout::{ENDED, FAILED, READY, Word};
+use super::flow::{Input, Taken};
+use super::layout::{COMMAND_STEPS, ENDED, FAILED, GONE, READY, Word};
 use super::net::{self, Guard, Ports, Serve};
 use super::protect::Protected;
 use super::spawn::Helper;
@@ -15,8 +16,8 @@ use std::io::{self, Read as _};
 use std::os::fd::{AsFd as _, AsRawFd, OwnedFd};
 use std::path::Path;
 use std::time::{Duration, Instant};
+use tokio::io::AsyncReadExt as _;
 use tokio::io::unix::AsyncFd;
-use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::unix::pipe;
 use tokio::sync::mpsc;
 use tokio::time::sleep_until;
@@ -32,7 +33,10 @@ pub(super) struct Ends {
 pub(super) struct Watch<'a> {
     pub(super) helper: Helper,
     pub(super) ends: Ends,
-    pub(super) steps: Vec<&'static str>,
+    /// The blocks it follows: the place's and the command's.
+    pub(super) blocks: (&'a Filled, &'a Filled),
+    /// Whether the place was made ahead.
+    pub(super) is_ready: bool,
     pub(super) program: &'a Path,
     pub(super) limits: &'a Limits,
     pub(super) group: &'a Group,
@@ -46,6 +50,8 @@ pub(super) struct Watched {
     pub(super) stdout: Captured,
     pub(super) stderr: Captured,
     pub(super) denials: Vec<Denial>,
+    /// A helper that has nobody left to watch over, and may take a moment to end.
+    pub(super) rest: (Helper, AsyncFd<OwnedFd>),
 }
 
 /// How long a helper that was told to end may take before it is killed itself.
@@ -72,7 +78,7 @@ impl Watch<'_> {
         let mut input = Input::new(stdin, self.ends.stdin.take());
         let mut said = Said::default();
         let mut words = Vec::new();
-        let mut guard = None;
+        let mut guard = if self.is_ready { self.serve()? } else { None };
         let mut cause = None;
         let (mut out, mut err) = (vec![0; CHUNK], vec![0; CHUNK]);
         let (mut out_open, mut err_open) = (true, true);
@@ -87,6 +93,9 @@ impl Watch<'_> {
                     said.take(&words);
                     if said.is_ready && guard.is_none() {
                         guard = self.serve()?;
+                    }
+                    if said.is_gone {
+                        break;
                     }
                 }
                 read = self.ends.stdout.read(&mut out), if out_open => {
@@ -131,12 +140,12 @@ impl Watch<'_> {
         let _ = rustix::io::ioctl_fionbio(&self.helper.status, true);
         let _ = self.helper.status.read_to_end(&mut words);
         said.take(&words);
-        taken.drain(Stream::Out, &mut self.ends.stdout, &mut out, out_open).await;
-        taken.drain(Stream::Err, &mut self.ends.stderr, &mut err, err_open).await;
+        taken.drain(Stream::Out, &self.ends.stdout, &mut out, out_open).await;
+        taken.drain(Stream::Err, &self.ends.stderr, &mut err, err_open).await;
         let mut denials = guard.map_or_else(Vec::new, Guard::finish);
         let end = self.end(&said, cause, &mut denials)?;
         let (stdout, stderr) = taken.finish();
-        Ok(Watched { end, stdout, stderr, denials })
+        Ok(Watched { end, stdout, stderr, denials, rest: (self.helper, pidfd) })
     }
 
     fn serve(&mut self) -> Result<Option<Box<dyn Guard>>, SandboxError> {
@@ -157,7 +166,7 @@ impl Watch<'_> {
 
     fn end(&self, said: &Said, cause: Option<End>, denials: &mut Vec<Denial>) -> Result<End, SandboxError> {
         if let (Some((step, code)), None) = (said.failure, cause) {
-            let step = self.steps.get(step as usize).copied().unwrap_or("the helper");
+            let step = step_name(self.blocks.0, self.blocks.1, step as usize);
             let cause = io::Error::from_raw_os_error(code.cast_signed());
             return Err(if step == START {
                 SandboxError::Start { program: self.program.to_path_buf(), cause }
@@ -196,6 +205,14 @@ impl Watch<'_> {
 
 /// The step that starts the program itself.
 pub(super) const START: &str = "starting the program";
+
+/// What a step that failed is called.
+pub(super) fn step_name(place: &Filled, command: &Filled, number: usize) -> &'static str {
+    let first = usize::from(COMMAND_STEPS);
+    let name = if number < first { place.steps.get(number) } else { command.steps.get(number - first) };
+    name.copied().unwrap_or("the helper")
+}
+
 const SAMPLE: Duration = Duration::from_millis(100);
 
 /// Has the runtime watch a descriptor.
@@ -225,6 +242,7 @@ async fn changed(events: Option<&AsyncFd<File>>) {
 struct Said {
     is_over: bool,
     is_ready: bool,
+    is_gone: bool,
     failure: Option<(u32, u32)>,
     status: Option<u32>,
 }
@@ -235,99 +253,11 @@ impl Said {
             let number = |at: usize| u32::from_ne_bytes([word[at], word[at + 1], word[at + 2], word[at + 3]]);
             match number(0) {
                 READY => self.is_ready = true,
+                GONE => self.is_gone = true,
                 FAILED => self.failure = self.failure.or(Some((number(4), number(8)))),
                 ENDED => self.status = Some(number(4)),
                 _ => {}
             }
-        }
-    }
-}
-
-/// Where output goes.
-struct Taken {
-    out: Capture,
-    err: Capture,
-    output: Output,
-}
-
-impl Taken {
-    fn new(limits: &Limits, output: Output) -> Self {
-        Self { out: Capture::new(limits.output_bytes), err: Capture::new(limits.output_bytes), output }
-    }
-
-    /// Takes a chunk; `false` when nobody wants more.
-    async fn take(&mut self, stream: Stream, chunk: &[u8]) -> bool {
-        match &self.output {
-            Output::Stream(receiver) => receiver.send((stream, chunk.to_vec())).await.is_ok(),
-            Output::Capture => {
-                match stream {
-                    Stream::Out => self.out.take(chunk),
-                    Stream::Err => self.err.take(chunk),
-                }
-                true
-            }
-        }
-    }
-
-    /// Takes what is left in a pipe whose writers are gone. One that was given to somebody else is not waited for.
-    async fn drain(&mut self, stream: Stream, from: &mut pipe::Receiver, space: &mut [u8], is_open: bool) {
-        let mut is_open = is_open;
-        while is_open {
-            is_open = match from.try_read(space) {
-                Ok(count @ 1..) => self.take(stream, &space[..count]).await,
-                _ => false,
-            };
-        }
-    }
-
-    fn is_kept(&self) -> bool {
-        matches!(self.output, Output::Capture)
-    }
-
-    fn bytes(&self) -> u64 {
-        self.out.bytes() + self.err.bytes()
-    }
-
-    fn finish(self) -> (Captured, Captured) {
-        (self.out.finish(), self.err.finish())
-    }
-}
-
-/// What a command is given to read.
-struct Input {
-    pipe: Option<pipe::Sender>,
-    waiting: Vec<u8>,
-    done: usize,
-    more: Option<mpsc::Receiver<Vec<u8>>>,
-}
-
-impl Input {
-    fn new(stdin: Stdin, pipe: Option<pipe::Sender>) -> Self {
-        let (waiting, more) = match stdin {
-            Stdin::Empty => (Vec::new(), None),
-            Stdin::Bytes(bytes) => (bytes, None),
-            Stdin::Stream(more) => (Vec::new(), Some(more)),
-        };
-        Self { pipe, waiting, done: 0, more }
-    }
-
-    /// Passes a part on. Never returns when there is nothing left; loses nothing when it is not waited for.
-    async fn pass(&mut self) {
-        let Some(pipe) = &mut self.pipe else { return pending().await };
-        if self.done < self.waiting.len() {
-            match pipe.write(&self.waiting[self.done..]).await {
-                Ok(count) => self.done += count,
-                Err(_) => self.pipe = None,
-            }
-            return;
-        }
-        let next = match &mut self.more {
-            Some(more) => more.recv().await,
-            None => None,
-        };
-        match next {
-            Some(next) => (self.waiting, self.done) = (next, 0),
-            None => self.pipe = None,
         }
     }
 }

@@ -1,0 +1,163 @@
+//! Starting `true` with its output kept: bare, in each tier, and in `bwrap` with the same mounts.
+
+use crate::sample::microseconds;
+use crate::{Report, Samples};
+use anyhow::{Context, ensure};
+use std::cell::Cell;
+use std::path::Path;
+use std::process::{Command as Bare, Stdio};
+use std::time::{Duration, Instant};
+use tempfile::TempDir;
+use tokio_util::sync::CancellationToken;
+use tool_harness::artifact::root::Containment;
+use tool_harness::outside::Machine;
+use tool_harness_sandbox::network::Domains;
+use tool_harness_sandbox::plan::{Access, Files, Limits, Network, Plan, Programs};
+use tool_harness_sandbox::process::{Command, End, Sandbox};
+use tool_harness_sandbox::tier::Tier;
+
+/// Starts of each kind, one after the other in turn.
+const ROUNDS: usize = 200;
+/// Rounds before that, which fill the caches of the system.
+const FIRST: usize = 10;
+/// Before each: what the one before tidies up or prepares must not cost this one. An agent's calls are further apart.
+const PAUSE: Duration = Duration::from_millis(10);
+const PROGRAM: &str = "/bin/true";
+
+/// One way of starting the program.
+struct Case<'a> {
+    name: &'static str,
+    start: Box<dyn Fn() -> anyhow::Result<()> + 'a>,
+    times: Samples,
+}
+
+impl<'a> Case<'a> {
+    fn new(name: &'static str, start: impl Fn() -> anyhow::Result<()> + 'a) -> Self {
+        Self { name, start: Box::new(start), times: Samples::default() }
+    }
+}
+
+/// Every measurement of a start.
+pub fn run(report: &mut Report) -> anyhow::Result<()> {
+    // As the program's own.
+    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
+    let place = TempDir::new()?;
+    let workspace = place.path().canonicalize()?;
+    std::fs::create_dir(workspace.join("src"))?;
+    std::fs::write(workspace.join("src/main.rs"), "fn main() {}\n")?;
+    let plan = plan(&workspace);
+    let networked = Plan { network: Network::Allowed(Domains::parse(&["example.com"])?), ..plan.clone() };
+    let machines = [Machine::default(), Machine::default(), Machine::with_tier(Tier::B), Machine::with_tier(Tier::B)];
+    let [strong, strong_once, weak, weak_once] = machines.each_ref().map(|machine| machine.sandbox(Containment::On));
+    let count = Cell::new(0);
+    // A plan that was never seen before: nothing of an earlier call is there for it, no place and no control group.
+    let new = |plan: &Plan| {
+        count.set(count.get() + 1);
+        let limits = Limits { memory_bytes: plan.limits.memory_bytes + (count.get() << 12), ..plan.limits };
+        Plan { limits, ..plan.clone() }
+    };
+    let mut cases = vec![Case::new("bare", || bare(true_program()))];
+    if weak.tier() == Tier::B {
+        cases.push(Case::new("tier B, first call", || contained(&runtime, weak_once, &new(&plan))));
+        cases.push(Case::new("tier B, later call", || contained(&runtime, weak, &plan)));
+    }
+    if strong.tier() == Tier::A {
+        cases.push(Case::new("tier A, first call", || contained(&runtime, strong_once, &new(&plan))));
+        cases.push(Case::new("tier A, later call", || contained(&runtime, strong, &plan)));
+        cases.push(Case::new("tier A with network capture, first call", || contained(&runtime, strong_once, &new(&networked))));
+        cases.push(Case::new("tier A with network capture, later call", || contained(&runtime, strong, &networked)));
+    }
+    match bare(bwrap(&workspace)) {
+        Ok(()) => cases.push(Case::new("bwrap", || bare(bwrap(&workspace)))),
+        Err(cause) => eprintln!("skipped: bwrap: {cause:#}"),
+    }
+    for tier in ["tier A", "tier B"].into_iter().filter(|tier| !cases.iter().any(|case| case.name.starts_with(tier))) {
+        eprintln!("skipped: {tier}: this machine has none");
+    }
+    for round in 0..FIRST + ROUNDS {
+        for case in &mut cases {
+            std::thread::sleep(PAUSE);
+            let started = Instant::now();
+            (case.start)().with_context(|| case.name)?;
+            if round >= FIRST {
+                case.times.push(microseconds(started.elapsed()));
+            }
+        }
+    }
+    add(report, &cases);
+    Ok(())
+}
+
+fn add(report: &mut Report, cases: &[Case<'_>]) {
+    for case in cases {
+        report.add_samples(case.name, &case.times, "µs");
+    }
+    let median = |name: &str| cases.iter().find(|case| case.name == name).map(|case| case.times.median());
+    for case in cases.iter().filter(|case| case.name != "bare") {
+        if let Some(bare) = median("bare") {
+            report.add(format!("{} / bare", case.name), case.times.median() / bare, "ratio");
+        }
+    }
+    for case in cases.iter().filter(|case| case.name.starts_with("tier A")) {
+        if let Some(bwrap) = median("bwrap") {
+            report.add(format!("bwrap / {}", case.name), bwrap / case.times.median(), "ratio");
+        }
+    }
+}
+
+fn contained(runtime: &tokio::runtime::Runtime, sandbox: &Sandbox, plan: &Plan) -> anyhow::Result<()> {
+    let (sandbox, plan) = (sandbox.clone(), plan.clone());
+    // As a call is: a task of its own.
+    let task = runtime.spawn(async move { sandbox.run(&plan, Command::new(PROGRAM, [""; 0]), CancellationToken::new()).await });
+    let finished = runtime.block_on(task)??;
+    ensure!(finished.end == End::Exited(0), "{:?}: {}", finished.end, finished.stderr.text);
+    Ok(())
+}
+
+fn bare(mut command: Bare) -> anyhow::Result<()> {
+    let ran = command.stdin(Stdio::null()).output()?;
+    ensure!(ran.status.success(), "{}", String::from_utf8_lossy(&ran.stderr));
+    Ok(())
+}
+
+#[expect(clippy::disallowed_methods, reason = "what the others are compared with")]
+fn true_program() -> Bare {
+    Bare::new(PROGRAM)
+}
+
+/// `bwrap` with the mounts and namespaces of tier A, as far as it can: it has no Landlock, no system call filter and no limits.
+#[expect(clippy::disallowed_methods, reason = "the program is measured from outside")]
+fn bwrap(workspace: &Path) -> Bare {
+    let mut command = Bare::new("bwrap");
+    command.args(["--unshare-all", "--die-with-parent", "--new-session", "--ro-bind", "/", "/"]);
+    for covered in ["/tmp", "/run", "/root", "/home"] {
+        command.args(["--tmpfs", covered]);
+    }
+    command.args(["--proc", "/proc", "--dev", "/dev"]);
+    command.arg("--bind").args([workspace, workspace]).arg("--chdir").arg(workspace).arg(PROGRAM);
+    command
+}
+
+fn plan(workspace: &Path) -> Plan {
+    let files = Files {
+        workspace: workspace.to_owned(),
+        access: Access::Write,
+        only: Vec::new(),
+        hidden: Vec::new(),
+        readable: Vec::new(),
+        writable: Vec::new(),
+    };
+    let environment = [("PATH", "/usr/local/bin:/usr/bin:/bin"), ("HOME", "/tmp"), ("LANG", "C.UTF-8")];
+    let limits = Limits {
+        deadline: Duration::from_secs(60),
+        memory_bytes: 2 << 30,
+        cpu: Duration::from_secs(60),
+        processes: 512,
+        file_bytes: 1 << 30,
+        tmp_bytes: 256 << 20,
+        output_bytes: 64 << 10,
+        flood_bytes: 64 << 20,
+    };
+    let environment = environment.map(|(name, value)| (name.to_owned(), value.to_owned())).into();
+    Plan { files, programs: Programs::Any, network: Network::None, environment, limits }
+}

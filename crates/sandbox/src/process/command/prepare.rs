@@ -1,0 +1,225 @@
+//! Everything that is decided about a command before a process starts, and the place it is started in.
+
+use super::block::Filled;
+use super::identity::{Change, Identity};
+use super::landlock::Rule;
+use super::layout::{FAILED, READY, Word};
+use super::limit::Held;
+use super::net::Ports;
+use super::protect::Protected;
+use super::ready::{Likeness, Ready, Stamp};
+use super::sandbox::Shared;
+use super::scratch::Scratch;
+use super::script::{self, Parts, Room, with_namespaces, without_namespaces};
+use super::spawn::Helper;
+use super::view::{View, What};
+use super::{Command, SandboxError, program, rights, tree};
+use crate::plan::{Access, Network, Plan};
+use crate::tier::{Mechanism, Tier};
+use rustix::event::{PollFd, PollFlags, poll};
+use rustix::fs::Timespec;
+use std::fs;
+use std::io::Read as _;
+use std::os::fd::{AsFd as _, OwnedFd};
+use std::path::{Path, PathBuf};
+
+/// What a plan comes to in the workspace as it is now.
+pub(super) struct Layout<'a> {
+    shared: &'a Shared,
+    plan: &'a Plan,
+    pub(super) identity: Identity,
+    pub(super) protected: Protected,
+    view: View,
+    pub(super) ports: Option<Ports>,
+    trees: Vec<PathBuf>,
+    /// What Landlock lets it do, without the folder for temporary files.
+    rules: Vec<Rule>,
+    /// The block of the place, with [`NOWHERE`] for that folder.
+    block: Filled,
+}
+
+/// Stands for the folder for temporary files of a place, which no two have in common.
+const NOWHERE: &str = "/nowhere";
+
+impl<'a> Layout<'a> {
+    pub(super) fn new(shared: &'a Shared, plan: &'a Plan) -> Result<Self, SandboxError> {
+        let workspace = &plan.files.workspace;
+        let bad = |cause| SandboxError::BadPlace { what: "workspace", path: workspace.clone(), cause };
+        let mut identity = Identity::of(workspace).map_err(bad)?;
+        if shared.is_off {
+            identity =
+                Identity { uid: rustix::process::geteuid().as_raw(), gid: rustix::process::getegid().as_raw(), change: Change::None };
+        }
+        let protected =
+            if plan.files.access == Access::Write && !shared.is_off { Protected::find(workspace) } else { Protected::default() };
+        let view = View::new(plan, &identity, &shared.homes, &protected)?;
+        let ports = match (&plan.network, shared.tier, &shared.serve) {
+            (Network::Allowed(domains), Tier::A, Some(_)) if !domains.is_empty() => Some(Ports::of(domains)),
+            _ => None,
+        };
+        let rules = match shared.tier {
+            Tier::A => rights::inside_namespaces(plan, &view, shared.landlock),
+            Tier::B => rights::alone(plan, &view, shared.landlock),
+            Tier::None => Vec::new(),
+        };
+        let block = Filled { bytes: Vec::new(), steps: Vec::new() };
+        let mut layout = Self { shared, plan, identity, protected, view, ports, trees: Vec::new(), rules, block };
+        layout.trees = layout.foreign_trees();
+        layout.block = layout.fill(Path::new(NOWHERE));
+        Ok(layout)
+    }
+
+    /// The block of the place.
+    fn fill(&self, scratch: &Path) -> Filled {
+        let Self { shared, plan, view, .. } = self;
+        let mut rules = self.rules.clone();
+        if shared.tier == Tier::B {
+            rules.push(rights::scratch(plan, shared.landlock, scratch));
+        }
+        let landlock = (shared.tier != Tier::None).then_some((shared.landlock, rules));
+        let room = Room { plan, identity: self.identity, trees: &self.trees, landlock };
+        if shared.tier == Tier::A { with_namespaces(&room, view, self.ports.as_ref()) } else { without_namespaces(&room) }
+    }
+
+    /// What another place must have in common with this one to be as good.
+    pub(super) fn likeness(&self) -> Likeness {
+        let limits = &self.plan.limits;
+        Likeness { block: self.block.clone(), memory_bytes: limits.memory_bytes, processes: limits.processes }
+    }
+
+    /// Which files it is made of: everything that is covered, put back or ruled about. A mount over something that was replaced is gone
+    /// with it.
+    pub(super) fn stamps(&self) -> Vec<Option<Stamp>> {
+        let covered = self.view.placements.iter().map(|placement| placement.path.as_path());
+        // With namespaces the rules are about what is mounted; without, about the very files.
+        let ruled = self.rules.iter().filter(|_| self.shared.tier == Tier::B).map(|rule| rule.path.as_path());
+        covered.chain(ruled).map(Stamp::of).collect()
+    }
+
+    /// Starts to make the place.
+    pub(super) fn make(&self) -> Result<Ready, SandboxError> {
+        let scratch = if self.shared.tier == Tier::B { Some(Scratch::new(&self.identity)?) } else { None };
+        let own = scratch.as_ref().map(|scratch| self.fill(scratch.path()));
+        let mut weaker = Vec::new();
+        let trees = self.open_trees(&mut weaker)?;
+        let further: Vec<_> = trees.iter().map(OwnedFd::as_fd).collect();
+        let helper = Helper::start(own.as_ref().unwrap_or(&self.block), &further)?;
+        // Made while the helper is at work.
+        let group = self.shared.cgroups.make(&self.plan.limits);
+        // A helper that failed already says why, and that is read by whoever waits for it.
+        let _ = helper.enter(group.doors());
+        Ok(Ready { helper, group, scratch, weaker })
+    }
+
+    /// Where the command starts, and the real path of its program.
+    pub(super) fn resolve(&self, command: &Command) -> Result<(PathBuf, PathBuf), SandboxError> {
+        let is_visible = |path: &Path| self.shared.is_off || self.view.is_visible(path);
+        let folder = start_folder(self.plan, command, &self.view)?;
+        let program = program::resolve(self.plan, command, &folder, &is_visible)?;
+        Ok((folder, program))
+    }
+
+    /// The block of the command.
+    pub(super) fn command(&self, command: &Command, folder: &Path, program: &Path, ready: &Ready) -> Filled {
+        let (plan, shared) = (self.plan, self.shared);
+        let mut environment: Vec<String> = plan.environment.iter().map(|(name, value)| format!("{name}={value}")).collect();
+        if let Some(scratch) = &ready.scratch {
+            environment.retain(|line| !line.starts_with("TMPDIR="));
+            environment.push(format!("TMPDIR={}", scratch.path().display()));
+        }
+        let parts = Parts {
+            program,
+            name: &command.program,
+            args: &command.args,
+            folder,
+            environment,
+            limits: &plan.limits,
+            held: Held { memory: ready.group.memory != Mechanism::Rlimit },
+            others: match (shared.tier, ready.group.processes) {
+                (Tier::A, _) => 2,
+                (_, Mechanism::Rlimit) => processes_of(self.identity.uid) + 1,
+                // The group counts, and only what is the command's.
+                _ => u64::from(u32::MAX),
+            },
+            is_contained: shared.tier != Tier::None,
+        };
+        script::command(&parts)
+    }
+
+    /// The block of the place. What its steps are called is the same for all that are like it.
+    pub(super) fn block(&self) -> &Filled {
+        &self.block
+    }
+
+    /// What the command's user could not open itself.
+    fn foreign_trees(&self) -> Vec<PathBuf> {
+        if self.shared.tier != Tier::A || self.identity.change == Change::None {
+            return Vec::new();
+        }
+        let outermost = |within: &Option<(PathBuf, What)>| !within.as_ref().is_some_and(|(_, what)| what.is_tree());
+        let trees = self.view.placements.iter().filter(|placement| placement.what.is_tree() && outermost(&placement.within));
+        trees.map(|placement| placement.path.clone()).collect()
+    }
+
+    /// Opens it, as that user should see it.
+    fn open_trees(&self, weaker: &mut Vec<String>) -> Result<Vec<OwnedFd>, SandboxError> {
+        let mut opened = Vec::new();
+        for path in &self.trees {
+            let failed = |cause| SandboxError::BadPlace { what: "place", path: path.clone(), cause };
+            let tree = tree::open(path).map_err(failed)?;
+            let is_writable = self.view.placements.iter().any(|placement| placement.path == *path && placement.what == What::Write);
+            let is_own = is_writable || path.starts_with(&self.plan.files.workspace);
+            if self.identity.change == Change::Nobody && is_own {
+                let owners = self.shared.owners.get_or_init(|| tree::owners(&self.identity).map_err(|cause| cause.to_string()));
+                let shown = owners
+                    .as_ref()
+                    .map_err(Clone::clone)
+                    .and_then(|owners| tree::show_owners(&tree, owners).map_err(|cause| cause.to_string()));
+                if let Err(cause) = shown {
+                    weaker.push(format!(
+                        "root's files in `{}` cannot be changed by the command: its file system shows no other owners ({cause})",
+                        path.display()
+                    ));
+                }
+            }
+            opened.push(tree);
+        }
+        Ok(opened)
+    }
+}
+
+/// Waits until a place is made; `false` when it cannot be, or takes too long.
+pub(super) fn is_made(ready: &mut Ready) -> bool {
+    const LONG: Timespec = Timespec { tv_sec: 5, tv_nsec: 0 };
+    let mut word = [0; size_of::<Word>()];
+    let said = matches!(poll(&mut [PollFd::new(&ready.helper.status, PollFlags::IN)], Some(&LONG)), Ok(1..));
+    let said = said && ready.helper.status.read_exact(&mut word).is_ok();
+    let kind = u32::from_ne_bytes([word[0], word[1], word[2], word[3]]);
+    debug_assert!(!said || kind == READY || kind == FAILED);
+    said && kind == READY
+}
+
+fn start_folder(plan: &Plan, command: &Command, view: &View) -> Result<PathBuf, SandboxError> {
+    let files = &plan.files;
+    if files.access == Access::Hidden && command.cwd.is_none() {
+        return Ok("/".into());
+    }
+    let wanted = files.workspace.join(command.cwd.as_deref().unwrap_or(Path::new("")));
+    if wanted == Path::new("/tmp") {
+        return Ok(wanted);
+    }
+    let bad = || SandboxError::BadFolder(wanted.clone());
+    let real = fs::canonicalize(&wanted).map_err(|_| bad())?;
+    let allowed = std::iter::once(&files.workspace).chain(&files.readable).chain(&files.writable);
+    let is_allowed = allowed.filter_map(|place| fs::canonicalize(place).ok()).any(|place| real.starts_with(place));
+    if is_allowed && real.is_dir() && view.is_visible(&real) { Ok(real) } else { Err(bad()) }
+}
+
+/// Where there is no user namespace, a process limit counts everything the user runs.
+fn processes_of(uid: u32) -> u64 {
+    use std::os::unix::fs::MetadataExt as _;
+    let all = fs::read_dir("/proc").into_iter().flatten().flatten();
+    let processes = all.filter(|entry| entry.file_name().to_string_lossy().bytes().all(|byte| byte.is_ascii_digit()));
+    let own = processes.filter(|entry| entry.metadata().is_ok_and(|facts| facts.uid() == uid));
+    own.map(|entry| fs::read_dir(entry.path().join("task")).map_or(1, |threads| threads.count() as u64)).sum()
+}

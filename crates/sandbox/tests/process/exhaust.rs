@@ -1,0 +1,62 @@
+//! Commands that take all they can get: an error for them, and hardly anything of the harness's own memory.
+
+use crate::world::{World, in_every_tier, processes_with};
+use std::time::{Duration, Instant};
+use tool_harness_sandbox::process::End;
+use tool_harness_sandbox::tier::Tier;
+
+const MOST_GROWTH: u64 = 64 << 20;
+
+#[test]
+fn whatever_a_command_takes_the_harness_goes_on_and_hardly_grows() {
+    in_every_tier(|world| {
+        let mark = format!("glutton{}", std::process::id());
+        let mut plan = world.plan.clone();
+        plan.limits.deadline = Duration::from_secs(20);
+        plan.limits.memory_bytes = 256 << 20;
+        plan.limits.processes = 64;
+        plan.limits.tmp_bytes = 32 << 20;
+        plan.limits.file_bytes = 64 << 20;
+        let mut hungry = vec![
+            ("a flood", "head -c 10G /dev/zero".to_owned()),
+            ("a flood of lines", "yes".to_owned()),
+            ("memory", "exec python3 -c 'b = bytearray(10 << 30); print(len(b))'".to_owned()),
+            ("memory in many pieces", "exec python3 -c \"l = []\nwhile True: l.append(bytearray(1 << 20))\"".to_owned()),
+            ("a large file", "head -c 10G /dev/zero > ${TMPDIR:-/tmp}/full".to_owned()),
+        ];
+        if world.tier() == Tier::A {
+            let fill = "for i in 1 2 3 4 5 6 7 8; do head -c 8M /dev/zero > /tmp/$i || exit 9; done".to_owned();
+            hungry.push(("a full /tmp", fill));
+        }
+        serves(world);
+        let before = peak();
+        for (what, line) in hungry {
+            let finished = world.shell_with(&plan, &line);
+            assert_ne!(finished.end, End::Exited(0), "{what}");
+            assert!(finished.stdout.text.len() < 128 << 10, "{what}");
+            serves(world);
+        }
+        plan.limits.deadline = Duration::from_millis(700);
+        let started = Instant::now();
+        let finished = world.shell_with(&plan, &format!("{mark}() {{ {mark} | {mark} & }}; {mark}; exec sleep 100"));
+        assert_ne!(finished.end, End::Exited(0));
+        assert!(started.elapsed() < Duration::from_secs(2), "{:?}", started.elapsed());
+        assert!(processes_with(&mark).is_empty(), "{:?}", processes_with(&mark));
+        serves(world);
+        let grown = peak().saturating_sub(before);
+        println!("the harness's memory grew by {} KiB at most", grown >> 10);
+        assert!(grown < MOST_GROWTH, "grew by {grown}");
+    });
+}
+
+/// Another command works as ever.
+fn serves(world: &World) {
+    assert_eq!(world.says("echo served"), "served\n");
+}
+
+/// The most memory this process ever had.
+fn peak() -> u64 {
+    let text = std::fs::read_to_string("/proc/self/status").expect("facts");
+    let line = text.lines().find_map(|line| line.strip_prefix("VmHWM:")).expect("a line");
+    line.trim().trim_end_matches(" kB").parse::<u64>().expect("a number") << 10
+}
