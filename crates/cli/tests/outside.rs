@@ -116,6 +116,27 @@ async fn a_tool_is_kept_to_its_folder_by_files_and_by_processes() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn no_permission_of_a_tool_opens_what_governs_calls() {
+    let governed = |fields: &str, command: &str, untouched: &str, text: &str| {
+        let (fields, command, untouched, text) = (fields.to_owned(), command.to_owned(), untouched.to_owned(), text.to_owned());
+        async move {
+            let project = shell(&fields);
+            project.write("pkg/.claude/settings.json", b"{}");
+            project.write("docs/a.md", b"a");
+            let _ = project.engine().await.call(call("t", json!({"command": command}))).await;
+            let now = std::fs::read_to_string(project.path().join(&untouched)).unwrap_or_default();
+            assert_eq!(now, text, "{fields}");
+        }
+    };
+    let both = "permissions: [{kind: filesystem, access: write, path: docs}, {kind: filesystem, access: write, path: .}]\n";
+    governed(both, "echo evil >> harness.md", "harness.md", ROOT.1).await;
+    let second = "permissions: [{kind: filesystem, access: read, path: docs}, {kind: filesystem, access: write, path: pkg}]\n";
+    governed(second, "echo evil > .claude/settings.json", "pkg/.claude/settings.json", "{}").await;
+    let itself = "permissions: [{kind: filesystem, access: write, path: .harness}]\n";
+    governed(itself, "echo evil > tools/x.md; echo evil > .harness/tools/x.md", ".harness/tools/x.md", "").await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn what_is_hidden_is_seen_by_no_script_and_no_process() {
     let read = "def run(args):\n    return [fs.read(\"src/a.txt\"), fs.glob(\"**\"), fs.list(\".\"), fs.read(\"secret/key.txt\")]";
     let project = shell("");

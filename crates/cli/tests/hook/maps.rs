@@ -72,7 +72,7 @@ fn commands_of_a_contained_client_are_handed_to_exec_and_hooks_see_them_as_they_
         let asked = |input: &serde_json::Value| hook(project.path(), client, &before(project.path(), tool, input)).ends(0);
         let answer = asked(&json!({"command": command})).document();
         let contained = answer["hookSpecificOutput"]["updatedInput"]["command"].as_str().expect("another command").to_owned();
-        assert!(contained.contains(" exec --project ") && contained.contains(" -- bash -c '"), "{contained}");
+        assert!(contained.contains(" exec --project ") && contained.contains(" -- bash -c -- '"), "{contained}");
         assert_eq!(answer["hookSpecificOutput"].get("permissionDecision").filter(|decision| *decision == "deny"), None);
         // What is contained already is judged by what it contains, and contained once.
         assert_eq!(asked(&json!({"command": contained})).document(), answer);
@@ -87,7 +87,7 @@ fn commands_of_a_contained_client_are_handed_to_exec_and_hooks_see_them_as_they_
         let shown = super::support::program::command(
             "bash",
             project.path(),
-            &["-c", &format!("printf '%s' {}", &contained[contained.find("bash -c ").expect("a shell") + 8..])],
+            &["-c", &format!("printf '%s' {}", &contained[contained.find("bash -c -- ").expect("a shell") + 11..])],
         );
         assert_eq!(
             super::Ran::from({

@@ -7,7 +7,7 @@ use crate::run::{Code, Refusal};
 use serde_json::{Map, Value, json};
 
 /// Between the program's words and the command.
-const SHELL: [&str; 3] = ["--", "bash", "-c"];
+const SHELL: [&str; 4] = ["--", "bash", "-c", "--"];
 
 impl Foreign {
     /// The client's arguments with its commands handed to `harness exec`; `None` where there is nothing to contain.

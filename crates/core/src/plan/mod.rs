@@ -17,6 +17,7 @@ pub(crate) use narrow::{Narrowing, bounds};
 use crate::artifact::tool::Limits as Declared;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
+use tool_harness_sandbox::file::is_protected;
 use tool_harness_sandbox::plan::{Access, Files, Limits, Network, Plan, Programs};
 
 /// Memory of the processes of one call, unless the layers or the tool say otherwise.
@@ -95,10 +96,15 @@ fn files(site: Site<'_>, tool: &Narrowing, mut readable: Vec<PathBuf>, mut hidde
     readable.extend(there(resolve(&site.confines.readable)));
     let mut writable: Vec<PathBuf> = there(resolve(&site.confines.writable)).collect();
     let read = tool.read.as_ref().map_or_else(|| vec![site.workspace.to_owned()], |read| read.iter().filter_map(at).collect());
-    let write = tool.write.as_ref().map(|write| write.iter().filter_map(at).collect::<Vec<_>>());
+    // No permission of a tool's opens what governs calls.
+    let is_free = |real: &PathBuf| real.strip_prefix(site.workspace).is_ok_and(|inside| !is_protected(&inside.to_string_lossy()));
+    let write = tool.write.as_ref().map(|write| write.iter().filter_map(at).filter(is_free).collect::<Vec<_>>());
     if !read.iter().any(|place| place == site.workspace) {
         hidden.push(site.workspace.to_owned());
     }
+    // What governs calls is looked for in the first place: the workspace itself, or one that is written.
+    let mut read: Vec<PathBuf> = read;
+    read.sort_by_key(|place| (place != site.workspace, tool.in_place(place, write.as_deref()).0 != Access::Write));
     let mut places = read.into_iter();
     let Some(workspace) = places.next() else {
         return Files { workspace: site.workspace.to_owned(), access: Access::Hidden, only: Vec::new(), hidden, readable, writable };

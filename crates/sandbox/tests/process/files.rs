@@ -28,6 +28,24 @@ fn files_in_the_workspace_are_read_and_written() {
 }
 
 #[test]
+fn no_program_is_left_behind_that_runs_as_somebody_else() {
+    in_every_tier(|world| {
+        if !world.can_write() {
+            return;
+        }
+        world.says("cp /bin/true src/tool && chmod 755 src/tool");
+        for mode in ["4755", "2755", "6755", "u+s", "g+s"] {
+            world.refuses(&format!("chmod {mode} src/tool"));
+        }
+        world.refuses("install -m 4755 /bin/true src/other");
+        for name in ["tool", "other"] {
+            let mode = fs::metadata(world.ws("src").join(name)).map_or(0, |facts| facts.mode());
+            assert_eq!(mode & 0o6000, 0, "{name}");
+        }
+    });
+}
+
+#[test]
 fn nothing_outside_is_read_or_changed_whatever_it_is_called() {
     in_every_tier(|world| {
         let outside = world.beside("outside");

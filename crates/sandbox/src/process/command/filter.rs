@@ -136,6 +136,7 @@ pub(super) fn program(sockets: Sockets, memory: MemoryFiles) -> Vec<u8> {
     leaves.push((number(libc::SYS_unshare), refuse_bits(0, NAMESPACES)));
     leaves.push((number(libc::SYS_ioctl), refuse_values(1, &[libc::TIOCSTI as u32, TIOCLINUX])));
     leaves.push((number(libc::SYS_socket), socket(sockets)));
+    leaves.extend(set_user());
     if memory == MemoryFiles::Refused {
         leaves.push((number(libc::SYS_memfd_create), refuse(libc::ENOSYS)));
         leaves.push((number(MEMFD_SECRET), refuse(libc::ENOSYS)));
@@ -150,6 +151,44 @@ pub(super) fn program(sockets: Sockets, memory: MemoryFiles) -> Vec<u8> {
     }
     whole.extend(tree(&leaves));
     whole.iter().flat_map(bytes).collect()
+}
+
+/// No file is given the right to run as its owner: to the machine outside, what a command of root's makes in the workspace is root's.
+fn set_user() -> Vec<(u32, Vec<Instruction>)> {
+    let mut leaves = vec![
+        (number(libc::SYS_fchmod), refuse_bits(1, SET_USER)),
+        (number(libc::SYS_fchmodat), refuse_bits(2, SET_USER)),
+        (number(FCHMODAT2), refuse_bits(2, SET_USER)),
+        (number(libc::SYS_mknodat), refuse_bits(2, SET_USER)),
+        (number(libc::SYS_openat), refuse_made(2, 3)),
+        // Its mode is in memory, where a filter cannot look; programs fall back to `openat`.
+        (number(libc::SYS_openat2), refuse(libc::ENOSYS)),
+    ];
+    #[cfg(target_arch = "x86_64")]
+    leaves.extend([
+        (number(libc::SYS_chmod), refuse_bits(1, SET_USER)),
+        (number(libc::SYS_creat), refuse_bits(1, SET_USER)),
+        (number(libc::SYS_mknod), refuse_bits(1, SET_USER)),
+        (number(libc::SYS_open), refuse_made(1, 2)),
+    ]);
+    leaves
+}
+
+/// The bits of a mode by which a program runs as its owner or its group.
+const SET_USER: u32 = libc::S_ISUID | libc::S_ISGID;
+const FCHMODAT2: libc::c_long = 452;
+
+/// Refuses to make a file with such a mode; what is only opened has none.
+fn refuse_made(flags: u32, mode: u32) -> Vec<Instruction> {
+    const MAKES: u32 = (libc::O_CREAT | (libc::O_TMPFILE & !libc::O_DIRECTORY)).cast_unsigned();
+    vec![
+        load(argument(flags)),
+        test(ANY_BIT, MAKES, 0, 3),
+        load(argument(mode)),
+        test(ANY_BIT, SET_USER, 0, 1),
+        refuse(libc::EPERM)[0],
+        give(ALLOW),
+    ]
 }
 
 const MEMFD_SECRET: libc::c_long = 447;
@@ -236,7 +275,7 @@ mod tests {
     use super::*;
 
     /// What the kernel would answer.
-    fn judge(program: &[u8], arch: u32, call: u32, args: [u32; 3]) -> u32 {
+    fn judge(program: &[u8], arch: u32, call: u32, args: [u32; 4]) -> u32 {
         let read = |at: usize| {
             let b = &program[at * 8..at * 8 + 8];
             (u16::from_ne_bytes([b[0], b[1]]), usize::from(b[2]), usize::from(b[3]), u32::from_ne_bytes([b[4], b[5], b[6], b[7]]))
@@ -269,16 +308,17 @@ mod tests {
     fn every_refused_call_is_refused_and_its_neighbours_are_not() {
         let program = program(Sockets::Namespace, MemoryFiles::Allowed);
         let refused: Vec<u32> = REFUSED.iter().map(|&call| number(call)).collect();
-        let special = [libc::SYS_clone3, libc::SYS_clone, libc::SYS_unshare, libc::SYS_ioctl, libc::SYS_socket].map(number);
+        let special =
+            [libc::SYS_clone3, libc::SYS_clone, libc::SYS_unshare, libc::SYS_ioctl, libc::SYS_socket, libc::SYS_openat2].map(number);
         for call in 0..600 {
-            let answer = judge(&program, THIS_ARCH, call, [0; 3]);
+            let answer = judge(&program, THIS_ARCH, call, [0; 4]);
             if refused.contains(&call) {
                 assert_eq!(answer, ERROR | libc::EPERM.cast_unsigned(), "{call}");
             } else if !special.contains(&call) {
                 assert_eq!(answer, ALLOW, "{call}");
             }
         }
-        assert_eq!(judge(&program, THIS_ARCH, number(libc::SYS_clone3), [0; 3]), ERROR | libc::ENOSYS.cast_unsigned());
+        assert_eq!(judge(&program, THIS_ARCH, number(libc::SYS_clone3), [0; 4]), ERROR | libc::ENOSYS.cast_unsigned());
     }
 
     #[test]
@@ -290,23 +330,35 @@ mod tests {
         for (family, protocol, expected) in
             [(1, 0, no), (2, 0, ALLOW), (10, 0, ALLOW), (16, 0, ALLOW), (16, 15, no), (17, 0, no), (40, 0, no), (38, 0, no)]
         {
-            assert_eq!(judge(&inside, THIS_ARCH, socket, [family, 1, protocol]), expected, "{family} {protocol}");
-            assert_eq!(judge(&closed, THIS_ARCH, socket, [family, 1, protocol]), no, "{family} {protocol}");
+            assert_eq!(judge(&inside, THIS_ARCH, socket, [family, 1, protocol, 0]), expected, "{family} {protocol}");
+            assert_eq!(judge(&closed, THIS_ARCH, socket, [family, 1, protocol, 0]), no, "{family} {protocol}");
         }
         let clone = number(libc::SYS_clone);
-        assert_eq!(judge(&inside, THIS_ARCH, clone, [libc::CLONE_VM.cast_unsigned() | 17, 0, 0]), ALLOW);
-        assert_eq!(judge(&inside, THIS_ARCH, clone, [libc::CLONE_NEWUSER.cast_unsigned() | 17, 0, 0]), no);
-        assert_eq!(judge(&inside, THIS_ARCH, number(libc::SYS_ioctl), [0, TIOCLINUX, 0]), no);
-        assert_eq!(judge(&inside, THIS_ARCH, number(libc::SYS_ioctl), [0, 0x5401, 0]), ALLOW);
-        assert_ne!(judge(&inside, THIS_ARCH, number(libc::SYS_memfd_create), [0; 3]), ALLOW);
+        assert_eq!(judge(&inside, THIS_ARCH, clone, [libc::CLONE_VM.cast_unsigned() | 17, 0, 0, 0]), ALLOW);
+        assert_eq!(judge(&inside, THIS_ARCH, clone, [libc::CLONE_NEWUSER.cast_unsigned() | 17, 0, 0, 0]), no);
+        assert_eq!(judge(&inside, THIS_ARCH, number(libc::SYS_ioctl), [0, TIOCLINUX, 0, 0]), no);
+        assert_eq!(judge(&inside, THIS_ARCH, number(libc::SYS_ioctl), [0, 0x5401, 0, 0]), ALLOW);
+        assert_ne!(judge(&inside, THIS_ARCH, number(libc::SYS_memfd_create), [0; 4]), ALLOW);
+        let (made, opened) = (libc::O_CREAT.cast_unsigned(), libc::O_RDWR.cast_unsigned());
+        for (call, args, expected) in [
+            (libc::SYS_fchmod, [3, 0o4755, 0, 0], no),
+            (libc::SYS_fchmod, [3, 0o755, 0, 0], ALLOW),
+            (libc::SYS_fchmodat, [3, 0, 0o2755, 0], no),
+            (libc::SYS_fchmodat, [3, 0, 0o1777, 0], ALLOW),
+            (libc::SYS_openat, [3, 0, made, 0o4755], no),
+            (libc::SYS_openat, [3, 0, made, 0o644], ALLOW),
+            (libc::SYS_openat, [3, 0, opened, 0o4755], ALLOW),
+        ] {
+            assert_eq!(judge(&inside, THIS_ARCH, number(call), args), expected, "{call} {args:?}");
+        }
     }
 
     #[test]
     fn another_architecture_is_the_end_and_another_numbering_is_unknown() {
         let program = program(Sockets::None, MemoryFiles::Allowed);
-        assert_eq!(judge(&program, 0x4000_0003, 1, [0; 3]), KILL);
+        assert_eq!(judge(&program, 0x4000_0003, 1, [0; 4]), KILL);
         if cfg!(target_arch = "x86_64") {
-            assert_eq!(judge(&program, THIS_ARCH, 0x4000_0000 | 1, [0; 3]), ERROR | libc::ENOSYS.cast_unsigned());
+            assert_eq!(judge(&program, THIS_ARCH, 0x4000_0000 | 1, [0; 4]), ERROR | libc::ENOSYS.cast_unsigned());
         }
     }
 }
