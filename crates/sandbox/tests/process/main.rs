@@ -12,6 +12,7 @@ mod life;
 mod limits;
 mod network;
 mod output;
+mod places;
 mod programs;
 mod protect;
 mod real;

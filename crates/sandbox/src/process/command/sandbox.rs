@@ -3,11 +3,11 @@
 use super::cgroup::{Cgroups, Group};
 use super::detect::{self, Findings};
 use super::enforced::enforced;
+use super::home::homes;
 use super::net::Serve;
 use super::prepare::{Layout, is_made};
 use super::ready::{self, Ready, Waiting};
 use super::spawn::{Helper, Streams, null};
-use super::view::homes;
 use super::watch::{Ends, Watch};
 use super::{Command, Denial, End, Finished, SandboxError, Stdin};
 use crate::plan::{Access, Network, Plan};
