@@ -7,6 +7,7 @@ mod ahead;
 mod basic;
 mod exhaust;
 mod files;
+mod govern;
 mod kernel;
 mod life;
 mod limits;

@@ -5,6 +5,7 @@ use rustix::fs::{CWD, RenameFlags, renameat_with};
 use std::fs;
 use std::os::unix::fs::symlink;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
 use tempfile::TempDir;
 use tool_harness_sandbox::plan::{Access, Plan};
 use tool_harness_sandbox::process::{Command, End, SandboxError};
@@ -69,7 +70,12 @@ fn a_place_that_is_exchanged_for_a_link_all_the_time_never_leads_outside() {
         let (mut ran, mut refused) = (0, 0);
         std::thread::scope(|scope| {
             scope.spawn(|| {
-                while !is_over.load(Ordering::Relaxed) {
+                for n in 0_u64.. {
+                    if is_over.load(Ordering::Relaxed) {
+                        return;
+                    }
+                    // Now and then it holds still for long enough that a command can run.
+                    std::thread::sleep(Duration::from_micros(n % 64 * 100));
                     let _ = renameat_with(CWD, world.ws("place"), CWD, world.ws("link"), RenameFlags::EXCHANGE);
                 }
             });
@@ -177,6 +183,8 @@ fn the_folders_on_the_way_that_a_governing_link_goes_stay_too() {
         for line in [
             format!("mkdir -p new/claude; {evil}; mv conf gone; mkdir conf; mv new conf/deep"),
             format!("mkdir -p new/claude; {evil}; mv conf/deep conf/gone; mv new conf/deep"),
+            format!("mkdir -p new/claude; {evil}; rm src/hop; ln -s ../new src/hop; sleep 1"),
+            format!("mkdir -p new/claude; {evil}; ln -sfn ../new src/hop"),
         ] {
             world.shell(&line);
             assert_eq!(fs::read_to_string(world.ws(".claude/settings.json")).ok().as_deref(), Some("governs"), "{line}");

@@ -134,7 +134,7 @@ pub enum End {
     OutOfMemory,
     /// It used more processor time than it may.
     OutOfTime,
-    /// It made a file that governs calls.
+    /// A file that governs calls was made or replaced while it ran.
     Protected,
 }
 

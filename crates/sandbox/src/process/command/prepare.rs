@@ -6,7 +6,7 @@ use super::landlock::Rule;
 use super::layout::{FAILED, READY, Word};
 use super::limit::Held;
 use super::net::Ports;
-use super::protect::Protected;
+use super::protect::{Protected, Watching};
 use super::ready::{Likeness, Ready, Stamp};
 use super::sandbox::Shared;
 use super::scratch::Scratch;
@@ -42,7 +42,7 @@ pub(super) struct Layout<'a> {
 const NOWHERE: &str = "/nowhere";
 
 impl<'a> Layout<'a> {
-    pub(super) fn new(shared: &'a Shared, plan: &'a Plan) -> Result<Self, SandboxError> {
+    pub(super) fn new(shared: &'a Shared, plan: &'a Plan, watching: Watching) -> Result<Self, SandboxError> {
         let workspace = &plan.files.workspace;
         let bad = |cause| SandboxError::BadPlace { what: "workspace", path: workspace.clone(), cause };
         let mut identity = Identity::of(workspace).map_err(bad)?;
@@ -50,8 +50,7 @@ impl<'a> Layout<'a> {
             identity =
                 Identity { uid: rustix::process::geteuid().as_raw(), gid: rustix::process::getegid().as_raw(), change: Change::None };
         }
-        let protected =
-            if plan.files.access == Access::Write && !shared.is_off { Protected::find(workspace) } else { Protected::default() };
+        let protected = if shared.is_off { Protected::default() } else { Protected::find(plan, shared.tier, watching) };
         let view = View::new(plan, &identity, &shared.homes, &protected, shared.tier)?;
         let ports = match (&plan.network, shared.tier, &shared.serve) {
             (Network::Allowed(domains), Tier::A, Some(_)) if !domains.is_empty() => Some(Ports::of(domains)),

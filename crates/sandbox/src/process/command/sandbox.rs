@@ -6,11 +6,12 @@ use super::enforced::enforced;
 use super::home::homes;
 use super::net::Serve;
 use super::prepare::{Layout, is_made};
+use super::protect::{Undone, Watching};
 use super::ready::{self, Ready, Waiting};
 use super::spawn::{Helper, Streams, null};
 use super::watch::{Ends, Watch};
 use super::{Command, Denial, End, Finished, SandboxError, Stdin};
-use crate::plan::{Access, Network, Plan};
+use crate::plan::{Network, Plan};
 use crate::tier::{Report, Tier};
 use rustix::pipe::{PipeFlags, pipe_with};
 use std::io;
@@ -116,7 +117,7 @@ impl Sandbox {
             return Err(SandboxError::NoSandbox(detect::why_not(&shared.report)));
         }
         check_texts(plan, &command)?;
-        let layout = Layout::new(shared, plan)?;
+        let mut layout = Layout::new(shared, plan, Watching::Yes)?;
         let (folder, program) = layout.resolve(&command)?;
         let found = if shared.tier == Tier::None { None } else { shared.waiting.take(&layout.likeness(), || layout.stamps()) };
         let is_ready = found.is_some();
@@ -131,29 +132,26 @@ impl Sandbox {
         let sent = helper.command(&block, &streams);
         drop(streams);
         let mut enforced = enforced(shared, plan, &layout.identity, &group, weaker);
-        if !layout.protected.is_complete && plan.files.access == Access::Write {
+        let mut protected = std::mem::take(&mut layout.protected);
+        if !protected.is_complete {
             enforced.weaker.push("the workspace is large: protected names deep in it were not all looked for".into());
         }
         let network = match (&plan.network, layout.ports.clone(), &shared.serve) {
             (Network::Allowed(domains), Some(ports), Some(serve)) => Some((ports, domains, &**serve)),
             _ => None,
         };
-        let (blocks, protected) = ((layout.block(), &block), &layout.protected);
+        let (blocks, limits, protecting) = ((layout.block(), &block), &plan.limits, &mut protected);
         let watch =
-            Watch { helper, ends, blocks, is_ready, program: &program, limits: &plan.limits, group: &group, protected, network, started };
+            Watch { helper, ends, blocks, is_ready, program: &program, limits, group: &group, protected: protecting, network, started };
         let watched = watch.run(command.stdin, command.output, command.signals, cancel).await;
-        let set_aside = protected.restore();
+        let undone = protected.restore();
         drop(scratch);
         let mut watched = watched?;
         sent?;
-        for path in set_aside {
+        for Undone { path, why } in undone {
             watched.end = End::Protected;
-            let what = path.strip_prefix(&plan.files.workspace).unwrap_or(&path).display().to_string();
-            watched.denials.push(Denial {
-                layer: "files",
-                what,
-                why: "it governs calls, and no command makes it; it was set aside".into(),
-            });
+            let what = path.strip_prefix(&plan.files.project).unwrap_or(&path).display().to_string();
+            watched.denials.push(Denial { layer: "files", what, why });
         }
         collect(watched.rest, group);
         if shared.tier != Tier::None {
@@ -175,7 +173,7 @@ impl Sandbox {
         let (shared, plan) = (Arc::downgrade(&self.shared), plan.clone());
         let make = move || -> Option<()> {
             let shared = shared.upgrade()?;
-            let layout = Layout::new(&shared, &plan).ok()?;
+            let layout = Layout::new(&shared, &plan, Watching::No).ok()?;
             let (likeness, stamps) = (layout.likeness(), layout.stamps());
             if !shared.waiting.has(&likeness) {
                 let mut ready = layout.make().ok()?;

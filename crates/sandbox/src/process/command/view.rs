@@ -148,10 +148,6 @@ impl View {
             }
             wanted.insert(path.clone(), made);
         }
-        if files.access == Access::Write {
-            wanted.extend(protected.pinned.iter().map(|path| (path.clone(), What::Pinned)));
-            wanted.extend(protected.fixed.iter().map(|path| (path.clone(), What::Read)));
-        }
         // A home in which nothing is put back is covered as a whole.
         let has_tree = |home: &&PathBuf| {
             let real = fs::canonicalize(home);
@@ -165,9 +161,17 @@ impl View {
         let hidden = secrets.chain(files.hidden.iter().cloned()).filter_map(|path| fs::canonicalize(path).ok());
         let hidden: Vec<PathBuf> = hidden.collect();
         wanted.extend(hidden.into_iter().map(|path| (path, What::Hidden)));
+        let pinned = protected.pinned.iter().map(|path| (path, What::Pinned));
+        for (path, what) in pinned.chain(protected.fixed.iter().map(|path| (path, What::Read))) {
+            // What is hidden stays hidden.
+            let above = path.ancestors().find_map(|above| wanted.get(above));
+            if above.is_some_and(|above| above.is_tree()) {
+                wanted.insert(path.clone(), what);
+            }
+        }
         // Without namespaces no name is made or removed in a folder that has something closed in it.
         if tier == Tier::A {
-            pin_ways(&mut wanted);
+            pin_ways(&mut wanted, &protected.ways);
         }
         let placements = needed(wanted);
         if placements.iter().filter(|placement| !placement.is_in_place()).count() > MOST_PLACES {
@@ -189,12 +193,15 @@ impl View {
 
 /// Keeps the folders above what is closed or hidden where they are: a command that renamed one would leave the name free for something else,
 /// and would show what was hidden to whoever comes next.
-fn pin_ways(wanted: &mut BTreeMap<PathBuf, What>) {
+fn pin_ways(wanted: &mut BTreeMap<PathBuf, What>, links: &[PathBuf]) {
     let mut ways = Vec::new();
-    for (path, _) in wanted.iter().filter(|(_, what)| matches!(what, What::Hidden | What::Read | What::Pinned)) {
+    let closed = wanted.iter().filter(|(_, what)| matches!(what, What::Hidden | What::Read | What::Pinned)).map(|(path, _)| path.as_path());
+    // A link cannot be closed itself; it is a name in the folder.
+    let links = links.iter().map(|folder| folder.join("link")).collect::<Vec<_>>();
+    for path in closed.chain(links.iter().map(PathBuf::as_path)) {
         let above = path.ancestors().skip(1).take_while(|above| !wanted.contains_key(*above));
         let folders: Vec<&Path> = above.collect();
-        let nearest = folders.last().unwrap_or(&path.as_path()).parent().and_then(|nearest| wanted.get(nearest));
+        let nearest = folders.last().unwrap_or(&path).parent().and_then(|nearest| wanted.get(nearest));
         if matches!(nearest, Some(What::Write | What::Pinned)) {
             ways.extend(folders.into_iter().map(Path::to_path_buf));
         }

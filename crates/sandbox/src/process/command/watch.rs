@@ -40,7 +40,7 @@ pub(super) struct Watch<'a> {
     pub(super) program: &'a Path,
     pub(super) limits: &'a Limits,
     pub(super) group: &'a Group,
-    pub(super) protected: &'a Protected,
+    pub(super) protected: &'a mut Protected,
     pub(super) network: Option<(Ports, &'a Domains, &'a dyn Serve)>,
     pub(super) started: Instant,
 }
@@ -70,7 +70,7 @@ impl Watch<'_> {
         let pidfd = register(self.helper.pidfd.try_clone().map_err(failed("pidfd"))?).map_err(failed("pidfd"))?;
         let status = self.helper.status.try_clone().map_err(failed("pipe"))?;
         let mut status = pipe::Receiver::from_owned_fd(OwnedFd::from(status)).map_err(failed("pipe"))?;
-        let intruders = self.protected.watch().map(File::from).and_then(|events| register(events).ok());
+        let changes = self.protected.events().and_then(|events| register(events).ok());
         let far = Duration::from_secs(365 * 24 * 3600);
         let deadline = tokio::time::Instant::from_std(self.started + self.limits.deadline.min(far));
         let mut sample = tokio::time::interval_at(tokio::time::Instant::now() + SAMPLE, SAMPLE);
@@ -111,15 +111,11 @@ impl Watch<'_> {
                     Some(signal) => self.helper.signal(signal),
                     None => signals = None,
                 },
-                () = changed(intruders.as_ref()), if cause.is_none() => {
-                    if !self.protected.intruders().is_empty() {
-                        cause = Some(End::Protected);
-                    }
-                }
+                () = changed(changes.as_ref(), self.protected), if cause.is_none() => cause = Some(End::Protected),
                 _ = sample.tick(), if cause.is_none() => {
                     if self.group.cpu_time().is_some_and(|used| used > self.limits.cpu) {
                         cause = Some(End::OutOfTime);
-                    } else if intruders.is_none() && !self.protected.intruders().is_empty() {
+                    } else if changes.is_none() && self.protected.peek() {
                         cause = Some(End::Protected);
                     }
                 }
@@ -134,8 +130,8 @@ impl Watch<'_> {
         }
         self.helper.reap();
         drop(status);
-        if let Some(events) = intruders {
-            self.protected.keep(events.into_inner().into());
+        if let Some(events) = changes {
+            self.protected.keep(events.into_inner());
         }
         let _ = rustix::io::ioctl_fionbio(&self.helper.status, true);
         let _ = self.helper.status.read_to_end(&mut words);
@@ -228,13 +224,16 @@ async fn receive(signals: &mut Option<mpsc::Receiver<i32>>) -> Option<i32> {
     }
 }
 
-/// Returns when something happened in a watched folder.
-async fn changed(events: Option<&AsyncFd<File>>) {
+/// Returns when something that governs calls came to be, or was replaced.
+async fn changed(events: Option<&AsyncFd<File>>, protected: &mut Protected) {
     let Some(events) = events else { return pending().await };
-    let Ok(mut ready) = events.readable().await else { return pending().await };
-    let mut space = [0; 4096];
-    while matches!(events.get_ref().read(&mut space), Ok(1..)) {}
-    ready.clear_ready();
+    loop {
+        let Ok(mut ready) = events.readable().await else { return pending().await };
+        if protected.notice(events.get_ref()) {
+            return;
+        }
+        ready.clear_ready();
+    }
 }
 
 /// What the helper said so far.
