@@ -16,9 +16,9 @@ use std::sync::{Mutex, PoisonError};
 /// Descriptors that are kept between commands: closing one takes longer than most commands.
 const MOST_IDLE: usize = 16;
 /// Folders of one that is kept: the kernel remembers them all.
-const MOST_KEPT: usize = 2000;
+const MOST_KEPT: usize = 1000;
 /// Folders that are watched for one command.
-const MOST_WATCHED: usize = 20_000;
+const MOST_WATCHED: usize = 8000;
 const SPACE: usize = 8 << 10;
 static IDLE: Mutex<VecDeque<(PathBuf, OwnedFd)>> = Mutex::new(VecDeque::new());
 
