@@ -6,7 +6,8 @@ use std::os::unix::fs::{PermissionsExt as _, symlink};
 use std::path::Path;
 use std::process::Command;
 use std::time::Duration;
-use tool_harness_sandbox::process::{End, Finished};
+use tokio_util::sync::CancellationToken;
+use tool_harness_sandbox::process::{self, End, Finished};
 use tool_harness_sandbox::tier::Tier;
 
 /// Runs a line that says when it has started, and does something outside meanwhile.
@@ -74,7 +75,11 @@ fn what_is_replaced_while_a_command_runs_is_what_it_was_and_the_command_is_ended
         for (n, (name, way)) in ways.into_iter().enumerate() {
             let finished = meanwhile(world, EVIL, way);
             assert_eq!(finished.end, End::Protected, "{n} {name}");
-            assert!(finished.denials.iter().any(|denial| denial.what == name && denial.why.contains("put back")), "{:?}", finished.denials);
+            assert!(
+                finished.denials.iter().any(|denial| denial.what == name && denial.why.contains("it was put back")),
+                "{:?}",
+                finished.denials
+            );
             for file in ["harness.md", ".git/config", ".claude/settings.json"] {
                 assert_eq!(text(&at(file)), "first", "{n} {name}: {file}");
             }
@@ -354,5 +359,40 @@ fn what_a_governing_link_leads_to_is_not_made_either() {
         world.shell("echo evil > .vscode/settings.json; rm .vscode; mkdir .vscode; echo evil > .vscode/settings.json");
         assert_eq!(text(&world.ws(".vscode/settings.json")), "governs");
         world.says("echo fine > conf/code/launch.json && echo fine > conf/other");
+    });
+}
+
+#[test]
+fn what_a_command_made_is_set_aside_also_for_a_caller_that_no_longer_waits() {
+    in_every_tier(|world| {
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().expect("a runtime");
+        let mark = world.ws("src/.claude/settings.json");
+        let line = "mkdir src/.claude; echo evil > src/.claude/settings.json; sleep 60";
+        let command = process::Command::new("/bin/bash", ["-c", line]);
+        let mut run = Box::pin(world.sandbox.run(&world.plan, command, CancellationToken::new()));
+        runtime.block_on(async { assert!(tokio::time::timeout(Duration::from_millis(1), &mut run).await.is_err()) });
+        // Nobody listens meanwhile.
+        if world.can_write() {
+            assert!(eventually(Duration::from_secs(10), || mark.exists()), "it was not made");
+        }
+        drop(run);
+        assert!(eventually(Duration::from_secs(5), || !world.ws("src/.claude").exists()));
+    });
+}
+
+#[test]
+fn noise_hides_nothing_and_delays_no_end() {
+    in_tier(Tier::A, |world| {
+        let noise =
+            "import os\nfor n in range(60000):\n    os.close(os.open('src/noise', os.O_CREAT | os.O_WRONLY)); os.unlink('src/noise')\n";
+        fs::write(world.ws("src/noise.py"), noise).expect("a file");
+        let line = "python3 src/noise.py & mkdir -p src/deep/er; sleep 0.2; mkdir src/deep/er/.claude; wait";
+        assert_eq!(world.shell(line).end, End::Protected);
+        assert!(!world.ws("src/deep/er/.claude").exists());
+        let mut plan = world.plan.clone();
+        plan.limits.deadline = Duration::from_millis(500);
+        let finished = world.shell_with(&plan, "while :; do python3 src/noise.py; done & while :; do python3 src/noise.py; done");
+        assert_eq!(finished.end, End::TimedOut);
+        assert!(finished.duration < Duration::from_millis(1500), "{:?}", finished.duration);
     });
 }

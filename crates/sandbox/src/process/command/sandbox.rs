@@ -6,7 +6,7 @@ use super::enforced::enforced;
 use super::home::homes;
 use super::net::Serve;
 use super::prepare::{Layout, is_made};
-use super::protect::{Undone, Watching};
+use super::protect::{Keeping, Undone, Watching};
 use super::ready::{self, Ready, Waiting};
 use super::spawn::{Helper, Streams, null};
 use super::watch::{Ends, Watch};
@@ -132,19 +132,18 @@ impl Sandbox {
         let sent = helper.command(&block, &streams);
         drop(streams);
         let mut enforced = enforced(shared, plan, &layout.identity, &group, weaker);
-        let mut protected = std::mem::take(&mut layout.protected);
-        if !protected.is_complete {
-            enforced.weaker.push("the workspace is large: protected names deep in it were not all looked for".into());
-        }
+        let mut kept = Keeping::of(std::mem::take(&mut layout.protected), &helper)?;
         let network = match (&plan.network, layout.ports.clone(), &shared.serve) {
             (Network::Allowed(domains), Some(ports), Some(serve)) => Some((ports, domains, &**serve)),
             _ => None,
         };
-        let (blocks, limits, protecting) = ((layout.block(), &block), &plan.limits, &mut protected);
-        let watch =
-            Watch { helper, ends, blocks, is_ready, program: &program, limits, group: &group, protected: protecting, network, started };
+        let (blocks, limits, protected) = ((layout.block(), &block), &plan.limits, &mut kept.protected);
+        let watch = Watch { helper, ends, blocks, is_ready, program: &program, limits, group: &group, protected, network, started };
         let watched = watch.run(command.stdin, command.output, command.signals, cancel).await;
-        let undone = protected.restore();
+        let undone = kept.protected.restore();
+        if !kept.protected.is_complete {
+            enforced.weaker.push("the workspace is large: protected names deep in it were not all looked for".into());
+        }
         drop(scratch);
         let mut watched = watched?;
         sent?;

@@ -5,7 +5,7 @@ use super::cgroup::Group;
 use super::flow::{Input, Taken};
 use super::layout::{COMMAND_STEPS, ENDED, FAILED, GONE, READY, Word};
 use super::net::{self, Guard, Ports, Serve};
-use super::protect::Protected;
+use super::protect::{Noticed, Protected};
 use super::spawn::Helper;
 use super::{Captured, Denial, End, Output, SandboxError, Stdin, Stream};
 use crate::network::Domains;
@@ -56,6 +56,8 @@ pub(super) struct Watched {
 
 /// How long a helper that was told to end may take before it is killed itself.
 const PATIENCE: Duration = Duration::from_millis(150);
+/// The same, where somebody could change again what is put right.
+const LONG_PATIENCE: Duration = Duration::from_secs(2);
 const CHUNK: usize = 64 << 10;
 
 impl Watch<'_> {
@@ -154,7 +156,12 @@ impl Watch<'_> {
     async fn finish_off(&mut self, pidfd: &AsyncFd<OwnedFd>) {
         self.helper.end();
         self.group.kill();
-        if tokio::time::timeout(PATIENCE, pidfd.readable()).await.is_err() {
+        let mut is_over = tokio::time::timeout(PATIENCE, pidfd.readable()).await.is_ok();
+        // A helper that is killed no longer says when nothing is left, and what is protected is restored only then.
+        if !is_over && self.protected.has_work() {
+            is_over = tokio::time::timeout(LONG_PATIENCE, pidfd.readable()).await.is_ok();
+        }
+        if !is_over {
             self.helper.kill();
             let _ = tokio::time::timeout(PATIENCE, pidfd.readable()).await;
         }
@@ -229,10 +236,11 @@ async fn changed(events: Option<&AsyncFd<File>>, protected: &mut Protected) {
     let Some(events) = events else { return pending().await };
     loop {
         let Ok(mut ready) = events.readable().await else { return pending().await };
-        if protected.notice(events.get_ref()) {
-            return;
+        match protected.notice(events.get_ref()) {
+            Noticed::Broken => return,
+            Noticed::Nothing => ready.clear_ready(),
+            Noticed::More => tokio::task::yield_now().await,
         }
-        ready.clear_ready();
     }
 }
 

@@ -19,6 +19,8 @@ const MOST_IDLE: usize = 16;
 const MOST_KEPT: usize = 1000;
 /// Folders that are watched for one command.
 const MOST_WATCHED: usize = 8000;
+/// What is taken in when a command has ended, before everything is looked through instead.
+const MOST_LAST: usize = 100_000;
 const SPACE: usize = 8 << 10;
 static IDLE: Mutex<VecDeque<(PathBuf, OwnedFd)>> = Mutex::new(VecDeque::new());
 
@@ -70,11 +72,16 @@ impl Protected {
         }
     }
 
-    /// Takes in what was told.
-    pub(super) fn take_in(&mut self, events: &File) {
+    /// Takes in what was told, up to a bound, and says whether that was all.
+    pub(super) fn take_in(&mut self, events: &File, most: usize) -> bool {
         let mut space = [MaybeUninit::uninit(); SPACE];
         let mut told = Reader::new(events, &mut space);
-        while let Ok(event) = told.next() {
+        for count in 0.. {
+            // What was read is taken in: nobody is told twice.
+            if count >= most && told.is_buffer_empty() {
+                break;
+            }
+            let Ok(event) = told.next() else { return true };
             let what = event.events();
             if what.contains(ReadFlags::QUEUE_OVERFLOW) {
                 self.must_look_again = true;
@@ -90,17 +97,18 @@ impl Protected {
             self.check(&path);
             if what.intersects(ReadFlags::CREATE | ReadFlags::MOVED_TO) {
                 self.judge(root, &path);
-                if what.contains(ReadFlags::ISDIR) && self.is_looked_into(root, &path) {
+                if what.contains(ReadFlags::ISDIR) && self.is_looked_into(root, &path, When::Later) {
                     self.look_on(vec![(root, path)], When::Later, Some(events));
                 }
             }
         }
+        false
     }
 
     /// Looks whether a known name is still what it was.
     fn check(&mut self, path: &Path) {
         for known in self.known.iter_mut().filter(|known| known.path.as_os_str() == path.as_os_str()) {
-            let is_link = matches!(known.kind, Kind::Link(_));
+            let is_link = matches!(known.was.kind, Kind::Link(_));
             known.was_replaced |= match known.now() {
                 Now::Same => false,
                 // A link can be removed by the command; anything else only by somebody outside, who may.
@@ -120,10 +128,10 @@ impl Protected {
     pub(super) fn end_watching(&mut self) -> bool {
         let Some(events) = self.events.take() else { return false };
         let events = File::from(events);
-        self.take_in(&events);
+        let is_all = self.take_in(&events, MOST_LAST);
         if let Some(root) = self.roots.first() {
             put(&root.path, events.into(), self.folders.len());
         }
-        !std::mem::take(&mut self.must_look_again)
+        is_all && !std::mem::take(&mut self.must_look_again)
     }
 }

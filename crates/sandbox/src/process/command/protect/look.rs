@@ -50,8 +50,7 @@ impl Protected {
         self.look(start, When::First);
         // The project's own names may be links that lead into a place that is written, although they do not lie in one.
         if !self.roots.iter().any(|root| root.path == project) {
-            let links = at_top().map(|name| project.join(name)).filter(|path| path.is_symlink());
-            links.for_each(|link| self.follow(&link));
+            at_top().chain([".git".to_owned()]).for_each(|name| self.follow(&project.join(name)));
         }
     }
 
@@ -76,7 +75,7 @@ impl Protected {
                 self.watch(&folder, events);
             }
             let mut parts = 0;
-            for (name, kind) in self.read(&folder) {
+            for (name, kind) in self.read(&folder, left) {
                 if left == 0 {
                     self.is_complete = false;
                     return;
@@ -96,7 +95,7 @@ impl Protected {
                 }
                 if is_folder && when != When::Peek {
                     let path = folder.join(&name);
-                    if self.is_looked_into(root, &path) {
+                    if self.is_looked_into(root, &path, when) {
                         waiting.push_back((root, path));
                     }
                 }
@@ -108,7 +107,7 @@ impl Protected {
     }
 
     /// Whether a folder is looked into.
-    pub(super) fn is_looked_into(&self, root: usize, path: &Path) -> bool {
+    pub(super) fn is_looked_into(&self, root: usize, path: &Path, when: When) -> bool {
         let name = |path: &Path| path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
         let own = name(path);
         let above = path.parent().map(name).unwrap_or_default();
@@ -117,9 +116,11 @@ impl Protected {
             Depth::Whole => true,
             Depth::Top => path.parent() == Some(&self.roots[root].path) && (own == ".git" || stem_rests(&own).next().is_some()),
         };
+        // A new worktree is none until a `.git` elsewhere says so; people make them while commands run.
+        let is_idle = when != When::First && path.parent().is_some_and(|above| above.ends_with(".git/worktrees"));
         // What is protected as a whole cannot change.
         let is_closed = own != ".git" && may_end_protected(&own) && is_protected(&self.below(root, path));
-        is_wanted && is_near && !is_closed
+        is_wanted && is_near && !is_idle && !is_closed
     }
 
     fn note_if_protected(&mut self, root: usize, path: &Path, kind: FileType) {
@@ -136,10 +137,10 @@ impl Protected {
     fn note(&mut self, path: &Path) {
         let hold = self.holds && self.known.len() < MOST_HELD;
         let Some(known) = Known::at(path, hold) else { return };
-        match &known.kind {
+        match &known.was.kind {
             Kind::Link(_) => return self.follow(path),
             Kind::Folder if path.file_name() == Some(OsStr::new(".git")) => self.pinned.push(path.to_path_buf()),
-            Kind::File | Kind::Folder => self.fixed.push(path.to_path_buf()),
+            Kind::File(..) | Kind::Folder => self.fixed.push(path.to_path_buf()),
         }
         if !self.is_known(path) {
             self.known.push(known);
@@ -214,7 +215,7 @@ impl Protected {
     }
 
     /// What is in a folder. It is opened without following links, because a command may put one where the folder was.
-    fn read(&mut self, folder: &Path) -> Vec<(std::ffi::OsString, FileType)> {
+    fn read(&mut self, folder: &Path, most: usize) -> Vec<(std::ffi::OsString, FileType)> {
         let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NONBLOCK | OFlags::CLOEXEC;
         let opened = openat2(CWD, folder, flags, Mode::empty(), ResolveFlags::NO_SYMLINKS);
         let entries = match opened.and_then(Dir::new) {
@@ -226,7 +227,7 @@ impl Protected {
             }
         };
         let mut found = Vec::new();
-        for entry in entries.flatten() {
+        for entry in entries.flatten().take(most.saturating_add(3)) {
             let name = entry.file_name().to_bytes();
             if name == b"." || name == b".." {
                 continue;

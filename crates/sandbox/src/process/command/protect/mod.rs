@@ -6,6 +6,7 @@
 //! ended at once. When nothing of it is left, what came is set aside and what was there is put back ([`restore`]).
 
 mod events;
+mod keep;
 mod known;
 mod look;
 mod restore;
@@ -13,12 +14,14 @@ mod restore;
 use super::place;
 use crate::plan::{Access, Plan};
 use crate::tier::Tier;
+pub(super) use keep::Keeping;
 use known::Known;
 pub(super) use restore::Undone;
 use std::collections::{BTreeSet, HashMap};
 use std::fs::File;
 use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
 
 /// Whether changes will be asked for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -28,6 +31,22 @@ pub(super) enum Watching {
     /// Only what is there now is wanted.
     No,
 }
+
+/// What came of listening.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Noticed {
+    /// Something that governs calls came to be, or was replaced: the command has to end.
+    Broken,
+    /// Nothing of importance, and all was heard.
+    Nothing,
+    /// Nothing of importance so far.
+    More,
+}
+
+/// What is heard before others get their turn.
+const MOST_AT_ONCE: usize = 2000;
+/// How often everything is looked through because something was not heard.
+const OFTEN: Duration = Duration::from_secs(1);
 
 /// What is protected where one command may write.
 #[derive(Debug, Default)]
@@ -53,6 +72,7 @@ pub(super) struct Protected {
     closed: BTreeSet<PathBuf>,
     /// Whether changes may have been missed.
     must_look_again: bool,
+    looked: Option<Instant>,
     /// What came to be although it may not.
     intruders: BTreeSet<PathBuf>,
     /// Whether a file that takes a name has no more rights than a new one: then it does not matter who replaced it.
@@ -130,13 +150,20 @@ impl Protected {
         self.events = Some(events.into());
     }
 
-    /// Takes in what happened, and says whether the command has to end.
-    pub(super) fn notice(&mut self, events: &File) -> bool {
-        self.take_in(events);
-        if std::mem::take(&mut self.must_look_again) {
+    /// Takes in what happened.
+    pub(super) fn notice(&mut self, events: &File) -> Noticed {
+        let is_all = self.take_in(events, MOST_AT_ONCE);
+        // Whoever makes more noise than can be listened to is not looked after all the time.
+        if self.must_look_again && self.looked.is_none_or(|looked| looked.elapsed() > OFTEN) {
+            self.must_look_again = false;
             self.look_again(Some(events));
+            self.looked = Some(Instant::now());
         }
-        self.is_broken()
+        match (self.is_broken(), is_all) {
+            (true, _) => Noticed::Broken,
+            (false, true) => Noticed::Nothing,
+            (false, false) => Noticed::More,
+        }
     }
 
     /// For whoever has nothing to watch with: looks at the places themselves.
@@ -151,6 +178,11 @@ impl Protected {
 
     fn is_broken(&self) -> bool {
         !self.intruders.is_empty() || self.known.iter().any(|known| known.was_replaced)
+    }
+
+    /// Whether something may have to be restored.
+    pub(super) fn has_work(&self) -> bool {
+        !self.roots.is_empty()
     }
 
     /// The place that a path is in.
