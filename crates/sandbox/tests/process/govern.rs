@@ -90,6 +90,24 @@ fn what_is_replaced_while_a_command_runs_is_what_it_was_and_the_command_is_ended
 }
 
 #[test]
+fn a_command_that_starts_meanwhile_does_not_take_what_it_finds_for_what_was_there() {
+    in_tier(Tier::A, |world| {
+        fs::write(world.ws("harness.md"), "first").expect("a file");
+        for n in 0..5 {
+            let finished = meanwhile(world, "while :; do echo evil > harness.md; done 2>/dev/null", || {
+                fs::write(world.ws("saved"), "second").expect("a file");
+                fs::rename(world.ws("saved"), world.ws("harness.md")).expect("renamed");
+                for _ in 0..5 {
+                    world.shell("true");
+                }
+            });
+            assert_eq!(finished.end, End::Protected, "{n}");
+            assert_eq!(text(&world.ws("harness.md")), "first", "{n}");
+        }
+    });
+}
+
+#[test]
 fn what_a_person_writes_in_place_or_saves_beside_disturbs_nobody() {
     in_every_tier(|world| {
         fs::write(world.ws("harness.md"), "first").expect("a file");

@@ -233,6 +233,10 @@ async fn receive(signals: &mut Option<mpsc::Receiver<i32>>) -> Option<i32> {
 
 /// Returns when something that governs calls came to be, or was replaced.
 async fn changed(events: Option<&AsyncFd<File>>, protected: &mut Protected) {
+    // Another call may have found it already.
+    if protected.is_broken() {
+        return;
+    }
     let Some(events) = events else { return pending().await };
     loop {
         let Ok(mut ready) = events.readable().await else { return pending().await };

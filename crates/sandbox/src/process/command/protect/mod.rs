@@ -176,7 +176,8 @@ impl Protected {
         self.is_broken()
     }
 
-    fn is_broken(&self) -> bool {
+    /// Whether the command has to end.
+    pub(super) fn is_broken(&self) -> bool {
         !self.intruders.is_empty() || self.known.iter().any(|known| known.was_replaced)
     }
 
