@@ -17,6 +17,7 @@ mod places;
 mod programs;
 mod protect;
 mod real;
+mod replaced;
 mod sockets;
 #[path = "../support/user.rs"]
 mod user;
