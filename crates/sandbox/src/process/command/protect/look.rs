@@ -3,11 +3,12 @@
 use super::known::{Kind, Known};
 use super::{Depth, Protected, Watching};
 use crate::file::{at_top, is_protected, may_end_protected, stem_rests};
-use rustix::fs::{AtFlags, CWD, Dir, FileType, Mode, OFlags, ResolveFlags, openat2, statat};
+use rustix::fs::{AtFlags, CWD, FileType, Mode, OFlags, RawDir, ResolveFlags, openat2, statat};
 use rustix::io::Errno;
 use std::collections::VecDeque;
 use std::ffi::OsStr;
 use std::fs::File;
+use std::mem::MaybeUninit;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
@@ -21,6 +22,8 @@ const IN_GIT: &[&str] = &["modules", "worktrees"];
 const GIT_NAMES: &[&str] = &["hooks", "config", "config.worktree", "commondir"];
 /// What makes a folder one of Git's, whatever it is called.
 const GIT_PARTS: &[&str] = &["HEAD", "objects", "refs", "commondir"];
+/// Room for names that are read at once.
+const SPACE: usize = 16 << 10;
 /// Protected names that are held open for one command.
 const MOST_HELD: usize = 32;
 
@@ -74,44 +77,33 @@ impl Protected {
                 // Before it is read, so that nothing comes in between.
                 self.watch(&folder, events);
             }
-            let mut parts = 0;
-            for (name, kind) in self.read(&folder, left) {
-                if left == 0 {
-                    self.is_complete = false;
-                    return;
+            let found = self.read(&folder, left);
+            for (path, kind, may_govern) in found.entries {
+                match when {
+                    _ if !may_govern => {}
+                    When::First => self.note_if_protected(root, &path, kind),
+                    When::Later | When::Peek => self.judge(root, &path),
                 }
-                left -= 1;
-                let text = name.to_string_lossy();
-                if let Some(part) = GIT_PARTS.iter().position(|part| *part == text) {
-                    parts |= 1 << part;
-                }
-                let is_folder = kind == FileType::Directory;
-                if may_end_protected(&text) || kind == FileType::Symlink || !self.aliases.is_empty() {
-                    let path = folder.join(&name);
-                    match when {
-                        When::First => self.note_if_protected(root, &path, kind),
-                        When::Later | When::Peek => self.judge(root, &path),
-                    }
-                }
-                if is_folder && when != When::Peek {
-                    let path = folder.join(&name);
-                    if self.is_looked_into(root, &path, when) {
-                        waiting.push_back((root, path));
-                    }
+                if kind == FileType::Directory && when != When::Peek && self.is_looked_into(root, &path, when) {
+                    waiting.push_back((root, path));
                 }
             }
-            if is_of_git(parts) {
+            if is_of_git(found.parts) {
                 self.meet_git(root, &folder, when);
             }
+            if found.count > left {
+                self.is_complete = false;
+                return;
+            }
+            left -= found.count;
         }
     }
 
     /// Whether a folder is looked into.
     pub(super) fn is_looked_into(&self, root: usize, path: &Path, when: When) -> bool {
-        let name = |path: &Path| path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
-        let own = name(path);
-        let above = path.parent().map(name).unwrap_or_default();
-        let is_wanted = if above == ".git" { IN_GIT.contains(&own.as_str()) } else { !SKIPPED.contains(&own.as_str()) };
+        let own = path.file_name().unwrap_or_default().to_string_lossy();
+        let is_in_git = path.parent().is_some_and(|above| above.file_name() == Some(OsStr::new(".git")));
+        let is_wanted = if is_in_git { IN_GIT.contains(&&*own) } else { !SKIPPED.contains(&&*own) };
         let is_near = match self.roots[root].depth {
             Depth::Whole => true,
             Depth::Top => path.parent() == Some(&self.roots[root].path) && (own == ".git" || stem_rests(&own).next().is_some()),
@@ -215,33 +207,56 @@ impl Protected {
     }
 
     /// What is in a folder. It is opened without following links, because a command may put one where the folder was.
-    fn read(&mut self, folder: &Path, most: usize) -> Vec<(std::ffi::OsString, FileType)> {
+    fn read(&mut self, folder: &Path, most: usize) -> Found {
         let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NONBLOCK | OFlags::CLOEXEC;
         let opened = openat2(CWD, folder, flags, Mode::empty(), ResolveFlags::NO_SYMLINKS);
-        let entries = match opened.and_then(Dir::new) {
-            Ok(entries) => entries,
-            Err(Errno::NOENT | Errno::NOTDIR | Errno::LOOP) => return Vec::new(),
+        let mut found = Found::default();
+        let opened = match opened {
+            Ok(opened) => opened,
+            Err(Errno::NOENT | Errno::NOTDIR | Errno::LOOP) => return found,
             Err(_) => {
                 self.closed.insert(folder.to_path_buf());
-                return Vec::new();
+                return found;
             }
         };
-        let mut found = Vec::new();
-        for entry in entries.flatten().take(most.saturating_add(3)) {
+        let mut space = [MaybeUninit::uninit(); SPACE];
+        let mut entries = RawDir::new(opened, &mut space);
+        while let Some(Ok(entry)) = entries.next() {
             let name = entry.file_name().to_bytes();
             if name == b"." || name == b".." {
                 continue;
             }
-            let name = OsStr::from_bytes(name).to_owned();
+            found.count += 1;
+            if found.count > most {
+                break;
+            }
+            let path = || folder.join(OsStr::from_bytes(name));
             let kind = match entry.file_type() {
-                FileType::Unknown => statat(CWD, folder.join(&name), AtFlags::SYMLINK_NOFOLLOW)
-                    .map_or(FileType::Unknown, |facts| FileType::from_raw_mode(facts.st_mode)),
+                FileType::Unknown => {
+                    statat(CWD, path(), AtFlags::SYMLINK_NOFOLLOW).map_or(FileType::Unknown, |facts| FileType::from_raw_mode(facts.st_mode))
+                }
                 kind => kind,
             };
-            found.push((name, kind));
+            if let Some(part) = GIT_PARTS.iter().position(|part| part.as_bytes() == name) {
+                found.parts |= 1 << part;
+            }
+            let may_govern = kind == FileType::Symlink || !self.aliases.is_empty() || may_end_protected(&String::from_utf8_lossy(name));
+            if may_govern || kind == FileType::Directory {
+                found.entries.push((path(), kind, may_govern));
+            }
         }
         found
     }
+}
+
+/// What is in a folder: the folders, and what may govern calls.
+#[derive(Default)]
+struct Found {
+    entries: Vec<(PathBuf, FileType, bool)>,
+    /// Which of [`GIT_PARTS`].
+    parts: u32,
+    /// How much there is in all.
+    count: usize,
 }
 
 fn is_of_git(parts: u32) -> bool {
