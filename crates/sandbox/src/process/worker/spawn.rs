@@ -1,6 +1,7 @@
 //! Starting, watching and ending a worker.
 
 use super::confine::{is_alone, leave, read_clock};
+use super::near::Held;
 use super::{ANSWERS, Channel, Death, ExitCode, ProcessError, REQUESTS, WorkerLimits, WorkerProgram};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::pipe::{PipeFlags, pipe_with};
@@ -18,13 +19,15 @@ use std::time::{Duration, Instant};
 /// A running worker. Dropping it kills and reaps it.
 #[derive(Debug)]
 pub struct WorkerProcess {
-    pid: libc::pid_t,
+    pub(super) pid: libc::pid_t,
     pidfd: OwnedFd,
     clock: libc::clockid_t,
     channel: Option<Channel>,
     /// The worker's end, held here too: writing to a worker that is gone would otherwise raise a signal in this process.
     _requests: OwnedFd,
     death: Mutex<Option<Death>>,
+    /// The core it was put on.
+    pub(super) held: Option<Held>,
 }
 
 impl WorkerProcess {
@@ -60,7 +63,7 @@ impl WorkerProcess {
         let channel = Some(channel);
         let known = Pid::from_raw(pid).ok_or_else(|| ProcessError::step("process id")(io::ErrorKind::InvalidData.into()))?;
         match pidfd_open(known, PidfdFlags::empty()) {
-            Ok(pidfd) => Ok(Self { pid, pidfd, clock: clock_of(pid), channel, _requests: requests, death: Mutex::new(None) }),
+            Ok(pidfd) => Ok(Self { pid, pidfd, clock: clock_of(pid), channel, _requests: requests, death: Mutex::new(None), held: None }),
             Err(cause) => {
                 // Not reaped yet, so the number cannot belong to anybody else.
                 let _ = rustix::process::kill_process(known, Signal::KILL);
