@@ -1,6 +1,6 @@
 //! Which programs may be executed.
 
-use crate::world::{PATH, in_every_tier};
+use crate::world::{PATH, World, in_every_tier};
 use std::fs;
 use std::os::unix::fs::{PermissionsExt as _, symlink};
 use std::path::PathBuf;
@@ -104,5 +104,61 @@ fn a_program_that_is_not_there_is_an_error_before_anything_starts() {
             assert!(matches!(refused, Err(SandboxError::NotFound { .. })), "{program}: {refused:?}");
         }
         assert!(matches!(world.run("echo", &["a\0b"]), Err(SandboxError::NullCharacter(_))));
+    });
+}
+
+/// A folder that only its owner may enter, with a program in it called like one of the system's and one called like none.
+fn closed_toolchain(world: &World) -> Plan {
+    let (closed, bin) = (world.beside("closed"), world.beside("closed/.cargo/bin"));
+    fs::create_dir_all(&bin).expect("folders");
+    for name in ["mine", "cat"] {
+        fs::write(bin.join(name), "#!/bin/sh\necho mine\n").expect("a program");
+        fs::set_permissions(bin.join(name), fs::Permissions::from_mode(0o755)).expect("set");
+    }
+    fs::set_permissions(&closed, fs::Permissions::from_mode(0o700)).expect("set");
+    let mut plan = world.plan.clone();
+    plan.files.readable.push(closed.join(".cargo"));
+    plan.environment.retain(|(name, _)| name != "PATH");
+    plan.environment.push(("PATH".into(), format!("{}:{PATH}", bin.display())));
+    plan
+}
+
+#[test]
+fn a_toolchain_in_a_closed_folder_keeps_nothing_from_running() {
+    in_every_tier(|world| {
+        let plan = closed_toolchain(world);
+        let run = |words: &[&str]| world.run_with(&plan, Command::new(words[0], words[1..].iter().copied()));
+        let finished = run(&["echo", "runs"]).expect("it starts");
+        assert_eq!((finished.end, finished.stdout.text.as_str()), (End::Exited(0), "runs\n"), "{}", finished.stderr.text);
+        // Without namespaces a folder of root's is closed to whoever root's command becomes: then the next program of that name is meant.
+        if world.can_write() {
+            assert_eq!(run(&["mine"]).expect("it starts").stdout.text, "mine\n");
+        } else {
+            assert!(matches!(run(&["mine"]), Err(SandboxError::NotFound { .. })));
+            assert_eq!(run(&["cat", "src/main.rs"]).expect("it starts").stdout.text, "inside");
+        }
+    });
+}
+
+#[test]
+fn a_login_shell_finds_what_the_plan_s_path_has() {
+    in_every_tier(|world| {
+        let tools = world.ws("tools'");
+        fs::create_dir(&tools).expect("a folder");
+        fs::write(tools.join("cargo"), "#!/bin/sh\necho cargo of the plan\n").expect("a program");
+        fs::set_permissions(tools.join("cargo"), fs::Permissions::from_mode(0o755)).expect("set");
+        let mut plan = world.plan.clone();
+        plan.environment.retain(|(name, _)| name != "PATH");
+        let path = format!("{}:{PATH}", tools.display());
+        plan.environment.push(("PATH".into(), path.clone()));
+        for shell in ["/bin/bash", "/bin/sh"] {
+            let finished = world.run_with(&plan, Command::new(shell, ["-lc", "cargo --version; echo $PATH"])).expect("it starts");
+            assert_eq!(finished.stdout.text, format!("cargo of the plan\n{path}\n"), "{shell}: {}", finished.stderr.text);
+        }
+        // Whoever reads no profile, and a shell in a home of its own, is as before.
+        assert_eq!(world.shell_with(&plan, "cargo").stdout.text, "cargo of the plan\n");
+        let home = format!("HOME={} exec bash -lc 'echo started'", world.ws("src").display());
+        assert_eq!(world.shell_with(&plan, &home).stdout.text, "started\n");
+        assert_eq!(world.shell_with(&plan, "cd && pwd && echo x > note && cat note && rm note").end, End::Exited(0));
     });
 }

@@ -38,6 +38,8 @@ pub(super) struct Layout<'a> {
     block: Filled,
 }
 
+/// The private folder, and by its name also the home, of a command in namespaces.
+const PRIVATE: &str = "/tmp";
 /// Stands for the folder for temporary files of a place, which no two have in common.
 const NOWHERE: &str = "/nowhere";
 
@@ -113,19 +115,31 @@ impl<'a> Layout<'a> {
 
     /// Where the command starts, and the real path of its program.
     pub(super) fn resolve(&self, command: &Command) -> Result<(PathBuf, PathBuf), SandboxError> {
-        let is_visible = |path: &Path| self.shared.is_off || self.view.is_visible(path);
+        let is_visible = |path: &Path| self.shared.is_off || self.view.is_visible(path) && self.is_reached(path);
         let folder = start_folder(self.plan, command, &self.view)?;
         let program = program::resolve(self.plan, command, &folder, &is_visible)?;
         Ok((folder, program))
+    }
+
+    /// Whether the folders above let the command's user pass. Namespaces put what lies in a closed folder where it can be reached.
+    fn is_reached(&self, path: &Path) -> bool {
+        let may_pass = |above: &Path| fs::metadata(above).is_ok_and(|facts| self.identity.may(&facts, 1));
+        self.shared.tier == Tier::A || self.identity.change == Change::None || path.ancestors().skip(1).all(may_pass)
     }
 
     /// The block of the command.
     pub(super) fn command(&self, command: &Command, folder: &Path, program: &Path, ready: &Ready) -> Filled {
         let (plan, shared) = (self.plan, self.shared);
         let mut environment: Vec<String> = plan.environment.iter().map(|(name, value)| format!("{name}={value}")).collect();
+        let mut home = environment.contains(&format!("HOME={PRIVATE}")).then(|| PathBuf::from(PRIVATE)).filter(|_| shared.tier == Tier::A);
         if let Some(scratch) = &ready.scratch {
+            let folder = scratch.path().display();
             environment.retain(|line| !line.starts_with("TMPDIR="));
-            environment.push(format!("TMPDIR={}", scratch.path().display()));
+            environment.push(format!("TMPDIR={folder}"));
+            if let Some(line) = environment.iter_mut().find(|line| **line == format!("HOME={PRIVATE}")) {
+                *line = format!("HOME={folder}");
+                home = Some(scratch.path().to_path_buf());
+            }
         }
         let parts = Parts {
             program,
@@ -142,6 +156,7 @@ impl<'a> Layout<'a> {
                 _ => u64::from(u32::MAX),
             },
             is_contained: shared.tier != Tier::None,
+            home,
         };
         script::command(&parts)
     }
