@@ -8,6 +8,7 @@
 mod block;
 mod capture;
 mod cgroup;
+mod claim;
 mod detect;
 mod enforced;
 mod error;

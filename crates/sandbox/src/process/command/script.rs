@@ -10,6 +10,7 @@ use super::limit::{Held, limit};
 use super::net::{Ports, listen};
 use super::view::View;
 use super::watch::START;
+use crate::network::INSIDE_NAME;
 use crate::plan::{Limits, Plan, Programs};
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
@@ -58,8 +59,8 @@ pub(super) fn with_namespaces(room: &Room<'_>, view: &View, ports: Option<&Ports
     }
     lay(&mut block, &mut inner, room.plan, view, room.trees);
     let step = block.step("a host name of its own");
-    let name = block.literal(c"sandbox");
-    inner.call(step, libc::SYS_sethostname, [name.into(), 7.into()]);
+    let name = block.text(INSIDE_NAME);
+    inner.call(step, libc::SYS_sethostname, [name.into(), (INSIDE_NAME.len() as u64).into()]);
     give_up_capabilities(&mut block, &mut inner);
     if let Some((version, rules)) = &room.landlock {
         landlock::make(&mut block, &mut inner, *version, rules);
