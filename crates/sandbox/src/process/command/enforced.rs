@@ -36,7 +36,7 @@ pub(super) fn enforced(shared: &Shared, plan: &Plan, identity: &Identity, group:
         weaker.push("the sandbox is turned off".into());
     }
     if group.memory == Mechanism::Rlimit {
-        weaker.push("memory is limited for each process, not for all together".into());
+        weaker.push("memory is limited for each process; that of all together is only looked at ten times a second".into());
     }
     Enforced {
         tier,

@@ -7,9 +7,10 @@ use super::layout::{COMMAND_STEPS, ENDED, FAILED, GONE, READY, Word};
 use super::net::{self, Guard, Ports, Serve};
 use super::protect::Protected;
 use super::spawn::Helper;
-use super::{Captured, Denial, End, Output, SandboxError, Stdin, Stream};
+use super::{Captured, Denial, End, Output, SandboxError, Stdin, Stream, memory};
 use crate::network::Domains;
 use crate::plan::Limits;
+use crate::tier::Mechanism;
 use std::fs::File;
 use std::future::pending;
 use std::io::{self, Read as _};
@@ -133,6 +134,8 @@ impl Watch<'_> {
                 _ = sample.tick(), if cause.is_none() => {
                     if self.group.cpu_time().is_some_and(|used| used > self.limits.cpu) {
                         cause = Some(End::OutOfTime);
+                    } else if self.group.memory == Mechanism::Rlimit && memory::exceeds(self.helper.pid, self.limits.memory_bytes) {
+                        cause = Some(End::OutOfMemory);
                     } else if intruders.is_none() && !self.protected.intruders().is_empty() {
                         cause = Some(End::Protected);
                     }
