@@ -4,8 +4,9 @@ use crate::world::{PATH, World, in_every_tier};
 use std::fs;
 use std::os::unix::fs::{PermissionsExt as _, symlink};
 use std::path::PathBuf;
-use tool_harness_sandbox::plan::{Plan, Programs};
+use tool_harness_sandbox::plan::{Access, Plan, Programs};
 use tool_harness_sandbox::process::{Command, End, SandboxError};
+use tool_harness_sandbox::tier::Tier;
 
 fn real(path: &str) -> PathBuf {
     fs::canonicalize(path).expect("a program")
@@ -104,6 +105,83 @@ fn a_program_that_is_not_there_is_an_error_before_anything_starts() {
             assert!(matches!(refused, Err(SandboxError::NotFound { .. })), "{program}: {refused:?}");
         }
         assert!(matches!(world.run("echo", &["a\0b"]), Err(SandboxError::NullCharacter(_))));
+    });
+}
+
+fn loader() -> Option<&'static str> {
+    ["/lib64/ld-linux-x86-64.so.2", "/lib/ld-linux-aarch64.so.1"].into_iter().find(|path| crate::world::exists(path))
+}
+
+#[test]
+fn the_loader_starts_nothing_that_is_not_listed_wherever_it_lies() {
+    in_every_tier(|world| {
+        let Some(loader) = loader() else { return println!("skipped: no loader is known here") };
+        let toolchain = world.beside("toolchain");
+        for place in ["toolchain/bin", "toolchain/lib/rustlib/bin", "ws/src"] {
+            fs::create_dir_all(world.beside(place)).expect("a folder");
+            fs::copy("/bin/echo", world.beside(place).join("other")).expect("copied");
+            fs::copy("/bin/cat", world.beside(place).join("listed")).expect("copied");
+        }
+        let mut plan = world.plan.clone();
+        plan.files.readable.push(toolchain.clone());
+        let listed = [world.ws("src/listed"), toolchain.join("bin/listed"), toolchain.join("lib/rustlib/bin/listed")];
+        plan.programs = Programs::Only([&[real("/bin/bash")][..], &listed].concat());
+        let mut read_only = plan.clone();
+        read_only.files.access = Access::Read;
+        for plan in [&plan, &read_only] {
+            for place in [world.ws("src"), toolchain.join("bin"), toolchain.join("lib/rustlib/bin")] {
+                let place = place.display();
+                let finished = world.shell_with(plan, &format!("{place}/listed src/main.rs"));
+                assert_eq!(finished.stdout.text, "inside", "{place}: {}", finished.stderr.text);
+                let finished = world.shell_with(plan, &format!("{place}/other reached"));
+                assert!(!finished.stdout.text.contains("reached"), "{place}");
+                // Without namespaces nothing tells a library from a program.
+                if world.tier() == Tier::A {
+                    let finished = world.shell_with(plan, &format!("{loader} {place}/other reached"));
+                    assert!(!finished.stdout.text.contains("reached"), "{place}");
+                    assert!(finished.stderr.text.contains("failed to map"), "{place}: {}", finished.stderr.text);
+                }
+            }
+        }
+        // What is listed is not changed either, also where everything else may be.
+        if world.tier() == Tier::A {
+            world.shell_with(&plan, "echo changed > src/listed; echo more > src/new");
+            assert_eq!(fs::read(world.ws("src/listed")).expect("it is there"), fs::read("/bin/cat").expect("a program"));
+            assert_eq!(fs::read_to_string(world.ws("src/new")).expect("written"), "more\n");
+        }
+        // Nothing that is hidden is shown because it is listed.
+        let mut plan = plan.clone();
+        plan.files.readable.clear();
+        plan.files.hidden.push(toolchain.clone());
+        assert_ne!(world.shell_with(&plan, &format!(": < {}/bin/listed", toolchain.display())).end, End::Exited(0));
+    });
+}
+
+#[test]
+fn a_listed_program_finds_libraries_of_its_own() {
+    in_every_tier(|world| {
+        let toolchain = world.beside("toolchain");
+        for folder in ["bin", "lib"] {
+            fs::create_dir_all(toolchain.join(folder)).expect("a folder");
+        }
+        fs::write(toolchain.join("x.c"), "int x(void) { return 7; }\n").expect("written");
+        fs::write(toolchain.join("main.c"), "int x(void); int main(void) { return x(); }\n").expect("written");
+        let gcc =
+            |words: &[&str]| std::process::Command::new("gcc").args(words).current_dir(&toolchain).status().is_ok_and(|end| end.success());
+        if !(gcc(&["-shared", "-fPIC", "-o", "lib/libx.so", "x.c"])
+            && gcc(&["-o", "bin/main", "main.c", "-Llib", "-lx", "-Wl,-rpath,$ORIGIN/../lib"]))
+        {
+            return println!("skipped: no gcc");
+        }
+        let mut plan = world.plan.clone();
+        plan.files.readable.push(toolchain.clone());
+        plan.programs = Programs::Only(vec![toolchain.join("bin/main")]);
+        let program = toolchain.join("bin/main").display().to_string();
+        assert_eq!(world.run_with(&plan, Command::new(program, [""; 0])).expect("it starts").end, End::Exited(7));
+        let plan = only(&world.plan, &["/usr/bin/python3"]);
+        let finished =
+            world.run_with(&plan, Command::new("python3", ["-c", "import ssl, json, ctypes; print('fine')"])).expect("it starts");
+        assert_eq!(finished.stdout.text, "fine\n", "{}", finished.stderr.text);
     });
 }
 

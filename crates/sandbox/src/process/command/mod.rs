@@ -27,6 +27,7 @@ mod program;
 mod protect;
 mod ready;
 mod rights;
+mod runnable;
 mod sandbox;
 mod scratch;
 mod script;

@@ -8,13 +8,14 @@ use super::limit::Held;
 use super::net::Ports;
 use super::protect::Protected;
 use super::ready::{Likeness, Ready, Stamp};
+use super::runnable::Runnable;
 use super::sandbox::Shared;
 use super::scratch::Scratch;
 use super::script::{self, Parts, Room, with_namespaces, without_namespaces};
 use super::spawn::Helper;
 use super::view::{View, What};
 use super::{Command, SandboxError, program, rights, tree};
-use crate::plan::{Access, Network, Plan};
+use crate::plan::{Access, Network, Plan, Programs};
 use crate::tier::{Mechanism, Tier};
 use rustix::event::{PollFd, PollFlags, poll};
 use rustix::fs::Timespec;
@@ -54,7 +55,10 @@ impl<'a> Layout<'a> {
         }
         let protected =
             if plan.files.access == Access::Write && !shared.is_off { Protected::find(workspace) } else { Protected::default() };
-        let view = View::new(plan, &identity, &shared.homes, &protected)?;
+        let mut view = View::new(plan, &identity, &shared.homes, &protected)?;
+        if let (Programs::Only(programs), Tier::A) = (&plan.programs, shared.tier) {
+            Runnable::of(programs).open_in(&mut view);
+        }
         let ports = match (&plan.network, shared.tier, &shared.serve) {
             (Network::Allowed(domains), Tier::A, Some(_)) if !domains.is_empty() => Some(Ports::of(domains)),
             _ => None,
@@ -172,7 +176,8 @@ impl<'a> Layout<'a> {
             return Vec::new();
         }
         let outermost = |within: &Option<(PathBuf, What)>| !within.as_ref().is_some_and(|(_, what)| what.is_tree());
-        let trees = self.view.placements.iter().filter(|placement| placement.what.is_tree() && outermost(&placement.within));
+        let is_opened = |what: What| what.is_tree() && what != What::Run;
+        let trees = self.view.placements.iter().filter(|placement| is_opened(placement.what) && outermost(&placement.within));
         trees.map(|placement| placement.path.clone()).collect()
     }
 
