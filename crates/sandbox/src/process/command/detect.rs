@@ -8,12 +8,13 @@ use super::limit::Held;
 use super::protect::Protected;
 use super::scratch;
 use super::script::{Parts, Room, command, with_namespaces, without_namespaces};
-use super::spawn::{Helper, Streams, null};
+use super::spawn::{Helper, Streams};
 use super::view::View;
 use super::watch::{START, step_name};
 use crate::plan::{Access, Files, Limits, Network, Plan, Programs};
+use crate::process::start::null;
 use crate::tier::{Layer, Mechanism, Report, Tier};
-use std::fs;
+use std::fs::{self, File};
 use std::io::{self, Read as _};
 use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
@@ -193,8 +194,7 @@ fn attempt(version: i32, tier: Tier) -> Result<(), Failure> {
         super::SandboxError::SetUp { step, cause } => Failure { step, cause },
         other => Failure { step: "the helper", cause: io::Error::other(other.to_string()) },
     };
-    let null =
-        || null().and_then(|null| null.try_clone().map_err(super::SandboxError::step("/dev/null"))).map(OwnedFd::from).map_err(set_up);
+    let null = || null().and_then(File::try_clone).map(OwnedFd::from).map_err(failed("/dev/null"));
     let streams = Streams { stdin: null()?, stdout: null()?, stderr: null()? };
     let mut helper = Helper::start(&place, &[]).map_err(set_up)?;
     // A helper that failed already says why; that it hears nothing any more is no news.

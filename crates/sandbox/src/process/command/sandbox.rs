@@ -6,13 +6,15 @@ use super::enforced::enforced;
 use super::net::Serve;
 use super::prepare::{Layout, is_made};
 use super::ready::{self, Ready, Waiting};
-use super::spawn::{Helper, Streams, null};
+use super::spawn::{Helper, Streams};
 use super::view::homes;
 use super::watch::{Ends, Watch};
 use super::{Command, Denial, End, Finished, SandboxError, Stdin};
 use crate::plan::{Access, Network, Plan};
+use crate::process::start::null;
 use crate::tier::{Report, Tier};
 use rustix::pipe::{PipeFlags, pipe_with};
+use std::fs::File;
 use std::io;
 use std::os::fd::OwnedFd;
 use std::path::PathBuf;
@@ -216,7 +218,7 @@ fn streams(stdin: &Stdin) -> Result<(Streams, Ends), SandboxError> {
     let pipe = || pipe_with(PipeFlags::CLOEXEC).map_err(SandboxError::step("pipe"));
     let ((out, stdout), (err, stderr)) = (pipe()?, pipe()?);
     let (theirs, ours) = if matches!(stdin, Stdin::Empty) {
-        (null()?.try_clone().map_err(failed("/dev/null"))?.into(), None)
+        (null().and_then(File::try_clone).map_err(failed("/dev/null"))?.into(), None)
     } else {
         let (theirs, ours) = pipe()?;
         (theirs, Some(pipe::Sender::from_owned_fd(ours).map_err(failed("pipe"))?))

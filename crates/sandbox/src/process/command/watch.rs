@@ -71,7 +71,7 @@ impl Watch<'_> {
         cancel: CancellationToken,
     ) -> Result<Watched, SandboxError> {
         let failed = SandboxError::step::<io::Error>;
-        let pidfd = register(self.helper.pidfd.try_clone().map_err(failed("pidfd"))?).map_err(failed("pidfd"))?;
+        let pidfd = register(self.helper.process.pidfd.try_clone().map_err(failed("pidfd"))?).map_err(failed("pidfd"))?;
         let status = self.helper.status.try_clone().map_err(failed("pipe"))?;
         let mut status = pipe::Receiver::from_owned_fd(OwnedFd::from(status)).map_err(failed("pipe"))?;
         let intruders = self.protected.watch().map(File::from).and_then(|events| register(events).ok());
@@ -134,7 +134,7 @@ impl Watch<'_> {
                 _ = sample.tick(), if cause.is_none() => {
                     if self.group.cpu_time().is_some_and(|used| used > self.limits.cpu) {
                         cause = Some(End::OutOfTime);
-                    } else if self.group.memory == Mechanism::Rlimit && memory::exceeds(self.helper.pid, self.limits.memory_bytes) {
+                    } else if self.group.memory == Mechanism::Rlimit && memory::exceeds(self.helper.process.pid, self.limits.memory_bytes) {
                         cause = Some(End::OutOfMemory);
                     } else if intruders.is_none() && !self.protected.intruders().is_empty() {
                         cause = Some(End::Protected);
