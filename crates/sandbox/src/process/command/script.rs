@@ -7,7 +7,7 @@ use super::landlock::{self, Rule};
 use super::lay::{CLOSE_ON_EXEC, lay};
 use super::layout::{FURTHER, Place, Start};
 use super::limit::{Held, limit};
-use super::net::{Ports, listen};
+use super::net::{Ports, listen, reach_itself};
 use super::view::View;
 use super::watch::START;
 use crate::network::INSIDE_NAME;
@@ -54,8 +54,9 @@ pub(super) fn with_namespaces(room: &Room<'_>, view: &View, ports: Option<&Ports
     enter_namespaces(&mut block, &mut outer, &room.identity);
     let step = block.step("ending with the helper");
     die_with_parent(step, &mut inner);
-    if let Some(ports) = ports {
-        listen(&mut block, &mut inner, ports);
+    match ports {
+        Some(ports) => listen(&mut block, &mut inner, ports),
+        None => reach_itself(&mut block, &mut inner),
     }
     lay(&mut block, &mut inner, room.plan, view, room.trees);
     let step = block.step("a host name of its own");
