@@ -150,6 +150,22 @@ fn a_reader_who_reads_late_gets_all_of_it() {
 }
 
 #[test]
+fn a_login_shell_finds_a_toolchain_of_the_home_that_is_on_the_path() {
+    use std::os::unix::fs::PermissionsExt as _;
+    let (project, home) = (project(), tempfile::tempdir_in("/var/tmp").expect("a home"));
+    let bin = home.path().join(".cargo/bin");
+    fs::create_dir_all(&bin).expect("folders");
+    fs::write(bin.join("cargo"), "#!/bin/sh\necho cargo of the home\n").expect("a program");
+    fs::set_permissions(bin.join("cargo"), fs::Permissions::from_mode(0o755)).expect("set");
+    let path = format!("{}:/usr/bin:/bin", bin.display());
+    for (words, expected) in [(["bash", "-lc", "cargo"], "cargo of the home\n"), (["bash", "-c", "cargo"], "cargo of the home\n")] {
+        let words = [&["exec", "--"], &words[..]].concat();
+        let ran = prepared(project.path(), &words).env("HOME", home.path()).env("PATH", &path).output().expect("it starts");
+        assert_eq!(Ran::from(ran).ends(0).out, expected, "{words:?}");
+    }
+}
+
+#[test]
 fn without_a_project_or_with_a_broken_one_nothing_runs() {
     let empty = tempfile::tempdir().expect("a folder");
     let ran = harness(empty.path(), &["exec", "--", "touch", "canary"]).ends(2);

@@ -6,6 +6,12 @@
 use std::collections::BTreeSet;
 use std::fs;
 use std::os::unix::fs::MetadataExt as _;
+use std::path::Path;
+
+/// Whether this kernel says which processes came from which.
+pub(super) fn can_look() -> bool {
+    Path::new("/proc/thread-self/children").exists()
+}
 
 /// Whether the processes that came from this one hold more than `most` bytes.
 pub(super) fn exceeds(ancestor: libc::pid_t, most: u64) -> bool {
