@@ -1,6 +1,7 @@
 //! Starting, watching and ending a worker.
 
 use super::confine::{is_alone, leave, read_clock};
+use super::near::Held;
 use super::{ANSWERS, Channel, Death, ExitCode, ProcessError, REQUESTS, WorkerLimits, WorkerProgram};
 use crate::process::start::{Ended, Started, null};
 use rustix::pipe::{PipeFlags, pipe_with};
@@ -18,12 +19,14 @@ use std::time::{Duration, Instant};
 /// A running worker. Dropping it kills and reaps it.
 #[derive(Debug)]
 pub struct WorkerProcess {
-    process: Started,
+    pub(super) process: Started,
     clock: libc::clockid_t,
     channel: Option<Channel>,
     /// The worker's end, held here too: writing to a worker that is gone would otherwise raise a signal in this process.
     _requests: OwnedFd,
     death: Mutex<Option<Death>>,
+    /// The core it was put on.
+    pub(super) held: Option<Held>,
 }
 
 impl WorkerProcess {
@@ -63,7 +66,7 @@ impl WorkerProcess {
     }
 
     fn of(process: Started, channel: Channel, requests: OwnedFd) -> Self {
-        Self { clock: clock_of(process.pid), process, channel: Some(channel), _requests: requests, death: Mutex::new(None) }
+        Self { clock: clock_of(process.pid), process, channel: Some(channel), _requests: requests, death: Mutex::new(None), held: None }
     }
 
     /// The process number, for messages.
