@@ -66,6 +66,7 @@ mod hook_payload_key;
 mod hook_return_shape;
 mod hook_unknown_tool;
 mod hook_when_impure;
+mod hook_without_hosts;
 mod host_unlisted;
 mod inject_is_parameter;
 mod name_not_offered;
@@ -202,6 +203,7 @@ pub const RULES: &[&Rule] = &[
     &script_scope::RULE,
     &script_unavailable::RULE,
     &host_unlisted::RULE,
+    &hook_without_hosts::RULE,
     &hook_event_unknown::RULE,
     &hook_event_idle::RULE,
     &hook_when_impure::RULE,

@@ -60,7 +60,7 @@ impl WorkerProcess {
         let still = Still { before };
         if self.held.as_ref().is_none_or(|held| held.core != core) {
             let known = self.held.as_ref().map(|held| held.evaluator);
-            let evaluator = known.or_else(|| evaluator(self.pid))?;
+            let evaluator = known.or_else(|| evaluator(self.process.pid))?;
             sched_setaffinity(Some(evaluator), &one).ok()?;
             self.held = Some(Held { evaluator, core, before });
         }
