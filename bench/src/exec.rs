@@ -140,12 +140,14 @@ fn bwrap(workspace: &Path) -> Bare {
 
 fn plan(workspace: &Path) -> Plan {
     let files = Files {
+        project: workspace.to_owned(),
         workspace: workspace.to_owned(),
         access: Access::Write,
         only: Vec::new(),
         hidden: Vec::new(),
         readable: Vec::new(),
         writable: Vec::new(),
+        home: None,
     };
     let environment = [("PATH", "/usr/local/bin:/usr/bin:/bin"), ("HOME", "/tmp"), ("LANG", "C.UTF-8")];
     let limits = Limits {

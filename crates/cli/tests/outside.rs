@@ -132,6 +132,9 @@ async fn no_permission_of_a_tool_opens_what_governs_calls() {
     governed(both, "echo evil >> harness.md", "harness.md", ROOT.1).await;
     let second = "permissions: [{kind: filesystem, access: read, path: docs}, {kind: filesystem, access: write, path: pkg}]\n";
     governed(second, "echo evil > .claude/settings.json", "pkg/.claude/settings.json", "{}").await;
+    let last = "permissions: [{kind: filesystem, access: write, path: docs}, {kind: filesystem, access: write, path: pkg}]\n";
+    governed(last, "echo evil > ../pkg/.claude/settings.json; mv ../pkg/.claude ../pkg/x", "pkg/.claude/settings.json", "{}").await;
+    governed(last, "mkdir -p ../pkg/deep/.harness; echo evil > ../pkg/deep/.harness/x", "pkg/deep/.harness/x", "").await;
     let itself = "permissions: [{kind: filesystem, access: write, path: .harness}]\n";
     governed(itself, "echo evil > tools/x.md; echo evil > .harness/tools/x.md", ".harness/tools/x.md", "").await;
 }
@@ -419,6 +422,32 @@ async fn places_and_variables_are_opened_by_a_layer_and_not_by_a_project() {
     let opened = run(&engine, &command).await;
     assert_eq!((&opened["stdout"], outside.path().join("b.txt").exists()), (&json!("[t0k3n]\n"), true), "{opened}");
     assert_eq!(engine.call(call("read_env", json!({}))).await.value, Some(json!("t0k3n")));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_link_that_a_command_left_where_a_layer_opens_a_place_opens_nothing() {
+    let outside = TempDir::new().expect("a folder");
+    let canary = outside.path().canonicalize().expect("a path").join("canary");
+    let base = TempDir::new().expect("a folder");
+    let cache = base.path().canonicalize().expect("a path");
+    std::fs::create_dir(cache.join("deep")).expect("a folder");
+    let project = shell("");
+    project.write("build/out/file", b"built");
+    let user = format!("sandbox: {{writable: [build/out, {0}, {0}/deep]}}\n", cache.display());
+    let (_layers, builder) = layered(&project, None, Some(&user));
+    let engine = builder.load().await.expect("loads");
+    std::fs::write(&canary, "untouched").expect("a canary");
+    let folder = canary.parent().expect("a folder").display();
+    let said = run(&engine, &format!("cat build/out/file; echo x > {}/deep/file && echo written", cache.display())).await;
+    assert_eq!(said["stdout"], json!("builtwritten\n"));
+    let line = format!("rm -rf build/out {0}/deep; ln -s {folder} build/out; ln -s {folder} {0}/deep", cache.display());
+    run(&engine, &line).await;
+    let line = format!(
+        "cat {folder}/canary; echo evil > {folder}/canary; echo evil > build/out/canary; echo evil > {}/deep/canary",
+        cache.display()
+    );
+    assert_eq!(run(&engine, &line).await["stdout"], json!(""));
+    assert_eq!(std::fs::read_to_string(&canary).expect("there"), "untouched");
 }
 
 #[tokio::test(flavor = "multi_thread")]

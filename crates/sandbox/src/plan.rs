@@ -27,18 +27,22 @@ pub struct Plan {
 /// everything else outside the workspace, and the files that govern calls inside it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Files {
+    /// The project, absolute: what governs calls is known by its path from here. The workspace, or a folder around it.
+    pub project: PathBuf,
     /// The workspace: an absolute path without links.
     pub workspace: PathBuf,
     /// What may be done in it.
     pub access: Access,
-    /// When it may be written: the only places below it that may, absolute; empty means all of it.
+    /// When it may be written: the only places below it that may, absolute and without links; empty means all of it.
     pub only: Vec<PathBuf>,
     /// More places that are hidden, absolute.
     pub hidden: Vec<PathBuf>,
-    /// Places inside hidden ones that may be read all the same, absolute: a toolchain in somebody's home.
+    /// Places inside hidden ones that may be read all the same, absolute and without links: a toolchain in somebody's home.
     pub readable: Vec<PathBuf>,
-    /// Places outside the workspace that may be written, absolute.
+    /// Places outside the workspace that may be written, absolute and without links.
     pub writable: Vec<PathBuf>,
+    /// The home of whoever runs the harness: hidden as all homes are, also where the machine's list of users does not name it.
+    pub home: Option<PathBuf>,
 }
 
 /// What may be done in a folder.

@@ -114,7 +114,7 @@ fn ended(finished: &Finished, output: &mut Output) -> anyhow::Result<Exit> {
             Exit::As(KILLED)
         }
         End::Protected => {
-            killed("it made a file that governs calls, which was set aside")?;
+            killed("a file that governs calls was made or replaced while it ran")?;
             Exit::Refused
         }
     })

@@ -91,7 +91,7 @@ fn end(end: process::End, plan: &Plan) -> End {
         process::End::Flooded => End::Exceeded(format!("it wrote more than {} bytes", limits.flood_bytes)),
         process::End::OutOfMemory => End::Exceeded(format!("it used more than {} MiB of memory", limits.memory_bytes >> 20)),
         process::End::OutOfTime => End::Exceeded(format!("it used more than {} ms of processor time", limits.cpu.as_millis())),
-        process::End::Protected => End::Exceeded("it made a file that governs calls".to_owned()),
+        process::End::Protected => End::Exceeded("a file that governs calls was made or replaced while it ran".to_owned()),
     }
 }
 

@@ -90,11 +90,9 @@ pub(crate) fn plan(site: Site<'_>, tool: &Narrowing, limits: Declared, deadline:
 /// Only what is there can be given to a process; a place that is not is no place.
 fn files(site: Site<'_>, tool: &Narrowing, mut readable: Vec<PathBuf>, mut hidden: Vec<PathBuf>) -> Files {
     let at = |path: &String| site.workspace.join(path).canonicalize().ok().filter(|real| real.starts_with(site.workspace));
-    let resolve = |places: &[String]| places.iter().filter_map(|place| resolved(site, place)).collect::<Vec<_>>();
-    let there = |places: Vec<PathBuf>| places.into_iter().filter(|place| place.exists());
-    hidden.extend(resolve(&site.confines.hidden));
-    readable.extend(there(resolve(&site.confines.readable)));
-    let mut writable: Vec<PathBuf> = there(resolve(&site.confines.writable)).collect();
+    hidden.extend(site.confines.hidden.iter().filter_map(|place| resolved(site, place)));
+    readable.extend(site.confines.readable.iter().filter_map(|place| opened(site, place)));
+    let mut writable: Vec<PathBuf> = site.confines.writable.iter().filter_map(|place| opened(site, place)).collect();
     let read = tool.read.as_ref().map_or_else(|| vec![site.workspace.to_owned()], |read| read.iter().filter_map(at).collect());
     // No permission of a tool's opens what governs calls.
     let is_free = |real: &PathBuf| real.strip_prefix(site.workspace).is_ok_and(|inside| !is_protected(&inside.to_string_lossy()));
@@ -102,12 +100,14 @@ fn files(site: Site<'_>, tool: &Narrowing, mut readable: Vec<PathBuf>, mut hidde
     if !read.iter().any(|place| place == site.workspace) {
         hidden.push(site.workspace.to_owned());
     }
-    // What governs calls is looked for in the first place: the workspace itself, or one that is written.
+    // The workspace itself comes first, or a place that is written.
     let mut read: Vec<PathBuf> = read;
+    let (project, home) = (site.workspace.to_owned(), site.surroundings.home.clone());
     read.sort_by_key(|place| (place != site.workspace, tool.in_place(place, write.as_deref()).0 != Access::Write));
     let mut places = read.into_iter();
     let Some(workspace) = places.next() else {
-        return Files { workspace: site.workspace.to_owned(), access: Access::Hidden, only: Vec::new(), hidden, readable, writable };
+        let workspace = site.workspace.to_owned();
+        return Files { project, workspace, access: Access::Hidden, only: Vec::new(), hidden, readable, writable, home };
     };
     for place in places {
         match tool.in_place(&place, write.as_deref()) {
@@ -120,17 +120,30 @@ fn files(site: Site<'_>, tool: &Narrowing, mut readable: Vec<PathBuf>, mut hidde
         }
     }
     let (access, only) = tool.in_place(&workspace, write.as_deref());
-    Files { workspace, access, only, hidden, readable, writable }
+    Files { project, workspace, access, only, hidden, readable, writable, home }
+}
+
+/// Where a place is that the layers open, if it is there. A link that lies where commands write may be theirs, and opens nothing outside.
+fn opened(site: Site<'_>, place: &str) -> Option<PathBuf> {
+    let path = PathBuf::from(crate::rule::normalise(&written(site, place)?.to_string_lossy()));
+    let real = path.canonicalize().ok()?;
+    let others = site.confines.writable.iter().filter_map(|other| written(site, other)).filter(|other| *other != path);
+    let mut around = others.chain([site.workspace.to_owned()]).filter(|other| path.starts_with(other));
+    around.all(|other| other.canonicalize().is_ok_and(|other| real.starts_with(other))).then_some(real)
+}
+
+/// Where a place is that the layers hide. What is there is named as it really lies; what is not there yet is named as it was written.
+fn resolved(site: Site<'_>, place: &str) -> Option<PathBuf> {
+    let path = written(site, place)?;
+    Some(path.canonicalize().unwrap_or_else(|_| PathBuf::from(crate::rule::normalise(&path.to_string_lossy()))))
 }
 
 /// A place as authors write it: absolute, from `~`, or in the workspace. One from a home that nobody has is nowhere.
-fn resolved(site: Site<'_>, place: &str) -> Option<PathBuf> {
-    let path = match (place.strip_prefix("~/"), &site.surroundings.home) {
+fn written(site: Site<'_>, place: &str) -> Option<PathBuf> {
+    Some(match (place.strip_prefix("~/"), &site.surroundings.home) {
         (Some(rest), Some(home)) => home.join(rest),
         (Some(_), None) => return None,
         (None, Some(home)) if place == "~" => home.clone(),
         _ => site.workspace.join(place),
-    };
-    // What is there is named as it really lies; what is not there yet is named as it was written.
-    Some(path.canonicalize().unwrap_or_else(|_| PathBuf::from(crate::rule::normalise(&path.to_string_lossy()))))
+    })
 }

@@ -25,8 +25,8 @@ use rustix::fs::FileType;
 pub use bound::Bounds;
 pub use error::FileError;
 pub use open::open_at_once;
-pub(crate) use protect::at_top;
 pub use protect::{Guard, is_protected};
+pub(crate) use protect::{at_top, may_end_protected, stem_rests};
 
 /// A folder that paths cannot leave.
 #[derive(Debug)]

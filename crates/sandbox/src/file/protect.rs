@@ -53,6 +53,24 @@ pub(super) fn is_stem(path: &str) -> bool {
     folded_parts(path).iter().any(completes)
 }
 
+/// Whether a protected path could end with this name: quickly, because it is asked of every name in a workspace.
+pub(crate) fn may_end_protected(name: &str) -> bool {
+    let mut ends = PROTECTED.iter().filter_map(|(pattern, _)| pattern.last());
+    if name.is_ascii() {
+        return ends.any(|end| end.eq_ignore_ascii_case(name));
+    }
+    let folded = folded_parts(name).pop().unwrap_or_default();
+    ends.any(|end| *end == folded)
+}
+
+/// What has to follow this name for a path to be protected, where the name alone is not: `settings.json` after `.vscode`.
+pub(crate) fn stem_rests(name: &str) -> impl Iterator<Item = String> {
+    let folded = if name.starts_with('.') { folded_parts(name).pop() } else { None };
+    let follows =
+        move |(pattern, _): &&(&[&str], Covers)| pattern.len() > 1 && pattern[0] != ".git" && folded.as_deref() == Some(pattern[0]);
+    PROTECTED.iter().filter(follows).map(|(pattern, _)| pattern[1..].join("/"))
+}
+
 /// Where the protected names lie directly in the workspace, as paths that can be opened.
 pub(crate) fn at_top() -> impl Iterator<Item = String> {
     let openable = |pattern: &[&str]| pattern.iter().copied().filter(|part| *part != "**").collect::<Vec<_>>().join("/");

@@ -7,14 +7,17 @@ mod ahead;
 mod basic;
 mod exhaust;
 mod files;
+mod govern;
 mod kernel;
 mod life;
 mod limits;
 mod network;
 mod output;
+mod places;
 mod programs;
 mod protect;
 mod real;
+mod replaced;
 mod sockets;
 #[path = "../support/user.rs"]
 mod user;

@@ -173,7 +173,7 @@ fn attempt(version: i32, tier: Tier) -> Result<(), Failure> {
     let plan = trivial_plan();
     let failed = |step| move |cause| Failure { step, cause };
     let identity = Identity::of(&plan.files.workspace).map_err(failed("the workspace"))?;
-    let view = View::new(&plan, &identity, &[], &Protected::default())
+    let view = View::new(&plan, &identity, &[], &Protected::default(), Tier::A)
         .map_err(|error| Failure { step: "the view", cause: io::Error::other(error.to_string()) })?;
     let room = Room { plan: &plan, identity, trees: &[], landlock: Some((version, Vec::new())) };
     let parts = Parts {
@@ -219,12 +219,14 @@ fn attempt(version: i32, tier: Tier) -> Result<(), Failure> {
 
 fn trivial_plan() -> Plan {
     let files = Files {
+        project: PathBuf::from("/etc"),
         workspace: PathBuf::from("/etc"),
         access: Access::Read,
         only: Vec::new(),
         hidden: Vec::new(),
         readable: Vec::new(),
         writable: Vec::new(),
+        home: None,
     };
     let limits = Limits {
         deadline: Duration::from_secs(5),

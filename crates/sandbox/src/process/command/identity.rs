@@ -3,7 +3,8 @@
 //! Root without capabilities is still the owner of root's files, and no process limit counts for it. So what root starts becomes
 //! somebody else: the owner of the workspace, or nobody, to whom a mount then shows root's files in the workspace as its own.
 
-use std::fs::{self, Metadata};
+use super::place;
+use std::fs::{File, Metadata};
 use std::io;
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
@@ -35,7 +36,7 @@ impl Identity {
         if uid != 0 {
             return Ok(Self { uid, gid, change: Change::None });
         }
-        let facts = fs::metadata(workspace)?;
+        let facts = File::from(place::open(workspace)?).metadata()?;
         Ok(match facts.uid() {
             0 => Self { uid: NOBODY, gid: NOBODY, change: Change::Nobody },
             owner => Self { uid: owner, gid: if facts.gid() == 0 { NOBODY } else { facts.gid() }, change: Change::Owner },

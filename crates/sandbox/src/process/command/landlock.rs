@@ -1,7 +1,7 @@
 //! Landlock: what of the file tree may be used how. The rules are made by the helper, because they are about what it mounted.
 
 use super::block::{CommandBlock, List, PlaceBlock, Slot};
-use super::lay::CLOSE_ON_EXEC;
+use super::lay::{CLOSE_ON_EXEC, NO_LINKS};
 use std::path::PathBuf;
 
 const EXECUTE: u64 = 1;
@@ -16,6 +16,9 @@ const TRUNCATE: u64 = 1 << 14;
 const IOCTL_DEV: u64 = 1 << 15;
 /// What only a folder can be given.
 const OF_FOLDERS: u64 = READ_DIR | (0x1ff << 4) | REFER;
+
+/// Not a right: no link on the way to the place is followed. For places that commands may change, where one may lie by now.
+pub(super) const REAL: u64 = 1 << 63;
 
 pub(super) const READ: u64 = READ_FILE | READ_DIR;
 pub(super) const RUN: u64 = EXECUTE;
@@ -75,7 +78,12 @@ pub(super) fn make(block: &mut PlaceBlock, list: &mut List, version: i32, rules:
         let rights = rule.rights & handled & if rule.is_folder { u64::MAX } else { !OF_FOLDERS };
         let path = block.path(&rule.path);
         let flags = libc::O_PATH.cast_unsigned() | CLOSE_ON_EXEC;
-        list.call_for(step, libc::SYS_openat, [libc::AT_FDCWD.into(), path.into(), flags.into(), 0.into()], place);
+        if rule.rights & REAL == 0 {
+            list.call_for(step, libc::SYS_openat, [libc::AT_FDCWD.into(), path.into(), flags.into(), 0.into()], place);
+        } else {
+            let how = block.value(&[u64::from(flags), 0, NO_LINKS]);
+            list.call_for(step, libc::SYS_openat2, [libc::AT_FDCWD.into(), path.into(), how.into(), 24.into()], place);
+        }
         let mut bytes = rights.to_ne_bytes().to_vec();
         bytes.extend([0; 4]);
         let beneath = block.data(&bytes);

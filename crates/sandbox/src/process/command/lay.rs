@@ -19,7 +19,7 @@ pub(super) const EMPTY_PATH: u32 = 0x1000;
 const FROM_DESCRIPTOR: u32 = 0x4;
 const TO_DESCRIPTOR: u32 = 0x40;
 /// Follow no link, also none of the kernel's own.
-const NO_LINKS: u64 = 0x4 | 0x2;
+pub(super) const NO_LINKS: u64 = 0x4 | 0x2;
 
 const DEVICES: &[&str] = &["null", "zero", "full", "random", "urandom", "tty"];
 const LINKS: &[(&str, &str)] =
@@ -77,11 +77,16 @@ impl Layer<'_> {
         opened
     }
 
-    /// Opens a path without following links, and makes a copy of the mounts there.
-    fn clone_tree(&mut self, step: u16, path: &Path, (tree, place): (Slot, Slot)) {
+    /// Opens a path without following links.
+    fn open_place(&mut self, step: u16, path: &Path, place: Slot) {
         let how = self.block.value(&[u64::from(libc::O_PATH.cast_unsigned() | CLOSE_ON_EXEC), 0, NO_LINKS]);
         let path = self.block.path(path);
         self.list.call_for(step, libc::SYS_openat2, [libc::AT_FDCWD.into(), path.into(), how.into(), 24.into()], place);
+    }
+
+    /// Opens a path, and makes a copy of the mounts there.
+    fn clone_tree(&mut self, step: u16, path: &Path, (tree, place): (Slot, Slot)) {
+        self.open_place(step, path, place);
         let empty = self.block.literal(c"");
         let flags = CLONE_TREE | CLOSE_ON_EXEC | RECURSIVE | EMPTY_PATH;
         self.list.call_for(step, libc::SYS_open_tree, [place.into(), empty.into(), flags.into()], tree);
@@ -160,8 +165,17 @@ impl Layer<'_> {
         let path = &placement.path;
         match placement.what {
             What::Hidden => {
-                if let Some(cover) = cover {
-                    self.attach(step, cover.into(), path);
+                let in_tree = placement.within.as_ref().is_some_and(|(_, what)| what.is_tree());
+                match cover {
+                    // Where commands write, a link may lie on the way by now.
+                    Some(cover) if in_tree => {
+                        let place = self.reused.1;
+                        self.open_place(step, path, place);
+                        self.attach_to(step, cover.into(), place);
+                        self.list.try_call(step, libc::SYS_close, [place.into()]);
+                    }
+                    Some(cover) => self.attach(step, cover.into(), path),
+                    None => {}
                 }
             }
             What::Private => {
@@ -179,9 +193,10 @@ impl Layer<'_> {
                     let (tree, place) = self.reused;
                     self.clone_tree(step, path, (tree, place));
                     self.set(step, tree.into(), set, clear);
-                    let empty = self.block.literal(c"");
-                    let flags = FROM_DESCRIPTOR | TO_DESCRIPTOR;
-                    self.list.call(step, libc::SYS_move_mount, [tree.into(), empty.into(), place.into(), empty.into(), flags.into()]);
+                    self.attach_to(step, tree.into(), place);
+                    // There can be many of them, and few descriptors.
+                    self.list.try_call(step, libc::SYS_close, [place.into()]);
+                    self.list.try_call(step, libc::SYS_close, [tree.into()]);
                 }
             }
         }
@@ -262,6 +277,12 @@ impl Layer<'_> {
         let empty = self.block.literal(c"");
         let flags = EMPTY_PATH | RECURSIVE;
         self.list.call(step, libc::SYS_mount_setattr, [tree, empty.into(), flags.into(), attributes.into(), 32.into()]);
+    }
+
+    fn attach_to(&mut self, step: u16, tree: Arg, place: Slot) {
+        let empty = self.block.literal(c"");
+        let flags = FROM_DESCRIPTOR | TO_DESCRIPTOR;
+        self.list.call(step, libc::SYS_move_mount, [tree, empty.into(), place.into(), empty.into(), flags.into()]);
     }
 
     fn attach(&mut self, step: u16, tree: Arg, path: &Path) {

@@ -14,6 +14,7 @@ mod enforced;
 mod error;
 mod filter;
 mod flow;
+mod home;
 mod identity;
 mod landlock;
 mod lay;
@@ -22,6 +23,7 @@ mod layout;
 mod limit;
 mod memory;
 mod net;
+mod place;
 mod prepare;
 mod program;
 mod protect;
@@ -135,7 +137,7 @@ pub enum End {
     OutOfMemory,
     /// It used more processor time than it may.
     OutOfTime,
-    /// It made a file that governs calls.
+    /// A file that governs calls was made or replaced while it ran.
     Protected,
 }
 

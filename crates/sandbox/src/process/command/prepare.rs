@@ -6,7 +6,7 @@ use super::landlock::Rule;
 use super::layout::{FAILED, READY, Word};
 use super::limit::Held;
 use super::net::Ports;
-use super::protect::Protected;
+use super::protect::{Protected, Watching};
 use super::ready::{Likeness, Ready, Stamp};
 use super::runnable::Runnable;
 use super::sandbox::Shared;
@@ -45,7 +45,7 @@ const PRIVATE: &str = "/tmp";
 const NOWHERE: &str = "/nowhere";
 
 impl<'a> Layout<'a> {
-    pub(super) fn new(shared: &'a Shared, plan: &'a Plan) -> Result<Self, SandboxError> {
+    pub(super) fn new(shared: &'a Shared, plan: &'a Plan, watching: Watching) -> Result<Self, SandboxError> {
         let workspace = &plan.files.workspace;
         let bad = |cause| SandboxError::BadPlace { what: "workspace", path: workspace.clone(), cause };
         let mut identity = Identity::of(workspace).map_err(bad)?;
@@ -53,9 +53,8 @@ impl<'a> Layout<'a> {
             identity =
                 Identity { uid: rustix::process::geteuid().as_raw(), gid: rustix::process::getegid().as_raw(), change: Change::None };
         }
-        let protected =
-            if plan.files.access == Access::Write && !shared.is_off { Protected::find(workspace) } else { Protected::default() };
-        let mut view = View::new(plan, &identity, &shared.homes, &protected)?;
+        let protected = if shared.is_off { Protected::default() } else { Protected::find(plan, shared.tier, watching) };
+        let mut view = View::new(plan, &identity, &shared.homes, &protected, shared.tier)?;
         if let (Programs::Only(programs), Tier::A) = (&plan.programs, shared.tier) {
             Runnable::of(programs).open_in(&mut view);
         }
@@ -230,8 +229,8 @@ fn start_folder(plan: &Plan, command: &Command, view: &View) -> Result<PathBuf, 
     }
     let bad = || SandboxError::BadFolder(wanted.clone());
     let real = fs::canonicalize(&wanted).map_err(|_| bad())?;
-    let allowed = std::iter::once(&files.workspace).chain(&files.readable).chain(&files.writable);
-    let is_allowed = allowed.filter_map(|place| fs::canonicalize(place).ok()).any(|place| real.starts_with(place));
+    // The places of a plan have no links on the way to them.
+    let is_allowed = std::iter::once(&files.workspace).chain(&files.readable).chain(&files.writable).any(|place| real.starts_with(place));
     if is_allowed && real.is_dir() && view.is_visible(&real) { Ok(real) } else { Err(bad()) }
 }
 

@@ -1,6 +1,6 @@
 //! Which Landlock rules a plan comes to.
 
-use super::landlock::{DEVICE, READ, RUN, Rule, change};
+use super::landlock::{DEVICE, READ, REAL, RUN, Rule, change};
 use super::program::needed_to_start;
 use super::runnable::Runnable;
 use super::view::{View, What};
@@ -47,14 +47,15 @@ pub(super) fn inside_namespaces(plan: &Plan, view: &View, version: i32) -> Vec<R
             rules.extend(programs.iter().flat_map(|program| start(program, view)));
             rules.extend(libraries(programs, view));
             let places = view.placements.iter().filter(|placement| placement.what == What::Read);
-            rules.extend(places.map(|place| Rule { path: place.path.clone(), rights: READ, is_folder: place.is_folder }));
+            rules.extend(places.map(|place| Rule { path: place.path.clone(), rights: READ | REAL, is_folder: place.is_folder }));
             if view.is_visible(&plan.files.workspace) {
-                rules.push(folder(&plan.files.workspace, READ));
+                rules.push(folder(&plan.files.workspace, READ | REAL));
             }
         }
     }
     let writable = view.placements.iter().filter(|placement| matches!(placement.what, What::Write | What::Private));
-    rules.extend(writable.map(|place| Rule { path: place.path.clone(), rights: change(version) | run, is_folder: place.is_folder }));
+    let rights = change(version) | run | REAL;
+    rules.extend(writable.map(|place| Rule { path: place.path.clone(), rights, is_folder: place.is_folder }));
     rules
 }
 
@@ -63,7 +64,8 @@ pub(super) fn inside_namespaces(plan: &Plan, view: &View, version: i32) -> Vec<R
 pub(super) fn alone(plan: &Plan, view: &View, version: i32) -> Vec<Rule> {
     let mut rules = devices();
     let run = if plan.programs == Programs::Any { RUN } else { 0 };
-    let mut giving = Giving { view, change: change(version) | run, read: READ | run, workspace: &plan.files.workspace, rules: Vec::new() };
+    let (change, read) = (change(version) | run | REAL, READ | run | REAL);
+    let mut giving = Giving { view, change, read, workspace: &plan.files.workspace, rules: Vec::new() };
     match &plan.programs {
         Programs::Any => giving.give(Path::new("/")),
         Programs::Only(programs) => {

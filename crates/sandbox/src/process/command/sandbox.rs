@@ -3,14 +3,15 @@
 use super::cgroup::{Cgroups, Group};
 use super::detect::{self, Findings};
 use super::enforced::enforced;
+use super::home::homes;
 use super::net::Serve;
 use super::prepare::{Layout, is_made};
+use super::protect::{Keeping, Undone, Watching};
 use super::ready::{self, Ready, Waiting};
 use super::spawn::{Helper, Streams};
-use super::view::homes;
 use super::watch::{Ends, Watch};
 use super::{Command, Denial, End, Finished, SandboxError, Stdin};
-use crate::plan::{Access, Network, Plan};
+use crate::plan::{Network, Plan};
 use crate::process::start::null;
 use crate::tier::{Report, Tier};
 use rustix::pipe::{PipeFlags, pipe_with};
@@ -110,7 +111,7 @@ impl Sandbox {
             return Err(SandboxError::NoSandbox(detect::why_not(&shared.report)));
         }
         check_texts(plan, &command)?;
-        let layout = Layout::new(shared, plan)?;
+        let mut layout = Layout::new(shared, plan, Watching::Yes)?;
         let (folder, program) = layout.resolve(&command)?;
         let found = if shared.tier == Tier::None { None } else { shared.waiting.take(&layout.likeness(), || layout.stamps()) };
         let is_ready = found.is_some();
@@ -125,29 +126,25 @@ impl Sandbox {
         let sent = helper.command(&block, &streams);
         drop(streams);
         let mut enforced = enforced(shared, plan, &layout.identity, &group, weaker);
-        if !layout.protected.is_complete && plan.files.access == Access::Write {
-            enforced.weaker.push("the workspace is large: protected names deep in it were not all looked for".into());
-        }
+        let mut kept = Keeping::of(std::mem::take(&mut layout.protected), &helper)?;
         let network = match (&plan.network, layout.ports.clone(), &shared.serve) {
             (Network::Allowed(domains), Some(ports), Some(serve)) => Some((ports, domains, &**serve)),
             _ => None,
         };
-        let (blocks, protected) = ((layout.block(), &block), &layout.protected);
-        let watch =
-            Watch { helper, ends, blocks, is_ready, program: &program, limits: &plan.limits, group: &group, protected, network, started };
+        let (blocks, limits, protected) = ((layout.block(), &block), &plan.limits, &mut kept.protected);
+        let watch = Watch { helper, ends, blocks, is_ready, program: &program, limits, group: &group, protected, network, started };
         let watched = watch.run(command.stdin, command.output, command.signals, cancel).await;
-        let set_aside = protected.restore();
+        let undone = kept.protected.restore();
+        if !kept.protected.is_complete {
+            enforced.weaker.push("the workspace is large: protected names deep in it were not all looked for".into());
+        }
         drop(scratch);
         let mut watched = watched?;
         sent?;
-        for path in set_aside {
+        for Undone { path, why } in undone {
             watched.end = End::Protected;
-            let what = path.strip_prefix(&plan.files.workspace).unwrap_or(&path).display().to_string();
-            watched.denials.push(Denial {
-                layer: "files",
-                what,
-                why: "it governs calls, and no command makes it; it was set aside".into(),
-            });
+            let what = path.strip_prefix(&plan.files.project).unwrap_or(&path).display().to_string();
+            watched.denials.push(Denial { layer: "files", what, why });
         }
         collect(watched.rest, group);
         if shared.tier != Tier::None {
@@ -169,7 +166,7 @@ impl Sandbox {
         let (shared, plan) = (Arc::downgrade(&self.shared), plan.clone());
         let make = move || -> Option<()> {
             let shared = shared.upgrade()?;
-            let layout = Layout::new(&shared, &plan).ok()?;
+            let layout = Layout::new(&shared, &plan, Watching::No).ok()?;
             let (likeness, stamps) = (layout.likeness(), layout.stamps());
             if !shared.waiting.has(&likeness) {
                 let mut ready = layout.make().ok()?;

@@ -2,29 +2,26 @@
 
 use super::identity::Identity;
 use super::lay::{CLONE_TREE, CLOSE_ON_EXEC, EMPTY_PATH, RECURSIVE};
+use super::place;
 use super::script::user_namespace;
 use super::spawn::Helper;
-use std::ffi::CString;
 use std::fs::{self, File};
 use std::io::{self, Read as _};
 use std::os::fd::{AsRawFd, FromRawFd as _, OwnedFd};
-use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 
 /// A copy of the mounts at a path, attached nowhere.
 pub(super) fn open(path: &Path) -> io::Result<OwnedFd> {
-    let path = CString::new(path.as_os_str().as_bytes())?;
-    let flags = CLONE_TREE | CLOSE_ON_EXEC | RECURSIVE | AT_SYMLINK_NOFOLLOW;
-    // SAFETY: the path is live and ends with null.
-    let tree = unsafe { libc::syscall(libc::SYS_open_tree, libc::AT_FDCWD, path.as_ptr(), flags) };
+    let place = place::open(path)?;
+    let flags = CLONE_TREE | CLOSE_ON_EXEC | RECURSIVE | EMPTY_PATH;
+    // SAFETY: the descriptor is open, and the path is an empty string.
+    let tree = unsafe { libc::syscall(libc::SYS_open_tree, place.as_raw_fd(), c"".as_ptr(), flags) };
     if tree < 0 {
         return Err(io::Error::last_os_error());
     }
     // SAFETY: the kernel just gave out this descriptor, to us alone.
     Ok(unsafe { OwnedFd::from_raw_fd(i32::try_from(tree).unwrap_or(-1)) })
 }
-
-const AT_SYMLINK_NOFOLLOW: u32 = 0x100;
 
 /// Shows the owners in a tree as the user namespace `owners` numbers them. Not every file system can.
 pub(super) fn show_owners(tree: &OwnedFd, owners: &OwnedFd) -> io::Result<()> {

@@ -3,7 +3,9 @@
 use super::SandboxError;
 use super::identity::{Change, Identity};
 use super::protect::Protected;
+use super::{home, place};
 use crate::plan::{Access, Plan};
+use crate::tier::Tier;
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -72,6 +74,9 @@ pub(super) enum What {
     Pinned,
 }
 
+/// Results that are kept while the places are laid: the helper has room for few more.
+const MOST_PLACES: usize = 200;
+
 impl What {
     pub(super) fn is_tree(self) -> bool {
         matches!(self, Self::Read | Self::Run | Self::Write | Self::Pinned)
@@ -88,6 +93,13 @@ pub(super) struct Placement {
     pub(super) within: Option<(PathBuf, What)>,
 }
 
+impl Placement {
+    /// Whether it is made out of what is there already, so that nothing is kept for it meanwhile.
+    fn is_in_place(&self) -> bool {
+        self.what == What::Private || self.what.is_tree() && self.within.as_ref().is_some_and(|(_, what)| what.is_tree())
+    }
+}
+
 /// Every place that is made into something, those above before those below.
 #[derive(Debug)]
 pub(super) struct View {
@@ -95,11 +107,20 @@ pub(super) struct View {
 }
 
 impl View {
-    pub(super) fn new(plan: &Plan, identity: &Identity, homes: &[PathBuf], protected: &Protected) -> Result<Self, SandboxError> {
+    pub(super) fn new(
+        plan: &Plan,
+        identity: &Identity,
+        homes: &[PathBuf],
+        protected: &Protected,
+        tier: Tier,
+    ) -> Result<Self, SandboxError> {
         let files = &plan.files;
+        let homes = || homes.iter().chain(&files.home);
         let mut wanted: BTreeMap<PathBuf, What> = BTreeMap::new();
-        let covered = COVERED.iter().map(PathBuf::from).chain(homes.iter().cloned());
-        wanted.extend(covered.filter_map(|path| fs::canonicalize(path).ok()).map(|path| (path, What::Hidden)));
+        let covered = COVERED.iter().map(PathBuf::from).chain(homes().cloned());
+        wanted.extend(
+            covered.filter_map(|path| fs::canonicalize(path).ok()).filter(|path| home::is_home(path)).map(|path| (path, What::Hidden)),
+        );
         wanted.extend(["/tmp", "/var/tmp"].into_iter().filter(|path| is_real_folder(path)).map(|path| (path.into(), What::Private)));
         let mut trees = Vec::new();
         let workspace = match files.access {
@@ -114,39 +135,52 @@ impl View {
         }
         trees.extend(files.writable.iter().map(|path| ("writable place", path, What::Write)));
         for (what, path, made) in trees {
-            let real = fs::canonicalize(path).map_err(|cause| SandboxError::BadPlace { what, path: path.clone(), cause })?;
-            if real == Path::new("/") || path.components().any(|part| part.as_os_str() == "..") {
+            place::open(path).map_err(|cause| SandboxError::BadPlace { what, path: path.clone(), cause })?;
+            if path == Path::new("/") || path.components().any(|part| part.as_os_str() == "..") {
                 let cause = std::io::Error::other("it would be everything");
                 return Err(SandboxError::BadPlace { what, path: path.clone(), cause });
             }
             // A folder that the command's user cannot pass through is covered, so that what is below it can be put back.
             if identity.change != Change::None {
-                let closed = real.ancestors().skip(1).filter(|above| *above != Path::new("/"));
+                let closed = path.ancestors().skip(1).filter(|above| *above != Path::new("/"));
                 let closed = closed.filter(|above| fs::metadata(above).is_ok_and(|facts| !identity.may(&facts, 1)));
                 closed.for_each(|above| {
                     wanted.entry(above.to_path_buf()).or_insert(What::Hidden);
                 });
             }
-            wanted.insert(real, made);
-        }
-        if files.access == Access::Write {
-            wanted.extend(protected.pinned.iter().map(|path| (path.clone(), What::Pinned)));
-            wanted.extend(protected.fixed.iter().map(|path| (path.clone(), What::Read)));
+            wanted.insert(path.clone(), made);
         }
         // A home in which nothing is put back is covered as a whole.
-        let has_tree = |home: &PathBuf| {
+        let has_tree = |home: &&PathBuf| {
             let real = fs::canonicalize(home);
             wanted
                 .iter()
                 .any(|(path, what)| what.is_tree() && (path.starts_with(home) || real.as_ref().is_ok_and(|real| path.starts_with(real))))
         };
-        let in_homes = homes.iter().filter(|home| has_tree(home)).flat_map(|home| HOME_CREDENTIALS.iter().map(move |name| home.join(name)));
+        let in_homes = homes().filter(has_tree).flat_map(|home| HOME_CREDENTIALS.iter().map(move |name| home.join(name)));
         let secrets = CREDENTIALS.iter().map(PathBuf::from).chain(in_homes);
         let secrets = secrets.filter(|path| fs::metadata(path).is_ok_and(|facts| identity.may(&facts, if facts.is_dir() { 1 } else { 4 })));
         let hidden = secrets.chain(files.hidden.iter().cloned()).filter_map(|path| fs::canonicalize(path).ok());
         let hidden: Vec<PathBuf> = hidden.collect();
         wanted.extend(hidden.into_iter().map(|path| (path, What::Hidden)));
-        Ok(Self { placements: needed(wanted) })
+        let pinned = protected.pinned.iter().map(|path| (path, What::Pinned));
+        for (path, what) in pinned.chain(protected.fixed.iter().map(|path| (path, What::Read))) {
+            // What is hidden stays hidden.
+            let above = path.ancestors().find_map(|above| wanted.get(above));
+            if above.is_some_and(|above| above.is_tree()) {
+                wanted.insert(path.clone(), what);
+            }
+        }
+        // Without namespaces no name is made or removed in a folder that has something closed in it.
+        if tier == Tier::A {
+            pin_ways(&mut wanted, &protected.ways);
+        }
+        let placements = needed(wanted);
+        if placements.iter().filter(|placement| !placement.is_in_place()).count() > MOST_PLACES {
+            let cause = std::io::Error::other(format!("more than {MOST_PLACES} places are hidden or put back"));
+            return Err(SandboxError::BadPlace { what: "workspace", path: files.workspace.clone(), cause });
+        }
+        Ok(Self { placements })
     }
 
     /// Whether something that exists is also there inside.
@@ -156,6 +190,26 @@ impl View {
 
     fn nearest(&self, path: &Path) -> Option<&Placement> {
         self.placements.iter().rev().find(|placement| path.starts_with(&placement.path))
+    }
+}
+
+/// Keeps the folders above what is closed or hidden where they are: a command that renamed one would leave the name free for something else,
+/// and would show what was hidden to whoever comes next.
+fn pin_ways(wanted: &mut BTreeMap<PathBuf, What>, links: &[PathBuf]) {
+    let mut ways = Vec::new();
+    let closed = wanted.iter().filter(|(_, what)| matches!(what, What::Hidden | What::Read | What::Pinned)).map(|(path, _)| path.as_path());
+    // A link cannot be closed itself; it is a name in the folder.
+    let links = links.iter().map(|folder| folder.join("link")).collect::<Vec<_>>();
+    for path in closed.chain(links.iter().map(PathBuf::as_path)) {
+        let above = path.ancestors().skip(1).take_while(|above| !wanted.contains_key(*above));
+        let folders: Vec<&Path> = above.collect();
+        let nearest = folders.last().unwrap_or(&path).parent().and_then(|nearest| wanted.get(nearest));
+        if matches!(nearest, Some(What::Write | What::Pinned)) {
+            ways.extend(folders.into_iter().map(Path::to_path_buf));
+        }
+    }
+    for way in ways {
+        wanted.entry(way).or_insert(What::Pinned);
     }
 }
 
@@ -183,19 +237,4 @@ pub(super) fn needed(wanted: BTreeMap<PathBuf, What>) -> Vec<Placement> {
 
 fn is_real_folder(path: &str) -> bool {
     fs::symlink_metadata(path).is_ok_and(|facts| facts.is_dir())
-}
-
-/// The homes of this machine's people, from the list of users: not those of services, which lie among the system's files.
-pub(super) fn homes() -> Vec<PathBuf> {
-    let users = fs::read_to_string("/etc/passwd").unwrap_or_default();
-    let is_personal = |home: &Path| {
-        let system = ["/bin", "/boot", "/dev", "/etc", "/lib", "/opt", "/proc", "/sbin", "/srv", "/sys", "/usr", "/var", "/nonexistent"];
-        home.is_absolute() && home.components().count() > 1 && !system.iter().any(|folder| home.starts_with(folder))
-    };
-    let mut homes: Vec<PathBuf> =
-        users.lines().filter_map(|line| line.split(':').nth(5)).map(PathBuf::from).filter(|home| is_personal(home)).collect();
-    homes.sort();
-    homes.dedup();
-    homes.retain(|home| fs::symlink_metadata(home).is_ok());
-    homes
 }

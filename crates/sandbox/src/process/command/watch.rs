@@ -5,7 +5,7 @@ use super::cgroup::Group;
 use super::flow::{Input, Taken};
 use super::layout::{COMMAND_STEPS, ENDED, FAILED, GONE, READY, Word};
 use super::net::{self, Guard, Ports, Serve};
-use super::protect::Protected;
+use super::protect::{Noticed, Protected};
 use super::spawn::Helper;
 use super::{Captured, Denial, End, Output, SandboxError, Stdin, Stream, memory};
 use crate::network::Domains;
@@ -41,7 +41,7 @@ pub(super) struct Watch<'a> {
     pub(super) program: &'a Path,
     pub(super) limits: &'a Limits,
     pub(super) group: &'a Group,
-    pub(super) protected: &'a Protected,
+    pub(super) protected: &'a mut Protected,
     pub(super) network: Option<(Ports, &'a Domains, &'a dyn Serve)>,
     pub(super) started: Instant,
 }
@@ -57,6 +57,8 @@ pub(super) struct Watched {
 
 /// How long a helper that was told to end may take before it is killed itself.
 const PATIENCE: Duration = Duration::from_millis(150);
+/// The same, where somebody could change again what is put right.
+const LONG_PATIENCE: Duration = Duration::from_secs(2);
 /// How long the receiver of a command that was ended may take for what it said last.
 const LAST_WORDS: Duration = Duration::from_millis(50);
 const ASKS_TO_END: [i32; 4] = [libc::SIGINT, libc::SIGTERM, libc::SIGHUP, libc::SIGQUIT];
@@ -74,7 +76,7 @@ impl Watch<'_> {
         let pidfd = register(self.helper.process.pidfd.try_clone().map_err(failed("pidfd"))?).map_err(failed("pidfd"))?;
         let status = self.helper.status.try_clone().map_err(failed("pipe"))?;
         let mut status = pipe::Receiver::from_owned_fd(OwnedFd::from(status)).map_err(failed("pipe"))?;
-        let intruders = self.protected.watch().map(File::from).and_then(|events| register(events).ok());
+        let changes = self.protected.events().and_then(|events| register(events).ok());
         let far = Duration::from_secs(365 * 24 * 3600);
         let deadline = tokio::time::Instant::from_std(self.started + self.limits.deadline.min(far));
         let mut sample = tokio::time::interval_at(tokio::time::Instant::now() + SAMPLE, SAMPLE);
@@ -126,17 +128,13 @@ impl Watch<'_> {
                     }
                     None => signals = None,
                 },
-                () = changed(intruders.as_ref()), if cause.is_none() => {
-                    if !self.protected.intruders().is_empty() {
-                        cause = Some(End::Protected);
-                    }
-                }
+                () = changed(changes.as_ref(), self.protected), if cause.is_none() => cause = Some(End::Protected),
                 _ = sample.tick(), if cause.is_none() => {
                     if self.group.cpu_time().is_some_and(|used| used > self.limits.cpu) {
                         cause = Some(End::OutOfTime);
                     } else if self.group.memory == Mechanism::Rlimit && memory::exceeds(self.helper.process.pid, self.limits.memory_bytes) {
                         cause = Some(End::OutOfMemory);
-                    } else if intruders.is_none() && !self.protected.intruders().is_empty() {
+                    } else if changes.is_none() && self.protected.peek() {
                         cause = Some(End::Protected);
                     }
                 }
@@ -151,8 +149,8 @@ impl Watch<'_> {
         }
         self.helper.reap();
         drop(status);
-        if let Some(events) = intruders {
-            self.protected.keep(events.into_inner().into());
+        if let Some(events) = changes {
+            self.protected.keep(events.into_inner());
         }
         let _ = rustix::io::ioctl_fionbio(&self.helper.status, true);
         let _ = self.helper.status.read_to_end(&mut words);
@@ -187,7 +185,12 @@ impl Watch<'_> {
     async fn finish_off(&mut self, pidfd: &AsyncFd<OwnedFd>) {
         self.helper.end();
         self.group.kill();
-        if tokio::time::timeout(PATIENCE, pidfd.readable()).await.is_err() {
+        let mut is_over = tokio::time::timeout(PATIENCE, pidfd.readable()).await.is_ok();
+        // A helper that is killed no longer says when nothing is left, and what is protected is restored only then.
+        if !is_over && self.protected.has_work() {
+            is_over = tokio::time::timeout(LONG_PATIENCE, pidfd.readable()).await.is_ok();
+        }
+        if !is_over {
             self.helper.kill();
             let _ = tokio::time::timeout(PATIENCE, pidfd.readable()).await;
         }
@@ -257,13 +260,21 @@ async fn receive(signals: &mut Option<mpsc::Receiver<i32>>) -> Option<i32> {
     }
 }
 
-/// Returns when something happened in a watched folder.
-async fn changed(events: Option<&AsyncFd<File>>) {
+/// Returns when something that governs calls came to be, or was replaced.
+async fn changed(events: Option<&AsyncFd<File>>, protected: &mut Protected) {
+    // Another call may have found it already.
+    if protected.is_broken() {
+        return;
+    }
     let Some(events) = events else { return pending().await };
-    let Ok(mut ready) = events.readable().await else { return pending().await };
-    let mut space = [0; 4096];
-    while matches!(events.get_ref().read(&mut space), Ok(1..)) {}
-    ready.clear_ready();
+    loop {
+        let Ok(mut ready) = events.readable().await else { return pending().await };
+        match protected.notice(events.get_ref()) {
+            Noticed::Broken => return,
+            Noticed::Nothing => ready.clear_ready(),
+            Noticed::More => tokio::task::yield_now().await,
+        }
+    }
 }
 
 /// What the helper said so far.

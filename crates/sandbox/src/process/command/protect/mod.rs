@@ -1,0 +1,193 @@
+//! The files that govern calls, as a contained command meets them.
+//!
+//! What exists is mounted read-only over itself. What does not exist cannot be mounted over without leaving something in the workspace
+//! that other programs would stumble upon; and a mount goes when somebody outside replaces what it lies on. So every folder that a command
+//! may write is watched from before it is read ([`look`]), and the command that makes such a name, or that runs while one is replaced, is
+//! ended at once. When nothing of it is left, what came is set aside and what was there is put back ([`restore`]).
+
+mod events;
+mod keep;
+mod known;
+mod look;
+mod restore;
+
+use super::place;
+use crate::plan::{Access, Plan};
+use crate::tier::Tier;
+pub(super) use keep::Keeping;
+use known::Known;
+pub(super) use restore::Undone;
+use std::collections::{BTreeSet, HashMap};
+use std::fs::File;
+use std::os::fd::OwnedFd;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+/// Whether changes will be asked for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Watching {
+    /// A command will run.
+    Yes,
+    /// Only what is there now is wanted.
+    No,
+}
+
+/// What came of listening.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Noticed {
+    /// Something that governs calls came to be, or was replaced: the command has to end.
+    Broken,
+    /// Nothing of importance, and all was heard.
+    Nothing,
+    /// Nothing of importance so far.
+    More,
+}
+
+/// What is heard before others get their turn.
+const MOST_AT_ONCE: usize = 2000;
+/// How often everything is looked through because something was not heard.
+const OFTEN: Duration = Duration::from_secs(1);
+
+/// What is protected where one command may write.
+#[derive(Debug, Default)]
+pub(super) struct Protected {
+    /// The places that may be written.
+    roots: Vec<Root>,
+    /// What is there.
+    known: Vec<Known>,
+    /// What links lead to that is not there.
+    aliases: Vec<PathBuf>,
+    /// Git's folders that are not called `.git`: whatever is started in one obeys its `config`.
+    bare: BTreeSet<PathBuf>,
+    /// May not change, nor anything below.
+    pub(super) fixed: Vec<PathBuf>,
+    /// May not be replaced; what is in it may change.
+    pub(super) pinned: Vec<PathBuf>,
+    /// Folders with a link in them that governs.
+    pub(super) ways: Vec<PathBuf>,
+    /// Where changes are told, and in which folder.
+    events: Option<OwnedFd>,
+    folders: HashMap<i32, PathBuf>,
+    /// Folders that could not be looked into.
+    closed: BTreeSet<PathBuf>,
+    /// Whether changes may have been missed.
+    must_look_again: bool,
+    looked: Option<Instant>,
+    /// What came to be although it may not.
+    intruders: BTreeSet<PathBuf>,
+    /// Whether a file that takes a name has no more rights than a new one: then it does not matter who replaced it.
+    is_by_file: bool,
+    /// Whether what is found is held open.
+    holds: bool,
+    /// Whether everything was looked at.
+    pub(super) is_complete: bool,
+}
+
+/// A place that may be written.
+#[derive(Debug)]
+struct Root {
+    path: PathBuf,
+    /// What its protected names are counted from.
+    base: PathBuf,
+    depth: Depth,
+    /// Itself, to set things aside in.
+    folder: OwnedFd,
+}
+
+/// How far a place is looked through.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Depth {
+    /// All of it.
+    Whole,
+    /// The names directly in it. What is not of the project can be as large as a machine.
+    Top,
+}
+
+impl Protected {
+    /// Looks through everything that a plan lets a command write.
+    pub(super) fn find(plan: &Plan, tier: Tier, watching: Watching) -> Self {
+        let mut found = Self { is_complete: true, is_by_file: tier == Tier::B, ..Self::default() };
+        let files = &plan.files;
+        let own = match (files.access, files.only.is_empty()) {
+            (Access::Write, true) => std::slice::from_ref(&files.workspace),
+            (Access::Write, false) => &files.only[..],
+            _ => &[],
+        };
+        for path in own.iter().chain(&files.writable) {
+            found.add_root(path, &files.project);
+        }
+        if found.roots.is_empty() {
+            return found;
+        }
+        if watching == Watching::Yes {
+            found.events = events::take(&found.roots[0].path);
+        }
+        found.look_at_first(&files.project, watching);
+        found.fixed.sort();
+        found.fixed.dedup();
+        found
+    }
+
+    fn add_root(&mut self, path: &Path, project: &Path) {
+        // What is in another such place is looked through there.
+        if self.roots.iter().any(|root| root.depth == Depth::Whole && path.starts_with(&root.path)) {
+            return;
+        }
+        // A place that cannot be opened is refused by the view.
+        let Ok(folder) = place::open(path) else { return };
+        let (base, depth) = if path.starts_with(project) { (project, Depth::Whole) } else { (path.parent().unwrap_or(path), Depth::Top) };
+        self.roots.push(Root { path: path.to_path_buf(), base: base.to_path_buf(), depth, folder });
+    }
+
+    /// The descriptor that can be read when something happened. `None` when there is nothing to watch, or nothing to watch with: users
+    /// have few such descriptors.
+    pub(super) fn events(&mut self) -> Option<File> {
+        self.events.take().map(File::from)
+    }
+
+    /// Takes the descriptor back.
+    pub(super) fn keep(&mut self, events: File) {
+        self.events = Some(events.into());
+    }
+
+    /// Takes in what happened.
+    pub(super) fn notice(&mut self, events: &File) -> Noticed {
+        let is_all = self.take_in(events, MOST_AT_ONCE);
+        // Whoever makes more noise than can be listened to is not looked after all the time.
+        if self.must_look_again && self.looked.is_none_or(|looked| looked.elapsed() > OFTEN) {
+            self.must_look_again = false;
+            self.look_again(Some(events));
+            self.looked = Some(Instant::now());
+        }
+        match (self.is_broken(), is_all) {
+            (true, _) => Noticed::Broken,
+            (false, true) => Noticed::Nothing,
+            (false, false) => Noticed::More,
+        }
+    }
+
+    /// For whoever has nothing to watch with: looks at the places themselves.
+    pub(super) fn peek(&mut self) -> bool {
+        self.check_all();
+        for at in 0..self.roots.len() {
+            let path = self.roots[at].path.clone();
+            self.look(vec![(at, path)], look::When::Peek);
+        }
+        self.is_broken()
+    }
+
+    /// Whether the command has to end.
+    pub(super) fn is_broken(&self) -> bool {
+        !self.intruders.is_empty() || self.known.iter().any(|known| known.was_replaced)
+    }
+
+    /// Whether something may have to be restored.
+    pub(super) fn has_work(&self) -> bool {
+        !self.roots.is_empty()
+    }
+
+    /// The place that a path is in.
+    fn root_of(&self, path: &Path) -> Option<usize> {
+        self.roots.iter().position(|root| path.starts_with(&root.path))
+    }
+}
