@@ -116,6 +116,56 @@ fn a_program_that_is_killed_leaves_no_command_behind() {
 }
 
 #[test]
+fn a_reader_who_does_not_read_holds_up_neither_the_deadline_nor_a_request_to_end() {
+    let project = project();
+    for line in ["yes", "yes >&2", "seq 1 9999999; exec sleep 4714"] {
+        let words = ["exec", "--timeout-ms", "400", "--", "sh", "-c", line];
+        let mut child = prepared(project.path(), &words).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("it starts");
+        let started = Instant::now();
+        assert_eq!(child.wait().expect("it ends").code(), Some(4), "{line}");
+        assert!(started.elapsed() < Duration::from_secs(5), "{line}: {:?}", started.elapsed());
+    }
+    for name in ["INT", "TERM"] {
+        let mut child = streaming(&project, "echo ready; exec yes");
+        wait_for(&mut child, b"ready\n");
+        std::thread::sleep(Duration::from_millis(300));
+        let (all, started) = (descendants(child.id()), Instant::now());
+        assert!(!all.is_empty());
+        signal(child.id(), name);
+        assert!(child.wait().expect("it ends").code().is_some_and(|code| code != 0), "{name}");
+        assert!(started.elapsed() < Duration::from_secs(5), "{name}: {:?}", started.elapsed());
+        assert_eq!(gone(&all), Vec::<u32>::new());
+    }
+}
+
+#[test]
+fn a_reader_who_reads_late_gets_all_of_it() {
+    let project = project();
+    let mut child = streaming(&project, "echo ready; seq 1 400000");
+    wait_for(&mut child, b"ready\n");
+    std::thread::sleep(Duration::from_millis(700));
+    let ran = Ran::from(child.wait_with_output().expect("it ends")).ends(0);
+    assert!(ran.out.starts_with("1\n2\n") && ran.out.ends_with("\n400000\n"), "{} bytes", ran.out.len());
+    assert_eq!(ran.out.lines().count(), 400_000);
+}
+
+#[test]
+fn a_login_shell_finds_a_toolchain_of_the_home_that_is_on_the_path() {
+    use std::os::unix::fs::PermissionsExt as _;
+    let (project, home) = (project(), tempfile::tempdir_in("/var/tmp").expect("a home"));
+    let bin = home.path().join(".cargo/bin");
+    fs::create_dir_all(&bin).expect("folders");
+    fs::write(bin.join("cargo"), "#!/bin/sh\necho cargo of the home\n").expect("a program");
+    fs::set_permissions(bin.join("cargo"), fs::Permissions::from_mode(0o755)).expect("set");
+    let path = format!("{}:/usr/bin:/bin", bin.display());
+    for (words, expected) in [(["bash", "-lc", "cargo"], "cargo of the home\n"), (["bash", "-c", "cargo"], "cargo of the home\n")] {
+        let words = [&["exec", "--"], &words[..]].concat();
+        let ran = prepared(project.path(), &words).env("HOME", home.path()).env("PATH", &path).output().expect("it starts");
+        assert_eq!(Ran::from(ran).ends(0).out, expected, "{words:?}");
+    }
+}
+
+#[test]
 fn without_a_project_or_with_a_broken_one_nothing_runs() {
     let empty = tempfile::tempdir().expect("a folder");
     let ran = harness(empty.path(), &["exec", "--", "touch", "canary"]).ends(2);

@@ -220,8 +220,11 @@ fn server() -> u16 {
     std::thread::spawn(move || {
         for stream in listener.incoming().flatten() {
             let mut stream = stream;
-            let _ = stream.read(&mut [0; 4096]);
-            let _ = stream.write_all(b"HTTP/1.1 200 OK\r\nContent-Length: 5\r\nX-Seen: yes\r\nConnection: close\r\n\r\nhello");
+            let mut asked = [0; 4096];
+            let _ = stream.read(&mut asked);
+            let body = if asked.starts_with(b"GET /large ") { "x".repeat(9 << 20) } else { "hello".to_owned() };
+            let head = format!("HTTP/1.1 200 OK\r\nContent-Length: {}\r\nX-Seen: yes\r\nConnection: close\r\n\r\n", body.len());
+            let _ = stream.write_all(head.as_bytes()).and_then(|()| stream.write_all(body.as_bytes()));
         }
     });
     port
@@ -261,6 +264,19 @@ async fn requests_reach_listed_hosts_and_no_others_and_a_layer_or_a_tool_only_na
             let denied = project.events.all().into_iter().find(|event| event.name == "network.denied").expect("an event");
             assert_eq!((&denied.fields["host"], &denied.fields["builtin"]), (&json!("127.0.0.1"), &json!("http.get")));
         }
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_answer_that_is_too_long_says_that_there_was_more() {
+    let port = server();
+    let script = "def run(args):\n    got = http.get(args[\"url\"])\n    return [len(got[\"body\"]), got[\"truncated\"]]";
+    let root = format!("---\nnetwork: {{allowed_domains: [\"127.0.0.1:{port}\"]}}\n---\n");
+    let project = Project::new(&[("harness.md", &root), (".harness/tools/t.md", &tool_with("", script))]);
+    let engine = project.engine().await;
+    for (path, expected) in [("large", json!([8 << 20, true])), ("small", json!([5, false]))] {
+        let result = engine.call(call("t", json!({"url": format!("http://127.0.0.1:{port}/{path}")}))).await;
+        assert_eq!(result.value.as_ref(), Some(&expected), "{path}: {}", result.text());
     }
 }
 

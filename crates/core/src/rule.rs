@@ -6,8 +6,8 @@ use crate::artifact::tool::At;
 use crate::builtin;
 use crate::client::Foreign;
 use crate::effect::{Effects, Level};
+use crate::pattern::{Pattern, Separator};
 use crate::span::{Place, Span};
-use globset::{GlobBuilder, GlobMatcher};
 use serde_json::{Map, Value};
 use std::path::Path;
 use tool_harness_sandbox::file::{FileError, Jail};
@@ -109,11 +109,11 @@ pub enum Subject<'a> {
 #[derive(Debug)]
 enum Matcher {
     /// The name of a tool or built-in matches.
-    Named(GlobMatcher),
+    Named(Pattern),
     /// A tool's name matches none of these.
-    ToolNotNamed(Vec<GlobMatcher>),
+    ToolNotNamed(Vec<Pattern>),
     /// A built-in's name matches none of these.
-    BuiltinNotNamed(Vec<GlobMatcher>),
+    BuiltinNotNamed(Vec<Pattern>),
     /// A tool does more than this.
     Above(Ceiling),
     /// A tool has any of these flags.
@@ -121,7 +121,7 @@ enum Matcher {
     /// A tool wants a capability or operation that is not listed.
     BeyondCapabilities(Vec<(String, Vec<String>)>),
     /// An argument of a matching tool matches none of these.
-    Argument { tool: GlobMatcher, key: Option<String>, patterns: Vec<String>, paths: Vec<GlobMatcher>, values: Vec<GlobMatcher> },
+    Argument { tool: Pattern, key: Option<String>, patterns: Vec<String>, paths: Vec<Pattern>, values: Vec<Pattern> },
     /// A client's tool would change what governs it, or decide in a person's place.
     Governs,
     /// Processes would be contained by less than namespaces.
@@ -194,7 +194,7 @@ impl Desugar<'_> {
     fn tools_policy(&mut self) {
         let policy = &self.root.tools_policy;
         for pattern in &policy.deny {
-            let matcher = name_glob(&pattern.value).map_or(Matcher::ToolNotNamed(Vec::new()), Matcher::Named);
+            let matcher = name_pattern(&pattern.value).map_or(Matcher::ToolNotNamed(Vec::new()), Matcher::Named);
             self.push(Action::Deny, format!("tools_policy.deny: {}", pattern.value), pattern.span, matcher);
         }
         let listed = match &policy.mode {
@@ -205,7 +205,7 @@ impl Desugar<'_> {
             return;
         }
         let first = policy.allow.first().map(|pattern| pattern.span).or(policy.mode.as_ref().map(|mode| mode.span)).unwrap_or_default();
-        let compile = |patterns: Vec<&At<String>>| patterns.iter().filter_map(|at| name_glob(&at.value)).collect();
+        let compile = |patterns: Vec<&At<String>>| patterns.iter().filter_map(|at| name_pattern(&at.value)).collect();
         let (builtins, tools): (Vec<_>, Vec<_>) = policy.allow.iter().partition(|pattern| names_builtins(&pattern.value));
         let words = |patterns: &[&At<String>]| patterns.iter().map(|at| at.value.as_str()).collect::<Vec<_>>().join(", ");
         let any = policy.allow.iter().any(|pattern| pattern.value == "*");
@@ -239,8 +239,9 @@ impl Desugar<'_> {
         for At { value: constraint, span } in &policy.constraints {
             let key = constraint.arg_key.as_deref().unwrap_or("its paths");
             let words = format!("policy.tool_arg_constraints: {} {key}: {}", constraint.tool, constraint.arg_patterns.join(", "));
-            let compile = |separator: Separator| constraint.arg_patterns.iter().filter_map(|pattern| glob(pattern, separator)).collect();
-            let matcher = match glob(&constraint.tool, Separator::Ordinary) {
+            let compile =
+                |separator: Separator| constraint.arg_patterns.iter().filter_map(|pattern| Pattern::new(pattern, separator)).collect();
+            let matcher = match Pattern::new(&constraint.tool, Separator::Ordinary) {
                 Some(tool) => Matcher::Argument {
                     tool,
                     key: constraint.arg_key.clone(),
@@ -265,33 +266,24 @@ fn is_module(name: &str) -> bool {
 }
 
 /// A pattern over names. That of a module stands for everything in it: a person who denies `exec` means `exec.run`.
-fn name_glob(pattern: &str) -> Option<GlobMatcher> {
-    if is_module(pattern) { glob(&format!("{{{pattern},{pattern}.*}}"), Separator::Ordinary) } else { glob(pattern, Separator::Ordinary) }
-}
-
-/// Whether `*` stops at a slash.
-#[derive(Clone, Copy)]
-enum Separator {
-    Literal,
-    Ordinary,
-}
-
-fn glob(pattern: &str, separator: Separator) -> Option<GlobMatcher> {
-    let literal = matches!(separator, Separator::Literal);
-    GlobBuilder::new(pattern).literal_separator(literal).backslash_escape(true).build().ok().map(|glob| glob.compile_matcher())
+fn name_pattern(name: &str) -> Option<Pattern> {
+    if is_module(name) {
+        Pattern::new(&format!("{{{name},{name}.*}}"), Separator::Ordinary)
+    } else {
+        Pattern::new(name, Separator::Ordinary)
+    }
 }
 
 impl Matcher {
     /// Why the subject is matched; nothing when it is not.
     fn objects(&self, subject: &Subject<'_>) -> Option<Objection> {
         match (self, subject) {
-            (Self::Named(glob), Subject::Name(name) | Subject::Tool { name, .. } | Subject::Builtin(name)) => {
-                glob.is_match(name).then(|| format!("its name matches `{}`, which is denied", glob.glob()).into())
+            (Self::Named(pattern), Subject::Name(name) | Subject::Tool { name, .. } | Subject::Builtin(name)) => {
+                pattern.is_match(name).then(|| format!("its name matches `{}`, which is denied", pattern.text()).into())
             }
-            (Self::ToolNotNamed(globs), Subject::Name(name) | Subject::Tool { name, .. })
-            | (Self::BuiltinNotNamed(globs), Subject::Builtin(name)) => {
-                (!globs.iter().any(|glob| glob.is_match(name))).then(|| "its name is not on the list of what is allowed".to_owned().into())
-            }
+            (Self::ToolNotNamed(patterns), Subject::Name(name) | Subject::Tool { name, .. })
+            | (Self::BuiltinNotNamed(patterns), Subject::Builtin(name)) => (!patterns.iter().any(|pattern| pattern.is_match(name)))
+                .then(|| "its name is not on the list of what is allowed".to_owned().into()),
             (Self::Above(ceiling), Subject::Tool { effects, .. }) => above(*ceiling, *effects).map(Into::into),
             (Self::Flagged(flags), Subject::Tool { effects, .. }) => {
                 let has = Effects::NONE.and(*effects).without(effects.without(*flags));
@@ -358,7 +350,7 @@ enum Reading<'a> {
     Path(Option<&'a Jail>),
 }
 
-fn constrained(key: &str, value: &Value, globs: &[GlobMatcher], reading: Reading<'_>, patterns: &[String]) -> Option<String> {
+fn constrained(key: &str, value: &Value, globs: &[Pattern], reading: Reading<'_>, patterns: &[String]) -> Option<String> {
     let fits = |text: &str| globs.iter().any(|glob| glob.is_match(text));
     match (value, reading) {
         (Value::String(text), Reading::Value) => (!fits(text)).then(|| format!("`{key}` is `{text}`; accepted: {}", patterns.join(", "))),

@@ -7,7 +7,8 @@ use clap::Args;
 use std::io::{self, Read, Write};
 use std::time::Duration;
 use tokio::signal::unix::{SignalKind, signal};
-use tokio::sync::mpsc;
+use tokio::sync::{mpsc, oneshot};
+use tokio::time::{sleep, sleep_until};
 use tokio_util::sync::CancellationToken;
 use tool_harness::outside::Machine;
 use tool_harness_sandbox::process::{self, Command, End, Finished, SandboxError, Stdin, Stream};
@@ -23,6 +24,8 @@ const CHUNKS: usize = 16;
 const CHUNK_BYTES: usize = 64 << 10;
 /// A command without a limit of its own: longer than anybody waits.
 const NO_LIMIT: Duration = Duration::from_secs(365 * 24 * 3600);
+/// How long a reader has for what a command said that was ended.
+const LAST_WORDS: Duration = Duration::from_millis(100);
 
 #[derive(Args)]
 pub(crate) struct Exec {
@@ -41,28 +44,47 @@ impl Exec {
         plan.limits.deadline = self.timeout_ms.map_or(NO_LIMIT, Duration::from_millis);
         let mut words = self.command.into_iter();
         let program = words.next().unwrap_or_default();
-        let cancel = CancellationToken::new();
+        let (cancel, asked) = (CancellationToken::new(), CancellationToken::new());
         let (to_output, from_command) = mpsc::channel(CHUNKS);
         let command = Command {
             cwd: Some(std::env::current_dir()?),
             stdin: Stdin::Stream(input()),
             output: process::Output::Stream(to_output),
-            signals: Some(passed_on(&cancel)?),
+            signals: Some(passed_on(&cancel, &asked)?),
             ..Command::new(program, words)
         };
         let machine = Machine::default();
         let sandbox = machine.sandbox(engine.registry().confines.containment);
-        let writing = tokio::task::spawn_blocking({
-            let cancel = cancel.clone();
-            move || write_out(from_command, &cancel)
-        });
-        let finished = sandbox.run(&plan, command, cancel).await;
-        writing.await??;
+        let writing = writing(from_command, &cancel);
+        let deadline = tokio::time::Instant::now() + plan.limits.deadline;
+        let finished = sandbox.run(&plan, command, cancel.clone()).await;
+        // Nothing of the command is left. What it said still has to find its reader, who has as much time as the command had.
+        let is_stopped = matches!(&finished, Ok(finished) if matches!(finished.end, End::TimedOut | End::Cancelled));
+        let written = tokio::select! {
+            biased;
+            written = writing => written?,
+            () = sleep(LAST_WORDS), if is_stopped || asked.is_cancelled() => {
+                without_a_reader(Exit::Stopped);
+                Ok(())
+            }
+            () = cancel.cancelled(), if !is_stopped => return Ok(without_a_reader(Exit::Stopped)),
+            () = sleep_until(deadline), if !is_stopped => return Ok(without_a_reader(Exit::Stopped)),
+        };
+        written?;
         match finished {
             Ok(finished) => ended(&finished, output),
             Err(error) => refused(&error, output),
         }
     }
+}
+
+/// Ends the program in a moment, also when what is still to be said finds no reader.
+fn without_a_reader(exit: Exit) -> Exit {
+    std::thread::spawn(move || {
+        std::thread::sleep(LAST_WORDS);
+        exit.at_once()
+    });
+    exit
 }
 
 /// What the command came to, as an exit code; what it cannot say itself goes to standard error.
@@ -132,7 +154,15 @@ fn input() -> mpsc::Receiver<Vec<u8>> {
     receiver
 }
 
-/// Writes what the command says as it comes. Where nobody reads any more, the command has no reason to go on.
+/// Writes what the command says as it comes, on a thread of its own: a reader who never reads is not waited for when the program ends.
+fn writing(chunks: mpsc::Receiver<(Stream, Vec<u8>)>, cancel: &CancellationToken) -> oneshot::Receiver<io::Result<()>> {
+    let (done, written) = oneshot::channel();
+    let cancel = cancel.clone();
+    std::thread::spawn(move || done.send(write_out(chunks, &cancel)));
+    written
+}
+
+/// Where nobody reads any more, the command has no reason to go on.
 fn write_out(mut chunks: mpsc::Receiver<(Stream, Vec<u8>)>, cancel: &CancellationToken) -> io::Result<()> {
     while let Some((stream, chunk)) = chunks.blocking_recv() {
         let written = match stream {
@@ -147,8 +177,9 @@ fn write_out(mut chunks: mpsc::Receiver<(Stream, Vec<u8>)>, cancel: &Cancellatio
     Ok(())
 }
 
-/// Signals that the command gets as well. A second request to end ends everything the command started.
-fn passed_on(cancel: &CancellationToken) -> io::Result<mpsc::Receiver<i32>> {
+/// Signals that the command gets as well. A second request to end ends everything the command started, and so does any signal that finds
+/// no command.
+fn passed_on(cancel: &CancellationToken, asked: &CancellationToken) -> io::Result<mpsc::Receiver<i32>> {
     let (sender, receiver) = mpsc::channel(CHUNKS);
     for kind in [
         SignalKind::interrupt(),
@@ -159,16 +190,18 @@ fn passed_on(cancel: &CancellationToken) -> io::Result<mpsc::Receiver<i32>> {
         SignalKind::user_defined2(),
         SignalKind::window_change(),
     ] {
-        let (mut signals, sender, cancel) = (signal(kind)?, sender.clone(), cancel.clone());
+        let (mut signals, sender, cancel, asked) = (signal(kind)?, sender.clone(), cancel.clone(), asked.clone());
         let asks_to_end = [SignalKind::interrupt(), SignalKind::terminate(), SignalKind::hangup()].contains(&kind);
         tokio::spawn(async move {
-            let mut asked = false;
             while signals.recv().await.is_some() {
-                if asks_to_end && asked {
+                if asks_to_end && asked.is_cancelled() {
                     cancel.cancel();
                 }
-                asked = true;
-                if sender.send(kind.as_raw_value()).await.is_err() {
+                if asks_to_end {
+                    asked.cancel();
+                }
+                if sender.send(kind.as_raw_value()).await.is_err() && kind != SignalKind::window_change() {
+                    cancel.cancel();
                     return;
                 }
             }

@@ -17,8 +17,8 @@ const REQUEST: Builtin = Builtin {
     name: "request",
     params: &[Param::required("method", Kind::Text), URL, BODY, HEADERS, TIMEOUT_SECONDS, TIMEOUT_MS],
     doc: "Sends a request of any method; a dict or list as `body` is sent as JSON. A status that is an error does not raise; a host that is \
-          not allowed ends the call.",
-    returns: "a dict with `ok`, `status`, `headers`, `body`, `url`",
+          not allowed ends the call. Of a body of more than 8 MiB the start is kept, and `truncated` says so.",
+    returns: "a dict with `ok`, `status`, `headers`, `body`, `url`, `truncated`",
     effects: Effects::NET_READ.and(Effects::NET_WRITE),
     body: Body::Host(request),
     examples: &[Example::new(r#"http.request("PUT", "https://example.com/a", {"n": 1})"#, "error: not in network.allowed_domains")],
@@ -88,8 +88,8 @@ fn send(host: &dyn Host, method: &str, url: &str, body: &Value, headers: &Value,
     if is_json && !headers.iter().any(|(name, _)| name.eq_ignore_ascii_case("content-type")) {
         headers.push(("content-type".to_owned(), "application/json".to_owned()));
     }
-    let request = Request { method: method.to_owned(), url: url.to_owned(), headers, body, timeout };
-    Ok(result(host.send(request)?))
+    let request = Request { method: method.to_owned(), url: url.to_owned(), headers, body };
+    Ok(result(&host.send(request, timeout)?))
 }
 
 fn texts(given: &Value) -> Result<Vec<(String, String)>, String> {
@@ -101,20 +101,21 @@ fn texts(given: &Value) -> Result<Vec<(String, String)>, String> {
     given.as_object().into_iter().flatten().map(header).collect()
 }
 
-fn result(response: Response) -> Value {
+fn result(response: &Response) -> Value {
     let mut headers = Map::new();
-    for (name, value) in response.headers {
-        match headers.get_mut(&name) {
+    for (name, value) in &response.headers {
+        match headers.get_mut(name) {
             // A header that comes twice is one list, as the protocol says.
             Some(Value::String(before)) => before.push_str(&format!(", {value}")),
-            _ => drop(headers.insert(name, Value::String(value))),
+            _ => drop(headers.insert(name.clone(), Value::String(value.clone()))),
         }
     }
     json!({
         "ok": (200..300).contains(&response.status),
         "status": response.status,
         "headers": headers,
-        "body": String::from_utf8_lossy(&response.body),
+        "body": response.text(),
         "url": response.url,
+        "truncated": response.truncated,
     })
 }

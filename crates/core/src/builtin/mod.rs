@@ -352,8 +352,8 @@ pub trait Host: Send + Sync {
     fn progress(&self, fraction: f64, message: &str);
     /// Runs a program under the call's plan.
     fn run(&self, program: Program) -> Result<crate::outside::Ran, String>;
-    /// Sends a request to a host that the call may reach.
-    fn send(&self, request: crate::outside::Request) -> Result<crate::outside::Response, String>;
+    /// Sends a request to a host that the call may reach; it takes no longer than `time`.
+    fn send(&self, request: crate::outside::Request, time: std::time::Duration) -> Result<crate::outside::Response, String>;
     /// Takes note that the jail refused something.
     fn file_denied(&self, error: &tool_harness_sandbox::file::FileError);
 }

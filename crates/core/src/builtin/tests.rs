@@ -78,9 +78,10 @@ impl Host for TestHost {
         Ok(Ran { end, stdout: text(program.stdin), stderr: text(words), duration: Duration::ZERO, enforced: None, denials: Vec::new() })
     }
 
-    fn send(&self, request: Request) -> Result<Response, String> {
-        let headers = request.headers.into_iter().chain([("timeout".to_owned(), format!("{:?}", request.timeout))]).collect();
-        Ok(Response { status: if request.body.is_empty() { 404 } else { 201 }, headers, body: request.body, url: request.url })
+    fn send(&self, request: Request, time: Duration) -> Result<Response, String> {
+        let headers = request.headers.into_iter().chain([("timeout".to_owned(), format!("{time:?}"))]).collect();
+        let status = if request.body.is_empty() { 404 } else { 201 };
+        Ok(Response { status, headers, body: request.body, truncated: false, url: request.url })
     }
 }
 
@@ -223,7 +224,7 @@ fn a_bare_number_is_milliseconds_for_processes_and_seconds_for_requests() {
     let got = call("http.get", json!(["https://example.com/", {"X-A": "1"}, 2]));
     assert_eq!(
         got,
-        json!({"ok": false, "status": 404, "headers": {"X-A": "1", "timeout": "2s"}, "body": "", "url": "https://example.com/"})
+        json!({"ok": false, "status": 404, "headers": {"X-A": "1", "timeout": "2s"}, "body": "", "url": "https://example.com/", "truncated": false})
     );
     let posted = call("http.post", json!(["https://example.com/", {"n": 1}, {}, 30, 250]));
     assert_eq!((&posted["ok"], &posted["body"]), (&json!(true), &json!("{\"n\":1}")));

@@ -172,15 +172,15 @@ fn place_key(diagnostic: &Diagnostic) -> Option<(Arc<str>, usize)> {
 }
 
 fn checked_tool(tool: Tool, broken: Option<Diagnostic>, facts: &FactsBySource) -> CheckedTool {
-    let looked = tool.script.as_ref().map(|script| facts_of(facts, ScriptKind::Tool, &script.text));
+    let found = tool.script.as_ref().map(|script| facts.get(&(ScriptKind::Tool, Arc::clone(&script.text))));
     let declared = Declared::of(&tool);
-    let (effects, reaches) = match looked {
+    let (effects, reaches) = match found {
         None => (declared.effects(Some(Effects::NONE)), Vec::new()),
-        Some(None) => (declared.effects(None), Vec::new()),
-        Some(Some(facts)) => (declared.effects(Some(inferred(facts))), names(facts)),
+        Some(None | Some(Err(_))) => (declared.effects(None), Vec::new()),
+        Some(Some(Ok(facts))) => (declared.effects(Some(inferred(facts))), names(facts)),
     };
-    let unread = match tool.script.as_ref().and_then(|script| facts.get(&(ScriptKind::Tool, Arc::clone(&script.text)))) {
-        Some(Err(Unread::NoWorker { code, .. })) => Some(*code),
+    let unread = match found {
+        Some(Some(Err(Unread::NoWorker { code, .. }))) => Some(*code),
         _ => None,
     };
     CheckedTool { tool, effects, reaches, broken, unread }

@@ -66,6 +66,7 @@ mod hook_payload_key;
 mod hook_return_shape;
 mod hook_unknown_tool;
 mod hook_when_impure;
+mod hook_without_hosts;
 mod host_unlisted;
 mod inject_is_parameter;
 mod name_not_offered;
@@ -202,6 +203,7 @@ pub const RULES: &[&Rule] = &[
     &script_scope::RULE,
     &script_unavailable::RULE,
     &host_unlisted::RULE,
+    &hook_without_hosts::RULE,
     &hook_event_unknown::RULE,
     &hook_event_idle::RULE,
     &hook_when_impure::RULE,
@@ -247,47 +249,47 @@ pub fn check(mut artifacts: Artifacts, facts: &FactsBySource) -> Checked {
         let tool_names = names.chain(aliases).chain(of_clients).collect();
         let project = Project { root: &root, tools: &tools, hooks: &hooks, clients: &clients, resolution: &resolution, tool_names, facts };
         let mut findings = Findings::new(&tools);
-        for rule in RULES {
-            apply(rule, &project, &mut findings);
-        }
+        apply(&project, &mut findings);
         findings.into_found()
     };
     let parts = checked::Parts { root, root_broken, tools, hooks, broken_hooks, broken_tools, clients, layers, problems, read_errors };
     checked::assemble(parts, found, facts)
 }
 
-fn apply(rule: &Rule, project: &Project<'_>, findings: &mut Findings<'_>) {
-    match rule.check {
-        Check::WhileReading | Check::WhileLoading | Check::WhileExporting => {}
-        Check::Project(look) => {
-            findings.concern(Owner::Project);
+/// Shows every rule what it wants to see: the project as a whole, then one artifact after the other, so that each is looked at while it is
+/// at hand and its facts are looked up once.
+fn apply(project: &Project<'_>, findings: &mut Findings<'_>) {
+    for (order, rule) in RULES.iter().enumerate() {
+        if let Check::Project(look) = rule.check {
+            findings.concern(order, Owner::Project);
             look(project, findings);
         }
-        Check::Tool(look) => {
-            for (index, tool) in project.tools.iter().enumerate() {
-                findings.concern(Owner::Tool(index));
-                let facts = tool.script.as_ref().and_then(|script| project.read_facts(ScriptKind::Tool, script));
-                look(&ToolSubject { tool, facts }, findings);
+    }
+    for (index, tool) in project.tools.iter().enumerate() {
+        let facts = tool.script.as_ref().and_then(|script| Some((script, project.facts_of(ScriptKind::Tool, script)?)));
+        let subject = ToolSubject { tool, facts: facts.and_then(|(_, facts)| subject::read(facts)) };
+        for (order, rule) in RULES.iter().enumerate() {
+            findings.concern(order, Owner::Tool(index));
+            match (&rule.check, facts) {
+                (Check::Tool(look), _) => look(&subject, findings),
+                (Check::Script(look), Some((script, facts))) => look(&ScriptSubject { kind: ScriptKind::Tool, script, facts }, findings),
+                _ => {}
             }
         }
-        Check::Hook(look) => {
-            for (index, hook) in project.hooks.iter().enumerate() {
-                findings.concern(Owner::Hook(index));
-                let scripts = hook_scripts(hook).filter_map(|(kind, script)| Some((script, project.read_facts(kind, script)?)));
-                look(&HookSubject { project, hook, scripts: scripts.collect() }, findings);
-            }
-        }
-        Check::Script(look) => {
-            let of_tools = project.tools.iter().enumerate();
-            let of_tools = of_tools.filter_map(|(index, tool)| Some((Owner::Tool(index), ScriptKind::Tool, tool.script.as_ref()?)));
-            let of_hooks = project.hooks.iter().enumerate();
-            let of_hooks =
-                of_hooks.flat_map(|(index, hook)| hook_scripts(hook).map(move |(kind, script)| (Owner::Hook(index), kind, script)));
-            for (owner, kind, script) in of_tools.chain(of_hooks) {
-                if let Some(facts) = project.facts_of(kind, script) {
-                    findings.concern(owner);
-                    look(&ScriptSubject { kind, script, facts }, findings);
+    }
+    for (index, hook) in project.hooks.iter().enumerate() {
+        let scripts: Vec<_> =
+            hook_scripts(hook).filter_map(|(kind, script)| Some((kind, script, project.facts_of(kind, script)?))).collect();
+        let read = scripts.iter().filter_map(|&(_, script, facts)| Some((script, subject::read(facts)?)));
+        let subject = HookSubject { project, hook, scripts: read.collect() };
+        for (order, rule) in RULES.iter().enumerate() {
+            findings.concern(order, Owner::Hook(index));
+            match &rule.check {
+                Check::Hook(look) => look(&subject, findings),
+                Check::Script(look) => {
+                    scripts.iter().for_each(|&(kind, script, facts)| look(&ScriptSubject { kind, script, facts }, findings))
                 }
+                _ => {}
             }
         }
     }

@@ -70,17 +70,19 @@ pub enum Owner {
 /// Collects what rules find.
 pub struct Findings<'a> {
     tools: &'a [Tool],
+    rule: usize,
     owner: Owner,
-    found: Vec<(Owner, Diagnostic)>,
+    found: Vec<(usize, Owner, Diagnostic)>,
 }
 
 impl<'a> Findings<'a> {
     pub(super) fn new(tools: &'a [Tool]) -> Self {
-        Self { tools, owner: Owner::Project, found: Vec::new() }
+        Self { tools, rule: 0, owner: Owner::Project, found: Vec::new() }
     }
 
-    pub(super) fn concern(&mut self, owner: Owner) {
-        self.owner = owner;
+    /// What comes next is of the rule at this place in the list, and concerns this artifact.
+    pub(super) fn concern(&mut self, rule: usize, owner: Owner) {
+        (self.rule, self.owner) = (rule, owner);
     }
 
     /// Records a finding about the artifact the rule was given.
@@ -97,11 +99,13 @@ impl<'a> Findings<'a> {
         }
         diagnostic.message = one_line(&diagnostic.message);
         diagnostic.help = diagnostic.help.as_deref().map(one_line);
-        self.found.push((owner, diagnostic));
+        self.found.push((self.rule, owner, diagnostic));
     }
 
-    pub(super) fn into_found(self) -> Vec<(Owner, Diagnostic)> {
-        self.found
+    /// Everything found, in the order of the rules.
+    pub(super) fn into_found(mut self) -> Vec<(Owner, Diagnostic)> {
+        self.found.sort_by_key(|(rule, _, _)| *rule);
+        self.found.into_iter().map(|(_, owner, diagnostic)| (owner, diagnostic)).collect()
     }
 }
 
@@ -126,8 +130,13 @@ impl<'a> Project<'a> {
     /// The facts of a script that could be parsed.
     #[must_use]
     pub fn read_facts(&self, kind: ScriptKind, script: &Script) -> Option<&'a Facts> {
-        self.facts_of(kind, script)?.as_ref().ok().filter(|facts| facts.syntax.is_none())
+        self.facts_of(kind, script).and_then(read)
     }
+}
+
+/// The facts of a script that could be parsed.
+pub(super) fn read(facts: &Result<Facts, Unread>) -> Option<&Facts> {
+    facts.as_ref().ok().filter(|facts| facts.syntax.is_none())
 }
 
 /// Every script of a hook with its kind, `when` first.

@@ -82,7 +82,7 @@ impl Outside for Answers {
         Box::pin(std::future::ready(ran))
     }
 
-    fn send<'a>(&'a self, _: &'a Domains, request: Request, _: CancellationToken) -> Pending<'a, Response> {
+    fn send<'a>(&'a self, _: &'a Domains, request: Request, _: Duration, _: CancellationToken) -> Pending<'a, Response> {
         let fits = |answer: &Value| {
             let method = answer.get("method").and_then(Value::as_str).unwrap_or("GET");
             let url = answer.get("url").and_then(Value::as_str).is_none_or(|url| url == request.url);
@@ -97,6 +97,7 @@ impl Outside for Answers {
                 Some(Value::String(text)) => text.clone().into_bytes(),
                 Some(other) => other.to_string().into_bytes(),
             },
+            truncated: false,
             url: request.url,
         });
         Box::pin(std::future::ready(response))
@@ -113,17 +114,13 @@ mod tests {
     use super::*;
     use serde_json::json;
 
-    fn get(url: &str) -> Request {
-        Request { method: "GET".into(), url: url.into(), headers: Vec::new(), body: Vec::new(), timeout: Duration::ZERO }
-    }
-
     #[tokio::test]
     async fn answers_come_in_order_and_what_does_not_fit_or_is_left_over_is_a_problem() {
         let answers = Answers::new(&[], &[json!({"url": "https://a/", "body": {"n": 1}}), json!({"url": "https://b/"}), json!({})]);
         let hosts = Domains::default();
-        let first = answers.send(&hosts, get("https://a/"), CancellationToken::new()).await.expect("an answer");
+        let first = answers.send(&hosts, Request::get("https://a/"), Duration::ZERO, CancellationToken::new()).await.expect("an answer");
         assert_eq!((first.status, first.body), (200, b"{\"n\":1}".to_vec()));
-        assert!(answers.send(&hosts, get("https://c/"), CancellationToken::new()).await.is_err());
+        assert!(answers.send(&hosts, Request::get("https://c/"), Duration::ZERO, CancellationToken::new()).await.is_err());
         let problems = answers.problems();
         assert!(problems.len() == 2 && problems[0].contains("https://c/") && problems[1].contains("not used"), "{problems:?}");
     }

@@ -4,6 +4,7 @@ use super::{Command, Denial, DenialKind, End, Outside, Pending, Ran, Refused, Re
 use crate::artifact::root::Containment;
 use std::io;
 use std::sync::{Arc, OnceLock};
+use std::time::Duration;
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 use tool_harness_sandbox::network::{self, Bounds, Client, Denied, Domains, HttpError, Listeners, Relay, SystemResolver};
@@ -58,17 +59,13 @@ impl Outside for Machine {
         })
     }
 
-    fn send<'a>(&'a self, hosts: &'a Domains, request: Request, cancel: CancellationToken) -> Pending<'a, Response> {
+    fn send<'a>(&'a self, hosts: &'a Domains, request: Request, time: Duration, cancel: CancellationToken) -> Pending<'a, Response> {
         Box::pin(async move {
-            let Request { method, url, headers, body, timeout } = request;
-            let client = Client::new(hosts.clone(), Bounds { time: timeout, ..Bounds::default() });
-            let asked = client.request(network::Request { method, url, headers, body });
-            let answer = tokio::select! {
-                answer = asked => answer.map_err(unanswered)?,
-                () = cancel.cancelled() => return Err(Refused::Failed("cancelled while waiting for an answer".to_owned())),
-            };
-            let body = answer.text().into_owned().into_bytes();
-            Ok(Response { status: answer.status, headers: answer.headers, body, url: answer.url })
+            let client = Client::new(hosts.clone(), Bounds { time, ..Bounds::default() });
+            tokio::select! {
+                answer = client.request(request) => answer.map_err(unanswered),
+                () = cancel.cancelled() => Err(Refused::Failed("cancelled while waiting for an answer".to_owned())),
+            }
         })
     }
 }

@@ -5,6 +5,7 @@ mod machine;
 
 pub use answers::Answers;
 pub use machine::Machine;
+pub use tool_harness_sandbox::network::{Request, Response};
 
 use crate::artifact::root::Containment;
 use std::future::Future;
@@ -27,8 +28,8 @@ pub trait Outside: Send + Sync {
     /// Runs a command under a plan, to its end, its deadline or a cancel. Nothing it started is left when this is answered.
     fn run<'a>(&'a self, plan: &'a Plan, containment: Containment, command: Command, cancel: CancellationToken) -> Pending<'a, Ran>;
 
-    /// Sends a request to a host of a list, and judges each one it leads to.
-    fn send<'a>(&'a self, hosts: &'a Domains, request: Request, cancel: CancellationToken) -> Pending<'a, Response>;
+    /// Sends a request to a host of a list, and judges each one it leads to. It takes no longer than `time`, all in all.
+    fn send<'a>(&'a self, hosts: &'a Domains, request: Request, time: Duration, cancel: CancellationToken) -> Pending<'a, Response>;
 }
 
 /// A command to run.
@@ -107,34 +108,6 @@ pub enum DenialKind {
     File,
     /// Going on: it was killed.
     Process,
-}
-
-/// A request to send.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Request {
-    /// The method, in capitals.
-    pub method: String,
-    /// The address.
-    pub url: String,
-    /// Names and values.
-    pub headers: Vec<(String, String)>,
-    /// The body.
-    pub body: Vec<u8>,
-    /// How long it may take, all in all.
-    pub timeout: Duration,
-}
-
-/// What came back.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Response {
-    /// The status.
-    pub status: u16,
-    /// Names in lower case, and values.
-    pub headers: Vec<(String, String)>,
-    /// The body.
-    pub body: Vec<u8>,
-    /// The address that answered, after redirects.
-    pub url: String,
 }
 
 /// Why there is no answer.

@@ -271,8 +271,8 @@ impl Host for World {
         self.reach.run(&self.jail, program)
     }
 
-    fn send(&self, request: Request) -> Result<Response, String> {
-        self.reach.send(request)
+    fn send(&self, request: Request, time: Duration) -> Result<Response, String> {
+        self.reach.send(request, time)
     }
 
     fn sleep(&self, duration: Duration) -> Result<(), String> {

@@ -108,7 +108,7 @@ impl Reach {
     }
 
     /// Sends a request to a host of this call's list.
-    pub(super) fn send(&self, mut request: Request) -> Result<Response, String> {
+    pub(super) fn send(&self, request: Request, time: Duration) -> Result<Response, String> {
         let hosts = self.shared.registry.confines.hosts(&self.narrowing);
         judge_address(&hosts, &request.url).map_err(|refused| self.refused(refused))?;
         if self.rehearsed && !["GET", "HEAD"].contains(&request.method.as_str()) {
@@ -117,8 +117,8 @@ impl Reach {
                 request.method, request.url
             ));
         }
-        request.timeout = request.timeout.min(self.deadline.saturating_duration_since(Instant::now()));
-        let answer = self.runtime.block_on(self.shared.outside.send(&hosts, request, self.cancel.clone()));
+        let time = time.min(self.deadline.saturating_duration_since(Instant::now()));
+        let answer = self.runtime.block_on(self.shared.outside.send(&hosts, request, time, self.cancel.clone()));
         answer.map_err(|refused| self.refused(refused))
     }
 

@@ -7,6 +7,8 @@ use std::collections::HashSet;
 use std::fs::File;
 use std::hash::{BuildHasher, RandomState};
 use std::io::{self, ErrorKind, Read, Write};
+use std::os::fd::AsRawFd;
+use std::sync::Arc;
 use std::time::Duration;
 use tokio::io::Interest;
 use tokio::io::unix::AsyncFd;
@@ -20,11 +22,14 @@ const FRAME_SLACK: u64 = 4096;
 /// Bytes asked for in one read.
 const CHUNK: usize = 16 << 10;
 
+/// How long a thread waits for a worker with which it is alone, before it turns to other work.
+const PATIENCE: Duration = Duration::from_micros(200);
+
 /// A worker process that can be spoken to.
 #[derive(Debug)]
 pub(crate) struct Worker {
     process: Option<WorkerProcess>,
-    reader: AsyncFd<File>,
+    reader: Reader,
     writer: File,
     /// What was read and not yet understood.
     buffer: Vec<u8>,
@@ -66,10 +71,9 @@ impl Worker {
         let unwatched = |error: io::Error| error.to_string();
         channel.set_nonblocking().map_err(unwatched)?;
         let Channel { reader, writer } = channel;
-        let reader = watch(reader, Interest::READABLE).map_err(unwatched)?;
         let mut worker = Self {
             process: Some(process),
-            reader,
+            reader: Reader::new(reader),
             writer,
             buffer: Vec::new(),
             chunk: vec![0; CHUNK].into_boxed_slice(),
@@ -129,6 +133,28 @@ impl Worker {
         Ok(())
     }
 
+    /// Sends frames to a worker that others run beside.
+    pub(crate) async fn send_free(&mut self, frames: &[u8]) -> Result<(), Lost> {
+        if let Some(process) = self.process.as_mut() {
+            process.let_go();
+        }
+        self.send(frames).await
+    }
+
+    /// Sends frames and waits a moment for the answer, without letting this thread do anything else: for a worker that runs while no other does.
+    pub(crate) async fn send_near(&mut self, frames: &[u8]) -> Result<(), Lost> {
+        let Some(process) = self.process.as_mut() else { return self.send(frames).await };
+        let reader = self.reader.unwatched();
+        let writer = &mut self.writer;
+        let sent = process.ask_near(reader, PATIENCE, || writer.write(frames));
+        match sent {
+            Ok(count) if count == frames.len() => Ok(()),
+            Ok(count) => self.send(&frames[count..]).await,
+            // Whatever it was, it comes up again.
+            Err(_) => self.send(frames).await,
+        }
+    }
+
     /// Waits until more can be written. Only a frame larger than what the pipe holds comes here. The worker may be waiting for room
     /// itself, so what it says meanwhile is taken in; and it may be gone.
     async fn wait_for_room(&mut self) -> Result<(), Lost> {
@@ -181,19 +207,9 @@ impl Worker {
 
     /// Waits for bytes and appends them to the buffer; says how many there were.
     async fn read_some(&mut self) -> io::Result<usize> {
-        loop {
-            let mut ready = self.reader.readable().await?;
-            let read = ready.try_io(|reader| reader.get_ref().read(&mut self.chunk));
-            if let Ok(read) = read {
-                let count = read.as_ref().copied().unwrap_or_default();
-                self.buffer.extend_from_slice(self.chunk.get(..count).unwrap_or_default());
-                // Less than was asked for is all there is; what comes later is announced anew.
-                if matches!(read, Ok(count) if count < CHUNK) {
-                    ready.clear_ready();
-                }
-                return read;
-            }
-        }
+        let read = self.reader.read(&mut self.chunk).await?;
+        self.buffer.extend_from_slice(self.chunk.get(..read).unwrap_or_default());
+        Ok(read)
     }
 
     /// Processor time used over its life.
@@ -203,7 +219,7 @@ impl Worker {
 
     /// Whether it says nothing while nobody asks. One that does would be heard as the answer to somebody else's request.
     pub(crate) fn is_silent(&self) -> bool {
-        let unheard = self.reader.get_ref().read(&mut [0; 1]);
+        let unheard = (&*self.reader.file).read(&mut [0; 1]);
         self.buffer.is_empty() && unheard.is_err_and(|error| error.kind() == io::ErrorKind::WouldBlock)
     }
 
@@ -250,8 +266,50 @@ impl Drop for Worker {
     }
 }
 
+/// What a worker says. The runtime watches it only once somebody had to wait: while it is watched, each word also wakes the thread that watches.
+#[derive(Debug)]
+struct Reader {
+    file: Arc<File>,
+    watched: Option<AsyncFd<Arc<File>>>,
+}
+
+impl Reader {
+    fn new(file: File) -> Self {
+        Self { file: Arc::new(file), watched: None }
+    }
+
+    /// The pipe, with nobody watching it.
+    fn unwatched(&mut self) -> &File {
+        self.watched = None;
+        &self.file
+    }
+
+    async fn read(&mut self, chunk: &mut [u8]) -> io::Result<usize> {
+        let reader = match &mut self.watched {
+            Some(watched) => watched,
+            none => {
+                match (&*self.file).read(chunk) {
+                    Err(error) if error.kind() == ErrorKind::WouldBlock => {}
+                    read => return read,
+                }
+                none.insert(watch(Arc::clone(&self.file), Interest::READABLE)?)
+            }
+        };
+        loop {
+            let mut ready = reader.readable().await?;
+            if let Ok(read) = ready.try_io(|reader| (&**reader.get_ref()).read(chunk)) {
+                // Less than was asked for is all there is; what comes later is announced anew.
+                if matches!(read, Ok(count) if count < chunk.len()) {
+                    ready.clear_ready();
+                }
+                return read;
+            }
+        }
+    }
+}
+
 /// Registers one end of a pipe.
 #[expect(deprecated, reason = "the pipe is owned and stays open, which is what the unsafe form wants promised")]
-fn watch(end: File, interest: Interest) -> io::Result<AsyncFd<File>> {
+fn watch<F: AsRawFd>(end: F, interest: Interest) -> io::Result<AsyncFd<F>> {
     AsyncFd::with_interest(end, interest)
 }

@@ -84,7 +84,7 @@ async fn converse(
 ) -> Result<Response, Ended> {
     let hard = bounds.deadline + GRACE;
     let started = lease.worker.cpu_time();
-    bounded(hard, cancel, lease.worker.send(frames)).await?.map_err(Ended::Lost)?;
+    bounded(hard, cancel, say(pool, &mut lease.worker, frames)).await?.map_err(Ended::Lost)?;
     loop {
         let response = next_word(&mut lease.worker, hard, bounds, started, cancel).await?;
         match response {
@@ -95,12 +95,16 @@ async fn converse(
                 let mut reply = Vec::new();
                 let encoded = Request::Answer(answer).encode().or_else(|error| Request::Answer(Err(error.to_string())).encode());
                 encoded.and_then(|frame| lease.worker.push(&frame, &mut reply)).map_err(|_| Ended::Lost(Lost::Unsendable))?;
-                bounded(hard, cancel, lease.worker.send(&reply)).await?.map_err(Ended::Lost)?;
+                bounded(hard, cancel, say(pool, &mut lease.worker, &reply)).await?.map_err(Ended::Lost)?;
             }
             Response::Note { builtin, link, args } => bounded(hard, cancel, crossing.note(link, builtin, args)).await?,
             last => return Ok(last),
         }
     }
+}
+
+async fn say(pool: &Pool, worker: &mut Worker, frames: &[u8]) -> Result<(), Lost> {
+    if pool.is_quiet() { worker.send_near(frames).await } else { worker.send_free(frames).await }
 }
 
 /// The worker's next frame, with an eye on the clock and on the processor time it uses.

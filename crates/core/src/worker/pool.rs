@@ -133,6 +133,12 @@ impl Pool {
         count(&self.tools) + count(&self.policy)
     }
 
+    /// Whether one worker at most is running.
+    pub(crate) fn is_quiet(&self) -> bool {
+        let taken = |side: &Side| side.most_idle / 2 - side.places.available_permits();
+        taken(&self.tools) + taken(&self.policy) <= 1
+    }
+
     fn side(&self, purpose: &Purpose) -> &Side {
         match purpose {
             Purpose::Policy | Purpose::Check => &self.policy,

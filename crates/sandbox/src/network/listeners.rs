@@ -6,6 +6,9 @@ use std::os::fd::OwnedFd;
 /// The port of name service, which the relay answers over UDP and TCP for every list.
 pub const DNS_PORT: u16 = 53;
 
+/// What a contained process's machine is called: it stands for itself, in every list.
+pub const INSIDE_NAME: &str = "sandbox";
+
 /// The first address of the range from which names get theirs; no name gets it. To be given to `lo` with a prefix of 32 bits: a machine
 /// without any address but loopback ones is one without IPv4 to programs that ask the C library for it (`AI_ADDRCONFIG`).
 pub const INSIDE_V4: Ipv4Addr = Ipv4Addr::new(198, 18, 0, 0);

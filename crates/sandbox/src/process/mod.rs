@@ -1,6 +1,7 @@
 //! Processes: the workers that evaluate scripts, and the commands that tools run.
 
 mod command;
+mod start;
 mod worker;
 
 pub use command::{Captured, Command, Denial, End, Finished, Guard, Output, Sandbox, SandboxError, Serve, Stdin, Stream};

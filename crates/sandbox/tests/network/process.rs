@@ -62,6 +62,22 @@ async fn curl_and_python_reach_the_allowed_name_and_nothing_else() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn a_program_that_asks_for_its_own_machine_means_itself_and_that_is_no_event() {
+    let Some((_good, evil, mut inside)) = world("127.0.0.1") else { return };
+    let ask = |name: &str| format!("import socket; print(sorted({{a[4][0] for a in socket.getaddrinfo('{name}', 1)}}), end='')");
+    for name in ["sandbox", "Sandbox."] {
+        assert_eq!(inside.python(&ask(name)).await, (0, "['127.0.0.1', '::1']".to_owned()), "{name}");
+    }
+    assert_eq!(inside.refused(), []);
+    // Neither what is only called alike, nor the machine outside.
+    assert_ne!(inside.python(&ask("sandbox.evil.test")).await.0, 0);
+    let (_, output) = inside.run(&["curl", "-sS", "-m10", &format!("http://sandbox:{}/", evil.port())]).await;
+    assert!(!output.contains("secret"), "{output}");
+    evil.was_not_reached();
+    assert!(inside.refused().iter().any(|denied| denied.what == "sandbox.evil.test"));
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn a_static_program_that_knows_no_proxy_is_captured_too() {
     let Some((good, evil, mut inside)) = world("127.0.0.1") else { return };
     let (source, program) = (inside.place.path().join("client.c"), inside.place.path().join("client"));

@@ -5,6 +5,13 @@ use std::time::{Duration, Instant};
 use tool_harness_sandbox::process::End;
 use tool_harness_sandbox::tier::Tier;
 
+/// Takes memory that a child would share.
+const SHARED: &str = "import mmap, os, time
+def take(bytes):
+  m = mmap.mmap(-1, bytes)
+  for at in range(0, bytes, 4096): m[at] = 1
+  return m
+";
 const MOST_GROWTH: u64 = 64 << 20;
 
 #[test]
@@ -22,6 +29,9 @@ fn whatever_a_command_takes_the_harness_goes_on_and_hardly_grows() {
             ("a flood of lines", "yes".to_owned()),
             ("memory", "exec python3 -c 'b = bytearray(10 << 30); print(len(b))'".to_owned()),
             ("memory in many pieces", "exec python3 -c \"l = []\nwhile True: l.append(bytearray(1 << 20))\"".to_owned()),
+            ("memory that is shared", format!("exec python3 -c \"{SHARED}take(10 << 30)\"")),
+            ("memory shared by many", format!("exec python3 -c \"{SHARED}\nfor _ in range(50):\n  if os.fork() == 0: take(200 << 20); time.sleep(2); os._exit(0)\nos._exit(any(os.wait()[1] for _ in range(50)))\"")),
+            ("files in memory", "exec python3 -c \"import os\nl = []\nwhile True:\n  l.append(os.memfd_create('x'))\n  for _ in range(50): os.write(l[-1], bytes(1 << 20))\"".to_owned()),
             ("a large file", "head -c 10G /dev/zero > ${TMPDIR:-/tmp}/full".to_owned()),
         ];
         if world.tier() == Tier::A {
@@ -46,6 +56,20 @@ fn whatever_a_command_takes_the_harness_goes_on_and_hardly_grows() {
         let grown = peak().saturating_sub(before);
         println!("the harness's memory grew by {} KiB at most", grown >> 10);
         assert!(grown < MOST_GROWTH, "grew by {grown}");
+    });
+}
+
+#[test]
+fn memory_that_is_shared_is_counted_once() {
+    in_every_tier(|world| {
+        let mut plan = world.plan.clone();
+        plan.limits.memory_bytes = 256 << 20;
+        // Six processes look at the same 150 MB for longer than it takes to be noticed.
+        let line = format!(
+            "exec python3 -c \"{SHARED}m = take(150 << 20)\nfor _ in range(5):\n  if os.fork() == 0:\n    for at in range(0, len(m), 4096): m[at]\n    time.sleep(1); os._exit(0)\nfor _ in range(5): os.wait()\nprint('fine')\""
+        );
+        let finished = world.shell_with(&plan, &line);
+        assert_eq!((finished.end, finished.stdout.text.as_str()), (End::Exited(0), "fine\n"), "{}", finished.stderr.text);
     });
 }
 

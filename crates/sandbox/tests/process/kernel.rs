@@ -40,6 +40,25 @@ fn calls_that_reach_past_the_sandbox_are_refused_and_plain_ones_are_not() {
 }
 
 #[test]
+fn memory_that_programs_outside_share_is_not_reached_and_none_is_left_behind() {
+    const BYTES: usize = 4096;
+    let key = 0x4841_0000 + i32::try_from(std::process::id() & 0xffff).expect("a number");
+    // SAFETY: takes no pointers.
+    let segment = unsafe { libc::shmget(key, BYTES, libc::IPC_CREAT | 0o666) };
+    assert!(segment >= 0, "{}", std::io::Error::last_os_error());
+    in_every_tier(|world| {
+        let found = world.says(&call(libc::SYS_shmget, &[key.into(), 4096, 0]));
+        assert!(found.starts_with("-1"), "{found}");
+        let before = std::fs::read_to_string("/proc/sysvipc/shm").expect("a list").lines().count();
+        let made = world.says(&call(libc::SYS_shmget, &[0, 4096, 0o1600]));
+        assert_eq!(made.starts_with("-1"), world.tier() == Tier::B, "{made}");
+        assert_eq!(std::fs::read_to_string("/proc/sysvipc/shm").expect("a list").lines().count(), before);
+    });
+    // SAFETY: removes the segment made above; no description is asked for.
+    unsafe { libc::shmctl(segment, libc::IPC_RMID, std::ptr::null_mut()) };
+}
+
+#[test]
 fn processes_outside_are_not_signalled_read_or_traced() {
     let mark = format!("3{}", std::process::id());
     let mut other = std::process::Command::new("/bin/sleep").arg(&mark).env("SECRET", "canary").spawn().expect("a process");

@@ -97,7 +97,36 @@ fn a_killed_harness_takes_everything_with_it() {
         harness.kill().expect("killed");
         harness.wait().expect("collected");
         assert!(eventually(Duration::from_secs(1), || processes_with(&mark).is_empty()), "{:?}", processes_with(&mark));
+        // Its folders and groups go when the next one starts; those of one that lives stay.
+        let (other, id) = (world.says("echo alive"), harness.id());
+        assert_eq!(other, "alive\n");
+        assert!(
+            eventually(Duration::from_secs(3), || {
+                drop(Sandbox::with_tier(world.tier()));
+                left_by(id).is_empty()
+            }),
+            "{:?}",
+            left_by(id)
+        );
+        assert_eq!(world.says("touch ${TMPDIR:-/tmp}/x && echo still"), "still\n");
     });
+}
+
+/// Folders and groups that a process made.
+fn left_by(id: u32) -> Vec<std::path::PathBuf> {
+    let own = format!("harness-call-{id}-");
+    let entries = own_groups().into_iter().chain([std::env::temp_dir()]).filter_map(|folder| fs::read_dir(folder).ok()).flatten().flatten();
+    entries.filter(|entry| entry.file_name().to_string_lossy().starts_with(&own)).map(|entry| entry.path()).collect()
+}
+
+/// The groups this process is in.
+fn own_groups() -> Vec<std::path::PathBuf> {
+    let groups = fs::read_to_string("/proc/self/cgroup").expect("groups");
+    let folder = |line: &str| {
+        let mut parts = line.splitn(3, ':').skip(1);
+        Some(Path::new("/sys/fs/cgroup").join(parts.next()?).join(parts.next()?.trim_start_matches('/')))
+    };
+    groups.lines().filter_map(folder).collect()
 }
 
 #[test]
@@ -195,16 +224,9 @@ struct Counts {
 
 fn counted() -> Counts {
     let mounts = fs::read_to_string("/proc/self/mountinfo").expect("mounts").lines().count();
-    let own = format!("harness-{}-", std::process::id());
-    let named = |folder: &Path| {
-        fs::read_dir(folder).into_iter().flatten().flatten().filter(|entry| entry.file_name().to_string_lossy().starts_with(&own)).count()
-    };
-    let groups = fs::read_to_string("/proc/self/cgroup").expect("groups");
-    let groups = groups.lines().filter_map(|line| {
-        let mut parts = line.splitn(3, ':').skip(1);
-        Some(Path::new("/sys/fs/cgroup").join(parts.next()?).join(parts.next()?.trim_start_matches('/')))
-    });
-    let groups = groups.map(|folder| named(&folder)).sum();
+    let left = left_by(std::process::id());
+    let temporary = left.iter().filter(|path| path.starts_with(std::env::temp_dir())).count();
+    let groups = left.len() - temporary;
     let descriptors = fs::read_dir("/proc/self/fd").expect("descriptors").count();
     let descendants = descendants();
     let kinds = ["mnt", "net", "pid", "ipc", "uts", "user"];
@@ -213,7 +235,7 @@ fn counted() -> Counts {
     for (pid, kind) in descendants.iter().flat_map(|pid| kinds.map(|kind| (pid, kind))) {
         namespaces.extend(namespace(pid, kind).filter(|found| namespace("self", kind).as_ref() != Some(found)));
     }
-    let (children, temporary) = (descendants.len(), named(&std::env::temp_dir()));
+    let children = descendants.len();
     Counts { mounts, namespaces: namespaces.len(), groups, temporary, children, descriptors }
 }
 

@@ -5,6 +5,7 @@ use std::io::Read as _;
 use std::net::{TcpListener, UdpSocket};
 use std::os::unix::net::UnixListener;
 use tool_harness_sandbox::process::End;
+use tool_harness_sandbox::tier::Tier;
 
 #[test]
 fn sockets_of_other_programs_are_not_reached_and_pairs_of_its_own_are() {
@@ -27,6 +28,24 @@ fn sockets_of_other_programs_are_not_reached_and_pairs_of_its_own_are() {
 }
 
 #[test]
+fn a_command_without_a_network_reaches_its_own_servers_and_nobody_elses() {
+    in_every_tier(|world| {
+        let outside = TcpListener::bind("127.0.0.1:0").expect("a listener");
+        outside.set_nonblocking(true).expect("set");
+        let port = outside.local_addr().expect("an address").port();
+        for (address, family) in [("127.0.0.1", "AF_INET"), ("::1", "AF_INET6")] {
+            // On the same port as the one outside: it is another machine's.
+            let line = format!(
+                "python3 -c \"import socket; s = socket.socket(socket.{family}); s.bind(('{address}', {port})); s.listen(); c = socket.create_connection(('{address}', {port}), 5); c.send(b'x'); print(s.accept()[0].recv(1))\""
+            );
+            let finished = world.shell(&line);
+            assert_eq!(finished.stdout.text == "b'x'\n", world.tier() == Tier::A, "{address}: {}", finished.stderr.text);
+        }
+        assert!(outside.accept().is_err(), "somebody connected");
+    });
+}
+
+#[test]
 fn without_a_network_no_packet_leaves_and_refusal_is_quick() {
     in_every_tier(|world| {
         let tcp = TcpListener::bind("127.0.0.1:0").expect("a listener");
@@ -38,7 +57,6 @@ fn without_a_network_no_packet_leaves_and_refusal_is_quick() {
         let started = std::time::Instant::now();
         for line in [
             format!("exec 3<>/dev/tcp/127.0.0.1/{port}"),
-            format!("echo x > /dev/udp/127.0.0.1/{datagrams}"),
             format!("python3 -c \"import socket; socket.create_connection(('127.0.0.1', {port}), 5)\""),
             format!(
                 "python3 -c \"import socket; socket.create_connection(('::1', {}), 5)\"",
@@ -55,6 +73,8 @@ fn without_a_network_no_packet_leaves_and_refusal_is_quick() {
             assert_ne!(world.shell(&line).end, End::Exited(0), "{line}");
         }
         assert!(started.elapsed() < std::time::Duration::from_secs(10), "{:?}", started.elapsed());
+        // A datagram to an own address goes nowhere without a word.
+        world.shell(&format!("echo x > /dev/udp/127.0.0.1/{datagrams}"));
         assert!(tcp.accept().is_err(), "somebody connected");
         assert!(udp.recv(&mut [0; 8]).is_err(), "a packet came");
         if let Some(six) = six {

@@ -1,6 +1,7 @@
 //! Name service over UDP and TCP.
 
 use std::io;
+use std::net::{Ipv4Addr, Ipv6Addr};
 use std::os::fd::AsFd as _;
 use std::time::Duration;
 
@@ -12,6 +13,7 @@ use super::dns::{self, Answer, Asked};
 use super::{Denied, Shared, datagram};
 use crate::network::Refused;
 use crate::network::host::quoted;
+use crate::network::listeners::INSIDE_NAME;
 
 const LONGEST: usize = 4096;
 const IDLE: Duration = Duration::from_secs(10);
@@ -56,6 +58,10 @@ fn lookup(asked: &Asked, shared: &Shared) -> Answer {
         Ok(host) if shared.domains.knows(host) => {
             let (v4, v6) = shared.give(host);
             return Answer::Known(v4, v6);
+        }
+        // Whoever asks for its own machine means itself.
+        Ok(host) if host.name().is_some_and(|name| [INSIDE_NAME, "localhost"].contains(&name)) => {
+            return Answer::Known(Ipv4Addr::LOCALHOST, Ipv6Addr::LOCALHOST);
         }
         // Nobody means to reach anything by asking for the name of an address.
         Ok(host) if host.name().is_some_and(|name| name.ends_with(".arpa")) => return Answer::Unknown,

@@ -211,6 +211,12 @@ impl List {
         self.call(step, call, args).save = slot.0;
     }
 
+    /// Adds a system call that may fail, and keeps its result.
+    pub(super) fn try_call_for<const N: usize>(&mut self, step: u16, call: libc::c_long, args: [Arg; N], slot: Slot) {
+        let op = self.call(step, call, args);
+        (op.tolerate, op.save) = (ANY, slot.0);
+    }
+
     /// Puts a result into the block.
     pub(super) fn poke(&mut self, step: u16, address: u64, slot: Slot) {
         self.push(step, POKE, [address.into(), slot.into()]);

@@ -1,11 +1,11 @@
 //! Control groups, which hold a limit for all processes of a command together.
 
+use super::claim::{abandoned, claim, name};
 use crate::plan::Limits;
 use crate::tier::Mechanism;
 use std::fs::{self, File, OpenOptions};
 use std::io;
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
@@ -22,7 +22,6 @@ pub(super) struct Cgroups {
 
 const MOST_IDLE: usize = 4;
 const MOUNT: &str = "/sys/fs/cgroup";
-static NEXT: AtomicU64 = AtomicU64::new(0);
 
 impl Cgroups {
     /// Looks where groups can be made, by making one.
@@ -80,9 +79,17 @@ impl Cgroups {
     }
 
     fn make_folders(&self, bounds: Bounds) -> Folders {
-        let name = format!("harness-{}-{}", std::process::id(), NEXT.fetch_add(1, Ordering::Relaxed));
+        let name = name();
         let rlimit = Mechanism::Rlimit;
-        let mut made = Folders { paths: Vec::new(), doors: Vec::new(), bounds, memory: rlimit, processes: rlimit, used: Used::default() };
+        let mut made = Folders {
+            paths: Vec::new(),
+            claimed: Vec::new(),
+            doors: Vec::new(),
+            bounds,
+            memory: rlimit,
+            processes: rlimit,
+            used: Used::default(),
+        };
         let (memory, processes) = (bounds.memory.to_string(), bounds.processes.to_string());
         if let Some(parent) = &self.unified {
             let settings = [("memory.max", memory.as_str()), ("pids.max", &processes), ("memory.swap.max", "0")];
@@ -136,6 +143,7 @@ pub(super) struct Group {
 #[derive(Debug)]
 struct Folders {
     paths: Vec<PathBuf>,
+    claimed: Vec<File>,
     doors: Vec<File>,
     bounds: Bounds,
     memory: Mechanism,
@@ -187,6 +195,8 @@ impl Folders {
     fn add(&mut self, parent: &Path, name: &str, door: &str, needed: &[(&str, &str)], wished: &[(&str, &str)]) -> io::Result<()> {
         let folder = parent.join(name);
         fs::create_dir(&folder)?;
+        // Another harness may have met it before it was claimed.
+        let claimed = claim(&folder).ok_or(io::ErrorKind::ResourceBusy)?;
         let set = needed.iter().try_for_each(|(file, value)| fs::write(folder.join(file), value));
         match set.and_then(|()| OpenOptions::new().write(true).open(folder.join(door))) {
             Ok(door) => self.doors.push(door),
@@ -199,6 +209,7 @@ impl Folders {
             let _ = fs::write(folder.join(file), value);
         }
         self.paths.push(folder);
+        self.claimed.push(claimed);
         Ok(())
     }
 
@@ -235,7 +246,7 @@ impl Drop for Folders {
 }
 
 fn can_make(folder: &Path) -> bool {
-    let probe = folder.join(format!("harness-{}-probe-{}", std::process::id(), NEXT.fetch_add(1, Ordering::Relaxed)));
+    let probe = folder.join(name());
     fs::create_dir(&probe).is_ok() && fs::remove_dir(&probe).is_ok()
 }
 
@@ -250,11 +261,7 @@ fn is_delegated(folder: &Path) -> bool {
 
 /// Removes groups of a harness that was killed.
 fn remove_stale(folder: &Path) {
-    for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
-        let name = entry.file_name();
-        let owner = name.to_str().and_then(|name| name.strip_prefix("harness-")).and_then(|rest| rest.split('-').next()).map(str::to_owned);
-        if owner.is_some_and(|owner| owner.parse::<u32>().is_ok() && !Path::new("/proc").join(owner).exists()) {
-            let _ = fs::remove_dir(entry.path());
-        }
+    for (group, _claimed) in abandoned(folder) {
+        let _ = fs::remove_dir(group);
     }
 }

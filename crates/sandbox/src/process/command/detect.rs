@@ -8,12 +8,13 @@ use super::limit::Held;
 use super::protect::Protected;
 use super::scratch;
 use super::script::{Parts, Room, command, with_namespaces, without_namespaces};
-use super::spawn::{Helper, Streams, null};
+use super::spawn::{Helper, Streams};
 use super::view::View;
 use super::watch::{START, step_name};
 use crate::plan::{Access, Files, Limits, Network, Plan, Programs};
+use crate::process::start::null;
 use crate::tier::{Layer, Mechanism, Report, Tier};
-use std::fs;
+use std::fs::{self, File};
 use std::io::{self, Read as _};
 use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
@@ -32,16 +33,24 @@ struct Failure {
     cause: io::Error,
 }
 
-pub(super) fn find() -> Findings {
+/// `at_most` is the best tier that is wanted.
+pub(super) fn find(at_most: Tier) -> Findings {
     scratch::remove_stale();
     let cgroups = Cgroups::find();
     let (landlock, landlock_layer) = try_landlock();
-    let namespaces = if landlock >= OLDEST { try_namespaces(landlock) } else { Err(failure("Landlock", libc::EOPNOTSUPP)) };
-    let filter = if landlock >= OLDEST { try_without_namespaces(landlock) } else { Err(failure("Landlock", libc::EOPNOTSUPP)) };
-    let tier = match (&namespaces, &filter) {
-        (Ok(()), _) => Tier::A,
-        (Err(_), Ok(())) => Tier::B,
-        (Err(_), Err(_)) => Tier::None,
+    let no_landlock = || Err(failure("Landlock", libc::EOPNOTSUPP));
+    let namespaces = if landlock >= OLDEST { attempt(landlock, Tier::A) } else { no_landlock() };
+    // In namespaces the same filter was just installed; whether there can be a place without them matters only where it is used.
+    let filter = match &namespaces {
+        Ok(()) if at_most == Tier::A => Ok(()),
+        _ if landlock >= OLDEST => try_without_namespaces(landlock),
+        _ => no_landlock(),
+    };
+    let tier = match (&namespaces, &filter, at_most) {
+        (.., Tier::None) => Tier::None,
+        (Ok(()), _, Tier::A) => Tier::A,
+        (_, Ok(()), _) => Tier::B,
+        (_, Err(_), _) => Tier::None,
     };
     let layers = vec![namespaces_layer(namespaces), landlock_layer, filter_layer(filter), limits_layer(&cgroups)];
     Findings { report: Report { tier, layers }, landlock, cgroups }
@@ -152,19 +161,15 @@ fn limits_layer(cgroups: &Cgroups) -> Layer {
     Layer { name: "cgroups", works, detail: format!("memory by {memory}, processes by {processes}"), fix: (!works).then(|| fix.into()) }
 }
 
-fn try_namespaces(version: i32) -> Result<(), Failure> {
-    attempt(version, true)
-}
-
 fn try_without_namespaces(version: i32) -> Result<(), Failure> {
     if !Path::new("/proc/thread-self/children").exists() {
         return Err(failure("keeping track of descendants", libc::ENOENT));
     }
-    attempt(version, false)
+    attempt(version, Tier::B)
 }
 
 /// Goes all the way to starting a program that does not exist inside, which is the one failure that means success.
-fn attempt(version: i32, namespaces: bool) -> Result<(), Failure> {
+fn attempt(version: i32, tier: Tier) -> Result<(), Failure> {
     let plan = trivial_plan();
     let failed = |step| move |cause| Failure { step, cause };
     let identity = Identity::of(&plan.files.workspace).map_err(failed("the workspace"))?;
@@ -181,26 +186,26 @@ fn attempt(version: i32, namespaces: bool) -> Result<(), Failure> {
         held: Held { memory: true },
         others: 1 << 20,
         is_contained: true,
+        home: None,
     };
-    let place = if namespaces { with_namespaces(&room, &view, None) } else { without_namespaces(&room) };
+    let place = if tier == Tier::A { with_namespaces(&room, &view, None) } else { without_namespaces(&room) };
     let command = command(&parts);
     let set_up = |error| match error {
         super::SandboxError::SetUp { step, cause } => Failure { step, cause },
         other => Failure { step: "the helper", cause: io::Error::other(other.to_string()) },
     };
-    let null =
-        || null().and_then(|null| null.try_clone().map_err(super::SandboxError::step("/dev/null"))).map(OwnedFd::from).map_err(set_up);
+    let null = || null().and_then(File::try_clone).map(OwnedFd::from).map_err(failed("/dev/null"));
     let streams = Streams { stdin: null()?, stdout: null()?, stderr: null()? };
     let mut helper = Helper::start(&place, &[]).map_err(set_up)?;
     // A helper that failed already says why; that it hears nothing any more is no news.
     let _ = helper.command(&command, &streams);
-    let mut said = Vec::new();
-    helper.status.read_to_end(&mut said).map_err(failed("the helper"))?;
     let number = |word: &[u8], at: usize| u32::from_ne_bytes([word[at], word[at + 1], word[at + 2], word[at + 3]]);
-    for word in said.chunks_exact(size_of::<Word>()) {
-        match number(word, 0) {
+    let mut word = [0; size_of::<Word>()];
+    // Not to its end: taking namespaces apart takes longer than making them, and nobody has to wait for that.
+    while helper.status.read_exact(&mut word).is_ok() {
+        match number(&word, 0) {
             FAILED => {
-                let (step, code) = (number(word, 4) as usize, number(word, 8).cast_signed());
+                let (step, code) = (number(&word, 4) as usize, number(&word, 8).cast_signed());
                 let step = step_name(&place, &command, step);
                 let expected = [libc::ENOENT, libc::EACCES];
                 return if step == START && expected.contains(&code) { Ok(()) } else { Err(failure(step, code)) };

@@ -2,8 +2,8 @@
 
 use super::cgroup::Group;
 use super::identity::{Change, Identity};
-use super::landlock;
 use super::sandbox::Shared;
+use super::{landlock, memory};
 use crate::plan::{Network, Plan};
 use crate::tier::{Enforced, Mechanism, Tier};
 
@@ -36,7 +36,8 @@ pub(super) fn enforced(shared: &Shared, plan: &Plan, identity: &Identity, group:
         weaker.push("the sandbox is turned off".into());
     }
     if group.memory == Mechanism::Rlimit {
-        weaker.push("memory is limited for each process, not for all together".into());
+        let together = if memory::can_look() { "only looked at ten times a second" } else { "not limited" };
+        weaker.push(format!("memory is limited for each process; that of all together is {together}"));
     }
     Enforced {
         tier,

@@ -8,7 +8,7 @@
 pub(super) enum Sockets {
     /// Its own network namespace: internet families, and asking for routes.
     Namespace,
-    /// None.
+    /// None, because there are no namespaces.
     None,
 }
 
@@ -124,6 +124,23 @@ const REFUSED: &[libc::c_long] = &[
     libc::SYS_kexec_load,
 ];
 
+/// Without a namespace these are the machine's: they lead to other programs, and outlive the command.
+const SHARED_OBJECTS: &[libc::c_long] = &[
+    libc::SYS_shmget,
+    libc::SYS_shmat,
+    libc::SYS_shmctl,
+    libc::SYS_semget,
+    libc::SYS_semop,
+    libc::SYS_semtimedop,
+    libc::SYS_semctl,
+    libc::SYS_msgget,
+    libc::SYS_msgsnd,
+    libc::SYS_msgrcv,
+    libc::SYS_msgctl,
+    libc::SYS_mq_open,
+    libc::SYS_mq_unlink,
+];
+
 /// Newer than the C library's list.
 const OPEN_TREE_ATTR: libc::c_long = 467;
 
@@ -136,6 +153,9 @@ pub(super) fn program(sockets: Sockets, memory: MemoryFiles) -> Vec<u8> {
     leaves.push((number(libc::SYS_unshare), refuse_bits(0, NAMESPACES)));
     leaves.push((number(libc::SYS_ioctl), refuse_values(1, &[libc::TIOCSTI as u32, TIOCLINUX])));
     leaves.push((number(libc::SYS_socket), socket(sockets)));
+    if sockets == Sockets::None {
+        leaves.extend(SHARED_OBJECTS.iter().map(|&call| (number(call), refuse(libc::ENOSYS))));
+    }
     leaves.extend(set_user());
     if memory == MemoryFiles::Refused {
         leaves.push((number(libc::SYS_memfd_create), refuse(libc::ENOSYS)));

@@ -7,44 +7,78 @@ use std::future::pending;
 use std::os::fd::AsFd as _;
 use tokio::io::AsyncWriteExt as _;
 use tokio::net::unix::pipe;
-use tokio::sync::mpsc;
+use tokio::sync::mpsc::{self, error::TrySendError};
 
 /// Where output goes.
 pub(super) struct Taken {
     out: Capture,
     err: Capture,
     output: Output,
+    /// A chunk that its receiver has no room for yet.
+    waiting: Option<(Stream, Vec<u8>)>,
+    /// Whether anybody wants more.
+    is_wanted: bool,
 }
 
 impl Taken {
     pub(super) fn new(limits: &Limits, output: Output) -> Self {
-        Self { out: Capture::new(limits.output_bytes), err: Capture::new(limits.output_bytes), output }
+        let (out, err) = (Capture::new(limits.output_bytes), Capture::new(limits.output_bytes));
+        Self { out, err, output, waiting: None, is_wanted: true }
     }
 
-    /// Takes a chunk; `false` when nobody wants more.
-    pub(super) async fn take(&mut self, stream: Stream, chunk: &[u8]) -> bool {
-        match &self.output {
-            Output::Stream(receiver) => receiver.send((stream, chunk.to_vec())).await.is_ok(),
-            Output::Capture => {
-                match stream {
-                    Stream::Out => self.out.take(chunk),
-                    Stream::Err => self.err.take(chunk),
-                }
-                true
+    /// Whether a chunk may be read now. One that nobody takes stays where the command feels it: in its pipe.
+    pub(super) fn has_room(&self) -> bool {
+        self.is_wanted && self.waiting.is_none()
+    }
+
+    /// Takes a chunk, for which there must be room.
+    pub(super) fn take(&mut self, stream: Stream, chunk: &[u8]) {
+        match (&self.output, stream) {
+            (Output::Stream(_), _) => {
+                self.waiting = Some((stream, chunk.to_vec()));
+                self.offer();
             }
+            (Output::Capture, Stream::Out) => self.out.take(chunk),
+            (Output::Capture, Stream::Err) => self.err.take(chunk),
         }
     }
 
-    /// Takes what is left in a pipe whose writers are gone. One that was given to somebody else is not waited for.
-    pub(super) async fn drain(&mut self, stream: Stream, from: &pipe::Receiver, space: &mut [u8], is_open: bool) {
-        let mut is_open = is_open;
-        while is_open {
+    /// Passes on what waits, if there is room for it now.
+    fn offer(&mut self) {
+        let (Output::Stream(receiver), Some(chunk)) = (&self.output, self.waiting.take()) else { return };
+        match receiver.try_send(chunk) {
+            Ok(()) => {}
+            Err(TrySendError::Full(chunk)) => self.waiting = Some(chunk),
+            Err(TrySendError::Closed(_)) => self.is_wanted = false,
+        }
+    }
+
+    /// Passes on what waits. Never returns when nothing does; loses nothing when it is not waited for.
+    pub(super) async fn pass(&mut self) {
+        let (Output::Stream(receiver), true) = (&self.output, self.waiting.is_some()) else { return pending().await };
+        match receiver.reserve().await {
+            Ok(place) => {
+                if let Some(chunk) = self.waiting.take() {
+                    place.send(chunk);
+                }
+            }
+            Err(_) => (self.waiting, self.is_wanted) = (None, false),
+        }
+    }
+
+    /// Takes what is left in a pipe whose writers are gone. One that was given to somebody else is not waited for; a receiver without room
+    /// is, and whoever cannot wait for him drops this.
+    pub(super) async fn drain(&mut self, stream: Stream, from: &pipe::Receiver, space: &mut [u8]) {
+        loop {
+            while self.waiting.is_some() {
+                self.pass().await;
+            }
             // Asked of the kernel, because the runtime may not have heard yet that there is something.
-            is_open = match rustix::io::read(from.as_fd(), &mut *space) {
-                Ok(count @ 1..) => self.take(stream, &space[..count]).await,
-                Err(rustix::io::Errno::INTR) => true,
-                _ => false,
-            };
+            match rustix::io::read(from.as_fd(), &mut *space) {
+                Ok(count @ 1..) if self.is_wanted => self.take(stream, &space[..count]),
+                Err(rustix::io::Errno::INTR) => {}
+                _ => return,
+            }
         }
     }
 

@@ -63,7 +63,8 @@ impl Layer<'_> {
         let mut opened = Vec::new();
         for placement in &view.placements {
             let in_place = placement.within.as_ref().is_some_and(|(_, what)| what.is_tree());
-            opened.push(if !placement.what.is_tree() || in_place {
+            // What may be run is opened again where it is, once everything around it may not.
+            opened.push(if !placement.what.is_tree() || in_place || placement.what == What::Run {
                 None
             } else if let Some(at) = given.iter().position(|path| *path == placement.path) {
                 Some(Arg::from(FURTHER + i32::try_from(at).unwrap_or(0)))
@@ -105,7 +106,7 @@ impl Layer<'_> {
 
     fn close_root(&mut self) {
         let step = self.block.step("a read-only root");
-        let attributes = self.block.value(&[READ_ONLY | SAFE, 0, 0, 0]);
+        let attributes = self.block.value(&[READ_ONLY | SAFE | self.no_execution, 0, 0, 0]);
         let root = self.block.literal(c"/");
         self.list.call(step, libc::SYS_mount_setattr, [libc::AT_FDCWD.into(), root.into(), RECURSIVE.into(), attributes.into(), 32.into()]);
     }
@@ -181,8 +182,10 @@ impl Layer<'_> {
                 self.mount_tmpfs(step, path, &format!("mode=1777,size={tmp_bytes}"), self.no_execution);
                 self.make_way(step, view, path, path);
             }
+            What::Run => self.open_again(step, path),
             What::Read | What::Write | What::Pinned => {
-                let (set, clear) = if placement.what == What::Read { (SAFE | READ_ONLY, 0) } else { (SAFE | self.no_execution, READ_ONLY) };
+                let (set, clear) = if placement.what == What::Read { (READ_ONLY, 0) } else { (0, READ_ONLY) };
+                let set = set | SAFE | self.no_execution;
                 if let Some(tree) = opened {
                     self.set(step, tree, set, clear);
                     self.attach(step, tree, path);
@@ -197,6 +200,24 @@ impl Layer<'_> {
                 }
             }
         }
+    }
+
+    /// A copy of what is there, to be run. Where that cannot be had nothing there runs, which whoever needs it will notice.
+    fn open_again(&mut self, step: u16, path: &Path) {
+        let (tree, place) = self.reused;
+        let how = self.block.value(&[u64::from(libc::O_PATH.cast_unsigned() | CLOSE_ON_EXEC), 0, NO_LINKS]);
+        let path = self.block.path(path);
+        self.list.try_call_for(step, libc::SYS_openat2, [libc::AT_FDCWD.into(), path.into(), how.into(), 24.into()], place);
+        let empty = self.block.literal(c"");
+        let flags = CLONE_TREE | CLOSE_ON_EXEC | RECURSIVE | EMPTY_PATH;
+        self.list.try_call_for(step, libc::SYS_open_tree, [place.into(), empty.into(), flags.into()], tree);
+        let attributes = self.block.value(&[SAFE | READ_ONLY, NO_EXECUTION, 0, 0]);
+        let flags = EMPTY_PATH | RECURSIVE;
+        self.list.try_call(step, libc::SYS_mount_setattr, [tree.into(), empty.into(), flags.into(), attributes.into(), 32.into()]);
+        let flags = FROM_DESCRIPTOR | TO_DESCRIPTOR;
+        self.list.try_call(step, libc::SYS_move_mount, [tree.into(), empty.into(), place.into(), empty.into(), flags.into()]);
+        self.list.try_call(step, libc::SYS_close, [place.into()]);
+        self.list.try_call(step, libc::SYS_close, [tree.into()]);
     }
 
     fn make_dev(&mut self) -> Slot {

@@ -2,12 +2,13 @@
 //!
 //! A command is started by way of a tiny helper (`helper/`) that follows two blocks of system calls filled in here ([`block`], [`script`]):
 //! one makes the place, the other starts the command there. What they say comes from the plan ([`prepare`]): [`view`] the files, [`landlock`]
-//! and [`filter`] the rights, [`limit`] and [`cgroup`] the limits, [`net`] the network. Places can be made ahead: [`ready`]. [`watch`] reads
+//! and [`filter`] the rights, [`limit`], [`cgroup`] and [`memory`] the limits, [`net`] the network. Places can be made ahead: [`ready`]. [`watch`] reads
 //! what the command says, and ends it.
 
 mod block;
 mod capture;
 mod cgroup;
+mod claim;
 mod detect;
 mod enforced;
 mod error;
@@ -20,6 +21,7 @@ mod lay;
 #[path = "../../../helper/layout.rs"]
 mod layout;
 mod limit;
+mod memory;
 mod net;
 mod place;
 mod prepare;
@@ -27,6 +29,7 @@ mod program;
 mod protect;
 mod ready;
 mod rights;
+mod runnable;
 mod sandbox;
 mod scratch;
 mod script;

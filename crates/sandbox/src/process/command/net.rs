@@ -42,6 +42,21 @@ impl Ports {
 
 const LOOPBACK: u32 = 1;
 
+/// Writes the operations that let a command without a network reach itself, as test suites do that start a server.
+pub(super) fn reach_itself(block: &mut PlaceBlock, list: &mut List) {
+    let step = block.step("a loopback of its own");
+    let socket = block.slot();
+    let kind = libc::SOCK_DGRAM | libc::SOCK_CLOEXEC;
+    let mut request = [0; 40];
+    request[..2].copy_from_slice(b"lo");
+    request[16..18].copy_from_slice(&u16::try_from(libc::IFF_UP).unwrap_or(0).to_ne_bytes());
+    let request = block.data(&request);
+    // Where there is none, whoever needs it will notice.
+    list.try_call_for(step, libc::SYS_socket, [libc::AF_INET.into(), kind.into(), 0.into()], socket);
+    list.try_call(step, libc::SYS_ioctl, [socket.into(), libc::SIOCSIFFLAGS.into(), request.into()]);
+    list.try_call(step, libc::SYS_close, [socket.into()]);
+}
+
 /// Writes the operations that make the namespace answer, and pass its sockets to the harness.
 pub(super) fn listen(block: &mut PlaceBlock, list: &mut List, ports: &Ports) {
     routes(block, list);

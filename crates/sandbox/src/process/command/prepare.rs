@@ -8,13 +8,14 @@ use super::limit::Held;
 use super::net::Ports;
 use super::protect::{Protected, Watching};
 use super::ready::{Likeness, Ready, Stamp};
+use super::runnable::Runnable;
 use super::sandbox::Shared;
 use super::scratch::Scratch;
 use super::script::{self, Parts, Room, with_namespaces, without_namespaces};
 use super::spawn::Helper;
 use super::view::{View, What};
 use super::{Command, SandboxError, program, rights, tree};
-use crate::plan::{Access, Network, Plan};
+use crate::plan::{Access, Network, Plan, Programs};
 use crate::tier::{Mechanism, Tier};
 use rustix::event::{PollFd, PollFlags, poll};
 use rustix::fs::Timespec;
@@ -38,6 +39,8 @@ pub(super) struct Layout<'a> {
     block: Filled,
 }
 
+/// The private folder, and by its name also the home, of a command in namespaces.
+const PRIVATE: &str = "/tmp";
 /// Stands for the folder for temporary files of a place, which no two have in common.
 const NOWHERE: &str = "/nowhere";
 
@@ -51,7 +54,10 @@ impl<'a> Layout<'a> {
                 Identity { uid: rustix::process::geteuid().as_raw(), gid: rustix::process::getegid().as_raw(), change: Change::None };
         }
         let protected = if shared.is_off { Protected::default() } else { Protected::find(plan, shared.tier, watching) };
-        let view = View::new(plan, &identity, &shared.homes, &protected, shared.tier)?;
+        let mut view = View::new(plan, &identity, &shared.homes, &protected, shared.tier)?;
+        if let (Programs::Only(programs), Tier::A) = (&plan.programs, shared.tier) {
+            Runnable::of(programs).open_in(&mut view);
+        }
         let ports = match (&plan.network, shared.tier, &shared.serve) {
             (Network::Allowed(domains), Tier::A, Some(_)) if !domains.is_empty() => Some(Ports::of(domains)),
             _ => None,
@@ -112,19 +118,31 @@ impl<'a> Layout<'a> {
 
     /// Where the command starts, and the real path of its program.
     pub(super) fn resolve(&self, command: &Command) -> Result<(PathBuf, PathBuf), SandboxError> {
-        let is_visible = |path: &Path| self.shared.is_off || self.view.is_visible(path);
+        let is_visible = |path: &Path| self.shared.is_off || self.view.is_visible(path) && self.is_reached(path);
         let folder = start_folder(self.plan, command, &self.view)?;
         let program = program::resolve(self.plan, command, &folder, &is_visible)?;
         Ok((folder, program))
+    }
+
+    /// Whether the folders above let the command's user pass. Namespaces put what lies in a closed folder where it can be reached.
+    fn is_reached(&self, path: &Path) -> bool {
+        let may_pass = |above: &Path| fs::metadata(above).is_ok_and(|facts| self.identity.may(&facts, 1));
+        self.shared.tier == Tier::A || self.identity.change == Change::None || path.ancestors().skip(1).all(may_pass)
     }
 
     /// The block of the command.
     pub(super) fn command(&self, command: &Command, folder: &Path, program: &Path, ready: &Ready) -> Filled {
         let (plan, shared) = (self.plan, self.shared);
         let mut environment: Vec<String> = plan.environment.iter().map(|(name, value)| format!("{name}={value}")).collect();
+        let mut home = environment.contains(&format!("HOME={PRIVATE}")).then(|| PathBuf::from(PRIVATE)).filter(|_| shared.tier == Tier::A);
         if let Some(scratch) = &ready.scratch {
+            let folder = scratch.path().display();
             environment.retain(|line| !line.starts_with("TMPDIR="));
-            environment.push(format!("TMPDIR={}", scratch.path().display()));
+            environment.push(format!("TMPDIR={folder}"));
+            if let Some(line) = environment.iter_mut().find(|line| **line == format!("HOME={PRIVATE}")) {
+                *line = format!("HOME={folder}");
+                home = Some(scratch.path().to_path_buf());
+            }
         }
         let parts = Parts {
             program,
@@ -141,6 +159,7 @@ impl<'a> Layout<'a> {
                 _ => u64::from(u32::MAX),
             },
             is_contained: shared.tier != Tier::None,
+            home,
         };
         script::command(&parts)
     }
@@ -156,7 +175,8 @@ impl<'a> Layout<'a> {
             return Vec::new();
         }
         let outermost = |within: &Option<(PathBuf, What)>| !within.as_ref().is_some_and(|(_, what)| what.is_tree());
-        let trees = self.view.placements.iter().filter(|placement| placement.what.is_tree() && outermost(&placement.within));
+        let is_opened = |what: What| what.is_tree() && what != What::Run;
+        let trees = self.view.placements.iter().filter(|placement| is_opened(placement.what) && outermost(&placement.within));
         trees.map(|placement| placement.path.clone()).collect()
     }
 

@@ -2,6 +2,7 @@
 
 use super::landlock::{DEVICE, READ, REAL, RUN, Rule, change};
 use super::program::needed_to_start;
+use super::runnable::Runnable;
 use super::view::{View, What};
 use crate::plan::{Plan, Programs};
 use std::collections::BTreeSet;
@@ -30,7 +31,7 @@ const DATA: &[&str] = &[
     "/var/lib",
 ];
 /// Folders among libraries that hold programs: the loader could be told to run those.
-const PROGRAMS_AMONG_DATA: &[&str] =
+pub(super) const PROGRAMS_AMONG_DATA: &[&str] =
     &["bin", "sbin", "libexec", "git-core", "gcc", "sudo", "openssh", "apt", "dpkg", "systemd", "polkit-1"];
 /// More rules than this would take longer than the command.
 const MOST_RULES: usize = 4000;
@@ -43,7 +44,8 @@ pub(super) fn inside_namespaces(plan: &Plan, view: &View, version: i32) -> Vec<R
         Programs::Any => rules.push(folder("/", READ | RUN)),
         Programs::Only(programs) => {
             rules.extend(data());
-            rules.extend(programs.iter().flat_map(|program| start(program)));
+            rules.extend(programs.iter().flat_map(|program| start(program, view)));
+            rules.extend(libraries(programs, view));
             let places = view.placements.iter().filter(|placement| placement.what == What::Read);
             rules.extend(places.map(|place| Rule { path: place.path.clone(), rights: READ | REAL, is_folder: place.is_folder }));
             if view.is_visible(&plan.files.workspace) {
@@ -74,7 +76,8 @@ pub(super) fn alone(plan: &Plan, view: &View, version: i32) -> Vec<Rule> {
                 giving.give(&plan.files.workspace);
             }
             rules.extend(data());
-            rules.extend(programs.iter().flat_map(|program| start(program)));
+            rules.extend(programs.iter().flat_map(|program| start(program, view)));
+            rules.extend(libraries(programs, view));
         }
     }
     rules.append(&mut giving.rules);
@@ -118,7 +121,7 @@ impl Giving<'_> {
         let hides = exceptions.iter().any(|what| matches!(what, What::Hidden | What::Private));
         let rights = match what {
             What::Hidden | What::Private => 0,
-            What::Read | What::Pinned => self.read,
+            What::Read | What::Run | What::Pinned => self.read,
             // A name that is protected may not exist yet, so at the top of the workspace nothing new is made.
             What::Write if path == self.workspace || exceptions.iter().any(|what| *what != What::Write) => self.read,
             What::Write => self.change,
@@ -174,8 +177,15 @@ fn data() -> Vec<Rule> {
     rules
 }
 
-fn start(program: &Path) -> Vec<Rule> {
+fn start(program: &Path, view: &View) -> Vec<Rule> {
     let real = fs::canonicalize(program).unwrap_or_else(|_| program.to_path_buf());
-    let needed = needed_to_start(&real).into_iter().filter(|path| path.exists());
+    let needed = needed_to_start(&real).into_iter().filter(|path| path.exists() && view.is_visible(path));
     needed.map(|path| Rule { path, rights: READ | RUN, is_folder: false }).collect()
+}
+
+/// The libraries of programs that have their own.
+fn libraries(programs: &[PathBuf], view: &View) -> Vec<Rule> {
+    let runnable = Runnable::of(programs);
+    let visible = runnable.own_libraries().filter(|path| view.is_visible(path));
+    visible.map(|path| Rule { path: path.clone(), rights: READ, is_folder: path.is_dir() }).collect()
 }

@@ -8,12 +8,14 @@ use super::net::Serve;
 use super::prepare::{Layout, is_made};
 use super::protect::{Keeping, Undone, Watching};
 use super::ready::{self, Ready, Waiting};
-use super::spawn::{Helper, Streams, null};
+use super::spawn::{Helper, Streams};
 use super::watch::{Ends, Watch};
 use super::{Command, Denial, End, Finished, SandboxError, Stdin};
 use crate::plan::{Network, Plan};
+use crate::process::start::null;
 use crate::tier::{Report, Tier};
 use rustix::pipe::{PipeFlags, pipe_with};
+use std::fs::File;
 use std::io;
 use std::os::fd::OwnedFd;
 use std::path::PathBuf;
@@ -52,19 +54,19 @@ impl Sandbox {
     /// The strongest this machine has, found by trying.
     #[must_use]
     pub fn detect() -> Self {
-        Self::of(detect::find(), None, false)
+        Self::of(detect::find(Tier::A), false)
     }
 
     /// A weaker one than the machine has, for tests. A stronger one than the machine has is what the machine has.
     #[must_use]
     pub fn with_tier(tier: Tier) -> Self {
-        Self::of(detect::find(), Some(tier), false)
+        Self::of(detect::find(tier), false)
     }
 
     /// Contains nothing: for a person who turned it off.
     #[must_use]
     pub fn off() -> Self {
-        Self::of(detect::find(), Some(Tier::None), true)
+        Self::of(detect::find(Tier::None), true)
     }
 
     /// Has the network of commands answered. Without this, a plan with a network runs without one.
@@ -76,16 +78,8 @@ impl Sandbox {
         Self { shared: Arc::new(Shared { tier, is_off, report, landlock, cgroups, homes, owners, serve: Some(serve), waiting }) }
     }
 
-    fn of(findings: Findings, wanted: Option<Tier>, is_off: bool) -> Self {
-        let rank = |tier: Tier| match tier {
-            Tier::A => 2,
-            Tier::B => 1,
-            Tier::None => 0,
-        };
-        let Findings { mut report, landlock, cgroups } = findings;
-        if let Some(wanted) = wanted.filter(|wanted| rank(*wanted) < rank(report.tier)) {
-            report.tier = wanted;
-        }
+    fn of(findings: Findings, is_off: bool) -> Self {
+        let Findings { report, landlock, cgroups } = findings;
         let (tier, owners, waiting) = (report.tier, OnceLock::new(), Waiting::new());
         let shared = Shared { tier, is_off, report, landlock, cgroups, homes: homes(), owners, serve: None, waiting };
         Self { shared: Arc::new(shared) }
@@ -221,7 +215,7 @@ fn streams(stdin: &Stdin) -> Result<(Streams, Ends), SandboxError> {
     let pipe = || pipe_with(PipeFlags::CLOEXEC).map_err(SandboxError::step("pipe"));
     let ((out, stdout), (err, stderr)) = (pipe()?, pipe()?);
     let (theirs, ours) = if matches!(stdin, Stdin::Empty) {
-        (null()?.try_clone().map_err(failed("/dev/null"))?.into(), None)
+        (null().and_then(File::try_clone).map_err(failed("/dev/null"))?.into(), None)
     } else {
         let (theirs, ours) = pipe()?;
         (theirs, Some(pipe::Sender::from_owned_fd(ours).map_err(failed("pipe"))?))

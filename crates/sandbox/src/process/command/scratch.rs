@@ -1,65 +1,66 @@
 //! The private folder for temporary files where no file system can be mounted for it.
 
 use super::SandboxError;
+use super::claim::{abandoned, claim, name};
 use super::identity::Identity;
-use std::fs;
+use std::fs::{self, File};
 use std::io;
-use std::os::unix::fs::{DirBuilderExt as _, MetadataExt as _, chown};
+use std::os::unix::fs::{DirBuilderExt as _, chown};
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicU64, Ordering};
 
 /// A folder that only one command uses; removed when dropped.
 #[derive(Debug)]
-pub(super) struct Scratch(PathBuf);
+pub(super) struct Scratch {
+    /// The harness's own, so that nobody else can put something in its place.
+    outer: PathBuf,
+    /// The command's.
+    inner: PathBuf,
+    _claimed: File,
+}
 
 impl Scratch {
     pub(super) fn new(identity: &Identity) -> Result<Self, SandboxError> {
-        static NEXT: AtomicU64 = AtomicU64::new(0);
-        let failed = SandboxError::step::<io::Error>;
-        let base = fs::canonicalize(std::env::temp_dir()).map_err(failed("a private temporary folder"))?;
+        Self::make(identity).map_err(SandboxError::step("a private temporary folder"))
+    }
+
+    fn make(identity: &Identity) -> io::Result<Self> {
+        let base = fs::canonicalize(std::env::temp_dir())?;
         loop {
-            let path = base.join(format!("harness-{}-{}", std::process::id(), NEXT.fetch_add(1, Ordering::Relaxed)));
-            match fs::DirBuilder::new().mode(0o700).create(&path) {
-                Ok(()) => {
-                    let scratch = Self(path);
-                    if rustix::process::geteuid().as_raw() != identity.uid {
-                        chown(&scratch.0, Some(identity.uid), Some(identity.gid)).map_err(failed("a private temporary folder"))?;
-                    }
-                    return Ok(scratch);
-                }
-                Err(cause) if cause.kind() == io::ErrorKind::AlreadyExists => {}
-                Err(cause) => return Err(failed("a private temporary folder")(cause)),
+            let outer = base.join(name());
+            match fs::DirBuilder::new().mode(0o711).create(&outer) {
+                Ok(()) => {}
+                Err(cause) if cause.kind() == io::ErrorKind::AlreadyExists => continue,
+                Err(cause) => return Err(cause),
             }
+            // Another harness may have met it before it was claimed.
+            let Some(claimed) = claim(&outer) else { continue };
+            let scratch = Self { inner: outer.join("tmp"), outer, _claimed: claimed };
+            fs::DirBuilder::new().mode(0o700).create(&scratch.inner)?;
+            if rustix::process::geteuid().as_raw() != identity.uid {
+                chown(&scratch.inner, Some(identity.uid), Some(identity.gid))?;
+            }
+            return Ok(scratch);
         }
     }
 
     pub(super) fn path(&self) -> &Path {
-        &self.0
+        &self.inner
     }
 }
 
-/// Removes the folders of a harness that was killed: its own user's, by the name and mode that only [`Scratch::new`] gives.
+/// Removes the folders of a harness that was killed.
 pub(super) fn remove_stale() {
-    let own = rustix::process::geteuid().as_raw();
-    for entry in fs::read_dir(std::env::temp_dir()).into_iter().flatten().flatten() {
-        let name = entry.file_name();
-        let mut numbers = name.to_str().and_then(|name| name.strip_prefix("harness-")).unwrap_or_default().splitn(2, '-');
-        let owner = numbers.next().and_then(|number| number.parse::<u32>().ok());
-        let is_numbered = numbers.next().is_some_and(|number| number.parse::<u64>().is_ok());
-        let is_gone = owner.is_some_and(|owner| !Path::new("/proc").join(owner.to_string()).exists());
-        let is_ours =
-            entry.metadata().is_ok_and(|facts| facts.is_dir() && facts.mode() & 0o777 == 0o700 && (own == 0 || facts.uid() == own));
-        if is_numbered && is_gone && is_ours {
-            let _ = fs::remove_dir_all(entry.path());
-        }
+    for (folder, _claimed) in abandoned(&std::env::temp_dir()) {
+        let _ = fs::remove_dir_all(folder);
     }
 }
 
 impl Drop for Scratch {
     fn drop(&mut self) {
-        // Most commands leave it empty, and then one call is enough.
-        if fs::remove_dir(&self.0).is_err() {
-            let _ = fs::remove_dir_all(&self.0);
+        // Most commands leave it nearly empty, and then a few calls are enough.
+        let _ = fs::remove_file(self.inner.join(".profile"));
+        if fs::remove_dir(&self.inner).is_err() || fs::remove_dir(&self.outer).is_err() {
+            let _ = fs::remove_dir_all(&self.outer);
         }
     }
 }

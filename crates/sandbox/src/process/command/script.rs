@@ -7,9 +7,10 @@ use super::landlock::{self, Rule};
 use super::lay::{CLOSE_ON_EXEC, lay};
 use super::layout::{FURTHER, Place, Start};
 use super::limit::{Held, limit};
-use super::net::{Ports, listen};
+use super::net::{Ports, listen, reach_itself};
 use super::view::View;
 use super::watch::START;
+use crate::network::INSIDE_NAME;
 use crate::plan::{Limits, Plan, Programs};
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
@@ -37,6 +38,8 @@ pub(super) struct Parts<'a> {
     pub(super) others: u64,
     /// Whether the place has rules for it.
     pub(super) is_contained: bool,
+    /// Its home, where that is a private folder.
+    pub(super) home: Option<PathBuf>,
 }
 
 const NAMESPACES: i32 =
@@ -51,14 +54,18 @@ pub(super) fn with_namespaces(room: &Room<'_>, view: &View, ports: Option<&Ports
     enter_namespaces(&mut block, &mut outer, &room.identity);
     let step = block.step("ending with the helper");
     die_with_parent(step, &mut inner);
-    if let Some(ports) = ports {
-        listen(&mut block, &mut inner, ports);
+    match ports {
+        Some(ports) => listen(&mut block, &mut inner, ports),
+        None => reach_itself(&mut block, &mut inner),
     }
     lay(&mut block, &mut inner, room.plan, view, room.trees);
     let step = block.step("a host name of its own");
-    let name = block.literal(c"sandbox");
-    inner.call(step, libc::SYS_sethostname, [name.into(), 7.into()]);
+    let name = block.text(INSIDE_NAME);
+    inner.call(step, libc::SYS_sethostname, [name.into(), (INSIDE_NAME.len() as u64).into()]);
     give_up_capabilities(&mut block, &mut inner);
+    if let Some((version, rules)) = &room.landlock {
+        landlock::make(&mut block, &mut inner, *version, rules);
+    }
     confine(&mut block, &mut inner, room, Sockets::Namespace);
     finish(block, &outer, &inner)
 }
@@ -67,13 +74,16 @@ pub(super) fn with_namespaces(room: &Room<'_>, view: &View, ports: Option<&Ports
 pub(super) fn without_namespaces(room: &Room<'_>) -> Filled {
     let mut block = PlaceBlock::place();
     let mut outer = List::default();
-    if room.landlock.is_some() {
+    let step = block.step("closing descriptors");
+    outer.call(step, libc::SYS_close_range, [FURTHER.into(), u32::MAX.into(), 0.into()]);
+    if let Some((version, rules)) = &room.landlock {
+        // The rules first: whoever the command will be may not be able to reach all they are about.
+        landlock::make(&mut block, &mut outer, *version, rules);
         become_other(&mut block, &mut outer, &room.identity);
     }
     let step = block.step("keeping track of descendants");
     outer.call(step, libc::SYS_prctl, [libc::PR_SET_CHILD_SUBREAPER.into(), 1.into(), 0.into(), 0.into(), 0.into()]);
     outer.call(step, libc::SYS_prctl, [libc::PR_SET_DUMPABLE.into(), 0.into(), 0.into(), 0.into(), 0.into()]);
-    outer.call(step, libc::SYS_close_range, [FURTHER.into(), u32::MAX.into(), 0.into()]);
     confine(&mut block, &mut outer, room, Sockets::None);
     finish(block, &outer, &List::default())
 }
@@ -164,13 +174,14 @@ fn give_up_capabilities(block: &mut PlaceBlock, list: &mut List) {
     list.call(step, libc::SYS_close_range, [FURTHER.into(), u32::MAX.into(), 0.into()]);
 }
 
-/// What holds for everything in the place: no new privileges, and the system call filter. Landlock's rules are made here, and the command
-/// is bound to them later: whoever watches over it stays outside of them.
+/// What holds for everything in the place: no new privileges, and the system call filter. Landlock's rules were made before, and the
+/// command is bound to them later: whoever watches over it stays outside of them.
 fn confine(block: &mut PlaceBlock, list: &mut List, room: &Room<'_>, sockets: Sockets) {
     let step = block.step("no new privileges");
     list.call(step, libc::SYS_prctl, [libc::PR_SET_NO_NEW_PRIVS.into(), 1.into(), 0.into(), 0.into(), 0.into()]);
-    let Some((version, rules)) = &room.landlock else { return };
-    landlock::make(block, list, *version, rules);
+    if room.landlock.is_none() {
+        return;
+    }
     let step = block.step("the system call filter");
     let code = filter(sockets, &room.plan.programs);
     let count = code.len() as u64 / 8;
@@ -187,6 +198,9 @@ fn become_command(block: &mut CommandBlock, list: &mut List, parts: &Parts<'_>) 
     list.call(step, libc::SYS_setsid, []);
     die_with_parent(step, list);
     list.call(step, libc::SYS_umask, [0o022.into()]);
+    if let Some(home) = &parts.home {
+        write_profile(block, list, home, &parts.environment);
+    }
     let step = block.step("the folder to start in");
     let folder = block.path(parts.folder);
     list.call(step, libc::SYS_chdir, [folder.into()]);
@@ -197,6 +211,20 @@ fn become_command(block: &mut CommandBlock, list: &mut List, parts: &Parts<'_>) 
     let step = block.step("closing descriptors");
     const CLOSE_LATER: u32 = 4;
     list.call(step, libc::SYS_close_range, [3.into(), u32::MAX.into(), CLOSE_LATER.into()]);
+}
+
+/// A login shell asks the machine's `/etc/profile`, which sets another `PATH`, and then the home's: that gives it the plan's again.
+fn write_profile(block: &mut CommandBlock, list: &mut List, home: &Path, environment: &[String]) {
+    let Some(path) = environment.iter().find_map(|line| line.strip_prefix("PATH=")) else { return };
+    let step = block.step("a profile for login shells");
+    let text = format!("PATH='{}'\nexport PATH\n", path.replace('\'', "'\\''"));
+    let (file, length) = (block.path(&home.join(".profile")), text.len() as u64);
+    let (text, slot) = (block.text(text), block.slot());
+    let flags = (libc::O_WRONLY | libc::O_CREAT | libc::O_EXCL).cast_unsigned() | CLOSE_ON_EXEC;
+    // Whatever is wrong with the home, a command that needs no profile runs without one.
+    list.try_call_for(step, libc::SYS_openat, [libc::AT_FDCWD.into(), file.into(), flags.into(), 0o644.into()], slot);
+    list.try_call(step, libc::SYS_write, [slot.into(), text.into(), length.into()]);
+    list.try_call(step, libc::SYS_close, [slot.into()]);
 }
 
 /// There are four filters; each is made once.

@@ -47,7 +47,7 @@ pub(super) fn owners(identity: &Identity) -> io::Result<OwnedFd> {
     let mut helper = Helper::start(&user_namespace(), &[]).map_err(io::Error::other)?;
     let mut word = [0; 12];
     helper.status.read_exact(&mut word)?;
-    let folder = Path::new("/proc").join(helper.pid.to_string());
+    let folder = Path::new("/proc").join(helper.process.pid.to_string());
     fs::write(folder.join("uid_map"), Identity::shown_owners(identity.uid))?;
     fs::write(folder.join("gid_map"), Identity::shown_owners(identity.gid))?;
     let namespace = File::open(folder.join("ns/user"))?;

@@ -66,6 +66,8 @@ pub(super) enum What {
     Private,
     /// What it is, to be read.
     Read,
+    /// What it is, to be read, and run where a list keeps everything else from it.
+    Run,
     /// What it is, to be read and written.
     Write,
     /// What it is, to be written, but it cannot be renamed or replaced.
@@ -77,7 +79,7 @@ const MOST_PLACES: usize = 200;
 
 impl What {
     pub(super) fn is_tree(self) -> bool {
-        matches!(self, Self::Read | Self::Write | Self::Pinned)
+        matches!(self, Self::Read | Self::Run | Self::Write | Self::Pinned)
     }
 }
 
@@ -212,7 +214,7 @@ fn pin_ways(wanted: &mut BTreeMap<PathBuf, What>, links: &[PathBuf]) {
 }
 
 /// Leaves out what changes nothing, and says for the rest what it lies in.
-fn needed(wanted: BTreeMap<PathBuf, What>) -> Vec<Placement> {
+pub(super) fn needed(wanted: BTreeMap<PathBuf, What>) -> Vec<Placement> {
     let mut kept: Vec<Placement> = Vec::new();
     for (path, what) in wanted {
         let within = kept.iter().rev().find(|above| path.starts_with(&above.path)).map(|above| (above.path.clone(), above.what));
@@ -221,6 +223,7 @@ fn needed(wanted: BTreeMap<PathBuf, What>) -> Vec<Placement> {
             What::Hidden => matches!(above, Some(What::Hidden | What::Private)),
             What::Private | What::Pinned => false,
             What::Read => matches!(above, None | Some(What::Read)),
+            What::Run => matches!(above, Some(What::Run)),
             What::Write => matches!(above, Some(What::Write)),
         };
         // Gone since it was asked for, or a link: nothing can be put there.

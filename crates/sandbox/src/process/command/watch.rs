@@ -7,9 +7,10 @@ use super::layout::{COMMAND_STEPS, ENDED, FAILED, GONE, READY, Word};
 use super::net::{self, Guard, Ports, Serve};
 use super::protect::{Noticed, Protected};
 use super::spawn::Helper;
-use super::{Captured, Denial, End, Output, SandboxError, Stdin, Stream};
+use super::{Captured, Denial, End, Output, SandboxError, Stdin, Stream, memory};
 use crate::network::Domains;
 use crate::plan::Limits;
+use crate::tier::Mechanism;
 use std::fs::File;
 use std::future::pending;
 use std::io::{self, Read as _};
@@ -20,7 +21,7 @@ use tokio::io::AsyncReadExt as _;
 use tokio::io::unix::AsyncFd;
 use tokio::net::unix::pipe;
 use tokio::sync::mpsc;
-use tokio::time::sleep_until;
+use tokio::time::{sleep, sleep_until};
 use tokio_util::sync::CancellationToken;
 
 /// The harness's ends.
@@ -58,6 +59,9 @@ pub(super) struct Watched {
 const PATIENCE: Duration = Duration::from_millis(150);
 /// The same, where somebody could change again what is put right.
 const LONG_PATIENCE: Duration = Duration::from_secs(2);
+/// How long the receiver of a command that was ended may take for what it said last.
+const LAST_WORDS: Duration = Duration::from_millis(50);
+const ASKS_TO_END: [i32; 4] = [libc::SIGINT, libc::SIGTERM, libc::SIGHUP, libc::SIGQUIT];
 const CHUNK: usize = 64 << 10;
 
 impl Watch<'_> {
@@ -69,7 +73,7 @@ impl Watch<'_> {
         cancel: CancellationToken,
     ) -> Result<Watched, SandboxError> {
         let failed = SandboxError::step::<io::Error>;
-        let pidfd = register(self.helper.pidfd.try_clone().map_err(failed("pidfd"))?).map_err(failed("pidfd"))?;
+        let pidfd = register(self.helper.process.pidfd.try_clone().map_err(failed("pidfd"))?).map_err(failed("pidfd"))?;
         let status = self.helper.status.try_clone().map_err(failed("pipe"))?;
         let mut status = pipe::Receiver::from_owned_fd(OwnedFd::from(status)).map_err(failed("pipe"))?;
         let changes = self.protected.events().and_then(|events| register(events).ok());
@@ -84,6 +88,7 @@ impl Watch<'_> {
         let mut cause = None;
         let (mut out, mut err) = (vec![0; CHUNK], vec![0; CHUNK]);
         let (mut out_open, mut err_open) = (true, true);
+        let mut is_asked_to_end = false;
         loop {
             tokio::select! {
                 biased;
@@ -100,23 +105,35 @@ impl Watch<'_> {
                         break;
                     }
                 }
-                read = self.ends.stdout.read(&mut out), if out_open => {
+                read = self.ends.stdout.read(&mut out), if out_open && taken.has_room() => {
                     let count = read.unwrap_or(0);
-                    out_open = count > 0 && taken.take(Stream::Out, &out[..count]).await;
+                    out_open = count > 0;
+                    if out_open {
+                        taken.take(Stream::Out, &out[..count]);
+                    }
                 }
-                read = self.ends.stderr.read(&mut err), if err_open => {
+                read = self.ends.stderr.read(&mut err), if err_open && taken.has_room() => {
                     let count = read.unwrap_or(0);
-                    err_open = count > 0 && taken.take(Stream::Err, &err[..count]).await;
+                    err_open = count > 0;
+                    if err_open {
+                        taken.take(Stream::Err, &err[..count]);
+                    }
                 }
+                () = taken.pass() => {}
                 () = input.pass() => {}
                 signal = receive(&mut signals) => match signal {
-                    Some(signal) => self.helper.signal(signal),
+                    Some(signal) => {
+                        self.helper.signal(signal);
+                        is_asked_to_end |= ASKS_TO_END.contains(&signal);
+                    }
                     None => signals = None,
                 },
                 () = changed(changes.as_ref(), self.protected), if cause.is_none() => cause = Some(End::Protected),
                 _ = sample.tick(), if cause.is_none() => {
                     if self.group.cpu_time().is_some_and(|used| used > self.limits.cpu) {
                         cause = Some(End::OutOfTime);
+                    } else if self.group.memory == Mechanism::Rlimit && memory::exceeds(self.helper.process.pid, self.limits.memory_bytes) {
+                        cause = Some(End::OutOfMemory);
                     } else if changes.is_none() && self.protected.peek() {
                         cause = Some(End::Protected);
                     }
@@ -138,8 +155,20 @@ impl Watch<'_> {
         let _ = rustix::io::ioctl_fionbio(&self.helper.status, true);
         let _ = self.helper.status.read_to_end(&mut words);
         said.take(&words);
-        taken.drain(Stream::Out, &self.ends.stdout, &mut out, out_open).await;
-        taken.drain(Stream::Err, &self.ends.stderr, &mut err, err_open).await;
+        let rest = async {
+            taken.drain(Stream::Out, &self.ends.stdout, &mut out).await;
+            taken.drain(Stream::Err, &self.ends.stderr, &mut err).await;
+        };
+        // Whoever reads slowly gets all of it, unless time is up or he was told to end.
+        let stop = cause.is_some() || is_asked_to_end;
+        tokio::select! {
+            biased;
+            () = rest => {}
+            () = sleep(LAST_WORDS), if stop => {}
+            () = cancel.cancelled(), if !stop => cause = Some(End::Cancelled),
+            () = sleep_until(deadline), if !stop => cause = Some(End::TimedOut),
+            Some(_) = receive(&mut signals), if !stop => cause = Some(End::Cancelled),
+        }
         let mut denials = guard.map_or_else(Vec::new, Guard::finish);
         let end = self.end(&said, cause, &mut denials)?;
         let (stdout, stderr) = taken.finish();

@@ -37,7 +37,7 @@ pub fn become_worker<T>(
         leave(ExitCode::Unconfined);
     }
     close_all_but_channel();
-    one_arena();
+    keep_memory();
     let stack = usize::try_from(limits.stack_bytes).unwrap_or(usize::MAX);
     let thread = thread::Builder::new().stack_size(stack).spawn(move || {
         let prepared = prepare();
@@ -106,12 +106,16 @@ fn close_all_but_channel() {
     }
 }
 
-/// A second allocation arena would reserve address space that the limit should give to scripts.
-fn one_arena() {
+/// One allocation arena, for a second one would reserve address space that the limit should give to scripts; and memory that stays when it is
+/// freed, for the system hands out every page anew, and clean, which is much of what a short script costs.
+fn keep_memory() {
     #[cfg(target_env = "gnu")]
-    // SAFETY: sets a parameter of the allocator before a second thread exists.
+    // SAFETY: sets parameters of the allocator before a second thread exists.
     unsafe {
         libc::mallopt(libc::M_ARENA_MAX, 1);
+        libc::mallopt(libc::M_MMAP_THRESHOLD, 4 << 20);
+        libc::mallopt(libc::M_TRIM_THRESHOLD, 8 << 20);
+        libc::mallopt(libc::M_TOP_PAD, 1 << 20);
     }
 }
 

@@ -6,6 +6,7 @@
 mod confine;
 mod death;
 mod filter;
+mod near;
 mod spawn;
 
 pub use confine::{become_worker, enter_part, leave, own_cpu_time};

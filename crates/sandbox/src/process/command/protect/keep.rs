@@ -16,7 +16,7 @@ pub(in super::super) struct Keeping {
 
 impl Keeping {
     pub(in super::super) fn of(protected: Protected, helper: &Helper) -> Result<Self, SandboxError> {
-        let ended = helper.pidfd.try_clone().map_err(SandboxError::step("pidfd"))?;
+        let ended = helper.process.pidfd.try_clone().map_err(SandboxError::step("pidfd"))?;
         Ok(Self { protected, ended })
     }
 }
