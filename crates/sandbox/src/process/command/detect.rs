@@ -186,7 +186,7 @@ fn attempt(version: i32, tier: Tier) -> Result<(), Failure> {
         held: Held { memory: true },
         others: 1 << 20,
         is_contained: true,
-        home: None,
+        profile: None,
     };
     let place = if tier == Tier::A { with_namespaces(&room, &view, None) } else { without_namespaces(&room) };
     let command = command(&parts);

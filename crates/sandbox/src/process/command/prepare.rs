@@ -40,7 +40,7 @@ pub(super) struct Layout<'a> {
 }
 
 /// The private folder, and by its name also the home, of a command in namespaces.
-const PRIVATE: &str = "/tmp";
+pub(super) const PRIVATE: &str = "/tmp";
 /// Stands for the folder for temporary files of a place, which no two have in common.
 const NOWHERE: &str = "/nowhere";
 
@@ -89,7 +89,16 @@ impl<'a> Layout<'a> {
     /// What another place must have in common with this one to be as good.
     pub(super) fn likeness(&self) -> Likeness {
         let limits = &self.plan.limits;
-        Likeness { block: self.block.clone(), memory_bytes: limits.memory_bytes, processes: limits.processes }
+        let profile = self.profile().filter(|_| self.shared.tier == Tier::B);
+        Likeness { block: self.block.clone(), memory_bytes: limits.memory_bytes, processes: limits.processes, profile }
+    }
+
+    /// What a login shell reads in a private home. It asks the machine's `/etc/profile` first, which sets another `PATH`; this gives it the plan's
+    /// again.
+    fn profile(&self) -> Option<String> {
+        let value = |wanted: &str| self.plan.environment.iter().find(|(name, _)| name == wanted).map(|(_, value)| value);
+        let path = value("PATH").filter(|_| value("HOME").is_some_and(|home| home == PRIVATE))?;
+        Some(format!("PATH='{}'\nexport PATH\n", path.replace('\'', "'\\''")))
     }
 
     /// Which files it is made of: everything that is covered, put back or ruled about. A mount over something that was replaced is gone
@@ -103,7 +112,7 @@ impl<'a> Layout<'a> {
 
     /// Starts to make the place.
     pub(super) fn make(&self) -> Result<Ready, SandboxError> {
-        let scratch = if self.shared.tier == Tier::B { Some(Scratch::new(&self.identity)?) } else { None };
+        let scratch = if self.shared.tier == Tier::B { Some(Scratch::new(&self.identity, self.profile().as_deref())?) } else { None };
         let own = scratch.as_ref().map(|scratch| self.fill(scratch.path()));
         let mut weaker = Vec::new();
         let trees = self.open_trees(&mut weaker)?;
@@ -134,14 +143,12 @@ impl<'a> Layout<'a> {
     pub(super) fn command(&self, command: &Command, folder: &Path, program: &Path, ready: &Ready) -> Filled {
         let (plan, shared) = (self.plan, self.shared);
         let mut environment: Vec<String> = plan.environment.iter().map(|(name, value)| format!("{name}={value}")).collect();
-        let mut home = environment.contains(&format!("HOME={PRIVATE}")).then(|| PathBuf::from(PRIVATE)).filter(|_| shared.tier == Tier::A);
         if let Some(scratch) = &ready.scratch {
             let folder = scratch.path().display();
             environment.retain(|line| !line.starts_with("TMPDIR="));
             environment.push(format!("TMPDIR={folder}"));
             if let Some(line) = environment.iter_mut().find(|line| **line == format!("HOME={PRIVATE}")) {
                 *line = format!("HOME={folder}");
-                home = Some(scratch.path().to_path_buf());
             }
         }
         let parts = Parts {
@@ -159,7 +166,7 @@ impl<'a> Layout<'a> {
                 _ => u64::from(u32::MAX),
             },
             is_contained: shared.tier != Tier::None,
-            home,
+            profile: self.profile().filter(|_| shared.tier == Tier::A),
         };
         script::command(&parts)
     }

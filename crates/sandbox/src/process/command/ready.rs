@@ -26,6 +26,8 @@ pub(super) struct Likeness {
     pub(super) block: Filled,
     pub(super) memory_bytes: u64,
     pub(super) processes: u64,
+    /// What was written into its folder for temporary files.
+    pub(super) profile: Option<String>,
 }
 
 /// Which file is at a path. A number alone can be given to another file; the time it was made, or last changed, then differs.

@@ -8,6 +8,9 @@ use std::io;
 use std::os::unix::fs::{DirBuilderExt as _, chown};
 use std::path::{Path, PathBuf};
 
+/// What a login shell reads in its home after the machine's `/etc/profile`.
+pub(super) const PROFILE: &str = ".profile";
+
 /// A folder that only one command uses; removed when dropped.
 #[derive(Debug)]
 pub(super) struct Scratch {
@@ -19,11 +22,12 @@ pub(super) struct Scratch {
 }
 
 impl Scratch {
-    pub(super) fn new(identity: &Identity) -> Result<Self, SandboxError> {
-        Self::make(identity).map_err(SandboxError::step("a private temporary folder"))
+    /// With this text as its `.profile`, for login shells that take the folder for their home.
+    pub(super) fn new(identity: &Identity, profile: Option<&str>) -> Result<Self, SandboxError> {
+        Self::make(identity, profile).map_err(SandboxError::step("a private temporary folder"))
     }
 
-    fn make(identity: &Identity) -> io::Result<Self> {
+    fn make(identity: &Identity, profile: Option<&str>) -> io::Result<Self> {
         let base = fs::canonicalize(std::env::temp_dir())?;
         loop {
             let outer = base.join(name());
@@ -36,6 +40,9 @@ impl Scratch {
             let Some(claimed) = claim(&outer) else { continue };
             let scratch = Self { inner: outer.join("tmp"), outer, _claimed: claimed };
             fs::DirBuilder::new().mode(0o700).create(&scratch.inner)?;
+            if let Some(text) = profile {
+                fs::write(scratch.inner.join(PROFILE), text)?;
+            }
             if rustix::process::geteuid().as_raw() != identity.uid {
                 chown(&scratch.inner, Some(identity.uid), Some(identity.gid))?;
             }
@@ -58,7 +65,7 @@ pub(super) fn remove_stale() {
 impl Drop for Scratch {
     fn drop(&mut self) {
         // Most commands leave it nearly empty, and then a few calls are enough.
-        let _ = fs::remove_file(self.inner.join(".profile"));
+        let _ = fs::remove_file(self.inner.join(PROFILE));
         if fs::remove_dir(&self.inner).is_err() || fs::remove_dir(&self.outer).is_err() {
             let _ = fs::remove_dir_all(&self.outer);
         }

@@ -8,6 +8,8 @@ use super::lay::{CLOSE_ON_EXEC, lay};
 use super::layout::{FURTHER, Place, Start};
 use super::limit::{Held, limit};
 use super::net::{Ports, listen, reach_itself};
+use super::prepare::PRIVATE;
+use super::scratch::PROFILE;
 use super::view::View;
 use super::watch::START;
 use crate::network::INSIDE_NAME;
@@ -38,8 +40,8 @@ pub(super) struct Parts<'a> {
     pub(super) others: u64,
     /// Whether the place has rules for it.
     pub(super) is_contained: bool,
-    /// Its home, where that is a private folder.
-    pub(super) home: Option<PathBuf>,
+    /// The `.profile` to write into its private home, where that is made for each command.
+    pub(super) profile: Option<String>,
 }
 
 const NAMESPACES: i32 =
@@ -198,8 +200,8 @@ fn become_command(block: &mut CommandBlock, list: &mut List, parts: &Parts<'_>) 
     list.call(step, libc::SYS_setsid, []);
     die_with_parent(step, list);
     list.call(step, libc::SYS_umask, [0o022.into()]);
-    if let Some(home) = &parts.home {
-        write_profile(block, list, home, &parts.environment);
+    if let Some(profile) = &parts.profile {
+        write_profile(block, list, profile);
     }
     let step = block.step("the folder to start in");
     let folder = block.path(parts.folder);
@@ -213,12 +215,9 @@ fn become_command(block: &mut CommandBlock, list: &mut List, parts: &Parts<'_>) 
     list.call(step, libc::SYS_close_range, [3.into(), u32::MAX.into(), CLOSE_LATER.into()]);
 }
 
-/// A login shell asks the machine's `/etc/profile`, which sets another `PATH`, and then the home's: that gives it the plan's again.
-fn write_profile(block: &mut CommandBlock, list: &mut List, home: &Path, environment: &[String]) {
-    let Some(path) = environment.iter().find_map(|line| line.strip_prefix("PATH=")) else { return };
+fn write_profile(block: &mut CommandBlock, list: &mut List, text: &str) {
     let step = block.step("a profile for login shells");
-    let text = format!("PATH='{}'\nexport PATH\n", path.replace('\'', "'\\''"));
-    let (file, length) = (block.path(&home.join(".profile")), text.len() as u64);
+    let (file, length) = (block.path(&Path::new(PRIVATE).join(PROFILE)), text.len() as u64);
     let (text, slot) = (block.text(text), block.slot());
     let flags = (libc::O_WRONLY | libc::O_CREAT | libc::O_EXCL).cast_unsigned() | CLOSE_ON_EXEC;
     // Whatever is wrong with the home, a command that needs no profile runs without one.
