@@ -268,6 +268,7 @@ fn cli_page() -> String {
     for command in commands {
         let _ = write!(text, "\n## `harness {command}`\n\n```text\n{}```\n", help(&[&command]));
     }
+    let _ = write!(text, "\n## `harness surface check`\n\n```text\n{}```\n", help(&["surface", "check"]));
     text
 }
 

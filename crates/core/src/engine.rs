@@ -15,6 +15,7 @@ use crate::result::ToolResult;
 use crate::run::{self, Body, BodyError, Context, Environment, Refusal, Shared};
 use crate::snapshot::Ground;
 use crate::span::Place;
+use crate::surface::{self, Report};
 use crate::worker::{self, Workers};
 use serde_json::{Map, Value, json};
 use std::collections::HashMap;
@@ -246,6 +247,24 @@ impl Engine {
             return Err(Error::NoMode(mode.to_owned()));
         }
         Ok(self.shared.registry.surface(mode))
+    }
+
+    /// What is wrong with the tools that are offered, with their policy and with the texts a model reads. Every door asks before it offers.
+    #[must_use]
+    pub fn check_surface(&self) -> Report {
+        surface::check(&surface::Surface::of_registry(&self.shared.registry))
+    }
+
+    /// Everything wrong with the project and with its surface, in file order. Of a broken root file's surface nothing can be said.
+    #[must_use]
+    pub fn report(&self) -> Vec<Diagnostic> {
+        let mut all = self.diagnostics().to_vec();
+        if self.stopped().is_none() {
+            all.extend(self.check_surface().diagnostics);
+        }
+        let key = |found: &Diagnostic| found.place.as_ref().map(|place| (Arc::clone(&place.source.path), place.span.start));
+        all.sort_by_cached_key(key);
+        all
     }
 
     /// Runs one call through every stage.

@@ -31,6 +31,7 @@ pub(super) fn read_root(problems: &mut Problems<'_>, kind: ArtifactKind, node: &
         limits: node.get("limits").map(limits).unwrap_or_default(),
         network: node.get("network").map(|node| network(problems, node)),
         sandbox: node.get("sandbox").map(sandbox).unwrap_or_default(),
+        prose: Vec::new(),
         modes: Vec::new(),
         unsupported: unsupported(kind, node),
     }

@@ -23,6 +23,8 @@ pub struct Root {
     pub network: Option<At<Domains>>,
     /// `sandbox`.
     pub sandbox: Sandbox,
+    /// Texts beside the body that may reach a model: bodies of modes, agents, skills, contexts and bundles.
+    pub prose: Vec<Place>,
     /// Mode files. They restrict, and nothing reads them yet; each refuses every call.
     pub modes: Vec<Place>,
     /// Fields the author wrote that nothing enforces yet and that restrict calls; each refuses every call.

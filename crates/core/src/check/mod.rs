@@ -3,7 +3,7 @@
 pub mod checked;
 pub mod facts;
 pub mod hook_events;
-mod locate;
+pub(crate) mod locate;
 pub(crate) mod nearest;
 mod page;
 mod reach;
@@ -54,7 +54,7 @@ mod alias_clash;
 mod alias_not_offered;
 mod body_empty;
 mod ceiling_admits_processes;
-mod effects_contradict;
+pub(crate) mod effects_contradict;
 mod effects_overstated;
 mod effects_understated;
 mod field_unsupported;
@@ -86,12 +86,12 @@ mod script_unavailable;
 mod script_unknown_builtin;
 mod script_unknown_name;
 mod script_unread;
-mod tool_duplicate;
-mod tool_surface_missing_executor;
+pub(crate) mod tool_duplicate;
 
 use crate::artifact::Artifacts;
 use crate::artifact::tool::Script;
 use crate::diagnostic::{Diagnostic, Severity};
+use crate::surface;
 use facts::{Facts, ScriptKind, Unread};
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
@@ -132,6 +132,10 @@ pub enum Check {
     Hook(fn(&HookSubject<'_>, &mut Findings<'_>)),
     /// At each script that a worker looked at: of tools, of hooks, and `when`.
     Script(fn(&ScriptSubject<'_>, &mut Findings<'_>)),
+    /// At the tools active somewhere, with policy and prompts: see [`crate::surface`].
+    Surface(fn(&surface::Subject<'_>, &mut surface::Findings)),
+    /// The reader of surfaces given as JSON reports it.
+    WhileReadingSurface,
 }
 
 impl Rule {
@@ -184,7 +188,6 @@ pub const RULES: &[&Rule] = &[
     &hook_duplicate::RULE,
     &override_replaces::RULE,
     &body_empty::RULE,
-    &tool_surface_missing_executor::RULE,
     &field_unsupported::RULE,
     &sandbox_widened::RULE,
     &schema_invalid::RULE,
@@ -222,6 +225,27 @@ pub const RULES: &[&Rule] = &[
     &export_keyword::RULE,
     &export_not_strict::RULE,
     &export_output_schema::RULE,
+    // Found when a surface is checked.
+    &surface::rule::malformed::RULE,
+    &surface::rule::missing_result_reader::RULE,
+    &surface::rule::side_effect_ceiling_exceeded::RULE,
+    &surface::rule::missing_schema::RULE,
+    &surface::rule::missing_annotations::RULE,
+    &surface::rule::missing_side_effect_level::RULE,
+    &surface::rule::missing_executor::RULE,
+    &surface::rule::unknown_result_reader::RULE,
+    &surface::rule::unknown_arg_constraint_tool::RULE,
+    &surface::rule::unknown_arg_constraint_key::RULE,
+    &surface::rule::approval_pattern_no_match::RULE,
+    &surface::rule::unknown_prompt_tool::RULE,
+    &surface::rule::prompt_tool_not_in_policy::RULE,
+    &surface::rule::deferred_tool_prompt_reference::RULE,
+    &surface::rule::deprecated_arg_alias::RULE,
+    &surface::rule::unclosed_fence::RULE,
+    &surface::rule::unbalanced_marker::RULE,
+    &surface::rule::unused_marker::RULE,
+    &surface::rule::kind_unknown::RULE,
+    &surface::rule::kind_contradicts::RULE,
 ];
 
 /// Every distinct source that workers must look at before [`check`].
@@ -258,7 +282,12 @@ pub fn check(mut artifacts: Artifacts, facts: &FactsBySource) -> Checked {
 
 fn apply(rule: &Rule, project: &Project<'_>, findings: &mut Findings<'_>) {
     match rule.check {
-        Check::WhileReading | Check::WhileLoading | Check::WhileExporting => {}
+        Check::WhileReading
+        | Check::WhileLoading
+        | Check::WhileExporting
+        // A surface is made of what this stage gives, so its rules come later.
+        | Check::Surface(_)
+        | Check::WhileReadingSurface => {}
         Check::Project(look) => {
             findings.concern(Owner::Project);
             look(project, findings);
