@@ -52,7 +52,7 @@ pub(crate) mod export_too_many;
 // Found when the artifacts are judged.
 mod alias_clash;
 mod alias_not_offered;
-mod body_empty;
+pub(crate) mod body_empty;
 mod ceiling_admits_processes;
 pub(crate) mod effects_contradict;
 mod effects_overstated;
@@ -68,7 +68,7 @@ mod hook_unknown_tool;
 mod hook_when_impure;
 mod host_unlisted;
 mod inject_is_parameter;
-mod name_not_offered;
+pub(crate) mod name_not_offered;
 mod name_style;
 mod name_verb;
 mod override_replaces;
@@ -86,6 +86,7 @@ mod script_unavailable;
 mod script_unknown_builtin;
 mod script_unknown_name;
 mod script_unread;
+pub(crate) mod secret_in_artifact;
 pub(crate) mod tool_duplicate;
 
 use crate::artifact::Artifacts;
@@ -190,6 +191,7 @@ pub const RULES: &[&Rule] = &[
     &body_empty::RULE,
     &field_unsupported::RULE,
     &sandbox_widened::RULE,
+    &secret_in_artifact::RULE,
     &schema_invalid::RULE,
     &schema_keyword_unknown::RULE,
     &script_syntax::RULE,
@@ -246,6 +248,22 @@ pub const RULES: &[&Rule] = &[
     &surface::rule::unused_marker::RULE,
     &surface::rule::kind_unknown::RULE,
     &surface::rule::kind_contradicts::RULE,
+    &surface::rule::confusable_names::RULE,
+    &surface::rule::name_not_portable::RULE,
+    &surface::rule::required_without_property::RULE,
+    &surface::rule::parameter_undescribed::RULE,
+    &surface::rule::no_active_tools::RULE,
+    &surface::rule::unreachable::RULE,
+    &surface::rule::pattern_no_match::RULE,
+    &surface::rule::approval_contradicts::RULE,
+    &surface::rule::constraint_never_applies::RULE,
+    &surface::rule::write_path_undeclared::RULE,
+    &surface::rule::capabilities_exceeded::RULE,
+    &surface::rule::deferred_unreachable::RULE,
+    &surface::rule::hidden_text::RULE,
+    &surface::rule::instructs_model::RULE,
+    &surface::rule::no_timeout::RULE,
+    &surface::rule::suspicious_units::RULE,
 ];
 
 /// Every distinct source that workers must look at before [`check`].

@@ -29,7 +29,7 @@ pub struct Entry<'a> {
     pub executor: Executor,
     /// Whether a model learns of it only by searching.
     pub deferred: bool,
-    /// Its cap on one call in milliseconds; absent where a surface cannot say.
+    /// Its cap on one call in milliseconds; absent where a surface cannot say, as in JSON.
     pub timeout_ms: Option<u64>,
     /// Where its name stands.
     pub place: Option<Place>,
@@ -42,8 +42,10 @@ pub struct Entry<'a> {
 pub enum Standing {
     /// A model is told about it.
     Active,
-    /// It is not, for this reason.
-    Inactive(String),
+    /// Policy leaves it out, for this reason.
+    Denied(String),
+    /// It has an error.
+    Broken(String),
 }
 
 /// Whether anything says what a tool does.

@@ -1,7 +1,7 @@
 //! What a rule over surfaces is given, and where it puts what it finds.
 
 use super::mention::{Names, Scanned, scan};
-use super::{Entry, Surface, Text, ToolSearch};
+use super::{Constraint, Entry, From, Surface, Text, ToolSearch};
 use crate::check::subject::one_line;
 use crate::diagnostic::Diagnostic;
 use crate::span::{Place, Span};
@@ -58,6 +58,11 @@ impl<'a> Subject<'a> {
     /// The active tools, in order.
     pub fn active_tools(&self) -> impl Iterator<Item = &'a Entry<'a>> {
         self.surface.tools.iter().filter(|entry| entry.is_active())
+    }
+
+    /// The constraints on arguments that were written for these tools.
+    pub fn constraints(&self) -> impl Iterator<Item = &'a Constraint> {
+        self.surface.policies.iter().filter(|policy| policy.from == From::Here).flat_map(|policy| &policy.constraints)
     }
 
     /// The active tools that a pattern matches.

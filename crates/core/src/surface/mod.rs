@@ -22,7 +22,7 @@ pub use pattern::Pattern;
 pub use project::Parts;
 pub use read::{read, read_text};
 pub use report::Report;
-pub use text::{Home, Text};
+pub use text::{Home, Role, Text};
 
 use crate::artifact::root::{Capabilities, Ceiling};
 use crate::check::{Check, RULES};
@@ -62,6 +62,8 @@ pub struct Written<T> {
 /// One policy.
 #[derive(Debug, Default)]
 pub struct Policy {
+    /// Who wrote it.
+    pub from: From,
     /// Patterns over names; only tools that match one are active. Absent: all are.
     pub tools: Option<Vec<Written<Pattern>>>,
     /// Patterns over names of tools that are not active.
@@ -72,6 +74,16 @@ pub struct Policy {
     pub capabilities: Option<Written<Capabilities>>,
     /// What arguments may look like.
     pub constraints: Vec<Constraint>,
+}
+
+/// Whether a policy is about these tools, or about all that a person or a machine will ever have.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum From {
+    /// It stands beside the tools.
+    #[default]
+    Here,
+    /// It stands above: what of it matches nothing here may match elsewhere.
+    Above,
 }
 
 /// One entry of `tool_arg_constraints`.

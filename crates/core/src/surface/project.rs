@@ -1,7 +1,7 @@
 //! A project's artifacts to a [`Surface`].
 
 use super::entry::stated;
-use super::{Annotated, Constraint, Entry, Executor, Home, Pattern, Policy, Standing, Surface, Text, Written};
+use super::{Annotated, Constraint, Entry, Executor, From, Home, Pattern, Policy, Role, Standing, Surface, Text, Written};
 use crate::artifact::frontmatter::split;
 use crate::artifact::tool::At;
 use crate::artifact::{Form, LayerFile, Root, Tool};
@@ -62,23 +62,22 @@ impl<'a> Parts<'a> {
                 describe(loaded.tool, &mut surface.texts);
             }
         }
-        for root in self.layers.iter().map(|layer| &layer.root).chain([self.root]) {
-            surface.policies.push(policy(root));
-        }
+        surface.policies.extend(self.layers.iter().map(|layer| policy(&layer.root, From::Above)));
+        surface.policies.push(policy(self.root, From::Here));
         if let Some(source) = &self.root.source
             && let Ok(halves) = split(&source.text)
         {
-            surface.texts.push(part(&Place::new(source, halves.body)));
+            surface.texts.push(part(&Place::new(source, halves.body), Role::Prompt));
         }
-        surface.texts.extend(self.root.prose.iter().map(part));
+        surface.texts.extend(self.root.prose.iter().map(|place| part(place, Role::Prompt)));
         surface
     }
 }
 
 /// A part of a file as a text.
-fn part<'a>(place: &Place) -> Text<'a> {
+fn part<'a>(place: &Place, role: Role) -> Text<'a> {
     let words = place.source.text.get(place.span.start..place.span.end).unwrap_or_default().to_owned();
-    Text { words: Cow::Owned(words), home: Home::File(place.source.clone(), place.span.start) }
+    Text { words: Cow::Owned(words), role, home: Home::File(place.source.clone(), place.span.start) }
 }
 
 fn entry<'a>(loaded: &Loaded<'a>, rules: &[Rule]) -> Entry<'a> {
@@ -110,10 +109,10 @@ fn entry<'a>(loaded: &Loaded<'a>, rules: &[Rule]) -> Entry<'a> {
 
 fn standing(loaded: &Loaded<'_>, rules: &[Rule]) -> Standing {
     if let Some(problem) = loaded.broken {
-        return Standing::Inactive(format!("it has an error: {}", problem.message));
+        return Standing::Broken(format!("it has an error: {}", problem.message));
     }
     let denied = rule::matches(rules, &rule::Subject::Name(&loaded.tool.name)).into_iter().find(|found| found.rule.action == Action::Deny);
-    denied.map_or(Standing::Active, |found| Standing::Inactive(format!("`{}` denies it", found.rule.words)))
+    denied.map_or(Standing::Active, |found| Standing::Denied(format!("`{}` denies it", found.rule.words)))
 }
 
 /// What a model reads about a tool: its description, and those of its arguments.
@@ -125,14 +124,16 @@ fn describe<'a>(tool: &'a Tool, texts: &mut Vec<Text<'a>>) {
             Form::Inline(_) => inline_description(tool),
         };
         texts.push(match home {
-            Some(span) => part(&Place::new(source, span)),
-            None => Text { words: Cow::Borrowed(&tool.description), home: Home::Value(tool.place(tool.name_span)) },
+            Some(span) => part(&Place::new(source, span), Role::Description),
+            None => {
+                Text { words: Cow::Borrowed(&tool.description), role: Role::Description, home: Home::Value(tool.place(tool.name_span)) }
+            }
         });
     }
     let properties = tool.input_schema.get("properties").and_then(Value::as_object);
     for (name, property) in properties.into_iter().flatten() {
         if let Some(words) = property.get("description").and_then(Value::as_str) {
-            texts.push(Text { words: Cow::Borrowed(words), home: Home::Argument(tool, Cow::Borrowed(name)) });
+            texts.push(Text { words: Cow::Borrowed(words), role: Role::Description, home: Home::Argument(tool, Cow::Borrowed(name)) });
         }
     }
 }
@@ -146,7 +147,7 @@ fn inline_description(tool: &Tool) -> Option<Span> {
     Some(Span::new(at, at + tool.description.len()))
 }
 
-fn policy(root: &Root) -> Policy {
+fn policy(root: &Root, from: From) -> Policy {
     let place = |span: Span| root.source.as_ref().map(|source| Place::new(source, span));
     let patterns = |list: &[At<String>]| -> Vec<Written<Pattern>> {
         let of_tools = list.iter().filter(|at| !rule::names_builtins(&at.value));
@@ -161,6 +162,7 @@ fn policy(root: &Root) -> Policy {
         })
     });
     Policy {
+        from,
         tools: Some(patterns(&root.tools_policy.allow)).filter(|list| !list.is_empty()),
         deny: patterns(&root.tools_policy.deny),
         ceiling: root.policy.ceiling.as_ref().map(|at| Written { value: at.value, place: place(at.span) }),

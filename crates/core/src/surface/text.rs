@@ -11,8 +11,19 @@ use std::sync::Arc;
 pub struct Text<'a> {
     /// The words.
     pub words: Cow<'a, str>,
+    /// What they are for.
+    pub role: Role,
     /// Where they were written.
     pub home: Home<'a>,
+}
+
+/// What a text is for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Role {
+    /// Tells a model what to do.
+    Prompt,
+    /// Says what a tool or an argument is; nothing in it should tell a model what to do otherwise.
+    Description,
 }
 
 /// Where a text was written.

@@ -5,12 +5,12 @@ mod policy;
 mod tool;
 
 use super::json::{self, NotJson};
-use super::rule::malformed;
-use super::{Entry, Fences, Home, Pattern, Policy, Standing, Surface, Text, ToolSearch, Written};
+use super::rule::{malformed, no_active_tools};
+use super::{Entry, Fences, Home, Pattern, Policy, Role, Standing, Surface, Text, ToolSearch, Written};
 use crate::artifact::node::{Key, Kind, Node};
 use crate::artifact::problem::quoted;
 use crate::check::nearest::nearest;
-use crate::check::{key_duplicate, key_unknown, tool_duplicate};
+use crate::check::{body_empty, key_duplicate, key_unknown, secret_in_artifact, tool_duplicate};
 use crate::diagnostic::Severity;
 use crate::span::{Place, Source, Span};
 use serde_json::Value;
@@ -77,6 +77,9 @@ struct Reader {
 
 impl Reader {
     fn document(&mut self, text: &str) {
+        if let Some(source) = self.source.clone() {
+            self.surface.problems.extend(secret_in_artifact::found(&source));
+        }
         let document = match json::parse(text) {
             Ok(document) => document,
             Err(NotJson { message, at }) => {
@@ -149,7 +152,7 @@ impl Reader {
         // A prompt has lines of its own, and people know it by them.
         let path = self.source.as_ref().map_or_else(|| field.to_owned(), |source| format!("{}#{field}", source.path));
         let home = Home::File(Source::new(path, words), 0);
-        self.surface.texts.push(Text { words: words.to_owned().into(), home });
+        self.surface.texts.push(Text { words: words.to_owned().into(), role: Role::Prompt, home });
     }
 
     fn tool_search(&mut self, node: &Node) {
@@ -195,6 +198,11 @@ impl Reader {
 
     /// Says which tools are active, now that all are known.
     fn finish(mut self) -> Surface<'static> {
+        if self.surface.tools.is_empty() && self.surface.problems.is_empty() {
+            let place = self.place(Span::default());
+            let finding = no_active_tools::RULE.finding("there is no tool").at_any(place).field("tools");
+            self.surface.problems.push(finding.help("give `tools`, a list"));
+        }
         let mut first: HashMap<String, Option<Place>> = HashMap::new();
         for entry in &self.surface.tools {
             if let Some(other) = first.get(&*entry.name) {
@@ -206,6 +214,13 @@ impl Reader {
             }
         }
         let policies = &self.surface.policies;
+        for entry in self.surface.tools.iter().filter(|entry| entry.description.as_deref().is_none_or(|words| words.trim().is_empty())) {
+            if standing(entry, policies) == Standing::Active {
+                let message = format!("tool \"{}\" has no description: the model only sees the name", entry.name);
+                let finding = body_empty::RULE.finding(message).at_any(entry.place.clone()).tool(&*entry.name).field("description");
+                self.surface.problems.push(finding.help("say in `description` what the tool does and when to use it"));
+            }
+        }
         for entry in &mut self.surface.tools {
             entry.standing = standing(entry, policies);
         }
@@ -276,7 +291,7 @@ impl Reader {
 fn standing(entry: &Entry<'_>, policies: &[Policy]) -> Standing {
     let listed = |policy: &Policy| policy.tools.as_ref().is_none_or(|tools| tools.iter().any(|tool| tool.value.matches(&entry.name)));
     match policies.iter().find(|policy| !listed(policy)) {
-        Some(_) => Standing::Inactive("`policy.tools` does not list it".to_owned()),
+        Some(_) => Standing::Denied("`policy.tools` does not list it".to_owned()),
         None => Standing::Active,
     }
 }

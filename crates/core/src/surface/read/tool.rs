@@ -7,7 +7,7 @@ use crate::artifact::tool::Annotations;
 use crate::check::effects_contradict;
 use crate::span::{Place, Span};
 use crate::surface::entry::stated;
-use crate::surface::{Annotated, Entry, Executor, Home, Standing, Text, ToolSearch};
+use crate::surface::{Annotated, Entry, Executor, Home, Role, Standing, Text, ToolSearch};
 use serde_json::{Map, Value, json};
 use std::borrow::Cow;
 
@@ -200,7 +200,7 @@ impl Reader {
     fn describe(&mut self, node: &Node) {
         let Some(words) = node.text() else { return };
         let home = self.place(node.span).map_or(Home::Nowhere, Home::Value);
-        self.surface.texts.push(Text { words: Cow::Owned(words.to_owned()), home });
+        self.surface.texts.push(Text { words: Cow::Owned(words.to_owned()), role: Role::Description, home });
     }
 }
 

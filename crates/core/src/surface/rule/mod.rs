@@ -1,8 +1,15 @@
 //! The rules over surfaces, one file for each code. The list is [`crate::check::RULES`].
 
+pub(crate) mod approval_contradicts;
 pub(crate) mod approval_pattern_no_match;
+pub(crate) mod capabilities_exceeded;
+pub(crate) mod confusable_names;
+pub(crate) mod constraint_never_applies;
 pub(crate) mod deferred_tool_prompt_reference;
+pub(crate) mod deferred_unreachable;
 pub(crate) mod deprecated_arg_alias;
+pub(crate) mod hidden_text;
+pub(crate) mod instructs_model;
 pub(crate) mod kind_contradicts;
 pub(crate) mod kind_unknown;
 pub(crate) mod malformed;
@@ -11,12 +18,21 @@ pub(crate) mod missing_executor;
 pub(crate) mod missing_result_reader;
 pub(crate) mod missing_schema;
 pub(crate) mod missing_side_effect_level;
+pub(crate) mod name_not_portable;
+pub(crate) mod no_active_tools;
+pub(crate) mod no_timeout;
+pub(crate) mod parameter_undescribed;
+pub(crate) mod pattern_no_match;
 pub(crate) mod prompt_tool_not_in_policy;
+pub(crate) mod required_without_property;
 pub(crate) mod side_effect_ceiling_exceeded;
+pub(crate) mod suspicious_units;
 pub(crate) mod unbalanced_marker;
 pub(crate) mod unclosed_fence;
 pub(crate) mod unknown_arg_constraint_key;
 pub(crate) mod unknown_arg_constraint_tool;
 pub(crate) mod unknown_prompt_tool;
 pub(crate) mod unknown_result_reader;
+pub(crate) mod unreachable;
 pub(crate) mod unused_marker;
+pub(crate) mod write_path_undeclared;

@@ -91,7 +91,7 @@ pub(crate) const RULE: Rule = Rule {
 };
 
 fn check(subject: &Subject<'_>, findings: &mut Findings) {
-    for constraint in subject.surface.policies.iter().flat_map(|policy| &policy.constraints) {
+    for constraint in subject.constraints() {
         let Some(key) = &constraint.key else { continue };
         let tools = subject.matching(&constraint.tool);
         // A glob may well match tools without the argument, as long as it matches one with it.

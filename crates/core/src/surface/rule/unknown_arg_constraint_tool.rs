@@ -91,7 +91,7 @@ pub(crate) const RULE: Rule = Rule {
 };
 
 fn check(subject: &Subject<'_>, findings: &mut Findings) {
-    for constraint in subject.surface.policies.iter().flat_map(|policy| &policy.constraints) {
+    for constraint in subject.constraints() {
         let name = constraint.tool.text();
         if !constraint.tool.is_exact() || subject.active.contains_key(name) {
             continue;

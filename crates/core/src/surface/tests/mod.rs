@@ -1,5 +1,7 @@
 //! Surfaces, sentence by sentence.
 
+mod more;
+
 use super::*;
 use serde_json::{Value, json};
 
@@ -183,7 +185,7 @@ fn missing_result_reader_any_kind_that_emits_needs_a_tool_that_reads() {
         ("read_file", "read", "path", &[]),
         ("search_log", "search", "output_path", &[]),
         ("search_web", "search", "query", none),
-        ("read_clock", "read", "zone", none),
+        ("read_clock", "read", "title", none),
         ("delete_file", "delete", "path", none),
         ("read_command_output", "delete", "handle", none),
     ] {
@@ -191,7 +193,7 @@ fn missing_result_reader_any_kind_that_emits_needs_a_tool_that_reads() {
     }
     // Whoever is named reads, unless it is the tool itself or does something else.
     let named = |reader: &str| executing(&json!({ "result_readers": [reader] }));
-    expect(&json!({"tools": [named("open_log"), reader("open_log", "other", "what")]}), &[]);
+    expect(&json!({"tools": [named("open_log"), reader("open_log", "other", "name")]}), &[]);
     expect(&json!({"tools": [named("run_command")]}), &["MISSING_RESULT_READER", "UNKNOWN_RESULT_READER"]);
     expect(
         &json!({"tools": [named("delete_file"), reader("delete_file", "delete", "path")]}),
@@ -254,9 +256,9 @@ fn approval_patterns_that_are_names_name_active_tools() {
 fn prompts_name_tools_that_are_declared_active_and_listed() {
     let tools = json!([tool("read_note", &json!({})), tool("list_notes", &json!({"defer_loading": true})), tool("drop_note", &json!({}))]);
     let surface = |text: &str| json!({"tools": tools, "policy": {"tools": ["read_*", "list_*"]}, "system": text});
-    expect(&surface("Use read_note(path)."), &[]);
-    expect(&surface("Use find_note(path)."), &["UNKNOWN_PROMPT_TOOL"]);
-    expect(&surface("Use `drop_note`."), &["PROMPT_TOOL_NOT_IN_POLICY"]);
+    expect(&surface("Use read_note(path)."), &["DEFERRED_UNREACHABLE"]);
+    expect(&surface("Use find_note(path) or `list_notes`."), &["UNKNOWN_PROMPT_TOOL", "DEFERRED_TOOL_PROMPT_REFERENCE"]);
+    expect(&surface("Use `drop_note` or `list_notes`."), &["PROMPT_TOOL_NOT_IN_POLICY", "DEFERRED_TOOL_PROMPT_REFERENCE"]);
     expect(&surface("Use `list_notes`."), &["DEFERRED_TOOL_PROMPT_REFERENCE"]);
     let mut searching = surface("Use `list_notes`.");
     searching["tool_search"] = json!("bm25");
