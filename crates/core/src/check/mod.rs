@@ -264,6 +264,7 @@ pub const RULES: &[&Rule] = &[
     &surface::rule::instructs_model::RULE,
     &surface::rule::no_timeout::RULE,
     &surface::rule::suspicious_units::RULE,
+    &surface::rule::alias_collides::RULE,
 ];
 
 /// Every distinct source that workers must look at before [`check`].

@@ -2,9 +2,11 @@
 
 use super::mention::{Names, Scanned, scan};
 use super::{Constraint, Entry, From, Surface, Text, ToolSearch};
+use crate::check::nearest::nearest;
 use crate::check::subject::one_line;
 use crate::diagnostic::Diagnostic;
 use crate::span::{Place, Span};
+use std::cell::Cell;
 use std::collections::{HashMap, HashSet};
 
 /// A surface with what every rule would otherwise work out again.
@@ -15,6 +17,8 @@ pub struct Subject<'a> {
     pub active: HashMap<&'a str, &'a Entry<'a>>,
     /// What the texts say.
     pub mentions: Mentions<'a>,
+    /// How many suggestions were asked for.
+    suggestions: Cell<u32>,
 }
 
 /// What the texts of a surface say about its tools.
@@ -52,7 +56,17 @@ impl<'a> Subject<'a> {
         for entry in surface.tools.iter().filter(|entry| entry.is_active()) {
             active.entry(&*entry.name).or_insert(entry);
         }
-        Self { surface, active, mentions: Mentions::of(surface) }
+        Self { surface, active, mentions: Mentions::of(surface), suggestions: Cell::new(0) }
+    }
+
+    /// "Did you mean": the active tool whose name is closest. Comparing is slow, so only the first findings get it; whoever has more made
+    /// another mistake.
+    #[must_use]
+    pub fn nearest(&self, name: &str) -> Option<&'a str> {
+        const MOST: u32 = 20;
+        let asked = self.suggestions.get();
+        self.suggestions.set(asked.saturating_add(1));
+        if asked < MOST { nearest(name, self.active.keys().copied().filter(|known| *known != name)) } else { None }
     }
 
     /// The active tools, in order.

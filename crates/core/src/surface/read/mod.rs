@@ -213,16 +213,16 @@ impl Reader {
                 first.insert(entry.name.to_string(), entry.place.clone());
             }
         }
-        let policies = &self.surface.policies;
+        let listed = Listed::of(&self.surface.policies);
         for entry in self.surface.tools.iter().filter(|entry| entry.description.as_deref().is_none_or(|words| words.trim().is_empty())) {
-            if standing(entry, policies) == Standing::Active {
+            if standing(entry, &listed) == Standing::Active {
                 let message = format!("tool \"{}\" has no description: the model only sees the name", entry.name);
                 let finding = body_empty::RULE.finding(message).at_any(entry.place.clone()).tool(&*entry.name).field("description");
                 self.surface.problems.push(finding.help("say in `description` what the tool does and when to use it"));
             }
         }
         for entry in &mut self.surface.tools {
-            entry.standing = standing(entry, policies);
+            entry.standing = standing(entry, &listed);
         }
         self.surface
     }
@@ -288,10 +288,32 @@ impl Reader {
     }
 }
 
-fn standing(entry: &Entry<'_>, policies: &[Policy]) -> Standing {
-    let listed = |policy: &Policy| policy.tools.as_ref().is_none_or(|tools| tools.iter().any(|tool| tool.value.matches(&entry.name)));
-    match policies.iter().find(|policy| !listed(policy)) {
-        Some(_) => Standing::Denied("`policy.tools` does not list it".to_owned()),
-        None => Standing::Active,
+/// The patterns of `policy.tools`, so that a long list of names is looked up and not gone through.
+struct Listed<'p> {
+    names: HashSet<&'p str>,
+    globs: Vec<&'p Pattern>,
+}
+
+impl<'p> Listed<'p> {
+    fn of(policies: &'p [Policy]) -> Vec<Self> {
+        let lists = policies.iter().filter_map(|policy| policy.tools.as_ref());
+        lists
+            .map(|list| {
+                let (names, globs): (Vec<_>, Vec<_>) = list.iter().map(|written| &written.value).partition(|pattern| pattern.is_exact());
+                Self { names: names.into_iter().map(Pattern::text).collect(), globs }
+            })
+            .collect()
+    }
+
+    fn has(&self, name: &str) -> bool {
+        self.names.contains(name) || self.globs.iter().any(|glob| glob.matches(name))
+    }
+}
+
+fn standing(entry: &Entry<'_>, listed: &[Listed<'_>]) -> Standing {
+    if listed.iter().all(|list| list.has(&entry.name)) {
+        Standing::Active
+    } else {
+        Standing::Denied("`policy.tools` does not list it".to_owned())
     }
 }

@@ -1,6 +1,5 @@
 //! `TOOL_SURFACE_APPROVAL_PATTERN_NO_MATCH`.
 
-use crate::check::nearest::nearest;
 use crate::check::{Check, Rule};
 use crate::diagnostic::Severity;
 use crate::surface::{Findings, Subject};
@@ -84,7 +83,7 @@ fn check(subject: &Subject<'_>, findings: &mut Findings) {
         if !approval.pattern.is_exact() || subject.active.contains_key(name) {
             continue;
         }
-        let close = nearest(name, subject.active.keys().copied());
+        let close = subject.nearest(name);
         let help =
             close.map_or_else(|| "name an active tool, or remove the pattern".to_owned(), |close| format!("did you mean `{close}`?"));
         let message = format!("`{name}` in `{}` matches no active tool", approval.field);

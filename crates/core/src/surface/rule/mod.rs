@@ -1,5 +1,6 @@
 //! The rules over surfaces, one file for each code. The list is [`crate::check::RULES`].
 
+pub(crate) mod alias_collides;
 pub(crate) mod approval_contradicts;
 pub(crate) mod approval_pattern_no_match;
 pub(crate) mod capabilities_exceeded;

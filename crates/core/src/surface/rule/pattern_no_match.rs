@@ -4,6 +4,7 @@ use crate::check::{Check, Rule};
 use crate::diagnostic::Severity;
 use crate::span::Place;
 use crate::surface::{Findings, From, Pattern, Subject};
+use std::collections::HashSet;
 
 pub(crate) const RULE: Rule = Rule {
     code: "TOOL_SURFACE_PATTERN_NO_MATCH",
@@ -101,7 +102,10 @@ pub(crate) const RULE: Rule = Rule {
 };
 
 fn check(subject: &Subject<'_>, findings: &mut Findings) {
-    let declared = |pattern: &Pattern| subject.surface.tools.iter().any(|entry| pattern.matches(&entry.name));
+    let names: HashSet<&str> = subject.surface.tools.iter().map(|entry| &*entry.name).collect();
+    let declared = |pattern: &Pattern| {
+        if pattern.is_exact() { names.contains(pattern.text()) } else { names.iter().any(|name| pattern.matches(name)) }
+    };
     let none_active = subject.active.is_empty();
     for policy in subject.surface.policies.iter().filter(|policy| policy.from == From::Here) {
         for pattern in policy.tools.iter().flatten().filter(|pattern| !none_active && !declared(&pattern.value)) {

@@ -1,6 +1,5 @@
 //! `TOOL_SURFACE_UNKNOWN_ARG_CONSTRAINT_TOOL`.
 
-use crate::check::nearest::nearest;
 use crate::check::{Check, Rule};
 use crate::diagnostic::Severity;
 use crate::surface::{Findings, Subject};
@@ -96,7 +95,7 @@ fn check(subject: &Subject<'_>, findings: &mut Findings) {
         if !constraint.tool.is_exact() || subject.active.contains_key(name) {
             continue;
         }
-        let close = nearest(name, subject.active.keys().copied());
+        let close = subject.nearest(name);
         let help =
             close.map_or_else(|| "name an active tool, or remove the constraint".to_owned(), |close| format!("did you mean `{close}`?"));
         findings.add(

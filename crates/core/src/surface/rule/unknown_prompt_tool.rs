@@ -1,6 +1,5 @@
 //! `TOOL_SURFACE_UNKNOWN_PROMPT_TOOL`.
 
-use crate::check::nearest::nearest;
 use crate::check::{Check, Rule};
 use crate::diagnostic::Severity;
 use crate::surface::{Findings, Subject};
@@ -22,7 +21,7 @@ pub(crate) const RULE: Rule = Rule {
 
 fn check(subject: &Subject<'_>, findings: &mut Findings) {
     for said in &subject.mentions.unknown {
-        let close = nearest(said.name, subject.active.keys().copied());
+        let close = subject.nearest(said.name);
         let help = match close {
             Some(close) => format!("did you mean `{close}`?"),
             None => "declare the tool, change the text, or put `<!-- harness: ignore-next-line -->` before it if it is meant as an example"

@@ -1,7 +1,6 @@
 //! `TOOL_SURFACE_UNKNOWN_RESULT_READER`.
 
 use super::missing_result_reader::can_read;
-use crate::check::nearest::nearest;
 use crate::check::{Check, Rule};
 use crate::diagnostic::Severity;
 use crate::surface::{Findings, Subject};
@@ -129,7 +128,7 @@ fn check(subject: &Subject<'_>, findings: &mut Findings) {
                 Some(_) => continue,
                 None => format!("tool \"{name}\", which should read the results of \"{}\", is not active", entry.name),
             };
-            let close = nearest(name, subject.active.keys().copied().filter(|known| **known != *entry.name));
+            let close = subject.nearest(name).filter(|known| **known != *entry.name);
             let help = close.map_or_else(|| "name an active tool that reads".to_owned(), |close| format!("did you mean `{close}`?"));
             let finding = RULE.finding(message).at_any(entry.place_of("result_readers")).tool(&*entry.name);
             findings.add(finding.field("result_readers").help(help));

@@ -2,6 +2,7 @@
 
 use super::{annotated, expect, reader, tool};
 use crate::surface::{check, read};
+use proptest::prelude::*;
 use serde_json::{Value, json};
 
 fn tools(list: &[Value]) -> Value {
@@ -161,4 +162,80 @@ fn results_that_are_read_by_a_series_of_tools_are_readable() {
     expect(&tools(&list), &["MISSING_RESULT_READER"; 50]);
     list.push(reader("open_part", "read", "handle"));
     expect(&tools(&list), &[]);
+}
+
+/// Values made of the words that a surface is made of, in any order.
+fn anything() -> impl Strategy<Value = Value> {
+    let word = prop::sample::select(vec![
+        "tools",
+        "native_tools",
+        "policy",
+        "approval_policy",
+        "system",
+        "prompt",
+        "prompts",
+        "tool_search",
+        "options",
+        "name",
+        "function",
+        "type",
+        "parameters",
+        "input_schema",
+        "inputSchema",
+        "properties",
+        "required",
+        "description",
+        "annotations",
+        "kind",
+        "side_effect_level",
+        "arg_schema",
+        "arg_aliases",
+        "path_params",
+        "result_readers",
+        "emits_artifacts",
+        "capabilities",
+        "tool_arg_constraints",
+        "tool",
+        "arg_key",
+        "arg_patterns",
+        "auto_deny",
+        "rules",
+        "deny",
+        "read_note",
+        "read_*",
+        "[",
+        "",
+        "functionDeclarations",
+        "tool_annotations",
+        "executor",
+        "result",
+        "jsonrpc",
+        "read_only",
+        "\u{200b}",
+        "read_note(file=1) `x(` <tool_call>",
+    ]);
+    let leaf = prop_oneof![
+        Just(Value::Null),
+        any::<bool>().prop_map(Value::from),
+        any::<i64>().prop_map(Value::from),
+        word.clone().prop_map(Value::from)
+    ];
+    leaf.prop_recursive(6, 64, 6, move |inner| {
+        let object = prop::collection::vec((word.clone(), inner.clone()), 0..6);
+        let object = object.prop_map(|entries| Value::Object(entries.into_iter().map(|(key, value)| (key.to_owned(), value)).collect()));
+        prop_oneof![prop::collection::vec(inner, 0..6).prop_map(Value::from), object]
+    })
+}
+
+proptest! {
+    #[test]
+    fn no_value_makes_the_reader_or_a_rule_panic(surface in anything(), options in anything()) {
+        for text in [surface.to_string(), format!("{surface:#}")] {
+            let with_places = check(&crate::surface::read_text("surface.json", &text));
+            let without = check(&read(&surface, None));
+            let codes = |report: &crate::surface::Report| report.diagnostics.iter().map(|found| found.code).collect::<Vec<_>>();
+            prop_assert_eq!(codes(&with_places), codes(&without));
+        }
+        drop(check(&read(&surface, Some(&options))));
+    }
 }
