@@ -214,3 +214,41 @@ fn the_examples_give_no_diagnostics_at_all() {
     let report = harness(Path::new(folder.path()), &["validate", "--json"]).ends(0).document();
     assert_eq!(report["diagnostics"], json!([]), "the project of `harness init`");
 }
+
+#[test]
+fn a_project_says_how_severe_a_finding_is_and_an_artifact_what_it_silences() {
+    let shouting = |fields: &str| tool_with(fields, "def run(args):\n    return 1");
+    let codes_of = |root: &str, fields: &str| {
+        let project =
+            Project::new(&[("harness.md", &format!("---\n{root}\n---\nBe brief.\n")), (".harness/tools/readNote.md", &shouting(fields))]);
+        let report = harness(project.path(), &["validate", "--json"]).document();
+        let found = report["diagnostics"].as_array().expect("a list").iter();
+        found
+            .map(|found| format!("{} {}", found["severity"].as_str().expect("a word"), found["code"].as_str().expect("a code")))
+            .collect::<Vec<_>>()
+    };
+    let silenced = "checks:\n  - { code: NAME_STYLE, reason: older than the rule }\n";
+    for (root, fields, expected) in [
+        ("format: 1", "", vec!["warning NAME_STYLE"]),
+        ("checks: { severity: { NAME_STYLE: error } }", "", vec!["error NAME_STYLE"]),
+        ("checks: { severity: { NAME_STYLE: off } }", "", vec![]),
+        ("checks: { paths: [{ path: \".harness/tools/*\", severity: { NAME_STYLE: note } }] }", "", vec!["note NAME_STYLE"]),
+        ("checks: { paths: [{ path: \".harness/plugins/*\", severity: { NAME_STYLE: off } }] }", "", vec!["warning NAME_STYLE"]),
+        ("format: 1", silenced, vec![]),
+        ("format: 1", "checks: [{ code: NAME_STYLE }]\n", vec!["warning NAME_STYLE", "warning CHECKS_INEFFECTIVE"]),
+        ("format: 1", "checks: [{ code: BODY_EMPTY, reason: r }]\n", vec!["warning NAME_STYLE", "warning CHECKS_INEFFECTIVE"]),
+        ("checks: { severity: { NAME_STYEL: off } }", "", vec!["warning NAME_STYLE", "warning CHECKS_INEFFECTIVE"]),
+    ] {
+        let mut found = codes_of(root, fields);
+        let mut expected: Vec<String> = expected.into_iter().map(str::to_owned).collect();
+        found.sort();
+        expected.sort();
+        assert_eq!(found, expected, "{root} {fields}");
+    }
+    // What takes a tool out of use stays an error.
+    let broken = Project::new(&[
+        ("harness.md", "---\nchecks: { severity: { SCRIPT_NO_RUN: off } }\n---\nBe brief.\n"),
+        (".harness/tools/read_note.md", &tool("def go(args):\n    return 1")),
+    ]);
+    harness(broken.path(), &["validate"]).ends(1);
+}

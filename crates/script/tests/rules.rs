@@ -3,6 +3,7 @@
 use std::collections::HashSet;
 use tool_harness::artifact::{Artifacts, read};
 use tool_harness::builtin::MODULES;
+use tool_harness::check::configure::{Silencer, configure};
 use tool_harness::check::{Check, FactsBySource, RULES, Rule, check, scripts};
 use tool_harness::diagnostic::Diagnostic;
 use tool_harness::surface::{self, Surface};
@@ -28,7 +29,17 @@ fn judge(files: &[(&str, &str)]) -> Vec<Diagnostic> {
     let facts = facts_of(&artifacts);
     let checked = check(artifacts, &facts);
     let on_surface = surface::check(&Surface::of_checked(&checked)).diagnostics;
-    checked.diagnostics.iter().cloned().chain(on_surface).collect()
+    let silencers: Vec<Silencer<'_>> = checked
+        .tools
+        .iter()
+        .map(|one| Silencer {
+            tool: Some(&one.tool.name),
+            form: one.tool.origin.form,
+            place: one.tool.place(one.tool.name_span),
+            frontmatter: &one.tool.frontmatter,
+        })
+        .collect();
+    configure(&checked.root.checks, &silencers, checked.diagnostics.iter().cloned().chain(on_surface).collect())
 }
 
 fn report(findings: &[Diagnostic]) -> String {

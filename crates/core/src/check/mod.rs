@@ -1,6 +1,7 @@
 //! Stage 2: artifacts to checked artifacts and diagnostics. One file per code; [`RULES`] is the list.
 
 pub mod checked;
+pub mod configure;
 pub mod facts;
 pub mod hook_events;
 pub(crate) mod locate;
@@ -54,6 +55,7 @@ mod alias_clash;
 mod alias_not_offered;
 pub(crate) mod body_empty;
 mod ceiling_admits_processes;
+mod checks_ineffective;
 pub(crate) mod effects_contradict;
 mod effects_overstated;
 mod effects_understated;
@@ -137,6 +139,8 @@ pub enum Check {
     Surface(fn(&surface::Subject<'_>, &mut surface::Findings)),
     /// The reader of surfaces given as JSON reports it.
     WhileReadingSurface,
+    /// Found when `checks` is applied to everything else that was found.
+    WhileReporting,
 }
 
 impl Rule {
@@ -265,6 +269,8 @@ pub const RULES: &[&Rule] = &[
     &surface::rule::no_timeout::RULE,
     &surface::rule::suspicious_units::RULE,
     &surface::rule::alias_collides::RULE,
+    // Found when the project says what counts.
+    &checks_ineffective::RULE,
 ];
 
 /// Every distinct source that workers must look at before [`check`].
@@ -306,7 +312,8 @@ fn apply(rule: &Rule, project: &Project<'_>, findings: &mut Findings<'_>) {
         | Check::WhileExporting
         // A surface is made of what this stage gives, so its rules come later.
         | Check::Surface(_)
-        | Check::WhileReadingSurface => {}
+        | Check::WhileReadingSurface
+        | Check::WhileReporting => {}
         Check::Project(look) => {
             findings.concern(Owner::Project);
             look(project, findings);
