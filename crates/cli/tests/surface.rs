@@ -252,3 +252,18 @@ fn a_project_says_how_severe_a_finding_is_and_an_artifact_what_it_silences() {
     ]);
     harness(broken.path(), &["validate"]).ends(1);
 }
+
+#[test]
+fn fix_mends_what_is_safe_and_nothing_else() {
+    let tool = "---\ntimout_ms: 5000\nparameters:\n  path: { type: string, requierd: true, description: A path }\nannotations:\n  arg_schema:\n    arg_aliases: { file: path }\nscript: |\n  def run(args):\n      return fs.read(\"note.txt\")\n---\nReads the note.\n";
+    let root = "---\nformat: 1\n---\nCall read_note(file=\"a\"), then read_note({file: 1}). A file is a file.\n";
+    let twice = "---\ntimeout_ms: 10\ntimout_ms: 5000\nscript: |\n  def run(args):\n      return 1\n---\nGets one.\n";
+    let project = Project::new(&[("harness.md", root), (".harness/tools/read_note.md", tool), (".harness/tools/get_one.md", twice)]);
+    let mended = harness(project.path(), &["validate", "--fix", "--json"]);
+    assert!(mended.err.contains("mended 3 places"), "{}", mended.err);
+    let text = |path: &str| std::fs::read_to_string(project.path().join(path)).expect("a file");
+    assert_eq!(text("harness.md"), root.replace("file=", "path=").replace("{file:", "{path:"));
+    assert_eq!(text(".harness/tools/read_note.md"), tool.replace("timout_ms", "timeout_ms"));
+    assert_eq!(text(".harness/tools/get_one.md"), twice, "the key it should be is there already");
+    assert!(harness(project.path(), &["validate", "--fix"]).err.contains("mended 0 places"));
+}

@@ -44,12 +44,14 @@ pub struct Diagnostic {
     pub field: Option<String>,
     /// What would be accepted, or what to do.
     pub help: Option<String>,
+    /// What to write at each of its places instead, where that is safe.
+    pub fix: Option<String>,
 }
 
 impl Diagnostic {
     /// A finding without a place yet.
     pub fn new(code: &'static str, severity: Severity, message: impl Into<String>) -> Self {
-        Self { code, severity, message: message.into(), place: None, also: Vec::new(), tool: None, field: None, help: None }
+        Self { code, severity, message: message.into(), place: None, also: Vec::new(), tool: None, field: None, help: None, fix: None }
     }
 
     /// Says where.
@@ -89,6 +91,13 @@ impl Diagnostic {
         self
     }
 
+    /// Says what to write instead.
+    #[must_use]
+    pub fn fix(mut self, words: impl Into<String>) -> Self {
+        self.fix = Some(words.into());
+        self
+    }
+
     /// The form reports use; unknown parts are left out.
     #[must_use]
     pub fn to_json(&self) -> Value {
@@ -102,7 +111,7 @@ impl Diagnostic {
         if !self.also.is_empty() {
             object.insert("also".into(), self.also.iter().map(place_json).collect());
         }
-        for (key, value) in [("tool", &self.tool), ("field", &self.field), ("help", &self.help)] {
+        for (key, value) in [("tool", &self.tool), ("field", &self.field), ("help", &self.help), ("fix", &self.fix)] {
             if let Some(text) = value {
                 object.insert(key.into(), json!(text));
             }

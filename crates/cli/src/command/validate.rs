@@ -1,6 +1,7 @@
 //! `harness validate`.
 
 use crate::exit::Exit;
+use crate::fix;
 use crate::open::Folder;
 use crate::output::{self, Looked, Output, Reporting};
 use clap::Args;
@@ -10,12 +11,20 @@ use std::time::Instant;
 pub(crate) struct Validate {
     #[command(flatten)]
     reporting: Reporting,
+    /// Mend what can be mended safely: misspelled keys, other names of arguments in texts
+    #[arg(long)]
+    fix: bool,
 }
 
 impl Validate {
     pub(super) async fn run(self, folder: &Folder, output: &mut Output) -> anyhow::Result<Exit> {
         let started = Instant::now();
-        let engine = folder.load().await?;
+        let mut engine = folder.load().await?;
+        if self.fix {
+            let mended = fix::mend(&folder.find()?, &engine.report())?;
+            output.say(&format!("mended {}", output::count(mended, "place")))?;
+            engine = folder.load().await?;
+        }
         let registry = engine.registry();
         let tools = registry.tools().count() + registry.broken_tools().len();
         let hooks = registry.hooks().count() + registry.broken_hooks().len();

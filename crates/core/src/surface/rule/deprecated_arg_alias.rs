@@ -89,7 +89,8 @@ fn check(subject: &Subject<'_>, findings: &mut Findings) {
                 .at_any(said.places.iter().cloned())
                 .tool(&*entry.name)
                 .field(format!("arg_schema.arg_aliases.{alias}"))
-                .help(format!("write `{canonical}`")),
+                .help(format!("write `{canonical}`"))
+                .fix(canonical),
         );
     }
 }
