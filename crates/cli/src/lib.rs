@@ -4,6 +4,7 @@ mod arguments;
 mod command;
 mod example;
 mod exit;
+mod fix;
 mod hook;
 mod install;
 mod interrupt;

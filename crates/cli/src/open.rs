@@ -5,6 +5,7 @@ use clap::Args;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use tool_harness::artifact::Authority;
+use tool_harness::diagnostic::Severity;
 use tool_harness::engine::{Engine, EngineBuilder};
 use tool_harness::error::Error;
 use tool_harness::event::Sink;
@@ -154,6 +155,15 @@ pub(crate) fn running(engine: &Engine) -> Result<(), Usage> {
     let Some(problem) = engine.stopped() else { return Ok(()) };
     let at = problem.place.as_ref().map(|place| format!("{place}: ")).unwrap_or_default();
     Err(Usage::new(format!("{at}{}", problem.message)).help("nothing runs until this file is mended; `harness validate` shows all of it"))
+}
+
+/// Errors of the surface stop a door before it offers anything.
+pub(crate) fn offering(engine: &Engine) -> Result<(), Usage> {
+    let report = engine.check_surface();
+    let Some(problem) = report.diagnostics.iter().find(|found| found.severity == Severity::Error) else { return Ok(()) };
+    let at = problem.place.as_ref().map(|place| format!("{place}: ")).unwrap_or_default();
+    let help = "nothing is offered until this is mended; `harness validate` shows all of it";
+    Err(Usage::new(format!("{at}{}: {}", problem.code, problem.message)).help(help))
 }
 
 fn is_project(folder: &Path) -> bool {

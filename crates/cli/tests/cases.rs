@@ -39,7 +39,7 @@ async fn play(path: &Path) -> Result<(), String> {
     let files: Vec<(&str, &str)> = page.files.iter().map(|(path, text)| (path.as_str(), text.as_str())).collect();
     let project = Project::new(&files);
     let engine = project.engine().await;
-    judge_diagnostics(page.diagnostics.as_deref(), engine.diagnostics())?;
+    judge_diagnostics(page.diagnostics.as_deref(), &engine.report())?;
     for step in &page.steps {
         match step {
             Step::Surface(expected) => {

@@ -1,5 +1,7 @@
 //! The reference pages are rendered from the code. `UPDATE=1 cargo test -p tool-harness-cli --test reference` rewrites them.
 
+mod compared;
+
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::path::PathBuf;
@@ -35,6 +37,7 @@ fn every_reference_page_says_what_the_code_says() {
         pages.insert(format!("diagnostics/{}.md", rule.code), page(rule));
     }
     pages.insert("diagnostics/README.md".into(), index());
+    pages.insert("reference/surface-compared.md".into(), format!("{MADE}{}", compared::page()));
     compare(&pages);
 }
 
@@ -268,6 +271,7 @@ fn cli_page() -> String {
     for command in commands {
         let _ = write!(text, "\n## `harness {command}`\n\n```text\n{}```\n", help(&[&command]));
     }
+    let _ = write!(text, "\n## `harness surface check`\n\n```text\n{}```\n", help(&["surface", "check"]));
     text
 }
 

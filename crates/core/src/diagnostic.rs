@@ -36,24 +36,37 @@ pub struct Diagnostic {
     pub message: String,
     /// Where.
     pub place: Option<Place>,
+    /// Where else: the same thing, said again.
+    pub also: Vec<Place>,
     /// The tool it concerns.
     pub tool: Option<String>,
     /// The frontmatter field it concerns, as `annotations.kind`.
     pub field: Option<String>,
     /// What would be accepted, or what to do.
     pub help: Option<String>,
+    /// What to write at each of its places instead, where that is safe.
+    pub fix: Option<String>,
 }
 
 impl Diagnostic {
     /// A finding without a place yet.
     pub fn new(code: &'static str, severity: Severity, message: impl Into<String>) -> Self {
-        Self { code, severity, message: message.into(), place: None, tool: None, field: None, help: None }
+        Self { code, severity, message: message.into(), place: None, also: Vec::new(), tool: None, field: None, help: None, fix: None }
     }
 
     /// Says where.
     #[must_use]
     pub fn at(mut self, place: Place) -> Self {
         self.place = Some(place);
+        self
+    }
+
+    /// Says where, as far as that is known.
+    #[must_use]
+    pub fn at_any(mut self, places: impl IntoIterator<Item = Place>) -> Self {
+        let mut places = places.into_iter();
+        self.place = places.next();
+        self.also = places.collect();
         self
     }
 
@@ -78,6 +91,13 @@ impl Diagnostic {
         self
     }
 
+    /// Says what to write instead.
+    #[must_use]
+    pub fn fix(mut self, words: impl Into<String>) -> Self {
+        self.fix = Some(words.into());
+        self
+    }
+
     /// The form reports use; unknown parts are left out.
     #[must_use]
     pub fn to_json(&self) -> Value {
@@ -85,17 +105,22 @@ impl Diagnostic {
         object.insert("code".into(), json!(self.code));
         object.insert("severity".into(), json!(self.severity.to_string()));
         object.insert("message".into(), json!(self.message));
-        if let Some(place) = &self.place {
-            let Position { line, column } = place.position();
-            object.insert("file".into(), json!(&*place.source.path));
-            object.insert("line".into(), json!(line));
-            object.insert("column".into(), json!(column));
+        if let Some(Value::Object(place)) = self.place.as_ref().map(place_json) {
+            object.extend(place);
         }
-        for (key, value) in [("tool", &self.tool), ("field", &self.field), ("help", &self.help)] {
+        if !self.also.is_empty() {
+            object.insert("also".into(), self.also.iter().map(place_json).collect());
+        }
+        for (key, value) in [("tool", &self.tool), ("field", &self.field), ("help", &self.help), ("fix", &self.fix)] {
             if let Some(text) = value {
                 object.insert(key.into(), json!(text));
             }
         }
         Value::Object(object)
     }
+}
+
+fn place_json(place: &Place) -> Value {
+    let Position { line, column } = place.position();
+    json!({"file": &*place.source.path, "line": line, "column": column})
 }

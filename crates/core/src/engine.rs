@@ -4,6 +4,7 @@ use crate::artifact::hook::HookExample;
 use crate::artifact::tool::{At, ToolExample};
 use crate::artifact::{Authority, Extent, Files};
 use crate::call::{Arguments, Call, DEFAULT_MODE};
+use crate::check::configure::{Silencer, configure};
 use crate::client::{Client, Judgement, Observation, Outcome};
 use crate::diagnostic::{Diagnostic, Severity};
 use crate::error::Error;
@@ -14,7 +15,8 @@ use crate::registry::{Registry, Surface};
 use crate::result::ToolResult;
 use crate::run::{self, Body, BodyError, Context, Environment, Refusal, Shared};
 use crate::snapshot::Ground;
-use crate::span::Place;
+use crate::span::{Place, Span};
+use crate::surface::{self, Report};
 use crate::worker::{self, Workers};
 use serde_json::{Map, Value, json};
 use std::collections::HashMap;
@@ -246,6 +248,45 @@ impl Engine {
             return Err(Error::NoMode(mode.to_owned()));
         }
         Ok(self.shared.registry.surface(mode))
+    }
+
+    /// What is wrong with the tools that are offered, with their policy and with the texts a model reads. Every door asks before it offers.
+    #[must_use]
+    pub fn check_surface(&self) -> Report {
+        let found = surface::check(&surface::Surface::of_registry(&self.shared.registry)).diagnostics;
+        let ours = |finding: &Diagnostic| finding.code != "CHECKS_INEFFECTIVE";
+        Report { diagnostics: self.configured(found).into_iter().filter(ours).collect() }
+    }
+
+    /// Everything wrong with the project and with its surface, in file order, as its `checks` say. Of a broken root file's surface nothing
+    /// can be said.
+    #[must_use]
+    pub fn report(&self) -> Vec<Diagnostic> {
+        let mut all = self.diagnostics().to_vec();
+        if self.stopped().is_none() {
+            all.extend(surface::check(&surface::Surface::of_registry(&self.shared.registry)).diagnostics);
+        }
+        let mut all = self.configured(all);
+        let key = |found: &Diagnostic| found.place.as_ref().map(|place| (Arc::clone(&place.source.path), place.span.start));
+        all.sort_by_cached_key(key);
+        all
+    }
+
+    fn configured(&self, findings: Vec<Diagnostic>) -> Vec<Diagnostic> {
+        let registry = &self.shared.registry;
+        let tools = registry.tools().map(|one| Silencer {
+            tool: Some(one.name()),
+            form: one.tool.origin.form,
+            place: one.tool.place(one.tool.name_span),
+            frontmatter: &one.tool.frontmatter,
+        });
+        let hooks = registry.hooks().map(|one| Silencer {
+            tool: None,
+            form: one.hook.origin.form,
+            place: one.hook.place(Span::default()),
+            frontmatter: &one.hook.frontmatter,
+        });
+        configure(&registry.root.checks, &tools.chain(hooks).collect::<Vec<_>>(), findings)
     }
 
     /// Runs one call through every stage.

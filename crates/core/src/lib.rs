@@ -23,6 +23,7 @@ pub mod schema;
 mod snapshot;
 pub mod span;
 pub mod store;
+pub mod surface;
 pub mod worker;
 
 pub use call::{Arguments, Call};

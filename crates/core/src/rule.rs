@@ -257,7 +257,7 @@ impl Desugar<'_> {
 }
 
 /// Whether a pattern is about built-ins: a tool's name never has a dot.
-fn names_builtins(pattern: &str) -> bool {
+pub(crate) fn names_builtins(pattern: &str) -> bool {
     pattern.contains('.') || is_module(pattern) || builtin::find(pattern).is_some()
 }
 
@@ -320,7 +320,7 @@ impl Matcher {
     }
 }
 
-fn above(ceiling: Ceiling, effects: Effects) -> Option<String> {
+pub(crate) fn above(ceiling: Ceiling, effects: Effects) -> Option<String> {
     match ceiling {
         Ceiling::Level(level) => {
             let needed = Level::of(effects);
@@ -333,7 +333,7 @@ fn above(ceiling: Ceiling, effects: Effects) -> Option<String> {
     }
 }
 
-fn beyond(allowed: &[(String, Vec<String>)], wanted: &[(String, Vec<String>)]) -> Option<String> {
+pub(crate) fn beyond(allowed: &[(String, Vec<String>)], wanted: &[(String, Vec<String>)]) -> Option<String> {
     wanted.iter().find_map(|(capability, operations)| {
         let Some((_, listed)) = allowed.iter().find(|(known, _)| known == capability) else {
             return Some(format!("the tool wants the capability `{capability}`, which the policy does not list"));

@@ -23,6 +23,7 @@ impl Mcp {
         let routes = Arc::new(mcp::Routes::default());
         let live = Live::load(open::builder(&folder.find()?).sink(Arc::clone(&routes) as _)).await?;
         open::running(&live.engine())?;
+        open::offering(&live.engine())?;
         if io::stdin().is_terminal() {
             output.say("this speaks MCP over standard input and output: a client starts it; Ctrl-D ends it")?;
         }

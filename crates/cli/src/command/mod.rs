@@ -13,6 +13,7 @@ mod install;
 mod list;
 mod mcp;
 mod new;
+mod surface;
 mod test;
 mod tools;
 mod validate;
@@ -34,6 +35,8 @@ pub(crate) enum Command {
     New(new::New),
     /// Check every artifact and show what is wrong with it
     Validate(validate::Validate),
+    /// Check tools that are given as JSON
+    Surface(surface::Surface),
     /// Call a tool
     Call(call::Call),
     /// Show what every stage decides about a call, or what a code means
@@ -75,6 +78,7 @@ impl Command {
             Self::Init(command) => command.run(folder, output),
             Self::New(command) => command.run(output),
             Self::Validate(command) => on_runtime(command.run(folder, output)),
+            Self::Surface(command) => command.run(output),
             Self::Call(command) => on_runtime(command.run(folder, output)),
             Self::Explain(command) => on_runtime(command.run(folder, output)),
             Self::List(command) => on_runtime(command.run(folder, output)),

@@ -1,7 +1,7 @@
 //! `harness tools`.
 
 use crate::exit::Exit;
-use crate::open::Folder;
+use crate::open::{self, Folder};
 use crate::output::{self, Output, Table};
 use clap::{Args, ValueEnum};
 use serde_json::{Value, json};
@@ -58,6 +58,7 @@ impl Tools {
         let engine = folder.open().await?;
         let surface = engine.surface(&self.mode)?;
         if let Some(format) = self.format.of_a_provider() {
+            open::offering(&engine)?;
             let mut exported = export::export(&surface, format);
             if self.json {
                 let broken = engine.diagnostics().iter().filter(|finding| finding.severity == Severity::Error);

@@ -31,7 +31,7 @@ const ENDING: Duration = Duration::from_secs(2);
 /// Serves the project until the input ends or `stop` is cancelled. `routes` takes the events of its engine.
 pub async fn serve(live: Live, routes: Arc<Routes>, mode: &str, stop: CancellationToken) -> anyhow::Result<()> {
     let offer = Offer::new(live.engine(), mode)?;
-    log::diagnostics(offer.engine.diagnostics());
+    log::diagnostics(&offer.engine.report());
 
     let (ended, calls) = (CancellationToken::new(), CancellationToken::new());
     let (in_flight, mut all_calls) = mpsc::channel(1);

@@ -16,7 +16,7 @@ const SETTLED: Duration = Duration::from_millis(100);
 
 /// Looks at the project's files for as long as the door is open.
 pub(super) async fn watch(live: Live, door: Arc<Door>, peer: Peer<RoleServer>) {
-    let mut known = live.engine().diagnostics().to_vec();
+    let mut known = live.engine().report();
     loop {
         tokio::time::sleep(EVERY).await;
         let mut now = live.look();
@@ -33,8 +33,9 @@ pub(super) async fn watch(live: Live, door: Arc<Door>, peer: Peer<RoleServer>) {
         }
         match live.reload().await {
             Ok(reload) => {
-                report(&reload, &known);
-                known.clone_from(&reload.diagnostics);
+                let found = [reload.diagnostics.clone(), reload.engine.check_surface().diagnostics].concat();
+                report(&reload, &found, &known);
+                known = found;
                 serve(reload, &door, &peer).await;
             }
             Err(problem) => log::say(&format!("the project could not be loaded again: {problem}")),
@@ -43,7 +44,7 @@ pub(super) async fn watch(live: Live, door: Arc<Door>, peer: Peer<RoleServer>) {
 }
 
 /// Says what broke, and what is newly wrong.
-fn report(reload: &Reload, known: &[Diagnostic]) {
+fn report(reload: &Reload, found: &[Diagnostic], known: &[Diagnostic]) {
     for path in &reload.kept {
         log::kept(path);
     }
@@ -51,7 +52,7 @@ fn report(reload: &Reload, known: &[Diagnostic]) {
         let place = |found: &Diagnostic| found.place.as_ref().map(ToString::to_string);
         a.code == b.code && a.message == b.message && place(a) == place(b)
     };
-    log::diagnostics(reload.diagnostics.iter().filter(|found| !known.iter().any(|old| same(old, found))));
+    log::diagnostics(found.iter().filter(|found| !known.iter().any(|old| same(old, found))));
 }
 
 /// Puts the new version in place, and tells the client when it would see other tools.

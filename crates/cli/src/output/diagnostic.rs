@@ -33,10 +33,23 @@ pub(crate) fn diagnostic(finding: &Diagnostic) -> String {
             None => group.element(Origin::path(path).line(line as usize).char_column(column as usize)),
         };
     }
+    let also = elsewhere(&finding.also);
+    if let Some(also) = &also {
+        group = group.element(Level::NOTE.message(also));
+    }
     if let Some(help) = &finding.help {
         group = group.element(Level::HELP.message(help));
     }
     Renderer::styled().render(&[group])
+}
+
+/// The other places in words; many are counted.
+fn elsewhere(places: &[Place]) -> Option<String> {
+    const MOST: usize = 8;
+    let shown: Vec<String> = places.iter().take(MOST).map(ToString::to_string).collect();
+    let more = places.len().saturating_sub(MOST);
+    let more = if more > 0 { format!(" and {more} more") } else { String::new() };
+    (!shown.is_empty()).then(|| format!("also at {}{more}", shown.join(", ")))
 }
 
 /// The lines a place stands on, and the place within them.

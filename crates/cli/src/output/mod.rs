@@ -3,12 +3,14 @@
 mod answer;
 mod diagnostic;
 mod explanation;
+mod report;
 mod table;
 mod text;
 
 pub(crate) use answer::{Asked, refusal, result, verdict, who_can_act};
 pub(crate) use diagnostic::{counts, diagnostic, summary};
 pub(crate) use explanation::explanation;
+pub(crate) use report::{Looked, Reporting, prefix};
 pub(crate) use table::Table;
 pub(crate) use text::{count, indented, paint, plain, quoted};
 

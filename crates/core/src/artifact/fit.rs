@@ -31,12 +31,17 @@ fn record(problems: &mut Problems<'_>, tables: &[&'static [Field]], node: &Node,
         let path = join(path, &key.name);
         match known().find(|field| field.name == key.name) {
             Some(field) => shape(problems, &field.shape, value, &path),
-            None => unknown(problems, key, &path, did_you_mean(&key.name, known())),
+            None => {
+                let meant = did_you_mean(&key.name, known());
+                // A key that is there already cannot be written a second time.
+                let fixable = meant.filter(|meant| node.get(meant).is_none());
+                unknown(problems, key, &path, meant, fixable);
+            }
         }
     }
 }
 
-fn unknown(problems: &mut Problems<'_>, key: &super::node::Key, path: &str, meant: Option<&'static str>) {
+fn unknown(problems: &mut Problems<'_>, key: &super::node::Key, path: &str, meant: Option<&'static str>, fixable: Option<&'static str>) {
     let (severity, of) = match problems.subject {
         Subject::Tool(_) => (Severity::Warning, "tool"),
         Subject::Hook(_) => (Severity::Error, "hook"),
@@ -60,6 +65,7 @@ fn unknown(problems: &mut Problems<'_>, key: &super::node::Key, path: &str, mean
     if let Some(meant) = meant {
         finding = finding.help(format!("did you mean `{meant}`?"));
     }
+    finding.fix = fixable.map(str::to_owned);
     problems.add(finding, key.span);
 }
 

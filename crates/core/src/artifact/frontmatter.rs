@@ -4,16 +4,16 @@ use crate::span::Span;
 
 /// The two halves of a file, as ranges of its text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Halves {
+pub(crate) struct Halves {
     /// What stands between the delimiter lines.
-    pub(super) yaml: Span,
+    pub(crate) yaml: Span,
     /// What follows the closing delimiter line.
-    pub(super) body: Span,
+    pub(crate) body: Span,
 }
 
 /// Why a file has no frontmatter.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Unsplit {
+pub(crate) enum Unsplit {
     /// The first line is not `---`.
     Missing,
     /// No later line is exactly `---`.
@@ -21,7 +21,7 @@ pub(super) enum Unsplit {
 }
 
 /// Finds the delimiter lines. A byte order mark before the first one and CRLF line ends are accepted.
-pub(super) fn split(text: &str) -> Result<Halves, Unsplit> {
+pub(crate) fn split(text: &str) -> Result<Halves, Unsplit> {
     let mut at = text.len() - text.strip_prefix('\u{feff}').unwrap_or(text).len();
     let mut opened = None;
     for line in text[at..].split_inclusive('\n') {
@@ -39,7 +39,7 @@ pub(super) fn split(text: &str) -> Result<Halves, Unsplit> {
 }
 
 /// The text of a body as a model or a reviewer reads it: LF line ends, no blank space around it.
-pub(super) fn body_text(text: &str) -> String {
+pub(crate) fn body_text(text: &str) -> String {
     text.trim().replace("\r\n", "\n")
 }
 

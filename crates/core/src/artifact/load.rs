@@ -2,7 +2,7 @@
 
 use super::Artifacts;
 use super::read::{MAX_FILE_BYTES, Reader, folder_finding, size_finding};
-use super::slot::{FOLDERS, ROOTS, Slot, is_artifact_name};
+use super::slot::{FOLDERS, OTHER_FOLDERS, ROOTS, Slot, is_artifact_name};
 use crate::check::file_unreadable;
 use crate::diagnostic::Diagnostic;
 use std::collections::HashMap;
@@ -53,7 +53,8 @@ impl Files {
     pub(crate) fn on_disk(project: &Path, extent: Extent) -> Self {
         let mut entries = Vec::new();
         let file = |slot, path: String, at: &Path| Entry { slot, path, content: Content::File(content(at)) };
-        let folders = FOLDERS.into_iter().filter(|(_, slot)| extent == Extent::Whole || *slot != Slot::Tool);
+        let folders = FOLDERS.into_iter().chain(OTHER_FOLDERS.map(|folder| (folder, Slot::Prose)));
+        let folders = folders.filter(|(_, slot)| extent == Extent::Whole || !matches!(slot, Slot::Tool | Slot::Prose));
         for (folder, slot) in folders {
             if folder == "overrides" {
                 entries.extend(roots(project).map(|name| file(Slot::Root, name.to_owned(), &project.join(name))));

@@ -62,7 +62,7 @@ impl<'a> Problems<'a> {
 }
 
 /// The user's words for a message: in backticks, on one line, not too long.
-pub(super) fn quoted(words: &str) -> String {
+pub(crate) fn quoted(words: &str) -> String {
     const LONGEST: usize = 80;
     let mut shown: String =
         words.chars().take(LONGEST).flat_map(|c| if c.is_control() { c.escape_default().collect() } else { vec![c] }).collect();

@@ -11,7 +11,7 @@ use super::read_root::read_root;
 use super::read_tool::{Naming, read_tool};
 use super::slot::{Slot, Stray, is_readme, stem};
 use super::tool::{At, Tool};
-use super::{ArtifactKind, Artifacts, BrokenHook, BrokenTool, Form, Layer, Origin, fields, fit, yaml};
+use super::{ArtifactKind, Artifacts, BrokenHook, BrokenTool, Form, Layer, Origin, Root, fields, fit, yaml};
 use crate::check::{file_not_text, file_too_large, file_unreadable, frontmatter_missing, frontmatter_unclosed, inline_name_empty};
 use crate::check::{file_passed_over, file_set_aside, key_duplicate, mode_unread, root_twice};
 use crate::diagnostic::{Diagnostic, Severity};
@@ -84,7 +84,11 @@ impl Reader {
             return;
         }
         if slot == Slot::Mode {
-            return self.add_mode(path);
+            self.add_mode(path);
+            if let Ok(text) = content.and_then(text_of) {
+                self.add_prose(&Source::new(path, text));
+            }
+            return;
         }
         match content.and_then(text_of) {
             Ok(text) => self.add_text(slot, &Source::new(path, text)),
@@ -128,6 +132,9 @@ impl Reader {
     }
 
     fn add_text(&mut self, slot: Slot, source: &Arc<Source>) {
+        if slot == Slot::Prose {
+            return self.add_prose(source);
+        }
         let text = &source.text;
         let whole_file_is_yaml = slot == Slot::Root && !source.path.ends_with(".md");
         let (yaml, body) = if whole_file_is_yaml {
@@ -145,9 +152,20 @@ impl Reader {
         match slot {
             Slot::Tool | Slot::Hook => self.add_single(slot, source, &node, body, problems),
             Slot::Root => self.add_root(source, &node, body, problems),
-            Slot::Bundle(layer) => self.add_bundle(source, layer, &node, problems),
+            Slot::Bundle(layer) => {
+                self.add_prose(source);
+                self.add_bundle(source, layer, &node, problems);
+            }
             Slot::Client => self.add_client(source, &node, problems),
-            Slot::Mode => {}
+            Slot::Mode | Slot::Prose => {}
+        }
+    }
+
+    /// Keeps a text that may reach a model: what follows the frontmatter, or all of it where there is none.
+    fn add_prose(&mut self, source: &Arc<Source>) {
+        let body = split(&source.text).map_or_else(|_| Span::new(0, source.text.len()), |halves| halves.body);
+        if !source.text[body.start..body.end].trim().is_empty() {
+            self.artifacts.root.prose.push(Place::new(source, body));
         }
     }
 
@@ -165,7 +183,8 @@ impl Reader {
         self.add_entries(source, Layer::Project, node, &mut found, None);
         let mut problems = Problems::new(source, Subject::Root);
         problems.found = found;
-        self.artifacts.root = read_root(&mut problems, ArtifactKind::Root, node, body);
+        let prose = std::mem::take(&mut self.artifacts.root.prose);
+        self.artifacts.root = Root { prose, ..read_root(&mut problems, ArtifactKind::Root, node, body) };
         self.artifacts.root_broken |= problems.first_error().is_some();
         self.keep(problems.found);
     }
@@ -285,7 +304,7 @@ impl Reader {
         let name = stem(&source.path).to_owned();
         let first = problems.iter().find(|problem| problem.severity == Severity::Error).cloned();
         match (slot, first) {
-            (_, None) => {}
+            (_, None) | (Slot::Prose, _) => {}
             (Slot::Root, _) => self.artifacts.root_broken = true,
             (Slot::Tool, Some(problem)) => {
                 self.artifacts.broken_tools.push(BrokenTool { name, source: Arc::clone(source), form: Form::File, problem });

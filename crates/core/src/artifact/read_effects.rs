@@ -9,7 +9,7 @@ const NETWORK: Effects = Effects::NET_READ.and(Effects::NET_WRITE);
 const FILES: Effects = Effects::READ.and(Effects::WRITE);
 
 /// One entry per spelling, in a fixed order. What has the wrong type claims nothing; it was reported.
-pub(super) fn declared_effects(node: &Node) -> Vec<DeclaredEffects> {
+pub(crate) fn declared_effects(node: &Node) -> Vec<DeclaredEffects> {
     let mut declared = Vec::new();
     let mut look = |path: &[&str], claims: fn(&Node) -> Vec<Claim>| {
         let Some(value) = path.iter().try_fold(node, |node, key| node.get(key)) else { return };

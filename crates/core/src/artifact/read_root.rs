@@ -7,10 +7,12 @@ use super::node::Node;
 use super::problem::{Problems, texts, words};
 use super::read_permission::domains;
 use super::read_tool::{capabilities, limits};
-use super::root::{ArgConstraint, Ceiling, Containment, ListMode, Policy, Root, Sandbox, ToolsPolicy};
+use super::root::{ArgConstraint, Ceiling, CheckedPaths, Checks, Containment, ListMode, Policy, Root, Sandbox, ToolsPolicy};
 use super::tool::At;
+use crate::check::configure::Setting;
 use crate::check::{ceiling_twice, format_unknown};
 use crate::effect::{Effects, Level};
+use crate::span::{Place, Source};
 use std::sync::Arc;
 use tool_harness_sandbox::network::Domains;
 
@@ -31,9 +33,24 @@ pub(super) fn read_root(problems: &mut Problems<'_>, kind: ArtifactKind, node: &
         limits: node.get("limits").map(limits).unwrap_or_default(),
         network: node.get("network").map(|node| network(problems, node)),
         sandbox: node.get("sandbox").map(sandbox).unwrap_or_default(),
+        prose: Vec::new(),
+        checks: node.get("checks").map(|node| checks(problems.source, node)).unwrap_or_default(),
         modes: Vec::new(),
         unsupported: unsupported(kind, node),
     }
+}
+
+fn checks(source: &Arc<Source>, node: &Node) -> Checks {
+    let severity = |node: Option<&Node>| {
+        let entries = node.map(Node::entries).unwrap_or_default().iter();
+        entries.filter_map(|(key, word)| Some((key.name.clone(), Setting::named(word.text()?)?))).collect()
+    };
+    let paths = node.get("paths").map(Node::items).unwrap_or_default().iter();
+    let paths = paths.filter_map(|entry| {
+        let path = entry.get("path").and_then(Node::text)?.to_owned();
+        Some(CheckedPaths { path, severity: severity(entry.get("severity")) })
+    });
+    Checks { severity: severity(node.get("severity")), paths: paths.collect(), place: Some(Place::new(source, node.span)) }
 }
 
 fn network(problems: &mut Problems<'_>, node: &Node) -> At<Domains> {

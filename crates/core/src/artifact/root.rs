@@ -1,6 +1,7 @@
 //! The root artifact: `harness.md`, `harness.yaml` or `harness.yml`.
 
 use super::tool::{At, Limits};
+use crate::check::configure::Setting;
 use crate::effect::{Effects, Level};
 use crate::span::{Place, Source, Span};
 use std::sync::Arc;
@@ -23,10 +24,42 @@ pub struct Root {
     pub network: Option<At<Domains>>,
     /// `sandbox`.
     pub sandbox: Sandbox,
+    /// Texts beside the body that may reach a model: bodies of modes, agents, skills, contexts and bundles.
+    pub prose: Vec<Place>,
+    /// `checks`.
+    pub checks: Checks,
     /// Mode files. They restrict, and nothing reads them yet; each refuses every call.
     pub modes: Vec<Place>,
     /// Fields the author wrote that nothing enforces yet and that restrict calls; each refuses every call.
     pub unsupported: Vec<At<&'static str>>,
+}
+
+/// `checks`: what findings count for here.
+#[derive(Clone, Debug, Default)]
+pub struct Checks {
+    /// Code to severity, everywhere.
+    pub severity: Vec<(String, Setting)>,
+    /// The same for some files.
+    pub paths: Vec<CheckedPaths>,
+    /// Where it was written.
+    pub place: Option<Place>,
+}
+
+/// One entry of `checks.paths`.
+#[derive(Clone, Debug)]
+pub struct CheckedPaths {
+    /// Glob over paths.
+    pub path: String,
+    /// Code to severity.
+    pub severity: Vec<(String, Setting)>,
+}
+
+impl Checks {
+    /// Every code that is named, with the place of the whole.
+    pub fn codes(&self) -> impl Iterator<Item = (&str, Option<&Place>)> {
+        let all = self.severity.iter().chain(self.paths.iter().flat_map(|part| &part.severity));
+        all.map(|(code, _)| (code.as_str(), self.place.as_ref()))
+    }
 }
 
 /// `sandbox`.

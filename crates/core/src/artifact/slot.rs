@@ -31,6 +31,8 @@ pub(super) enum Slot {
     Mode,
     /// A client map.
     Client,
+    /// An agent, skill or context, of which only the text is read yet.
+    Prose,
 }
 
 impl Slot {
@@ -53,14 +55,15 @@ impl Slot {
         }
         let inside = path.strip_prefix(".harness/")?;
         let (folder, file) = inside.split_once('/')?;
-        let (_, slot) = FOLDERS.into_iter().find(|&(known, _)| known == folder)?;
+        let prose = || OTHER_FOLDERS.contains(&folder).then_some(Slot::Prose);
+        let slot = FOLDERS.into_iter().find(|&(known, _)| known == folder).map(|(_, slot)| slot).or_else(prose)?;
         let named = end(path.len() - file.len());
         is_artifact_name(&path[path.len() - file.len()..named]).then_some((slot, &path[..named]))
     }
 }
 
-/// Folders of `.harness/` that other parts read, or will.
-const OTHER_FOLDERS: [&str; 3] = ["agents", "context", "skills"];
+/// Folders of `.harness/` of which other parts will read more than the text.
+pub(super) const OTHER_FOLDERS: [&str; 3] = ["agents", "context", "skills"];
 
 /// What becomes of a file below `.harness/` that is no artifact although somebody may think so.
 #[derive(Debug, PartialEq, Eq)]

@@ -2,6 +2,7 @@
 
 use super::{Args, Body, Builtin, Example, Host, Kind, Module, PLAIN, Param, Scope};
 use crate::effect::Effects;
+use crate::surface;
 use serde_json::{Value, json};
 use std::time::Duration;
 
@@ -156,14 +157,24 @@ pub(super) const MODULE: Module = Module {
         Builtin {
             name: "tool_surface_validate",
             params: &[Param::required("surface", Kind::Any), Param::optional("options", Kind::Dict, "{}")],
-            doc: "What is wrong with a set of tool definitions.",
-            returns: "a list of diagnostics",
-            body: Body::Absent("checking surfaces from scripts comes with surfaces"),
-            examples: &[Example::new("tool_surface_validate([])", "error: not available yet")],
+            doc: "What is wrong with a surface: a dict with `tools`, `native_tools`, `policy`, `approval_policy`, `system`, `prompt`, `prompts` and \
+                `tool_search`, or a list of tools. The same check as `harness surface check`. What the surface does not say, `options` may; \
+                `scan_fences` is one of them.",
+            returns: "a dict with `valid` and `diagnostics`, a list of dicts with `code`, `severity`, `message` and more",
+            body: Body::Pure(tool_surface_validate),
+            examples: &[
+                Example::new(r#"tool_surface_validate([])["valid"]"#, "true"),
+                Example::new(r#"tool_surface_validate([])["diagnostics"][0]["code"]"#, r#""TOOL_SURFACE_NO_ACTIVE_TOOLS""#),
+                Example::new(r#"tool_surface_validate({"tools": 7})["valid"]"#, "false"),
+            ],
             ..PLAIN
         },
     ],
 };
+
+fn tool_surface_validate(args: &Args) -> Result<Value, String> {
+    Ok(surface::check(&surface::read(args.get(0), Some(args.get(1)))).to_json())
+}
 
 fn env(host: &dyn Host, args: &Args) -> Result<Value, String> {
     Ok(host.env(args.text(0))?.map_or_else(|| args.get(1).clone(), Value::String))

@@ -5,7 +5,7 @@ use super::{Check, Rule};
 use crate::artifact::Form;
 use crate::diagnostic::Severity;
 
-pub(super) const RULE: Rule = Rule {
+pub(crate) const RULE: Rule = Rule {
     code: "BODY_EMPTY",
     severity: Severity::Warning,
     why: "The description is all a model knows about a tool besides its arguments. Without one it sees the bare name.",

@@ -7,7 +7,7 @@ use crate::artifact::tool::{Claim, DeclaredEffects};
 use crate::diagnostic::Severity;
 use crate::effect::Effects;
 
-pub(super) const RULE: Rule = Rule {
+pub(crate) const RULE: Rule = Rule {
     code: "EFFECTS_CONTRADICT",
     severity: Severity::Error,
     why: "Effects decide what a tool may do and who is asked. When two spellings of one tool disagree, trusting either of them could be wrong.",
@@ -36,7 +36,11 @@ fn check(subject: &ToolSubject<'_>, findings: &mut Findings<'_>) {
 
 /// Each spelling that contradicts an earlier one, with the first such. A tool has but a handful of spellings.
 pub(super) fn contradictions(tool: &Tool) -> impl Iterator<Item = (&DeclaredEffects, &DeclaredEffects)> {
-    let declared = &tool.declared_effects;
+    among(&tool.declared_effects)
+}
+
+/// The same for spellings wherever they were written.
+pub(crate) fn among(declared: &[DeclaredEffects]) -> impl Iterator<Item = (&DeclaredEffects, &DeclaredEffects)> {
     declared.iter().enumerate().filter_map(move |(index, later)| {
         let earlier = declared[..index].iter().find(|earlier| contradict(earlier.claim, later.claim))?;
         Some((earlier, later))

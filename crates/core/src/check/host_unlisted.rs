@@ -15,12 +15,12 @@ pub(super) const RULE: Rule = Rule {
     why: "The script names a host that `network.allowed_domains` does not list, so a request to it would be refused.",
     bad: &[(
         ".harness/tools/fetch_news.md",
-        "---\nscript: |\n  def run(args):\n      return http.get(\"https://example.com/news\")\n---\nFetches the news.\n",
+        "---\ntimeout_ms: 10000\nscript: |\n  def run(args):\n      return http.get(\"https://example.com/news\")\n---\nFetches the news.\n",
     )],
     good: &[
         (
             ".harness/tools/fetch_news.md",
-            "---\nscript: |\n  def run(args):\n      return http.get(\"https://example.com/news\")\n---\nFetches the news.\n",
+            "---\ntimeout_ms: 10000\nscript: |\n  def run(args):\n      return http.get(\"https://example.com/news\")\n---\nFetches the news.\n",
         ),
         ("harness.md", "---\nnetwork: {allowed_domains: [example.com]}\n---\nYou tell the news.\n"),
     ],

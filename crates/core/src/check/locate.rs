@@ -8,7 +8,7 @@ use serde_json::Value;
 
 /// Which half of an entry is meant.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Half {
+pub(crate) enum Half {
     /// The key.
     Key,
     /// The value.
@@ -17,15 +17,15 @@ pub(super) enum Half {
 
 /// The schema a path starts in.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Written {
+pub(crate) struct Written {
     /// `parameters`, `input_schema` or `output_schema`.
-    pub(super) field: &'static str,
+    pub(crate) field: &'static str,
     /// Its value in the file.
-    pub(super) span: Span,
+    pub(crate) span: Span,
 }
 
 /// The schemas a tool's author wrote, with where they stand.
-pub(super) fn schemas(tool: &Tool) -> impl Iterator<Item = (Written, &Value)> {
+pub(crate) fn schemas(tool: &Tool) -> impl Iterator<Item = (Written, &Value)> {
     let input = tool.schema_source.as_ref().map(|source| (Written { field: source.value, span: source.span }, &tool.input_schema));
     let output = tool.output_schema.as_ref().map(|schema| (Written { field: "output_schema", span: schema.span }, &schema.value));
     input.into_iter().chain(output)
@@ -33,7 +33,7 @@ pub(super) fn schemas(tool: &Tool) -> impl Iterator<Item = (Written, &Value)> {
 
 /// The place of a path into a schema; the whole value when the part was not written there, as when it was added by another field.
 /// The file is parsed again, which only a file with a finding costs.
-pub(super) fn locate(tool: &Tool, written: Written, path: &[&str], half: Half) -> Place {
+pub(crate) fn locate(tool: &Tool, written: Written, path: &[&str], half: Half) -> Place {
     let path = match (written.field, path) {
         // Parameters stand directly under the field; the schema made of them has them among its properties.
         ("parameters", ["properties", rest @ ..]) => rest,

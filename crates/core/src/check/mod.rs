@@ -1,9 +1,10 @@
 //! Stage 2: artifacts to checked artifacts and diagnostics. One file per code; [`RULES`] is the list.
 
 pub mod checked;
+pub mod configure;
 pub mod facts;
 pub mod hook_events;
-mod locate;
+pub(crate) mod locate;
 pub(crate) mod nearest;
 mod page;
 mod reach;
@@ -52,9 +53,10 @@ pub(crate) mod export_too_many;
 // Found when the artifacts are judged.
 mod alias_clash;
 mod alias_not_offered;
-mod body_empty;
+pub(crate) mod body_empty;
 mod ceiling_admits_processes;
-mod effects_contradict;
+mod checks_ineffective;
+pub(crate) mod effects_contradict;
 mod effects_overstated;
 mod effects_understated;
 mod field_unsupported;
@@ -69,7 +71,7 @@ mod hook_when_impure;
 mod hook_without_hosts;
 mod host_unlisted;
 mod inject_is_parameter;
-mod name_not_offered;
+pub(crate) mod name_not_offered;
 mod name_style;
 mod name_verb;
 mod override_replaces;
@@ -87,12 +89,13 @@ mod script_unavailable;
 mod script_unknown_builtin;
 mod script_unknown_name;
 mod script_unread;
-mod tool_duplicate;
-mod tool_surface_missing_executor;
+pub(crate) mod secret_in_artifact;
+pub(crate) mod tool_duplicate;
 
 use crate::artifact::Artifacts;
 use crate::artifact::tool::Script;
 use crate::diagnostic::{Diagnostic, Severity};
+use crate::surface;
 use facts::{Facts, ScriptKind, Unread};
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
@@ -133,6 +136,12 @@ pub enum Check {
     Hook(fn(&HookSubject<'_>, &mut Findings<'_>)),
     /// At each script that a worker looked at: of tools, of hooks, and `when`.
     Script(fn(&ScriptSubject<'_>, &mut Findings<'_>)),
+    /// At the tools active somewhere, with policy and prompts: see [`crate::surface`].
+    Surface(fn(&surface::Subject<'_>, &mut surface::Findings)),
+    /// The reader of surfaces given as JSON reports it.
+    WhileReadingSurface,
+    /// Found when `checks` is applied to everything else that was found.
+    WhileReporting,
 }
 
 impl Rule {
@@ -185,9 +194,9 @@ pub const RULES: &[&Rule] = &[
     &hook_duplicate::RULE,
     &override_replaces::RULE,
     &body_empty::RULE,
-    &tool_surface_missing_executor::RULE,
     &field_unsupported::RULE,
     &sandbox_widened::RULE,
+    &secret_in_artifact::RULE,
     &schema_invalid::RULE,
     &schema_keyword_unknown::RULE,
     &script_syntax::RULE,
@@ -224,6 +233,46 @@ pub const RULES: &[&Rule] = &[
     &export_keyword::RULE,
     &export_not_strict::RULE,
     &export_output_schema::RULE,
+    // Found when a surface is checked.
+    &surface::rule::malformed::RULE,
+    &surface::rule::missing_result_reader::RULE,
+    &surface::rule::side_effect_ceiling_exceeded::RULE,
+    &surface::rule::missing_schema::RULE,
+    &surface::rule::missing_annotations::RULE,
+    &surface::rule::missing_side_effect_level::RULE,
+    &surface::rule::missing_executor::RULE,
+    &surface::rule::unknown_result_reader::RULE,
+    &surface::rule::unknown_arg_constraint_tool::RULE,
+    &surface::rule::unknown_arg_constraint_key::RULE,
+    &surface::rule::approval_pattern_no_match::RULE,
+    &surface::rule::unknown_prompt_tool::RULE,
+    &surface::rule::prompt_tool_not_in_policy::RULE,
+    &surface::rule::deferred_tool_prompt_reference::RULE,
+    &surface::rule::deprecated_arg_alias::RULE,
+    &surface::rule::unclosed_fence::RULE,
+    &surface::rule::unbalanced_marker::RULE,
+    &surface::rule::unused_marker::RULE,
+    &surface::rule::kind_unknown::RULE,
+    &surface::rule::kind_contradicts::RULE,
+    &surface::rule::confusable_names::RULE,
+    &surface::rule::name_not_portable::RULE,
+    &surface::rule::required_without_property::RULE,
+    &surface::rule::parameter_undescribed::RULE,
+    &surface::rule::no_active_tools::RULE,
+    &surface::rule::unreachable::RULE,
+    &surface::rule::pattern_no_match::RULE,
+    &surface::rule::approval_contradicts::RULE,
+    &surface::rule::constraint_never_applies::RULE,
+    &surface::rule::write_path_undeclared::RULE,
+    &surface::rule::capabilities_exceeded::RULE,
+    &surface::rule::deferred_unreachable::RULE,
+    &surface::rule::hidden_text::RULE,
+    &surface::rule::instructs_model::RULE,
+    &surface::rule::no_timeout::RULE,
+    &surface::rule::suspicious_units::RULE,
+    &surface::rule::alias_collides::RULE,
+    // Found when the project says what counts.
+    &checks_ineffective::RULE,
 ];
 
 /// Every distinct source that workers must look at before [`check`].

@@ -22,7 +22,7 @@ pub(super) const RULE: Rule = Rule {
 };
 
 /// Whether providers accept the name.
-pub(super) fn is_offerable(name: &str) -> bool {
+pub(crate) fn is_offerable(name: &str) -> bool {
     let first = name.bytes().next();
     first.is_some_and(|byte| byte.is_ascii_alphabetic() || byte == b'_')
         && name.len() <= 64

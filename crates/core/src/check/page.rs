@@ -42,5 +42,9 @@ fn fence_for(content: &str) -> String {
 }
 
 fn language(path: &str) -> &'static str {
-    if path.ends_with(".md") { "markdown" } else { "yaml" }
+    match path.rsplit_once('.') {
+        Some((_, "md")) => "markdown",
+        Some((_, "json")) => "json",
+        _ => "yaml",
+    }
 }

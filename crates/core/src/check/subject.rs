@@ -110,7 +110,7 @@ impl<'a> Findings<'a> {
 }
 
 /// The text with control characters written out and its length bounded: names come from files and scripts, and may hold anything.
-fn one_line(text: &str) -> String {
+pub(crate) fn one_line(text: &str) -> String {
     const LONGEST: usize = 1000;
     let shown = |c: char| if c.is_control() { c.escape_default().collect::<String>() } else { c.to_string() };
     let mut line: String = text.chars().take(LONGEST).map(shown).collect();

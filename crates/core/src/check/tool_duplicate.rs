@@ -4,7 +4,7 @@ use super::subject::{Findings, Owner, Project, tool_place};
 use super::{Check, Rule};
 use crate::diagnostic::Severity;
 
-pub(super) const RULE: Rule = Rule {
+pub(crate) const RULE: Rule = Rule {
     code: "TOOL_DUPLICATE",
     severity: Severity::Error,
     why: "With two definitions of one name nobody can tell which one a call would run, so neither is offered. Only a bundle in \

@@ -251,10 +251,6 @@ impl Registry {
             self.by_name.insert(tool.name.clone(), index);
         }
         let body = if tool.script.is_none() { bodies.get(&tool.name).cloned() } else { None };
-        if body.is_some() {
-            // A missing script is only worth a warning while nothing else serves the tool.
-            self.diagnostics.retain(|found| found.code != "TOOL_SURFACE_MISSING_EXECUTOR" || found.tool.as_deref() != Some(&tool.name));
-        }
         self.tools.push(Arc::new(RegisteredTool {
             effects,
             unusable,

@@ -20,6 +20,7 @@ pub(super) const FIELDS: &[Field] = &[
     Field::new("permissions", PERMISSIONS, "none", "The hosts a hook may reach with `http`: entries of `kind: network`."),
     Field::new("examples", Shape::List(&Shape::Record(EXAMPLE)), "none", "Payloads with their decisions, run by `harness test`."),
     Field::new("tags", Shape::List(&Shape::Text), "none", "Words for policy and search."),
+    super::tool::SILENCED,
 ];
 
 const EXAMPLE: &[Field] = &[

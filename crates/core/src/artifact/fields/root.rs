@@ -27,7 +27,12 @@ pub(super) const FIELDS: &[Field] = &[
     LIMITS_FIELD,
     Field::new("redaction", Shape::Any, "none", "What is removed from results and records.").unsupported(),
     Field::new("secrets", Shape::Any, "none", "Where secrets come from, by name.").idle(),
-    Field::new("checks", Shape::Any, "none", "How diagnostics are judged.").idle(),
+    Field::new(
+        "checks",
+        Shape::Record(CHECKS),
+        "as each code's page says",
+        "How findings are judged here. An error that takes an artifact out of use stays one.",
+    ),
     Field::new("record", Shape::Any, "none", "What is recorded, and for how long.").idle(),
     Field::new("delegation", Shape::Any, "none", "How agents hand work to each other.").idle(),
     Field::new("meta", Shape::Any, "off", "Whether scripts may register tools and hooks.").idle(),
@@ -37,6 +42,23 @@ pub(super) const FIELDS: &[Field] = &[
     Field::new("store", Shape::Any, "in memory", "Where state is kept.").idle(),
     Field::new("serve", Shape::Any, "none", "How the server listens.").idle(),
     Field::new("exit_policy", Shape::Any, "none", "When a run ends.").idle(),
+];
+
+const SEVERITIES: Shape = Shape::Map(&Shape::Word(&["error", "warning", "note", "off"]));
+
+const CHECKS: &[Field] = &[
+    Field::new("severity", SEVERITIES, "none", "Code to severity; `off` leaves a finding out."),
+    Field::new(
+        "paths",
+        Shape::List(&Shape::Record(CHECKED_PATHS)),
+        "none",
+        "The same for findings in some files; the last entry that fits counts.",
+    ),
+];
+
+const CHECKED_PATHS: &[Field] = &[
+    Field::new("path", Shape::Text, "required", "Glob over paths, relative to the project."),
+    Field::new("severity", SEVERITIES, "none", "Code to severity; `off` leaves a finding out."),
 ];
 
 /// What counts in the files of the machine and of the user: what every project of theirs is kept to.

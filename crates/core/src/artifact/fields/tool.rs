@@ -65,7 +65,19 @@ pub(super) const FIELDS: &[Field] = &[
     Field::new("examples", Shape::List(&Shape::Record(EXAMPLE)), "none", "Calls with their results, run by `harness test`."),
     Field::new("strict", Shape::Bool, "false", "Extra arguments are refused instead of passed on."),
     Field::new("tags", TEXTS, "none", "Words for policy and search."),
+    SILENCED,
 ];
+
+/// `checks` of tools and hooks.
+pub(super) const SILENCED: Field = Field::new(
+    "checks",
+    Shape::List(&Shape::Record(&[
+        Field::new("code", Shape::Text, "required", "The code of the finding."),
+        Field::new("reason", Shape::Text, "required", "Why it is fine here."),
+    ])),
+    "none",
+    "Findings about this artifact that are silenced, each with a reason. One that silences nothing is reported.",
+);
 
 /// `permissions` of tools and hooks.
 pub(super) const PERMISSIONS: Shape = Shape::List(&Shape::Record(&[

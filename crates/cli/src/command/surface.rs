@@ -1,0 +1,70 @@
+//! `harness surface`.
+
+use crate::exit::{Exit, Usage};
+use crate::output::{self, Looked, Output, Reporting};
+use clap::{Args, Subcommand};
+use std::io::{self, Read};
+use std::path::Path;
+use std::time::Instant;
+use tool_harness::surface;
+
+/// The most bytes of a surface that are read.
+const MAX_BYTES: u64 = 64 << 20;
+
+#[derive(Args)]
+pub(crate) struct Surface {
+    #[command(subcommand)]
+    what: What,
+}
+
+#[derive(Subcommand)]
+enum What {
+    /// Check tools, policy and prompts given as JSON: a surface, a list of tools in any provider's form, or an answer of an MCP server
+    Check(Check),
+}
+
+#[derive(Args)]
+struct Check {
+    /// The file; `-` for standard input
+    #[arg(value_name = "FILE")]
+    file: String,
+    #[command(flatten)]
+    reporting: Reporting,
+}
+
+impl Surface {
+    pub(super) fn run(self, output: &mut Output) -> anyhow::Result<Exit> {
+        let What::Check(check) = self.what;
+        check.run(output)
+    }
+}
+
+impl Check {
+    fn run(self, output: &mut Output) -> anyhow::Result<Exit> {
+        let started = Instant::now();
+        let (name, text) = read(&self.file)?;
+        let surface = surface::read_text(&name, &text);
+        let report = surface::check(&surface);
+        let counted = format!("{}, {}", output::count(surface.tools.len(), "tool"), output::count(surface.texts.len(), "text"));
+        self.reporting.write(&Looked { findings: &report.diagnostics, counted, started, prefix: String::new() }, output)
+    }
+}
+
+/// The name that places are given by, and the text.
+fn read(file: &str) -> Result<(String, String), Usage> {
+    let failed = |problem: io::Error| Usage::new(format!("cannot read `{file}`: {problem}"));
+    let mut bytes = Vec::new();
+    let name = if file == "-" {
+        io::stdin().lock().take(MAX_BYTES + 1).read_to_end(&mut bytes).map_err(failed)?;
+        "stdin"
+    } else {
+        let opened = std::fs::File::open(file).map_err(failed)?;
+        opened.take(MAX_BYTES + 1).read_to_end(&mut bytes).map_err(failed)?;
+        Path::new(file).strip_prefix("./").ok().and_then(Path::to_str).unwrap_or(file)
+    };
+    if bytes.len() as u64 > MAX_BYTES {
+        return Err(Usage::new(format!("`{file}` is longer than {MAX_BYTES} bytes")).help("check its parts one by one"));
+    }
+    let text = String::from_utf8(bytes).map_err(|_| Usage::new(format!("`{file}` is no text in UTF-8")))?;
+    Ok((name.to_owned(), text))
+}

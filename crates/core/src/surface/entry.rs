@@ -1,0 +1,145 @@
+//! One tool of a surface.
+
+use crate::artifact::tool::{Annotations, Claim, DeclaredEffects};
+use crate::effect::{Effects, Level};
+use crate::span::Place;
+use serde_json::Value;
+use std::borrow::Cow;
+
+/// A tool as it is declared, with what is known about it.
+#[derive(Clone, Debug)]
+pub struct Entry<'a> {
+    /// Its name.
+    pub name: Cow<'a, str>,
+    /// Other names under which models may know it.
+    pub other_names: Vec<Cow<'a, str>>,
+    /// Whether a model is told about it.
+    pub standing: Standing,
+    /// What a model reads; absent when nobody wrote anything.
+    pub description: Option<Cow<'a, str>>,
+    /// The schema of its arguments; absent when nothing says what they are.
+    pub schema: Option<Cow<'a, Value>>,
+    /// What its author, or its script, says about it.
+    pub annotated: Annotated,
+    /// The annotations that were written.
+    pub annotations: Cow<'a, Annotations>,
+    /// What it does, where that is known.
+    pub effects: Option<Effects>,
+    /// What runs it.
+    pub executor: Executor,
+    /// Whether a model learns of it only by searching.
+    pub deferred: bool,
+    /// Its cap on one call in milliseconds; absent where a surface cannot say, as in JSON.
+    pub timeout_ms: Option<u64>,
+    /// Where its name stands.
+    pub place: Option<Place>,
+    /// Where some of its fields stand.
+    pub fields: Vec<(&'static str, Place)>,
+}
+
+/// Whether a tool is active.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Standing {
+    /// A model is told about it.
+    Active,
+    /// Policy leaves it out, for this reason.
+    Denied(String),
+    /// It has an error.
+    Broken(String),
+}
+
+/// Whether anything says what a tool does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Annotated {
+    /// Its author does.
+    Written,
+    /// Its script does.
+    Inferred,
+    /// Nothing does.
+    Missing,
+}
+
+/// What runs a tool.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Executor {
+    /// Something that is known.
+    Known,
+    /// Whoever gave this list: a provider, or a server.
+    Elsewhere,
+    /// Nothing.
+    Missing,
+}
+
+impl Entry<'_> {
+    /// Whether a model is told about it.
+    #[must_use]
+    pub fn is_active(&self) -> bool {
+        self.standing == Standing::Active
+    }
+
+    /// How far it goes, where that is known.
+    #[must_use]
+    pub fn level(&self) -> Option<Level> {
+        self.effects.map(Level::of)
+    }
+
+    /// What it is: as written, or as its effects say.
+    #[must_use]
+    pub fn kind(&self) -> Option<&str> {
+        let inferred = || (self.annotated == Annotated::Inferred && self.effects == Some(Effects::READ)).then_some("read");
+        self.annotations.kind.as_deref().or_else(inferred)
+    }
+
+    /// The place of a field, or of the name.
+    #[must_use]
+    pub fn place_of(&self, field: &str) -> Option<Place> {
+        self.fields.iter().find(|(known, _)| *known == field).map(|(_, place)| place.clone()).or_else(|| self.place.clone())
+    }
+
+    /// The names and schemas of its arguments.
+    pub fn parameters(&self) -> impl Iterator<Item = (&str, &Value)> {
+        let schema = self.schema.as_deref().and_then(Value::as_object);
+        let properties = schema.and_then(|schema| schema.get("properties")).and_then(Value::as_object);
+        properties.into_iter().flatten().map(|(name, schema)| (name.as_str(), schema))
+    }
+
+    /// The names that its schema demands.
+    pub fn required(&self) -> impl Iterator<Item = &str> {
+        let listed = self.schema.as_deref().and_then(|schema| schema.get("required")).and_then(Value::as_array);
+        listed.into_iter().flatten().filter_map(Value::as_str)
+    }
+
+    /// Whether schema or annotations know an argument of that name.
+    #[must_use]
+    pub fn knows_argument(&self, key: &str) -> bool {
+        let said = &self.annotations;
+        let declared = said.path_params.iter().chain(&said.required).any(|known| known == key);
+        declared || said.arg_aliases.iter().any(|(alias, canonical)| alias == key || canonical == key) || self.has_parameter(key)
+    }
+
+    /// Whether the schema has a property of that name.
+    #[must_use]
+    pub fn has_parameter(&self, key: &str) -> bool {
+        let schema = self.schema.as_deref();
+        schema.and_then(|schema| schema.get("properties")).is_some_and(|properties| properties.get(key).is_some())
+    }
+}
+
+/// What spellings of effects say together; nothing when none says enough.
+pub(super) fn stated(declared: &[DeclaredEffects]) -> Option<Effects> {
+    let (mut exactly, mut at_least, mut without) = (None, Effects::NONE, Effects::NONE);
+    for spelling in declared {
+        match spelling.claim {
+            Claim::Exactly(set) => exactly = Some(exactly.unwrap_or(Effects::NONE) | set),
+            Claim::AtLeast(set) => at_least |= set,
+            Claim::Without(set) => without |= set,
+        }
+    }
+    let changes = Effects::WRITE | Effects::EXEC | Effects::NET_WRITE;
+    match exactly {
+        Some(exactly) => Some(exactly | at_least),
+        None if !at_least.is_empty() => Some(at_least),
+        // A tool that changes nothing reads, whatever it reads.
+        None => without.contains(changes).then_some(Effects::READ),
+    }
+}

@@ -1,0 +1,76 @@
+//! Markers in a text that silence the check: seed 004's spelling, and our own.
+
+use crate::span::Span;
+
+/// A marker that can silence something.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Marker {
+    /// Where it stands.
+    pub(crate) span: Span,
+    /// What it says.
+    pub(crate) order: Order,
+}
+
+/// What a marker says.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Order {
+    /// This line.
+    Line,
+    /// The next line that is not blank.
+    NextLine,
+    /// From here on.
+    Start,
+    /// Up to here.
+    End,
+    /// A word that means nothing.
+    Unknown,
+}
+
+/// The first marker of a line and its place in it. The seed's spelling counts wherever it stands; ours only in a comment, because a sentence
+/// may well say `harness:`.
+pub(super) fn find(line: &str) -> Option<(Span, Order)> {
+    let seed = line.find("harn-tool-surface:").map(|at| (at, at + "harn-tool-surface:".len()));
+    let (start, after) = seed.or_else(|| ours(line))?;
+    let rest = line.get(after..)?;
+    let word = rest.trim_start();
+    let from = after + rest.len() - word.len();
+    let length = word.find(|c: char| !(c.is_ascii_alphanumeric() || matches!(c, '-' | '_'))).unwrap_or(word.len());
+    let order = match &word[..length] {
+        "ignore-line" => Order::Line,
+        "ignore-next-line" => Order::NextLine,
+        "ignore-start" => Order::Start,
+        "ignore-end" => Order::End,
+        _ => Order::Unknown,
+    };
+    Some((Span::new(start, from + length), order))
+}
+
+fn ours(line: &str) -> Option<(usize, usize)> {
+    let comment = line.find("<!--")?;
+    let inside = line.get(comment + 4..)?;
+    let said = inside.trim_start();
+    let after = said.strip_prefix("harness:")?;
+    // Other comments may begin with the name; an order begins with `ignore`.
+    after.trim_start().starts_with("ignore").then(|| (comment + 4 + inside.len() - said.len(), line.len() - after.len()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn both_spellings_are_found_and_prose_is_not() {
+        for (line, expected) in [
+            ("<!-- harn-tool-surface: ignore-line -->", Some(Order::Line)),
+            ("<!-- harn-tool-surface:ignore-start -->", Some(Order::Start)),
+            ("# harn-tool-surface:   ignore-end", Some(Order::End)),
+            ("<!-- harness: ignore-next-line -->", Some(Order::NextLine)),
+            ("<!--harness:ignore-nothing-->", Some(Order::Unknown)),
+            ("<!-- harness: see the guide -->", None),
+            ("say `harness: ignore-line` in a comment", None),
+            ("", None),
+        ] {
+            assert_eq!(find(line).map(|(_, order)| order), expected, "{line}");
+        }
+    }
+}

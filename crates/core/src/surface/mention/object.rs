@@ -1,0 +1,175 @@
+//! Tool calls written as JSON, and what stands in `<tool_call>` tags. One pass; nothing is looked at twice, closed or not.
+
+use super::line::Line;
+use super::word::{is_word, name_end};
+use super::{Names, Uses};
+use crate::span::Span;
+
+/// What a key means to a tool call.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Key {
+    Name,
+    Arguments,
+    Function,
+    Type,
+    Description,
+    Other,
+}
+
+impl Key {
+    fn of(key: &str) -> Self {
+        match key {
+            "name" | "tool" | "tool_name" => Self::Name,
+            "arguments" | "args" | "input" | "parameters" => Self::Arguments,
+            "function" | "function_call" | "functionCall" => Self::Function,
+            "type" => Self::Type,
+            "description" => Self::Description,
+            _ => Self::Other,
+        }
+    }
+}
+
+/// An object that is still open.
+struct Object {
+    /// The key of the object around it that it is the value of.
+    under: Option<Key>,
+    /// The last key, whose value comes next.
+    key: Option<Key>,
+    name: Option<Span>,
+    /// Whether it says itself that it is a call.
+    is_call: bool,
+    has_arguments: bool,
+    /// Definitions of tools have one, calls do not.
+    has_description: bool,
+    keys: Vec<Span>,
+    /// The keys of its arguments.
+    given: Vec<Span>,
+}
+
+/// Looks for tags and objects.
+pub(super) struct Objects<'a, 'n> {
+    text: &'a str,
+    names: &'a Names<'n>,
+    open: Vec<Object>,
+    /// A tag was opened and nothing came after it yet.
+    tagged: bool,
+    uses: Uses,
+}
+
+impl<'a, 'n> Objects<'a, 'n> {
+    pub(super) fn new(text: &'a str, names: &'a Names<'n>) -> Self {
+        Self { text, names, open: Vec::new(), tagged: false, uses: Uses::default() }
+    }
+
+    /// Takes the next line; `None` for one that is not looked at.
+    pub(super) fn line(&mut self, line: Option<&Line>) {
+        let Some(line) = line.map(|line| line.span) else {
+            self.close_all();
+            return;
+        };
+        let mut at = line.start;
+        while let Some(c) = self.text[at..line.end].chars().next() {
+            at = self.step(c, at, line.end);
+        }
+    }
+
+    pub(super) fn finish(mut self) -> Uses {
+        self.close_all();
+        self.uses
+    }
+
+    fn close_all(&mut self) {
+        self.tagged = false;
+        while let Some(object) = self.open.pop() {
+            self.close(object);
+        }
+    }
+
+    fn step(&mut self, c: char, at: usize, end: usize) -> usize {
+        let next = at + c.len_utf8();
+        if c == '<' {
+            let tag = ["<tool_call>", "<toolcall>"].into_iter().find(|tag| self.text[at..end].starts_with(tag));
+            self.tagged = tag.is_some();
+            return tag.map_or(next, |tag| at + tag.len());
+        }
+        if self.tagged && !c.is_whitespace() && c != '{' {
+            self.tagged = false;
+            if is_word(c) {
+                let stop = name_end(self.text, at, end).unwrap_or(next);
+                self.uses.reference(Span::new(at, stop));
+                return stop;
+            }
+        }
+        match c {
+            '{' => {
+                let under = self.open.last_mut().and_then(|around| around.key.take());
+                let is_call = std::mem::take(&mut self.tagged) || under == Some(Key::Function);
+                let (keys, given) = (Vec::new(), Vec::new());
+                self.open.push(Object { under, key: None, name: None, is_call, has_arguments: false, has_description: false, keys, given });
+            }
+            '}' => {
+                if let Some(object) = self.open.pop() {
+                    self.close(object);
+                }
+            }
+            ',' => {
+                if let Some(object) = self.open.last_mut() {
+                    object.key = None;
+                }
+            }
+            '"' if !self.open.is_empty() => return self.quoted(at + 1, end),
+            _ => {}
+        }
+        next
+    }
+
+    /// A key or a value of the innermost object; the rest of the line when it is not closed, since JSON has no text over several lines.
+    fn quoted(&mut self, start: usize, end: usize) -> usize {
+        let mut escaped = false;
+        let closing = self.text[start..end].bytes().position(|byte| {
+            let ends = byte == b'"' && !escaped;
+            escaped = byte == b'\\' && !escaped;
+            ends
+        });
+        let Some(length) = closing else { return end };
+        let span = Span::new(start, start + length);
+        let after = span.end + 1;
+        let words = &self.text[span.start..span.end];
+        let Some(object) = self.open.last_mut() else { return after };
+        if self.text[after..end].trim_start().starts_with(':') {
+            let key = Key::of(words);
+            object.key = Some(key);
+            object.has_arguments |= key == Key::Arguments;
+            object.has_description |= key == Key::Description;
+            object.keys.push(span);
+        } else {
+            match object.key.take() {
+                Some(Key::Name) if !words.is_empty() => object.name = Some(span),
+                Some(Key::Type) => object.is_call |= matches!(words, "function_call" | "tool_call" | "tool_use"),
+                _ => {}
+            }
+        }
+        after
+    }
+
+    fn close(&mut self, object: Object) {
+        let Object { under, name, is_call, has_arguments, has_description, keys, given, .. } = object;
+        if under == Some(Key::Arguments)
+            && let Some(around) = self.open.last_mut()
+        {
+            around.given = keys;
+        }
+        let Some(span) = name.filter(|_| is_call || (has_arguments && !has_description)) else { return };
+        let named = &self.text[span.start..span.end];
+        // What is not the shape of a name is a place for one, as `<function-name>`.
+        if name_end(self.text, span.start, span.end) != Some(span.end) {
+            return;
+        }
+        self.uses.reference(span);
+        if let Some(tool) = self.names.find(named) {
+            let aliases = given.into_iter().filter(|key| self.names.is_alias(tool, &self.text[key.start..key.end]));
+            let aliases: Vec<Span> = aliases.collect();
+            aliases.into_iter().for_each(|key| self.uses.alias(tool, key));
+        }
+    }
+}

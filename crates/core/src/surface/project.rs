@@ -1,0 +1,172 @@
+//! A project's artifacts to a [`Surface`].
+
+use super::entry::stated;
+use super::{Annotated, Constraint, Entry, Executor, From, Home, Pattern, Policy, Role, Standing, Surface, Text, Written};
+use crate::artifact::frontmatter::split;
+use crate::artifact::tool::At;
+use crate::artifact::{Form, LayerFile, Root, Tool};
+use crate::check::Checked;
+use crate::diagnostic::Diagnostic;
+use crate::effect::Effects;
+use crate::registry::Registry;
+use crate::rule::{self, Action, Rule};
+use crate::span::{Place, Span};
+use serde_json::Value;
+use std::borrow::Cow;
+
+/// What a project's surface is made of.
+pub struct Parts<'a> {
+    root: &'a Root,
+    layers: &'a [LayerFile],
+    tools: Vec<Loaded<'a>>,
+}
+
+/// A tool with what loading made of it.
+struct Loaded<'a> {
+    tool: &'a Tool,
+    effects: Effects,
+    broken: Option<&'a Diagnostic>,
+    /// Whether the host registered a body for it.
+    body: bool,
+}
+
+impl<'a> Surface<'a> {
+    /// The surface of a project that was checked, before bodies of a host are known.
+    #[must_use]
+    pub fn of_checked(checked: &'a Checked) -> Self {
+        let tools =
+            checked.tools.iter().map(|one| Loaded { tool: &one.tool, effects: one.effects, broken: one.broken.as_ref(), body: false });
+        let parts = Parts { root: &checked.root, layers: &checked.layers, tools: tools.collect() };
+        parts.surface(&rule::rules(&checked.layers, &checked.root))
+    }
+
+    /// The surface of a project that is loaded.
+    #[must_use]
+    pub fn of_registry(registry: &'a Registry) -> Self {
+        let tools = registry.tools().map(|one| Loaded {
+            tool: &one.tool,
+            effects: one.effects,
+            broken: one.unusable.as_ref(),
+            body: one.body.is_some(),
+        });
+        Parts { root: &registry.root, layers: &registry.layers, tools: tools.collect() }.surface(&registry.rules)
+    }
+}
+
+impl<'a> Parts<'a> {
+    fn surface(self, rules: &[Rule]) -> Surface<'a> {
+        let mut surface = Surface::default();
+        for loaded in &self.tools {
+            surface.tools.push(entry(loaded, rules));
+            if loaded.broken.is_none() {
+                describe(loaded.tool, &mut surface.texts);
+            }
+        }
+        surface.policies.extend(self.layers.iter().map(|layer| policy(&layer.root, From::Above)));
+        surface.policies.push(policy(self.root, From::Here));
+        if let Some(source) = &self.root.source
+            && let Ok(halves) = split(&source.text)
+        {
+            surface.texts.push(part(&Place::new(source, halves.body), Role::Prompt));
+        }
+        surface.texts.extend(self.root.prose.iter().map(|place| part(place, Role::Prompt)));
+        surface
+    }
+}
+
+/// A part of a file as a text.
+fn part<'a>(place: &Place, role: Role) -> Text<'a> {
+    let words = place.source.text.get(place.span.start..place.span.end).unwrap_or_default().to_owned();
+    Text { words: Cow::Owned(words), role, home: Home::File(place.source.clone(), place.span.start) }
+}
+
+fn entry<'a>(loaded: &Loaded<'a>, rules: &[Rule]) -> Entry<'a> {
+    let tool = loaded.tool;
+    let says = |key: &str| tool.frontmatter.get(key).is_some_and(|value| !value.is_null());
+    let scripted = tool.script.is_some();
+    let written = ["annotations", "risk", "safety"].iter().any(|key| says(key));
+    Entry {
+        name: Cow::Borrowed(&tool.name),
+        other_names: tool.aliases.iter().map(|(_, alias)| Cow::Borrowed(alias.value.as_str())).collect(),
+        standing: standing(loaded, rules),
+        description: tool.described.then_some(Cow::Borrowed(tool.description.as_str())),
+        // A script without parameters takes none; of a body elsewhere nobody knows.
+        schema: (scripted || tool.schema_source.is_some()).then_some(Cow::Borrowed(&tool.input_schema)),
+        annotated: match (written, scripted) {
+            (true, _) => Annotated::Written,
+            (false, true) => Annotated::Inferred,
+            (false, false) => Annotated::Missing,
+        },
+        annotations: Cow::Borrowed(&tool.annotations),
+        effects: if scripted { Some(loaded.effects) } else { stated(&tool.declared_effects) },
+        executor: if scripted || loaded.body { Executor::Known } else { Executor::Missing },
+        deferred: tool.deferred,
+        timeout_ms: Some(tool.timeout_ms),
+        place: Some(tool.place(tool.name_span)),
+        fields: tool.schema_source.iter().map(|source| ("parameters", tool.place(source.span))).collect(),
+    }
+}
+
+fn standing(loaded: &Loaded<'_>, rules: &[Rule]) -> Standing {
+    if let Some(problem) = loaded.broken {
+        return Standing::Broken(format!("it has an error: {}", problem.message));
+    }
+    let denied = rule::matches(rules, &rule::Subject::Name(&loaded.tool.name)).into_iter().find(|found| found.rule.action == Action::Deny);
+    denied.map_or(Standing::Active, |found| Standing::Denied(format!("`{}` denies it", found.rule.words)))
+}
+
+/// What a model reads about a tool: its description, and those of its arguments.
+fn describe<'a>(tool: &'a Tool, texts: &mut Vec<Text<'a>>) {
+    let source = &tool.origin.source;
+    if tool.described {
+        let home = match tool.origin.form {
+            Form::File => split(&source.text).ok().map(|halves| halves.body),
+            Form::Inline(_) => inline_description(tool),
+        };
+        texts.push(match home {
+            Some(span) => part(&Place::new(source, span), Role::Description),
+            None => {
+                Text { words: Cow::Borrowed(&tool.description), role: Role::Description, home: Home::Value(tool.place(tool.name_span)) }
+            }
+        });
+    }
+    let properties = tool.input_schema.get("properties").and_then(Value::as_object);
+    for (name, property) in properties.into_iter().flatten() {
+        if let Some(words) = property.get("description").and_then(Value::as_str) {
+            texts.push(Text { words: Cow::Borrowed(words), role: Role::Description, home: Home::Argument(tool, Cow::Borrowed(name)) });
+        }
+    }
+}
+
+/// Where an inline description stands as it is, when it does and is near its tool's name.
+fn inline_description(tool: &Tool) -> Option<Span> {
+    let text = &tool.origin.source.text;
+    let near = tool.name_span.start..(tool.name_span.start + tool.description.len() + 2000).min(text.len());
+    let window = text.get(near.clone())?;
+    let at = near.start + window.find(&tool.description)?;
+    Some(Span::new(at, at + tool.description.len()))
+}
+
+fn policy(root: &Root, from: From) -> Policy {
+    let place = |span: Span| root.source.as_ref().map(|source| Place::new(source, span));
+    let patterns = |list: &[At<String>]| -> Vec<Written<Pattern>> {
+        let of_tools = list.iter().filter(|at| !rule::names_builtins(&at.value));
+        of_tools.filter_map(|at| Some(Written { value: Pattern::new(&at.value).ok()?, place: place(at.span) })).collect()
+    };
+    let constraints = root.policy.constraints.iter().filter_map(|At { value, span }| {
+        Some(Constraint {
+            tool: Pattern::new(&value.tool).ok()?,
+            key: value.arg_key.clone(),
+            accepted: value.arg_patterns.clone(),
+            place: place(*span),
+        })
+    });
+    Policy {
+        from,
+        tools: Some(patterns(&root.tools_policy.allow)).filter(|list| !list.is_empty()),
+        deny: patterns(&root.tools_policy.deny),
+        ceiling: root.policy.ceiling.as_ref().map(|at| Written { value: at.value, place: place(at.span) }),
+        capabilities: root.policy.capabilities.as_ref().map(|at| Written { value: at.value.clone(), place: place(at.span) }),
+        constraints: constraints.collect(),
+    }
+}

@@ -1,0 +1,319 @@
+//! JSON to a [`Surface`]. Never fails as a whole: what is malformed is a problem of the surface, and an error.
+
+mod annotations;
+mod policy;
+mod tool;
+
+use super::json::{self, NotJson};
+use super::rule::{malformed, no_active_tools};
+use super::{Entry, Fences, Home, Pattern, Policy, Role, Standing, Surface, Text, ToolSearch, Written};
+use crate::artifact::node::{Key, Kind, Node};
+use crate::artifact::problem::quoted;
+use crate::check::nearest::nearest;
+use crate::check::{body_empty, key_duplicate, key_unknown, secret_in_artifact, tool_duplicate};
+use crate::diagnostic::Severity;
+use crate::span::{Place, Source, Span};
+use serde_json::Value;
+use std::collections::{HashMap, HashSet};
+use std::sync::Arc;
+use tool::List;
+
+/// The parts of a surface, and what listings of tools have beside them.
+const PARTS: &[&str] = &[
+    "tools",
+    "native_tools",
+    "policy",
+    "approval_policy",
+    "system",
+    "prompt",
+    "prompts",
+    "tool_search",
+    "options",
+    "_type",
+    "_meta",
+    "nextCursor",
+];
+
+/// Reads a surface from the text of a JSON file, whose name places in it are given by.
+#[must_use]
+pub fn read_text(name: &str, text: &str) -> Surface<'static> {
+    let source = Source::new(name, text);
+    let mut reader = Reader { source: Some(source), ..Reader::default() };
+    reader.document(text);
+    reader.finish()
+}
+
+/// Reads a surface from JSON values. What the surface does not say, the options may.
+#[must_use]
+pub fn read(surface: &Value, options: Option<&Value>) -> Surface<'static> {
+    let mut reader = Reader::default();
+    let mut whole = surface.clone();
+    if let (Some(given), Some(Value::Object(options))) = (whole.as_object_mut(), options) {
+        for (key, value) in options {
+            if key == "scan_fences" {
+                let nested = given.entry("options").or_insert_with(|| Value::Object(serde_json::Map::new()));
+                nested.as_object_mut().map(|nested| nested.entry(key.clone()).or_insert_with(|| value.clone()));
+            } else {
+                given.entry(key.clone()).or_insert_with(|| value.clone());
+            }
+        }
+    } else if let Some(other) = options.filter(|options| !options.is_object() && !options.is_null()) {
+        reader.problem("options", format!("`options` must be a map, not {other}"), None);
+    }
+    reader.document(&whole.to_string());
+    reader.finish()
+}
+
+#[derive(Default)]
+struct Reader {
+    /// The file, when there is one.
+    source: Option<Arc<Source>>,
+    surface: Surface<'static>,
+    /// `policy.tool_annotations`.
+    annotations: HashMap<String, Node>,
+    /// The names in `tools`.
+    own: HashSet<String>,
+}
+
+impl Reader {
+    fn document(&mut self, text: &str) {
+        if let Some(source) = self.source.clone() {
+            self.surface.problems.extend(secret_in_artifact::found(&source));
+        }
+        let document = match json::parse(text) {
+            Ok(document) => document,
+            Err(NotJson { message, at }) => {
+                let place = self.place(Span::new(at, at));
+                return self.problem("surface", format!("this is no JSON: {message}"), place);
+            }
+        };
+        for key in &document.duplicates {
+            let finding = key_duplicate::RULE.finding(format!("the key {} is there twice", quoted(&key.name)));
+            self.surface.problems.push(finding.at_any(self.place(key.span)).help("keep one of them; the last one was read"));
+        }
+        self.root(&document.root);
+    }
+
+    fn root(&mut self, node: &Node) {
+        let has = |key: &str| node.get(key).is_some();
+        match &node.kind {
+            Kind::List(_) => self.tools(node, "tools", List::Tools),
+            // The answer of an MCP server.
+            Kind::Map(_) if has("jsonrpc") && has("result") => node.get("result").into_iter().for_each(|result| self.root(result)),
+            Kind::Map(_) if PARTS.iter().any(|part| has(part)) => self.parts(node),
+            Kind::Map(_) if tool::is_tool(node) => self.tools(node, "tools", List::Tools),
+            _ => {
+                let accepted = "a surface with `tools`, a list of tools, or one tool";
+                self.wrong(node, "surface", accepted);
+            }
+        }
+    }
+
+    fn parts(&mut self, node: &Node) {
+        for (key, _) in node.entries().iter().filter(|(key, _)| !PARTS.contains(&key.name.as_str())) {
+            let close = nearest(&key.name, PARTS.iter().copied());
+            // A part that was misspelled is a part that was not checked.
+            self.unknown_key(key, &key.name, close, if close.is_some() { Severity::Error } else { Severity::Warning });
+        }
+        let part = |name: &str| node.get(name).filter(|node| !matches!(node.kind, Kind::Null));
+        if let Some(policy) = part("policy") {
+            self.policy(policy);
+        }
+        if let Some(policy) = part("approval_policy") {
+            self.approval_policy(policy);
+        }
+        for (name, list) in [("tools", List::Tools), ("native_tools", List::Native)] {
+            if let Some(tools) = part(name) {
+                self.tools(tools, name, list);
+            }
+        }
+        for name in ["system", "prompt"] {
+            if let Some(text) = part(name) {
+                self.prompt(text, name);
+            }
+        }
+        match part("prompts") {
+            Some(Node { kind: Kind::List(items), .. }) => {
+                items.iter().enumerate().for_each(|(index, text)| self.prompt(text, &format!("prompts[{index}]")));
+            }
+            Some(other) => self.wrong(other, "prompts", "a list of texts"),
+            None => {}
+        }
+        if let Some(search) = part("tool_search") {
+            self.tool_search(search);
+        }
+        if let Some(options) = part("options") {
+            self.options(options);
+        }
+    }
+
+    fn prompt(&mut self, node: &Node, field: &str) {
+        let Some(words) = node.text() else { return self.wrong(node, field, "text") };
+        // A prompt has lines of its own, and people know it by them.
+        let path = self.source.as_ref().map_or_else(|| field.to_owned(), |source| format!("{}#{field}", source.path));
+        let home = Home::File(Source::new(path, words), 0);
+        self.surface.texts.push(Text { words: words.to_owned().into(), role: Role::Prompt, home });
+    }
+
+    fn tool_search(&mut self, node: &Node) {
+        let on = match &node.kind {
+            Kind::Bool(on) => *on,
+            Kind::Text { value, .. } => match value.as_str() {
+                "off" | "none" | "false" => false,
+                "on" | "true" | "auto" | "bm25" | "regex" | "semantic" | "host" | "native" | "client" => true,
+                _ => return self.wrong(node, "tool_search", "`true`, `false`, `off`, or how tools are searched"),
+            },
+            Kind::Map(_) => node.get("enabled").and_then(Node::bool).unwrap_or(true),
+            _ => return self.wrong(node, "tool_search", "`true`, `false`, `off`, or how tools are searched"),
+        };
+        if on {
+            self.surface.tool_search = ToolSearch::On;
+        }
+    }
+
+    fn options(&mut self, node: &Node) {
+        if !matches!(node.kind, Kind::Map(_)) {
+            return self.wrong(node, "options", "a map");
+        }
+        for (key, value) in node.entries() {
+            match (key.name.as_str(), value.bool()) {
+                ("scan_fences", Some(true)) => self.surface.fences = Fences::Scan,
+                ("scan_fences", Some(false)) => {}
+                ("scan_fences", None) => self.wrong(value, "options.scan_fences", "`true` or `false`"),
+                (name, _) => self.unknown_key(key, &format!("options.{name}"), nearest(name, ["scan_fences"]), Severity::Warning),
+            }
+        }
+    }
+
+    fn tools(&mut self, node: &Node, field: &str, list: List) {
+        match &node.kind {
+            Kind::List(items) => items.iter().enumerate().for_each(|(index, item)| self.tool(item, &format!("{field}[{index}]"), list)),
+            Kind::Map(_) if node.get("tools").is_some_and(|tools| matches!(tools.kind, Kind::List(_))) => {
+                node.get("tools").into_iter().for_each(|tools| self.tools(tools, &format!("{field}.tools"), list));
+            }
+            Kind::Map(_) if tool::is_tool(node) => self.tool(node, field, list),
+            _ => self.wrong(node, field, "a list of tools, a registry with `tools`, or one tool"),
+        }
+    }
+
+    /// Says which tools are active, now that all are known.
+    fn finish(mut self) -> Surface<'static> {
+        if self.surface.tools.is_empty() && self.surface.problems.is_empty() {
+            let place = self.place(Span::default());
+            let finding = no_active_tools::RULE.finding("there is no tool").at_any(place).field("tools");
+            self.surface.problems.push(finding.help("give `tools`, a list"));
+        }
+        let mut first: HashMap<String, Option<Place>> = HashMap::new();
+        for entry in &self.surface.tools {
+            if let Some(other) = first.get(&*entry.name) {
+                let finding = tool_duplicate::RULE.finding(format!("tool \"{}\" is defined more than once", entry.name)).tool(&*entry.name);
+                let finding = finding.at_any(entry.place.clone().into_iter().chain(other.clone()));
+                self.surface.problems.push(finding.help("rename one, or remove it: nobody can tell which one a call would run"));
+            } else {
+                first.insert(entry.name.to_string(), entry.place.clone());
+            }
+        }
+        let listed = Listed::of(&self.surface.policies);
+        for entry in self.surface.tools.iter().filter(|entry| entry.description.as_deref().is_none_or(|words| words.trim().is_empty())) {
+            if standing(entry, &listed) == Standing::Active {
+                let message = format!("tool \"{}\" has no description: the model only sees the name", entry.name);
+                let finding = body_empty::RULE.finding(message).at_any(entry.place.clone()).tool(&*entry.name).field("description");
+                self.surface.problems.push(finding.help("say in `description` what the tool does and when to use it"));
+            }
+        }
+        for entry in &mut self.surface.tools {
+            entry.standing = standing(entry, &listed);
+        }
+        self.surface
+    }
+
+    fn place(&self, span: Span) -> Option<Place> {
+        Some(Place::new(self.source.as_ref()?, span))
+    }
+
+    fn problem(&mut self, field: &str, message: String, place: Option<Place>) {
+        let finding = malformed::RULE.finding(message).at_any(place).field(field);
+        self.surface.problems.push(finding.help("mend it: a part that cannot be read is a part that is not checked"));
+    }
+
+    fn wrong(&mut self, node: &Node, field: &str, accepted: &str) {
+        let shown = match (&node.kind, node.text()) {
+            (_, Some(text)) => quoted(text),
+            (Kind::Number(number), _) => format!("`{number}`"),
+            (Kind::Bool(value), _) => format!("`{value}`"),
+            _ => node.kind_word().to_owned(),
+        };
+        let place = self.place(node.span);
+        self.problem(field, format!("{} must be {accepted}, not {shown}", quoted(field)), place);
+    }
+
+    fn unknown_key(&mut self, key: &Key, path: &str, close: Option<&str>, severity: Severity) {
+        let mut finding = key_unknown::RULE.finding(format!("{} is not a part of a surface", quoted(path)));
+        finding.severity = severity;
+        let help = close.map_or_else(|| "remove it".to_owned(), |close| format!("did you mean `{close}`?"));
+        self.surface.problems.push(finding.at_any(self.place(key.span)).field(path).help(help));
+    }
+
+    /// A pattern over names; nothing when it is none, which is reported.
+    fn pattern(&mut self, node: &Node, field: &str) -> Option<Written<Pattern>> {
+        let Some(text) = node.text() else {
+            self.wrong(node, field, "a name or glob");
+            return None;
+        };
+        match Pattern::new(text) {
+            Ok(value) => Some(Written { value, place: self.place(node.span) }),
+            Err(why) => {
+                let place = self.place(node.span);
+                self.problem(field, format!("{} is no glob: {why}", quoted(text)), place);
+                None
+            }
+        }
+    }
+
+    /// The texts of a list; anything else is reported.
+    fn texts(&mut self, node: Option<&Node>, field: &str) -> Vec<String> {
+        let Some(node) = node.filter(|node| !matches!(node.kind, Kind::Null)) else { return Vec::new() };
+        let Kind::List(items) = &node.kind else {
+            self.wrong(node, field, "a list of texts");
+            return Vec::new();
+        };
+        let mut texts = Vec::new();
+        for item in items {
+            match item.text() {
+                Some(text) => texts.push(text.to_owned()),
+                None => self.wrong(item, field, "a list of texts"),
+            }
+        }
+        texts
+    }
+}
+
+/// The patterns of `policy.tools`, so that a long list of names is looked up and not gone through.
+struct Listed<'p> {
+    names: HashSet<&'p str>,
+    globs: Vec<&'p Pattern>,
+}
+
+impl<'p> Listed<'p> {
+    fn of(policies: &'p [Policy]) -> Vec<Self> {
+        let lists = policies.iter().filter_map(|policy| policy.tools.as_ref());
+        lists
+            .map(|list| {
+                let (names, globs): (Vec<_>, Vec<_>) = list.iter().map(|written| &written.value).partition(|pattern| pattern.is_exact());
+                Self { names: names.into_iter().map(Pattern::text).collect(), globs }
+            })
+            .collect()
+    }
+
+    fn has(&self, name: &str) -> bool {
+        self.names.contains(name) || self.globs.iter().any(|glob| glob.matches(name))
+    }
+}
+
+fn standing(entry: &Entry<'_>, listed: &[Listed<'_>]) -> Standing {
+    if listed.iter().all(|list| list.has(&entry.name)) {
+        Standing::Active
+    } else {
+        Standing::Denied("`policy.tools` does not list it".to_owned())
+    }
+}

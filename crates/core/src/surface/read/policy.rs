@@ -1,0 +1,188 @@
+//! `policy` and `approval_policy` of a surface.
+
+use super::Reader;
+use crate::artifact::node::{Kind, Node};
+use crate::artifact::root::{Capabilities, Ceiling};
+use crate::check::nearest::nearest;
+use crate::diagnostic::Severity;
+use crate::effect::{Effects, Level};
+use crate::surface::{ApprovalPattern, Constraint, Policy, Written};
+
+const POLICY: &[&str] = &[
+    "tools",
+    "tools_restricted",
+    "capabilities",
+    "capabilities_restricted",
+    "side_effect_level",
+    "effects",
+    "tool_arg_constraints",
+    "tool_annotations",
+    "workspace_roots",
+    "read_only_roots",
+    "sandbox_profile",
+    "process_sandbox",
+    "recursion_limit",
+];
+
+const LISTS: [&str; 3] = ["auto_approve", "auto_deny", "require_approval"];
+
+const APPROVAL: &[&str] = &[
+    "auto_approve",
+    "auto_deny",
+    "require_approval",
+    "write_path_allowlist",
+    "rules",
+    "default",
+    "allow_sensitive_paths",
+    "sensitive_path_patterns",
+    "allow_external_paths",
+    "external_roots",
+    "repeat_limit",
+    "repeat_action",
+];
+
+impl Reader {
+    pub(super) fn policy(&mut self, node: &Node) {
+        if !matches!(node.kind, Kind::Map(_)) {
+            return self.wrong(node, "policy", "a map");
+        }
+        self.known_keys(node, "policy", POLICY);
+        let part = |name: &str| node.get(name).filter(|node| !matches!(node.kind, Kind::Null));
+        let flag = |name: &str| part(name).and_then(Node::bool) == Some(true);
+        let tools = part("tools").map(|tools| self.patterns(tools, "policy.tools"));
+        let capabilities = part("capabilities")
+            .map(|node| Written { value: self.capabilities(node, "policy.capabilities"), place: self.place(node.span) });
+        let mut policy = Policy {
+            // Seed 004's empty list means every tool, unless the other flag says that nothing is meant.
+            tools: tools.filter(|tools| !tools.is_empty() || flag("tools_restricted")),
+            capabilities: capabilities.filter(|written| !written.value.is_empty() || flag("capabilities_restricted")),
+            ..Policy::default()
+        };
+        policy.ceiling = self.ceiling(part("side_effect_level"), part("effects"));
+        match part("tool_arg_constraints") {
+            Some(Node { kind: Kind::List(items), .. }) => {
+                policy.constraints = items.iter().enumerate().filter_map(|(index, item)| self.constraint(item, index)).collect();
+            }
+            Some(other) => self.wrong(other, "policy.tool_arg_constraints", "a list"),
+            None => {}
+        }
+        match part("tool_annotations") {
+            Some(Node { kind: Kind::Map(entries), .. }) => {
+                self.annotations = entries.iter().map(|(key, node)| (key.name.clone(), node.clone())).collect();
+            }
+            Some(other) => self.wrong(other, "policy.tool_annotations", "a map from tool to annotations"),
+            None => {}
+        }
+        self.surface.policies.push(policy);
+    }
+
+    fn known_keys(&mut self, node: &Node, path: &str, known: &[&str]) {
+        for (key, _) in node.entries().iter().filter(|(key, _)| !known.contains(&key.name.as_str())) {
+            let close = nearest(&key.name, known.iter().copied());
+            // A restriction that is misspelled restricts nothing.
+            self.unknown_key(key, &format!("{path}.{}", key.name), close, Severity::Error);
+        }
+    }
+
+    fn patterns(&mut self, node: &Node, field: &str) -> Vec<Written<crate::surface::Pattern>> {
+        let Kind::List(items) = &node.kind else {
+            self.wrong(node, field, "a list of names and globs");
+            return Vec::new();
+        };
+        items.iter().filter_map(|item| self.pattern(item, field)).collect()
+    }
+
+    pub(super) fn capabilities(&mut self, node: &Node, field: &str) -> Capabilities {
+        let Kind::Map(entries) = &node.kind else {
+            self.wrong(node, field, "a map from capability to operations");
+            return Vec::new();
+        };
+        entries.iter().map(|(key, node)| (key.name.clone(), self.texts(Some(node), &format!("{field}.{}", key.name)))).collect()
+    }
+
+    fn ceiling(&mut self, level: Option<&Node>, effects: Option<&Node>) -> Option<Written<Ceiling>> {
+        if let Some(node) = level {
+            return match node.text().and_then(Level::named) {
+                Some(level) => Some(Written { value: Ceiling::Level(level), place: self.place(node.span) }),
+                None => {
+                    let words = Level::LADDER.map(|level| format!("`{}`", level.word())).join(", ");
+                    self.wrong(node, "policy.side_effect_level", &format!("one of {words}"));
+                    None
+                }
+            };
+        }
+        let node = effects?;
+        let mut allowed = Effects::NONE;
+        for word in self.texts(Some(node), "policy.effects") {
+            match Effects::named(&word) {
+                Some(effect) => allowed |= effect,
+                None => self.wrong(node, "policy.effects", "a list of effects"),
+            }
+        }
+        Some(Written { value: Ceiling::Effects(allowed), place: self.place(node.span) })
+    }
+
+    fn constraint(&mut self, node: &Node, index: usize) -> Option<Constraint> {
+        let field = format!("policy.tool_arg_constraints[{index}]");
+        let Some(tool) = node.get("tool") else {
+            self.wrong(node, &field, "a map with `tool`, `arg_key` and `arg_patterns`");
+            return None;
+        };
+        let tool = self.pattern(tool, &format!("{field}.tool"))?.value;
+        let key = match node.get("arg_key").map(|key| (key, &key.kind)) {
+            None | Some((_, Kind::Null)) => None,
+            Some((_, Kind::Text { value, .. })) => Some(value.clone()),
+            Some((key, _)) => {
+                self.wrong(key, &format!("{field}.arg_key"), "the name of an argument");
+                return None;
+            }
+        };
+        let accepted = self.texts(node.get("arg_patterns"), &format!("{field}.arg_patterns"));
+        Some(Constraint { tool, key, accepted, place: self.place(node.span) })
+    }
+
+    pub(super) fn approval_policy(&mut self, node: &Node) {
+        if !matches!(node.kind, Kind::Map(_)) {
+            return self.wrong(node, "approval_policy", "a map");
+        }
+        self.known_keys(node, "approval_policy", APPROVAL);
+        let part = |name: &str| node.get(name).filter(|node| !matches!(node.kind, Kind::Null));
+        for name in LISTS {
+            let field = format!("approval_policy.{name}");
+            let patterns = part(name).map(|list| self.patterns(list, &field)).unwrap_or_default();
+            self.approve(&field, patterns);
+        }
+        if let Some(list) = part("write_path_allowlist") {
+            let value = self.texts(Some(list), "approval_policy.write_path_allowlist");
+            self.surface.write_paths = Some(Written { value, place: self.place(list.span) }).filter(|paths| !paths.value.is_empty());
+        }
+        match part("rules") {
+            Some(Node { kind: Kind::List(rules), .. }) => rules.iter().enumerate().for_each(|(index, rule)| self.rule(rule, index)),
+            Some(other) => self.wrong(other, "approval_policy.rules", "a list"),
+            None => {}
+        }
+    }
+
+    /// One rule: what it matches stands under its decision, or beside it.
+    fn rule(&mut self, node: &Node, index: usize) {
+        let field = format!("approval_policy.rules[{index}]");
+        if !matches!(node.kind, Kind::Map(_)) {
+            return self.wrong(node, &field, "a map");
+        }
+        let matchers = ["allow", "ask", "deny"].into_iter().filter_map(|decision| node.get(decision)).chain([node]);
+        for tool in matchers.filter_map(|matcher| matcher.get("tool")) {
+            let field = format!("{field}.tool");
+            let patterns = match &tool.kind {
+                Kind::List(_) => self.patterns(tool, &field),
+                _ => self.pattern(tool, &field).into_iter().collect(),
+            };
+            self.approve(&field, patterns);
+        }
+    }
+
+    fn approve(&mut self, field: &str, patterns: Vec<Written<crate::surface::Pattern>>) {
+        let patterns =
+            patterns.into_iter().map(|Written { value: pattern, place }| ApprovalPattern { field: field.to_owned(), pattern, place });
+        self.surface.approval.extend(patterns);
+    }
+}

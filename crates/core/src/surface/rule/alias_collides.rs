@@ -1,0 +1,98 @@
+//! `TOOL_SURFACE_ALIAS_COLLIDES`.
+
+use crate::check::{Check, Rule};
+use crate::diagnostic::Severity;
+use crate::surface::{Findings, Subject};
+
+pub(crate) const RULE: Rule = Rule {
+    code: "TOOL_SURFACE_ALIAS_COLLIDES",
+    severity: Severity::Warning,
+    why: "An alias is renamed to its argument before a call is judged. An alias that is an argument itself takes that argument away; one that leads nowhere makes a name that no schema has.",
+    bad: &[(
+        "surface.json",
+        r#"{
+  "tools": [
+    {
+      "name": "read_note",
+      "description": "Reads one note.",
+      "parameters": {
+        "type": "object",
+        "properties": {
+          "path": {
+            "type": "string"
+          }
+        },
+        "required": [
+          "path"
+        ]
+      },
+      "executor": "harn",
+      "annotations": {
+        "kind": "read",
+        "side_effect_level": "read_only",
+        "arg_schema": {
+          "arg_aliases": {
+            "path": "file"
+          }
+        }
+      }
+    }
+  ]
+}
+"#,
+    )],
+    good: &[(
+        "surface.json",
+        r#"{
+  "tools": [
+    {
+      "name": "read_note",
+      "description": "Reads one note.",
+      "parameters": {
+        "type": "object",
+        "properties": {
+          "path": {
+            "type": "string"
+          }
+        },
+        "required": [
+          "path"
+        ]
+      },
+      "executor": "harn",
+      "annotations": {
+        "kind": "read",
+        "side_effect_level": "read_only",
+        "arg_schema": {
+          "arg_aliases": {
+            "file": "path"
+          }
+        }
+      }
+    }
+  ]
+}
+"#,
+    )],
+    check: Check::Surface(check),
+};
+
+fn check(subject: &Subject<'_>, findings: &mut Findings) {
+    for entry in subject.active_tools().filter(|entry| entry.schema.is_some()) {
+        for (alias, canonical) in &entry.annotations.arg_aliases {
+            let message = if entry.has_parameter(alias) {
+                format!("the alias `{alias}` of tool \"{}\" is also an argument", entry.name)
+            } else if !entry.has_parameter(canonical) && entry.parameters().next().is_some() {
+                format!("the alias `{alias}` of tool \"{}\" stands for `{canonical}`, which its schema does not have", entry.name)
+            } else {
+                continue;
+            };
+            let finding = RULE.finding(message).at_any(entry.place_of("annotations")).tool(&*entry.name);
+            findings.add(
+                finding
+                    .field(format!("arg_schema.arg_aliases.{alias}"))
+                    .help("let it stand for an argument of the schema, under a name that is none"),
+            );
+        }
+    }
+}

@@ -1,0 +1,112 @@
+//! `TOOL_SURFACE_CAPABILITIES_EXCEEDED`.
+
+use crate::check::{Check, Rule};
+use crate::diagnostic::Severity;
+use crate::rule::beyond;
+use crate::surface::{Findings, Subject};
+
+pub(crate) const RULE: Rule = Rule {
+    code: "TOOL_SURFACE_CAPABILITIES_EXCEEDED",
+    severity: Severity::Error,
+    why: "The model is offered a tool whose every call the policy refuses, because it wants a capability that is not granted.",
+    bad: &[(
+        "surface.json",
+        r#"{
+  "tools": [
+    {
+      "name": "read_note",
+      "description": "Reads one note.",
+      "parameters": {
+        "type": "object",
+        "properties": {
+          "path": {
+            "type": "string"
+          }
+        },
+        "required": [
+          "path"
+        ]
+      },
+      "executor": "harn",
+      "annotations": {
+        "kind": "read",
+        "side_effect_level": "read_only",
+        "capabilities": {
+          "workspace": [
+            "read_text",
+            "list"
+          ]
+        }
+      }
+    }
+  ],
+  "policy": {
+    "capabilities": {
+      "workspace": [
+        "read_text"
+      ]
+    }
+  }
+}
+"#,
+    )],
+    good: &[(
+        "surface.json",
+        r#"{
+  "tools": [
+    {
+      "name": "read_note",
+      "description": "Reads one note.",
+      "parameters": {
+        "type": "object",
+        "properties": {
+          "path": {
+            "type": "string"
+          }
+        },
+        "required": [
+          "path"
+        ]
+      },
+      "executor": "harn",
+      "annotations": {
+        "kind": "read",
+        "side_effect_level": "read_only",
+        "capabilities": {
+          "workspace": [
+            "read_text",
+            "list"
+          ]
+        }
+      }
+    }
+  ],
+  "policy": {
+    "capabilities": {
+      "workspace": [
+        "read_text",
+        "list"
+      ]
+    }
+  }
+}
+"#,
+    )],
+    check: Check::Surface(check),
+};
+
+fn check(subject: &Subject<'_>, findings: &mut Findings) {
+    for policy in &subject.surface.policies {
+        let Some(granted) = &policy.capabilities else { continue };
+        for entry in subject.active_tools() {
+            let Some(because) = beyond(&granted.value, &entry.annotations.capabilities) else { continue };
+            findings.add(
+                RULE.finding(format!("tool \"{}\" is beyond the policy: {because}", entry.name))
+                    .at_any(entry.place_of("annotations").into_iter().chain(granted.place.clone()))
+                    .tool(&*entry.name)
+                    .field("annotations.capabilities")
+                    .help("grant the capability, or leave the tool out"),
+            );
+        }
+    }
+}

@@ -1,0 +1,211 @@
+//! `TOOL_SURFACE_CONFUSABLE_NAMES`.
+
+use super::hidden_text::is_invisible;
+use crate::check::{Check, Rule};
+use crate::diagnostic::Severity;
+use crate::surface::{Entry, Findings, Subject};
+use std::collections::{HashMap, HashSet};
+
+pub(crate) const RULE: Rule = Rule {
+    code: "TOOL_SURFACE_CONFUSABLE_NAMES",
+    severity: Severity::Warning,
+    why: "Two names that look alike are called for each other: by models, and by people who review what was called. Names that only differ in a number are a series, and fine.",
+    bad: &[(
+        "surface.json",
+        r#"{
+  "tools": [
+    {
+      "name": "read_note",
+      "description": "Reads one note.",
+      "parameters": {
+        "type": "object",
+        "properties": {
+          "path": {
+            "type": "string"
+          }
+        },
+        "required": [
+          "path"
+        ]
+      },
+      "executor": "harn",
+      "annotations": {
+        "kind": "read",
+        "side_effect_level": "read_only"
+      }
+    },
+    {
+      "name": "Read_Note",
+      "description": "Reads one note of the other kind.",
+      "parameters": {
+        "type": "object",
+        "properties": {
+          "path": {
+            "type": "string"
+          }
+        },
+        "required": [
+          "path"
+        ]
+      },
+      "executor": "harn",
+      "annotations": {
+        "kind": "read",
+        "side_effect_level": "read_only"
+      }
+    }
+  ]
+}
+"#,
+    )],
+    good: &[(
+        "surface.json",
+        r#"{
+  "tools": [
+    {
+      "name": "read_note",
+      "description": "Reads one note.",
+      "parameters": {
+        "type": "object",
+        "properties": {
+          "path": {
+            "type": "string"
+          }
+        },
+        "required": [
+          "path"
+        ]
+      },
+      "executor": "harn",
+      "annotations": {
+        "kind": "read",
+        "side_effect_level": "read_only"
+      }
+    },
+    {
+      "name": "read_letter",
+      "description": "Reads one letter.",
+      "parameters": {
+        "type": "object",
+        "properties": {
+          "path": {
+            "type": "string"
+          }
+        },
+        "required": [
+          "path"
+        ]
+      },
+      "executor": "harn",
+      "annotations": {
+        "kind": "read",
+        "side_effect_level": "read_only"
+      }
+    }
+  ]
+}
+"#,
+    )],
+    check: Check::Surface(check),
+};
+
+fn check(subject: &Subject<'_>, findings: &mut Findings) {
+    let mut shapes: HashMap<String, &Entry<'_>> = HashMap::new();
+    let mut shortened: HashMap<String, (String, &Entry<'_>)> = HashMap::new();
+    let mut series = HashSet::new();
+    for entry in subject.active_tools() {
+        let shape = shape(&entry.name);
+        if let Some(other) = shapes.get(&shape).filter(|other| other.name != entry.name) {
+            report(entry, other, "look the same but for case, separators or similar letters", findings);
+            continue;
+        }
+        let letters: String = shape.chars().filter(|c| !c.is_ascii_digit()).collect();
+        shapes.insert(shape, entry);
+        // Names that only differ in a number are a series, which is compared with others once.
+        if !series.insert(letters.clone()) {
+            continue;
+        }
+        let near =
+            neighbours(&letters).find_map(|part| shortened.get(&part).filter(|(other, _)| strsim::osa_distance(other, &letters) == 1));
+        if let Some((_, other)) = near {
+            report(entry, other, "are one letter apart", findings);
+        }
+        for part in neighbours(&letters) {
+            shortened.entry(part).or_insert_with(|| (letters.clone(), entry));
+        }
+    }
+}
+
+fn report(entry: &Entry<'_>, other: &Entry<'_>, how: &str, findings: &mut Findings) {
+    let message = format!("the names \"{}\" and \"{}\" {how}", other.name, entry.name);
+    let places = entry.place.clone().into_iter().chain(other.place.clone());
+    findings.add(
+        RULE.finding(message).at_any(places).tool(&*entry.name).field("name").help("rename one so that nobody takes it for the other"),
+    );
+}
+
+/// A name as a hurried reader sees it.
+fn shape(name: &str) -> String {
+    let plain = name.chars().filter(|c| !matches!(c, '_' | '-' | '.') && !is_invisible(*c));
+    plain.flat_map(char::to_lowercase).map(look_alike).collect()
+}
+
+/// The plain letter that a letter of another script looks like.
+fn look_alike(c: char) -> char {
+    const ALIKE: &[(&str, char)] = &[
+        ("аɑα", 'a'),
+        ("ЬƄ", 'b'),
+        ("сϲ", 'c'),
+        ("ԁ", 'd'),
+        ("еєε", 'e'),
+        ("ɡ", 'g'),
+        ("һ", 'h'),
+        ("іıɩ", 'i'),
+        ("ј", 'j'),
+        ("κк", 'k'),
+        ("ⅼӏ", 'l'),
+        ("м", 'm'),
+        ("ո", 'n'),
+        ("оοօ", 'o'),
+        ("рρ", 'p'),
+        ("ԛ", 'q'),
+        ("г", 'r'),
+        ("ѕ", 's'),
+        ("τт", 't'),
+        ("υս", 'u'),
+        ("νѵ", 'v'),
+        ("ѡ", 'w'),
+        ("хχ", 'x'),
+        ("уγ", 'y'),
+        ("ᴢ", 'z'),
+    ];
+    // Letters of full width stand at a fixed distance from the plain ones.
+    let c = match u32::from(c) {
+        wide @ 0xff01..=0xff5e => char::from_u32(wide - 0xfee0).unwrap_or(c).to_ascii_lowercase(),
+        _ => c,
+    };
+    ALIKE.iter().find(|(letters, _)| letters.contains(c)).map_or(c, |(_, plain)| *plain)
+}
+
+/// The shape, and the shape without each of its letters: two words are one letter apart only if they share one.
+fn neighbours(shape: &str) -> impl Iterator<Item = String> {
+    let without = shape.char_indices().map(|(at, c)| format!("{}{}", &shape[..at], &shape[at + c.len_utf8()..]));
+    // Short names have too many neighbours to say anything by them, and nobody reads very long ones letter by letter.
+    let counts = (8..=64).contains(&shape.len());
+    std::iter::once(shape.to_owned()).chain(without).filter(move |_| counts)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn letters_that_look_alike_have_one_shape() {
+        for (one, other) in
+            [("read_note", "Read-Note"), ("read_note", "rеad_note"), ("read_note", "ｒead_note"), ("read_note", "read\u{200b}_note")]
+        {
+            assert_eq!(shape(one), shape(other), "{one} {other}");
+        }
+        assert_ne!(shape("read_note"), shape("send_note"));
+    }
+}

@@ -1,0 +1,111 @@
+//! `TOOL_SURFACE_DEFERRED_TOOL_PROMPT_REFERENCE`.
+
+use crate::check::{Check, Rule};
+use crate::diagnostic::Severity;
+use crate::surface::{Findings, Subject};
+
+pub(crate) const RULE: Rule = Rule {
+    code: "TOOL_SURFACE_DEFERRED_TOOL_PROMPT_REFERENCE",
+    severity: Severity::Warning,
+    why: "A deferred tool is not listed until a search names it. Without tool search the text speaks of a tool that the model never sees.",
+    bad: &[(
+        "surface.json",
+        r#"{
+  "tools": [
+    {
+      "name": "read_note",
+      "description": "Reads one note.",
+      "parameters": {
+        "type": "object",
+        "properties": {
+          "path": {
+            "type": "string"
+          }
+        },
+        "required": [
+          "path"
+        ]
+      },
+      "executor": "harn",
+      "annotations": {
+        "kind": "read",
+        "side_effect_level": "read_only"
+      },
+      "defer_loading": true
+    },
+    {
+      "name": "list_notes",
+      "description": "Lists the notes.",
+      "parameters": {
+        "type": "object",
+        "properties": {}
+      },
+      "executor": "harn",
+      "annotations": {
+        "kind": "read",
+        "side_effect_level": "read_only"
+      }
+    }
+  ],
+  "system": "Call read_note(path) before you answer."
+}
+"#,
+    )],
+    good: &[(
+        "surface.json",
+        r#"{
+  "tools": [
+    {
+      "name": "read_note",
+      "description": "Reads one note.",
+      "parameters": {
+        "type": "object",
+        "properties": {
+          "path": {
+            "type": "string"
+          }
+        },
+        "required": [
+          "path"
+        ]
+      },
+      "executor": "harn",
+      "annotations": {
+        "kind": "read",
+        "side_effect_level": "read_only"
+      },
+      "defer_loading": true
+    },
+    {
+      "name": "list_notes",
+      "description": "Lists the notes.",
+      "parameters": {
+        "type": "object",
+        "properties": {}
+      },
+      "executor": "harn",
+      "annotations": {
+        "kind": "read",
+        "side_effect_level": "read_only"
+      }
+    }
+  ],
+  "system": "Call read_note(path) before you answer.",
+  "tool_search": true
+}
+"#,
+    )],
+    check: Check::Surface(check),
+};
+
+fn check(subject: &Subject<'_>, findings: &mut Findings) {
+    for said in &subject.mentions.deferred {
+        findings.add(
+            RULE.finding(format!("the text uses tool \"{}\", which is deferred while tool search is off", said.name))
+                .at_any(said.places.iter().cloned())
+                .tool(said.name)
+                .field("prompt")
+                .help("turn `tool_search` on, or do not defer the tool"),
+        );
+    }
+}

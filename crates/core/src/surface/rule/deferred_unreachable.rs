@@ -1,0 +1,114 @@
+//! `TOOL_SURFACE_DEFERRED_UNREACHABLE`.
+
+use crate::check::{Check, Rule};
+use crate::diagnostic::Severity;
+use crate::surface::{Findings, Subject, ToolSearch};
+use std::collections::HashSet;
+
+pub(crate) const RULE: Rule = Rule {
+    code: "TOOL_SURFACE_DEFERRED_UNREACHABLE",
+    severity: Severity::Warning,
+    why: "A deferred tool is listed when a search names it. While tool search is off nothing ever does.",
+    bad: &[(
+        "surface.json",
+        r#"{
+  "tools": [
+    {
+      "name": "read_note",
+      "description": "Reads one note.",
+      "parameters": {
+        "type": "object",
+        "properties": {
+          "path": {
+            "type": "string"
+          }
+        },
+        "required": [
+          "path"
+        ]
+      },
+      "executor": "harn",
+      "annotations": {
+        "kind": "read",
+        "side_effect_level": "read_only"
+      },
+      "defer_loading": true
+    },
+    {
+      "name": "list_letters",
+      "description": "Lists the letters.",
+      "parameters": {
+        "type": "object",
+        "properties": {}
+      },
+      "executor": "harn",
+      "annotations": {
+        "kind": "read",
+        "side_effect_level": "read_only"
+      }
+    }
+  ]
+}
+"#,
+    )],
+    good: &[(
+        "surface.json",
+        r#"{
+  "tools": [
+    {
+      "name": "read_note",
+      "description": "Reads one note.",
+      "parameters": {
+        "type": "object",
+        "properties": {
+          "path": {
+            "type": "string"
+          }
+        },
+        "required": [
+          "path"
+        ]
+      },
+      "executor": "harn",
+      "annotations": {
+        "kind": "read",
+        "side_effect_level": "read_only"
+      },
+      "defer_loading": true
+    },
+    {
+      "name": "list_letters",
+      "description": "Lists the letters.",
+      "parameters": {
+        "type": "object",
+        "properties": {}
+      },
+      "executor": "harn",
+      "annotations": {
+        "kind": "read",
+        "side_effect_level": "read_only"
+      }
+    }
+  ],
+  "tool_search": true
+}
+"#,
+    )],
+    check: Check::Surface(check),
+};
+
+fn check(subject: &Subject<'_>, findings: &mut Findings) {
+    if subject.surface.tool_search == ToolSearch::On {
+        return;
+    }
+    let said: HashSet<&str> = subject.mentions.deferred.iter().filter_map(|said| Some(&*said.tool?.name)).collect();
+    for entry in subject.active_tools().filter(|entry| entry.deferred && !said.contains(&*entry.name)) {
+        findings.add(
+            RULE.finding(format!("tool \"{}\" is deferred, and tool search is off: no model ever sees it", entry.name))
+                .at_any(entry.place.clone())
+                .tool(&*entry.name)
+                .field("deferred")
+                .help("turn `tool_search` on, or do not defer the tool"),
+        );
+    }
+}

@@ -1,0 +1,96 @@
+//! `TOOL_SURFACE_DEPRECATED_ARG_ALIAS`.
+
+use crate::check::{Check, Rule};
+use crate::diagnostic::Severity;
+use crate::surface::{Findings, Subject};
+
+pub(crate) const RULE: Rule = Rule {
+    code: "TOOL_SURFACE_DEPRECATED_ARG_ALIAS",
+    severity: Severity::Warning,
+    why: "An alias is there for models that guess. A text that teaches it keeps it alive, and shows a name that the schema does not have.",
+    bad: &[(
+        "surface.json",
+        r#"{
+  "tools": [
+    {
+      "name": "read_note",
+      "description": "Reads one note.",
+      "parameters": {
+        "type": "object",
+        "properties": {
+          "path": {
+            "type": "string"
+          }
+        },
+        "required": [
+          "path"
+        ]
+      },
+      "executor": "harn",
+      "annotations": {
+        "kind": "read",
+        "side_effect_level": "read_only",
+        "arg_schema": {
+          "arg_aliases": {
+            "file": "path"
+          }
+        }
+      }
+    }
+  ],
+  "system": "Call read_note(file=\"today.md\") first."
+}
+"#,
+    )],
+    good: &[(
+        "surface.json",
+        r#"{
+  "tools": [
+    {
+      "name": "read_note",
+      "description": "Reads one note.",
+      "parameters": {
+        "type": "object",
+        "properties": {
+          "path": {
+            "type": "string"
+          }
+        },
+        "required": [
+          "path"
+        ]
+      },
+      "executor": "harn",
+      "annotations": {
+        "kind": "read",
+        "side_effect_level": "read_only",
+        "arg_schema": {
+          "arg_aliases": {
+            "file": "path"
+          }
+        }
+      }
+    }
+  ],
+  "system": "Call read_note(path=\"today.md\") first."
+}
+"#,
+    )],
+    check: Check::Surface(check),
+};
+
+fn check(subject: &Subject<'_>, findings: &mut Findings) {
+    for (entry, said) in &subject.mentions.aliases {
+        let alias = said.name;
+        let canonical =
+            entry.annotations.arg_aliases.iter().find(|(known, _)| known == alias).map_or("", |(_, canonical)| canonical.as_str());
+        findings.add(
+            RULE.finding(format!("the text calls tool \"{}\" with `{alias}`, another name of `{canonical}`", entry.name))
+                .at_any(said.places.iter().cloned())
+                .tool(&*entry.name)
+                .field(format!("arg_schema.arg_aliases.{alias}"))
+                .help(format!("write `{canonical}`"))
+                .fix(canonical),
+        );
+    }
+}

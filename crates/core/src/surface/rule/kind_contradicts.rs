@@ -1,0 +1,86 @@
+//! `TOOL_SURFACE_KIND_CONTRADICTS`.
+
+use crate::check::{Check, Rule};
+use crate::diagnostic::Severity;
+use crate::effect::Effects;
+use crate::surface::{Findings, Subject};
+
+pub(crate) const RULE: Rule = Rule {
+    code: "TOOL_SURFACE_KIND_CONTRADICTS",
+    severity: Severity::Error,
+    why: "A tool that is called reading and writes, or called editing and only reads, is judged wrongly by whoever trusts either word.",
+    bad: &[(
+        "surface.json",
+        r#"{
+  "tools": [
+    {
+      "name": "read_note",
+      "description": "Reads one note.",
+      "parameters": {
+        "type": "object",
+        "properties": {
+          "path": {
+            "type": "string"
+          }
+        },
+        "required": [
+          "path"
+        ]
+      },
+      "executor": "harn",
+      "annotations": {
+        "kind": "read",
+        "side_effect_level": "workspace_write"
+      }
+    }
+  ]
+}
+"#,
+    )],
+    good: &[(
+        "surface.json",
+        r#"{
+  "tools": [
+    {
+      "name": "read_note",
+      "description": "Reads one note.",
+      "parameters": {
+        "type": "object",
+        "properties": {
+          "path": {
+            "type": "string"
+          }
+        },
+        "required": [
+          "path"
+        ]
+      },
+      "executor": "harn",
+      "annotations": {
+        "kind": "read",
+        "side_effect_level": "read_only"
+      }
+    }
+  ]
+}
+"#,
+    )],
+    check: Check::Surface(check),
+};
+
+fn check(subject: &Subject<'_>, findings: &mut Findings) {
+    for entry in subject.active_tools() {
+        let (Some(kind), Some(effects)) = (entry.annotations.kind.as_deref(), entry.effects) else { continue };
+        let changes = [Effects::WRITE, Effects::EXEC, Effects::NET_WRITE, Effects::DESKTOP].into_iter().any(|one| effects.contains(one));
+        let contradicts = match kind {
+            "read" | "search" | "think" | "fetch" => changes,
+            "edit" | "delete" | "move" => !changes,
+            _ => false,
+        };
+        if contradicts {
+            let finding = RULE.finding(format!("kind `{kind}` contradicts what tool \"{}\" does: {effects}", entry.name));
+            let finding = finding.at_any(entry.place_of("annotations")).tool(&*entry.name).field("annotations.kind");
+            findings.add(finding.help("keep the one that is true and change the other"));
+        }
+    }
+}

@@ -1,0 +1,85 @@
+//! `TOOL_SURFACE_KIND_UNKNOWN`.
+
+use crate::check::nearest::suggest;
+use crate::check::{Check, Rule};
+use crate::diagnostic::Severity;
+use crate::surface::{Findings, Subject};
+
+pub(crate) const RULE: Rule = Rule {
+    code: "TOOL_SURFACE_KIND_UNKNOWN",
+    severity: Severity::Warning,
+    why: "Readers of results are found by kind, and clients show it. A word that nobody knows says nothing.",
+    bad: &[(
+        "surface.json",
+        r#"{
+  "tools": [
+    {
+      "name": "read_note",
+      "description": "Reads one note.",
+      "parameters": {
+        "type": "object",
+        "properties": {
+          "path": {
+            "type": "string"
+          }
+        },
+        "required": [
+          "path"
+        ]
+      },
+      "executor": "harn",
+      "annotations": {
+        "kind": "reader",
+        "side_effect_level": "read_only"
+      }
+    }
+  ]
+}
+"#,
+    )],
+    good: &[(
+        "surface.json",
+        r#"{
+  "tools": [
+    {
+      "name": "read_note",
+      "description": "Reads one note.",
+      "parameters": {
+        "type": "object",
+        "properties": {
+          "path": {
+            "type": "string"
+          }
+        },
+        "required": [
+          "path"
+        ]
+      },
+      "executor": "harn",
+      "annotations": {
+        "kind": "read",
+        "side_effect_level": "read_only"
+      }
+    }
+  ]
+}
+"#,
+    )],
+    check: Check::Surface(check),
+};
+
+/// The kinds of seed 004.
+const KINDS: [&str; 9] = ["delete", "edit", "execute", "fetch", "move", "other", "read", "search", "think"];
+
+fn check(subject: &Subject<'_>, findings: &mut Findings) {
+    for entry in subject.active_tools() {
+        let Some(kind) = entry.annotations.kind.as_deref().filter(|kind| !KINDS.contains(kind)) else { continue };
+        findings.add(
+            RULE.finding(format!("`{kind}` is no kind of tool"))
+                .at_any(entry.place_of("annotations"))
+                .tool(&*entry.name)
+                .field("annotations.kind")
+                .help(suggest(kind, KINDS, "the kinds are")),
+        );
+    }
+}

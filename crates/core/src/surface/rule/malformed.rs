@@ -1,0 +1,75 @@
+//! `TOOL_SURFACE_MALFORMED`.
+
+use crate::check::{Check, Rule};
+use crate::diagnostic::Severity;
+
+pub(crate) const RULE: Rule = Rule {
+    code: "TOOL_SURFACE_MALFORMED",
+    severity: Severity::Error,
+    why: "A part that cannot be read is a part that is not checked. To pass over it would call a surface valid that nobody looked at.",
+    bad: &[(
+        "surface.json",
+        r#"{
+  "tools": [
+    {
+      "name": "read_note",
+      "description": "Reads one note.",
+      "parameters": {
+        "type": "object",
+        "properties": {
+          "path": {
+            "type": "string"
+          }
+        },
+        "required": [
+          "path"
+        ]
+      },
+      "executor": "harn",
+      "annotations": {
+        "kind": "read",
+        "side_effect_level": "read_only"
+      }
+    }
+  ],
+  "policy": {
+    "tools": "read_note"
+  }
+}
+"#,
+    )],
+    good: &[(
+        "surface.json",
+        r#"{
+  "tools": [
+    {
+      "name": "read_note",
+      "description": "Reads one note.",
+      "parameters": {
+        "type": "object",
+        "properties": {
+          "path": {
+            "type": "string"
+          }
+        },
+        "required": [
+          "path"
+        ]
+      },
+      "executor": "harn",
+      "annotations": {
+        "kind": "read",
+        "side_effect_level": "read_only"
+      }
+    }
+  ],
+  "policy": {
+    "tools": [
+      "read_note"
+    ]
+  }
+}
+"#,
+    )],
+    check: Check::WhileReadingSurface,
+};

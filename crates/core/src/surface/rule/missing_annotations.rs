@@ -1,0 +1,76 @@
+//! `TOOL_SURFACE_MISSING_ANNOTATIONS`.
+
+use crate::check::{Check, Rule};
+use crate::diagnostic::Severity;
+use crate::surface::{Annotated, Findings, Subject};
+
+pub(crate) const RULE: Rule = Rule {
+    code: "TOOL_SURFACE_MISSING_ANNOTATIONS",
+    severity: Severity::Warning,
+    why: "Policy is about what a tool does. Of a tool that says nothing and has no script to read it from, nobody knows.",
+    bad: &[(
+        "surface.json",
+        r#"{
+  "tools": [
+    {
+      "name": "read_note",
+      "description": "Reads one note.",
+      "parameters": {
+        "type": "object",
+        "properties": {
+          "path": {
+            "type": "string"
+          }
+        },
+        "required": [
+          "path"
+        ]
+      },
+      "executor": "harn"
+    }
+  ]
+}
+"#,
+    )],
+    good: &[(
+        "surface.json",
+        r#"{
+  "tools": [
+    {
+      "name": "read_note",
+      "description": "Reads one note.",
+      "parameters": {
+        "type": "object",
+        "properties": {
+          "path": {
+            "type": "string"
+          }
+        },
+        "required": [
+          "path"
+        ]
+      },
+      "executor": "harn",
+      "annotations": {
+        "kind": "read",
+        "side_effect_level": "read_only"
+      }
+    }
+  ]
+}
+"#,
+    )],
+    check: Check::Surface(check),
+};
+
+fn check(subject: &Subject<'_>, findings: &mut Findings) {
+    for entry in subject.active_tools().filter(|entry| entry.annotated == Annotated::Missing) {
+        findings.add(
+            RULE.finding(format!("tool \"{}\" does not say what it does", entry.name))
+                .at_any(entry.place.clone())
+                .tool(&*entry.name)
+                .field("annotations")
+                .help("write `annotations` with `kind` and `side_effect_level`"),
+        );
+    }
+}

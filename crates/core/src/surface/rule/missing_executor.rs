@@ -1,0 +1,29 @@
+//! `TOOL_SURFACE_MISSING_EXECUTOR`.
+
+use crate::check::{Check, Rule};
+use crate::diagnostic::Severity;
+use crate::surface::{Executor, Findings, Subject};
+
+pub(crate) const RULE: Rule = Rule {
+    code: "TOOL_SURFACE_MISSING_EXECUTOR",
+    severity: Severity::Warning,
+    why: "A tool without a script has nothing to run unless the program that embeds the harness registers a Rust body under its name. Fenced code in the body is never run.",
+    bad: &[(".harness/tools/read_note.md", "---\nparameters: {}\nrisk: read\n---\nReads the note.\n")],
+    good: &[(
+        ".harness/tools/read_note.md",
+        "---\nparameters: {}\nrisk: read\nscript: |\n  def run(args):\n      return fs.read(\"note.txt\")\n---\nReads the note.\n",
+    )],
+    check: Check::Surface(check),
+};
+
+fn check(subject: &Subject<'_>, findings: &mut Findings) {
+    for entry in subject.active_tools().filter(|entry| entry.executor == Executor::Missing) {
+        findings.add(
+            RULE.finding(format!("tool \"{}\" has nothing that runs it", entry.name))
+                .at_any(entry.place.clone())
+                .tool(&*entry.name)
+                .field("executor")
+                .help("in a project add a `script` that defines `run(args)`, or register a Rust body under this name; in a surface name its `executor`"),
+        );
+    }
+}

@@ -1,0 +1,82 @@
+//! `TOOL_SURFACE_NAME_NOT_PORTABLE`.
+
+use crate::check::name_not_offered::is_offerable;
+use crate::check::{Check, Rule};
+use crate::diagnostic::Severity;
+use crate::surface::{Entry, Findings, Subject};
+
+pub(crate) const RULE: Rule = Rule {
+    code: "TOOL_SURFACE_NAME_NOT_PORTABLE",
+    severity: Severity::Warning,
+    why: "Model providers refuse a whole request when one name has a letter they do not know. A name that starts with a letter or `_` and has at most 64 letters, digits, `_` and `-` is taken by all of them.",
+    bad: &[(
+        "surface.json",
+        r#"{
+  "tools": [
+    {
+      "name": "notes::read",
+      "description": "Reads one note.",
+      "parameters": {
+        "type": "object",
+        "properties": {
+          "path": {
+            "type": "string"
+          }
+        },
+        "required": [
+          "path"
+        ]
+      },
+      "executor": "harn",
+      "annotations": {
+        "kind": "read",
+        "side_effect_level": "read_only"
+      }
+    }
+  ]
+}
+"#,
+    )],
+    good: &[(
+        "surface.json",
+        r#"{
+  "tools": [
+    {
+      "name": "read_note",
+      "description": "Reads one note.",
+      "parameters": {
+        "type": "object",
+        "properties": {
+          "path": {
+            "type": "string"
+          }
+        },
+        "required": [
+          "path"
+        ]
+      },
+      "executor": "harn",
+      "annotations": {
+        "kind": "read",
+        "side_effect_level": "read_only"
+      }
+    }
+  ]
+}
+"#,
+    )],
+    check: Check::Surface(check),
+};
+
+fn check(subject: &Subject<'_>, findings: &mut Findings) {
+    let portable = |entry: &&Entry<'_>| is_offerable(&entry.name) || entry.other_names.iter().any(|name| is_offerable(name));
+    for entry in subject.active_tools().filter(|entry| !portable(entry)) {
+        findings.add(
+            RULE.finding(format!("the name `{}` is not accepted by every provider", entry.name))
+                .at_any(entry.place.clone())
+                .tool(&*entry.name)
+                .field("name")
+                .help("use at most 64 of `A-Z a-z 0-9 _ -`, not starting with a digit or `-`"),
+        );
+    }
+}

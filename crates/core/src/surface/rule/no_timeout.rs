@@ -1,0 +1,37 @@
+//! `TOOL_SURFACE_NO_TIMEOUT`.
+
+use crate::check::{Check, Rule};
+use crate::diagnostic::Severity;
+use crate::effect::Effects;
+use crate::surface::{Findings, Subject};
+
+pub(crate) const RULE: Rule = Rule {
+    code: "TOOL_SURFACE_NO_TIMEOUT",
+    severity: Severity::Note,
+    why: "A tool that waits for processes or the network can wait for as long as the whole run may take, unless it has a cap of its own.",
+    bad: &[(
+        ".harness/tools/fetch_news.md",
+        "---\nparameters:\n  url: {type: string}\nscript: |\n  def run(args):\n      return http.get(args[\"url\"])\n---\nFetches the news.\n",
+    )],
+    good: &[(
+        ".harness/tools/fetch_news.md",
+        "---\nparameters:\n  url: {type: string}\ntimeout_ms: 10000\nscript: |\n  def run(args):\n      return http.get(args[\"url\"])\n---\nFetches the news.\n",
+    )],
+    check: Check::Surface(check),
+};
+
+fn check(subject: &Subject<'_>, findings: &mut Findings) {
+    let waits = |effects: Effects| [Effects::EXEC, Effects::NET_READ, Effects::NET_WRITE].into_iter().any(|one| effects.contains(one));
+    for entry in subject.active_tools() {
+        if entry.timeout_ms != Some(0) || !entry.effects.is_some_and(waits) {
+            continue;
+        }
+        findings.add(
+            RULE.finding(format!("tool \"{}\" waits for processes or the network and has no `timeout_ms`", entry.name))
+                .at_any(entry.place.clone())
+                .tool(&*entry.name)
+                .field("timeout_ms")
+                .help("write `timeout_ms`, in milliseconds"),
+        );
+    }
+}

@@ -1,0 +1,140 @@
+//! `TOOL_SURFACE_PARAMETER_UNDESCRIBED`.
+
+use crate::check::{Check, Rule};
+use crate::diagnostic::Severity;
+use crate::surface::{Findings, Subject};
+use serde_json::Value;
+
+pub(crate) const RULE: Rule = Rule {
+    code: "TOOL_SURFACE_PARAMETER_UNDESCRIBED",
+    severity: Severity::Note,
+    why: "A model knows an argument by its name, its type and its description. Where the name does not say it all, such as `path` or `command`, a sentence saves a wrong call.",
+    bad: &[(
+        "surface.json",
+        r#"{
+  "tools": [
+    {
+      "name": "read_note",
+      "description": "Reads one note.",
+      "parameters": {
+        "type": "object",
+        "properties": {
+          "flavour": {
+            "type": "string"
+          }
+        }
+      },
+      "executor": "harn",
+      "annotations": {
+        "kind": "read",
+        "side_effect_level": "read_only"
+      }
+    }
+  ]
+}
+"#,
+    )],
+    good: &[(
+        "surface.json",
+        r#"{
+  "tools": [
+    {
+      "name": "read_note",
+      "description": "Reads one note.",
+      "parameters": {
+        "type": "object",
+        "properties": {
+          "flavour": {
+            "type": "string",
+            "description": "Which of the two texts a note has: `draft` or `final`"
+          }
+        }
+      },
+      "executor": "harn",
+      "annotations": {
+        "kind": "read",
+        "side_effect_level": "read_only"
+      }
+    }
+  ]
+}
+"#,
+    )],
+    check: Check::Surface(check),
+};
+
+/// Names that say what is meant.
+const PLAIN: &[&str] = &[
+    "args",
+    "body",
+    "branch",
+    "city",
+    "command",
+    "content",
+    "count",
+    "cwd",
+    "date",
+    "day",
+    "directory",
+    "email",
+    "encoding",
+    "file",
+    "files",
+    "handle",
+    "headers",
+    "host",
+    "id",
+    "input",
+    "key",
+    "language",
+    "length",
+    "limit",
+    "line",
+    "lines",
+    "message",
+    "method",
+    "name",
+    "number",
+    "offset",
+    "order",
+    "output",
+    "path",
+    "paths",
+    "pattern",
+    "port",
+    "prompt",
+    "query",
+    "regex",
+    "repository",
+    "tag",
+    "tags",
+    "text",
+    "timeout",
+    "title",
+    "topic",
+    "url",
+    "user",
+    "value",
+];
+
+/// Ends of names that say what is meant.
+const PLAIN_ENDS: &[&str] = &["_bytes", "_id", "_line", "_lines", "_ms", "_name", "_path", "_seconds", "_url"];
+
+fn check(subject: &Subject<'_>, findings: &mut Findings) {
+    for entry in subject.active_tools() {
+        let plain = |name: &str| PLAIN.contains(&name) || PLAIN_ENDS.iter().any(|end| name.ends_with(end));
+        let said = |schema: &Value| ["description", "title", "enum", "const", "$ref"].iter().any(|key| schema.get(key).is_some());
+        let silent: Vec<String> =
+            entry.parameters().filter(|(name, schema)| !plain(name) && !said(schema)).map(|(name, _)| format!("`{name}`")).collect();
+        if silent.is_empty() {
+            continue;
+        }
+        findings.add(
+            RULE.finding(format!("nothing says what {} of tool \"{}\" may be", silent.join(", "), entry.name))
+                .at_any(entry.place_of("parameters"))
+                .tool(&*entry.name)
+                .field("parameters")
+                .help("write a `description` with units, form and bounds"),
+        );
+    }
+}

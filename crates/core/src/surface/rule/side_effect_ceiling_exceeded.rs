@@ -1,0 +1,91 @@
+//! `TOOL_SURFACE_SIDE_EFFECT_CEILING_EXCEEDED`.
+
+use crate::check::{Check, Rule};
+use crate::diagnostic::Severity;
+use crate::rule::above;
+use crate::surface::{Findings, Subject};
+
+pub(crate) const RULE: Rule = Rule {
+    code: "TOOL_SURFACE_SIDE_EFFECT_CEILING_EXCEEDED",
+    severity: Severity::Error,
+    why: "The model is offered a tool whose every call the policy refuses.",
+    bad: &[(
+        "surface.json",
+        r#"{
+  "tools": [
+    {
+      "name": "write_note",
+      "description": "Writes one note.",
+      "parameters": {
+        "type": "object",
+        "properties": {
+          "path": {
+            "type": "string"
+          }
+        },
+        "required": [
+          "path"
+        ]
+      },
+      "executor": "harn",
+      "annotations": {
+        "kind": "edit",
+        "side_effect_level": "workspace_write"
+      }
+    }
+  ],
+  "policy": {
+    "side_effect_level": "read_only"
+  }
+}
+"#,
+    )],
+    good: &[(
+        "surface.json",
+        r#"{
+  "tools": [
+    {
+      "name": "write_note",
+      "description": "Writes one note.",
+      "parameters": {
+        "type": "object",
+        "properties": {
+          "path": {
+            "type": "string"
+          }
+        },
+        "required": [
+          "path"
+        ]
+      },
+      "executor": "harn",
+      "annotations": {
+        "kind": "edit",
+        "side_effect_level": "workspace_write"
+      }
+    }
+  ],
+  "policy": {
+    "side_effect_level": "workspace_write"
+  }
+}
+"#,
+    )],
+    check: Check::Surface(check),
+};
+
+fn check(subject: &Subject<'_>, findings: &mut Findings) {
+    for policy in &subject.surface.policies {
+        let Some(ceiling) = &policy.ceiling else { continue };
+        for entry in subject.active_tools() {
+            let Some(because) = entry.effects.and_then(|effects| above(ceiling.value, effects)) else { continue };
+            findings.add(
+                RULE.finding(format!("tool \"{}\" is beyond the policy: {because}", entry.name))
+                    .at_any(entry.place_of("side_effect_level").into_iter().chain(ceiling.place.clone()))
+                    .tool(&*entry.name)
+                    .field("side_effect_level")
+                    .help("raise the ceiling, or leave the tool out"),
+            );
+        }
+    }
+}

@@ -1,0 +1,125 @@
+//! `TOOL_SURFACE_SUSPICIOUS_UNITS`.
+
+use crate::check::{Check, Rule};
+use crate::diagnostic::Severity;
+use crate::surface::{Findings, Subject};
+use serde_json::Value;
+
+pub(crate) const RULE: Rule = Rule {
+    code: "TOOL_SURFACE_SUSPICIOUS_UNITS",
+    severity: Severity::Warning,
+    why: "A name and a description that speak of different units make calls that are wrong by a factor of a thousand.",
+    bad: &[(
+        "surface.json",
+        r#"{
+  "tools": [
+    {
+      "name": "read_note",
+      "description": "Reads one note.",
+      "parameters": {
+        "type": "object",
+        "properties": {
+          "timeout_ms": {
+            "type": "integer",
+            "description": "How long to wait, in seconds"
+          }
+        }
+      },
+      "executor": "harn",
+      "annotations": {
+        "kind": "read",
+        "side_effect_level": "read_only"
+      }
+    }
+  ]
+}
+"#,
+    )],
+    good: &[(
+        "surface.json",
+        r#"{
+  "tools": [
+    {
+      "name": "read_note",
+      "description": "Reads one note.",
+      "parameters": {
+        "type": "object",
+        "properties": {
+          "timeout_ms": {
+            "type": "integer",
+            "description": "How long to wait, in milliseconds"
+          }
+        }
+      },
+      "executor": "harn",
+      "annotations": {
+        "kind": "read",
+        "side_effect_level": "read_only"
+      }
+    }
+  ]
+}
+"#,
+    )],
+    check: Check::Surface(check),
+};
+
+/// Ends of names, the unit they mean, and words for other units of the same thing.
+const UNITS: &[(&[&str], &str, &[&str])] = &[
+    (&["_ms", "_millis", "_milliseconds"], "milliseconds", &["seconds", "minutes", "hours"]),
+    (&["_s", "_sec", "_secs", "_seconds"], "seconds", &["milliseconds", "minutes", "hours"]),
+    (&["_minutes", "_min"], "minutes", &["milliseconds", "seconds", "hours"]),
+    (&["_bytes"], "bytes", &["kilobytes", "megabytes", "characters", "lines", "tokens"]),
+    (&["_kb"], "kilobytes", &["bytes", "megabytes"]),
+    (&["_mb"], "megabytes", &["bytes", "kilobytes"]),
+];
+
+/// Less than this is hardly a cap in milliseconds.
+const SHORTEST_MS: u64 = 50;
+
+fn check(subject: &Subject<'_>, findings: &mut Findings) {
+    for entry in subject.active_tools() {
+        for (name, schema) in entry.parameters() {
+            let Some(words) = schema.get("description").and_then(Value::as_str) else { continue };
+            let Some((unit, other)) = contradicts(name, words) else { continue };
+            let finding = RULE.finding(format!("`{name}` of tool \"{}\" sounds like {unit}, and its description says {other}", entry.name));
+            let finding = finding.at_any(entry.place_of("parameters")).tool(&*entry.name).field(format!("parameters.{name}"));
+            findings.add(finding.help("use one unit in both"));
+        }
+        if let Some(cap @ 1..SHORTEST_MS) = entry.timeout_ms {
+            let finding = RULE.finding(format!("`timeout_ms: {cap}` of tool \"{}\" is {cap} thousandths of a second", entry.name));
+            let finding = finding.at_any(entry.place.clone()).tool(&*entry.name).field("timeout_ms");
+            findings.add(finding.help(format!("if seconds are meant, write {cap}000")));
+        }
+    }
+}
+
+/// The unit of a name and the other one that its description speaks of, unless it speaks of both.
+fn contradicts(name: &str, words: &str) -> Option<(&'static str, &'static str)> {
+    let (_, unit, others) = UNITS.iter().find(|(ends, ..)| ends.iter().any(|end| name.ends_with(end)))?;
+    let said: Vec<String> = words.split(|c: char| !c.is_alphanumeric()).map(str::to_lowercase).collect();
+    let says = |unit: &str| said.iter().any(|word| word == unit || *word == unit.trim_end_matches('s'));
+    if says(unit) {
+        return None;
+    }
+    others.iter().find(|other| says(other)).map(|other| (*unit, *other))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::contradicts;
+
+    #[test]
+    fn units_contradict_only_when_the_own_one_is_not_said() {
+        for (name, words, expected) in [
+            ("timeout_ms", "in seconds", Some(("milliseconds", "seconds"))),
+            ("timeout_ms", "milliseconds, so 1000 is one second", None),
+            ("timeout_ms", "how long to wait", None),
+            ("wait_seconds", "Milliseconds to wait", Some(("seconds", "milliseconds"))),
+            ("max_bytes", "at most this many lines", Some(("bytes", "lines"))),
+            ("items", "in seconds", None),
+        ] {
+            assert_eq!(contradicts(name, words), expected, "{name}: {words}");
+        }
+    }
+}

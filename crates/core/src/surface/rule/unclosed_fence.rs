@@ -1,0 +1,77 @@
+//! `TOOL_SURFACE_UNCLOSED_FENCE`.
+
+use crate::check::{Check, Rule};
+use crate::diagnostic::Severity;
+use crate::surface::{Findings, Subject};
+
+pub(crate) const RULE: Rule = Rule {
+    code: "TOOL_SURFACE_UNCLOSED_FENCE",
+    severity: Severity::Warning,
+    why: "Everything after a fence that is never closed counts as an example, to this check and to whoever renders the text.",
+    bad: &[(
+        "surface.json",
+        r#"{
+  "tools": [
+    {
+      "name": "read_note",
+      "description": "Reads one note.",
+      "parameters": {
+        "type": "object",
+        "properties": {
+          "path": {
+            "type": "string"
+          }
+        },
+        "required": [
+          "path"
+        ]
+      },
+      "executor": "harn",
+      "annotations": {
+        "kind": "read",
+        "side_effect_level": "read_only"
+      }
+    }
+  ],
+  "system": "Look first:\n```\nread_note(path)\n"
+}
+"#,
+    )],
+    good: &[(
+        "surface.json",
+        r#"{
+  "tools": [
+    {
+      "name": "read_note",
+      "description": "Reads one note.",
+      "parameters": {
+        "type": "object",
+        "properties": {
+          "path": {
+            "type": "string"
+          }
+        },
+        "required": [
+          "path"
+        ]
+      },
+      "executor": "harn",
+      "annotations": {
+        "kind": "read",
+        "side_effect_level": "read_only"
+      }
+    }
+  ],
+  "system": "Look first:\n```\nread_note(path)\n```\n"
+}
+"#,
+    )],
+    check: Check::Surface(check),
+};
+
+fn check(subject: &Subject<'_>, findings: &mut Findings) {
+    for place in &subject.mentions.fences {
+        let finding = RULE.finding("this fence is never closed, so the rest of the text is not checked").at_any(place.clone());
+        findings.add(finding.field("prompt").help("close it with a line of at least as many of the same marks"));
+    }
+}

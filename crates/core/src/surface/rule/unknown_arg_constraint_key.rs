@@ -1,0 +1,113 @@
+//! `TOOL_SURFACE_UNKNOWN_ARG_CONSTRAINT_KEY`.
+
+use crate::check::nearest::nearest;
+use crate::check::{Check, Rule};
+use crate::diagnostic::Severity;
+use crate::surface::{Findings, Subject};
+
+pub(crate) const RULE: Rule = Rule {
+    code: "TOOL_SURFACE_UNKNOWN_ARG_CONSTRAINT_KEY",
+    severity: Severity::Warning,
+    why: "A constraint on an argument that no call has is never broken, so it protects nothing.",
+    bad: &[(
+        "surface.json",
+        r#"{
+  "tools": [
+    {
+      "name": "read_note",
+      "description": "Reads one note.",
+      "parameters": {
+        "type": "object",
+        "properties": {
+          "path": {
+            "type": "string"
+          }
+        },
+        "required": [
+          "path"
+        ]
+      },
+      "executor": "harn",
+      "annotations": {
+        "kind": "read",
+        "side_effect_level": "read_only"
+      }
+    }
+  ],
+  "policy": {
+    "tool_arg_constraints": [
+      {
+        "tool": "read_note",
+        "arg_key": "file",
+        "arg_patterns": [
+          "notes/**"
+        ]
+      }
+    ]
+  }
+}
+"#,
+    )],
+    good: &[(
+        "surface.json",
+        r#"{
+  "tools": [
+    {
+      "name": "read_note",
+      "description": "Reads one note.",
+      "parameters": {
+        "type": "object",
+        "properties": {
+          "path": {
+            "type": "string"
+          }
+        },
+        "required": [
+          "path"
+        ]
+      },
+      "executor": "harn",
+      "annotations": {
+        "kind": "read",
+        "side_effect_level": "read_only"
+      }
+    }
+  ],
+  "policy": {
+    "tool_arg_constraints": [
+      {
+        "tool": "read_note",
+        "arg_key": "path",
+        "arg_patterns": [
+          "notes/**"
+        ]
+      }
+    ]
+  }
+}
+"#,
+    )],
+    check: Check::Surface(check),
+};
+
+fn check(subject: &Subject<'_>, findings: &mut Findings) {
+    for constraint in subject.constraints() {
+        let Some(key) = &constraint.key else { continue };
+        let tools = subject.matching(&constraint.tool);
+        // A glob may well match tools without the argument, as long as it matches one with it.
+        if tools.is_empty() || tools.iter().any(|entry| entry.knows_argument(key)) {
+            continue;
+        }
+        let of = if constraint.tool.is_exact() { "tool" } else { "any tool that matches" };
+        let known = tools.iter().flat_map(|entry| entry.parameters().map(|(name, _)| name));
+        let close = nearest(key, known);
+        let help = close.map_or_else(|| "name an argument that the schema has".to_owned(), |close| format!("did you mean `{close}`?"));
+        let mut finding = RULE
+            .finding(format!("`{key}` is no argument of {of} \"{}\"", constraint.tool.text()))
+            .at_any(constraint.place.clone())
+            .field(format!("tool_arg_constraints.{key}"))
+            .help(help);
+        finding.tool = constraint.tool.is_exact().then(|| constraint.tool.text().to_owned());
+        findings.add(finding);
+    }
+}

@@ -1,0 +1,137 @@
+//! `TOOL_SURFACE_UNKNOWN_RESULT_READER`.
+
+use super::missing_result_reader::can_read;
+use crate::check::{Check, Rule};
+use crate::diagnostic::Severity;
+use crate::surface::{Findings, Subject};
+
+pub(crate) const RULE: Rule = Rule {
+    code: "TOOL_SURFACE_UNKNOWN_RESULT_READER",
+    severity: Severity::Warning,
+    why: "A reader that is not active, or that does not read, opens no handle. Most often it was renamed, or the policy leaves it out.",
+    bad: &[(
+        "surface.json",
+        r#"{
+  "tools": [
+    {
+      "name": "run_command",
+      "description": "Runs a command.",
+      "parameters": {
+        "type": "object",
+        "properties": {
+          "command": {
+            "type": "string"
+          }
+        },
+        "required": [
+          "command"
+        ]
+      },
+      "executor": "harn",
+      "annotations": {
+        "kind": "execute",
+        "side_effect_level": "process_exec",
+        "emits_artifacts": true,
+        "result_readers": [
+          "read_command_output",
+          "read_log"
+        ]
+      }
+    },
+    {
+      "name": "read_command_output",
+      "description": "Reads the output of a command.",
+      "parameters": {
+        "type": "object",
+        "properties": {
+          "handle": {
+            "type": "string"
+          }
+        },
+        "required": [
+          "handle"
+        ]
+      },
+      "executor": "harn",
+      "annotations": {
+        "kind": "read",
+        "side_effect_level": "read_only"
+      }
+    }
+  ]
+}
+"#,
+    )],
+    good: &[(
+        "surface.json",
+        r#"{
+  "tools": [
+    {
+      "name": "run_command",
+      "description": "Runs a command.",
+      "parameters": {
+        "type": "object",
+        "properties": {
+          "command": {
+            "type": "string"
+          }
+        },
+        "required": [
+          "command"
+        ]
+      },
+      "executor": "harn",
+      "annotations": {
+        "kind": "execute",
+        "side_effect_level": "process_exec",
+        "emits_artifacts": true,
+        "result_readers": [
+          "read_command_output"
+        ]
+      }
+    },
+    {
+      "name": "read_command_output",
+      "description": "Reads the output of a command.",
+      "parameters": {
+        "type": "object",
+        "properties": {
+          "handle": {
+            "type": "string"
+          }
+        },
+        "required": [
+          "handle"
+        ]
+      },
+      "executor": "harn",
+      "annotations": {
+        "kind": "read",
+        "side_effect_level": "read_only"
+      }
+    }
+  ]
+}
+"#,
+    )],
+    check: Check::Surface(check),
+};
+
+fn check(subject: &Subject<'_>, findings: &mut Findings) {
+    for entry in subject.active_tools() {
+        for name in &entry.annotations.result_readers {
+            let message = match subject.active.get(name.as_str()) {
+                Some(_) if **name == *entry.name => format!("tool \"{}\" names itself as the reader of its results", entry.name),
+                Some(reader) if !can_read(reader) => {
+                    format!("tool \"{name}\", which should read the results of \"{}\", does not read", entry.name)
+                }
+                Some(_) => continue,
+                None => format!("tool \"{name}\", which should read the results of \"{}\", is not active", entry.name),
+            };
+            let close = subject.nearest(name).filter(|known| **known != *entry.name);
+            let help = close.map_or_else(|| "name an active tool that reads".to_owned(), |close| format!("did you mean `{close}`?"));
+            let finding = RULE.finding(message).at_any(entry.place_of("result_readers")).tool(&*entry.name);
+            findings.add(finding.field("result_readers").help(help));
+        }
+    }
+}

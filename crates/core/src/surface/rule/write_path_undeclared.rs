@@ -1,0 +1,102 @@
+//! `TOOL_SURFACE_WRITE_PATH_UNDECLARED`.
+
+use crate::check::{Check, Rule};
+use crate::diagnostic::Severity;
+use crate::effect::Effects;
+use crate::surface::{Findings, Subject};
+
+pub(crate) const RULE: Rule = Rule {
+    code: "TOOL_SURFACE_WRITE_PATH_UNDECLARED",
+    severity: Severity::Warning,
+    why: "The paths that may be written are limited, and this tool writes without saying which of its arguments is a path: the limit does not reach it.",
+    bad: &[(
+        "surface.json",
+        r#"{
+  "tools": [
+    {
+      "name": "write_note",
+      "description": "Writes one note.",
+      "parameters": {
+        "type": "object",
+        "properties": {
+          "path": {
+            "type": "string"
+          }
+        },
+        "required": [
+          "path"
+        ]
+      },
+      "executor": "harn",
+      "annotations": {
+        "kind": "edit",
+        "side_effect_level": "workspace_write"
+      }
+    }
+  ],
+  "approval_policy": {
+    "write_path_allowlist": [
+      "notes/**"
+    ]
+  }
+}
+"#,
+    )],
+    good: &[(
+        "surface.json",
+        r#"{
+  "tools": [
+    {
+      "name": "write_note",
+      "description": "Writes one note.",
+      "parameters": {
+        "type": "object",
+        "properties": {
+          "path": {
+            "type": "string"
+          }
+        },
+        "required": [
+          "path"
+        ]
+      },
+      "executor": "harn",
+      "annotations": {
+        "kind": "edit",
+        "side_effect_level": "workspace_write",
+        "arg_schema": {
+          "path_params": [
+            "path"
+          ]
+        }
+      }
+    }
+  ],
+  "approval_policy": {
+    "write_path_allowlist": [
+      "notes/**"
+    ]
+  }
+}
+"#,
+    )],
+    check: Check::Surface(check),
+};
+
+fn check(subject: &Subject<'_>, findings: &mut Findings) {
+    let Some(limit) = &subject.surface.write_paths else { return };
+    for entry in subject.active_tools() {
+        let writes = entry.effects.is_some_and(|effects| effects.contains(Effects::WRITE) && !effects.contains(Effects::EXEC));
+        let writes = writes || matches!(entry.kind(), Some("edit" | "delete" | "move"));
+        if !writes || !entry.annotations.path_params.is_empty() {
+            continue;
+        }
+        findings.add(
+            RULE.finding(format!("tool \"{}\" writes, and declares no path argument that `write_path_allowlist` could judge", entry.name))
+                .at_any(entry.place.clone().into_iter().chain(limit.place.clone()))
+                .tool(&*entry.name)
+                .field("annotations.arg_schema.path_params")
+                .help("name the arguments that are paths in `path_params`"),
+        );
+    }
+}

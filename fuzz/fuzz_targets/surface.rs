@@ -1,0 +1,24 @@
+//! Surfaces: no text may make the reader, the prompt scanner or a rule panic, every finding has a known code, and time grows with the text.
+#![no_main]
+
+use libfuzzer_sys::fuzz_target;
+use serde_json::json;
+use std::time::{Duration, Instant};
+use tool_harness::check::RULES;
+use tool_harness::surface::{check, read, read_text};
+
+fuzz_target!(|bytes: &[u8]| {
+    let text = String::from_utf8_lossy(bytes);
+    let started = Instant::now();
+    let given = check(&read_text("surface.json", &text));
+    // The same text as a prompt, and as a description.
+    let tool = json!({"name": "read_note", "description": &text, "parameters": {"path": {"type": "string"}}, "annotations": {"arg_schema": {"arg_aliases": {"file": "path"}}}});
+    let said = check(&read(&json!({"tools": [tool], "system": &text, "options": {"scan_fences": true}}), None));
+    for found in given.diagnostics.iter().chain(&said.diagnostics) {
+        assert!(RULES.iter().any(|rule| rule.code == found.code), "{}", found.code);
+        assert!(!found.message.contains('\n'), "{}", found.message);
+    }
+    // Generous for a machine under sanitizers; a quadratic pass over the longest inputs takes far more.
+    let allowed = Duration::from_millis(200) + Duration::from_micros(20) * u32::try_from(bytes.len()).unwrap_or(u32::MAX);
+    assert!(started.elapsed() < allowed, "{:?} for {} bytes", started.elapsed(), bytes.len());
+});
