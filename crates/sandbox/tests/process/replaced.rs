@@ -46,17 +46,22 @@ fn what_is_replaced_while_a_command_runs_is_what_it_was_and_the_command_is_ended
             fs::write(at("saved"), "second").expect("a file");
             fs::rename(at("saved"), at(path)).expect("renamed");
         };
+        // Not over what was put back in the meantime: that would be another writing, when no command runs any more.
+        let make = |path: &str| {
+            let made = fs::OpenOptions::new().write(true).create_new(true).open(at(path));
+            drop(made.map(|mut file| std::io::Write::write_all(&mut file, b"second")));
+        };
         let ways: [(&str, &(dyn Fn() + Sync)); 6] = [
             ("harness.md", &|| save("harness.md")),
             (".git/config", &|| save(".git/config")),
             ("harness.md", &|| {
                 fs::rename(at("harness.md"), at("harness.md~")).expect("renamed");
                 std::thread::sleep(Duration::from_millis(1));
-                let _ = fs::write(at("harness.md"), "second");
+                make("harness.md");
             }),
             ("harness.md", &|| {
                 fs::remove_file(at("harness.md")).expect("removed");
-                let _ = fs::write(at("harness.md"), "second");
+                make("harness.md");
             }),
             (".claude", &|| {
                 fs::create_dir_all(at("new")).expect("a folder");
@@ -67,7 +72,7 @@ fn what_is_replaced_while_a_command_runs_is_what_it_was_and_the_command_is_ended
             (".git", &|| {
                 fs::rename(at(".git"), at("git")).expect("renamed");
                 fs::create_dir_all(at(".git")).expect("a folder");
-                let _ = fs::write(at(".git/config"), "second");
+                make(".git/config");
             }),
         ];
         for (n, (name, way)) in ways.into_iter().enumerate() {

@@ -12,6 +12,9 @@ use std::os::fd::{AsRawFd, OwnedFd};
 use std::os::unix::fs::{PermissionsExt as _, fchown};
 use std::path::{Path, PathBuf};
 
+/// How often something is put back that somebody else makes at the same time.
+const TRIES: usize = 3;
+
 /// Something that was undone, or that could not be.
 #[derive(Debug)]
 pub(in super::super) struct Undone {
@@ -100,16 +103,28 @@ impl Protected {
         if now == Now::Same || now == Now::Other && is_same(known, &folder, name) {
             return Ok(None);
         }
-        let aside = self.set_aside(&known.path, opened)?;
-        let done = match &known.was.kind {
-            Kind::Link(target) => symlinkat(target, &folder, name).map_err(io::Error::from),
-            Kind::File(Some(text), owner) => write_back(text, *owner, &folder, name),
-            Kind::File(None, _) => Err(io::Error::other("what it said was not kept")),
-            Kind::Folder => self.move_back(known, &folder, name, opened),
-        };
+        let mut aside = self.set_aside(&known.path, opened)?;
+        let mut done = self.make_again(known, &folder, name, opened);
+        // Somebody may have made it anew in between.
+        for _ in 0..TRIES {
+            if !done.as_ref().is_err_and(|cause| cause.kind() == io::ErrorKind::AlreadyExists) {
+                break;
+            }
+            aside = self.set_aside(&known.path, opened)?.or(aside);
+            done = self.make_again(known, &folder, name, opened);
+        }
         let aside = aside.map_or_else(|| "nothing was there".to_owned(), |aside| format!("what was there is `{aside}` now"));
         done.map_err(|cause| io::Error::other(format!("{cause} ({aside})")))?;
         Ok(Some(format!("it was put back, and {aside}")))
+    }
+
+    fn make_again(&self, known: &Known, folder: &OwnedFd, name: &str, opened: &mut Opened) -> io::Result<()> {
+        match &known.was.kind {
+            Kind::Link(target) => Ok(symlinkat(target, folder, name)?),
+            Kind::File(Some(text), owner) => write_back(text, *owner, folder, name),
+            Kind::File(None, _) => Err(io::Error::other("what it said was not kept")),
+            Kind::Folder => self.move_back(known, folder, name, opened),
+        }
     }
 
     /// A folder that was moved elsewhere in a place that is written comes back.
