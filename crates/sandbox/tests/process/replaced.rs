@@ -101,7 +101,8 @@ fn a_command_that_starts_meanwhile_does_not_take_what_it_finds_for_what_was_ther
                 fs::write(world.ws("saved"), "second").expect("a file");
                 fs::rename(world.ws("saved"), world.ws("harness.md")).expect("renamed");
                 for _ in 0..5 {
-                    world.shell("true");
+                    // One that comes while nothing has the name is refused.
+                    let _ = world.run("/bin/bash", &["-c", "true"]);
                 }
             });
             assert_eq!(finished.end, End::Protected, "{n}");
@@ -152,10 +153,10 @@ fn what_a_command_made_is_set_aside_also_for_a_caller_that_no_longer_waits() {
     in_every_tier(|world| {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().expect("a runtime");
         let mark = world.ws("src/.claude/settings.json");
-        let line = "mkdir src/.claude; echo evil > src/.claude/settings.json; sleep 60";
+        let line = "sleep 0.3; mkdir src/.claude; echo evil > src/.claude/settings.json; sleep 60";
         let command = process::Command::new("/bin/bash", ["-c", line]);
         let mut run = Box::pin(world.sandbox.run(&world.plan, command, CancellationToken::new()));
-        runtime.block_on(async { assert!(tokio::time::timeout(Duration::from_millis(1), &mut run).await.is_err()) });
+        runtime.block_on(async { assert!(tokio::time::timeout(Duration::from_millis(150), &mut run).await.is_err()) });
         // Nobody listens meanwhile.
         if world.can_write() {
             assert!(eventually(Duration::from_secs(10), || mark.exists()), "it was not made");

@@ -11,6 +11,9 @@ use std::io::{self, Read as _, Write as _};
 use std::os::fd::{AsRawFd, OwnedFd};
 use std::os::unix::fs::{PermissionsExt as _, fchown};
 use std::path::{Path, PathBuf};
+use std::sync::{Mutex, PoisonError};
+
+static RESTORING: Mutex<()> = Mutex::new(());
 
 /// How often something is put back that somebody else makes at the same time.
 const TRIES: usize = 3;
@@ -28,6 +31,8 @@ impl Protected {
         if !self.has_work() {
             return Vec::new();
         }
+        // Two that put the same thing back would set each other's aside.
+        let _alone = RESTORING.lock().unwrap_or_else(PoisonError::into_inner);
         if !self.end_watching() {
             self.look_again(None);
         }
