@@ -92,8 +92,8 @@ mod script_unread;
 pub(crate) mod secret_in_artifact;
 pub(crate) mod tool_duplicate;
 
-use crate::artifact::Artifacts;
 use crate::artifact::tool::Script;
+use crate::artifact::{Artifacts, Extent};
 use crate::diagnostic::{Diagnostic, Severity};
 use crate::surface;
 use facts::{Facts, ScriptKind, Unread};
@@ -287,7 +287,12 @@ pub fn scripts(artifacts: &Artifacts) -> Vec<(ScriptKind, Arc<str>)> {
 
 /// Judges what was read. A script without facts is not judged; calls of it end where there is no worker to run it.
 #[must_use]
-pub fn check(mut artifacts: Artifacts, facts: &FactsBySource) -> Checked {
+pub fn check(artifacts: Artifacts, facts: &FactsBySource) -> Checked {
+    check_as_read(artifacts, facts, Extent::Whole)
+}
+
+/// The same of what may be policy only: then only what can break a hook is looked for. The rest is for a report that nobody asked for.
+pub(crate) fn check_as_read(mut artifacts: Artifacts, facts: &FactsBySource, extent: Extent) -> Checked {
     let read_errors = checked::ReadErrors::take(&mut artifacts);
     let Artifacts { root, root_broken, tools, hooks, broken_hooks, broken_tools, clients, layers, problems } = artifacts;
     let (tools, hooks, resolution) = resolve::resolve(tools, hooks, &broken_tools);
@@ -298,7 +303,10 @@ pub fn check(mut artifacts: Artifacts, facts: &FactsBySource) -> Checked {
         let tool_names = names.chain(aliases).chain(of_clients).collect();
         let project = Project { root: &root, tools: &tools, hooks: &hooks, clients: &clients, resolution: &resolution, tool_names, facts };
         let mut findings = Findings::new(&tools);
-        apply(&project, &mut findings);
+        if extent == Extent::Whole {
+            look_at_project_and_tools(&project, &mut findings);
+        }
+        look_at_hooks(&project, &mut findings);
         findings.into_found()
     };
     let parts = checked::Parts { root, root_broken, tools, hooks, broken_hooks, broken_tools, clients, layers, problems, read_errors };
@@ -307,7 +315,7 @@ pub fn check(mut artifacts: Artifacts, facts: &FactsBySource) -> Checked {
 
 /// Shows every rule what it wants to see: the project as a whole, then one artifact after the other, so that each is looked at while it is
 /// at hand and its facts are looked up once.
-fn apply(project: &Project<'_>, findings: &mut Findings<'_>) {
+fn look_at_project_and_tools(project: &Project<'_>, findings: &mut Findings<'_>) {
     for (order, rule) in RULES.iter().enumerate() {
         if let Check::Project(look) = rule.check {
             findings.concern(order, Owner::Project);
@@ -326,6 +334,9 @@ fn apply(project: &Project<'_>, findings: &mut Findings<'_>) {
             }
         }
     }
+}
+
+fn look_at_hooks(project: &Project<'_>, findings: &mut Findings<'_>) {
     for (index, hook) in project.hooks.iter().enumerate() {
         let scripts: Vec<_> =
             hook_scripts(hook).filter_map(|(kind, script)| Some((kind, script, project.facts_of(kind, script)?))).collect();
