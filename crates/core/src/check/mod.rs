@@ -34,6 +34,7 @@ pub(crate) mod mode_unread;
 pub(crate) mod name_key_in_file;
 pub(crate) mod parameter_type_missing;
 pub(crate) mod parameter_type_unknown;
+pub(crate) mod pattern_invalid;
 pub(crate) mod root_twice;
 pub(crate) mod schema_and_parameters;
 pub(crate) mod timeout_negative;
@@ -182,6 +183,7 @@ pub const RULES: &[&Rule] = &[
     &format_unknown::RULE,
     &ceiling_twice::RULE,
     &domain_invalid::RULE,
+    &pattern_invalid::RULE,
     &mode_unread::RULE,
     // Found when the artifacts are judged.
     &name_not_offered::RULE,

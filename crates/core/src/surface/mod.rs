@@ -5,7 +5,6 @@ mod entry;
 mod json;
 mod judge;
 pub mod mention;
-mod pattern;
 mod project;
 mod read;
 mod report;
@@ -15,10 +14,10 @@ mod text;
 #[cfg(test)]
 mod tests;
 
+pub use crate::pattern::{Pattern, Separator};
 pub use entry::{Annotated, Entry, Executor, Standing};
 pub use judge::{Findings, Subject};
 pub use mention::Fences;
-pub use pattern::Pattern;
 pub use project::Parts;
 pub use read::{read, read_text};
 pub use report::Report;

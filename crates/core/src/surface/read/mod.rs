@@ -6,7 +6,7 @@ mod tool;
 
 use super::json::{self, NotJson};
 use super::rule::{malformed, no_active_tools};
-use super::{Entry, Fences, Home, Pattern, Policy, Role, Standing, Surface, Text, ToolSearch, Written};
+use super::{Entry, Fences, Home, Pattern, Policy, Role, Separator, Standing, Surface, Text, ToolSearch, Written};
 use crate::artifact::node::{Key, Kind, Node};
 use crate::artifact::problem::quoted;
 use crate::check::nearest::nearest;
@@ -260,7 +260,7 @@ impl Reader {
             self.wrong(node, field, "a name or glob");
             return None;
         };
-        match Pattern::new(text) {
+        match Pattern::new(text, Separator::Ordinary) {
             Ok(value) => Some(Written { value, place: self.place(node.span) }),
             Err(why) => {
                 let place = self.place(node.span);
@@ -268,6 +268,20 @@ impl Reader {
                 None
             }
         }
+    }
+
+    /// The globs of a list over paths or values; what is none is reported and left out.
+    fn globs(&mut self, node: Option<&Node>, field: &str) -> Vec<String> {
+        let mut globs = self.texts(node, field);
+        globs.retain(|text| match Pattern::new(text, Separator::Literal) {
+            Ok(_) => true,
+            Err(why) => {
+                let place = node.and_then(|node| self.place(node.span));
+                self.problem(field, format!("{} is no glob: {why}", quoted(text)), place);
+                false
+            }
+        });
+        globs
     }
 
     /// The texts of a list; anything else is reported.
@@ -306,7 +320,7 @@ impl<'p> Listed<'p> {
     }
 
     fn has(&self, name: &str) -> bool {
-        self.names.contains(name) || self.globs.iter().any(|glob| glob.matches(name))
+        self.names.contains(name) || self.globs.iter().any(|glob| glob.is_match(name))
     }
 }
 

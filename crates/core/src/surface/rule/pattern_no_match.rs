@@ -104,7 +104,7 @@ pub(crate) const RULE: Rule = Rule {
 fn check(subject: &Subject<'_>, findings: &mut Findings) {
     let names: HashSet<&str> = subject.surface.tools.iter().map(|entry| &*entry.name).collect();
     let declared = |pattern: &Pattern| {
-        if pattern.is_exact() { names.contains(pattern.text()) } else { names.iter().any(|name| pattern.matches(name)) }
+        if pattern.is_exact() { names.contains(pattern.text()) } else { names.iter().any(|name| pattern.is_match(name)) }
     };
     let none_active = subject.active.is_empty();
     for policy in subject.surface.policies.iter().filter(|policy| policy.from == From::Here) {

@@ -322,6 +322,8 @@ fn what_is_malformed_is_an_error_and_never_passed_over() {
         json!({"policy": {"capabilities": []}}),
         json!({"policy": {"tool_arg_constraints": {}}}),
         json!({"policy": {"tool_arg_constraints": [{"arg_key": "path"}]}}),
+        json!({"policy": {"tool_arg_constraints": [{"tool": "read_note", "arg_key": "path", "arg_patterns": ["src/**", "{a"]}]}}),
+        json!({"approval_policy": {"write_path_allowlist": ["src/**", "a}"]}}),
         json!({"approval_policy": []}),
         json!({"approval_policy": {"auto_deny": "read_note"}}),
         json!({"approval_policy": {"rules": [7]}}),
@@ -346,6 +348,14 @@ fn what_is_malformed_is_an_error_and_never_passed_over() {
     expect(&json!({"tools": tools, "polcy": {}}), &["KEY_UNKNOWN"]);
     expect(&json!({"tools": [tools[0], tools[0]]}), &["TOOL_DUPLICATE"]);
     expect(&json!({"tools": tools, "policy": null, "system": null, "approval_policy": null}), &[]);
+}
+
+#[test]
+fn a_pattern_that_is_none_only_ever_closes() {
+    let surface = json!({"tools": [tool("read_note", &json!({"description": null}))], "policy": {"tools": ["[oops"]}});
+    let surface = read(&surface, None);
+    assert!(!surface.tools[0].is_active(), "a list of which nothing can be read allows nothing");
+    expect(&json!({"tools": [tool("read_note", &json!({}))], "policy": {"tools": ["[oops", "read_*"]}}), &["MALFORMED"]);
 }
 
 #[test]
