@@ -53,7 +53,13 @@ fn checks(problems: &mut Problems<'_>, node: &Node) -> Checks {
         let path = path.text()?.to_owned();
         Some(CheckedPaths { path, severity: severity(entry.get("severity")) })
     });
-    Checks { severity: severity(node.get("severity")), paths: paths.collect(), place: Some(Place::new(problems.source, node.span)) }
+    let context_tokens = node.get("context_tokens").and_then(Node::integer).and_then(|number| u64::try_from(number).ok());
+    Checks {
+        context_tokens,
+        severity: severity(node.get("severity")),
+        paths: paths.collect(),
+        place: Some(Place::new(problems.source, node.span)),
+    }
 }
 
 fn network(problems: &mut Problems<'_>, node: &Node) -> At<Domains> {

@@ -1,6 +1,7 @@
 //! The surface: the tools active here, under this policy, with these prompts. Made from a project or from JSON, and checked before a token
 //! is spent.
 
+mod budget;
 mod entry;
 mod json;
 mod judge;
@@ -15,6 +16,7 @@ mod text;
 mod tests;
 
 pub use crate::pattern::{Pattern, Separator};
+pub use budget::Budget;
 pub use entry::{Annotated, Entry, Executor, Standing};
 pub use judge::{Findings, Subject};
 pub use mention::Fences;
@@ -45,6 +47,8 @@ pub struct Surface<'a> {
     pub tool_search: ToolSearch,
     /// Whether fenced code in texts is looked at.
     pub fences: Fences,
+    /// The context that a model has.
+    pub budget: Budget,
     /// What was wrong with it when it was read.
     pub problems: Vec<Diagnostic>,
 }

@@ -1,7 +1,9 @@
 //! A project's artifacts to a [`Surface`].
 
 use super::entry::stated;
-use super::{Annotated, Constraint, Entry, Executor, From, Home, Pattern, Policy, Role, Separator, Standing, Surface, Text, Written};
+use super::{
+    Annotated, Budget, Constraint, Entry, Executor, From, Home, Pattern, Policy, Role, Separator, Standing, Surface, Text, Written,
+};
 use crate::artifact::frontmatter::split;
 use crate::artifact::tool::At;
 use crate::artifact::{Form, LayerFile, Root, Tool};
@@ -55,7 +57,8 @@ impl<'a> Surface<'a> {
 
 impl<'a> Parts<'a> {
     fn surface(self, rules: &[Rule]) -> Surface<'a> {
-        let mut surface = Surface::default();
+        let context_tokens = self.root.checks.context_tokens.unwrap_or(Budget::DEFAULT);
+        let mut surface = Surface { budget: Budget { context_tokens }, ..Surface::default() };
         for loaded in &self.tools {
             surface.tools.push(entry(loaded, rules));
             if loaded.broken.is_none() {

@@ -42,6 +42,8 @@ fn a_declared_name_counts_in_backticks() {
     check("`read_file(path)`", &["read_file"]);
     check("`read_file` and `unknown_name` and `max_bytes: 3`", &["read_file"]);
     check("a ` alone, and `read_file", &[]);
+    check("`ghost(1)` in `O(n)`, with `f(x)`", &["ghost"]);
+    check("each user_id(s), all file_name(s) and box_class(es)", &[]);
 }
 
 #[test]

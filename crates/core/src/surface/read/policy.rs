@@ -81,7 +81,7 @@ impl Reader {
         for (key, _) in node.entries().iter().filter(|(key, _)| !known.contains(&key.name.as_str())) {
             let close = nearest(&key.name, known.iter().copied());
             // A restriction that is misspelled restricts nothing.
-            self.unknown_key(key, &format!("{path}.{}", key.name), close, Severity::Error);
+            self.unknown_key(node, key, &format!("{path}.{}", key.name), close, Severity::Error);
         }
     }
 

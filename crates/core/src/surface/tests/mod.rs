@@ -365,6 +365,9 @@ fn options_say_what_the_surface_does_not() {
     assert_eq!(with(json!({})), 0);
     assert_eq!(with(json!({"scan_fences": true})), 1);
     assert_eq!(with(json!({"prompt": "find_note(x)"})), 1);
+    let nothing = json!({"tools": [tool("read_note", &json!({}))], "prompt": null});
+    let report = check(&read(&nothing, Some(&json!({"prompt": "find_note(x)"}))));
+    assert_eq!(report.diagnostics.len(), 1, "a part that is null keeps no option away");
     assert_eq!(with(json!({"system": "the surface's own counts"})), 0);
     assert_eq!(with(json!(7)), 1);
 }
