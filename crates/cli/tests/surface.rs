@@ -207,7 +207,8 @@ fn the_examples_give_no_diagnostics_at_all() {
     let mut tried = 0;
     for entry in std::fs::read_dir(&examples).expect("a folder") {
         let name = entry.expect("an entry").file_name().to_string_lossy().into_owned();
-        // The example of a Rust host has its project in a folder, and its own test for what the host adds.
+        // What a Rust host runs, only the host can say; `the_embedding_example_runs_and_is_short` sees that nothing is left with it.
+        let expected: &[&str] = if name == "embed" { &["TOOL_SURFACE_MISSING_EXECUTOR"] } else { &[] };
         let Some(project) =
             ["", "project"].iter().map(|part| examples.join(&name).join(part)).find(|folder| folder.join(".harness").is_dir())
         else {
@@ -217,7 +218,7 @@ fn the_examples_give_no_diagnostics_at_all() {
         let folder = tempfile::tempdir().expect("a folder");
         support::program::copy(&project, folder.path());
         let report = harness(folder.path(), &["validate", "--json"]).ends(0).document();
-        assert_eq!(report["diagnostics"], json!([]), "{name}");
+        assert_eq!(codes(&report), expected, "{name}");
     }
     assert!(tried >= 3, "{tried} examples");
     let folder = tempfile::tempdir().expect("a folder");

@@ -1,5 +1,6 @@
 //! Surfaces, sentence by sentence.
 
+mod cases;
 mod more;
 
 use super::*;
