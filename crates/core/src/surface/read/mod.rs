@@ -156,6 +156,17 @@ impl Reader {
     }
 
     fn prompt(&mut self, node: &Node, field: &str) {
+        // Anthropic also takes a list of blocks, each with its text.
+        if let Kind::List(blocks) = &node.kind
+            && blocks.iter().all(|block| block.get("type").and_then(Node::text) == Some("text") && block.get("text").is_some())
+        {
+            let texts = blocks.iter().enumerate().filter_map(|(index, block)| Some((index, block.get("text")?)));
+            return texts.for_each(|(index, text)| self.prompt_text(text, &format!("{field}[{index}]")));
+        }
+        self.prompt_text(node, field);
+    }
+
+    fn prompt_text(&mut self, node: &Node, field: &str) {
         let Some(words) = node.text() else { return self.wrong(node, field, "text") };
         // A prompt has lines of its own, and people know it by them.
         let path = self.source.as_ref().map_or_else(|| field.to_owned(), |source| format!("{}#{field}", source.path));

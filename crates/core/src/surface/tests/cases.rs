@@ -100,6 +100,17 @@ fn schemas_that_no_provider_takes_are_errors() {
 }
 
 #[test]
+fn a_system_prompt_may_be_blocks_of_text() {
+    let with = |system: Value| json!({"tools": [tool("read_note", &json!({}))], "system": system});
+    expect(&with(json!([{"type": "text", "text": "Be brief."}, {"type": "text", "text": "find_it(x)"}])), &["UNKNOWN_PROMPT_TOOL"]);
+    expect(&with(json!([{"type": "text", "text": "read_note(x)", "cache_control": {"type": "ephemeral"}}])), &[]);
+    expect(&with(json!([])), &[]);
+    for wrong in [json!([{"type": "image"}]), json!(["text"]), json!([{"type": "text", "text": 7}])] {
+        expect(&with(wrong), &["MALFORMED"]);
+    }
+}
+
+#[test]
 fn hints_and_kinds_that_disagree_are_reported_in_every_pair() {
     let one = |annotations: Value| json!({"tools": [annotated("do_it", annotations)]});
     expect(&one(json!({"readOnlyHint": true, "destructiveHint": true})), &["EFFECTS_CONTRADICT"]);
