@@ -379,6 +379,9 @@ fn findings_in_a_file_have_its_lines() {
     let report = check(&read_text("surface.json", text));
     let places: Vec<String> = report.diagnostics.iter().filter_map(|found| Some(found.place.as_ref()?.to_string())).collect();
     assert_eq!(places, vec!["surface.json:3:14"; report.diagnostics.len()]);
+    let escaped = "{\"name\": \"read_note\", \"inputSchema\": {\"type\": \"object\"},\n \"annotations\": {\"readOnlyHint\": true},\n \"description\": \"R\\u00e9ads.\\nNot find_it.\\nfind_it(x)\"}";
+    let report = check(&read_text("surface.json", escaped));
+    assert_eq!(report.diagnostics[0].place.as_ref().map(ToString::to_string).as_deref(), Some("surface.json:3:45"));
     let broken = check(&read_text("surface.json", "{\n  \"tools\": [,]\n}"));
     assert_eq!(broken.diagnostics[0].place.as_ref().map(ToString::to_string).as_deref(), Some("surface.json:2:13"));
 }
