@@ -13,7 +13,7 @@ pub mod error;
 pub mod event;
 pub mod live;
 pub mod outside;
-mod pattern;
+pub mod pattern;
 pub mod plan;
 pub mod registry;
 pub mod result;

@@ -34,6 +34,7 @@ pub(crate) mod mode_unread;
 pub(crate) mod name_key_in_file;
 pub(crate) mod parameter_type_missing;
 pub(crate) mod parameter_type_unknown;
+pub(crate) mod pattern_invalid;
 pub(crate) mod root_twice;
 pub(crate) mod schema_and_parameters;
 pub(crate) mod timeout_negative;
@@ -53,6 +54,7 @@ pub(crate) mod export_too_many;
 // Found when the artifacts are judged.
 mod alias_clash;
 mod alias_not_offered;
+mod argument_not_required;
 pub(crate) mod body_empty;
 mod ceiling_admits_processes;
 mod checks_ineffective;
@@ -76,7 +78,7 @@ mod name_style;
 mod name_verb;
 mod override_replaces;
 mod sandbox_widened;
-mod schema_invalid;
+pub(crate) mod schema_invalid;
 mod schema_keyword_unknown;
 mod script_arity;
 mod script_crashed;
@@ -182,6 +184,7 @@ pub const RULES: &[&Rule] = &[
     &format_unknown::RULE,
     &ceiling_twice::RULE,
     &domain_invalid::RULE,
+    &pattern_invalid::RULE,
     &mode_unread::RULE,
     // Found when the artifacts are judged.
     &name_not_offered::RULE,
@@ -190,6 +193,7 @@ pub const RULES: &[&Rule] = &[
     &alias_not_offered::RULE,
     &alias_clash::RULE,
     &inject_is_parameter::RULE,
+    &argument_not_required::RULE,
     &tool_duplicate::RULE,
     &hook_duplicate::RULE,
     &override_replaces::RULE,
@@ -257,6 +261,7 @@ pub const RULES: &[&Rule] = &[
     &surface::rule::confusable_names::RULE,
     &surface::rule::name_not_portable::RULE,
     &surface::rule::required_without_property::RULE,
+    &surface::rule::required_unsaid::RULE,
     &surface::rule::parameter_undescribed::RULE,
     &surface::rule::no_active_tools::RULE,
     &surface::rule::unreachable::RULE,
@@ -271,6 +276,7 @@ pub const RULES: &[&Rule] = &[
     &surface::rule::no_timeout::RULE,
     &surface::rule::suspicious_units::RULE,
     &surface::rule::alias_collides::RULE,
+    &surface::rule::too_large::RULE,
     // Found when the project says what counts.
     &checks_ineffective::RULE,
 ];

@@ -2,10 +2,10 @@
 
 pub mod export;
 mod hints;
-mod surface;
+mod offered;
 
 pub use hints::Hints;
-pub use surface::{Surface, SurfaceTool};
+pub use offered::{Offered, OfferedTool};
 
 use crate::artifact::tool::Limits;
 use crate::artifact::{BrokenHook, BrokenTool, ClientMap, Hook, Layer, LayerFile, Root, Tool};
