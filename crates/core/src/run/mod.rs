@@ -1,6 +1,7 @@
 //! Stage 4: a call to its result. Read this file first.
 
 mod admit;
+mod after;
 mod authorize;
 mod before;
 mod chain;
