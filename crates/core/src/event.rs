@@ -136,6 +136,26 @@ pub const EVENTS: &[EventKind] = &[
         ],
     },
     EventKind {
+        name: "tool.retried",
+        doc: "The body of a call is run again.",
+        fields: &[
+            ("tool", "canonical name"),
+            ("attempt", "which attempt it is, from 2"),
+            ("code", "why the one before failed, when a `retry` policy says so"),
+            ("wait_ms", "how long it waits before"),
+        ],
+    },
+    EventKind {
+        name: "tool.repaired",
+        doc: "The arguments of a call were repaired before they were validated, as the host's policy allows.",
+        fields: &[("tool", "canonical name"), ("repairs", "what was undone: fence, text, wrapper, argument")],
+    },
+    EventKind {
+        name: "surface.narrowed",
+        doc: "A turn offers fewer tools than the mode has.",
+        fields: &[("run_id", "the run"), ("turn", "which turn of the run it is"), ("offered", "names of the tools that are left")],
+    },
+    EventKind {
         name: "tool.delegated",
         doc: "A started call passed its hooks and is the client's to run. Its hook after the call writes the last event.",
         fields: &[("tool", "the name hooks saw"), ("client", "the client"), ("native", "the client's name for the tool"), STAGES],
@@ -154,11 +174,11 @@ pub const EVENTS: &[EventKind] = &[
     },
     EventKind {
         name: "hook.decided",
-        doc: "A hook gave a decision other than allow, or failed.",
+        doc: "A hook or a middleware gave a decision other than allow, or failed.",
         fields: &[
             ("hook", "its name"),
             ("event_name", "the event it ran for"),
-            ("action", "block, modify, ask, delegate or failed"),
+            ("action", "block, modify, ask, defer, delegate or failed"),
             ("reason", "its words"),
         ],
     },

@@ -2,15 +2,16 @@
 
 use crate::content::ContentBlock;
 use crate::result::ToolResult;
+use crate::tool::{ToolCallId, ToolName};
 use serde_json::{Map, Value, json};
 
 /// What a model is told of a call.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ToolMessage {
     /// The call it answers.
-    pub call_id: String,
+    pub call_id: ToolCallId,
     /// The tool's canonical name, or the name asked for when there is no such tool.
-    pub name: String,
+    pub name: ToolName,
     /// Whether the call failed or was refused.
     pub is_error: bool,
     /// What the model reads. Whatever is in the value is in here too, because many models are shown nothing else.

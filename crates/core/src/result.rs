@@ -2,8 +2,9 @@
 
 use crate::artifact::root::Containment;
 use crate::content::ContentBlock;
-use crate::message::joined;
-use crate::run::Refusal;
+use crate::message::{ToolMessage, joined};
+use crate::run::{Control, Refusal};
+use crate::tool::{ToolCallId, ToolName};
 use serde_json::{Map, Value, json};
 use std::time::Duration;
 use tool_harness_sandbox::tier::{self, Tier};
@@ -12,9 +13,9 @@ use tool_harness_sandbox::tier::{self, Tier};
 #[derive(Clone, Debug, PartialEq)]
 pub struct ToolResult {
     /// The call's id.
-    pub call_id: String,
+    pub call_id: ToolCallId,
     /// The tool's canonical name, or the name asked for when there is no such tool.
-    pub name: String,
+    pub name: ToolName,
     /// Whether the call failed or was refused.
     pub is_error: bool,
     /// What the model reads.
@@ -136,12 +137,30 @@ fn rank(tier: Tier) -> u8 {
 }
 
 impl ToolResult {
+    /// The result of a call that never reached its body.
+    pub(crate) fn refused(call_id: ToolCallId, name: impl Into<ToolName>, refusal: Refusal) -> Self {
+        Self {
+            call_id,
+            name: name.into(),
+            is_error: true,
+            content: vec![ContentBlock::Text(refusal.text())],
+            value: None,
+            artifacts: Vec::new(),
+            refs: Vec::new(),
+            metadata: Map::new(),
+            provider: Map::new(),
+            error: Some(refusal),
+            enforced: Enforced::Nothing,
+            elapsed: Duration::ZERO,
+        }
+    }
+
     /// The document of the reference; empty fields are left out.
     #[must_use]
     pub fn to_json(&self) -> Value {
         let mut object = Map::new();
-        object.insert("call_id".into(), json!(self.call_id));
-        object.insert("name".into(), json!(self.name));
+        object.insert("call_id".into(), json!(self.call_id.as_str()));
+        object.insert("name".into(), json!(self.name.as_str()));
         object.insert("is_error".into(), json!(self.is_error));
         if !self.content.is_empty() {
             object.insert("content".into(), self.content.iter().map(ContentBlock::to_json).collect());
@@ -167,6 +186,14 @@ impl ToolResult {
         }
         object.insert("elapsed_ms".into(), milliseconds(self.elapsed));
         Value::Object(object)
+    }
+
+    /// The message for the model, or where the run shall go instead.
+    pub fn message(self) -> Result<ToolMessage, Control> {
+        match self.error.as_ref().and_then(|error| error.control.clone()) {
+            Some(control) => Err(control),
+            None => Ok(self.into()),
+        }
     }
 
     /// The artifacts as results carry them; nothing when there are none.

@@ -137,7 +137,7 @@ pub(crate) async fn answer(
         engines.push(ManuallyDrop::new(open::load_policy(project, worker.take(), passed_over.clone()).await?));
     }
     let mut call = Call::new(&tool, Arguments::Value(input)).door(Door::Hook);
-    call.id = id.unwrap_or(call.id);
+    call.id = id.map_or(call.id, Into::into);
     call.session_id = message.session.take().unwrap_or(call.session_id);
     let answer = match moment {
         Moment::Before => judge(client, &engines, call, &caller).await?,
@@ -199,7 +199,7 @@ fn applied_by_codex(client: ClientName, call: &Call, caller: &Client) -> Option<
     let mut caller = caller.clone();
     caller.cwd.extend(found.folder);
     let mut patch = Call::new("apply_patch", Arguments::Value(Value::Object(patch))).door(Door::Hook);
-    (patch.id, patch.session_id) = (format!("{}/patch", call.id), call.session_id.clone());
+    (patch.id, patch.session_id) = (format!("{}/patch", call.id).into(), call.session_id.clone());
     Some((patch, caller))
 }
 

@@ -75,7 +75,7 @@ pub(crate) fn refusal(refusal: &Refusal, asked: &Asked) -> String {
         Code::Timeout | Code::Cancelled | Code::ScriptMemory | Code::ScriptSteps | Code::ScriptRecursion => "stopped",
         _ => "refused",
     };
-    let mut lines = vec![format!("{}: {} ({})", paint(look::BAD, word), refusal.code, refusal.code.class())];
+    let mut lines = vec![format!("{}: {} ({})", paint(look::BAD, word), refusal.code, refusal.class)];
     lines.extend(row("what", &refusal.message));
     if let Some(place) = place(refusal) {
         lines.extend(row("where", &place));
@@ -90,7 +90,7 @@ pub(crate) fn refusal(refusal: &Refusal, asked: &Asked) -> String {
 
 /// The end of an explanation, whose stages have said the rest.
 pub(crate) fn verdict(refusal: &Refusal) -> String {
-    let mut lines = vec![format!("{}: {} ({})", paint(look::BAD, "would be refused"), refusal.code, refusal.code.class())];
+    let mut lines = vec![format!("{}: {} ({})", paint(look::BAD, "would be refused"), refusal.code, refusal.class)];
     if let Some(place) = place(refusal) {
         lines.extend(row("where", &place));
     }
@@ -151,6 +151,7 @@ pub(crate) fn who_can_act(code: Code) -> &'static str {
         Code::SandboxDenied => "the caller: change the call; or whoever may change what the tool may touch",
         Code::SandboxUnavailable => "the caller: try again; or whoever set up this machine",
         Code::Cancelled => "whoever cancelled the call",
+        Code::Interrupted => "whoever runs the program: its own code ended or halted the run",
         Code::Denied => "the caller: change the call; or whoever may change the policy in the root file",
         Code::HookBlocked => "the caller: change the call; or whoever may change the hook",
         Code::HookFailed => "whoever may mend the hook: it fails closed until then",

@@ -1,14 +1,16 @@
-//! After: hooks see the result and may amend or withhold it.
+//! After: hooks and middleware see the result and may amend or withhold it.
 
-use super::chain::{Changed, fire, fire_emitted};
+use super::chain::{Changed, fire_emitted, fire_these};
 use super::context::Context;
-use super::execute::{Executed, Failure, Success, fits_output};
+use super::execute::{Executed, Failure, fits_output};
+use super::link;
 use super::payload::{merge, tool_pre};
 use super::refusal::{Code, Refusal};
 use crate::content::ContentBlock;
 use crate::message::joined;
-use crate::registry::RegisteredTool;
+use crate::registry::{RegisteredHook, RegisteredTool, Segment};
 use crate::result::Enforced;
+use crate::tool::ToolOutput as Success;
 use serde_json::{Map, Value, json};
 use std::sync::Arc;
 
@@ -40,34 +42,67 @@ pub(super) async fn after(ctx: &Context, executed: Executed) -> Amended {
     };
     let mut hooks = Hooks::LeftIt;
     let mut content = shown(&success, error.as_ref());
-    if ctx.registry().has_hooks("tool.post") {
-        let mut payload = tool_pre(&ctx.call, &tool, &arguments, &raw);
-        payload.insert("content".into(), joined(&content).into());
-        payload.insert("result".into(), success.value.clone().unwrap_or_default());
-        payload.insert("is_error".into(), json!(error.is_some()));
-        payload.insert("error".into(), error.as_ref().map_or(Value::Null, Refusal::to_json));
-        let mut judge = |payload: &Map<String, Value>, returned: &Value| {
-            let after = merge(payload, returned, &["result", "content", "is_error"])?;
-            match (&after["content"], &after["is_error"]) {
-                (Value::String(_), Value::Bool(_)) => Ok(Changed::To(agreeing(payload, after, error.as_ref()))),
-                (Value::String(_), _) => Err("changed `is_error` to something that is not a boolean".to_owned()),
-                _ => Err("changed `content` to something that is not text".to_owned()),
+    for segment in &ctx.registry().post {
+        let changed = match segment {
+            Segment::Middleware(middleware) => {
+                let changed = link::after(ctx, &tool, &**middleware, &mut success, &mut error).await;
+                if changed
+                    && error.is_none()
+                    && let Err(refusal) = fits_output(&tool, success.value.as_ref())
+                {
+                    (success, error) = (Success::default(), Some(refusal));
+                }
+                changed
+            }
+            Segment::Hooks(fired) => {
+                let before = Before { tool: &tool, arguments: &arguments, raw: &raw, content: &content };
+                shown_to(ctx, fired, &before, &mut success, &mut error).await
             }
         };
-        match fire(ctx, "tool.post", payload, &mut judge).await {
-            Ok(fired) if !fired.modified => {}
-            amended => {
-                match amended {
-                    Ok(fired) => amend(&tool, &fired.payload, &mut success, &mut error),
-                    Err(refusal) => (success, error) = (Success::default(), Some(refusal)),
-                }
-                content = shown(&success, error.as_ref());
-                hooks = Hooks::ChangedIt;
-            }
+        if changed {
+            content = shown(&success, error.as_ref());
+            hooks = Hooks::ChangedIt;
         }
     }
     fire_emitted(ctx).await;
     Amended { tool, success, error, content, enforced, hooks }
+}
+
+/// What hooks are shown of a call besides its result.
+struct Before<'a> {
+    tool: &'a RegisteredTool,
+    arguments: &'a Map<String, Value>,
+    raw: &'a str,
+    content: &'a [ContentBlock],
+}
+
+/// Shows a result to some hooks; says whether they changed it.
+async fn shown_to(
+    ctx: &Context,
+    hooks: &[Arc<RegisteredHook>],
+    before: &Before<'_>,
+    success: &mut Success,
+    error: &mut Option<Refusal>,
+) -> bool {
+    let mut payload = tool_pre(&ctx.call, before.tool, before.arguments, before.raw);
+    payload.insert("content".into(), joined(before.content).into());
+    payload.insert("result".into(), success.value.clone().unwrap_or_default());
+    payload.insert("is_error".into(), json!(error.is_some()));
+    payload.insert("error".into(), error.as_ref().map_or(Value::Null, Refusal::to_json));
+    let mut judge = |payload: &Map<String, Value>, returned: &Value| {
+        let after = merge(payload, returned, &["result", "content", "is_error"])?;
+        match (&after["content"], &after["is_error"]) {
+            (Value::String(_), Value::Bool(_)) => Ok(Changed::To(agreeing(payload, after, error.as_ref()))),
+            (Value::String(_), _) => Err("changed `is_error` to something that is not a boolean".to_owned()),
+            _ => Err("changed `content` to something that is not text".to_owned()),
+        }
+    };
+    match fire_these(ctx, "tool.post", hooks, payload, &mut judge).await {
+        Ok(fired) if !fired.modified => return false,
+        Ok(fired) => amend(before.tool, &fired.payload, success, error),
+        Err(refusal) => (*success, *error) = (Success::default(), Some(refusal)),
+    }
+    true
 }
 
 /// What a hook made of a result, where `content` and `result` say the same. A model reads both, so what a hook took out of one of them must not

@@ -4,7 +4,7 @@ use super::admit::admit;
 use super::authorize::authorize;
 use super::before::before;
 use super::context::{Context, Shared};
-use super::execute::longest;
+use super::deadline::longest;
 use super::refusal::{Code, Refusal};
 use crate::call::{Arguments, Call};
 use crate::effect::Effects;

@@ -5,8 +5,8 @@ use super::context::Context;
 use super::execute::Executed;
 use super::refusal::Refusal;
 use crate::content::ContentBlock;
-use crate::result::{Enforced, ToolResult};
-use serde_json::{Map, Value, json};
+use crate::result::ToolResult;
+use serde_json::{Value, json};
 
 /// Bytes of text a model reads unless the tool or the project says otherwise.
 const DEFAULT_OUTPUT_BYTES: u64 = 16_384;
@@ -28,7 +28,7 @@ pub(super) async fn finish(ctx: &Context, executed: Executed) -> Finished {
     let bound = tool.limits.max_output_bytes.unwrap_or(DEFAULT_OUTPUT_BYTES);
     let mut result = ToolResult {
         call_id: ctx.call.id.clone(),
-        name: tool.name().to_owned(),
+        name: tool.canonical().clone(),
         is_error: error.is_some(),
         content,
         value: success.value,
@@ -46,21 +46,10 @@ pub(super) async fn finish(ctx: &Context, executed: Executed) -> Finished {
 
 /// The result of a call that never reached its body.
 pub(super) fn refuse(ctx: &Context, refusal: Refusal) -> ToolResult {
-    let name = ctx.registry().find(&ctx.call.tool).map_or(ctx.call.tool.as_str(), |tool| tool.name());
-    let mut result = ToolResult {
-        call_id: ctx.call.id.clone(),
-        name: name.to_owned(),
-        is_error: true,
-        content: vec![ContentBlock::Text(refusal.text())],
-        value: None,
-        artifacts: Vec::new(),
-        refs: Vec::new(),
-        metadata: Map::new(),
-        provider: Map::new(),
-        error: Some(refusal),
-        enforced: Enforced::Nothing,
-        elapsed: ctx.started.elapsed(),
-    };
+    let tool = ctx.registry().find(&ctx.call.tool);
+    let name = tool.map_or_else(|| ctx.call.tool.as_str().into(), |tool| tool.canonical().clone());
+    let mut result = ToolResult::refused(ctx.call.id.clone(), name, refusal);
+    result.elapsed = ctx.started.elapsed();
     bounded(&mut result, 0, usize::try_from(DEFAULT_OUTPUT_BYTES).unwrap_or(usize::MAX));
     result
 }
