@@ -42,7 +42,7 @@ fn project() -> Project {
         (".harness/tools/write_note.md", &tool_with("parameters:\n  path: { type: string, required: true }\n", echo)),
         (".harness/tools/drop_notes.md", &tool(echo)),
         (".harness/tools/send_note.md", &tool_with("requires_approval: true\n", echo)),
-        (".harness/tools/fetch_note.md", &tool_with("retry: { max_attempts: 3 }\n", echo)),
+        (".harness/tools/fetch_note.md", &tool_with("async: true\n", echo)),
         (".harness/tools/file_note.md", "---\nparameters: {}\n---\nServed by a Rust body.\n"),
         (".harness/tools/sort_notes.md", &tool("def run(args)\n    return 1")),
         (".harness/tools/wait_for_note.md", &tool_with("timeout_ms: 150\n", "def run(args):\n    sleep(30)")),
@@ -197,7 +197,7 @@ fn an_approval_that_nobody_can_give_says_who_asks() {
 fn a_field_that_nothing_enforces_yet_is_not_passed_over() {
     insta::assert_snapshot!(seen(&project(), &["fetch_note"]), @r"
     refused: tool.unsupported (fatal)
-      what  `retry` is declared and nothing enforces it yet, so `fetch_note` cannot be called
+      what  `async` is declared and nothing enforces it yet, so `fetch_note` cannot be called
       where .harness/tools/fetch_note.md:2:1
       help  a person can remove the field, or wait for a version that enforces it
       next  harness validate

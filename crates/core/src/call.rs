@@ -1,7 +1,12 @@
 //! A request to run a tool.
 
 use crate::digest;
+use crate::tool::ToolCallId;
+use crate::turn::Terms;
 use serde_json::Value;
+use std::any::Any;
+use std::fmt;
+use std::sync::Arc;
 use std::time::Duration;
 use tokio_util::sync::CancellationToken;
 
@@ -9,7 +14,7 @@ use tokio_util::sync::CancellationToken;
 #[derive(Clone, Debug)]
 pub struct Call {
     /// The id the answer carries.
-    pub id: String,
+    pub id: ToolCallId,
     /// The tool's name or alias, as asked for.
     pub tool: String,
     /// What was sent.
@@ -26,6 +31,32 @@ pub struct Call {
     pub timeout: Option<Duration>,
     /// Ends the call early.
     pub cancel: CancellationToken,
+    /// What the host gave the run, for its Rust tools.
+    pub(crate) context: UserContext,
+    /// How many calls this one is inside of.
+    pub(crate) depth: u8,
+    /// What its run and turn allow.
+    pub(crate) terms: Option<Arc<Terms>>,
+}
+
+/// The host's context of a run, whatever type it has. The default is the context of hosts that give none.
+#[derive(Clone, Default)]
+pub(crate) struct UserContext(Option<Arc<dyn Any + Send + Sync>>);
+
+impl UserContext {
+    pub(crate) fn new<Ctx: Send + Sync + 'static>(context: Arc<Ctx>) -> Self {
+        Self(Some(context))
+    }
+
+    pub(crate) fn as_any(&self) -> &(dyn Any + Send + Sync) {
+        self.0.as_deref().unwrap_or(&())
+    }
+}
+
+impl fmt::Debug for UserContext {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(if self.0.is_some() { "a context" } else { "no context" })
+    }
 }
 
 /// Arguments as a door received them.
@@ -73,7 +104,7 @@ impl Call {
     /// A call with a fresh id, in a session of its own.
     pub fn new(tool: impl Into<String>, arguments: Arguments) -> Self {
         Self {
-            id: digest::fresh_id("call"),
+            id: digest::fresh_id("call").into(),
             tool: tool.into(),
             arguments,
             session_id: digest::fresh_id("ses"),
@@ -82,6 +113,9 @@ impl Call {
             door: Door::Library,
             timeout: None,
             cancel: CancellationToken::new(),
+            context: UserContext::default(),
+            depth: 0,
+            terms: None,
         }
     }
 

@@ -2,29 +2,33 @@
 
 use crate::artifact::hook::HookExample;
 use crate::artifact::tool::{At, ToolExample};
-use crate::artifact::{Authority, Extent, Files};
+use crate::artifact::{Authority, Extent};
 use crate::call::{Arguments, Call, DEFAULT_MODE};
 use crate::check::configure::{Silencer, configure};
 use crate::client::{Client, Judgement, Observation, Outcome};
 use crate::diagnostic::{Diagnostic, Severity};
 use crate::error::Error;
 use crate::event::Sink;
+use crate::host::Host;
+use crate::middleware::{Around, Middleware};
 use crate::outside::{Machine, Outside};
 use crate::plan::{self, Narrowing, Surroundings};
 use crate::registry::{Offered, Registry};
 use crate::result::ToolResult;
-use crate::run::{self, Body, BodyError, Context, Environment, Refusal, Shared};
+use crate::run::{self, Context, Environment, Refusal, Repair, Shared};
 use crate::snapshot::Ground;
 use crate::span::{Place, Span};
 use crate::surface::{self, Report, Surface};
+use crate::tool::{HostTool, RegisterError, Tool, ToolError, unbound};
 use crate::worker::{self, Workers};
 use serde_json::{Map, Value, json};
-use std::collections::HashMap;
 use std::fmt;
-use std::future::Future;
+use std::marker::PhantomData;
 use std::path::{Path, PathBuf};
+use std::sync::atomic::Ordering;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
+use tokio::sync::Semaphore;
 use tool_harness_sandbox::file::Jail;
 use tool_harness_sandbox::plan::Plan;
 use tool_harness_sandbox::process::{WorkerProcess, WorkerProgram};
@@ -34,19 +38,40 @@ pub use crate::run::{Explanation, HookReport, StageOutcome, StageReport};
 /// How long one call may take when neither it nor its tool says.
 const DEFAULT_BUDGET: Duration = Duration::from_secs(300);
 
-/// A loaded project. Cheap to clone; every clone is the same engine.
-#[derive(Clone, Debug)]
-pub struct Engine {
+/// A loaded project, and the tools of its host. Cheap to clone; every clone is the same engine. `Ctx` is what each run of the host gives
+/// its Rust tools; most give nothing.
+pub struct Engine<Ctx = ()> {
     pub(crate) shared: Arc<Shared>,
+    pub(crate) context: PhantomData<fn(Ctx)>,
 }
 
-/// What an engine is made of.
-pub struct EngineBuilder {
-    project: PathBuf,
+impl<Ctx> Clone for Engine<Ctx> {
+    fn clone(&self) -> Self {
+        Self { shared: Arc::clone(&self.shared), context: PhantomData }
+    }
+}
+
+impl<Ctx> fmt::Debug for Engine<Ctx> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Engine").field("shared", &self.shared).finish()
+    }
+}
+
+/// What an engine is made of. `State` is what the host's Rust tools share, `Ctx` what each run gives them.
+pub struct EngineBuilder<State = (), Ctx = ()> {
+    state: Arc<State>,
+    context: PhantomData<fn(Ctx)>,
+    parts: Parts,
+}
+
+struct Parts {
+    project: Option<PathBuf>,
+    root: Option<String>,
     workspace: Option<PathBuf>,
     environment: Environment,
     sinks: Vec<Arc<dyn Sink>>,
-    bodies: HashMap<String, Body>,
+    host: Host,
+    unfit: Option<RegisterError>,
     worker: Option<WorkerProgram>,
     first_worker: Option<WorkerProcess>,
     places: Option<usize>,
@@ -57,21 +82,35 @@ pub struct EngineBuilder {
     layers: Vec<(Authority, PathBuf)>,
 }
 
-impl fmt::Debug for EngineBuilder {
+impl<State, Ctx> fmt::Debug for EngineBuilder<State, Ctx> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("EngineBuilder").field("project", &self.project).finish_non_exhaustive()
+        f.debug_struct("EngineBuilder").field("project", &self.parts.project).finish_non_exhaustive()
     }
 }
 
 impl EngineBuilder {
     /// An engine for the project in this folder.
     pub fn new(project: impl AsRef<Path>) -> Self {
+        Self { state: Arc::new(()), context: PhantomData, parts: Parts::new(Some(project.as_ref().to_owned())) }
+    }
+
+    /// An engine without a project: only the tools of its host, under the rules of its layers and of [`EngineBuilder::root`].
+    #[must_use]
+    pub fn without_project() -> Self {
+        Self { state: Arc::new(()), context: PhantomData, parts: Parts::new(None) }
+    }
+}
+
+impl Parts {
+    fn new(project: Option<PathBuf>) -> Self {
         Self {
-            project: project.as_ref().to_owned(),
+            project,
+            root: None,
             workspace: None,
             environment: Arc::new(|name| Err(format!("this program lets no script read `{name}` from its environment"))),
             sinks: Vec::new(),
-            bodies: HashMap::new(),
+            host: Host::default(),
+            unfit: None,
             worker: worker::announced(),
             first_worker: None,
             places: None,
@@ -82,47 +121,121 @@ impl EngineBuilder {
             layers: Vec::new(),
         }
     }
+}
+
+impl<State, Ctx> EngineBuilder<State, Ctx> {
+    /// What the Rust tools that are registered from here on share.
+    #[must_use]
+    pub fn state<Other>(self, state: Other) -> EngineBuilder<Other, Ctx> {
+        EngineBuilder { state: Arc::new(state), context: PhantomData, parts: self.parts }
+    }
+
+    /// The type of what each run gives to the Rust tools that are registered from here on.
+    #[must_use]
+    pub fn context<Other>(self) -> EngineBuilder<State, Other> {
+        EngineBuilder { state: self.state, context: PhantomData, parts: self.parts }
+    }
+
+    /// The text of a root file, `harness.md`, for a host without a project: its rules, limits and prompt.
+    #[must_use]
+    pub fn root(mut self, text: impl Into<String>) -> Self {
+        self.parts.root = Some(text.into());
+        self
+    }
+
+    /// Registers a tool. What is wrong with it is the error of [`EngineBuilder::load`].
+    #[must_use]
+    pub fn tool<T>(mut self, tool: T) -> Self
+    where
+        T: Tool<State, Ctx>,
+        State: Send + Sync + 'static,
+        Ctx: Send + Sync + 'static,
+    {
+        let added = HostTool::new(tool, Arc::clone(&self.state)).and_then(|tool| self.parts.host.add(tool));
+        self.parts.unfit = self.parts.unfit.take().or(added.err());
+        self
+    }
+
+    /// Adds a link to the chain that judges calls and sees results.
+    #[must_use]
+    pub fn middleware(mut self, middleware: impl Middleware) -> Self {
+        self.parts.host.middleware.push(Arc::new(middleware));
+        self.parts.host.middleware.sort_by_key(|one| one.priority());
+        self
+    }
+
+    /// Adds a layer around every body.
+    #[must_use]
+    pub fn around(mut self, layer: impl Around) -> Self {
+        self.parts.host.around.push(Arc::new(layer));
+        self.parts.host.around.sort_by_key(|one| one.priority());
+        self
+    }
+
+    /// For which tools arguments are repaired before they are validated: text that holds JSON, code fences, one wrapper. For none unless said.
+    #[must_use]
+    pub fn repair(mut self, repair: Repair) -> Self {
+        self.parts.host.repair = repair;
+        self
+    }
+
+    /// Gives a value for [`crate::tool::Inject::Host`] of this name, for each call.
+    #[must_use]
+    pub fn inject<F>(mut self, name: impl Into<String>, value: F) -> Self
+    where
+        F: Fn(&Call) -> Option<Value> + Send + Sync + 'static,
+    {
+        self.parts.host.injectors.insert(name.into(), Arc::new(value));
+        self
+    }
+
+    /// How many calls run at once, of all tools together; without this as many as are made.
+    #[must_use]
+    pub fn max_concurrency(mut self, calls: usize) -> Self {
+        self.parts.host.places = Some(Arc::new(Semaphore::new(calls.max(1))));
+        self
+    }
 
     /// A file above the project, whether it is there or not: its rules count beside the project's, and its bounds hold for it.
     #[must_use]
     pub fn layer(mut self, authority: Authority, file: impl AsRef<Path>) -> Self {
-        self.layers.push((authority, file.as_ref().to_owned()));
-        self.layers.sort_by_key(|(authority, _)| *authority);
+        self.parts.layers.push((authority, file.as_ref().to_owned()));
+        self.parts.layers.sort_by_key(|(authority, _)| *authority);
         self
     }
 
     /// Where the program runs: a home whose toolchains processes may read, and variables. Nothing unless said.
     #[must_use]
     pub fn surroundings(mut self, surroundings: Surroundings) -> Self {
-        self.surroundings = surroundings;
+        self.parts.surroundings = surroundings;
         self
     }
 
     /// What answers commands and requests; this machine unless said.
     #[must_use]
     pub fn outside(mut self, outside: Arc<dyn Outside>) -> Self {
-        self.outside = outside;
+        self.parts.outside = outside;
         self
     }
 
     /// The folder tools may touch; the project's own unless said.
     #[must_use]
     pub fn workspace(mut self, workspace: impl AsRef<Path>) -> Self {
-        self.workspace = Some(workspace.as_ref().to_owned());
+        self.parts.workspace = Some(workspace.as_ref().to_owned());
         self
     }
 
     /// Where `env` reads from, and what it may; nothing unless said.
     #[must_use]
     pub fn environment(mut self, read: Environment) -> Self {
-        self.environment = read;
+        self.parts.environment = read;
         self
     }
 
     /// Adds something that takes events.
     #[must_use]
     pub fn sink(mut self, sink: Arc<dyn Sink>) -> Self {
-        self.sinks.push(sink);
+        self.parts.sinks.push(sink);
         self
     }
 
@@ -131,80 +244,87 @@ impl EngineBuilder {
     pub fn body<F, R>(mut self, name: impl Into<String>, body: F) -> Self
     where
         F: Fn(Value) -> R + Send + Sync + 'static,
-        R: Future<Output = Result<Value, BodyError>> + Send + 'static,
+        R: Future<Output = Result<Value, ToolError>> + Send + 'static,
     {
-        self.bodies.insert(name.into(), Body::new(body));
+        self.parts.host.bodies.insert(name.into(), unbound(body));
         self
     }
 
     /// The program that serves as script worker; what `run_if_worker` announced unless said.
     #[must_use]
     pub fn worker(mut self, program: WorkerProgram) -> Self {
-        self.worker = Some(program);
+        self.parts.worker = Some(program);
         self
     }
 
     /// A worker that is starting already; hooks get it.
     #[must_use]
     pub fn first_worker(mut self, process: WorkerProcess) -> Self {
-        self.first_worker = Some(process);
+        self.parts.first_worker = Some(process);
         self
     }
 
     /// How many scripts run at once; the number of processors unless said.
     #[must_use]
     pub fn places(mut self, places: usize) -> Self {
-        self.places = Some(places.max(1));
+        self.parts.places = Some(places.max(1));
         self
     }
 
     /// How long one call may take when neither it nor its tool says.
     #[must_use]
     pub fn budget(mut self, budget: Duration) -> Self {
-        self.budget = budget;
+        self.parts.budget = budget;
         self
     }
 
     /// Reads only what judges calls: enough for [`Engine::judge`] and [`Engine::observe`], and no tool can be called.
     #[must_use]
     pub fn policy_only(mut self) -> Self {
-        self.extent = Extent::Policy;
+        self.parts.extent = Extent::Policy;
         self
     }
 
     /// Reads and checks the project. What is wrong with its files is in [`Engine::diagnostics`], never an error here.
-    pub async fn load(self) -> Result<Engine, Error> {
+    pub async fn load(self) -> Result<Engine<Ctx>, Error> {
         let ground = self.ground()?;
-        ground.engine(Files::on_disk(&ground.project, ground.extent).artifacts(), None).await
+        let shared = ground.shared(ground.files().artifacts(), None).await?;
+        Ok(Engine { shared, context: PhantomData })
     }
 
     /// What all versions of the project share.
     pub(crate) fn ground(self) -> Result<Ground, Error> {
-        if !is_project(&self.project) {
-            return Err(Error::NoProject(self.project));
+        let parts = self.parts;
+        if let Some(project) = parts.project.as_ref().filter(|project| !is_project(project)) {
+            return Err(Error::NoProject(project.clone()));
         }
-        let places = self.places.unwrap_or_else(|| match self.extent {
+        match parts.unfit {
+            Some(problem) => return Err(problem.into()),
+            None => parts.host.check()?,
+        }
+        let places = parts.places.unwrap_or_else(|| match parts.extent {
             Extent::Whole => std::thread::available_parallelism().map_or(2, usize::from).clamp(2, 64),
             // One decision needs one hook worker, and asking the system how many it could have takes its time.
             Extent::Policy => 1,
         });
-        let workspace = self.workspace.as_deref().unwrap_or(&self.project);
-        let jail = Jail::open(workspace).map_err(|error| Error::Workspace(error.to_string()))?;
+        let workspace = parts.workspace.as_ref().or(parts.project.as_ref());
+        let jail = workspace.map(|folder| Jail::open(folder).map_err(|error| Error::Workspace(error.to_string()))).transpose()?;
         Ok(Ground {
-            extent: self.extent,
-            workers: Arc::new(Workers::new(self.worker, self.first_worker, places)),
-            jail: Arc::new(jail),
+            extent: parts.extent,
+            workers: Arc::new(Workers::new(parts.worker, parts.first_worker, places)),
+            jail: jail.map(Arc::new),
             sessions: Arc::default(),
             metrics: Arc::default(),
-            sinks: self.sinks.into(),
-            environment: self.environment,
-            surroundings: self.surroundings,
-            outside: self.outside,
-            layers: self.layers,
-            budget: self.budget,
-            bodies: self.bodies,
+            sinks: parts.sinks.into(),
+            environment: parts.environment,
+            surroundings: parts.surroundings,
+            outside: parts.outside,
+            layers: parts.layers,
+            budget: parts.budget,
+            host: Arc::new(parts.host),
             facts: Mutex::default(),
-            project: self.project,
+            project: parts.project,
+            root: parts.root,
         })
     }
 }
@@ -221,6 +341,13 @@ impl Engine {
         EngineBuilder::new(project).load().await
     }
 
+    /// Runs one call through every stage.
+    pub async fn call(&self, call: Call) -> ToolResult {
+        run::run(&self.shared, call).await
+    }
+}
+
+impl<Ctx> Engine<Ctx> {
     /// Everything wrong with the project, in file order.
     #[must_use]
     pub fn diagnostics(&self) -> &[Diagnostic] {
@@ -289,11 +416,6 @@ impl Engine {
         configure(&registry.root.checks, &tools.chain(hooks).collect::<Vec<_>>(), findings)
     }
 
-    /// Runs one call through every stage.
-    pub async fn call(&self, call: Call) -> ToolResult {
-        run::run(&self.shared, call).await
-    }
-
     /// Judges a call that a client is about to run itself, by the same rules and hooks as any other.
     pub async fn judge(&self, call: Call, client: &Client) -> Judgement {
         run::judge(&self.shared, call, client).await
@@ -351,7 +473,8 @@ impl Engine {
             shared: Arc::new(Shared {
                 registry: Arc::clone(&shared.registry),
                 workers: Arc::clone(&shared.workers),
-                jail: Arc::new(jail),
+                jail: Some(Arc::new(jail)),
+                host: Arc::clone(&shared.host),
                 sessions: Arc::default(),
                 metrics: Arc::default(),
                 sinks: Arc::clone(&shared.sinks),
@@ -360,6 +483,7 @@ impl Engine {
                 outside: Arc::clone(&shared.outside),
                 budget: shared.budget,
             }),
+            context: PhantomData,
         })
     }
 
@@ -395,6 +519,12 @@ impl Engine {
     #[must_use]
     pub fn workers(&self) -> (usize, usize) {
         self.shared.workers.census()
+    }
+
+    /// Threads of tools that block whose call ended without them, and that have not ended yet.
+    #[must_use]
+    pub fn abandoned_threads(&self) -> usize {
+        self.shared.host.abandoned.load(Ordering::SeqCst)
     }
 
     /// Whether the project has an error.

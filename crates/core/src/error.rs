@@ -1,5 +1,6 @@
 //! The harness is broken, or was used wrongly. Never about an artifact or a call.
 
+use crate::tool::RegisterError;
 use std::path::PathBuf;
 
 /// What can go wrong outside artifacts and calls.
@@ -21,6 +22,9 @@ pub enum Error {
     /// No mode has this name.
     #[error("no mode `{0}`; this project has one mode, `default`")]
     NoMode(String),
+    /// A Rust tool cannot be registered.
+    #[error(transparent)]
+    Register(#[from] RegisterError),
     /// A body was registered for a name twice, or for a name that cannot be offered.
     #[error("{0}")]
     Body(String),

@@ -35,7 +35,7 @@ impl Live {
     pub async fn load(builder: EngineBuilder) -> Result<Self, Error> {
         let ground = builder.ground()?;
         let stamp = look(&ground);
-        let files = Files::on_disk(&ground.project, ground.extent);
+        let files = ground.files();
         let engine = ground.engine(files.clone().artifacts(), None).await?;
         let good = without_errors(&files, &engine);
         Ok(Self { ground, current: RwLock::new((engine, stamp)), good: Mutex::new(good) })
@@ -59,10 +59,10 @@ impl Live {
         look(&self.ground)
     }
 
-    /// The project's folder.
+    /// The project's folder; nothing where the host brings everything.
     #[must_use]
-    pub fn project(&self) -> &Path {
-        &self.ground.project
+    pub fn project(&self) -> Option<&Path> {
+        self.ground.project.as_deref()
     }
 
     /// Reads the files again. A file that broke is replaced by its last good version; one that is gone is gone.
@@ -70,7 +70,7 @@ impl Live {
         let mut good = self.good.lock().await;
         let before = self.engine();
         let stamp = self.look();
-        let mut files = Files::on_disk(&self.ground.project, self.ground.extent);
+        let mut files = self.ground.files();
         let read = self.ground.engine(files.clone().artifacts(), Some(before.registry())).await?;
         let diagnostics = read.diagnostics().to_vec();
         let kept = keep_good(&mut files, &read, &good);
@@ -89,7 +89,8 @@ impl Live {
 }
 
 fn look(ground: &Ground) -> Stamp {
-    Stamp::of(&ground.project).and(ground.layers.iter().map(|(_, path)| path.as_path()))
+    let files = ground.project.as_ref().map_or_else(Stamp::default, |project| Stamp::of(project));
+    files.and(ground.layers.iter().map(|(_, path)| path.as_path()))
 }
 
 /// Puts the last good text in the place of each broken one, and says where.

@@ -1,7 +1,10 @@
 //! What a call ends in.
 
 use crate::artifact::root::Containment;
-use crate::run::Refusal;
+use crate::content::ContentBlock;
+use crate::message::{ToolMessage, joined};
+use crate::run::{Control, Refusal};
+use crate::tool::{ToolCallId, ToolName};
 use serde_json::{Map, Value, json};
 use std::time::Duration;
 use tool_harness_sandbox::tier::{self, Tier};
@@ -10,19 +13,23 @@ use tool_harness_sandbox::tier::{self, Tier};
 #[derive(Clone, Debug, PartialEq)]
 pub struct ToolResult {
     /// The call's id.
-    pub call_id: String,
+    pub call_id: ToolCallId,
     /// The tool's canonical name, or the name asked for when there is no such tool.
-    pub name: String,
+    pub name: ToolName,
     /// Whether the call failed or was refused.
     pub is_error: bool,
     /// What the model reads.
-    pub content: Vec<Content>,
+    pub content: Vec<ContentBlock>,
     /// What the tool returned.
     pub value: Option<Value>,
+    /// What was kept elsewhere, because it is long or because the tool said so.
+    pub artifacts: Vec<ArtifactRef>,
     /// Files and other things the result points at.
     pub refs: Vec<Value>,
     /// Whatever the tool added.
     pub metadata: Map<String, Value>,
+    /// What a service that the tool asked said about its answer: a request id, a model, what it cost.
+    pub provider: Map<String, Value>,
     /// Why the call failed or was refused.
     pub error: Option<Refusal>,
     /// What held the body.
@@ -31,11 +38,25 @@ pub struct ToolResult {
     pub elapsed: Duration,
 }
 
-/// One block of content.
+/// Something that is kept in the artifact store, by its handle.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Content {
-    /// Plain text.
-    Text(String),
+pub struct ArtifactRef {
+    /// The handle, as `art_…`.
+    pub id: String,
+    /// What it is, as `text/plain`.
+    pub media_type: String,
+    /// How long it is.
+    pub bytes: u64,
+    /// The digest of its content, as `blake3:…`.
+    pub digest: String,
+}
+
+impl ArtifactRef {
+    /// The form results use.
+    #[must_use]
+    pub fn to_json(&self) -> Value {
+        json!({"id": self.id, "media_type": self.media_type, "bytes": self.bytes, "digest": self.digest})
+    }
 }
 
 /// What contained the body of a call.
@@ -116,25 +137,46 @@ fn rank(tier: Tier) -> u8 {
 }
 
 impl ToolResult {
+    /// The result of a call that never reached its body.
+    pub(crate) fn refused(call_id: ToolCallId, name: impl Into<ToolName>, refusal: Refusal) -> Self {
+        Self {
+            call_id,
+            name: name.into(),
+            is_error: true,
+            content: vec![ContentBlock::Text(refusal.text())],
+            value: None,
+            artifacts: Vec::new(),
+            refs: Vec::new(),
+            metadata: Map::new(),
+            provider: Map::new(),
+            error: Some(refusal),
+            enforced: Enforced::Nothing,
+            elapsed: Duration::ZERO,
+        }
+    }
+
     /// The document of the reference; empty fields are left out.
     #[must_use]
     pub fn to_json(&self) -> Value {
         let mut object = Map::new();
-        object.insert("call_id".into(), json!(self.call_id));
-        object.insert("name".into(), json!(self.name));
+        object.insert("call_id".into(), json!(self.call_id.as_str()));
+        object.insert("name".into(), json!(self.name.as_str()));
         object.insert("is_error".into(), json!(self.is_error));
-        let content: Vec<Value> = self.content.iter().map(|Content::Text(text)| json!({"type": "text", "text": text})).collect();
-        if !content.is_empty() {
-            object.insert("content".into(), Value::Array(content));
+        if !self.content.is_empty() {
+            object.insert("content".into(), self.content.iter().map(ContentBlock::to_json).collect());
         }
         if let Some(value) = &self.value {
             object.insert("value".into(), value.clone());
         }
+        object.extend(self.artifacts_json().map(|artifacts| ("artifacts".to_owned(), artifacts)));
         if !self.refs.is_empty() {
             object.insert("refs".into(), Value::Array(self.refs.clone()));
         }
         if !self.metadata.is_empty() {
             object.insert("metadata".into(), Value::Object(self.metadata.clone()));
+        }
+        if !self.provider.is_empty() {
+            object.insert("provider".into(), Value::Object(self.provider.clone()));
         }
         if let Some(error) = &self.error {
             object.insert("error".into(), error.to_json());
@@ -146,10 +188,23 @@ impl ToolResult {
         Value::Object(object)
     }
 
+    /// The message for the model, or where the run shall go instead.
+    pub fn message(self) -> Result<ToolMessage, Control> {
+        match self.error.as_ref().and_then(|error| error.control.clone()) {
+            Some(control) => Err(control),
+            None => Ok(self.into()),
+        }
+    }
+
+    /// The artifacts as results carry them; nothing when there are none.
+    pub(crate) fn artifacts_json(&self) -> Option<Value> {
+        (!self.artifacts.is_empty()).then(|| self.artifacts.iter().map(ArtifactRef::to_json).collect())
+    }
+
     /// The text a model reads, all content together.
     #[must_use]
     pub fn text(&self) -> String {
-        self.content.iter().map(|Content::Text(text)| text.as_str()).collect::<Vec<_>>().join("\n")
+        joined(&self.content)
     }
 }
 

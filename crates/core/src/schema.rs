@@ -1,17 +1,66 @@
-//! JSON Schemas, compiled once.
+//! JSON Schemas: of Rust types, and compiled once.
 
 use jsonschema::error::ValidationErrorKind;
 use jsonschema::{Draft, PatternOptions, ValidationError, Validator};
+use schemars::JsonSchema;
+use schemars::generate::SchemaSettings;
 use serde_json::{Map, Value};
+use std::marker::PhantomData;
 
 /// Compiles a schema of draft 2020-12: patterns in linear time, no references that leave the schema.
 pub(crate) fn compile(schema: &Value) -> Result<Validator, ValidationError<'static>> {
     jsonschema::options().with_draft(Draft::Draft202012).with_pattern_options(PatternOptions::regex()).offline().build(schema)
 }
 
+/// Whatever has a JSON Schema: JSON itself, or a Rust type by [`of`].
+pub trait Schema {
+    /// The schema.
+    fn schema(&self) -> Value;
+}
+
+impl Schema for Value {
+    fn schema(&self) -> Value {
+        self.clone()
+    }
+}
+
+/// The schema of a Rust type. Made by [`of`].
+#[derive(Clone, Copy, Debug)]
+pub struct Of<T>(PhantomData<fn() -> T>);
+
+/// The schema of a Rust type.
+#[must_use]
+pub fn of<T: JsonSchema>() -> Of<T> {
+    Of(PhantomData)
+}
+
+impl<T: JsonSchema> Schema for Of<T> {
+    fn schema(&self) -> Value {
+        of_type::<T>()
+    }
+}
+
+/// The schema of a type, without the words that are about the type and not about its values.
+pub(crate) fn of_type<T: JsonSchema>() -> Value {
+    let settings = SchemaSettings::draft2020_12().with(|settings| {
+        settings.meta_schema = None;
+        settings.inline_subschemas = true;
+    });
+    let mut schema = settings.into_generator().into_root_schema_for::<T>().to_value();
+    if let Some(object) = schema.as_object_mut() {
+        object.shift_remove("title");
+    }
+    schema
+}
+
+/// Whether a schema says that its values are objects.
+pub(crate) fn is_of_objects(schema: &Value) -> bool {
+    schema.get("type").and_then(Value::as_str) == Some("object")
+}
+
 /// A compiled JSON Schema of draft 2020-12. Patterns run in linear time; nothing is fetched.
 #[derive(Debug)]
-pub struct Schema {
+pub struct CompiledSchema {
     /// The schema itself.
     pub value: Value,
     validator: Validator,
@@ -31,7 +80,7 @@ pub struct Violation {
 /// Violations reported at most; a model mends a few at a time.
 const MAX_VIOLATIONS: usize = 8;
 
-impl Schema {
+impl CompiledSchema {
     /// Compiles a schema; the error says where it is wrong.
     pub fn new(value: Value) -> Result<Self, String> {
         let validator = compile(&value).map_err(|error| match error.instance_path().as_str() {
@@ -163,7 +212,7 @@ mod tests {
 
     #[test]
     fn violations_name_the_path_and_defaults_fill_in() {
-        let schema = Schema::new(json!({
+        let schema = CompiledSchema::new(json!({
             "type": "object",
             "properties": {"n": {"type": "integer", "default": 3}, "o": {"type": "object", "properties": {"x": {"default": true}}}},
             "required": ["path"],
@@ -180,17 +229,17 @@ mod tests {
 
     #[test]
     fn a_pattern_that_backtracks_is_linear_and_remote_references_are_refused() {
-        let schema = Schema::new(json!({"type": "string", "pattern": "^(a+)+$"})).expect("compiles");
+        let schema = CompiledSchema::new(json!({"type": "string", "pattern": "^(a+)+$"})).expect("compiles");
         let started = std::time::Instant::now();
         assert_eq!(schema.violations(&json!("a".repeat(50_000) + "b")).len(), 1);
         assert!(started.elapsed().as_secs() < 2);
-        assert!(Schema::new(json!({"$ref": "http://169.254.169.254/x"})).is_err());
-        assert!(Schema::new(json!({"$ref": "file:///etc/passwd"})).is_err());
+        assert!(CompiledSchema::new(json!({"$ref": "http://169.254.169.254/x"})).is_err());
+        assert!(CompiledSchema::new(json!({"$ref": "file:///etc/passwd"})).is_err());
     }
 
     #[test]
     fn a_recursive_schema_that_branches_ends_soon_and_a_plain_one_is_not_limited() {
-        let branching = Schema::new(json!({
+        let branching = CompiledSchema::new(json!({
             "$defs": {"n": {"anyOf": [
                 {"allOf": [{"type": "array", "items": {"$ref": "#/$defs/n"}}]},
                 {"allOf": [{"type": "array", "items": {"$ref": "#/$defs/n"}}]},
@@ -204,7 +253,7 @@ mod tests {
             assert!(!branching.violations(&nested(levels)).is_empty(), "{levels}");
         }
         assert!(started.elapsed().as_secs() < 5);
-        let list = Schema::new(
+        let list = CompiledSchema::new(
             json!({"$defs": {"n": {"type": "array", "items": {"$ref": "#/$defs/n"}}}, "type": "object", "properties": {"a": {"type": "array"}}}),
         );
         assert!(list.expect("compiles").violations(&json!({"a": nested(60)})).is_empty());
@@ -212,7 +261,8 @@ mod tests {
 
     #[test]
     fn integers_beyond_64_bits_are_compared_exactly() {
-        let schema = Schema::new(serde_json::from_str(r#"{"maximum": 123456789012345678901234567890}"#).expect("JSON")).expect("compiles");
+        let schema =
+            CompiledSchema::new(serde_json::from_str(r#"{"maximum": 123456789012345678901234567890}"#).expect("JSON")).expect("compiles");
         let at: Value = serde_json::from_str("123456789012345678901234567890").expect("JSON");
         let above: Value = serde_json::from_str("123456789012345678901234567891").expect("JSON");
         assert!(schema.violations(&at).is_empty());

@@ -1,6 +1,6 @@
 //! Artifacts to an engine: what every version of a project is built on.
 
-use crate::artifact::{Artifacts, Authority, Extent, read_layer};
+use crate::artifact::{Artifacts, Authority, Extent, Files, read_layer};
 use crate::call::{Arguments, Call};
 use crate::check::facts::ScriptKind;
 use crate::check::{self, FactsBySource, artifact_blocked};
@@ -8,15 +8,17 @@ use crate::diagnostic::Diagnostic;
 use crate::engine::Engine;
 use crate::error::Error;
 use crate::event::Sink;
+use crate::host::Host;
 use crate::outside::Outside;
 use crate::plan::Surroundings;
 use crate::registry::Registry;
-use crate::run::{self, Body, Context, Environment, Shared};
+use crate::run::{self, Context, Environment, Shared};
 use crate::span::Span;
 use crate::store::{Metrics, Sessions};
+use crate::tool::{HostTool, RegisterError};
 use crate::worker::Workers;
 use serde_json::json;
-use std::collections::HashMap;
+use std::marker::PhantomData;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
@@ -25,9 +27,12 @@ use tool_harness_sandbox::file::Jail;
 /// What outlives a version of the project's files: sessions and their stores, workers, the workspace, what the host gave.
 pub(crate) struct Ground {
     pub(crate) extent: Extent,
-    pub(crate) project: PathBuf,
+    /// The folder; absent where the host brings everything.
+    pub(crate) project: Option<PathBuf>,
+    /// The text of a root file, from the host.
+    pub(crate) root: Option<String>,
     pub(crate) workers: Arc<Workers>,
-    pub(crate) jail: Arc<Jail>,
+    pub(crate) jail: Option<Arc<Jail>>,
     pub(crate) sessions: Arc<Sessions>,
     pub(crate) metrics: Arc<Metrics>,
     pub(crate) sinks: Arc<[Arc<dyn Sink>]>,
@@ -37,14 +42,29 @@ pub(crate) struct Ground {
     /// The files above the project, highest first.
     pub(crate) layers: Vec<(Authority, PathBuf)>,
     pub(crate) budget: Duration,
-    pub(crate) bodies: HashMap<String, Body>,
+    pub(crate) host: Arc<Host>,
     /// What workers found in scripts that have not changed since.
     pub(crate) facts: Mutex<FactsBySource>,
 }
 
 impl Ground {
-    /// Checks the artifacts and makes an engine of them. Limits on calls at once go on counting from the version before.
-    pub(crate) async fn engine(&self, mut artifacts: Artifacts, before: Option<&Registry>) -> Result<Engine, Error> {
+    /// The files as they are now.
+    pub(crate) fn files(&self) -> Files {
+        match (&self.project, &self.root) {
+            (Some(project), _) => Files::on_disk(project, self.extent),
+            (None, Some(root)) => Files::of_root(root),
+            (None, None) => Files::default(),
+        }
+    }
+
+    /// Checks the artifacts and makes an engine of them.
+    pub(crate) async fn engine(&self, artifacts: Artifacts, before: Option<&Registry>) -> Result<Engine, Error> {
+        Ok(Engine { shared: self.shared(artifacts, before).await?, context: PhantomData })
+    }
+
+    /// Checks the artifacts and makes of them what calls share. Limits on calls at once go on counting from the version before.
+    pub(crate) async fn shared(&self, mut artifacts: Artifacts, before: Option<&Registry>) -> Result<Arc<Shared>, Error> {
+        self.add_tools(&mut artifacts)?;
         for (layer, problems) in self.layers.iter().filter_map(|(authority, path)| read_layer(*authority, path)) {
             artifacts.layers.push(layer);
             artifacts.problems.extend(problems);
@@ -52,12 +72,12 @@ impl Ground {
         let served = |name: &str| artifacts.tools.iter().any(|tool| tool.name == name && tool.script.is_none());
         // Later a tool's file may go, and its body waits for it to come back.
         if before.is_none()
-            && let Some(name) = self.bodies.keys().find(|name| !served(name))
+            && let Some(name) = self.host.bodies.keys().find(|name| !served(name))
         {
             return Err(Error::Body(format!("a body is registered for `{name}`, and no tool of that name without a script is declared")));
         }
         let facts = self.facts_of(&artifacts).await;
-        let registry = Registry::new(check::check_as_read(artifacts, &facts, self.extent), &self.bodies, &self.workers.scripts);
+        let registry = Registry::new(check::check_as_read(artifacts, &facts, self.extent), &self.host, &self.workers.scripts);
         *self.facts.lock().unwrap_or_else(PoisonError::into_inner) = facts;
         let registry = match before {
             Some(before) => registry.counting_with(before),
@@ -66,7 +86,8 @@ impl Ground {
         let shared = Shared {
             registry: Arc::new(registry),
             workers: Arc::clone(&self.workers),
-            jail: Arc::clone(&self.jail),
+            jail: self.jail.clone(),
+            host: Arc::clone(&self.host),
             sessions: Arc::clone(&self.sessions),
             metrics: Arc::clone(&self.metrics),
             sinks: Arc::clone(&self.sinks),
@@ -75,7 +96,19 @@ impl Ground {
             outside: Arc::clone(&self.outside),
             budget: self.budget,
         };
-        Ok(Engine { shared: Arc::new(ask_artifact_hooks(shared).await?) })
+        Ok(Arc::new(ask_artifact_hooks(shared).await?))
+    }
+
+    /// Adds the host's tools to those of the files. A name belongs to one of them.
+    fn add_tools(&self, artifacts: &mut Artifacts) -> Result<(), RegisterError> {
+        let mut tools: Vec<_> = self.host.tools.values().map(HostTool::artifact).collect();
+        tools.sort_by(|a, b| a.name.cmp(&b.name));
+        let taken = |name: &str| artifacts.tools.iter().any(|tool| tool.name == name) || self.host.bodies.contains_key(name);
+        if let Some(tool) = tools.iter().find(|tool| taken(&tool.name)) {
+            return Err(RegisterError::Duplicate(tool.name.clone()));
+        }
+        artifacts.tools.extend(tools);
+        Ok(())
     }
 
     /// The facts of every script; only those that are new are looked at by workers.

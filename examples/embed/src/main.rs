@@ -1,13 +1,13 @@
 //! A program with one governed tool of its own: the file says what the tool is, a hook judges each call, Rust does the work.
 
 use serde_json::{Value, json};
-use tool_harness::{Arguments, BodyError, Call, EngineBuilder};
+use tool_harness::{Arguments, Call, EngineBuilder, ToolError};
 
 /// What the tool does. A panic in here would fail the call, not the program.
-async fn look_up_order(arguments: Value) -> Result<Value, BodyError> {
+async fn look_up_order(arguments: Value) -> Result<Value, ToolError> {
     match arguments["id"].as_str() {
         Some("A-17") => Ok(json!({"id": "A-17", "status": "shipped", "items": 3})),
-        _ => Err(BodyError("there is no such order".into())),
+        _ => Err(ToolError::repairable("no_order", "there is no such order")),
     }
 }
 

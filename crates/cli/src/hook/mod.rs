@@ -15,7 +15,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use tool_harness::call::Door;
 use tool_harness::client::{Judgement, Observation, Outcome, inline};
 use tool_harness::engine::Engine;
-use tool_harness::event::{Event, Sink};
+use tool_harness::event::{EventRef, Sink};
 use tool_harness::run::{Class, Refusal};
 use tool_harness::{Arguments, Call, Client};
 use tool_harness_sandbox::process::WorkerProcess;
@@ -106,8 +106,8 @@ pub(crate) fn has_hooks(client: ClientName, folder: &Folder) -> bool {
 struct PassedOver(Mutex<Vec<String>>);
 
 impl Sink for PassedOver {
-    fn record(&self, event: &Event) {
-        let text = |key: &str| event.fields.get(key).and_then(Value::as_str).unwrap_or_default().to_owned();
+    fn record(&self, event: &EventRef<'_>) {
+        let text = |key: &str| event.fields().get(key).and_then(Value::as_str).unwrap_or_default().to_owned();
         if event.name == "hook.decided" && text("action") == "failed" {
             let line =
                 format!("warning: hook `{}` failed on `{}` and decided nothing: {}", text("hook"), text("event_name"), text("reason"));
@@ -137,7 +137,7 @@ pub(crate) async fn answer(
         engines.push(ManuallyDrop::new(open::load_policy(project, worker.take(), passed_over.clone()).await?));
     }
     let mut call = Call::new(&tool, Arguments::Value(input)).door(Door::Hook);
-    call.id = id.unwrap_or(call.id);
+    call.id = id.map_or(call.id, Into::into);
     call.session_id = message.session.take().unwrap_or(call.session_id);
     let answer = match moment {
         Moment::Before => judge(client, &engines, call, &caller).await?,
@@ -199,7 +199,7 @@ fn applied_by_codex(client: ClientName, call: &Call, caller: &Client) -> Option<
     let mut caller = caller.clone();
     caller.cwd.extend(found.folder);
     let mut patch = Call::new("apply_patch", Arguments::Value(Value::Object(patch))).door(Door::Hook);
-    (patch.id, patch.session_id) = (format!("{}/patch", call.id), call.session_id.clone());
+    (patch.id, patch.session_id) = (format!("{}/patch", call.id).into(), call.session_id.clone());
     Some((patch, caller))
 }
 

@@ -75,7 +75,7 @@ pub(crate) fn refusal(refusal: &Refusal, asked: &Asked) -> String {
         Code::Timeout | Code::Cancelled | Code::ScriptMemory | Code::ScriptSteps | Code::ScriptRecursion => "stopped",
         _ => "refused",
     };
-    let mut lines = vec![format!("{}: {} ({})", paint(look::BAD, word), refusal.code, refusal.code.class())];
+    let mut lines = vec![format!("{}: {} ({})", paint(look::BAD, word), refusal.code, refusal.class)];
     lines.extend(row("what", &refusal.message));
     if let Some(place) = place(refusal) {
         lines.extend(row("where", &place));
@@ -90,7 +90,7 @@ pub(crate) fn refusal(refusal: &Refusal, asked: &Asked) -> String {
 
 /// The end of an explanation, whose stages have said the rest.
 pub(crate) fn verdict(refusal: &Refusal) -> String {
-    let mut lines = vec![format!("{}: {} ({})", paint(look::BAD, "would be refused"), refusal.code, refusal.code.class())];
+    let mut lines = vec![format!("{}: {} ({})", paint(look::BAD, "would be refused"), refusal.code, refusal.class)];
     if let Some(place) = place(refusal) {
         lines.extend(row("where", &place));
     }
@@ -151,6 +151,7 @@ pub(crate) fn who_can_act(code: Code) -> &'static str {
         Code::SandboxDenied => "the caller: change the call; or whoever may change what the tool may touch",
         Code::SandboxUnavailable => "the caller: try again; or whoever set up this machine",
         Code::Cancelled => "whoever cancelled the call",
+        Code::Interrupted => "whoever runs the program: its own code ended or halted the run",
         Code::Denied => "the caller: change the call; or whoever may change the policy in the root file",
         Code::HookBlocked => "the caller: change the call; or whoever may change the hook",
         Code::HookFailed => "whoever may mend the hook: it fails closed until then",
@@ -167,7 +168,8 @@ mod tests {
     use super::*;
     use serde_json::{Map, json};
     use std::time::Duration;
-    use tool_harness::result::{Content, Enforced};
+    use tool_harness::content::ContentBlock;
+    use tool_harness::result::Enforced;
     use tool_harness::span::{Place, Source, Span};
 
     fn shown(text: &str, value: Option<Value>) -> String {
@@ -175,10 +177,12 @@ mod tests {
             call_id: "call_1".into(),
             name: "x".into(),
             is_error: false,
-            content: vec![Content::Text(text.into())],
+            content: vec![ContentBlock::text(text)],
             value,
+            artifacts: Vec::new(),
             refs: Vec::new(),
             metadata: Map::new(),
+            provider: Map::new(),
             error: None,
             enforced: Enforced::Nothing,
             elapsed: Duration::ZERO,

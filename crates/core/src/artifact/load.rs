@@ -76,6 +76,12 @@ impl Files {
         Self { entries, strays }
     }
 
+    /// One root file, by its text.
+    pub(crate) fn of_root(text: &str) -> Self {
+        let content = Content::File(Ok(text.as_bytes().to_vec()));
+        Self { entries: vec![Entry { slot: Slot::Root, path: ROOTS[0].to_owned(), content }], strays: Vec::new() }
+    }
+
     /// What the files say.
     pub(crate) fn artifacts(self) -> Artifacts {
         let roots: Vec<_> = self.entries.iter().filter(|entry| entry.slot == Slot::Root).map(|entry| entry.path.clone()).collect();

@@ -89,6 +89,12 @@ impl Node {
         if let Kind::Number(number) = &self.kind { number.as_i64() } else { None }
     }
 
+    /// The number, when it is one.
+    #[must_use]
+    pub fn number(&self) -> Option<f64> {
+        if let Kind::Number(number) = &self.kind { number.as_f64() } else { None }
+    }
+
     /// The word for this kind of value in messages.
     #[must_use]
     pub fn kind_word(&self) -> &'static str {

@@ -7,7 +7,7 @@ use super::problem::{Problems, quoted, words};
 use super::read_effects::declared_effects;
 use super::read_parameters::input_schema;
 use super::read_permission::{inside, permissions};
-use super::tool::{Annotations, Approval, At, Inject, Limits, Script, Tool, ToolExample};
+use super::tool::{Annotations, Approval, At, Inject, Limits, RetryPolicy, Script, Tool, ToolExample};
 use super::{ArtifactKind, Form, Origin};
 use crate::check::field_wrong_type;
 use crate::effect::Level;
@@ -46,6 +46,8 @@ pub(super) fn read_tool(problems: &mut Problems<'_>, origin: Origin, naming: Nam
         requires_approval: requires_approval(node),
         approval_timeout_ms: natural(node.get("approval_timeout_ms")).unwrap_or(300_000),
         idempotent: idempotent(node),
+        key: key(&origin, node),
+        retry: node.get("retry").map(|node| At { value: retry(node), span: node.span }),
         inject: inject(problems, node.get("inject")),
         permissions: permissions(problems, node.get("permissions")),
         workspace_root: workspace_root(problems, node),
@@ -134,11 +136,30 @@ fn requires_approval(node: &Node) -> Option<At<Approval>> {
     Some(At { value: Approval::When(node.text()?.to_owned()), span: node.span })
 }
 
+/// `idempotency.key` as a script. It is one expression, whatever lines it has.
+fn key(origin: &Origin, node: &Node) -> Option<Script> {
+    let node = node.get("idempotency")?.get("key")?;
+    let expression = node.text().filter(|text| !text.trim().is_empty())?;
+    let text = format!("def run(args):\n    return (\n{expression}\n    )\n");
+    Some(Script { text: text.into(), place: Place::new(&origin.source, node.span), block: None })
+}
+
+fn retry(node: &Node) -> RetryPolicy {
+    let count = |name: &str| natural(node.get(name));
+    RetryPolicy {
+        max_attempts: count("max_attempts").map_or(1, |count| u32::try_from(count).unwrap_or(u32::MAX)),
+        initial_backoff_ms: count("initial_backoff_ms").unwrap_or(0),
+        max_backoff_ms: count("max_backoff_ms").unwrap_or(u64::MAX),
+        multiplier: node.get("multiplier").and_then(Node::number).unwrap_or(1.0),
+    }
+}
+
 fn idempotent(node: &Node) -> bool {
     let natural = node.get("idempotency").and_then(Node::text) == Some("natural");
+    let keyed = node.get("idempotency").and_then(|idempotency| idempotency.get("key")).is_some();
     let promised = node.get("safety").and_then(|safety| safety.get("idempotent"));
     let hinted = node.get("annotations").and_then(|annotations| annotations.get("idempotentHint"));
-    natural || flag(promised) || flag(hinted)
+    natural || keyed || flag(promised) || flag(hinted)
 }
 
 fn inject(problems: &mut Problems<'_>, node: Option<&Node>) -> Vec<(String, At<Inject>)> {
@@ -149,10 +170,10 @@ fn inject(problems: &mut Problems<'_>, node: Option<&Node>) -> Vec<(String, At<I
             "call_id" => Inject::CallId,
             "session_id" => Inject::SessionId,
             "mode" => Inject::Mode,
-            // Not enforced yet: the field is among the unsupported ones, so nothing is injected and the call is refused.
-            "idempotency_key" => continue,
+            "idempotency_key" => Inject::IdempotencyKey,
             other => match other.split_once(':') {
                 Some(("state", key)) if !key.is_empty() => Inject::State(key.to_owned()),
+                // Not enforced yet: the field is among the unsupported ones, so nothing is injected and the call is refused.
                 Some(("secret", name)) if !name.is_empty() => continue,
                 _ => {
                     let field = format!("inject.{name}");

@@ -7,7 +7,7 @@ use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 /// Every artifact file with what the file system says about it. Two that are equal mean that nothing was written in between.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Stamp(Vec<(PathBuf, Option<Mark>)>);
 
 /// What changes when a file does: its length, its times to the nanosecond, and which file it is.

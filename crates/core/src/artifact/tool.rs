@@ -7,6 +7,7 @@ use crate::effect::{Effects, Level};
 use crate::span::{Place, Position, Source, Span};
 use serde_json::{Map, Value};
 use std::sync::Arc;
+use std::time::Duration;
 
 /// A value with its place in the artifact's file.
 #[derive(Clone, Debug)]
@@ -52,6 +53,10 @@ pub struct Tool {
     pub annotations: Annotations,
     /// `safety.idempotent` or `idempotency: natural`.
     pub idempotent: bool,
+    /// `idempotency.key`, as a script that returns it.
+    pub key: Option<Script>,
+    /// `retry`.
+    pub retry: Option<At<RetryPolicy>>,
     /// `inject`: argument name to what is put there.
     pub inject: Vec<(String, At<Inject>)>,
     /// `permissions`.
@@ -141,8 +146,46 @@ pub enum Inject {
     SessionId,
     /// The mode's name.
     Mode,
+    /// What makes the call the same as another: the value of `idempotency.key`, or else the call's id.
+    IdempotencyKey,
     /// A key of session state.
     State(String),
+    /// What the host of a Rust tool gives under this name.
+    Host(String),
+}
+
+/// `retry`: how often a retryable failure of an idempotent call is tried again, and how long is waited in between.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct RetryPolicy {
+    /// Attempts in all.
+    pub max_attempts: u32,
+    /// The wait before the second attempt.
+    pub initial_backoff_ms: u64,
+    /// The longest wait.
+    pub max_backoff_ms: u64,
+    /// How much each wait grows.
+    pub multiplier: f64,
+}
+
+impl RetryPolicy {
+    /// This many attempts, with waits that start at this and double.
+    #[must_use]
+    pub fn attempts(max_attempts: u32, initial_backoff: Duration) -> Self {
+        let initial_backoff_ms = u64::try_from(initial_backoff.as_millis()).unwrap_or(u64::MAX);
+        Self { max_attempts, initial_backoff_ms, max_backoff_ms: u64::MAX, multiplier: 2.0 }
+    }
+
+    /// The wait after this many attempts, before chance shortens it.
+    #[must_use]
+    pub fn backoff(&self, made: u32) -> Duration {
+        // An hour is for ever: no call waits that long.
+        const LONGEST: f64 = 3_600_000.0;
+        #[expect(clippy::cast_precision_loss, reason = "whole milliseconds up to an hour")]
+        let (first, most) = (self.initial_backoff_ms as f64, (self.max_backoff_ms as f64).min(LONGEST));
+        let grown = first * self.multiplier.max(0.0).powi(i32::try_from(made.saturating_sub(1)).unwrap_or(i32::MAX));
+        let wait = if grown.is_finite() { grown.min(most) } else { most };
+        Duration::from_secs_f64(wait.max(0.0) / 1000.0)
+    }
 }
 
 /// `limits` of a tool or of the project; absent means the next wider one.
@@ -237,6 +280,8 @@ impl Tool {
             approval_timeout_ms: 0,
             annotations: Annotations { path_params, ..Annotations::default() },
             idempotent: false,
+            key: None,
+            retry: None,
             inject: Vec::new(),
             permissions: Vec::new(),
             workspace_root: None,

@@ -53,6 +53,14 @@ pub struct Program {
     pub timeout: Duration,
 }
 
+impl Program {
+    /// A program without arguments, in the workspace, for as long as `exec.run` would give it.
+    pub fn new(program: impl Into<String>) -> Self {
+        let program = program.into();
+        Self { program, args: Vec::new(), stdin: String::new(), env: Vec::new(), cwd: None, timeout: Duration::from_secs(30) }
+    }
+}
+
 fn run(host: &dyn Host, args: &Args) -> Result<Value, String> {
     let program = Program {
         program: args.text(0).to_owned(),

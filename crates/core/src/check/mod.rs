@@ -284,7 +284,7 @@ pub const RULES: &[&Rule] = &[
 /// Every distinct source that workers must look at before [`check`].
 #[must_use]
 pub fn scripts(artifacts: &Artifacts) -> Vec<(ScriptKind, Arc<str>)> {
-    let of_tools = artifacts.tools.iter().filter_map(|tool| Some((ScriptKind::Tool, tool.script.as_ref()?)));
+    let of_tools = artifacts.tools.iter().flat_map(|tool| tool.script.iter().chain(&tool.key).map(|script| (ScriptKind::Tool, script)));
     let of_hooks = artifacts.hooks.iter().flat_map(hook_scripts);
     let mut seen = HashSet::new();
     let all = of_tools.chain(of_hooks).map(|(kind, script): (_, &Script)| (kind, Arc::clone(&script.text)));
@@ -331,11 +331,15 @@ fn look_at_project_and_tools(project: &Project<'_>, findings: &mut Findings<'_>)
     for (index, tool) in project.tools.iter().enumerate() {
         let facts = tool.script.as_ref().and_then(|script| Some((script, project.facts_of(ScriptKind::Tool, script)?)));
         let subject = ToolSubject { tool, facts: facts.and_then(|(_, facts)| subject::read(facts)) };
+        let key = tool.key.as_ref().and_then(|script| Some((script, project.facts_of(ScriptKind::Tool, script)?)));
         for (order, rule) in RULES.iter().enumerate() {
             findings.concern(order, Owner::Tool(index));
-            match (&rule.check, facts) {
-                (Check::Tool(look), _) => look(&subject, findings),
-                (Check::Script(look), Some((script, facts))) => look(&ScriptSubject { kind: ScriptKind::Tool, script, facts }, findings),
+            match &rule.check {
+                Check::Tool(look) => look(&subject, findings),
+                Check::Script(look) => facts
+                    .into_iter()
+                    .chain(key)
+                    .for_each(|(script, facts)| look(&ScriptSubject { kind: ScriptKind::Tool, script, facts }, findings)),
                 _ => {}
             }
         }

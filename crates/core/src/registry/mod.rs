@@ -7,7 +7,7 @@ mod offered;
 pub use hints::Hints;
 pub use offered::{Offered, OfferedTool};
 
-use crate::artifact::tool::Limits;
+use crate::artifact::tool::{Limits, RetryPolicy};
 use crate::artifact::{BrokenHook, BrokenTool, ClientMap, Hook, Layer, LayerFile, Root, Tool};
 use crate::builtin::{self, Scope};
 use crate::check::facts::ScriptKind;
@@ -15,13 +15,17 @@ use crate::check::{Checked, CheckedHook, CheckedTool, hook_events};
 use crate::client::Foreign;
 use crate::diagnostic::{Diagnostic, Severity};
 use crate::effect::Effects;
+use crate::host::Host;
+use crate::middleware::Middleware;
 use crate::plan::{Confines, narrowed};
 use crate::rule::{self, Rule};
-use crate::run::{Body, Code};
-use crate::schema::Schema;
+use crate::run::Code;
+use crate::schema::CompiledSchema;
+use crate::tool::{AnyTool, Idempotency, Runs, ToolName};
 use crate::worker::script::{Script, Scripts};
 use serde_json::{Map, Value};
 use std::collections::HashMap;
+use std::fmt;
 use std::sync::{Arc, OnceLock};
 use tokio::sync::Semaphore;
 
@@ -49,6 +53,31 @@ pub struct Registry {
     broken_hooks: Vec<BrokenHook>,
     /// The hooks of each event that is known by its full name, so that a call does not look at all of them.
     by_event: HashMap<&'static str, Arc<[Arc<RegisteredHook>]>>,
+    middleware: Vec<Arc<dyn Middleware>>,
+    /// Who judges a call, in order.
+    pub(crate) pre: Chain,
+    /// Who sees its result, in order.
+    pub(crate) post: Chain,
+}
+
+/// Hooks and middleware of one event, by priority. Hooks that follow each other are asked together.
+pub(crate) type Chain = Vec<Segment>;
+
+/// A part of a chain.
+pub(crate) enum Segment {
+    /// These hooks, in one round trip where they do not decide anything.
+    Hooks(Vec<Arc<RegisteredHook>>),
+    /// A middleware of the host.
+    Middleware(Arc<dyn Middleware>),
+}
+
+impl fmt::Debug for Segment {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Hooks(hooks) => f.debug_tuple("Hooks").field(&hooks.len()).finish(),
+            Self::Middleware(middleware) => f.debug_tuple("Middleware").field(&middleware.name()).finish(),
+        }
+    }
 }
 
 /// A tool that passed the reader, with what the path needs.
@@ -65,12 +94,39 @@ pub struct RegisteredTool {
     /// Its limits, the project's filled in.
     pub limits: Limits,
     pub(crate) script: Option<Script>,
-    pub(crate) body: Option<Body>,
+    pub(crate) body: Option<Arc<dyn AnyTool>>,
     pub(crate) at_once: Option<Arc<Semaphore>>,
+    /// Where its body runs.
+    pub(crate) runs: Runs,
+    /// Arguments whose values are at work once at a time.
+    pub(crate) serial: Vec<String>,
+    /// What makes two calls the same.
+    pub(crate) key: Option<Key>,
+    /// Whose the whole definition is.
+    defined: Defined,
+    canonical: ToolName,
     /// Whose tool it is, when a client runs it itself.
     pub(crate) foreign: Option<Foreign>,
-    input: OnceLock<Result<Schema, String>>,
-    output: OnceLock<Result<Schema, String>>,
+    input: OnceLock<Result<CompiledSchema, String>>,
+    output: OnceLock<Result<CompiledSchema, String>>,
+}
+
+/// What makes two calls of a tool the same.
+#[derive(Debug)]
+pub(crate) enum Key {
+    /// The values of these arguments.
+    By(Vec<String>),
+    /// What this script says.
+    Script(Script),
+}
+
+/// Who defined a tool.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Defined {
+    /// A file, or a client.
+    ByFile,
+    /// The host, in Rust.
+    ByHost,
 }
 
 /// A hook that can run.
@@ -98,6 +154,11 @@ impl RegisteredTool {
             script: None,
             body: None,
             at_once: None,
+            runs: Runs::Inline,
+            serial: Vec::new(),
+            key: None,
+            defined: Defined::ByFile,
+            canonical: foreign.name().into(),
             input: OnceLock::new(),
             output: OnceLock::new(),
             foreign: Some(foreign),
@@ -105,20 +166,36 @@ impl RegisteredTool {
     }
 
     /// The compiled schema of the arguments.
-    pub(crate) fn input(&self) -> Result<&Schema, &str> {
-        self.input.get_or_init(|| Schema::new(self.tool.input_schema.clone())).as_ref().map_err(String::as_str)
+    pub(crate) fn input(&self) -> Result<&CompiledSchema, &str> {
+        self.input.get_or_init(|| CompiledSchema::new(self.tool.input_schema.clone())).as_ref().map_err(String::as_str)
     }
 
     /// The compiled schema of the result, when there is one.
-    pub(crate) fn output(&self) -> Option<Result<&Schema, &str>> {
+    pub(crate) fn output(&self) -> Option<Result<&CompiledSchema, &str>> {
         let schema = self.tool.output_schema.as_ref()?;
-        Some(self.output.get_or_init(|| Schema::new(schema.value.clone())).as_ref().map_err(String::as_str))
+        Some(self.output.get_or_init(|| CompiledSchema::new(schema.value.clone())).as_ref().map_err(String::as_str))
     }
 
     /// The tool's name.
     #[must_use]
     pub fn name(&self) -> &str {
         &self.tool.name
+    }
+
+    /// The tool's name, to be kept.
+    pub(crate) fn canonical(&self) -> &ToolName {
+        &self.canonical
+    }
+
+    /// Whether the tool as a whole is the host's, in Rust.
+    pub(crate) fn is_host(&self) -> bool {
+        self.defined == Defined::ByHost
+    }
+
+    /// How often a call is tried again: only where a repeat does no harm.
+    pub(crate) fn retries(&self) -> Option<RetryPolicy> {
+        let retry = self.tool.retry.as_ref().filter(|retry| retry.value.max_attempts > 1)?;
+        (self.tool.idempotent || hints::hints(self).idempotent).then_some(retry.value)
     }
 
     /// The name that whoever called it knows: the client's own for a tool that a client runs itself.
@@ -174,7 +251,7 @@ impl RegisteredHook {
 
 impl Registry {
     /// Builds the snapshot of a checked project.
-    pub(crate) fn new(checked: Checked, bodies: &HashMap<String, Body>, scripts: &Scripts) -> Self {
+    pub(crate) fn new(checked: Checked, host: &Host, scripts: &Scripts) -> Self {
         let Checked { root, root_broken, tools, hooks, broken_hooks, broken_tools, clients, layers, diagnostics } = checked;
         let is_root = |diagnostic: &&Diagnostic| {
             let path = diagnostic.place.as_ref().map_or("", |place| &place.source.path);
@@ -195,11 +272,14 @@ impl Registry {
             hooks: Vec::new(),
             broken_hooks,
             by_event: HashMap::new(),
+            middleware: host.middleware.clone(),
+            pre: Chain::new(),
+            post: Chain::new(),
             layers,
             root,
         };
         for tool in tools {
-            registry.add_tool(tool, bodies, scripts);
+            registry.add_tool(tool, host, scripts);
         }
         for hook in hooks {
             registry.add_hook(hook, scripts);
@@ -227,13 +307,31 @@ impl Registry {
     fn sort_by_event(&mut self) {
         let names = hook_events::HOOK_EVENTS.iter().map(|event| event.name).filter(|name| !name.ends_with('*'));
         self.by_event = names.map(|name| (name, self.listeners(name))).collect();
+        (self.pre, self.post) = (self.chain("tool.pre"), self.chain("tool.post"));
+    }
+
+    /// Hooks and middleware of an event as one chain. Of equal priority, the host's own come first.
+    fn chain(&self, event: &str) -> Chain {
+        let mut chain = Chain::new();
+        let mut middleware = self.middleware.iter().peekable();
+        for hook in &*self.hooks_of(event) {
+            while let Some(first) = middleware.next_if(|one| one.priority() <= hook.hook.priority) {
+                chain.push(Segment::Middleware(Arc::clone(first)));
+            }
+            match chain.last_mut() {
+                Some(Segment::Hooks(hooks)) => hooks.push(Arc::clone(hook)),
+                _ => chain.push(Segment::Hooks(vec![Arc::clone(hook)])),
+            }
+        }
+        chain.extend(middleware.map(|one| Segment::Middleware(Arc::clone(one))));
+        chain
     }
 
     fn listeners(&self, event: &str) -> Arc<[Arc<RegisteredHook>]> {
         self.hooks.iter().filter(|hook| hook.listens_to(event)).cloned().collect()
     }
 
-    fn add_tool(&mut self, checked: CheckedTool, bodies: &HashMap<String, Body>, scripts: &Scripts) {
+    fn add_tool(&mut self, checked: CheckedTool, host: &Host, scripts: &Scripts) {
         let CheckedTool { tool, effects, reaches, broken: unusable, unread } = checked;
         let script = tool.script.as_ref().map(|script| {
             let linked = linked(&reaches, Scope::Tools, effects, &self.rules);
@@ -250,7 +348,17 @@ impl Registry {
         if offered || !self.by_name.contains_key(&tool.name) {
             self.by_name.insert(tool.name.clone(), index);
         }
-        let body = if tool.script.is_none() { bodies.get(&tool.name).cloned() } else { None };
+        let of_host = host.tools.get(&tool.name);
+        let body = match (&tool.script, of_host) {
+            (Some(_), _) => None,
+            (None, Some(of_host)) => Some(Arc::clone(&of_host.body)),
+            (None, None) => host.bodies.get(&tool.name).cloned(),
+        };
+        let by_script = tool.key.as_ref().map(|script| Key::Script(scripts.number(ScriptKind::Tool, &script.text, Vec::new())));
+        let key = match of_host.map(|of_host| &of_host.spec.idempotency) {
+            Some(Idempotency::By(arguments)) => Some(Key::By(arguments.clone())),
+            _ => by_script,
+        };
         self.tools.push(Arc::new(RegisteredTool {
             effects,
             unusable,
@@ -259,6 +367,11 @@ impl Registry {
             script,
             body,
             at_once,
+            runs: of_host.map_or(Runs::Inline, |of_host| of_host.spec.runs),
+            serial: of_host.map(|of_host| of_host.spec.serial_by.clone()).unwrap_or_default(),
+            key,
+            defined: if of_host.is_some() { Defined::ByHost } else { Defined::ByFile },
+            canonical: tool.name.as_str().into(),
             foreign: None,
             input: OnceLock::new(),
             output: OnceLock::new(),

@@ -1,12 +1,13 @@
 //! Admit: the tool exists and is offered, the arguments are JSON and fit its schema.
 
-use super::context::{Context, Rehearsal};
+use super::context::{Context, Rehearsal, object};
 use super::execute::help;
 use super::refusal::{Code, Refusal};
+use super::repair::{self, repair, unfenced};
 use crate::call::{Arguments, DEFAULT_MODE};
 use crate::client::{Client, Foreign};
 use crate::registry::RegisteredTool;
-use crate::schema::{Schema, Violation};
+use crate::schema::{CompiledSchema, Violation};
 use crate::store::Admission;
 use crate::worker::wire;
 use serde_json::{Map, Value, json};
@@ -36,7 +37,7 @@ pub(super) fn admit(ctx: &Context, sent: Arguments) -> Result<Admitted, Refusal>
     running(ctx)?;
     let tool = find(ctx)?;
     supported(ctx, &tool)?;
-    let (mut arguments, raw) = parse(ctx, sent)?;
+    let (mut arguments, raw) = parse(ctx, Some(&tool), sent)?;
     forged(&tool, &arguments)?;
     rename_aliases(&tool, &mut arguments)?;
     // An alias may lead to an injected key too.
@@ -49,6 +50,11 @@ pub(super) fn admit(ctx: &Context, sent: Arguments) -> Result<Admitted, Refusal>
         return Err(Refusal::new(Code::Limit, message)
             .help("a new session starts a new count; `limits.max_calls` is set in the tool's file or in harness.md"));
     }
+    if let (Some(terms), Rehearsal::No) = (&ctx.call.terms, ctx.rehearsal) {
+        terms.count().map_err(|(of, most)| {
+            Refusal::new(Code::Limit, format!("a {of} may make {most} calls, and did")).help(format!("make it in the next {of}"))
+        })?;
+    }
     Ok(Admitted { tool, arguments, raw })
 }
 
@@ -56,10 +62,10 @@ pub(super) fn admit(ctx: &Context, sent: Arguments) -> Result<Admitted, Refusal>
 /// The tool, and what was sent as an object and as text. The schema is the client's business.
 pub(super) fn admit_foreign(ctx: &Context, client: &Client, sent: Arguments) -> Result<ForeignCall, Refusal> {
     running(ctx)?;
-    let foreign = Foreign::find(&ctx.registry().clients, &ctx.shared.jail, client, &ctx.call.tool)?;
+    let foreign = Foreign::find(&ctx.registry().clients, ctx.shared.workspace()?, client, &ctx.call.tool)?;
     let tool = Arc::new(RegisteredTool::foreign(foreign));
     supported(ctx, &tool)?;
-    let (input, raw) = parse(ctx, sent)?;
+    let (input, raw) = parse(ctx, None, sent)?;
     let input = match &tool.foreign {
         Some(foreign) => foreign.uncontained(input),
         None => input,
@@ -144,6 +150,10 @@ fn find(ctx: &Context) -> Result<Arc<RegisteredTool>, Refusal> {
         let message = format!("`{name}` is deferred: it is offered only after a tool search names it");
         return Err(Refusal::new(Code::ToolNotAdvertised, message).help("remove `deferred: true` from the tool's file to offer it always"));
     }
+    if ctx.call.terms.as_ref().is_some_and(|terms| !terms.offers(tool.name())) {
+        let message = format!("`{name}` is not offered in this turn");
+        return Err(Refusal::new(Code::ToolNotAdvertised, message).help(nearest(ctx).0));
+    }
     Ok(Arc::clone(tool))
 }
 
@@ -157,8 +167,17 @@ fn not_offered(name: &str, problem: &str, place: Option<crate::span::Place>) -> 
 }
 
 fn unknown(ctx: &Context) -> Refusal {
+    let (help, near) = nearest(ctx);
+    Refusal::new(Code::ToolUnknown, format!("there is no tool `{}`", ctx.call.tool)).help(help).detail("nearest", near)
+}
+
+/// What to say about the tools that are offered, and those with the nearest names. Only what is advertised is named.
+fn nearest(ctx: &Context) -> (String, Vec<String>) {
     let asked = ctx.call.tool.as_str();
-    let surface = ctx.registry().surface(&ctx.call.mode);
+    let mut surface = ctx.registry().surface(&ctx.call.mode);
+    if let Some(terms) = &ctx.call.terms {
+        surface.tools.retain(|tool| terms.offers(&tool.name));
+    }
     let mut near: Vec<(f64, &str)> = surface
         .tools
         .iter()
@@ -166,13 +185,13 @@ fn unknown(ctx: &Context) -> Refusal {
         .filter(|(likeness, _)| *likeness > 0.7)
         .collect();
     near.sort_by(|a, b| b.0.total_cmp(&a.0));
-    let near: Vec<&str> = near.into_iter().take(3).map(|(_, name)| name).collect();
+    let near: Vec<String> = near.into_iter().take(3).map(|(_, name)| name.to_owned()).collect();
     let help = match near.as_slice() {
         [] if surface.tools.is_empty() => "no tools are offered here".to_owned(),
         [] => format!("offered: {}; `harness list tools` shows them", count(surface.tools.len())),
         names => format!("nearest: {}", names.iter().map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ")),
     };
-    Refusal::new(Code::ToolUnknown, format!("there is no tool `{asked}`")).help(help).detail("nearest", json!(near))
+    (help, near)
 }
 
 fn count(tools: usize) -> String {
@@ -200,7 +219,9 @@ fn supported(ctx: &Context, tool: &RegisteredTool) -> Result<(), Refusal> {
         .at(place))
 }
 
-fn parse(ctx: &Context, sent: Arguments) -> Result<(Map<String, Value>, String), Refusal> {
+fn parse(ctx: &Context, tool: Option<&RegisteredTool>, sent: Arguments) -> Result<(Map<String, Value>, String), Refusal> {
+    let repaired = tool.filter(|tool| ctx.shared.host.repair.covers(tool));
+    let mut done = Vec::new();
     let malformed =
         |message: String| Refusal::new(Code::ArgsMalformed, message).help("send one JSON object whose keys are the tool's parameters");
     let (value, text) = match sent {
@@ -208,13 +229,22 @@ fn parse(ctx: &Context, sent: Arguments) -> Result<(Map<String, Value>, String),
             return Err(malformed(format!("the arguments are longer than {MAX_ARGUMENT_BYTES} bytes")));
         }
         Arguments::Text(text) => {
-            let value = serde_json::from_str(&text).map_err(|error| {
+            let unfenced = repaired.and_then(|_| unfenced(&text));
+            done.extend(unfenced.map(|_| "fence"));
+            let value = serde_json::from_str(unfenced.unwrap_or(&text)).map_err(|error| {
                 malformed(format!("the arguments are not JSON: {error}")).detail("line", error.line()).detail("column", error.column())
             })?;
             (value, Some(text))
         }
         Arguments::Value(value) => (value, None),
     };
+    let value = match repaired {
+        Some(tool) => repair(tool.input().ok(), value, &mut done),
+        None => value,
+    };
+    if let (Some(tool), false) = (repaired, done.is_empty()) {
+        ctx.record("tool.repaired", || object(json!({"tool": tool.name(), "repairs": done})));
+    }
     // Whatever a script could not be given is refused here, so that no later stage meets it.
     wire::look(&value).map_err(|error| malformed(format!("the arguments cannot be represented: {error}")))?;
     let raw = match text {
@@ -241,9 +271,12 @@ fn kind(value: &Value) -> &'static str {
 }
 
 fn forged(tool: &RegisteredTool, arguments: &Map<String, Value>) -> Result<(), Refusal> {
-    let Some((name, _)) = tool.tool.inject.iter().find(|(name, _)| arguments.contains_key(name)) else { return Ok(()) };
+    if tool.tool.inject.is_empty() {
+        return Ok(());
+    }
+    let Some((name, path)) = repair::forged(tool, arguments) else { return Ok(()) };
     let message = format!("`{name}` is filled in by the harness and cannot be sent");
-    Err(Refusal::new(Code::ArgsInvalid, message).help("leave it out").detail("path", format!("/{name}")))
+    Err(Refusal::new(Code::ArgsInvalid, message).help("leave it out").detail("path", path))
 }
 
 fn rename_aliases(tool: &RegisteredTool, arguments: &mut Map<String, Value>) -> Result<(), Refusal> {
@@ -282,7 +315,7 @@ pub(super) fn validate(tool: &RegisteredTool, mut arguments: Map<String, Value>)
     }
 }
 
-fn invalid(tool: &RegisteredTool, schema: &Schema, violations: &[Violation]) -> Refusal {
+fn invalid(tool: &RegisteredTool, schema: &CompiledSchema, violations: &[Violation]) -> Refusal {
     let place = |violation: &Violation| if violation.path.is_empty() { String::new() } else { format!("{}: ", violation.path) };
     let lines: Vec<String> = violations.iter().map(|violation| format!("{}{}", place(violation), violation.message)).collect();
     let message = format!("the arguments of `{}` do not fit: {}", tool.name(), lines.join("; "));
@@ -293,7 +326,7 @@ fn invalid(tool: &RegisteredTool, schema: &Schema, violations: &[Violation]) -> 
 }
 
 /// A parameter in a few words, as `path (string, required)` or `level (one of "low", "high")`.
-fn describe(schema: &Schema, name: &str) -> String {
+fn describe(schema: &CompiledSchema, name: &str) -> String {
     let required = schema.value.get("required").and_then(Value::as_array).is_some_and(|list| list.iter().any(|item| item == name));
     let property = schema.property(name);
     let keyword = |key: &str| property.and_then(|property| property.get(key));

@@ -55,7 +55,7 @@ fn judge(ctx: &Context, tool: Arc<RegisteredTool>, arguments: Map<String, Value>
         capabilities: &tool.tool.annotations.capabilities,
         path_params: &tool.tool.annotations.path_params,
         arguments: &arguments,
-        files: Some(&ctx.shared.jail),
+        files: ctx.shared.jail.as_deref(),
     };
     let mut asks = Vec::new();
     let mut found = rule::matches(&ctx.registry().rules, &subject);

@@ -1,12 +1,13 @@
-//! Before: hooks judge the call and may change its arguments; then, last, a person agrees where one must.
+//! Before: hooks and middleware judge the call and may change its arguments; then, last, a person agrees where one must.
 
 use super::authorize::Authorized;
-use super::chain::{Changed, fire, fire_emitted, refuse_if_broken};
+use super::chain::{Changed, fire_emitted, fire_these, refuse_if_broken};
 use super::context::Context;
+use super::link;
 use super::payload::{merge_pre, tool_pre};
 use super::refusal::{Code, Refusal};
 use crate::artifact::tool::Approval;
-use crate::registry::RegisteredTool;
+use crate::registry::{RegisteredTool, Segment};
 use crate::span::Place;
 use serde_json::{Map, Value};
 use std::sync::Arc;
@@ -44,8 +45,7 @@ pub(super) async fn before(ctx: &Context, authorized: Authorized) -> Result<Prep
     for event in ["tool.pre", "tool.post"] {
         refuse_if_broken(ctx, event)?;
     }
-    let (authorized, hook_asks) =
-        if ctx.registry().has_hooks("tool.pre") { judged(ctx, authorized).await? } else { (authorized, Vec::new()) };
+    let (authorized, hook_asks) = if ctx.registry().pre.is_empty() { (authorized, Vec::new()) } else { judged(ctx, authorized).await? };
     let (tool, arguments, raw, mut asks) = authorized.into_parts();
     asks.extend(hook_asks);
     if let Some(approval) = tool.tool.requires_approval.as_ref().filter(|approval| approval.value == Approval::Always) {
@@ -56,30 +56,53 @@ pub(super) async fn before(ctx: &Context, authorized: Authorized) -> Result<Prep
     Ok(Prepared { tool, arguments, raw })
 }
 
-/// The call as the hooks leave it, and why they want a person to agree.
+/// The call as the chain leaves it, and why its links want a person to agree.
 async fn judged(ctx: &Context, authorized: Authorized) -> Result<(Authorized, Vec<Ask>), Refusal> {
     let tool = authorized.tool();
-    let payload = tool_pre(&ctx.call, tool, authorized.arguments(), authorized.raw());
-    let mut latest = None;
-    let mut judge = |payload: &Map<String, Value>, returned: &Value| {
-        let Some(arguments) = merge_pre(payload, returned)? else { return Ok(Changed::Nothing) };
-        let mut next = payload.clone();
-        next.insert("args".into(), Value::Object(arguments.clone()));
-        latest = Some(arguments);
-        Ok(Changed::To(next))
-    };
-    let chain = fire(ctx, "tool.pre", payload, &mut judge);
-    let fired = match ctx.call.timeout.and_then(|limit| Some((limit, ctx.started.checked_add(limit)?))) {
+    let chain = links(ctx, &authorized);
+    let (latest, asks) = match ctx.call.timeout.and_then(|limit| Some((limit, ctx.started.checked_add(limit)?))) {
         // The caller's time runs from the start, and a hook that is cut off has decided nothing: the call ends here.
-        Some((limit, end)) => timeout_at(end, chain).await.unwrap_or_else(|_| Err(undecided(tool, limit)))?,
-        None => chain.await?,
+        Some((limit, end)) if ctx.registry().pre.iter().any(|segment| matches!(segment, Segment::Hooks(_))) => {
+            timeout_at(end, chain).await.unwrap_or_else(|_| Err(undecided(tool, limit)))?
+        }
+        _ => chain.await?,
     };
     fire_emitted(ctx).await;
     let authorized = match latest {
         Some(arguments) => authorized.with_arguments(ctx, arguments)?,
         None => authorized,
     };
-    Ok((authorized, fired.asks))
+    Ok((authorized, asks))
+}
+
+/// Asks one link after the other; each sees the arguments as the one before left them.
+async fn links(ctx: &Context, authorized: &Authorized) -> Result<(Option<Map<String, Value>>, Vec<Ask>), Refusal> {
+    let tool = authorized.tool();
+    let (mut latest, mut asks) = (None, Vec::new());
+    for segment in &ctx.registry().pre {
+        let arguments = latest.as_ref().unwrap_or_else(|| authorized.arguments());
+        match segment {
+            Segment::Middleware(middleware) => {
+                let verdict = link::before(ctx, tool, &**middleware, arguments).await?;
+                asks.extend(verdict.ask);
+                latest = verdict.changed.or(latest);
+            }
+            Segment::Hooks(hooks) => {
+                let payload = tool_pre(&ctx.call, tool, arguments, authorized.raw());
+                let mut changed = None;
+                let mut judge = |payload: &Map<String, Value>, returned: &Value| {
+                    let Some(arguments) = merge_pre(payload, returned)? else { return Ok(Changed::Nothing) };
+                    let mut next = payload.clone();
+                    next.insert("args".into(), Value::Object(arguments.clone()));
+                    changed = Some(arguments);
+                    Ok(Changed::To(next))
+                };
+                asks.extend(fire_these(ctx, "tool.pre", hooks, payload, &mut judge).await?.asks);
+                latest = changed.or(latest);
+            }
+        }
+    }
+    Ok((latest, asks))
 }
 
 fn undecided(tool: &RegisteredTool, limit: Duration) -> Refusal {

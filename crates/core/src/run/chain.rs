@@ -43,10 +43,20 @@ const MAX_EMITTED: usize = 100;
 /// Runs the hooks of an event. The first block, and every failure of a hook that must not fail, is a refusal.
 pub(super) async fn fire(ctx: &Context, event: &str, payload: Map<String, Value>, merge: &mut Merge<'_>) -> Result<Fired, Refusal> {
     refuse_if_broken(ctx, event)?;
-    let hooks = ctx.registry().hooks_of(event);
+    fire_these(ctx, event, &ctx.registry().hooks_of(event), payload, merge).await
+}
+
+/// Runs some hooks of an event.
+pub(super) async fn fire_these(
+    ctx: &Context,
+    event: &str,
+    hooks: &[Arc<RegisteredHook>],
+    payload: Map<String, Value>,
+    merge: &mut Merge<'_>,
+) -> Result<Fired, Refusal> {
     let mut fired = Fired { payload, asks: Vec::new(), modified: false };
     let gating = hook_events::find(event).is_some_and(|event| event.gating);
-    let mut rest = &*hooks;
+    let mut rest = hooks;
     while !rest.is_empty() {
         let verdicts = run(ctx, event, &fired.payload, &rest[..rest.len().min(MAX_LINKS)]).await;
         let mut judged = 0;
@@ -166,7 +176,12 @@ fn rehearsed(ctx: &Context, hook: &RegisteredHook, event: &str, action: &str) {
 }
 
 fn decided(ctx: &Context, hook: &RegisteredHook, event: &str, action: &str, reason: &str) {
-    ctx.record("hook.decided", || object(json!({"hook": hook.hook.name, "event_name": event, "action": action, "reason": reason})));
+    record_decision(ctx, &hook.hook.name, event, action, reason);
+}
+
+/// Writes down what a hook or a middleware decided.
+pub(super) fn record_decision(ctx: &Context, name: &str, event: &str, action: &str, reason: &str) {
+    ctx.record("hook.decided", || object(json!({"hook": name, "event_name": event, "action": action, "reason": reason})));
 }
 
 fn blocked(hook: &RegisteredHook, event: &str, reason: &str) -> Refusal {

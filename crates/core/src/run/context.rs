@@ -1,11 +1,13 @@
 //! What every stage of one call has at hand.
 
 use super::authorize::Authorized;
+use super::refusal::{Code, Refusal};
 use super::stopwatch::Stopwatch;
 use crate::call::{Arguments, Call};
 use crate::client::Foreign;
 use crate::digest;
-use crate::event::{Event, Sink};
+use crate::event::{EventRef, Sink};
+use crate::host::Host;
 use crate::outside::Outside;
 use crate::plan::{Site, Surroundings};
 use crate::registry::Registry;
@@ -15,10 +17,12 @@ use crate::worker::Workers;
 use serde_json::{Map, Value, json};
 use std::collections::VecDeque;
 use std::fmt;
+use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
-use std::time::{Duration, SystemTime};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::time::Duration;
 use tokio::time::Instant;
+use tokio_util::sync::CancellationToken;
 use tool_harness_sandbox::file::Jail;
 
 /// Reads the environment for `env`, of the names that the project lists; the library itself never does. What may not be read is an error that says
@@ -29,7 +33,9 @@ pub type Environment = Arc<dyn Fn(&str) -> Result<Option<String>, String> + Send
 pub(crate) struct Shared {
     pub(crate) registry: Arc<Registry>,
     pub(crate) workers: Arc<Workers>,
-    pub(crate) jail: Arc<Jail>,
+    /// The folder tools may touch; absent where the host gave none.
+    pub(crate) jail: Option<Arc<Jail>>,
+    pub(crate) host: Arc<Host>,
     pub(crate) sessions: Arc<Sessions>,
     pub(crate) metrics: Arc<Metrics>,
     pub(crate) sinks: Arc<[Arc<dyn Sink>]>,
@@ -39,10 +45,22 @@ pub(crate) struct Shared {
     pub(crate) budget: Duration,
 }
 
+/// The workspace of an engine that has none: it is not there, so nothing can be opened in it.
+const NOWHERE: &str = "/nonexistent";
+
 impl Shared {
+    /// The folder tools may touch.
+    pub(crate) fn workspace(&self) -> Result<&Arc<Jail>, Refusal> {
+        self.jail.as_ref().ok_or_else(|| {
+            Refusal::new(Code::SandboxDenied, "this program has no workspace")
+                .help("the host gives one with `workspace` when it builds the engine")
+        })
+    }
+
     /// Where plans are for.
     pub(crate) fn site(&self) -> Site<'_> {
-        Site { confines: &self.registry.confines, workspace: self.jail.root(), surroundings: &self.surroundings }
+        let workspace = self.jail.as_deref().map_or(Path::new(NOWHERE), Jail::root);
+        Site { confines: &self.registry.confines, workspace, surroundings: &self.surroundings }
     }
 }
 
@@ -62,6 +80,7 @@ pub(crate) enum Rehearsal {
 }
 
 /// One call on its way.
+#[derive(Clone)]
 pub(crate) struct Context {
     pub(crate) shared: Arc<Shared>,
     /// The call without its arguments: those go from stage to stage.
@@ -82,7 +101,7 @@ impl Context {
         let session = shared.sessions.get(&call.session_id);
         let journal = Journal::new(Arc::clone(&shared.sinks), &call);
         let ctx = Self {
-            stores: session.stores(&call.run_id),
+            stores: session.stores(&call.run_id, call.terms.as_ref().map(|terms| Arc::clone(&terms.store))),
             shared: Arc::clone(shared),
             session,
             metrics: Arc::clone(&shared.metrics),
@@ -109,7 +128,7 @@ impl Context {
     }
 
     /// Writes an event, if anybody listens.
-    pub(crate) fn record(&self, name: &str, fields: impl FnOnce() -> Map<String, Value>) {
+    pub(crate) fn record(&self, name: &str, fields: impl Fn() -> Map<String, Value>) {
         self.journal.record(name, fields);
     }
 
@@ -168,6 +187,19 @@ pub(crate) struct Journal {
     emitted: Mutex<VecDeque<(String, Value)>>,
     /// Events that scripts raised.
     raised: AtomicU64,
+    /// Cancelled when the call is over; there when a tool asked for it.
+    over: OnceLock<CancellationToken>,
+}
+
+/// Tells what a tool started that its call is over.
+pub(super) struct TellWhenOver<'a>(&'a Journal);
+
+impl Drop for TellWhenOver<'_> {
+    fn drop(&mut self) {
+        if let Some(over) = self.0.over.get() {
+            over.cancel();
+        }
+    }
 }
 
 /// Events that the scripts of one call may put into the record. A loop around `log` must not fill it.
@@ -175,11 +207,11 @@ const MAX_RAISED: u64 = 1000;
 
 impl Journal {
     fn new(sinks: Arc<[Arc<dyn Sink>]>, call: &Arc<Call>) -> Self {
-        Self { sinks, call: Arc::clone(call), emitted: Mutex::default(), raised: AtomicU64::new(0) }
+        Self { sinks, call: Arc::clone(call), emitted: Mutex::default(), raised: AtomicU64::new(0), over: OnceLock::new() }
     }
 
     /// Writes an event that a script raised, while there is room for it.
-    pub(super) fn record_raised(&self, name: &str, fields: impl FnOnce() -> Map<String, Value>) {
+    pub(super) fn record_raised(&self, name: &str, fields: impl Fn() -> Map<String, Value>) {
         if self.raised.fetch_add(1, Ordering::Relaxed) < MAX_RAISED {
             self.record(name, fields);
         }
@@ -202,23 +234,32 @@ impl Journal {
         });
     }
 
+    pub(super) fn cancelled_when_over(&self) -> CancellationToken {
+        self.over.get_or_init(|| self.call.cancel.child_token()).clone()
+    }
+
+    pub(super) fn tell_when_over(&self) -> TellWhenOver<'_> {
+        TellWhenOver(self)
+    }
+
+    /// Writes a custom event, and keeps it for its hooks.
+    pub(super) fn emit(&self, source: &str, name: &str, payload: &Value) {
+        let name = if name.starts_with("custom.") { name.to_owned() } else { format!("custom.{name}") };
+        self.record_raised(&name, || object(json!({"payload": payload, "source": source})));
+        self.queue(name, payload.clone());
+    }
+
     /// Whether anybody listens.
     pub(super) fn is_read(&self) -> bool {
         !self.sinks.is_empty()
     }
 
     /// Writes an event, if anybody listens.
-    pub(crate) fn record(&self, name: &str, fields: impl FnOnce() -> Map<String, Value>) {
+    pub(crate) fn record(&self, name: &str, fields: impl Fn() -> Map<String, Value>) {
         if !self.is_read() {
             return;
         }
-        let event = Event {
-            name: name.to_owned(),
-            time: SystemTime::now(),
-            session_id: self.call.session_id.clone(),
-            call_id: Some(self.call.id.clone()),
-            fields: fields(),
-        };
+        let event = EventRef::new(name, &self.call.session_id, Some(&self.call.id), &fields);
         for sink in &*self.sinks {
             sink.record(&event);
         }

@@ -92,7 +92,7 @@ impl ToolCrossing<'_> {
     fn payload(&self, call: &Admitted) -> Map<String, Value> {
         let args: Map<String, Value> =
             call.builtin.params.iter().zip(&call.args.0).map(|(param, value)| (param.name.to_owned(), value.clone())).collect();
-        object(json!({"name": call.name, "args": args, "tool": self.tool.name(), "call_id": self.ctx.call.id}))
+        object(json!({"name": call.name, "args": args, "tool": self.tool.name(), "call_id": self.ctx.call.id.as_str()}))
     }
 
     async fn before(&self, call: &mut Admitted) -> Result<(), String> {
@@ -170,9 +170,10 @@ async fn run(ctx: &Context, by: By<'_>, call: &Admitted, deadline: Instant) -> R
         Body::Pure(_) | Body::Note | Body::Worker => return Err(format!("`{}` does not cross", call.name)),
     };
     let bounds = plan::bounds(ctx.shared.site(), &by.narrowing);
+    let whole = ctx.shared.jail.as_ref().ok_or("this program has no workspace")?;
     let jail = match bounds.is_open() {
-        true => Arc::clone(&ctx.shared.jail),
-        false => Arc::new(ctx.shared.jail.kept_to(bounds).map_err(|error| error.to_string())?),
+        true => Arc::clone(whole),
+        false => Arc::new(whole.kept_to(bounds).map_err(|error| error.to_string())?),
     };
     // Whoever is no longer waited for is told to end: the call's own cancel, its deadline, a worker that died.
     let cancel = ctx.call.cancel.child_token();
@@ -189,11 +190,11 @@ async fn run(ctx: &Context, by: By<'_>, call: &Admitted, deadline: Instant) -> R
             limits: by.limits,
             deadline,
             cancel,
-            runtime: tokio::runtime::Handle::current(),
             source: by.name.to_owned(),
             builtin: call.name.clone(),
             rehearsed: ctx.rehearsal == Rehearsal::Yes,
         },
+        runtime: tokio::runtime::Handle::current(),
         _alive: by.alive,
     };
     if !call.builtin.blocks() {
@@ -223,6 +224,7 @@ struct World {
     metrics: Arc<Metrics>,
     jail: Arc<Jail>,
     reach: Reach,
+    runtime: tokio::runtime::Handle,
     /// The call is not over while this is held.
     _alive: Option<mpsc::Sender<()>>,
 }
@@ -252,9 +254,7 @@ impl Host for World {
     }
 
     fn emit(&self, name: &str, payload: &Value) -> Result<(), String> {
-        let name = if name.starts_with("custom.") { name.to_owned() } else { format!("custom.{name}") };
-        self.reach.journal.record_raised(&name, || object(json!({"payload": payload, "source": self.reach.source})));
-        self.reach.journal.queue(name, payload.clone());
+        self.reach.journal.emit(&self.reach.source, name, payload);
         Ok(())
     }
 
@@ -268,16 +268,16 @@ impl Host for World {
     }
 
     fn run(&self, program: Program) -> Result<Ran, String> {
-        self.reach.run(&self.jail, program)
+        self.runtime.block_on(self.reach.run(&self.jail, program))
     }
 
     fn send(&self, request: Request, time: Duration) -> Result<Response, String> {
-        self.reach.send(request, time)
+        self.runtime.block_on(self.reach.send(request, time))
     }
 
     fn sleep(&self, duration: Duration) -> Result<(), String> {
-        let Reach { runtime, cancel, deadline, .. } = &self.reach;
-        runtime.block_on(async {
+        let Reach { cancel, deadline, .. } = &self.reach;
+        self.runtime.block_on(async {
             tokio::select! {
                 () = tokio::time::sleep(duration) => Ok(()),
                 () = cancel.cancelled() => Err("cancelled while sleeping".to_owned()),

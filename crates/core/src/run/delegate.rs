@@ -1,11 +1,12 @@
 //! Calls that a client runs itself. The stages are those of any call; between `before` and `finish` the client is on its own.
 
 use super::admit::{ForeignCall, admit_foreign, claim};
+use super::after::Hooks;
 use super::authorize::authorize;
 use super::before::before;
 use super::context::{Context, Shared};
 use super::execute::executed_elsewhere;
-use super::finish::{Hooks, finish, refuse};
+use super::finish::{finish, refuse};
 use super::refusal::{Code, Refusal};
 use super::stopwatch::Stopwatch;
 use crate::call::{Arguments, Call};
@@ -46,7 +47,7 @@ fn rewritten(call: &ForeignCall, before: &[Part], after: &[Part]) -> Result<Opti
 
 /// The arguments of a call that was judged, with its commands inside the sandbox; `None` where the client's map does not want that.
 pub(crate) fn contain(shared: &Shared, call: &Call, client: &Client) -> Result<Option<Map<String, Value>>, Refusal> {
-    let foreign = client::Foreign::find(&shared.registry.clients, &shared.jail, client, &call.tool)?;
+    let foreign = client::Foreign::find(&shared.registry.clients, shared.workspace()?, client, &call.tool)?;
     match &call.arguments {
         Arguments::Value(Value::Object(input)) => foreign.contained(&foreign.uncontained(input.clone())),
         _ => Ok(None),
@@ -94,7 +95,7 @@ fn end(passed: Vec<(Context, Stopwatch, Part)>) {
 fn part_context(whole: &Context, index: usize) -> (Context, Stopwatch) {
     let mut call = Call::clone(&whole.call);
     if index > 0 {
-        call.id = format!("{}/{}", call.id, index + 1);
+        call.id = format!("{}/{}", call.id, index + 1).into();
     }
     let (ctx, _) = Context::new(&whole.shared, call);
     let watch = Stopwatch::start(&ctx);

@@ -1,36 +1,53 @@
 //! Stage 4: a call to its result. Read this file first.
 
 mod admit;
+mod after;
+mod around;
 mod authorize;
 mod before;
+mod body;
 mod chain;
 mod context;
+mod control;
 mod crossing;
+mod deadline;
 mod decision;
 mod delegate;
 mod execute;
 mod explain;
 mod finish;
+mod host;
+mod inject;
+mod link;
 mod payload;
+mod place;
 mod reach;
 mod refusal;
+mod repair;
+mod repeat;
+mod script;
 mod stopwatch;
 
+pub use around::Next;
 pub use chain::HookReport;
 pub use context::Environment;
-pub use execute::{Body, BodyError};
+pub use control::Control;
 pub use explain::{Explanation, Hosts, StageOutcome, StageReport};
 pub use refusal::{Class, Code, Refusal};
+pub use repair::Repair;
 
 pub(crate) use chain::{load_artifacts, run_one};
 pub(crate) use context::{Context, Shared};
 pub(crate) use delegate::{contain, judge, observe};
 pub(crate) use explain::explain;
+pub(crate) use host::On;
+pub(crate) use place::Keys;
+pub(crate) use repeat::Stored;
 
 use crate::call::Call;
 use crate::result::ToolResult;
 use admit::admit;
-use authorize::authorize;
+use authorize::{Authorized, authorize};
 use before::before;
 use execute::execute;
 use finish::{finish, refuse};
@@ -39,20 +56,81 @@ use stopwatch::Stopwatch;
 
 /// Runs one call through every stage. This is the only way to a body, and the only place that writes the events of a call.
 pub(crate) async fn run(shared: &Arc<Shared>, call: Call) -> ToolResult {
+    match begin(shared, call) {
+        Begun::Ended(result) => *result,
+        Begun::Going(call) => call.finish().await,
+    }
+}
+
+/// A call after the stages that wait for nothing.
+pub(crate) enum Begun {
+    /// It was refused.
+    Ended(Box<ToolResult>),
+    /// It has started.
+    Going(Going),
+}
+
+/// A call that has started, and ends once: by [`Going::finish`], or cancelled when nobody waits for it any more.
+pub(crate) struct Going {
+    ctx: Context,
+    watch: Stopwatch,
+    authorized: Option<Authorized>,
+}
+
+/// Admits and authorizes a call. Calls of a turn begin in their order, so that limits count in it.
+pub(crate) fn begin(shared: &Arc<Shared>, call: Call) -> Begun {
     let (ctx, sent) = Context::new(shared, call);
     let mut watch = Stopwatch::start(&ctx);
     let admitted = watch.lap("admit", admit(&ctx, sent));
-    let authorized = match admitted.and_then(|admitted| watch.lap("authorize", authorize(&ctx, admitted))) {
-        Ok(authorized) => authorized,
-        Err(refusal) => return ctx.record_rejected(refuse(&ctx, refusal), &watch),
-    };
-    let authorized = watch.lap("record", ctx.record_started(authorized));
-    let result = match watch.lap("before", before(&ctx, authorized).await) {
-        Ok(prepared) => {
-            let executed = watch.lap("execute", execute(&ctx, prepared).await);
-            watch.lap("finish", finish(&ctx, executed).await).result
+    match admitted.and_then(|admitted| watch.lap("authorize", authorize(&ctx, admitted))) {
+        Ok(authorized) => {
+            let authorized = Some(watch.lap("record", ctx.record_started(authorized)));
+            Begun::Going(Going { ctx, watch, authorized })
         }
-        Err(refusal) => refuse(&ctx, refusal),
-    };
-    ctx.record_ended(result, &watch)
+        Err(refusal) => Begun::Ended(Box::new(ctx.record_rejected(refuse(&ctx, refusal), &watch))),
+    }
+}
+
+impl Going {
+    /// The rest of the way.
+    pub(crate) async fn finish(mut self) -> ToolResult {
+        let Some(authorized) = self.authorized.take() else { return refuse(&self.ctx, gone()) };
+        let mut ending = Ending { call: &mut self, ended: false };
+        let (ctx, watch) = (&ending.call.ctx, &mut ending.call.watch);
+        let result = match watch.lap("before", before(ctx, authorized).await) {
+            Ok(prepared) => {
+                let executed = watch.lap("execute", execute(ctx, prepared).await);
+                watch.lap("finish", finish(ctx, executed).await).result
+            }
+            Err(refusal) => refuse(ctx, refusal),
+        };
+        ending.ended = true;
+        ending.call.ctx.record_ended(result, &ending.call.watch)
+    }
+}
+
+impl Drop for Going {
+    fn drop(&mut self) {
+        if self.authorized.is_some() {
+            self.ctx.record_ended(refuse(&self.ctx, gone()), &self.watch);
+        }
+    }
+}
+
+/// Sees to it that a call that nobody waits for any more has its last event, too.
+struct Ending<'a> {
+    call: &'a mut Going,
+    ended: bool,
+}
+
+impl Drop for Ending<'_> {
+    fn drop(&mut self) {
+        if !self.ended {
+            self.call.ctx.record_ended(refuse(&self.call.ctx, gone()), &self.call.watch);
+        }
+    }
+}
+
+fn gone() -> Refusal {
+    Refusal::new(Code::Cancelled, "nobody waits for the call any more")
 }

@@ -43,9 +43,11 @@ pub(crate) fn filled_in(event: &str, call: &Call, given: &Map<String, Value>) ->
             let raw = Value::Object(arguments.clone()).to_string();
             named_pre(call, &name, &arguments, &raw, Effects::NONE, &[])
         }
-        "builtin.pre" | "builtin.post" => {
-            Map::from_iter([("args".to_owned(), json!({})), ("tool".to_owned(), json!(call.tool)), ("call_id".to_owned(), json!(call.id))])
-        }
+        "builtin.pre" | "builtin.post" => Map::from_iter([
+            ("args".to_owned(), json!({})),
+            ("tool".to_owned(), json!(call.tool)),
+            ("call_id".to_owned(), json!(call.id.as_str())),
+        ]),
         _ => Map::new(),
     };
     if event == "tool.post" {

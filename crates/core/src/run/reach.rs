@@ -80,7 +80,6 @@ pub(super) struct Reach {
     pub(super) limits: Limits,
     pub(super) deadline: Instant,
     pub(super) cancel: CancellationToken,
-    pub(super) runtime: tokio::runtime::Handle,
     pub(super) source: String,
     pub(super) builtin: String,
     /// Whether only what changes nothing may be sent.
@@ -93,7 +92,7 @@ impl Reach {
     }
 
     /// Runs a program under the plan of this call.
-    pub(super) fn run(&self, jail: &Jail, program: Program) -> Result<Ran, String> {
+    pub(super) async fn run(&self, jail: &Jail, program: Program) -> Result<Ran, String> {
         let left = self.deadline.saturating_duration_since(Instant::now());
         let mut plan = plan::plan(self.site(), &self.narrowing, self.limits, program.timeout.min(left));
         let cwd = self.folder(jail, &plan, program.cwd.as_deref())?;
@@ -101,14 +100,14 @@ impl Reach {
         let containment = self.shared.registry.confines.containment;
         let name = program.program.clone();
         let command = Command { program: program.program, args: program.args, cwd, stdin: program.stdin };
-        let ran = self.runtime.block_on(self.shared.outside.run(&plan, containment, command, self.cancel.clone()));
+        let ran = self.shared.outside.run(&plan, containment, command, self.cancel.clone()).await;
         let ran = ran.map_err(|refused| self.refused(refused))?;
         self.written_down(&name, containment, &ran);
         Ok(ran)
     }
 
     /// Sends a request to a host of this call's list.
-    pub(super) fn send(&self, request: Request, time: Duration) -> Result<Response, String> {
+    pub(super) async fn send(&self, request: Request, time: Duration) -> Result<Response, String> {
         let hosts = self.shared.registry.confines.hosts(&self.narrowing);
         judge_address(&hosts, &request.url).map_err(|refused| self.refused(refused))?;
         if self.rehearsed && !["GET", "HEAD"].contains(&request.method.as_str()) {
@@ -118,7 +117,7 @@ impl Reach {
             ));
         }
         let time = time.min(self.deadline.saturating_duration_since(Instant::now()));
-        let answer = self.runtime.block_on(self.shared.outside.send(&hosts, request, time, self.cancel.clone()));
+        let answer = self.shared.outside.send(&hosts, request, time, self.cancel.clone()).await;
         answer.map_err(|refused| self.refused(refused))
     }
 

@@ -1,5 +1,6 @@
 //! A call that may not or could not be done: a typed answer for the model and the record.
 
+use super::control::Control;
 use crate::span::Place;
 use serde_json::{Map, Value, json};
 use std::fmt;
@@ -89,6 +90,8 @@ codes! {
     Timeout = "tool.timeout", Retryable;
     /// The call was cancelled.
     Cancelled = "tool.cancelled", Retryable;
+    /// The tool, or middleware, ended or halted the run instead of answering.
+    Interrupted = "tool.interrupted", Fatal;
     /// The tool says it failed.
     Failed = "tool.failed", Repairable;
     /// The result does not fit the tool's output schema.
@@ -128,6 +131,8 @@ impl fmt::Display for Code {
 pub struct Refusal {
     /// Stable code.
     pub code: Code,
+    /// What a loop may hope for: the code's class, unless the tool said otherwise.
+    pub class: Class,
     /// What was wrong, and where; one or more sentences a model can act on.
     pub message: String,
     /// What would be accepted, who can change it, the next command.
@@ -136,18 +141,33 @@ pub struct Refusal {
     pub details: Map<String, Value>,
     /// The line of the rule, hook or script it came from.
     pub place: Option<Place>,
+    /// Where the run shall go instead of reading an answer. Only a tool or middleware of the host says so.
+    pub control: Option<Control>,
 }
 
 impl Refusal {
     /// A refusal with a code and a message.
     pub fn new(code: Code, message: impl Into<String>) -> Self {
-        Self { code, message: message.into(), help: None, details: Map::new(), place: None }
+        Self { code, class: code.class(), message: message.into(), help: None, details: Map::new(), place: None, control: None }
     }
 
     /// Adds what would be accepted, or who can change it.
     #[must_use]
     pub fn help(mut self, help: impl Into<String>) -> Self {
         self.help = Some(help.into());
+        self
+    }
+
+    /// Says what a loop may hope for, where the code's own class is not it.
+    #[must_use]
+    pub fn class(mut self, class: Class) -> Self {
+        self.class = class;
+        self
+    }
+
+    /// Says where the run shall go.
+    pub(crate) fn control(mut self, control: Control) -> Self {
+        self.control = Some(control);
         self
     }
 
@@ -177,7 +197,7 @@ impl Refusal {
         }
         let mut object = Map::new();
         object.insert("code".into(), json!(self.code.text()));
-        object.insert("class".into(), json!(self.code.class().to_string()));
+        object.insert("class".into(), json!(self.class.to_string()));
         object.insert("message".into(), json!(self.message));
         if !details.is_empty() {
             object.insert("details".into(), Value::Object(details));

@@ -89,7 +89,7 @@ impl KeyValue for MemoryStore {
 }
 
 /// The size of a value as it would be counted in memory, without writing it out.
-fn weight(value: &Value) -> usize {
+pub(crate) fn weight(value: &Value) -> usize {
     match value {
         Value::Null | Value::Bool(_) => 8,
         Value::Number(_) => 16,

@@ -3,8 +3,8 @@
 mod memory;
 mod session;
 
-pub(crate) use memory::number;
 pub use memory::{MemoryStore, Metrics};
+pub(crate) use memory::{number, weight};
 pub(crate) use session::{Admission, Session, Sessions, Stores};
 
 use serde_json::{Map, Value};

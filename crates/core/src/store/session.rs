@@ -2,6 +2,7 @@
 
 use super::{KeyValue, MemoryStore};
 use crate::builtin::StoreScope;
+use crate::tool::ToolCallId;
 use std::collections::{HashMap, HashSet, VecDeque};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -52,9 +53,9 @@ pub(crate) enum Admission {
 
 impl Session {
     /// Remembers a call's id; false when it was seen before.
-    pub(crate) fn claim_id(&self, id: &str) -> bool {
+    pub(crate) fn claim_id(&self, id: &ToolCallId) -> bool {
         let mut ids = lock(&self.ids);
-        let id: Arc<str> = id.into();
+        let id = id.shared();
         if !ids.known.insert(Arc::clone(&id)) {
             return false;
         }
@@ -79,8 +80,8 @@ impl Session {
     }
 
     /// The stores a call of this session sees.
-    pub(crate) fn stores(&self, run_id: &str) -> Stores {
-        Stores { run: lock(&self.runs).get(run_id, MAX_RUNS), turn: Arc::default(), session: Arc::clone(&self.state) }
+    pub(crate) fn stores(&self, run_id: &str, turn: Option<Arc<MemoryStore>>) -> Stores {
+        Stores { run: lock(&self.runs).get(run_id, MAX_RUNS), turn: turn.unwrap_or_default(), session: Arc::clone(&self.state) }
     }
 }
 
@@ -154,13 +155,13 @@ mod tests {
     #[test]
     fn state_lives_with_the_session_cache_with_the_run_and_ctx_with_the_turn() {
         let sessions = Sessions::default();
-        let first = sessions.get("s").stores("r1");
+        let first = sessions.get("s").stores("r1", None);
         for scope in [StoreScope::Run, StoreScope::Turn, StoreScope::Session] {
             first.scope(scope).set("k", json!(1)).expect("room");
         }
-        let same_run = sessions.get("s").stores("r1");
-        let other_run = sessions.get("s").stores("r2");
-        let other_session = sessions.get("t").stores("r1");
+        let same_run = sessions.get("s").stores("r1", None);
+        let other_run = sessions.get("s").stores("r2", None);
+        let other_session = sessions.get("t").stores("r1", None);
         let seen =
             |stores: &Stores| [StoreScope::Run, StoreScope::Turn, StoreScope::Session].map(|scope| stores.scope(scope).get("k").is_some());
         assert_eq!(seen(&same_run), [true, false, true]);
@@ -170,7 +171,7 @@ mod tests {
 
     #[test]
     fn discarded_stores_leave_the_real_ones_alone() {
-        let stores = Session::default().stores("r");
+        let stores = Session::default().stores("r", None);
         stores.discarded().scope(StoreScope::Session).set("k", json!(1)).expect("room");
         assert_eq!(stores.scope(StoreScope::Session).get("k"), None);
     }
@@ -189,7 +190,7 @@ mod tests {
     #[test]
     fn call_ids_are_claimed_once_and_calls_are_counted() {
         let session = Session::default();
-        assert!(session.claim_id("a") && !session.claim_id("a"));
+        assert!(session.claim_id(&"a".into()) && !session.claim_id(&"a".into()));
         assert_eq!([session.count_call("t", 1), session.count_call("t", 1)], [Admission::Counted, Admission::Exhausted]);
     }
 }

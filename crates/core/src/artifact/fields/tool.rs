@@ -51,14 +51,14 @@ pub(super) const FIELDS: &[Field] = &[
         "none",
         "Arguments the harness adds after validation: `run_id`, `call_id`, `session_id`, `mode`, `idempotency_key`, `state:KEY` or `secret:NAME`.",
     )
-    .partly(&[Unbuilt { name: " of a secret", find: injected_secret }, Unbuilt { name: " of an idempotency key", find: injected_key }]),
+    .partly(&[Unbuilt { name: " of a secret", find: injected_secret }]),
     Field::new(
         "idempotency",
         Shape::Either(&[Shape::Word(&["none", "natural"]), Shape::Record(IDEMPOTENCY)]),
         "none",
         "Whether a repeated call is harmless, or the key that makes it so.",
     ),
-    Field::new("retry", Shape::Record(RETRY), "none", "How often a retryable failure of an idempotent call is tried again.").unsupported(),
+    Field::new("retry", Shape::Record(RETRY), "none", "How often a retryable failure of an idempotent call is tried again; each wait is shortened by chance, by up to half."),
     Field::new("limits", Shape::Record(LIMITS), "the project's", "How much one call, or all calls of a session, may use."),
     Field::new("deferred", Shape::Bool, "false", "Left out of the list for the model until a tool search names it."),
     Field::new("aliases", Shape::Map(&Shape::Text), "none", "Other names of the tool, by provider."),
@@ -126,9 +126,12 @@ const SAFETY: &[Field] = &[
     Field::new("redact", TEXTS, "none", "What is removed from results before anybody sees them.").unsupported(),
 ];
 
-const IDEMPOTENCY: &[Field] =
-    &[Field::new("key", Shape::Text, "required", "An expression over `args`; a repeat of its value returns the stored result.")
-        .unsupported()];
+const IDEMPOTENCY: &[Field] = &[Field::new(
+    "key",
+    Shape::Text,
+    "required",
+    "A Starlark expression over `args`, without built-ins. A repeat of its value returns the stored result of the call that succeeded, for as long as the program runs; `None` means that this call has no key.",
+)];
 
 const RETRY: &[Field] = &[
     Field::new("max_attempts", Shape::Integer(1), "1", "Attempts in all."),
@@ -179,10 +182,6 @@ fn text_span(node: &Node) -> Option<Span> {
 
 fn injected_secret(node: &Node) -> Option<Span> {
     injected(node, |from| from.starts_with("secret:"))
-}
-
-fn injected_key(node: &Node) -> Option<Span> {
-    injected(node, |from| from == "idempotency_key")
 }
 
 fn injected(node: &Node, wanted: impl Fn(&str) -> bool) -> Option<Span> {

@@ -2,7 +2,7 @@
 
 use super::{codes, problems, project, tool};
 use crate::artifact::permission::PermissionKind;
-use crate::artifact::tool::{Approval, Inject, Limits};
+use crate::artifact::tool::{Approval, Inject, Limits, RetryPolicy};
 use crate::artifact::{Form, Layer};
 use crate::diagnostic::Severity;
 use crate::effect::Level;
@@ -168,7 +168,8 @@ fn every_field_of_a_tool_reaches_its_place() {
         "script: 'def run(args): return 1'\noutput_schema: { type: object }\nrequires_approval: true\napproval_timeout_ms: 5\n",
         "annotations: { kind: execute, side_effect_level: process_exec, arg_schema: { path_params: [p], arg_aliases: { q: p } }, ",
         "capabilities: { git: [read] }, emits_artifacts: true, result_readers: [r], inline_result: true, readOnlyHint: false }\n",
-        "safety: { idempotent: true }\ninject: { who: run_id, me: call_id, s: session_id, m: mode, k: 'state:x' }\n",
+        "safety: { idempotent: true }\ninject: { who: run_id, me: call_id, s: session_id, m: mode, k: 'state:x', i: idempotency_key }\n",
+        "idempotency: { key: 'args[0]' }\nretry: { max_attempts: 4, initial_backoff_ms: 5, max_backoff_ms: 6, multiplier: 1.5 }\n",
         "limits: { max_calls: 1, max_concurrency: 2, max_output_bytes: 3, memory_mb: 8, cpu_ms: 5, processes: 9 }\ndeferred: true\naliases: { claude: X }\n",
         "examples:\n  - { args: { a: 1 }, result: null, is_error: false, files: { a.txt: hi }, http: [{ status: 200 }], exec: [{ cmd: ls }] }\ntags: [t]",
     ));
@@ -183,9 +184,18 @@ fn every_field_of_a_tool_reaches_its_place() {
     assert!(tool.annotations.emits_artifacts && tool.annotations.inline_result && tool.idempotent && tool.deferred);
     assert_eq!(tool.annotations.hints.get("readOnlyHint"), Some(&json!(false)));
     let injected: Vec<_> = tool.inject.iter().map(|(name, at)| (name.as_str(), at.value.clone())).collect();
-    let expected =
-        [("who", Inject::RunId), ("me", Inject::CallId), ("s", Inject::SessionId), ("m", Inject::Mode), ("k", Inject::State("x".into()))];
+    let expected = [
+        ("who", Inject::RunId),
+        ("me", Inject::CallId),
+        ("s", Inject::SessionId),
+        ("m", Inject::Mode),
+        ("k", Inject::State("x".into())),
+        ("i", Inject::IdempotencyKey),
+    ];
     assert_eq!(injected, expected);
+    let retry = RetryPolicy { max_attempts: 4, initial_backoff_ms: 5, max_backoff_ms: 6, multiplier: 1.5 };
+    assert_eq!(tool.retry.expect("a policy").value, retry);
+    assert!(tool.key.expect("a key").text.contains("args[0]"));
     let limits = Limits {
         max_calls: Some(1),
         max_concurrency: Some(2),
@@ -220,12 +230,12 @@ fn what_would_restrict_and_is_not_enforced_is_listed_with_its_place() {
     check("requires_approval: args['n'] > 3", &["requires_approval as an expression"]);
     check("requires_approval: true", &[]);
     check("safety: { redact: [token], workspace_root: sub }", &["safety.redact"]);
-    check("inject: { a: 'secret:T', b: idempotency_key, c: run_id }", &["inject of a secret", "inject of an idempotency key"]);
-    check("idempotency: { key: 'args[\"id\"]' }", &["idempotency.key"]);
+    check("inject: { a: 'secret:T', b: idempotency_key, c: run_id }", &["inject of a secret"]);
+    check("idempotency: { key: 'args[\"id\"]' }", &[]);
     check("idempotency: natural", &[]);
-    check("retry: { max_attempts: 3 }", &["retry"]);
+    check("retry: { max_attempts: 3 }", &[]);
     check("limits: { processes: 2, max_calls: 1 }", &[]);
-    let (tool, _) = tool("risk: read\nretry: { max_attempts: 3 }");
+    let (tool, _) = tool("risk: read\nasync: true");
     assert_eq!(tool.place(tool.unsupported[0].span).to_string(), ".harness/tools/x.md:3:1");
 }
 

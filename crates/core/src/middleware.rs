@@ -1,0 +1,226 @@
+//! Middleware: a host's own code in the chain of hooks, and around bodies.
+
+use crate::call::Call;
+use crate::registry::{OfferedTool, RegisteredTool};
+use crate::run::{Control, Refusal};
+use crate::tool::{ToolError, ToolOutput};
+use serde_json::{Map, Value};
+use std::fmt;
+use std::pin::Pin;
+use std::time::Duration;
+
+pub use crate::run::Next;
+
+/// A link of the chain that judges calls and sees results. Hooks and middleware are one chain, by priority; calls run at once, so a
+/// middleware may be in several of them.
+pub trait Middleware: Send + Sync + 'static {
+    /// What events and refusals call it.
+    fn name(&self) -> &str;
+
+    /// Lower runs first; hooks have 100 unless they say otherwise.
+    fn priority(&self) -> i64 {
+        100
+    }
+
+    /// Judges a call, and may change its arguments. A panic blocks the call.
+    fn before<'a>(&'a self, call: &'a mut Judged<'_>) -> Step<'a, Decision> {
+        let _ = call;
+        Decision::Allow.into()
+    }
+
+    /// Sees what a call came to, and may change it. A panic withholds the result.
+    fn after<'a>(&'a self, call: &'a Seen<'_>, answer: &'a mut Reply<'_>) -> Step<'a, ()> {
+        let _ = (call, answer);
+        ().into()
+    }
+
+    /// Whether a turn offers a tool. It can only take away.
+    fn offers(&self, turn: &TurnView<'_>, tool: &OfferedTool) -> bool {
+        let _ = (turn, tool);
+        true
+    }
+}
+
+impl fmt::Debug for dyn Middleware {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+/// A layer around the body: it may try again, answer itself, or change the answer.
+pub trait Around: Send + Sync + 'static {
+    /// What events and refusals call it.
+    fn name(&self) -> &str;
+
+    /// The layer with the lowest is outermost.
+    fn priority(&self) -> i64 {
+        100
+    }
+
+    /// Runs what is inside, as often as it likes.
+    fn around<'a>(&'a self, call: Seen<'a>, next: Next<'a>) -> Later<'a, Result<ToolOutput, ToolError>>;
+}
+
+/// Something that will be there.
+pub type Later<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
+
+/// An answer that is there, or will be. What is there costs nothing.
+pub enum Step<'a, T> {
+    /// It is there.
+    Now(T),
+    /// It will be.
+    Later(Later<'a, T>),
+}
+
+impl<'a, T> Step<'a, T> {
+    /// An answer that has to be waited for.
+    pub fn later(answer: impl Future<Output = T> + Send + 'a) -> Self {
+        Self::Later(Box::pin(answer))
+    }
+}
+
+impl<T> From<T> for Step<'_, T> {
+    fn from(answer: T) -> Self {
+        Self::Now(answer)
+    }
+}
+
+/// What a middleware says to a call.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Decision {
+    /// It goes on.
+    Allow,
+    /// It ends here, for this reason.
+    Refuse(String),
+    /// A person must agree, for this reason.
+    Ask(String),
+    /// Not now: this middleware is asked again after this time, if the call has it.
+    Defer(Duration),
+    /// The run goes another way.
+    Control(Control),
+}
+
+/// A call that is being judged.
+pub struct Judged<'a> {
+    pub(crate) seen: Seen<'a>,
+    pub(crate) arguments: &'a Map<String, Value>,
+    pub(crate) changed: Option<Map<String, Value>>,
+}
+
+impl<'a> Judged<'a> {
+    /// The call and its tool.
+    #[must_use]
+    pub fn call(&self) -> Seen<'a> {
+        self.seen
+    }
+
+    /// The arguments, as whoever came before left them.
+    #[must_use]
+    pub fn arguments(&self) -> &Map<String, Value> {
+        self.changed.as_ref().unwrap_or(self.arguments)
+    }
+
+    /// Puts others in their place. They are validated and judged by the rules again.
+    pub fn set_arguments(&mut self, arguments: Map<String, Value>) {
+        self.changed = Some(arguments);
+    }
+}
+
+/// A call and its tool.
+#[derive(Clone, Copy)]
+pub struct Seen<'a> {
+    pub(crate) call: &'a Call,
+    pub(crate) tool: &'a RegisteredTool,
+    pub(crate) rehearsed: bool,
+}
+
+impl<'a> Seen<'a> {
+    /// The call, without its arguments.
+    #[must_use]
+    pub fn call(&self) -> &'a Call {
+        self.call
+    }
+
+    /// The tool, with its effects.
+    #[must_use]
+    pub fn tool(&self) -> &'a RegisteredTool {
+        self.tool
+    }
+
+    /// The run's context, if it is of this type.
+    #[must_use]
+    pub fn context<Ctx: 'static>(&self) -> Option<&'a Ctx> {
+        self.call.context.as_any().downcast_ref()
+    }
+
+    /// Whether somebody only asks what would become of the call: then nothing may be left behind.
+    #[must_use]
+    pub fn is_rehearsed(&self) -> bool {
+        self.rehearsed
+    }
+}
+
+/// What a call came to, for a middleware to change.
+pub struct Reply<'a> {
+    pub(crate) output: &'a mut ToolOutput,
+    pub(crate) error: &'a mut Option<Refusal>,
+    pub(crate) changed: bool,
+}
+
+impl Reply<'_> {
+    /// What the body gave, also when it failed and left something behind.
+    #[must_use]
+    pub fn output(&self) -> &ToolOutput {
+        self.output
+    }
+
+    /// Why it failed, if it did.
+    #[must_use]
+    pub fn error(&self) -> Option<&Refusal> {
+        self.error.as_ref()
+    }
+
+    /// Answers with something else. A value is checked against the output schema again.
+    pub fn answer(&mut self, output: ToolOutput) {
+        (*self.output, *self.error, self.changed) = (output, None, true);
+    }
+
+    /// Makes a failure of it, and withholds what the body gave.
+    pub fn fail(&mut self, tool: &str, error: ToolError) {
+        (*self.output, *self.error, self.changed) = (ToolOutput::default(), Some(error.into_refusal(tool)), true);
+    }
+}
+
+/// The turn that tools are selected for.
+pub struct TurnView<'a> {
+    pub(crate) session_id: &'a str,
+    pub(crate) run_id: &'a str,
+    pub(crate) number: u64,
+    pub(crate) context: &'a (dyn std::any::Any + Send + Sync),
+}
+
+impl TurnView<'_> {
+    /// The session.
+    #[must_use]
+    pub fn session_id(&self) -> &str {
+        self.session_id
+    }
+
+    /// The run.
+    #[must_use]
+    pub fn run_id(&self) -> &str {
+        self.run_id
+    }
+
+    /// Which turn of the run it is, from one.
+    #[must_use]
+    pub fn number(&self) -> u64 {
+        self.number
+    }
+
+    /// The run's context, if it is of this type.
+    #[must_use]
+    pub fn context<Ctx: 'static>(&self) -> Option<&Ctx> {
+        self.context.downcast_ref()
+    }
+}

@@ -1,0 +1,96 @@
+//! The layers around a body.
+
+use super::context::{Context, Rehearsal, object};
+use super::execute::{Failure, fits_output};
+use super::refusal::{Code, Refusal};
+use super::repeat::attempts;
+use crate::middleware::{Around, Seen};
+use crate::registry::RegisteredTool;
+use crate::result::Enforced;
+use crate::tool::{ToolError, ToolOutput};
+use serde_json::{Map, Value, json};
+use std::future::poll_fn;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::task::Poll;
+
+/// What is inside a layer: the next one, or the body.
+pub struct Next<'a> {
+    ctx: &'a Context,
+    tool: &'a Arc<RegisteredTool>,
+    rest: &'a [Arc<dyn Around>],
+    arguments: Map<String, Value>,
+    enforced: &'a Mutex<Enforced>,
+    made: u32,
+}
+
+impl Next<'_> {
+    /// The arguments of the call, with what is injected.
+    #[must_use]
+    pub fn arguments(&self) -> &Map<String, Value> {
+        &self.arguments
+    }
+
+    /// Runs it, and can do so again. Every time but the first is recorded as a retry.
+    pub async fn run(&mut self) -> Result<ToolOutput, ToolError> {
+        self.count();
+        let arguments = self.arguments.clone();
+        inside(self.ctx, self.tool, self.rest, arguments, self.enforced).await
+    }
+
+    fn count(&mut self) {
+        self.made += 1;
+        let (tool, made) = (self.tool.name(), self.made);
+        if made > 1 {
+            self.ctx.record("tool.retried", || object(json!({"tool": tool, "attempt": made, "wait_ms": 0})));
+        }
+    }
+
+    /// Runs it for the last time, without a copy of the arguments.
+    pub async fn finish(mut self) -> Result<ToolOutput, ToolError> {
+        self.count();
+        inside(self.ctx, self.tool, self.rest, self.arguments, self.enforced).await
+    }
+}
+
+/// Runs the body inside the host's layers, outermost first.
+pub(super) async fn layered(
+    ctx: &Context,
+    tool: &Arc<RegisteredTool>,
+    arguments: Map<String, Value>,
+) -> (Result<ToolOutput, Failure>, Enforced) {
+    let layers = &ctx.shared.host.around;
+    if layers.is_empty() {
+        return attempts(ctx, tool, arguments).await;
+    }
+    let enforced = Mutex::new(Enforced::Nothing);
+    let outcome = match inside(ctx, tool, layers, arguments, &enforced).await {
+        // A layer may have answered itself.
+        Ok(output) => fits_output(tool, output.value.as_ref()).map(|()| output).map_err(Failure::from),
+        Err(error) => Err(Failure::of(error, tool.name())),
+    };
+    (outcome, enforced.into_inner().unwrap_or_else(PoisonError::into_inner))
+}
+
+async fn inside(
+    ctx: &Context,
+    tool: &Arc<RegisteredTool>,
+    layers: &[Arc<dyn Around>],
+    arguments: Map<String, Value>,
+    enforced: &Mutex<Enforced>,
+) -> Result<ToolOutput, ToolError> {
+    let Some((layer, rest)) = layers.split_first() else {
+        let (outcome, held) = attempts(ctx, tool, arguments).await;
+        *enforced.lock().unwrap_or_else(PoisonError::into_inner) = held;
+        return outcome.map_err(Failure::into_error);
+    };
+    let seen = Seen { call: &ctx.call, tool, rehearsed: ctx.rehearsal == Rehearsal::Yes };
+    let next = Next { ctx, tool, rest, arguments, enforced, made: 0 };
+    let panicked = || Refusal::new(Code::HookFailed, format!("the layer `{}` panicked, so the result is withheld", layer.name()));
+    let Ok(mut answer) = catch_unwind(AssertUnwindSafe(|| layer.around(seen, next))) else { return Err(panicked().into()) };
+    poll_fn(|cx| match catch_unwind(AssertUnwindSafe(|| answer.as_mut().poll(cx))) {
+        Ok(polled) => polled,
+        Err(_) => Poll::Ready(Err(panicked().into())),
+    })
+    .await
+}

@@ -1,0 +1,141 @@
+//! Runs a body written in Rust: with its caller, or on a thread of its own. Neither a panic nor a tool that never ends goes further than
+//! its call.
+
+use super::context::Context;
+use super::deadline::Deadline;
+use super::execute::{Failure, describe};
+use super::host::On;
+use super::refusal::{Code, Refusal};
+use super::script::judged;
+use crate::registry::RegisteredTool;
+use crate::tool::{Answer, AnyTool, Runs, ToolError, ToolOutput};
+use serde_json::{Map, Value};
+use std::future::poll_fn;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::task::{self, Poll};
+use tokio::runtime::Handle;
+use tokio::sync::oneshot;
+
+/// What a body came to: its answer, or nothing when it panicked.
+type Ended = Option<Result<ToolOutput, ToolError>>;
+
+pub(super) async fn run_body(
+    ctx: &Context,
+    tool: &Arc<RegisteredTool>,
+    body: &Arc<dyn AnyTool>,
+    arguments: Map<String, Value>,
+    deadline: Deadline,
+) -> Result<ToolOutput, Failure> {
+    // Whatever the tool started and does not wait for is told when the call is over, however it ends.
+    let _over = ctx.journal.tell_when_over();
+    if ctx.call.cancel.is_cancelled() {
+        return Err(cancelled(tool).into());
+    }
+    let ended = match tool.runs {
+        Runs::Inline => inline(ctx, tool, body, arguments, deadline).await?,
+        Runs::Blocking => on_thread(ctx, tool, body, arguments, deadline).await?,
+    };
+    match ended {
+        Some(Ok(output)) if tool.is_host() => Ok(output),
+        // A body that serves an artifact answers as a script would.
+        Some(Ok(output)) => judged(tool, output.value.unwrap_or_default()),
+        Some(Err(error)) => Err(error.into_refusal(tool.name()).into()),
+        None => Err(Refusal::new(Code::Failed, describe(tool, Code::Failed, "the body panicked")).into()),
+    }
+}
+
+/// Polls the body here. Most are done at once, and those cost no timer.
+async fn inline(
+    ctx: &Context,
+    tool: &RegisteredTool,
+    body: &Arc<dyn AnyTool>,
+    arguments: Map<String, Value>,
+    deadline: Deadline,
+) -> Result<Ended, Refusal> {
+    let on = On { ctx, tool, deadline: deadline.at };
+    let Ok(mut answer) = catch_unwind(AssertUnwindSafe(|| body.call(on, tool, arguments))) else { return Ok(None) };
+    if let Some(ended) = poll_fn(|cx| Poll::Ready(step(&mut answer, cx))).await {
+        return Ok(ended);
+    }
+    tokio::select! {
+        biased;
+        ended = poll_fn(|cx| step(&mut answer, cx).map_or(Poll::Pending, Poll::Ready)) => Ok(ended),
+        () = ctx.call.cancel.cancelled() => Err(cancelled(tool)),
+        () = tokio::time::sleep_until(deadline.at) => Err(deadline.refusal(tool, "did not finish")),
+    }
+}
+
+/// One step of a body; nothing while it waits.
+fn step(answer: &mut Answer<'_>, cx: &mut task::Context<'_>) -> Option<Ended> {
+    match catch_unwind(AssertUnwindSafe(|| answer.as_mut().poll(cx))) {
+        Ok(Poll::Ready(answer)) => Some(Some(answer)),
+        Ok(Poll::Pending) => None,
+        Err(_) => Some(None),
+    }
+}
+
+/// Runs the body on a thread. When the call is over first, the thread is left behind, and counted until it ends.
+async fn on_thread(
+    ctx: &Context,
+    tool: &Arc<RegisteredTool>,
+    body: &Arc<dyn AnyTool>,
+    arguments: Map<String, Value>,
+    deadline: Deadline,
+) -> Result<Ended, Refusal> {
+    let host = &ctx.shared.host;
+    let place = tokio::select! {
+        biased;
+        place = host.threads.places().acquire_owned() => place,
+        () = ctx.call.cancel.cancelled() => return Err(cancelled(tool)),
+        () = tokio::time::sleep_until(deadline.at) => {
+            return Err(Refusal::new(Code::Limit, describe(tool, Code::Limit, "every thread for tools that block was busy")));
+        }
+    };
+    let (done, mut answered) = oneshot::channel();
+    let waited_for = Arc::new(AtomicBool::new(true));
+    let (ctx_there, tool_there, body, runtime) = (ctx.clone(), Arc::clone(tool), Arc::clone(body), Handle::current());
+    let still = Arc::clone(&waited_for);
+    let work = move || {
+        let on = On { ctx: &ctx_there, tool: &tool_there, deadline: deadline.at };
+        let ended = catch_unwind(AssertUnwindSafe(|| runtime.block_on(body.call(on, &tool_there, arguments)))).ok();
+        drop(place);
+        if !still.swap(false, Ordering::SeqCst) {
+            ctx_there.shared.host.abandoned.fetch_sub(1, Ordering::SeqCst);
+        }
+        // Nobody may be there to hear it.
+        let _ = done.send(ended);
+    };
+    std::thread::Builder::new()
+        .name(format!("tool {}", tool.name()))
+        .spawn(work)
+        .map_err(|error| Refusal::new(Code::Limit, describe(tool, Code::Limit, &format!("no thread could be started: {error}"))))?;
+    let _waiting = Waiting { waited_for: &waited_for, abandoned: &host.abandoned };
+    tokio::select! {
+        biased;
+        ended = &mut answered => Ok(ended.unwrap_or_default()),
+        () = ctx.call.cancel.cancelled() => Err(cancelled(tool)),
+        () = tokio::time::sleep_until(deadline.at) => Err(deadline.refusal(tool, "did not finish")),
+    }
+}
+
+/// Somebody who waits for a thread. Who stops first, the thread or the one who waits, says so here.
+struct Waiting<'a> {
+    waited_for: &'a AtomicBool,
+    abandoned: &'a AtomicUsize,
+}
+
+impl Drop for Waiting<'_> {
+    fn drop(&mut self) {
+        // Counted first, so that a thread that takes itself off the count finds itself on it.
+        self.abandoned.fetch_add(1, Ordering::SeqCst);
+        if !self.waited_for.swap(false, Ordering::SeqCst) {
+            self.abandoned.fetch_sub(1, Ordering::SeqCst);
+        }
+    }
+}
+
+fn cancelled(tool: &RegisteredTool) -> Refusal {
+    Refusal::new(Code::Cancelled, describe(tool, Code::Cancelled, "cancelled"))
+}

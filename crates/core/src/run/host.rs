@@ -1,0 +1,145 @@
+//! How a Rust tool reaches the world: the same ways as a script, under the same plan.
+
+use super::context::{Context, object};
+use super::reach::{Reach, Traces};
+use super::refusal::{Code, Refusal};
+use super::run;
+use crate::builtin::{Program, StoreScope};
+use crate::call::{Arguments, Call};
+use crate::effect::Effects;
+use crate::outside::{Ran, Request, Response};
+use crate::plan::{self, Narrowing};
+use crate::registry::RegisteredTool;
+use crate::result::ToolResult;
+use crate::store::KeyValue;
+use crate::tool::ToolCallId;
+use serde_json::{Value, json};
+use std::any::Any;
+use std::sync::{Arc, PoisonError};
+use std::time::Duration;
+use tokio::time::Instant;
+use tokio_util::sync::CancellationToken;
+use tool_harness_sandbox::file::Jail;
+
+/// One call of a Rust tool.
+#[derive(Clone, Copy)]
+pub(crate) struct On<'a> {
+    pub(super) ctx: &'a Context,
+    pub(super) tool: &'a RegisteredTool,
+    pub(super) deadline: Instant,
+}
+
+/// Calls inside calls; deeper ones are refused.
+const MAX_DEPTH: u8 = 8;
+
+impl<'a> On<'a> {
+    pub(crate) fn call(self) -> &'a Call {
+        &self.ctx.call
+    }
+
+    pub(crate) fn call_id(self) -> &'a ToolCallId {
+        &self.ctx.call.id
+    }
+
+    /// The run's context; nothing is a context, too.
+    pub(crate) fn user(self) -> &'a (dyn Any + Send + Sync) {
+        self.ctx.call.context.as_any()
+    }
+
+    pub(crate) fn time_left(self) -> Duration {
+        self.deadline.saturating_duration_since(Instant::now())
+    }
+
+    /// Cancelled with the call, and when it is over.
+    pub(crate) fn cancellation(self) -> CancellationToken {
+        self.ctx.journal.cancelled_when_over()
+    }
+
+    pub(crate) fn store(self, scope: StoreScope) -> &'a dyn KeyValue {
+        self.ctx.stores.scope(scope)
+    }
+
+    pub(crate) fn progress(self, fraction: f64, message: &str) {
+        self.ctx.journal.record_raised("tool.progress", || object(json!({"fraction": fraction, "message": message})));
+    }
+
+    pub(crate) fn emit(self, name: &str, payload: &Value) {
+        self.ctx.journal.emit(self.tool.name(), name, payload);
+    }
+
+    /// Refuses what the tool did not say it would do.
+    fn declared(self, effects: Effects) -> Result<(), Refusal> {
+        if self.tool.effects.contains(effects) {
+            return Ok(());
+        }
+        let message = format!("`{}` does not declare {effects}, so it may not do that", self.tool.name());
+        Err(Refusal::new(Code::SandboxDenied, message).help("the tool's author has to add it to `effects`"))
+    }
+
+    /// The workspace, kept to what the tool may touch of it.
+    pub(crate) fn files(self) -> Result<Arc<Jail>, Refusal> {
+        self.declared(Effects::READ)?;
+        let jail = self.ctx.shared.workspace()?;
+        let mut bounds = plan::bounds(self.ctx.shared.site(), &Narrowing::of(self.tool));
+        if !self.tool.effects.contains(Effects::WRITE) {
+            bounds.write = Some(Vec::new());
+        }
+        if bounds.is_open() {
+            return Ok(Arc::clone(jail));
+        }
+        let kept = jail.kept_to(bounds).map_err(|error| Refusal::new(Code::SandboxUnavailable, error.to_string()))?;
+        Ok(Arc::new(kept))
+    }
+
+    pub(crate) async fn run(self, program: Program) -> Result<Ran, Refusal> {
+        self.declared(Effects::EXEC)?;
+        let jail = self.ctx.shared.workspace()?;
+        let reach = self.reach("run");
+        let ran = reach.run(jail, program).await;
+        ran.map_err(|message| refusal_of(&reach, message))
+    }
+
+    pub(crate) async fn send(self, request: Request, time: Duration) -> Result<Response, Refusal> {
+        let reads = ["GET", "HEAD"].contains(&request.method.as_str());
+        self.declared(if reads { Effects::NET_READ } else { Effects::NET_WRITE })?;
+        let reach = self.reach("send");
+        let answer = reach.send(request, time).await;
+        answer.map_err(|message| refusal_of(&reach, message))
+    }
+
+    fn reach(self, what: &str) -> Reach {
+        Reach {
+            shared: Arc::clone(&self.ctx.shared),
+            journal: Arc::clone(&self.ctx.journal),
+            traces: Arc::new(Traces::default()),
+            narrowing: Narrowing::of(self.tool),
+            limits: self.tool.limits,
+            deadline: self.deadline,
+            cancel: self.cancellation(),
+            source: self.tool.name().to_owned(),
+            builtin: what.to_owned(),
+            rehearsed: false,
+        }
+    }
+
+    /// A call inside this one: of the same session and run, with what is left of its time.
+    pub(crate) async fn nested(self, tool: &str, arguments: Value) -> ToolResult {
+        let mut call = Call::clone(&self.ctx.call);
+        call.id = format!("{}/{}", call.id, crate::digest::fresh_id("in")).into();
+        call.tool = tool.to_owned();
+        call.arguments = Arguments::Value(arguments);
+        call.timeout = Some(self.time_left());
+        call.cancel = self.cancellation();
+        call.depth += 1;
+        if call.depth > MAX_DEPTH {
+            let message = format!("calls inside calls go {MAX_DEPTH} deep, and this one would go deeper");
+            return ToolResult::refused(call.id, tool, Refusal::new(Code::Limit, message).help("a tool must not call itself for ever"));
+        }
+        Box::pin(run(&self.ctx.shared, call)).await
+    }
+}
+
+fn refusal_of(reach: &Reach, message: String) -> Refusal {
+    let refused = reach.traces.refused.lock().unwrap_or_else(PoisonError::into_inner).take();
+    refused.unwrap_or_else(|| Refusal::new(Code::Failed, message))
+}

@@ -1,0 +1,106 @@
+//! Places: how many calls run at once, of the engine, of a tool, and of the values of some arguments.
+
+use super::context::Context;
+use super::deadline::Deadline;
+use super::refusal::{Code, Refusal};
+use crate::effect::Effects;
+use crate::registry::RegisteredTool;
+use crate::rule::normalise;
+use serde_json::{Map, Value};
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, PoisonError, Weak};
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+
+/// What a call holds while its body runs.
+pub(super) struct Place {
+    _held: Vec<OwnedSemaphorePermit>,
+}
+
+/// Waits until the call may run, under its deadline. A call inside another never waits: whoever it would wait for may be waiting for it.
+pub(super) async fn place(
+    ctx: &Context,
+    tool: &RegisteredTool,
+    arguments: &Map<String, Value>,
+    key: Option<&str>,
+    deadline: Deadline,
+) -> Result<Place, Refusal> {
+    let host = &ctx.shared.host;
+    let everywhere = host.places.iter().filter(|_| ctx.call.depth == 0);
+    let mut wanted: Vec<Arc<Semaphore>> = Vec::new();
+    if key.is_some() || !tool.serial.is_empty() || writes_paths(tool) {
+        wanted.extend(keys(tool, arguments, key).into_iter().map(|key| host.keys.of(key)));
+    }
+    wanted.extend(tool.at_once.iter().chain(everywhere).cloned());
+    let mut held = Vec::new();
+    for semaphore in wanted {
+        held.push(match Arc::clone(&semaphore).try_acquire_owned() {
+            Ok(permit) => permit,
+            Err(_) if ctx.call.depth > 0 => {
+                let message = format!("`{}` runs as often as it may at once, and a call inside another does not wait", tool.name());
+                return Err(Refusal::new(Code::Limit, message).help("let the outer call end first"));
+            }
+            Err(_) => waited_for(ctx, tool, semaphore, deadline).await?,
+        });
+    }
+    Ok(Place { _held: held })
+}
+
+async fn waited_for(
+    ctx: &Context,
+    tool: &RegisteredTool,
+    semaphore: Arc<Semaphore>,
+    deadline: Deadline,
+) -> Result<OwnedSemaphorePermit, Refusal> {
+    let closed = || Refusal::new(Code::Internal, "the places of calls are gone");
+    tokio::select! {
+        biased;
+        permit = semaphore.acquire_owned() => permit.map_err(|_| closed()),
+        () = ctx.call.cancel.cancelled() => Err(Refusal::new(Code::Cancelled, "cancelled while waiting for its turn")),
+        () = tokio::time::sleep_until(deadline.at) => Err(deadline.refusal(tool, "did not get its turn")),
+    }
+}
+
+/// Whether two calls could write the same declared path.
+fn writes_paths(tool: &RegisteredTool) -> bool {
+    tool.effects.contains(Effects::WRITE) && !tool.tool.annotations.path_params.is_empty()
+}
+
+/// What no two calls may be at together, in one order for all, so that none waits for another in a circle.
+fn keys(tool: &RegisteredTool, arguments: &Map<String, Value>, key: Option<&str>) -> Vec<String> {
+    let mut keys: Vec<String> = key.map(|key| format!("key {key}")).into_iter().collect();
+    let values = tool.serial.iter().filter_map(|name| Some((name, arguments.get(name)?)));
+    keys.extend(values.map(|(name, value)| format!("value {} {name} {value}", tool.name())));
+    if writes_paths(tool) {
+        let paths = tool.tool.annotations.path_params.iter().filter_map(|name| arguments.get(name));
+        let texts = paths.flat_map(|value| match value {
+            Value::Array(items) => items.iter().filter_map(Value::as_str).collect::<Vec<_>>(),
+            one => one.as_str().into_iter().collect(),
+        });
+        keys.extend(texts.map(|path| format!("path {}", normalise(path))));
+    }
+    keys.sort_unstable();
+    keys.dedup();
+    keys
+}
+
+/// One place for each key that anybody holds or waits for.
+#[derive(Debug, Default)]
+pub(crate) struct Keys(Mutex<HashMap<String, Weak<Semaphore>>>);
+
+/// Keys that nobody holds are forgotten when there are this many.
+const MANY: usize = 1024;
+
+impl Keys {
+    fn of(&self, key: String) -> Arc<Semaphore> {
+        let mut known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(semaphore) = known.get(&key).and_then(Weak::upgrade) {
+            return semaphore;
+        }
+        if known.len() >= MANY {
+            known.retain(|_, semaphore| semaphore.strong_count() > 0);
+        }
+        let semaphore = Arc::new(Semaphore::new(1));
+        known.insert(key, Arc::downgrade(&semaphore));
+        semaphore
+    }
+}

@@ -1,0 +1,48 @@
+//! A tool with its state, without its types: what the path calls.
+
+use super::{On, Tool, ToolCall, ToolError, ToolOutput, ToolRuntime};
+use crate::registry::RegisteredTool;
+use serde_json::{Map, Value};
+use std::any::Any;
+use std::fmt;
+use std::marker::PhantomData;
+use std::pin::Pin;
+use std::sync::Arc;
+
+/// What a body answers.
+pub(crate) type Answer<'a> = Pin<Box<dyn Future<Output = Result<ToolOutput, ToolError>> + Send + 'a>>;
+
+/// A body written in Rust.
+pub(crate) trait AnyTool: Send + Sync {
+    fn call<'a>(&'a self, on: On<'a>, tool: &'a RegisteredTool, arguments: Map<String, Value>) -> Answer<'a>;
+}
+
+impl fmt::Debug for dyn AnyTool {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a body in Rust")
+    }
+}
+
+/// A tool and its state.
+pub(super) struct Bound<T, State, Ctx> {
+    pub(super) tool: T,
+    pub(super) state: Arc<State>,
+    pub(super) context: PhantomData<fn(Ctx)>,
+}
+
+impl<T, State, Ctx> AnyTool for Bound<T, State, Ctx>
+where
+    T: Tool<State, Ctx>,
+    State: Send + Sync + 'static,
+    Ctx: Send + Sync + 'static,
+{
+    fn call<'a>(&'a self, on: On<'a>, tool: &'a RegisteredTool, arguments: Map<String, Value>) -> Answer<'a> {
+        let given: &'a (dyn Any + Send + Sync) = on.user();
+        let Some(context) = given.downcast_ref::<Ctx>() else {
+            let message = "the call was made without the context of its run";
+            return Box::pin(std::future::ready(Err(ToolError::fatal("context", message))));
+        };
+        let call = ToolCall { id: on.call_id().clone(), name: tool.canonical().clone(), arguments };
+        Box::pin(self.tool.call(&self.state, ToolRuntime::new(on, context), call))
+    }
+}

@@ -1,0 +1,122 @@
+//! A Rust tool's own failure: a code, a class and details.
+
+use super::ToolOutput;
+use crate::run::{Class, Code, Control, Refusal};
+use serde_json::{Map, Value};
+use std::fmt;
+
+/// Why a tool failed. Any error becomes one by `?`, with the code `failed`; the others say more.
+///
+/// It is no `std::error::Error` itself, so that all of those can become one.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ToolError {
+    /// The tool's own code, as `order_not_found`.
+    pub code: String,
+    /// What a loop may hope for.
+    pub class: Class,
+    /// What was wrong, in words a model can act on.
+    pub message: String,
+    /// Machine-readable parts.
+    pub details: Map<String, Value>,
+    /// A failure with a code of the path itself, as one that a call inside this one ended in.
+    refusal: Option<Box<Refusal>>,
+    /// What the body left behind all the same.
+    rest: Option<Box<ToolOutput>>,
+    /// Not a failure: the run shall go another way.
+    control: Option<Control>,
+}
+
+impl ToolError {
+    /// Another call, changed, may succeed.
+    pub fn repairable(code: impl Into<String>, message: impl Into<String>) -> Self {
+        Self::new(Class::Repairable, code, message)
+    }
+
+    /// The same call may succeed later.
+    pub fn retryable(code: impl Into<String>, message: impl Into<String>) -> Self {
+        Self::new(Class::Retryable, code, message)
+    }
+
+    /// A person must act first.
+    pub fn fatal(code: impl Into<String>, message: impl Into<String>) -> Self {
+        Self::new(Class::Fatal, code, message)
+    }
+
+    /// Ends or halts the run instead of answering the model. See [`Control`].
+    #[must_use]
+    pub fn control(control: Control) -> Self {
+        let message = control.reason().to_owned();
+        Self { control: Some(control), ..Self::new(Class::Fatal, "control", message) }
+    }
+
+    fn new(class: Class, code: impl Into<String>, message: impl Into<String>) -> Self {
+        Self { code: code.into(), class, message: message.into(), details: Map::new(), refusal: None, rest: None, control: None }
+    }
+
+    /// Adds a machine-readable part.
+    #[must_use]
+    pub fn detail(mut self, key: &str, value: impl Into<Value>) -> Self {
+        self.details.insert(key.to_owned(), value.into());
+        self
+    }
+
+    pub(crate) fn take_rest(&mut self) -> ToolOutput {
+        self.rest.take().map(|rest| *rest).unwrap_or_default()
+    }
+
+    pub(crate) fn with_rest(mut self, rest: ToolOutput) -> Self {
+        self.rest = Some(Box::new(rest));
+        self
+    }
+
+    /// The failure as results carry it.
+    pub(crate) fn into_refusal(self, tool: &str) -> Refusal {
+        if let Some(control) = self.control {
+            return Refusal::new(Code::Interrupted, format!("`{tool}`: {}", self.message)).control(control);
+        }
+        let mut refusal = match self.refusal {
+            Some(refusal) => *refusal,
+            None => Refusal::new(Code::Failed, format!("`{tool}` failed: {}", self.message)).class(self.class).detail("code", self.code),
+        };
+        refusal.details.extend(self.details);
+        refusal
+    }
+}
+
+impl From<Refusal> for ToolError {
+    fn from(refusal: Refusal) -> Self {
+        let (class, code, message) = (refusal.class, refusal.code.text(), refusal.message.clone());
+        Self { refusal: Some(Box::new(refusal)), ..Self::new(class, code, message) }
+    }
+}
+
+impl<E: std::error::Error> From<E> for ToolError {
+    fn from(error: E) -> Self {
+        Self::repairable("failed", error.to_string())
+    }
+}
+
+impl fmt::Display for ToolError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}: {}", self.code, self.message)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_failure_keeps_its_code_class_and_details_and_any_error_becomes_one() {
+        let refusal = ToolError::retryable("busy", "try later").detail("after_ms", 50).into_refusal("t");
+        assert_eq!((refusal.code, refusal.class, refusal.message.as_str()), (Code::Failed, Class::Retryable, "`t` failed: try later"));
+        assert_eq!((&refusal.details["code"], &refusal.details["after_ms"]), (&"busy".into(), &50.into()));
+        fn parse(text: &str) -> Result<u8, ToolError> {
+            Ok(text.parse()?)
+        }
+        let refusal = parse("x").expect_err("no number").into_refusal("t");
+        assert_eq!((refusal.class, &refusal.details["code"]), (Class::Repairable, &"failed".into()));
+        let inner = Refusal::new(Code::SandboxDenied, "no host");
+        assert_eq!(ToolError::from(inner.clone()).into_refusal("t"), inner);
+    }
+}

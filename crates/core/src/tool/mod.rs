@@ -1,0 +1,109 @@
+//! Tools written in Rust: what a host implements, and what it is given.
+
+mod bound;
+mod error;
+mod function;
+mod name;
+mod output;
+mod register;
+mod runtime;
+mod spec;
+
+pub(crate) use bound::{Answer, AnyTool};
+pub use error::ToolError;
+pub use function::{BlockingFunction, Function, blocking, function};
+pub use name::{MAX_NAME, NameProblem, ToolCallId, ToolName};
+pub use output::ToolOutput;
+pub use register::RegisterError;
+pub(crate) use register::{HostTool, unbound};
+pub(crate) use runtime::On;
+pub use runtime::ToolRuntime;
+pub use spec::{Idempotency, Runs, Safety, ToolSpec};
+
+pub use crate::artifact::tool::{Inject, Limits, RetryPolicy};
+
+use crate::schema;
+use schemars::JsonSchema;
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use serde_json::{Map, Value};
+
+/// A tool that takes JSON and says its schema. `State` is the host's, the same for all calls of an engine; `Ctx` is the run's.
+///
+/// Most tools are better off as a [`TypedTool`], whose types are the schema, or as a closure ([`function`]).
+pub trait Tool<State = (), Ctx = ()>: Send + Sync + 'static {
+    /// What the tool is. Asked once, when it is registered.
+    fn spec(&self) -> ToolSpec;
+
+    /// Does the work. The arguments fit the schema, rules and hooks have agreed to them, and what is injected is in them.
+    fn call(
+        &self,
+        state: &State,
+        runtime: ToolRuntime<'_, Ctx>,
+        call: ToolCall,
+    ) -> impl Future<Output = Result<ToolOutput, ToolError>> + Send;
+}
+
+/// A tool whose types are its schema.
+pub trait TypedTool<State = (), Ctx = ()>: Send + Sync + 'static {
+    /// The arguments. A field that is injected is hidden from the model by `#[schemars(skip)]`.
+    type Input: DeserializeOwned + JsonSchema + Send;
+    /// The result.
+    type Output: Serialize + JsonSchema;
+
+    /// What the tool is; both schemas are filled in from the types.
+    fn spec(&self) -> ToolSpec;
+
+    /// Does the work.
+    fn call(
+        &self,
+        state: &State,
+        runtime: ToolRuntime<'_, Ctx>,
+        input: Self::Input,
+    ) -> impl Future<Output = Result<Self::Output, ToolError>> + Send;
+}
+
+/// The call that a tool is given.
+#[derive(Clone, Debug)]
+pub struct ToolCall {
+    /// Its id.
+    pub id: ToolCallId,
+    /// The tool's canonical name, whatever name it was called by.
+    pub name: ToolName,
+    /// The arguments, with what is injected.
+    pub arguments: Map<String, Value>,
+}
+
+impl<State: Sync, Ctx: Sync, T: TypedTool<State, Ctx>> Tool<State, Ctx> for T {
+    fn spec(&self) -> ToolSpec {
+        typed::<T::Input, T::Output>(TypedTool::spec(self))
+    }
+
+    async fn call(&self, state: &State, runtime: ToolRuntime<'_, Ctx>, call: ToolCall) -> Result<ToolOutput, ToolError> {
+        let input = read(call.arguments)?;
+        write(TypedTool::call(self, state, runtime, input).await?)
+    }
+}
+
+/// A specification with the schemas of two types.
+fn typed<Input: JsonSchema, Output: JsonSchema>(mut spec: ToolSpec) -> ToolSpec {
+    spec.input_schema = Some(schema::of_type::<Input>());
+    // What gives nothing promises nothing.
+    spec.output_schema = Some(schema::of_type::<Output>()).filter(|schema| schema.get("type") != Some(&"null".into()));
+    spec
+}
+
+/// Arguments as a type. They fit the schema that was made of it, so what does not fit is a difference between the two.
+fn read<Input: DeserializeOwned>(arguments: Map<String, Value>) -> Result<Input, ToolError> {
+    Input::deserialize(Value::Object(arguments))
+        .map_err(|error| ToolError::repairable("arguments", format!("the arguments cannot be read: {error}")))
+}
+
+/// A result as JSON.
+fn write<Output: Serialize>(output: Output) -> Result<ToolOutput, ToolError> {
+    match serde_json::to_value(output) {
+        Ok(Value::Null) => Ok(ToolOutput::default()),
+        Ok(value) => Ok(ToolOutput::value(value)),
+        Err(error) => Err(ToolError::fatal("result", format!("its result is not JSON: {error}"))),
+    }
+}

@@ -1,0 +1,62 @@
+//! What a tool gives.
+
+use crate::content::{ContentBlock, ResourceBody};
+use crate::result::ArtifactRef;
+use crate::store::weight;
+use serde_json::{Map, Value};
+
+/// What a body gave, before anybody looked at it. The harness makes a [`crate::ToolResult`] of it.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct ToolOutput {
+    /// The tool's own words for the model; without any, the model reads the value.
+    pub content: Option<Vec<ContentBlock>>,
+    /// The value.
+    pub value: Option<Value>,
+    /// What the tool put into the artifact store.
+    pub artifacts: Vec<ArtifactRef>,
+    /// Files and other things that the result points at.
+    pub refs: Vec<Value>,
+    /// Whatever else there is to say.
+    pub metadata: Map<String, Value>,
+    /// What a service that the tool asked said about its answer.
+    pub provider: Map<String, Value>,
+}
+
+impl ToolOutput {
+    /// A value, which the model reads as JSON.
+    pub fn value(value: impl Into<Value>) -> Self {
+        Self { value: Some(value.into()), ..Self::default() }
+    }
+
+    /// Text.
+    pub fn text(text: impl Into<String>) -> Self {
+        Self::content(vec![ContentBlock::text(text)])
+    }
+
+    /// How much memory it takes, about.
+    pub(crate) fn weight(&self) -> usize {
+        let content = self.content.iter().flatten().map(|block| match block {
+            ContentBlock::Text(text) => text.len(),
+            ContentBlock::Image(media) | ContentBlock::Audio(media) => media.data.len(),
+            ContentBlock::Link(link) => link.uri.len(),
+            ContentBlock::Resource(resource) => match &resource.body {
+                ResourceBody::Text(text) => text.len(),
+                ResourceBody::Bytes(bytes) => bytes.len(),
+            },
+        });
+        let maps = [&self.metadata, &self.provider].map(|map| map.values().map(weight).sum::<usize>());
+        64 + content.sum::<usize>() + self.value.iter().chain(&self.refs).map(weight).sum::<usize>() + maps.iter().sum::<usize>()
+    }
+
+    /// Blocks of content.
+    #[must_use]
+    pub fn content(content: Vec<ContentBlock>) -> Self {
+        Self { content: Some(content), ..Self::default() }
+    }
+}
+
+impl From<Value> for ToolOutput {
+    fn from(value: Value) -> Self {
+        Self::value(value)
+    }
+}

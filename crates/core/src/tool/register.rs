@@ -1,0 +1,192 @@
+//! What a host registers, looked at once: whatever could surprise a call is refused here, with a type.
+
+use super::bound::{Answer, AnyTool, Bound};
+use super::name::NameProblem;
+use super::{Idempotency, On, Tool, ToolError, ToolOutput, ToolSpec};
+use crate::artifact::tool::{Annotations, Approval, At, Claim, DeclaredEffects, Tool as Artifact};
+use crate::artifact::{Form, Layer, Origin};
+use crate::effect::Effects;
+use crate::registry::RegisteredTool;
+use crate::schema::{self, CompiledSchema};
+use crate::span::{Source, Span};
+use serde_json::{Map, Value, json};
+use std::marker::PhantomData;
+use std::sync::Arc;
+use std::time::Duration;
+
+/// Why a tool cannot be registered.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum RegisterError {
+    /// The name, or an alias, cannot be offered.
+    #[error("the tool name `{name}` cannot be offered: {problem}")]
+    Name {
+        /// The name.
+        name: String,
+        /// What is wrong with it.
+        problem: NameProblem,
+    },
+    /// There is a tool of that name or alias already.
+    #[error("tool \"{0}\" is defined more than once")]
+    Duplicate(String),
+    /// The schema of the arguments is no JSON Schema, or not one of an object.
+    #[error("the input schema of `{tool}` is not valid: {problem}")]
+    InputSchema {
+        /// The tool.
+        tool: String,
+        /// What is wrong with it.
+        problem: String,
+    },
+    /// The schema of the result is no JSON Schema.
+    #[error("the output schema of `{tool}` is not valid: {problem}")]
+    OutputSchema {
+        /// The tool.
+        tool: String,
+        /// What is wrong with it.
+        problem: String,
+    },
+    /// An argument is filled in by the harness, and the schema shows it to the model.
+    #[error("`{argument}` of `{tool}` is injected, and its schema shows it to the model")]
+    InjectedInSchema {
+        /// The tool.
+        tool: String,
+        /// The argument.
+        argument: String,
+    },
+    /// Nothing fills in an argument.
+    #[error("`{argument}` of `{tool}` is injected by the host as `{name}`, and the host gives nothing of that name")]
+    NothingToInject {
+        /// The tool.
+        tool: String,
+        /// The argument.
+        argument: String,
+        /// The name that the host would have to give.
+        name: String,
+    },
+    /// A key is made of an argument that the schema does not have.
+    #[error("`{tool}` names the argument `{argument}`, which its schema does not have")]
+    NoSuchArgument {
+        /// The tool.
+        tool: String,
+        /// The argument.
+        argument: String,
+    },
+    /// Nobody said what the tool does.
+    #[error("`{0}` does not say what it does to the world; `effects(Effects::NONE)`, or `pure()`, says that it is nothing")]
+    EffectsUndeclared(String),
+}
+
+/// A tool that was registered.
+pub(crate) struct HostTool {
+    pub(crate) spec: ToolSpec,
+    pub(crate) effects: Effects,
+    pub(crate) body: Arc<dyn AnyTool>,
+}
+
+impl HostTool {
+    /// Looks at a tool; what it says about itself is asked once.
+    pub(crate) fn new<T, State, Ctx>(tool: T, state: Arc<State>) -> Result<Self, RegisterError>
+    where
+        T: Tool<State, Ctx>,
+        State: Send + Sync + 'static,
+        Ctx: Send + Sync + 'static,
+    {
+        let spec = tool.spec();
+        let effects = judge(&spec)?;
+        Ok(Self { spec, effects, body: Arc::new(Bound { tool, state, context: PhantomData }) })
+    }
+
+    /// The tool in the words of artifacts, so that rules, hooks, doors and checks treat it like any other.
+    pub(crate) fn artifact(&self) -> Artifact {
+        let (spec, effects) = (&self.spec, self.effects);
+        let source = Source::new(format!("the Rust tool {}", spec.name), "");
+        let span = Span::default();
+        let flat = |value: Option<Duration>| value.map_or(0, |time| u64::try_from(time.as_millis()).unwrap_or(u64::MAX).max(1));
+        let names: Vec<&str> = effects.names().collect();
+        let idempotent = spec.idempotency != Idempotency::None;
+        Artifact {
+            name: spec.name.clone(),
+            origin: Origin { source, layer: Layer::Project, form: Form::File },
+            name_span: span,
+            description: if spec.description.is_empty() { spec.name.clone() } else { spec.description.clone() },
+            described: !spec.description.is_empty(),
+            frontmatter: json!({"effects": names, "safety": {"idempotent": idempotent, "confirm": spec.safety.confirm}, "tags": spec.tags}),
+            input_schema: spec.arguments(),
+            schema_source: Some(At { value: "input_schema", span }),
+            output_schema: spec.output_schema.clone().map(|value| At { value, span }),
+            script: None,
+            timeout_ms: flat(spec.timeout),
+            declared_effects: vec![DeclaredEffects {
+                spelling: format!("effects: {}", names.join(", ")),
+                span,
+                claim: Claim::Exactly(effects),
+            }],
+            requires_approval: spec.safety.confirm.then_some(At { value: Approval::Always, span }),
+            approval_timeout_ms: 300_000,
+            annotations: Annotations { path_params: spec.path_params.clone(), ..Annotations::default() },
+            idempotent,
+            key: None,
+            retry: spec.retry.map(|value| At { value, span }),
+            inject: spec.injected.iter().map(|(name, value)| (name.clone(), At { value: value.clone(), span })).collect(),
+            permissions: Vec::new(),
+            workspace_root: spec.safety.workspace_root.clone().map(|value| At { value, span }),
+            limits: spec.limits,
+            deferred: false,
+            aliases: spec.aliases.iter().map(|(provider, alias)| (provider.clone(), At { value: alias.clone(), span })).collect(),
+            examples: Vec::new(),
+            strict: false,
+            tags: spec.tags.clone(),
+            unsupported: Vec::new(),
+        }
+    }
+}
+
+/// Refuses what could not be offered or called as it says. Gives the effects, which have to be said.
+fn judge(spec: &ToolSpec) -> Result<Effects, RegisterError> {
+    let tool = || spec.name.clone();
+    for name in std::iter::once(&spec.name).chain(spec.aliases.iter().map(|(_, alias)| alias)) {
+        if let Some(problem) = NameProblem::of(name) {
+            return Err(RegisterError::Name { name: name.clone(), problem });
+        }
+    }
+    let input = spec.arguments();
+    if !schema::is_of_objects(&input) {
+        let problem = "arguments are an object, and this is no schema of one".to_owned();
+        return Err(RegisterError::InputSchema { tool: tool(), problem });
+    }
+    let compiled = CompiledSchema::new(input).map_err(|problem| RegisterError::InputSchema { tool: tool(), problem })?;
+    if let Some(output) = &spec.output_schema {
+        CompiledSchema::new(output.clone()).map_err(|problem| RegisterError::OutputSchema { tool: tool(), problem })?;
+    }
+    if let Some((argument, _)) = spec.injected.iter().find(|(name, _)| compiled.property(name).is_some()) {
+        return Err(RegisterError::InjectedInSchema { tool: tool(), argument: argument.clone() });
+    }
+    let keyed = match &spec.idempotency {
+        Idempotency::By(arguments) => arguments.as_slice(),
+        Idempotency::None | Idempotency::Natural => &[],
+    };
+    let named = keyed.iter().chain(&spec.serial_by).chain(&spec.path_params);
+    if let Some(argument) = named.into_iter().find(|name| compiled.property(name).is_none()) {
+        return Err(RegisterError::NoSuchArgument { tool: tool(), argument: argument.clone() });
+    }
+    spec.effects.ok_or_else(|| RegisterError::EffectsUndeclared(tool()))
+}
+
+/// A closure over JSON as the body of an artifact: the artifact says the rest.
+pub(crate) fn unbound<F, R>(body: F) -> Arc<dyn AnyTool>
+where
+    F: Fn(Value) -> R + Send + Sync + 'static,
+    R: Future<Output = Result<Value, ToolError>> + Send + 'static,
+{
+    struct Unbound<F>(F);
+    impl<F, R> AnyTool for Unbound<F>
+    where
+        F: Fn(Value) -> R + Send + Sync + 'static,
+        R: Future<Output = Result<Value, ToolError>> + Send + 'static,
+    {
+        fn call<'a>(&'a self, _: On<'a>, _: &'a RegisteredTool, arguments: Map<String, Value>) -> Answer<'a> {
+            let answer = (self.0)(Value::Object(arguments));
+            Box::pin(async move { answer.await.map(ToolOutput::value) })
+        }
+    }
+    Arc::new(Unbound(body))
+}

@@ -1,0 +1,112 @@
+//! What a call is given: its own child of the run's context, and the only ways to the world.
+
+use super::{ToolCallId, ToolError};
+use crate::builtin::{Program, StoreScope};
+use crate::outside::{Ran, Request, Response};
+use crate::result::ToolResult;
+use crate::store::KeyValue;
+use serde_json::Value;
+use std::sync::Arc;
+use std::time::Duration;
+use tokio_util::sync::CancellationToken;
+use tool_harness_sandbox::file::Jail;
+
+pub(crate) use crate::run::On;
+
+/// One call, as its tool sees it. Cheap to copy.
+pub struct ToolRuntime<'a, Ctx = ()> {
+    on: On<'a>,
+    context: &'a Ctx,
+}
+
+impl<Ctx> Clone for ToolRuntime<'_, Ctx> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+
+impl<Ctx> Copy for ToolRuntime<'_, Ctx> {}
+
+impl<'a, Ctx> ToolRuntime<'a, Ctx> {
+    pub(super) fn new(on: On<'a>, context: &'a Ctx) -> Self {
+        Self { on, context }
+    }
+
+    /// The run's context, as the host gave it.
+    #[must_use]
+    pub fn context(&self) -> &'a Ctx {
+        self.context
+    }
+
+    /// The call's id.
+    #[must_use]
+    pub fn call_id(&self) -> &'a ToolCallId {
+        self.on.call_id()
+    }
+
+    /// The session's id.
+    #[must_use]
+    pub fn session_id(&self) -> &'a str {
+        &self.on.call().session_id
+    }
+
+    /// The run's id.
+    #[must_use]
+    pub fn run_id(&self) -> &'a str {
+        &self.on.call().run_id
+    }
+
+    /// The mode the call is made in.
+    #[must_use]
+    pub fn mode(&self) -> &'a str {
+        &self.on.call().mode
+    }
+
+    /// How much time is left. At its end the call is over, whether the tool listens or not.
+    #[must_use]
+    pub fn time_left(&self) -> Duration {
+        self.on.time_left()
+    }
+
+    /// Cancelled when the call is over, for whatever reason: for what the tool started and does not wait for.
+    #[must_use]
+    pub fn cancellation(&self) -> CancellationToken {
+        self.on.cancellation()
+    }
+
+    /// The key-value store of the session (`state`), the run (`cache`) or the turn (`ctx`), which scripts see too.
+    #[must_use]
+    pub fn store(&self, scope: StoreScope) -> &'a dyn KeyValue {
+        self.on.store(scope)
+    }
+
+    /// Says how far the call is, as a fraction of 1.
+    pub fn progress(&self, fraction: f64, message: &str) {
+        self.on.progress(fraction, message);
+    }
+
+    /// Raises the event `custom.<name>`, for sinks and hooks.
+    pub fn emit(&self, name: &str, payload: &Value) {
+        self.on.emit(name, payload);
+    }
+
+    /// The files of the workspace, as far as the tool's effects, the project and the layers above it let this tool touch them.
+    pub fn files(&self) -> Result<Arc<Jail>, ToolError> {
+        Ok(self.on.files()?)
+    }
+
+    /// Runs a program in the sandbox, under the call's plan.
+    pub async fn run(&self, program: Program) -> Result<Ran, ToolError> {
+        Ok(self.on.run(program).await?)
+    }
+
+    /// Sends a request to a host that the call may reach.
+    pub async fn send(&self, request: Request, time: Duration) -> Result<Response, ToolError> {
+        Ok(self.on.send(request, time).await?)
+    }
+
+    /// Calls another tool, through every stage like any call. It ends with this call, and never waits for a place that this one holds.
+    pub async fn call(&self, tool: &str, arguments: Value) -> ToolResult {
+        self.on.nested(tool, arguments).await
+    }
+}

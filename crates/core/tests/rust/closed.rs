@@ -1,0 +1,144 @@
+//! What fails closed: forged arguments, repairs, what is not advertised.
+
+use crate::support::{bare, call, code, echo, load, text};
+use serde_json::{Value, json};
+use tool_harness::effect::Effects;
+use tool_harness::run::Repair;
+use tool_harness::tool::Inject;
+use tool_harness::{EngineBuilder, Tool, ToolCall, ToolError, ToolOutput, ToolRequest, ToolRuntime, ToolSpec};
+
+/// Gives its arguments back; `user` is the host's.
+struct Whose(Effects);
+
+impl Tool for Whose {
+    fn spec(&self) -> ToolSpec {
+        ToolSpec::new("whose", "Says whose it is.")
+            .effects(self.0)
+            .input(
+                json!({"type": "object", "properties": {"n": {"type": "integer"}, "input": {"type": "object"}, "list": {"type": "array"}}}),
+            )
+            .inject("user", Inject::Host("user".into()))
+            .inject("key", Inject::IdempotencyKey)
+            .inject("call", Inject::CallId)
+    }
+
+    async fn call(&self, (): &(), _: ToolRuntime<'_>, call: ToolCall) -> Result<ToolOutput, ToolError> {
+        Ok(ToolOutput::value(Value::Object(call.arguments)))
+    }
+}
+
+fn whose(effects: Effects) -> EngineBuilder {
+    bare().tool(Whose(effects)).inject("user", |_| Some(json!("ann")))
+}
+
+#[tokio::test]
+async fn injected_names_cannot_be_forged_however_they_are_wrapped() {
+    for repair in [Repair::Off, Repair::WithoutEffects, Repair::ReadOnly] {
+        let (engine, _) = load(whose(Effects::NONE).repair(repair)).await;
+        for sent in [
+            r#"{"user": "eve"}"#,
+            r#"{"n": 1, "user": "eve"}"#,
+            r#"{"arguments": {"user": "eve"}}"#,
+            r#"{"arguments": {"n": 1, "user": "eve"}, "n": 1}"#,
+            r#"{"args": "{\"user\": \"eve\"}"}"#,
+            r#"{"args": "```json\n{\"user\": \"eve\"}\n```"}"#,
+            r#""{\"user\": \"eve\"}""#,
+            r#""{\"arguments\": {\"user\": \"eve\"}}""#,
+            "```json\n{\"user\": \"eve\"}\n```",
+            "```\n{\"arguments\": {\"call\": \"eve\"}}\n```",
+        ] {
+            let result = engine.call(text("whose", sent)).await;
+            assert!(result.is_error && !result.text().contains("eve\","), "{repair:?} {sent}: {}", result.text());
+            assert!(
+                ["tool.args.invalid_schema", "tool.args.malformed_json"].contains(&code(&result)),
+                "{repair:?} {sent}: {}",
+                result.text()
+            );
+        }
+        let sent = json!({"n": 1, "input": {"user": "a nested one is the tool's business"}});
+        let mut twin = call("whose", sent.clone());
+        twin.id = "c1".into();
+        let value = engine.call(twin).await.value.expect("a value");
+        assert_eq!(
+            (&value["user"], &value["call"], &value["key"], &value["input"]),
+            (&json!("ann"), &json!("c1"), &json!("c1"), &sent["input"])
+        );
+    }
+}
+
+#[tokio::test]
+async fn arguments_are_repaired_by_policy_only_and_never_for_tools_with_effects() {
+    let texts = [
+        ("{\"n\": 1}", true),
+        ("\"{\\\"n\\\": 1}\"", false),
+        ("```json\n{\"n\": 1}\n```", false),
+        ("{\"arguments\": {\"n\": 1}}", false),
+        ("{\"list\": \"[1, 2]\", \"n\": 1}", false),
+    ];
+    for (repair, effects, repaired) in [
+        (Repair::Off, Effects::NONE, false),
+        (Repair::WithoutEffects, Effects::NONE, true),
+        (Repair::WithoutEffects, Effects::READ, false),
+        (Repair::ReadOnly, Effects::READ, true),
+        (Repair::ReadOnly, Effects::READ | Effects::WRITE, false),
+    ] {
+        for (sent, plain) in texts {
+            let (engine, events) = load(whose(effects).repair(repair)).await;
+            let result = engine.call(text("whose", sent)).await;
+            let understood =
+                result.value.as_ref().is_some_and(|value| value["n"] == 1 && (value["list"].is_null() || value["list"].is_array()));
+            assert_eq!(understood, plain || repaired, "{repair:?} {effects} {sent}: {}", result.text());
+            assert_eq!(events.named("tool.repaired").len(), usize::from(repaired && !plain), "{repair:?} {effects} {sent}");
+        }
+    }
+}
+
+#[tokio::test]
+async fn malformed_json_is_answered_with_the_calls_id_and_is_never_an_empty_object() {
+    let (engine, events) = load(bare().tool(echo("echo"))).await;
+    for sent in ["", "{", "[]", "null", "{\"n\": 1,}", "n=1", "{\"n\": 1} {}"] {
+        let mut call = text("echo", sent);
+        call.id = format!("id {sent}").into();
+        let result = engine.call(call).await;
+        assert_eq!((result.call_id.as_str(), code(&result)), (format!("id {sent}").as_str(), "tool.args.malformed_json"), "{sent}");
+        let message = result.message().expect("a message");
+        assert_eq!(message.call_id, format!("id {sent}").as_str());
+    }
+    assert_eq!(events.ends(), vec!["tool.rejected"; 7]);
+}
+
+#[tokio::test]
+async fn a_turn_runs_what_it_offers_and_a_child_never_gets_more_than_its_parent() {
+    let (engine, events) = load(bare().tool(echo("one")).tool(echo("two")).tool(echo("three"))).await;
+    let parent = engine.start(());
+    let child = parent.child((), |tool| tool.name != "three");
+    let grandchild = child.child((), |tool| tool.name != "two");
+    let everything = child.child((), |_| true);
+    for (run, offered) in [
+        (&parent, vec!["one", "three", "two"]),
+        (&child, vec!["one", "two"]),
+        (&grandchild, vec!["one"]),
+        (&everything, vec!["one", "two"]),
+    ] {
+        let turn = run.turn().expect("a turn");
+        let names: Vec<&str> = turn.surface().tools.iter().map(|tool| tool.name.as_str()).collect();
+        assert_eq!(names, offered);
+        let requests = ["one", "two", "three"].map(|tool| ToolRequest::new(tool_harness::digest::fresh_id("c"), tool, json!({"n": 1})));
+        for result in turn.call(requests.into()).await.results {
+            let expected = if offered.contains(&result.name.as_str()) { "" } else { "tool.not_advertised" };
+            assert_eq!(code(&result), expected, "{}", result.text());
+            assert!(expected.is_empty() || !result.text().contains("`three`, "), "only what is offered is named: {}", result.text());
+        }
+    }
+    assert_eq!(events.named("surface.narrowed").len(), 3);
+}
+
+#[tokio::test]
+async fn a_duplicate_call_id_is_refused() {
+    let (engine, _) = load(bare().tool(echo("echo"))).await;
+    let run = engine.start(());
+    let turn = run.turn().expect("a turn");
+    let request = || ToolRequest::new("same", "echo", json!({"n": 1}));
+    let results = turn.call(vec![request(), request()]).await.results;
+    assert_eq!((code(&results[0]), code(&results[1])), ("", "tool.duplicate_call"));
+}

@@ -1,0 +1,228 @@
+//! How calls run: places, limits, retries, keys.
+
+use crate::support::{bare, call, code, echo, load, numbered};
+use serde_json::{Value, json};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::{Duration, Instant};
+use tool_harness::effect::Effects;
+use tool_harness::error_policy::{ErrorPolicy, Reaction};
+use tool_harness::run::{Class, Code, Control};
+use tool_harness::tool::{Idempotency, Inject, Limits, RetryPolicy, blocking};
+use tool_harness::turn::Ended;
+use tool_harness::{Tool, ToolCall, ToolError, ToolOutput, ToolRequest, ToolRuntime, ToolSpec};
+
+fn requests(tool: &str, arguments: impl IntoIterator<Item = Value>) -> Vec<ToolRequest> {
+    arguments.into_iter().enumerate().map(|(index, arguments)| ToolRequest::new(format!("c{index}"), tool, arguments)).collect()
+}
+
+fn numbers(count: i64) -> impl Iterator<Item = Value> {
+    (0..count).map(|n| json!({"n": n}))
+}
+
+/// A tool that waits, and how many of its calls were at work at once at most.
+fn waits(spec: ToolSpec, time: Duration) -> (impl Tool, Arc<AtomicUsize>) {
+    let (at_once, most) = (Arc::new(AtomicUsize::new(0)), Arc::new(AtomicUsize::new(0)));
+    let seen = Arc::clone(&most);
+    let tool = numbered(spec, move |n| {
+        let (at_once, most) = (Arc::clone(&at_once), Arc::clone(&seen));
+        async move {
+            most.fetch_max(at_once.fetch_add(1, Ordering::SeqCst) + 1, Ordering::SeqCst);
+            tokio::time::sleep(time).await;
+            at_once.fetch_sub(1, Ordering::SeqCst);
+            Ok(n)
+        }
+    });
+    (tool, most)
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_thousand_calls_of_one_turn_run_eight_at_once_and_answer_in_order() {
+    let time = Duration::from_millis(20);
+    let (tool, most) = waits(ToolSpec::new("wait", "Waits.").pure(), time);
+    let (engine, _) = load(bare().tool(tool)).await;
+    let run = engine.start(()).max_concurrency(8);
+    let started = Instant::now();
+    let turned = run.turn().expect("a turn").call(requests("wait", numbers(1000))).await;
+    let took = started.elapsed();
+    let values: Vec<i64> = turned.results.iter().filter_map(|result| result.value.as_ref()?.as_i64()).collect();
+    assert_eq!((values, most.load(Ordering::SeqCst)), ((0..1000).collect(), 8));
+    // That it takes little longer is for the benchmark to show: a busy machine has no upper end.
+    assert!(took >= time * 125, "{took:?}");
+}
+
+#[tokio::test]
+async fn limits_of_a_tool_a_key_and_the_engine_hold() {
+    let wait = |spec: ToolSpec| waits(spec, Duration::from_millis(5));
+    let limits = Limits { max_concurrency: Some(2), ..Limits::default() };
+    let (tool, most) = wait(ToolSpec::new("wait", "Waits.").pure().limits(limits));
+    let (engine, _) = load(bare().tool(tool)).await;
+    engine.start(()).turn().expect("a turn").call(requests("wait", numbers(12))).await;
+    assert_eq!(most.load(Ordering::SeqCst), 2, "of a tool");
+
+    let (tool, most) = wait(ToolSpec::new("wait", "Waits.").pure().serial_by(["n"]));
+    let (engine, _) = load(bare().tool(tool)).await;
+    let run = engine.start(());
+    run.turn().expect("a turn").call(requests("wait", (0..12).map(|_| json!({"n": 1})))).await;
+    assert_eq!(most.swap(0, Ordering::SeqCst), 1, "of one value");
+    let others: Vec<ToolRequest> = (0..6).map(|n| ToolRequest::new(format!("o{n}"), "wait", json!({"n": n}))).collect();
+    run.turn().expect("a turn").call(others).await;
+    assert!(most.load(Ordering::SeqCst) > 1, "other values do not wait");
+
+    let (tool, most) = wait(ToolSpec::new("wait", "Waits.").pure());
+    let (engine, _) = load(bare().max_concurrency(3).tool(tool)).await;
+    engine.start(()).turn().expect("a turn").call(requests("wait", numbers(12))).await;
+    assert_eq!(most.load(Ordering::SeqCst), 3, "of the engine");
+}
+
+#[tokio::test]
+async fn two_calls_never_write_the_same_path_at_once() {
+    struct Write(Arc<AtomicUsize>, Arc<AtomicUsize>);
+    impl Tool for Write {
+        fn spec(&self) -> ToolSpec {
+            let schema = json!({"type": "object", "properties": {"path": {"type": "string"}}, "required": ["path"]});
+            ToolSpec::new("write_it", "Writes.").effects(Effects::READ | Effects::WRITE).input(schema).path_param("path")
+        }
+        async fn call(&self, (): &(), _: ToolRuntime<'_>, _: ToolCall) -> Result<ToolOutput, ToolError> {
+            self.1.fetch_max(self.0.fetch_add(1, Ordering::SeqCst) + 1, Ordering::SeqCst);
+            tokio::time::sleep(Duration::from_millis(5)).await;
+            self.0.fetch_sub(1, Ordering::SeqCst);
+            Ok(ToolOutput::default())
+        }
+    }
+    for (paths, expected) in [(["a/b", "./a//b", "a/c/../b"], 1), (["a", "b", "c"], 3)] {
+        let most = Arc::new(AtomicUsize::new(0));
+        let (engine, _) = load(bare().tool(Write(Arc::default(), Arc::clone(&most)))).await;
+        engine.start(()).turn().expect("a turn").call(requests("write_it", paths.map(|path| json!({ "path": path })))).await;
+        assert_eq!(most.load(Ordering::SeqCst), expected, "{paths:?}");
+    }
+}
+
+#[tokio::test]
+async fn where_three_of_five_are_allowed_three_run_and_two_are_refused() {
+    let per_tool =
+        numbered(ToolSpec::new("few", "Few.").pure().limits(Limits { max_calls: Some(3), ..Limits::default() }), |n| async move { Ok(n) });
+    let (engine, events) = load(bare().tool(echo("echo")).tool(per_tool)).await;
+    let runs = [engine.start(()).max_calls(3), engine.start(()).max_calls_in_turn(3), engine.start(())];
+    for (run, tool) in runs.iter().zip(["echo", "echo", "few"]) {
+        let turned = run.turn().expect("a turn").call(requests(tool, numbers(5))).await;
+        let codes: Vec<&str> = turned.results.iter().map(code).collect();
+        assert_eq!(codes, ["", "", "", "tool.limit", "tool.limit"], "{tool}");
+        assert_eq!(turned.messages().map(|messages| messages.len()), Ok(5), "every call is answered and the run goes on");
+    }
+    let next = runs[1].turn().expect("a turn").call(vec![ToolRequest::new("n", "echo", json!({"n": 1}))]).await;
+    assert!(!next.results[0].is_error, "a new turn counts anew");
+    let next = runs[0].turn().expect("a turn").call(vec![ToolRequest::new("n", "echo", json!({"n": 1}))]).await;
+    assert_eq!(code(&next.results[0]), "tool.limit", "a run does not");
+    assert_eq!(events.ends().len(), 17);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn tools_that_block_do_not_stall_others() {
+    let block = blocking(ToolSpec::new("block", "Blocks.").pure(), |input: crate::support::Number| {
+        std::thread::sleep(Duration::from_millis(200));
+        Ok(input.n)
+    });
+    let (engine, _) = load(bare().tool(block).tool(echo("echo"))).await;
+    let run = engine.start(());
+    let turn = run.turn().expect("a turn");
+    let started = Instant::now();
+    let mut all = requests("block", numbers(6));
+    all.push(ToolRequest::new("quick", "echo", json!({"n": 1})));
+    let turned = turn.call(all).await;
+    assert!(
+        turned.results.iter().all(|result| !result.is_error) && started.elapsed() < Duration::from_millis(600),
+        "{:?}",
+        started.elapsed()
+    );
+    assert!(turned.results[6].elapsed < Duration::from_millis(150), "{:?}", turned.results[6].elapsed);
+}
+
+#[tokio::test]
+async fn what_may_pass_is_tried_again_only_when_a_repeat_does_no_harm() {
+    let retry = || RetryPolicy { max_attempts: 3, initial_backoff_ms: 4, max_backoff_ms: 20, multiplier: 2.0 };
+    type Error = fn(&str) -> ToolError;
+    let retryable: Error = |text| ToolError::retryable("busy", text);
+    let repairable: Error = |text| ToolError::repairable("wrong", text);
+    for (spec, error, succeeds_at, attempts, expected) in [
+        (ToolSpec::new("t", "T.").pure(), retryable, 3, 3, ""),
+        (ToolSpec::new("t", "T.").pure(), retryable, 9, 3, "tool.failed"),
+        (ToolSpec::new("t", "T.").pure(), repairable, 2, 1, "tool.failed"),
+        (ToolSpec::new("t", "T.").effects(Effects::WRITE), retryable, 2, 1, "tool.failed"),
+        (ToolSpec::new("t", "T.").effects(Effects::WRITE).idempotency(Idempotency::Natural), retryable, 2, 2, ""),
+    ] {
+        let made = Arc::new(AtomicUsize::new(0));
+        let counted = Arc::clone(&made);
+        let tool = numbered(spec.retry(retry()), move |n| {
+            let attempt = counted.fetch_add(1, Ordering::SeqCst) + 1;
+            async move { if attempt >= succeeds_at { Ok(n) } else { Err(error("no")) } }
+        });
+        let (engine, events) = load(bare().tool(tool)).await;
+        let result = engine.call(call("t", json!({"n": 1}))).await;
+        assert_eq!((code(&result), made.load(Ordering::SeqCst), events.ends().len()), (expected, attempts, 1));
+        let retried = events.named("tool.retried");
+        assert_eq!(
+            retried.iter().map(|event| event.fields["attempt"].as_u64()).collect::<Vec<_>>(),
+            (2..=attempts as u64).map(Some).collect::<Vec<_>>()
+        );
+    }
+}
+
+#[tokio::test]
+async fn a_repeated_key_gets_the_stored_result_also_while_the_first_is_at_work() {
+    struct Pay(AtomicUsize);
+    impl Tool for Pay {
+        fn spec(&self) -> ToolSpec {
+            let schema =
+                json!({"type": "object", "properties": {"order": {"type": "string"}, "note": {"type": "string"}}, "required": ["order"]});
+            ToolSpec::new("pay", "Pays.")
+                .effects(Effects::NET_WRITE)
+                .input(schema)
+                .idempotency(Idempotency::By(vec!["order".into()]))
+                .inject("key", Inject::IdempotencyKey)
+        }
+        async fn call(&self, (): &(), _: ToolRuntime<'_>, call: ToolCall) -> Result<ToolOutput, ToolError> {
+            tokio::time::sleep(Duration::from_millis(10)).await;
+            let paid = self.0.fetch_add(1, Ordering::SeqCst);
+            if call.arguments["order"] == "bad" {
+                return Err(ToolError::retryable("down", "the bank is down"));
+            }
+            Ok(ToolOutput::value(json!({"paid": paid, "key": call.arguments["key"]})))
+        }
+    }
+    let (engine, _) = load(bare().tool(Pay(AtomicUsize::new(0)))).await;
+    let run = engine.start(());
+    let sent = ["a", "a", "b"].map(|order| json!({"order": order, "note": order.repeat(2)}));
+    let results = run.turn().expect("a turn").call(requests("pay", sent)).await.results;
+    assert_eq!(results[0].value, results[1].value);
+    assert_ne!(results[0].value, results[2].value);
+    assert_eq!((results[0].metadata.get("repeated"), results[1].metadata.get("repeated")), (None, Some(&json!(true))));
+    let again = engine.call(call("pay", json!({"order": "a", "note": "another session"}))).await;
+    assert_eq!(again.value, results[0].value);
+    for _ in 0..2 {
+        assert_eq!(code(&engine.call(call("pay", json!({"order": "bad"}))).await), "tool.failed", "a failure is not stored");
+    }
+}
+
+#[tokio::test]
+async fn control_flow_is_no_message_and_the_policy_says_what_ends_a_run() {
+    let tool = numbered(ToolSpec::new("t", "T.").pure(), |n| async move {
+        match n {
+            0 => Ok(0),
+            1 => Err(ToolError::repairable("wrong", "wrong")),
+            2 => Err(ToolError::fatal("broken", "broken")),
+            _ => Err(ToolError::control(Control::Pause("ask the owner".into()))),
+        }
+    });
+    let (engine, events) = load(bare().tool(tool)).await;
+    let turned = |policy: ErrorPolicy, numbers: &[i64]| {
+        let run = engine.start(()).error_policy(policy);
+        let requests = requests("t", numbers.iter().map(|n| json!({ "n": n })).collect::<Vec<_>>());
+        async move { run.turn().expect("a turn").call(requests).await.messages().map(|messages| messages.len()) }
+    };
+    assert_eq!(turned(ErrorPolicy::default(), &[0, 1, 2]).await, Ok(3), "failures do not end a run");
+    assert_eq!(turned(ErrorPolicy::default(), &[0, 9, 1]).await, Err(Ended::Control(Control::Pause("ask the owner".into()))));
+    let strict = ErrorPolicy::default().code(Code::Failed, Reaction::Stop).class(Class::Repairable, Reaction::Stop);
+    assert!(matches!(turned(strict, &[0, 1]).await, Err(Ended::Failed(refusal)) if refusal.code == Code::Failed));
+    assert_eq!(events.ends().len(), 8, "each call has its last event all the same");
+}

@@ -1,0 +1,149 @@
+//! Tools that misbehave: each call ends once, in time, and the next one works.
+
+use crate::support::{Number, bare, call, code, echo, load, numbered};
+use serde_json::json;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+use tool_harness::tool::{blocking, function};
+use tool_harness::{Call, ToolOutput, ToolRuntime, ToolSpec};
+use tool_harness::{Tool, ToolCall, ToolError};
+
+fn spec(name: &str) -> ToolSpec {
+    ToolSpec::new(name, "Misbehaves.").pure()
+}
+
+/// How long after its limit a call may end.
+const GRACE: Duration = Duration::from_millis(50);
+
+/// Ends a call after 30 ms in one of three ways, and says how late it was and how it ended.
+async fn ended(engine: &tool_harness::Engine, tool: &str, how: &str) -> (Duration, &'static str) {
+    let limit = Duration::from_millis(30);
+    let mut made: Call = call(tool, json!({"n": 1}));
+    if how == "caller" {
+        made.timeout = Some(limit);
+    }
+    let cancel = made.cancel.clone();
+    let started = Instant::now();
+    if how == "cancel" {
+        tokio::spawn(async move {
+            tokio::time::sleep(limit).await;
+            cancel.cancel();
+        });
+    }
+    let result = engine.call(made).await;
+    (started.elapsed().saturating_sub(limit), code(&result))
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn deadline_and_cancellation_end_a_call_whether_its_tool_listens_or_not() {
+    let limit = Duration::from_millis(30);
+    let never = numbered(spec("never").timeout(limit), |_| std::future::pending());
+    let deaf = blocking(spec("deaf").timeout(limit), |_: Number| {
+        std::thread::sleep(Duration::from_millis(1500));
+        Ok(1)
+    });
+    let free_never = numbered(spec("free_never"), |_| std::future::pending());
+    let free_deaf = blocking(spec("free_deaf"), |_: Number| {
+        std::thread::sleep(Duration::from_millis(1500));
+        Ok(1)
+    });
+    let (engine, events) = load(bare().tool(never).tool(deaf).tool(free_never).tool(free_deaf).tool(echo("echo"))).await;
+    let mut soonest = Duration::MAX;
+    for (tool, how, expected) in [
+        ("never", "tool", "tool.timeout"),
+        ("deaf", "tool", "tool.timeout"),
+        ("free_never", "caller", "tool.timeout"),
+        ("free_deaf", "caller", "tool.timeout"),
+        ("free_never", "cancel", "tool.cancelled"),
+        ("free_deaf", "cancel", "tool.cancelled"),
+    ] {
+        let (late, code) = ended(&engine, tool, how).await;
+        assert_eq!(code, expected, "{tool} {how}");
+        // Much earlier than the tool would have ended, on any machine; within the grace on one that has time for it.
+        assert!(late < GRACE * 5, "{tool} {how}: {late:?} late");
+        soonest = soonest.min(late);
+    }
+    assert!(soonest < GRACE, "{soonest:?} late");
+    assert_eq!(engine.abandoned_threads(), 3);
+    assert!(!engine.call(call("echo", json!({"n": 1}))).await.is_error);
+    tokio::time::sleep(Duration::from_millis(2000)).await;
+    assert_eq!(engine.abandoned_threads(), 0, "threads that ended are not counted");
+    assert_eq!(events.ends(), [vec!["tool.failed"; 6], vec!["tool.completed"]].concat());
+}
+
+#[tokio::test]
+async fn a_panic_ends_its_call_and_nothing_else() {
+    let at_once = function(spec("at_once"), |_: Number| -> std::future::Ready<Result<i64, ToolError>> { panic!("on purpose") });
+    let later = numbered(spec("later"), |_| async {
+        tokio::task::yield_now().await;
+        panic!("on purpose")
+    });
+    let on_thread = blocking(spec("on_thread"), |_: Number| -> Result<i64, ToolError> { panic!("on purpose") });
+    let (engine, events) = load(bare().tool(at_once).tool(later).tool(on_thread).tool(echo("echo"))).await;
+    for tool in ["at_once", "later", "on_thread"] {
+        let result = engine.call(call(tool, json!({"n": 1}))).await;
+        assert!(code(&result) == "tool.failed" && result.text().contains("panicked"), "{tool}: {}", result.text());
+    }
+    assert!(!engine.call(call("echo", json!({"n": 1}))).await.is_error);
+    assert_eq!(events.ends().len(), 4);
+}
+
+/// Gives what does not fit, or is not JSON.
+struct Wrong;
+
+impl Tool for Wrong {
+    fn spec(&self) -> ToolSpec {
+        spec("wrong")
+            .input(json!({"type": "object", "properties": {"n": {"type": "integer"}}}))
+            .output(json!({"type": "object", "required": ["x"]}))
+    }
+
+    async fn call(&self, (): &(), _: ToolRuntime<'_>, call: ToolCall) -> Result<ToolOutput, ToolError> {
+        Ok(if call.arguments["n"] == 1 { ToolOutput::value(json!({"y": 1})) } else { ToolOutput::text("words") })
+    }
+}
+
+/// Something that cannot be JSON: its keys are no text.
+#[derive(serde::Serialize, schemars::JsonSchema)]
+struct Strange {
+    #[schemars(with = "String")]
+    map: std::collections::BTreeMap<Vec<u8>, u8>,
+}
+
+#[tokio::test]
+async fn a_result_that_does_not_fit_its_schema_or_is_no_json_is_an_error() {
+    let strange = function(spec("strange"), |_: Number| async { Ok(Strange { map: [(vec![1], 2)].into() }) });
+    let (engine, events) = load(bare().tool(Wrong).tool(strange)).await;
+    for (tool, n, expected) in
+        [("wrong", 1, "tool.output.invalid_schema"), ("wrong", 2, "tool.output.invalid_schema"), ("strange", 1, "tool.failed")]
+    {
+        let result = engine.call(call(tool, json!({ "n": n }))).await;
+        assert_eq!((code(&result), result.value.is_none()), (expected, true), "{tool} {n}: {}", result.text());
+    }
+    assert_eq!(events.ends(), vec!["tool.failed"; 3]);
+}
+
+#[tokio::test]
+async fn a_call_that_nobody_waits_for_has_its_last_event_and_its_tool_is_told() {
+    struct Spawns(Arc<AtomicBool>);
+    impl Tool for Spawns {
+        fn spec(&self) -> ToolSpec {
+            spec("spawns").input(json!({"type": "object"}))
+        }
+        async fn call(&self, (): &(), runtime: ToolRuntime<'_>, _: ToolCall) -> Result<ToolOutput, ToolError> {
+            let (over, told) = (runtime.cancellation(), Arc::clone(&self.0));
+            tokio::spawn(async move {
+                over.cancelled().await;
+                told.store(true, Ordering::SeqCst);
+            });
+            std::future::pending().await
+        }
+    }
+    let told = Arc::new(AtomicBool::new(false));
+    let (engine, events) = load(bare().tool(Spawns(Arc::clone(&told)))).await;
+    let _ = tokio::time::timeout(Duration::from_millis(20), engine.call(call("spawns", json!({})))).await;
+    tokio::time::sleep(Duration::from_millis(20)).await;
+    assert_eq!((events.ends(), told.load(Ordering::SeqCst)), (vec!["tool.failed".to_owned()], true));
+    assert_eq!(events.named("tool.failed")[0].fields["code"], "tool.cancelled");
+}

@@ -1,0 +1,236 @@
+//! Middleware: before, after, around, selection.
+
+use crate::support::{bare, call, code, echo, load, numbered};
+use serde_json::json;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
+use std::time::{Duration, Instant};
+use tool_harness::effect::Effects;
+use tool_harness::middleware::{Around, Decision, Judged, Later, Middleware, Next, Reply, Seen, Step, TurnView};
+use tool_harness::registry::OfferedTool;
+use tool_harness::run::Control;
+use tool_harness::{ToolError, ToolOutput, ToolRequest, ToolSpec};
+
+type Log = Arc<Mutex<Vec<String>>>;
+
+/// Writes down when it is asked.
+struct Marker(&'static str, i64, Log);
+
+impl Middleware for Marker {
+    fn name(&self) -> &str {
+        self.0
+    }
+
+    fn priority(&self) -> i64 {
+        self.1
+    }
+
+    fn before<'a>(&'a self, call: &'a mut Judged<'_>) -> Step<'a, Decision> {
+        let mut arguments = call.arguments().clone();
+        self.2.lock().expect("log").push(format!("{} {}", self.0, arguments["n"]));
+        arguments.insert("n".into(), json!(arguments["n"].as_i64().unwrap_or(0) + 1));
+        call.set_arguments(arguments);
+        Decision::Allow.into()
+    }
+
+    fn after<'a>(&'a self, call: &'a Seen<'_>, answer: &'a mut Reply<'_>) -> Step<'a, ()> {
+        Step::later(async move {
+            tokio::task::yield_now().await;
+            self.2.lock().expect("log").push(format!("{} after {}", self.0, call.tool().name()));
+            let value = answer.output().value.as_ref().and_then(|value| value.as_i64()).unwrap_or(0);
+            answer.answer(ToolOutput::value(value * 10));
+        })
+    }
+}
+
+#[tokio::test]
+async fn links_run_by_priority_and_each_sees_what_the_one_before_left() {
+    let log = Log::default();
+    let builder =
+        bare().middleware(Marker("late", 200, Arc::clone(&log))).middleware(Marker("early", 5, Arc::clone(&log))).tool(echo("echo"));
+    let (engine, events) = load(builder).await;
+    let result = engine.call(call("echo", json!({"n": 1}))).await;
+    assert_eq!(result.value, Some(json!(300)), "two links added one each, and each made it ten times as much");
+    assert_eq!(*log.lock().expect("log"), ["early 1", "late 2", "early after echo", "late after echo"]);
+    assert_eq!(events.named("hook.decided").len(), 4);
+}
+
+/// Says one thing to every call.
+struct Says(Decision, AtomicUsize);
+
+impl Middleware for Says {
+    fn name(&self) -> &str {
+        "says"
+    }
+
+    fn before<'a>(&'a self, _: &'a mut Judged<'_>) -> Step<'a, Decision> {
+        if matches!(self.0, Decision::Defer(_)) && self.1.fetch_add(1, Ordering::SeqCst) > 0 {
+            return Decision::Allow.into();
+        }
+        self.0.clone().into()
+    }
+}
+
+#[tokio::test]
+async fn a_link_refuses_asks_defers_or_ends_the_run() {
+    for (decision, expected) in [
+        (Decision::Allow, ""),
+        (Decision::Refuse("not today".into()), "tool.hook.blocked"),
+        (Decision::Ask("sure?".into()), "tool.approval.denied"),
+        (Decision::Defer(Duration::from_millis(30)), ""),
+        (Decision::Defer(Duration::from_secs(1000)), "tool.limit"),
+        (Decision::Control(Control::Stop("enough".into())), "tool.interrupted"),
+    ] {
+        let (engine, events) = load(bare().middleware(Says(decision.clone(), AtomicUsize::new(0))).tool(echo("echo"))).await;
+        let started = Instant::now();
+        let result = engine.call(call("echo", json!({"n": 1}))).await;
+        assert_eq!(code(&result), expected, "{decision:?}");
+        assert_eq!(events.ends().len(), 1);
+        if decision == Decision::Defer(Duration::from_millis(30)) {
+            assert!(started.elapsed() >= Duration::from_millis(30));
+        }
+        match decision {
+            Decision::Control(control) => assert_eq!(result.message(), Err(control), "control flow is no message"),
+            _ => assert!(result.message().is_ok()),
+        }
+    }
+}
+
+/// Changes the arguments to these.
+struct Puts(serde_json::Value);
+
+impl Middleware for Puts {
+    fn name(&self) -> &str {
+        "puts"
+    }
+
+    fn before<'a>(&'a self, call: &'a mut Judged<'_>) -> Step<'a, Decision> {
+        call.set_arguments(self.0.as_object().cloned().unwrap_or_default());
+        Decision::Allow.into()
+    }
+}
+
+#[tokio::test]
+async fn changed_arguments_are_validated_and_authorized_again() {
+    let root = "---\npolicy:\n  tool_arg_constraints:\n    - {tool: echo, arg_key: path, arg_patterns: [\"src/**\"]}\n---\n";
+    for (arguments, expected) in
+        [(json!({"n": 2}), ""), (json!({"n": "two"}), "tool.args.invalid_schema"), (json!({"n": 2, "path": "etc"}), "tool.denied")]
+    {
+        let (engine, _) = load(bare().root(root).middleware(Puts(arguments.clone())).tool(echo("echo"))).await;
+        assert_eq!(code(&engine.call(call("echo", json!({"n": 1}))).await), expected, "{arguments}");
+    }
+}
+
+struct Panics(&'static str);
+
+impl Middleware for Panics {
+    fn name(&self) -> &str {
+        "panics"
+    }
+
+    fn before<'a>(&'a self, _: &'a mut Judged<'_>) -> Step<'a, Decision> {
+        assert_ne!(self.0, "before", "on purpose");
+        match self.0 {
+            "before later" => Step::later(async { panic!("on purpose") }),
+            _ => Decision::Allow.into(),
+        }
+    }
+
+    fn after<'a>(&'a self, _: &'a Seen<'_>, _: &'a mut Reply<'_>) -> Step<'a, ()> {
+        assert_ne!(self.0, "after", "on purpose");
+        ().into()
+    }
+}
+
+#[tokio::test]
+async fn a_link_that_panics_lets_nothing_pass() {
+    for at in ["before", "before later", "after"] {
+        let (engine, events) = load(bare().middleware(Panics(at)).tool(echo("echo"))).await;
+        let result = engine.call(call("echo", json!({"n": 1}))).await;
+        assert_eq!((code(&result), result.value, events.ends().len()), ("tool.hook.failed", None, 1), "{at}");
+    }
+}
+
+/// Tries up to so often, or answers itself.
+struct Tries(usize);
+
+impl Around for Tries {
+    fn name(&self) -> &str {
+        "tries"
+    }
+
+    fn around<'a>(&'a self, _: Seen<'a>, mut next: Next<'a>) -> Later<'a, Result<ToolOutput, ToolError>> {
+        Box::pin(async move {
+            if self.0 == 0 {
+                return Ok(ToolOutput::value(next.arguments()["n"].clone()));
+            }
+            for _ in 1..self.0 {
+                if let Ok(output) = next.run().await {
+                    return Ok(output);
+                }
+            }
+            next.finish().await
+        })
+    }
+}
+
+#[tokio::test]
+async fn a_layer_tries_again_answers_itself_and_is_checked_against_the_schema() {
+    for (tries, succeeds_at, attempts, expected) in [(3, 3, 3, ""), (2, 3, 2, "tool.failed"), (0, 1, 0, "")] {
+        let made = Arc::new(AtomicUsize::new(0));
+        let counted = Arc::clone(&made);
+        let flaky = numbered(ToolSpec::new("flaky", "Fails at first.").pure(), move |n| {
+            let attempt = counted.fetch_add(1, Ordering::SeqCst) + 1;
+            async move { if attempt >= succeeds_at { Ok(n) } else { Err(ToolError::repairable("not_yet", "not yet")) } }
+        });
+        let (engine, events) = load(bare().around(Tries(tries)).tool(flaky)).await;
+        let result = engine.call(call("flaky", json!({"n": 4}))).await;
+        assert_eq!((code(&result), made.load(Ordering::SeqCst)), (expected, attempts), "{}", result.text());
+        assert_eq!(events.named("tool.retried").len(), attempts.saturating_sub(1), "retries are recorded");
+    }
+}
+
+#[tokio::test]
+async fn layers_and_links_do_not_make_calls_wait_for_each_other() {
+    let slow = numbered(ToolSpec::new("slow", "Waits.").pure(), |n| async move {
+        tokio::time::sleep(Duration::from_millis(100)).await;
+        Ok(n)
+    });
+    let log = Log::default();
+    let (engine, _) = load(bare().around(Tries(1)).middleware(Marker("m", 1, log)).tool(slow)).await;
+    let run = engine.start(());
+    let started = Instant::now();
+    let requests = (0..4).map(|n| ToolRequest::new(format!("c{n}"), "slow", json!({"n": n}))).collect();
+    let turned = run.turn().expect("a turn").call(requests).await;
+    assert!(
+        turned.results.iter().all(|result| !result.is_error) && started.elapsed() < Duration::from_millis(300),
+        "{:?}",
+        started.elapsed()
+    );
+}
+
+/// Offers tools without effects after the first turn.
+struct Narrow;
+
+impl Middleware for Narrow {
+    fn name(&self) -> &str {
+        "narrow"
+    }
+
+    fn offers(&self, turn: &TurnView<'_>, tool: &OfferedTool) -> bool {
+        turn.number() == 1 || tool.effects.is_empty()
+    }
+}
+
+#[tokio::test]
+async fn selection_narrows_the_surface_of_a_turn_and_what_it_takes_away_does_not_run() {
+    let write = numbered(ToolSpec::new("write_it", "Writes.").effects(Effects::WRITE), |n| async move { Ok(n) });
+    let (engine, _) = load(bare().middleware(Narrow).tool(write).tool(echo("echo"))).await;
+    let run = engine.start(());
+    for (number, offered, expected) in [(1, 2, ""), (2, 1, "tool.not_advertised")] {
+        let turn = run.turn().expect("a turn");
+        assert_eq!(turn.surface().tools.len(), offered);
+        let turned = turn.call(vec![ToolRequest::new(format!("c{number}"), "write_it", json!({"n": 1}))]).await;
+        assert_eq!(code(&turned.results[0]), expected);
+    }
+}

@@ -1,0 +1,119 @@
+//! What may be registered, and that it is like any tool from then on.
+
+use crate::support::{bare, call, code, echo, load, number_schema, numbered};
+use serde_json::{Value, json};
+use tool_harness::effect::Effects;
+use tool_harness::error::Error;
+use tool_harness::tool::{Idempotency, Inject, NameProblem, RegisterError};
+use tool_harness::{EngineBuilder, Tool, ToolCall, ToolError, ToolOutput, ToolRuntime, ToolSpec};
+
+struct Spec(ToolSpec);
+
+impl Tool for Spec {
+    fn spec(&self) -> ToolSpec {
+        self.0.clone()
+    }
+
+    async fn call(&self, (): &(), _: ToolRuntime<'_>, call: ToolCall) -> Result<ToolOutput, ToolError> {
+        Ok(ToolOutput::value(Value::Object(call.arguments)))
+    }
+}
+
+async fn refused(builder: EngineBuilder) -> RegisterError {
+    match builder.load().await {
+        Err(Error::Register(problem)) => problem,
+        other => panic!("{other:?}"),
+    }
+}
+
+fn spec(name: &str) -> ToolSpec {
+    ToolSpec::new(name, "A tool.").pure().input(number_schema())
+}
+
+#[tokio::test]
+async fn whatever_could_surprise_a_call_is_refused_with_a_type() {
+    for (name, problem) in [
+        ("", NameProblem::Empty),
+        ("has space", NameProblem::Spaced),
+        (&"x".repeat(65), NameProblem::Long),
+        ("größe", NameProblem::Unescapable),
+        ("a.b", NameProblem::Unescapable),
+    ] {
+        assert_eq!(refused(bare().tool(Spec(spec(name)))).await, RegisterError::Name { name: name.to_owned(), problem }, "{name}");
+        let aliased = Spec(spec("fine").alias("openai", name));
+        assert_eq!(refused(bare().tool(aliased)).await, RegisterError::Name { name: name.to_owned(), problem }, "{name} as an alias");
+    }
+    assert_eq!(refused(bare().tool(echo("a")).tool(echo("a"))).await, RegisterError::Duplicate("a".into()));
+    assert_eq!(refused(bare().tool(Spec(spec("b").alias("mcp", "a"))).tool(echo("a"))).await, RegisterError::Duplicate("a".into()));
+    let input = |schema: Value| refused(bare().tool(Spec(ToolSpec::new("a", "").pure().input(schema))));
+    assert!(matches!(input(json!({"type": "object", "properties": {"x": {"type": "strin"}}})).await, RegisterError::InputSchema { .. }));
+    assert!(matches!(input(json!({"type": "array"})).await, RegisterError::InputSchema { .. }));
+    assert!(matches!(input(json!(false)).await, RegisterError::InputSchema { .. }));
+    assert!(matches!(input(Value::Null).await, RegisterError::InputSchema { .. }));
+    let output = Spec(spec("a").output(json!({"type": 7})));
+    assert!(matches!(refused(bare().tool(output)).await, RegisterError::OutputSchema { .. }));
+    let injected = Spec(spec("a").inject("n", Inject::CallId));
+    let named = |tool: &str, argument: &str| (tool.to_owned(), argument.to_owned());
+    let (tool, argument) = named("a", "n");
+    assert_eq!(refused(bare().tool(injected)).await, RegisterError::InjectedInSchema { tool, argument });
+    let keyed = Spec(spec("a").idempotency(Idempotency::By(vec!["m".into()])));
+    let (tool, argument) = named("a", "m");
+    assert_eq!(refused(bare().tool(keyed)).await, RegisterError::NoSuchArgument { tool, argument });
+    let hosted = Spec(spec("a").inject("who", Inject::Host("user".into())));
+    assert!(matches!(refused(bare().tool(hosted)).await, RegisterError::NothingToInject { .. }));
+    assert_eq!(refused(bare().tool(Spec(ToolSpec::new("a", "A tool.")))).await, RegisterError::EffectsUndeclared("a".into()));
+}
+
+#[tokio::test]
+async fn rules_in_code_govern_rust_tools_and_aliases_lead_to_canonical_names() {
+    let root = "---\ntools_policy:\n  deny: [\"drop_*\"]\npolicy:\n  side_effect_level: read_only\n  tool_arg_constraints:\n    - {tool: read_it, arg_key: path, arg_patterns: [\"src/**\"]}\n---\nRules.\n";
+    let path = json!({"type": "object", "properties": {"path": {"type": "string"}}, "required": ["path"]});
+    let read =
+        Spec(ToolSpec::new("read_it", "Reads.").effects(Effects::READ).input(path.clone()).path_param("path").alias("openai", "readIt"));
+    let write = Spec(ToolSpec::new("write_it", "Writes.").effects(Effects::READ | Effects::WRITE).input(path));
+    let builder = bare().root(root).tool(read).tool(write).tool(echo("drop_it"));
+    let (engine, events) = load(builder).await;
+    let offered: Vec<String> = engine.surface("default").expect("a surface").tools.into_iter().map(|tool| tool.name).collect();
+    assert_eq!(offered, ["read_it", "write_it"]);
+    let result = engine.call(call("readIt", json!({"path": "src/a"}))).await;
+    assert_eq!((result.is_error, result.name.as_str()), (false, "read_it"));
+    assert_eq!(events.named("tool.completed")[0].fields["tool"], "read_it");
+    for (tool, arguments, expected) in [
+        ("read_it", json!({"path": "etc/a"}), "tool.denied"),
+        ("read_it", json!({"path": "src/../etc"}), "tool.denied"),
+        ("write_it", json!({"path": "src/a"}), "tool.denied"),
+        ("drop_it", json!({"n": 1}), "tool.denied"),
+        ("readit", json!({}), "tool.unknown"),
+    ] {
+        let result = engine.call(call(tool, arguments)).await;
+        assert_eq!(code(&result), expected, "{tool}: {}", result.text());
+    }
+    let explained = engine.explain(call("write_it", json!({"path": "src/a"}))).await;
+    assert_eq!(explained.outcome.expect_err("refused").code.text(), "tool.denied");
+}
+
+#[tokio::test]
+async fn a_broken_root_in_code_stops_everything() {
+    let (engine, _) = load(bare().root("---\npolicy: [\n---\n").tool(echo("echo"))).await;
+    assert_eq!(code(&engine.call(call("echo", json!({"n": 1}))).await), "project.broken");
+}
+
+#[tokio::test]
+async fn a_tool_that_asks_for_a_person_is_refused_where_there_is_none() {
+    let confirm = numbered(ToolSpec::new("send_it", "Sends.").pure().confirm(), |n| async move { Ok(n) });
+    let spend = numbered(ToolSpec::new("pay_it", "Pays.").effects(Effects::NET_WRITE | Effects::SPEND), |n| async move { Ok(n) });
+    let (engine, _) = load(bare().tool(confirm).tool(spend)).await;
+    for tool in ["send_it", "pay_it"] {
+        assert_eq!(code(&engine.call(call(tool, json!({"n": 1}))).await), "tool.approval.denied", "{tool}");
+    }
+}
+
+#[tokio::test]
+async fn a_file_and_a_rust_tool_of_one_name_are_a_typed_error() {
+    let folder = tempfile::tempdir().expect("a folder");
+    std::fs::create_dir_all(folder.path().join(".harness/tools")).expect("folders");
+    std::fs::write(folder.path().join(".harness/tools/echo.md"), "---\nrisk: safe\n---\nA file.\n").expect("a file");
+    assert_eq!(refused(EngineBuilder::new(folder.path()).tool(echo("echo"))).await, RegisterError::Duplicate("echo".into()));
+    let (engine, _) = load(EngineBuilder::new(folder.path()).tool(echo("other"))).await;
+    assert!(!engine.call(call("other", json!({"n": 1}))).await.is_error);
+}

@@ -1,0 +1,84 @@
+//! An engine without a project, and what it writes down.
+
+use serde_json::Value;
+use std::sync::{Arc, Mutex};
+use tool_harness::event::{Event, EventRef, Sink};
+use tool_harness::schema;
+use tool_harness::tool::{Function, function};
+use tool_harness::{Arguments, Call, Engine, EngineBuilder, ToolError, ToolResult, ToolSpec};
+
+/// Keeps every event.
+#[derive(Default)]
+pub(crate) struct Events(Mutex<Vec<Event>>);
+
+impl Sink for Events {
+    fn record(&self, event: &EventRef<'_>) {
+        self.0.lock().expect("events").push(event.to_event());
+    }
+}
+
+impl Events {
+    pub(crate) fn all(&self) -> Vec<Event> {
+        self.0.lock().expect("events").clone()
+    }
+
+    pub(crate) fn named(&self, name: &str) -> Vec<Event> {
+        self.all().into_iter().filter(|event| event.name == name).collect()
+    }
+
+    /// The events that end a call, by name.
+    pub(crate) fn ends(&self) -> Vec<String> {
+        let ends = ["tool.completed", "tool.failed", "tool.rejected"];
+        self.all().into_iter().map(|event| event.name).filter(|name| ends.contains(&name.as_str())).collect()
+    }
+}
+
+/// An engine of these tools, and its events.
+pub(crate) async fn load<State, Ctx>(builder: EngineBuilder<State, Ctx>) -> (Engine<Ctx>, Arc<Events>) {
+    let events = Arc::<Events>::default();
+    let engine = builder.sink(Arc::clone(&events) as Arc<dyn Sink>).load().await.expect("an engine");
+    (engine, events)
+}
+
+pub(crate) fn bare() -> EngineBuilder {
+    EngineBuilder::without_project()
+}
+
+pub(crate) fn call(tool: &str, arguments: Value) -> Call {
+    Call::new(tool, Arguments::Value(arguments))
+}
+
+pub(crate) fn text(tool: &str, arguments: &str) -> Call {
+    Call::new(tool, Arguments::Text(arguments.to_owned()))
+}
+
+/// The arguments of the tools below.
+#[derive(serde::Deserialize, schemars::JsonSchema)]
+pub(crate) struct Number {
+    /// Which.
+    pub(crate) n: i64,
+}
+
+/// A tool that gives its number back.
+pub(crate) fn echo(name: &str) -> impl tool_harness::Tool {
+    numbered(ToolSpec::new(name, "Gives the number back.").pure(), |n| async move { Ok(n) })
+}
+
+/// A tool over a number.
+pub(crate) fn numbered<F, A>(spec: ToolSpec, run: F) -> Function<impl Fn(Number) -> A, Number, i64>
+where
+    F: Fn(i64) -> A + Send + Sync + 'static,
+    A: Future<Output = Result<i64, ToolError>> + Send + 'static,
+{
+    function(spec, move |input: Number| run(input.n))
+}
+
+pub(crate) fn code(result: &ToolResult) -> &'static str {
+    result.error.as_ref().map_or("", |error| error.code.text())
+}
+
+/// The schema of a number.
+pub(crate) fn number_schema() -> Value {
+    use schema::Schema;
+    schema::of::<Number>().schema()
+}
