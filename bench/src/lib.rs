@@ -6,6 +6,7 @@ pub mod hook;
 pub mod mcp;
 pub mod project;
 mod report;
+pub mod rust;
 mod sample;
 pub mod surface;
 mod system;
@@ -34,6 +35,7 @@ pub const BENCHMARKS: &[Benchmark] = &[
     Benchmark { name: "exec", about: "starting `true`: bare, in each tier, in bwrap", run: exec::run },
     Benchmark { name: "mcp", about: "tools/call over MCP stdio against a bare rmcp server", run: mcp::run },
     Benchmark { name: "hook", about: "one decision about a client's call, cold, and a hundred at once", run: hook::run },
+    Benchmark { name: "rust", about: "a typed Rust tool: governed, steady, at once, and in TinyAgents", run: rust::run },
     Benchmark { name: "surface", about: "checking surfaces, and whether twice as much takes at most twice as long", run: surface::run },
     Benchmark { name: "validate", about: "loading and checking 100, 1,000 and 10,000 tools", run: validate::run },
 ];

@@ -1,6 +1,6 @@
 //! Counts the allocations of a call. A program of its own, because counting slows down whatever is timed.
 
-use harness_bench::{Report, call::body};
+use harness_bench::{Report, call::body, rust};
 use stats_alloc::{INSTRUMENTED_SYSTEM, StatsAlloc};
 use std::alloc::System;
 
@@ -8,5 +8,9 @@ use std::alloc::System;
 static ALLOCATOR: &StatsAlloc<System> = &INSTRUMENTED_SYSTEM;
 
 fn main() -> anyhow::Result<()> {
-    body::count(&mut Report::new("call"), ALLOCATOR)
+    // What is counted is said by whoever starts it.
+    match std::env::args().nth(1).as_deref() {
+        Some("rust") => rust::count(&mut Report::new("rust"), ALLOCATOR),
+        _ => body::count(&mut Report::new("call"), ALLOCATOR),
+    }
 }

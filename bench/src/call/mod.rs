@@ -23,7 +23,7 @@ pub fn run(report: &mut Report) -> anyhow::Result<()> {
 /// Bodies in Rust.
 pub fn bodies(report: &mut Report) -> anyhow::Result<()> {
     body::measure(report)?;
-    count_allocations(report)
+    count_with(report, "call")
 }
 
 /// A worker by itself.
@@ -42,10 +42,10 @@ pub fn faults(report: &mut Report) -> anyhow::Result<()> {
 }
 
 /// Counts in the program beside this one: counting every allocation would slow down what is timed here.
-fn count_allocations(report: &mut Report) -> anyhow::Result<()> {
+pub(crate) fn count_with(report: &mut Report, what: &str) -> anyhow::Result<()> {
     let program = std::env::current_exe()?.with_file_name("count");
     #[expect(clippy::disallowed_methods, reason = "starts the other program of this package")]
-    let output = std::process::Command::new(&program).output().with_context(|| format!("cannot start {}", program.display()))?;
+    let output = std::process::Command::new(&program).arg(what).output().with_context(|| format!("cannot start {}", program.display()))?;
     ensure!(output.status.success(), "{} failed: {}", program.display(), String::from_utf8_lossy(&output.stderr));
     String::from_utf8_lossy(&output.stdout).lines().for_each(|line| report.adopt(line));
     Ok(())

@@ -149,3 +149,21 @@ fn the_embedding_example_runs_and_is_short() {
     let shown = String::from_utf8_lossy(&ran.stdout);
     assert!(shown.starts_with("result: "), "{shown}");
 }
+
+#[test]
+fn the_typed_example_runs_without_starlark_and_without_a_database() {
+    let cargo = |arguments: &[&str]| {
+        let ran = command(env!("CARGO"), &repository("examples/typed"), arguments).output().expect("cargo runs");
+        assert!(ran.status.success(), "{:.600}", String::from_utf8_lossy(&ran.stderr));
+        String::from_utf8_lossy(&ran.stdout).into_owned()
+    };
+    let linked = cargo(&["tree", "--offline", "--locked", "--edges", "normal", "--prefix", "none"]);
+    assert!(linked.contains("tool-harness v"), "{linked}");
+    for absent in ["starlark", "rusqlite", "libsqlite3-sys", "clap", "rmcp"] {
+        assert!(!linked.lines().any(|line| line.starts_with(absent)), "{absent} is linked");
+    }
+    let shown = cargo(&["run", "--quiet", "--offline", "--locked"]);
+    for line in ["call-0: {\"items\":3,\"asked_by\":\"ann\"}", "call-3: tool.hook.blocked", "call-5: tool.denied"] {
+        assert!(shown.contains(line), "{shown}");
+    }
+}

@@ -8,20 +8,25 @@ use std::time::SystemTime;
 pub struct EventRef<'a> {
     /// `tool.started`, `hook.decided`, ...: one of [`EVENTS`] or `custom.*`.
     pub name: &'a str,
-    /// When.
-    pub time: SystemTime,
     /// The session.
     pub session_id: &'a str,
     /// The call, where there is one.
     pub call_id: Option<&'a str>,
     make: &'a dyn Fn() -> Map<String, Value>,
     made: OnceCell<Map<String, Value>>,
+    time: OnceCell<SystemTime>,
 }
 
 impl<'a> EventRef<'a> {
     /// An event that happens now.
     pub fn new(name: &'a str, session_id: &'a str, call_id: Option<&'a str>, make: &'a dyn Fn() -> Map<String, Value>) -> Self {
-        Self { name, time: SystemTime::now(), session_id, call_id, make, made: OnceCell::new() }
+        Self { name, session_id, call_id, make, made: OnceCell::new(), time: OnceCell::new() }
+    }
+
+    /// When: the clock is looked at for the first who asks.
+    #[must_use]
+    pub fn time(&self) -> SystemTime {
+        *self.time.get_or_init(SystemTime::now)
     }
 
     /// The event's own fields.
@@ -35,7 +40,7 @@ impl<'a> EventRef<'a> {
     pub fn to_event(&self) -> Event {
         Event {
             name: self.name.to_owned(),
-            time: self.time,
+            time: self.time(),
             session_id: self.session_id.to_owned(),
             call_id: self.call_id.map(str::to_owned),
             fields: self.fields().clone(),

@@ -171,13 +171,34 @@ pub(crate) fn denies_by_name(rules: &[Rule], builtin: &str) -> bool {
 /// Every rule that matches, strongest first, in list order among equals.
 #[must_use]
 pub fn matches<'a>(rules: &'a [Rule], subject: &Subject<'_>) -> Vec<Match<'a>> {
+    judged(rules.iter(), subject)
+}
+
+/// Every rule that matches, of those that [`relevant`] left.
+pub(crate) fn matches_among<'a>(rules: &'a [Rule], relevant: &[usize], subject: &Subject<'_>) -> Vec<Match<'a>> {
+    judged(relevant.iter().filter_map(|index| rules.get(*index)), subject)
+}
+
+fn judged<'a>(rules: impl Iterator<Item = &'a Rule>, subject: &Subject<'_>) -> Vec<Match<'a>> {
     let judge = |rule: &'a Rule| {
         let Objection { because, argument } = rule.matcher.objects(subject)?;
         Some(Match { rule, because, argument })
     };
-    let mut found: Vec<_> = rules.iter().filter_map(judge).collect();
+    let mut found: Vec<_> = rules.filter_map(judge).collect();
     found.sort_by_key(|found| std::cmp::Reverse(found.rule.action));
     found
+}
+
+/// The rules that any call of a tool can break, by index. What depends on nothing but the tool itself is decided here, once, and not again
+/// for every call.
+pub(crate) fn relevant(rules: &[Rule], name: &str, effects: Effects, capabilities: &[(String, Vec<String>)]) -> Vec<usize> {
+    let arguments = Map::new();
+    let tool = Subject::Tool { name, effects, capabilities, path_params: &[], arguments: &arguments, files: None };
+    let concerns = |rule: &Rule| match &rule.matcher {
+        Matcher::Argument { tool, .. } => tool.is_match(name),
+        other => other.objects(&tool).is_some(),
+    };
+    rules.iter().enumerate().filter(|(_, rule)| concerns(rule)).map(|(index, _)| index).collect()
 }
 
 struct Desugar<'a> {

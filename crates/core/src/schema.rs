@@ -64,6 +64,8 @@ pub struct CompiledSchema {
     /// The schema itself.
     pub value: Value,
     validator: Validator,
+    /// Whether anything is filled in for what was left out.
+    has_defaults: bool,
     /// How deep values may nest, where checking deeper ones could take for ever.
     max_depth: Option<usize>,
 }
@@ -88,7 +90,8 @@ impl CompiledSchema {
             path => format!("at {path}: {error}"),
         })?;
         let max_depth = recursive_depth(&value);
-        Ok(Self { value, validator, max_depth })
+        let has_defaults = declares_defaults(&value);
+        Ok(Self { value, validator, has_defaults, max_depth })
     }
 
     /// What is wrong with `value`; nothing when it fits.
@@ -110,7 +113,9 @@ impl CompiledSchema {
 
     /// Fills in defaults that the schema declares for absent properties, at every level of declared objects.
     pub fn apply_defaults(&self, arguments: &mut Map<String, Value>) {
-        defaults(&self.value, arguments);
+        if self.has_defaults {
+            defaults(&self.value, arguments);
+        }
     }
 
     /// The schema of one property of the top level.
@@ -179,6 +184,12 @@ fn deeper_than(value: &Value, most: usize) -> bool {
         Value::Object(map) => most == 0 || map.values().any(|item| deeper_than(item, most - 1)),
         _ => false,
     }
+}
+
+/// Whether [`defaults`] could find any.
+fn declares_defaults(schema: &Value) -> bool {
+    let properties = schema.get("properties").and_then(Value::as_object);
+    properties.into_iter().flatten().any(|(_, property)| property.get("default").is_some() || declares_defaults(property))
 }
 
 fn defaults(schema: &Value, arguments: &mut Map<String, Value>) {

@@ -58,6 +58,8 @@ pub struct Registry {
     pub(crate) pre: Chain,
     /// Who sees its result, in order.
     pub(crate) post: Chain,
+    /// Whether hooks see calls or results, or would.
+    pub(crate) is_hooked: bool,
 }
 
 /// Hooks and middleware of one event, by priority. Hooks that follow each other are asked together.
@@ -102,6 +104,8 @@ pub struct RegisteredTool {
     pub(crate) serial: Vec<String>,
     /// What makes two calls the same.
     pub(crate) key: Option<Key>,
+    /// The rules that its calls can break; absent where nobody looked.
+    pub(crate) rules: Option<Vec<usize>>,
     /// Whose the whole definition is.
     defined: Defined,
     canonical: ToolName,
@@ -157,6 +161,7 @@ impl RegisteredTool {
             runs: Runs::Inline,
             serial: Vec::new(),
             key: None,
+            rules: None,
             defined: Defined::ByFile,
             canonical: foreign.name().into(),
             input: OnceLock::new(),
@@ -275,6 +280,7 @@ impl Registry {
             middleware: host.middleware.clone(),
             pre: Chain::new(),
             post: Chain::new(),
+            is_hooked: false,
             layers,
             root,
         };
@@ -308,6 +314,7 @@ impl Registry {
         let names = hook_events::HOOK_EVENTS.iter().map(|event| event.name).filter(|name| !name.ends_with('*'));
         self.by_event = names.map(|name| (name, self.listeners(name))).collect();
         (self.pre, self.post) = (self.chain("tool.pre"), self.chain("tool.post"));
+        self.is_hooked = self.has_hooks("tool.pre") || self.has_hooks("tool.post");
     }
 
     /// Hooks and middleware of an event as one chain. Of equal priority, the host's own come first.
@@ -370,6 +377,7 @@ impl Registry {
             runs: of_host.map_or(Runs::Inline, |of_host| of_host.spec.runs),
             serial: of_host.map(|of_host| of_host.spec.serial_by.clone()).unwrap_or_default(),
             key,
+            rules: Some(rule::relevant(&self.rules, &tool.name, effects, &tool.annotations.capabilities)),
             defined: if of_host.is_some() { Defined::ByHost } else { Defined::ByFile },
             canonical: tool.name.as_str().into(),
             foreign: None,

@@ -250,7 +250,7 @@ fn parse(ctx: &Context, tool: Option<&RegisteredTool>, sent: Arguments) -> Resul
     let raw = match text {
         Some(text) => text,
         // Only hooks see the arguments as they came.
-        None if ["tool.pre", "tool.post"].iter().any(|event| ctx.registry().has_hooks(event)) => value.to_string(),
+        None if ctx.registry().is_hooked => value.to_string(),
         None => String::new(),
     };
     match value {

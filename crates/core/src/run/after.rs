@@ -38,7 +38,7 @@ pub(super) async fn after(ctx: &Context, executed: Executed) -> Amended {
     let Executed { tool, arguments, raw, outcome, enforced, .. } = executed;
     let (mut success, mut error) = match outcome {
         Ok(success) => (success, None),
-        Err(Failure { error, rest }) => (rest, Some(error)),
+        Err(Failure { error, rest }) => (*rest, Some(*error)),
     };
     let mut hooks = Hooks::LeftIt;
     let mut content = shown(&success, error.as_ref());
@@ -56,7 +56,7 @@ pub(super) async fn after(ctx: &Context, executed: Executed) -> Amended {
             }
             Segment::Hooks(fired) => {
                 let before = Before { tool: &tool, arguments: &arguments, raw: &raw, content: &content };
-                shown_to(ctx, fired, &before, &mut success, &mut error).await
+                Box::pin(shown_to(ctx, fired, &before, &mut success, &mut error)).await
             }
         };
         if changed {
@@ -64,7 +64,9 @@ pub(super) async fn after(ctx: &Context, executed: Executed) -> Amended {
             hooks = Hooks::ChangedIt;
         }
     }
-    fire_emitted(ctx).await;
+    if ctx.journal.has_emitted() {
+        Box::pin(fire_emitted(ctx)).await;
+    }
     Amended { tool, success, error, content, enforced, hooks }
 }
 
@@ -162,7 +164,8 @@ fn shown(success: &Success, error: Option<&Refusal>) -> Vec<ContentBlock> {
     }
     let text = match (&success.value, error) {
         (Some(Value::String(text)), None) => text.clone(),
-        (Some(value), None) => value.to_string(),
+        // Writing JSON into memory cannot fail.
+        (Some(value), None) => serde_json::to_string(value).unwrap_or_default(),
         (_, Some(error)) => error.text(),
         (None, None) => String::new(),
     };

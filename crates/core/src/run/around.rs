@@ -64,7 +64,7 @@ pub(super) async fn layered(
         return attempts(ctx, tool, arguments).await;
     }
     let enforced = Mutex::new(Enforced::Nothing);
-    let outcome = match inside(ctx, tool, layers, arguments, &enforced).await {
+    let outcome = match Box::pin(inside(ctx, tool, layers, arguments, &enforced)).await {
         // A layer may have answered itself.
         Ok(output) => fits_output(tool, output.value.as_ref()).map(|()| output).map_err(Failure::from),
         Err(error) => Err(Failure::of(error, tool.name())),

@@ -58,7 +58,11 @@ fn judge(ctx: &Context, tool: Arc<RegisteredTool>, arguments: Map<String, Value>
         files: ctx.shared.jail.as_deref(),
     };
     let mut asks = Vec::new();
-    let mut found = rule::matches(&ctx.registry().rules, &subject);
+    let rules = &ctx.registry().rules;
+    let mut found = match &tool.rules {
+        Some(relevant) => rule::matches_among(rules, relevant, &subject),
+        None => rule::matches(rules, &subject),
+    };
     if let Some(foreign) = &tool.foreign {
         // What governs the client is looked at first: no other rule says it better.
         found.splice(0..0, rule::matches(&ctx.registry().rules, &Subject::Client(foreign, &arguments)));

@@ -7,7 +7,7 @@ use super::link;
 use super::payload::{merge_pre, tool_pre};
 use super::refusal::{Code, Refusal};
 use crate::artifact::tool::Approval;
-use crate::registry::{RegisteredTool, Segment};
+use crate::registry::{RegisteredHook, RegisteredTool, Segment};
 use crate::span::Place;
 use serde_json::{Map, Value};
 use std::sync::Arc;
@@ -63,11 +63,13 @@ async fn judged(ctx: &Context, authorized: Authorized) -> Result<(Authorized, Ve
     let (latest, asks) = match ctx.call.timeout.and_then(|limit| Some((limit, ctx.started.checked_add(limit)?))) {
         // The caller's time runs from the start, and a hook that is cut off has decided nothing: the call ends here.
         Some((limit, end)) if ctx.registry().pre.iter().any(|segment| matches!(segment, Segment::Hooks(_))) => {
-            timeout_at(end, chain).await.unwrap_or_else(|_| Err(undecided(tool, limit)))?
+            Box::pin(timeout_at(end, chain)).await.unwrap_or_else(|_| Err(undecided(tool, limit)))?
         }
         _ => chain.await?,
     };
-    fire_emitted(ctx).await;
+    if ctx.journal.has_emitted() {
+        Box::pin(fire_emitted(ctx)).await;
+    }
     let authorized = match latest {
         Some(arguments) => authorized.with_arguments(ctx, arguments)?,
         None => authorized,
@@ -75,8 +77,11 @@ async fn judged(ctx: &Context, authorized: Authorized) -> Result<(Authorized, Ve
     Ok((authorized, asks))
 }
 
+/// The arguments, if a link changed them, and why a person must agree.
+type Judgement = Result<(Option<Map<String, Value>>, Vec<Ask>), Refusal>;
+
 /// Asks one link after the other; each sees the arguments as the one before left them.
-async fn links(ctx: &Context, authorized: &Authorized) -> Result<(Option<Map<String, Value>>, Vec<Ask>), Refusal> {
+async fn links(ctx: &Context, authorized: &Authorized) -> Judgement {
     let tool = authorized.tool();
     let (mut latest, mut asks) = (None, Vec::new());
     for segment in &ctx.registry().pre {
@@ -88,21 +93,28 @@ async fn links(ctx: &Context, authorized: &Authorized) -> Result<(Option<Map<Str
                 latest = verdict.changed.or(latest);
             }
             Segment::Hooks(hooks) => {
-                let payload = tool_pre(&ctx.call, tool, arguments, authorized.raw());
-                let mut changed = None;
-                let mut judge = |payload: &Map<String, Value>, returned: &Value| {
-                    let Some(arguments) = merge_pre(payload, returned)? else { return Ok(Changed::Nothing) };
-                    let mut next = payload.clone();
-                    next.insert("args".into(), Value::Object(arguments.clone()));
-                    changed = Some(arguments);
-                    Ok(Changed::To(next))
-                };
-                asks.extend(fire_these(ctx, "tool.pre", hooks, payload, &mut judge).await?.asks);
+                let (changed, more) = Box::pin(judged_by(ctx, authorized, hooks, arguments)).await?;
+                asks.extend(more);
                 latest = changed.or(latest);
             }
         }
     }
     Ok((latest, asks))
+}
+
+/// Asks hooks that follow each other.
+async fn judged_by(ctx: &Context, authorized: &Authorized, hooks: &[Arc<RegisteredHook>], arguments: &Map<String, Value>) -> Judgement {
+    let payload = tool_pre(&ctx.call, authorized.tool(), arguments, authorized.raw());
+    let mut changed = None;
+    let mut judge = |payload: &Map<String, Value>, returned: &Value| {
+        let Some(arguments) = merge_pre(payload, returned)? else { return Ok(Changed::Nothing) };
+        let mut next = payload.clone();
+        next.insert("args".into(), Value::Object(arguments.clone()));
+        changed = Some(arguments);
+        Ok(Changed::To(next))
+    };
+    let asks = fire_these(ctx, "tool.pre", hooks, payload, &mut judge).await?.asks;
+    Ok((changed, asks))
 }
 
 fn undecided(tool: &RegisteredTool, limit: Duration) -> Refusal {

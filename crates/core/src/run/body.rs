@@ -35,7 +35,7 @@ pub(super) async fn run_body(
     }
     let ended = match tool.runs {
         Runs::Inline => inline(ctx, tool, body, arguments, deadline).await?,
-        Runs::Blocking => on_thread(ctx, tool, body, arguments, deadline).await?,
+        Runs::Blocking => Box::pin(on_thread(ctx, tool, body, arguments, deadline)).await?,
     };
     match ended {
         Some(Ok(output)) if tool.is_host() => Ok(output),
@@ -59,6 +59,11 @@ async fn inline(
     if let Some(ended) = poll_fn(|cx| Poll::Ready(step(&mut answer, cx))).await {
         return Ok(ended);
     }
+    Box::pin(waited_for(ctx, tool, answer, deadline)).await
+}
+
+/// Waits for a body that has begun.
+async fn waited_for(ctx: &Context, tool: &RegisteredTool, mut answer: Answer<'_>, deadline: Deadline) -> Result<Ended, Refusal> {
     tokio::select! {
         biased;
         ended = poll_fn(|cx| step(&mut answer, cx).map_or(Poll::Pending, Poll::Ready)) => Ok(ended),

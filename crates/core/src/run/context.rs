@@ -270,6 +270,11 @@ impl Journal {
         self.emitted.lock().unwrap_or_else(PoisonError::into_inner).push_back((name, payload));
     }
 
+    /// Whether a custom event waits for its hooks.
+    pub(super) fn has_emitted(&self) -> bool {
+        !self.emitted.lock().unwrap_or_else(PoisonError::into_inner).is_empty()
+    }
+
     pub(super) fn next_emitted(&self) -> Option<(String, Value)> {
         self.emitted.lock().unwrap_or_else(PoisonError::into_inner).pop_front()
     }

@@ -30,35 +30,39 @@ pub(super) struct Executed {
     _made_here: (),
 }
 
-/// What a body gave instead, with the value it left behind.
+/// What a body gave instead, with the value it left behind. Boxed, because every success on its way is as large as a failure would be.
 #[derive(Debug)]
 pub(super) struct Failure {
-    pub(super) error: Refusal,
-    pub(super) rest: Success,
+    pub(super) error: Box<Refusal>,
+    pub(super) rest: Box<Success>,
 }
 
 impl Failure {
+    pub(super) fn with(error: Refusal, rest: Success) -> Self {
+        Self { error: Box::new(error), rest: Box::new(rest) }
+    }
+
     /// What a layer made of it.
     pub(super) fn of(mut error: ToolError, tool: &str) -> Self {
         let rest = error.take_rest();
-        Self { error: error.into_refusal(tool), rest }
+        Self { error: Box::new(error.into_refusal(tool)), rest: Box::new(rest) }
     }
 
     /// As layers see it.
     pub(super) fn into_error(self) -> ToolError {
-        ToolError::from(self.error).with_rest(self.rest)
+        ToolError::from(*self.error).with_rest(*self.rest)
     }
 }
 
 impl From<Refusal> for Failure {
     fn from(error: Refusal) -> Self {
-        Self { error, rest: Success::default() }
+        Self { error: Box::new(error), rest: Box::default() }
     }
 }
 
 pub(super) async fn execute(ctx: &Context, prepared: Prepared) -> Executed {
     let (tool, arguments, raw) = prepared.into_parts();
-    let seen_later = if ctx.registry().has_hooks("tool.post") { arguments.clone() } else { Map::new() };
+    let seen_later = if ctx.registry().is_hooked { arguments.clone() } else { Map::new() };
     let (outcome, enforced) = carried_out(ctx, &tool, arguments).await;
     Executed { tool, arguments: seen_later, raw, outcome, enforced, _made_here: () }
 }
@@ -96,7 +100,8 @@ pub(super) async fn attempt(
 ) -> (Result<Success, Failure>, Enforced) {
     let deadline = deadline(ctx, tool);
     let (outcome, enforced) = match (&tool.script, &tool.body) {
-        (Some(script), _) => run_script(ctx, tool, script, arguments, deadline).await,
+        // What takes long anyway is kept apart, so that the way of a quick body stays small enough to be moved cheaply.
+        (Some(script), _) => Box::pin(run_script(ctx, tool, script, arguments, deadline)).await,
         (None, Some(body)) => (run_body(ctx, tool, body, arguments, deadline).await, Enforced::Host),
         (None, None) => (Err(no_body(tool).into()), Enforced::Nothing),
     };
@@ -117,7 +122,7 @@ pub(super) fn executed_elsewhere(admitted: Admitted, outcome: &client::Outcome, 
     };
     let outcome = match &outcome.error {
         None => Ok(rest),
-        Some(error) => Err(Failure { error: Refusal::new(Code::Failed, describe(&tool, Code::Failed, error)), rest }),
+        Some(error) => Err(Failure::with(Refusal::new(Code::Failed, describe(&tool, Code::Failed, error)), rest)),
     };
     Executed { tool, arguments, raw, outcome, enforced: Enforced::Nothing, _made_here: () }
 }

@@ -67,7 +67,7 @@ pub(super) async fn before(
             }
             Some(Decision::Defer(wait)) => {
                 decided("defer", "");
-                defer(ctx, tool, name, wait).await?;
+                Box::pin(defer(ctx, tool, name, wait)).await?;
             }
             None => {
                 decided("failed", "it panicked");

@@ -39,7 +39,7 @@ pub(super) async fn place(
                 let message = format!("`{}` runs as often as it may at once, and a call inside another does not wait", tool.name());
                 return Err(Refusal::new(Code::Limit, message).help("let the outer call end first"));
             }
-            Err(_) => waited_for(ctx, tool, semaphore, deadline).await?,
+            Err(_) => Box::pin(waited_for(ctx, tool, semaphore, deadline)).await?,
         });
     }
     Ok(Place { _held: held })

@@ -17,9 +17,20 @@ use std::time::Duration;
 pub(super) async fn attempts(
     ctx: &Context,
     tool: &Arc<RegisteredTool>,
-    mut arguments: Map<String, Value>,
+    arguments: Map<String, Value>,
 ) -> (Result<ToolOutput, Failure>, Enforced) {
-    let Some(retry) = tool.retries() else { return attempt(ctx, tool, arguments).await };
+    match tool.retries() {
+        None => attempt(ctx, tool, arguments).await,
+        Some(retry) => Box::pin(repeated(ctx, tool, arguments, retry)).await,
+    }
+}
+
+async fn repeated(
+    ctx: &Context,
+    tool: &Arc<RegisteredTool>,
+    mut arguments: Map<String, Value>,
+    retry: RetryPolicy,
+) -> (Result<ToolOutput, Failure>, Enforced) {
     let mut made = 1;
     loop {
         let last = made >= retry.max_attempts;
@@ -80,7 +91,7 @@ pub(super) async fn key(
     let value = match &tool.key {
         None => return Ok(None),
         Some(Key::By(names)) => names.iter().map(|name| arguments.get(name).cloned().unwrap_or_default()).collect(),
-        Some(Key::Script(script)) => super::script::value_of(ctx, tool, script, arguments.clone(), deadline).await?,
+        Some(Key::Script(script)) => Box::pin(super::script::value_of(ctx, tool, script, arguments.clone(), deadline)).await?,
     };
     if value.is_null() {
         return Ok(None);

@@ -93,7 +93,7 @@ pub(super) fn judged(tool: &RegisteredTool, value: Value) -> Result<Success, Fai
     let rest = Success { value: Some(value), ..Success::default() };
     match message {
         None => Ok(rest),
-        Some(message) => Err(Failure { error: Refusal::new(Code::Failed, describe(tool, Code::Failed, &message)), rest }),
+        Some(message) => Err(Failure::with(Refusal::new(Code::Failed, describe(tool, Code::Failed, &message)), rest)),
     }
 }
 
@@ -115,7 +115,7 @@ fn explicit_result(tool: &RegisteredTool, fields: Value) -> Result<Success, Fail
     };
     if failed {
         let message = rest.content.as_deref().map_or_else(|| "the tool says so".to_owned(), joined);
-        return Err(Failure { error: Refusal::new(Code::Failed, describe(tool, Code::Failed, &message)), rest });
+        return Err(Failure::with(Refusal::new(Code::Failed, describe(tool, Code::Failed, &message)), rest));
     }
     Ok(rest)
 }
@@ -125,7 +125,7 @@ fn explicit_error(tool: &RegisteredTool, fields: &Value) -> Failure {
     let text = |key: &str| fields.get(key).and_then(Value::as_str).unwrap_or_default();
     let error = Refusal::new(Code::Failed, describe(tool, Code::Failed, text("message"))).detail("code", text("code"));
     let metadata = fields.get("metadata").and_then(Value::as_object).cloned().unwrap_or_default();
-    Failure { error, rest: Success { metadata, ..Success::default() } }
+    Failure::with(error, Success { metadata, ..Success::default() })
 }
 
 /// What an expression over `args` says, in a worker that has no built-ins.
@@ -138,6 +138,6 @@ pub(super) async fn value_of(
 ) -> Result<Value, Refusal> {
     match run_traced(ctx, tool, script, arguments, deadline, &Arc::default(), None).await {
         Ok(success) => Ok(success.value.unwrap_or_default()),
-        Err(failure) => Err(failure.error),
+        Err(failure) => Err(*failure.error),
     }
 }

@@ -6,20 +6,27 @@ use std::time::{Duration, Instant};
 
 /// Stages in the order they ended. It does not look at the clock when nobody listens.
 pub(super) struct Stopwatch {
-    laps: Vec<(&'static str, Duration)>,
+    laps: [(&'static str, Duration); MOST],
+    taken: usize,
     last: Option<Instant>,
 }
 
+/// Stages of a call, the writing of its first event included.
+const MOST: usize = 6;
+
 impl Stopwatch {
     pub(super) fn start(ctx: &Context) -> Self {
-        Self { laps: Vec::new(), last: ctx.journal.is_read().then(Instant::now) }
+        Self { laps: [("", Duration::ZERO); MOST], taken: 0, last: ctx.journal.is_read().then(|| ctx.started.into_std()) }
     }
 
     /// Notes that a stage ended, and passes on what it gave.
     pub(super) fn lap<T>(&mut self, stage: &'static str, given: T) -> T {
         if let Some(last) = &mut self.last {
             let now = Instant::now();
-            self.laps.push((stage, now - *last));
+            if let Some(lap) = self.laps.get_mut(self.taken) {
+                *lap = (stage, now - *last);
+                self.taken += 1;
+            }
             *last = now;
         }
         given
@@ -28,6 +35,11 @@ impl Stopwatch {
     /// Milliseconds by stage, to a millionth.
     pub(super) fn to_json(&self) -> Value {
         let milliseconds = |time: Duration| (time.as_secs_f64() * 1e9).round() / 1e6;
-        self.laps.iter().map(|(stage, time)| ((*stage).to_owned(), Value::from(milliseconds(*time)))).collect::<Map<_, _>>().into()
+        self.laps
+            .iter()
+            .take(self.taken)
+            .map(|(stage, time)| ((*stage).to_owned(), Value::from(milliseconds(*time))))
+            .collect::<Map<_, _>>()
+            .into()
     }
 }

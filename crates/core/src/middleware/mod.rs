@@ -1,5 +1,11 @@
 //! Middleware: a host's own code in the chain of hooks, and around bodies.
 
+mod again;
+mod rate;
+
+pub use again::NoRepeats;
+pub use rate::RateLimit;
+
 use crate::call::Call;
 use crate::registry::{OfferedTool, RegisteredTool};
 use crate::run::{Control, Refusal};
