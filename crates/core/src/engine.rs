@@ -11,9 +11,10 @@ use crate::error::Error;
 use crate::event::Sink;
 use crate::outside::{Machine, Outside};
 use crate::plan::{self, Narrowing, Surroundings};
+use crate::redact::Redactor;
 use crate::registry::{Registry, Surface};
 use crate::result::ToolResult;
-use crate::run::{self, Body, BodyError, Context, Environment, Refusal, Shared};
+use crate::run::{self, Body, BodyError, Context, Environment, Refusal, Secrets, Shared};
 use crate::snapshot::Ground;
 use crate::span::{Place, Span};
 use crate::surface::{self, Report};
@@ -55,6 +56,7 @@ pub struct EngineBuilder {
     surroundings: Surroundings,
     outside: Arc<dyn Outside>,
     layers: Vec<(Authority, PathBuf)>,
+    secrets: HashMap<String, String>,
 }
 
 impl fmt::Debug for EngineBuilder {
@@ -80,6 +82,7 @@ impl EngineBuilder {
             surroundings: Surroundings::default(),
             outside: Arc::new(Machine::default()),
             layers: Vec::new(),
+            secrets: HashMap::new(),
         }
     }
 
@@ -102,6 +105,13 @@ impl EngineBuilder {
     #[must_use]
     pub fn outside(mut self, outside: Arc<dyn Outside>) -> Self {
         self.outside = outside;
+        self
+    }
+
+    /// A secret that tools may have by `inject`, instead of whatever a file says about that name. Its value never leaves: see [`Redactor`].
+    #[must_use]
+    pub fn secret(mut self, name: impl Into<String>, value: impl Into<String>) -> Self {
+        self.secrets.insert(name.into(), value.into());
         self
     }
 
@@ -203,6 +213,8 @@ impl EngineBuilder {
             layers: self.layers,
             budget: self.budget,
             bodies: self.bodies,
+            secrets: Secrets::Real(Arc::new(self.secrets)),
+            values: Arc::default(),
             facts: Mutex::default(),
             project: self.project,
         })
@@ -334,11 +346,18 @@ impl Engine {
         &self.shared.outside
     }
 
-    /// The same artifacts over another workspace, with stores and an outside of its own.
+    /// Takes secrets out of what a host itself writes or sends. Results and events have been through it.
+    #[must_use]
+    pub fn redactor(&self) -> &Redactor {
+        &self.shared.redactor
+    }
+
+    /// The same artifacts over another workspace, with stores and an outside of its own, and with stand-ins for secrets.
     pub fn rehearsing(&self, workspace: impl AsRef<Path>, outside: Arc<dyn Outside>) -> Result<Self, Error> {
         let mut engine = self.with_workspace(workspace)?;
         if let Some(shared) = Arc::get_mut(&mut engine.shared) {
             shared.outside = outside;
+            shared.secrets = Secrets::StandIns;
         }
         Ok(engine)
     }
@@ -350,6 +369,9 @@ impl Engine {
         Ok(Self {
             shared: Arc::new(Shared {
                 registry: Arc::clone(&shared.registry),
+                redactor: shared.redactor.clone(),
+                values: Arc::clone(&shared.values),
+                secrets: shared.secrets.clone(),
                 workers: Arc::clone(&shared.workers),
                 jail: Arc::new(jail),
                 sessions: Arc::default(),

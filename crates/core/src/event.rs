@@ -56,6 +56,9 @@ pub struct EventKind {
 /// The field in which a call's last event says where its time went.
 const STAGES: (&str, &str) = ("stages_ms", "time by stage, for the stages it reached; `record` is the writing of `tool.started`");
 
+/// The field in which it says how much of its result may not be shown.
+const REDACTED: (&str, &str) = ("redacted", "how often something was taken out of the result, if anything was");
+
 /// Every event the path writes.
 pub const EVENTS: &[EventKind] = &[
     EventKind {
@@ -71,7 +74,7 @@ pub const EVENTS: &[EventKind] = &[
     EventKind {
         name: "tool.completed",
         doc: "A started call ended with a result.",
-        fields: &[("tool", "canonical name"), ("elapsed_ms", "time taken"), STAGES, ("enforced", "what contained the body")],
+        fields: &[("tool", "canonical name"), ("elapsed_ms", "time taken"), STAGES, ("enforced", "what contained the body"), REDACTED],
     },
     EventKind {
         name: "tool.failed",
@@ -82,6 +85,7 @@ pub const EVENTS: &[EventKind] = &[
             ("message", "the error's message"),
             ("elapsed_ms", "time taken"),
             STAGES,
+            REDACTED,
         ],
     },
     EventKind {
@@ -93,6 +97,7 @@ pub const EVENTS: &[EventKind] = &[
             ("message", "the refusal's message"),
             ("elapsed_ms", "time taken"),
             STAGES,
+            REDACTED,
         ],
     },
     EventKind {

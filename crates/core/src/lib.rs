@@ -15,6 +15,7 @@ pub mod live;
 pub mod outside;
 mod pattern;
 pub mod plan;
+pub mod redact;
 pub mod registry;
 pub mod result;
 pub mod rule;

@@ -10,8 +10,9 @@ use crate::error::Error;
 use crate::event::Sink;
 use crate::outside::Outside;
 use crate::plan::Surroundings;
+use crate::redact::{Redactor, Values};
 use crate::registry::Registry;
-use crate::run::{self, Body, Context, Environment, Shared};
+use crate::run::{self, Body, Context, Environment, Secrets, Shared};
 use crate::span::Span;
 use crate::store::{Metrics, Sessions};
 use crate::worker::Workers;
@@ -38,6 +39,9 @@ pub(crate) struct Ground {
     pub(crate) layers: Vec<(Authority, PathBuf)>,
     pub(crate) budget: Duration,
     pub(crate) bodies: HashMap<String, Body>,
+    pub(crate) secrets: Secrets,
+    /// What must not leave, whichever version of the project learned it.
+    pub(crate) values: Arc<Values>,
     /// What workers found in scripts that have not changed since.
     pub(crate) facts: Mutex<FactsBySource>,
 }
@@ -63,7 +67,11 @@ impl Ground {
             Some(before) => registry.counting_with(before),
             None => registry,
         };
+        self.secrets.learn(&self.values, &registry.layers, &self.surroundings);
         let shared = Shared {
+            redactor: Redactor::new(Arc::clone(&self.values), registry.redaction()),
+            values: Arc::clone(&self.values),
+            secrets: self.secrets.clone(),
             registry: Arc::new(registry),
             workers: Arc::clone(&self.workers),
             jail: Arc::clone(&self.jail),

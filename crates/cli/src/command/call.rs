@@ -47,7 +47,8 @@ impl Call {
             if let Some(value) = result.value.as_ref().filter(|value| value.as_object().is_some_and(|map| map.len() > 1)) {
                 output.say(&plain(&value.to_string()))?;
             }
-            output.say(&output::refusal(refusal, &Asked { tool: self.tool, arguments: self.request.words() }))?;
+            let arguments = engine.redactor().text(&self.request.words()).into_owned();
+            output.say(&output::refusal(refusal, &Asked { tool: self.tool, arguments }))?;
         } else {
             output.print(&output::result(&result))?;
             let word = if result.is_error { "failed" } else { "done" };

@@ -54,6 +54,8 @@ pub struct Tool {
     pub idempotent: bool,
     /// `inject`: argument name to what is put there.
     pub inject: Vec<(String, At<Inject>)>,
+    /// `safety.redact`: names of fields, and patterns between slashes.
+    pub redact: Vec<At<String>>,
     /// `permissions`.
     pub permissions: Vec<Permission>,
     /// `safety.workspace_root`: the folder of the workspace the tool is kept to.
@@ -70,7 +72,7 @@ pub struct Tool {
     pub strict: bool,
     /// `tags`.
     pub tags: Vec<String>,
-    /// Fields the author wrote that nothing enforces yet, as `retry` or `safety.redact`, with their places. Each refuses the call.
+    /// Fields the author wrote that nothing enforces yet, as `retry` or `async`, with their places. Each refuses the call.
     pub unsupported: Vec<At<&'static str>>,
 }
 
@@ -143,6 +145,8 @@ pub enum Inject {
     Mode,
     /// A key of session state.
     State(String),
+    /// A secret, by its name.
+    Secret(String),
 }
 
 /// `limits` of a tool or of the project; absent means the next wider one.
@@ -238,6 +242,7 @@ impl Tool {
             annotations: Annotations { path_params, ..Annotations::default() },
             idempotent: false,
             inject: Vec::new(),
+            redact: Vec::new(),
             permissions: Vec::new(),
             workspace_root: None,
             limits: Limits::default(),

@@ -7,7 +7,7 @@ mod surface;
 pub use hints::Hints;
 pub use surface::{Surface, SurfaceTool};
 
-use crate::artifact::tool::Limits;
+use crate::artifact::tool::{At, Limits};
 use crate::artifact::{BrokenHook, BrokenTool, ClientMap, Hook, Layer, LayerFile, Root, Tool};
 use crate::builtin::{self, Scope};
 use crate::check::facts::ScriptKind;
@@ -16,6 +16,7 @@ use crate::client::Foreign;
 use crate::diagnostic::{Diagnostic, Severity};
 use crate::effect::Effects;
 use crate::plan::{Confines, narrowed};
+use crate::redact::Words;
 use crate::rule::{self, Rule};
 use crate::run::{Body, Code};
 use crate::schema::Schema;
@@ -64,6 +65,8 @@ pub struct RegisteredTool {
     pub(crate) unread: Option<Code>,
     /// Its limits, the project's filled in.
     pub limits: Limits,
+    /// What is taken out of its results, beside what is taken out of all; nothing unless it says so.
+    pub(crate) words: Option<Arc<Words>>,
     pub(crate) script: Option<Script>,
     pub(crate) body: Option<Body>,
     pub(crate) at_once: Option<Arc<Semaphore>>,
@@ -98,6 +101,7 @@ impl RegisteredTool {
             script: None,
             body: None,
             at_once: None,
+            words: None,
             input: OnceLock::new(),
             output: OnceLock::new(),
             foreign: Some(foreign),
@@ -259,6 +263,7 @@ impl Registry {
             script,
             body,
             at_once,
+            words: (!tool.redact.is_empty()).then(|| Arc::new(words(&tool.redact))),
             foreign: None,
             input: OnceLock::new(),
             output: OnceLock::new(),
@@ -323,6 +328,11 @@ impl Registry {
         self.by_name.get(name).and_then(|index| self.tools.get(*index))
     }
 
+    /// What the project and the layers above it want taken out of whatever leaves.
+    pub(crate) fn redaction(&self) -> Words {
+        words(self.layers.iter().map(|layer| &layer.root).chain([&self.root]).flat_map(|root| &root.redaction))
+    }
+
     /// The tool file of that name that gave no tool.
     #[must_use]
     pub fn find_broken(&self, name: &str) -> Option<&BrokenTool> {
@@ -368,6 +378,11 @@ impl Registry {
         self.sort_by_event();
         self
     }
+}
+
+/// Entries that were looked at when they were read: one that means nothing has made its file unusable.
+fn words<'a>(entries: impl IntoIterator<Item = &'a At<String>>) -> Words {
+    Words::new(entries.into_iter().map(|entry| entry.value.as_str())).unwrap_or_default()
 }
 
 /// The built-ins a script is linked with: those it can reach, that its side has, within its effects. One that a rule denies is left

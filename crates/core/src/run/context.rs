@@ -1,6 +1,8 @@
 //! What every stage of one call has at hand.
 
 use super::authorize::Authorized;
+use super::refusal::Refusal;
+use super::secret::Secrets;
 use super::stopwatch::Stopwatch;
 use crate::call::{Arguments, Call};
 use crate::client::Foreign;
@@ -8,6 +10,7 @@ use crate::digest;
 use crate::event::{Event, Sink};
 use crate::outside::Outside;
 use crate::plan::{Site, Surroundings};
+use crate::redact::{Redactor, Values};
 use crate::registry::Registry;
 use crate::result::{ToolResult, milliseconds};
 use crate::store::{Metrics, Session, Sessions, Stores};
@@ -37,6 +40,10 @@ pub(crate) struct Shared {
     pub(crate) surroundings: Surroundings,
     pub(crate) outside: Arc<dyn Outside>,
     pub(crate) budget: Duration,
+    pub(crate) redactor: Redactor,
+    /// What the redactor learns.
+    pub(crate) values: Arc<Values>,
+    pub(crate) secrets: Secrets,
 }
 
 impl Shared {
@@ -80,7 +87,7 @@ impl Context {
         let sent = std::mem::replace(&mut call.arguments, Arguments::Value(Value::Null));
         let call = Arc::new(call);
         let session = shared.sessions.get(&call.session_id);
-        let journal = Journal::new(Arc::clone(&shared.sinks), &call);
+        let journal = Journal::new(Arc::clone(&shared.sinks), &call, &shared.redactor);
         let ctx = Self {
             stores: session.stores(&call.run_id),
             shared: Arc::clone(shared),
@@ -100,7 +107,7 @@ impl Context {
         ctx.stores = ctx.stores.discarded();
         ctx.metrics = Arc::default();
         ctx.rehearsal = Rehearsal::Yes;
-        ctx.journal = Arc::new(Journal::new(listener.into_iter().collect(), &ctx.call));
+        ctx.journal = Arc::new(Journal::new(listener.into_iter().collect(), &ctx.call, &shared.redactor));
         (ctx, sent)
     }
 
@@ -113,8 +120,14 @@ impl Context {
         self.journal.record(name, fields);
     }
 
+    /// A refusal as it may leave: its words may quote what was sent.
+    pub(super) fn cleaned(&self, mut refusal: Refusal) -> Refusal {
+        self.shared.redactor.pass(None).refusal(&mut refusal);
+        refusal
+    }
+
     pub(super) fn record_started(&self, authorized: Authorized) -> Authorized {
-        self.record("tool.started", || {
+        self.journal.record_own("tool.started", || {
             fields([
                 ("tool", authorized.tool().name().into()),
                 ("args_digest", digest::of_object(authorized.arguments()).into()),
@@ -138,22 +151,24 @@ impl Context {
 
     pub(super) fn record_rejected(&self, result: ToolResult, watch: &Stopwatch) -> ToolResult {
         self.journal.record_dropped();
-        self.record("tool.rejected", || failure_fields(&result, watch));
+        self.journal.record_own("tool.rejected", || failure_fields(&result, watch));
         result
     }
 
     pub(super) fn record_ended(&self, result: ToolResult, watch: &Stopwatch) -> ToolResult {
         self.journal.record_dropped();
         if result.is_error {
-            self.record("tool.failed", || failure_fields(&result, watch));
+            self.journal.record_own("tool.failed", || failure_fields(&result, watch));
         } else {
-            self.record("tool.completed", || {
-                fields([
+            self.journal.record_own("tool.completed", || {
+                let mut fields = fields([
                     ("tool", result.name.as_str().into()),
                     ("elapsed_ms", milliseconds(result.elapsed)),
                     ("stages_ms", watch.to_json()),
                     ("enforced", result.enforced.to_json().into()),
-                ])
+                ]);
+                add_counts(&mut fields, &result);
+                fields
             });
         }
         result
@@ -168,14 +183,17 @@ pub(crate) struct Journal {
     emitted: Mutex<VecDeque<(String, Value)>>,
     /// Events that scripts raised.
     raised: AtomicU64,
+    /// Absent when nobody listens.
+    redactor: Option<Redactor>,
 }
 
 /// Events that the scripts of one call may put into the record. A loop around `log` must not fill it.
 const MAX_RAISED: u64 = 1000;
 
 impl Journal {
-    fn new(sinks: Arc<[Arc<dyn Sink>]>, call: &Arc<Call>) -> Self {
-        Self { sinks, call: Arc::clone(call), emitted: Mutex::default(), raised: AtomicU64::new(0) }
+    fn new(sinks: Arc<[Arc<dyn Sink>]>, call: &Arc<Call>, redactor: &Redactor) -> Self {
+        let redactor = (!sinks.is_empty()).then(|| redactor.clone());
+        Self { sinks, call: Arc::clone(call), emitted: Mutex::default(), raised: AtomicU64::new(0), redactor }
     }
 
     /// Writes an event that a script raised, while there is room for it.
@@ -207,8 +225,18 @@ impl Journal {
         !self.sinks.is_empty()
     }
 
-    /// Writes an event, if anybody listens.
+    /// Writes an event, if anybody listens, without the secrets that its fields may hold.
     pub(crate) fn record(&self, name: &str, fields: impl FnOnce() -> Map<String, Value>) {
+        let Some(redactor) = &self.redactor else { return };
+        self.record_own(name, || {
+            let mut fields = fields();
+            redactor.pass(None).object(&mut fields);
+            fields
+        });
+    }
+
+    /// Writes an event whose fields are the harness's own words, or have been cleaned.
+    fn record_own(&self, name: &str, fields: impl FnOnce() -> Map<String, Value>) {
         if !self.is_read() {
             return;
         }
@@ -236,13 +264,22 @@ impl Journal {
 
 fn failure_fields(result: &ToolResult, watch: &Stopwatch) -> Map<String, Value> {
     let (code, message) = result.error.as_ref().map_or(("tool.failed", ""), |error| (error.code.text(), error.message.as_str()));
-    fields([
+    let mut fields = fields([
         ("tool", result.name.as_str().into()),
         ("code", code.into()),
         ("message", message.into()),
         ("elapsed_ms", milliseconds(result.elapsed)),
         ("stages_ms", watch.to_json()),
-    ])
+    ]);
+    add_counts(&mut fields, result);
+    fields
+}
+
+/// How often something was taken out of a result.
+fn add_counts(fields: &mut Map<String, Value>, result: &ToolResult) {
+    if let Some(count) = result.metadata.get("redacted") {
+        fields.insert("redacted".into(), count.clone());
+    }
 }
 
 /// The fields of an event that every call has: built without the detour that `json!` takes for values.

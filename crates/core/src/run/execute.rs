@@ -6,6 +6,7 @@ use super::context::Context;
 use super::crossing::ToolCrossing;
 use super::reach::{Settling, Traces};
 use super::refusal::{Code, Refusal};
+use super::secret;
 use crate::artifact::tool::Inject;
 use crate::builtin::StoreScope;
 use crate::client;
@@ -201,6 +202,7 @@ async fn run_traced(
         result_bytes: MAX_RESULT_BYTES,
     };
     inject(ctx, tool, &mut arguments);
+    secret::inject(ctx, tool, &mut arguments).await?;
     let crossing = ToolCrossing { ctx, tool, script, deadline: deadline.at, traces: Arc::clone(traces), alive };
     let ran = ctx.shared.workers.run_tool(&ctx.call.session_id, script, &arguments, bounds, &ctx.call.cancel, &crossing).await;
     if let (Err(ScriptError { code: Code::Failed, .. }), Some(refusal)) =
@@ -293,6 +295,7 @@ async fn run_body(ctx: &Context, tool: &RegisteredTool, body: &Body, mut argumen
     let deadline = deadline(ctx, tool);
     let _turn = turn(ctx, tool, deadline).await?;
     inject(ctx, tool, &mut arguments);
+    secret::inject(ctx, tool, &mut arguments).await?;
     // A task of its own, so that a panic ends the call and not the engine.
     let mut task = tokio::spawn(body.0(Value::Object(arguments)));
     let refusal = tokio::select! {
@@ -328,6 +331,7 @@ fn inject(ctx: &Context, tool: &RegisteredTool, arguments: &mut Map<String, Valu
             Inject::SessionId => Value::from(ctx.call.session_id.as_str()),
             Inject::Mode => Value::from(ctx.call.mode.as_str()),
             Inject::State(key) => ctx.stores.scope(StoreScope::Session).get(key).unwrap_or_default(),
+            Inject::Secret(_) => continue,
         };
         arguments.insert(name.clone(), value);
     }

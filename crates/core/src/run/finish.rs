@@ -5,6 +5,7 @@ use super::context::Context;
 use super::execute::{Executed, Failure, Success, fits_output};
 use super::payload::{merge, tool_pre};
 use super::refusal::{Code, Refusal};
+use crate::redact::Pass;
 use crate::registry::RegisteredTool;
 use crate::result::{Content, Enforced, ToolResult};
 use serde_json::{Map, Value, json};
@@ -62,6 +63,13 @@ pub(super) async fn finish(ctx: &Context, executed: Executed) -> Finished {
         }
     }
     fire_emitted(ctx).await;
+    let mut pass = ctx.shared.redactor.pass(tool.words.as_ref());
+    redact(&mut pass, &mut success, error.as_mut(), &mut content);
+    if pass.count > 0 {
+        // What was taken out must not stay in what a client shows, either.
+        hooks = Hooks::ChangedIt;
+        success.metadata.insert("redacted".into(), pass.count.into());
+    }
     let value_bytes = match (&success.content, &success.value, &error) {
         (_, None, _) => 0,
         // The content is the value's own text.
@@ -83,6 +91,33 @@ pub(super) async fn finish(ctx: &Context, executed: Executed) -> Finished {
     };
     bounded(&mut result, value_bytes, usize::try_from(bound).unwrap_or(usize::MAX));
     Finished { result, hooks }
+}
+
+/// Takes secrets out of all that a result says. A value whose own text is the content is looked at once.
+fn redact(pass: &mut Pass<'_>, success: &mut Success, error: Option<&mut Refusal>, content: &mut String) {
+    success.refs.iter_mut().for_each(|value| pass.value(value));
+    pass.object(&mut success.metadata);
+    let is_own_text = success.content.is_none() && error.is_none();
+    if is_own_text && !pass.has_words() && pass.is_clean(content) {
+        return;
+    }
+    if let Some(value) = &mut success.value {
+        pass.value(value);
+    }
+    match error {
+        Some(error) => {
+            pass.refusal(error);
+            match success.content {
+                Some(_) => pass.string(content),
+                None => *content = text(success, Some(error)),
+            }
+        }
+        None if is_own_text => {
+            *content = text(success, None);
+            pass.string(content);
+        }
+        None => pass.string(content),
+    }
 }
 
 /// What a hook made of a result, where `content` and `result` say the same. A model reads both, so what a hook took out of one of them must not
@@ -136,16 +171,19 @@ fn amend(tool: &RegisteredTool, after: &Map<String, Value>, success: &mut Succes
 }
 
 /// The result of a call that never reached its body.
-pub(super) fn refuse(ctx: &Context, refusal: Refusal) -> ToolResult {
-    let name = ctx.registry().find(&ctx.call.tool).map_or(ctx.call.tool.as_str(), |tool| tool.name());
+pub(super) fn refuse(ctx: &Context, mut refusal: Refusal) -> ToolResult {
+    let mut name = ctx.registry().find(&ctx.call.tool).map_or(ctx.call.tool.as_str(), |tool| tool.name()).to_owned();
+    let mut pass = ctx.shared.redactor.pass(None);
+    pass.refusal(&mut refusal);
+    pass.string(&mut name);
     let mut result = ToolResult {
         call_id: ctx.call.id.clone(),
-        name: name.to_owned(),
+        name,
         is_error: true,
         content: vec![Content::Text(refusal.text())],
         value: None,
         refs: Vec::new(),
-        metadata: Map::new(),
+        metadata: (pass.count > 0).then(|| ("redacted".to_owned(), pass.count.into())).into_iter().collect(),
         error: Some(refusal),
         enforced: Enforced::Nothing,
         elapsed: ctx.started.elapsed(),

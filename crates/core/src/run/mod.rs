@@ -14,6 +14,7 @@ mod finish;
 mod payload;
 mod reach;
 mod refusal;
+mod secret;
 mod stopwatch;
 
 pub use chain::HookReport;
@@ -26,6 +27,7 @@ pub(crate) use chain::{load_artifacts, run_one};
 pub(crate) use context::{Context, Shared};
 pub(crate) use delegate::{contain, judge, observe};
 pub(crate) use explain::explain;
+pub(crate) use secret::Secrets;
 
 use crate::call::Call;
 use crate::result::ToolResult;

@@ -74,13 +74,10 @@ mod tests {
         let expected = [
             "tool.async",
             "tool.requires_approval as an expression",
-            "tool.safety.redact",
-            "tool.inject of a secret",
             "tool.inject of an idempotency key",
             "tool.idempotency.key",
             "tool.retry",
             "root.approval_policy",
-            "root.redaction",
             "root.modes",
             "bundle.condition",
             "bundle.depends_on",

@@ -51,7 +51,7 @@ pub(super) const FIELDS: &[Field] = &[
         "none",
         "Arguments the harness adds after validation: `run_id`, `call_id`, `session_id`, `mode`, `idempotency_key`, `state:KEY` or `secret:NAME`.",
     )
-    .partly(&[Unbuilt { name: " of a secret", find: injected_secret }, Unbuilt { name: " of an idempotency key", find: injected_key }]),
+    .partly(&[Unbuilt { name: " of an idempotency key", find: injected_key }]),
     Field::new(
         "idempotency",
         Shape::Either(&[Shape::Word(&["none", "natural"]), Shape::Record(IDEMPOTENCY)]),
@@ -123,7 +123,12 @@ const SAFETY: &[Field] = &[
     Field::new("spend", Shape::Bool, "false", "A call costs money."),
     Field::new("confirm", Shape::Bool, "false", "The same as `requires_approval: true`."),
     Field::new("workspace_root", Shape::Text, "the workspace", "The folder of the workspace that the tool is kept to."),
-    Field::new("redact", TEXTS, "none", "What is removed from results before anybody sees them.").unsupported(),
+    Field::new(
+        "redact",
+        TEXTS,
+        "none",
+        "What is taken out of this tool's results: the name of a field (`*` stands for anything), or a pattern between slashes.",
+    ),
 ];
 
 const IDEMPOTENCY: &[Field] =
@@ -175,10 +180,6 @@ const EXEC: &[Field] = &[
 
 fn text_span(node: &Node) -> Option<Span> {
     node.text().map(|_| node.span)
-}
-
-fn injected_secret(node: &Node) -> Option<Span> {
-    injected(node, |from| from.starts_with("secret:"))
 }
 
 fn injected_key(node: &Node) -> Option<Span> {
