@@ -3,14 +3,14 @@
 use crate::{Report, Samples};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
-use tool_harness::event::{Event, Sink};
+use tool_harness::event::{EventRef, Sink};
 
 /// Takes every event and does next to nothing.
 #[derive(Default)]
 pub(super) struct Counter(AtomicUsize);
 
 impl Sink for Counter {
-    fn record(&self, _: &Event) {
+    fn record(&self, _: &EventRef<'_>) {
         self.0.fetch_add(1, Ordering::Relaxed);
     }
 }
@@ -20,9 +20,9 @@ impl Sink for Counter {
 pub(super) struct Stages(Mutex<Vec<(String, Samples)>>);
 
 impl Sink for Stages {
-    fn record(&self, event: &Event) {
+    fn record(&self, event: &EventRef<'_>) {
         let mut known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        for (stage, time) in event.fields.get("stages_ms").and_then(|stages| stages.as_object()).into_iter().flatten() {
+        for (stage, time) in event.fields().get("stages_ms").and_then(|stages| stages.as_object()).into_iter().flatten() {
             let microseconds = time.as_f64().unwrap_or_default() * 1000.0;
             match known.iter_mut().find(|(name, _)| name == stage) {
                 Some((_, samples)) => samples.push(microseconds),

@@ -129,7 +129,8 @@ mod tests {
     use super::*;
     use serde_json::json;
     use std::time::Duration;
-    use tool_harness::result::{Content, Enforced};
+    use tool_harness::content::ContentBlock;
+    use tool_harness::result::Enforced;
     use tool_harness::run::{Code, Refusal};
 
     fn gave(value: Option<Value>, error: Option<Refusal>) -> ToolResult {
@@ -137,10 +138,12 @@ mod tests {
             call_id: "call_1".into(),
             name: "x".into(),
             is_error: error.is_some(),
-            content: vec![Content::Text("said".into())],
+            content: vec![ContentBlock::text("said")],
             value,
+            artifacts: Vec::new(),
             refs: Vec::new(),
             metadata: Map::new(),
+            provider: Map::new(),
             error,
             enforced: Enforced::Nothing,
             elapsed: Duration::ZERO,

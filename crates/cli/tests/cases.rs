@@ -133,16 +133,8 @@ fn a_part_fits_and_anything_else_does_not() {
 fn events_are_looked_for_in_order() {
     let events = Events::default();
     for name in ["tool.started", "log", "tool.completed"] {
-        tool_harness::event::Sink::record(
-            &events,
-            &tool_harness::event::Event {
-                name: name.to_owned(),
-                time: std::time::SystemTime::UNIX_EPOCH,
-                session_id: String::new(),
-                call_id: None,
-                fields: serde_json::Map::new(),
-            },
-        );
+        let event = tool_harness::event::EventRef::new(name, "", None, &serde_json::Map::new);
+        tool_harness::event::Sink::record(&events, &event);
     }
     for (expected, agrees) in [
         (["tool.started", "tool.completed"].as_slice(), true),

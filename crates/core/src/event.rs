@@ -1,7 +1,47 @@
 //! What happened, as it happened.
 
 use serde_json::{Map, Value, json};
+use std::cell::OnceCell;
 use std::time::SystemTime;
+
+/// One event as it happens. Its fields are made when somebody looks at them, and once for all who do.
+pub struct EventRef<'a> {
+    /// `tool.started`, `hook.decided`, ...: one of [`EVENTS`] or `custom.*`.
+    pub name: &'a str,
+    /// When.
+    pub time: SystemTime,
+    /// The session.
+    pub session_id: &'a str,
+    /// The call, where there is one.
+    pub call_id: Option<&'a str>,
+    make: &'a dyn Fn() -> Map<String, Value>,
+    made: OnceCell<Map<String, Value>>,
+}
+
+impl<'a> EventRef<'a> {
+    /// An event that happens now.
+    pub fn new(name: &'a str, session_id: &'a str, call_id: Option<&'a str>, make: &'a dyn Fn() -> Map<String, Value>) -> Self {
+        Self { name, time: SystemTime::now(), session_id, call_id, make, made: OnceCell::new() }
+    }
+
+    /// The event's own fields.
+    #[must_use]
+    pub fn fields(&self) -> &Map<String, Value> {
+        self.made.get_or_init(self.make)
+    }
+
+    /// The event, to be kept.
+    #[must_use]
+    pub fn to_event(&self) -> Event {
+        Event {
+            name: self.name.to_owned(),
+            time: self.time,
+            session_id: self.session_id.to_owned(),
+            call_id: self.call_id.map(str::to_owned),
+            fields: self.fields().clone(),
+        }
+    }
+}
 
 /// One event of the record.
 #[derive(Clone, Debug)]
@@ -40,7 +80,7 @@ impl Event {
 /// Something that takes events as they happen. Called on the path: must be quick and must not panic.
 pub trait Sink: Send + Sync {
     /// Takes one event.
-    fn record(&self, event: &Event);
+    fn record(&self, event: &EventRef<'_>);
 }
 
 /// A kind of event, for the reference page.

@@ -1,6 +1,8 @@
 //! What a call ends in.
 
 use crate::artifact::root::Containment;
+use crate::content::ContentBlock;
+use crate::message::joined;
 use crate::run::Refusal;
 use serde_json::{Map, Value, json};
 use std::time::Duration;
@@ -16,13 +18,17 @@ pub struct ToolResult {
     /// Whether the call failed or was refused.
     pub is_error: bool,
     /// What the model reads.
-    pub content: Vec<Content>,
+    pub content: Vec<ContentBlock>,
     /// What the tool returned.
     pub value: Option<Value>,
+    /// What was kept elsewhere, because it is long or because the tool said so.
+    pub artifacts: Vec<ArtifactRef>,
     /// Files and other things the result points at.
     pub refs: Vec<Value>,
     /// Whatever the tool added.
     pub metadata: Map<String, Value>,
+    /// What a service that the tool asked said about its answer: a request id, a model, what it cost.
+    pub provider: Map<String, Value>,
     /// Why the call failed or was refused.
     pub error: Option<Refusal>,
     /// What held the body.
@@ -31,11 +37,25 @@ pub struct ToolResult {
     pub elapsed: Duration,
 }
 
-/// One block of content.
+/// Something that is kept in the artifact store, by its handle.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Content {
-    /// Plain text.
-    Text(String),
+pub struct ArtifactRef {
+    /// The handle, as `art_…`.
+    pub id: String,
+    /// What it is, as `text/plain`.
+    pub media_type: String,
+    /// How long it is.
+    pub bytes: u64,
+    /// The digest of its content, as `blake3:…`.
+    pub digest: String,
+}
+
+impl ArtifactRef {
+    /// The form results use.
+    #[must_use]
+    pub fn to_json(&self) -> Value {
+        json!({"id": self.id, "media_type": self.media_type, "bytes": self.bytes, "digest": self.digest})
+    }
 }
 
 /// What contained the body of a call.
@@ -123,18 +143,21 @@ impl ToolResult {
         object.insert("call_id".into(), json!(self.call_id));
         object.insert("name".into(), json!(self.name));
         object.insert("is_error".into(), json!(self.is_error));
-        let content: Vec<Value> = self.content.iter().map(|Content::Text(text)| json!({"type": "text", "text": text})).collect();
-        if !content.is_empty() {
-            object.insert("content".into(), Value::Array(content));
+        if !self.content.is_empty() {
+            object.insert("content".into(), self.content.iter().map(ContentBlock::to_json).collect());
         }
         if let Some(value) = &self.value {
             object.insert("value".into(), value.clone());
         }
+        object.extend(self.artifacts_json().map(|artifacts| ("artifacts".to_owned(), artifacts)));
         if !self.refs.is_empty() {
             object.insert("refs".into(), Value::Array(self.refs.clone()));
         }
         if !self.metadata.is_empty() {
             object.insert("metadata".into(), Value::Object(self.metadata.clone()));
+        }
+        if !self.provider.is_empty() {
+            object.insert("provider".into(), Value::Object(self.provider.clone()));
         }
         if let Some(error) = &self.error {
             object.insert("error".into(), error.to_json());
@@ -146,10 +169,15 @@ impl ToolResult {
         Value::Object(object)
     }
 
+    /// The artifacts as results carry them; nothing when there are none.
+    pub(crate) fn artifacts_json(&self) -> Option<Value> {
+        (!self.artifacts.is_empty()).then(|| self.artifacts.iter().map(ArtifactRef::to_json).collect())
+    }
+
     /// The text a model reads, all content together.
     #[must_use]
     pub fn text(&self) -> String {
-        self.content.iter().map(|Content::Text(text)| text.as_str()).collect::<Vec<_>>().join("\n")
+        joined(&self.content)
     }
 }
 

@@ -10,7 +10,7 @@ use serde_json::Value;
 use std::io::{self, Write};
 use std::sync::Arc;
 use std::time::Duration;
-use tool_harness::event::{Event, Sink};
+use tool_harness::event::{EventRef, Sink};
 
 #[derive(Args)]
 pub(crate) struct Call {
@@ -62,9 +62,9 @@ impl Call {
 struct EveryEvent;
 
 impl Sink for EveryEvent {
-    fn record(&self, event: &Event) {
+    fn record(&self, event: &EventRef<'_>) {
         // The call goes on when nobody reads its events.
-        let _ = writeln!(io::stderr().lock(), "{}", event.to_json());
+        let _ = writeln!(io::stderr().lock(), "{}", event.to_event().to_json());
     }
 }
 
@@ -72,10 +72,10 @@ impl Sink for EveryEvent {
 struct LogOf(String);
 
 impl Sink for LogOf {
-    fn record(&self, event: &Event) {
-        let text = |key: &str| event.fields.get(key).and_then(Value::as_str);
+    fn record(&self, event: &EventRef<'_>) {
+        let text = |key: &str| event.fields().get(key).and_then(Value::as_str);
         if event.name == "log" && text("source") == Some(self.0.as_str()) {
-            let fields = event.fields.get("fields").filter(|fields| fields.as_object().is_some_and(|map| !map.is_empty()));
+            let fields = event.fields().get("fields").filter(|fields| fields.as_object().is_some_and(|map| !map.is_empty()));
             let fields = fields.map(|fields| format!(" {fields}")).unwrap_or_default();
             let message = format!("{}{fields}", text("message").unwrap_or_default());
             let _ = writeln!(io::stderr().lock(), "{}: {}", text("level").unwrap_or("info"), plain(&message));

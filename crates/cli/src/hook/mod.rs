@@ -15,7 +15,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use tool_harness::call::Door;
 use tool_harness::client::{Judgement, Observation, Outcome, inline};
 use tool_harness::engine::Engine;
-use tool_harness::event::{Event, Sink};
+use tool_harness::event::{EventRef, Sink};
 use tool_harness::run::{Class, Refusal};
 use tool_harness::{Arguments, Call, Client};
 use tool_harness_sandbox::process::WorkerProcess;
@@ -106,8 +106,8 @@ pub(crate) fn has_hooks(client: ClientName, folder: &Folder) -> bool {
 struct PassedOver(Mutex<Vec<String>>);
 
 impl Sink for PassedOver {
-    fn record(&self, event: &Event) {
-        let text = |key: &str| event.fields.get(key).and_then(Value::as_str).unwrap_or_default().to_owned();
+    fn record(&self, event: &EventRef<'_>) {
+        let text = |key: &str| event.fields().get(key).and_then(Value::as_str).unwrap_or_default().to_owned();
         if event.name == "hook.decided" && text("action") == "failed" {
             let line =
                 format!("warning: hook `{}` failed on `{}` and decided nothing: {}", text("hook"), text("event_name"), text("reason"));

@@ -1,9 +1,13 @@
 //! A result as the protocol carries it.
 
 use super::offer::Revision;
-use rmcp::model::{CallToolResult, ContentBlock, ErrorData, MetaObject};
-use serde_json::{Value, json};
-use tool_harness::result::{Content, ToolResult};
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use rmcp::model::{CallToolResult, ContentBlock, ErrorData, MetaObject, Resource, ResourceContents};
+use serde_json::Value;
+use tool_harness::content::{self, ResourceBody};
+use tool_harness::message::ToolMessage;
+use tool_harness::result::ToolResult;
 use tool_harness::run::Code;
 
 /// Whether the listing told the client what the result looks like.
@@ -18,33 +22,77 @@ pub(super) enum Promise {
 /// The answer to `tools/call`. A refusal or failure is a result that a model can act on; only a tool that does not exist is an error of
 /// the protocol, because the protocol says so.
 pub(super) fn answer(result: ToolResult, revision: Revision, promise: Promise) -> Result<CallToolResult, ErrorData> {
-    let ToolResult { is_error, content, value, refs, metadata, error, .. } = result;
-    if let Some(unknown) = error.as_ref().filter(|error| error.code == Code::ToolUnknown) {
+    if let Some(unknown) = result.error.as_ref().filter(|error| error.code == Code::ToolUnknown) {
         return Err(ErrorData::invalid_params(unknown.text(), Some(unknown.to_json())));
     }
-    let mut texts: Vec<String> = content.into_iter().map(|Content::Text(text)| text).collect();
+    let ToolMessage { is_error, content, value, about, .. } = result.into();
     let mut answer = CallToolResult::success(Vec::new());
     answer.is_error = Some(is_error);
-    if let Some(value) = value {
-        let text = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
-        // Many clients show a model the text alone, so whatever is in the value is in the text as well.
-        if texts.iter().all(|known| *known != text) {
-            texts.push(text);
-        }
-        // A failure need not fit the schema of successes, and some clients look all the same.
-        let fits = (revision == Revision::AnyJson || value.is_object()) && !(is_error && promise == Promise::Output);
-        answer.structured_content = fits.then_some(value);
-    }
+    answer.content = content.into_iter().map(block).collect();
+    // A failure need not fit the schema of successes, and some clients look all the same.
+    let fits = |value: &Value| (revision == Revision::AnyJson || value.is_object()) && !(is_error && promise == Promise::Output);
+    answer.structured_content = value.filter(fits);
     if promise == Promise::Output && !is_error && answer.structured_content.is_none() {
         answer.is_error = Some(true);
-        texts.push("the call was done; its result is too long to be given as the tool's output schema promises".to_owned());
+        let words = "the call was done; its result is too long to be given as the tool's output schema promises";
+        answer.content.push(ContentBlock::text(words));
     }
-    answer.content = texts.into_iter().map(ContentBlock::text).collect();
-    let mut meta = MetaObject::default();
-    let mut add = |key: &str, value: Option<Value>| meta.0.extend(value.map(|value| (format!("harness/{key}"), value)));
-    add("error", error.map(|error| error.to_json()));
-    add("refs", (!refs.is_empty()).then(|| json!(refs)));
-    add("metadata", (!metadata.is_empty()).then(|| Value::Object(metadata)));
+    let meta = MetaObject(about.into_iter().map(|(key, value)| (format!("harness/{key}"), value)).collect());
     answer.meta = (!meta.0.is_empty()).then_some(meta);
     Ok(answer)
+}
+
+/// A block as the protocol has it.
+fn block(block: content::ContentBlock) -> ContentBlock {
+    match block {
+        content::ContentBlock::Text(text) => ContentBlock::text(text),
+        content::ContentBlock::Image(media) => ContentBlock::image(STANDARD.encode(media.data), media.media_type),
+        content::ContentBlock::Audio(media) => ContentBlock::audio(STANDARD.encode(media.data), media.media_type),
+        content::ContentBlock::Link(link) => {
+            let mut resource = Resource::new(link.uri, link.name);
+            resource.description = link.description;
+            resource.mime_type = link.media_type;
+            ContentBlock::resource_link(resource)
+        }
+        content::ContentBlock::Resource(resource) => {
+            let contents = match resource.body {
+                ResourceBody::Text(text) => ResourceContents::text(text, resource.uri),
+                ResourceBody::Bytes(bytes) => ResourceContents::blob(STANDARD.encode(bytes), resource.uri),
+            };
+            ContentBlock::resource(match resource.media_type {
+                Some(media_type) => contents.with_mime_type(media_type),
+                None => contents,
+            })
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+    use tool_harness::content::{Link, Media};
+
+    #[test]
+    fn every_kind_of_block_is_written_as_the_protocol_has_it() {
+        let media = || Media { data: vec![0, 1, 2], media_type: "image/png".into() };
+        let link = || Link { uri: "u:a".into(), name: "a".into(), description: None, media_type: Some("text/plain".into()) };
+        let resource = |body| content::Resource { uri: "u:b".into(), media_type: Some("text/plain".into()), body };
+        for (given, expected) in [
+            (content::ContentBlock::text("t"), json!({"type": "text", "text": "t"})),
+            (content::ContentBlock::Image(media()), json!({"type": "image", "data": "AAEC", "mimeType": "image/png"})),
+            (content::ContentBlock::Audio(media()), json!({"type": "audio", "data": "AAEC", "mimeType": "image/png"})),
+            (content::ContentBlock::Link(link()), json!({"type": "resource_link", "uri": "u:a", "name": "a", "mimeType": "text/plain"})),
+            (
+                content::ContentBlock::Resource(resource(ResourceBody::Text("t".into()))),
+                json!({"type": "resource", "resource": {"uri": "u:b", "mimeType": "text/plain", "text": "t"}}),
+            ),
+            (
+                content::ContentBlock::Resource(resource(ResourceBody::Bytes(vec![0, 1, 2]))),
+                json!({"type": "resource", "resource": {"uri": "u:b", "mimeType": "text/plain", "blob": "AAEC"}}),
+            ),
+        ] {
+            assert_eq!(serde_json::to_value(block(given)).expect("JSON"), expected);
+        }
+    }
 }

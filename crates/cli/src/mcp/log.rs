@@ -4,7 +4,7 @@ use crate::output::{self, look, paint, plain};
 use serde_json::Value;
 use std::io::Write;
 use tool_harness::diagnostic::{Diagnostic, Severity};
-use tool_harness::event::Event;
+use tool_harness::event::EventRef;
 
 /// Writes a line; nobody reading it is no reason to stop.
 pub(super) fn say(text: &str) {
@@ -24,9 +24,9 @@ pub(super) fn kept(path: &str) {
 }
 
 /// What a script logged or printed.
-pub(super) fn script(event: &Event) {
-    let text = |key: &str| event.fields.get(key).and_then(Value::as_str).unwrap_or_default();
-    let fields = event.fields.get("fields").filter(|fields| fields.as_object().is_some_and(|map| !map.is_empty()));
+pub(super) fn script(event: &EventRef<'_>) {
+    let text = |key: &str| event.fields().get(key).and_then(Value::as_str).unwrap_or_default();
+    let fields = event.fields().get("fields").filter(|fields| fields.as_object().is_some_and(|map| !map.is_empty()));
     let fields = fields.map(|fields| format!(" {fields}")).unwrap_or_default();
     say(&plain(&format!("{}: {}: {}{fields}", text("level"), text("source"), text("message"))));
 }

@@ -167,7 +167,8 @@ mod tests {
     use super::*;
     use serde_json::{Map, json};
     use std::time::Duration;
-    use tool_harness::result::{Content, Enforced};
+    use tool_harness::content::ContentBlock;
+    use tool_harness::result::Enforced;
     use tool_harness::span::{Place, Source, Span};
 
     fn shown(text: &str, value: Option<Value>) -> String {
@@ -175,10 +176,12 @@ mod tests {
             call_id: "call_1".into(),
             name: "x".into(),
             is_error: false,
-            content: vec![Content::Text(text.into())],
+            content: vec![ContentBlock::text(text)],
             value,
+            artifacts: Vec::new(),
             refs: Vec::new(),
             metadata: Map::new(),
+            provider: Map::new(),
             error: None,
             enforced: Enforced::Nothing,
             elapsed: Duration::ZERO,

@@ -10,7 +10,7 @@ use std::path::Path;
 use std::sync::{Arc, Mutex};
 use tempfile::TempDir;
 use tool_harness::engine::{Engine, EngineBuilder};
-use tool_harness::event::{Event, Sink};
+use tool_harness::event::{Event, EventRef, Sink};
 use tool_harness::worker::protocol::WORKER_ARGUMENT;
 use tool_harness::{Arguments, Call, ToolResult};
 use tool_harness_sandbox::process::WorkerProgram;
@@ -20,8 +20,8 @@ use tool_harness_sandbox::process::WorkerProgram;
 pub struct Events(Mutex<Vec<Event>>);
 
 impl Sink for Events {
-    fn record(&self, event: &Event) {
-        self.0.lock().expect("events").push(event.clone());
+    fn record(&self, event: &EventRef<'_>) {
+        self.0.lock().expect("events").push(event.to_event());
     }
 }
 

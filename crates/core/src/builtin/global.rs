@@ -79,7 +79,7 @@ pub(super) const MODULE: Module = Module {
                 Param::optional("metadata", Kind::Dict, "{}"),
                 Param::optional("is_error", Kind::Bool, "false"),
             ],
-            doc: "A result in full, to be returned from `run`: what the model reads, the value, files it points at, and more.",
+            doc: "A result in full, to be returned from `run`: what the model reads, the value, files it points at, and more. `content` is text, or a list of blocks such as `{\"type\": \"image\", \"data\": BASE64, \"media_type\": \"image/png\"}`; also `text`, `audio`, `resource_link` (`uri`, `name`) and `resource` (`uri`, `text` or `data`).",
             returns: "a result",
             scope: Scope::Tools,
             body: Body::Worker,

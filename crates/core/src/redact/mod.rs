@@ -107,6 +107,14 @@ impl Pass<'_> {
         }
     }
 
+    /// The same for bytes of any kind.
+    pub(crate) fn bytes(&mut self, bytes: &mut Vec<u8>) {
+        let (mut stream, mut clean) = (self.stream(), Vec::with_capacity(bytes.len()));
+        stream.push(bytes, &mut clean);
+        self.count += stream.finish(&mut clean);
+        *bytes = clean;
+    }
+
     /// Takes the secrets out of every text in a value, names of fields included.
     pub(crate) fn value(&mut self, value: &mut Value) {
         match value {

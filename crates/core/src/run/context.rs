@@ -7,7 +7,7 @@ use super::stopwatch::Stopwatch;
 use crate::call::{Arguments, Call};
 use crate::client::Foreign;
 use crate::digest;
-use crate::event::{Event, Sink};
+use crate::event::{EventRef, Sink};
 use crate::outside::Outside;
 use crate::plan::{Site, Surroundings};
 use crate::redact::{Redactor, Values};
@@ -20,7 +20,7 @@ use std::collections::VecDeque;
 use std::fmt;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
-use std::time::{Duration, SystemTime};
+use std::time::Duration;
 use tokio::time::Instant;
 use tool_harness_sandbox::file::Jail;
 
@@ -116,7 +116,7 @@ impl Context {
     }
 
     /// Writes an event, if anybody listens.
-    pub(crate) fn record(&self, name: &str, fields: impl FnOnce() -> Map<String, Value>) {
+    pub(crate) fn record(&self, name: &str, fields: impl Fn() -> Map<String, Value>) {
         self.journal.record(name, fields);
     }
 
@@ -197,7 +197,7 @@ impl Journal {
     }
 
     /// Writes an event that a script raised, while there is room for it.
-    pub(super) fn record_raised(&self, name: &str, fields: impl FnOnce() -> Map<String, Value>) {
+    pub(super) fn record_raised(&self, name: &str, fields: impl Fn() -> Map<String, Value>) {
         if self.raised.fetch_add(1, Ordering::Relaxed) < MAX_RAISED {
             self.record(name, fields);
         }
@@ -226,7 +226,7 @@ impl Journal {
     }
 
     /// Writes an event, if anybody listens, without the secrets that its fields may hold.
-    pub(crate) fn record(&self, name: &str, fields: impl FnOnce() -> Map<String, Value>) {
+    pub(crate) fn record(&self, name: &str, fields: impl Fn() -> Map<String, Value>) {
         let Some(redactor) = &self.redactor else { return };
         self.record_own(name, || {
             let mut fields = fields();
@@ -236,17 +236,11 @@ impl Journal {
     }
 
     /// Writes an event whose fields are the harness's own words, or have been cleaned.
-    fn record_own(&self, name: &str, fields: impl FnOnce() -> Map<String, Value>) {
+    fn record_own(&self, name: &str, fields: impl Fn() -> Map<String, Value>) {
         if !self.is_read() {
             return;
         }
-        let event = Event {
-            name: name.to_owned(),
-            time: SystemTime::now(),
-            session_id: self.call.session_id.clone(),
-            call_id: Some(self.call.id.clone()),
-            fields: fields(),
-        };
+        let event = EventRef::new(name, &self.call.session_id, Some(&self.call.id), &fields);
         for sink in &*self.sinks {
             sink.record(&event);
         }

@@ -1,11 +1,12 @@
 //! Calls that a client runs itself. The stages are those of any call; between `before` and `finish` the client is on its own.
 
 use super::admit::{ForeignCall, admit_foreign, claim};
+use super::after::Hooks;
 use super::authorize::authorize;
 use super::before::before;
 use super::context::{Context, Shared};
 use super::execute::executed_elsewhere;
-use super::finish::{Hooks, finish, refuse};
+use super::finish::{finish, refuse};
 use super::refusal::{Code, Refusal};
 use super::stopwatch::Stopwatch;
 use crate::call::{Arguments, Call};

@@ -10,9 +10,11 @@ use super::secret;
 use crate::artifact::tool::Inject;
 use crate::builtin::StoreScope;
 use crate::client;
+use crate::content::ContentBlock;
 use crate::effect::Effects;
+use crate::message::joined;
 use crate::registry::RegisteredTool;
-use crate::result::Enforced;
+use crate::result::{ArtifactRef, Enforced};
 use crate::worker::protocol::Outcome;
 use crate::worker::script::Script;
 use crate::worker::{DEFAULT_MEMORY_MB, ScriptError, ToolBounds};
@@ -39,10 +41,13 @@ pub(super) struct Executed {
 /// What a body gave.
 #[derive(Debug, Default)]
 pub(super) struct Success {
-    pub(super) content: Option<String>,
+    /// The body's own words; without any, the model reads the value.
+    pub(super) content: Option<Vec<ContentBlock>>,
     pub(super) value: Option<Value>,
+    pub(super) artifacts: Vec<ArtifactRef>,
     pub(super) refs: Vec<Value>,
     pub(super) metadata: Map<String, Value>,
+    pub(super) provider: Map<String, Value>,
 }
 
 /// What a body gave instead, with the value it left behind.
@@ -111,8 +116,11 @@ pub(super) async fn execute(ctx: &Context, prepared: Prepared) -> Executed {
 /// A call that a client ran itself, as it says.
 pub(super) fn executed_elsewhere(admitted: Admitted, outcome: &client::Outcome, text: String) -> Executed {
     let (tool, arguments, raw) = admitted.into_parts();
-    let rest =
-        Success { content: Some(text), value: Some(outcome.response.clone()).filter(|value| !value.is_null()), ..Success::default() };
+    let rest = Success {
+        content: Some(vec![ContentBlock::Text(text)]),
+        value: Some(outcome.response.clone()).filter(|value| !value.is_null()),
+        ..Success::default()
+    };
     let outcome = match &outcome.error {
         None => Ok(rest),
         Some(error) => Err(Failure { error: Refusal::new(Code::Failed, describe(&tool, Code::Failed, error)), rest }),
@@ -266,8 +274,8 @@ fn explicit_result(tool: &RegisteredTool, fields: Value) -> Result<Success, Fail
     let Value::Object(mut fields) = fields else { return Err(Refusal::new(Code::Internal, "a result without fields").into()) };
     let content = match fields.remove("content") {
         None | Some(Value::Null) => None,
-        Some(Value::String(text)) => Some(text),
-        Some(other) => Some(other.to_string()),
+        Some(Value::String(text)) => Some(vec![ContentBlock::Text(text)]),
+        Some(other) => Some(ContentBlock::list_from_json(&other).unwrap_or_else(|| vec![ContentBlock::Text(other.to_string())])),
     };
     let failed = fields.get("is_error") == Some(&Value::Bool(true));
     let rest = Success {
@@ -275,9 +283,10 @@ fn explicit_result(tool: &RegisteredTool, fields: Value) -> Result<Success, Fail
         refs: fields.remove("refs").and_then(|refs| refs.as_array().cloned()).unwrap_or_default(),
         metadata: fields.remove("metadata").and_then(|metadata| metadata.as_object().cloned()).unwrap_or_default(),
         content,
+        ..Success::default()
     };
     if failed {
-        let message = rest.content.clone().unwrap_or_else(|| "the tool says so".to_owned());
+        let message = rest.content.as_deref().map_or_else(|| "the tool says so".to_owned(), joined);
         return Err(Failure { error: Refusal::new(Code::Failed, describe(tool, Code::Failed, &message)), rest });
     }
     Ok(rest)

@@ -8,7 +8,7 @@ use super::execute::longest;
 use super::refusal::{Code, Refusal};
 use crate::call::{Arguments, Call};
 use crate::effect::Effects;
-use crate::event::{Event, Sink};
+use crate::event::{Event, EventRef, Sink};
 use crate::plan::{self, Narrowing, plan_lines, plan_to_json};
 use crate::registry::RegisteredTool;
 use crate::span::Place;
@@ -162,9 +162,9 @@ fn all_asked(ctx: &Context, refusal: &Refusal) -> bool {
 struct Decided(Mutex<Vec<Event>>);
 
 impl Sink for Decided {
-    fn record(&self, event: &Event) {
+    fn record(&self, event: &EventRef<'_>) {
         if event.name == "hook.decided" {
-            self.0.lock().unwrap_or_else(PoisonError::into_inner).push(event.clone());
+            self.0.lock().unwrap_or_else(PoisonError::into_inner).push(event.to_event());
         }
     }
 }

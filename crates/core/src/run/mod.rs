@@ -1,6 +1,7 @@
 //! Stage 4: a call to its result. Read this file first.
 
 mod admit;
+mod after;
 mod authorize;
 mod before;
 mod chain;
@@ -13,6 +14,7 @@ mod explain;
 mod finish;
 mod payload;
 mod reach;
+mod redact;
 mod refusal;
 mod secret;
 mod stopwatch;

@@ -1,0 +1,58 @@
+//! The one message made of a result or a refusal. Every door encodes it in its own protocol, and adds nothing to what it says.
+
+use crate::content::ContentBlock;
+use crate::result::ToolResult;
+use serde_json::{Map, Value, json};
+
+/// What a model is told of a call.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ToolMessage {
+    /// The call it answers.
+    pub call_id: String,
+    /// The tool's canonical name, or the name asked for when there is no such tool.
+    pub name: String,
+    /// Whether the call failed or was refused.
+    pub is_error: bool,
+    /// What the model reads. Whatever is in the value is in here too, because many models are shown nothing else.
+    pub content: Vec<ContentBlock>,
+    /// What the tool returned.
+    pub value: Option<Value>,
+    /// What a program may want to know: `error`, `artifacts`, `refs`, `metadata`, `provider`; each only when there is any.
+    pub about: Map<String, Value>,
+}
+
+impl ToolMessage {
+    /// The text of all blocks that are text.
+    #[must_use]
+    pub fn text(&self) -> String {
+        joined(&self.content)
+    }
+}
+
+impl From<ToolResult> for ToolMessage {
+    fn from(result: ToolResult) -> Self {
+        let mut about = Map::new();
+        let mut add = |key: &str, value: Option<Value>| about.extend(value.map(|value| (key.to_owned(), value)));
+        add("error", result.error.as_ref().map(crate::run::Refusal::to_json));
+        add("artifacts", result.artifacts_json());
+        add("refs", (!result.refs.is_empty()).then(|| json!(result.refs)));
+        add("metadata", (!result.metadata.is_empty()).then(|| Value::Object(result.metadata.clone())));
+        add("provider", (!result.provider.is_empty()).then(|| Value::Object(result.provider.clone())));
+        let mut content = result.content;
+        if let Some(value) = &result.value {
+            let text = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
+            if content.iter().all(|block| block.as_text() != Some(&*text)) {
+                content.push(ContentBlock::Text(text));
+            }
+        }
+        Self { call_id: result.call_id, name: result.name, is_error: result.is_error, content, value: result.value, about }
+    }
+}
+
+/// The blocks that are text, one below the other.
+pub(crate) fn joined(content: &[ContentBlock]) -> String {
+    match content {
+        [ContentBlock::Text(text)] => text.clone(),
+        blocks => blocks.iter().filter_map(ContentBlock::as_text).collect::<Vec<_>>().join("\n"),
+    }
+}

@@ -1,0 +1,135 @@
+//! After: hooks see the result and may amend or withhold it.
+
+use super::chain::{Changed, fire, fire_emitted};
+use super::context::Context;
+use super::execute::{Executed, Failure, Success, fits_output};
+use super::payload::{merge, tool_pre};
+use super::refusal::{Code, Refusal};
+use crate::content::ContentBlock;
+use crate::message::joined;
+use crate::registry::RegisteredTool;
+use crate::result::Enforced;
+use serde_json::{Map, Value, json};
+use std::sync::Arc;
+
+/// What a body gave, as the hooks leave it.
+pub(super) struct Amended {
+    pub(super) tool: Arc<RegisteredTool>,
+    pub(super) success: Success,
+    pub(super) error: Option<Refusal>,
+    /// What a model would read of it.
+    pub(super) content: Vec<ContentBlock>,
+    pub(super) enforced: Enforced,
+    pub(super) hooks: Hooks,
+}
+
+/// What the hooks did to a result.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Hooks {
+    /// Nothing.
+    LeftIt,
+    /// It says something else now.
+    ChangedIt,
+}
+
+pub(super) async fn after(ctx: &Context, executed: Executed) -> Amended {
+    let Executed { tool, arguments, raw, outcome, enforced, .. } = executed;
+    let (mut success, mut error) = match outcome {
+        Ok(success) => (success, None),
+        Err(Failure { error, rest }) => (rest, Some(error)),
+    };
+    let mut hooks = Hooks::LeftIt;
+    let mut content = shown(&success, error.as_ref());
+    if ctx.registry().has_hooks("tool.post") {
+        let mut payload = tool_pre(&ctx.call, &tool, &arguments, &raw);
+        payload.insert("content".into(), joined(&content).into());
+        payload.insert("result".into(), success.value.clone().unwrap_or_default());
+        payload.insert("is_error".into(), json!(error.is_some()));
+        payload.insert("error".into(), error.as_ref().map_or(Value::Null, Refusal::to_json));
+        let mut judge = |payload: &Map<String, Value>, returned: &Value| {
+            let after = merge(payload, returned, &["result", "content", "is_error"])?;
+            match (&after["content"], &after["is_error"]) {
+                (Value::String(_), Value::Bool(_)) => Ok(Changed::To(agreeing(payload, after, error.as_ref()))),
+                (Value::String(_), _) => Err("changed `is_error` to something that is not a boolean".to_owned()),
+                _ => Err("changed `content` to something that is not text".to_owned()),
+            }
+        };
+        match fire(ctx, "tool.post", payload, &mut judge).await {
+            Ok(fired) if !fired.modified => {}
+            amended => {
+                match amended {
+                    Ok(fired) => amend(&tool, &fired.payload, &mut success, &mut error),
+                    Err(refusal) => (success, error) = (Success::default(), Some(refusal)),
+                }
+                content = shown(&success, error.as_ref());
+                hooks = Hooks::ChangedIt;
+            }
+        }
+    }
+    fire_emitted(ctx).await;
+    Amended { tool, success, error, content, enforced, hooks }
+}
+
+/// What a hook made of a result, where `content` and `result` say the same. A model reads both, so what a hook took out of one of them must not
+/// stay in the other, neither for the model nor for the next hook: a new result is the new content, and new content alone leaves no result.
+fn agreeing(before: &Map<String, Value>, mut after: Map<String, Value>, error: Option<&Refusal>) -> Map<String, Value> {
+    let changed = |key: &str| before.get(key) != after.get(key);
+    match (changed("result"), changed("content")) {
+        (true, false) => {
+            let error = error.filter(|_| after["is_error"] == Value::Bool(true));
+            let shown = shown(&Success { value: after.get("result").cloned(), ..Success::default() }, error);
+            after.insert("content".into(), joined(&shown).into());
+        }
+        (false, true) => drop(after.insert("result".into(), Value::Null)),
+        _ => {}
+    }
+    after
+}
+
+/// Takes over what the hooks changed, and nothing else.
+fn amend(tool: &RegisteredTool, after: &Map<String, Value>, success: &mut Success, error: &mut Option<Refusal>) {
+    let changed = |key: &str, before: Value| after.get(key).filter(|value| **value != before);
+    let result = changed("result", success.value.clone().unwrap_or_default());
+    let content = changed("content", joined(&shown(success, error.as_ref())).into());
+    let is_error = changed("is_error", error.is_some().into());
+    if let Some(value) = result {
+        success.value = Some(value.clone());
+        success.content = None;
+    }
+    if let Some(text) = content.and_then(Value::as_str) {
+        success.content = Some(vec![ContentBlock::text(text)]);
+        // Whoever rewords an error means all of it.
+        if let Some(error) = error {
+            *error = Refusal::new(error.code, text);
+        }
+    }
+    match is_error.and_then(Value::as_bool) {
+        Some(true) => *error = Some(Refusal::new(Code::Failed, format!("a hook marked the result of `{}` as an error", tool.name()))),
+        Some(false) => *error = None,
+        None => {}
+    }
+    if error.is_none()
+        && result.is_some()
+        && let Err(refusal) = fits_output(tool, success.value.as_ref())
+    {
+        let refusal = match result {
+            Some(Value::Null) => refusal.help("a hook that changes `content` of a tool with an `output_schema` must give `result` as well"),
+            _ => refusal,
+        };
+        (*success, *error) = (Success::default(), Some(refusal));
+    }
+}
+
+/// What the model reads: the tool's own words, or its value, or its error.
+pub(super) fn shown(success: &Success, error: Option<&Refusal>) -> Vec<ContentBlock> {
+    if let Some(content) = &success.content {
+        return content.clone();
+    }
+    let text = match (&success.value, error) {
+        (Some(Value::String(text)), None) => text.clone(),
+        (Some(value), None) => value.to_string(),
+        (_, Some(error)) => error.text(),
+        (None, None) => String::new(),
+    };
+    vec![ContentBlock::Text(text)]
+}
