@@ -9,14 +9,16 @@ use crate::client::{Client, Judgement, Observation, Outcome};
 use crate::diagnostic::{Diagnostic, Severity};
 use crate::error::Error;
 use crate::event::Sink;
+use crate::listen::Listener;
 use crate::outside::{Machine, Outside};
 use crate::plan::{self, Narrowing, Surroundings};
 use crate::redact::Redactor;
 use crate::registry::{Registry, Surface};
-use crate::result::ToolResult;
+use crate::result::{ArtifactRef, ToolResult};
 use crate::run::{self, Body, BodyError, Context, Environment, Refusal, Secrets, Shared};
 use crate::snapshot::Ground;
 use crate::span::{Place, Span};
+use crate::store::kept::{KeptInMemory, KeptStore, Shelf};
 use crate::surface::{self, Report};
 use crate::worker::{self, Workers};
 use serde_json::{Map, Value, json};
@@ -57,6 +59,7 @@ pub struct EngineBuilder {
     outside: Arc<dyn Outside>,
     layers: Vec<(Authority, PathBuf)>,
     secrets: HashMap<String, String>,
+    kept: Arc<dyn KeptStore>,
 }
 
 impl fmt::Debug for EngineBuilder {
@@ -83,6 +86,7 @@ impl EngineBuilder {
             outside: Arc::new(Machine::default()),
             layers: Vec::new(),
             secrets: HashMap::new(),
+            kept: Arc::new(KeptInMemory::default()),
         }
     }
 
@@ -115,6 +119,13 @@ impl EngineBuilder {
         self
     }
 
+    /// Where long results and other artifacts are kept; in memory unless said.
+    #[must_use]
+    pub fn kept_in(mut self, store: Arc<dyn KeptStore>) -> Self {
+        self.kept = store;
+        self
+    }
+
     /// The folder tools may touch; the project's own unless said.
     #[must_use]
     pub fn workspace(mut self, workspace: impl AsRef<Path>) -> Self {
@@ -129,7 +140,7 @@ impl EngineBuilder {
         self
     }
 
-    /// Adds something that takes events.
+    /// Adds something that takes events. It says itself how they come to it: see [`crate::event::Delivery`].
     #[must_use]
     pub fn sink(mut self, sink: Arc<dyn Sink>) -> Self {
         self.sinks.push(sink);
@@ -206,7 +217,7 @@ impl EngineBuilder {
             jail: Arc::new(jail),
             sessions: Arc::default(),
             metrics: Arc::default(),
-            sinks: self.sinks.into(),
+            listeners: self.sinks.into_iter().map(Listener::new).collect(),
             environment: self.environment,
             surroundings: self.surroundings,
             outside: self.outside,
@@ -215,6 +226,7 @@ impl EngineBuilder {
             bodies: self.bodies,
             secrets: Secrets::Real(Arc::new(self.secrets)),
             values: Arc::default(),
+            kept: self.kept,
             facts: Mutex::default(),
             project: self.project,
         })
@@ -346,6 +358,35 @@ impl Engine {
         &self.shared.outside
     }
 
+    /// Waits until every sink has taken the events so far, and no longer than this; says whether they have.
+    pub async fn flush(&self, at_most: Duration) -> bool {
+        let is_done = || self.shared.listeners.iter().all(Listener::is_done);
+        let waiting = async {
+            while !is_done() {
+                tokio::time::sleep(Duration::from_millis(1)).await;
+            }
+        };
+        tokio::time::timeout(at_most, waiting).await.is_ok()
+    }
+
+    /// How many events sinks have missed, because they were too slow or panicked.
+    #[must_use]
+    pub fn missed_events(&self) -> u64 {
+        self.shared.listeners.iter().map(Listener::missed).sum()
+    }
+
+    /// What a session keeps: long results, and whatever its tools, its client or the host put there. Handles of other sessions are unknown to it.
+    #[must_use]
+    pub fn shelf(&self, session_id: &str) -> Shelf {
+        Shelf::new(Arc::clone(&self.shared.kept), self.shared.redactor.clone(), None, session_id)
+    }
+
+    /// The file in which a person finds an artifact, where there is one.
+    #[must_use]
+    pub fn kept_file(&self, artifact: &ArtifactRef) -> Option<PathBuf> {
+        self.shared.kept.file(artifact)
+    }
+
     /// Takes secrets out of what a host itself writes or sends. Results and events have been through it.
     #[must_use]
     pub fn redactor(&self) -> &Redactor {
@@ -372,11 +413,12 @@ impl Engine {
                 redactor: shared.redactor.clone(),
                 values: Arc::clone(&shared.values),
                 secrets: shared.secrets.clone(),
+                kept: Arc::new(KeptInMemory::default()),
                 workers: Arc::clone(&shared.workers),
                 jail: Arc::new(jail),
                 sessions: Arc::default(),
                 metrics: Arc::default(),
-                sinks: Arc::clone(&shared.sinks),
+                listeners: Arc::clone(&shared.listeners),
                 environment: Arc::clone(&shared.environment),
                 surroundings: shared.surroundings.clone(),
                 outside: Arc::clone(&shared.outside),

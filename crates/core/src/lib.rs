@@ -12,6 +12,7 @@ pub mod effect;
 pub mod engine;
 pub mod error;
 pub mod event;
+mod listen;
 pub mod live;
 pub mod message;
 pub mod outside;

@@ -7,13 +7,14 @@ use crate::check::{self, FactsBySource, artifact_blocked};
 use crate::diagnostic::Diagnostic;
 use crate::engine::Engine;
 use crate::error::Error;
-use crate::event::Sink;
+use crate::listen::Listener;
 use crate::outside::Outside;
 use crate::plan::Surroundings;
 use crate::redact::{Redactor, Values};
 use crate::registry::Registry;
 use crate::run::{self, Body, Context, Environment, Secrets, Shared};
 use crate::span::Span;
+use crate::store::kept::KeptStore;
 use crate::store::{Metrics, Sessions};
 use crate::worker::Workers;
 use serde_json::json;
@@ -31,7 +32,7 @@ pub(crate) struct Ground {
     pub(crate) jail: Arc<Jail>,
     pub(crate) sessions: Arc<Sessions>,
     pub(crate) metrics: Arc<Metrics>,
-    pub(crate) sinks: Arc<[Arc<dyn Sink>]>,
+    pub(crate) listeners: Arc<[Listener]>,
     pub(crate) environment: Environment,
     pub(crate) surroundings: Surroundings,
     pub(crate) outside: Arc<dyn Outside>,
@@ -40,6 +41,7 @@ pub(crate) struct Ground {
     pub(crate) budget: Duration,
     pub(crate) bodies: HashMap<String, Body>,
     pub(crate) secrets: Secrets,
+    pub(crate) kept: Arc<dyn KeptStore>,
     /// What must not leave, whichever version of the project learned it.
     pub(crate) values: Arc<Values>,
     /// What workers found in scripts that have not changed since.
@@ -72,18 +74,24 @@ impl Ground {
             redactor: Redactor::new(Arc::clone(&self.values), registry.redaction()),
             values: Arc::clone(&self.values),
             secrets: self.secrets.clone(),
+            kept: Arc::clone(&self.kept),
             registry: Arc::new(registry),
             workers: Arc::clone(&self.workers),
             jail: Arc::clone(&self.jail),
             sessions: Arc::clone(&self.sessions),
             metrics: Arc::clone(&self.metrics),
-            sinks: Arc::clone(&self.sinks),
+            listeners: Arc::clone(&self.listeners),
             environment: Arc::clone(&self.environment),
             surroundings: self.surroundings.clone(),
             outside: Arc::clone(&self.outside),
             budget: self.budget,
         };
-        Ok(Engine { shared: Arc::new(ask_artifact_hooks(shared).await?) })
+        let mut shared = ask_artifact_hooks(shared).await?;
+        // Not a file of the project, so its policy about files is not asked.
+        if let (Extent::Whole, Some(registry)) = (self.extent, Arc::get_mut(&mut shared.registry)) {
+            registry.add_reader(&self.kept, &shared.redactor);
+        }
+        Ok(Engine { shared: Arc::new(shared) })
     }
 
     /// The facts of every script; only those that are new are looked at by workers.

@@ -75,7 +75,14 @@ pub(super) fn shapes_only() -> &'static Known {
 #[derive(Default)]
 pub(crate) struct Values {
     any: AtomicBool,
-    learned: RwLock<(Vec<Vec<u8>>, Option<Arc<Known>>)>,
+    learned: RwLock<Learned>,
+}
+
+#[derive(Default)]
+struct Learned {
+    values: Vec<Vec<u8>>,
+    /// What finds them; there once there is one.
+    known: Option<Arc<Known>>,
 }
 
 impl Values {
@@ -85,9 +92,9 @@ impl Values {
             return Err(TooShort);
         }
         let mut learned = self.learned.write().unwrap_or_else(PoisonError::into_inner);
-        if !learned.0.iter().any(|known| known == value) {
-            learned.0.push(value.to_vec());
-            learned.1 = Some(Arc::new(Known::new(&learned.0)));
+        if !learned.values.iter().any(|known| known == value) {
+            learned.values.push(value.to_vec());
+            learned.known = Some(Arc::new(Known::new(&learned.values)));
             self.any.store(true, Ordering::Release);
         }
         Ok(())
@@ -95,7 +102,7 @@ impl Values {
 
     pub(super) fn known(&self) -> Held {
         if self.any.load(Ordering::Acquire)
-            && let Some(known) = &self.learned.read().unwrap_or_else(PoisonError::into_inner).1
+            && let Some(known) = &self.learned.read().unwrap_or_else(PoisonError::into_inner).known
         {
             return Held::Learned(Arc::clone(known));
         }

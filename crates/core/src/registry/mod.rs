@@ -2,9 +2,11 @@
 
 pub mod export;
 mod hints;
+mod reader;
 mod surface;
 
 pub use hints::Hints;
+pub use reader::READER;
 pub use surface::{Surface, SurfaceTool};
 
 use crate::artifact::tool::{At, Limits};
@@ -44,6 +46,8 @@ pub struct Registry {
     /// The first error of a broken root file, or of one above it: nothing may be called.
     pub stopped: Option<Diagnostic>,
     tools: Vec<Arc<RegisteredTool>>,
+    /// The harness's own tool, which is offered like those of the project and is none of them.
+    reader: Option<Arc<RegisteredTool>>,
     by_name: HashMap<String, usize>,
     broken_tools: Vec<BrokenTool>,
     hooks: Vec<Arc<RegisteredHook>>,
@@ -194,6 +198,7 @@ impl Registry {
             clients,
             stopped,
             tools: Vec::with_capacity(tools.len()),
+            reader: None,
             by_name: HashMap::new(),
             broken_tools,
             hooks: Vec::new(),
@@ -305,6 +310,11 @@ impl Registry {
         self.tools.iter()
     }
 
+    /// Every tool of the project, and the harness's own where policy leaves it active.
+    pub(crate) fn all_tools(&self) -> impl Iterator<Item = &Arc<RegisteredTool>> {
+        self.tools.iter().chain(self.reader.iter().filter(|reader| self.is_offered(reader)))
+    }
+
     /// Every hook that can run, in the order they run.
     pub fn hooks(&self) -> impl Iterator<Item = &Arc<RegisteredHook>> {
         self.hooks.iter()
@@ -325,7 +335,8 @@ impl Registry {
     /// The tool of that name or alias.
     #[must_use]
     pub fn find(&self, name: &str) -> Option<&Arc<RegisteredTool>> {
-        self.by_name.get(name).and_then(|index| self.tools.get(*index))
+        let own = || self.reader.as_ref().filter(|reader| reader.name() == name);
+        self.by_name.get(name).and_then(|index| self.tools.get(*index)).or_else(own)
     }
 
     /// What the project and the layers above it want taken out of whatever leaves.

@@ -4,6 +4,7 @@ mod admit;
 mod after;
 mod authorize;
 mod before;
+mod bound;
 mod chain;
 mod context;
 mod crossing;
