@@ -3,17 +3,25 @@
 
 use libfuzzer_sys::fuzz_target;
 use serde_json::json;
+use std::sync::LazyLock;
 use std::time::{Duration, Instant};
 use tool_harness::check::RULES;
 use tool_harness::surface::{check, read, read_text};
 
+/// The vocabulary of tokens is unpacked once, which is nobody's time but the first one's.
+static UNPACKED: LazyLock<()> = LazyLock::new(|| {
+    let tool = json!({"name": "read_note", "description": "a word ".repeat(1000)});
+    assert!(!check(&read(&json!([tool]), None)).diagnostics.is_empty());
+});
+
 fuzz_target!(|bytes: &[u8]| {
+    LazyLock::force(&UNPACKED);
     let text = String::from_utf8_lossy(bytes);
     let started = Instant::now();
     let given = check(&read_text("surface.json", &text));
     // The same text as a prompt, and as a description.
     let tool = json!({"name": "read_note", "description": &text, "parameters": {"path": {"type": "string"}}, "annotations": {"arg_schema": {"arg_aliases": {"file": "path"}}}});
-    let said = check(&read(&json!({"tools": [tool], "system": &text, "options": {"scan_fences": true}}), None));
+    let said = check(&read(&json!({"tools": [tool], "system": &text, "options": {"scan_fences": true, "context_tokens": 1000}}), None));
     for found in given.diagnostics.iter().chain(&said.diagnostics) {
         assert!(RULES.iter().any(|rule| rule.code == found.code), "{}", found.code);
         assert!(!found.message.contains('\n'), "{}", found.message);

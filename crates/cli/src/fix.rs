@@ -3,12 +3,22 @@
 use std::collections::BTreeMap;
 use std::fs;
 use std::io::Write;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use tool_harness::diagnostic::Diagnostic;
 use tool_harness::span::{Place, Span};
 
-/// Mends the files of the project in `folder`; says how many places were changed. A file that is no longer what was checked is left alone.
+/// Mends the files of the project in `folder`; says how many places were changed. Files above the project are not its to change.
 pub(crate) fn mend(folder: &Path, findings: &[Diagnostic]) -> std::io::Result<usize> {
+    mend_each(findings, |path| Path::new(path).is_relative().then(|| folder.join(path)))
+}
+
+/// Mends one file, whose places are given by `name`. Texts inside it have places of their own and are left alone.
+pub(crate) fn mend_file(file: &Path, name: &str, findings: &[Diagnostic]) -> std::io::Result<usize> {
+    mend_each(findings, |path| (path == name).then(|| file.to_owned()))
+}
+
+/// Mends the files that the paths of findings stand for. A file that is no longer what was checked is left alone.
+fn mend_each(findings: &[Diagnostic], file_of: impl Fn(&str) -> Option<PathBuf>) -> std::io::Result<usize> {
     let mut edits: BTreeMap<&str, Vec<(&Place, &str)>> = BTreeMap::new();
     for finding in findings {
         let Some(words) = finding.fix.as_deref() else { continue };
@@ -18,10 +28,8 @@ pub(crate) fn mend(folder: &Path, findings: &[Diagnostic]) -> std::io::Result<us
     }
     let mut changed = 0;
     for (path, edits) in edits {
-        let file = folder.join(path);
-        // Files above the project, and texts inside other files, are not its to change.
-        let ours = Path::new(path).is_relative() && file.is_file() && !file.is_symlink();
-        if let Some((place, _)) = edits.first().filter(|_| ours)
+        let Some(file) = file_of(path).filter(|file| file.is_file() && !file.is_symlink()) else { continue };
+        if let Some((place, _)) = edits.first()
             && fs::read_to_string(&file)? == *place.source.text
         {
             let spans = edits.iter().map(|(place, words)| (place.span, *words)).collect();

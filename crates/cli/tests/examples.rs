@@ -145,4 +145,7 @@ fn the_embedding_example_runs_and_is_short() {
         command(env!("CARGO"), &repository("examples/embed"), &["run", "--quiet", "--offline", "--locked"]).output().expect("cargo runs");
     assert!(ran.status.success(), "{:.600}", String::from_utf8_lossy(&ran.stderr));
     assert!(!ran.stdout.is_empty(), "it shows nothing");
+    // It prints what is wrong with its project and its surface, and then what came of the calls.
+    let shown = String::from_utf8_lossy(&ran.stdout);
+    assert!(shown.starts_with("result: "), "{shown}");
 }

@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use support::{Project, call, code, hook, tool, tool_with};
 use tool_harness::diagnostic::Severity;
 use tool_harness::engine::Engine;
-use tool_harness::registry::SurfaceTool;
+use tool_harness::registry::OfferedTool;
 
 const SCRIPT: &str = "def run(args):\n    return {\"ok\": True}";
 
@@ -22,11 +22,11 @@ fn findings(engine: &Engine, least: Severity) -> Vec<String> {
     heavy.map(|found| format!("{}: {}", found.code, found.message)).collect()
 }
 
-fn offered(engine: &Engine) -> Vec<SurfaceTool> {
+fn offered(engine: &Engine) -> Vec<OfferedTool> {
     engine.surface("default").expect("a surface").tools
 }
 
-fn only(engine: &Engine) -> SurfaceTool {
+fn only(engine: &Engine) -> OfferedTool {
     let mut tools = offered(engine);
     assert_eq!(tools.len(), 1, "{:?}", engine.diagnostics());
     tools.remove(0)

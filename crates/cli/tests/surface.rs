@@ -203,12 +203,24 @@ fn the_first_example_of_seed_000_gives_no_warning() {
 
 #[test]
 fn the_examples_give_no_diagnostics_at_all() {
-    for name in ["minimal", "governed"] {
+    let examples = support::program::repository("examples");
+    let mut tried = 0;
+    for entry in std::fs::read_dir(&examples).expect("a folder") {
+        let name = entry.expect("an entry").file_name().to_string_lossy().into_owned();
+        // What a Rust host runs, only the host can say; `the_embedding_example_runs_and_is_short` sees that nothing is left with it.
+        let expected: &[&str] = if name == "embed" { &["TOOL_SURFACE_MISSING_EXECUTOR"] } else { &[] };
+        let Some(project) =
+            ["", "project"].iter().map(|part| examples.join(&name).join(part)).find(|folder| folder.join(".harness").is_dir())
+        else {
+            panic!("{name} has no project");
+        };
+        tried += 1;
         let folder = tempfile::tempdir().expect("a folder");
-        support::program::copy(&support::program::repository("examples").join(name), folder.path());
+        support::program::copy(&project, folder.path());
         let report = harness(folder.path(), &["validate", "--json"]).ends(0).document();
-        assert_eq!(report["diagnostics"], json!([]), "{name}");
+        assert_eq!(codes(&report), expected, "{name}");
     }
+    assert!(tried >= 3, "{tried} examples");
     let folder = tempfile::tempdir().expect("a folder");
     harness(folder.path(), &["init"]).ends(0);
     let report = harness(Path::new(folder.path()), &["validate", "--json"]).ends(0).document();
@@ -266,4 +278,52 @@ fn fix_mends_what_is_safe_and_nothing_else() {
     assert_eq!(text(".harness/tools/read_note.md"), tool.replace("timout_ms", "timeout_ms"));
     assert_eq!(text(".harness/tools/get_one.md"), twice, "the key it should be is there already");
     assert!(harness(project.path(), &["validate", "--fix"]).err.contains("mended 0 places"));
+}
+
+#[test]
+fn fix_requires_what_every_run_reads_unless_somebody_said_otherwise() {
+    let script =
+        "script: |\n  def run(args):\n      return fs.read(args[\"path\"]) + args[\"more\"] + args.get(\"rest\", \"\")\n---\nReads it.\n";
+    let file = |parameters: &str| format!("---\nparameters:\n{parameters}{script}");
+    let rest = "  rest: { type: string, description: R }\n";
+    for (before, after) in [
+        (
+            "  path: { type: string }\n  more:\n    type: string\n    description: M\n",
+            "  path: { required: true, type: string }\n  more:\n    required: true\n    type: string\n    description: M\n",
+        ),
+        (
+            "  path: {type: string, required: true}\n  more: {type: string, description: M, default: x}\n",
+            "  path: {type: string, required: true}\n  more: {type: string, description: M, default: x}\n",
+        ),
+        (
+            "  path: { type: string, required: false }\n  more: { enum: [a, b] }\n",
+            "  path: { type: string, required: false }\n  more: { required: true, enum: [a, b] }\n",
+        ),
+    ] {
+        let project = Project::new(&[(".harness/tools/read_note.md", &file(&format!("{before}{rest}")))]);
+        harness(project.path(), &["validate", "--fix"]).ends(0);
+        let text = std::fs::read_to_string(project.path().join(".harness/tools/read_note.md")).expect("a file");
+        assert_eq!(text, file(&format!("{after}{rest}")));
+    }
+}
+
+#[test]
+fn fix_changes_a_surface_where_it_must_and_leaves_every_other_byte() {
+    let before = "{ \"polcy\": {\"side_effect_levl\": \"read_only\"},\r\n  \"tools\": [\n\t{\"name\": \"read_note\", \"description\": \"R\\u00e9ads.\",   \"executor\": \"harn\",\n   \"parameters\": {\"type\": \"object\", \"properties\": {\"path\": {\"type\": \"string\"}, \"line\": {\"type\": \"integer\"}}},\n   \"annotations\": {\"side_effect_level\": \"read_only\", \"arg_schema\": {\"required\": [\"path\", \"line\"], \"arg_aliases\": {\"file\": \"path\"}}}}\n  ],\n  \"system\": \"read_note(file=1)\" }";
+    let project = Project::new(&[("surface.json", before)]);
+    let words = ["surface", "check", "surface.json", "--fix", "--json"];
+    let ran = harness(project.path(), &words);
+    assert!(ran.err.contains("mended 2 places"), "{}", ran.err);
+    let ran = harness(project.path(), &words);
+    assert!(ran.err.contains("mended 1 place"), "{}", ran.err);
+    let after = before
+        .replace("polcy", "policy")
+        .replace("side_effect_levl", "side_effect_level")
+        .replace("\"parameters\": {", "\"parameters\": {\"required\": [\"path\", \"line\"], ");
+    assert_eq!(std::fs::read_to_string(project.path().join("surface.json")).expect("the file"), after);
+    // A text in it has places of its own: what to write is said, and left to a person.
+    let report = ran.document();
+    assert_eq!(codes(&report), ["TOOL_SURFACE_DEPRECATED_ARG_ALIAS"], "{report}");
+    assert_eq!(report["diagnostics"][0]["fix"], "path");
+    harness_reading(project.path(), &["surface", "check", "-", "--fix"], before).ends(2);
 }

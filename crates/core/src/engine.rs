@@ -13,13 +13,13 @@ use crate::listen::Listener;
 use crate::outside::{Machine, Outside};
 use crate::plan::{self, Narrowing, Surroundings};
 use crate::redact::Redactor;
-use crate::registry::{Registry, Surface};
+use crate::registry::{Offered, Registry};
 use crate::result::{ArtifactRef, ToolResult};
 use crate::run::{self, Body, BodyError, Context, Environment, Refusal, Secrets, Shared};
 use crate::snapshot::Ground;
 use crate::span::{Place, Span};
 use crate::store::kept::{KeptInMemory, KeptStore, Shelf};
-use crate::surface::{self, Report};
+use crate::surface::{self, Report, Surface};
 use crate::worker::{self, Workers};
 use serde_json::{Map, Value, json};
 use std::collections::HashMap;
@@ -264,7 +264,7 @@ impl Engine {
     }
 
     /// The tools a mode offers.
-    pub fn surface(&self, mode: &str) -> Result<Surface, Error> {
+    pub fn surface(&self, mode: &str) -> Result<Offered, Error> {
         if let Some(problem) = self.stopped() {
             return Err(Error::RootBroken(problem.message.clone()));
         }
@@ -277,7 +277,7 @@ impl Engine {
     /// What is wrong with the tools that are offered, with their policy and with the texts a model reads. Every door asks before it offers.
     #[must_use]
     pub fn check_surface(&self) -> Report {
-        let found = surface::check(&surface::Surface::of_registry(&self.shared.registry)).diagnostics;
+        let found = surface::check(&Surface::of_registry(&self.shared.registry)).diagnostics;
         let ours = |finding: &Diagnostic| finding.code != "CHECKS_INEFFECTIVE";
         Report { diagnostics: self.configured(found).into_iter().filter(ours).collect() }
     }
@@ -288,7 +288,7 @@ impl Engine {
     pub fn report(&self) -> Vec<Diagnostic> {
         let mut all = self.diagnostics().to_vec();
         if self.stopped().is_none() {
-            all.extend(surface::check(&surface::Surface::of_registry(&self.shared.registry)).diagnostics);
+            all.extend(surface::check(&Surface::of_registry(&self.shared.registry)).diagnostics);
         }
         let mut all = self.configured(all);
         let key = |found: &Diagnostic| found.place.as_ref().map(|place| (Arc::clone(&place.source.path), place.span.start));

@@ -16,7 +16,7 @@ mod listen;
 pub mod live;
 pub mod message;
 pub mod outside;
-mod pattern;
+pub mod pattern;
 pub mod plan;
 pub mod redact;
 pub mod registry;

@@ -1,21 +1,29 @@
-//! Patterns over names, paths and values.
+//! Patterns over names, paths and values: one kind of glob for whatever is checked and whatever is enforced.
 
 use globset::{Glob, GlobBuilder, GlobMatcher};
 use std::sync::OnceLock;
 
+/// The most bytes of a glob. The machine of a longer one could outgrow what may be built for it, and nobody reads such a pattern.
+const MAX_BYTES: usize = 4096;
+
 /// What somebody wrote to stand for one text or many.
-#[derive(Debug)]
-pub(crate) struct Pattern {
+#[derive(Clone, Debug)]
+pub struct Pattern {
+    text: String,
+    /// Absent when it stands for itself alone. Most patterns do, and comparing is cheaper than any machine.
+    glob: Option<Box<Lazy>>,
+}
+
+#[derive(Clone, Debug)]
+struct Lazy {
     glob: Glob,
-    /// Whether it stands for itself alone. Most patterns do, and comparing is cheaper than any machine.
-    plain: bool,
     /// Made when it is first needed: many rules are never asked.
     matcher: OnceLock<GlobMatcher>,
 }
 
 /// Whether `*` stops at a slash.
-#[derive(Clone, Copy)]
-pub(crate) enum Separator {
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Separator {
     /// It does: the pattern is about paths.
     Literal,
     /// It does not.
@@ -23,27 +31,46 @@ pub(crate) enum Separator {
 }
 
 impl Pattern {
-    /// `None` when the text is no pattern.
-    pub(crate) fn new(text: &str, separator: Separator) -> Option<Self> {
-        let literal = matches!(separator, Separator::Literal);
-        let glob = GlobBuilder::new(text).literal_separator(literal).backslash_escape(true).build().ok()?;
-        Some(Self { glob, plain: !text.contains(['*', '?', '[', ']', '{', '}', '\\']), matcher: OnceLock::new() })
+    /// A pattern; the reason when the text is none.
+    pub fn new(text: &str, separator: Separator) -> Result<Self, String> {
+        if !text.contains(['*', '?', '[', '{', '}', '\\']) {
+            return Ok(Self { text: text.to_owned(), glob: None });
+        }
+        if text.len() > MAX_BYTES {
+            return Err(format!("it is longer than {MAX_BYTES} bytes"));
+        }
+        let literal = separator == Separator::Literal;
+        let glob = GlobBuilder::new(text).literal_separator(literal).backslash_escape(true).build();
+        let glob = glob.map_err(|problem| problem.kind().to_string())?;
+        Ok(Self { text: text.to_owned(), glob: Some(Box::new(Lazy { glob, matcher: OnceLock::new() })) })
     }
 
     /// Whether it stands for this text.
-    pub(crate) fn is_match(&self, text: &str) -> bool {
-        if self.plain { self.text() == text } else { self.matcher.get_or_init(|| self.glob.compile_matcher()).is_match(text) }
+    #[must_use]
+    pub fn is_match(&self, text: &str) -> bool {
+        match &self.glob {
+            None => self.text == text,
+            Some(lazy) => lazy.matcher.get_or_init(|| lazy.glob.compile_matcher()).is_match(text),
+        }
+    }
+
+    /// Whether it stands for itself alone.
+    #[must_use]
+    pub fn is_exact(&self) -> bool {
+        self.glob.is_none()
     }
 
     /// As it was written.
-    pub(crate) fn text(&self) -> &str {
-        self.glob.glob()
+    #[must_use]
+    pub fn text(&self) -> &str {
+        &self.text
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{Pattern, Separator};
+    use super::{MAX_BYTES, Pattern, Separator};
+    use proptest::prelude::*;
 
     #[test]
     fn a_pattern_matches_what_it_stands_for() {
@@ -53,16 +80,57 @@ mod tests {
             ("fs.read", Separator::Ordinary, "fsxread", false),
             ("fs.*", Separator::Ordinary, "fs.read", true),
             ("{fs,fs.*}", Separator::Ordinary, "fs", true),
+            ("*_file", Separator::Ordinary, "read_file", true),
+            ("re*le", Separator::Ordinary, "read_file", true),
+            ("rea?_file", Separator::Ordinary, "read_file", true),
+            ("[rw]ead_file", Separator::Ordinary, "read_file", true),
+            ("{read,write}_file", Separator::Ordinary, "write_file", true),
+            ("**", Separator::Ordinary, "read_file", true),
+            ("strings::*", Separator::Ordinary, "strings::count", true),
             ("src/*", Separator::Literal, "src/a/b", false),
+            ("src/**", Separator::Literal, "src/a/b", true),
             ("src/*", Separator::Ordinary, "src/a/b", true),
             ("a\\*", Separator::Ordinary, "a*", true),
             ("a\\*", Separator::Ordinary, "ab", false),
+            ("a]", Separator::Ordinary, "a]", true),
             ("", Separator::Ordinary, "", true),
             ("", Separator::Ordinary, "x", false),
         ] {
             let compiled = Pattern::new(pattern, separator).expect(pattern);
             assert_eq!(compiled.is_match(text), expected, "{pattern} on {text}");
+            assert_eq!(compiled.clone().is_match(text), expected, "{pattern} on {text}");
         }
-        assert!(Pattern::new("[", Separator::Ordinary).is_none());
+    }
+
+    #[test]
+    fn what_is_no_pattern_says_why() {
+        for text in ["[oops", "{a", "a}", "[z-a]", "a\\", &"?".repeat(MAX_BYTES + 1)] {
+            assert!(!Pattern::new(text, Separator::Ordinary).expect_err(text).is_empty());
+        }
+        assert!(Pattern::new("read_file", Separator::Ordinary).expect("a name").is_exact());
+        assert!(!Pattern::new("rea?_file", Separator::Ordinary).expect("a glob").is_exact());
+    }
+
+    #[test]
+    fn the_longest_pattern_still_makes_a_machine() {
+        for part in ["?", "*", "**/", "[a-z]", "[!\u{10ffff}]", "{a,b}", "{[!a],*}", "\u{10ffff}"] {
+            let text = part.repeat((MAX_BYTES - 1) / part.len());
+            for separator in [Separator::Ordinary, Separator::Literal] {
+                // What is refused is fine as well; what is taken must answer.
+                let Ok(pattern) = Pattern::new(&format!("{text}*"), separator) else { continue };
+                let _: bool = pattern.is_match("x");
+            }
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn whatever_is_taken_answers(text in "[a*?\\[\\]{},!/\\\\é-]{0,24}", subject in "[ab/é]{0,8}") {
+            for separator in [Separator::Ordinary, Separator::Literal] {
+                let Ok(pattern) = Pattern::new(&text, separator) else { continue };
+                prop_assert!(!pattern.is_exact() || pattern.is_match(&subject) == (subject == text));
+                let _: bool = pattern.is_match(&subject);
+            }
+        }
     }
 }

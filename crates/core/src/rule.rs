@@ -194,7 +194,7 @@ impl Desugar<'_> {
     fn tools_policy(&mut self) {
         let policy = &self.root.tools_policy;
         for pattern in &policy.deny {
-            let matcher = name_pattern(&pattern.value).map_or(Matcher::ToolNotNamed(Vec::new()), Matcher::Named);
+            let matcher = name_pattern(&pattern.value).map_or_else(|_| Matcher::ToolNotNamed(Vec::new()), Matcher::Named);
             self.push(Action::Deny, format!("tools_policy.deny: {}", pattern.value), pattern.span, matcher);
         }
         let listed = match &policy.mode {
@@ -205,7 +205,7 @@ impl Desugar<'_> {
             return;
         }
         let first = policy.allow.first().map(|pattern| pattern.span).or(policy.mode.as_ref().map(|mode| mode.span)).unwrap_or_default();
-        let compile = |patterns: Vec<&At<String>>| patterns.iter().filter_map(|at| name_pattern(&at.value)).collect();
+        let compile = |patterns: Vec<&At<String>>| patterns.iter().filter_map(|at| name_pattern(&at.value).ok()).collect();
         let (builtins, tools): (Vec<_>, Vec<_>) = policy.allow.iter().partition(|pattern| names_builtins(&pattern.value));
         let words = |patterns: &[&At<String>]| patterns.iter().map(|at| at.value.as_str()).collect::<Vec<_>>().join(", ");
         let any = policy.allow.iter().any(|pattern| pattern.value == "*");
@@ -240,16 +240,16 @@ impl Desugar<'_> {
             let key = constraint.arg_key.as_deref().unwrap_or("its paths");
             let words = format!("policy.tool_arg_constraints: {} {key}: {}", constraint.tool, constraint.arg_patterns.join(", "));
             let compile =
-                |separator: Separator| constraint.arg_patterns.iter().filter_map(|pattern| Pattern::new(pattern, separator)).collect();
+                |separator: Separator| constraint.arg_patterns.iter().filter_map(|pattern| Pattern::new(pattern, separator).ok()).collect();
             let matcher = match Pattern::new(&constraint.tool, Separator::Ordinary) {
-                Some(tool) => Matcher::Argument {
+                Ok(tool) => Matcher::Argument {
                     tool,
                     key: constraint.arg_key.clone(),
                     patterns: constraint.arg_patterns.clone(),
                     paths: compile(Separator::Literal),
                     values: compile(Separator::Ordinary),
                 },
-                None => Matcher::ToolNotNamed(Vec::new()),
+                Err(_) => Matcher::ToolNotNamed(Vec::new()),
             };
             self.push(Action::Deny, words, *span, matcher);
         }
@@ -266,7 +266,7 @@ fn is_module(name: &str) -> bool {
 }
 
 /// A pattern over names. That of a module stands for everything in it: a person who denies `exec` means `exec.run`.
-fn name_pattern(name: &str) -> Option<Pattern> {
+fn name_pattern(name: &str) -> Result<Pattern, String> {
     if is_module(name) {
         Pattern::new(&format!("{{{name},{name}.*}}"), Separator::Ordinary)
     } else {

@@ -63,7 +63,7 @@ impl Ground {
             return Err(Error::Body(format!("a body is registered for `{name}`, and no tool of that name without a script is declared")));
         }
         let facts = self.facts_of(&artifacts).await;
-        let registry = Registry::new(check::check(artifacts, &facts), &self.bodies, &self.workers.scripts);
+        let registry = Registry::new(check::check_as_read(artifacts, &facts, self.extent), &self.bodies, &self.workers.scripts);
         *self.facts.lock().unwrap_or_else(PoisonError::into_inner) = facts;
         let registry = match before {
             Some(before) => registry.counting_with(before),

@@ -1,6 +1,7 @@
 //! `harness surface`.
 
 use crate::exit::{Exit, Usage};
+use crate::fix;
 use crate::output::{self, Looked, Output, Reporting};
 use clap::{Args, Subcommand};
 use std::io::{self, Read};
@@ -30,6 +31,9 @@ struct Check {
     file: String,
     #[command(flatten)]
     reporting: Reporting,
+    /// Mend what can be mended safely: misspelled keys, arguments that the schema does not require
+    #[arg(long)]
+    fix: bool,
 }
 
 impl Surface {
@@ -42,7 +46,16 @@ impl Surface {
 impl Check {
     fn run(self, output: &mut Output) -> anyhow::Result<Exit> {
         let started = Instant::now();
-        let (name, text) = read(&self.file)?;
+        let (name, mut text) = read(&self.file)?;
+        if self.fix {
+            if self.file == "-" {
+                return Err(Usage::new("`--fix` changes a file, and standard input is none").help("give the file's name").into());
+            }
+            let found = surface::check(&surface::read_text(&name, &text)).diagnostics;
+            let mended = fix::mend_file(Path::new(&self.file), &name, &found)?;
+            output.say(&format!("mended {}", output::count(mended, "place")))?;
+            text = read(&self.file)?.1;
+        }
         let surface = surface::read_text(&name, &text);
         let report = surface::check(&surface);
         let counted = format!("{}, {}", output::count(surface.tools.len(), "tool"), output::count(surface.texts.len(), "text"));

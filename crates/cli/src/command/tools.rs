@@ -7,7 +7,7 @@ use clap::{Args, ValueEnum};
 use serde_json::{Value, json};
 use tool_harness::call::DEFAULT_MODE;
 use tool_harness::diagnostic::{Diagnostic, Severity};
-use tool_harness::registry::{SurfaceTool, export};
+use tool_harness::registry::{OfferedTool, export};
 
 #[derive(Args)]
 pub(crate) struct Tools {
@@ -105,7 +105,7 @@ fn write(exported: &export::Exported, json: bool, output: &mut Output) -> anyhow
     Ok(if findings.iter().any(|finding| finding.severity == Severity::Error) { Exit::Failed } else { Exit::Done })
 }
 
-fn document(tool: &SurfaceTool) -> Value {
+fn document(tool: &OfferedTool) -> Value {
     let mut object = json!({
         "name": tool.name,
         "description": tool.description,

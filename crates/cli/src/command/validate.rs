@@ -11,7 +11,7 @@ use std::time::Instant;
 pub(crate) struct Validate {
     #[command(flatten)]
     reporting: Reporting,
-    /// Mend what can be mended safely: misspelled keys, other names of arguments in texts
+    /// Mend what can be mended safely: misspelled keys, other names of arguments in texts, arguments that every run needs
     #[arg(long)]
     fix: bool,
 }

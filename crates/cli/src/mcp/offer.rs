@@ -6,7 +6,7 @@ use std::collections::HashSet;
 use std::sync::Arc;
 use tool_harness::engine::Engine;
 use tool_harness::error::Error;
-use tool_harness::registry::{Hints, READER, SurfaceTool};
+use tool_harness::registry::{Hints, OfferedTool, READER};
 
 /// How results may look, which is all that the revisions differ in here.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -46,9 +46,9 @@ impl Offer {
     /// The surface of a mode; an error when the root file is broken or there is no such mode.
     pub(super) fn new(engine: Engine, mode: &str) -> Result<Self, Error> {
         let surface = engine.surface(mode)?;
-        let has_output = |tool: &&SurfaceTool| tool.output_schema.as_ref().is_some_and(Value::is_object);
+        let has_output = |tool: &&OfferedTool| tool.output_schema.as_ref().is_some_and(Value::is_object);
         let outputs = || surface.tools.iter().filter(has_output);
-        let is_object = |tool: &&SurfaceTool| tool.output_schema.as_ref().and_then(|schema| schema.get("type")) == Some(&"object".into());
+        let is_object = |tool: &&OfferedTool| tool.output_schema.as_ref().and_then(|schema| schema.get("type")) == Some(&"object".into());
         Ok(Self {
             with_output: outputs().map(|tool| tool.name.clone()).collect(),
             any_json: outputs().filter(|tool| !is_object(tool)).map(|tool| tool.name.clone()).collect(),
@@ -88,7 +88,7 @@ impl Offer {
     }
 }
 
-fn listed(tool: &SurfaceTool) -> Tool {
+fn listed(tool: &OfferedTool) -> Tool {
     let schema = |value: &Value| Arc::new(value.as_object().cloned().unwrap_or_else(JsonObject::new));
     let Hints { read_only, destructive, idempotent, open_world } = tool.hints;
     let hints = ToolAnnotations::new().read_only(read_only).destructive(destructive).idempotent(idempotent).open_world(open_world);

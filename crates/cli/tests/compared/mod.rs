@@ -31,6 +31,10 @@ pub(crate) fn page() -> String {
         let here = if codes.is_empty() { "nothing".to_owned() } else { codes.join(", ") };
         let _ = writeln!(text, "| {what} | {said} | {here} |");
     }
+    text += "\nWhat no row can show: findings of the original have no file, line or prompt, no suggestion, and no severity that a project could change; \
+             `harness validate` gives all of these. A tool that its author does not annotate never exceeds a ceiling there; here it is \
+             `TOOL_SURFACE_MISSING_ANNOTATIONS`, as there. Bold names, \"the x tool\" and items of lists are prose to both. Unclosed tags and many tools \
+             without a reader take the original time that grows with the square; `./bench/run surface` doubles them here.\n";
     text
 }
 
@@ -245,6 +249,151 @@ fn rows() -> Vec<(&'static str, Original, Value)> {
         ),
         ("a tool without a description", Silent("not looked at"), json!({"tools": [tool("read_note", json!({"description": ""}))]})),
         ("a name that some providers refuse", Silent("not looked at"), json!({"tools": [tool("read note", json!({}))]})),
+        // Items of lists and parts that are not what they should be.
+        ("an entry of `tools` that is a text", Silent("passed over"), json!({"tools": [tool("read_note", json!({})), "drop_note"]})),
+        (
+            "a tool whose name is empty, or nothing",
+            Silent("passed over, or named `nil`"),
+            json!({"tools": [tool("", json!({})), tool("read_note", json!({"name": null}))]}),
+        ),
+        ("`native_tools` that is a text", Silent("passed over"), with(json!({"native_tools": "read_note"}))),
+        (
+            "a registry as `native_tools`, with a tool without a schema",
+            Silent("passed over as a whole: it has no name"),
+            json!({"native_tools": {"_type": "tool_registry", "tools": [tool("read_note", json!({"parameters": null}))]}}),
+        ),
+        ("`prompts` that is a text", Silent("not looked at"), with(json!({"prompts": "find_it(x)"}))),
+        ("a prompt that is a number", Silent("becomes text"), with(json!({"system": 7}))),
+        (
+            "`defer_loading: \"true\"`",
+            Silent("only the literal counts, the rest is passed over"),
+            json!({"tools": [tool("read_note", json!({"defer_loading": "true"}))]}),
+        ),
+        (
+            "two tools of one name in `native_tools`",
+            Silent("both are kept"),
+            json!({"native_tools": [tool("read_note", json!({})), tool("read_note", json!({}))]}),
+        ),
+        (
+            "parameters that are `null`",
+            Silent("the key counts as a schema"),
+            json!({"tools": [tool("read_note", json!({"parameters": null}))]}),
+        ),
+        (
+            "a type that is none: `strin`",
+            Silent("not looked at"),
+            json!({"tools": [tool("read_note", json!({"parameters": {"type": "object", "properties": {"path": {"type": "strin"}}}}))]}),
+        ),
+        ("a misspelled key of the policy", Silent("passed over"), with(json!({"policy": {"side_effect_levl": "none"}}))),
+        // Constraints and patterns.
+        (
+            "a constraint on `additionalProperties` of a schema without properties",
+            Silent("every key of the schema counts as an argument"),
+            json!({"tools": [tool("read_note", json!({"parameters": {"type": "object", "additionalProperties": false}}))],
+                   "policy": {"tool_arg_constraints": [{"tool": "read_note", "arg_key": "additionalProperties", "arg_patterns": ["*"]}]}}),
+        ),
+        (
+            "a constraint on `path` of `*`, and one tool that has no path",
+            FalseAlarm("`UNKNOWN_ARG_CONSTRAINT_KEY` for that tool"),
+            json!({"tools": [tool("read_note", json!({})), tool("list_letters", json!({"parameters": {"type": "object"}}))],
+                   "policy": {"tool_arg_constraints": [{"tool": "*", "arg_key": "path", "arg_patterns": ["*"]}]}}),
+        ),
+        (
+            "a constraint on `ghost_*`",
+            Silent("a glob that matches nothing is not reported"),
+            constraint(json!({"tool": "ghost_*", "arg_key": "path", "arg_patterns": ["*"]})),
+        ),
+        (
+            "a constraint without patterns",
+            Silent("passed over at run time"),
+            constraint(json!({"tool": "read_note", "arg_key": "path", "arg_patterns": []})),
+        ),
+        (
+            "`ghost_*` in `auto_deny`",
+            Silent("a glob that matches nothing is not reported"),
+            with(json!({"approval_policy": {"auto_deny": ["ghost_*"]}})),
+        ),
+        ("a pattern that is no glob: `{a`", Silent("passed over"), with(json!({"approval_policy": {"auto_deny": ["{a"]}}))),
+        (
+            "`re*te` in `policy.tools`, which matches",
+            FalseAlarm("the tool counts as inactive (0.7: one star, at an end)"),
+            with(json!({"policy": {"tools": ["re*te"]}, "system": "read_note(x)"})),
+        ),
+        // Readers.
+        (
+            "`read_command_output`, of kind `delete`, as the only reader",
+            Silent("counts by its name"),
+            runs(
+                json!({}),
+                &[tool("read_command_output", json!({"annotations": {"kind": "delete", "side_effect_level": "workspace_write"}}))],
+            ),
+        ),
+        (
+            "a declared reader that deletes",
+            Silent("counts as a reader"),
+            runs(
+                json!({"result_readers": ["drop_note"]}),
+                &[tool("drop_note", json!({"annotations": {"kind": "delete", "side_effect_level": "workspace_write"}}))],
+            ),
+        ),
+        // Prompts.
+        (
+            "\"the file_list (below)\", and a bracket on the next line",
+            FalseAlarm(unknown),
+            talk("the file_list (below), the read_notes\n(all of them)"),
+        ),
+        ("\"each user_id(s)\"", FalseAlarm(unknown), talk("List each user_id(s).")),
+        (
+            "an inactive and deferred tool in a prompt",
+            FalseAlarm("two findings"),
+            json!({"tools": [tool("read_note", json!({"defer_loading": true})), tool("list_letters", json!({}))], "policy": {"tools": ["list_*"]}, "system": "read_note(x)"}),
+        ),
+        ("an alias in a fence", FalseAlarm("`DEPRECATED_ARG_ALIAS` (0.7)"), with(json!({"system": "```\nread_note(file=1)\n```"}))),
+        (
+            "the word of an alias inside a value",
+            FalseAlarm("`DEPRECATED_ARG_ALIAS`"),
+            with(json!({"system": "read_note(path=\"the file\")"})),
+        ),
+        (
+            "a call of an inactive tool with a hyphen",
+            Silent("names with `-`, `.` or `::` are not looked for"),
+            json!({"tools": [tool("drop-note", json!({})), tool("list_letters", json!({}))], "policy": {"tools": ["list_*"]}, "system": "drop-note(x)"}),
+        ),
+        ("a call in backticks of a name without an underscore", Silent("no name"), talk("Use `ghost(x)`.")),
+        ("a tool call as JSON, outside of tags", Silent("JSON is not read"), talk("Say {\"name\": \"ghost\", \"arguments\": {}}.")),
+        (
+            "`ignore-start` inside a fence, then an unknown call",
+            Silent("the marker counts there too"),
+            talk("```\n<!-- harn-tool-surface: ignore-start -->\n```\nfind_it(x)"),
+        ),
+        (
+            "an unknown call before a marker on its line",
+            Silent("the whole line is dropped"),
+            talk("find_it(x) <!-- harn-tool-surface: ignore-next-line -->\nfind_b(x)"),
+        ),
+        (
+            "a line that has `tool-surface-ignore` in it",
+            Silent("dropped, by a marker that is documented nowhere"),
+            talk("Say tool-surface-ignore to find_it(x)."),
+        ),
+        ("a marker with two spaces, or none", FalseAlarm(unknown), talk("<!--harn-tool-surface:  ignore-next-line-->\nfind_it(x)")),
+        ("a marker that is none: `ignore-all`", Silent("not reported"), talk("<!-- harn-tool-surface: ignore-all -->\nread_note(x)")),
+        // Size and hints.
+        (
+            "`readOnlyHint` and `destructiveHint`, both true",
+            Silent("not looked at"),
+            json!({"tools": [said(json!({"readOnlyHint": true, "destructiveHint": true}))]}),
+        ),
+        (
+            "an argument that annotations require and the schema does not",
+            Silent("not looked at"),
+            json!({"tools": [said(json!({"side_effect_level": "none", "arg_schema": {"required": ["path"]}}))]}),
+        ),
+        (
+            "a description of 30,000 bytes",
+            Silent("not looked at"),
+            json!({"tools": [tool("read_note", json!({"description": "Reads one note. ".repeat(1900)}))]}),
+        ),
     ]
 }
 
@@ -257,7 +406,9 @@ fn every_row_says_what_its_original_does_not() {
             FalseAlarm(said) => {
                 assert!(
                     codes.len() <= 1
-                        && !codes.iter().any(|code| said.contains(code.trim_start_matches("TOOL_SURFACE_")) && !said.contains("three")),
+                        && !codes
+                            .iter()
+                            .any(|code| said.contains(code.trim_start_matches("TOOL_SURFACE_")) && !said.ends_with(" findings")),
                     "{what}: {codes:?}"
                 );
             }

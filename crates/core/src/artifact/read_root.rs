@@ -4,16 +4,17 @@ use super::ArtifactKind;
 use super::fields::fields_of;
 use super::fit::{fit, unsupported};
 use super::node::Node;
-use super::problem::{Problems, texts, words};
+use super::problem::{Problems, quoted, texts, words};
 use super::read_permission::domains;
 use super::read_secret::{redaction, secrets};
 use super::read_tool::{capabilities, limits};
 use super::root::{ArgConstraint, Ceiling, CheckedPaths, Checks, Containment, ListMode, Policy, Root, Sandbox, ToolsPolicy};
 use super::tool::At;
 use crate::check::configure::Setting;
-use crate::check::{ceiling_twice, format_unknown};
+use crate::check::{ceiling_twice, format_unknown, pattern_invalid};
 use crate::effect::{Effects, Level};
-use crate::span::{Place, Source};
+use crate::pattern::{Pattern, Separator};
+use crate::span::Place;
 use std::sync::Arc;
 use tool_harness_sandbox::network::Domains;
 
@@ -29,7 +30,7 @@ pub(super) fn read_root(problems: &mut Problems<'_>, kind: ArtifactKind, node: &
     Root {
         source: Some(Arc::clone(problems.source)),
         body,
-        tools_policy: node.get("tools_policy").map(tools_policy).unwrap_or_default(),
+        tools_policy: node.get("tools_policy").map(|node| tools_policy(problems, node)).unwrap_or_default(),
         policy: node.get("policy").map(|node| policy(problems, node)).unwrap_or_default(),
         limits: node.get("limits").map(limits).unwrap_or_default(),
         network: node.get("network").map(|node| network(problems, node)),
@@ -37,23 +38,31 @@ pub(super) fn read_root(problems: &mut Problems<'_>, kind: ArtifactKind, node: &
         redaction: redaction(problems, node.get("redaction"), "redaction"),
         secrets: secrets(problems, node.get("secrets")),
         prose: Vec::new(),
-        checks: node.get("checks").map(|node| checks(problems.source, node)).unwrap_or_default(),
+        checks: node.get("checks").map(|node| checks(problems, node)).unwrap_or_default(),
         modes: Vec::new(),
         unsupported: unsupported(kind, node),
     }
 }
 
-fn checks(source: &Arc<Source>, node: &Node) -> Checks {
+fn checks(problems: &mut Problems<'_>, node: &Node) -> Checks {
     let severity = |node: Option<&Node>| {
         let entries = node.map(Node::entries).unwrap_or_default().iter();
         entries.filter_map(|(key, word)| Some((key.name.clone(), Setting::named(word.text()?)?))).collect()
     };
     let paths = node.get("paths").map(Node::items).unwrap_or_default().iter();
     let paths = paths.filter_map(|entry| {
-        let path = entry.get("path").and_then(Node::text)?.to_owned();
+        let path = entry.get("path")?;
+        globs(problems, Some(path), "checks.paths");
+        let path = path.text()?.to_owned();
         Some(CheckedPaths { path, severity: severity(entry.get("severity")) })
     });
-    Checks { severity: severity(node.get("severity")), paths: paths.collect(), place: Some(Place::new(source, node.span)) }
+    let context_tokens = node.get("context_tokens").and_then(Node::integer).and_then(|number| u64::try_from(number).ok());
+    Checks {
+        context_tokens,
+        severity: severity(node.get("severity")),
+        paths: paths.collect(),
+        place: Some(Place::new(problems.source, node.span)),
+    }
 }
 
 fn network(problems: &mut Problems<'_>, node: &Node) -> At<Domains> {
@@ -73,7 +82,10 @@ fn sandbox(node: &Node) -> Sandbox {
     Sandbox { mode, env: list("env"), hidden: list("hidden"), readable: list("readable"), writable: list("writable") }
 }
 
-fn tools_policy(node: &Node) -> ToolsPolicy {
+fn tools_policy(problems: &mut Problems<'_>, node: &Node) -> ToolsPolicy {
+    for list in ["allow", "deny"] {
+        globs(problems, node.get(list), &format!("tools_policy.{list}"));
+    }
     let mode = node.get("mode").and_then(|mode| {
         let value = match mode.text()? {
             "allowlist" => ListMode::Allowlist,
@@ -111,6 +123,9 @@ fn constraints(problems: &mut Problems<'_>, node: Option<&Node>) -> Vec<At<ArgCo
                 problems.missing(node.span, &format!("policy.tool_arg_constraints[{index}].{name}"), accepted);
             }
         }
+        for name in ["tool", "arg_patterns"] {
+            globs(problems, node.get(name), &format!("policy.tool_arg_constraints[{index}].{name}"));
+        }
         let Some(tool) = node.get("tool").and_then(Node::text) else { continue };
         let value = ArgConstraint {
             tool: tool.to_owned(),
@@ -121,4 +136,15 @@ fn constraints(problems: &mut Problems<'_>, node: Option<&Node>) -> Vec<At<ArgCo
         constraints.push(At { value, span: node.span });
     }
     constraints
+}
+
+/// Reports each text of a field, or of its list, that is no glob.
+fn globs(problems: &mut Problems<'_>, node: Option<&Node>, field: &str) {
+    let Some(node) = node else { return };
+    for item in node.items().iter().chain([node]) {
+        if let Some(Err(why)) = item.text().map(|text| Pattern::new(text, Separator::Ordinary)) {
+            let finding = pattern_invalid::RULE.finding(format!("{} is no glob: {why}", quoted(item.text().unwrap_or_default())));
+            problems.add(finding.field(field).help("write a name, or a glob; a `\\` before a character takes its meaning away"), item.span);
+        }
+    }
 }

@@ -56,6 +56,8 @@ pub struct Checks {
     pub severity: Vec<(String, Setting)>,
     /// The same for some files.
     pub paths: Vec<CheckedPaths>,
+    /// How many tokens a model's context has, when written.
+    pub context_tokens: Option<u64>,
     /// Where it was written.
     pub place: Option<Place>,
 }

@@ -159,7 +159,7 @@ pub(super) const MODULE: Module = Module {
             params: &[Param::required("surface", Kind::Any), Param::optional("options", Kind::Dict, "{}")],
             doc: "What is wrong with a surface: a dict with `tools`, `native_tools`, `policy`, `approval_policy`, `system`, `prompt`, `prompts` and \
                 `tool_search`, or a list of tools. The same check as `harness surface check`. What the surface does not say, `options` may; \
-                `scan_fences` is one of them.",
+                `scan_fences` and `context_tokens` are among them.",
             returns: "a dict with `valid` and `diagnostics`, a list of dicts with `code`, `severity`, `message` and more",
             body: Body::Pure(tool_surface_validate),
             examples: &[

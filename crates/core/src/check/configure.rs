@@ -5,8 +5,8 @@ use super::{RULES, checks_ineffective};
 use crate::artifact::Form;
 use crate::artifact::root::Checks;
 use crate::diagnostic::{Diagnostic, Severity};
+use crate::pattern::{Pattern, Separator};
 use crate::span::Place;
-use globset::GlobBuilder;
 use serde_json::Value;
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -128,17 +128,17 @@ fn unknown_code(code: &str, place: Option<Place>) -> Option<Diagnostic> {
     Some(checks_ineffective::RULE.finding(format!("`{code}` is no code of a finding")).at_any(place).field("checks").help(help))
 }
 
-type Compiled = Vec<(globset::GlobMatcher, HashMap<String, Setting>)>;
+type Compiled = Vec<(Pattern, HashMap<String, Setting>)>;
 
 fn compiled(checks: &Checks) -> Compiled {
-    let of = |pattern: &str| GlobBuilder::new(pattern).literal_separator(true).build().ok().map(|glob| glob.compile_matcher());
+    let of = |path: &str| Pattern::new(path, Separator::Literal).ok();
     checks.paths.iter().filter_map(|part| Some((of(&part.path)?, part.severity.iter().cloned().collect()))).collect()
 }
 
 /// The last path that fits and says something about the code counts; then what holds everywhere.
 fn severity(checks: &Checks, paths: &Compiled, finding: &Diagnostic) -> Option<Setting> {
     let path = finding.place.as_ref().map_or("", |place| &place.source.path);
-    let here = paths.iter().rev().filter(|(glob, _)| glob.is_match(path)).find_map(|(_, severity)| severity.get(finding.code));
+    let here = paths.iter().rev().filter(|(pattern, _)| pattern.is_match(path)).find_map(|(_, severity)| severity.get(finding.code));
     let everywhere = || checks.severity.iter().find(|(code, _)| code == finding.code).map(|(_, setting)| *setting);
     here.copied().or_else(everywhere)
 }

@@ -34,6 +34,7 @@ pub(crate) mod mode_unread;
 pub(crate) mod name_key_in_file;
 pub(crate) mod parameter_type_missing;
 pub(crate) mod parameter_type_unknown;
+pub(crate) mod pattern_invalid;
 pub(crate) mod root_twice;
 pub(crate) mod schema_and_parameters;
 pub(crate) mod timeout_negative;
@@ -53,6 +54,7 @@ pub(crate) mod export_too_many;
 // Found when the artifacts are judged.
 mod alias_clash;
 mod alias_not_offered;
+mod argument_not_required;
 pub(crate) mod body_empty;
 mod ceiling_admits_processes;
 mod checks_ineffective;
@@ -76,7 +78,7 @@ mod name_style;
 mod name_verb;
 mod override_replaces;
 mod sandbox_widened;
-mod schema_invalid;
+pub(crate) mod schema_invalid;
 mod schema_keyword_unknown;
 mod script_arity;
 mod script_crashed;
@@ -92,8 +94,8 @@ mod script_unread;
 pub(crate) mod secret_in_artifact;
 pub(crate) mod tool_duplicate;
 
-use crate::artifact::Artifacts;
 use crate::artifact::tool::Script;
+use crate::artifact::{Artifacts, Extent};
 use crate::diagnostic::{Diagnostic, Severity};
 use crate::surface;
 use facts::{Facts, ScriptKind, Unread};
@@ -182,6 +184,7 @@ pub const RULES: &[&Rule] = &[
     &format_unknown::RULE,
     &ceiling_twice::RULE,
     &domain_invalid::RULE,
+    &pattern_invalid::RULE,
     &mode_unread::RULE,
     // Found when the artifacts are judged.
     &name_not_offered::RULE,
@@ -190,6 +193,7 @@ pub const RULES: &[&Rule] = &[
     &alias_not_offered::RULE,
     &alias_clash::RULE,
     &inject_is_parameter::RULE,
+    &argument_not_required::RULE,
     &tool_duplicate::RULE,
     &hook_duplicate::RULE,
     &override_replaces::RULE,
@@ -257,6 +261,7 @@ pub const RULES: &[&Rule] = &[
     &surface::rule::confusable_names::RULE,
     &surface::rule::name_not_portable::RULE,
     &surface::rule::required_without_property::RULE,
+    &surface::rule::required_unsaid::RULE,
     &surface::rule::parameter_undescribed::RULE,
     &surface::rule::no_active_tools::RULE,
     &surface::rule::unreachable::RULE,
@@ -271,6 +276,7 @@ pub const RULES: &[&Rule] = &[
     &surface::rule::no_timeout::RULE,
     &surface::rule::suspicious_units::RULE,
     &surface::rule::alias_collides::RULE,
+    &surface::rule::too_large::RULE,
     // Found when the project says what counts.
     &checks_ineffective::RULE,
 ];
@@ -287,7 +293,12 @@ pub fn scripts(artifacts: &Artifacts) -> Vec<(ScriptKind, Arc<str>)> {
 
 /// Judges what was read. A script without facts is not judged; calls of it end where there is no worker to run it.
 #[must_use]
-pub fn check(mut artifacts: Artifacts, facts: &FactsBySource) -> Checked {
+pub fn check(artifacts: Artifacts, facts: &FactsBySource) -> Checked {
+    check_as_read(artifacts, facts, Extent::Whole)
+}
+
+/// The same of what may be policy only: then only what can break a hook is looked for. The rest is for a report that nobody asked for.
+pub(crate) fn check_as_read(mut artifacts: Artifacts, facts: &FactsBySource, extent: Extent) -> Checked {
     let read_errors = checked::ReadErrors::take(&mut artifacts);
     let Artifacts { root, root_broken, tools, hooks, broken_hooks, broken_tools, clients, layers, problems } = artifacts;
     let (tools, hooks, resolution) = resolve::resolve(tools, hooks, &broken_tools);
@@ -298,7 +309,10 @@ pub fn check(mut artifacts: Artifacts, facts: &FactsBySource) -> Checked {
         let tool_names = names.chain(aliases).chain(of_clients).collect();
         let project = Project { root: &root, tools: &tools, hooks: &hooks, clients: &clients, resolution: &resolution, tool_names, facts };
         let mut findings = Findings::new(&tools);
-        apply(&project, &mut findings);
+        if extent == Extent::Whole {
+            look_at_project_and_tools(&project, &mut findings);
+        }
+        look_at_hooks(&project, &mut findings);
         findings.into_found()
     };
     let parts = checked::Parts { root, root_broken, tools, hooks, broken_hooks, broken_tools, clients, layers, problems, read_errors };
@@ -307,7 +321,7 @@ pub fn check(mut artifacts: Artifacts, facts: &FactsBySource) -> Checked {
 
 /// Shows every rule what it wants to see: the project as a whole, then one artifact after the other, so that each is looked at while it is
 /// at hand and its facts are looked up once.
-fn apply(project: &Project<'_>, findings: &mut Findings<'_>) {
+fn look_at_project_and_tools(project: &Project<'_>, findings: &mut Findings<'_>) {
     for (order, rule) in RULES.iter().enumerate() {
         if let Check::Project(look) = rule.check {
             findings.concern(order, Owner::Project);
@@ -326,6 +340,9 @@ fn apply(project: &Project<'_>, findings: &mut Findings<'_>) {
             }
         }
     }
+}
+
+fn look_at_hooks(project: &Project<'_>, findings: &mut Findings<'_>) {
     for (index, hook) in project.hooks.iter().enumerate() {
         let scripts: Vec<_> =
             hook_scripts(hook).filter_map(|(kind, script)| Some((kind, script, project.facts_of(kind, script)?))).collect();

@@ -2,12 +2,12 @@
 
 pub mod export;
 mod hints;
+mod offered;
 mod reader;
-mod surface;
 
 pub use hints::Hints;
+pub use offered::{Offered, OfferedTool};
 pub use reader::READER;
-pub use surface::{Surface, SurfaceTool};
 
 use crate::artifact::tool::{At, Limits};
 use crate::artifact::{BrokenHook, BrokenTool, ClientMap, Hook, Layer, LayerFile, Root, Tool};

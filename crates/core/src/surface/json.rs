@@ -20,15 +20,23 @@ pub(super) struct NotJson {
     pub(super) at: usize,
 }
 
+/// What is nested deeper is no surface: a reader that follows it would run out of stack.
+const MAX_DEPTH: usize = 128;
+
 /// Reads a text that is one JSON value.
 pub(super) fn parse(text: &str) -> Result<Document, NotJson> {
     let mark = text.len() - text.strip_prefix('\u{feff}').unwrap_or(text).len();
-    // The grammar, and the bound on nesting, are serde's; the tree below only adds places.
+    // The grammar is serde's, which counts no depth while it builds nothing; the tree below adds places, and is bounded.
     if let Err(problem) = serde_json::from_str::<IgnoredAny>(&text[mark..]) {
         return Err(NotJson { at: mark + offset(&text[mark..], problem.line(), problem.column()), message: words(&problem) });
     }
-    let mut tree = Tree { text, at: mark, duplicates: Vec::new() };
-    let root = tree.value().ok_or_else(|| NotJson { message: "a value was expected".to_owned(), at: tree.at })?;
+    let mut tree = Tree { text, at: mark, depth: 0, duplicates: Vec::new() };
+    let root = tree.value().ok_or_else(|| {
+        let deep = tree.depth > MAX_DEPTH;
+        let message =
+            if deep { format!("lists and maps are nested more than {MAX_DEPTH} deep") } else { "a value was expected".to_owned() };
+        NotJson { message, at: tree.at }
+    })?;
     Ok(Document { root, duplicates: tree.duplicates })
 }
 
@@ -46,6 +54,8 @@ fn offset(text: &str, line: usize, column: usize) -> usize {
 struct Tree<'a> {
     text: &'a str,
     at: usize,
+    /// How many lists and maps are open.
+    depth: usize,
     duplicates: Vec<Key>,
 }
 
@@ -72,6 +82,10 @@ impl Tree<'_> {
         self.space();
         let start = self.at;
         let kind = match self.peek()? {
+            b'{' | b'[' if self.depth >= MAX_DEPTH => {
+                self.depth += 1;
+                return None;
+            }
             b'{' => self.object()?,
             b'[' => self.list()?,
             b'"' => Kind::Text { value: self.string()?, block: None },
@@ -84,6 +98,7 @@ impl Tree<'_> {
         let mut entries: Vec<(Key, Node)> = Vec::new();
         let mut known: HashMap<String, usize> = HashMap::new();
         self.take(b'{');
+        self.depth += 1;
         while !self.take(b'}') {
             self.space();
             let start = self.at;
@@ -103,16 +118,19 @@ impl Tree<'_> {
             }
             self.take(b',');
         }
+        self.depth -= 1;
         Some(Kind::Map(entries))
     }
 
     fn list(&mut self) -> Option<Kind> {
         let mut items = Vec::new();
         self.take(b'[');
+        self.depth += 1;
         while !self.take(b']') {
             items.push(self.value()?);
             self.take(b',');
         }
+        self.depth -= 1;
         Some(Kind::List(items))
     }
 
@@ -163,6 +181,18 @@ mod tests {
     fn what_is_no_json_says_where() {
         assert_eq!(parse("{\n  \"a\": }").expect_err("no JSON").at, 9);
         assert!(parse("").is_err() && parse("{} {}").is_err() && parse(&"[".repeat(100_000)).is_err());
+    }
+
+    #[test]
+    fn what_is_nested_too_deeply_is_refused_and_overflows_nothing() {
+        let nested = |open: &str, depth: usize, close: &str| format!("{}1{}", open.repeat(depth), close.repeat(depth));
+        for (open, close) in [("[", "]"), ("{\"a\":", "}"), ("[{\"a\":", "}]")] {
+            let each = open.matches(['[', '{']).count();
+            assert!(parse(&nested(open, MAX_DEPTH / each, close)).is_ok(), "{open}");
+            for depth in [MAX_DEPTH / each + 1, 100_000] {
+                assert!(parse(&nested(open, depth, close)).expect_err(open).message.contains("128 deep"), "{open} {depth}");
+            }
+        }
     }
 
     #[test]

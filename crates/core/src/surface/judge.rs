@@ -84,7 +84,7 @@ impl<'a> Subject<'a> {
         if pattern.is_exact() {
             return self.active.get(pattern.text()).copied().into_iter().collect();
         }
-        self.active_tools().filter(|entry| pattern.matches(&entry.name)).collect()
+        self.active_tools().filter(|entry| pattern.is_match(&entry.name)).collect()
     }
 }
 

@@ -1,11 +1,11 @@
 //! The surface: the tools active here, under this policy, with these prompts. Made from a project or from JSON, and checked before a token
 //! is spent.
 
+mod budget;
 mod entry;
 mod json;
 mod judge;
 pub mod mention;
-mod pattern;
 mod project;
 mod read;
 mod report;
@@ -15,10 +15,11 @@ mod text;
 #[cfg(test)]
 mod tests;
 
+pub use crate::pattern::{Pattern, Separator};
+pub use budget::Budget;
 pub use entry::{Annotated, Entry, Executor, Standing};
 pub use judge::{Findings, Subject};
 pub use mention::Fences;
-pub use pattern::Pattern;
 pub use project::Parts;
 pub use read::{read, read_text};
 pub use report::Report;
@@ -46,6 +47,8 @@ pub struct Surface<'a> {
     pub tool_search: ToolSearch,
     /// Whether fenced code in texts is looked at.
     pub fences: Fences,
+    /// The context that a model has.
+    pub budget: Budget,
     /// What was wrong with it when it was read.
     pub problems: Vec<Diagnostic>,
 }

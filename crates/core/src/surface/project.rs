@@ -1,7 +1,9 @@
 //! A project's artifacts to a [`Surface`].
 
 use super::entry::stated;
-use super::{Annotated, Constraint, Entry, Executor, From, Home, Pattern, Policy, Role, Standing, Surface, Text, Written};
+use super::{
+    Annotated, Budget, Constraint, Entry, Executor, From, Home, Pattern, Policy, Role, Separator, Standing, Surface, Text, Written,
+};
 use crate::artifact::frontmatter::split;
 use crate::artifact::tool::At;
 use crate::artifact::{Form, LayerFile, Root, Tool};
@@ -55,7 +57,8 @@ impl<'a> Surface<'a> {
 
 impl<'a> Parts<'a> {
     fn surface(self, rules: &[Rule]) -> Surface<'a> {
-        let mut surface = Surface::default();
+        let context_tokens = self.root.checks.context_tokens.unwrap_or(Budget::DEFAULT);
+        let mut surface = Surface { budget: Budget { context_tokens }, ..Surface::default() };
         for loaded in &self.tools {
             surface.tools.push(entry(loaded, rules));
             if loaded.broken.is_none() {
@@ -151,11 +154,13 @@ fn policy(root: &Root, from: From) -> Policy {
     let place = |span: Span| root.source.as_ref().map(|source| Place::new(source, span));
     let patterns = |list: &[At<String>]| -> Vec<Written<Pattern>> {
         let of_tools = list.iter().filter(|at| !rule::names_builtins(&at.value));
-        of_tools.filter_map(|at| Some(Written { value: Pattern::new(&at.value).ok()?, place: place(at.span) })).collect()
+        of_tools
+            .filter_map(|at| Some(Written { value: Pattern::new(&at.value, Separator::Ordinary).ok()?, place: place(at.span) }))
+            .collect()
     };
     let constraints = root.policy.constraints.iter().filter_map(|At { value, span }| {
         Some(Constraint {
-            tool: Pattern::new(&value.tool).ok()?,
+            tool: Pattern::new(&value.tool, Separator::Ordinary).ok()?,
             key: value.arg_key.clone(),
             accepted: value.arg_patterns.clone(),
             place: place(*span),

@@ -39,6 +39,9 @@ pub enum Home<'a> {
     Nowhere,
 }
 
+/// Counting goes through the text once for each finding, which is for texts that people write.
+const MOST_COUNTED: usize = 1 << 14;
+
 impl Text<'_> {
     /// The place of a part of the words.
     #[must_use]
@@ -52,13 +55,21 @@ impl Text<'_> {
         Some(self.inside(value, span))
     }
 
-    /// The part of a value that holds the words from `span` on, when the file has them as they are; the whole value otherwise.
+    /// The part of a value that holds the words of `span`, when the file has them; the whole value otherwise.
     fn inside(&self, value: Place, span: Span) -> Place {
         let Some(raw) = value.source.text.get(value.span.start..value.span.end) else { return value };
-        let Some(words) = self.words.get(..span.end) else { return value };
-        let Some(at) = raw.find(words) else { return value };
-        let start = value.span.start + at;
-        Place::new(&value.source, Span::new(start + span.start, start + span.end))
+        let (Some(words), Some(part)) = (self.words.get(..span.end), self.words.get(span.start..span.end)) else { return value };
+        // Where lines are indented, folded or escaped, the part itself is still as it is: it is the same one of its kind, counted from the front.
+        let counted = || raw.match_indices(part).nth(words.matches(part).count().checked_sub(1)?).map(|(at, _)| at);
+        let Some(at) = raw
+            .find(words)
+            .map(|at| at + span.start)
+            .or_else(|| if raw.len() <= MOST_COUNTED { counted() } else { None })
+            .filter(|_| !part.is_empty())
+        else {
+            return value;
+        };
+        Place::new(&value.source, Span::new(value.span.start + at, value.span.start + at + part.len()))
     }
 }
 

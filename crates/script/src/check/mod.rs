@@ -3,6 +3,7 @@
 //! One file per finding; `scope` and `flow` are what they share. Nothing is evaluated: parsing and walking alone. It runs in a worker all the same,
 //! for the parser recurses.
 
+mod demanded;
 pub(crate) mod dialect;
 mod flow;
 mod functions;
@@ -57,7 +58,10 @@ fn read(kind: ScriptKind, script: &AstStmt, source: &Source, known: &Known) -> F
         ..Facts::default()
     };
     let given = match kind {
-        ScriptKind::Tool => return facts,
+        ScriptKind::Tool => {
+            facts.demanded = demanded::demanded(script).into_named(source);
+            return facts;
+        }
         ScriptKind::Hook => Given::Hook(Handle::of(script)),
         ScriptKind::When => Given::When,
     };

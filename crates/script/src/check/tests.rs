@@ -402,3 +402,35 @@ fn a_when_is_one_pure_expression() {
     }
     assert_eq!(of(ScriptKind::Hook, "x = 1").impure, None);
 }
+
+#[test]
+fn arguments_that_every_run_reads_are_known() {
+    let body = |lines: &str| format!("def run(args):\n    {}\n", lines.replace('\n', "\n    "));
+    for (lines, expected) in [
+        ("return args[\"a\"]", "a"),
+        ("x = args[\"a\"] + args[\"b\"]\nreturn x", "a b"),
+        ("return fs.read(args[\"a\"], [args[\"b\"]])", "a b"),
+        ("for x in args[\"a\"]:\n    print(x)\nreturn args[\"b\"]", "a b"),
+        ("if args[\"a\"]:\n    print(1)\nreturn args[\"b\"]", "a b"),
+        ("if args[\"a\"]:\n    return 1\nreturn args[\"b\"]", "a"),
+        ("if True:\n    print(args[\"a\"])", ""),
+        ("return args[\"a\"] if True else 1", ""),
+        ("return True and args[\"a\"]", ""),
+        ("return args[\"a\"] and args[\"b\"]", "a"),
+        ("return [args[\"a\"] for x in [1]]", ""),
+        ("return (lambda: args[\"a\"])()", ""),
+        ("return args.get(\"a\")", ""),
+        ("if \"a\" in args:\n    print(1)\nreturn args[\"a\"]", ""),
+        ("if args.get(\"a\", 1) == 1:\n    print(1)\nreturn args[\"a\"]", ""),
+        ("args[\"a\"] = 1\nreturn args[\"a\"]", ""),
+        ("args.setdefault(\"a\", 1)\nreturn args[\"a\"]", ""),
+        ("args = {}\nreturn args[\"a\"]", ""),
+        ("fill(args)\nreturn args[\"a\"]", ""),
+        ("k = \"b\"\nreturn args[k] + args[\"a\"]", ""),
+    ] {
+        let source = format!("def fill(x):\n    pass\n\n{}", body(lines));
+        assert_eq!(names(&of(ScriptKind::Tool, &source).demanded), expected, "{lines}");
+    }
+    assert_eq!(names(&of(ScriptKind::Tool, "def run(a):\n    return a[\"x\"]\n").demanded), "x");
+    assert_eq!(names(&of(ScriptKind::Tool, "def go(args):\n    return args[\"x\"]\n").demanded), "");
+}

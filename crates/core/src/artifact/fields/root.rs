@@ -49,6 +49,12 @@ const SEVERITIES: Shape = Shape::Map(&Shape::Word(&["error", "warning", "note", 
 const CHECKS: &[Field] = &[
     Field::new("severity", SEVERITIES, "none", "Code to severity; `off` leaves a finding out."),
     Field::new(
+        "context_tokens",
+        Shape::Integer(1000),
+        "200000",
+        "How many tokens the context of the model has. A description or a schema that takes more than a fiftieth of it is reported.",
+    ),
+    Field::new(
         "paths",
         Shape::List(&Shape::Record(CHECKED_PATHS)),
         "none",

@@ -47,6 +47,11 @@ fn a_mistake_in_the_root_breaks_it() {
     check("---\ntools_policy: { denied: [x] }\n---\n", "KEY_UNKNOWN");
     check("---\nformat: 2\n---\n", "FORMAT_UNKNOWN");
     check("---\npolicy: { tool_arg_constraints: [{ tool: x }] }\n---\n", "FIELD_MISSING");
+    check("---\ntools_policy: { deny: ['{a'] }\n---\n", "PATTERN_INVALID");
+    check("---\ntools_policy: { allow: [read_note, '[z-a]'] }\n---\n", "PATTERN_INVALID");
+    check("---\npolicy: { tool_arg_constraints: [{ tool: '[', arg_patterns: ['*'] }] }\n---\n", "PATTERN_INVALID");
+    check("---\npolicy: { tool_arg_constraints: [{ tool: x, arg_patterns: ['*', 'a}'] }] }\n---\n", "PATTERN_INVALID");
+    check("---\nchecks: { paths: [{ path: '[', severity: {} }] }\n---\n", "PATTERN_INVALID");
     check("---\nformat: 1\nformat: 1\n---\n", "KEY_DUPLICATE");
     check("---\n- 1\n---\n", "FIELD_WRONG_TYPE");
     check("---\ntools: [x]\n---\n", "FIELD_WRONG_TYPE");

@@ -9,7 +9,7 @@ mod strict;
 #[cfg(test)]
 mod tests;
 
-use super::{Surface, SurfaceTool};
+use super::{Offered, OfferedTool};
 use crate::check::schema::pointer;
 use crate::check::{Rule, export_keyword, export_name, export_too_many};
 use crate::diagnostic::Diagnostic;
@@ -70,7 +70,7 @@ struct Dialect {
 
 /// Writes the tools of a surface for a provider.
 #[must_use]
-pub fn export(surface: &Surface, format: Format) -> Exported {
+pub fn export(surface: &Offered, format: Format) -> Exported {
     let dialect = format.dialect();
     let mut diagnostics = Vec::new();
     let mut named = named(surface, dialect, &mut diagnostics);
@@ -89,7 +89,7 @@ pub fn export(surface: &Surface, format: Format) -> Exported {
 }
 
 /// The tools with the name each has for the provider; those that can have none are reported. No two have the same: `ALIAS_CLASH`.
-fn named<'s>(surface: &'s Surface, dialect: &Dialect, diagnostics: &mut Vec<Diagnostic>) -> Vec<(&'s SurfaceTool, &'s str)> {
+fn named<'s>(surface: &'s Offered, dialect: &Dialect, diagnostics: &mut Vec<Diagnostic>) -> Vec<(&'s OfferedTool, &'s str)> {
     let mut kept = Vec::with_capacity(surface.tools.len());
     for tool in &surface.tools {
         let name = tool.name_for(dialect.provider);
@@ -104,13 +104,13 @@ fn named<'s>(surface: &'s Surface, dialect: &Dialect, diagnostics: &mut Vec<Diag
     kept
 }
 
-fn about(tool: &SurfaceTool, rule: &Rule, message: impl Into<String>) -> Diagnostic {
+fn about(tool: &OfferedTool, rule: &Rule, message: impl Into<String>) -> Diagnostic {
     rule.finding(message).at(tool.place.clone()).tool(&tool.name)
 }
 
 /// One tool on its way into a provider's form.
 struct Writer<'w> {
-    tool: &'w SurfaceTool,
+    tool: &'w OfferedTool,
     dialect: &'static Dialect,
     /// What strict tools of one request share.
     budget: &'w mut strict::Budget,

@@ -4,14 +4,14 @@ use super::{Exported, Format, export};
 use crate::check::schema::edit_schemas;
 use crate::diagnostic::Severity;
 use crate::effect::Effects;
-use crate::registry::{Hints, Surface, SurfaceTool};
+use crate::registry::{Hints, Offered, OfferedTool};
 use crate::span::{Place, Source, Span};
 use proptest::prelude::*;
 use serde_json::{Map, Value, json};
 
-fn tool(name: &str, input_schema: Value) -> SurfaceTool {
+fn tool(name: &str, input_schema: Value) -> OfferedTool {
     let source = Source::new("t.md", "");
-    SurfaceTool {
+    OfferedTool {
         name: name.into(),
         description: "Does it.".into(),
         input_schema,
@@ -28,8 +28,8 @@ fn tool(name: &str, input_schema: Value) -> SurfaceTool {
     }
 }
 
-fn write(tools: Vec<SurfaceTool>, format: Format) -> Exported {
-    export(&Surface { mode: "default".into(), tools }, format)
+fn write(tools: Vec<OfferedTool>, format: Format) -> Exported {
+    export(&Offered { mode: "default".into(), tools }, format)
 }
 
 fn codes(exported: &Exported) -> Vec<&'static str> {
@@ -106,7 +106,7 @@ fn strict_is_said_only_where_the_schema_fits() {
         let codes: &[&str] = if fits { &[] } else { &["EXPORT_NOT_STRICT"] };
         check(format, true, schema.clone(), Some(made.clone()), codes);
     }
-    let many: Vec<_> = (0..21).map(|n| SurfaceTool { strict: true, ..tool(&format!("t{n:02}"), closed.clone()) }).collect();
+    let many: Vec<_> = (0..21).map(|n| OfferedTool { strict: true, ..tool(&format!("t{n:02}"), closed.clone()) }).collect();
     let exported = write(many, Format::Anthropic);
     assert_eq!(codes(&exported), ["EXPORT_NOT_STRICT"], "a request takes twenty strict tools");
     assert_eq!(tools_of(&exported.document, Format::Anthropic).iter().filter(|tool| tool["strict"] == json!(true)).count(), 20);
@@ -115,11 +115,11 @@ fn strict_is_said_only_where_the_schema_fits() {
 #[test]
 fn names_come_from_the_providers_alias() {
     let object = json!({"type": "object", "properties": {}});
-    let with = |name: &str, aliases: &[(&str, &str)]| SurfaceTool {
+    let with = |name: &str, aliases: &[(&str, &str)]| OfferedTool {
         aliases: aliases.iter().map(|(provider, alias)| ((*provider).to_owned(), (*alias).to_owned())).collect(),
         ..tool(name, object.clone())
     };
-    let names = |tools: Vec<SurfaceTool>, format| {
+    let names = |tools: Vec<OfferedTool>, format| {
         let exported = write(tools, format);
         let names: Vec<String> =
             tools_of(&exported.document, format).iter().map(|tool| tool["name"].as_str().expect("a name").to_owned()).collect();
@@ -157,11 +157,11 @@ fn a_request_never_has_more_tools_than_the_provider_takes() {
 
 #[test]
 fn a_long_description_is_only_mentioned_and_a_result_that_is_no_object_left_out_for_mcp() {
-    let long = SurfaceTool { description: "é".repeat(1025), ..tool("t", json!({"type": "object", "properties": {}})) };
+    let long = OfferedTool { description: "é".repeat(1025), ..tool("t", json!({"type": "object", "properties": {}})) };
     let exported = write(vec![long.clone()], Format::OpenaiChat);
     assert_eq!((codes(&exported), exported.diagnostics[0].severity), (vec!["EXPORT_DESCRIPTION_LONG"], Severity::Note));
     assert_eq!(codes(&write(vec![long], Format::Openai)), [""; 0]);
-    let texts = SurfaceTool { output_schema: Some(json!({"type": "string"})), ..tool("t", json!({"type": "object"})) };
+    let texts = OfferedTool { output_schema: Some(json!({"type": "string"})), ..tool("t", json!({"type": "object"})) };
     let exported = write(vec![texts.clone()], Format::Mcp);
     assert_eq!((codes(&exported), exported.document["tools"][0].get("outputSchema")), (vec!["EXPORT_OUTPUT_SCHEMA"], None));
     let exported = write(vec![texts], Format::Gemini);
@@ -292,7 +292,7 @@ proptest! {
     #[test]
     fn whatever_the_schema_is_the_provider_gets_what_it_documents(schema in inputs(), strict in any::<bool>(), which in 0..5_usize) {
         let format = Format::ALL[which];
-        let exported = write(vec![SurfaceTool { strict, ..tool("read_note", schema.clone()) }], format);
+        let exported = write(vec![OfferedTool { strict, ..tool("read_note", schema.clone()) }], format);
         let tools = tools_of(&exported.document, format);
         let refused = exported.diagnostics.iter().any(|found| found.severity == Severity::Error);
         prop_assert_eq!(tools.is_empty(), refused, "a tool is missing exactly when an error says so");

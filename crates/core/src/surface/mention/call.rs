@@ -117,9 +117,11 @@ impl<'a, 'n> Calls<'a, 'n> {
         let arguments = self.text[span.end..line.end].strip_prefix('(')?;
         let (name, span) = self.named(span);
         let tool = self.names.find(name);
+        // "the file(s)" and "each user_id(s)" are plurals, whatever tools there are.
+        let plural = arguments.starts_with("s)") || arguments.starts_with("es)");
         let counts = match tool {
-            // "the file(s)" is a plural, whatever tools there are.
-            Some(_) => !arguments.starts_with("s)") && !arguments.starts_with("es)"),
+            _ if plural => false,
+            Some(_) => true,
             None => name.trim_matches('_').contains('_') && may_be_a_tool(name) && !self.is_method_or_definition(span.start, line.start),
         };
         counts.then(|| {

@@ -24,12 +24,13 @@ pub(super) struct Lines {
     pub(super) odd_markers: Vec<(Span, String)>,
 }
 
-/// An open fence: its character, how many of them, and the column where the list item that holds it begins.
+/// An open fence: its character, how many of them, the column where the list item that holds it begins, and how many quotations do.
 #[derive(Clone, Copy)]
 struct Fence {
     mark: u8,
     length: usize,
     container: usize,
+    quotes: usize,
     span: Span,
 }
 
@@ -49,10 +50,10 @@ impl Lines {
             let blank = line.trim().is_empty();
             if let Some(open) = fence {
                 let (indent, rest) = unindent(line);
-                // A list item that ends takes its fence with it.
-                let left = open.container > 0 && !blank && indent < open.container;
+                // A list item or a quotation that ends takes its fence with it.
+                let left = (open.container > 0 && !blank && indent < open.container) || quotes(line) < open.quotes;
                 if !left {
-                    if closes(rest, open) {
+                    if quotes(line) == open.quotes && indent <= open.container + 3 && closes(rest, open) {
                         fence = None;
                     }
                     all.lines.push(Line { span, fenced: true, marker: block });
@@ -111,6 +112,12 @@ fn unindent(line: &str) -> (usize, &str) {
     (columns, rest)
 }
 
+/// How many quotations a line stands in.
+fn quotes(line: &str) -> usize {
+    let rest = line.trim_start_matches([' ', '\t', '>']);
+    line[..line.len() - rest.len()].matches('>').count()
+}
+
 /// The column where the text of the innermost list item begins; zero outside lists.
 fn container_of(line: &str, before: usize) -> usize {
     let (indent, rest) = unindent(line);
@@ -144,7 +151,13 @@ fn opens(line: &str, container: usize, span: Span) -> Option<Fence> {
     let mark = *rest.as_bytes().first().filter(|byte| matches!(byte, b'`' | b'~'))?;
     let length = rest.bytes().take_while(|&byte| byte == mark).count();
     let info = rest.get(length..)?;
-    (length >= 3 && indent <= container + 3 && !(mark == b'`' && info.contains('`'))).then_some(Fence { mark, length, container, span })
+    (length >= 3 && indent <= container + 3 && !(mark == b'`' && info.contains('`'))).then_some(Fence {
+        mark,
+        length,
+        container,
+        quotes: quotes(line),
+        span,
+    })
 }
 
 fn closes(rest: &str, open: Fence) -> bool {
@@ -176,6 +189,10 @@ mod tests {
             ("- ```\n  b\n  ```\nc", vec![0, 1, 2]),
             ("- ```\n  b\nc", vec![0, 1]),
             ("> ```\n> b\n> ```\nc", vec![0, 1, 2]),
+            ("> ```\n> b\nc", vec![0, 1]),
+            ("> ```\n\nc", vec![0]),
+            ("```\n> ```\nb\n```\nc", vec![0, 1, 2, 3]),
+            ("  ```\nb\n     ```\nc\n```\nd", vec![0, 1, 2, 3, 4]),
             ("``\nb\n``", vec![]),
         ] {
             assert_eq!(fenced(text), expected, "{text}");

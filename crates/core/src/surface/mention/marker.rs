@@ -33,7 +33,9 @@ pub(super) fn find(line: &str) -> Option<(Span, Order)> {
     let (start, after) = seed.or_else(|| ours(line))?;
     let rest = line.get(after..)?;
     let word = rest.trim_start();
-    let from = after + rest.len() - word.len();
+    // A comment may end without a space.
+    let word = word.find("-->").map_or(word, |end| &word[..end]);
+    let from = after + rest.len() - rest.trim_start().len();
     let length = word.find(|c: char| !(c.is_ascii_alphanumeric() || matches!(c, '-' | '_'))).unwrap_or(word.len());
     let order = match &word[..length] {
         "ignore-line" => Order::Line,
@@ -66,6 +68,8 @@ mod tests {
             ("# harn-tool-surface:   ignore-end", Some(Order::End)),
             ("<!-- harness: ignore-next-line -->", Some(Order::NextLine)),
             ("<!--harness:ignore-nothing-->", Some(Order::Unknown)),
+            ("<!--harness:ignore-next-line-->", Some(Order::NextLine)),
+            ("<!--harn-tool-surface:ignore-start-->", Some(Order::Start)),
             ("<!-- harness: see the guide -->", None),
             ("say `harness: ignore-line` in a comment", None),
             ("", None),

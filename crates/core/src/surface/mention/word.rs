@@ -62,9 +62,13 @@ const NO_TOOLS: &[&str] = &[
     "zip",
 ];
 
-/// Whether an undeclared name may be meant as a tool's.
+/// Whether an undeclared name may be meant as a tool's. One letter never is: `f(x)` and `O(n)` are mathematics.
 pub(super) fn may_be_a_tool(name: &str) -> bool {
-    !name.contains(['.', ':']) && !name.starts_with('_') && !NO_TOOLS.contains(&name) && name.chars().any(char::is_alphabetic)
+    name.chars().nth(1).is_some()
+        && !name.contains(['.', ':'])
+        && !name.starts_with('_')
+        && !NO_TOOLS.contains(&name)
+        && name.chars().any(char::is_alphabetic)
 }
 
 #[cfg(test)]

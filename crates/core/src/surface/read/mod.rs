@@ -2,11 +2,12 @@
 
 mod annotations;
 mod policy;
+mod schema;
 mod tool;
 
 use super::json::{self, NotJson};
 use super::rule::{malformed, no_active_tools};
-use super::{Entry, Fences, Home, Pattern, Policy, Role, Standing, Surface, Text, ToolSearch, Written};
+use super::{Budget, Entry, Fences, Home, Pattern, Policy, Role, Separator, Standing, Surface, Text, ToolSearch, Written};
 use crate::artifact::node::{Key, Kind, Node};
 use crate::artifact::problem::quoted;
 use crate::check::nearest::nearest;
@@ -34,6 +35,9 @@ const PARTS: &[&str] = &[
     "nextCursor",
 ];
 
+/// How a surface is looked at.
+const OPTIONS: &[&str] = &["scan_fences", "context_tokens"];
+
 /// Reads a surface from the text of a JSON file, whose name places in it are given by.
 #[must_use]
 pub fn read_text(name: &str, text: &str) -> Surface<'static> {
@@ -50,11 +54,15 @@ pub fn read(surface: &Value, options: Option<&Value>) -> Surface<'static> {
     let mut whole = surface.clone();
     if let (Some(given), Some(Value::Object(options))) = (whole.as_object_mut(), options) {
         for (key, value) in options {
-            if key == "scan_fences" {
+            if OPTIONS.contains(&key.as_str()) {
                 let nested = given.entry("options").or_insert_with(|| Value::Object(serde_json::Map::new()));
                 nested.as_object_mut().map(|nested| nested.entry(key.clone()).or_insert_with(|| value.clone()));
             } else {
-                given.entry(key.clone()).or_insert_with(|| value.clone());
+                // What is nothing says nothing, so it keeps nothing away.
+                let part = given.entry(key.clone()).or_insert(Value::Null);
+                if part.is_null() {
+                    part.clone_from(value);
+                }
             }
         }
     } else if let Some(other) = options.filter(|options| !options.is_object() && !options.is_null()) {
@@ -113,7 +121,7 @@ impl Reader {
         for (key, _) in node.entries().iter().filter(|(key, _)| !PARTS.contains(&key.name.as_str())) {
             let close = nearest(&key.name, PARTS.iter().copied());
             // A part that was misspelled is a part that was not checked.
-            self.unknown_key(key, &key.name, close, if close.is_some() { Severity::Error } else { Severity::Warning });
+            self.unknown_key(node, key, &key.name, close, if close.is_some() { Severity::Error } else { Severity::Warning });
         }
         let part = |name: &str| node.get(name).filter(|node| !matches!(node.kind, Kind::Null));
         if let Some(policy) = part("policy") {
@@ -148,6 +156,17 @@ impl Reader {
     }
 
     fn prompt(&mut self, node: &Node, field: &str) {
+        // Anthropic also takes a list of blocks, each with its text.
+        if let Kind::List(blocks) = &node.kind
+            && blocks.iter().all(|block| block.get("type").and_then(Node::text) == Some("text") && block.get("text").is_some())
+        {
+            let texts = blocks.iter().enumerate().filter_map(|(index, block)| Some((index, block.get("text")?)));
+            return texts.for_each(|(index, text)| self.prompt_text(text, &format!("{field}[{index}]")));
+        }
+        self.prompt_text(node, field);
+    }
+
+    fn prompt_text(&mut self, node: &Node, field: &str) {
         let Some(words) = node.text() else { return self.wrong(node, field, "text") };
         // A prompt has lines of its own, and people know it by them.
         let path = self.source.as_ref().map_or_else(|| field.to_owned(), |source| format!("{}#{field}", source.path));
@@ -180,7 +199,13 @@ impl Reader {
                 ("scan_fences", Some(true)) => self.surface.fences = Fences::Scan,
                 ("scan_fences", Some(false)) => {}
                 ("scan_fences", None) => self.wrong(value, "options.scan_fences", "`true` or `false`"),
-                (name, _) => self.unknown_key(key, &format!("options.{name}"), nearest(name, ["scan_fences"]), Severity::Warning),
+                ("context_tokens", _) => match value.integer().and_then(|number| u64::try_from(number).ok()) {
+                    Some(context_tokens @ Budget::LEAST..) => self.surface.budget = Budget { context_tokens },
+                    _ => self.wrong(value, "options.context_tokens", "a number of tokens, at least 1000"),
+                },
+                (name, _) => {
+                    self.unknown_key(node, key, &format!("options.{name}"), nearest(name, OPTIONS.iter().copied()), Severity::Warning)
+                }
             }
         }
     }
@@ -247,10 +272,13 @@ impl Reader {
         self.problem(field, format!("{} must be {accepted}, not {shown}", quoted(field)), place);
     }
 
-    fn unknown_key(&mut self, key: &Key, path: &str, close: Option<&str>, severity: Severity) {
+    /// Reports a key that means nothing, and what to write instead unless that stands beside it already.
+    fn unknown_key(&mut self, beside: &Node, key: &Key, path: &str, close: Option<&str>, severity: Severity) {
         let mut finding = key_unknown::RULE.finding(format!("{} is not a part of a surface", quoted(path)));
         finding.severity = severity;
         let help = close.map_or_else(|| "remove it".to_owned(), |close| format!("did you mean `{close}`?"));
+        finding.fix =
+            close.filter(|close| !beside.entries().iter().any(|(known, _)| known.name == *close)).map(|close| format!("\"{close}\""));
         self.surface.problems.push(finding.at_any(self.place(key.span)).field(path).help(help));
     }
 
@@ -260,7 +288,7 @@ impl Reader {
             self.wrong(node, field, "a name or glob");
             return None;
         };
-        match Pattern::new(text) {
+        match Pattern::new(text, Separator::Ordinary) {
             Ok(value) => Some(Written { value, place: self.place(node.span) }),
             Err(why) => {
                 let place = self.place(node.span);
@@ -268,6 +296,20 @@ impl Reader {
                 None
             }
         }
+    }
+
+    /// The globs of a list over paths or values; what is none is reported and left out.
+    fn globs(&mut self, node: Option<&Node>, field: &str) -> Vec<String> {
+        let mut globs = self.texts(node, field);
+        globs.retain(|text| match Pattern::new(text, Separator::Literal) {
+            Ok(_) => true,
+            Err(why) => {
+                let place = node.and_then(|node| self.place(node.span));
+                self.problem(field, format!("{} is no glob: {why}", quoted(text)), place);
+                false
+            }
+        });
+        globs
     }
 
     /// The texts of a list; anything else is reported.
@@ -306,7 +348,7 @@ impl<'p> Listed<'p> {
     }
 
     fn has(&self, name: &str) -> bool {
-        self.names.contains(name) || self.globs.iter().any(|glob| glob.matches(name))
+        self.names.contains(name) || self.globs.iter().any(|glob| glob.is_match(name))
     }
 }
 

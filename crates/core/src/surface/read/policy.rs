@@ -6,7 +6,7 @@ use crate::artifact::root::{Capabilities, Ceiling};
 use crate::check::nearest::nearest;
 use crate::diagnostic::Severity;
 use crate::effect::{Effects, Level};
-use crate::surface::{ApprovalPattern, Constraint, Policy, Written};
+use crate::surface::{ApprovalPattern, Constraint, Pattern, Policy, Written};
 
 const POLICY: &[&str] = &[
     "tools",
@@ -53,8 +53,9 @@ impl Reader {
         let capabilities = part("capabilities")
             .map(|node| Written { value: self.capabilities(node, "policy.capabilities"), place: self.place(node.span) });
         let mut policy = Policy {
-            // Seed 004's empty list means every tool, unless the other flag says that nothing is meant.
-            tools: tools.filter(|tools| !tools.is_empty() || flag("tools_restricted")),
+            // Seed 004's empty list means every tool, unless the other flag says that nothing is meant. One whose patterns are all broken
+            // is not empty: it allows nothing.
+            tools: tools.filter(|_| part("tools").is_some_and(|list| !list.items().is_empty()) || flag("tools_restricted")),
             capabilities: capabilities.filter(|written| !written.value.is_empty() || flag("capabilities_restricted")),
             ..Policy::default()
         };
@@ -80,11 +81,11 @@ impl Reader {
         for (key, _) in node.entries().iter().filter(|(key, _)| !known.contains(&key.name.as_str())) {
             let close = nearest(&key.name, known.iter().copied());
             // A restriction that is misspelled restricts nothing.
-            self.unknown_key(key, &format!("{path}.{}", key.name), close, Severity::Error);
+            self.unknown_key(node, key, &format!("{path}.{}", key.name), close, Severity::Error);
         }
     }
 
-    fn patterns(&mut self, node: &Node, field: &str) -> Vec<Written<crate::surface::Pattern>> {
+    fn patterns(&mut self, node: &Node, field: &str) -> Vec<Written<Pattern>> {
         let Kind::List(items) = &node.kind else {
             self.wrong(node, field, "a list of names and globs");
             return Vec::new();
@@ -137,7 +138,7 @@ impl Reader {
                 return None;
             }
         };
-        let accepted = self.texts(node.get("arg_patterns"), &format!("{field}.arg_patterns"));
+        let accepted = self.globs(node.get("arg_patterns"), &format!("{field}.arg_patterns"));
         Some(Constraint { tool, key, accepted, place: self.place(node.span) })
     }
 
@@ -153,7 +154,7 @@ impl Reader {
             self.approve(&field, patterns);
         }
         if let Some(list) = part("write_path_allowlist") {
-            let value = self.texts(Some(list), "approval_policy.write_path_allowlist");
+            let value = self.globs(Some(list), "approval_policy.write_path_allowlist");
             self.surface.write_paths = Some(Written { value, place: self.place(list.span) }).filter(|paths| !paths.value.is_empty());
         }
         match part("rules") {
@@ -180,7 +181,7 @@ impl Reader {
         }
     }
 
-    fn approve(&mut self, field: &str, patterns: Vec<Written<crate::surface::Pattern>>) {
+    fn approve(&mut self, field: &str, patterns: Vec<Written<Pattern>>) {
         let patterns =
             patterns.into_iter().map(|Written { value: pattern, place }| ApprovalPattern { field: field.to_owned(), pattern, place });
         self.surface.approval.extend(patterns);

@@ -93,7 +93,7 @@ impl Reader {
         let mut entry = plain(name, self.place(span));
         let either = |key: &str| body.get(key).or_else(|| node.get(key)).filter(|node| !matches!(node.kind, Kind::Null));
         if let Some((key, schema)) = SCHEMAS.iter().find_map(|key| Some((*key, either(key)?))) {
-            entry.schema = Some(Cow::Owned(self.schema(schema, &format!("{path}.{key}"))));
+            entry.schema = Some(Cow::Owned(self.schema(schema, &format!("{path}.{key}"), &entry.name)));
             entry.fields.extend(self.place(schema.span).map(|place| ("parameters", place)));
             self.describe_arguments(schema);
         } else if either("format").is_some() {
@@ -155,7 +155,7 @@ impl Reader {
     }
 
     /// The schema of the arguments. Seed 004 also writes a map from name to schema.
-    fn schema(&mut self, node: &Node, field: &str) -> Value {
+    fn schema(&mut self, node: &Node, field: &str, tool: &str) -> Value {
         let Kind::Map(entries) = &node.kind else {
             self.wrong(node, field, "a JSON schema of an object");
             return json!({"type": "object"});
@@ -168,6 +168,7 @@ impl Reader {
             || node.get("properties").is_some()
             || keywords.iter().any(|key| node.get(key).is_some_and(|node| !matches!(node.kind, Kind::Map(_))));
         if is_schema {
+            self.schema_parts(node, field, tool);
             return node.to_json();
         }
         let (mut properties, mut required) = (Map::new(), Vec::new());

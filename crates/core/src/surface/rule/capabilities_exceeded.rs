@@ -16,37 +16,16 @@ pub(crate) const RULE: Rule = Rule {
     {
       "name": "read_note",
       "description": "Reads one note.",
-      "parameters": {
-        "type": "object",
-        "properties": {
-          "path": {
-            "type": "string"
-          }
-        },
-        "required": [
-          "path"
-        ]
-      },
+      "parameters": {"type": "object", "properties": {"path": {"type": "string"}}, "required": ["path"]},
       "executor": "harn",
       "annotations": {
         "kind": "read",
         "side_effect_level": "read_only",
-        "capabilities": {
-          "workspace": [
-            "read_text",
-            "list"
-          ]
-        }
+        "capabilities": {"workspace": ["read_text", "list"]}
       }
     }
   ],
-  "policy": {
-    "capabilities": {
-      "workspace": [
-        "read_text"
-      ]
-    }
-  }
+  "policy": {"capabilities": {"workspace": ["read_text"]}}
 }
 "#,
     )],
@@ -57,38 +36,16 @@ pub(crate) const RULE: Rule = Rule {
     {
       "name": "read_note",
       "description": "Reads one note.",
-      "parameters": {
-        "type": "object",
-        "properties": {
-          "path": {
-            "type": "string"
-          }
-        },
-        "required": [
-          "path"
-        ]
-      },
+      "parameters": {"type": "object", "properties": {"path": {"type": "string"}}, "required": ["path"]},
       "executor": "harn",
       "annotations": {
         "kind": "read",
         "side_effect_level": "read_only",
-        "capabilities": {
-          "workspace": [
-            "read_text",
-            "list"
-          ]
-        }
+        "capabilities": {"workspace": ["read_text", "list"]}
       }
     }
   ],
-  "policy": {
-    "capabilities": {
-      "workspace": [
-        "read_text",
-        "list"
-      ]
-    }
-  }
+  "policy": {"capabilities": {"workspace": ["read_text", "list"]}}
 }
 "#,
     )],

@@ -15,33 +15,12 @@ pub(crate) const RULE: Rule = Rule {
     {
       "name": "read_note",
       "description": "Reads one note.",
-      "parameters": {
-        "type": "object",
-        "properties": {
-          "path": {
-            "type": "string"
-          }
-        },
-        "required": [
-          "path"
-        ]
-      },
+      "parameters": {"type": "object", "properties": {"path": {"type": "string"}}, "required": ["path"]},
       "executor": "harn",
-      "annotations": {
-        "kind": "read",
-        "side_effect_level": "read_only"
-      }
+      "annotations": {"kind": "read", "side_effect_level": "read_only"}
     }
   ],
-  "policy": {
-    "tool_arg_constraints": [
-      {
-        "tool": "read_note",
-        "arg_key": "path",
-        "arg_patterns": []
-      }
-    ]
-  }
+  "policy": {"tool_arg_constraints": [{"tool": "read_note", "arg_key": "path", "arg_patterns": []}]}
 }
 "#,
     )],
@@ -52,35 +31,12 @@ pub(crate) const RULE: Rule = Rule {
     {
       "name": "read_note",
       "description": "Reads one note.",
-      "parameters": {
-        "type": "object",
-        "properties": {
-          "path": {
-            "type": "string"
-          }
-        },
-        "required": [
-          "path"
-        ]
-      },
+      "parameters": {"type": "object", "properties": {"path": {"type": "string"}}, "required": ["path"]},
       "executor": "harn",
-      "annotations": {
-        "kind": "read",
-        "side_effect_level": "read_only"
-      }
+      "annotations": {"kind": "read", "side_effect_level": "read_only"}
     }
   ],
-  "policy": {
-    "tool_arg_constraints": [
-      {
-        "tool": "read_note",
-        "arg_key": "path",
-        "arg_patterns": [
-          "notes/**"
-        ]
-      }
-    ]
-  }
+  "policy": {"tool_arg_constraints": [{"tool": "read_note", "arg_key": "path", "arg_patterns": ["notes/**"]}]}
 }
 "#,
     )],

@@ -15,36 +15,17 @@ pub(crate) const RULE: Rule = Rule {
     {
       "name": "read_note",
       "description": "Reads one note.",
-      "parameters": {
-        "type": "object",
-        "properties": {
-          "path": {
-            "type": "string"
-          }
-        },
-        "required": [
-          "path"
-        ]
-      },
+      "parameters": {"type": "object", "properties": {"path": {"type": "string"}}, "required": ["path"]},
       "executor": "harn",
-      "annotations": {
-        "kind": "read",
-        "side_effect_level": "read_only"
-      },
+      "annotations": {"kind": "read", "side_effect_level": "read_only"},
       "defer_loading": true
     },
     {
       "name": "list_notes",
       "description": "Lists the notes.",
-      "parameters": {
-        "type": "object",
-        "properties": {}
-      },
+      "parameters": {"type": "object", "properties": {}},
       "executor": "harn",
-      "annotations": {
-        "kind": "read",
-        "side_effect_level": "read_only"
-      }
+      "annotations": {"kind": "read", "side_effect_level": "read_only"}
     }
   ],
   "system": "Call read_note(path) before you answer."
@@ -58,36 +39,17 @@ pub(crate) const RULE: Rule = Rule {
     {
       "name": "read_note",
       "description": "Reads one note.",
-      "parameters": {
-        "type": "object",
-        "properties": {
-          "path": {
-            "type": "string"
-          }
-        },
-        "required": [
-          "path"
-        ]
-      },
+      "parameters": {"type": "object", "properties": {"path": {"type": "string"}}, "required": ["path"]},
       "executor": "harn",
-      "annotations": {
-        "kind": "read",
-        "side_effect_level": "read_only"
-      },
+      "annotations": {"kind": "read", "side_effect_level": "read_only"},
       "defer_loading": true
     },
     {
       "name": "list_notes",
       "description": "Lists the notes.",
-      "parameters": {
-        "type": "object",
-        "properties": {}
-      },
+      "parameters": {"type": "object", "properties": {}},
       "executor": "harn",
-      "annotations": {
-        "kind": "read",
-        "side_effect_level": "read_only"
-      }
+      "annotations": {"kind": "read", "side_effect_level": "read_only"}
     }
   ],
   "system": "Call read_note(path) before you answer.",

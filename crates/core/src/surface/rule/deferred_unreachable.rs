@@ -16,36 +16,17 @@ pub(crate) const RULE: Rule = Rule {
     {
       "name": "read_note",
       "description": "Reads one note.",
-      "parameters": {
-        "type": "object",
-        "properties": {
-          "path": {
-            "type": "string"
-          }
-        },
-        "required": [
-          "path"
-        ]
-      },
+      "parameters": {"type": "object", "properties": {"path": {"type": "string"}}, "required": ["path"]},
       "executor": "harn",
-      "annotations": {
-        "kind": "read",
-        "side_effect_level": "read_only"
-      },
+      "annotations": {"kind": "read", "side_effect_level": "read_only"},
       "defer_loading": true
     },
     {
       "name": "list_letters",
       "description": "Lists the letters.",
-      "parameters": {
-        "type": "object",
-        "properties": {}
-      },
+      "parameters": {"type": "object", "properties": {}},
       "executor": "harn",
-      "annotations": {
-        "kind": "read",
-        "side_effect_level": "read_only"
-      }
+      "annotations": {"kind": "read", "side_effect_level": "read_only"}
     }
   ]
 }
@@ -58,36 +39,17 @@ pub(crate) const RULE: Rule = Rule {
     {
       "name": "read_note",
       "description": "Reads one note.",
-      "parameters": {
-        "type": "object",
-        "properties": {
-          "path": {
-            "type": "string"
-          }
-        },
-        "required": [
-          "path"
-        ]
-      },
+      "parameters": {"type": "object", "properties": {"path": {"type": "string"}}, "required": ["path"]},
       "executor": "harn",
-      "annotations": {
-        "kind": "read",
-        "side_effect_level": "read_only"
-      },
+      "annotations": {"kind": "read", "side_effect_level": "read_only"},
       "defer_loading": true
     },
     {
       "name": "list_letters",
       "description": "Lists the letters.",
-      "parameters": {
-        "type": "object",
-        "properties": {}
-      },
+      "parameters": {"type": "object", "properties": {}},
       "executor": "harn",
-      "annotations": {
-        "kind": "read",
-        "side_effect_level": "read_only"
-      }
+      "annotations": {"kind": "read", "side_effect_level": "read_only"}
     }
   ],
   "tool_search": true

@@ -15,26 +15,12 @@ pub(crate) const RULE: Rule = Rule {
     {
       "name": "read_note",
       "description": "Reads one note.",
-      "parameters": {
-        "type": "object",
-        "properties": {
-          "path": {
-            "type": "string"
-          }
-        },
-        "required": [
-          "path"
-        ]
-      },
+      "parameters": {"type": "object", "properties": {"path": {"type": "string"}}, "required": ["path"]},
       "executor": "harn",
       "annotations": {
         "kind": "read",
         "side_effect_level": "read_only",
-        "arg_schema": {
-          "arg_aliases": {
-            "file": "path"
-          }
-        }
+        "arg_schema": {"arg_aliases": {"file": "path"}}
       }
     }
   ],
@@ -49,26 +35,12 @@ pub(crate) const RULE: Rule = Rule {
     {
       "name": "read_note",
       "description": "Reads one note.",
-      "parameters": {
-        "type": "object",
-        "properties": {
-          "path": {
-            "type": "string"
-          }
-        },
-        "required": [
-          "path"
-        ]
-      },
+      "parameters": {"type": "object", "properties": {"path": {"type": "string"}}, "required": ["path"]},
       "executor": "harn",
       "annotations": {
         "kind": "read",
         "side_effect_level": "read_only",
-        "arg_schema": {
-          "arg_aliases": {
-            "file": "path"
-          }
-        }
+        "arg_schema": {"arg_aliases": {"file": "path"}}
       }
     }
   ],

@@ -15,23 +15,9 @@ pub(crate) const RULE: Rule = Rule {
     {
       "name": "run_command",
       "description": "Runs a command.",
-      "parameters": {
-        "type": "object",
-        "properties": {
-          "command": {
-            "type": "string"
-          }
-        },
-        "required": [
-          "command"
-        ]
-      },
+      "parameters": {"type": "object", "properties": {"command": {"type": "string"}}, "required": ["command"]},
       "executor": "harn",
-      "annotations": {
-        "kind": "execute",
-        "side_effect_level": "process_exec",
-        "emits_artifacts": true
-      }
+      "annotations": {"kind": "execute", "side_effect_level": "process_exec", "emits_artifacts": true}
     }
   ]
 }
@@ -44,43 +30,16 @@ pub(crate) const RULE: Rule = Rule {
     {
       "name": "run_command",
       "description": "Runs a command.",
-      "parameters": {
-        "type": "object",
-        "properties": {
-          "command": {
-            "type": "string"
-          }
-        },
-        "required": [
-          "command"
-        ]
-      },
+      "parameters": {"type": "object", "properties": {"command": {"type": "string"}}, "required": ["command"]},
       "executor": "harn",
-      "annotations": {
-        "kind": "execute",
-        "side_effect_level": "process_exec",
-        "emits_artifacts": true
-      }
+      "annotations": {"kind": "execute", "side_effect_level": "process_exec", "emits_artifacts": true}
     },
     {
       "name": "read_command_output",
       "description": "Reads the output of a command.",
-      "parameters": {
-        "type": "object",
-        "properties": {
-          "handle": {
-            "type": "string"
-          }
-        },
-        "required": [
-          "handle"
-        ]
-      },
+      "parameters": {"type": "object", "properties": {"handle": {"type": "string"}}, "required": ["handle"]},
       "executor": "harn",
-      "annotations": {
-        "kind": "read",
-        "side_effect_level": "read_only"
-      }
+      "annotations": {"kind": "read", "side_effect_level": "read_only"}
     }
   ]
 }

@@ -15,29 +15,12 @@ pub(crate) const RULE: Rule = Rule {
     {
       "name": "read_note",
       "description": "Reads one note.",
-      "parameters": {
-        "type": "object",
-        "properties": {
-          "path": {
-            "type": "string"
-          }
-        },
-        "required": [
-          "path"
-        ]
-      },
+      "parameters": {"type": "object", "properties": {"path": {"type": "string"}}, "required": ["path"]},
       "executor": "harn",
-      "annotations": {
-        "kind": "read",
-        "side_effect_level": "read_only"
-      }
+      "annotations": {"kind": "read", "side_effect_level": "read_only"}
     }
   ],
-  "policy": {
-    "tools": [
-      "write_*"
-    ]
-  }
+  "policy": {"tools": ["write_*"]}
 }
 "#,
     )],
@@ -48,22 +31,9 @@ pub(crate) const RULE: Rule = Rule {
     {
       "name": "read_note",
       "description": "Reads one note.",
-      "parameters": {
-        "type": "object",
-        "properties": {
-          "path": {
-            "type": "string"
-          }
-        },
-        "required": [
-          "path"
-        ]
-      },
+      "parameters": {"type": "object", "properties": {"path": {"type": "string"}}, "required": ["path"]},
       "executor": "harn",
-      "annotations": {
-        "kind": "read",
-        "side_effect_level": "read_only"
-      }
+      "annotations": {"kind": "read", "side_effect_level": "read_only"}
     }
   ]
 }
@@ -77,6 +47,10 @@ fn check(subject: &Subject<'_>, findings: &mut Findings) {
     // A project of hooks alone is a project, and what keeps a broken tool away was reported.
     let denied = |entry: &Entry<'_>| matches!(entry.standing, Standing::Denied(_));
     if surface.tools.is_empty() || !surface.tools.iter().all(denied) {
+        return;
+    }
+    // A list whose patterns are none allows nothing, and that was said where they stand.
+    if surface.problems.iter().any(|problem| problem.field.as_deref() == Some("policy.tools")) {
         return;
     }
     let patterns = surface.policies.iter().filter_map(|policy| policy.tools.as_ref()).flatten().find_map(|pattern| pattern.place.clone());

@@ -11,11 +11,11 @@ pub(crate) const RULE: Rule = Rule {
     why: "A tool that waits for processes or the network can wait for as long as the whole run may take, unless it has a cap of its own.",
     bad: &[(
         ".harness/tools/fetch_news.md",
-        "---\nparameters:\n  url: {type: string}\nscript: |\n  def run(args):\n      return http.get(args[\"url\"])\n---\nFetches the news.\n",
+        "---\nparameters:\n  url: {type: string, required: true}\nscript: |\n  def run(args):\n      return http.get(args[\"url\"])\n---\nFetches the news.\n",
     )],
     good: &[(
         ".harness/tools/fetch_news.md",
-        "---\nparameters:\n  url: {type: string}\ntimeout_ms: 10000\nscript: |\n  def run(args):\n      return http.get(args[\"url\"])\n---\nFetches the news.\n",
+        "---\nparameters:\n  url: {type: string, required: true}\ntimeout_ms: 10000\nscript: |\n  def run(args):\n      return http.get(args[\"url\"])\n---\nFetches the news.\n",
     )],
     check: Check::Surface(check),
 };

@@ -16,19 +16,9 @@ pub(crate) const RULE: Rule = Rule {
     {
       "name": "read_note",
       "description": "Reads one note.",
-      "parameters": {
-        "type": "object",
-        "properties": {
-          "flavour": {
-            "type": "string"
-          }
-        }
-      },
+      "parameters": {"type": "object", "properties": {"flavour": {"type": "string"}}},
       "executor": "harn",
-      "annotations": {
-        "kind": "read",
-        "side_effect_level": "read_only"
-      }
+      "annotations": {"kind": "read", "side_effect_level": "read_only"}
     }
   ]
 }
@@ -44,17 +34,11 @@ pub(crate) const RULE: Rule = Rule {
       "parameters": {
         "type": "object",
         "properties": {
-          "flavour": {
-            "type": "string",
-            "description": "Which of the two texts a note has: `draft` or `final`"
-          }
+          "flavour": {"type": "string", "description": "Which of the two texts a note has: `draft` or `final`"}
         }
       },
       "executor": "harn",
-      "annotations": {
-        "kind": "read",
-        "side_effect_level": "read_only"
-      }
+      "annotations": {"kind": "read", "side_effect_level": "read_only"}
     }
   ]
 }

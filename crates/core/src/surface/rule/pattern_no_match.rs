@@ -17,30 +17,12 @@ pub(crate) const RULE: Rule = Rule {
     {
       "name": "read_note",
       "description": "Reads one note.",
-      "parameters": {
-        "type": "object",
-        "properties": {
-          "path": {
-            "type": "string"
-          }
-        },
-        "required": [
-          "path"
-        ]
-      },
+      "parameters": {"type": "object", "properties": {"path": {"type": "string"}}, "required": ["path"]},
       "executor": "harn",
-      "annotations": {
-        "kind": "read",
-        "side_effect_level": "read_only"
-      }
+      "annotations": {"kind": "read", "side_effect_level": "read_only"}
     }
   ],
-  "policy": {
-    "tools": [
-      "read_*",
-      "wirte_*"
-    ]
-  }
+  "policy": {"tools": ["read_*", "wirte_*"]}
 }
 "#,
     )],
@@ -51,50 +33,19 @@ pub(crate) const RULE: Rule = Rule {
     {
       "name": "read_note",
       "description": "Reads one note.",
-      "parameters": {
-        "type": "object",
-        "properties": {
-          "path": {
-            "type": "string"
-          }
-        },
-        "required": [
-          "path"
-        ]
-      },
+      "parameters": {"type": "object", "properties": {"path": {"type": "string"}}, "required": ["path"]},
       "executor": "harn",
-      "annotations": {
-        "kind": "read",
-        "side_effect_level": "read_only"
-      }
+      "annotations": {"kind": "read", "side_effect_level": "read_only"}
     },
     {
       "name": "write_note",
       "description": "Writes one note.",
-      "parameters": {
-        "type": "object",
-        "properties": {
-          "path": {
-            "type": "string"
-          }
-        },
-        "required": [
-          "path"
-        ]
-      },
+      "parameters": {"type": "object", "properties": {"path": {"type": "string"}}, "required": ["path"]},
       "executor": "harn",
-      "annotations": {
-        "kind": "edit",
-        "side_effect_level": "workspace_write"
-      }
+      "annotations": {"kind": "edit", "side_effect_level": "workspace_write"}
     }
   ],
-  "policy": {
-    "tools": [
-      "read_*",
-      "write_*"
-    ]
-  }
+  "policy": {"tools": ["read_*", "write_*"]}
 }
 "#,
     )],
@@ -104,7 +55,7 @@ pub(crate) const RULE: Rule = Rule {
 fn check(subject: &Subject<'_>, findings: &mut Findings) {
     let names: HashSet<&str> = subject.surface.tools.iter().map(|entry| &*entry.name).collect();
     let declared = |pattern: &Pattern| {
-        if pattern.is_exact() { names.contains(pattern.text()) } else { names.iter().any(|name| pattern.matches(name)) }
+        if pattern.is_exact() { names.contains(pattern.text()) } else { names.iter().any(|name| pattern.is_match(name)) }
     };
     let none_active = subject.active.is_empty();
     for policy in subject.surface.policies.iter().filter(|policy| policy.from == From::Here) {

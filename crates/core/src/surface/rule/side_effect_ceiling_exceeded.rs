@@ -16,27 +16,12 @@ pub(crate) const RULE: Rule = Rule {
     {
       "name": "write_note",
       "description": "Writes one note.",
-      "parameters": {
-        "type": "object",
-        "properties": {
-          "path": {
-            "type": "string"
-          }
-        },
-        "required": [
-          "path"
-        ]
-      },
+      "parameters": {"type": "object", "properties": {"path": {"type": "string"}}, "required": ["path"]},
       "executor": "harn",
-      "annotations": {
-        "kind": "edit",
-        "side_effect_level": "workspace_write"
-      }
+      "annotations": {"kind": "edit", "side_effect_level": "workspace_write"}
     }
   ],
-  "policy": {
-    "side_effect_level": "read_only"
-  }
+  "policy": {"side_effect_level": "read_only"}
 }
 "#,
     )],
@@ -47,27 +32,12 @@ pub(crate) const RULE: Rule = Rule {
     {
       "name": "write_note",
       "description": "Writes one note.",
-      "parameters": {
-        "type": "object",
-        "properties": {
-          "path": {
-            "type": "string"
-          }
-        },
-        "required": [
-          "path"
-        ]
-      },
+      "parameters": {"type": "object", "properties": {"path": {"type": "string"}}, "required": ["path"]},
       "executor": "harn",
-      "annotations": {
-        "kind": "edit",
-        "side_effect_level": "workspace_write"
-      }
+      "annotations": {"kind": "edit", "side_effect_level": "workspace_write"}
     }
   ],
-  "policy": {
-    "side_effect_level": "workspace_write"
-  }
+  "policy": {"side_effect_level": "workspace_write"}
 }
 "#,
     )],

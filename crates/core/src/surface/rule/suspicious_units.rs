@@ -18,18 +18,10 @@ pub(crate) const RULE: Rule = Rule {
       "description": "Reads one note.",
       "parameters": {
         "type": "object",
-        "properties": {
-          "timeout_ms": {
-            "type": "integer",
-            "description": "How long to wait, in seconds"
-          }
-        }
+        "properties": {"timeout_ms": {"type": "integer", "description": "How long to wait, in seconds"}}
       },
       "executor": "harn",
-      "annotations": {
-        "kind": "read",
-        "side_effect_level": "read_only"
-      }
+      "annotations": {"kind": "read", "side_effect_level": "read_only"}
     }
   ]
 }
@@ -44,18 +36,10 @@ pub(crate) const RULE: Rule = Rule {
       "description": "Reads one note.",
       "parameters": {
         "type": "object",
-        "properties": {
-          "timeout_ms": {
-            "type": "integer",
-            "description": "How long to wait, in milliseconds"
-          }
-        }
+        "properties": {"timeout_ms": {"type": "integer", "description": "How long to wait, in milliseconds"}}
       },
       "executor": "harn",
-      "annotations": {
-        "kind": "read",
-        "side_effect_level": "read_only"
-      }
+      "annotations": {"kind": "read", "side_effect_level": "read_only"}
     }
   ]
 }

@@ -16,47 +16,21 @@ pub(crate) const RULE: Rule = Rule {
     {
       "name": "run_command",
       "description": "Runs a command.",
-      "parameters": {
-        "type": "object",
-        "properties": {
-          "command": {
-            "type": "string"
-          }
-        },
-        "required": [
-          "command"
-        ]
-      },
+      "parameters": {"type": "object", "properties": {"command": {"type": "string"}}, "required": ["command"]},
       "executor": "harn",
       "annotations": {
         "kind": "execute",
         "side_effect_level": "process_exec",
         "emits_artifacts": true,
-        "result_readers": [
-          "read_command_output",
-          "read_log"
-        ]
+        "result_readers": ["read_command_output", "read_log"]
       }
     },
     {
       "name": "read_command_output",
       "description": "Reads the output of a command.",
-      "parameters": {
-        "type": "object",
-        "properties": {
-          "handle": {
-            "type": "string"
-          }
-        },
-        "required": [
-          "handle"
-        ]
-      },
+      "parameters": {"type": "object", "properties": {"handle": {"type": "string"}}, "required": ["handle"]},
       "executor": "harn",
-      "annotations": {
-        "kind": "read",
-        "side_effect_level": "read_only"
-      }
+      "annotations": {"kind": "read", "side_effect_level": "read_only"}
     }
   ]
 }
@@ -69,46 +43,21 @@ pub(crate) const RULE: Rule = Rule {
     {
       "name": "run_command",
       "description": "Runs a command.",
-      "parameters": {
-        "type": "object",
-        "properties": {
-          "command": {
-            "type": "string"
-          }
-        },
-        "required": [
-          "command"
-        ]
-      },
+      "parameters": {"type": "object", "properties": {"command": {"type": "string"}}, "required": ["command"]},
       "executor": "harn",
       "annotations": {
         "kind": "execute",
         "side_effect_level": "process_exec",
         "emits_artifacts": true,
-        "result_readers": [
-          "read_command_output"
-        ]
+        "result_readers": ["read_command_output"]
       }
     },
     {
       "name": "read_command_output",
       "description": "Reads the output of a command.",
-      "parameters": {
-        "type": "object",
-        "properties": {
-          "handle": {
-            "type": "string"
-          }
-        },
-        "required": [
-          "handle"
-        ]
-      },
+      "parameters": {"type": "object", "properties": {"handle": {"type": "string"}}, "required": ["handle"]},
       "executor": "harn",
-      "annotations": {
-        "kind": "read",
-        "side_effect_level": "read_only"
-      }
+      "annotations": {"kind": "read", "side_effect_level": "read_only"}
     }
   ]
 }

@@ -23,6 +23,10 @@ pub(crate) const RULE: Rule = Rule {
 };
 
 fn check(subject: &Subject<'_>, findings: &mut Findings) {
+    // Where nothing is offered, that is what was reported.
+    if subject.surface.tools.iter().all(|entry| matches!(entry.standing, Standing::Denied(_))) {
+        return;
+    }
     // What a text names was reported there.
     let said: HashSet<&str> = subject.mentions.inactive.iter().filter_map(|said| Some(&*said.tool?.name)).collect();
     for entry in subject.surface.tools.iter().filter(|entry| !said.contains(&*entry.name)) {

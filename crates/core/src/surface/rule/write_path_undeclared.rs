@@ -16,29 +16,12 @@ pub(crate) const RULE: Rule = Rule {
     {
       "name": "write_note",
       "description": "Writes one note.",
-      "parameters": {
-        "type": "object",
-        "properties": {
-          "path": {
-            "type": "string"
-          }
-        },
-        "required": [
-          "path"
-        ]
-      },
+      "parameters": {"type": "object", "properties": {"path": {"type": "string"}}, "required": ["path"]},
       "executor": "harn",
-      "annotations": {
-        "kind": "edit",
-        "side_effect_level": "workspace_write"
-      }
+      "annotations": {"kind": "edit", "side_effect_level": "workspace_write"}
     }
   ],
-  "approval_policy": {
-    "write_path_allowlist": [
-      "notes/**"
-    ]
-  }
+  "approval_policy": {"write_path_allowlist": ["notes/**"]}
 }
 "#,
     )],
@@ -49,34 +32,12 @@ pub(crate) const RULE: Rule = Rule {
     {
       "name": "write_note",
       "description": "Writes one note.",
-      "parameters": {
-        "type": "object",
-        "properties": {
-          "path": {
-            "type": "string"
-          }
-        },
-        "required": [
-          "path"
-        ]
-      },
+      "parameters": {"type": "object", "properties": {"path": {"type": "string"}}, "required": ["path"]},
       "executor": "harn",
-      "annotations": {
-        "kind": "edit",
-        "side_effect_level": "workspace_write",
-        "arg_schema": {
-          "path_params": [
-            "path"
-          ]
-        }
-      }
+      "annotations": {"kind": "edit", "side_effect_level": "workspace_write", "arg_schema": {"path_params": ["path"]}}
     }
   ],
-  "approval_policy": {
-    "write_path_allowlist": [
-      "notes/**"
-    ]
-  }
+  "approval_policy": {"write_path_allowlist": ["notes/**"]}
 }
 "#,
     )],

@@ -1,5 +1,6 @@
 //! Surfaces, sentence by sentence.
 
+mod cases;
 mod more;
 
 use super::*;
@@ -322,6 +323,8 @@ fn what_is_malformed_is_an_error_and_never_passed_over() {
         json!({"policy": {"capabilities": []}}),
         json!({"policy": {"tool_arg_constraints": {}}}),
         json!({"policy": {"tool_arg_constraints": [{"arg_key": "path"}]}}),
+        json!({"policy": {"tool_arg_constraints": [{"tool": "read_note", "arg_key": "path", "arg_patterns": ["src/**", "{a"]}]}}),
+        json!({"approval_policy": {"write_path_allowlist": ["src/**", "a}"]}}),
         json!({"approval_policy": []}),
         json!({"approval_policy": {"auto_deny": "read_note"}}),
         json!({"approval_policy": {"rules": [7]}}),
@@ -349,12 +352,23 @@ fn what_is_malformed_is_an_error_and_never_passed_over() {
 }
 
 #[test]
+fn a_pattern_that_is_none_only_ever_closes() {
+    let surface = json!({"tools": [tool("read_note", &json!({"description": null}))], "policy": {"tools": ["[oops"]}});
+    let surface = read(&surface, None);
+    assert!(!surface.tools[0].is_active(), "a list of which nothing can be read allows nothing");
+    expect(&json!({"tools": [tool("read_note", &json!({}))], "policy": {"tools": ["[oops", "read_*"]}}), &["MALFORMED"]);
+}
+
+#[test]
 fn options_say_what_the_surface_does_not() {
     let surface = json!({"tools": [tool("read_note", &json!({}))], "system": "```\nfind_note(x)\n```"});
     let with = |options: Value| check(&read(&surface, Some(&options))).diagnostics.len();
     assert_eq!(with(json!({})), 0);
     assert_eq!(with(json!({"scan_fences": true})), 1);
     assert_eq!(with(json!({"prompt": "find_note(x)"})), 1);
+    let nothing = json!({"tools": [tool("read_note", &json!({}))], "prompt": null});
+    let report = check(&read(&nothing, Some(&json!({"prompt": "find_note(x)"}))));
+    assert_eq!(report.diagnostics.len(), 1, "a part that is null keeps no option away");
     assert_eq!(with(json!({"system": "the surface's own counts"})), 0);
     assert_eq!(with(json!(7)), 1);
 }
@@ -365,6 +379,9 @@ fn findings_in_a_file_have_its_lines() {
     let report = check(&read_text("surface.json", text));
     let places: Vec<String> = report.diagnostics.iter().filter_map(|found| Some(found.place.as_ref()?.to_string())).collect();
     assert_eq!(places, vec!["surface.json:3:14"; report.diagnostics.len()]);
+    let escaped = "{\"name\": \"read_note\", \"inputSchema\": {\"type\": \"object\"},\n \"annotations\": {\"readOnlyHint\": true},\n \"description\": \"R\\u00e9ads.\\nNot find_it.\\nfind_it(x)\"}";
+    let report = check(&read_text("surface.json", escaped));
+    assert_eq!(report.diagnostics[0].place.as_ref().map(ToString::to_string).as_deref(), Some("surface.json:3:45"));
     let broken = check(&read_text("surface.json", "{\n  \"tools\": [,]\n}"));
     assert_eq!(broken.diagnostics[0].place.as_ref().map(ToString::to_string).as_deref(), Some("surface.json:2:13"));
 }

@@ -3,7 +3,7 @@
 use super::landlock::{DEVICE, READ, REAL, RUN, Rule, change};
 use super::program::needed_to_start;
 use super::runnable::Runnable;
-use super::view::{View, What};
+use super::view::{View, What, is_within};
 use crate::plan::{Plan, Programs};
 use std::collections::BTreeSet;
 use std::fs::{self, FileType};
@@ -101,8 +101,9 @@ struct Giving<'a> {
 
 impl Giving<'_> {
     fn give(&mut self, path: &Path) {
-        if let Ok(facts) = fs::symlink_metadata(path) {
-            self.give_known(path, facts.file_type());
+        let path: PathBuf = path.components().collect();
+        if let Ok(facts) = fs::symlink_metadata(&path) {
+            self.give_known(&path, facts.file_type());
         }
     }
 
@@ -114,9 +115,10 @@ impl Giving<'_> {
         if !(kind.is_dir() || kind.is_file()) {
             return;
         }
-        let below = |placement: &&super::view::Placement| placement.path != path && placement.path.starts_with(path);
+        let below =
+            |placement: &&super::view::Placement| placement.path.as_os_str() != path.as_os_str() && is_within(&placement.path, path);
         let what =
-            self.view.placements.iter().rev().find(|placement| path.starts_with(&placement.path)).map_or(What::Read, |found| found.what);
+            self.view.placements.iter().rev().find(|placement| is_within(path, &placement.path)).map_or(What::Read, |found| found.what);
         let exceptions: Vec<What> = self.view.placements.iter().filter(below).map(|placement| placement.what).collect();
         let hides = exceptions.iter().any(|what| matches!(what, What::Hidden | What::Private));
         let rights = match what {

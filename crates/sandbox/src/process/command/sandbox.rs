@@ -8,6 +8,7 @@ use super::net::Serve;
 use super::prepare::{Layout, is_made};
 use super::protect::{Keeping, Undone, Watching};
 use super::ready::{self, Ready, Waiting};
+use super::scratch::Scratch;
 use super::spawn::{Helper, Streams};
 use super::watch::{Ends, Watch};
 use super::{Command, Denial, End, Finished, SandboxError, Stdin};
@@ -138,7 +139,6 @@ impl Sandbox {
         if !kept.protected.is_complete {
             enforced.weaker.push("the workspace is large: protected names deep in it were not all looked for".into());
         }
-        drop(scratch);
         let mut watched = watched?;
         sent?;
         for Undone { path, why } in undone {
@@ -146,7 +146,7 @@ impl Sandbox {
             let what = path.strip_prefix(&plan.files.project).unwrap_or(&path).display().to_string();
             watched.denials.push(Denial { layer: "files", what, why });
         }
-        collect(watched.rest, group);
+        collect(watched.rest, group, scratch);
         if shared.tier != Tier::None {
             self.make_ahead(plan);
         }
@@ -190,12 +190,15 @@ impl Sandbox {
 /// How long after a command the place of the next one is made.
 const BREATH: Duration = Duration::from_millis(2);
 
-/// Sees to it that a helper that is about to end is collected, and its groups with it. A runtime that ends before does so then.
-fn collect((mut helper, pidfd): (Helper, AsyncFd<OwnedFd>), group: Group) {
+/// Sees to it that a helper that is about to end is collected, and its groups and its folder with it. A runtime that ends before does so then.
+fn collect((mut helper, pidfd): (Helper, AsyncFd<OwnedFd>), group: Group, scratch: Option<Scratch>) {
     tokio::spawn(async move {
         let _ = pidfd.readable().await;
         helper.reap();
         drop(group);
+        if scratch.is_some() {
+            let _ = tokio::task::spawn_blocking(move || drop(scratch)).await;
+        }
     });
 }
 

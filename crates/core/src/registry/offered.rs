@@ -7,18 +7,18 @@ use crate::rule::{self, Action, Subject};
 use crate::span::Place;
 use serde_json::Value;
 
-/// The tools active for one mode: what a model is told about.
+/// The tools active for one mode: what a model is told about. What is wrong with them, [`crate::surface`] finds.
 #[derive(Clone, Debug)]
-pub struct Surface {
+pub struct Offered {
     /// The mode.
     pub mode: String,
     /// The tools, in a stable order: by name.
-    pub tools: Vec<SurfaceTool>,
+    pub tools: Vec<OfferedTool>,
 }
 
 /// One tool as a door offers it.
 #[derive(Clone, Debug)]
-pub struct SurfaceTool {
+pub struct OfferedTool {
     /// Canonical name.
     pub name: String,
     /// What the model reads.
@@ -47,7 +47,7 @@ pub struct SurfaceTool {
     pub has_body: bool,
 }
 
-impl SurfaceTool {
+impl OfferedTool {
     /// Its name for a provider: an alias where it has one.
     #[must_use]
     pub fn name_for(&self, provider: &str) -> &str {
@@ -58,10 +58,10 @@ impl SurfaceTool {
 
 impl Registry {
     /// The tools a mode offers: usable, not deferred, not denied by name.
-    pub(crate) fn surface(&self, mode: &str) -> Surface {
+    pub(crate) fn surface(&self, mode: &str) -> Offered {
         let mut tools: Vec<_> = self.all_tools().filter(|tool| self.is_offered(tool)).map(|tool| offer(tool)).collect();
         tools.sort_by(|a, b| a.name.cmp(&b.name));
-        Surface { mode: mode.to_owned(), tools }
+        Offered { mode: mode.to_owned(), tools }
     }
 
     /// Whether a listing shows the tool.
@@ -72,9 +72,9 @@ impl Registry {
     }
 }
 
-fn offer(registered: &RegisteredTool) -> SurfaceTool {
+fn offer(registered: &RegisteredTool) -> OfferedTool {
     let tool = &registered.tool;
-    SurfaceTool {
+    OfferedTool {
         name: tool.name.clone(),
         description: tool.description.clone(),
         input_schema: tool.input_schema.clone(),
