@@ -3,7 +3,7 @@
 use crate::{Report, Samples};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
-use tool_harness::event::{EventRef, Sink};
+use tool_harness::event::{Delivery, EventRef, Sink};
 
 /// Takes every event and does next to nothing.
 #[derive(Default)]
@@ -12,6 +12,10 @@ pub(super) struct Counter(AtomicUsize);
 impl Sink for Counter {
     fn record(&self, _: &EventRef<'_>) {
         self.0.fetch_add(1, Ordering::Relaxed);
+    }
+
+    fn delivery(&self) -> Delivery {
+        Delivery::OnThePath
     }
 }
 
@@ -33,6 +37,10 @@ impl Sink for Stages {
                 }
             }
         }
+    }
+
+    fn delivery(&self) -> Delivery {
+        Delivery::OnThePath
     }
 }
 

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 use tool_harness::effect::Effects;
-use tool_harness::event::{EventRef, Sink};
+use tool_harness::event::{Delivery, EventRef, Sink};
 use tool_harness::middleware::{Decision, Judged, Middleware, Reply, Seen, Step};
 use tool_harness::{Arguments, Call, Engine, EngineBuilder, ToolError, ToolRuntime, ToolSpec, TypedTool};
 
@@ -103,6 +103,10 @@ struct Counter(AtomicUsize);
 impl Sink for Counter {
     fn record(&self, _: &EventRef<'_>) {
         self.0.fetch_add(1, Ordering::Relaxed);
+    }
+
+    fn delivery(&self) -> Delivery {
+        Delivery::OnThePath
     }
 }
 

@@ -38,7 +38,10 @@ impl Request {
         let arguments = match whole {
             // Judged by the tool's own path, which says best what is wrong with it.
             Some(text) if self.pairs.is_empty() => Arguments::Text(text),
-            whole => Arguments::Value(Value::Object(together(whole.as_deref(), &self.pairs, schema)?)),
+            whole => {
+                let together = together(whole.as_deref(), &self.pairs, schema);
+                Arguments::Value(Value::Object(together.map_err(|usage| usage.cleaned(engine.redactor()))?))
+            }
         };
         Ok(Call::new(tool, arguments).door(Door::Cli).mode(self.mode.as_str()))
     }

@@ -2,6 +2,7 @@
 
 use std::fmt;
 use std::process::ExitCode;
+use tool_harness::redact::Redactor;
 use tool_harness::result::ToolResult;
 use tool_harness::run::Code;
 
@@ -85,6 +86,12 @@ pub(crate) struct Usage {
 impl Usage {
     pub(crate) fn new(message: impl Into<String>) -> Self {
         Self { message: message.into(), help: None }
+    }
+
+    /// Without the secrets that were typed.
+    pub(crate) fn cleaned(self, redactor: &Redactor) -> Self {
+        let clean = |text: String| redactor.text(&text).into_owned();
+        Self { message: clean(self.message), help: self.help.map(clean) }
     }
 
     pub(crate) fn help(mut self, help: impl Into<String>) -> Self {

@@ -6,10 +6,12 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use tool_harness::artifact::Authority;
 use tool_harness::diagnostic::Severity;
+use tool_harness::digest;
 use tool_harness::engine::{Engine, EngineBuilder};
 use tool_harness::error::Error;
 use tool_harness::event::Sink;
 use tool_harness::plan::Surroundings;
+use tool_harness::store::kept::DiskStore;
 use tool_harness_sandbox::process::WorkerProcess;
 
 /// Names of a project's root file.
@@ -84,6 +86,10 @@ pub(crate) fn builder(folder: &Path) -> EngineBuilder {
         .environment(Arc::new(environment_for_scripts))
         .surroundings(Surroundings::new(home(), environment))
         .layer(Authority::Machine, MACHINE_LAYER);
+    let builder = match state_of(folder) {
+        Some(state) => builder.kept_in(Arc::new(DiskStore::new(state.join("artifacts")))),
+        None => builder,
+    };
     match user_layer() {
         Some(file) => builder.layer(Authority::User, file),
         None => builder,
@@ -92,6 +98,17 @@ pub(crate) fn builder(folder: &Path) -> EngineBuilder {
 
 /// The file of the machine's administrator.
 const MACHINE_LAYER: &str = "/etc/harness/harness.md";
+
+/// Where a project's state is: outside the workspace, so that none of its tools can reach it.
+fn state_of(project: &Path) -> Option<PathBuf> {
+    let named = environment("XDG_STATE_HOME").map(PathBuf::from).filter(|folder| folder.is_absolute());
+    let states = named.or_else(|| Some(home()?.join(".local/state")))?.join("harness");
+    let real = std::fs::canonicalize(project).unwrap_or_else(|_| project.to_owned());
+    let name = real.file_name().map_or_else(|| "root".to_owned(), |name| name.to_string_lossy().into_owned());
+    // Two projects of one name are two projects.
+    let digest = digest::of(&real.to_string_lossy().into_owned().into());
+    Some(states.join(format!("{name}-{}", digest.trim_start_matches("blake3:").get(..16)?)))
+}
 
 /// The user's own file.
 fn user_layer() -> Option<PathBuf> {

@@ -60,9 +60,11 @@ async fn play(path: &Path) -> Result<(), String> {
 
 fn surface(engine: &Engine) -> Result<Value, String> {
     let surface = engine.surface("default").map_err(|problem| problem.to_string())?;
+    // The harness's own tool is in every surface, and in no page.
     let tools: Vec<Value> = surface
         .tools
         .iter()
+        .filter(|tool| tool.name != "read_artifact")
         .map(|tool| {
             let effects: Vec<&str> = tool.effects.names().collect();
             json!({"name": tool.name, "description": tool.description, "input_schema": tool.input_schema, "effects": effects})

@@ -217,7 +217,7 @@ fn a_new_project_passes_its_own_checks_and_answers() {
         .iter()
         .map(|tool| tool["name"].clone())
         .collect();
-    assert_eq!(names, ["http_get", "read_file", "run_command", "search_code", "write_file"]);
+    assert_eq!(names, ["http_get", "read_artifact", "read_file", "run_command", "search_code", "write_file"]);
     let listed = harness(here, &["list"]).ends(0).out;
     assert!(listed.contains("read_file") && listed.contains("guard_paths"), "{listed}");
     let policy = harness(here, &["inspect", "--policy"]).ends(0).out;

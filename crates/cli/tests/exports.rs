@@ -38,7 +38,7 @@ fn what_does_not_fit_is_said_and_a_missing_tool_fails() {
     let rule = RULES.iter().find(|rule| rule.code == "EXPORT_PARAMETER_NAME").expect("the rule");
     let project = Project::new(rule.bad);
     let ran = harness(project.path(), &["tools", "--format", "gemini"]).ends(1);
-    assert_eq!(ran.document(), json!([{"functionDeclarations": []}]));
+    assert_eq!(ran.document()[0]["functionDeclarations"].as_array().map(Vec::len), Some(1), "the harness's own");
     insta::assert_snapshot!(ran.err, @r"
     error[EXPORT_PARAMETER_NAME]: Gemini does not accept the argument's name `dry-run`, so the tool is left out
      --> .harness/tools/read_note.md:1:1

@@ -10,18 +10,22 @@ use crate::diagnostic::{Diagnostic, Severity};
 use crate::error::Error;
 use crate::event::Sink;
 use crate::host::Host;
+use crate::listen::Listener;
 use crate::middleware::{Around, Middleware};
 use crate::outside::{Machine, Outside};
 use crate::plan::{self, Narrowing, Surroundings};
+use crate::redact::Redactor;
 use crate::registry::{Offered, Registry};
-use crate::result::ToolResult;
-use crate::run::{self, Context, Environment, Refusal, Repair, Shared};
+use crate::result::{ArtifactRef, ToolResult};
+use crate::run::{self, Context, Environment, Refusal, Repair, Secrets, Shared};
 use crate::snapshot::Ground;
 use crate::span::{Place, Span};
+use crate::store::kept::{KeptInMemory, KeptStore, Shelf};
 use crate::surface::{self, Report, Surface};
 use crate::tool::{HostTool, RegisterError, Tool, ToolError, unbound};
 use crate::worker::{self, Workers};
 use serde_json::{Map, Value, json};
+use std::collections::HashMap;
 use std::fmt;
 use std::marker::PhantomData;
 use std::path::{Path, PathBuf};
@@ -80,6 +84,8 @@ struct Parts {
     surroundings: Surroundings,
     outside: Arc<dyn Outside>,
     layers: Vec<(Authority, PathBuf)>,
+    secrets: HashMap<String, String>,
+    kept: Arc<dyn KeptStore>,
 }
 
 impl<State, Ctx> fmt::Debug for EngineBuilder<State, Ctx> {
@@ -119,6 +125,8 @@ impl Parts {
             surroundings: Surroundings::default(),
             outside: Arc::new(Machine::default()),
             layers: Vec::new(),
+            secrets: HashMap::new(),
+            kept: Arc::new(KeptInMemory::default()),
         }
     }
 }
@@ -218,6 +226,20 @@ impl<State, Ctx> EngineBuilder<State, Ctx> {
         self
     }
 
+    /// A secret that tools may have by `inject`, instead of whatever a file says about that name. Its value never leaves: see [`Redactor`].
+    #[must_use]
+    pub fn secret(mut self, name: impl Into<String>, value: impl Into<String>) -> Self {
+        self.parts.secrets.insert(name.into(), value.into());
+        self
+    }
+
+    /// Where long results and other artifacts are kept; in memory unless said.
+    #[must_use]
+    pub fn kept_in(mut self, store: Arc<dyn KeptStore>) -> Self {
+        self.parts.kept = store;
+        self
+    }
+
     /// The folder tools may touch; the project's own unless said.
     #[must_use]
     pub fn workspace(mut self, workspace: impl AsRef<Path>) -> Self {
@@ -232,7 +254,7 @@ impl<State, Ctx> EngineBuilder<State, Ctx> {
         self
     }
 
-    /// Adds something that takes events.
+    /// Adds something that takes events. It says itself how they come to it: see [`crate::event::Delivery`].
     #[must_use]
     pub fn sink(mut self, sink: Arc<dyn Sink>) -> Self {
         self.parts.sinks.push(sink);
@@ -315,13 +337,16 @@ impl<State, Ctx> EngineBuilder<State, Ctx> {
             jail: jail.map(Arc::new),
             sessions: Arc::default(),
             metrics: Arc::default(),
-            sinks: parts.sinks.into(),
+            listeners: parts.sinks.into_iter().map(Listener::new).collect(),
             environment: parts.environment,
             surroundings: parts.surroundings,
             outside: parts.outside,
             layers: parts.layers,
             budget: parts.budget,
             host: Arc::new(parts.host),
+            secrets: Secrets::Real(Arc::new(parts.secrets)),
+            values: Arc::default(),
+            kept: parts.kept,
             facts: Mutex::default(),
             project: parts.project,
             root: parts.root,
@@ -456,11 +481,47 @@ impl<Ctx> Engine<Ctx> {
         &self.shared.outside
     }
 
-    /// The same artifacts over another workspace, with stores and an outside of its own.
+    /// Waits until every sink has taken the events so far, and no longer than this; says whether they have.
+    pub async fn flush(&self, at_most: Duration) -> bool {
+        let is_done = || self.shared.listeners.iter().all(Listener::is_done);
+        let waiting = async {
+            while !is_done() {
+                tokio::time::sleep(Duration::from_millis(1)).await;
+            }
+        };
+        tokio::time::timeout(at_most, waiting).await.is_ok()
+    }
+
+    /// How many events sinks have missed, because they were too slow or panicked.
+    #[must_use]
+    pub fn missed_events(&self) -> u64 {
+        self.shared.listeners.iter().map(Listener::missed).sum()
+    }
+
+    /// What a session keeps: long results, and whatever its tools, its client or the host put there. Handles of other sessions are unknown to it.
+    #[must_use]
+    pub fn shelf(&self, session_id: &str) -> Shelf {
+        Shelf::new(Arc::clone(&self.shared.kept), self.shared.redactor.clone(), None, session_id)
+    }
+
+    /// The file in which a person finds an artifact, where there is one.
+    #[must_use]
+    pub fn kept_file(&self, artifact: &ArtifactRef) -> Option<PathBuf> {
+        self.shared.kept.file(artifact)
+    }
+
+    /// Takes secrets out of what a host itself writes or sends. Results and events have been through it.
+    #[must_use]
+    pub fn redactor(&self) -> &Redactor {
+        &self.shared.redactor
+    }
+
+    /// The same artifacts over another workspace, with stores and an outside of its own, and with stand-ins for secrets.
     pub fn rehearsing(&self, workspace: impl AsRef<Path>, outside: Arc<dyn Outside>) -> Result<Self, Error> {
         let mut engine = self.with_workspace(workspace)?;
         if let Some(shared) = Arc::get_mut(&mut engine.shared) {
             shared.outside = outside;
+            shared.secrets = Secrets::StandIns;
         }
         Ok(engine)
     }
@@ -472,12 +533,16 @@ impl<Ctx> Engine<Ctx> {
         Ok(Self {
             shared: Arc::new(Shared {
                 registry: Arc::clone(&shared.registry),
+                redactor: shared.redactor.clone(),
+                values: Arc::clone(&shared.values),
+                secrets: shared.secrets.clone(),
+                kept: Arc::new(KeptInMemory::default()),
                 workers: Arc::clone(&shared.workers),
                 jail: Some(Arc::new(jail)),
                 host: Arc::clone(&shared.host),
                 sessions: Arc::default(),
                 metrics: Arc::default(),
-                sinks: Arc::clone(&shared.sinks),
+                listeners: Arc::clone(&shared.listeners),
                 environment: Arc::clone(&shared.environment),
                 surroundings: shared.surroundings.clone(),
                 outside: Arc::clone(&shared.outside),

@@ -17,6 +17,15 @@ pub struct EventRef<'a> {
     time: OnceCell<SystemTime>,
 }
 
+impl Event {
+    /// The event as it was when it happened, for a sink that takes it later.
+    pub(crate) fn as_it_happened(&self) -> EventRef<'_> {
+        let made = OnceCell::from(self.fields.clone());
+        let Self { name, time, session_id, call_id, .. } = self;
+        EventRef { name, time: OnceCell::from(*time), session_id, call_id: call_id.as_deref(), make: &Map::new, made }
+    }
+}
+
 impl<'a> EventRef<'a> {
     /// An event that happens now.
     pub fn new(name: &'a str, session_id: &'a str, call_id: Option<&'a str>, make: &'a dyn Fn() -> Map<String, Value>) -> Self {
@@ -82,10 +91,44 @@ impl Event {
     }
 }
 
-/// Something that takes events as they happen. Called on the path: must be quick and must not panic.
+/// Something that takes events. One that panics misses the event, and the call goes on.
 pub trait Sink: Send + Sync {
     /// Takes one event.
     fn record(&self, event: &EventRef<'_>);
+
+    /// How events come to it.
+    fn delivery(&self) -> Delivery;
+
+    /// Whether it wants what goes into calls and comes out of them; it does not unless it says so.
+    fn payloads(&self) -> Payloads {
+        Payloads::LeftOut
+    }
+}
+
+/// How events come to a sink.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Delivery {
+    /// On the path, while the call waits: for sinks that never wait themselves, such as counters.
+    OnThePath,
+    /// By a thread of its own, from a queue of 1,024 events. When that is full, the call waits.
+    Waiting,
+    /// By a thread of its own, from the same queue. When that is full, events are dropped and counted, and the next that is taken is preceded by
+    /// a `log` that says how many. The ends of calls (`tool.completed`, `tool.failed`, `tool.rejected`) have room of their own, for 65,536.
+    Counting,
+}
+
+/// Whether events carry payloads: the arguments of a call when it starts, what its model reads and its value when it ends; all without secrets.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Payloads {
+    /// They do not.
+    LeftOut,
+    /// They do.
+    Included,
+}
+
+/// Whether an event ends a call.
+pub(crate) fn is_end(name: &str) -> bool {
+    matches!(name, "tool.completed" | "tool.failed" | "tool.rejected")
 }
 
 /// A kind of event, for the reference page.
@@ -101,6 +144,15 @@ pub struct EventKind {
 /// The field in which a call's last event says where its time went.
 const STAGES: (&str, &str) = ("stages_ms", "time by stage, for the stages it reached; `record` is the writing of `tool.started`");
 
+/// The field in which it says how much of its result may not be shown.
+const REDACTED: (&str, &str) = ("redacted", "how often something was taken out of the result, if anything was");
+
+/// The field in which it says what was kept.
+const ARTIFACTS: (&str, &str) = ("artifacts", "`id` and `digest` of each artifact of the result, if there are any");
+
+/// What an end says to a sink that asks for payloads.
+const RESULT: (&str, &str) = ("result", "`content` and `value` of the result, for a sink that asks for payloads");
+
 /// Every event the path writes.
 pub const EVENTS: &[EventKind] = &[
     EventKind {
@@ -111,12 +163,20 @@ pub const EVENTS: &[EventKind] = &[
             ("args_digest", "digest of the arguments"),
             ("door", "where the call came in"),
             ("mode", "the mode"),
+            ("args", "the arguments, for a sink that asks for payloads"),
         ],
     },
     EventKind {
         name: "tool.completed",
         doc: "A started call ended with a result.",
-        fields: &[("tool", "canonical name"), ("elapsed_ms", "time taken"), STAGES, ("enforced", "what contained the body")],
+        fields: &[
+            ("tool", "canonical name"),
+            ("elapsed_ms", "time taken"),
+            STAGES,
+            ("enforced", "what contained the body"),
+            REDACTED,
+            ARTIFACTS,
+        ],
     },
     EventKind {
         name: "tool.failed",
@@ -127,6 +187,9 @@ pub const EVENTS: &[EventKind] = &[
             ("message", "the error's message"),
             ("elapsed_ms", "time taken"),
             STAGES,
+            REDACTED,
+            ARTIFACTS,
+            RESULT,
         ],
     },
     EventKind {
@@ -138,6 +201,8 @@ pub const EVENTS: &[EventKind] = &[
             ("message", "the refusal's message"),
             ("elapsed_ms", "time taken"),
             STAGES,
+            REDACTED,
+            ARTIFACTS,
         ],
     },
     EventKind {
@@ -166,6 +231,16 @@ pub const EVENTS: &[EventKind] = &[
         fields: &[("tool", "the name hooks saw"), ("client", "the client"), ("native", "the client's name for the tool"), STAGES],
     },
     EventKind { name: "tool.progress", doc: "A script called `progress`.", fields: &[("fraction", "0 to 1"), ("message", "text")] },
+    EventKind {
+        name: "artifact.stored",
+        doc: "Something was kept: the whole of a long result or output, or what a tool put aside.",
+        fields: &[
+            ("id", "its handle, which only this session can use"),
+            ("media_type", "what it is"),
+            ("bytes", "how long it is"),
+            ("digest", "the digest of its content, which has no secrets in it"),
+        ],
+    },
     EventKind {
         name: "rule.decided",
         doc: "A rule denied a call or a built-in, or asked for a person.",

@@ -7,13 +7,15 @@ use crate::check::{self, FactsBySource, artifact_blocked};
 use crate::diagnostic::Diagnostic;
 use crate::engine::Engine;
 use crate::error::Error;
-use crate::event::Sink;
 use crate::host::Host;
+use crate::listen::Listener;
 use crate::outside::Outside;
 use crate::plan::Surroundings;
+use crate::redact::{Redactor, Values};
 use crate::registry::Registry;
-use crate::run::{self, Context, Environment, Shared};
+use crate::run::{self, Context, Environment, Secrets, Shared};
 use crate::span::Span;
+use crate::store::kept::KeptStore;
 use crate::store::{Metrics, Sessions};
 use crate::tool::{HostTool, RegisterError};
 use crate::worker::Workers;
@@ -35,7 +37,7 @@ pub(crate) struct Ground {
     pub(crate) jail: Option<Arc<Jail>>,
     pub(crate) sessions: Arc<Sessions>,
     pub(crate) metrics: Arc<Metrics>,
-    pub(crate) sinks: Arc<[Arc<dyn Sink>]>,
+    pub(crate) listeners: Arc<[Listener]>,
     pub(crate) environment: Environment,
     pub(crate) surroundings: Surroundings,
     pub(crate) outside: Arc<dyn Outside>,
@@ -43,6 +45,10 @@ pub(crate) struct Ground {
     pub(crate) layers: Vec<(Authority, PathBuf)>,
     pub(crate) budget: Duration,
     pub(crate) host: Arc<Host>,
+    pub(crate) secrets: Secrets,
+    pub(crate) kept: Arc<dyn KeptStore>,
+    /// What must not leave, whichever version of the project learned it.
+    pub(crate) values: Arc<Values>,
     /// What workers found in scripts that have not changed since.
     pub(crate) facts: Mutex<FactsBySource>,
 }
@@ -83,20 +89,30 @@ impl Ground {
             Some(before) => registry.counting_with(before),
             None => registry,
         };
+        self.secrets.learn(&self.values, &registry.layers, &self.surroundings);
         let shared = Shared {
+            redactor: Redactor::new(Arc::clone(&self.values), registry.redaction()),
+            values: Arc::clone(&self.values),
+            secrets: self.secrets.clone(),
+            kept: Arc::clone(&self.kept),
             registry: Arc::new(registry),
             workers: Arc::clone(&self.workers),
             jail: self.jail.clone(),
             host: Arc::clone(&self.host),
             sessions: Arc::clone(&self.sessions),
             metrics: Arc::clone(&self.metrics),
-            sinks: Arc::clone(&self.sinks),
+            listeners: Arc::clone(&self.listeners),
             environment: Arc::clone(&self.environment),
             surroundings: self.surroundings.clone(),
             outside: Arc::clone(&self.outside),
             budget: self.budget,
         };
-        Ok(Arc::new(ask_artifact_hooks(shared).await?))
+        let mut shared = ask_artifact_hooks(shared).await?;
+        // Not a file of the project, so its policy about files is not asked.
+        if let (Extent::Whole, Some(registry)) = (self.extent, Arc::get_mut(&mut shared.registry)) {
+            registry.add_reader(&self.kept, &shared.redactor);
+        }
+        Ok(Arc::new(shared))
     }
 
     /// Adds the host's tools to those of the files. A name belongs to one of them.

@@ -203,7 +203,7 @@ impl<Ctx: Send + Sync + 'static> Run<Ctx> {
                 ])
             };
             let event = EventRef::new("surface.narrowed", &self.session_id, None, &fields);
-            self.engine.shared.sinks.iter().for_each(|sink| sink.record(&event));
+            self.engine.shared.listeners.iter().for_each(|listener| listener.take(&event));
         }
         let offered = Arc::new(surface.tools.iter().map(|tool| tool.name.clone()).collect());
         let turn = Count { made: AtomicU64::new(0), most: self.most_in_turn };

@@ -10,7 +10,10 @@ use serde_json::Value;
 use std::io::{self, Write};
 use std::sync::Arc;
 use std::time::Duration;
-use tool_harness::event::{EventRef, Sink};
+use tool_harness::event::{Delivery, EventRef, Sink};
+
+/// How long a reader of events has for the last of them.
+const LAST_WORDS: Duration = Duration::from_secs(2);
 
 #[derive(Args)]
 pub(crate) struct Call {
@@ -40,6 +43,8 @@ impl Call {
         call.timeout = self.timeout_ms.map(Duration::from_millis);
         call.cancel = interrupt::cancelled_by_signals();
         let result = engine.call(call).await;
+        // What it logged comes before what it came to. Whoever does not read it is not waited for.
+        engine.flush(LAST_WORDS).await;
         if self.json {
             output.json(&result.to_json())?;
         } else if let Some(refusal) = &result.error {
@@ -47,9 +52,14 @@ impl Call {
             if let Some(value) = result.value.as_ref().filter(|value| value.as_object().is_some_and(|map| map.len() > 1)) {
                 output.say(&plain(&value.to_string()))?;
             }
-            output.say(&output::refusal(refusal, &Asked { tool: self.tool, arguments: self.request.words() }))?;
+            let arguments = engine.redactor().text(&self.request.words()).into_owned();
+            output.say(&output::refusal(refusal, &Asked { tool: self.tool, arguments }))?;
         } else {
             output.print(&output::result(&result))?;
+            for artifact in &result.artifacts {
+                let place = engine.kept_file(artifact).map(|file| format!(" in {}", file.display())).unwrap_or_default();
+                output.say(&paint(look::QUIET, &format!("kept: {} bytes as {}{place}", artifact.bytes, artifact.id)))?;
+            }
             let word = if result.is_error { "failed" } else { "done" };
             output.say(&paint(look::QUIET, &format!("{}: {word} in {:.1} ms", result.name, result.elapsed.as_secs_f64() * 1000.0)))?;
         }
@@ -65,6 +75,10 @@ impl Sink for EveryEvent {
         // The call goes on when nobody reads its events.
         let _ = writeln!(io::stderr().lock(), "{}", event.to_event().to_json());
     }
+
+    fn delivery(&self) -> Delivery {
+        Delivery::Waiting
+    }
 }
 
 /// Shows what the called tool itself logs or prints.
@@ -79,5 +93,9 @@ impl Sink for LogOf {
             let message = format!("{}{fields}", text("message").unwrap_or_default());
             let _ = writeln!(io::stderr().lock(), "{}: {}", text("level").unwrap_or("info"), plain(&message));
         }
+    }
+
+    fn delivery(&self) -> Delivery {
+        Delivery::Counting
     }
 }

@@ -13,7 +13,7 @@ use tempfile::TempDir;
 use tokio_util::sync::CancellationToken;
 use tool_harness::call::{Arguments, Call, Door};
 use tool_harness::engine::Engine;
-use tool_harness::event::{Event, EventRef, Sink};
+use tool_harness::event::{Delivery, Event, EventRef, Sink};
 use tool_harness::result::ToolResult;
 use tool_harness::run::Code;
 
@@ -229,6 +229,10 @@ impl Recorded {
 impl Sink for Recorded {
     fn record(&self, event: &EventRef<'_>) {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).push(event.to_event());
+    }
+
+    fn delivery(&self) -> Delivery {
+        Delivery::OnThePath
     }
 }
 

@@ -11,6 +11,7 @@ use tokio::sync::{mpsc, oneshot};
 use tokio::time::{sleep, sleep_until};
 use tokio_util::sync::CancellationToken;
 use tool_harness::outside::Machine;
+use tool_harness::redact::{self, Redactor};
 use tool_harness_sandbox::process::{self, Command, End, Finished, SandboxError, Stdin, Stream};
 
 /// What a shell says of a program that is not there.
@@ -55,7 +56,7 @@ impl Exec {
         };
         let machine = Machine::default();
         let sandbox = machine.sandbox(engine.registry().confines.containment);
-        let writing = writing(from_command, &cancel);
+        let writing = writing(from_command, engine.redactor(), &cancel);
         let deadline = tokio::time::Instant::now() + plan.limits.deadline;
         let finished = sandbox.run(&plan, command, cancel.clone()).await;
         // Nothing of the command is left. What it said still has to find its reader, who has as much time as the command had.
@@ -155,26 +156,52 @@ fn input() -> mpsc::Receiver<Vec<u8>> {
 }
 
 /// Writes what the command says as it comes, on a thread of its own: a reader who never reads is not waited for when the program ends.
-fn writing(chunks: mpsc::Receiver<(Stream, Vec<u8>)>, cancel: &CancellationToken) -> oneshot::Receiver<io::Result<()>> {
+fn writing(
+    chunks: mpsc::Receiver<(Stream, Vec<u8>)>,
+    redactor: &Redactor,
+    cancel: &CancellationToken,
+) -> oneshot::Receiver<io::Result<()>> {
     let (done, written) = oneshot::channel();
     let cancel = cancel.clone();
-    std::thread::spawn(move || done.send(write_out(chunks, &cancel)));
+    let clean = (redactor.stream(), redactor.stream());
+    std::thread::spawn(move || done.send(write_out(chunks, clean, &cancel)));
     written
 }
 
-/// Where nobody reads any more, the command has no reason to go on.
-fn write_out(mut chunks: mpsc::Receiver<(Stream, Vec<u8>)>, cancel: &CancellationToken) -> io::Result<()> {
+/// Writes each stream without its secrets: whoever reads it may be a model. Where nobody reads any more, the command has no reason to go on.
+fn write_out(
+    mut chunks: mpsc::Receiver<(Stream, Vec<u8>)>,
+    (mut out, mut err): (redact::Stream, redact::Stream),
+    cancel: &CancellationToken,
+) -> io::Result<()> {
+    let mut ready = Vec::new();
     while let Some((stream, chunk)) = chunks.blocking_recv() {
-        let written = match stream {
-            Stream::Out => io::stdout().write_all(&chunk).and_then(|()| io::stdout().flush()),
-            Stream::Err => io::stderr().write_all(&chunk),
-        };
-        if let Err(problem) = written {
+        ready.clear();
+        match stream {
+            Stream::Out => out.push(&chunk, &mut ready),
+            Stream::Err => err.push(&chunk, &mut ready),
+        }
+        if let Err(problem) = write(stream, &ready) {
             cancel.cancel();
             return if problem.kind() == io::ErrorKind::BrokenPipe { Ok(()) } else { Err(problem) };
         }
     }
+    for (stream, clean) in [(Stream::Out, out), (Stream::Err, err)] {
+        ready.clear();
+        clean.finish(&mut ready);
+        match write(stream, &ready) {
+            Err(problem) if problem.kind() != io::ErrorKind::BrokenPipe => return Err(problem),
+            _ => {}
+        }
+    }
     Ok(())
+}
+
+fn write(stream: Stream, bytes: &[u8]) -> io::Result<()> {
+    match stream {
+        Stream::Out => io::stdout().write_all(bytes).and_then(|()| io::stdout().flush()),
+        Stream::Err => io::stderr().write_all(bytes),
+    }
 }
 
 /// Signals that the command gets as well. A second request to end ends everything the command started, and so does any signal that finds

@@ -15,7 +15,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use tool_harness::call::Door;
 use tool_harness::client::{Judgement, Observation, Outcome, inline};
 use tool_harness::engine::Engine;
-use tool_harness::event::{EventRef, Sink};
+use tool_harness::event::{Delivery, EventRef, Sink};
 use tool_harness::run::{Class, Refusal};
 use tool_harness::{Arguments, Call, Client};
 use tool_harness_sandbox::process::WorkerProcess;
@@ -113,6 +113,10 @@ impl Sink for PassedOver {
                 format!("warning: hook `{}` failed on `{}` and decided nothing: {}", text("hook"), text("event_name"), text("reason"));
             self.0.lock().unwrap_or_else(PoisonError::into_inner).push(line.replace('\n', " "));
         }
+    }
+
+    fn delivery(&self) -> Delivery {
+        Delivery::OnThePath
     }
 }
 

@@ -1,5 +1,6 @@
 //! A result as the protocol carries it.
 
+use super::kept;
 use super::offer::Revision;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
@@ -25,10 +26,14 @@ pub(super) fn answer(result: ToolResult, revision: Revision, promise: Promise) -
     if let Some(unknown) = result.error.as_ref().filter(|error| error.code == Code::ToolUnknown) {
         return Err(ErrorData::invalid_params(unknown.text(), Some(unknown.to_json())));
     }
+    let links: Vec<ContentBlock> = match revision {
+        Revision::Early => Vec::new(),
+        Revision::Objects | Revision::AnyJson => result.artifacts.iter().map(kept::link).collect(),
+    };
     let ToolMessage { is_error, content, value, about, .. } = result.into();
     let mut answer = CallToolResult::success(Vec::new());
     answer.is_error = Some(is_error);
-    answer.content = content.into_iter().map(block).collect();
+    answer.content = content.into_iter().map(block).chain(links).collect();
     // A failure need not fit the schema of successes, and some clients look all the same.
     let fits = |value: &Value| (revision == Revision::AnyJson || value.is_object()) && !(is_error && promise == Promise::Output);
     answer.structured_content = value.filter(fits);

@@ -1,6 +1,7 @@
 //! The protocol's requests as calls of the engine. Translates, never decides.
 
 use super::answer::{Promise, answer};
+use super::kept::{self, ADDRESS};
 use super::offer::{Offer, Revision};
 use super::progress::{Route, Routes};
 use super::transport::OpenRequests;
@@ -9,7 +10,8 @@ use rmcp::ServerHandler;
 use rmcp::model::{
     CacheScope, CallToolRequestParams, CallToolResponse, CompleteRequestParams, CompleteResult, CustomRequest, CustomResult, ErrorCode,
     Implementation, InitializeRequestParams, InitializeResult, ListPromptsResult, ListResourceTemplatesResult, ListResourcesResult,
-    ListToolsResult, PaginatedRequestParams, ServerCapabilities, ServerConfig, SubscriptionFilter,
+    ListToolsResult, PaginatedRequestParams, ReadResourceRequestParams, ReadResourceResponse, ReadResourceResult, ResourceTemplate,
+    ServerCapabilities, ServerConfig, SubscriptionFilter,
 };
 use rmcp::service::{RequestContext, RoleServer, SubscriptionContext};
 use serde_json::Value;
@@ -104,7 +106,7 @@ fn revision(context: &RequestContext<RoleServer>) -> Result<Revision, ErrorData>
 
 impl ServerHandler for Door {
     fn get_info(&self) -> ServerConfig {
-        let capabilities = ServerCapabilities::builder().enable_tools().enable_tool_list_changed().build();
+        let capabilities = ServerCapabilities::builder().enable_tools().enable_tool_list_changed().enable_resources().build();
         ServerConfig::new(capabilities).with_server_info(Implementation::new("harness", env!("CARGO_PKG_VERSION")))
     }
 
@@ -133,7 +135,7 @@ impl ServerHandler for Door {
         let tools = ListToolsResult::with_all_items(self.offer().tools(revision));
         Ok(match revision {
             Revision::AnyJson => tools.with_ttl_ms(FRESH_MS).with_cache_scope(CacheScope::Private),
-            Revision::Objects => tools,
+            Revision::Objects | Revision::Early => tools,
         })
     }
 
@@ -182,18 +184,49 @@ impl ServerHandler for Door {
 
     async fn list_resources(
         &self,
-        _: Option<PaginatedRequestParams>,
-        _: RequestContext<RoleServer>,
+        request: Option<PaginatedRequestParams>,
+        context: RequestContext<RoleServer>,
     ) -> Result<ListResourcesResult, ErrorData> {
-        Err(nothing_of("resources"))
+        let revision = revision(&context)?;
+        if request.is_some_and(|request| request.cursor.is_some()) {
+            return Err(ErrorData::invalid_params("there is one page; leave `cursor` out", None));
+        }
+        let shelf = self.offer().engine.shelf(&self.session_id);
+        let resources = ListResourcesResult::with_all_items(kept::waited_for(move || kept::list(&shelf)).await?);
+        Ok(match revision {
+            // What was kept a moment ago must be in it.
+            Revision::AnyJson => resources.with_ttl_ms(0).with_cache_scope(CacheScope::Private),
+            Revision::Objects | Revision::Early => resources,
+        })
+    }
+
+    async fn read_resource(
+        &self,
+        request: ReadResourceRequestParams,
+        context: RequestContext<RoleServer>,
+    ) -> Result<ReadResourceResponse, ErrorData> {
+        let revision = revision(&context)?;
+        let shelf = self.offer().engine.shelf(&self.session_id);
+        let contents = kept::waited_for(move || kept::read(&shelf, &request.uri)).await?;
+        let read = ReadResourceResult::new(vec![contents]);
+        Ok(match revision {
+            Revision::AnyJson => read.with_ttl_ms(FRESH_MS).with_cache_scope(CacheScope::Private),
+            Revision::Objects | Revision::Early => read,
+        }
+        .into())
     }
 
     async fn list_resource_templates(
         &self,
         _: Option<PaginatedRequestParams>,
-        _: RequestContext<RoleServer>,
+        context: RequestContext<RoleServer>,
     ) -> Result<ListResourceTemplatesResult, ErrorData> {
-        Err(nothing_of("templates of resources"))
+        let template = ResourceTemplate::new(format!("{ADDRESS}{{id}}"), "artifact").with_description("what was left out of a long result");
+        let templates = ListResourceTemplatesResult::with_all_items(vec![template]);
+        Ok(match revision(&context)? {
+            Revision::AnyJson => templates.with_ttl_ms(FRESH_MS).with_cache_scope(CacheScope::Private),
+            Revision::Objects | Revision::Early => templates,
+        })
     }
 
     async fn complete(&self, _: CompleteRequestParams, _: RequestContext<RoleServer>) -> Result<CompleteResult, ErrorData> {
@@ -203,7 +236,7 @@ impl ServerHandler for Door {
 
 /// What is answered to requests for what this server does not have.
 fn nothing_of(what: &str) -> ErrorData {
-    ErrorData::new(ErrorCode::METHOD_NOT_FOUND, format!("this server has no {what}: it has tools only"), None)
+    ErrorData::new(ErrorCode::METHOD_NOT_FOUND, format!("this server has no {what}: it has tools and resources"), None)
 }
 
 #[cfg(test)]

@@ -4,7 +4,7 @@ use crate::output::{self, look, paint, plain};
 use serde_json::Value;
 use std::io::Write;
 use tool_harness::diagnostic::{Diagnostic, Severity};
-use tool_harness::event::EventRef;
+use tool_harness::event::{Delivery, EventRef, Sink};
 
 /// Writes a line; nobody reading it is no reason to stop.
 pub(super) fn say(text: &str) {
@@ -23,8 +23,22 @@ pub(super) fn kept(path: &str) {
     say(&format!("{}: `{path}` broke; its last good version stays in use", paint(look::CAREFUL, "kept")));
 }
 
-/// What a script logged or printed.
-pub(super) fn script(event: &EventRef<'_>) {
+/// Shows what scripts log and print. A client that does not read it keeps no call waiting.
+pub struct Log;
+
+impl Sink for Log {
+    fn record(&self, event: &EventRef<'_>) {
+        if event.name == "log" {
+            script(event);
+        }
+    }
+
+    fn delivery(&self) -> Delivery {
+        Delivery::Counting
+    }
+}
+
+fn script(event: &EventRef<'_>) {
     let text = |key: &str| event.fields().get(key).and_then(Value::as_str).unwrap_or_default();
     let fields = event.fields().get("fields").filter(|fields| fields.as_object().is_some_and(|map| !map.is_empty()));
     let fields = fields.map(|fields| format!(" {fields}")).unwrap_or_default();

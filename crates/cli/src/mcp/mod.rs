@@ -2,6 +2,7 @@
 
 mod answer;
 mod door;
+mod kept;
 mod log;
 mod offer;
 mod output;
@@ -10,6 +11,7 @@ mod read;
 mod transport;
 mod watch;
 
+pub use log::Log;
 pub use progress::Routes;
 
 use door::Door;
@@ -25,6 +27,8 @@ use transport::Stdio;
 
 /// How long calls may go on after the input has ended.
 const GRACE: Duration = Duration::from_secs(1);
+/// How long the reader of the log has for the last of it.
+const LAST_WORDS: Duration = Duration::from_secs(1);
 /// How long cancelled calls may take to end.
 const ENDING: Duration = Duration::from_secs(2);
 
@@ -33,6 +37,7 @@ pub async fn serve(live: Live, routes: Arc<Routes>, mode: &str, stop: Cancellati
     let offer = Offer::new(live.engine(), mode)?;
     log::diagnostics(&offer.engine.report());
 
+    let engine = live.engine();
     let (ended, calls) = (CancellationToken::new(), CancellationToken::new());
     let (in_flight, mut all_calls) = mpsc::channel(1);
     // A client that reads no more is gone like one that hung up, and cannot be told anything.
@@ -59,6 +64,7 @@ pub async fn serve(live: Live, routes: Arc<Routes>, mode: &str, stop: Cancellati
     drop((watching.await, door));
     // Every call holds a sender; when the last is gone, so are their workers.
     let _ = tokio::time::timeout(ENDING, all_calls.recv()).await;
+    engine.flush(LAST_WORDS).await;
     quit?;
     Ok(())
 }

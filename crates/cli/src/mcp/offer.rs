@@ -6,11 +6,13 @@ use std::collections::HashSet;
 use std::sync::Arc;
 use tool_harness::engine::Engine;
 use tool_harness::error::Error;
-use tool_harness::registry::{Hints, OfferedTool};
+use tool_harness::registry::{Hints, OfferedTool, READER};
 
 /// How results may look, which is all that the revisions differ in here.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Revision {
+    /// Before 2025-06-18: results have no links.
+    Early,
     /// Before 2026-07-28: structured content is an object.
     Objects,
     /// From 2026-07-28: any JSON.
@@ -20,7 +22,13 @@ pub(super) enum Revision {
 impl Revision {
     pub(super) fn of(version: &ProtocolVersion) -> Self {
         // Versions are dates, so their text sorts as they do.
-        if version.as_str() >= ProtocolVersion::V_2026_07_28.as_str() { Self::AnyJson } else { Self::Objects }
+        if version.as_str() >= ProtocolVersion::V_2026_07_28.as_str() {
+            Self::AnyJson
+        } else if version.as_str() >= ProtocolVersion::V_2025_06_18.as_str() {
+            Self::Objects
+        } else {
+            Self::Early
+        }
     }
 }
 
@@ -64,9 +72,9 @@ impl Offer {
         self.tools.iter().map(listed).collect()
     }
 
-    /// How many tools are offered.
+    /// How many tools of the project are offered.
     pub(super) fn len(&self) -> usize {
-        self.tools.len()
+        self.tools.iter().filter(|(name, _)| name != READER).count()
     }
 
     /// Whether the listing says what a tool's result looks like. Every result must then fit it.

@@ -1,13 +1,12 @@
-//! Events on their way out: progress to the client that asked for it, what scripts log to the operator.
+//! Events on their way out: progress to the client that asked for it, before its answer.
 
-use super::log;
 use rmcp::model::{ProgressNotificationParam, ProgressToken};
 use rmcp::service::{Peer, RoleServer};
 use serde_json::Value;
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
 use tokio::sync::mpsc;
-use tool_harness::event::{EventRef, Sink};
+use tool_harness::event::{Delivery, EventRef, Sink};
 
 /// Steps of one call that wait to be written; a script that is faster than its client loses the rest.
 const WAITING: usize = 64;
@@ -25,17 +24,18 @@ pub struct Routes(Mutex<HashMap<String, mpsc::Sender<Step>>>);
 impl Sink for Routes {
     fn record(&self, event: &EventRef<'_>) {
         let text = |key: &str| event.fields().get(key).and_then(Value::as_str);
-        match event.name {
-            "tool.progress" => {
-                let (Some(call), Some(fraction)) = (event.call_id, event.fields().get("fraction").and_then(Value::as_f64)) else { return };
-                let message = text("message").filter(|message| !message.is_empty()).map(str::to_owned);
-                if let Some(route) = self.0.lock().unwrap_or_else(PoisonError::into_inner).get(call) {
-                    let _ = route.try_send(Step { fraction, message });
-                }
-            }
-            "log" => log::script(event),
-            _ => {}
+        if event.name != "tool.progress" {
+            return;
         }
+        let (Some(call), Some(fraction)) = (event.call_id, event.fields().get("fraction").and_then(Value::as_f64)) else { return };
+        let message = text("message").filter(|message| !message.is_empty()).map(str::to_owned);
+        if let Some(route) = self.0.lock().unwrap_or_else(PoisonError::into_inner).get(call) {
+            let _ = route.try_send(Step { fraction, message });
+        }
+    }
+
+    fn delivery(&self) -> Delivery {
+        Delivery::OnThePath
     }
 }
 

@@ -137,10 +137,12 @@ impl Client {
         std::mem::take(&mut self.unread)
     }
 
+    /// The names of the project's tools; the harness's own is always among them and left out here.
     pub(crate) fn tools(&mut self) -> Vec<String> {
         let answer = self.ask("tools/list", json!({}));
         let tools = answer["result"]["tools"].as_array().unwrap_or_else(|| panic!("{answer}"));
-        tools.iter().filter_map(|tool| tool["name"].as_str().map(str::to_owned)).collect()
+        let names = tools.iter().filter_map(|tool| tool["name"].as_str().map(str::to_owned));
+        names.filter(|name| name != "read_artifact").collect()
     }
 
     pub(crate) fn log(&self) -> String {

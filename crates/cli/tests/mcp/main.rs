@@ -7,4 +7,5 @@ mod calls;
 mod client;
 mod ends;
 mod input;
+mod kept;
 mod reload;

@@ -10,7 +10,7 @@ use std::path::Path;
 use std::sync::{Arc, Mutex};
 use tempfile::TempDir;
 use tool_harness::engine::{Engine, EngineBuilder};
-use tool_harness::event::{Event, EventRef, Sink};
+use tool_harness::event::{Delivery, Event, EventRef, Sink};
 use tool_harness::worker::protocol::WORKER_ARGUMENT;
 use tool_harness::{Arguments, Call, ToolResult};
 use tool_harness_sandbox::process::WorkerProgram;
@@ -22,6 +22,10 @@ pub struct Events(Mutex<Vec<Event>>);
 impl Sink for Events {
     fn record(&self, event: &EventRef<'_>) {
         self.0.lock().expect("events").push(event.to_event());
+    }
+
+    fn delivery(&self) -> Delivery {
+        Delivery::OnThePath
     }
 }
 

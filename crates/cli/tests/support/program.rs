@@ -40,7 +40,7 @@ pub fn command(program: impl AsRef<OsStr>, folder: &Path, words: &[&str]) -> Com
     let mut command = Command::new(program);
     command.args(words).current_dir(folder).stdin(Stdio::null()).env_remove("RUST_BACKTRACE").env_remove("NO_COLOR");
     // Whoever runs the tests may have a file of their own, which is not under test.
-    command.env("XDG_CONFIG_HOME", "/nonexistent");
+    command.env("XDG_CONFIG_HOME", "/nonexistent").env("XDG_STATE_HOME", concat!(env!("CARGO_TARGET_TMPDIR"), "/state"));
     command
 }
 

@@ -20,6 +20,7 @@ mod read_layer;
 mod read_parameters;
 mod read_permission;
 mod read_root;
+mod read_secret;
 mod read_tool;
 pub mod root;
 mod scalar;

@@ -6,6 +6,7 @@ use super::fit::{fit, unsupported};
 use super::node::Node;
 use super::problem::{Problems, quoted, texts, words};
 use super::read_permission::domains;
+use super::read_secret::{redaction, secrets};
 use super::read_tool::{capabilities, limits};
 use super::root::{ArgConstraint, Ceiling, CheckedPaths, Checks, Containment, ListMode, Policy, Root, Sandbox, ToolsPolicy};
 use super::tool::At;
@@ -34,6 +35,8 @@ pub(super) fn read_root(problems: &mut Problems<'_>, kind: ArtifactKind, node: &
         limits: node.get("limits").map(limits).unwrap_or_default(),
         network: node.get("network").map(|node| network(problems, node)),
         sandbox: node.get("sandbox").map(sandbox).unwrap_or_default(),
+        redaction: redaction(problems, node.get("redaction"), "redaction"),
+        secrets: secrets(problems, node.get("secrets")),
         prose: Vec::new(),
         checks: node.get("checks").map(|node| checks(problems, node)).unwrap_or_default(),
         modes: Vec::new(),

@@ -7,6 +7,7 @@ use super::problem::{Problems, quoted, words};
 use super::read_effects::declared_effects;
 use super::read_parameters::input_schema;
 use super::read_permission::{inside, permissions};
+use super::read_secret::redaction;
 use super::tool::{Annotations, Approval, At, Inject, Limits, RetryPolicy, Script, Tool, ToolExample};
 use super::{ArtifactKind, Form, Origin};
 use crate::check::field_wrong_type;
@@ -49,6 +50,7 @@ pub(super) fn read_tool(problems: &mut Problems<'_>, origin: Origin, naming: Nam
         key: key(&origin, node),
         retry: node.get("retry").map(|node| At { value: retry(node), span: node.span }),
         inject: inject(problems, node.get("inject")),
+        redact: redaction(problems, node.get("safety").and_then(|safety| safety.get("redact")), "safety.redact"),
         permissions: permissions(problems, node.get("permissions")),
         workspace_root: workspace_root(problems, node),
         limits: node.get("limits").map(limits).unwrap_or_default(),
@@ -173,8 +175,7 @@ fn inject(problems: &mut Problems<'_>, node: Option<&Node>) -> Vec<(String, At<I
             "idempotency_key" => Inject::IdempotencyKey,
             other => match other.split_once(':') {
                 Some(("state", key)) if !key.is_empty() => Inject::State(key.to_owned()),
-                // Not enforced yet: the field is among the unsupported ones, so nothing is injected and the call is refused.
-                Some(("secret", name)) if !name.is_empty() => continue,
+                Some(("secret", name)) if !name.is_empty() => Inject::Secret(name.to_owned()),
                 _ => {
                     let field = format!("inject.{name}");
                     let message = format!("{} is nothing that can be injected", quoted(other));

@@ -24,6 +24,10 @@ pub struct Root {
     pub network: Option<At<Domains>>,
     /// `sandbox`.
     pub sandbox: Sandbox,
+    /// `redaction`: names of fields, and patterns between slashes.
+    pub redaction: Vec<At<String>>,
+    /// `secrets`: name to where it comes from.
+    pub secrets: Vec<(String, At<SecretFrom>)>,
     /// Texts beside the body that may reach a model: bodies of modes, agents, skills, contexts and bundles.
     pub prose: Vec<Place>,
     /// `checks`.
@@ -32,6 +36,17 @@ pub struct Root {
     pub modes: Vec<Place>,
     /// Fields the author wrote that nothing enforces yet and that restrict calls; each refuses every call.
     pub unsupported: Vec<At<&'static str>>,
+}
+
+/// Where a secret comes from.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum SecretFrom {
+    /// `env:VAR`.
+    Variable(String),
+    /// `file:PATH`: absolute, or from `~`.
+    File(String),
+    /// `command: [...]`.
+    Command(Vec<String>),
 }
 
 /// `checks`: what findings count for here.

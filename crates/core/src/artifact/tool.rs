@@ -59,6 +59,8 @@ pub struct Tool {
     pub retry: Option<At<RetryPolicy>>,
     /// `inject`: argument name to what is put there.
     pub inject: Vec<(String, At<Inject>)>,
+    /// `safety.redact`: names of fields, and patterns between slashes.
+    pub redact: Vec<At<String>>,
     /// `permissions`.
     pub permissions: Vec<Permission>,
     /// `safety.workspace_root`: the folder of the workspace the tool is kept to.
@@ -75,7 +77,7 @@ pub struct Tool {
     pub strict: bool,
     /// `tags`.
     pub tags: Vec<String>,
-    /// Fields the author wrote that nothing enforces yet, as `retry` or `safety.redact`, with their places. Each refuses the call.
+    /// Fields the author wrote that nothing enforces yet, as `retry` or `async`, with their places. Each refuses the call.
     pub unsupported: Vec<At<&'static str>>,
 }
 
@@ -150,6 +152,8 @@ pub enum Inject {
     IdempotencyKey,
     /// A key of session state.
     State(String),
+    /// A secret, by its name.
+    Secret(String),
     /// What the host of a Rust tool gives under this name.
     Host(String),
 }
@@ -283,6 +287,7 @@ impl Tool {
             key: None,
             retry: None,
             inject: Vec::new(),
+            redact: Vec::new(),
             permissions: Vec::new(),
             workspace_root: None,
             limits: Limits::default(),

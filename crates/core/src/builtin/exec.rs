@@ -3,7 +3,7 @@
 use super::{Args, Body, Builtin, Example, Host, Kind, Module, Param, Scope};
 use crate::effect::Effects;
 use crate::outside::{End, Ran};
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 use std::time::Duration;
 
 pub(super) const MODULE: Module = Module {
@@ -23,7 +23,7 @@ pub(super) const MODULE: Module = Module {
         ],
         doc: "Runs a program under the call's plan and waits for it. An exit code other than 0 does not raise, and a timeout returns what was \
               captured. `env` adds variables and changes none that the plan sets; `cwd` is a folder of the workspace.",
-        returns: "a dict with `ok`, `stdout`, `stderr`, `exit_code`, `timed_out`, `duration_ms`, `truncated`",
+        returns: "a dict with `ok`, `stdout`, `stderr`, `exit_code`, `timed_out`, `duration_ms`, `truncated`; of output that is too long the start and the end, and then `artifacts` with the handle of all of it, by stream",
         effects: Effects::READ.and(Effects::WRITE).and(Effects::EXEC),
         scope: Scope::Tools,
         body: Body::Host(run),
@@ -122,7 +122,10 @@ fn result(ran: Ran) -> Value {
         let line = if stderr.is_empty() || stderr.ends_with('\n') { "" } else { "\n" };
         stderr.push_str(&format!("{line}[harness killed it: {why}]\n"));
     }
-    json!({
+    let kept = [("stdout", ran.stdout.artifact), ("stderr", ran.stderr.artifact)];
+    let kept: Map<String, Value> =
+        kept.into_iter().filter_map(|(stream, artifact)| Some((stream.to_owned(), artifact?.to_json()))).collect();
+    let mut result = json!({
         "ok": ran.end == End::Exited(0),
         "stdout": ran.stdout.text,
         "stderr": stderr,
@@ -130,5 +133,9 @@ fn result(ran: Ran) -> Value {
         "timed_out": timed_out,
         "duration_ms": u64::try_from(ran.duration.as_millis()).unwrap_or(u64::MAX),
         "truncated": ran.stdout.truncated || ran.stderr.truncated,
-    })
+    });
+    if !kept.is_empty() {
+        result["artifacts"] = Value::Object(kept);
+    }
+    result
 }

@@ -166,10 +166,10 @@ impl Builtin {
         matches!(self.body, Body::Host(_) | Body::Absent(_))
     }
 
-    /// Whether the harness may have to wait while it runs: for files, or on purpose.
+    /// Whether the harness may have to wait while it runs: for files, for what is kept, or on purpose.
     #[must_use]
     pub fn blocks(&self) -> bool {
-        !self.effects.is_empty() || self.name == "sleep"
+        !self.effects.is_empty() || matches!(self.name, "sleep" | "read" | "write")
     }
 }
 
@@ -354,6 +354,10 @@ pub trait Host: Send + Sync {
     fn run(&self, program: Program) -> Result<crate::outside::Ran, String>;
     /// Sends a request to a host that the call may reach; it takes no longer than `time`.
     fn send(&self, request: crate::outside::Request, time: std::time::Duration) -> Result<crate::outside::Response, String>;
+    /// Keeps a text for this session.
+    fn keep(&self, content: &str, media_type: &str) -> Result<crate::result::ArtifactRef, String>;
+    /// At most `length` bytes of something that this session kept.
+    fn kept(&self, id: &str, offset: u64, length: u64) -> Result<Vec<u8>, String>;
     /// Takes note that the jail refused something.
     fn file_denied(&self, error: &tool_harness_sandbox::file::FileError);
 }

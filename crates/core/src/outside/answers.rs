@@ -73,8 +73,8 @@ impl Outside for Answers {
         let answer = self.next(|state| &mut state.exec, &format!("`{}`", words.join(" ")), fits);
         let ran = answer.map(|answer| Ran {
             end: End::Exited(answer.get("exit_code").and_then(Value::as_i64).and_then(|code| i32::try_from(code).ok()).unwrap_or(0)),
-            stdout: Text { text: text(&answer, "stdout"), truncated: false },
-            stderr: Text { text: text(&answer, "stderr"), truncated: false },
+            stdout: Text::whole(text(&answer, "stdout")),
+            stderr: Text::whole(text(&answer, "stderr")),
             duration: Duration::ZERO,
             enforced: None,
             denials: Vec::new(),

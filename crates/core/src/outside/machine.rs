@@ -96,7 +96,7 @@ fn end(end: process::End, plan: &Plan) -> End {
 }
 
 fn text(captured: process::Captured) -> Text {
-    Text { text: captured.text, truncated: captured.truncated }
+    Text { text: captured.text, truncated: captured.truncated, spill: captured.spill.map(Arc::new), artifact: None }
 }
 
 fn denial(denial: process::Denial) -> Denial {

@@ -8,9 +8,12 @@ pub use machine::Machine;
 pub use tool_harness_sandbox::network::{Request, Response};
 
 use crate::artifact::root::Containment;
+use crate::result::ArtifactRef;
+use std::fs::File;
 use std::future::Future;
 use std::path::PathBuf;
 use std::pin::Pin;
+use std::sync::Arc;
 use std::time::Duration;
 use tokio_util::sync::CancellationToken;
 use tool_harness_sandbox::network::{Domains, Host};
@@ -78,12 +81,24 @@ pub enum End {
 }
 
 /// What was read of a stream.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default)]
 pub struct Text {
     /// Its head and tail, with a mark where something is left out.
     pub text: String,
     /// Whether something is left out.
     pub truncated: bool,
+    /// All of it, from its start, where something is left out.
+    pub spill: Option<Arc<File>>,
+    /// Where all of it is kept.
+    pub artifact: Option<ArtifactRef>,
+}
+
+impl Text {
+    /// A text that is complete.
+    #[must_use]
+    pub fn whole(text: String) -> Self {
+        Self { text, ..Self::default() }
+    }
 }
 
 /// Something that was tried and refused.

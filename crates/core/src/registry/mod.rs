@@ -3,11 +3,13 @@
 pub mod export;
 mod hints;
 mod offered;
+mod reader;
 
 pub use hints::Hints;
 pub use offered::{Offered, OfferedTool};
+pub use reader::READER;
 
-use crate::artifact::tool::{Limits, RetryPolicy};
+use crate::artifact::tool::{At, Limits, RetryPolicy};
 use crate::artifact::{BrokenHook, BrokenTool, ClientMap, Hook, Layer, LayerFile, Root, Tool};
 use crate::builtin::{self, Scope};
 use crate::check::facts::ScriptKind;
@@ -18,6 +20,7 @@ use crate::effect::Effects;
 use crate::host::Host;
 use crate::middleware::Middleware;
 use crate::plan::{Confines, narrowed};
+use crate::redact::Words;
 use crate::rule::{self, Rule};
 use crate::run::Code;
 use crate::schema::CompiledSchema;
@@ -47,6 +50,8 @@ pub struct Registry {
     /// The first error of a broken root file, or of one above it: nothing may be called.
     pub stopped: Option<Diagnostic>,
     tools: Vec<Arc<RegisteredTool>>,
+    /// The harness's own tool, which is offered like those of the project and is none of them.
+    reader: Option<Arc<RegisteredTool>>,
     by_name: HashMap<String, usize>,
     broken_tools: Vec<BrokenTool>,
     hooks: Vec<Arc<RegisteredHook>>,
@@ -95,6 +100,8 @@ pub struct RegisteredTool {
     pub(crate) unread: Option<Code>,
     /// Its limits, the project's filled in.
     pub limits: Limits,
+    /// What is taken out of its results, beside what is taken out of all; nothing unless it says so.
+    pub(crate) words: Option<Arc<Words>>,
     pub(crate) script: Option<Script>,
     pub(crate) body: Option<Arc<dyn AnyTool>>,
     pub(crate) at_once: Option<Arc<Semaphore>>,
@@ -164,6 +171,7 @@ impl RegisteredTool {
             rules: None,
             defined: Defined::ByFile,
             canonical: foreign.name().into(),
+            words: None,
             input: OnceLock::new(),
             output: OnceLock::new(),
             foreign: Some(foreign),
@@ -272,6 +280,7 @@ impl Registry {
             clients,
             stopped,
             tools: Vec::with_capacity(tools.len()),
+            reader: None,
             by_name: HashMap::new(),
             broken_tools,
             hooks: Vec::new(),
@@ -380,6 +389,7 @@ impl Registry {
             rules: Some(rule::relevant(&self.rules, &tool.name, effects, &tool.annotations.capabilities)),
             defined: if of_host.is_some() { Defined::ByHost } else { Defined::ByFile },
             canonical: tool.name.as_str().into(),
+            words: (!tool.redact.is_empty()).then(|| Arc::new(words(&tool.redact))),
             foreign: None,
             input: OnceLock::new(),
             output: OnceLock::new(),
@@ -421,6 +431,11 @@ impl Registry {
         self.tools.iter()
     }
 
+    /// Every tool of the project, and the harness's own where policy leaves it active.
+    pub(crate) fn all_tools(&self) -> impl Iterator<Item = &Arc<RegisteredTool>> {
+        self.tools.iter().chain(self.reader.iter().filter(|reader| self.is_offered(reader)))
+    }
+
     /// Every hook that can run, in the order they run.
     pub fn hooks(&self) -> impl Iterator<Item = &Arc<RegisteredHook>> {
         self.hooks.iter()
@@ -441,7 +456,13 @@ impl Registry {
     /// The tool of that name or alias.
     #[must_use]
     pub fn find(&self, name: &str) -> Option<&Arc<RegisteredTool>> {
-        self.by_name.get(name).and_then(|index| self.tools.get(*index))
+        let own = || self.reader.as_ref().filter(|reader| reader.name() == name);
+        self.by_name.get(name).and_then(|index| self.tools.get(*index)).or_else(own)
+    }
+
+    /// What the project and the layers above it want taken out of whatever leaves.
+    pub(crate) fn redaction(&self) -> Words {
+        words(self.layers.iter().map(|layer| &layer.root).chain([&self.root]).flat_map(|root| &root.redaction))
     }
 
     /// The tool file of that name that gave no tool.
@@ -489,6 +510,11 @@ impl Registry {
         self.sort_by_event();
         self
     }
+}
+
+/// Entries that were looked at when they were read: one that means nothing has made its file unusable.
+fn words<'a>(entries: impl IntoIterator<Item = &'a At<String>>) -> Words {
+    Words::new(entries.into_iter().map(|entry| entry.value.as_str())).unwrap_or_default()
 }
 
 /// The built-ins a script is linked with: those it can reach, that its side has, within its effects. One that a rule denies is left

@@ -59,7 +59,7 @@ impl OfferedTool {
 impl Registry {
     /// The tools a mode offers: usable, not deferred, not denied by name.
     pub(crate) fn surface(&self, mode: &str) -> Offered {
-        let mut tools: Vec<_> = self.tools.iter().filter(|tool| self.is_offered(tool)).map(|tool| offer(tool)).collect();
+        let mut tools: Vec<_> = self.all_tools().filter(|tool| self.is_offered(tool)).map(|tool| offer(tool)).collect();
         tools.sort_by(|a, b| a.name.cmp(&b.name));
         Offered { mode: mode.to_owned(), tools }
     }

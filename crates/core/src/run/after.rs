@@ -158,7 +158,7 @@ fn amend(tool: &RegisteredTool, after: &Map<String, Value>, success: &mut Succes
 }
 
 /// What the model reads: the tool's own words, or its value, or its error.
-fn shown(success: &Success, error: Option<&Refusal>) -> Vec<ContentBlock> {
+pub(super) fn shown(success: &Success, error: Option<&Refusal>) -> Vec<ContentBlock> {
     if let Some(content) = &success.content {
         return content.clone();
     }

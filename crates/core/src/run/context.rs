@@ -2,20 +2,25 @@
 
 use super::authorize::Authorized;
 use super::refusal::{Code, Refusal};
+use super::secret::Secrets;
 use super::stopwatch::Stopwatch;
 use crate::call::{Arguments, Call};
 use crate::client::Foreign;
+use crate::content::ContentBlock;
 use crate::digest;
-use crate::event::{EventRef, Sink};
+use crate::event::{EventRef, Payloads, Sink};
 use crate::host::Host;
+use crate::listen::Listener;
 use crate::outside::Outside;
 use crate::plan::{Site, Surroundings};
+use crate::redact::{Redactor, Values};
 use crate::registry::Registry;
-use crate::result::{ToolResult, milliseconds};
+use crate::result::{ArtifactRef, ToolResult, milliseconds};
+use crate::store::kept::{KeptStore, Shelf};
 use crate::store::{Metrics, Session, Sessions, Stores};
 use crate::worker::Workers;
 use serde_json::{Map, Value, json};
-use std::collections::VecDeque;
+use std::collections::{HashSet, VecDeque};
 use std::fmt;
 use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -38,11 +43,16 @@ pub(crate) struct Shared {
     pub(crate) host: Arc<Host>,
     pub(crate) sessions: Arc<Sessions>,
     pub(crate) metrics: Arc<Metrics>,
-    pub(crate) sinks: Arc<[Arc<dyn Sink>]>,
+    pub(crate) listeners: Arc<[Listener]>,
     pub(crate) environment: Environment,
     pub(crate) surroundings: Surroundings,
     pub(crate) outside: Arc<dyn Outside>,
     pub(crate) budget: Duration,
+    pub(crate) redactor: Redactor,
+    /// What the redactor learns.
+    pub(crate) values: Arc<Values>,
+    pub(crate) secrets: Secrets,
+    pub(crate) kept: Arc<dyn KeptStore>,
 }
 
 /// The workspace of an engine that has none: it is not there, so nothing can be opened in it.
@@ -61,6 +71,12 @@ impl Shared {
     pub(crate) fn site(&self) -> Site<'_> {
         let workspace = self.jail.as_deref().map_or(Path::new(NOWHERE), Jail::root);
         Site { confines: &self.registry.confines, workspace, surroundings: &self.surroundings }
+    }
+
+    /// What the session of a call keeps, without what the tool wants taken out.
+    pub(super) fn shelf(&self, session: &str, tool: &str) -> Shelf {
+        let words = self.registry.find(tool).and_then(|tool| tool.words.clone());
+        Shelf::new(Arc::clone(&self.kept), self.redactor.clone(), words, session)
     }
 }
 
@@ -99,7 +115,7 @@ impl Context {
         let sent = std::mem::replace(&mut call.arguments, Arguments::Value(Value::Null));
         let call = Arc::new(call);
         let session = shared.sessions.get(&call.session_id);
-        let journal = Journal::new(Arc::clone(&shared.sinks), &call);
+        let journal = Journal::new(Arc::clone(&shared.listeners), &call, &shared.redactor);
         let ctx = Self {
             stores: session.stores(&call.run_id, call.terms.as_ref().map(|terms| Arc::clone(&terms.store))),
             shared: Arc::clone(shared),
@@ -119,7 +135,7 @@ impl Context {
         ctx.stores = ctx.stores.discarded();
         ctx.metrics = Arc::default();
         ctx.rehearsal = Rehearsal::Yes;
-        ctx.journal = Arc::new(Journal::new(listener.into_iter().collect(), &ctx.call));
+        ctx.journal = Arc::new(Journal::new(listener.map(Listener::new).into_iter().collect(), &ctx.call, &shared.redactor));
         (ctx, sent)
     }
 
@@ -132,8 +148,19 @@ impl Context {
         self.journal.record(name, fields);
     }
 
+    /// A refusal as it may leave: its words may quote what was sent.
+    pub(super) fn cleaned(&self, mut refusal: Refusal) -> Refusal {
+        self.shared.redactor.pass(None).refusal(&mut refusal);
+        refusal
+    }
+
     pub(super) fn record_started(&self, authorized: Authorized) -> Authorized {
-        self.record("tool.started", || {
+        let payload = || {
+            let mut arguments = authorized.arguments().clone();
+            self.shared.redactor.pass(authorized.tool().words.as_ref()).object(&mut arguments);
+            fields([("args", Value::Object(arguments))])
+        };
+        self.journal.record_with("tool.started", payload, || {
             fields([
                 ("tool", authorized.tool().name().into()),
                 ("args_digest", digest::of_object(authorized.arguments()).into()),
@@ -157,23 +184,29 @@ impl Context {
 
     pub(super) fn record_rejected(&self, result: ToolResult, watch: &Stopwatch) -> ToolResult {
         self.journal.record_dropped();
-        self.record("tool.rejected", || failure_fields(&result, watch));
+        self.journal.record_own("tool.rejected", || failure_fields(&result, watch));
         result
     }
 
     pub(super) fn record_ended(&self, result: ToolResult, watch: &Stopwatch) -> ToolResult {
         self.journal.record_dropped();
         if result.is_error {
-            self.record("tool.failed", || failure_fields(&result, watch));
+            self.journal.record_with("tool.failed", || outcome(&result), || failure_fields(&result, watch));
         } else {
-            self.record("tool.completed", || {
-                fields([
-                    ("tool", result.name.as_str().into()),
-                    ("elapsed_ms", milliseconds(result.elapsed)),
-                    ("stages_ms", watch.to_json()),
-                    ("enforced", result.enforced.to_json().into()),
-                ])
-            });
+            self.journal.record_with(
+                "tool.completed",
+                || outcome(&result),
+                || {
+                    let mut fields = fields([
+                        ("tool", result.name.as_str().into()),
+                        ("elapsed_ms", milliseconds(result.elapsed)),
+                        ("stages_ms", watch.to_json()),
+                        ("enforced", result.enforced.to_json().into()),
+                    ]);
+                    add_counts(&mut fields, &result);
+                    fields
+                },
+            );
         }
         result
     }
@@ -181,12 +214,16 @@ impl Context {
 
 /// Where one call's events go.
 pub(crate) struct Journal {
-    sinks: Arc<[Arc<dyn Sink>]>,
+    listeners: Arc<[Listener]>,
     call: Arc<Call>,
     /// Custom events raised by scripts whose hooks have not run yet.
     emitted: Mutex<VecDeque<(String, Value)>>,
     /// Events that scripts raised.
     raised: AtomicU64,
+    /// Absent when nobody listens.
+    redactor: Option<Redactor>,
+    /// What the call kept.
+    kept: Mutex<Vec<ArtifactRef>>,
     /// Cancelled when the call is over; there when a tool asked for it.
     over: OnceLock<CancellationToken>,
 }
@@ -206,8 +243,17 @@ impl Drop for TellWhenOver<'_> {
 const MAX_RAISED: u64 = 1000;
 
 impl Journal {
-    fn new(sinks: Arc<[Arc<dyn Sink>]>, call: &Arc<Call>) -> Self {
-        Self { sinks, call: Arc::clone(call), emitted: Mutex::default(), raised: AtomicU64::new(0), over: OnceLock::new() }
+    fn new(listeners: Arc<[Listener]>, call: &Arc<Call>, redactor: &Redactor) -> Self {
+        let redactor = (!listeners.is_empty()).then(|| redactor.clone());
+        Self {
+            listeners,
+            call: Arc::clone(call),
+            emitted: Mutex::default(),
+            raised: AtomicU64::new(0),
+            redactor,
+            kept: Mutex::default(),
+            over: OnceLock::new(),
+        }
     }
 
     /// Writes an event that a script raised, while there is room for it.
@@ -251,18 +297,70 @@ impl Journal {
 
     /// Whether anybody listens.
     pub(super) fn is_read(&self) -> bool {
-        !self.sinks.is_empty()
+        !self.listeners.is_empty()
     }
 
-    /// Writes an event, if anybody listens.
+    /// Writes an event, if anybody listens, without the secrets that its fields may hold.
     pub(crate) fn record(&self, name: &str, fields: impl Fn() -> Map<String, Value>) {
+        let Some(redactor) = &self.redactor else { return };
+        self.record_own(name, || {
+            let mut fields = fields();
+            redactor.pass(None).object(&mut fields);
+            fields
+        });
+    }
+
+    /// Writes an event whose fields are the harness's own words, or have been cleaned.
+    fn record_own(&self, name: &str, fields: impl Fn() -> Map<String, Value>) {
         if !self.is_read() {
             return;
         }
         let event = EventRef::new(name, &self.call.session_id, Some(&self.call.id), &fields);
-        for sink in &*self.sinks {
-            sink.record(&event);
+        self.listeners.iter().for_each(|listener| listener.take(&event));
+    }
+
+    /// The same, with more for those who ask for payloads.
+    fn record_with(&self, name: &str, payload: impl Fn() -> Map<String, Value>, fields: impl Fn() -> Map<String, Value>) {
+        if !self.is_read() {
+            return;
         }
+        let whole = || {
+            let mut fields = fields();
+            fields.extend(payload());
+            fields
+        };
+        let event = EventRef::new(name, &self.call.session_id, Some(&self.call.id), &fields);
+        let with_payload = EventRef::new(name, &self.call.session_id, Some(&self.call.id), &whole);
+        for listener in &*self.listeners {
+            match listener.payloads() {
+                Payloads::LeftOut => listener.take(&event),
+                Payloads::Included => listener.take(&with_payload),
+            }
+        }
+    }
+
+    /// Takes note of something that the body of the call kept, which its result will list.
+    pub(super) fn stored(&self, artifact: &ArtifactRef) {
+        self.kept.lock().unwrap_or_else(PoisonError::into_inner).push(artifact.clone());
+        self.record_stored(artifact);
+    }
+
+    /// Writes that something was kept.
+    pub(super) fn record_stored(&self, artifact: &ArtifactRef) {
+        self.record_own("artifact.stored", || object(artifact.to_json()));
+    }
+
+    /// Adds all that the body kept to what it listed itself.
+    pub(super) fn list_stored(&self, artifacts: &mut Vec<ArtifactRef>) {
+        let kept = std::mem::take(&mut *self.kept.lock().unwrap_or_else(PoisonError::into_inner));
+        artifacts.extend(kept);
+        let mut seen = HashSet::new();
+        artifacts.retain(|artifact| seen.insert(artifact.id.clone()));
+    }
+
+    /// The session it belongs to.
+    pub(super) fn session(&self) -> &str {
+        &self.call.session_id
     }
 
     /// Keeps a custom event for its hooks.
@@ -282,13 +380,32 @@ impl Journal {
 
 fn failure_fields(result: &ToolResult, watch: &Stopwatch) -> Map<String, Value> {
     let (code, message) = result.error.as_ref().map_or(("tool.failed", ""), |error| (error.code.text(), error.message.as_str()));
-    fields([
+    let mut fields = fields([
         ("tool", result.name.as_str().into()),
         ("code", code.into()),
         ("message", message.into()),
         ("elapsed_ms", milliseconds(result.elapsed)),
         ("stages_ms", watch.to_json()),
-    ])
+    ]);
+    add_counts(&mut fields, result);
+    fields
+}
+
+/// What a model reads of a result, and its value.
+fn outcome(result: &ToolResult) -> Map<String, Value> {
+    let content: Vec<Value> = result.content.iter().map(ContentBlock::to_json).collect();
+    fields([("result", json!({"content": content, "value": result.value}))])
+}
+
+/// How often something was taken out of a result, and what of it was kept.
+fn add_counts(fields: &mut Map<String, Value>, result: &ToolResult) {
+    if let Some(count) = result.metadata.get("redacted") {
+        fields.insert("redacted".into(), count.clone());
+    }
+    if !result.artifacts.is_empty() {
+        let handle = |artifact: &ArtifactRef| json!({"id": artifact.id, "digest": artifact.digest});
+        fields.insert("artifacts".into(), result.artifacts.iter().map(handle).collect());
+    }
 }
 
 /// The fields of an event that every call has: built without the detour that `json!` takes for values.

@@ -11,6 +11,7 @@ use crate::builtin::{self, Args, Body, Builtin, Host, Module, Program, Scope, St
 use crate::outside::{Ran, Request, Response};
 use crate::plan::{self, Narrowing};
 use crate::registry::{RegisteredHook, RegisteredTool};
+use crate::result::ArtifactRef;
 use crate::rule::{self, Subject};
 use crate::store::{KeyValue, Metrics, Stores};
 use crate::worker::Crossing;
@@ -265,6 +266,16 @@ impl Host for World {
     fn file_denied(&self, error: &FileError) {
         let Reach { journal, source, builtin, .. } = &self.reach;
         journal.record("file.denied", || object(json!({"source": source, "builtin": builtin, "message": error.to_string()})));
+    }
+
+    fn keep(&self, content: &str, media_type: &str) -> Result<ArtifactRef, String> {
+        let artifact = self.reach.shelf().write(content.as_bytes(), media_type).map_err(|error| error.to_string())?;
+        self.reach.journal.stored(&artifact);
+        Ok(artifact)
+    }
+
+    fn kept(&self, id: &str, offset: u64, length: u64) -> Result<Vec<u8>, String> {
+        self.reach.shelf().read(id, offset, length).map_err(|error| error.to_string())
     }
 
     fn run(&self, program: Program) -> Result<Ran, String> {

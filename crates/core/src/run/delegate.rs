@@ -22,13 +22,13 @@ pub(crate) async fn judge(shared: &Arc<Shared>, call: Call, client: &Client) -> 
     match admitted {
         Err(refusal) => {
             ctx.record_rejected(refuse(&ctx, refusal.clone()), &watch);
-            Judgement::Refused(refusal)
+            Judgement::Refused(ctx.cleaned(refusal))
         }
         Ok((parts, _)) if parts.is_empty() => Judgement::Nothing,
         Ok((parts, call)) => match judge_parts(&ctx, &call, &parts).await.and_then(|judged| rewritten(&call, &parts, &judged)) {
             Ok(None) => Judgement::Nothing,
             Ok(Some(input)) => Judgement::Instead(input),
-            Err(refusal) => Judgement::Refused(refusal),
+            Err(refusal) => Judgement::Refused(ctx.cleaned(refusal)),
         },
     }
 }

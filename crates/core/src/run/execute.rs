@@ -11,6 +11,8 @@ use super::place::place;
 use super::refusal::{Code, Refusal};
 use super::repeat::key;
 use super::script::run_script;
+use super::secret;
+use crate::artifact::tool::Inject;
 use crate::client;
 use crate::content::ContentBlock;
 use crate::registry::RegisteredTool;
@@ -83,6 +85,11 @@ async fn carried_out(ctx: &Context, tool: &Arc<RegisteredTool>, mut arguments: M
         return (Ok(stored), Enforced::Nothing);
     }
     if let Err(refusal) = inject(ctx, tool, key.as_deref(), &mut arguments) {
+        return not_run(refusal);
+    }
+    if tool.tool.inject.iter().any(|(_, inject)| matches!(inject.value, Inject::Secret(_)))
+        && let Err(refusal) = Box::pin(secret::inject(ctx, tool, &mut arguments)).await
+    {
         return not_run(refusal);
     }
     let (outcome, enforced) = layered(ctx, tool, arguments).await;

@@ -8,7 +8,7 @@ use super::deadline::longest;
 use super::refusal::{Code, Refusal};
 use crate::call::{Arguments, Call};
 use crate::effect::Effects;
-use crate::event::{Event, EventRef, Sink};
+use crate::event::{Delivery, Event, EventRef, Sink};
 use crate::plan::{self, Narrowing, plan_lines, plan_to_json};
 use crate::registry::RegisteredTool;
 use crate::span::Place;
@@ -166,6 +166,10 @@ impl Sink for Decided {
         if event.name == "hook.decided" {
             self.0.lock().unwrap_or_else(PoisonError::into_inner).push(event.to_event());
         }
+    }
+
+    fn delivery(&self) -> Delivery {
+        Delivery::OnThePath
     }
 }
 

@@ -1,12 +1,14 @@
-//! Finish: what comes after the body ([`after`]), and then what a model reads is bounded.
+//! Finish: what comes after the body ([`after`]); then secrets are taken out, what a model reads is bounded, and the rest is kept.
 
 use super::after::{Amended, Hooks, after};
+use super::bound::{Size, bound, cut_all};
 use super::context::Context;
 use super::execute::Executed;
+use super::redact::redact;
 use super::refusal::Refusal;
 use crate::content::ContentBlock;
 use crate::result::ToolResult;
-use serde_json::{Value, json};
+use serde_json::Value;
 
 /// Bytes of text a model reads unless the tool or the project says otherwise.
 const DEFAULT_OUTPUT_BYTES: u64 = 16_384;
@@ -18,14 +20,17 @@ pub(super) struct Finished {
 }
 
 pub(super) async fn finish(ctx: &Context, executed: Executed) -> Finished {
-    let Amended { tool, success, error, content, enforced, hooks } = after(ctx, executed).await;
+    let mut amended = after(ctx, executed).await;
+    redact(ctx, &mut amended);
+    let Amended { tool, success, error, content, enforced, hooks } = amended;
     let value_bytes = match (&success.content, &success.value, &error) {
         (_, None, _) => 0,
         // The content is the value's own text.
-        (None, Some(Value::Array(_) | Value::Object(_)), None) => content.first().and_then(ContentBlock::as_text).map_or(0, str::len),
+        (None, Some(_), None) => content.first().and_then(ContentBlock::as_text).map_or(0, str::len),
         (_, Some(value), _) => encoded_len(value),
     };
-    let bound = tool.limits.max_output_bytes.unwrap_or(DEFAULT_OUTPUT_BYTES);
+    let most = usize::try_from(tool.limits.max_output_bytes.unwrap_or(DEFAULT_OUTPUT_BYTES)).unwrap_or(usize::MAX);
+    let is_own_text = success.content.is_none() && error.is_none();
     let mut result = ToolResult {
         call_id: ctx.call.id.clone(),
         name: tool.canonical().clone(),
@@ -40,55 +45,31 @@ pub(super) async fn finish(ctx: &Context, executed: Executed) -> Finished {
         enforced,
         elapsed: ctx.started.elapsed(),
     };
-    bounded(&mut result, value_bytes, usize::try_from(bound).unwrap_or(usize::MAX));
+    ctx.journal.list_stored(&mut result.artifacts);
+    bound(ctx, &mut result, Size { most, value: value_bytes, is_own_text }).await;
+    result.elapsed = ctx.started.elapsed();
     Finished { result, hooks }
 }
 
 /// The result of a call that never reached its body.
-pub(super) fn refuse(ctx: &Context, refusal: Refusal) -> ToolResult {
-    let tool = ctx.registry().find(&ctx.call.tool);
-    let name = tool.map_or_else(|| ctx.call.tool.as_str().into(), |tool| tool.canonical().clone());
-    let mut result = ToolResult::refused(ctx.call.id.clone(), name, refusal);
-    result.elapsed = ctx.started.elapsed();
-    bounded(&mut result, 0, usize::try_from(DEFAULT_OUTPUT_BYTES).unwrap_or(usize::MAX));
-    result
-}
-
-/// Keeps the head and the tail of content that is too long, and drops a value that would be.
-fn bounded(result: &mut ToolResult, value_bytes: usize, most: usize) {
-    let (mut left_out, mut left) = (0, most);
-    for block in &mut result.content {
-        if let ContentBlock::Text(text) = block {
-            left_out += cut(text, left);
-            left -= text.len();
+pub(super) fn refuse(ctx: &Context, mut refusal: Refusal) -> ToolResult {
+    let mut pass = ctx.shared.redactor.pass(None);
+    pass.refusal(&mut refusal);
+    let name = match ctx.registry().find(&ctx.call.tool) {
+        Some(tool) => tool.canonical().clone(),
+        None => {
+            let mut asked = ctx.call.tool.clone();
+            pass.string(&mut asked);
+            asked.as_str().into()
         }
+    };
+    let mut result = ToolResult::refused(ctx.call.id.clone(), name, refusal);
+    if pass.count > 0 {
+        result.metadata.insert("redacted".into(), pass.count.into());
     }
-    if value_bytes > most {
-        result.value = None;
-        left_out = left_out.max(value_bytes);
-    }
-    if left_out > 0 {
-        result.metadata.insert("truncated".into(), json!({"left_out_bytes": left_out, "limit_bytes": most}));
-    }
-    if let Some(error) = &mut result.error {
-        cut(&mut error.message, most);
-    }
-}
-
-/// Cuts the middle out, so that what stays and the mark of the cut are within the bound; says how many bytes went.
-fn cut(text: &mut String, most: usize) -> usize {
-    if text.len() <= most {
-        return 0;
-    }
-    let mark = |gone: usize| format!("\n[… {gone} bytes left out …]\n");
-    // No cut has more digits than the whole, so its mark is never longer. Where there is no room for one, the metadata still tell.
-    let room = most.checked_sub(mark(text.len()).len());
-    let half = room.unwrap_or(most) / 2;
-    let head = text.floor_char_boundary(half);
-    let tail = text.ceil_char_boundary(text.len() - half);
-    let gone = tail - head;
-    text.replace_range(head..tail, &room.map(|_| mark(gone)).unwrap_or_default());
-    gone
+    result.elapsed = ctx.started.elapsed();
+    cut_all(&mut result, usize::try_from(DEFAULT_OUTPUT_BYTES).unwrap_or(usize::MAX), None);
+    result
 }
 
 /// The length of a value's JSON text, without writing it.
@@ -107,33 +88,4 @@ fn encoded_len(value: &Value) -> usize {
     // Counting cannot fail.
     let _ = serde_json::to_writer(&mut count, value);
     count.0
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn long_text_keeps_its_head_and_tail_on_character_boundaries() {
-        let mut text = "é".repeat(100);
-        let gone = cut(&mut text, 51);
-        assert!(text.starts_with("éé") && text.ends_with("éé"));
-        assert!(text.contains(&format!("[… {gone} bytes left out …]")));
-        let mut short = "abc".to_owned();
-        assert_eq!((cut(&mut short, 3), short.as_str()), (0, "abc"));
-    }
-
-    #[test]
-    fn what_stays_of_a_long_text_is_within_the_bound_with_the_mark_of_the_cut() {
-        for whole in ["é".repeat(600), "a".repeat(1200), "€a".repeat(300)] {
-            for most in 0..1200 {
-                let mut text = whole.clone();
-                let gone = cut(&mut text, most);
-                assert!(text.len() <= most, "{most}: {} bytes", text.len());
-                let mark = format!("\n[… {gone} bytes left out …]\n");
-                let kept = text.len() - if text.contains(&mark) { mark.len() } else { 0 };
-                assert_eq!(kept + gone, whole.len(), "{most}");
-            }
-        }
-    }
 }

@@ -18,6 +18,8 @@ pub(super) fn inject(ctx: &Context, tool: &RegisteredTool, key: Option<&str>, ar
             // Without a key of its own a call is the same as itself alone: every attempt of it has this one.
             Inject::IdempotencyKey => Value::from(key.unwrap_or(&ctx.call.id)),
             Inject::State(key) => ctx.stores.scope(StoreScope::Session).get(key).unwrap_or_default(),
+            // Given apart, by [`super::secret`].
+            Inject::Secret(_) => continue,
             Inject::Host(given) => {
                 let found = ctx.shared.host.injectors.get(given).and_then(|inject| inject(&ctx.call));
                 found.ok_or_else(|| {

@@ -6,6 +6,7 @@ mod around;
 mod authorize;
 mod before;
 mod body;
+mod bound;
 mod chain;
 mod context;
 mod control;
@@ -22,10 +23,12 @@ mod link;
 mod payload;
 mod place;
 mod reach;
+mod redact;
 mod refusal;
 mod repair;
 mod repeat;
 mod script;
+mod secret;
 mod stopwatch;
 
 pub use around::Next;
@@ -43,6 +46,7 @@ pub(crate) use explain::explain;
 pub(crate) use host::On;
 pub(crate) use place::Keys;
 pub(crate) use repeat::Stored;
+pub(crate) use secret::Secrets;
 
 use crate::call::Call;
 use crate::result::ToolResult;
@@ -63,6 +67,7 @@ pub(crate) async fn run(shared: &Arc<Shared>, call: Call) -> ToolResult {
 }
 
 /// A call after the stages that wait for nothing.
+#[expect(clippy::large_enum_variant, reason = "taken apart at once; a box would be an allocation for every call")]
 pub(crate) enum Begun {
     /// It was refused.
     Ended(Box<ToolResult>),

@@ -5,9 +5,10 @@ use super::refusal::{Code, Refusal};
 use crate::artifact::root::Containment;
 use crate::artifact::tool::Limits;
 use crate::builtin::Program;
-use crate::outside::{Command, Denial, DenialKind, End, Ran, Refused, Request, Response, judge_address};
+use crate::outside::{Command, Denial, DenialKind, End, Ran, Refused, Request, Response, Text, judge_address};
 use crate::plan::{self, Narrowing, Site};
 use crate::result::Enforced;
+use crate::store::kept::{Sample, Shelf};
 use serde_json::json;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -17,6 +18,7 @@ use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 use tool_harness_sandbox::file::Jail;
 use tool_harness_sandbox::plan::{Plan, Programs};
+use tool_harness_sandbox::process;
 
 /// What reaching out left behind, for the result of the whole call.
 #[derive(Debug, Default)]
@@ -101,9 +103,38 @@ impl Reach {
         let name = program.program.clone();
         let command = Command { program: program.program, args: program.args, cwd, stdin: program.stdin };
         let ran = self.shared.outside.run(&plan, containment, command, self.cancel.clone()).await;
-        let ran = ran.map_err(|refused| self.refused(refused))?;
+        let mut ran = ran.map_err(|refused| self.refused(refused))?;
+        for text in [&mut ran.stdout, &mut ran.stderr] {
+            self.keep_whole(text, plan.limits.output_bytes).await;
+        }
         self.written_down(&name, containment, &ran);
         Ok(ran)
+    }
+
+    /// What the session of the call keeps.
+    pub(super) fn shelf(&self) -> Shelf {
+        self.shared.shelf(self.journal.session(), &self.source)
+    }
+
+    /// Keeps the whole of an output of which something is left out. What is shown of it is taken from what was kept, so that no half of a
+    /// secret is left where it was cut.
+    async fn keep_whole(&self, output: &mut Text, most: u64) {
+        let Some(all) = output.spill.take() else { return };
+        let half = usize::try_from(most / 2).unwrap_or(usize::MAX);
+        // A store that fails leaves what there is.
+        let shelf = self.shelf();
+        let written = tokio::task::spawn_blocking(move || shelf.write_from(&*all, "text/plain", half)).await;
+        let Ok(Ok(Sample { artifact, head, tail, bytes })) = written else { return };
+        self.journal.stored(&artifact);
+        let missing = bytes - head.len() as u64 - tail.len() as u64;
+        output.text = match missing {
+            0 => process::shown(&[head, tail].concat()),
+            missing => {
+                let mark = format!("[... {missing} bytes left out; all of it is kept as {} ...]", artifact.id);
+                format!("{}\n{mark}\n{}", process::shown(&head), process::shown(&tail))
+            }
+        };
+        output.artifact = Some(artifact);
     }
 
     /// Sends a request to a host of this call's list.

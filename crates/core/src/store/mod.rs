@@ -1,5 +1,6 @@
 //! Stage 5: what outlives a call.
 
+pub mod kept;
 mod memory;
 mod session;
 

@@ -45,7 +45,7 @@ impl<'a> Surface<'a> {
     /// The surface of a project that is loaded.
     #[must_use]
     pub fn of_registry(registry: &'a Registry) -> Self {
-        let tools = registry.tools().map(|one| Loaded {
+        let tools = registry.all_tools().map(|one| Loaded {
             tool: &one.tool,
             effects: one.effects,
             broken: one.unusable.as_ref(),

@@ -127,6 +127,7 @@ impl HostTool {
             key: None,
             retry: spec.retry.map(|value| At { value, span }),
             inject: spec.injected.iter().map(|(name, value)| (name.clone(), At { value: value.clone(), span })).collect(),
+            redact: Vec::new(),
             permissions: Vec::new(),
             workspace_root: spec.safety.workspace_root.clone().map(|value| At { value, span }),
             limits: spec.limits,

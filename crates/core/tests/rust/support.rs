@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 use std::sync::{Arc, Mutex};
-use tool_harness::event::{Event, EventRef, Sink};
+use tool_harness::event::{Delivery, Event, EventRef, Sink};
 use tool_harness::schema;
 use tool_harness::tool::{Function, function};
 use tool_harness::{Arguments, Call, Engine, EngineBuilder, ToolError, ToolResult, ToolSpec};
@@ -14,6 +14,10 @@ pub(crate) struct Events(Mutex<Vec<Event>>);
 impl Sink for Events {
     fn record(&self, event: &EventRef<'_>) {
         self.0.lock().expect("events").push(event.to_event());
+    }
+
+    fn delivery(&self) -> Delivery {
+        Delivery::OnThePath
     }
 }
 

@@ -4,7 +4,7 @@ mod command;
 mod start;
 mod worker;
 
-pub use command::{Captured, Command, Denial, End, Finished, Guard, Output, Sandbox, SandboxError, Serve, Stdin, Stream};
+pub use command::{Captured, Command, Denial, End, Finished, Guard, Output, Sandbox, SandboxError, Serve, Stdin, Stream, shown};
 pub use worker::{
     Cause, Channel, Death, ExitCode, MAX_PARTS, ProcessError, WorkerLimits, WorkerProcess, WorkerProgram, become_worker, enter_part, leave,
     own_cpu_time,

@@ -74,10 +74,7 @@ mod tests {
         let expected = [
             "tool.async",
             "tool.requires_approval as an expression",
-            "tool.safety.redact",
-            "tool.inject of a secret",
             "root.approval_policy",
-            "root.redaction",
             "root.modes",
             "bundle.condition",
             "bundle.depends_on",

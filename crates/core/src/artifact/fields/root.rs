@@ -25,8 +25,8 @@ pub(super) const FIELDS: &[Field] = &[
     NETWORK_FIELD,
     SANDBOX_FIELD,
     LIMITS_FIELD,
-    Field::new("redaction", Shape::Any, "none", "What is removed from results and records.").unsupported(),
-    Field::new("secrets", Shape::Any, "none", "Where secrets come from, by name.").idle(),
+    REDACTION_FIELD,
+    SECRETS_FIELD,
     Field::new(
         "checks",
         Shape::Record(CHECKS),
@@ -68,7 +68,8 @@ const CHECKED_PATHS: &[Field] = &[
 ];
 
 /// What counts in the files of the machine and of the user: what every project of theirs is kept to.
-pub(super) const LAYER: &[Field] = &[FORMAT, TOOLS_POLICY_FIELD, POLICY_FIELD, NETWORK_FIELD, SANDBOX_FIELD, LIMITS_FIELD];
+pub(super) const LAYER: &[Field] =
+    &[FORMAT, TOOLS_POLICY_FIELD, POLICY_FIELD, NETWORK_FIELD, SANDBOX_FIELD, LIMITS_FIELD, REDACTION_FIELD, SECRETS_FIELD];
 
 const FORMAT: Field = Field::new("format", Shape::Integer(i64::MIN), "1", "The version of this format.");
 const TOOLS_POLICY_FIELD: Field =
@@ -83,6 +84,22 @@ const LIMITS_FIELD: Field = Field::new(
     "the harness's",
     "Limits of every tool that does not set its own; of several layers the smallest counts.",
 );
+
+const REDACTION_FIELD: Field = Field::new(
+    "redaction",
+    TEXTS,
+    "none",
+    "What is taken out of results, events and kept output, beside secrets and tokens: the name of a field (`*` stands for anything), or a pattern between slashes. The lists of all layers count.",
+);
+const SECRETS_FIELD: Field = Field::new(
+    "secrets",
+    Shape::Map(&Shape::Either(&[Shape::Text, Shape::Record(SECRET_COMMAND)])),
+    "none",
+    "Where the secrets of `inject` come from, by name: `env:VAR`, `file:PATH`, or a `command` that prints it. Their values never leave. A project's own count once a person trusts it.",
+);
+
+const SECRET_COMMAND: &[Field] =
+    &[Field::new("command", TEXTS, "required", "A program and its arguments, run as the user and not in the sandbox.")];
 
 const TOOLS_POLICY: &[Field] = &[
     Field::new("mode", Shape::Word(&["allowlist", "denylist"]), "`allowlist` when `allow` has entries", "How the lists are read."),

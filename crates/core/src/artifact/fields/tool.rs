@@ -23,7 +23,12 @@ pub(super) const FIELDS: &[Field] = &[
         "no parameters",
         "The arguments, in the order the model sees them: JSON Schema keywords, and `required: true` where one must be given.",
     ),
-    Field::new("script", Shape::Text, "none", "Starlark that defines `run(args)`; without it a Rust body of the same name serves the tool."),
+    Field::new(
+        "script",
+        Shape::Text,
+        "none",
+        "Starlark that defines `run(args)`; without it a Rust body of the same name serves the tool.",
+    ),
     Field::new("timeout_ms", Shape::Integer(0), "0", "The most wall-clock time one call may take; 0 means no cap of its own."),
     Field::new("async", Shape::Bool, "false", "The call returns a task at once and goes on in the background.").unsupported(),
     Field::new("input_schema", Shape::JsonSchema, "none", "The arguments as one JSON Schema; excludes `parameters`."),
@@ -34,7 +39,12 @@ pub(super) const FIELDS: &[Field] = &[
         "inferred",
         "The effects in one word.",
     ),
-    Field::new("permissions", PERMISSIONS, "inferred", "What the sandbox lets this tool touch; only ever less than the project does. A kind that is not listed is left as it is."),
+    Field::new(
+        "permissions",
+        PERMISSIONS,
+        "inferred",
+        "What the sandbox lets this tool touch; only ever less than the project does. A kind that is not listed is left as it is.",
+    ),
     Field::new(
         "requires_approval",
         Shape::Either(&[Shape::Bool, Shape::Text]),
@@ -50,15 +60,19 @@ pub(super) const FIELDS: &[Field] = &[
         Shape::Map(&Shape::Text),
         "none",
         "Arguments the harness adds after validation: `run_id`, `call_id`, `session_id`, `mode`, `idempotency_key`, `state:KEY` or `secret:NAME`.",
-    )
-    .partly(&[Unbuilt { name: " of a secret", find: injected_secret }]),
+    ),
     Field::new(
         "idempotency",
         Shape::Either(&[Shape::Word(&["none", "natural"]), Shape::Record(IDEMPOTENCY)]),
         "none",
         "Whether a repeated call is harmless, or the key that makes it so.",
     ),
-    Field::new("retry", Shape::Record(RETRY), "none", "How often a retryable failure of an idempotent call is tried again; each wait is shortened by chance, by up to half."),
+    Field::new(
+        "retry",
+        Shape::Record(RETRY),
+        "none",
+        "How often a retryable failure of an idempotent call is tried again; each wait is shortened by chance, by up to half.",
+    ),
     Field::new("limits", Shape::Record(LIMITS), "the project's", "How much one call, or all calls of a session, may use."),
     Field::new("deferred", Shape::Bool, "false", "Left out of the list for the model until a tool search names it."),
     Field::new("aliases", Shape::Map(&Shape::Text), "none", "Other names of the tool, by provider."),
@@ -123,7 +137,12 @@ const SAFETY: &[Field] = &[
     Field::new("spend", Shape::Bool, "false", "A call costs money."),
     Field::new("confirm", Shape::Bool, "false", "The same as `requires_approval: true`."),
     Field::new("workspace_root", Shape::Text, "the workspace", "The folder of the workspace that the tool is kept to."),
-    Field::new("redact", TEXTS, "none", "What is removed from results before anybody sees them.").unsupported(),
+    Field::new(
+        "redact",
+        TEXTS,
+        "none",
+        "What is taken out of this tool's results: the name of a field (`*` stands for anything), or a pattern between slashes.",
+    ),
 ];
 
 const IDEMPOTENCY: &[Field] = &[Field::new(
@@ -178,12 +197,4 @@ const EXEC: &[Field] = &[
 
 fn text_span(node: &Node) -> Option<Span> {
     node.text().map(|_| node.span)
-}
-
-fn injected_secret(node: &Node) -> Option<Span> {
-    injected(node, |from| from.starts_with("secret:"))
-}
-
-fn injected(node: &Node, wanted: impl Fn(&str) -> bool) -> Option<Span> {
-    node.entries().iter().map(|(_, from)| from).find(|from| from.text().is_some_and(&wanted)).map(|from| from.span)
 }

@@ -229,8 +229,8 @@ fn what_would_restrict_and_is_not_enforced_is_listed_with_its_place() {
     check("permissions: []", &[]);
     check("requires_approval: args['n'] > 3", &["requires_approval as an expression"]);
     check("requires_approval: true", &[]);
-    check("safety: { redact: [token], workspace_root: sub }", &["safety.redact"]);
-    check("inject: { a: 'secret:T', b: idempotency_key, c: run_id }", &["inject of a secret"]);
+    check("safety: { redact: [token], workspace_root: sub }", &[]);
+    check("inject: { a: 'secret:T', b: idempotency_key, c: run_id }", &[]);
     check("idempotency: { key: 'args[\"id\"]' }", &[]);
     check("idempotency: natural", &[]);
     check("retry: { max_attempts: 3 }", &[]);

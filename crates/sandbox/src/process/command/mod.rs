@@ -48,6 +48,7 @@ use tokio::sync::mpsc;
 pub use error::SandboxError;
 pub use net::{Guard, Serve};
 pub use sandbox::Sandbox;
+pub use text::shown;
 
 /// What to run.
 #[derive(Debug)]

@@ -3,7 +3,7 @@
 use std::str::Chars;
 
 /// Bytes as valid text without terminal escapes and control characters; lines and tabs stay.
-pub(super) fn shown(bytes: &[u8]) -> String {
+pub fn shown(bytes: &[u8]) -> String {
     let text = String::from_utf8_lossy(bytes);
     if !text.chars().any(|c| c.is_control() && !is_layout(c)) {
         return text.into_owned();

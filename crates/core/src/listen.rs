@@ -1,0 +1,299 @@
+//! Who takes the events, and how: on the path, or from a queue by a thread of its own.
+//!
+//! A queue is bounded. A sink behind one can be as slow as it likes, wait for ever or panic: no call notices, unless the sink asked to be waited for.
+
+use crate::event::{Delivery, Event, EventRef, Payloads, Sink, is_end};
+use serde_json::{Map, json};
+use std::collections::VecDeque;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::thread;
+use std::time::{Duration, SystemTime};
+
+/// Events that wait for one sink.
+const ROOM: usize = 1024;
+/// Ends of calls that wait beside them: they are not dropped for others.
+const ROOM_FOR_ENDS: usize = 65_536;
+/// How often, and how long each time, an idle thread looks again before it has to be woken: waking one costs more than an event.
+const LOOKS: u32 = 20;
+const PAUSE: Duration = Duration::from_millis(1);
+
+/// A sink with the way to it.
+pub(crate) struct Listener {
+    sink: Arc<dyn Sink>,
+    queue: Option<Queue>,
+    payloads: Payloads,
+    /// How often it panicked on the path.
+    panicked: AtomicU64,
+}
+
+impl Listener {
+    pub(crate) fn new(sink: Arc<dyn Sink>) -> Self {
+        let queue = match sink.delivery() {
+            Delivery::OnThePath => None,
+            overflow => Some(Queue::new(Arc::clone(&sink), overflow)),
+        };
+        Self { payloads: sink.payloads(), queue, sink, panicked: AtomicU64::new(0) }
+    }
+
+    /// Whether it wants what goes in and comes out.
+    pub(crate) fn payloads(&self) -> Payloads {
+        self.payloads
+    }
+
+    /// Takes an event, or a place in the queue for it.
+    pub(crate) fn take(&self, event: &EventRef<'_>) {
+        match &self.queue {
+            Some(queue) => queue.put(event),
+            None => {
+                if catch_unwind(AssertUnwindSafe(|| self.sink.record(event))).is_err() {
+                    self.panicked.fetch_add(1, Ordering::Relaxed);
+                }
+            }
+        }
+    }
+
+    /// Events that it did not take: dropped, or because it panicked.
+    pub(crate) fn missed(&self) -> u64 {
+        self.panicked.load(Ordering::Relaxed) + self.queue.as_ref().map_or(0, |queue| queue.shared.lock().missed)
+    }
+
+    /// Whether it has taken everything so far.
+    pub(crate) fn is_done(&self) -> bool {
+        self.queue.as_ref().is_none_or(|queue| {
+            let state = queue.shared.lock();
+            queue.shared.filled.notify_one();
+            state.events.is_empty() && !state.busy
+        })
+    }
+}
+
+struct Queue {
+    shared: Arc<Waiting>,
+    sink: Arc<dyn Sink>,
+    overflow: Delivery,
+}
+
+struct Waiting {
+    state: Mutex<State>,
+    filled: Condvar,
+    emptied: Condvar,
+}
+
+#[derive(Default)]
+struct State {
+    events: VecDeque<Event>,
+    /// Since the last event that was passed on.
+    dropped: u64,
+    missed: u64,
+    started: bool,
+    asleep: bool,
+    busy: bool,
+    closed: bool,
+}
+
+impl Waiting {
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Queue {
+    fn new(sink: Arc<dyn Sink>, overflow: Delivery) -> Self {
+        let shared = Arc::new(Waiting { state: Mutex::default(), filled: Condvar::new(), emptied: Condvar::new() });
+        Self { shared, sink, overflow }
+    }
+
+    fn put(&self, event: &EventRef<'_>) {
+        let most = if is_end(event.name) { ROOM + ROOM_FOR_ENDS } else { ROOM };
+        {
+            let mut state = self.shared.lock();
+            while self.overflow == Delivery::Waiting && state.events.len() >= ROOM && !state.closed {
+                state = self.shared.emptied.wait(state).unwrap_or_else(PoisonError::into_inner);
+            }
+            if state.events.len() >= most || !self.is_started(&mut state) {
+                state.dropped += 1;
+                state.missed += 1;
+                return;
+            }
+        }
+        // Its fields are made while nobody waits for the lock.
+        let event = event.to_event();
+        let mut state = self.shared.lock();
+        state.events.push_back(event);
+        if state.asleep {
+            self.shared.filled.notify_one();
+        }
+    }
+
+    /// Starts the thread when there is something to pass on for the first time.
+    fn is_started(&self, state: &mut State) -> bool {
+        if !state.started {
+            let (shared, sink) = (Arc::clone(&self.shared), Arc::clone(&self.sink));
+            state.started = thread::Builder::new().name("harness-sink".to_owned()).spawn(move || pass_on(&shared, &*sink)).is_ok();
+        }
+        state.started
+    }
+}
+
+impl Drop for Queue {
+    fn drop(&mut self) {
+        // The thread passes on what is there, and ends. Nobody waits for it: it may be stuck in its sink.
+        self.shared.lock().closed = true;
+        self.shared.filled.notify_all();
+        self.shared.emptied.notify_all();
+    }
+}
+
+/// Passes events on until the queue is closed and empty.
+fn pass_on(shared: &Waiting, sink: &dyn Sink) {
+    while let Some((events, dropped)) = next(shared) {
+        if dropped > 0 {
+            record(shared, sink, &notice(&events, dropped));
+        }
+        events.iter().for_each(|event| record(shared, sink, event));
+        shared.lock().busy = false;
+    }
+}
+
+/// A sink that panics misses the event, and nothing else.
+fn record(shared: &Waiting, sink: &dyn Sink, event: &Event) {
+    if catch_unwind(AssertUnwindSafe(|| sink.record(&event.as_it_happened()))).is_err() {
+        shared.lock().missed += 1;
+    }
+}
+
+/// All that waits, and how much was dropped before it.
+fn next(shared: &Waiting) -> Option<(VecDeque<Event>, u64)> {
+    let mut looks = 0;
+    let mut state = shared.lock();
+    while state.events.is_empty() {
+        if state.closed {
+            return None;
+        }
+        state.asleep = looks >= LOOKS;
+        state = if state.asleep {
+            shared.filled.wait(state).unwrap_or_else(PoisonError::into_inner)
+        } else {
+            shared.filled.wait_timeout(state, PAUSE).unwrap_or_else(PoisonError::into_inner).0
+        };
+        looks += 1;
+    }
+    state.asleep = false;
+    state.busy = true;
+    let taken = (std::mem::take(&mut state.events), std::mem::take(&mut state.dropped));
+    shared.emptied.notify_all();
+    Some(taken)
+}
+
+/// Tells a sink what it missed because it was slow.
+fn notice(events: &VecDeque<Event>, dropped: u64) -> Event {
+    let message = format!("{dropped} events were not passed on to this sink, which was too slow for them");
+    let fields = json!({"level": "warn", "message": message, "fields": {"dropped": dropped}, "source": "harness"});
+    Event {
+        name: "log".to_owned(),
+        time: SystemTime::now(),
+        session_id: events.front().map(|event| event.session_id.clone()).unwrap_or_default(),
+        call_id: None,
+        fields: fields.as_object().cloned().unwrap_or_else(Map::new),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::sync::mpsc::{Receiver, Sender, channel};
+
+    /// A sink that goes on only when it is let.
+    struct Gate {
+        let_on: Mutex<Receiver<()>>,
+        names: Mutex<Vec<String>>,
+        how: Delivery,
+    }
+
+    impl Sink for Gate {
+        fn record(&self, event: &EventRef<'_>) {
+            let _ = self.let_on.lock().expect("the gate").recv();
+            self.names.lock().expect("names").push(event.name.to_owned());
+            assert_ne!(event.name, "panic", "as it was told");
+        }
+
+        fn delivery(&self) -> Delivery {
+            self.how
+        }
+    }
+
+    fn gate(how: Delivery) -> (Sender<()>, Arc<Gate>, Listener) {
+        let (open, let_on) = channel();
+        let gate = Arc::new(Gate { let_on: Mutex::new(let_on), names: Mutex::default(), how });
+        (open, Arc::clone(&gate), Listener::new(gate))
+    }
+
+    fn send(listener: &Listener, name: &str) {
+        listener.take(&EventRef::new(name, "s", None, &Map::new));
+    }
+
+    fn wait_until(what: impl Fn() -> bool) {
+        for _ in 0..5000 {
+            if what() {
+                return;
+            }
+            thread::sleep(Duration::from_millis(1));
+        }
+        panic!("it never came");
+    }
+
+    #[test]
+    fn a_sink_that_is_stuck_loses_what_can_be_lost_and_is_told_but_no_end_of_a_call() {
+        let (open, gate, listener) = gate(Delivery::Counting);
+        for _ in 0..3 * ROOM {
+            send(&listener, "tool.started");
+            send(&listener, "tool.completed");
+        }
+        assert!(!listener.is_done() && listener.missed() > ROOM as u64, "nobody waited for it");
+        drop(open);
+        wait_until(|| listener.is_done());
+        let names = gate.names.lock().expect("names");
+        let count = |name: &str| names.iter().filter(|known| *known == name).count();
+        assert_eq!(count("tool.completed"), 3 * ROOM);
+        assert_eq!((count("tool.started") as u64 + listener.missed(), count("log")), (3 * ROOM as u64, 1));
+    }
+
+    #[test]
+    fn a_sink_that_asks_to_be_waited_for_misses_nothing() {
+        let (open, gate, listener) = gate(Delivery::Waiting);
+        let writer = thread::spawn(move || {
+            (0..3 * ROOM).for_each(|_| send(&listener, "tool.progress"));
+            listener
+        });
+        thread::sleep(Duration::from_millis(50));
+        assert!(!writer.is_finished(), "the queue is bounded");
+        drop(open);
+        let listener = writer.join().expect("written");
+        wait_until(|| listener.is_done());
+        assert_eq!((gate.names.lock().expect("names").len(), listener.missed()), (3 * ROOM, 0));
+    }
+
+    #[test]
+    fn a_sink_that_panics_misses_that_event_and_no_other() {
+        for how in [Delivery::OnThePath, Delivery::Counting] {
+            let (open, gate, listener) = gate(how);
+            drop(open);
+            ["tool.started", "panic", "tool.completed"].iter().for_each(|name| send(&listener, name));
+            wait_until(|| listener.is_done());
+            // The one that panicked holds the lock of its names no more, but left it in a bad state.
+            let names = gate.names.lock().unwrap_or_else(PoisonError::into_inner);
+            assert_eq!((names.as_slice(), listener.missed()), (&["tool.started", "panic", "tool.completed"].map(str::to_owned)[..], 1));
+        }
+    }
+
+    #[test]
+    fn what_waits_is_passed_on_after_the_engine_is_gone() {
+        let (open, gate, listener) = gate(Delivery::Counting);
+        (0..10).for_each(|_| send(&listener, "tool.progress"));
+        drop(listener);
+        drop(open);
+        wait_until(|| gate.names.lock().expect("names").len() == 10);
+    }
+}

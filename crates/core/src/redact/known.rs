@@ -1,0 +1,139 @@
+//! What is looked for in one pass: the forms of known values, and how tokens begin.
+
+use super::form::forms;
+use super::shape::{SHAPES, Shape};
+use aho_corasick::{AhoCorasick, Input, MatchKind};
+use std::fmt;
+use std::ops::Deref;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, LazyLock, PoisonError, RwLock};
+
+/// One machine for everything that is looked for.
+pub(super) struct Known {
+    /// Absent when there is nothing to look for.
+    machine: Option<AhoCorasick>,
+    /// By the machine's own numbers: the shape of a head, nothing for a value.
+    shapes: Vec<Option<&'static Shape>>,
+    /// All of them in order, to tell what may be the start of one.
+    sorted: Vec<Vec<u8>>,
+    longest: usize,
+    /// Bytes that one of them starts with.
+    starts: [bool; 256],
+    /// Whether a value is among them.
+    pub(super) has_values: bool,
+}
+
+/// Something that was found.
+pub(super) struct Hit {
+    pub(super) start: usize,
+    pub(super) end: usize,
+    /// Whose head it is; nothing for a value.
+    pub(super) shape: Option<&'static Shape>,
+}
+
+impl Known {
+    fn new(values: &[Vec<u8>]) -> Self {
+        let heads = SHAPES.iter().flat_map(|shape| shape.heads.iter().map(move |head| (head.as_bytes().to_vec(), Some(shape))));
+        let mut needles: Vec<(Vec<u8>, Option<&'static Shape>)> =
+            values.iter().flat_map(|value| forms(value)).map(|form| (form, None)).chain(heads).collect();
+        // What is both a value and a head is a value.
+        needles.sort_by(|(a, of_a), (b, of_b)| a.cmp(b).then(of_a.is_some().cmp(&of_b.is_some())));
+        needles.dedup_by(|(a, _), (b, _)| a == b);
+        let mut starts = [false; 256];
+        needles.iter().filter_map(|(needle, _)| needle.first()).for_each(|first| starts[usize::from(*first)] = true);
+        let machine = AhoCorasick::builder().match_kind(MatchKind::LeftmostLongest).build(needles.iter().map(|(needle, _)| needle));
+        let (sorted, shapes): (Vec<_>, Vec<_>) = needles.into_iter().unzip();
+        let longest = sorted.iter().map(Vec::len).max().unwrap_or(0);
+        Self { machine: machine.ok(), shapes, longest, starts, has_values: !values.is_empty(), sorted }
+    }
+
+    /// The first of them from `at` on.
+    pub(super) fn find(&self, text: &[u8], at: usize) -> Option<Hit> {
+        let found = self.machine.as_ref()?.find(Input::new(text).range(at.min(text.len())..))?;
+        Some(Hit { start: found.start(), end: found.end(), shape: self.shapes.get(found.pattern().as_usize()).copied().flatten() })
+    }
+
+    /// Where the end of a text begins that may be the start of one of them.
+    pub(super) fn begun(&self, text: &[u8]) -> usize {
+        let from = text.len().saturating_sub(self.longest.saturating_sub(1));
+        let may_begin = |at: &usize| {
+            let rest = &text[*at..];
+            let next = self.sorted.partition_point(|needle| needle.as_slice() <= rest);
+            self.sorted.get(next).is_some_and(|needle| needle.starts_with(rest))
+        };
+        (from..text.len()).filter(|at| self.starts[usize::from(text[*at])]).find(may_begin).unwrap_or(text.len())
+    }
+}
+
+/// What is known when no value is.
+pub(super) fn shapes_only() -> &'static Known {
+    static SHAPES_ONLY: LazyLock<Known> = LazyLock::new(|| Known::new(&[]));
+    &SHAPES_ONLY
+}
+
+/// Values that must not leave, learned as they are read. What was known once stays known: an old key is still a key.
+#[derive(Default)]
+pub(crate) struct Values {
+    any: AtomicBool,
+    learned: RwLock<Learned>,
+}
+
+#[derive(Default)]
+struct Learned {
+    values: Vec<Vec<u8>>,
+    /// What finds them; there once there is one.
+    known: Option<Arc<Known>>,
+}
+
+impl Values {
+    /// Takes a value that must not leave from now on. One that is too short to be told from other text is not taken.
+    pub(crate) fn learn(&self, value: &[u8]) -> Result<(), TooShort> {
+        if value.len() < super::LEAST_VALUE {
+            return Err(TooShort);
+        }
+        let mut learned = self.learned.write().unwrap_or_else(PoisonError::into_inner);
+        if !learned.values.iter().any(|known| known == value) {
+            learned.values.push(value.to_vec());
+            learned.known = Some(Arc::new(Known::new(&learned.values)));
+            self.any.store(true, Ordering::Release);
+        }
+        Ok(())
+    }
+
+    pub(super) fn known(&self) -> Held {
+        if self.any.load(Ordering::Acquire)
+            && let Some(known) = &self.learned.read().unwrap_or_else(PoisonError::into_inner).known
+        {
+            return Held::Learned(Arc::clone(known));
+        }
+        Held::Shapes(shapes_only())
+    }
+}
+
+impl fmt::Debug for Values {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Values")
+    }
+}
+
+/// A value that any text may hold by chance.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct TooShort;
+
+/// What is known for as long as one text is looked at.
+#[derive(Clone)]
+pub(super) enum Held {
+    Shapes(&'static Known),
+    Learned(Arc<Known>),
+}
+
+impl Deref for Held {
+    type Target = Known;
+
+    fn deref(&self) -> &Known {
+        match self {
+            Self::Shapes(known) => known,
+            Self::Learned(known) => known,
+        }
+    }
+}

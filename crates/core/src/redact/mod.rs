@@ -1,0 +1,163 @@
+//! Secrets taken out of whatever leaves a call: known values in their usual forms, tokens known by their shape, and what people name.
+//!
+//! A text in which nothing is found costs one pass and no memory.
+
+mod form;
+mod known;
+mod shape;
+mod stream;
+mod words;
+
+pub(crate) use known::Values;
+pub(crate) use shape::tokens;
+pub use stream::Stream;
+pub use words::Words;
+
+use crate::run::Refusal;
+use known::Held;
+use serde_json::{Map, Value};
+use std::borrow::Cow;
+use std::sync::Arc;
+
+/// What stands where a secret was.
+pub const MARK: &str = "[redacted]";
+
+/// Bytes that a value must have: shorter ones are in every text by chance.
+pub(crate) const LEAST_VALUE: usize = 4;
+
+/// Finds and takes out what must not leave. Cheap to clone; clones learn together.
+#[derive(Clone, Debug, Default)]
+pub struct Redactor(Arc<Sought>);
+
+#[derive(Debug, Default)]
+struct Sought {
+    values: Arc<Values>,
+    words: Arc<Words>,
+}
+
+impl Redactor {
+    /// One that knows the tokens with a shape of their own, values as they are learned, and these words.
+    pub(crate) fn new(values: Arc<Values>, words: Words) -> Self {
+        Self(Arc::new(Sought { values, words: Arc::new(words) }))
+    }
+
+    /// A text without its secrets; the same text when it has none.
+    #[must_use]
+    pub fn text<'a>(&self, text: &'a str) -> Cow<'a, str> {
+        self.pass(None).clean(text).map_or(Cow::Borrowed(text), Cow::Owned)
+    }
+
+    /// For bytes that come in pieces.
+    #[must_use]
+    pub fn stream(&self) -> Stream {
+        self.pass(None).stream()
+    }
+
+    /// For one result or event, with the words of one tool beside those of all.
+    pub(crate) fn pass<'a>(&'a self, of_tool: Option<&'a Arc<Words>>) -> Pass<'a> {
+        let words = [Some(&self.0.words), of_tool].map(|words| words.filter(|words| !words.is_empty()));
+        Pass { known: self.0.values.known(), words, count: 0 }
+    }
+}
+
+/// Takes secrets out of the parts of one thing, and counts them.
+pub(crate) struct Pass<'a> {
+    known: Held,
+    words: [Option<&'a Arc<Words>>; 2],
+    pub(crate) count: u64,
+}
+
+impl Pass<'_> {
+    /// Whether fields or patterns are named: then a value has to be looked at as it is, and not as its text alone.
+    pub(crate) fn has_words(&self) -> bool {
+        self.words.iter().any(Option::is_some)
+    }
+
+    /// The same for bytes that come in pieces.
+    pub(crate) fn stream(&self) -> Stream {
+        Stream::new(self.known.clone(), self.words.iter().flatten().map(|words| Arc::clone(words)).collect())
+    }
+
+    /// Whether there is nothing in a text that must not leave, as far as one look tells.
+    pub(crate) fn is_clean(&self, text: &str) -> bool {
+        self.known.find(text.as_bytes(), 0).is_none() && !self.words.iter().flatten().any(|words| words.is_in(text.as_bytes()))
+    }
+
+    /// The text without its secrets; nothing when it has none.
+    fn clean(&mut self, text: &str) -> Option<String> {
+        if self.is_clean(text) {
+            return None;
+        }
+        let mut out = Vec::with_capacity(text.len());
+        let mut stream = Stream::new(self.known.clone(), Vec::new());
+        stream.push(text.as_bytes(), &mut out);
+        let mut count = stream.finish(&mut out);
+        for words in self.words.iter().flatten() {
+            count += words.take_out(&mut out);
+        }
+        self.count += count;
+        // A value that is no text may have been cut out of the middle of a character.
+        (count > 0).then(|| String::from_utf8(out).unwrap_or_else(|error| String::from_utf8_lossy(error.as_bytes()).into_owned()))
+    }
+
+    /// Takes the secrets out of a text.
+    pub(crate) fn string(&mut self, text: &mut String) {
+        if let Some(clean) = self.clean(text) {
+            *text = clean;
+        }
+    }
+
+    /// The same for bytes of any kind.
+    pub(crate) fn bytes(&mut self, bytes: &mut Vec<u8>) {
+        let (mut stream, mut clean) = (self.stream(), Vec::with_capacity(bytes.len()));
+        stream.push(bytes, &mut clean);
+        self.count += stream.finish(&mut clean);
+        *bytes = clean;
+    }
+
+    /// Takes the secrets out of every text in a value, names of fields included.
+    pub(crate) fn value(&mut self, value: &mut Value) {
+        match value {
+            Value::String(text) => self.string(text),
+            Value::Array(items) => items.iter_mut().for_each(|item| self.value(item)),
+            Value::Object(object) => self.object(object),
+            Value::Number(number) if self.known.has_values && !self.is_clean(number.as_str()) => {
+                self.count += 1;
+                *value = MARK.into();
+            }
+            Value::Number(_) | Value::Bool(_) | Value::Null => {}
+        }
+    }
+
+    /// The same for the entries of an object.
+    pub(crate) fn object(&mut self, object: &mut Map<String, Value>) {
+        let mut dirty = false;
+        for (name, value) in object.iter_mut() {
+            if self.words.iter().flatten().any(|words| words.names(name)) {
+                if !value.is_null() && value.as_str() != Some(MARK) {
+                    *value = MARK.into();
+                    self.count += 1;
+                }
+            } else {
+                self.value(value);
+            }
+            dirty |= !self.is_clean(name);
+        }
+        if dirty {
+            let entries = std::mem::take(object).into_iter();
+            *object = entries.map(|(name, value)| (self.clean(&name).unwrap_or(name), value)).collect();
+        }
+    }
+
+    /// The same for a refusal, whose words may quote what was sent.
+    pub(crate) fn refusal(&mut self, refusal: &mut Refusal) {
+        self.string(&mut refusal.message);
+        if let Some(help) = &mut refusal.help {
+            self.string(help);
+        }
+        self.object(&mut refusal.details);
+    }
+}
+
+#[cfg(test)]
+mod tests;

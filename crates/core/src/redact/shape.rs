@@ -1,0 +1,248 @@
+//! Tokens that are known by their shape. One list for what is found in artifacts and for what is taken out of results.
+
+use std::collections::HashSet;
+use std::ops::Range;
+
+/// What is known by its shape, and whose it is.
+pub(crate) struct Shape {
+    /// How it begins.
+    pub(super) heads: &'static [&'static str],
+    pub(super) tail: Tail,
+    /// What it is.
+    pub(crate) what: &'static str,
+}
+
+/// How a token goes on after its head.
+#[derive(Clone, Copy)]
+pub(super) enum Tail {
+    /// With at least this many bytes of a class.
+    Run { class: Class, least: usize },
+    /// With exactly this many, and then no more of a word.
+    Exactly { class: Class, count: usize },
+    /// With the rest of its first line and everything to its last.
+    Key,
+}
+
+type Class = fn(u8) -> bool;
+
+const WORD: Class = |byte| byte.is_ascii_alphanumeric();
+const WIDE: Class = |byte| byte.is_ascii_alphanumeric() || byte == b'_' || byte == b'-';
+const DASHED: Class = |byte| byte.is_ascii_alphanumeric() || byte == b'-';
+const UNDERSCORED: Class = |byte| byte.is_ascii_alphanumeric() || byte == b'_';
+const CAPITALS: Class = |byte| byte.is_ascii_digit() || byte.is_ascii_uppercase();
+/// What stands between the first and the last line of a key, also where its lines are written as `\n`.
+const KEY: Class = |byte| byte.is_ascii_alphanumeric() || b"+/=\\-:, \t\r\n".contains(&byte);
+
+pub(super) const SHAPES: &[Shape] = &[
+    Shape { heads: &["AKIA", "ASIA"], tail: Tail::Exactly { class: CAPITALS, count: 16 }, what: "an access key of AWS" },
+    Shape { heads: &["ghp_", "gho_", "ghu_", "ghs_", "ghr_"], tail: Tail::Run { class: WORD, least: 36 }, what: "a token of GitHub" },
+    Shape { heads: &["github_pat_"], tail: Tail::Run { class: UNDERSCORED, least: 60 }, what: "a token of GitHub" },
+    Shape { heads: &["glpat-"], tail: Tail::Run { class: WIDE, least: 20 }, what: "a token of GitLab" },
+    Shape { heads: &["xoxa-", "xoxb-", "xoxp-", "xoxr-", "xoxs-"], tail: Tail::Run { class: DASHED, least: 20 }, what: "a token of Slack" },
+    Shape { heads: &["sk-ant-"], tail: Tail::Run { class: WIDE, least: 30 }, what: "a key of Anthropic" },
+    Shape { heads: &["sk-"], tail: Tail::Run { class: WIDE, least: 40 }, what: "a key of OpenAI" },
+    Shape { heads: &["AIza"], tail: Tail::Exactly { class: WIDE, count: 35 }, what: "a key of Google" },
+    Shape { heads: &["rk_live_", "sk_live_"], tail: Tail::Run { class: WORD, least: 20 }, what: "a key of Stripe" },
+    Shape { heads: &["npm_"], tail: Tail::Exactly { class: WORD, count: 36 }, what: "a token of npm" },
+    Shape { heads: &["hf_"], tail: Tail::Run { class: WORD, least: 30 }, what: "a token of Hugging Face" },
+    Shape { heads: &["-----BEGIN "], tail: Tail::Key, what: "a private key" },
+];
+
+/// Heads of so few bytes are parts of other words, too, and count only where a word begins.
+const SHORT_HEAD: usize = 3;
+/// Bytes before a token that say whether it is the start of a word.
+pub(super) const CONTEXT: usize = 6;
+/// Bytes in which the first line of a key has to end.
+const KEY_LINE: usize = 64;
+const DASHES: &[u8] = b"-----";
+const END: &[u8] = b"-----END ";
+
+/// Whether more of the text may come.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum More {
+    MayCome,
+    Not,
+}
+
+/// What stands where a head was found.
+#[derive(Debug)]
+pub(super) enum Found {
+    /// Something else.
+    Nothing,
+    /// It cannot be told before more has come.
+    Undecided,
+    /// A token that ends here.
+    Until(usize),
+    /// A token that goes on beyond what has come, which is swallowed by this.
+    Beyond(Rest),
+}
+
+impl Shape {
+    /// What stands at `start`, where a head of `head` bytes was found.
+    pub(super) fn judge(&self, text: &[u8], start: usize, head: usize, more: More) -> Found {
+        let from = start + head;
+        if let Tail::Key = self.tail {
+            return judge_key(text, from, more);
+        }
+        if head <= SHORT_HEAD && !starts_word(&text[start.saturating_sub(CONTEXT)..start]) {
+            return Found::Nothing;
+        }
+        let run = |class: Class, most: usize| text[from..].iter().take(most).take_while(|byte| class(**byte)).count();
+        let (end, least) = match self.tail {
+            Tail::Run { class, least } => (from + run(class, usize::MAX), least),
+            Tail::Exactly { class, count } => (from + run(class, count), count),
+            Tail::Key => return Found::Nothing,
+        };
+        let open = end == text.len() && more == More::MayCome;
+        match self.tail {
+            _ if end - from < least => return if open { Found::Undecided } else { Found::Nothing },
+            Tail::Exactly { .. } if open => return Found::Undecided,
+            Tail::Exactly { .. } if text.get(end).is_some_and(|next| is_word(*next)) => return Found::Nothing,
+            _ => {}
+        }
+        match (is_placeholder(&text[start..end]), self.tail) {
+            (true, _) => Found::Nothing,
+            (false, Tail::Run { class, .. }) if open => Found::Beyond(Rest::Run(class)),
+            (false, _) => Found::Until(end),
+        }
+    }
+}
+
+fn judge_key(text: &[u8], from: usize, more: More) -> Found {
+    let line = &text[from..text.len().min(from + KEY_LINE)];
+    let Some(dashes) = find(line, DASHES) else {
+        return if line.len() < KEY_LINE && more == More::MayCome { Found::Undecided } else { Found::Nothing };
+    };
+    let label = line[..dashes].strip_suffix(b" BLOCK").unwrap_or(&line[..dashes]);
+    if !label.ends_with(b"PRIVATE KEY") || !label.iter().all(|byte| CAPITALS(*byte) || *byte == b' ') {
+        return Found::Nothing;
+    }
+    Found::Beyond(Rest::Key { header: from + dashes + DASHES.len() })
+}
+
+/// What of a token is still to come.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Rest {
+    /// Bytes of this class.
+    Run(Class),
+    /// The lines of a key, from here on.
+    Key {
+        /// Where its first line ends.
+        header: usize,
+    },
+}
+
+/// How far the rest of a token goes.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum Swallowed {
+    /// To here, where it ends.
+    Whole(usize),
+    /// To here, and on.
+    Part(usize),
+}
+
+impl Rest {
+    /// How much of the text from `from` belongs to the token.
+    pub(super) fn swallow(self, text: &[u8], from: usize, more: More) -> Swallowed {
+        let class = match self {
+            Self::Run(class) => class,
+            Self::Key { .. } => KEY,
+        };
+        let run = from + text[from..].iter().take_while(|byte| class(**byte)).count();
+        let open = run == text.len() && more == More::MayCome;
+        if let Self::Key { .. } = self {
+            if let Some(end) = find(&text[from..run], END) {
+                let after = from + end + END.len();
+                return match find(&text[after..run], DASHES) {
+                    Some(dashes) => Swallowed::Whole(after + dashes + DASHES.len()),
+                    None if open => Swallowed::Part(from + end),
+                    None => Swallowed::Whole(run),
+                };
+            }
+            if open {
+                // What may be the start of its last line is looked at again.
+                return Swallowed::Part(run.saturating_sub(END.len()).max(from));
+            }
+        }
+        if open { Swallowed::Part(run) } else { Swallowed::Whole(run) }
+    }
+}
+
+/// Every token in a text, with what it is.
+pub(crate) fn tokens(text: &str) -> Vec<(Range<usize>, &'static str)> {
+    let (bytes, known) = (text.as_bytes(), super::known::shapes_only());
+    let (mut found, mut at) = (Vec::new(), 0);
+    while let Some(hit) = known.find(bytes, at) {
+        at = hit.end;
+        let Some(shape) = hit.shape else { continue };
+        match shape.judge(bytes, hit.start, hit.end - hit.start, More::Not) {
+            Found::Until(end) => at = end,
+            Found::Beyond(Rest::Key { header }) => at = header,
+            _ => {
+                at = hit.start + 1;
+                continue;
+            }
+        }
+        found.push((hit.start..at, shape.what));
+    }
+    found
+}
+
+/// Whether a text only shows what a token looks like.
+fn is_placeholder(token: &[u8]) -> bool {
+    let different: HashSet<u8> = token.iter().copied().collect();
+    let lower = token.to_ascii_lowercase();
+    different.len() < 8 || find(token, b"EXAMPLE").is_some() || find(&lower, b"xxxx").is_some()
+}
+
+/// Whether what comes after these bytes is the start of a word, also where the text is escaped as JSON or as part of an address.
+fn starts_word(before: &[u8]) -> bool {
+    let hex = |bytes: &[u8]| bytes.iter().all(u8::is_ascii_hexdigit);
+    match before {
+        [.., last] if !is_word(*last) => true,
+        [.., b'\\', b'n' | b'r' | b't' | b'b' | b'f'] => true,
+        [.., b'%', a, b] => hex(&[*a, *b]),
+        [b'\\', b'u', rest @ ..] if rest.len() == 4 => hex(rest),
+        [] => true,
+        _ => false,
+    }
+}
+
+fn is_word(byte: u8) -> bool {
+    byte.is_ascii_alphanumeric() || byte == b'_'
+}
+
+pub(super) fn find(text: &[u8], wanted: &[u8]) -> Option<usize> {
+    text.windows(wanted.len()).position(|window| window == wanted)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_shape_finds_its_own_and_nothing_that_only_shows_it() {
+        let body = "16C7e42F292c6912E7710c838347Ae178B4aQ9";
+        for (text, count) in [
+            (format!("ghp_{}", &body[..36]), 1),
+            (format!("x = \"AKIA{}\"", "IOSFODNN7QWERTYU"), 1),
+            (format!("AKIA{}z", "IOSFODNN7QWERTYU"), 0),
+            (format!("sk-ant-{body}"), 1),
+            (format!("sk-proj-{body}"), 1),
+            (format!("task-{body}{body}"), 0),
+            (format!("npm_{}", &body[..36]), 1),
+            (format!("npm_{body}"), 0),
+            (format!("-----BEGIN {}PRIVATE KEY-----", "RSA "), 1),
+            ("-----BEGIN CERTIFICATE-----".to_owned(), 0),
+            (format!("xghp_{}", &body[..36]), 1),
+            (format!("line\\nhf_{}", &body[..36]), 1),
+            (format!("?q=%20hf_{}", &body[..36]), 1),
+            (format!("half_hf_{}", &body[..36]), 0),
+            ("AKIAIOSFODNN7EXAMPLE".to_owned(), 0),
+            ("ghp_xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx".to_owned(), 0),
+            ("a word like ghp_short or sk-something".to_owned(), 0),
+        ] {
+            assert_eq!(tokens(&text).len(), count, "{text}");
+        }
+    }
+}

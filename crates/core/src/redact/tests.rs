@@ -1,0 +1,106 @@
+//! What is taken out, whole and in pieces.
+
+use super::*;
+use base64::Engine as _;
+use base64::engine::general_purpose::{STANDARD, URL_SAFE_NO_PAD};
+use proptest::prelude::*;
+use serde_json::json;
+
+const TOKEN: &str = "ghp_16C7e42F292c6912E7710c838347Ae178B4a";
+const VALUE: &str = "correct horse/battery+staple";
+const KEY: &str = "-----BEGIN RSA PRIVATE KEY-----\nMIIEpAIBAAKCAQEA7x/y+z==\nProc-Type: 4\n-----END RSA PRIVATE KEY-----";
+
+fn redactor(words: &[&str]) -> Redactor {
+    let values = Values::default();
+    values.learn(VALUE.as_bytes()).expect("long enough");
+    Redactor::new(Arc::new(values), Words::new(words.iter().copied()).expect("words"))
+}
+
+fn in_pieces(redactor: &Redactor, text: &[u8], sizes: &[usize]) -> (Vec<u8>, u64) {
+    let (mut stream, mut out, mut rest) = (redactor.stream(), Vec::new(), text);
+    let mut sizes = sizes.iter().cycle();
+    while !rest.is_empty() {
+        let (piece, after) = rest.split_at(rest.len().min(*sizes.next().expect("a cycle")));
+        stream.push(piece, &mut out);
+        rest = after;
+    }
+    let count = stream.finish(&mut out);
+    (out, count)
+}
+
+#[test]
+fn values_tokens_and_keys_are_taken_out_in_every_form_and_the_rest_stays() {
+    let redactor = redactor(&[]);
+    for (text, expected) in [
+        (format!("a {VALUE} b"), "a [redacted] b".to_owned()),
+        (format!("token={TOKEN}."), "token=[redacted].".to_owned()),
+        (format!("<{KEY}>"), "<[redacted]>".to_owned()),
+        (format!("<{}>", json!(KEY)), "<\"[redacted]\">".to_owned()),
+        ("nothing to see, ghp_ and sk- and -----BEGIN CERTIFICATE-----".to_owned(), String::new()),
+        ("q=correct%20horse%2Fbattery%2Bstaple&r".to_owned(), "q=[redacted]&r".to_owned()),
+    ] {
+        let clean = redactor.text(&text);
+        assert_eq!(clean, if expected.is_empty() { text.as_str() } else { &expected });
+        assert_eq!(matches!(clean, Cow::Borrowed(_)), expected.is_empty(), "{text}");
+    }
+    for before in ["", "x", "xy"] {
+        let whole = format!("{before}{VALUE}, and so on");
+        for encoded in [STANDARD.encode(&whole), URL_SAFE_NO_PAD.encode(&whole)] {
+            assert!(redactor.text(&encoded).contains(MARK), "{before}");
+        }
+    }
+}
+
+#[test]
+fn a_value_has_its_fields_texts_numbers_and_names_cleaned_and_each_is_counted() {
+    let values = Values::default();
+    values.learn(b"123456").expect("long enough");
+    assert!(values.learn(b"abc").is_err(), "in every text by chance");
+    let redactor = Redactor::new(Arc::new(values), Words::new(["pin"]).expect("words"));
+    let mut pass = redactor.pass(None);
+    let mut value = json!({"pin": {"a": 1}, "n": 91234569, "list": ["123456", true, null], TOKEN: 1, "ok": "fine"});
+    pass.value(&mut value);
+    assert_eq!(value, json!({"pin": MARK, "n": MARK, "list": [MARK, true, null], MARK: 1, "ok": "fine"}));
+    assert_eq!(pass.count, 4);
+}
+
+#[test]
+fn what_cannot_be_a_secret_goes_at_once_and_what_may_be_one_waits() {
+    let redactor = redactor(&[]);
+    let mut stream = redactor.stream();
+    let mut out = Vec::new();
+    stream.push(b"password? ", &mut out);
+    assert_eq!(out, b"password? ");
+    stream.push(b"correct ho", &mut out);
+    assert_eq!(out, b"password? ");
+    stream.push(b"pe", &mut out);
+    assert_eq!(out, b"password? correct hope");
+}
+
+#[test]
+fn a_pattern_is_found_over_pieces_of_a_line_and_of_a_line_without_end() {
+    let redactor = redactor(&["/CUS-[0-9]{8}/"]);
+    let text = format!("{}CUS-12345678{}\nCUS-12345678\n", "x".repeat(100_000), "y".repeat(100_000));
+    let (out, count) = in_pieces(&redactor, text.as_bytes(), &[777]);
+    assert_eq!(count, 2);
+    assert_eq!(out, text.replace("CUS-12345678", MARK).into_bytes());
+}
+
+proptest! {
+    #[test]
+    fn pieces_give_what_the_whole_gives(
+        parts in prop::collection::vec(prop_oneof![
+            Just(VALUE.to_owned()), Just(TOKEN.to_owned()), Just(KEY.to_owned()),
+            Just("correct horse".to_owned()), Just("ghp_16C7e42F292c6912".to_owned()), Just("-----BEGIN RSA ".to_owned()),
+            Just(STANDARD.encode(format!("u:{VALUE}:"))), "[a-z \\n=\"]{0,12}", Just("AKIAIOSFODNN7QWERTYU".to_owned()),
+        ], 0..8),
+        sizes in prop::collection::vec(1_usize..40, 1..5),
+    ) {
+        let redactor = redactor(&[]);
+        let text = parts.concat();
+        let whole = redactor.text(&text);
+        let (out, _) = in_pieces(&redactor, text.as_bytes(), &sizes);
+        prop_assert_eq!(String::from_utf8_lossy(&out), whole.clone());
+        prop_assert!(!whole.contains(VALUE));
+    }
+}

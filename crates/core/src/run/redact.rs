@@ -1,0 +1,62 @@
+//! Secrets taken out of all that a result says.
+
+use super::after::{Amended, Hooks, shown};
+use super::context::Context;
+use crate::content::{ContentBlock, ResourceBody};
+use crate::redact::Pass;
+
+/// Cleans what the hooks left. What was taken out is counted, and must not stay in what a client shows.
+pub(super) fn redact(ctx: &Context, amended: &mut Amended) {
+    let tool = amended.tool.clone();
+    let mut pass = ctx.shared.redactor.pass(tool.words.as_ref());
+    parts(&mut pass, amended);
+    if pass.count > 0 {
+        amended.hooks = Hooks::ChangedIt;
+        amended.success.metadata.insert("redacted".into(), pass.count.into());
+    }
+}
+
+/// A value whose own text is the content is looked at once.
+fn parts(pass: &mut Pass<'_>, amended: &mut Amended) {
+    let Amended { success, error, content, .. } = amended;
+    success.refs.iter_mut().for_each(|value| pass.value(value));
+    pass.object(&mut success.metadata);
+    pass.object(&mut success.provider);
+    let is_own_text = success.content.is_none() && error.is_none();
+    if is_own_text && !pass.has_words() && content.iter().filter_map(ContentBlock::as_text).all(|text| pass.is_clean(text)) {
+        return;
+    }
+    if let Some(value) = &mut success.value {
+        pass.value(value);
+    }
+    if let Some(error) = error.as_mut() {
+        pass.refusal(error);
+    }
+    if success.content.is_none() {
+        // The error or the value is clean now, and so is what it says.
+        *content = shown(success, error.as_ref());
+    }
+    content.iter_mut().for_each(|part| block(pass, part));
+}
+
+/// Pictures and sounds are left as they are: what they show cannot be found by its bytes.
+fn block(pass: &mut Pass<'_>, block: &mut ContentBlock) {
+    match block {
+        ContentBlock::Text(text) => pass.string(text),
+        ContentBlock::Link(link) => {
+            pass.string(&mut link.uri);
+            pass.string(&mut link.name);
+            if let Some(description) = &mut link.description {
+                pass.string(description);
+            }
+        }
+        ContentBlock::Resource(resource) => {
+            pass.string(&mut resource.uri);
+            match &mut resource.body {
+                ResourceBody::Text(text) => pass.string(text),
+                ResourceBody::Bytes(bytes) => pass.bytes(bytes),
+            }
+        }
+        ContentBlock::Image(_) | ContentBlock::Audio(_) => {}
+    }
+}

@@ -1,0 +1,272 @@
+//! Artifacts on disk: contents by their digest, handles by session.
+//!
+//! A content is written beside its place, synced and then moved there, so that a name always stands for the whole of it, also after a crash.
+//! Several processes may use one folder: whoever adds holds a lock together with others, whoever forgets holds it alone.
+
+use super::{Bounds, Collected, Keeping, KeptError, KeptStore, handle, is_id};
+use crate::digest;
+use crate::result::ArtifactRef;
+use serde_json::{Value, json};
+use std::collections::{HashMap, HashSet};
+use std::fs::{self, DirBuilder, File, OpenOptions};
+use std::io::{self, Read as _, Seek as _, SeekFrom, Write as _};
+use std::os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _};
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, SystemTime};
+
+/// How long something without a handle may still be on its way to one.
+const GRACE: Duration = Duration::from_secs(3600);
+/// How often a process looks for what can be forgotten.
+const EVERY: Duration = Duration::from_secs(3600);
+
+/// A folder of artifacts. Nothing is made before something is kept.
+#[derive(Clone, Debug)]
+pub struct DiskStore {
+    folder: PathBuf,
+    bounds: Bounds,
+    /// When this process last looked for what can be forgotten, and the bytes it found or added.
+    looked: Arc<Mutex<Option<(SystemTime, u64)>>>,
+}
+
+impl DiskStore {
+    /// The artifacts in this folder: a gigabyte, for a week.
+    #[must_use]
+    pub fn new(folder: impl Into<PathBuf>) -> Self {
+        Self::with_bounds(folder, Bounds { bytes: 1 << 30, age: Duration::from_secs(7 * 24 * 3600) })
+    }
+
+    /// The same with other bounds.
+    #[must_use]
+    pub fn with_bounds(folder: impl Into<PathBuf>, bounds: Bounds) -> Self {
+        Self { folder: folder.into(), bounds, looked: Arc::default() }
+    }
+
+    /// A digest in place of the id, whose characters are a client's choice.
+    fn session_folder(&self, session: &str) -> PathBuf {
+        self.folder.join("sessions").join(&blake3::hash(session.as_bytes()).to_hex()[..32])
+    }
+
+    #[cfg(test)]
+    pub(super) fn session_folder_of(&self, session: &str) -> PathBuf {
+        self.session_folder(session)
+    }
+
+    fn entry(&self, session: &str, id: &str) -> Result<PathBuf, KeptError> {
+        if is_id(id) { Ok(self.session_folder(session).join(id)) } else { Err(KeptError::Unknown(id.to_owned())) }
+    }
+
+    fn content(&self, digest: &str) -> Option<PathBuf> {
+        let hex = digest.strip_prefix("blake3:").filter(|hex| hex.len() == 64 && hex.bytes().all(|byte| byte.is_ascii_hexdigit()))?;
+        Some(self.folder.join("contents").join(&hex[..2]).join(hex))
+    }
+
+    fn lock(&self) -> io::Result<File> {
+        private_folder(&self.folder)?;
+        OpenOptions::new().create(true).truncate(false).write(true).mode(0o600).open(self.folder.join("lock"))
+    }
+
+    /// Looks for what can be forgotten when it is time, or when there may be too much.
+    fn tidy(&self, added: u64) -> Result<(), KeptError> {
+        {
+            let mut looked = self.looked.lock().unwrap_or_else(PoisonError::into_inner);
+            if let Some((when, bytes)) = &mut *looked {
+                *bytes += added;
+                if *bytes <= self.bounds.bytes && when.elapsed().is_ok_and(|since| since < EVERY) {
+                    return Ok(());
+                }
+            }
+        }
+        self.collect().map(drop)
+    }
+
+    /// Forgets as of a moment.
+    pub(super) fn collect_at(&self, now: SystemTime) -> io::Result<Collected> {
+        let lock = self.lock()?;
+        lock.lock()?;
+        let older = |at: SystemTime, than: Duration| now.duration_since(at).is_ok_and(|age| age > than);
+        let mut collected = Collected::default();
+        let mut handles = Vec::new();
+        for session in files(&self.folder.join("sessions")) {
+            for entry in files(&session) {
+                let Ok(at) = modified(&entry) else { continue };
+                match read_entry(&entry) {
+                    Ok(artifact) if !older(at, self.bounds.age) => handles.push((at, entry, artifact)),
+                    _ => {
+                        fs::remove_file(&entry)?;
+                        collected.artifacts += 1;
+                    }
+                }
+            }
+            // A folder with something in it stays.
+            let _ = fs::remove_dir(session);
+        }
+        handles.sort_by_key(|(at, ..)| *at);
+        let sizes: HashMap<&str, u64> = handles.iter().map(|(_, _, artifact)| (artifact.digest.as_str(), artifact.bytes)).collect();
+        let mut total: u64 = sizes.values().sum();
+        let mut kept = handles.as_slice();
+        while let [(_, entry, artifact), rest @ ..] = kept
+            && total > self.bounds.bytes
+        {
+            fs::remove_file(entry)?;
+            collected.artifacts += 1;
+            if !rest.iter().any(|(_, _, other)| other.digest == artifact.digest) {
+                total -= artifact.bytes;
+            }
+            kept = rest;
+        }
+        let held: HashSet<PathBuf> = kept.iter().filter_map(|(_, _, artifact)| self.content(&artifact.digest)).collect();
+        for content in files(&self.folder.join("contents")).iter().flat_map(|folder| files(folder)) {
+            let Ok(metadata) = fs::metadata(&content) else { continue };
+            let known = handles.iter().any(|(_, _, artifact)| self.content(&artifact.digest).as_ref() == Some(&content));
+            // What never had a handle may be on its way to one.
+            if !held.contains(&content) && (known || older(metadata.modified()?, GRACE)) {
+                fs::remove_file(&content)?;
+                collected.bytes += metadata.len();
+            }
+        }
+        for left in files(&self.folder.join("new")) {
+            if modified(&left).is_ok_and(|at| older(at, GRACE)) {
+                fs::remove_file(left)?;
+            }
+        }
+        *self.looked.lock().unwrap_or_else(PoisonError::into_inner) = Some((SystemTime::now(), total));
+        Ok(collected)
+    }
+
+    /// Moves a finished content to its place, and writes its handle.
+    fn commit(&self, session: &str, temporary: &Path, artifact: &ArtifactRef) -> io::Result<()> {
+        let lock = self.lock()?;
+        lock.lock_shared()?;
+        let place = self.content(&artifact.digest).ok_or(io::ErrorKind::InvalidInput)?;
+        match OpenOptions::new().write(true).open(&place) {
+            Ok(known) => {
+                known.set_modified(SystemTime::now())?;
+                fs::remove_file(temporary)?;
+            }
+            Err(_) => {
+                let folder = place.parent().ok_or(io::ErrorKind::InvalidInput)?;
+                private_folder(folder)?;
+                fs::rename(temporary, &place)?;
+                File::open(folder)?.sync_all()?;
+            }
+        }
+        let folder = self.session_folder(session);
+        private_folder(&folder)?;
+        let (mut entry, temporary) = self.temporary()?;
+        let text = artifact.to_json().to_string();
+        let written = entry.write_all(text.as_bytes()).and_then(|()| entry.sync_data());
+        written.and_then(|()| fs::rename(&temporary, folder.join(&artifact.id))).inspect_err(|_| drop(fs::remove_file(&temporary)))
+    }
+
+    fn temporary(&self) -> io::Result<(File, PathBuf)> {
+        let folder = self.folder.join("new");
+        private_folder(&folder)?;
+        let path = folder.join(digest::fresh_id("new"));
+        Ok((OpenOptions::new().create_new(true).write(true).mode(0o600).open(&path)?, path))
+    }
+}
+
+impl KeptStore for DiskStore {
+    fn begin(&self, session: &str, media_type: &str) -> Result<Box<dyn Keeping>, KeptError> {
+        let (file, path) = self.temporary().map_err(failed)?;
+        let (session, media_type) = (session.to_owned(), media_type.to_owned());
+        Ok(Box::new(Writing { store: self.clone(), session, media_type, file, path, bytes: 0, hasher: blake3::Hasher::new() }))
+    }
+
+    fn find(&self, session: &str, id: &str) -> Result<ArtifactRef, KeptError> {
+        read_entry(&self.entry(session, id)?).map_err(|problem| unknown_or_failed(&problem, id))
+    }
+
+    fn read(&self, session: &str, id: &str, offset: u64, length: u64) -> Result<Vec<u8>, KeptError> {
+        let artifact = self.find(session, id)?;
+        let place = self.content(&artifact.digest).ok_or_else(|| KeptError::Unknown(id.to_owned()))?;
+        let read = || {
+            let mut file = File::open(place)?;
+            file.seek(SeekFrom::Start(offset.min(artifact.bytes)))?;
+            let mut bytes = Vec::new();
+            file.take(length).read_to_end(&mut bytes)?;
+            Ok(bytes)
+        };
+        read().map_err(|problem| unknown_or_failed(&problem, id))
+    }
+
+    fn list(&self, session: &str) -> Result<Vec<ArtifactRef>, KeptError> {
+        let found = files(&self.session_folder(session)).into_iter();
+        let mut found: Vec<_> = found.filter_map(|path| Some((modified(&path).ok()?, read_entry(&path).ok()?))).collect();
+        found.sort_by(|(at, a), (other, b)| (at, &a.id).cmp(&(other, &b.id)));
+        Ok(found.into_iter().map(|(_, artifact)| artifact).collect())
+    }
+
+    fn collect(&self) -> Result<Collected, KeptError> {
+        self.collect_at(SystemTime::now()).map_err(failed)
+    }
+
+    fn file(&self, artifact: &ArtifactRef) -> Option<PathBuf> {
+        self.content(&artifact.digest)
+    }
+}
+
+struct Writing {
+    store: DiskStore,
+    session: String,
+    media_type: String,
+    file: File,
+    path: PathBuf,
+    bytes: u64,
+    hasher: blake3::Hasher,
+}
+
+impl Keeping for Writing {
+    fn write(&mut self, bytes: &[u8]) -> Result<(), KeptError> {
+        self.hasher.update(bytes);
+        self.bytes += bytes.len() as u64;
+        self.file.write_all(bytes).map_err(failed)
+    }
+
+    fn finish(self: Box<Self>) -> Result<ArtifactRef, KeptError> {
+        let artifact = handle(&self.media_type, self.bytes, &self.hasher.finalize());
+        self.file.sync_data().map_err(failed)?;
+        self.store.commit(&self.session, &self.path, &artifact).map_err(failed)?;
+        self.store.tidy(artifact.bytes)?;
+        Ok(artifact)
+    }
+}
+
+impl Drop for Writing {
+    fn drop(&mut self) {
+        // Gone already when it was finished.
+        let _ = fs::remove_file(&self.path);
+    }
+}
+
+/// A folder that only its owner may enter.
+fn private_folder(path: &Path) -> io::Result<()> {
+    DirBuilder::new().recursive(true).mode(0o700).create(path)
+}
+
+fn files(folder: &Path) -> Vec<PathBuf> {
+    fs::read_dir(folder).into_iter().flatten().flatten().map(|entry| entry.path()).collect()
+}
+
+fn modified(path: &Path) -> io::Result<SystemTime> {
+    fs::symlink_metadata(path)?.modified()
+}
+
+fn read_entry(path: &Path) -> io::Result<ArtifactRef> {
+    let entry: Value = serde_json::from_slice(&fs::read(path)?)?;
+    let text = |key: &str| entry.get(key).and_then(Value::as_str).map(str::to_owned).ok_or(io::ErrorKind::InvalidData);
+    let bytes = entry.get("bytes").unwrap_or(&json!(null)).as_u64().ok_or(io::ErrorKind::InvalidData)?;
+    Ok(ArtifactRef { id: text("id")?, media_type: text("media_type")?, bytes, digest: text("digest")? })
+}
+
+fn failed(problem: io::Error) -> KeptError {
+    KeptError::Failed(problem.to_string())
+}
+
+fn unknown_or_failed(problem: &io::Error, id: &str) -> KeptError {
+    match problem.kind() {
+        io::ErrorKind::NotFound => KeptError::Unknown(id.to_owned()),
+        _ => KeptError::Failed(problem.to_string()),
+    }
+}

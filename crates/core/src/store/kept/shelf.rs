@@ -1,0 +1,133 @@
+//! What one session keeps. The only way to a store: whatever is written goes through redaction first.
+
+use super::{Keeping, KeptError, KeptStore, MOST_BYTES};
+use crate::redact::{Redactor, Stream, Words};
+use crate::result::ArtifactRef;
+use std::collections::VecDeque;
+use std::fmt;
+use std::io::Read;
+use std::sync::Arc;
+
+/// The artifacts of one session. The methods may wait for a disk.
+#[derive(Clone)]
+pub struct Shelf {
+    store: Arc<dyn KeptStore>,
+    redactor: Redactor,
+    words: Option<Arc<Words>>,
+    session: String,
+}
+
+impl fmt::Debug for Shelf {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Shelf").field("session", &self.session).finish_non_exhaustive()
+    }
+}
+
+/// Bytes taken from a reader at once.
+const CHUNK: usize = 64 << 10;
+
+impl Shelf {
+    pub(crate) fn new(store: Arc<dyn KeptStore>, redactor: Redactor, words: Option<Arc<Words>>, session: &str) -> Self {
+        Self { store, redactor, words, session: session.to_owned() }
+    }
+
+    /// Keeps bytes without their secrets. Of more than [`MOST_BYTES`] the start is kept.
+    pub fn write(&self, bytes: &[u8], media_type: &str) -> Result<ArtifactRef, KeptError> {
+        Ok(self.write_from(bytes, media_type, 0)?.artifact)
+    }
+
+    /// The same for what a reader gives, which is read to its end; what is at its start and end, `half` bytes each, comes back.
+    pub(crate) fn write_from(&self, mut from: impl Read, media_type: &str, half: usize) -> Result<Sample, KeptError> {
+        let stream = self.redactor.pass(self.words.as_ref()).stream();
+        let keeping = self.store.begin(&self.session, media_type)?;
+        let mut writer = Writer { stream, keeping, room: MOST_BYTES, sampled: Sampled { half, ..Sampled::default() } };
+        let (mut chunk, mut clean) = (vec![0; CHUNK], Vec::new());
+        loop {
+            let count = from.read(&mut chunk).map_err(|problem| KeptError::Failed(problem.to_string()))?;
+            clean.clear();
+            writer.stream.push(&chunk[..count], &mut clean);
+            if count == 0 {
+                break;
+            }
+            writer.put(&clean)?;
+            // Where nobody wants to know how it ends, the rest need not be looked at.
+            if half == 0 && writer.room == 0 {
+                break;
+            }
+        }
+        writer.finish()
+    }
+
+    /// The artifact of that handle.
+    pub fn find(&self, id: &str) -> Result<ArtifactRef, KeptError> {
+        self.store.find(&self.session, id)
+    }
+
+    /// At most `length` bytes of it, from `offset` on.
+    pub fn read(&self, id: &str, offset: u64, length: u64) -> Result<Vec<u8>, KeptError> {
+        self.store.read(&self.session, id, offset, length)
+    }
+
+    /// All of them, the oldest first.
+    pub fn list(&self) -> Result<Vec<ArtifactRef>, KeptError> {
+        self.store.list(&self.session)
+    }
+}
+
+/// Something that was kept, and how it begins and ends.
+pub(crate) struct Sample {
+    pub(crate) artifact: ArtifactRef,
+    /// All of it when it is short enough.
+    pub(crate) head: Vec<u8>,
+    pub(crate) tail: Vec<u8>,
+    /// How long it was, without its secrets; more than the artifact when that is cut.
+    pub(crate) bytes: u64,
+}
+
+struct Writer {
+    stream: Stream,
+    keeping: Box<dyn Keeping>,
+    room: u64,
+    sampled: Sampled,
+}
+
+#[derive(Default)]
+struct Sampled {
+    head: Vec<u8>,
+    tail: VecDeque<u8>,
+    half: usize,
+    bytes: u64,
+}
+
+impl Writer {
+    fn put(&mut self, clean: &[u8]) -> Result<(), KeptError> {
+        self.sampled.take(clean);
+        let fits = usize::try_from(self.room).unwrap_or(usize::MAX).min(clean.len());
+        self.room -= fits as u64;
+        match fits {
+            0 => Ok(()),
+            fits => self.keeping.write(&clean[..fits]),
+        }
+    }
+
+    fn finish(mut self) -> Result<Sample, KeptError> {
+        let mut rest = Vec::new();
+        let stream = std::mem::replace(&mut self.stream, Redactor::default().stream());
+        stream.finish(&mut rest);
+        self.put(&rest)?;
+        let Sampled { head, tail, bytes, .. } = self.sampled;
+        Ok(Sample { artifact: self.keeping.finish()?, head, tail: tail.into(), bytes })
+    }
+}
+
+impl Sampled {
+    fn take(&mut self, bytes: &[u8]) {
+        self.bytes += bytes.len() as u64;
+        let (start, rest) = bytes.split_at(bytes.len().min(self.half - self.head.len()));
+        self.head.extend_from_slice(start);
+        let rest = &rest[rest.len().saturating_sub(self.half)..];
+        let surplus = (self.tail.len() + rest.len()).saturating_sub(self.half);
+        self.tail.drain(..surplus);
+        self.tail.extend(rest);
+    }
+}

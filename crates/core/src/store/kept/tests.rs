@@ -1,0 +1,170 @@
+//! Both stores keep the same promises; the disk also keeps them over a crash.
+
+use super::*;
+use crate::redact::Redactor;
+use std::io::Read as _;
+use std::sync::Arc;
+use std::time::SystemTime;
+
+const WEEK: Duration = Duration::from_secs(7 * 24 * 3600);
+
+fn keep(store: &dyn KeptStore, session: &str, text: &str) -> ArtifactRef {
+    let mut keeping = store.begin(session, "text/plain").expect("begun");
+    text.as_bytes().chunks(3).for_each(|chunk| keeping.write(chunk).expect("written"));
+    keeping.finish().expect("kept")
+}
+
+/// Runs a check on both stores.
+fn both(check: impl Fn(&dyn KeptStore)) {
+    check(&KeptInMemory::default());
+    let folder = tempfile::tempdir().expect("a folder");
+    check(&DiskStore::new(folder.path().join("kept")));
+}
+
+#[test]
+fn what_is_kept_is_read_in_parts_by_its_own_session_and_by_no_other() {
+    both(|store| {
+        let first = keep(store, "one", "some long text");
+        assert_eq!(first.digest, format!("blake3:{}", blake3::hash(b"some long text").to_hex()));
+        assert!(is_id(&first.id) && first.bytes == 14);
+        assert_eq!(store.find("one", &first.id), Ok(first.clone()));
+        for (offset, length, expected) in [(0, 4, "some"), (5, 100, "long text"), (14, 1, ""), (99, 1, ""), (u64::MAX, u64::MAX, "")] {
+            assert_eq!(store.read("one", &first.id, offset, length).expect("read"), expected.as_bytes());
+        }
+        assert_eq!(store.find("two", &first.id), Err(KeptError::Unknown(first.id.clone())));
+        assert_eq!(store.read("two", &first.id, 0, 1), Err(KeptError::Unknown(first.id.clone())));
+        assert_eq!(store.list("two"), Ok(Vec::new()));
+        let second = keep(store, "two", "some long text");
+        assert!(second.digest == first.digest && second.id != first.id, "the same content, another handle");
+        assert_eq!((store.list("one"), store.list("two")), (Ok(vec![first]), Ok(vec![second])));
+    });
+}
+
+#[test]
+fn no_handle_and_no_session_leads_out_of_the_store() {
+    both(|store| {
+        for session in ["../../x", "/etc", "a/b", "", "\0", "ü"] {
+            let kept = keep(store, session, "text");
+            assert_eq!(store.read(session, &kept.id, 0, 9).expect("read"), b"text");
+        }
+        for id in ["", "art_", "..", "../lock", "art_../../../../etc/passwd", "/etc/passwd", "art_0123456789ABCDEF0123456789ABCDEF", "a\0b"]
+        {
+            assert!(matches!(store.read("s", id, 0, 9), Err(KeptError::Unknown(_))), "{id}");
+        }
+    });
+}
+
+#[test]
+fn what_is_dropped_before_it_is_finished_leaves_nothing() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let store = DiskStore::new(folder.path());
+    let mut keeping = store.begin("s", "text/plain").expect("begun");
+    keeping.write(b"half").expect("written");
+    drop(keeping);
+    assert_eq!(std::fs::read_dir(folder.path().join("new")).expect("the folder").count(), 0);
+    assert_eq!(store.list("s"), Ok(Vec::new()));
+}
+
+#[test]
+fn what_a_crash_left_is_no_artifact_and_is_swept_away() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let store = DiskStore::new(folder.path());
+    let kept = keep(&store, "s", "whole");
+    std::fs::write(folder.path().join("new/new_torn"), b"ha").expect("a torn one");
+    let orphan = folder.path().join("contents/ab").join("a".repeat(64));
+    std::fs::create_dir_all(orphan.parent().expect("a folder")).expect("made");
+    std::fs::write(&orphan, b"moved, and then the machine stopped").expect("an orphan");
+    let torn = store.session_folder_of("s").join(format!("art_{}", "0".repeat(32)));
+    std::fs::write(&torn, b"{\"id\":").expect("a torn handle");
+    assert_eq!(store.list("s"), Ok(vec![kept.clone()]));
+    store.collect_at(SystemTime::now()).expect("collected");
+    assert!(orphan.exists() && !torn.exists(), "what has no handle may still be on its way to one");
+    store.collect_at(SystemTime::now() + Duration::from_secs(2 * 3600)).expect("collected");
+    assert!(!orphan.exists() && !folder.path().join("new/new_torn").exists());
+    assert_eq!(store.read("s", &kept.id, 0, 9).expect("read"), b"whole");
+}
+
+#[test]
+fn the_old_are_forgotten_and_the_oldest_while_there_is_too_much() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let store = DiskStore::with_bounds(folder.path(), Bounds { bytes: 100, age: WEEK });
+    let kept: Vec<ArtifactRef> = (0..5)
+        .map(|index| {
+            std::thread::sleep(Duration::from_millis(5));
+            keep(&store, "s", &index.to_string().repeat(40))
+        })
+        .collect();
+    assert_eq!(store.list("s"), Ok(kept[3..].to_vec()), "100 bytes hold two of them");
+    assert_eq!(store.find("s", &kept[0].id), Err(KeptError::Unknown(kept[0].id.clone())));
+    let collected = store.collect_at(SystemTime::now() + 2 * WEEK).expect("collected");
+    assert_eq!(collected, Collected { artifacts: 2, bytes: 80 });
+    assert_eq!(store.list("s"), Ok(Vec::new()));
+
+    let memory = KeptInMemory::new(Bounds { bytes: 100, age: WEEK });
+    let kept: Vec<ArtifactRef> = (0..5).map(|index| keep(&memory, "s", &index.to_string().repeat(40))).collect();
+    assert_eq!(memory.list("s"), Ok(kept[3..].to_vec()));
+    let brief = KeptInMemory::new(Bounds { bytes: 100, age: Duration::ZERO });
+    keep(&brief, "s", "text");
+    assert_eq!(brief.list("s"), Ok(Vec::new()));
+}
+
+#[test]
+fn many_write_the_same_and_different_things_at_once() {
+    let folder = tempfile::tempdir().expect("a folder");
+    std::thread::scope(|scope| {
+        for index in 0..8 {
+            let store = DiskStore::with_bounds(folder.path(), Bounds { bytes: 300, age: WEEK });
+            scope.spawn(move || {
+                for turn in 0..10 {
+                    let text = format!("text {}", (index + turn) % 3).repeat(5);
+                    let kept = keep(&store, &format!("s{index}"), &text);
+                    assert_eq!(store.read(&format!("s{index}"), &kept.id, 0, 999).expect("read"), text.as_bytes());
+                }
+            });
+        }
+    });
+}
+
+#[test]
+fn a_shelf_writes_no_secret_and_no_more_than_it_may() {
+    let token = "ghp_16C7e42F292c6912E7710c838347Ae178B4a";
+    let folder = tempfile::tempdir().expect("a folder");
+    let shelf = Shelf::new(Arc::new(DiskStore::new(folder.path())), Redactor::default(), None, "s");
+    let text = format!("{}{token}.{}", "x".repeat(64 * 1024 - 10), "y".repeat(1000));
+    let kept = shelf.write(text.as_bytes(), "text/plain").expect("kept");
+    let read = String::from_utf8(shelf.read(&kept.id, 0, u64::MAX).expect("read")).expect("text");
+    assert!(read == text.replace(token, "[redacted]"), "it lies over the edge of two chunks");
+    let sample = shelf.write_from(std::io::repeat(b'z').take(MOST_BYTES + 5), "text/plain", 4).expect("kept");
+    assert_eq!((sample.artifact.bytes, sample.bytes, sample.head.len(), sample.tail.len()), (MOST_BYTES, MOST_BYTES + 5, 4, 4));
+}
+
+#[test]
+fn a_look_shows_parts_lines_and_what_is_searched_for() {
+    let shelf = Shelf::new(Arc::new(KeptInMemory::default()), Redactor::default(), None, "s");
+    let text: String = (1..=1000).map(|line| format!("line {line} é\n")).collect();
+    let id = shelf.write(text.as_bytes(), "text/plain").expect("kept").id;
+    let look = |wanted: Wanted| look(&shelf, &id, &wanted, 1000).expect("a look");
+    let total = text.len();
+    let part = look(Wanted::Part { offset: 0, length: 7 });
+    assert_eq!(part, format!("[{id}: bytes 0 to 7 of {total}; go on with offset=7]\nline 1 "));
+    let end = look(Wanted::Part { offset: total as u64 - 3, length: 500 });
+    assert_eq!(end, format!("[{id}: bytes {} to {total} of {total}; this is the end]\né\n", total - 3));
+    let lines = look(Wanted::Lines { first: 999, count: 5 });
+    assert_eq!(lines, format!("[{id}: lines 999 to 1000; this is the end]\nline 999 é\nline 1000 é\n"));
+    let some = look(Wanted::Lines { first: 2, count: 2 });
+    assert_eq!(some, format!("[{id}: lines 2 to 3; go on with line=4]\nline 2 é\nline 3 é\n"));
+    assert!(look(Wanted::Lines { first: 1, count: 1000 }).len() <= 1000);
+    let found = look(Wanted::Search("line 77".into()));
+    assert!(found.starts_with(&format!("[{id}: 11 lines hold that text;")) && found.contains("\n77 (offset 827): line 77 é\n"), "{found}");
+    assert!(look(Wanted::Search("line".into())).len() <= 1000);
+    // All of it, from part to part, is the text.
+    let (mut whole, mut offset) = (String::new(), 0);
+    loop {
+        let shown = look(Wanted::Part { offset, length: 500 });
+        let (head, body) = shown.split_once('\n').expect("a line above");
+        whole.push_str(body);
+        let Some(next) = head.split("offset=").nth(1) else { break };
+        offset = next.trim_end_matches(']').parse().expect("a number");
+    }
+    assert_eq!(whole, text);
+}
