@@ -235,7 +235,7 @@ impl<Ctx: Send + Sync + 'static> Turn<'_, Ctx> {
         let mut going = Vec::with_capacity(requests.len());
         for (index, request) in requests.into_iter().enumerate() {
             match run::begin(shared, self.made(request)) {
-                Begun::Ended(result) => results.push(Some(*result)),
+                Begun::Ended(result) => results.push(Some(result)),
                 Begun::Going(call) => {
                     results.push(None);
                     going.push((index, call));

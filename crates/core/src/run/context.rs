@@ -370,7 +370,8 @@ impl Journal {
 
     /// Whether a custom event waits for its hooks.
     pub(super) fn has_emitted(&self) -> bool {
-        !self.emitted.lock().unwrap_or_else(PoisonError::into_inner).is_empty()
+        // Whatever waits was counted when it was raised.
+        self.raised.load(Ordering::Relaxed) > 0 && !self.emitted.lock().unwrap_or_else(PoisonError::into_inner).is_empty()
     }
 
     pub(super) fn next_emitted(&self) -> Option<(String, Value)> {

@@ -72,12 +72,14 @@ pub(super) async fn execute(ctx: &Context, prepared: Prepared) -> Executed {
 /// Waits for a place, fills in what is injected, and runs the body, unless the call only repeats one that was done.
 async fn carried_out(ctx: &Context, tool: &Arc<RegisteredTool>, mut arguments: Map<String, Value>) -> (Result<Success, Failure>, Enforced) {
     let not_run = |refusal: Refusal| (Err(Failure::from(refusal)), Enforced::Nothing);
-    let deadline = deadline(ctx, tool);
-    let key = match key(ctx, tool, &arguments, deadline).await {
-        Ok(key) => key,
-        Err(refusal) => return not_run(refusal),
+    let key = match tool.key {
+        None => None,
+        Some(_) => match key(ctx, tool, &arguments).await {
+            Ok(key) => key,
+            Err(refusal) => return not_run(refusal),
+        },
     };
-    let _place = match place(ctx, tool, &arguments, key.as_deref(), deadline).await {
+    let _place = match place(ctx, tool, &arguments, key.as_deref()).await {
         Ok(place) => place,
         Err(refusal) => return not_run(refusal),
     };

@@ -61,7 +61,7 @@ use stopwatch::Stopwatch;
 /// Runs one call through every stage. This is the only way to a body, and the only place that writes the events of a call.
 pub(crate) async fn run(shared: &Arc<Shared>, call: Call) -> ToolResult {
     match begin(shared, call) {
-        Begun::Ended(result) => *result,
+        Begun::Ended(result) => result,
         Begun::Going(call) => call.finish().await,
     }
 }
@@ -70,7 +70,7 @@ pub(crate) async fn run(shared: &Arc<Shared>, call: Call) -> ToolResult {
 #[expect(clippy::large_enum_variant, reason = "taken apart at once; a box would be an allocation for every call")]
 pub(crate) enum Begun {
     /// It was refused.
-    Ended(Box<ToolResult>),
+    Ended(ToolResult),
     /// It has started.
     Going(Going),
 }
@@ -92,7 +92,7 @@ pub(crate) fn begin(shared: &Arc<Shared>, call: Call) -> Begun {
             let authorized = Some(watch.lap("record", ctx.record_started(authorized)));
             Begun::Going(Going { ctx, watch, authorized })
         }
-        Err(refusal) => Begun::Ended(Box::new(ctx.record_rejected(refuse(&ctx, refusal), &watch))),
+        Err(refusal) => Begun::Ended(ctx.record_rejected(refuse(&ctx, refusal), &watch)),
     }
 }
 

@@ -1,7 +1,7 @@
 //! Places: how many calls run at once, of the engine, of a tool, and of the values of some arguments.
 
 use super::context::Context;
-use super::deadline::Deadline;
+use super::deadline::{Deadline, deadline};
 use super::refusal::{Code, Refusal};
 use crate::effect::Effects;
 use crate::registry::RegisteredTool;
@@ -22,7 +22,6 @@ pub(super) async fn place(
     tool: &RegisteredTool,
     arguments: &Map<String, Value>,
     key: Option<&str>,
-    deadline: Deadline,
 ) -> Result<Place, Refusal> {
     let host = &ctx.shared.host;
     let everywhere = host.places.iter().filter(|_| ctx.call.depth == 0);
@@ -32,6 +31,11 @@ pub(super) async fn place(
     }
     wanted.extend(tool.at_once.iter().chain(everywhere).cloned());
     let mut held = Vec::new();
+    if wanted.is_empty() {
+        return Ok(Place { _held: held });
+    }
+    // The time it may wait runs from here, whatever it waits for.
+    let limit = deadline(ctx, tool);
     for semaphore in wanted {
         held.push(match Arc::clone(&semaphore).try_acquire_owned() {
             Ok(permit) => permit,
@@ -39,7 +43,7 @@ pub(super) async fn place(
                 let message = format!("`{}` runs as often as it may at once, and a call inside another does not wait", tool.name());
                 return Err(Refusal::new(Code::Limit, message).help("let the outer call end first"));
             }
-            Err(_) => Box::pin(waited_for(ctx, tool, semaphore, deadline)).await?,
+            Err(_) => Box::pin(waited_for(ctx, tool, semaphore, limit)).await?,
         });
     }
     Ok(Place { _held: held })

@@ -1,7 +1,7 @@
 //! Doing it again, and not doing it again: retries of what failed, and stored results of what was done.
 
 use super::context::{Context, object};
-use super::deadline::{Deadline, deadline};
+use super::deadline::deadline;
 use super::execute::{Failure, attempt};
 use super::refusal::{Class, Code, Refusal};
 use crate::artifact::tool::RetryPolicy;
@@ -82,16 +82,11 @@ fn jittered(wait: Duration) -> Duration {
 }
 
 /// What makes a call the same as another one; nothing for a tool that does not say.
-pub(super) async fn key(
-    ctx: &Context,
-    tool: &Arc<RegisteredTool>,
-    arguments: &Map<String, Value>,
-    deadline: Deadline,
-) -> Result<Option<String>, Refusal> {
+pub(super) async fn key(ctx: &Context, tool: &Arc<RegisteredTool>, arguments: &Map<String, Value>) -> Result<Option<String>, Refusal> {
     let value = match &tool.key {
         None => return Ok(None),
         Some(Key::By(names)) => names.iter().map(|name| arguments.get(name).cloned().unwrap_or_default()).collect(),
-        Some(Key::Script(script)) => Box::pin(super::script::value_of(ctx, tool, script, arguments.clone(), deadline)).await?,
+        Some(Key::Script(script)) => Box::pin(super::script::value_of(ctx, tool, script, arguments.clone(), deadline(ctx, tool))).await?,
     };
     if value.is_null() {
         return Ok(None);

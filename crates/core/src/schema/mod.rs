@@ -1,7 +1,10 @@
 //! JSON Schemas: of Rust types, and compiled once.
 
+mod quick;
+
 use jsonschema::error::ValidationErrorKind;
 use jsonschema::{Draft, PatternOptions, ValidationError, Validator};
+use quick::Quick;
 use schemars::JsonSchema;
 use schemars::generate::SchemaSettings;
 use serde_json::{Map, Value};
@@ -64,6 +67,8 @@ pub struct CompiledSchema {
     /// The schema itself.
     pub value: Value,
     validator: Validator,
+    /// The same schema, where it is flat.
+    quick: Option<Quick>,
     /// Whether anything is filled in for what was left out.
     has_defaults: bool,
     /// How deep values may nest, where checking deeper ones could take for ever.
@@ -91,12 +96,16 @@ impl CompiledSchema {
         })?;
         let max_depth = recursive_depth(&value);
         let has_defaults = declares_defaults(&value);
-        Ok(Self { value, validator, has_defaults, max_depth })
+        let quick = Quick::of(&value);
+        Ok(Self { value, validator, quick, has_defaults, max_depth })
     }
 
     /// What is wrong with `value`; nothing when it fits.
     #[must_use]
     pub fn violations(&self, value: &Value) -> Vec<Violation> {
+        if self.quick.as_ref().is_some_and(|quick| quick.accepts(value)) {
+            return Vec::new();
+        }
         if let Some(most) = self.max_depth.filter(|most| deeper_than(value, *most)) {
             let message = format!("it nests deeper than {most} levels, the most this recursive schema is checked for");
             return vec![Violation { path: String::new(), message }];
