@@ -363,7 +363,8 @@ async fn what_a_model_sends_cannot_forge_the_payload_the_plan_or_what_is_injecte
     }
     let twice = Call::new("t", Arguments::Text(r#"{"a": 1, "who": "admin", "a": 2}"#.into()));
     assert_eq!(code(&engine.call(twice).await), "tool.args.invalid_schema");
-    let schema = engine.surface("default").expect("a surface").tools[0].input_schema.to_string();
+    let offered = engine.surface("default").expect("a surface").tools;
+    let schema = offered.iter().find(|tool| tool.name == "t").expect("it is offered").input_schema.to_string();
     assert!(!schema.contains("who") && !schema.contains("\"run\""), "{schema}");
     assert!(!project.events.all().iter().any(|event| format!("{:?}", event.fields).contains("admin")), "a forged value is in an event");
 }

@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use support::{Project, call, code, hook, tool, tool_with};
 use tool_harness::diagnostic::Severity;
 use tool_harness::engine::Engine;
-use tool_harness::registry::OfferedTool;
+use tool_harness::registry::{OfferedTool, READER};
 
 const SCRIPT: &str = "def run(args):\n    return {\"ok\": True}";
 
@@ -22,8 +22,10 @@ fn findings(engine: &Engine, least: Severity) -> Vec<String> {
     heavy.map(|found| format!("{}: {}", found.code, found.message)).collect()
 }
 
+/// The project's tools: the harness's own is in every surface.
 fn offered(engine: &Engine) -> Vec<OfferedTool> {
-    engine.surface("default").expect("a surface").tools
+    let tools = engine.surface("default").expect("a surface").tools;
+    tools.into_iter().filter(|tool| tool.name != READER).collect()
 }
 
 fn only(engine: &Engine) -> OfferedTool {
