@@ -87,7 +87,7 @@ fn talking() -> Project {
         (".harness/agents/helper.md", "---\ndescription: x\n---\n\n`find_f(x)`\n"),
         (
             ".harness/plugins/more.md",
-            "---\ntools:\n  - name: read_more\n    description: After find_g().\n    script: |\n      def run(args):\n          return 1\n---\nfind_h()\n",
+            "---\ntools:\n  - name: read_more\n    description: After find_g().\n    script: |\n      def run(args):\n          return 1\n  - name: read_it\n    description: |\n      Reads it.\n\n      Not read_it alone,\n      but after find_i().\n    script: |\n      def run(args):\n          return 1\n  - name: read_on\n    script: |\n      def run(args):\n          return 1\n    description: >-\n      Goes on,\n      as find_j() says.\n---\nfind_h()\n",
         ),
     ])
 }
@@ -113,7 +113,7 @@ fn a_project_s_texts_are_checked_where_they_stand() {
         })
         .collect();
     places.sort();
-    assert_eq!(places, ["find_a", "find_b", "find_c", "find_d", "find_e", "find_f", "find_g", "find_h"]);
+    assert_eq!(places, ["find_a", "find_b", "find_c", "find_d", "find_e", "find_f", "find_g", "find_h", "find_i", "find_j"]);
 }
 
 #[test]

@@ -129,6 +129,17 @@ fn a_long_description_is_reported_by_the_context_that_the_project_has() {
 }
 
 #[test]
+fn a_project_may_have_its_fenced_code_looked_at() {
+    let files = |frontmatter: &str| {
+        codes(&[(NOTE, &tool("", "fs.read(\"a\")")), ("harness.md", &root(frontmatter, "Once:\n\n```\nfind_note(x)\n```"))])
+    };
+    assert_eq!(files(""), [""; 0]);
+    assert_eq!(files("checks: { scan_fences: false }\n"), [""; 0]);
+    assert_eq!(files("checks: { scan_fences: true }\n"), ["UNKNOWN_PROMPT_TOOL"]);
+    assert!(files("checks: { scan_fences: often }\n").contains(&"FIELD_WRONG_TYPE".to_owned()));
+}
+
+#[test]
 fn an_argument_that_every_run_reads_is_required() {
     for (parameter, script, expected) in [
         ("{ type: string }", "args[\"path\"]", &["ARGUMENT_NOT_REQUIRED"][..]),

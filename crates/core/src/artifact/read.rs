@@ -171,7 +171,7 @@ impl Reader {
 
     fn add_single(&mut self, slot: Slot, source: &Arc<Source>, node: &Node, body: String, found: Vec<Diagnostic>) {
         let origin = Origin { source: Arc::clone(source), layer: Layer::Project, form: Form::File };
-        let naming = Naming { name: stem(&source.path).to_owned(), span: first_line(source), prose: body };
+        let naming = Naming { name: stem(&source.path).to_owned(), span: first_line(source), prose: body, prose_span: None };
         if slot == Slot::Tool {
             self.add_tool(origin, naming, node, found, None);
         } else {
@@ -241,8 +241,9 @@ impl Reader {
                     Some((name, span)) => (name.to_owned(), span),
                     None => (String::new(), entry.span),
                 };
-                let prose = entry.get("description").and_then(Node::text).unwrap_or_default().trim().to_owned();
-                let naming = Naming { name, span, prose };
+                let described = entry.get("description");
+                let prose = described.and_then(Node::text).unwrap_or_default().trim().to_owned();
+                let naming = Naming { name, span, prose, prose_span: described.map(|node| node.span) };
                 match slot {
                     Slot::Tool => self.add_tool(origin, naming, entry, own, condition),
                     _ => self.add_hook(origin, naming, entry, own, condition),

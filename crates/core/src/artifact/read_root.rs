@@ -59,6 +59,7 @@ fn checks(problems: &mut Problems<'_>, node: &Node) -> Checks {
     let context_tokens = node.get("context_tokens").and_then(Node::integer).and_then(|number| u64::try_from(number).ok());
     Checks {
         context_tokens,
+        scan_fences: node.get("scan_fences").and_then(Node::bool).unwrap_or(false),
         severity: severity(node.get("severity")),
         paths: paths.collect(),
         place: Some(Place::new(problems.source, node.span)),

@@ -23,6 +23,8 @@ pub(super) struct Naming {
     pub(super) span: Span,
     /// The body or description.
     pub(super) prose: String,
+    /// Where the description of an inline entry stands.
+    pub(super) prose_span: Option<Span>,
 }
 
 /// Reads every field; what is wrong is reported and left at its default.
@@ -34,6 +36,7 @@ pub(super) fn read_tool(problems: &mut Problems<'_>, origin: Origin, naming: Nam
     let (input_schema, schema_source) = input_schema(problems, node, &annotations.required, strict);
     Tool {
         described: !naming.prose.is_empty(),
+        description_span: naming.prose_span,
         description: if naming.prose.is_empty() { naming.name.clone() } else { naming.prose },
         name: naming.name,
         name_span: naming.span,

@@ -58,6 +58,8 @@ pub struct Checks {
     pub paths: Vec<CheckedPaths>,
     /// How many tokens a model's context has, when written.
     pub context_tokens: Option<u64>,
+    /// Whether fenced code in texts is looked at.
+    pub scan_fences: bool,
     /// Where it was written.
     pub place: Option<Place>,
 }

@@ -31,6 +31,8 @@ pub struct Tool {
     pub description: String,
     /// Whether the author wrote any description.
     pub described: bool,
+    /// Where the `description` of a tool that is written inline stands.
+    pub description_span: Option<Span>,
     /// The whole frontmatter as JSON, for `artifact.load` hooks and digests.
     pub frontmatter: Value,
     /// The schema of the arguments, from `parameters` or `input_schema`: always an object schema.
@@ -273,6 +275,7 @@ impl Tool {
             name_span: Span::default(),
             description: String::new(),
             described: false,
+            description_span: None,
             frontmatter: Value::Null,
             input_schema: Value::Bool(true),
             schema_source: None,

@@ -53,6 +53,8 @@ pub enum Standing {
 pub enum Annotated {
     /// Its author does.
     Written,
+    /// Its author does, in a word that nobody knows, which was reported.
+    Unreadable,
     /// Its script does.
     Inferred,
     /// Nothing does.
@@ -115,6 +117,16 @@ impl Entry<'_> {
         let said = &self.annotations;
         let declared = said.path_params.iter().chain(&said.required).any(|known| known == key);
         declared || said.arg_aliases.iter().any(|(alias, canonical)| alias == key || canonical == key) || self.has_parameter(key)
+    }
+
+    /// Whether the schema takes arguments that it does not name beside its own properties.
+    #[must_use]
+    pub fn takes_others(&self) -> bool {
+        let elsewhere = ["$ref", "allOf", "anyOf", "oneOf", "patternProperties"];
+        self.schema.as_deref().is_some_and(|schema| {
+            let more = schema.get("additionalProperties").is_some_and(|more| more.is_object() || *more == Value::Bool(true));
+            more || elsewhere.iter().any(|key| schema.get(key).is_some())
+        })
     }
 
     /// Whether the schema has a property of that name.

@@ -107,6 +107,8 @@ pub struct Constraint {
 pub struct ApprovalPattern {
     /// The field, as `approval_policy.auto_approve`.
     pub field: String,
+    /// What it decides: `allow`, `ask` or `deny`. Absent where that hangs on more than the name.
+    pub decision: Option<&'static str>,
     /// The pattern.
     pub pattern: Pattern,
     /// Where it was written.

@@ -2,7 +2,7 @@
 
 use super::entry::stated;
 use super::{
-    Annotated, Budget, Constraint, Entry, Executor, From, Home, Pattern, Policy, Role, Separator, Standing, Surface, Text, Written,
+    Annotated, Budget, Constraint, Entry, Executor, Fences, From, Home, Pattern, Policy, Role, Separator, Standing, Surface, Text, Written,
 };
 use crate::artifact::frontmatter::split;
 use crate::artifact::tool::At;
@@ -58,7 +58,8 @@ impl<'a> Surface<'a> {
 impl<'a> Parts<'a> {
     fn surface(self, rules: &[Rule]) -> Surface<'a> {
         let context_tokens = self.root.checks.context_tokens.unwrap_or(Budget::DEFAULT);
-        let mut surface = Surface { budget: Budget { context_tokens }, ..Surface::default() };
+        let fences = if self.root.checks.scan_fences { Fences::Scan } else { Fences::Skip };
+        let mut surface = Surface { budget: Budget { context_tokens }, fences, ..Surface::default() };
         for loaded in &self.tools {
             surface.tools.push(entry(loaded, rules));
             if loaded.broken.is_none() {
@@ -122,14 +123,11 @@ fn standing(loaded: &Loaded<'_>, rules: &[Rule]) -> Standing {
 fn describe<'a>(tool: &'a Tool, texts: &mut Vec<Text<'a>>) {
     let source = &tool.origin.source;
     if tool.described {
-        let home = match tool.origin.form {
-            Form::File => split(&source.text).ok().map(|halves| halves.body),
-            Form::Inline(_) => inline_description(tool),
-        };
-        texts.push(match home {
-            Some(span) => part(&Place::new(source, span), Role::Description),
-            None => {
-                Text { words: Cow::Borrowed(&tool.description), role: Role::Description, home: Home::Value(tool.place(tool.name_span)) }
+        texts.push(match split(&source.text) {
+            Ok(halves) if tool.origin.form == Form::File => part(&Place::new(source, halves.body), Role::Description),
+            _ => {
+                let home = Home::Value(tool.place(tool.description_span.unwrap_or(tool.name_span)));
+                Text { words: Cow::Borrowed(&tool.description), role: Role::Description, home }
             }
         });
     }
@@ -139,15 +137,6 @@ fn describe<'a>(tool: &'a Tool, texts: &mut Vec<Text<'a>>) {
             texts.push(Text { words: Cow::Borrowed(words), role: Role::Description, home: Home::Argument(tool, Cow::Borrowed(name)) });
         }
     }
-}
-
-/// Where an inline description stands as it is, when it does and is near its tool's name.
-fn inline_description(tool: &Tool) -> Option<Span> {
-    let text = &tool.origin.source.text;
-    let near = tool.name_span.start..(tool.name_span.start + tool.description.len() + 2000).min(text.len());
-    let window = text.get(near.clone())?;
-    let at = near.start + window.find(&tool.description)?;
-    Some(Span::new(at, at + tool.description.len()))
 }
 
 fn policy(root: &Root, from: From) -> Policy {

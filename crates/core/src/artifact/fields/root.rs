@@ -55,6 +55,12 @@ const CHECKS: &[Field] = &[
         "How many tokens the context of the model has. A description or a schema that takes more than a fiftieth of it is reported.",
     ),
     Field::new(
+        "scan_fences",
+        Shape::Bool,
+        "false",
+        "Whether names of tools are looked for in fenced code as well, which otherwise counts as an example.",
+    ),
+    Field::new(
         "paths",
         Shape::List(&Shape::Record(CHECKED_PATHS)),
         "none",

@@ -46,6 +46,39 @@ struct Object {
     given: Vec<Span>,
 }
 
+/// A tag that opens a call.
+struct Tag {
+    /// The end of it.
+    end: usize,
+    /// The name that it has as an attribute.
+    name: Option<Span>,
+}
+
+impl Tag {
+    /// The tag that begins at `at`. It ends before the next one begins, so that nothing is looked at twice.
+    fn at(text: &str, at: usize, end: usize) -> Option<Self> {
+        let inside = text.get(at + 1..end)?;
+        let is = |word: &&str| inside.get(..word.len()).is_some_and(|start| start.eq_ignore_ascii_case(word));
+        let word = ["tool_call", "toolcall"].into_iter().find(is)?;
+        let rest = &inside[word.len()..];
+        let length = rest.find(['>', '<']).filter(|&length| rest[length..].starts_with('>'))?;
+        let attributes = Span::new(at + 1 + word.len(), at + 1 + word.len() + length);
+        let own = length == 0 || rest.starts_with([' ', '\t', '/']);
+        own.then(|| Self { end: attributes.end + 1, name: attribute(text, attributes) })
+    }
+}
+
+/// The name that `name="..."` gives.
+fn attribute(text: &str, attributes: Span) -> Option<Span> {
+    let written = &text[attributes.start..attributes.end];
+    let (at, _) = written.match_indices("name").find(|(at, _)| written[..*at].ends_with([' ', '\t']))?;
+    let value = written[at + 4..].trim_start().strip_prefix('=')?.trim_start();
+    let quote = value.chars().next().filter(|c| matches!(c, '"' | '\''))?;
+    let start = attributes.end - value.len() + 1;
+    let end = start + value[1..].find(quote)?;
+    (name_end(text, start, end) == Some(end)).then_some(Span::new(start, end))
+}
+
 /// Looks for tags and objects.
 pub(super) struct Objects<'a, 'n> {
     text: &'a str,
@@ -88,9 +121,11 @@ impl<'a, 'n> Objects<'a, 'n> {
     fn step(&mut self, c: char, at: usize, end: usize) -> usize {
         let next = at + c.len_utf8();
         if c == '<' {
-            let tag = ["<tool_call>", "<toolcall>"].into_iter().find(|tag| self.text[at..end].starts_with(tag));
-            self.tagged = tag.is_some();
-            return tag.map_or(next, |tag| at + tag.len());
+            let tag = Tag::at(self.text, at, end);
+            let name = tag.as_ref().and_then(|tag| tag.name);
+            name.into_iter().for_each(|name| self.uses.reference(name));
+            self.tagged = tag.is_some() && name.is_none();
+            return tag.map_or(next, |tag| tag.end);
         }
         if self.tagged && !c.is_whitespace() && c != '{' {
             self.tagged = false;

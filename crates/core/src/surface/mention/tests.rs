@@ -54,6 +54,11 @@ fn names_in_tags_count_as_a_name_or_as_json() {
     check("<tool_call>\n{\n  \"arguments\": {},\n  \"name\": \"ghost\"\n}\n</tool_call>", &["ghost"]);
     check("<tool_call>run({})</tool_call>", &["run"]);
     check("<tool_call>{\"name\": \"ghost\"", &["ghost"]);
+    check("<TOOL_CALL>ghost</TOOL_CALL> <Tool_Call>{\"name\": \"ghost\"}</Tool_Call>", &["ghost", "ghost"]);
+    check("<tool_call name=\"ghost\">{\"path\": 1}</tool_call>, <toolcall id='1' name='read_file'/>", &["ghost", "read_file"]);
+    check("<tool_call id=\"1\">ghost</tool_call>", &["ghost"]);
+    check("<tool_call name=\"<name>\"> <tool_call name=\"your tool\"> <tool_call filename=\"a\">", &[]);
+    check("<tool_calls>ghost</tool_calls> <tool_call_id>ghost</tool_call_id>", &[]);
     check("<tool_call>...</tool_call> and a <tool_call>", &[]);
     check("<tool_call>{\"name\": <function-name>, \"arguments\": <args>}</tool_call>", &[]);
     check("<tool_call>{\"name\": \"<function-name>\"}</tool_call>", &[]);
@@ -176,6 +181,9 @@ fn no_text_is_worse_than_linear() {
     for part in [
         "<tool_call>",
         "<tool_call>{",
+        "<tool_call ",
+        "<tool_call name=\"",
+        "<TOOL_CALL a='name",
         "{\"name\":",
         "read_file(",
         "'",

@@ -24,7 +24,8 @@ const POLICY: &[&str] = &[
     "recursion_limit",
 ];
 
-const LISTS: [&str; 3] = ["auto_approve", "auto_deny", "require_approval"];
+/// The lists, and what each decides.
+const LISTS: [(&str, &str); 3] = [("auto_approve", "allow"), ("auto_deny", "deny"), ("require_approval", "ask")];
 
 const APPROVAL: &[&str] = &[
     "auto_approve",
@@ -138,7 +139,12 @@ impl Reader {
                 return None;
             }
         };
-        let accepted = self.globs(node.get("arg_patterns"), &format!("{field}.arg_patterns"));
+        let patterns = node.get("arg_patterns").filter(|list| !matches!(list.kind, Kind::Null));
+        let accepted = self.globs(patterns, &format!("{field}.arg_patterns"));
+        // A list of which nothing can be read was reported, and is not empty.
+        if accepted.is_empty() && patterns.is_some_and(|list| !matches!(&list.kind, Kind::List(items) if items.is_empty())) {
+            return None;
+        }
         Some(Constraint { tool, key, accepted, place: self.place(node.span) })
     }
 
@@ -148,10 +154,10 @@ impl Reader {
         }
         self.known_keys(node, "approval_policy", APPROVAL);
         let part = |name: &str| node.get(name).filter(|node| !matches!(node.kind, Kind::Null));
-        for name in LISTS {
+        for (name, decision) in LISTS {
             let field = format!("approval_policy.{name}");
             let patterns = part(name).map(|list| self.patterns(list, &field)).unwrap_or_default();
-            self.approve(&field, patterns);
+            self.approve(&field, Some(decision), patterns);
         }
         if let Some(list) = part("write_path_allowlist") {
             let value = self.globs(Some(list), "approval_policy.write_path_allowlist");
@@ -170,20 +176,22 @@ impl Reader {
         if !matches!(node.kind, Kind::Map(_)) {
             return self.wrong(node, &field, "a map");
         }
-        let matchers = ["allow", "ask", "deny"].into_iter().filter_map(|decision| node.get(decision)).chain([node]);
-        for tool in matchers.filter_map(|matcher| matcher.get("tool")) {
+        let matchers = ["allow", "ask", "deny"].into_iter().filter_map(|decision| Some((Some(decision), node.get(decision)?)));
+        for (decision, matcher) in matchers.chain([(None, node)]) {
+            let Some(tool) = matcher.get("tool") else { continue };
+            // Whatever else a rule asks for, it is an exception and contradicts nothing.
+            let decision = decision.filter(|_| matcher.entries().len() == 1);
             let field = format!("{field}.tool");
             let patterns = match &tool.kind {
                 Kind::List(_) => self.patterns(tool, &field),
                 _ => self.pattern(tool, &field).into_iter().collect(),
             };
-            self.approve(&field, patterns);
+            self.approve(&field, decision, patterns);
         }
     }
 
-    fn approve(&mut self, field: &str, patterns: Vec<Written<Pattern>>) {
-        let patterns =
-            patterns.into_iter().map(|Written { value: pattern, place }| ApprovalPattern { field: field.to_owned(), pattern, place });
-        self.surface.approval.extend(patterns);
+    fn approve(&mut self, field: &str, decision: Option<&'static str>, patterns: Vec<Written<Pattern>>) {
+        let approval = |Written { value: pattern, place }| ApprovalPattern { field: field.to_owned(), decision, pattern, place };
+        self.surface.approval.extend(patterns.into_iter().map(approval));
     }
 }

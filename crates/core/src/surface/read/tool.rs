@@ -5,6 +5,7 @@ use crate::artifact::node::{Key, Kind, Node};
 use crate::artifact::read_effects::declared_effects;
 use crate::artifact::tool::Annotations;
 use crate::check::effects_contradict;
+use crate::effect::Level;
 use crate::span::{Place, Span};
 use crate::surface::entry::stated;
 use crate::surface::{Annotated, Entry, Executor, Home, Role, Standing, Text, ToolSearch};
@@ -83,7 +84,8 @@ impl Reader {
     fn hosted(&mut self, name: &str, span: Span) {
         let place = self.place(span);
         let mut entry = plain(name.to_owned(), place);
-        entry.schema = Some(Cow::Owned(json!({"type": "object"})));
+        // Only the provider knows which arguments it takes.
+        entry.schema = Some(Cow::Owned(json!({"type": "object", "additionalProperties": true})));
         entry.description = Some(Cow::Borrowed("A tool of the provider."));
         entry.annotated = Annotated::Inferred;
         self.surface.tools.push(entry);
@@ -130,7 +132,12 @@ impl Reader {
                 entry.fields.extend(value.and_then(|value| self.place(value.span)).map(|place| (field, place)));
             }
         }
-        entry.annotated = if written.is_some() || says("risk") || says("safety") { Annotated::Written } else { Annotated::Missing };
+        let level = written.as_ref().and_then(|node| node.get("side_effect_level")).filter(|node| !matches!(node.kind, Kind::Null));
+        entry.annotated = match &written {
+            Some(_) if level.is_some_and(|node| node.text().and_then(Level::named).is_none()) => Annotated::Unreadable,
+            None if !says("risk") && !says("safety") => Annotated::Missing,
+            _ => Annotated::Written,
+        };
     }
 
     fn executor(&mut self, node: &Node, list: List, path: &str) -> Executor {

@@ -54,7 +54,7 @@ fn check(subject: &Subject<'_>, findings: &mut Findings) {
         for (alias, canonical) in &entry.annotations.arg_aliases {
             let message = if entry.has_parameter(alias) {
                 format!("the alias `{alias}` of tool \"{}\" is also an argument", entry.name)
-            } else if !entry.has_parameter(canonical) && entry.parameters().next().is_some() {
+            } else if !entry.has_parameter(canonical) && entry.parameters().next().is_some() && !entry.takes_others() {
                 format!("the alias `{alias}` of tool \"{}\" stands for `{canonical}`, which its schema does not have", entry.name)
             } else {
                 continue;

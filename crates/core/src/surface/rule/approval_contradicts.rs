@@ -46,14 +46,14 @@ pub(crate) const RULE: Rule = Rule {
 
 fn check(subject: &Subject<'_>, findings: &mut Findings) {
     let mut first: HashMap<&str, &ApprovalPattern> = HashMap::new();
-    for approval in &subject.surface.approval {
+    for approval in subject.surface.approval.iter().filter(|approval| approval.decision.is_some()) {
         let text = approval.pattern.text();
         // A wide pattern in one list and a narrow one in another is how exceptions are written.
         let Some(other) = first.get(text) else {
             first.insert(text, approval);
             continue;
         };
-        if other.field == approval.field {
+        if other.decision == approval.decision {
             continue;
         }
         let places = approval.place.clone().into_iter().chain(other.place.clone());

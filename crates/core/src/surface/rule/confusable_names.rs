@@ -94,7 +94,7 @@ fn report(entry: &Entry<'_>, other: &Entry<'_>, how: &str, findings: &mut Findin
 
 /// A name as a hurried reader sees it.
 fn shape(name: &str) -> String {
-    let plain = name.chars().filter(|c| !matches!(c, '_' | '-' | '.') && !is_invisible(*c));
+    let plain = name.chars().filter(|c| !matches!(c, '_' | '-' | '.' | ':') && !is_invisible(*c));
     plain.flat_map(char::to_lowercase).map(look_alike).collect()
 }
 
@@ -102,7 +102,7 @@ fn shape(name: &str) -> String {
 fn look_alike(c: char) -> char {
     const ALIKE: &[(&str, char)] = &[
         ("аɑα", 'a'),
-        ("ЬƄ", 'b'),
+        ("ьƅ", 'b'),
         ("сϲ", 'c'),
         ("ԁ", 'd'),
         ("еєε", 'e'),

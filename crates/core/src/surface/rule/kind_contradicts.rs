@@ -45,9 +45,12 @@ pub(crate) const RULE: Rule = Rule {
 fn check(subject: &Subject<'_>, findings: &mut Findings) {
     for entry in subject.active_tools() {
         let (Some(kind), Some(effects)) = (entry.annotations.kind.as_deref(), entry.effects) else { continue };
-        let changes = [Effects::WRITE, Effects::EXEC, Effects::NET_WRITE, Effects::DESKTOP].into_iter().any(|one| effects.contains(one));
+        let writes = [Effects::WRITE, Effects::EXEC, Effects::DESKTOP].into_iter().any(|one| effects.contains(one));
+        let changes = writes || effects.contains(Effects::NET_WRITE);
         let contradicts = match kind {
-            "read" | "search" | "think" | "fetch" => changes,
+            "read" | "search" | "think" => changes,
+            // Seed 004's ladder has one step for the network, whichever way the data goes.
+            "fetch" => writes,
             "edit" | "delete" | "move" => !changes,
             _ => false,
         };

@@ -107,7 +107,8 @@ const PLAIN_ENDS: &[&str] = &["_bytes", "_id", "_line", "_lines", "_ms", "_name"
 fn check(subject: &Subject<'_>, findings: &mut Findings) {
     for entry in subject.active_tools() {
         let plain = |name: &str| PLAIN.contains(&name) || PLAIN_ENDS.iter().any(|end| name.ends_with(end));
-        let said = |schema: &Value| ["description", "title", "enum", "const", "$ref"].iter().any(|key| schema.get(key).is_some());
+        let says = |value: &Value| value.as_str().is_none_or(|words| !words.trim().is_empty());
+        let said = |schema: &Value| ["description", "title", "enum", "const", "$ref"].iter().any(|key| schema.get(key).is_some_and(says));
         let silent: Vec<String> =
             entry.parameters().filter(|(name, schema)| !plain(name) && !said(schema)).map(|(name, _)| format!("`{name}`")).collect();
         if silent.is_empty() {

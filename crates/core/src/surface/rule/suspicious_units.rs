@@ -48,14 +48,22 @@ pub(crate) const RULE: Rule = Rule {
     check: Check::Surface(check),
 };
 
-/// Ends of names, the unit they mean, and words for other units of the same thing.
+/// Ends of names, the unit they mean, and other units of the same thing. `_min` is not among them: it is the least of something as often.
 const UNITS: &[(&[&str], &str, &[&str])] = &[
-    (&["_ms", "_millis", "_milliseconds"], "milliseconds", &["seconds", "minutes", "hours"]),
-    (&["_s", "_sec", "_secs", "_seconds"], "seconds", &["milliseconds", "minutes", "hours"]),
-    (&["_minutes", "_min"], "minutes", &["milliseconds", "seconds", "hours"]),
-    (&["_bytes"], "bytes", &["kilobytes", "megabytes", "characters", "lines", "tokens"]),
-    (&["_kb"], "kilobytes", &["bytes", "megabytes"]),
-    (&["_mb"], "megabytes", &["bytes", "kilobytes"]),
+    (&["_ms", "_millis", "_milliseconds", "Ms", "Millis", "Milliseconds"], "milliseconds", &["seconds", "minutes", "hours"]),
+    (&["_s", "_sec", "_secs", "_seconds", "Sec", "Secs", "Seconds"], "seconds", &["milliseconds", "minutes", "hours"]),
+    (&["_minutes", "Minutes"], "minutes", &["milliseconds", "seconds", "hours"]),
+    (&["_bytes", "Bytes"], "bytes", &["kilobytes", "megabytes", "characters", "lines", "tokens"]),
+    (&["_kb", "Kb", "KB"], "kilobytes", &["bytes", "megabytes"]),
+    (&["_mb", "Mb", "MB"], "megabytes", &["bytes", "kilobytes"]),
+];
+
+/// Units as descriptions shorten them.
+const SHORT: &[(&str, &[&str])] = &[
+    ("milliseconds", &["ms", "millis", "msec"]),
+    ("seconds", &["sec", "secs"]),
+    ("kilobytes", &["kb", "kib"]),
+    ("megabytes", &["mb", "mib"]),
 ];
 
 /// Less than this is hardly a cap in milliseconds.
@@ -82,7 +90,9 @@ fn check(subject: &Subject<'_>, findings: &mut Findings) {
 fn contradicts(name: &str, words: &str) -> Option<(&'static str, &'static str)> {
     let (_, unit, others) = UNITS.iter().find(|(ends, ..)| ends.iter().any(|end| name.ends_with(end)))?;
     let said: Vec<String> = words.split(|c: char| !c.is_alphanumeric()).map(str::to_lowercase).collect();
-    let says = |unit: &str| said.iter().any(|word| word == unit || *word == unit.trim_end_matches('s'));
+    let short = |unit: &str| SHORT.iter().find(|(long, _)| *long == unit).map_or(&[][..], |(_, short)| short);
+    let is = |word: &str, unit: &str| word == unit || word == unit.trim_end_matches('s') || short(unit).contains(&word);
+    let says = |unit: &str| said.iter().any(|word| is(word, unit));
     if says(unit) {
         return None;
     }
@@ -102,6 +112,11 @@ mod tests {
             ("wait_seconds", "Milliseconds to wait", Some(("seconds", "milliseconds"))),
             ("max_bytes", "at most this many lines", Some(("bytes", "lines"))),
             ("items", "in seconds", None),
+            ("timeout_ms", "in ms; 1000 is one second", None),
+            ("timeoutMs", "in seconds", Some(("milliseconds", "seconds"))),
+            ("wait_seconds", "in ms", Some(("seconds", "milliseconds"))),
+            ("delay_min", "the least delay, in seconds", None),
+            ("maxItems", "how many hours", None),
         ] {
             assert_eq!(contradicts(name, words), expected, "{name}: {words}");
         }

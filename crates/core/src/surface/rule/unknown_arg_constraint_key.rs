@@ -49,7 +49,7 @@ fn check(subject: &Subject<'_>, findings: &mut Findings) {
         let Some(key) = &constraint.key else { continue };
         let tools = subject.matching(&constraint.tool);
         // A glob may well match tools without the argument, as long as it matches one with it.
-        if tools.is_empty() || tools.iter().any(|entry| entry.knows_argument(key)) {
+        if tools.is_empty() || tools.iter().any(|entry| entry.knows_argument(key) || entry.takes_others()) {
             continue;
         }
         let of = if constraint.tool.is_exact() { "tool" } else { "any tool that matches" };

@@ -49,7 +49,9 @@ fn check(subject: &Subject<'_>, findings: &mut Findings) {
     for entry in subject.active_tools() {
         let writes = entry.effects.is_some_and(|effects| effects.contains(Effects::WRITE) && !effects.contains(Effects::EXEC));
         let writes = writes || matches!(entry.kind(), Some("edit" | "delete" | "move"));
-        if !writes || !entry.annotations.path_params.is_empty() {
+        // A path argument that no call can have is none.
+        let possible = |name: &String| entry.has_parameter(name) || entry.takes_others() || entry.parameters().next().is_none();
+        if !writes || entry.annotations.path_params.iter().any(possible) {
             continue;
         }
         findings.add(

@@ -2,6 +2,7 @@
 
 mod cases;
 mod more;
+mod table;
 
 use super::*;
 use serde_json::{Value, json};
@@ -148,10 +149,8 @@ fn missing_side_effect_level_only_its_absence() {
     expect(&json!({"tools": [annotated("read_note", json!({"kind": "read"}))]}), &["MISSING_SIDE_EFFECT_LEVEL"]);
     expect(&json!({"tools": [annotated("read_note", json!({"side_effect_level": "none"}))]}), &[]);
     expect(&json!({"tools": [annotated("read_note", json!({"readOnlyHint": true}))]}), &[]);
-    expect(
-        &json!({"tools": [annotated("read_note", json!({"side_effect_level": "readonly"}))]}),
-        &["MALFORMED", "MISSING_SIDE_EFFECT_LEVEL"],
-    );
+    // A word that nobody knows is wrong, and there.
+    expect(&json!({"tools": [annotated("read_note", json!({"side_effect_level": "readonly"}))]}), &["MALFORMED"]);
 }
 
 #[test]
