@@ -10,8 +10,9 @@ use crate::effect::Effects;
 use crate::outside::{Ran, Request, Response};
 use crate::plan::{self, Narrowing};
 use crate::registry::RegisteredTool;
-use crate::result::ToolResult;
+use crate::result::{ArtifactRef, ToolResult};
 use crate::store::KeyValue;
+use crate::store::kept::{KeptError, Shelf};
 use crate::tool::ToolCallId;
 use serde_json::{Value, json};
 use std::any::Any;
@@ -105,6 +106,28 @@ impl<'a> On<'a> {
         let reach = self.reach("send");
         let answer = reach.send(request, time).await;
         answer.map_err(|message| refusal_of(&reach, message))
+    }
+
+    pub(crate) async fn keep(self, content: Vec<u8>, media_type: String) -> Result<ArtifactRef, Refusal> {
+        let artifact = self.at_shelf(move |shelf| shelf.write(&content, &media_type)).await?;
+        self.ctx.journal.stored(&artifact);
+        Ok(artifact)
+    }
+
+    pub(crate) async fn kept(self, id: String, offset: u64, length: u64) -> Result<Vec<u8>, Refusal> {
+        self.at_shelf(move |shelf| shelf.read(&id, offset, length)).await
+    }
+
+    /// Waits for a disk where no other call waits with it.
+    async fn at_shelf<T: Send + 'static>(self, work: impl FnOnce(&Shelf) -> Result<T, KeptError> + Send + 'static) -> Result<T, Refusal> {
+        let shelf = self.ctx.shared.shelf(&self.ctx.call.session_id, self.tool.name());
+        let done = tokio::task::spawn_blocking(move || work(&shelf)).await;
+        match done {
+            Ok(Ok(done)) => Ok(done),
+            Ok(Err(error @ KeptError::Unknown(_))) => Err(Refusal::new(Code::Failed, error.to_string())),
+            Ok(Err(error)) => Err(Refusal::new(Code::StoreFailed, error.to_string())),
+            Err(_) => Err(Refusal::new(Code::StoreFailed, "the store crashed")),
+        }
     }
 
     fn reach(self, what: &str) -> Reach {

@@ -67,7 +67,6 @@ pub(crate) async fn run(shared: &Arc<Shared>, call: Call) -> ToolResult {
 }
 
 /// A call after the stages that wait for nothing.
-#[expect(clippy::large_enum_variant, reason = "taken apart at once; a box would be an allocation for every call")]
 pub(crate) enum Begun {
     /// It was refused.
     Ended(ToolResult),

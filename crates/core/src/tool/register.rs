@@ -109,6 +109,7 @@ impl HostTool {
             name_span: span,
             description: if spec.description.is_empty() { spec.name.clone() } else { spec.description.clone() },
             described: !spec.description.is_empty(),
+            description_span: None,
             frontmatter: json!({"effects": names, "safety": {"idempotent": idempotent, "confirm": spec.safety.confirm}, "tags": spec.tags}),
             input_schema: spec.arguments(),
             schema_source: Some(At { value: "input_schema", span }),

@@ -3,7 +3,7 @@
 use super::{ToolCallId, ToolError};
 use crate::builtin::{Program, StoreScope};
 use crate::outside::{Ran, Request, Response};
-use crate::result::ToolResult;
+use crate::result::{ArtifactRef, ToolResult};
 use crate::store::KeyValue;
 use serde_json::Value;
 use std::sync::Arc;
@@ -103,6 +103,16 @@ impl<'a, Ctx> ToolRuntime<'a, Ctx> {
     /// Sends a request to a host that the call may reach.
     pub async fn send(&self, request: Request, time: Duration) -> Result<Response, ToolError> {
         Ok(self.on.send(request, time).await?)
+    }
+
+    /// Keeps bytes, without their secrets, for this session; the result of the call lists them. Of more than 64 MiB the start is kept.
+    pub async fn keep(&self, content: impl Into<Vec<u8>>, media_type: &str) -> Result<ArtifactRef, ToolError> {
+        Ok(self.on.keep(content.into(), media_type.to_owned()).await?)
+    }
+
+    /// At most `length` bytes of something that this session kept.
+    pub async fn kept(&self, id: &str, offset: u64, length: u64) -> Result<Vec<u8>, ToolError> {
+        Ok(self.on.kept(id.to_owned(), offset, length).await?)
     }
 
     /// Calls another tool, through every stage like any call. It ends with this call, and never waits for a place that this one holds.
