@@ -253,3 +253,32 @@ fn descendants() -> Vec<String> {
     }
     all
 }
+
+#[test]
+fn a_deadline_counts_for_a_command_that_makes_folders_faster_than_they_are_read() {
+    in_every_tier(|world| {
+        let mut plan = world.plan.clone();
+        plan.limits.deadline = Duration::from_millis(1500);
+        // It says how long it lived, in a folder that was there before.
+        let line = "python3 -c \"
+import os, threading, time
+born = time.time()
+told = open('src/told', 'w')
+def tell():
+    while True:
+        told.seek(0); told.write('%.3f\\n' % (time.time() - born)); told.flush(); time.sleep(0.05)
+threading.Thread(target = tell, daemon = True).start()
+os.chdir('src')
+for _ in range(2500): os.mkdir('d'); os.chdir('d')
+time.sleep(60)
+\"";
+        if !world.can_write() {
+            return;
+        }
+        let ran = world.shell_with(&plan, line);
+        assert_eq!(ran.end, End::TimedOut, "{}", ran.stderr.text);
+        let told = std::fs::read_to_string(world.ws("src/told")).expect("it told");
+        let lived: f64 = told.trim().parse().expect("a number");
+        assert!(lived < 3.0, "it lived for {lived} s");
+    });
+}

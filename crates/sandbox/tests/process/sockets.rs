@@ -1,9 +1,11 @@
 //! Sockets of the machine, and its network.
 
 use crate::world::in_every_tier;
+use std::fs;
 use std::io::Read as _;
 use std::net::{TcpListener, UdpSocket};
-use std::os::unix::net::UnixListener;
+use std::os::unix::fs::PermissionsExt as _;
+use std::os::unix::net::{UnixDatagram, UnixListener};
 use tool_harness_sandbox::process::End;
 use tool_harness_sandbox::tier::Tier;
 
@@ -83,5 +85,31 @@ fn without_a_network_no_packet_leaves_and_refusal_is_quick() {
         }
         let mut none = Vec::new();
         let _ = std::io::empty().read_to_end(&mut none);
+    });
+}
+
+#[test]
+fn no_end_of_a_pair_is_turned_to_somebody_else() {
+    in_every_tier(|world| {
+        let path = world.ws("src/listener.sock");
+        let listener = UnixDatagram::bind(&path).expect("a listener");
+        fs::set_permissions(&path, fs::Permissions::from_mode(0o777)).expect("open to all");
+        listener.set_nonblocking(true).expect("asked, not waited for");
+        for kind in ["SOCK_DGRAM", "SOCK_RAW", "SOCK_DGRAM | socket.SOCK_CLOEXEC"] {
+            for deed in ["a.sendto(b'x', n)", "a.connect(n); a.send(b'x')"] {
+                let line = format!(
+                    "python3 -c \"import socket; a, b = socket.socketpair(socket.AF_UNIX, socket.{kind}); n = '{}'; {deed}\"",
+                    path.display()
+                );
+                world.refuses(&line);
+            }
+        }
+        assert!(listener.recv(&mut [0; 8]).is_err(), "nothing came");
+        for kind in ["SOCK_STREAM", "SOCK_SEQPACKET"] {
+            let line = format!(
+                "python3 -c \"import socket; a, b = socket.socketpair(socket.AF_UNIX, socket.{kind}); a.send(b'x'); print(b.recv(1))\""
+            );
+            assert_eq!(world.says(&line), "b'x'\n");
+        }
     });
 }

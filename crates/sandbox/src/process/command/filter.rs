@@ -32,6 +32,7 @@ const JUMP: u16 = 0x05;
 const EQUAL: u16 = 0x15;
 const AT_LEAST: u16 = 0x35;
 const ANY_BIT: u16 = 0x45;
+const KEEP_BITS: u16 = 0x54;
 const RETURN: u16 = 0x06;
 const ALLOW: u32 = 0x7fff_0000;
 const ERROR: u32 = 0x0005_0000;
@@ -153,6 +154,7 @@ pub(super) fn program(sockets: Sockets, memory: MemoryFiles) -> Vec<u8> {
     leaves.push((number(libc::SYS_unshare), refuse_bits(0, NAMESPACES)));
     leaves.push((number(libc::SYS_ioctl), refuse_values(1, &[libc::TIOCSTI as u32, TIOCLINUX])));
     leaves.push((number(libc::SYS_socket), socket(sockets)));
+    leaves.push((number(libc::SYS_socketpair), pairs()));
     if sockets == Sockets::None {
         leaves.extend(SHARED_OBJECTS.iter().map(|&call| (number(call), refuse(libc::ENOSYS))));
     }
@@ -255,6 +257,19 @@ fn socket(sockets: Sockets) -> Vec<Instruction> {
     }
 }
 
+/// Pairs that stay pairs. One end of a pair of datagram sockets can still be connected, or written, to any socket that has a path.
+fn pairs() -> Vec<Instruction> {
+    const KINDS: u32 = 0xf;
+    vec![
+        load(argument(1)),
+        Instruction { code: KEEP_BITS, yes: 0, no: 0, value: KINDS },
+        test(EQUAL, libc::SOCK_STREAM.cast_unsigned(), 1, 0),
+        test(EQUAL, libc::SOCK_SEQPACKET.cast_unsigned(), 0, 1),
+        give(ALLOW),
+        refuse(libc::EPERM)[0],
+    ]
+}
+
 fn refuse_bits(index: u32, bits: u32) -> Vec<Instruction> {
     vec![load(argument(index)), test(ANY_BIT, bits, 0, 1), refuse(libc::EPERM)[0], give(ALLOW)]
 }
@@ -318,6 +333,7 @@ mod tests {
                 EQUAL => at += if held == value { yes } else { no },
                 AT_LEAST => at += if held >= value { yes } else { no },
                 ANY_BIT => at += if held & value != 0 { yes } else { no },
+                KEEP_BITS => held &= value,
                 RETURN => return value,
                 other => panic!("{other}"),
             }
@@ -328,8 +344,16 @@ mod tests {
     fn every_refused_call_is_refused_and_its_neighbours_are_not() {
         let program = program(Sockets::Namespace, MemoryFiles::Allowed);
         let refused: Vec<u32> = REFUSED.iter().map(|&call| number(call)).collect();
-        let special =
-            [libc::SYS_clone3, libc::SYS_clone, libc::SYS_unshare, libc::SYS_ioctl, libc::SYS_socket, libc::SYS_openat2].map(number);
+        let special = [
+            libc::SYS_clone3,
+            libc::SYS_clone,
+            libc::SYS_unshare,
+            libc::SYS_ioctl,
+            libc::SYS_socket,
+            libc::SYS_socketpair,
+            libc::SYS_openat2,
+        ]
+        .map(number);
         for call in 0..600 {
             let answer = judge(&program, THIS_ARCH, call, [0; 4]);
             if refused.contains(&call) {
@@ -352,6 +376,12 @@ mod tests {
         {
             assert_eq!(judge(&inside, THIS_ARCH, socket, [family, 1, protocol, 0]), expected, "{family} {protocol}");
             assert_eq!(judge(&closed, THIS_ARCH, socket, [family, 1, protocol, 0]), no, "{family} {protocol}");
+        }
+        let marked = (libc::SOCK_CLOEXEC | libc::SOCK_NONBLOCK).cast_unsigned();
+        for (kind, expected) in [(1, ALLOW), (5, ALLOW), (1 | marked, ALLOW), (2, no), (2 | marked, no), (3, no), (4, no), (10, no)] {
+            for program in [&inside, &closed] {
+                assert_eq!(judge(program, THIS_ARCH, number(libc::SYS_socketpair), [1, kind, 0, 0]), expected, "{kind}");
+            }
         }
         let clone = number(libc::SYS_clone);
         assert_eq!(judge(&inside, THIS_ARCH, clone, [libc::CLONE_VM.cast_unsigned() | 17, 0, 0, 0]), ALLOW);

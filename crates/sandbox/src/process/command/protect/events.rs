@@ -98,7 +98,7 @@ impl Protected {
             if what.intersects(ReadFlags::CREATE | ReadFlags::MOVED_TO) {
                 self.judge(root, &path);
                 if what.contains(ReadFlags::ISDIR) && self.is_looked_into(root, &path, When::Later) {
-                    self.look_on(vec![(root, path)], When::Later, Some(events));
+                    self.unread.push_back((root, path));
                 }
             }
         }
@@ -128,7 +128,14 @@ impl Protected {
     pub(super) fn end_watching(&mut self) -> bool {
         let Some(events) = self.events.take() else { return false };
         let events = File::from(events);
-        let is_all = self.take_in(&events, MOST_LAST);
+        let mut is_all = self.take_in(&events, MOST_LAST);
+        // What is read now may tell of more.
+        while is_all && !self.unread.is_empty() {
+            let waiting = std::mem::take(&mut self.unread).into();
+            self.look(waiting, When::Later);
+            is_all = self.take_in(&events, MOST_LAST);
+        }
+        self.unread.clear();
         if let Some(root) = self.roots.first() {
             put(&root.path, events.into(), self.folders.len());
         }

@@ -11,6 +11,7 @@ use std::fs::File;
 use std::mem::MaybeUninit;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
 
 /// Entries that are looked at. Reading more would take longer than most commands.
 const MOST_ENTRIES: usize = 20_000;
@@ -60,22 +61,43 @@ impl Protected {
     /// Looks at everything, because something may have been missed.
     pub(super) fn look_again(&mut self, events: Option<&File>) {
         self.check_all();
-        let start = self.roots.iter().enumerate().map(|(at, root)| (at, root.path.clone())).collect();
-        self.look_on(start, When::Later, events);
+        let start: Vec<_> = self.roots.iter().enumerate().map(|(at, root)| (at, root.path.clone())).collect();
+        match events {
+            Some(_) => self.unread.extend(start),
+            None => self.look(start, When::Later),
+        }
+    }
+
+    /// Looks on where it was left, for a while, and says whether that was all: a command can make folders faster than they can be read, and
+    /// whoever watches it has other things to see to, its deadline first.
+    pub(super) fn look_a_while(&mut self, events: &File, time: Duration) -> bool {
+        let started = Instant::now();
+        while let Some(next) = self.unread.pop_front() {
+            self.look_on(vec![next], When::Later, Some((events, started + time)));
+            if started.elapsed() >= time {
+                return self.unread.is_empty();
+            }
+        }
+        true
     }
 
     pub(super) fn look(&mut self, start: Vec<(usize, PathBuf)>, when: When) {
         self.look_on(start, when, None);
     }
 
-    /// Looks through folders, those above before those below.
-    pub(super) fn look_on(&mut self, start: Vec<(usize, PathBuf)>, when: When, events: Option<&File>) {
+    /// Looks through folders, those above before those below; while a command runs, until the time is over, and what is left is kept.
+    fn look_on(&mut self, start: Vec<(usize, PathBuf)>, when: When, while_it_runs: Option<(&File, Instant)>) {
         let mut waiting = VecDeque::from(start);
         let mut left = MOST_ENTRIES;
         while let Some((root, folder)) = waiting.pop_front() {
+            if while_it_runs.is_some_and(|(_, until)| Instant::now() >= until) {
+                self.unread.push_back((root, folder));
+                self.unread.extend(waiting);
+                return;
+            }
             if when != When::Peek {
                 // Before it is read, so that nothing comes in between.
-                self.watch(&folder, events);
+                self.watch(&folder, while_it_runs.map(|(events, _)| events));
             }
             let found = self.read(&folder, left);
             for (path, kind, may_govern) in found.entries {

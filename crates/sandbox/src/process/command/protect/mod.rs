@@ -17,7 +17,7 @@ use crate::tier::Tier;
 pub(super) use keep::Keeping;
 use known::Known;
 pub(super) use restore::Undone;
-use std::collections::{BTreeSet, HashMap};
+use std::collections::{BTreeSet, HashMap, VecDeque};
 use std::fs::File;
 use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
@@ -45,6 +45,8 @@ pub(super) enum Noticed {
 
 /// What is heard before others get their turn.
 const MOST_AT_ONCE: usize = 2000;
+/// How long folders are looked into before others get their turn.
+const TURN: Duration = Duration::from_millis(5);
 /// How often everything is looked through because something was not heard.
 const OFTEN: Duration = Duration::from_secs(1);
 
@@ -73,6 +75,8 @@ pub(super) struct Protected {
     /// Whether changes may have been missed.
     must_look_again: bool,
     looked: Option<Instant>,
+    /// Folders that came to be and were not looked into yet, with the place they are in.
+    unread: VecDeque<(usize, PathBuf)>,
     /// What came to be although it may not.
     intruders: BTreeSet<PathBuf>,
     /// Whether a file that takes a name has no more rights than a new one: then it does not matter who replaced it.
@@ -159,6 +163,7 @@ impl Protected {
             self.look_again(Some(events));
             self.looked = Some(Instant::now());
         }
+        let is_all = self.look_a_while(events, TURN) && is_all;
         match (self.is_broken(), is_all) {
             (true, _) => Noticed::Broken,
             (false, true) => Noticed::Nothing,
