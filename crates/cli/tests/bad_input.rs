@@ -196,7 +196,7 @@ async fn every_bad_state_at_once_leaves_the_good_tool() {
 #[tokio::test(flavor = "multi_thread")]
 async fn line_ends_of_windows_and_a_mark_at_the_start_are_fine() {
     let plain =
-        "---\nparameters:\n  a: {type: string}\nscript: |\n  def run(args):\n      return [args[\"a\"], 1]\n---\nSays it.\n\nTwice.\n";
+        "---\nparameters:\n  a: {type: string}\nscript: |\n  def run(args):\n      return [args.get(\"a\"), 1]\n---\nSays it.\n\nTwice.\n";
     for text in
         [plain.to_owned(), format!("\u{feff}{plain}"), plain.replace('\n', "\r\n"), format!("\u{feff}{}", plain.replace('\n', "\r\n"))]
     {

@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 use tool_harness::effect::Effects;
 use tool_harness::middleware::{Around, Decision, Judged, Later, Middleware, Next, NoRepeats, RateLimit, Reply, Seen, Step, TurnView};
-use tool_harness::registry::OfferedTool;
+use tool_harness::registry::{OfferedTool, READER};
 use tool_harness::run::Control;
 use tool_harness::{ToolError, ToolOutput, ToolRequest, ToolSpec};
 
@@ -229,7 +229,7 @@ async fn selection_narrows_the_surface_of_a_turn_and_what_it_takes_away_does_not
     let run = engine.start(());
     for (number, offered, expected) in [(1, 2, ""), (2, 1, "tool.not_advertised")] {
         let turn = run.turn().expect("a turn");
-        assert_eq!(turn.surface().tools.len(), offered);
+        assert_eq!(turn.surface().tools.iter().filter(|tool| tool.name != READER).count(), offered);
         let turned = turn.call(vec![ToolRequest::new(format!("c{number}"), "write_it", json!({"n": 1}))]).await;
         assert_eq!(code(&turned.results[0]), expected);
     }

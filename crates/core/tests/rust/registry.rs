@@ -4,6 +4,7 @@ use crate::support::{bare, call, code, echo, load, number_schema, numbered};
 use serde_json::{Value, json};
 use tool_harness::effect::Effects;
 use tool_harness::error::Error;
+use tool_harness::registry::READER;
 use tool_harness::tool::{Idempotency, Inject, NameProblem, RegisterError};
 use tool_harness::{EngineBuilder, Tool, ToolCall, ToolError, ToolOutput, ToolRuntime, ToolSpec};
 
@@ -74,7 +75,7 @@ async fn rules_in_code_govern_rust_tools_and_aliases_lead_to_canonical_names() {
     let builder = bare().root(root).tool(read).tool(write).tool(echo("drop_it"));
     let (engine, events) = load(builder).await;
     let offered: Vec<String> = engine.surface("default").expect("a surface").tools.into_iter().map(|tool| tool.name).collect();
-    assert_eq!(offered, ["read_it", "write_it"]);
+    assert_eq!(offered, [READER, "read_it", "write_it"]);
     let result = engine.call(call("readIt", json!({"path": "src/a"}))).await;
     assert_eq!((result.is_error, result.name.as_str()), (false, "read_it"));
     assert_eq!(events.named("tool.completed")[0].fields["tool"], "read_it");

@@ -71,7 +71,7 @@ async fn a_typed_tool_has_its_state_its_runs_context_and_schemas_of_its_types() 
     let builder = bare().state(orders).context::<Asker>().tool(SearchOrders);
     let (engine, events) = load(builder.inject("user", |call| Some(json!(format!("user of {}", call.session_id))))).await;
     let surface = engine.surface("default").expect("a surface");
-    let tool = &surface.tools[0];
+    let tool = surface.tools.iter().find(|tool| tool.name == "search_orders").expect("it is offered");
     let properties: Vec<&str> = tool.input_schema["properties"].as_object().expect("properties").keys().map(String::as_str).collect();
     assert_eq!((properties, &tool.input_schema["required"]), (vec!["query", "limit"], &json!(["query"])));
     assert_eq!(tool.output_schema.as_ref().expect("a schema")["properties"]["hits"]["type"], "array");
@@ -155,4 +155,46 @@ async fn without_a_workspace_or_the_effect_nothing_is_touched() {
     assert!(engine.call(call("reach_out", json!({"n": 1}))).await.is_error && !folder.path().join("b.txt").exists());
     let run = engine.call(call("reach_out", json!({"n": 2}))).await;
     assert!(code(&run) == "sandbox.denied" && run.text().contains("does not declare"), "{}", run.text());
+}
+
+/// Keeps a text, or reads one that was kept.
+struct Keeper;
+
+#[derive(Deserialize, schemars::JsonSchema)]
+struct Handle {
+    /// What to read.
+    id: Option<String>,
+}
+
+impl TypedTool for Keeper {
+    type Input = Handle;
+    type Output = String;
+
+    fn spec(&self) -> ToolSpec {
+        ToolSpec::new("keep_text", "Keeps a text, or reads one.").pure()
+    }
+
+    async fn call(&self, _: &(), runtime: ToolRuntime<'_>, input: Handle) -> Result<String, ToolError> {
+        match input.id {
+            None => Ok(runtime.keep("with ghp_16C7e42F292c6912E7710c838347Ae178B4a in it", "text/plain").await?.id),
+            Some(id) => Ok(String::from_utf8_lossy(&runtime.kept(&id, 0, 1000).await?).into_owned()),
+        }
+    }
+}
+
+#[tokio::test]
+async fn what_a_tool_keeps_has_no_secrets_and_is_read_in_its_own_session_only() {
+    let (engine, events) = load(bare().tool(Keeper)).await;
+    let within = |session: &str, arguments| {
+        let mut call = call("keep_text", arguments);
+        call.session_id = session.into();
+        call
+    };
+    let kept = engine.call(within("own", json!({}))).await;
+    assert_eq!((kept.is_error, kept.artifacts.len(), events.named("artifact.stored").len()), (false, 1, 1));
+    let id = kept.artifacts[0].id.clone();
+    let read = engine.call(within("own", json!({"id": id}))).await;
+    assert!(!read.is_error && read.text().starts_with("with ") && !read.text().contains("ghp_"), "{}", read.text());
+    let refused = engine.call(within("other", json!({"id": id}))).await;
+    assert_eq!(code(&refused), "tool.failed");
 }
