@@ -403,7 +403,6 @@ async fn what_is_not_built_yet_is_a_known_name_that_raises() {
         "meta.tool_register({})",
         "meta.hook_register({})",
         "task.poll(\"x\")",
-        "artifact.read(\"x\")",
         "delegate({\"task\": \"x\"})",
     ] {
         let text = tool(&format!("def run(args):\n    return {expression}"));

@@ -94,7 +94,7 @@ fn an_unknown_tool_comes_with_the_nearest_names() {
     refused: tool.unknown (repairable)
       what  there is no tool `zzz`
       where the tool's name
-      help  offered: 6 tools; `harness list tools` shows them
+      help  offered: 7 tools; `harness list tools` shows them
       next  harness list tools
       who   the caller: change the call
     exit 1

@@ -212,7 +212,9 @@ fn the_examples_give_no_diagnostics_at_all() {
         let Some(project) =
             ["", "project"].iter().map(|part| examples.join(&name).join(part)).find(|folder| folder.join(".harness").is_dir())
         else {
-            panic!("{name} has no project");
+            // A host that brings everything itself.
+            assert_eq!(name, "typed", "it has no project");
+            continue;
         };
         tried += 1;
         let folder = tempfile::tempdir().expect("a folder");

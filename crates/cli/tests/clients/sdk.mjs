@@ -33,7 +33,7 @@ const call = (name, args, more) => generation === 'v1'
     : client.callTool({ name, arguments: args }, more);
 
 const { tools } = await client.listTools();
-assert.deepEqual(tools.map((tool) => tool.name), ['add_one', 'count_up', 'guarded', 'wait_long']);
+assert.deepEqual(tools.map((tool) => tool.name), ['add_one', 'count_up', 'guarded', 'read_artifact', 'wait_long']);
 assert.deepEqual(tools[0].annotations, { readOnlyHint: true, destructiveHint: false, idempotentHint: true, openWorldHint: false });
 
 const sum = await call('add_one', { n: 41 });

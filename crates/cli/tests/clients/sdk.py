@@ -27,7 +27,7 @@ async def main() -> None:
         assert MODE == "2026-07-28" or client.server_capabilities.tools.list_changed
 
         tools = {tool.name: tool for tool in (await client.list_tools()).tools}
-        assert list(tools) == ["add_one", "count_up", "guarded", "wait_long"], list(tools)
+        assert list(tools) == ["add_one", "count_up", "guarded", "read_artifact", "wait_long"], list(tools)
         assert tools["add_one"].output_schema["type"] == "object"
         hints = tools["add_one"].annotations
         assert hints.read_only_hint is True and hints.destructive_hint is False, hints

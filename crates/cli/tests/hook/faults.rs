@@ -86,6 +86,18 @@ fn a_project_whose_files_are_missing_or_broken() {
 }
 
 #[test]
+fn two_hooks_of_one_name_are_no_hook_at_all() {
+    let project = allowing();
+    let message = bash(&project);
+    let text = "event: tool.pre\nscript: |\n  def handle(event, payload):\n      return allow()\n";
+    project.write(".harness/hooks/same.md", format!("---\n{text}---\nLets pass.\n").as_bytes());
+    hook(project.path(), "claude-code", &message).ends(0);
+    let entry = text.lines().map(|line| format!("    {line}\n")).collect::<String>();
+    project.write(".harness/plugins/more.md", format!("---\nhooks:\n  - name: same\n{entry}---\n").as_bytes());
+    stopped(&project, &message, "`same`");
+}
+
+#[test]
 fn rules_that_cannot_be_looked_at_are_not_absent() {
     let project = allowing();
     let message = bash(&project);

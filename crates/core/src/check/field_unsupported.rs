@@ -13,7 +13,7 @@ pub(super) const RULE: Rule = Rule {
           that does not exist, so the call is refused.",
     bad: &[(
         ".harness/tools/read_note.md",
-        "---\nretry: {max_attempts: 3}\nscript: |\n  def run(args):\n      return fs.read(\"note.txt\")\n---\nReads the note.\n",
+        "---\nasync: true\nscript: |\n  def run(args):\n      return fs.read(\"note.txt\")\n---\nReads the note.\n",
     )],
     good: &[(
         ".harness/tools/read_note.md",

@@ -132,6 +132,8 @@ pub enum Check {
     WhileExporting,
     /// At everything, once.
     Project(fn(&Project<'_>, &mut Findings<'_>)),
+    /// The same, for reports: no call depends on what it finds.
+    Report(fn(&Project<'_>, &mut Findings<'_>)),
     /// At each tool.
     Tool(fn(&ToolSubject<'_>, &mut Findings<'_>)),
     /// At each hook.
@@ -309,8 +311,9 @@ pub(crate) fn check_as_read(mut artifacts: Artifacts, facts: &FactsBySource, ext
         let tool_names = names.chain(aliases).chain(of_clients).collect();
         let project = Project { root: &root, tools: &tools, hooks: &hooks, clients: &clients, resolution: &resolution, tool_names, facts };
         let mut findings = Findings::new(&tools);
+        look_at_project(&project, extent, &mut findings);
         if extent == Extent::Whole {
-            look_at_project_and_tools(&project, &mut findings);
+            look_at_tools(&project, &mut findings);
         }
         look_at_hooks(&project, &mut findings);
         findings.into_found()
@@ -321,13 +324,20 @@ pub(crate) fn check_as_read(mut artifacts: Artifacts, facts: &FactsBySource, ext
 
 /// Shows every rule what it wants to see: the project as a whole, then one artifact after the other, so that each is looked at while it is
 /// at hand and its facts are looked up once.
-fn look_at_project_and_tools(project: &Project<'_>, findings: &mut Findings<'_>) {
+fn look_at_project(project: &Project<'_>, extent: Extent, findings: &mut Findings<'_>) {
     for (order, rule) in RULES.iter().enumerate() {
-        if let Check::Project(look) = rule.check {
-            findings.concern(order, Owner::Project);
-            look(project, findings);
+        match rule.check {
+            Check::Report(_) if extent == Extent::Policy => {}
+            Check::Project(look) | Check::Report(look) => {
+                findings.concern(order, Owner::Project);
+                look(project, findings);
+            }
+            _ => {}
         }
     }
+}
+
+fn look_at_tools(project: &Project<'_>, findings: &mut Findings<'_>) {
     for (index, tool) in project.tools.iter().enumerate() {
         let facts = tool.script.as_ref().and_then(|script| Some((script, project.facts_of(ScriptKind::Tool, script)?)));
         let subject = ToolSubject { tool, facts: facts.and_then(|(_, facts)| subject::read(facts)) };

@@ -13,7 +13,7 @@ pub(super) const RULE: Rule = Rule {
     why: "The built-in is known, with its effects, but this version does not have it yet: the script loads, and fails where it calls it.",
     bad: &[(
         ".harness/tools/list_changes.md",
-        "---\nscript: |\n  def run(args):\n      return artifact.read(\"changes\")\n---\nLists what changed.\n",
+        "---\nscript: |\n  def run(args):\n      return task.poll(\"changes\")\n---\nLists what changed.\n",
     )],
     good: &[(
         ".harness/tools/list_changes.md",

@@ -21,7 +21,7 @@ pub(crate) const RULE: Rule = Rule {
         ".harness/tools/fetch_issue.md",
         "---\ntimeout_ms: 10000\nscript: |\n  def run(args):\n      return http.get(args[\"url\"])\n---\nFetches an issue.\n",
     )],
-    check: Check::Project(check),
+    check: Check::Report(check),
 };
 
 fn check(project: &Project<'_>, findings: &mut Findings<'_>) {
