@@ -257,7 +257,9 @@ mod tests {
         let names = gate.names.lock().expect("names");
         let count = |name: &str| names.iter().filter(|known| *known == name).count();
         assert_eq!(count("tool.completed"), 3 * ROOM);
-        assert_eq!((count("tool.started") as u64 + listener.missed(), count("log")), (3 * ROOM as u64, 1));
+        assert_eq!(count("tool.started") as u64 + listener.missed(), 3 * ROOM as u64);
+        // Once for each time the queue was full; its thread may have begun before the first was.
+        assert!((1..=2).contains(&count("log")), "{}", count("log"));
     }
 
     #[test]
