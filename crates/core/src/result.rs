@@ -208,6 +208,24 @@ impl ToolResult {
     }
 }
 
+/// The length of a value's JSON text, without writing it.
+pub(crate) fn encoded_len(value: &Value) -> usize {
+    struct Count(usize);
+    impl std::io::Write for Count {
+        fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
+            self.0 += bytes.len();
+            Ok(bytes.len())
+        }
+        fn flush(&mut self) -> std::io::Result<()> {
+            Ok(())
+        }
+    }
+    let mut count = Count(0);
+    // Counting cannot fail.
+    let _ = serde_json::to_writer(&mut count, value);
+    count.0
+}
+
 /// A duration as milliseconds, to a thousandth.
 pub(crate) fn milliseconds(duration: Duration) -> Value {
     let micros = u32::try_from(duration.as_micros()).unwrap_or(u32::MAX);

@@ -156,12 +156,21 @@ impl RegisteredTool {
     pub(crate) fn foreign(foreign: Foreign) -> Self {
         let entry = foreign.entry();
         let tool = Tool::of_client(foreign.client(), foreign.name(), entry.paths.clone(), entry.tags.clone());
+        let limits = Limits { max_output_bytes: Some(u64::MAX), ..Limits::default() };
+        let plain = Self::plain(tool, entry.effects, limits);
+        Self { foreign: Some(foreign), ..plain }
+    }
+
+    /// A tool that can be called, and has nothing but what every tool has.
+    fn plain(tool: Tool, effects: Effects, limits: Limits) -> Self {
         Self {
+            canonical: tool.name.as_str().into(),
             tool,
-            effects: entry.effects,
+            effects,
+            limits,
             unusable: None,
             unread: None,
-            limits: Limits { max_output_bytes: Some(u64::MAX), ..Limits::default() },
+            words: None,
             script: None,
             body: None,
             at_once: None,
@@ -170,11 +179,9 @@ impl RegisteredTool {
             key: None,
             rules: None,
             defined: Defined::ByFile,
-            canonical: foreign.name().into(),
-            words: None,
+            foreign: None,
             input: OnceLock::new(),
             output: OnceLock::new(),
-            foreign: Some(foreign),
         }
     }
 

@@ -1,15 +1,15 @@
 //! `read_artifact`: the harness's own tool, through the same path as every other.
 
-use super::{Defined, RegisteredTool, Registry};
+use super::{RegisteredTool, Registry};
 use crate::artifact::Tool;
 use crate::artifact::tool::{At, Claim, DeclaredEffects, Inject, Limits};
 use crate::effect::{Effects, Level};
 use crate::redact::Redactor;
 use crate::span::Span;
 use crate::store::kept::{KeptStore, Shelf, Wanted, look};
-use crate::tool::{Runs, ToolError, unbound};
+use crate::tool::{ToolError, unbound};
 use serde_json::{Value, json};
-use std::sync::{Arc, OnceLock};
+use std::sync::Arc;
 
 /// The name of the harness's own tool, which reads what was left out of long results.
 pub const READER: &str = "read_artifact";
@@ -42,27 +42,8 @@ impl Registry {
                     .map_err(|why| ToolError::repairable("artifact", why))
             }
         });
-        let limits = self.confines.limits;
-        self.reader = Some(Arc::new(RegisteredTool {
-            tool: tool(),
-            effects: Effects::NONE,
-            unusable: None,
-            unread: None,
-            limits: Limits { max_output_bytes: limits.max_output_bytes, ..Limits::default() },
-            words: None,
-            script: None,
-            body: Some(body),
-            at_once: None,
-            runs: Runs::Inline,
-            serial: Vec::new(),
-            key: None,
-            rules: None,
-            defined: Defined::ByFile,
-            canonical: READER.into(),
-            foreign: None,
-            input: OnceLock::new(),
-            output: OnceLock::new(),
-        }));
+        let limits = Limits { max_output_bytes: self.confines.limits.max_output_bytes, ..Limits::default() };
+        self.reader = Some(Arc::new(RegisteredTool { body: Some(body), ..RegisteredTool::plain(tool(), Effects::NONE, limits) }));
     }
 }
 

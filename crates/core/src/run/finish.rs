@@ -7,8 +7,7 @@ use super::execute::Executed;
 use super::redact::redact;
 use super::refusal::Refusal;
 use crate::content::ContentBlock;
-use crate::result::ToolResult;
-use serde_json::Value;
+use crate::result::{ToolResult, encoded_len};
 
 /// Bytes of text a model reads unless the tool or the project says otherwise.
 const DEFAULT_OUTPUT_BYTES: u64 = 16_384;
@@ -70,22 +69,4 @@ pub(super) fn refuse(ctx: &Context, mut refusal: Refusal) -> ToolResult {
     result.elapsed = ctx.started.elapsed();
     cut_all(&mut result, usize::try_from(DEFAULT_OUTPUT_BYTES).unwrap_or(usize::MAX), None);
     result
-}
-
-/// The length of a value's JSON text, without writing it.
-fn encoded_len(value: &Value) -> usize {
-    struct Count(usize);
-    impl std::io::Write for Count {
-        fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
-            self.0 += bytes.len();
-            Ok(bytes.len())
-        }
-        fn flush(&mut self) -> std::io::Result<()> {
-            Ok(())
-        }
-    }
-    let mut count = Count(0);
-    // Counting cannot fail.
-    let _ = serde_json::to_writer(&mut count, value);
-    count.0
 }

@@ -2,9 +2,9 @@
 
 use crate::check::{Check, Rule};
 use crate::diagnostic::{Diagnostic, Severity};
+use crate::result::encoded_len;
 use crate::surface::budget::{Tokens, beyond};
 use crate::surface::{Entry, Findings, Subject};
-use std::io::{self, Write};
 
 pub(crate) const RULE: Rule = Rule {
     code: "TOOL_SURFACE_TOO_LARGE",
@@ -50,7 +50,7 @@ fn check(subject: &Subject<'_>, findings: &mut Findings) {
             let help = "say what the tool does and when to use it, and keep the rest where it can be read when it is needed";
             findings.add(finding(entry, "description", tokens, most).help(help));
         }
-        let schema = entry.schema.as_deref().filter(|schema| bytes(schema) > most).map(ToString::to_string);
+        let schema = entry.schema.as_deref().filter(|schema| encoded_len(schema) > most).map(ToString::to_string);
         if let Some(tokens) = schema.and_then(|schema| beyond(&schema, most)) {
             findings.add(finding(entry, "schema", tokens, most).help("take fewer arguments, say less about each, or make two tools of it"));
         }
@@ -65,23 +65,4 @@ fn finding(entry: &Entry<'_>, what: &str, tokens: Tokens, most: usize) -> Diagno
     let field = if what == "schema" { "parameters" } else { what };
     let message = format!("the {what} of tool \"{}\" is {count} long; {most} would be a fiftieth of the context", entry.name);
     RULE.finding(message).at_any(entry.place_of(field)).tool(&*entry.name).field(field)
-}
-
-/// How long a schema is when it is written down.
-fn bytes(schema: &serde_json::Value) -> usize {
-    struct Length(usize);
-    impl Write for Length {
-        fn write(&mut self, part: &[u8]) -> io::Result<usize> {
-            self.0 += part.len();
-            Ok(part.len())
-        }
-
-        fn flush(&mut self) -> io::Result<()> {
-            Ok(())
-        }
-    }
-    let mut length = Length(0);
-    // What counts never fails.
-    let _ = serde_json::to_writer(&mut length, schema);
-    length.0
 }
