@@ -2,9 +2,10 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
+use rustix::time::{ClockId, clock_gettime};
 use serde_json::json;
 use std::sync::LazyLock;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 use tool_harness::check::RULES;
 use tool_harness::surface::{check, read, read_text};
 
@@ -17,7 +18,7 @@ static UNPACKED: LazyLock<()> = LazyLock::new(|| {
 fuzz_target!(|bytes: &[u8]| {
     LazyLock::force(&UNPACKED);
     let text = String::from_utf8_lossy(bytes);
-    let started = Instant::now();
+    let started = worked();
     let given = check(&read_text("surface.json", &text));
     // The same text as a prompt, and as a description.
     let tool = json!({"name": "read_note", "description": &text, "parameters": {"path": {"type": "string"}}, "annotations": {"arg_schema": {"arg_aliases": {"file": "path"}}}});
@@ -28,5 +29,11 @@ fuzz_target!(|bytes: &[u8]| {
     }
     // Generous for a machine under sanitizers; a quadratic pass over the longest inputs takes far more.
     let allowed = Duration::from_millis(200) + Duration::from_micros(20) * u32::try_from(bytes.len()).unwrap_or(u32::MAX);
-    assert!(started.elapsed() < allowed, "{:?} for {} bytes", started.elapsed(), bytes.len());
+    let took = worked() - started;
+    assert!(took < allowed, "{took:?} for {} bytes", bytes.len());
 });
+
+/// Processor time of this thread: what else the machine does is not the text's fault.
+fn worked() -> Duration {
+    Duration::try_from(clock_gettime(ClockId::ThreadCPUTime)).unwrap_or_default()
+}
