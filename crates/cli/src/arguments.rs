@@ -43,7 +43,7 @@ impl Request {
                 Arguments::Value(Value::Object(together.map_err(|usage| usage.cleaned(engine.redactor()))?))
             }
         };
-        Ok(Call::new(tool, arguments).door(Door::Cli).mode(self.mode.as_str()))
+        Ok(Call::new(tool, arguments).door(Door::Cli).mode(self.mode.clone()))
     }
 
     /// The arguments as they would be typed again.

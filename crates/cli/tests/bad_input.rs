@@ -152,7 +152,7 @@ async fn a_hook_file_in_any_bad_state_blocks_calls_and_names_itself() {
         assert_eq!(code(&result), "tool.hook.failed", "{name}: {:?}", found(&engine));
         let error = result.error.expect("an error");
         assert!(error.message.contains(&format!("`{name}`")), "{name}: {}", error.message);
-        let place = error.place.expect("a place").to_string();
+        let place = error.place.as_ref().expect("a place").to_string();
         assert!(place.starts_with(&format!(".harness/hooks/{name}.md:")), "{name}: {place}");
     }
 }

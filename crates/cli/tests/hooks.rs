@@ -18,7 +18,7 @@ async fn outcome(hooks: &[(&str, String)], arguments: Value) -> (String, Option<
     let project = project(hooks);
     let engine = project.engine().await;
     let result = engine.call(call("run_echo", arguments)).await;
-    (code(&result).to_owned(), result.value, result.error.map(|error| error.message).unwrap_or_default())
+    (code(&result).to_owned(), result.value, result.error.map(|error| error.into_grounds().message).unwrap_or_default())
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -119,7 +119,7 @@ async fn a_hook_that_raises_loops_returns_42_or_kills_its_worker_blocks_names_it
         let result = engine.call(call("run_echo", json!({"trip": true}))).await;
         assert_eq!(code(&result), "tool.hook.failed", "{script}: {:?}", result.error);
         assert!(started.elapsed().as_millis() < 2500, "{script} took {:?}", started.elapsed());
-        let message = result.error.expect("an error").message;
+        let message = result.error.expect("an error").into_grounds().message;
         assert!(message.contains("`guard`") && message.contains(word), "{script}: {message}");
         let result = engine.call(call("run_echo", json!({"a": 1}))).await;
         assert!(!result.is_error, "after {script}: {:?}", result.error);
@@ -151,7 +151,7 @@ async fn the_first_block_wins_lower_priority_first_and_later_hooks_see_the_chang
         ("b_third", hook("tool.pre", "def handle(event, payload):\n    return block(\"too late\")")),
     ]);
     let result = project.engine().await.call(call("run_echo", json!({"a": 1}))).await;
-    let message = result.error.expect("blocked").message;
+    let message = result.error.expect("blocked").into_grounds().message;
     assert!(message.contains("`a_second`") && message.contains("saw two"), "{message}");
 }
 
@@ -201,7 +201,7 @@ async fn a_hook_file_that_does_not_load_blocks_its_event_and_says_what_to_do() {
         let error = result.error.expect("refused");
         assert!(error.message.contains("`guard`"), "{}", error.message);
         assert!(error.help.as_deref().unwrap_or_default().contains("person must mend"), "{error:?}");
-        assert!(error.place.is_some_and(|place| place.to_string().starts_with(".harness/hooks/guard.md:")), "{text}");
+        assert!(error.place.as_ref().is_some_and(|place| place.to_string().starts_with(".harness/hooks/guard.md:")), "{text}");
     }
 }
 
@@ -320,7 +320,7 @@ async fn a_hook_that_leaves_a_tool_with_an_output_schema_without_its_result_is_t
     let project = Project::new(&[(".harness/tools/t.md", &strict), (".harness/hooks/reword.md", &reword)]);
     let outcome = project.engine().await.call(call("t", json!({}))).await;
     assert_eq!(code(&outcome), "tool.output.invalid_schema");
-    let help = outcome.error.and_then(|error| error.help).unwrap_or_default();
+    let help = outcome.error.and_then(|error| error.into_grounds().help).unwrap_or_default();
     assert!(help.contains("must give `result` as well"), "{help}");
 }
 

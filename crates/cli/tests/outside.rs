@@ -352,7 +352,7 @@ async fn rules_of_every_layer_count_and_say_which_line_of_which_file_they_came_f
     assert!(engine.is_valid(), "{:?}", engine.diagnostics());
     let denied = engine.call(call("t", json!({"command": "true"}))).await;
     assert_eq!(code(&denied), "tool.denied");
-    let place = denied.error.and_then(|error| error.place).expect("a place").to_string();
+    let place = denied.error.as_ref().and_then(|error| error.place.as_ref()).expect("a place").to_string();
     assert!(place.starts_with(&format!("{}:2:", folder.path().join("machine.md").display())), "{place}");
     let rules: Vec<String> = engine.registry().rules.iter().filter_map(|rule| Some(rule.place.as_ref()?.source.path.to_string())).collect();
     let named = |rule: &String| Path::new(rule).file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();

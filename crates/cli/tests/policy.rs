@@ -51,7 +51,7 @@ async fn tools_are_denied_by_name_whatever_allows_them_and_are_not_listed() {
             assert!(!listed.contains(*name), "{policy} lists {name}");
             let result = engine.call(call(name, json!({}))).await;
             assert_eq!(code(&result), "tool.denied", "{policy}: {name}");
-            let place = result.error.and_then(|error| error.place).expect("the rule's place").to_string();
+            let place = result.error.as_ref().and_then(|error| error.place.as_ref()).expect("the rule's place").to_string();
             assert!(place.starts_with("harness.md:3:"), "{place}");
         }
     }
@@ -583,6 +583,6 @@ async fn arguments_of_too_many_values_are_refused_before_any_hook_and_large_ones
     let engine = project.engine().await;
     for (values, expected) in [(100_000, "none"), (2_000_000, "tool.args.malformed_json")] {
         let result = engine.call(call("t", json!({"a": vec![Value::Null; values]}))).await;
-        assert_eq!(code(&result), expected, "{values}: {:?}", result.error.map(|error| error.message));
+        assert_eq!(code(&result), expected, "{values}: {:?}", result.error.as_ref().map(|error| &error.message));
     }
 }

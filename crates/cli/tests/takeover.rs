@@ -125,7 +125,12 @@ async fn a_worker_taken_over_gets_a_typed_error_and_everything_goes_on() {
         let started = Instant::now();
         let asked = engine.call(call("run_pure", json!({"deed": format!("deed={deed}")})).session("s"));
         let result = tokio::time::timeout(Duration::from_secs(20), asked).await.unwrap_or_else(|_| panic!("{deed} hangs"));
-        assert!(codes.contains(&code(&result)), "{deed} ended as {}: {:?}", code(&result), result.error.map(|error| error.message));
+        assert!(
+            codes.contains(&code(&result)),
+            "{deed} ended as {}: {:?}",
+            code(&result),
+            result.error.as_ref().map(|error| &error.message)
+        );
         assert!(started.elapsed() < Duration::from_millis(4000), "{deed} took {:?}", started.elapsed());
         hostile.project.events.clear();
         assert_governed(&engine, deed).await;
@@ -300,7 +305,12 @@ async fn a_script_that_gives_or_prints_without_end_is_held_to_its_bounds() {
         let engine = tool_harness::EngineBuilder::new(project.path()).worker(support::worker()).load().await.expect("loads");
         let started = Instant::now();
         let result = engine.call(call("run_much", json!({}))).await;
-        assert!(codes.contains(&code(&result)), "{script} ended as {}: {:?}", code(&result), result.error.map(|error| error.message));
+        assert!(
+            codes.contains(&code(&result)),
+            "{script} ended as {}: {:?}",
+            code(&result),
+            result.error.as_ref().map(|error| &error.message)
+        );
         assert!(started.elapsed() < Duration::from_secs(5), "{script} took {:?}", started.elapsed());
     }
 }

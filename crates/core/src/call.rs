@@ -5,6 +5,7 @@ use crate::tool::ToolCallId;
 use crate::turn::Terms;
 use serde_json::Value;
 use std::any::Any;
+use std::borrow::Cow;
 use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
@@ -24,7 +25,7 @@ pub struct Call {
     /// The run it belongs to.
     pub run_id: String,
     /// The mode it is made in.
-    pub mode: String,
+    pub mode: Cow<'static, str>,
     /// Where it came in.
     pub door: Door,
     /// A bound of the caller's own.
@@ -109,7 +110,7 @@ impl Call {
             arguments,
             session_id: digest::fresh_id("ses"),
             run_id: digest::fresh_id("run"),
-            mode: DEFAULT_MODE.to_owned(),
+            mode: DEFAULT_MODE.into(),
             door: Door::Library,
             timeout: None,
             cancel: CancellationToken::new(),
@@ -135,7 +136,7 @@ impl Call {
 
     /// Makes the call in a mode.
     #[must_use]
-    pub fn mode(mut self, mode: impl Into<String>) -> Self {
+    pub fn mode(mut self, mode: impl Into<Cow<'static, str>>) -> Self {
         self.mode = mode.into();
         self
     }

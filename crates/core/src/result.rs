@@ -67,7 +67,7 @@ pub enum Enforced {
     /// A confined worker process; files through the jail.
     Worker,
     /// A worker, and the processes it started: by which tier, and what held.
-    Processes(Held),
+    Processes(Box<Held>),
     /// Trusted code of the host.
     Host,
 }
@@ -99,7 +99,7 @@ impl Enforced {
         if containment == Containment::Off {
             set("sandbox", "off".into());
         }
-        Self::Processes(Held { tier: enforced.tier, by })
+        Self::Processes(Box::new(Held { tier: enforced.tier, by }))
     }
 
     /// The weaker of what held two commands of one call.

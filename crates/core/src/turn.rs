@@ -14,6 +14,7 @@ use crate::run::{self, Begun, Control, Refusal};
 use crate::store::MemoryStore;
 use crate::tool::ToolCallId;
 use serde_json::{Map, Value, json};
+use std::borrow::Cow;
 use std::collections::HashSet;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -26,7 +27,7 @@ pub struct Run<Ctx = ()> {
     context: UserContext,
     session_id: String,
     run_id: String,
-    mode: String,
+    mode: Cow<'static, str>,
     calls: Arc<Count>,
     turns: AtomicU64,
     most_in_turn: Option<u64>,
@@ -106,7 +107,7 @@ impl<Ctx: Send + Sync + 'static> Engine<Ctx> {
             context: UserContext::new(Arc::new(context)),
             session_id: digest::fresh_id("ses"),
             run_id: digest::fresh_id("run"),
-            mode: DEFAULT_MODE.to_owned(),
+            mode: DEFAULT_MODE.into(),
             calls: Arc::default(),
             turns: AtomicU64::new(0),
             most_in_turn: None,

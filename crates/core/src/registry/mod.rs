@@ -52,7 +52,7 @@ pub struct Registry {
     tools: Vec<Arc<RegisteredTool>>,
     /// The harness's own tool, which is offered like those of the project and is none of them.
     reader: Option<Arc<RegisteredTool>>,
-    by_name: HashMap<String, usize>,
+    by_name: foldhash::HashMap<String, usize>,
     broken_tools: Vec<BrokenTool>,
     hooks: Vec<Arc<RegisteredHook>>,
     broken_hooks: Vec<BrokenHook>,
@@ -288,7 +288,7 @@ impl Registry {
             stopped,
             tools: Vec::with_capacity(tools.len()),
             reader: None,
-            by_name: HashMap::new(),
+            by_name: foldhash::HashMap::default(),
             broken_tools,
             hooks: Vec::new(),
             broken_hooks,

@@ -1,6 +1,6 @@
 //! Admit: the tool exists and is offered, the arguments are JSON and fit its schema.
 
-use super::context::{Context, Rehearsal, object};
+use super::context::{Context, object};
 use super::execute::help;
 use super::refusal::{Code, Refusal};
 use super::repair::{self, repair, unfenced};
@@ -43,14 +43,14 @@ pub(super) fn admit(ctx: &Context, sent: Arguments) -> Result<Admitted, Refusal>
     // An alias may lead to an injected key too.
     forged(&tool, &arguments)?;
     let arguments = validate(&tool, arguments)?;
-    if let (Some(most), Rehearsal::No) = (tool.limits.max_calls, ctx.rehearsal)
+    if let (Some(most), false) = (tool.limits.max_calls, ctx.is_rehearsed())
         && ctx.session.count_call(tool.name(), most) == Admission::Exhausted
     {
         let message = format!("`{}` may be called {most} times in a session, and was", tool.name());
         return Err(Refusal::new(Code::Limit, message)
             .help("a new session starts a new count; `limits.max_calls` is set in the tool's file or in harness.md"));
     }
-    if let (Some(terms), Rehearsal::No) = (&ctx.call.terms, ctx.rehearsal) {
+    if let (Some(terms), false) = (&ctx.call().terms, ctx.is_rehearsed()) {
         terms.count().map_err(|(of, most)| {
             Refusal::new(Code::Limit, format!("a {of} may make {most} calls, and did")).help(format!("make it in the next {of}"))
         })?;
@@ -62,7 +62,7 @@ pub(super) fn admit(ctx: &Context, sent: Arguments) -> Result<Admitted, Refusal>
 /// The tool, and what was sent as an object and as text. The schema is the client's business.
 pub(super) fn admit_foreign(ctx: &Context, client: &Client, sent: Arguments) -> Result<ForeignCall, Refusal> {
     running(ctx)?;
-    let foreign = Foreign::find(&ctx.registry().clients, ctx.shared.workspace()?, client, &ctx.call.tool)?;
+    let foreign = Foreign::find(&ctx.registry().clients, ctx.shared.workspace()?, client, &ctx.call().tool)?;
     let tool = Arc::new(RegisteredTool::foreign(foreign));
     supported(ctx, &tool)?;
     let (input, raw) = parse(ctx, None, sent)?;
@@ -97,8 +97,8 @@ impl ForeignCall {
 
 /// Refuses an id that was used before.
 pub(super) fn claim(ctx: &Context) -> Result<(), Refusal> {
-    if ctx.rehearsal == Rehearsal::No && !ctx.session.claim_id(&ctx.call.id) {
-        let message = format!("the call id `{}` was used before in this session", ctx.call.id);
+    if !ctx.is_rehearsed() && !ctx.session.claim_id(&ctx.call().id) {
+        let message = format!("the call id `{}` was used before in this session", ctx.call().id);
         return Err(Refusal::new(Code::DuplicateCall, message).help("each call needs an id of its own"));
     }
     Ok(())
@@ -123,9 +123,9 @@ fn running(ctx: &Context) -> Result<(), Refusal> {
 }
 
 fn find(ctx: &Context) -> Result<Arc<RegisteredTool>, Refusal> {
-    let (registry, name) = (ctx.registry(), ctx.call.tool.as_str());
-    if ctx.call.mode != DEFAULT_MODE {
-        let message = format!("there is no mode `{}`", ctx.call.mode);
+    let (registry, name) = (ctx.registry(), ctx.call().tool.as_str());
+    if ctx.call().mode != DEFAULT_MODE {
+        let message = format!("there is no mode `{}`", ctx.call().mode);
         return Err(Refusal::new(Code::ToolNotAdvertised, message).help("this project has one mode, `default`"));
     }
     let Some(tool) = registry.find(name) else {
@@ -150,7 +150,7 @@ fn find(ctx: &Context) -> Result<Arc<RegisteredTool>, Refusal> {
         let message = format!("`{name}` is deferred: it is offered only after a tool search names it");
         return Err(Refusal::new(Code::ToolNotAdvertised, message).help("remove `deferred: true` from the tool's file to offer it always"));
     }
-    if ctx.call.terms.as_ref().is_some_and(|terms| !terms.offers(tool.name())) {
+    if ctx.call().terms.as_ref().is_some_and(|terms| !terms.offers(tool.name())) {
         let message = format!("`{name}` is not offered in this turn");
         return Err(Refusal::new(Code::ToolNotAdvertised, message).help(nearest(ctx).0));
     }
@@ -168,14 +168,14 @@ fn not_offered(name: &str, problem: &str, place: Option<crate::span::Place>) -> 
 
 fn unknown(ctx: &Context) -> Refusal {
     let (help, near) = nearest(ctx);
-    Refusal::new(Code::ToolUnknown, format!("there is no tool `{}`", ctx.call.tool)).help(help).detail("nearest", near)
+    Refusal::new(Code::ToolUnknown, format!("there is no tool `{}`", ctx.call().tool)).help(help).detail("nearest", near)
 }
 
 /// What to say about the tools that are offered, and those with the nearest names. Only what is advertised is named.
 fn nearest(ctx: &Context) -> (String, Vec<String>) {
-    let asked = ctx.call.tool.as_str();
-    let mut surface = ctx.registry().surface(&ctx.call.mode);
-    if let Some(terms) = &ctx.call.terms {
+    let asked = ctx.call().tool.as_str();
+    let mut surface = ctx.registry().surface(&ctx.call().mode);
+    if let Some(terms) = &ctx.call().terms {
         surface.tools.retain(|tool| terms.offers(&tool.name));
     }
     let mut near: Vec<(f64, &str)> = surface

@@ -17,7 +17,7 @@ use std::sync::Arc;
 /// What a body gave, as the hooks leave it.
 pub(super) struct Amended {
     pub(super) tool: Arc<RegisteredTool>,
-    pub(super) success: Success,
+    pub(super) success: Box<Success>,
     pub(super) error: Option<Refusal>,
     /// What a model would read of it.
     pub(super) content: Vec<ContentBlock>,
@@ -38,7 +38,7 @@ pub(super) async fn after(ctx: &Context, executed: Executed) -> Amended {
     let Executed { tool, arguments, raw, outcome, enforced, .. } = executed;
     let (mut success, mut error) = match outcome {
         Ok(success) => (success, None),
-        Err(Failure { error, rest }) => (*rest, Some(*error)),
+        Err(Failure { error, rest }) => (rest, Some(error)),
     };
     let mut hooks = Hooks::LeftIt;
     let mut content = shown(&success, error.as_ref());
@@ -50,7 +50,7 @@ pub(super) async fn after(ctx: &Context, executed: Executed) -> Amended {
                     && error.is_none()
                     && let Err(refusal) = fits_output(&tool, success.value.as_ref())
                 {
-                    (success, error) = (Success::default(), Some(refusal));
+                    (*success, error) = (Success::default(), Some(refusal));
                 }
                 changed
             }
@@ -86,7 +86,7 @@ async fn shown_to(
     success: &mut Success,
     error: &mut Option<Refusal>,
 ) -> bool {
-    let mut payload = tool_pre(&ctx.call, before.tool, before.arguments, before.raw);
+    let mut payload = tool_pre(ctx.call(), before.tool, before.arguments, before.raw);
     payload.insert("content".into(), joined(before.content).into());
     payload.insert("result".into(), success.value.clone().unwrap_or_default());
     payload.insert("is_error".into(), json!(error.is_some()));

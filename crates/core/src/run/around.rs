@@ -1,7 +1,7 @@
 //! The layers around a body.
 
-use super::context::{Context, Rehearsal, object};
-use super::execute::{Failure, fits_output};
+use super::context::{Context, object};
+use super::execute::{Failure, Given, fits_output};
 use super::refusal::{Code, Refusal};
 use super::repeat::attempts;
 use crate::middleware::{Around, Seen};
@@ -54,11 +54,7 @@ impl Next<'_> {
 }
 
 /// Runs the body inside the host's layers, outermost first.
-pub(super) async fn layered(
-    ctx: &Context,
-    tool: &Arc<RegisteredTool>,
-    arguments: Map<String, Value>,
-) -> (Result<ToolOutput, Failure>, Enforced) {
+pub(super) async fn layered(ctx: &Context, tool: &Arc<RegisteredTool>, arguments: Map<String, Value>) -> (Given, Enforced) {
     let layers = &ctx.shared.host.around;
     if layers.is_empty() {
         return attempts(ctx, tool, arguments).await;
@@ -66,7 +62,7 @@ pub(super) async fn layered(
     let enforced = Mutex::new(Enforced::Nothing);
     let outcome = match Box::pin(inside(ctx, tool, layers, arguments, &enforced)).await {
         // A layer may have answered itself.
-        Ok(output) => fits_output(tool, output.value.as_ref()).map(|()| output).map_err(Failure::from),
+        Ok(output) => fits_output(tool, output.value.as_ref()).map(|()| Box::new(output)).map_err(Failure::from),
         Err(error) => Err(Failure::of(error, tool.name())),
     };
     (outcome, enforced.into_inner().unwrap_or_else(PoisonError::into_inner))
@@ -82,9 +78,9 @@ async fn inside(
     let Some((layer, rest)) = layers.split_first() else {
         let (outcome, held) = attempts(ctx, tool, arguments).await;
         *enforced.lock().unwrap_or_else(PoisonError::into_inner) = held;
-        return outcome.map_err(Failure::into_error);
+        return outcome.map(|output| *output).map_err(Failure::into_error);
     };
-    let seen = Seen { call: &ctx.call, tool, rehearsed: ctx.rehearsal == Rehearsal::Yes };
+    let seen = Seen { call: ctx.call(), tool, rehearsed: ctx.is_rehearsed() };
     let next = Next { ctx, tool, rest, arguments, enforced, made: 0 };
     let panicked = || Refusal::new(Code::HookFailed, format!("the layer `{}` panicked, so the result is withheld", layer.name()));
     let Ok(mut answer) = catch_unwind(AssertUnwindSafe(|| layer.around(seen, next))) else { return Err(panicked().into()) };

@@ -60,7 +60,7 @@ pub(super) async fn before(ctx: &Context, authorized: Authorized) -> Result<Prep
 async fn judged(ctx: &Context, authorized: Authorized) -> Result<(Authorized, Vec<Ask>), Refusal> {
     let tool = authorized.tool();
     let chain = links(ctx, &authorized);
-    let (latest, asks) = match ctx.call.timeout.and_then(|limit| Some((limit, ctx.started.checked_add(limit)?))) {
+    let (latest, asks) = match ctx.call().timeout.and_then(|limit| Some((limit, ctx.started.checked_add(limit)?))) {
         // The caller's time runs from the start, and a hook that is cut off has decided nothing: the call ends here.
         Some((limit, end)) if ctx.registry().pre.iter().any(|segment| matches!(segment, Segment::Hooks(_))) => {
             Box::pin(timeout_at(end, chain)).await.unwrap_or_else(|_| Err(undecided(tool, limit)))?
@@ -88,9 +88,9 @@ async fn links(ctx: &Context, authorized: &Authorized) -> Judgement {
         let arguments = latest.as_ref().unwrap_or_else(|| authorized.arguments());
         match segment {
             Segment::Middleware(middleware) => {
-                let verdict = link::before(ctx, tool, &**middleware, arguments).await?;
-                asks.extend(verdict.ask);
-                latest = verdict.changed.or(latest);
+                if let Some(changed) = link::before(ctx, tool, &**middleware, arguments, &mut asks).await? {
+                    latest = Some(changed);
+                }
             }
             Segment::Hooks(hooks) => {
                 let (changed, more) = Box::pin(judged_by(ctx, authorized, hooks, arguments)).await?;
@@ -104,7 +104,7 @@ async fn links(ctx: &Context, authorized: &Authorized) -> Judgement {
 
 /// Asks hooks that follow each other.
 async fn judged_by(ctx: &Context, authorized: &Authorized, hooks: &[Arc<RegisteredHook>], arguments: &Map<String, Value>) -> Judgement {
-    let payload = tool_pre(&ctx.call, authorized.tool(), arguments, authorized.raw());
+    let payload = tool_pre(ctx.call(), authorized.tool(), arguments, authorized.raw());
     let mut changed = None;
     let mut judge = |payload: &Map<String, Value>, returned: &Value| {
         let Some(arguments) = merge_pre(payload, returned)? else { return Ok(Changed::Nothing) };

@@ -3,12 +3,12 @@
 
 use super::context::Context;
 use super::deadline::Deadline;
-use super::execute::{Failure, describe};
+use super::execute::{Given, describe};
 use super::host::On;
 use super::refusal::{Code, Refusal};
 use super::script::judged;
 use crate::registry::RegisteredTool;
-use crate::tool::{Answer, AnyTool, Runs, ToolError, ToolOutput};
+use crate::tool::{Answer, Answered, AnyTool, Runs};
 use serde_json::{Map, Value};
 use std::future::poll_fn;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -19,7 +19,7 @@ use tokio::runtime::Handle;
 use tokio::sync::oneshot;
 
 /// What a body came to: its answer, or nothing when it panicked.
-type Ended = Option<Result<ToolOutput, ToolError>>;
+type Ended = Option<Answered>;
 
 pub(super) async fn run_body(
     ctx: &Context,
@@ -27,10 +27,10 @@ pub(super) async fn run_body(
     body: &Arc<dyn AnyTool>,
     arguments: Map<String, Value>,
     deadline: Deadline,
-) -> Result<ToolOutput, Failure> {
+) -> Given {
     // Whatever the tool started and does not wait for is told when the call is over, however it ends.
     let _over = ctx.journal.tell_when_over();
-    if ctx.call.cancel.is_cancelled() {
+    if ctx.call().cancel.is_cancelled() {
         return Err(cancelled(tool).into());
     }
     let ended = match tool.runs {
@@ -67,7 +67,7 @@ async fn waited_for(ctx: &Context, tool: &RegisteredTool, mut answer: Answer<'_>
     tokio::select! {
         biased;
         ended = poll_fn(|cx| step(&mut answer, cx).map_or(Poll::Pending, Poll::Ready)) => Ok(ended),
-        () = ctx.call.cancel.cancelled() => Err(cancelled(tool)),
+        () = ctx.call().cancel.cancelled() => Err(cancelled(tool)),
         () = tokio::time::sleep_until(deadline.at) => Err(deadline.refusal(tool, "did not finish")),
     }
 }
@@ -93,7 +93,7 @@ async fn on_thread(
     let place = tokio::select! {
         biased;
         place = host.threads.places().acquire_owned() => place,
-        () = ctx.call.cancel.cancelled() => return Err(cancelled(tool)),
+        () = ctx.call().cancel.cancelled() => return Err(cancelled(tool)),
         () = tokio::time::sleep_until(deadline.at) => {
             return Err(Refusal::new(Code::Limit, describe(tool, Code::Limit, "every thread for tools that block was busy")));
         }
@@ -120,7 +120,7 @@ async fn on_thread(
     tokio::select! {
         biased;
         ended = &mut answered => Ok(ended.unwrap_or_default()),
-        () = ctx.call.cancel.cancelled() => Err(cancelled(tool)),
+        () = ctx.call().cancel.cancelled() => Err(cancelled(tool)),
         () = tokio::time::sleep_until(deadline.at) => Err(deadline.refusal(tool, "did not finish")),
     }
 }

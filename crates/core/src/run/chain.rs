@@ -1,7 +1,7 @@
 //! Hooks of one event, in order, failing closed.
 
 use super::before::Ask;
-use super::context::{Context, Rehearsal, object};
+use super::context::{Context, object};
 use super::crossing::HookCrossing;
 use super::decision::Decision;
 use super::payload::filled_in;
@@ -70,7 +70,7 @@ pub(super) async fn fire_these(
                 Verdict::Allowed => Ok(Decision::Allow),
                 Verdict::Returned(Value::Null) if !gating => continue,
                 Verdict::Returned(returned) => Decision::read(&returned).map_err(|problem| (problem, None)),
-                Verdict::Failed(_) if ctx.call.cancel.is_cancelled() => return Err(cancelled(event)),
+                Verdict::Failed(_) if ctx.call().cancel.is_cancelled() => return Err(cancelled(event)),
                 Verdict::Failed(failure) => {
                     let error = ScriptError::from(failure);
                     Err((error.message, error.position))
@@ -127,7 +127,7 @@ async fn run(ctx: &Context, event: &str, payload: &Map<String, Value>, hooks: &[
         .map(|hook| ChainLink { when: hook.when.as_ref(), script: &hook.script, timeout: Duration::from_millis(hook.hook.timeout_ms) })
         .collect();
     let crossing = HookCrossing { ctx, hooks };
-    let result = ctx.shared.workers.run_chain(event, payload, &links, &ctx.call.cancel, &crossing).await;
+    let result = ctx.shared.workers.run_chain(event, payload, &links, &ctx.call().cancel, &crossing).await;
     result.unwrap_or_else(|lost| {
         let mut verdicts = vec![Verdict::Skipped; lost.link.unwrap_or(0)];
         let mut failure = Failure::from(lost.error);
@@ -170,7 +170,7 @@ pub(super) async fn fire_emitted(ctx: &Context) {
 
 /// What changes nothing is worth a word only to somebody who asked what would happen.
 fn rehearsed(ctx: &Context, hook: &RegisteredHook, event: &str, action: &str) {
-    if ctx.rehearsal == Rehearsal::Yes {
+    if ctx.is_rehearsed() {
         decided(ctx, hook, event, action, "");
     }
 }
@@ -225,7 +225,7 @@ pub struct HookReport {
 
 /// Runs one hook on one payload, completed as a call would complete it.
 pub(crate) async fn run_one(ctx: &Context, hook: &Arc<RegisteredHook>, event: &str, payload: Map<String, Value>) -> HookReport {
-    let payload = filled_in(event, &ctx.call, &payload);
+    let payload = filled_in(event, ctx.call(), &payload);
     let verdicts = run(ctx, event, &payload, std::slice::from_ref(hook)).await;
     let report = |action: &str, reason: Option<String>, modified| HookReport { action: action.to_owned(), reason, modified };
     match verdicts.into_iter().next() {

@@ -86,26 +86,12 @@ impl fmt::Debug for Shared {
     }
 }
 
-/// Whether a call is made or only thought through.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Rehearsal {
-    /// It is made.
-    No,
-    /// Nothing is executed, counted or recorded.
-    Yes,
-}
-
 /// One call on its way.
 #[derive(Clone)]
 pub(crate) struct Context {
     pub(crate) shared: Arc<Shared>,
-    /// The call without its arguments: those go from stage to stage.
-    pub(crate) call: Arc<Call>,
     pub(crate) session: Arc<Session>,
-    pub(crate) stores: Stores,
-    pub(crate) metrics: Arc<Metrics>,
     pub(crate) started: Instant,
-    pub(crate) rehearsal: Rehearsal,
     pub(crate) journal: Arc<Journal>,
 }
 
@@ -113,30 +99,39 @@ impl Context {
     /// The context of a call, and what was sent with it.
     pub(crate) fn new(shared: &Arc<Shared>, mut call: Call) -> (Self, Arguments) {
         let sent = std::mem::replace(&mut call.arguments, Arguments::Value(Value::Null));
-        let call = Arc::new(call);
         let session = shared.sessions.get(&call.session_id);
-        let journal = Journal::new(Arc::clone(&shared.listeners), &call, &shared.redactor);
-        let ctx = Self {
-            stores: session.stores(&call.run_id, call.terms.as_ref().map(|terms| Arc::clone(&terms.store))),
-            shared: Arc::clone(shared),
-            session,
-            metrics: Arc::clone(&shared.metrics),
-            started: Instant::now(),
-            rehearsal: Rehearsal::No,
-            journal: Arc::new(journal),
-            call,
-        };
-        (ctx, sent)
+        let journal = Arc::new(Journal::new(Arc::clone(shared), call));
+        (Self { shared: Arc::clone(shared), session, started: Instant::now(), journal }, sent)
     }
 
     /// The same call, thought through without a trace. Only the one who thinks may listen.
     pub(crate) fn rehearsed(shared: &Arc<Shared>, call: Call, listener: Option<Arc<dyn Sink>>) -> (Self, Arguments) {
         let (mut ctx, sent) = Self::new(shared, call);
-        ctx.stores = ctx.stores.discarded();
-        ctx.metrics = Arc::default();
-        ctx.rehearsal = Rehearsal::Yes;
-        ctx.journal = Arc::new(Journal::new(listener.map(Listener::new).into_iter().collect(), &ctx.call, &shared.redactor));
+        let stores = ctx.stores().discarded();
+        let journal = Journal::new(Arc::clone(shared), ctx.call().clone());
+        let rehearsal = Rehearsal { listeners: listener.map(Listener::new).into_iter().collect(), metrics: Arc::default() };
+        ctx.journal = Arc::new(Journal { rehearsal: Some(Box::new(rehearsal)), stores: stores.into(), ..journal });
         (ctx, sent)
+    }
+
+    /// The call without its arguments: those go from stage to stage.
+    pub(crate) fn call(&self) -> &Call {
+        &self.journal.call
+    }
+
+    /// Whether the call is only thought through: nothing is executed, counted or recorded.
+    pub(crate) fn is_rehearsed(&self) -> bool {
+        self.journal.rehearsal.is_some()
+    }
+
+    pub(crate) fn metrics(&self) -> &Arc<Metrics> {
+        self.journal.rehearsal.as_ref().map_or(&self.shared.metrics, |rehearsal| &rehearsal.metrics)
+    }
+
+    /// The stores that the call sees.
+    pub(crate) fn stores(&self) -> &Stores {
+        let turn = || self.call().terms.as_ref().map(|terms| Arc::clone(&terms.store));
+        self.journal.stores.get_or_init(|| self.session.stores(&self.call().run_id, turn()))
     }
 
     pub(crate) fn registry(&self) -> &Registry {
@@ -164,8 +159,8 @@ impl Context {
             fields([
                 ("tool", authorized.tool().name().into()),
                 ("args_digest", digest::of_object(authorized.arguments()).into()),
-                ("door", self.call.door.word().into()),
-                ("mode", self.call.mode.as_str().into()),
+                ("door", self.call().door.word().into()),
+                ("mode", (*self.call().mode).into()),
             ])
         });
         authorized
@@ -212,20 +207,27 @@ impl Context {
     }
 }
 
-/// Where one call's events go.
+/// Where one call's events go, and what else it comes to have on its way.
 pub(crate) struct Journal {
-    listeners: Arc<[Listener]>,
-    call: Arc<Call>,
+    shared: Arc<Shared>,
+    call: Call,
+    rehearsal: Option<Box<Rehearsal>>,
     /// Custom events raised by scripts whose hooks have not run yet.
     emitted: Mutex<VecDeque<(String, Value)>>,
     /// Events that scripts raised.
     raised: AtomicU64,
-    /// Absent when nobody listens.
-    redactor: Option<Redactor>,
+    /// Found when they are asked for.
+    stores: OnceLock<Stores>,
     /// What the call kept.
     kept: Mutex<Vec<ArtifactRef>>,
     /// Cancelled when the call is over; there when a tool asked for it.
     over: OnceLock<CancellationToken>,
+}
+
+/// What a call that is only thought through has instead of the engine's: who listens, and what it counts.
+struct Rehearsal {
+    listeners: Vec<Listener>,
+    metrics: Arc<Metrics>,
 }
 
 /// Tells what a tool started that its call is over.
@@ -243,14 +245,14 @@ impl Drop for TellWhenOver<'_> {
 const MAX_RAISED: u64 = 1000;
 
 impl Journal {
-    fn new(listeners: Arc<[Listener]>, call: &Arc<Call>, redactor: &Redactor) -> Self {
-        let redactor = (!listeners.is_empty()).then(|| redactor.clone());
+    fn new(shared: Arc<Shared>, call: Call) -> Self {
         Self {
-            listeners,
-            call: Arc::clone(call),
+            shared,
+            call,
+            rehearsal: None,
             emitted: Mutex::default(),
             raised: AtomicU64::new(0),
-            redactor,
+            stores: OnceLock::new(),
             kept: Mutex::default(),
             over: OnceLock::new(),
         }
@@ -297,15 +299,18 @@ impl Journal {
 
     /// Whether anybody listens.
     pub(super) fn is_read(&self) -> bool {
-        !self.listeners.is_empty()
+        !self.listeners().is_empty()
+    }
+
+    fn listeners(&self) -> &[Listener] {
+        self.rehearsal.as_ref().map_or(&self.shared.listeners, |rehearsal| &rehearsal.listeners)
     }
 
     /// Writes an event, if anybody listens, without the secrets that its fields may hold.
     pub(crate) fn record(&self, name: &str, fields: impl Fn() -> Map<String, Value>) {
-        let Some(redactor) = &self.redactor else { return };
         self.record_own(name, || {
             let mut fields = fields();
-            redactor.pass(None).object(&mut fields);
+            self.shared.redactor.pass(None).object(&mut fields);
             fields
         });
     }
@@ -316,7 +321,7 @@ impl Journal {
             return;
         }
         let event = EventRef::new(name, &self.call.session_id, Some(&self.call.id), &fields);
-        self.listeners.iter().for_each(|listener| listener.take(&event));
+        self.listeners().iter().for_each(|listener| listener.take(&event));
     }
 
     /// The same, with more for those who ask for payloads.
@@ -331,7 +336,7 @@ impl Journal {
         };
         let event = EventRef::new(name, &self.call.session_id, Some(&self.call.id), &fields);
         let with_payload = EventRef::new(name, &self.call.session_id, Some(&self.call.id), &whole);
-        for listener in &*self.listeners {
+        for listener in self.listeners() {
             match listener.payloads() {
                 Payloads::LeftOut => listener.take(&event),
                 Payloads::Included => listener.take(&with_payload),
@@ -353,6 +358,9 @@ impl Journal {
     /// Adds all that the body kept to what it listed itself.
     pub(super) fn list_stored(&self, artifacts: &mut Vec<ArtifactRef>) {
         let kept = std::mem::take(&mut *self.kept.lock().unwrap_or_else(PoisonError::into_inner));
+        if kept.is_empty() && artifacts.is_empty() {
+            return;
+        }
         artifacts.extend(kept);
         let mut seen = HashSet::new();
         artifacts.retain(|artifact| seen.insert(artifact.id.clone()));

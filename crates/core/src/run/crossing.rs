@@ -2,7 +2,7 @@
 
 use super::authorize::record;
 use super::chain::{Changed, fire, fire_emitted};
-use super::context::{Context, Rehearsal, object};
+use super::context::{Context, object};
 use super::payload::merge;
 use super::reach::{Reach, Traces};
 use super::refusal::{Code, Refusal};
@@ -61,7 +61,7 @@ fn admit(ctx: &Context, script: &Script, side: Scope, index: u32, args: Vec<Valu
     }
     let found = rule::matches(&ctx.registry().rules, &Subject::Builtin(&name));
     if let Some(found) = found.first() {
-        record(ctx, &ctx.call.tool, &name, found);
+        record(ctx, &ctx.call().tool, &name, found);
         return Err(found.rule.denial_of(&name));
     }
     let args = builtin::verify(builtin, args).map_err(|problem| format!("{name}: {problem}"))?;
@@ -93,7 +93,7 @@ impl ToolCrossing<'_> {
     fn payload(&self, call: &Admitted) -> Map<String, Value> {
         let args: Map<String, Value> =
             call.builtin.params.iter().zip(&call.args.0).map(|(param, value)| (param.name.to_owned(), value.clone())).collect();
-        object(json!({"name": call.name, "args": args, "tool": self.tool.name(), "call_id": self.ctx.call.id.as_str()}))
+        object(json!({"name": call.name, "args": args, "tool": self.tool.name(), "call_id": self.ctx.call().id.as_str()}))
     }
 
     async fn before(&self, call: &mut Admitted) -> Result<(), String> {
@@ -177,11 +177,11 @@ async fn run(ctx: &Context, by: By<'_>, call: &Admitted, deadline: Instant) -> R
         false => Arc::new(whole.kept_to(bounds).map_err(|error| error.to_string())?),
     };
     // Whoever is no longer waited for is told to end: the call's own cancel, its deadline, a worker that died.
-    let cancel = ctx.call.cancel.child_token();
+    let cancel = ctx.call().cancel.child_token();
     let _cut_off = cancel.clone().drop_guard();
     let world = World {
-        stores: ctx.stores.clone(),
-        metrics: Arc::clone(&ctx.metrics),
+        stores: ctx.stores().clone(),
+        metrics: Arc::clone(ctx.metrics()),
         jail,
         reach: Reach {
             shared: Arc::clone(&ctx.shared),
@@ -193,7 +193,7 @@ async fn run(ctx: &Context, by: By<'_>, call: &Admitted, deadline: Instant) -> R
             cancel,
             source: by.name.to_owned(),
             builtin: call.name.clone(),
-            rehearsed: ctx.rehearsal == Rehearsal::Yes,
+            rehearsed: ctx.is_rehearsed(),
         },
         runtime: tokio::runtime::Handle::current(),
         _alive: by.alive,

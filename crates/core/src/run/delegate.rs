@@ -8,7 +8,7 @@ use super::context::{Context, Shared};
 use super::execute::executed_elsewhere;
 use super::finish::{finish, refuse};
 use super::refusal::{Code, Refusal};
-use super::stopwatch::Stopwatch;
+use super::stopwatch::{Stage, Stopwatch};
 use crate::call::{Arguments, Call};
 use crate::client::{self, Client, Judgement, Observation, Outcome, Part};
 use serde_json::{Map, Value};
@@ -59,15 +59,15 @@ async fn judge_parts(whole: &Context, call: &ForeignCall, parts: &[Part]) -> Res
     let mut passed = Vec::with_capacity(parts.len());
     for (index, part) in parts.iter().enumerate() {
         let (ctx, mut watch) = part_context(whole, index);
-        let authorized = match watch.lap("authorize", authorize(&ctx, call.part(part.clone()))) {
-            Ok(authorized) => watch.lap("record", ctx.record_started(authorized)),
+        let authorized = match watch.lap(Stage::Authorize, authorize(&ctx, call.part(part.clone()))) {
+            Ok(authorized) => watch.lap(Stage::Record, ctx.record_started(authorized)),
             Err(refusal) => {
                 ctx.record_rejected(refuse(&ctx, refusal.clone()), &watch);
                 end(passed);
                 return Err(refusal);
             }
         };
-        match watch.lap("before", before(&ctx, authorized).await) {
+        match watch.lap(Stage::Before, before(&ctx, authorized).await) {
             Ok(prepared) => passed.push((ctx, watch, prepared.arguments().clone())),
             Err(refusal) => {
                 ctx.record_ended(refuse(&ctx, refusal.clone()), &watch);
@@ -93,7 +93,7 @@ fn end(passed: Vec<(Context, Stopwatch, Part)>) {
 
 /// The context of one part. The first keeps the call's id, so that a call of one part is known by the client's own.
 fn part_context(whole: &Context, index: usize) -> (Context, Stopwatch) {
-    let mut call = Call::clone(&whole.call);
+    let mut call = whole.call().clone();
     if index > 0 {
         call.id = format!("{}/{}", call.id, index + 1).into();
     }
@@ -120,7 +120,8 @@ pub(crate) async fn observe(shared: &Arc<Shared>, call: Call, client: &Client, o
     for (index, part) in parts.into_iter().enumerate() {
         let (ctx, mut watch) = part_context(&ctx, index);
         let executed = executed_elsewhere(call.part(part), outcome, client::text(entry, &outcome.response));
-        let finished = watch.lap("finish", finish(&ctx, executed).await);
+        let finished = finish(&ctx, executed).await;
+        watch.done(&finished.result);
         let result = ctx.record_ended(finished.result, &watch);
         // The first part that objects speaks for the call: they all have the same result.
         if finished.hooks == Hooks::ChangedIt && observation == Observation::Nothing {

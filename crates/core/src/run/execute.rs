@@ -27,38 +27,41 @@ pub(super) struct Executed {
     /// For the hooks that see the result; empty when there are none.
     pub(super) arguments: Map<String, Value>,
     pub(super) raw: String,
-    pub(super) outcome: Result<Success, Failure>,
+    pub(super) outcome: Given,
     pub(super) enforced: Enforced,
     _made_here: (),
 }
 
-/// What a body gave instead, with the value it left behind. Boxed, because every success on its way is as large as a failure would be.
+/// What a body gave. Boxed, because every layer around it passes it on.
+pub(super) type Given = Result<Box<Success>, Failure>;
+
+/// What a body gave instead, with the value it left behind.
 #[derive(Debug)]
 pub(super) struct Failure {
-    pub(super) error: Box<Refusal>,
+    pub(super) error: Refusal,
     pub(super) rest: Box<Success>,
 }
 
 impl Failure {
     pub(super) fn with(error: Refusal, rest: Success) -> Self {
-        Self { error: Box::new(error), rest: Box::new(rest) }
+        Self { error, rest: Box::new(rest) }
     }
 
     /// What a layer made of it.
     pub(super) fn of(mut error: ToolError, tool: &str) -> Self {
         let rest = error.take_rest();
-        Self { error: Box::new(error.into_refusal(tool)), rest: Box::new(rest) }
+        Self { error: error.into_refusal(tool), rest: Box::new(rest) }
     }
 
     /// As layers see it.
     pub(super) fn into_error(self) -> ToolError {
-        ToolError::from(*self.error).with_rest(*self.rest)
+        ToolError::from(self.error).with_rest(*self.rest)
     }
 }
 
 impl From<Refusal> for Failure {
     fn from(error: Refusal) -> Self {
-        Self { error: Box::new(error), rest: Box::default() }
+        Self { error, rest: Box::default() }
     }
 }
 
@@ -70,7 +73,7 @@ pub(super) async fn execute(ctx: &Context, prepared: Prepared) -> Executed {
 }
 
 /// Waits for a place, fills in what is injected, and runs the body, unless the call only repeats one that was done.
-async fn carried_out(ctx: &Context, tool: &Arc<RegisteredTool>, mut arguments: Map<String, Value>) -> (Result<Success, Failure>, Enforced) {
+async fn carried_out(ctx: &Context, tool: &Arc<RegisteredTool>, mut arguments: Map<String, Value>) -> (Given, Enforced) {
     let not_run = |refusal: Refusal| (Err(Failure::from(refusal)), Enforced::Nothing);
     let key = match tool.key {
         None => None,
@@ -84,7 +87,7 @@ async fn carried_out(ctx: &Context, tool: &Arc<RegisteredTool>, mut arguments: M
         Err(refusal) => return not_run(refusal),
     };
     if let Some(stored) = key.as_deref().and_then(|key| ctx.shared.host.stored.get(key)) {
-        return (Ok(stored), Enforced::Nothing);
+        return (Ok(Box::new(stored)), Enforced::Nothing);
     }
     if let Err(refusal) = inject(ctx, tool, key.as_deref(), &mut arguments) {
         return not_run(refusal);
@@ -102,11 +105,7 @@ async fn carried_out(ctx: &Context, tool: &Arc<RegisteredTool>, mut arguments: M
 }
 
 /// Runs the body once.
-pub(super) async fn attempt(
-    ctx: &Context,
-    tool: &Arc<RegisteredTool>,
-    arguments: Map<String, Value>,
-) -> (Result<Success, Failure>, Enforced) {
+pub(super) async fn attempt(ctx: &Context, tool: &Arc<RegisteredTool>, arguments: Map<String, Value>) -> (Given, Enforced) {
     let deadline = deadline(ctx, tool);
     let (outcome, enforced) = match (&tool.script, &tool.body) {
         // What takes long anyway is kept apart, so that the way of a quick body stays small enough to be moved cheaply.
@@ -130,7 +129,7 @@ pub(super) fn executed_elsewhere(admitted: Admitted, outcome: &client::Outcome, 
         ..Success::default()
     };
     let outcome = match &outcome.error {
-        None => Ok(rest),
+        None => Ok(Box::new(rest)),
         Some(error) => Err(Failure::with(Refusal::new(Code::Failed, describe(&tool, Code::Failed, error)), rest)),
     };
     Executed { tool, arguments, raw, outcome, enforced: Enforced::Nothing, _made_here: () }

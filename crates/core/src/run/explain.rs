@@ -134,7 +134,7 @@ pub(crate) async fn explain(shared: &Arc<Shared>, call: Call) -> Explanation {
     for stage in &STAGES[stages.len()..] {
         stages.push(StageReport { stage, outcome: StageOutcome::NotReached, lines: Vec::new() });
     }
-    let tool = ctx.registry().find(&ctx.call.tool);
+    let tool = ctx.registry().find(&ctx.call().tool);
     let reaches = |effects: Effects| tool.filter(|tool| !tool.effects.without(tool.effects.without(effects)).is_empty());
     let plan = |tool: &Arc<RegisteredTool>| plan::plan(shared.site(), &Narrowing::of(tool), tool.limits, longest(&ctx, tool));
     let hosts = |tool: &Arc<RegisteredTool>| {
@@ -144,7 +144,7 @@ pub(crate) async fn explain(shared: &Arc<Shared>, call: Call) -> Explanation {
     Explanation {
         plan: reaches(Effects::EXEC).map(plan),
         hosts: reaches(Effects::NET_READ | Effects::NET_WRITE).map(hosts),
-        tool: tool.map_or_else(|| ctx.call.tool.clone(), |tool| tool.name().to_owned()),
+        tool: tool.map_or_else(|| ctx.call().tool.clone(), |tool| tool.name().to_owned()),
         effects: tool.map_or(Effects::NONE, |tool| tool.effects),
         outcome,
         stages,
@@ -197,7 +197,7 @@ async fn rehearse(ctx: &Context, sent: Arguments, decided: &Decided, stages: &mu
         stages.push(StageReport { stage, outcome: StageOutcome::Passed, lines });
     };
     let admitted = admit(ctx, sent)?;
-    passed(vec![format!("the arguments fit the schema of `{}`", ctx.call.tool)]);
+    passed(vec![format!("the arguments fit the schema of `{}`", ctx.call().tool)]);
     let authorized = authorize(ctx, admitted)?;
     let tool = Arc::clone(authorized.tool());
     let judged = match ctx.registry().rules.len() {

@@ -8,6 +8,7 @@ use super::redact::redact;
 use super::refusal::Refusal;
 use crate::content::ContentBlock;
 use crate::result::{ToolResult, encoded_len};
+use std::time::Duration;
 
 /// Bytes of text a model reads unless the tool or the project says otherwise.
 const DEFAULT_OUTPUT_BYTES: u64 = 16_384;
@@ -31,7 +32,7 @@ pub(super) async fn finish(ctx: &Context, executed: Executed) -> Finished {
     let most = usize::try_from(tool.limits.max_output_bytes.unwrap_or(DEFAULT_OUTPUT_BYTES)).unwrap_or(usize::MAX);
     let is_own_text = success.content.is_none() && error.is_none();
     let mut result = ToolResult {
-        call_id: ctx.call.id.clone(),
+        call_id: ctx.call().id.clone(),
         name: tool.canonical().clone(),
         is_error: error.is_some(),
         content,
@@ -42,7 +43,7 @@ pub(super) async fn finish(ctx: &Context, executed: Executed) -> Finished {
         provider: success.provider,
         error,
         enforced,
-        elapsed: ctx.started.elapsed(),
+        elapsed: Duration::ZERO,
     };
     ctx.journal.list_stored(&mut result.artifacts);
     bound(ctx, &mut result, Size { most, value: value_bytes, is_own_text }).await;
@@ -54,15 +55,15 @@ pub(super) async fn finish(ctx: &Context, executed: Executed) -> Finished {
 pub(super) fn refuse(ctx: &Context, mut refusal: Refusal) -> ToolResult {
     let mut pass = ctx.shared.redactor.pass(None);
     pass.refusal(&mut refusal);
-    let name = match ctx.registry().find(&ctx.call.tool) {
+    let name = match ctx.registry().find(&ctx.call().tool) {
         Some(tool) => tool.canonical().clone(),
         None => {
-            let mut asked = ctx.call.tool.clone();
+            let mut asked = ctx.call().tool.clone();
             pass.string(&mut asked);
             asked.as_str().into()
         }
     };
-    let mut result = ToolResult::refused(ctx.call.id.clone(), name, refusal);
+    let mut result = ToolResult::refused(ctx.call().id.clone(), name, refusal);
     if pass.count > 0 {
         result.metadata.insert("redacted".into(), pass.count.into());
     }

@@ -35,16 +35,16 @@ const MAX_DEPTH: u8 = 8;
 
 impl<'a> On<'a> {
     pub(crate) fn call(self) -> &'a Call {
-        &self.ctx.call
+        self.ctx.call()
     }
 
     pub(crate) fn call_id(self) -> &'a ToolCallId {
-        &self.ctx.call.id
+        &self.ctx.call().id
     }
 
     /// The run's context; nothing is a context, too.
     pub(crate) fn user(self) -> &'a (dyn Any + Send + Sync) {
-        self.ctx.call.context.as_any()
+        self.ctx.call().context.as_any()
     }
 
     pub(crate) fn time_left(self) -> Duration {
@@ -57,7 +57,7 @@ impl<'a> On<'a> {
     }
 
     pub(crate) fn store(self, scope: StoreScope) -> &'a dyn KeyValue {
-        self.ctx.stores.scope(scope)
+        self.ctx.stores().scope(scope)
     }
 
     pub(crate) fn progress(self, fraction: f64, message: &str) {
@@ -120,7 +120,7 @@ impl<'a> On<'a> {
 
     /// Waits for a disk where no other call waits with it.
     async fn at_shelf<T: Send + 'static>(self, work: impl FnOnce(&Shelf) -> Result<T, KeptError> + Send + 'static) -> Result<T, Refusal> {
-        let shelf = self.ctx.shared.shelf(&self.ctx.call.session_id, self.tool.name());
+        let shelf = self.ctx.shared.shelf(&self.ctx.call().session_id, self.tool.name());
         let done = tokio::task::spawn_blocking(move || work(&shelf)).await;
         match done {
             Ok(Ok(done)) => Ok(done),
@@ -147,7 +147,7 @@ impl<'a> On<'a> {
 
     /// A call inside this one: of the same session and run, with what is left of its time.
     pub(crate) async fn nested(self, tool: &str, arguments: Value) -> ToolResult {
-        let mut call = Call::clone(&self.ctx.call);
+        let mut call = self.ctx.call().clone();
         call.id = format!("{}/{}", call.id, crate::digest::fresh_id("in")).into();
         call.tool = tool.to_owned();
         call.arguments = Arguments::Value(arguments);

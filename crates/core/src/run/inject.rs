@@ -11,17 +11,17 @@ use serde_json::{Map, Value};
 pub(super) fn inject(ctx: &Context, tool: &RegisteredTool, key: Option<&str>, arguments: &mut Map<String, Value>) -> Result<(), Refusal> {
     for (name, inject) in &tool.tool.inject {
         let value = match &inject.value {
-            Inject::RunId => Value::from(ctx.call.run_id.as_str()),
-            Inject::CallId => Value::from(ctx.call.id.as_str()),
-            Inject::SessionId => Value::from(ctx.call.session_id.as_str()),
-            Inject::Mode => Value::from(ctx.call.mode.as_str()),
+            Inject::RunId => Value::from(ctx.call().run_id.as_str()),
+            Inject::CallId => Value::from(ctx.call().id.as_str()),
+            Inject::SessionId => Value::from(ctx.call().session_id.as_str()),
+            Inject::Mode => Value::from(&*ctx.call().mode),
             // Without a key of its own a call is the same as itself alone: every attempt of it has this one.
-            Inject::IdempotencyKey => Value::from(key.unwrap_or(&ctx.call.id)),
-            Inject::State(key) => ctx.stores.scope(StoreScope::Session).get(key).unwrap_or_default(),
+            Inject::IdempotencyKey => Value::from(key.unwrap_or(&ctx.call().id)),
+            Inject::State(key) => ctx.stores().scope(StoreScope::Session).get(key).unwrap_or_default(),
             // Given apart, by [`super::secret`].
             Inject::Secret(_) => continue,
             Inject::Host(given) => {
-                let found = ctx.shared.host.injectors.get(given).and_then(|inject| inject(&ctx.call));
+                let found = ctx.shared.host.injectors.get(given).and_then(|inject| inject(ctx.call()));
                 found.ok_or_else(|| {
                     let message = format!("`{name}` of `{}` is for the host to fill in, and it gave nothing", tool.name());
                     Refusal::new(Code::Internal, message).help("the host has to give it with `inject` when it builds the engine")

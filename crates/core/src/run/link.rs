@@ -2,7 +2,7 @@
 
 use super::before::Ask;
 use super::chain::record_decision;
-use super::context::{Context, Rehearsal};
+use super::context::Context;
 use super::deadline::deadline;
 use super::refusal::{Code, Refusal};
 use crate::middleware::{Decision, Judged, Later, Middleware, Reply, Seen, Step};
@@ -15,22 +15,14 @@ use std::task::Poll;
 use std::time::Duration;
 use tokio::time::Instant;
 
-/// What a middleware said to a call that goes on.
-#[derive(Default)]
-pub(super) struct Verdict {
-    /// The arguments, if it changed them.
-    pub(super) changed: Option<Map<String, Value>>,
-    /// Why a person must agree.
-    pub(super) ask: Option<Ask>,
-}
-
-/// Asks a middleware about a call, again after each time that it defers.
+/// Asks a middleware about a call, again after each time that it defers. Gives the arguments, if it changed them; whom it wants asked is added.
 pub(super) async fn before(
     ctx: &Context,
     tool: &RegisteredTool,
     middleware: &dyn Middleware,
     arguments: &Map<String, Value>,
-) -> Result<Verdict, Refusal> {
+    asks: &mut Vec<Ask>,
+) -> Result<Option<Map<String, Value>>, Refusal> {
     let mut judged = Judged { seen: seen(ctx, tool), arguments, changed: None };
     loop {
         let this = &mut judged;
@@ -45,15 +37,15 @@ pub(super) async fn before(
             Some(Decision::Allow) => {
                 if judged.changed.is_some() {
                     decided("modify", "");
-                } else if ctx.rehearsal == Rehearsal::Yes {
+                } else if ctx.is_rehearsed() {
                     decided("allow", "");
                 }
-                return Ok(Verdict { changed: judged.changed, ask: None });
+                return Ok(judged.changed);
             }
             Some(Decision::Ask(reason)) => {
                 decided("ask", &reason);
-                let ask = Ask { because: format!("middleware `{name}`: {reason}"), place: None };
-                return Ok(Verdict { changed: judged.changed, ask: Some(ask) });
+                asks.push(Ask { because: format!("middleware `{name}`: {reason}"), place: None });
+                return Ok(judged.changed);
             }
             Some(Decision::Refuse(reason)) => {
                 decided("block", &reason);
@@ -85,12 +77,12 @@ async fn defer(ctx: &Context, tool: &RegisteredTool, name: &str, wait: Duration)
         Refusal::new(Code::Limit, message).help("try again later").detail("hook", name).detail("retry_after_ms", after)
     };
     let until = Instant::now().checked_add(wait).filter(|until| *until < deadline(ctx, tool).at).ok_or_else(late)?;
-    if ctx.rehearsal == Rehearsal::Yes {
+    if ctx.is_rehearsed() {
         return Err(late());
     }
     tokio::select! {
         biased;
-        () = ctx.call.cancel.cancelled() => Err(Refusal::new(Code::Cancelled, format!("cancelled while middleware `{name}` put it off"))),
+        () = ctx.call().cancel.cancelled() => Err(Refusal::new(Code::Cancelled, format!("cancelled while middleware `{name}` put it off"))),
         () = tokio::time::sleep_until(until) => Ok(()),
     }
 }
@@ -125,7 +117,7 @@ pub(super) async fn after(
 }
 
 fn seen<'a>(ctx: &'a Context, tool: &'a RegisteredTool) -> Seen<'a> {
-    Seen { call: &ctx.call, tool, rehearsed: ctx.rehearsal == Rehearsal::Yes }
+    Seen { call: ctx.call(), tool, rehearsed: ctx.is_rehearsed() }
 }
 
 /// What comes of it; nothing when it panics.

@@ -36,7 +36,7 @@ pub use chain::HookReport;
 pub use context::Environment;
 pub use control::Control;
 pub use explain::{Explanation, Hosts, StageOutcome, StageReport};
-pub use refusal::{Class, Code, Refusal};
+pub use refusal::{Class, Code, Grounds, Refusal};
 pub use repair::Repair;
 
 pub(crate) use chain::{load_artifacts, run_one};
@@ -56,7 +56,7 @@ use before::before;
 use execute::execute;
 use finish::{finish, refuse};
 use std::sync::Arc;
-use stopwatch::Stopwatch;
+use stopwatch::{Stage, Stopwatch};
 
 /// Runs one call through every stage. This is the only way to a body, and the only place that writes the events of a call.
 pub(crate) async fn run(shared: &Arc<Shared>, call: Call) -> ToolResult {
@@ -85,10 +85,10 @@ pub(crate) struct Going {
 pub(crate) fn begin(shared: &Arc<Shared>, call: Call) -> Begun {
     let (ctx, sent) = Context::new(shared, call);
     let mut watch = Stopwatch::start(&ctx);
-    let admitted = watch.lap("admit", admit(&ctx, sent));
-    match admitted.and_then(|admitted| watch.lap("authorize", authorize(&ctx, admitted))) {
+    let admitted = watch.lap(Stage::Admit, admit(&ctx, sent));
+    match admitted.and_then(|admitted| watch.lap(Stage::Authorize, authorize(&ctx, admitted))) {
         Ok(authorized) => {
-            let authorized = Some(watch.lap("record", ctx.record_started(authorized)));
+            let authorized = Some(watch.lap(Stage::Record, ctx.record_started(authorized)));
             Begun::Going(Going { ctx, watch, authorized })
         }
         Err(refusal) => Begun::Ended(ctx.record_rejected(refuse(&ctx, refusal), &watch)),
@@ -101,10 +101,12 @@ impl Going {
         let Some(authorized) = self.authorized.take() else { return refuse(&self.ctx, gone()) };
         let mut ending = Ending { call: &mut self, ended: false };
         let (ctx, watch) = (&ending.call.ctx, &mut ending.call.watch);
-        let result = match watch.lap("before", before(ctx, authorized).await) {
+        let result = match watch.lap(Stage::Before, before(ctx, authorized).await) {
             Ok(prepared) => {
-                let executed = watch.lap("execute", execute(ctx, prepared).await);
-                watch.lap("finish", finish(ctx, executed).await).result
+                let executed = watch.lap(Stage::Execute, execute(ctx, prepared).await);
+                let result = finish(ctx, executed).await.result;
+                watch.done(&result);
+                result
             }
             Err(refusal) => refuse(ctx, refusal),
         };

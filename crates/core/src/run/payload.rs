@@ -23,7 +23,7 @@ fn named_pre(call: &Call, name: &str, arguments: &Map<String, Value>, raw: &str,
     set("raw_arguments", raw.into());
     set("call_id", call.id.as_str().into());
     set("session_id", call.session_id.as_str().into());
-    set("mode", call.mode.as_str().into());
+    set("mode", (*call.mode).into());
     set("effects", effects.names().collect());
     set("tags", tags.iter().map(String::as_str).collect());
     set("args", Value::Object(arguments.clone()));

@@ -24,7 +24,7 @@ pub(super) async fn place(
     key: Option<&str>,
 ) -> Result<Place, Refusal> {
     let host = &ctx.shared.host;
-    let everywhere = host.places.iter().filter(|_| ctx.call.depth == 0);
+    let everywhere = host.places.iter().filter(|_| ctx.call().depth == 0);
     let mut wanted: Vec<Arc<Semaphore>> = Vec::new();
     if key.is_some() || !tool.serial.is_empty() || writes_paths(tool) {
         wanted.extend(keys(tool, arguments, key).into_iter().map(|key| host.keys.of(key)));
@@ -39,7 +39,7 @@ pub(super) async fn place(
     for semaphore in wanted {
         held.push(match Arc::clone(&semaphore).try_acquire_owned() {
             Ok(permit) => permit,
-            Err(_) if ctx.call.depth > 0 => {
+            Err(_) if ctx.call().depth > 0 => {
                 let message = format!("`{}` runs as often as it may at once, and a call inside another does not wait", tool.name());
                 return Err(Refusal::new(Code::Limit, message).help("let the outer call end first"));
             }
@@ -59,7 +59,7 @@ async fn waited_for(
     tokio::select! {
         biased;
         permit = semaphore.acquire_owned() => permit.map_err(|_| closed()),
-        () = ctx.call.cancel.cancelled() => Err(Refusal::new(Code::Cancelled, "cancelled while waiting for its turn")),
+        () = ctx.call().cancel.cancelled() => Err(Refusal::new(Code::Cancelled, "cancelled while waiting for its turn")),
         () = tokio::time::sleep_until(deadline.at) => Err(deadline.refusal(tool, "did not get its turn")),
     }
 }

@@ -4,6 +4,7 @@ use super::control::Control;
 use crate::span::Place;
 use serde_json::{Map, Value, json};
 use std::fmt;
+use std::ops::{Deref, DerefMut};
 
 /// What a loop may hope for after a refusal.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -126,9 +127,13 @@ impl fmt::Display for Code {
     }
 }
 
-/// Why a call was refused or failed.
+/// Why a call was refused or failed. A pointer to its [`Grounds`], so that whatever may end in one is no larger for it.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Refusal {
+pub struct Refusal(Box<Grounds>);
+
+/// What a [`Refusal`] says.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Grounds {
     /// Stable code.
     pub code: Code,
     /// What a loop may hope for: the code's class, unless the tool said otherwise.
@@ -145,10 +150,25 @@ pub struct Refusal {
     pub control: Option<Control>,
 }
 
+impl Deref for Refusal {
+    type Target = Grounds;
+
+    fn deref(&self) -> &Grounds {
+        &self.0
+    }
+}
+
+impl DerefMut for Refusal {
+    fn deref_mut(&mut self) -> &mut Grounds {
+        &mut self.0
+    }
+}
+
 impl Refusal {
     /// A refusal with a code and a message.
     pub fn new(code: Code, message: impl Into<String>) -> Self {
-        Self { code, class: code.class(), message: message.into(), help: None, details: Map::new(), place: None, control: None }
+        let class = code.class();
+        Self(Box::new(Grounds { code, class, message: message.into(), help: None, details: Map::new(), place: None, control: None }))
     }
 
     /// Adds what would be accepted, or who can change it.
@@ -183,6 +203,12 @@ impl Refusal {
     pub fn at(mut self, place: Place) -> Self {
         self.place = Some(place);
         self
+    }
+
+    /// All that it says, to be taken apart.
+    #[must_use]
+    pub fn into_grounds(self) -> Grounds {
+        *self.0
     }
 
     /// The `error` object of a result.

@@ -2,7 +2,7 @@
 
 use super::context::{Context, object};
 use super::deadline::deadline;
-use super::execute::{Failure, attempt};
+use super::execute::{Given, attempt};
 use super::refusal::{Class, Code, Refusal};
 use crate::artifact::tool::RetryPolicy;
 use crate::registry::{Key, RegisteredTool};
@@ -14,23 +14,14 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 /// Runs the body as often as its policy says: while it fails in a way that may pass, and only if a repeat does no harm.
-pub(super) async fn attempts(
-    ctx: &Context,
-    tool: &Arc<RegisteredTool>,
-    arguments: Map<String, Value>,
-) -> (Result<ToolOutput, Failure>, Enforced) {
+pub(super) async fn attempts(ctx: &Context, tool: &Arc<RegisteredTool>, arguments: Map<String, Value>) -> (Given, Enforced) {
     match tool.retries() {
         None => attempt(ctx, tool, arguments).await,
         Some(retry) => Box::pin(repeated(ctx, tool, arguments, retry)).await,
     }
 }
 
-async fn repeated(
-    ctx: &Context,
-    tool: &Arc<RegisteredTool>,
-    mut arguments: Map<String, Value>,
-    retry: RetryPolicy,
-) -> (Result<ToolOutput, Failure>, Enforced) {
+async fn repeated(ctx: &Context, tool: &Arc<RegisteredTool>, mut arguments: Map<String, Value>, retry: RetryPolicy) -> (Given, Enforced) {
     let mut made = 1;
     loop {
         let last = made >= retry.max_attempts;
@@ -64,11 +55,11 @@ async fn pause(ctx: &Context, tool: &RegisteredTool, retry: RetryPolicy, made: u
         }))
     });
     if wait.is_zero() {
-        return !ctx.call.cancel.is_cancelled();
+        return !ctx.call().cancel.is_cancelled();
     }
     tokio::select! {
         biased;
-        () = ctx.call.cancel.cancelled() => false,
+        () = ctx.call().cancel.cancelled() => false,
         () = tokio::time::sleep(wait) => true,
     }
 }

@@ -3,7 +3,7 @@
 use super::context::Context;
 use super::crossing::ToolCrossing;
 use super::deadline::Deadline;
-use super::execute::{Failure, describe, help};
+use super::execute::{Failure, Given, describe, help};
 use super::reach::{Settling, Traces};
 use super::refusal::{Code, Refusal};
 use crate::content::ContentBlock;
@@ -31,7 +31,7 @@ pub(super) async fn run_script(
     script: &Script,
     arguments: Map<String, Value>,
     deadline: Deadline,
-) -> (Result<Success, Failure>, Enforced) {
+) -> (Given, Enforced) {
     let traces = Arc::new(Traces::default());
     let settling = tool.effects.contains(Effects::EXEC).then(Settling::new);
     let outcome = run_traced(ctx, tool, script, arguments, deadline, &traces, settling.as_ref().map(Settling::token)).await;
@@ -50,7 +50,7 @@ async fn run_traced(
     deadline: Deadline,
     traces: &Arc<Traces>,
     alive: Option<mpsc::Sender<()>>,
-) -> Result<Success, Failure> {
+) -> Given {
     let bounds = ToolBounds {
         deadline: deadline.at,
         cpu_ms: tool.limits.cpu_ms.unwrap_or(DEFAULT_CPU_MS),
@@ -58,7 +58,7 @@ async fn run_traced(
         result_bytes: MAX_RESULT_BYTES,
     };
     let crossing = ToolCrossing { ctx, tool, script, deadline: deadline.at, traces: Arc::clone(traces), alive };
-    let ran = ctx.shared.workers.run_tool(&ctx.call.session_id, script, &arguments, bounds, &ctx.call.cancel, &crossing).await;
+    let ran = ctx.shared.workers.run_tool(&ctx.call().session_id, script, &arguments, bounds, &ctx.call().cancel, &crossing).await;
     if let (Err(ScriptError { code: Code::Failed, .. }), Some(refusal)) =
         (&ran, traces.refused.lock().unwrap_or_else(PoisonError::into_inner).take())
     {
@@ -84,7 +84,7 @@ async fn run_traced(
 }
 
 /// A returned dict whose `error` says something is a failure; the dict stays the value.
-pub(super) fn judged(tool: &RegisteredTool, value: Value) -> Result<Success, Failure> {
+pub(super) fn judged(tool: &RegisteredTool, value: Value) -> Given {
     let message = match value.get("error") {
         Some(Value::String(text)) if !text.is_empty() => Some(text.clone()),
         Some(Value::Object(error)) => error.get("message").and_then(Value::as_str).map(str::to_owned),
@@ -92,13 +92,13 @@ pub(super) fn judged(tool: &RegisteredTool, value: Value) -> Result<Success, Fai
     };
     let rest = Success { value: Some(value), ..Success::default() };
     match message {
-        None => Ok(rest),
+        None => Ok(Box::new(rest)),
         Some(message) => Err(Failure::with(Refusal::new(Code::Failed, describe(tool, Code::Failed, &message)), rest)),
     }
 }
 
 /// `result(content=, data=, refs=, metadata=, is_error=)`.
-fn explicit_result(tool: &RegisteredTool, fields: Value) -> Result<Success, Failure> {
+fn explicit_result(tool: &RegisteredTool, fields: Value) -> Given {
     let Value::Object(mut fields) = fields else { return Err(Refusal::new(Code::Internal, "a result without fields").into()) };
     let content = match fields.remove("content") {
         None | Some(Value::Null) => None,
@@ -117,7 +117,7 @@ fn explicit_result(tool: &RegisteredTool, fields: Value) -> Result<Success, Fail
         let message = rest.content.as_deref().map_or_else(|| "the tool says so".to_owned(), joined);
         return Err(Failure::with(Refusal::new(Code::Failed, describe(tool, Code::Failed, &message)), rest));
     }
-    Ok(rest)
+    Ok(Box::new(rest))
 }
 
 /// `error(code, message, metadata=)`: the tool's own code is a detail of `tool.failed`.
@@ -138,6 +138,6 @@ pub(super) async fn value_of(
 ) -> Result<Value, Refusal> {
     match run_traced(ctx, tool, script, arguments, deadline, &Arc::default(), None).await {
         Ok(success) => Ok(success.value.unwrap_or_default()),
-        Err(failure) => Err(*failure.error),
+        Err(failure) => Err(failure.error),
     }
 }

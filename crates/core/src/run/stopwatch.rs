@@ -1,45 +1,56 @@
 //! How long each stage of one call took, for its last event.
 
 use super::context::Context;
+use crate::result::ToolResult;
 use serde_json::{Map, Value};
 use std::time::{Duration, Instant};
 
-/// Stages in the order they ended. It does not look at the clock when nobody listens.
-pub(super) struct Stopwatch {
-    laps: [(&'static str, Duration); MOST],
-    taken: usize,
-    last: Option<Instant>,
+/// The stages, and the writing of the first event between them.
+#[derive(Clone, Copy)]
+pub(super) enum Stage {
+    Admit,
+    Authorize,
+    Record,
+    Before,
+    Execute,
+    Finish,
 }
 
-/// Stages of a call, the writing of its first event included.
-const MOST: usize = 6;
+/// Their names, in order.
+const STAGES: [&str; 6] = ["admit", "authorize", "record", "before", "execute", "finish"];
+
+/// It does not look at the clock when nobody listens.
+pub(super) struct Stopwatch {
+    started: Option<Instant>,
+    ended: [Option<Instant>; STAGES.len()],
+}
 
 impl Stopwatch {
     pub(super) fn start(ctx: &Context) -> Self {
-        Self { laps: [("", Duration::ZERO); MOST], taken: 0, last: ctx.journal.is_read().then(|| ctx.started.into_std()) }
+        Self { started: ctx.journal.is_read().then(|| ctx.started.into_std()), ended: [None; STAGES.len()] }
     }
 
     /// Notes that a stage ended, and passes on what it gave.
-    pub(super) fn lap<T>(&mut self, stage: &'static str, given: T) -> T {
-        if let Some(last) = &mut self.last {
-            let now = Instant::now();
-            if let Some(lap) = self.laps.get_mut(self.taken) {
-                *lap = (stage, now - *last);
-                self.taken += 1;
-            }
-            *last = now;
+    pub(super) fn lap<T>(&mut self, stage: Stage, given: T) -> T {
+        if let (Some(_), Some(ended)) = (self.started, self.ended.get_mut(stage as usize)) {
+            *ended = Some(Instant::now());
         }
         given
+    }
+
+    /// Notes that the last stage ended when its result was done.
+    pub(super) fn done(&mut self, result: &ToolResult) {
+        self.ended[Stage::Finish as usize] = self.started.map(|started| started + result.elapsed);
     }
 
     /// Milliseconds by stage, to a millionth.
     pub(super) fn to_json(&self) -> Value {
         let milliseconds = |time: Duration| (time.as_secs_f64() * 1e9).round() / 1e6;
-        self.laps
-            .iter()
-            .take(self.taken)
-            .map(|(stage, time)| ((*stage).to_owned(), Value::from(milliseconds(*time))))
-            .collect::<Map<_, _>>()
-            .into()
+        let mut last = self.started;
+        let taken = STAGES.iter().zip(self.ended).filter_map(|(stage, ended)| {
+            let time = ended? - last.replace(ended?)?;
+            Some(((*stage).to_owned(), Value::from(milliseconds(time))))
+        });
+        taken.collect::<Map<_, _>>().into()
     }
 }

@@ -3,7 +3,10 @@
 use super::{KeyValue, MemoryStore};
 use crate::builtin::StoreScope;
 use crate::tool::ToolCallId;
-use std::collections::{HashMap, HashSet, VecDeque};
+use foldhash::quality::RandomState;
+use foldhash::{HashMap, HashMapExt, HashSet};
+use std::collections::VecDeque;
+use std::hash::BuildHasher;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// Sessions kept; the one unused longest goes first.
@@ -35,11 +38,12 @@ pub(crate) struct Session {
     ids: Mutex<Ids>,
 }
 
-/// Call ids in the order they came.
+/// Call ids in the order they came, as hashes with a secret of the session's own: 64 bits tell thousands of ids apart, and no id outlives its call.
 #[derive(Debug, Default)]
 struct Ids {
-    known: HashSet<Arc<str>>,
-    order: VecDeque<Arc<str>>,
+    secret: RandomState,
+    known: HashSet<u64>,
+    order: VecDeque<u64>,
 }
 
 /// Whether a call may be made.
@@ -55,8 +59,8 @@ impl Session {
     /// Remembers a call's id; false when it was seen before.
     pub(crate) fn claim_id(&self, id: &ToolCallId) -> bool {
         let mut ids = lock(&self.ids);
-        let id = id.shared();
-        if !ids.known.insert(Arc::clone(&id)) {
+        let id = ids.secret.hash_one(id.as_str());
+        if !ids.known.insert(id) {
             return false;
         }
         ids.order.push_back(id);

@@ -9,8 +9,16 @@ use std::marker::PhantomData;
 use std::pin::Pin;
 use std::sync::Arc;
 
-/// What a body answers.
-pub(crate) type Answer<'a> = Pin<Box<dyn Future<Output = Result<ToolOutput, ToolError>> + Send + 'a>>;
+/// What a body answered. Boxed, because it is passed on often.
+pub(crate) type Answered = Result<Box<ToolOutput>, Box<ToolError>>;
+
+/// What a body will answer.
+pub(crate) type Answer<'a> = Pin<Box<dyn Future<Output = Answered> + Send + 'a>>;
+
+/// An answer as the path takes it.
+pub(super) fn boxed(answered: Result<ToolOutput, ToolError>) -> Answered {
+    answered.map(Box::new).map_err(Box::new)
+}
 
 /// A body written in Rust.
 pub(crate) trait AnyTool: Send + Sync {
@@ -40,9 +48,9 @@ where
         let given: &'a (dyn Any + Send + Sync) = on.user();
         let Some(context) = given.downcast_ref::<Ctx>() else {
             let message = "the call was made without the context of its run";
-            return Box::pin(std::future::ready(Err(ToolError::fatal("context", message))));
+            return Box::pin(std::future::ready(Err(Box::new(ToolError::fatal("context", message)))));
         };
         let call = ToolCall { id: on.call_id().clone(), name: tool.canonical().clone(), arguments };
-        Box::pin(self.tool.call(&self.state, ToolRuntime::new(on, context), call))
+        Box::pin(async move { boxed(self.tool.call(&self.state, ToolRuntime::new(on, context), call).await) })
     }
 }

@@ -19,7 +19,7 @@ pub struct ToolError {
     /// Machine-readable parts.
     pub details: Map<String, Value>,
     /// A failure with a code of the path itself, as one that a call inside this one ended in.
-    refusal: Option<Box<Refusal>>,
+    refusal: Option<Refusal>,
     /// What the body left behind all the same.
     rest: Option<Box<ToolOutput>>,
     /// Not a failure: the run shall go another way.
@@ -75,7 +75,7 @@ impl ToolError {
             return Refusal::new(Code::Interrupted, format!("`{tool}`: {}", self.message)).control(control);
         }
         let mut refusal = match self.refusal {
-            Some(refusal) => *refusal,
+            Some(refusal) => refusal,
             None => Refusal::new(Code::Failed, format!("`{tool}` failed: {}", self.message)).class(self.class).detail("code", self.code),
         };
         refusal.details.extend(self.details);
@@ -86,7 +86,7 @@ impl ToolError {
 impl From<Refusal> for ToolError {
     fn from(refusal: Refusal) -> Self {
         let (class, code, message) = (refusal.class, refusal.code.text(), refusal.message.clone());
-        Self { refusal: Some(Box::new(refusal)), ..Self::new(class, code, message) }
+        Self { refusal: Some(refusal), ..Self::new(class, code, message) }
     }
 }
 

@@ -81,12 +81,7 @@ shared_text! {
     ToolCallId
 }
 
-impl ToolCallId {
-    /// The text, shared.
-    pub(crate) fn shared(&self) -> Arc<str> {
-        Arc::clone(&self.0)
-    }
-}
+impl ToolCallId {}
 
 /// Bytes of the longest name that every provider takes.
 pub const MAX_NAME: usize = 64;

@@ -1,11 +1,12 @@
 //! What a host registers, looked at once: whatever could surprise a call is refused here, with a type.
 
-use super::bound::{Answer, AnyTool, Bound};
+use super::bound::{Answer, AnyTool, Bound, boxed};
 use super::name::NameProblem;
 use super::{Idempotency, On, Tool, ToolError, ToolOutput, ToolSpec};
 use crate::artifact::tool::{Annotations, Approval, At, Claim, DeclaredEffects, Tool as Artifact};
 use crate::artifact::{Form, Layer, Origin};
 use crate::effect::Effects;
+use crate::redact::Words;
 use crate::registry::RegisteredTool;
 use crate::schema::{self, CompiledSchema};
 use crate::span::{Source, Span};
@@ -70,6 +71,14 @@ pub enum RegisterError {
         /// The argument.
         argument: String,
     },
+    /// What shall be taken out of results means nothing, so it would protect nothing.
+    #[error("`{tool}` cannot redact: {problem}")]
+    Redact {
+        /// The tool.
+        tool: String,
+        /// What is wrong with the entry.
+        problem: String,
+    },
     /// Nobody said what the tool does.
     #[error("`{0}` does not say what it does to the world; `effects(Effects::NONE)`, or `pure()`, says that it is nothing")]
     EffectsUndeclared(String),
@@ -128,7 +137,7 @@ impl HostTool {
             key: None,
             retry: spec.retry.map(|value| At { value, span }),
             inject: spec.injected.iter().map(|(name, value)| (name.clone(), At { value: value.clone(), span })).collect(),
-            redact: Vec::new(),
+            redact: spec.safety.redact.iter().map(|value| At { value: value.clone(), span }).collect(),
             permissions: Vec::new(),
             workspace_root: spec.safety.workspace_root.clone().map(|value| At { value, span }),
             limits: spec.limits,
@@ -170,6 +179,7 @@ fn judge(spec: &ToolSpec) -> Result<Effects, RegisterError> {
     if let Some(argument) = named.into_iter().find(|name| compiled.property(name).is_none()) {
         return Err(RegisterError::NoSuchArgument { tool: tool(), argument: argument.clone() });
     }
+    Words::new(spec.safety.redact.iter().map(String::as_str)).map_err(|problem| RegisterError::Redact { tool: tool(), problem })?;
     spec.effects.ok_or_else(|| RegisterError::EffectsUndeclared(tool()))
 }
 
@@ -187,7 +197,7 @@ where
     {
         fn call<'a>(&'a self, _: On<'a>, _: &'a RegisteredTool, arguments: Map<String, Value>) -> Answer<'a> {
             let answer = (self.0)(Value::Object(arguments));
-            Box::pin(async move { answer.await.map(ToolOutput::value) })
+            Box::pin(async move { boxed(answer.await.map(ToolOutput::value)) })
         }
     }
     Arc::new(Unbound(body))

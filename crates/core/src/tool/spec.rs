@@ -50,6 +50,8 @@ pub struct Safety {
     pub confirm: bool,
     /// The folder of the workspace that the tool is kept to.
     pub workspace_root: Option<String>,
+    /// What is taken out of whatever leaves a call: names of fields, and patterns between slashes.
+    pub redact: Vec<String>,
 }
 
 /// Whether a repeated call is harmless.
@@ -142,6 +144,13 @@ impl ToolSpec {
     #[must_use]
     pub fn workspace_root(mut self, folder: impl Into<String>) -> Self {
         self.safety.workspace_root = Some(folder.into());
+        self
+    }
+
+    /// Takes these fields, or what matches these patterns between slashes, out of whatever leaves a call.
+    #[must_use]
+    pub fn redact<const N: usize>(mut self, entries: [&str; N]) -> Self {
+        self.safety.redact = entries.map(str::to_owned).into();
         self
     }
 

@@ -189,11 +189,21 @@ const ROWS: &[Row] = &[
         "text, pictures, sounds, links, resources; `ToolMessage` is what every door encodes",
         &[
             "a_tool_gives_blocks_and_a_provider_and_calls_others_through_the_path",
+            "what_a_tool_keeps_has_no_secrets_and_is_read_in_its_own_session_only",
             "every_kind_of_block_is_read_as_it_was_written",
             "every_kind_of_block_is_written_as_the_protocol_has_it",
         ],
     ),
-    row("Large output", "D", "bounded by the path itself", &["what_stays_of_a_long_text_is_within_the_bound_with_the_mark_of_the_cut"]),
+    row(
+        "Large output",
+        "D",
+        "bounded by the path itself; the whole is kept, without its secrets, and read in parts by its own session",
+        &[
+            "what_stays_of_a_long_text_is_within_the_bound_with_the_mark_of_the_cut",
+            "a_long_result_keeps_its_head_its_tail_and_a_handle_that_only_its_session_can_use",
+            "a_gigabyte_is_answered_once_with_its_ends_and_its_start_is_kept",
+        ],
+    ),
     row(
         "A cap on results",
         "P",

@@ -62,7 +62,23 @@ async fn whatever_could_surprise_a_call_is_refused_with_a_type() {
     assert_eq!(refused(bare().tool(keyed)).await, RegisterError::NoSuchArgument { tool, argument });
     let hosted = Spec(spec("a").inject("who", Inject::Host("user".into())));
     assert!(matches!(refused(bare().tool(hosted)).await, RegisterError::NothingToInject { .. }));
+    for entry in ["*", "/(/", "/x*/", "two words"] {
+        assert!(matches!(refused(bare().tool(Spec(spec("a").redact([entry])))).await, RegisterError::Redact { .. }), "{entry}");
+    }
     assert_eq!(refused(bare().tool(Spec(ToolSpec::new("a", "A tool.")))).await, RegisterError::EffectsUndeclared("a".into()));
+}
+
+#[tokio::test]
+async fn what_a_tool_wants_taken_out_leaves_neither_in_its_result_nor_in_an_event() {
+    let tool =
+        Spec(ToolSpec::new("get_account", "Gets an account.").pure().input(json!({"type": "object"})).redact(["pin", "/acct-[0-9]+/"]));
+    let (engine, events) = load(bare().tool(tool)).await;
+    let result = engine.call(call("get_account", json!({"pin": 4711, "owner": "acct-31337", "open": true}))).await;
+    assert_eq!(result.value, Some(json!({"pin": "[redacted]", "owner": "[redacted]", "open": true})));
+    assert_eq!(result.metadata["redacted"], 2);
+    for text in [result.text(), format!("{:?}", events.all())] {
+        assert!(!text.contains("4711") && !text.contains("31337"), "{text}");
+    }
 }
 
 #[tokio::test]
