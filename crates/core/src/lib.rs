@@ -42,5 +42,5 @@ pub use engine::{Engine, EngineBuilder};
 pub use error_policy::{ErrorPolicy, Reaction};
 pub use message::ToolMessage;
 pub use result::{ArtifactRef, ToolResult};
-pub use tool::{Tool, ToolCall, ToolCallId, ToolError, ToolName, ToolOutput, ToolRuntime, ToolSpec, TypedTool};
+pub use tool::{Tool, ToolCallId, ToolError, ToolName, ToolOutput, ToolRuntime, ToolSpec, TypedTool};
 pub use turn::{Run, ToolRequest, Turn};

@@ -55,7 +55,7 @@ async fn inline(
     deadline: Deadline,
 ) -> Result<Ended, Refusal> {
     let on = On { ctx, tool, deadline: deadline.at };
-    let Ok(mut answer) = catch_unwind(AssertUnwindSafe(|| body.call(on, tool, arguments))) else { return Ok(None) };
+    let Ok(mut answer) = catch_unwind(AssertUnwindSafe(|| body.call(on, arguments))) else { return Ok(None) };
     if let Some(ended) = poll_fn(|cx| Poll::Ready(step(&mut answer, cx))).await {
         return Ok(ended);
     }
@@ -104,7 +104,7 @@ async fn on_thread(
     let still = Arc::clone(&waited_for);
     let work = move || {
         let on = On { ctx: &ctx_there, tool: &tool_there, deadline: deadline.at };
-        let ended = catch_unwind(AssertUnwindSafe(|| runtime.block_on(body.call(on, &tool_there, arguments)))).ok();
+        let ended = catch_unwind(AssertUnwindSafe(|| runtime.block_on(body.call(on, arguments)))).ok();
         drop(place);
         if !still.swap(false, Ordering::SeqCst) {
             ctx_there.shared.host.abandoned.fetch_sub(1, Ordering::SeqCst);

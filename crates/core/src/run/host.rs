@@ -13,7 +13,7 @@ use crate::registry::RegisteredTool;
 use crate::result::{ArtifactRef, ToolResult};
 use crate::store::KeyValue;
 use crate::store::kept::{KeptError, Shelf};
-use crate::tool::ToolCallId;
+use crate::tool::{ToolCallId, ToolName};
 use serde_json::{Value, json};
 use std::any::Any;
 use std::sync::{Arc, PoisonError};
@@ -40,6 +40,10 @@ impl<'a> On<'a> {
 
     pub(crate) fn call_id(self) -> &'a ToolCallId {
         &self.ctx.call().id
+    }
+
+    pub(crate) fn tool_name(self) -> &'a ToolName {
+        self.tool.canonical()
     }
 
     /// The run's context; nothing is a context, too.

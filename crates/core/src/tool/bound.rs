@@ -1,7 +1,6 @@
 //! A tool with its state, without its types: what the path calls.
 
-use super::{On, Tool, ToolCall, ToolError, ToolOutput, ToolRuntime};
-use crate::registry::RegisteredTool;
+use super::{On, Tool, ToolError, ToolOutput, ToolRuntime};
 use serde_json::{Map, Value};
 use std::any::Any;
 use std::fmt;
@@ -22,7 +21,7 @@ pub(super) fn boxed(answered: Result<ToolOutput, ToolError>) -> Answered {
 
 /// A body written in Rust.
 pub(crate) trait AnyTool: Send + Sync {
-    fn call<'a>(&'a self, on: On<'a>, tool: &'a RegisteredTool, arguments: Map<String, Value>) -> Answer<'a>;
+    fn call<'a>(&'a self, on: On<'a>, arguments: Map<String, Value>) -> Answer<'a>;
 }
 
 impl fmt::Debug for dyn AnyTool {
@@ -44,13 +43,12 @@ where
     State: Send + Sync + 'static,
     Ctx: Send + Sync + 'static,
 {
-    fn call<'a>(&'a self, on: On<'a>, tool: &'a RegisteredTool, arguments: Map<String, Value>) -> Answer<'a> {
+    fn call<'a>(&'a self, on: On<'a>, arguments: Map<String, Value>) -> Answer<'a> {
         let given: &'a (dyn Any + Send + Sync) = on.user();
         let Some(context) = given.downcast_ref::<Ctx>() else {
             let message = "the call was made without the context of its run";
             return Box::pin(std::future::ready(Err(Box::new(ToolError::fatal("context", message)))));
         };
-        let call = ToolCall { id: on.call_id().clone(), name: tool.canonical().clone(), arguments };
-        Box::pin(async move { boxed(self.tool.call(&self.state, ToolRuntime::new(on, context), call).await) })
+        Box::pin(async move { boxed(self.tool.call(&self.state, ToolRuntime::new(on, context), arguments).await) })
     }
 }

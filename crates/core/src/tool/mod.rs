@@ -40,7 +40,7 @@ pub trait Tool<State = (), Ctx = ()>: Send + Sync + 'static {
         &self,
         state: &State,
         runtime: ToolRuntime<'_, Ctx>,
-        call: ToolCall,
+        arguments: Map<String, Value>,
     ) -> impl Future<Output = Result<ToolOutput, ToolError>> + Send;
 }
 
@@ -63,24 +63,13 @@ pub trait TypedTool<State = (), Ctx = ()>: Send + Sync + 'static {
     ) -> impl Future<Output = Result<Self::Output, ToolError>> + Send;
 }
 
-/// The call that a tool is given.
-#[derive(Clone, Debug)]
-pub struct ToolCall {
-    /// Its id.
-    pub id: ToolCallId,
-    /// The tool's canonical name, whatever name it was called by.
-    pub name: ToolName,
-    /// The arguments, with what is injected.
-    pub arguments: Map<String, Value>,
-}
-
 impl<State: Sync, Ctx: Sync, T: TypedTool<State, Ctx>> Tool<State, Ctx> for T {
     fn spec(&self) -> ToolSpec {
         typed::<T::Input, T::Output>(TypedTool::spec(self))
     }
 
-    async fn call(&self, state: &State, runtime: ToolRuntime<'_, Ctx>, call: ToolCall) -> Result<ToolOutput, ToolError> {
-        let input = read(call.arguments)?;
+    async fn call(&self, state: &State, runtime: ToolRuntime<'_, Ctx>, arguments: Map<String, Value>) -> Result<ToolOutput, ToolError> {
+        let input = read(arguments)?;
         write(TypedTool::call(self, state, runtime, input).await?)
     }
 }

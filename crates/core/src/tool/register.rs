@@ -7,7 +7,6 @@ use crate::artifact::tool::{Annotations, Approval, At, Claim, DeclaredEffects, T
 use crate::artifact::{Form, Layer, Origin};
 use crate::effect::Effects;
 use crate::redact::Words;
-use crate::registry::RegisteredTool;
 use crate::schema::{self, CompiledSchema};
 use crate::span::{Source, Span};
 use serde_json::{Map, Value, json};
@@ -195,7 +194,7 @@ where
         F: Fn(Value) -> R + Send + Sync + 'static,
         R: Future<Output = Result<Value, ToolError>> + Send + 'static,
     {
-        fn call<'a>(&'a self, _: On<'a>, _: &'a RegisteredTool, arguments: Map<String, Value>) -> Answer<'a> {
+        fn call<'a>(&'a self, _: On<'a>, arguments: Map<String, Value>) -> Answer<'a> {
             let answer = (self.0)(Value::Object(arguments));
             Box::pin(async move { boxed(answer.await.map(ToolOutput::value)) })
         }

@@ -1,6 +1,6 @@
 //! What a call is given: its own child of the run's context, and the only ways to the world.
 
-use super::{ToolCallId, ToolError};
+use super::{ToolCallId, ToolError, ToolName};
 use crate::builtin::{Program, StoreScope};
 use crate::outside::{Ran, Request, Response};
 use crate::result::{ArtifactRef, ToolResult};
@@ -42,6 +42,12 @@ impl<'a, Ctx> ToolRuntime<'a, Ctx> {
     #[must_use]
     pub fn call_id(&self) -> &'a ToolCallId {
         self.on.call_id()
+    }
+
+    /// The tool's canonical name, whatever name it was called by.
+    #[must_use]
+    pub fn tool_name(&self) -> &'a ToolName {
+        self.on.tool_name()
     }
 
     /// The session's id.

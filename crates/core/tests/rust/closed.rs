@@ -1,12 +1,12 @@
 //! What fails closed: forged arguments, repairs, what is not advertised.
 
 use crate::support::{bare, call, code, echo, load, text};
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 use tool_harness::effect::Effects;
 use tool_harness::registry::READER;
 use tool_harness::run::Repair;
 use tool_harness::tool::Inject;
-use tool_harness::{EngineBuilder, Tool, ToolCall, ToolError, ToolOutput, ToolRequest, ToolRuntime, ToolSpec};
+use tool_harness::{EngineBuilder, Tool, ToolError, ToolOutput, ToolRequest, ToolRuntime, ToolSpec};
 
 /// Gives its arguments back; `user` is the host's.
 struct Whose(Effects);
@@ -23,8 +23,8 @@ impl Tool for Whose {
             .inject("call", Inject::CallId)
     }
 
-    async fn call(&self, (): &(), _: ToolRuntime<'_>, call: ToolCall) -> Result<ToolOutput, ToolError> {
-        Ok(ToolOutput::value(Value::Object(call.arguments)))
+    async fn call(&self, (): &(), _: ToolRuntime<'_>, arguments: Map<String, Value>) -> Result<ToolOutput, ToolError> {
+        Ok(ToolOutput::value(Value::Object(arguments)))
     }
 }
 

@@ -1,7 +1,7 @@
 //! How calls run: places, limits, retries, keys.
 
 use crate::support::{bare, call, code, echo, load, numbered};
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
@@ -10,7 +10,7 @@ use tool_harness::error_policy::{ErrorPolicy, Reaction};
 use tool_harness::run::{Class, Code, Control};
 use tool_harness::tool::{Idempotency, Inject, Limits, RetryPolicy, blocking};
 use tool_harness::turn::Ended;
-use tool_harness::{Tool, ToolCall, ToolError, ToolOutput, ToolRequest, ToolRuntime, ToolSpec};
+use tool_harness::{Tool, ToolError, ToolOutput, ToolRequest, ToolRuntime, ToolSpec};
 
 fn requests(tool: &str, arguments: impl IntoIterator<Item = Value>) -> Vec<ToolRequest> {
     arguments.into_iter().enumerate().map(|(index, arguments)| ToolRequest::new(format!("c{index}"), tool, arguments)).collect()
@@ -83,7 +83,7 @@ async fn two_calls_never_write_the_same_path_at_once() {
             let schema = json!({"type": "object", "properties": {"path": {"type": "string"}}, "required": ["path"]});
             ToolSpec::new("write_it", "Writes.").effects(Effects::READ | Effects::WRITE).input(schema).path_param("path")
         }
-        async fn call(&self, (): &(), _: ToolRuntime<'_>, _: ToolCall) -> Result<ToolOutput, ToolError> {
+        async fn call(&self, (): &(), _: ToolRuntime<'_>, _: Map<String, Value>) -> Result<ToolOutput, ToolError> {
             self.1.fetch_max(self.0.fetch_add(1, Ordering::SeqCst) + 1, Ordering::SeqCst);
             tokio::time::sleep(Duration::from_millis(5)).await;
             self.0.fetch_sub(1, Ordering::SeqCst);
@@ -181,13 +181,13 @@ async fn a_repeated_key_gets_the_stored_result_also_while_the_first_is_at_work()
                 .idempotency(Idempotency::By(vec!["order".into()]))
                 .inject("key", Inject::IdempotencyKey)
         }
-        async fn call(&self, (): &(), _: ToolRuntime<'_>, call: ToolCall) -> Result<ToolOutput, ToolError> {
+        async fn call(&self, (): &(), _: ToolRuntime<'_>, arguments: Map<String, Value>) -> Result<ToolOutput, ToolError> {
             tokio::time::sleep(Duration::from_millis(10)).await;
             let paid = self.0.fetch_add(1, Ordering::SeqCst);
-            if call.arguments["order"] == "bad" {
+            if arguments["order"] == "bad" {
                 return Err(ToolError::retryable("down", "the bank is down"));
             }
-            Ok(ToolOutput::value(json!({"paid": paid, "key": call.arguments["key"]})))
+            Ok(ToolOutput::value(json!({"paid": paid, "key": arguments["key"]})))
         }
     }
     let (engine, _) = load(bare().tool(Pay(AtomicUsize::new(0)))).await;

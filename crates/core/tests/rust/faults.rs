@@ -1,13 +1,13 @@
 //! Tools that misbehave: each call ends once, in time, and the next one works.
 
 use crate::support::{Number, bare, call, code, echo, load, numbered};
-use serde_json::json;
+use serde_json::{Map, Value, json};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 use tool_harness::tool::{blocking, function};
 use tool_harness::{Call, ToolOutput, ToolRuntime, ToolSpec};
-use tool_harness::{Tool, ToolCall, ToolError};
+use tool_harness::{Tool, ToolError};
 
 fn spec(name: &str) -> ToolSpec {
     ToolSpec::new(name, "Misbehaves.").pure()
@@ -99,8 +99,8 @@ impl Tool for Wrong {
             .output(json!({"type": "object", "required": ["x"]}))
     }
 
-    async fn call(&self, (): &(), _: ToolRuntime<'_>, call: ToolCall) -> Result<ToolOutput, ToolError> {
-        Ok(if call.arguments["n"] == 1 { ToolOutput::value(json!({"y": 1})) } else { ToolOutput::text("words") })
+    async fn call(&self, (): &(), _: ToolRuntime<'_>, arguments: Map<String, Value>) -> Result<ToolOutput, ToolError> {
+        Ok(if arguments["n"] == 1 { ToolOutput::value(json!({"y": 1})) } else { ToolOutput::text("words") })
     }
 }
 
@@ -131,7 +131,7 @@ async fn a_call_that_nobody_waits_for_has_its_last_event_and_its_tool_is_told() 
         fn spec(&self) -> ToolSpec {
             spec("spawns").input(json!({"type": "object"}))
         }
-        async fn call(&self, (): &(), runtime: ToolRuntime<'_>, _: ToolCall) -> Result<ToolOutput, ToolError> {
+        async fn call(&self, (): &(), runtime: ToolRuntime<'_>, _: Map<String, Value>) -> Result<ToolOutput, ToolError> {
             let (over, told) = (runtime.cancellation(), Arc::clone(&self.0));
             tokio::spawn(async move {
                 over.cancelled().await;

@@ -3,7 +3,7 @@
 use crate::support::bare;
 use proptest::prelude::*;
 use serde_json::{Map, Value, json};
-use tool_harness::{Arguments, Call, Tool, ToolCall, ToolError, ToolOutput, ToolRuntime, ToolSpec};
+use tool_harness::{Arguments, Call, Tool, ToolError, ToolOutput, ToolRuntime, ToolSpec};
 
 struct Takes(Value);
 
@@ -12,7 +12,7 @@ impl Tool for Takes {
         ToolSpec::new("take", "Takes what fits.").pure().input(self.0.clone())
     }
 
-    async fn call(&self, (): &(), _: ToolRuntime<'_>, _: ToolCall) -> Result<ToolOutput, ToolError> {
+    async fn call(&self, (): &(), _: ToolRuntime<'_>, _: Map<String, Value>) -> Result<ToolOutput, ToolError> {
         Ok(ToolOutput::default())
     }
 }

@@ -1,12 +1,12 @@
 //! What may be registered, and that it is like any tool from then on.
 
 use crate::support::{bare, call, code, echo, load, number_schema, numbered};
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 use tool_harness::effect::Effects;
 use tool_harness::error::Error;
 use tool_harness::registry::READER;
 use tool_harness::tool::{Idempotency, Inject, NameProblem, RegisterError};
-use tool_harness::{EngineBuilder, Tool, ToolCall, ToolError, ToolOutput, ToolRuntime, ToolSpec};
+use tool_harness::{EngineBuilder, Tool, ToolError, ToolOutput, ToolRuntime, ToolSpec};
 
 struct Spec(ToolSpec);
 
@@ -15,8 +15,8 @@ impl Tool for Spec {
         self.0.clone()
     }
 
-    async fn call(&self, (): &(), _: ToolRuntime<'_>, call: ToolCall) -> Result<ToolOutput, ToolError> {
-        Ok(ToolOutput::value(Value::Object(call.arguments)))
+    async fn call(&self, (): &(), _: ToolRuntime<'_>, arguments: Map<String, Value>) -> Result<ToolOutput, ToolError> {
+        Ok(ToolOutput::value(Value::Object(arguments)))
     }
 }
 

@@ -2,13 +2,13 @@
 
 use crate::support::{Number, bare, call, code, echo, load};
 use serde::{Deserialize, Serialize};
-use serde_json::json;
+use serde_json::{Map, Value, json};
 use std::sync::atomic::{AtomicU64, Ordering};
 use tool_harness::builtin::StoreScope;
 use tool_harness::content::{ContentBlock, Media};
 use tool_harness::effect::Effects;
 use tool_harness::tool::{Inject, blocking};
-use tool_harness::{Tool, ToolCall, ToolError, ToolOutput, ToolRequest, ToolRuntime, ToolSpec, TypedTool};
+use tool_harness::{Tool, ToolError, ToolOutput, ToolRequest, ToolRuntime, ToolSpec, TypedTool};
 
 #[derive(Deserialize, schemars::JsonSchema)]
 struct Search {
@@ -103,8 +103,8 @@ impl Tool for Draw {
         ToolSpec::new("draw_dot", "Draws a dot.").pure().input(json!({"type": "object", "properties": {"size": {"type": "integer"}}}))
     }
 
-    async fn call(&self, (): &(), runtime: ToolRuntime<'_>, call: ToolCall) -> Result<ToolOutput, ToolError> {
-        let doubled = runtime.call("double", json!({"n": call.arguments["size"]})).await;
+    async fn call(&self, (): &(), runtime: ToolRuntime<'_>, arguments: Map<String, Value>) -> Result<ToolOutput, ToolError> {
+        let doubled = runtime.call("double", json!({"n": arguments["size"]})).await;
         let mut output = ToolOutput::content(vec![
             ContentBlock::Image(Media { data: vec![1, 2, 3], media_type: "image/png".into() }),
             ContentBlock::text(doubled.text()),
