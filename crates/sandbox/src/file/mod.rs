@@ -1,8 +1,8 @@
 //! The file jail: every path is resolved by the kernel beneath one opened directory, and one descriptor goes from check to use.
 //!
 //! What it relies on:
-//! 1. Nothing is opened by a path from outside except through [`open`], which never leaves the root descriptor.
-//! 2. Nothing is changed except in a [`place::Place`]: an opened directory whose real path was judged, and a name in it.
+//! 1. Nothing is opened by a path from outside except through `open`, which never leaves the root descriptor.
+//! 2. Nothing is changed except in a `place::Place`: an opened directory whose real path was judged, and a name in it.
 //! 3. The kind of a file is asked of the opened descriptor, never of a path that is opened afterwards.
 
 mod bound;
