@@ -44,7 +44,7 @@ pub(super) fn admit(ctx: &Context, sent: Arguments) -> Result<Admitted, Refusal>
     forged(&tool, &arguments)?;
     let arguments = validate(&tool, arguments)?;
     if let (Some(most), false) = (tool.limits.max_calls, ctx.is_rehearsed())
-        && ctx.session.count_call(tool.name(), most) == Admission::Exhausted
+        && ctx.session().count_call(tool.name(), most) == Admission::Exhausted
     {
         let message = format!("`{}` may be called {most} times in a session, and was", tool.name());
         return Err(Refusal::new(Code::Limit, message)
@@ -62,7 +62,7 @@ pub(super) fn admit(ctx: &Context, sent: Arguments) -> Result<Admitted, Refusal>
 /// The tool, and what was sent as an object and as text. The schema is the client's business.
 pub(super) fn admit_foreign(ctx: &Context, client: &Client, sent: Arguments) -> Result<ForeignCall, Refusal> {
     running(ctx)?;
-    let foreign = Foreign::find(&ctx.registry().clients, ctx.shared.workspace()?, client, &ctx.call().tool)?;
+    let foreign = Foreign::find(&ctx.registry().clients, ctx.shared().workspace()?, client, &ctx.call().tool)?;
     let tool = Arc::new(RegisteredTool::foreign(foreign));
     supported(ctx, &tool)?;
     let (input, raw) = parse(ctx, None, sent)?;
@@ -97,7 +97,7 @@ impl ForeignCall {
 
 /// Refuses an id that was used before.
 pub(super) fn claim(ctx: &Context) -> Result<(), Refusal> {
-    if !ctx.is_rehearsed() && !ctx.session.claim_id(&ctx.call().id) {
+    if !ctx.is_rehearsed() && !ctx.session().claim_id(&ctx.call().id) {
         let message = format!("the call id `{}` was used before in this session", ctx.call().id);
         return Err(Refusal::new(Code::DuplicateCall, message).help("each call needs an id of its own"));
     }
@@ -220,7 +220,7 @@ fn supported(ctx: &Context, tool: &RegisteredTool) -> Result<(), Refusal> {
 }
 
 fn parse(ctx: &Context, tool: Option<&RegisteredTool>, sent: Arguments) -> Result<(Map<String, Value>, String), Refusal> {
-    let repaired = tool.filter(|tool| ctx.shared.host.repair.covers(tool));
+    let repaired = tool.filter(|tool| ctx.shared().host.repair.covers(tool));
     let mut done = Vec::new();
     let malformed =
         |message: String| Refusal::new(Code::ArgsMalformed, message).help("send one JSON object whose keys are the tool's parameters");

@@ -55,7 +55,7 @@ impl Next<'_> {
 
 /// Runs the body inside the host's layers, outermost first.
 pub(super) async fn layered(ctx: &Context, tool: &Arc<RegisteredTool>, arguments: Map<String, Value>) -> (Given, Enforced) {
-    let layers = &ctx.shared.host.around;
+    let layers = &ctx.shared().host.around;
     if layers.is_empty() {
         return attempts(ctx, tool, arguments).await;
     }

@@ -55,7 +55,7 @@ fn judge(ctx: &Context, tool: Arc<RegisteredTool>, arguments: Map<String, Value>
         capabilities: &tool.tool.annotations.capabilities,
         path_params: &tool.tool.annotations.path_params,
         arguments: &arguments,
-        files: ctx.shared.jail.as_deref(),
+        files: ctx.shared().jail.as_deref(),
     };
     let mut asks = Vec::new();
     let rules = &ctx.registry().rules;
@@ -69,7 +69,7 @@ fn judge(ctx: &Context, tool: Arc<RegisteredTool>, arguments: Map<String, Value>
     }
     if tool.foreign.is_none() && tool.effects.contains(Effects::EXEC) && !ctx.registry().confines.configured {
         // Finding out what contains processes takes a moment, and only this rule asks.
-        found.extend(rule::matches(&ctx.registry().rules, &Subject::Processes(ctx.shared.outside.tier())));
+        found.extend(rule::matches(&ctx.registry().rules, &Subject::Processes(ctx.shared().outside.tier())));
     }
     for found in found {
         record(ctx, tool.name(), tool.name(), &found);

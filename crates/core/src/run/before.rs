@@ -60,7 +60,7 @@ pub(super) async fn before(ctx: &Context, authorized: Authorized) -> Result<Prep
 async fn judged(ctx: &Context, authorized: Authorized) -> Result<(Authorized, Vec<Ask>), Refusal> {
     let tool = authorized.tool();
     let chain = links(ctx, &authorized);
-    let (latest, asks) = match ctx.call().timeout.and_then(|limit| Some((limit, ctx.started.checked_add(limit)?))) {
+    let (latest, asks) = match ctx.call().timeout.and_then(|limit| Some((limit, ctx.started().checked_add(limit)?))) {
         // The caller's time runs from the start, and a hook that is cut off has decided nothing: the call ends here.
         Some((limit, end)) if ctx.registry().pre.iter().any(|segment| matches!(segment, Segment::Hooks(_))) => {
             Box::pin(timeout_at(end, chain)).await.unwrap_or_else(|_| Err(undecided(tool, limit)))?

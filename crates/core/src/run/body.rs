@@ -89,7 +89,7 @@ async fn on_thread(
     arguments: Map<String, Value>,
     deadline: Deadline,
 ) -> Result<Ended, Refusal> {
-    let host = &ctx.shared.host;
+    let host = &ctx.shared().host;
     let place = tokio::select! {
         biased;
         place = host.threads.places().acquire_owned() => place,
@@ -107,7 +107,7 @@ async fn on_thread(
         let ended = catch_unwind(AssertUnwindSafe(|| runtime.block_on(body.call(on, arguments)))).ok();
         drop(place);
         if !still.swap(false, Ordering::SeqCst) {
-            ctx_there.shared.host.abandoned.fetch_sub(1, Ordering::SeqCst);
+            ctx_there.shared().host.abandoned.fetch_sub(1, Ordering::SeqCst);
         }
         // Nobody may be there to hear it.
         let _ = done.send(ended);

@@ -62,7 +62,7 @@ pub(super) async fn bound(ctx: &Context, result: &mut ToolResult, size: Size) {
 
 /// Keeps a text, and gives it back. A store that cannot is no reason to lose the result: it is said, and the call goes on.
 async fn keep(ctx: &Context, result: &mut ToolResult, text: String, media_type: &'static str) -> (Option<ArtifactRef>, String) {
-    let shelf = ctx.shared.shelf(&ctx.call().session_id, &result.name);
+    let shelf = ctx.shared().shelf(&ctx.call().session_id, &result.name);
     let writing = tokio::task::spawn_blocking(move || (shelf.write(text.as_bytes(), media_type).map_err(|error| error.to_string()), text));
     let (kept, text) = writing.await.unwrap_or_else(|_| (Err("the store crashed".to_owned()), String::new()));
     let kept = match kept {

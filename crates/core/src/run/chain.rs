@@ -127,7 +127,7 @@ async fn run(ctx: &Context, event: &str, payload: &Map<String, Value>, hooks: &[
         .map(|hook| ChainLink { when: hook.when.as_ref(), script: &hook.script, timeout: Duration::from_millis(hook.hook.timeout_ms) })
         .collect();
     let crossing = HookCrossing { ctx, hooks };
-    let result = ctx.shared.workers.run_chain(event, payload, &links, &ctx.call().cancel, &crossing).await;
+    let result = ctx.shared().workers.run_chain(event, payload, &links, &ctx.call().cancel, &crossing).await;
     result.unwrap_or_else(|lost| {
         let mut verdicts = vec![Verdict::Skipped; lost.link.unwrap_or(0)];
         let mut failure = Failure::from(lost.error);

@@ -86,12 +86,9 @@ impl fmt::Debug for Shared {
     }
 }
 
-/// One call on its way.
+/// One call on its way. Cheap to clone.
 #[derive(Clone)]
 pub(crate) struct Context {
-    pub(crate) shared: Arc<Shared>,
-    pub(crate) session: Arc<Session>,
-    pub(crate) started: Instant,
     pub(crate) journal: Arc<Journal>,
 }
 
@@ -99,9 +96,7 @@ impl Context {
     /// The context of a call, and what was sent with it.
     pub(crate) fn new(shared: &Arc<Shared>, mut call: Call) -> (Self, Arguments) {
         let sent = std::mem::replace(&mut call.arguments, Arguments::Value(Value::Null));
-        let session = shared.sessions.get(&call.session_id);
-        let journal = Arc::new(Journal::new(Arc::clone(shared), call));
-        (Self { shared: Arc::clone(shared), session, started: Instant::now(), journal }, sent)
+        (Self { journal: Arc::new(Journal::new(Arc::clone(shared), call)) }, sent)
     }
 
     /// The same call, thought through without a trace. Only the one who thinks may listen.
@@ -112,6 +107,18 @@ impl Context {
         let rehearsal = Rehearsal { listeners: listener.map(Listener::new).into_iter().collect(), metrics: Arc::default() };
         ctx.journal = Arc::new(Journal { rehearsal: Some(Box::new(rehearsal)), stores: stores.into(), ..journal });
         (ctx, sent)
+    }
+
+    pub(crate) fn shared(&self) -> &Arc<Shared> {
+        &self.journal.shared
+    }
+
+    pub(crate) fn session(&self) -> &Session {
+        &self.journal.session
+    }
+
+    pub(crate) fn started(&self) -> Instant {
+        self.journal.started
     }
 
     /// The call without its arguments: those go from stage to stage.
@@ -125,17 +132,17 @@ impl Context {
     }
 
     pub(crate) fn metrics(&self) -> &Arc<Metrics> {
-        self.journal.rehearsal.as_ref().map_or(&self.shared.metrics, |rehearsal| &rehearsal.metrics)
+        self.journal.rehearsal.as_ref().map_or(&self.shared().metrics, |rehearsal| &rehearsal.metrics)
     }
 
     /// The stores that the call sees.
     pub(crate) fn stores(&self) -> &Stores {
         let turn = || self.call().terms.as_ref().map(|terms| Arc::clone(&terms.store));
-        self.journal.stores.get_or_init(|| self.session.stores(&self.call().run_id, turn()))
+        self.journal.stores.get_or_init(|| self.session().stores(&self.call().run_id, turn()))
     }
 
     pub(crate) fn registry(&self) -> &Registry {
-        &self.shared.registry
+        &self.shared().registry
     }
 
     /// Writes an event, if anybody listens.
@@ -145,14 +152,14 @@ impl Context {
 
     /// A refusal as it may leave: its words may quote what was sent.
     pub(super) fn cleaned(&self, mut refusal: Refusal) -> Refusal {
-        self.shared.redactor.pass(None).refusal(&mut refusal);
+        self.shared().redactor.pass(None).refusal(&mut refusal);
         refusal
     }
 
     pub(super) fn record_started(&self, authorized: Authorized) -> Authorized {
         let payload = || {
             let mut arguments = authorized.arguments().clone();
-            self.shared.redactor.pass(authorized.tool().words.as_ref()).object(&mut arguments);
+            self.shared().redactor.pass(authorized.tool().words.as_ref()).object(&mut arguments);
             fields([("args", Value::Object(arguments))])
         };
         self.journal.record_with("tool.started", payload, || {
@@ -207,10 +214,12 @@ impl Context {
     }
 }
 
-/// Where one call's events go, and what else it comes to have on its way.
+/// What is known of one call, where its events go, and what else it comes to have on its way.
 pub(crate) struct Journal {
     shared: Arc<Shared>,
+    session: Arc<Session>,
     call: Call,
+    started: Instant,
     rehearsal: Option<Box<Rehearsal>>,
     /// Custom events raised by scripts whose hooks have not run yet.
     emitted: Mutex<VecDeque<(String, Value)>>,
@@ -247,8 +256,10 @@ const MAX_RAISED: u64 = 1000;
 impl Journal {
     fn new(shared: Arc<Shared>, call: Call) -> Self {
         Self {
+            session: shared.sessions.get(&call.session_id),
             shared,
             call,
+            started: Instant::now(),
             rehearsal: None,
             emitted: Mutex::default(),
             raised: AtomicU64::new(0),

@@ -170,8 +170,8 @@ async fn run(ctx: &Context, by: By<'_>, call: &Admitted, deadline: Instant) -> R
         Body::Absent(why) => return Err(why.to_owned()),
         Body::Pure(_) | Body::Note | Body::Worker => return Err(format!("`{}` does not cross", call.name)),
     };
-    let bounds = plan::bounds(ctx.shared.site(), &by.narrowing);
-    let whole = ctx.shared.jail.as_ref().ok_or("this program has no workspace")?;
+    let bounds = plan::bounds(ctx.shared().site(), &by.narrowing);
+    let whole = ctx.shared().jail.as_ref().ok_or("this program has no workspace")?;
     let jail = match bounds.is_open() {
         true => Arc::clone(whole),
         false => Arc::new(whole.kept_to(bounds).map_err(|error| error.to_string())?),
@@ -184,7 +184,7 @@ async fn run(ctx: &Context, by: By<'_>, call: &Admitted, deadline: Instant) -> R
         metrics: Arc::clone(ctx.metrics()),
         jail,
         reach: Reach {
-            shared: Arc::clone(&ctx.shared),
+            shared: Arc::clone(ctx.shared()),
             journal: Arc::clone(&ctx.journal),
             traces: Arc::clone(by.traces),
             narrowing: by.narrowing,

@@ -34,11 +34,11 @@ pub(super) fn longest(ctx: &Context, tool: &RegisteredTool) -> Duration {
 pub(super) fn deadline(ctx: &Context, tool: &RegisteredTool) -> Deadline {
     let own = Some(Duration::from_millis(tool.tool.timeout_ms)).filter(|limit| !limit.is_zero());
     // The clock is looked at only for a tool that has a cap.
-    let limits = [(own, own.map_or(ctx.started, |_| Instant::now()), Whose::Tool), (ctx.call().timeout, ctx.started, Whose::Caller)];
+    let limits = [(own, own.map_or(ctx.started(), |_| Instant::now()), Whose::Tool), (ctx.call().timeout, ctx.started(), Whose::Caller)];
     // A bound beyond what a clock can show is none.
     let set = limits.into_iter().filter_map(|(limit, from, whose)| Some(Deadline { at: from.checked_add(limit?)?, limit: limit?, whose }));
-    let at = ctx.started.checked_add(ctx.shared.budget).unwrap_or(ctx.started + FAR);
-    let run = Deadline { at, limit: ctx.shared.budget, whose: Whose::Run };
+    let at = ctx.started().checked_add(ctx.shared().budget).unwrap_or(ctx.started() + FAR);
+    let run = Deadline { at, limit: ctx.shared().budget, whose: Whose::Run };
     set.fold(run, |first, other| if other.at < first.at { other } else { first })
 }
 

@@ -97,7 +97,7 @@ fn part_context(whole: &Context, index: usize) -> (Context, Stopwatch) {
     if index > 0 {
         call.id = format!("{}/{}", call.id, index + 1).into();
     }
-    let (ctx, _) = Context::new(&whole.shared, call);
+    let (ctx, _) = Context::new(whole.shared(), call);
     let watch = Stopwatch::start(&ctx);
     (ctx, watch)
 }

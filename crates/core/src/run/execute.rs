@@ -86,7 +86,7 @@ async fn carried_out(ctx: &Context, tool: &Arc<RegisteredTool>, mut arguments: M
         Ok(place) => place,
         Err(refusal) => return not_run(refusal),
     };
-    if let Some(stored) = key.as_deref().and_then(|key| ctx.shared.host.stored.get(key)) {
+    if let Some(stored) = key.as_deref().and_then(|key| ctx.shared().host.stored.get(key)) {
         return (Ok(Box::new(stored)), Enforced::Nothing);
     }
     if let Err(refusal) = inject(ctx, tool, key.as_deref(), &mut arguments) {
@@ -99,7 +99,7 @@ async fn carried_out(ctx: &Context, tool: &Arc<RegisteredTool>, mut arguments: M
     }
     let (outcome, enforced) = layered(ctx, tool, arguments).await;
     if let (Some(key), Ok(success)) = (key, &outcome) {
-        ctx.shared.host.stored.put(key, success);
+        ctx.shared().host.stored.put(key, success);
     }
     (outcome, enforced)
 }

@@ -47,13 +47,13 @@ pub(super) async fn finish(ctx: &Context, executed: Executed) -> Finished {
     };
     ctx.journal.list_stored(&mut result.artifacts);
     bound(ctx, &mut result, Size { most, value: value_bytes, is_own_text }).await;
-    result.elapsed = ctx.started.elapsed();
+    result.elapsed = ctx.started().elapsed();
     Finished { result, hooks }
 }
 
 /// The result of a call that never reached its body.
 pub(super) fn refuse(ctx: &Context, mut refusal: Refusal) -> ToolResult {
-    let mut pass = ctx.shared.redactor.pass(None);
+    let mut pass = ctx.shared().redactor.pass(None);
     pass.refusal(&mut refusal);
     let name = match ctx.registry().find(&ctx.call().tool) {
         Some(tool) => tool.canonical().clone(),
@@ -67,7 +67,7 @@ pub(super) fn refuse(ctx: &Context, mut refusal: Refusal) -> ToolResult {
     if pass.count > 0 {
         result.metadata.insert("redacted".into(), pass.count.into());
     }
-    result.elapsed = ctx.started.elapsed();
+    result.elapsed = ctx.started().elapsed();
     cut_all(&mut result, usize::try_from(DEFAULT_OUTPUT_BYTES).unwrap_or(usize::MAX), None);
     result
 }

@@ -84,8 +84,8 @@ impl<'a> On<'a> {
     /// The workspace, kept to what the tool may touch of it.
     pub(crate) fn files(self) -> Result<Arc<Jail>, Refusal> {
         self.declared(Effects::READ)?;
-        let jail = self.ctx.shared.workspace()?;
-        let mut bounds = plan::bounds(self.ctx.shared.site(), &Narrowing::of(self.tool));
+        let jail = self.ctx.shared().workspace()?;
+        let mut bounds = plan::bounds(self.ctx.shared().site(), &Narrowing::of(self.tool));
         if !self.tool.effects.contains(Effects::WRITE) {
             bounds.write = Some(Vec::new());
         }
@@ -98,7 +98,7 @@ impl<'a> On<'a> {
 
     pub(crate) async fn run(self, program: Program) -> Result<Ran, Refusal> {
         self.declared(Effects::EXEC)?;
-        let jail = self.ctx.shared.workspace()?;
+        let jail = self.ctx.shared().workspace()?;
         let reach = self.reach("run");
         let ran = reach.run(jail, program).await;
         ran.map_err(|message| refusal_of(&reach, message))
@@ -124,7 +124,7 @@ impl<'a> On<'a> {
 
     /// Waits for a disk where no other call waits with it.
     async fn at_shelf<T: Send + 'static>(self, work: impl FnOnce(&Shelf) -> Result<T, KeptError> + Send + 'static) -> Result<T, Refusal> {
-        let shelf = self.ctx.shared.shelf(&self.ctx.call().session_id, self.tool.name());
+        let shelf = self.ctx.shared().shelf(&self.ctx.call().session_id, self.tool.name());
         let done = tokio::task::spawn_blocking(move || work(&shelf)).await;
         match done {
             Ok(Ok(done)) => Ok(done),
@@ -136,7 +136,7 @@ impl<'a> On<'a> {
 
     fn reach(self, what: &str) -> Reach {
         Reach {
-            shared: Arc::clone(&self.ctx.shared),
+            shared: Arc::clone(self.ctx.shared()),
             journal: Arc::clone(&self.ctx.journal),
             traces: Arc::new(Traces::default()),
             narrowing: Narrowing::of(self.tool),
@@ -162,7 +162,7 @@ impl<'a> On<'a> {
             let message = format!("calls inside calls go {MAX_DEPTH} deep, and this one would go deeper");
             return ToolResult::refused(call.id, tool, Refusal::new(Code::Limit, message).help("a tool must not call itself for ever"));
         }
-        Box::pin(run(&self.ctx.shared, call)).await
+        Box::pin(run(self.ctx.shared(), call)).await
     }
 }
 

@@ -21,7 +21,7 @@ pub(super) fn inject(ctx: &Context, tool: &RegisteredTool, key: Option<&str>, ar
             // Given apart, by [`super::secret`].
             Inject::Secret(_) => continue,
             Inject::Host(given) => {
-                let found = ctx.shared.host.injectors.get(given).and_then(|inject| inject(ctx.call()));
+                let found = ctx.shared().host.injectors.get(given).and_then(|inject| inject(ctx.call()));
                 found.ok_or_else(|| {
                     let message = format!("`{name}` of `{}` is for the host to fill in, and it gave nothing", tool.name());
                     Refusal::new(Code::Internal, message).help("the host has to give it with `inject` when it builds the engine")

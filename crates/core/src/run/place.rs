@@ -23,7 +23,7 @@ pub(super) async fn place(
     arguments: &Map<String, Value>,
     key: Option<&str>,
 ) -> Result<Place, Refusal> {
-    let host = &ctx.shared.host;
+    let host = &ctx.shared().host;
     let everywhere = host.places.iter().filter(|_| ctx.call().depth == 0);
     let mut wanted: Vec<Arc<Semaphore>> = Vec::new();
     if key.is_some() || !tool.serial.is_empty() || writes_paths(tool) {

@@ -8,7 +8,7 @@ use crate::redact::Pass;
 /// Cleans what the hooks left. What was taken out is counted, and must not stay in what a client shows.
 pub(super) fn redact(ctx: &Context, amended: &mut Amended) {
     let tool = amended.tool.clone();
-    let mut pass = ctx.shared.redactor.pass(tool.words.as_ref());
+    let mut pass = ctx.shared().redactor.pass(tool.words.as_ref());
     parts(&mut pass, amended);
     if pass.count > 0 {
         amended.hooks = Hooks::ChangedIt;

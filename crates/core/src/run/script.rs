@@ -58,7 +58,7 @@ async fn run_traced(
         result_bytes: MAX_RESULT_BYTES,
     };
     let crossing = ToolCrossing { ctx, tool, script, deadline: deadline.at, traces: Arc::clone(traces), alive };
-    let ran = ctx.shared.workers.run_tool(&ctx.call().session_id, script, &arguments, bounds, &ctx.call().cancel, &crossing).await;
+    let ran = ctx.shared().workers.run_tool(&ctx.call().session_id, script, &arguments, bounds, &ctx.call().cancel, &crossing).await;
     if let (Err(ScriptError { code: Code::Failed, .. }), Some(refusal)) =
         (&ran, traces.refused.lock().unwrap_or_else(PoisonError::into_inner).take())
     {

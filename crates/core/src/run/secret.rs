@@ -47,13 +47,13 @@ impl Secrets {
 pub(super) async fn inject(ctx: &Context, tool: &RegisteredTool, arguments: &mut Map<String, Value>) -> Result<(), Refusal> {
     for (argument, inject) in &tool.tool.inject {
         let Inject::Secret(name) = &inject.value else { continue };
-        let value = match &ctx.shared.secrets {
+        let value = match &ctx.shared().secrets {
             Secrets::StandIns => format!("[secret {name}]"),
             Secrets::Real(given) => match given.get(name) {
                 Some(value) => Ok(value.clone()),
                 None => declared(ctx, name).await,
             }
-            .and_then(|value| match ctx.shared.values.learn(value.as_bytes()) {
+            .and_then(|value| match ctx.shared().values.learn(value.as_bytes()) {
                 Ok(()) => Ok(value),
                 Err(_) => Err("it is shorter than 4 bytes, and could not be told from other text".to_owned()),
             })
@@ -84,7 +84,7 @@ async fn declared(ctx: &Context, name: &str) -> Result<String, String> {
             false => "nothing says where it comes from".to_owned(),
         });
     };
-    match read(&from.value, &ctx.shared.surroundings) {
+    match read(&from.value, &ctx.shared().surroundings) {
         Some(value) => value,
         None => printed(ctx, &from.value).await,
     }
@@ -118,7 +118,7 @@ fn file(path: &str, surroundings: &Surroundings) -> Result<String, String> {
 async fn printed(ctx: &Context, from: &SecretFrom) -> Result<String, String> {
     let SecretFrom::Command(words) = from else { return Err("nothing says where it comes from".to_owned()) };
     let Some((program, args)) = words.split_first() else { return Err("its `command` is empty".to_owned()) };
-    let shared: &Shared = &ctx.shared;
+    let shared: &Shared = ctx.shared();
     let mut plan = plan::plan(shared.site(), &Narrowing::default(), shared.registry.confines.limits, LONGEST);
     if let Some(home) = &shared.surroundings.home {
         plan.environment.retain(|(name, _)| name != "HOME");
