@@ -36,6 +36,8 @@ pub(crate) struct Place {
     pub(crate) outer: Script,
     /// What the first process of the process namespace does, whose end ends everything in it; without such a namespace it is empty.
     pub(crate) inner: Script,
+    /// What the first process does meanwhile.
+    pub(crate) beside: Script,
 }
 
 /// The start of the block of a command.
@@ -81,6 +83,9 @@ pub(crate) const COMMAND_STEPS: u16 = 1000;
 pub(crate) const POKE: u32 = u32::MAX;
 /// Fail with the error that the address in the first argument holds as a negative number.
 pub(crate) const CHECK: u32 = u32::MAX - 1;
+
+/// Take the number at the address in the first argument.
+pub(crate) const LOAD: u32 = u32::MAX - 2;
 
 /// A message with the doors of control groups to enter.
 pub(crate) const DOORS: u8 = 1;

@@ -14,7 +14,7 @@ use core::arch::global_asm;
 use core::mem::{size_of, size_of_val};
 use core::panic::PanicInfo;
 use layout::{
-    ANY, BLOCK, CHECK, COMMAND, COMMAND_BASE, CONTROL, DOORS, ENDED, FAILED, FURTHER, GONE, MOST_PASSED, Op, PLACE_BASE, POKE, Place, READY, SLOTS, STATUS, Script,
+    ANY, BLOCK, CHECK, COMMAND, COMMAND_BASE, CONTROL, DOORS, ENDED, FAILED, FURTHER, GONE, LOAD, MOST_PASSED, Op, PLACE_BASE, POKE, Place, READY, SLOTS, STATUS, Script,
     Start, Word,
 };
 use sys::number;
@@ -42,6 +42,7 @@ extern "C" fn main() -> ! {
     if has_namespace {
         let child = fork();
         if child != 0 {
+            run(place.beside, &mut slots);
             // What is left is the status pipe and the control socket.
             close(0, BLOCK);
             close(FURTHER, -1);
@@ -185,7 +186,7 @@ fn run(script: Script, slots: &mut Slots) {
                 unsafe { (args[0] as *mut u32).write_unaligned(args[1] as u32) };
                 0
             }
-            CHECK => {
+            CHECK | LOAD => {
                 // SAFETY: an address in the block, chosen by the harness.
                 i64::from(unsafe { (args[0] as *const i32).read_unaligned() })
             }

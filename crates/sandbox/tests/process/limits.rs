@@ -40,7 +40,7 @@ fn memory_is_bounded() {
             assert_ne!(finished.end, End::Exited(0));
         } else {
             assert_eq!(finished.end, End::OutOfMemory);
-            assert!(finished.denials.iter().any(|denial| denial.what == "more memory"), "{:?}", finished.denials);
+            assert!(finished.denials.iter().any(|denial| denial.what == "memory"), "{:?}", finished.denials);
         }
     });
 }

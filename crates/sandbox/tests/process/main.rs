@@ -5,12 +5,14 @@
 
 mod ahead;
 mod basic;
+mod deep;
 mod exhaust;
 mod files;
 mod govern;
 mod kernel;
 mod life;
 mod limits;
+mod moved;
 mod network;
 mod output;
 mod places;

@@ -1,6 +1,6 @@
 //! A network whose every destination is answered by the harness.
 
-use crate::world::{World, in_tier};
+use crate::world::{World, eventually, in_tier};
 use std::io::{self, Read as _, Write as _};
 use std::net::{TcpListener, UdpSocket};
 use std::sync::{Arc, Mutex};
@@ -97,4 +97,26 @@ fn a_plan_with_a_network_runs_without_one_where_nobody_answers_and_says_so() {
             assert!(finished.enforced.weaker.iter().any(|line| line.contains("none can be reached")), "{:?}", finished.enforced);
         });
     }
+}
+
+#[test]
+fn no_command_runs_in_the_network_of_the_machine_and_each_has_one_of_its_own() {
+    in_tier(Tier::A, |world| {
+        let machine = std::fs::read_link("/proc/self/ns/net").expect("a namespace").to_string_lossy().into_owned();
+        // A command runs while the next one is asked, so that no number is given twice.
+        let line = "readlink /proc/self/ns/net; [ -e src/first ] && exit; echo > src/first; while [ ! -e src/second ]; do sleep 0.01; done";
+        let mut seen: Vec<String> = std::thread::scope(|scope| {
+            let first = scope.spawn(|| world.says(line));
+            assert!(eventually(Duration::from_secs(10), || world.ws("src/first").exists()), "it did not start");
+            let second = world.says(line);
+            std::fs::write(world.ws("src/second"), "").expect("a file");
+            vec![first.join().expect("it ran"), second]
+        });
+        seen.push(format!("{machine}\n"));
+        seen.sort();
+        seen.dedup();
+        assert_eq!(seen.len(), 3, "{seen:?}");
+        let line = "python3 -c 'import socket as s; l = s.create_server((\"127.0.0.1\", 0)); s.create_connection(l.getsockname()); print(\"itself\")'";
+        assert_eq!(world.says(line), "itself\n");
+    });
 }

@@ -3,7 +3,7 @@
 use crate::world::{SECRET, World, in_every_tier, in_tier};
 use rustix::fs::{CWD, RenameFlags, renameat_with};
 use std::fs;
-use std::os::unix::fs::symlink;
+use std::os::unix::fs::{PermissionsExt as _, symlink};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 use tempfile::TempDir;
@@ -190,5 +190,51 @@ fn the_folders_on_the_way_that_a_governing_link_goes_stay_too() {
             assert_eq!(fs::read_to_string(world.ws(".claude/settings.json")).ok().as_deref(), Some("governs"), "{line}");
         }
         world.says("echo fine > conf/deep/other && mkdir -p conf/a && mv conf/a conf/b");
+    });
+}
+
+#[test]
+fn a_workspace_in_shared_memory_is_used_as_any_other() {
+    let Ok(base) = TempDir::new_in("/dev/shm") else {
+        println!("skipped: no shared memory");
+        return;
+    };
+    in_every_tier(|world| {
+        let (ws, beside) = (base.path().join("ws"), base.path().join("beside"));
+        for folder in [ws.join("src"), ws.join(".claude"), beside.clone()] {
+            fs::create_dir_all(folder).expect("a folder");
+        }
+        fs::write(ws.join(".claude/settings.json"), "governs").expect("a file");
+        fs::write(beside.join("canary"), SECRET).expect("a canary");
+        fs::set_permissions(base.path(), fs::Permissions::from_mode(0o755)).expect("set");
+        let mut plan = world.plan.clone();
+        (plan.files.project, plan.files.workspace) = (ws.clone(), ws.clone());
+        // Semaphores of programs lie in shared memory, too.
+        let semaphore = if world.tier() == Tier::A { "python3 -c 'import multiprocessing as m; m.Lock()'" } else { "true" };
+        let finished = world.shell_with(&plan, &format!("cat .claude/settings.json && {semaphore} && echo done"));
+        assert_eq!((finished.end, finished.stdout.text.as_str()), (End::Exited(0), "governsdone\n"), "{}", finished.stderr.text);
+        if world.can_write() {
+            let finished = world.shell_with(&plan, "echo inside > src/note && cat src/note");
+            assert_eq!(finished.stdout.text, "inside\n", "{}", finished.stderr.text);
+            assert_eq!(fs::read_to_string(ws.join("src/note")).expect("written"), "inside\n");
+        }
+        let finished = world.shell_with(&plan, &format!("echo evil > .claude/settings.json; echo evil > {}/canary", beside.display()));
+        assert_ne!(finished.end, End::Exited(0));
+        if world.tier() == Tier::A {
+            let finished = world.shell_with(&plan, &format!("cat {}/canary; ls /dev/shm", beside.display()));
+            assert!(!finished.stdout.text.contains(SECRET) && !finished.stdout.text.contains("beside"), "{}", finished.stdout.text);
+        }
+        assert_eq!(fs::read_to_string(ws.join(".claude/settings.json")).expect("there"), "governs");
+        assert_eq!(fs::read_to_string(beside.join("canary")).expect("there"), SECRET);
+    });
+}
+
+#[test]
+fn a_place_elsewhere_in_dev_is_refused_with_what_would_be_accepted() {
+    in_tier(Tier::A, |world| {
+        let mut plan = world.plan.clone();
+        plan.files.readable = vec!["/dev/pts".into()];
+        let refused = world.run_with(&plan, Command::new("true", [""; 0])).expect_err("it is refused");
+        assert!(matches!(refused, SandboxError::BadPlace { .. }) && refused.to_string().contains("/dev/shm"), "{refused}");
     });
 }

@@ -1,6 +1,6 @@
 //! Filling the blocks that the helper follows. Everything is decided and laid out here, before the helper exists.
 
-use super::layout::{ANY, CHECK, COMMAND_BASE, COMMAND_STEPS, Op, PLACE_BASE, POKE, Place, RULES, SLOTS, Script, Start};
+use super::layout::{ANY, CHECK, COMMAND_BASE, COMMAND_STEPS, LOAD, Op, PLACE_BASE, POKE, Place, RULES, SLOTS, Script, Start};
 use std::ffi::CStr;
 use std::marker::PhantomData;
 use std::os::unix::ffi::OsStrExt;
@@ -225,6 +225,11 @@ impl List {
     /// Fails when the number at an address says so.
     pub(super) fn check(&mut self, step: u16, address: u64, tolerate: i32) {
         self.push(step, CHECK, [address.into()]).tolerate = u16::try_from(tolerate).unwrap_or(0);
+    }
+
+    /// Keeps the number at an address.
+    pub(super) fn load(&mut self, step: u16, address: u64, slot: Slot) {
+        self.push(step, LOAD, [address.into()]).save = slot.0;
     }
 
     fn push<const N: usize>(&mut self, step: u16, call: u32, args: [Arg; N]) -> &mut Op {

@@ -21,6 +21,8 @@ const TO_DESCRIPTOR: u32 = 0x40;
 /// Follow no link, also none of the kernel's own.
 pub(super) const NO_LINKS: u64 = 0x4 | 0x2;
 
+/// The one folder of /dev in which people keep files.
+pub(super) const SHARED_MEMORY: &str = "/dev/shm";
 const DEVICES: &[&str] = &["null", "zero", "full", "random", "urandom", "tty"];
 const LINKS: &[(&str, &str)] =
     &[("fd", "/proc/self/fd"), ("stdin", "/proc/self/fd/0"), ("stdout", "/proc/self/fd/1"), ("stderr", "/proc/self/fd/2")];
@@ -36,10 +38,17 @@ pub(super) fn lay(block: &mut PlaceBlock, list: &mut List, plan: &Plan, view: &V
     let covers = layer.make_covers(view);
     let dev = layer.make_dev();
     let step = layer.block.step("the folders a command sees");
-    for ((placement, opened), cover) in view.placements.iter().zip(opened).zip(covers) {
+    let all = view.placements.iter().zip(opened).zip(covers);
+    // What lies in the machine's /dev is put into the command's own, once that is there.
+    let (late, early): (Vec<_>, Vec<_>) = all.partition(|((placement, _), _)| placement.path.starts_with("/dev"));
+    for ((placement, opened), cover) in early {
         layer.place(step, placement, opened, cover, view, plan.limits.tmp_bytes);
     }
     layer.finish_dev(dev, &devices);
+    for ((placement, opened), cover) in late {
+        layer.make_room(step, placement);
+        layer.place(step, placement, opened, cover, view, plan.limits.tmp_bytes);
+    }
     layer.make_proc();
 }
 
@@ -161,6 +170,19 @@ impl Layer<'_> {
         }
     }
 
+    /// Makes the folders that lead to something in the private shared memory, and what it is put on.
+    fn make_room(&mut self, step: u16, placement: &Placement) {
+        let Ok(way) = placement.path.strip_prefix(SHARED_MEMORY) else { return };
+        if placement.within.is_some() {
+            return;
+        }
+        let mut at = PathBuf::from(SHARED_MEMORY);
+        for (part, is_last) in way.iter().enumerate().map(|(index, part)| (part, index + 1 == way.iter().count())) {
+            at.push(part);
+            if is_last && !placement.is_folder { self.make_file(step, &at, 0o444) } else { self.make_folder(step, &at) }
+        }
+    }
+
     fn place(&mut self, step: u16, placement: &Placement, opened: Option<Arg>, cover: Option<Slot>, view: &View, tmp_bytes: u64) {
         let path = &placement.path;
         match placement.what {
@@ -245,7 +267,7 @@ impl Layer<'_> {
         let path = self.block.literal(c"/tmp");
         let flags = CLONE_TREE | CLOSE_ON_EXEC;
         self.list.call_for(step, libc::SYS_open_tree, [libc::AT_FDCWD.into(), path.into(), flags.into()], slot);
-        self.attach(step, slot.into(), Path::new("/dev/shm"));
+        self.attach(step, slot.into(), Path::new(SHARED_MEMORY));
     }
 
     fn make_proc(&mut self) {

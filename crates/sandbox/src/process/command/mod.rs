@@ -5,6 +5,7 @@
 //! and [`filter`] the rights, [`limit`], [`cgroup`] and [`memory`] the limits, [`net`] the network. Places can be made ahead: [`ready`]. [`watch`] reads
 //! what the command says, and ends it.
 
+mod beside;
 mod block;
 mod capture;
 mod cgroup;

@@ -66,11 +66,15 @@ pub(super) fn alone(plan: &Plan, view: &View, version: i32) -> Vec<Rule> {
     let run = if plan.programs == Programs::Any { RUN } else { 0 };
     let (change, read) = (change(version) | run | REAL, READ | run | REAL);
     let mut giving = Giving { view, change, read, workspace: &plan.files.workspace, rules: Vec::new() };
+    let trees = view.placements.iter().filter(|placement| placement.what.is_tree());
+    let tops = trees.filter(|placement| !placement.within.as_ref().is_some_and(|(_, above)| above.is_tree()));
     match &plan.programs {
-        Programs::Any => giving.give(Path::new("/")),
+        Programs::Any => {
+            giving.give(Path::new("/"));
+            // Of the machine's devices only what is a place is given.
+            tops.filter(|placement| placement.path.starts_with("/dev")).for_each(|placement| giving.give(&placement.path));
+        }
         Programs::Only(programs) => {
-            let trees = view.placements.iter().filter(|placement| placement.what.is_tree());
-            let tops = trees.filter(|placement| !placement.within.as_ref().is_some_and(|(_, above)| above.is_tree()));
             tops.for_each(|placement| giving.give(&placement.path));
             if giving.view.is_visible(&plan.files.workspace) {
                 giving.give(&plan.files.workspace);

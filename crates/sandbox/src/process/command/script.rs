@@ -1,5 +1,6 @@
 //! The two blocks of a command: the place it runs in, and what it becomes there.
 
+use super::beside::Beside;
 use super::block::{Arg, CommandBlock, Filled, List, PlaceBlock};
 use super::filter::{MemoryFiles, Sockets, program};
 use super::identity::{Change, Identity};
@@ -44,8 +45,7 @@ pub(super) struct Parts<'a> {
     pub(super) profile: Option<String>,
 }
 
-const NAMESPACES: i32 =
-    libc::CLONE_NEWUSER | libc::CLONE_NEWNS | libc::CLONE_NEWPID | libc::CLONE_NEWNET | libc::CLONE_NEWIPC | libc::CLONE_NEWUTS;
+const NAMESPACES: i32 = libc::CLONE_NEWUSER | libc::CLONE_NEWNS | libc::CLONE_NEWPID | libc::CLONE_NEWIPC | libc::CLONE_NEWUTS;
 const LAST_CAPABILITY: u32 = 63;
 
 /// A place with namespaces of its own.
@@ -56,11 +56,17 @@ pub(super) fn with_namespaces(room: &Room<'_>, view: &View, ports: Option<&Ports
     enter_namespaces(&mut block, &mut outer, &room.identity);
     let step = block.step("ending with the helper");
     die_with_parent(step, &mut inner);
+    // The kernel takes as long to make a network namespace as to make all the mounts, so each is made by another process.
+    let beside = Beside::new(&mut block, &mut outer, &mut inner);
+    let mut network = List::default();
+    beside.begin(&mut network);
     match ports {
-        Some(ports) => listen(&mut block, &mut inner, ports),
-        None => reach_itself(&mut block, &mut inner),
+        Some(ports) => listen(&mut block, &mut network, ports),
+        None => reach_itself(&mut block, &mut network),
     }
+    beside.end(&mut block, &mut network);
     lay(&mut block, &mut inner, room.plan, view, room.trees);
+    beside.enter(&mut block, &mut inner);
     let step = block.step("a host name of its own");
     let name = block.text(INSIDE_NAME);
     inner.call(step, libc::SYS_sethostname, [name.into(), (INSIDE_NAME.len() as u64).into()]);
@@ -69,7 +75,7 @@ pub(super) fn with_namespaces(room: &Room<'_>, view: &View, ports: Option<&Ports
         landlock::make(&mut block, &mut inner, *version, rules);
     }
     confine(&mut block, &mut inner, room, Sockets::Namespace);
-    finish(block, &outer, &inner)
+    finish(block, &outer, &inner, &network)
 }
 
 /// A place without namespaces.
@@ -87,7 +93,7 @@ pub(super) fn without_namespaces(room: &Room<'_>) -> Filled {
     outer.call(step, libc::SYS_prctl, [libc::PR_SET_CHILD_SUBREAPER.into(), 1.into(), 0.into(), 0.into(), 0.into()]);
     outer.call(step, libc::SYS_prctl, [libc::PR_SET_DUMPABLE.into(), 0.into(), 0.into(), 0.into(), 0.into()]);
     confine(&mut block, &mut outer, room, Sockets::None);
-    finish(block, &outer, &List::default())
+    finish(block, &outer, &List::default(), &List::default())
 }
 
 /// A user namespace, and nothing else.
@@ -96,12 +102,12 @@ pub(super) fn user_namespace() -> Filled {
     let mut outer = List::default();
     let step = block.step("a user namespace");
     outer.call(step, libc::SYS_unshare, [libc::CLONE_NEWUSER.into()]);
-    finish(block, &outer, &List::default())
+    finish(block, &outer, &List::default(), &List::default())
 }
 
-fn finish(mut block: PlaceBlock, outer: &List, inner: &List) -> Filled {
-    let (outer, inner) = (block.script(outer), block.script(inner));
-    block.finish(|bytes| Place { bytes, outer, inner })
+fn finish(mut block: PlaceBlock, outer: &List, inner: &List, beside: &List) -> Filled {
+    let (outer, inner, beside) = (block.script(outer), block.script(inner), block.script(beside));
+    block.finish(|bytes| Place { bytes, outer, inner, beside })
 }
 
 /// What a process does in its place to become the command.

@@ -2,6 +2,7 @@
 
 use super::SandboxError;
 use super::identity::{Change, Identity};
+use super::lay::SHARED_MEMORY;
 use super::protect::Protected;
 use super::{home, place};
 use crate::plan::{Access, Plan};
@@ -140,6 +141,10 @@ impl View {
             if path == Path::new("/") || path.components().any(|part| part.as_os_str() == "..") {
                 let cause = std::io::Error::other("it would be everything");
                 return Err(SandboxError::BadPlace { what, path: path.clone(), cause });
+            }
+            if tier == Tier::A && path.starts_with("/dev") && !path.starts_with(SHARED_MEMORY) {
+                let cause = format!("a command has a `/dev` of its own; a folder in `{SHARED_MEMORY}` or outside of `/dev` can be used");
+                return Err(SandboxError::BadPlace { what, path: path.clone(), cause: std::io::Error::other(cause) });
             }
             // A folder that the command's user cannot pass through is covered, so that what is below it can be put back.
             if identity.change != Change::None {

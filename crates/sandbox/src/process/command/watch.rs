@@ -225,10 +225,16 @@ impl Watch<'_> {
         };
         debug_assert!(ended || !matches!(end, End::Exited(_)));
         match end {
-            End::TimedOut => denials.push(limit("running on", format!("the deadline of {:?} was over", self.limits.deadline))),
-            End::Flooded => denials.push(limit("more output", format!("{} bytes were the most", self.limits.flood_bytes))),
-            End::OutOfMemory => denials.push(limit("more memory", format!("{} bytes were the most", self.limits.memory_bytes))),
-            End::OutOfTime => denials.push(limit("more processor time", format!("{:?} was the most", self.limits.cpu))),
+            End::TimedOut => denials.push(limit("time", format!("the command was ended when its {:?} were over", self.limits.deadline))),
+            End::Flooded => {
+                denials.push(limit("output", format!("the command was ended when it had written {} bytes", self.limits.flood_bytes)))
+            }
+            End::OutOfMemory => {
+                denials.push(limit("memory", format!("the command was ended when it used more than {} bytes", self.limits.memory_bytes)))
+            }
+            End::OutOfTime => {
+                denials.push(limit("processor time", format!("the command was ended when it had used {:?}", self.limits.cpu)))
+            }
             _ => {}
         }
         Ok(end)

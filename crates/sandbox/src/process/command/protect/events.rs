@@ -1,8 +1,9 @@
 //! What the kernel tells about folders that a command may write.
 
 use super::Protected;
-use super::known::{Kind, Now};
 use super::look::When;
+use super::root::own;
+use super::spot::Spot;
 use rustix::fs::inotify::{self, CreateFlags, ReadFlags, Reader, WatchFlags};
 use std::collections::VecDeque;
 use std::ffi::OsStr;
@@ -50,25 +51,23 @@ fn put(place: &Path, events: OwnedFd, folders: usize) {
 }
 
 impl Protected {
-    /// Has a folder watched. Watching what is watched already changes nothing, but where it is by now.
-    pub(super) fn watch(&mut self, folder: &Path, events: Option<&File>) {
+    /// Has a folder watched that is open. Watching what is watched already changes nothing, but where it is by now.
+    pub(super) fn watch(&mut self, spot: &Spot, folder: &OwnedFd, events: Option<&File>) {
         const WANTED: WatchFlags = WatchFlags::CREATE
             .union(WatchFlags::DELETE)
             .union(WatchFlags::MOVED_FROM)
             .union(WatchFlags::MOVED_TO)
-            .union(WatchFlags::ONLYDIR)
-            .union(WatchFlags::DONT_FOLLOW);
+            .union(WatchFlags::ONLYDIR);
         let added = match (events, &self.events) {
-            _ if self.folders.len() >= MOST_WATCHED => Err(rustix::io::Errno::NOSPC),
-            (Some(events), _) => inotify::add_watch(events, folder, WANTED),
-            (None, Some(events)) => inotify::add_watch(events, folder, WANTED),
             (None, None) => return,
+            _ if self.folders.len() >= MOST_WATCHED => Err(rustix::io::Errno::NOSPC),
+            (Some(events), _) => inotify::add_watch(events, own(folder), WANTED),
+            (None, Some(events)) => inotify::add_watch(events, own(folder), WANTED),
         };
         match added {
-            Ok(number) => drop(self.folders.insert(number, folder.to_path_buf())),
-            Err(rustix::io::Errno::NOENT | rustix::io::Errno::NOTDIR) => {}
+            Ok(number) => drop(self.folders.insert(number, spot.clone())),
             // What cannot be watched is looked through in the end.
-            Err(_) => drop(self.closed.insert(folder.to_path_buf())),
+            Err(_) => drop(self.closed.insert(spot.clone())),
         }
     }
 
@@ -92,13 +91,12 @@ impl Protected {
                 continue;
             }
             let (Some(folder), Some(name)) = (self.folders.get(&event.wd()), event.file_name()) else { continue };
-            let path = folder.join(OsStr::from_bytes(name.to_bytes()));
-            let Some(root) = self.root_of(&path) else { continue };
-            self.check(&path);
+            let spot = folder.child(OsStr::from_bytes(name.to_bytes()));
+            self.check(&spot);
             if what.intersects(ReadFlags::CREATE | ReadFlags::MOVED_TO) {
-                self.judge(root, &path);
-                if what.contains(ReadFlags::ISDIR) && self.is_looked_into(root, &path, When::Later) {
-                    self.unread.push_back((root, path));
+                self.judge(&spot, None);
+                if what.contains(ReadFlags::ISDIR) && self.is_looked_into(&spot, When::Later) {
+                    self.unread.push_back(spot);
                 }
             }
         }
@@ -106,22 +104,16 @@ impl Protected {
     }
 
     /// Looks whether a known name is still what it was.
-    fn check(&mut self, path: &Path) {
-        for known in self.known.iter_mut().filter(|known| known.path.as_os_str() == path.as_os_str()) {
-            let is_link = matches!(known.was.kind, Kind::Link(_));
-            known.was_replaced |= match known.now() {
-                Now::Same => false,
-                // A link can be removed by the command; anything else only by somebody outside, who may.
-                Now::Gone => is_link,
-                Now::Other => is_link || !self.is_by_file,
-            };
+    fn check(&mut self, spot: &Spot) {
+        let place = &self.roots[spot.root()].path;
+        for known in self.known.iter_mut().filter(|known| spot.is_at(place, &known.path)) {
+            known.check(&self.roots, self.is_by_file);
         }
     }
 
     /// Looks at everything once more, because something was missed.
     pub(super) fn check_all(&mut self) {
-        let paths: Vec<PathBuf> = self.known.iter().map(|known| known.path.clone()).collect();
-        paths.iter().for_each(|path| self.check(path));
+        self.known.iter_mut().for_each(|known| known.check(&self.roots, self.is_by_file));
     }
 
     /// Ends watching, and says whether nothing was missed.
@@ -131,8 +123,8 @@ impl Protected {
         let mut is_all = self.take_in(&events, MOST_LAST);
         // What is read now may tell of more.
         while is_all && !self.unread.is_empty() {
-            let waiting = std::mem::take(&mut self.unread).into();
-            self.look(waiting, When::Later);
+            // Each for itself, so that no heap of names in one keeps the others from being read.
+            std::mem::take(&mut self.unread).into_iter().for_each(|next| self.look(vec![next], When::Later));
             is_all = self.take_in(&events, MOST_LAST);
         }
         self.unread.clear();

@@ -1,17 +1,23 @@
 //! One protected name that exists.
 
-use rustix::fs::{AtFlags, CWD, Mode, OFlags, Stat, fstat, open, statat};
+use super::root::Root;
+use super::spot::Spot;
+use rustix::fs::{AtFlags, CWD, Mode, OFlags, Stat, fstat, openat, readlinkat, statat};
 use rustix::io::Errno;
 use std::collections::HashMap;
-use std::fs::{self, File};
-use std::io::Read;
-use std::os::fd::OwnedFd;
-use std::path::{Path, PathBuf};
+use std::ffi::{OsStr, OsString};
+use std::fs::File;
+use std::io::{self, Read};
+use std::os::fd::{AsFd as _, BorrowedFd, OwnedFd};
+use std::os::unix::ffi::OsStringExt as _;
+use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError, Weak};
 
 /// What a protected name was when the command started.
 #[derive(Debug)]
 pub(super) struct Known {
+    pub(super) spot: Spot,
+    /// Where that is.
     pub(super) path: PathBuf,
     pub(super) was: Arc<Was>,
     /// Whether something else was found in its place.
@@ -48,52 +54,86 @@ pub(super) enum Now {
 /// A larger file is protected, and not put back.
 pub(super) const MOST_KEPT: u64 = 1 << 20;
 
-/// What is known to commands that run now. One that starts while another's is about to be put back must not take what it finds for what
-/// was there.
-static RUNNING: Mutex<Option<HashMap<PathBuf, Weak<Was>>>> = Mutex::new(None);
+/// What is known to commands that run now, by the number of its folder and its name. One that starts while another's is about to be put
+/// back must not take what it finds for what was there.
+static RUNNING: Mutex<Option<HashMap<Id, Weak<Was>>>> = Mutex::new(None);
+type Id = ((u64, u64), OsString);
+
+/// Whether a name is held open.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Hold {
+    /// To find it by when it was moved.
+    Yes,
+    /// There are very many.
+    No,
+}
 
 impl Known {
-    /// What is at a path now; `None` when there is nothing.
-    pub(super) fn at(path: &Path, hold: bool) -> Option<Self> {
-        if !hold {
-            let was = Arc::new(Was::at(path, None)?);
-            return Some(Self { path: path.to_path_buf(), was, was_replaced: false });
+    /// What has a name now; `None` when nothing has.
+    pub(super) fn at(roots: &[Root], spot: Spot, hold: Hold) -> Option<Self> {
+        let root = roots.get(spot.root())?;
+        let path = spot.path(&root.path);
+        let folder = spot.above().map(|above| root.find(above)).transpose().ok()?;
+        // A place has no folder above it that is open.
+        let (folder, name) = folder.as_ref().map_or((CWD, path.as_os_str()), |folder| (folder.as_fd(), spot.name()));
+        if hold == Hold::No {
+            let was = Arc::new(Was::at(folder, name, None)?);
+            return Some(Self { spot, path, was, was_replaced: false });
         }
+        let facts = statat(folder, c".", AtFlags::empty()).ok()?;
+        let id = ((facts.st_dev, facts.st_ino), name.to_owned());
         let mut running = RUNNING.lock().unwrap_or_else(PoisonError::into_inner);
         let running = running.get_or_insert_default();
-        if let Some(was) = running.get(path).and_then(Weak::upgrade) {
-            let mut known = Self { path: path.to_path_buf(), was, was_replaced: false };
-            known.was_replaced = known.now() == Now::Other;
+        if let Some(was) = running.get(&id).and_then(Weak::upgrade) {
+            let mut known = Self { spot, path, was, was_replaced: false };
+            known.was_replaced = known.now(roots) == Now::Other;
             return Some(known);
         }
-        let opened = open(path, OFlags::PATH | OFlags::NOFOLLOW | OFlags::CLOEXEC, Mode::empty()).ok();
-        let was = Arc::new(Was::at(path, opened)?);
+        let held = openat(folder, name, OFlags::PATH | OFlags::NOFOLLOW | OFlags::CLOEXEC, Mode::empty()).ok();
+        let was = Arc::new(Was::at(folder, name, held)?);
         running.retain(|_, was| was.strong_count() > 0);
-        running.insert(path.to_path_buf(), Arc::downgrade(&was));
-        Some(Self { path: path.to_path_buf(), was, was_replaced: false })
+        running.insert(id, Arc::downgrade(&was));
+        Some(Self { spot, path, was, was_replaced: false })
     }
 
-    pub(super) fn now(&self) -> Now {
-        match statat(CWD, &self.path, AtFlags::SYMLINK_NOFOLLOW) {
+    pub(super) fn now(&self, roots: &[Root]) -> Now {
+        let facts = match (self.spot.above(), roots.get(self.spot.root())) {
+            (Some(above), Some(root)) => {
+                root.find(above).and_then(|folder| Ok(statat(folder, self.spot.name(), AtFlags::SYMLINK_NOFOLLOW)?))
+            }
+            _ => statat(CWD, &self.path, AtFlags::SYMLINK_NOFOLLOW).map_err(io::Error::from),
+        };
+        match facts {
             Ok(facts) if (facts.st_dev, facts.st_ino) == self.was.number => Now::Same,
-            Err(Errno::NOENT | Errno::NOTDIR) => Now::Gone,
+            Err(cause) if matches!(Errno::from_io_error(&cause), Some(Errno::NOENT | Errno::NOTDIR)) => Now::Gone,
             // Whoever closed the folder above it may have replaced it, too.
             _ => Now::Other,
         }
     }
+
+    /// Looks whether it is still what it was.
+    pub(super) fn check(&mut self, roots: &[Root], is_by_file: bool) {
+        let is_link = matches!(self.was.kind, Kind::Link(_));
+        self.was_replaced |= match self.now(roots) {
+            Now::Same => false,
+            // A link can be removed by the command; anything else only by somebody outside, who may.
+            Now::Gone => is_link,
+            Now::Other => is_link || !is_by_file,
+        };
+    }
 }
 
 impl Was {
-    fn at(path: &Path, held: Option<OwnedFd>) -> Option<Self> {
+    fn at(folder: BorrowedFd<'_>, name: &OsStr, held: Option<OwnedFd>) -> Option<Self> {
         let facts = match &held {
             Some(held) => fstat(held),
-            None => statat(CWD, path, AtFlags::SYMLINK_NOFOLLOW),
+            None => statat(folder, name, AtFlags::SYMLINK_NOFOLLOW),
         };
         let facts = facts.ok()?;
         let kind = match facts.st_mode & libc::S_IFMT {
-            libc::S_IFLNK => Kind::Link(fs::read_link(path).ok()?),
+            libc::S_IFLNK => Kind::Link(OsString::from_vec(readlinkat(folder, name, Vec::new()).ok()?.into_bytes()).into()),
             libc::S_IFREG => {
-                let text = held.as_ref().and_then(|_| text(path, &facts));
+                let text = held.as_ref().and_then(|_| text(folder, name, &facts));
                 Kind::File(text, (facts.st_mode & 0o7777, facts.st_uid, facts.st_gid))
             }
             _ => Kind::Folder,
@@ -103,11 +143,12 @@ impl Was {
 }
 
 /// What a file says, if it is still that file.
-fn text(path: &Path, facts: &Stat) -> Option<Vec<u8>> {
+fn text(folder: BorrowedFd<'_>, name: &OsStr, facts: &Stat) -> Option<Vec<u8>> {
     if u64::try_from(facts.st_size).ok()? > MOST_KEPT {
         return None;
     }
-    let file = File::from(open(path, OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC, Mode::empty()).ok()?);
+    let file =
+        File::from(openat(folder, name, OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC, Mode::empty()).ok()?);
     let opened = fstat(&file).ok()?;
     let mut text = Vec::with_capacity(usize::try_from(facts.st_size).ok()? + 1);
     file.take(MOST_KEPT + 1).read_to_end(&mut text).ok()?;

@@ -1,16 +1,20 @@
 //! Looking for the files that govern calls.
 
-use super::known::{Kind, Known};
-use super::{Depth, Protected, Watching};
-use crate::file::{at_top, is_protected, may_end_protected, stem_rests};
-use rustix::fs::{AtFlags, CWD, FileType, Mode, OFlags, RawDir, ResolveFlags, openat2, statat};
+use super::known::{Hold, Kind, Known};
+use super::root::{Depth, Near, OpenedUp};
+use super::spot::Spot;
+use super::{Protected, Watching};
+use crate::file::{at_top, may_end_protected, stem_rests};
+use rustix::fs::{AtFlags, FileType, RawDir, Stat, fstat, statat};
 use rustix::io::Errno;
 use std::collections::VecDeque;
-use std::ffi::OsStr;
+use std::ffi::{OsStr, OsString};
 use std::fs::File;
 use std::mem::MaybeUninit;
+use std::os::fd::OwnedFd;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 /// Entries that are looked at. Reading more would take longer than most commands.
@@ -27,6 +31,8 @@ const GIT_PARTS: &[&str] = &["HEAD", "objects", "refs", "commondir"];
 const SPACE: usize = 16 << 10;
 /// Protected names that are held open for one command.
 const MOST_HELD: usize = 32;
+/// The kernel mounts nothing over a longer path.
+const LONGEST_PATH: usize = 4096;
 
 /// When a folder is looked at.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -42,15 +48,8 @@ pub(super) enum When {
 impl Protected {
     pub(super) fn look_at_first(&mut self, project: &Path, watching: Watching) {
         self.holds = watching == Watching::Yes;
-        let mut start = Vec::new();
-        for at in 0..self.roots.len() {
-            let path = self.roots[at].path.clone();
-            if is_protected(&self.below(at, &path)) {
-                self.note(&path);
-            } else {
-                start.push((at, path));
-            }
-        }
+        let (protected, start): (Vec<_>, Vec<_>) = self.places().into_iter().partition(Spot::is_protected);
+        protected.into_iter().for_each(|place| self.note(place));
         self.look(start, When::First);
         // The project's own names may be links that lead into a place that is written, although they do not lie in one.
         if !self.roots.iter().any(|root| root.path == project) {
@@ -61,7 +60,7 @@ impl Protected {
     /// Looks at everything, because something may have been missed.
     pub(super) fn look_again(&mut self, events: Option<&File>) {
         self.check_all();
-        let start: Vec<_> = self.roots.iter().enumerate().map(|(at, root)| (at, root.path.clone())).collect();
+        let start = self.places();
         match events {
             Some(_) => self.unread.extend(start),
             None => self.look(start, When::Later),
@@ -81,168 +80,210 @@ impl Protected {
         true
     }
 
-    pub(super) fn look(&mut self, start: Vec<(usize, PathBuf)>, when: When) {
+    pub(super) fn look(&mut self, start: Vec<Spot>, when: When) {
         self.look_on(start, when, None);
     }
 
     /// Looks through folders, those above before those below; while a command runs, until the time is over, and what is left is kept.
-    fn look_on(&mut self, start: Vec<(usize, PathBuf)>, when: When, while_it_runs: Option<(&File, Instant)>) {
-        let mut waiting = VecDeque::from(start);
+    fn look_on(&mut self, start: Vec<Spot>, when: When, while_it_runs: Option<(&File, Instant)>) {
+        let mut waiting: VecDeque<(Spot, Option<Arc<Near>>)> = start.into_iter().map(|spot| (spot, None)).collect();
         let mut left = MOST_ENTRIES;
-        while let Some((root, folder)) = waiting.pop_front() {
+        while let Some((spot, near)) = waiting.pop_front() {
             if while_it_runs.is_some_and(|(_, until)| Instant::now() >= until) {
-                self.unread.push_back((root, folder));
-                self.unread.extend(waiting);
+                self.unread.push_back(spot);
+                self.unread.extend(waiting.into_iter().map(|(spot, _)| spot));
                 return;
             }
+            let Some(opened) = self.open(&spot, near.as_deref()) else { continue };
+            drop(near);
+            let folder = opened.folder();
             if when != When::Peek {
                 // Before it is read, so that nothing comes in between.
-                self.watch(&folder, while_it_runs.map(|(events, _)| events));
+                self.watch(&spot, folder, while_it_runs.map(|(events, _)| events));
             }
-            let found = self.read(&folder, left);
-            for (path, kind, may_govern) in found.entries {
+            let found = self.read(folder, left);
+            let mut below = Vec::new();
+            for (name, kind, may_govern) in found.entries {
+                let spot = spot.child(&name);
                 match when {
                     _ if !may_govern => {}
-                    When::First => self.note_if_protected(root, &path, kind),
-                    When::Later | When::Peek => self.judge(root, &path),
+                    When::First => self.note_if_protected(&spot, kind),
+                    When::Later | When::Peek => self.judge(&spot, Some(folder)),
                 }
-                if kind == FileType::Directory && when != When::Peek && self.is_looked_into(root, &path, when) {
-                    waiting.push_back((root, path));
+                if kind == FileType::Directory && when != When::Peek && self.is_looked_into(&spot, when) {
+                    below.push(spot);
                 }
             }
             if is_of_git(found.parts) {
-                self.meet_git(root, &folder, when);
+                self.meet_git(&spot, when);
             }
             if found.count > left {
                 self.is_complete = false;
+                // Whoever comes to it with more patience reads it all.
+                if let (Some(looked_into), Ok(facts)) = (&mut self.looked_into, fstat(folder)) {
+                    looked_into.remove(&(facts.st_dev, facts.st_ino));
+                }
                 return;
             }
             left -= found.count;
+            let near = if below.is_empty() { None } else { Near::keep(opened) };
+            waiting.extend(below.into_iter().map(|spot| (spot, near.clone())));
         }
     }
 
-    /// Whether a folder is looked into.
-    pub(super) fn is_looked_into(&self, root: usize, path: &Path, when: When) -> bool {
-        let own = path.file_name().unwrap_or_default().to_string_lossy();
-        let is_in_git = path.parent().is_some_and(|above| above.file_name() == Some(OsStr::new(".git")));
-        let is_wanted = if is_in_git { IN_GIT.contains(&&*own) } else { !SKIPPED.contains(&&*own) };
-        let is_near = match self.roots[root].depth {
-            Depth::Whole => true,
-            Depth::Top => path.parent() == Some(&self.roots[root].path) && (own == ".git" || stem_rests(&own).next().is_some()),
+    /// Opens a folder that is looked into, if it is to be.
+    fn open(&mut self, spot: &Spot, near: Option<&Near>) -> Option<OpenedUp<OwnedFd>> {
+        let folder = match self.root_of(spot).read(spot, near.map(Near::folder)) {
+            Ok(folder) => folder,
+            Err(cause) => {
+                let is_gone = matches!(Errno::from_io_error(&cause), Some(Errno::NOENT | Errno::NOTDIR | Errno::LOOP));
+                // What cannot be opened now may be in the end.
+                if !is_gone {
+                    self.closed.insert(spot.clone());
+                }
+                return None;
+            }
         };
-        // A new worktree is none until a `.git` elsewhere says so; people make them while commands run.
-        let is_idle = when != When::First && path.parent().is_some_and(|above| above.ends_with(".git/worktrees"));
-        // What is protected as a whole cannot change.
-        let is_closed = own != ".git" && may_end_protected(&own) && is_protected(&self.below(root, path));
-        is_wanted && is_near && !is_idle && !is_closed
+        let is_new = match &mut self.looked_into {
+            Some(looked_into) => fstat(folder.folder()).is_ok_and(|facts| looked_into.insert((facts.st_dev, facts.st_ino))),
+            None => true,
+        };
+        is_new.then_some(folder)
     }
 
-    fn note_if_protected(&mut self, root: usize, path: &Path, kind: FileType) {
-        let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
-        if is_protected(&self.below(root, path)) {
-            self.note(path);
+    /// Whether a folder is looked into.
+    pub(super) fn is_looked_into(&self, spot: &Spot, when: When) -> bool {
+        let own = spot.name().to_string_lossy();
+        let above = |up: usize| std::iter::successors(Some(spot), |spot| spot.above()).nth(up).map(Spot::name);
+        let is_wanted = if above(1) == Some(OsStr::new(".git")) { IN_GIT.contains(&&*own) } else { !SKIPPED.contains(&&*own) };
+        let is_near = match self.root_of(spot).depth {
+            Depth::Whole => true,
+            Depth::Top => spot.above().is_some_and(|above| above.above().is_none()) && (own == ".git" || stem_rests(&own).next().is_some()),
+        };
+        // A new worktree is none until a `.git` elsewhere says so; people make them while commands run.
+        let is_worktree = above(1) == Some(OsStr::new("worktrees")) && above(2) == Some(OsStr::new(".git"));
+        // What is protected as a whole cannot change.
+        let is_closed = own != ".git" && spot.is_protected();
+        is_wanted && is_near && !(is_worktree && when != When::First) && !is_closed
+    }
+
+    fn note_if_protected(&mut self, spot: &Spot, kind: FileType) {
+        if spot.is_protected() {
+            self.note(spot.clone());
         } else if kind == FileType::Symlink {
             // Nothing else tells what lies behind a link that stands for the first part of a name.
-            stem_rests(&name).for_each(|rest| self.follow(&path.join(rest)));
+            let path = self.path_of(spot);
+            stem_rests(&spot.name().to_string_lossy()).for_each(|rest| self.follow(&path.join(rest)));
         }
     }
 
     /// Remembers a protected name that is there.
-    fn note(&mut self, path: &Path) {
-        let hold = self.holds && self.known.len() < MOST_HELD;
-        let Some(known) = Known::at(path, hold) else { return };
-        match &known.was.kind {
-            Kind::Link(_) => return self.follow(path),
-            Kind::Folder if path.file_name() == Some(OsStr::new(".git")) => self.pinned.push(path.to_path_buf()),
-            Kind::File(..) | Kind::Folder => self.fixed.push(path.to_path_buf()),
+    fn note(&mut self, spot: Spot) {
+        let Some(known) = Known::at(&self.roots, spot, self.hold()) else { return };
+        if known.path.as_os_str().len() >= LONGEST_PATH {
+            self.is_complete = false;
+            return;
         }
-        if !self.is_known(path) {
+        match &known.was.kind {
+            Kind::Link(_) => return self.follow(&known.path),
+            Kind::Folder if known.spot.name() == OsStr::new(".git") => self.pinned.push(known.path.clone()),
+            Kind::File(..) | Kind::Folder => self.fixed.push(known.path.clone()),
+        }
+        if !self.is_known(&known.spot) {
             self.known.push(known);
         }
+    }
+
+    fn hold(&self) -> Hold {
+        if self.holds && self.known.len() < MOST_HELD { Hold::Yes } else { Hold::No }
     }
 
     /// Remembers every link on the way that a name leads, and what is at its end.
     fn follow(&mut self, path: &Path) {
         let (links, end) = trail(path);
         for link in links {
-            if self.root_of(&link).is_none() {
-                continue;
+            let Some(spot) = self.spot_of(&link) else { continue };
+            if let Some(above) = spot.above().cloned() {
+                self.watch_at(&above);
             }
-            let hold = self.holds && self.known.len() < MOST_HELD;
-            let parent = link.parent().map(Path::to_path_buf).unwrap_or_default();
-            self.watch(&parent, None);
-            if !self.is_known(&link)
-                && let Some(known) = Known::at(&link, hold)
+            if !self.is_known(&spot)
+                && let Some(known) = Known::at(&self.roots, spot, self.hold())
             {
                 self.known.push(known);
-                self.ways.push(parent);
+                self.ways.push(link.parent().map(Path::to_path_buf).unwrap_or_default());
             }
         }
         let holds_root = |end: &Path| self.roots.iter().any(|root| root.path.starts_with(end));
-        let Some(end) = end.filter(|end| self.root_of(end).is_some() && !holds_root(end)) else { return };
-        let there = end.ancestors().skip(1).find(|above| above.is_dir()).map(Path::to_path_buf);
-        there.into_iter().for_each(|above| self.watch(&above, None));
-        if end.exists() { self.note(&end) } else { self.aliases.push(end) }
+        let Some(end) = end.filter(|end| !holds_root(end)) else { return };
+        let Some(spot) = self.spot_of(&end) else { return };
+        let there = end.ancestors().skip(1).find(|above| above.is_dir()).and_then(|above| self.spot_of(above));
+        there.into_iter().for_each(|above| self.watch_at(&above));
+        if end.exists() { self.note(spot) } else { self.aliases.push(end) }
     }
 
-    /// Looks whether a name that came may be there.
-    pub(super) fn judge(&mut self, root: usize, path: &Path) {
-        let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
-        let parent = path.parent().unwrap_or(path);
-        let governs = may_end_protected(&name) && is_protected(&self.below(root, path))
-            || self.aliases.iter().any(|alias| alias == path)
-            || GIT_NAMES.contains(&name.as_str()) && self.bare.contains(parent)
-            || stem_rests(&name).next().is_some() && path.is_symlink();
-        if governs && !self.is_known(path) && is_there(path) {
-            self.intruders.insert(path.to_path_buf());
+    /// Has a folder watched, where that can be.
+    fn watch_at(&mut self, spot: &Spot) {
+        if let Some(folder) = self.open(spot, None) {
+            self.watch(spot, folder.folder(), None);
         }
-        if GIT_PARTS.contains(&name.as_str()) {
-            let found = GIT_PARTS.iter().enumerate().filter(|(_, part)| is_there(&parent.join(part)));
-            if is_of_git(found.fold(0, |parts, (at, _)| parts | 1 << at)) {
-                self.meet_git(root, &parent.to_path_buf(), When::Later);
-            }
+    }
+
+    /// Looks whether a name that came may be there. `folder` is the one it is in, where somebody has that open.
+    pub(super) fn judge(&mut self, spot: &Spot, folder: Option<&OwnedFd>) {
+        let name = spot.name().to_string_lossy();
+        let Some(above) = spot.above() else { return };
+        let place = &self.root_of(spot).path;
+        let is_stem = stem_rests(&name).next().is_some();
+        let governs = may_end_protected(&name) && spot.is_protected()
+            || self.aliases.iter().any(|alias| spot.is_at(place, alias))
+            || GIT_NAMES.contains(&&*name) && self.bare.contains(above);
+        let is_part = GIT_PARTS.contains(&&*name);
+        if !governs && !is_stem && !is_part {
+            return;
+        }
+        let opened = if folder.is_none() { Some(self.root_of(spot).find(above)) } else { None };
+        let folder = match &opened {
+            None => folder.ok_or(Errno::NOENT),
+            Some(Ok(folder)) => Ok(folder),
+            Some(Err(cause)) => Err(Errno::from_io_error(cause).unwrap_or(Errno::IO)),
+        };
+        let facts = |name: &OsStr| folder.and_then(|folder| statat(folder, name, AtFlags::SYMLINK_NOFOLLOW));
+        let is_link = |facts: Stat| FileType::from_raw_mode(facts.st_mode) == FileType::Symlink;
+        let is_intruder = governs && is_there(&facts(spot.name())) || is_stem && facts(spot.name()).is_ok_and(is_link);
+        let parts = GIT_PARTS.iter().enumerate().filter(|(_, part)| is_part && is_there(&facts(OsStr::new(part))));
+        let is_git = is_of_git(parts.fold(0, |parts, (at, _)| parts | 1 << at));
+        if is_intruder && !self.is_known(spot) {
+            self.intruders.insert(spot.clone());
+        }
+        if is_git {
+            self.meet_git(above, When::Later);
         }
     }
 
     /// A folder looks like one of Git's: whoever starts Git there, or an editor that does, runs what its `config` says.
-    fn meet_git(&mut self, root: usize, folder: &PathBuf, when: When) {
-        let is_inside = Path::new(&self.below(root, folder)).components().any(|part| part.as_os_str() == ".git");
-        if is_inside || self.bare.contains(folder) {
+    fn meet_git(&mut self, folder: &Spot, when: When) {
+        if folder.is_of_git() || self.bare.contains(folder) {
             return;
         }
         if when == When::First {
-            GIT_NAMES.iter().for_each(|name| self.note(&folder.join(name)));
+            GIT_NAMES.iter().for_each(|name| self.note(folder.child(OsStr::new(name))));
             self.bare.insert(folder.clone());
         } else {
             // Without this one it is none.
-            self.intruders.insert(folder.join("HEAD"));
+            self.intruders.insert(folder.child(OsStr::new("HEAD")));
         }
     }
 
-    pub(super) fn is_known(&self, path: &Path) -> bool {
-        self.known.iter().any(|known| known.path.as_os_str() == path.as_os_str())
+    pub(super) fn is_known(&self, spot: &Spot) -> bool {
+        let place = &self.root_of(spot).path;
+        self.known.iter().any(|known| spot.is_at(place, &known.path))
     }
 
-    /// A path as protected names are spelled.
-    fn below(&self, root: usize, path: &Path) -> String {
-        path.strip_prefix(&self.roots[root].base).unwrap_or(path).to_string_lossy().into_owned()
-    }
-
-    /// What is in a folder. It is opened without following links, because a command may put one where the folder was.
-    fn read(&mut self, folder: &Path, most: usize) -> Found {
-        let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NONBLOCK | OFlags::CLOEXEC;
-        let opened = openat2(CWD, folder, flags, Mode::empty(), ResolveFlags::NO_SYMLINKS);
+    /// What is in a folder.
+    fn read(&self, folder: &OwnedFd, most: usize) -> Found {
         let mut found = Found::default();
-        let opened = match opened {
-            Ok(opened) => opened,
-            Err(Errno::NOENT | Errno::NOTDIR | Errno::LOOP) => return found,
-            Err(_) => {
-                self.closed.insert(folder.to_path_buf());
-                return found;
-            }
-        };
         let mut space = [MaybeUninit::uninit(); SPACE];
-        let mut entries = RawDir::new(opened, &mut space);
+        let mut entries = RawDir::new(folder, &mut space);
         while let Some(Ok(entry)) = entries.next() {
             let name = entry.file_name().to_bytes();
             if name == b"." || name == b".." {
@@ -252,11 +293,9 @@ impl Protected {
             if found.count > most {
                 break;
             }
-            let path = || folder.join(OsStr::from_bytes(name));
             let kind = match entry.file_type() {
-                FileType::Unknown => {
-                    statat(CWD, path(), AtFlags::SYMLINK_NOFOLLOW).map_or(FileType::Unknown, |facts| FileType::from_raw_mode(facts.st_mode))
-                }
+                FileType::Unknown => statat(folder, entry.file_name(), AtFlags::SYMLINK_NOFOLLOW)
+                    .map_or(FileType::Unknown, |facts| FileType::from_raw_mode(facts.st_mode)),
                 kind => kind,
             };
             if let Some(part) = GIT_PARTS.iter().position(|part| part.as_bytes() == name) {
@@ -264,7 +303,7 @@ impl Protected {
             }
             let may_govern = kind == FileType::Symlink || !self.aliases.is_empty() || may_end_protected(&String::from_utf8_lossy(name));
             if may_govern || kind == FileType::Directory {
-                found.entries.push((path(), kind, may_govern));
+                found.entries.push((OsStr::from_bytes(name).to_owned(), kind, may_govern));
             }
         }
         found
@@ -274,7 +313,7 @@ impl Protected {
 /// What is in a folder: the folders, and what may govern calls.
 #[derive(Default)]
 struct Found {
-    entries: Vec<(PathBuf, FileType, bool)>,
+    entries: Vec<(OsString, FileType, bool)>,
     /// Which of [`GIT_PARTS`].
     parts: u32,
     /// How much there is in all.
@@ -286,9 +325,9 @@ fn is_of_git(parts: u32) -> bool {
     has(0b0111) || has(0b1001)
 }
 
-fn is_there(path: &Path) -> bool {
-    // Whoever closed the folder has something to hide.
-    !matches!(statat(CWD, path, AtFlags::SYMLINK_NOFOLLOW), Err(Errno::NOENT | Errno::NOTDIR))
+fn is_there(facts: &Result<Stat, Errno>) -> bool {
+    // Whoever closed the folder has something to hide; a link in its place leads elsewhere.
+    !matches!(facts, Err(Errno::NOENT | Errno::NOTDIR | Errno::LOOP))
 }
 
 /// Every link on the way that a path leads, and where it ends; what is not there ends where it would be.

@@ -4,12 +4,16 @@
 //! that other programs would stumble upon; and a mount goes when somebody outside replaces what it lies on. So every folder that a command
 //! may write is watched from before it is read ([`look`]), and the command that makes such a name, or that runs while one is replaced, is
 //! ended at once. When nothing of it is left, what came is set aside and what was there is put back ([`restore`]).
+//!
+//! Names are reached from a descriptor of the place they are in ([`root`], [`spot`]): places are moved, and paths have a longest length.
 
 mod events;
 mod keep;
 mod known;
 mod look;
 mod restore;
+mod root;
+mod spot;
 
 use super::place;
 use crate::plan::{Access, Plan};
@@ -17,7 +21,9 @@ use crate::tier::Tier;
 pub(super) use keep::Keeping;
 use known::Known;
 pub(super) use restore::Undone;
-use std::collections::{BTreeSet, HashMap, VecDeque};
+use root::{Depth, Root};
+use spot::Spot;
+use std::collections::{BTreeSet, HashMap, HashSet, VecDeque};
 use std::fs::File;
 use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
@@ -60,7 +66,7 @@ pub(super) struct Protected {
     /// What links lead to that is not there.
     aliases: Vec<PathBuf>,
     /// Git's folders that are not called `.git`: whatever is started in one obeys its `config`.
-    bare: BTreeSet<PathBuf>,
+    bare: BTreeSet<Spot>,
     /// May not change, nor anything below.
     pub(super) fixed: Vec<PathBuf>,
     /// May not be replaced; what is in it may change.
@@ -69,42 +75,24 @@ pub(super) struct Protected {
     pub(super) ways: Vec<PathBuf>,
     /// Where changes are told, and in which folder.
     events: Option<OwnedFd>,
-    folders: HashMap<i32, PathBuf>,
+    folders: HashMap<i32, Spot>,
     /// Folders that could not be looked into.
-    closed: BTreeSet<PathBuf>,
+    closed: BTreeSet<Spot>,
     /// Whether changes may have been missed.
     must_look_again: bool,
     looked: Option<Instant>,
-    /// Folders that came to be and were not looked into yet, with the place they are in.
-    unread: VecDeque<(usize, PathBuf)>,
+    /// Folders that came to be and were not looked into yet.
+    unread: VecDeque<Spot>,
+    /// Folders that were looked into since the command ended, by their numbers.
+    looked_into: Option<HashSet<(u64, u64)>>,
     /// What came to be although it may not.
-    intruders: BTreeSet<PathBuf>,
+    intruders: BTreeSet<Spot>,
     /// Whether a file that takes a name has no more rights than a new one: then it does not matter who replaced it.
     is_by_file: bool,
     /// Whether what is found is held open.
     holds: bool,
     /// Whether everything was looked at.
     pub(super) is_complete: bool,
-}
-
-/// A place that may be written.
-#[derive(Debug)]
-struct Root {
-    path: PathBuf,
-    /// What its protected names are counted from.
-    base: PathBuf,
-    depth: Depth,
-    /// Itself, to set things aside in.
-    folder: OwnedFd,
-}
-
-/// How far a place is looked through.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Depth {
-    /// All of it.
-    Whole,
-    /// The names directly in it. What is not of the project can be as large as a machine.
-    Top,
 }
 
 impl Protected {
@@ -140,7 +128,9 @@ impl Protected {
         // A place that cannot be opened is refused by the view.
         let Ok(folder) = place::open(path) else { return };
         let (base, depth) = if path.starts_with(project) { (project, Depth::Whole) } else { (path.parent().unwrap_or(path), Depth::Top) };
-        self.roots.push(Root { path: path.to_path_buf(), base: base.to_path_buf(), depth, folder });
+        let below = path.strip_prefix(base).unwrap_or(path).to_string_lossy();
+        let spot = Spot::of_root(self.roots.len(), &below);
+        self.roots.push(Root { path: path.to_path_buf(), depth, spot, folder });
     }
 
     /// The descriptor that can be read when something happened. `None` when there is nothing to watch, or nothing to watch with: users
@@ -174,9 +164,8 @@ impl Protected {
     /// For whoever has nothing to watch with: looks at the places themselves.
     pub(super) fn peek(&mut self) -> bool {
         self.check_all();
-        for at in 0..self.roots.len() {
-            let path = self.roots[at].path.clone();
-            self.look(vec![(at, path)], look::When::Peek);
+        for place in self.places() {
+            self.look(vec![place], look::When::Peek);
         }
         self.is_broken()
     }
@@ -191,8 +180,25 @@ impl Protected {
         !self.roots.is_empty()
     }
 
-    /// The place that a path is in.
-    fn root_of(&self, path: &Path) -> Option<usize> {
-        self.roots.iter().position(|root| path.starts_with(&root.path))
+    /// The places themselves.
+    fn places(&self) -> Vec<Spot> {
+        self.roots.iter().map(|root| root.spot.clone()).collect()
+    }
+
+    /// A path as a name below a place; `None` when it is in none.
+    fn spot_of(&self, path: &Path) -> Option<Spot> {
+        let root = self.roots.iter().find(|root| path.starts_with(&root.path))?;
+        let below = path.strip_prefix(&root.path).ok()?;
+        Some(below.iter().fold(root.spot.clone(), |at, name| at.child(name)))
+    }
+
+    /// The place that a name is below.
+    fn root_of(&self, spot: &Spot) -> &Root {
+        &self.roots[spot.root()]
+    }
+
+    /// Where a name was when the command started.
+    fn path_of(&self, spot: &Spot) -> PathBuf {
+        spot.path(&self.root_of(spot).path)
     }
 }
