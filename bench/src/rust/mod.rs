@@ -20,16 +20,16 @@ const BATCHES: usize = 300;
 /// Every measurement of a typed tool.
 pub fn run(report: &mut Report) -> anyhow::Result<()> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
-    let governed = runtime.block_on(cases(report))?;
+    runtime.block_on(cases(report))?;
     runtime.block_on(steady(report))?;
+    runtime.block_on(peer(report))?;
     let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build()?;
     runtime.block_on(turn(report))?;
-    crate::call::count_with(report, "rust")?;
-    peer(report, governed)
+    crate::call::count_with(report, "rust")
 }
 
-/// The cases, each beside the others in every round, so that a busy moment meets them all. Gives the governed call's time.
-async fn cases(report: &mut Report) -> anyhow::Result<f64> {
+/// The cases, each beside the others in every round, so that a busy moment meets them all.
+async fn cases(report: &mut Report) -> anyhow::Result<()> {
     let kinds = [
         ("rules, three middleware, one sink", 3, 1, 1),
         ("rules, no middleware, one sink", 0, 1, 1),
@@ -55,7 +55,7 @@ async fn cases(report: &mut Report) -> anyhow::Result<f64> {
     let median = |index: usize| engines.get(index).map_or(0.0, |(_, _, samples)| samples.median());
     report.add("10 tools / 1 tool", median(3) / median(0), "ratio");
     report.add("1000 tools / 1 tool", median(4) / median(0), "ratio");
-    Ok(median(0))
+    Ok(())
 }
 
 /// The time of one call, in nanoseconds, of so many in a row.
@@ -164,17 +164,36 @@ async fn counted(allocator: &'static StatsAlloc<System>, middleware: usize, sink
     Ok((number(change.allocations + change.reallocations) / number(COUNTED), left))
 }
 
-/// TinyAgents, in the program of a package of its own.
-fn peer(report: &mut Report, governed: f64) -> anyhow::Result<()> {
+/// TinyAgents, in the program of a package of its own, in turn with the governed call.
+async fn peer(report: &mut Report) -> anyhow::Result<()> {
+    const ROUNDS: usize = 7;
     let program = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tinyagents/target/release/tinyagents-peer");
-    #[expect(clippy::disallowed_methods, reason = "starts the program of the package beside this one")]
-    let output = std::process::Command::new(&program).output().with_context(|| format!("cannot start {}", program.display()))?;
-    ensure!(output.status.success(), "{} failed: {}", program.display(), String::from_utf8_lossy(&output.stderr));
-    for line in String::from_utf8_lossy(&output.stdout).lines() {
-        let figure: serde_json::Value = serde_json::from_str(line)?;
-        let (case, time) = (figure["case"].as_str().unwrap_or_default().to_owned(), figure["value"].as_f64().unwrap_or_default());
-        report.add(case.clone(), time, "ns");
-        report.add(format!("{case} / typed tool"), time / governed, "ratio");
+    let engine = engine(3, 1, 1).await?;
+    batch(&engine, 20 * BATCH).await?;
+    let mut found: Vec<(String, Samples, Samples)> = Vec::new();
+    for _ in 0..ROUNDS {
+        let mut governed = Samples::default();
+        for _ in 0..BATCHES / 3 {
+            governed.push(batch(&engine, BATCH).await?);
+        }
+        #[expect(clippy::disallowed_methods, reason = "starts the program of the package beside this one")]
+        let output = std::process::Command::new(&program).output().with_context(|| format!("cannot start {}", program.display()))?;
+        ensure!(output.status.success(), "{} failed: {}", program.display(), String::from_utf8_lossy(&output.stderr));
+        for (index, line) in String::from_utf8_lossy(&output.stdout).lines().enumerate() {
+            let figure: serde_json::Value = serde_json::from_str(line)?;
+            let time = figure["value"].as_f64().unwrap_or_default();
+            if found.len() <= index {
+                found.push((figure["case"].as_str().unwrap_or_default().to_owned(), Samples::default(), Samples::default()));
+            }
+            if let Some((_, times, ratios)) = found.get_mut(index) {
+                times.push(time);
+                ratios.push(time / governed.median());
+            }
+        }
+    }
+    for (case, times, ratios) in &found {
+        report.add(format!("{case}, median of rounds"), times.median(), "ns");
+        report.add(format!("{case} / typed tool, median of rounds"), ratios.median(), "ratio");
     }
     Ok(())
 }

@@ -22,7 +22,7 @@ use tinyagents::harness::tool::{Tool, ToolCall, ToolResult, ToolSchema};
 static GLOBAL: &stats_alloc::StatsAlloc<std::alloc::System> = &INSTRUMENTED_SYSTEM;
 
 const CALLS: usize = 200;
-const RUNS: usize = 60;
+const RUNS: usize = 30;
 
 #[derive(Deserialize)]
 struct Find {
