@@ -178,7 +178,7 @@ mod tests {
     fn many_places_on_one_line_are_no_slower_than_on_many() {
         // The product of both would take minutes.
         let source = Source::new("a.md", "a(1) ".repeat(400_000));
-        let last = (0..400_000).map(|at| source.position(at * 5).column).last();
-        assert_eq!(last, Some(1_999_996));
+        let last = (0..100_000).map(|at| source.position(at * 20).column).max();
+        assert_eq!(last, Some(1_999_981));
     }
 }

@@ -2,6 +2,7 @@
 
 use super::{Matters, Reader};
 use crate::artifact::node::{Kind, Node};
+use crate::artifact::problem::quoted;
 use crate::artifact::root::{Capabilities, Ceiling};
 use crate::effect::{Effects, Level};
 use crate::surface::{ApprovalPattern, Constraint, Pattern, Policy, Written};
@@ -141,7 +142,11 @@ impl Reader {
         for word in self.texts(Some(node), "policy.effects") {
             match Effects::named(&word) {
                 Some(effect) => allowed |= effect,
-                None => self.wrong(node, "policy.effects", "a list of effects"),
+                None => {
+                    let all = Effects::ALL.and(Effects::DESTRUCTIVE).and(Effects::SPEND);
+                    let place = self.place(node.items().iter().find(|item| item.text() == Some(&word)).unwrap_or(node).span);
+                    self.problem("policy.effects", format!("{} in `policy.effects` is none of the effects: {all}", quoted(&word)), place);
+                }
             }
         }
         Some(Written { value: Ceiling::Effects(allowed), place: self.place(node.span) })
@@ -222,7 +227,11 @@ impl Reader {
                 let alone = node.entries().iter().all(|(key, _)| key.name == "tool" || RULE.contains(&key.name.as_str()));
                 (Some(decision).filter(|_| alone), node)
             }
-            _ => return self.wrong(node, &field, accepted),
+            (several, _) => {
+                let what = if several.is_empty() { "decides nothing" } else { "decides more than one thing" };
+                let place = self.place(node.span);
+                return self.problem(&field, format!("{} {what}: it must be {accepted}", quoted(&field)), place);
+            }
         };
         let Some(tool) = matcher.get("tool") else { return };
         let field = format!("{field}.tool");

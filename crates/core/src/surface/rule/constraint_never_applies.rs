@@ -78,7 +78,7 @@ fn why(constraint: &Constraint, tools: &[&Entry<'_>]) -> Option<String> {
         return Some(format!("can never apply: `{key}` is another name of `{first}`, and is renamed before it is judged"));
     }
     let schemas: Vec<&Value> = tools.iter().filter_map(|entry| entry.parameter(key)).collect();
-    let Some(schema) = schemas.first() else { return None };
+    let schema = schemas.first()?;
     if schemas.iter().all(|schema| is_no_text(schema)) {
         return Some(format!("can never be met: `{key}` is {}, and only text is compared", schema["type"]));
     }
