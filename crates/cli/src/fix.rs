@@ -1,11 +1,32 @@
 //! `--fix`: what findings say to write instead, written.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
 use std::fs;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use tool_harness::diagnostic::Diagnostic;
 use tool_harness::span::{Place, Span};
+
+/// So often what was mended is looked at again: a key that is right may show what is wrong below it.
+pub(crate) const ROUNDS: usize = 8;
+
+/// What was mended in earlier rounds, and is not tried again: a fix that does not help would be written again and again.
+#[derive(Default)]
+pub(crate) struct Tried {
+    known: HashSet<(&'static str, String)>,
+    /// How many places were changed.
+    pub(crate) places: usize,
+}
+
+impl Tried {
+    /// The findings that can be mended and were not yet.
+    pub(crate) fn fresh(&mut self, findings: Vec<Diagnostic>) -> Vec<Diagnostic> {
+        let mut fresh = findings;
+        fresh.retain(|finding| finding.fix.is_some() && !self.known.contains(&(finding.code, finding.message.clone())));
+        self.known.extend(fresh.iter().map(|finding| (finding.code, finding.message.clone())));
+        fresh
+    }
+}
 
 /// Mends the files of the project in `folder`; says how many places were changed. Files above the project are not its to change.
 pub(crate) fn mend(folder: &Path, findings: &[Diagnostic]) -> std::io::Result<usize> {

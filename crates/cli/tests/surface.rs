@@ -315,9 +315,9 @@ fn fix_changes_a_surface_where_it_must_and_leaves_every_other_byte() {
     let project = Project::new(&[("surface.json", before)]);
     let words = ["surface", "check", "surface.json", "--fix", "--json"];
     let ran = harness(project.path(), &words);
-    assert!(ran.err.contains("mended 2 places"), "{}", ran.err);
+    assert!(ran.err.contains("mended 3 places"), "a key that is right shows what is wrong below it: {}", ran.err);
     let ran = harness(project.path(), &words);
-    assert!(ran.err.contains("mended 1 place"), "{}", ran.err);
+    assert!(ran.err.contains("mended 0 places"), "{}", ran.err);
     let after = before
         .replace("polcy", "policy")
         .replace("side_effect_levl", "side_effect_level")
@@ -328,4 +328,36 @@ fn fix_changes_a_surface_where_it_must_and_leaves_every_other_byte() {
     assert_eq!(codes(&report), ["TOOL_SURFACE_DEPRECATED_ARG_ALIAS"], "{report}");
     assert_eq!(report["diagnostics"][0]["fix"], "path");
     harness_reading(project.path(), &["surface", "check", "-", "--fix"], before).ends(2);
+}
+
+#[test]
+fn fix_never_writes_what_would_be_there_twice() {
+    let keys = "---\nparamters:\n  path: { type: string, required: true, description: P }\nparametrs: {}\nscript: |\n  def run(args):\n      return fs.read(\"note.txt\")\n---\nReads the note.\n";
+    let aliased = "---\nparameters:\n  path: { type: string, required: true, description: P }\nannotations:\n  arg_schema:\n    arg_aliases: { file: path }\nscript: |\n  def run(args):\n      return fs.read(args[\"path\"])\n---\nShows it.\n";
+    let root = "---\nformat: 1\n---\nshow_it(file=1, path=2), {\"name\": \"show_it\", \"arguments\": {\"file\": 1, \"path\": 2}}\n";
+    let project = Project::new(&[("harness.md", root), (".harness/tools/read_note.md", keys), (".harness/tools/show_it.md", aliased)]);
+    assert!(harness(project.path(), &["validate", "--fix"]).err.contains("mended 0 places"));
+    let text = |path: &str| std::fs::read_to_string(project.path().join(path)).expect("a file");
+    assert_eq!(text(".harness/tools/read_note.md"), keys);
+    assert_eq!(text("harness.md"), root);
+    let twice = r#"{"tools": [], "polcy": {}, "policyy": {"tools": ["a_b"]}}"#;
+    let project = Project::new(&[("surface.json", twice)]);
+    assert!(harness(project.path(), &["surface", "check", "surface.json", "--fix"]).err.contains("mended 0 places"));
+    assert_eq!(std::fs::read_to_string(project.path().join("surface.json")).expect("the file"), twice);
+}
+
+#[test]
+fn warnings_of_the_surface_are_logged_whatever_form_tools_are_written_in() {
+    let project = talking();
+    for format in ["table", "json", "openai", "openai-chat", "anthropic", "gemini", "mcp"] {
+        let ran = harness(project.path(), &["tools", "--format", format]);
+        assert!(ran.err.contains("warning[TOOL_SURFACE_"), "{format}: {}", ran.err);
+        assert!(!ran.out.contains("TOOL_SURFACE_"), "{format}: {}", ran.out);
+    }
+    let clean = Project::new(&[(
+        ".harness/tools/read_note.md",
+        "---\nscript: |\n  def run(args):\n      return fs.read(\"note.txt\")\n---\nReads the note.\n",
+    )]);
+    let ran = harness(clean.path(), &["tools", "--format", "openai"]);
+    assert!(!ran.err.contains("warning"), "{}", ran.err);
 }

@@ -65,6 +65,12 @@ impl Effects {
         Self(self.0 & Self::ALL.0)
     }
 
+    /// Whether anything is another after it than before.
+    #[must_use]
+    pub const fn changes(self) -> bool {
+        self.0 & (Self::WRITE.0 | Self::EXEC.0 | Self::NET_WRITE.0 | Self::DESKTOP.0) != 0
+    }
+
     /// Whether the set is empty.
     #[must_use]
     pub const fn is_empty(self) -> bool {

@@ -359,7 +359,12 @@ pub(crate) fn beyond(allowed: &[(String, Vec<String>)], wanted: &[(String, Vec<S
         let Some((_, listed)) = allowed.iter().find(|(known, _)| known == capability) else {
             return Some(format!("the tool wants the capability `{capability}`, which the policy does not list"));
         };
-        let missing = operations.iter().find(|operation| !listed.contains(operation))?;
+        let is_listed = |operation: &String| {
+            let glob = |listed: &&String| listed.contains(['*', '?', '[', '{']);
+            let matches = |listed: &String| Pattern::new(listed, Separator::Ordinary).is_ok_and(|pattern| pattern.is_match(operation));
+            listed.contains(operation) || listed.iter().filter(glob).any(matches)
+        };
+        let missing = operations.iter().find(|operation| !is_listed(operation))?;
         Some(format!("the tool wants `{capability}: {missing}`, which the policy does not list"))
     })
 }

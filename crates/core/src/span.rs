@@ -1,7 +1,7 @@
 //! Where something stands in a file.
 
 use std::fmt;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 /// A line and a column, both counted from one; columns count characters.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -36,7 +36,12 @@ pub struct Source {
     /// The whole text.
     pub text: Arc<str>,
     line_starts: Vec<usize>,
+    /// How many characters stand before each step of [`STEP`] bytes; counted when a long line first asks.
+    steps: OnceLock<Vec<usize>>,
 }
+
+/// Bytes of a line that are counted for each place in it.
+const STEP: usize = 1024;
 
 impl Source {
     /// A file's text under the path that diagnostics show.
@@ -44,7 +49,7 @@ impl Source {
         let text: Arc<str> = text.into();
         let mut line_starts = vec![0];
         line_starts.extend(text.bytes().enumerate().filter(|&(_, byte)| byte == b'\n').map(|(at, _)| at + 1));
-        Arc::new(Self { path: path.into(), text, line_starts })
+        Arc::new(Self { path: path.into(), text, line_starts, steps: OnceLock::new() })
     }
 
     /// The line and column of a byte offset; an offset past the end counts as the end.
@@ -55,8 +60,28 @@ impl Source {
             offset -= 1;
         }
         let line = self.line_starts.partition_point(|&start| start <= offset).saturating_sub(1);
-        let before = &self.text[self.line_starts[line]..offset];
-        Position { line: count(line + 1), column: count(before.chars().count() + 1) }
+        let start = self.line_starts[line];
+        let before = if offset - start <= STEP {
+            characters(&self.text.as_bytes()[start..offset])
+        } else {
+            self.before(offset) - self.before(start)
+        };
+        Position { line: count(line + 1), column: count(before + 1) }
+    }
+
+    /// How many characters stand before a byte, so that many places on one long line are not each counted from its start.
+    fn before(&self, offset: usize) -> usize {
+        let bytes = self.text.as_bytes();
+        let steps = self.steps.get_or_init(|| {
+            let sums = bytes.chunks(STEP).scan(0, |sum, part| {
+                let before = *sum;
+                *sum += characters(part);
+                Some(before)
+            });
+            sums.collect()
+        });
+        let step = (offset / STEP).min(steps.len().saturating_sub(1));
+        steps.get(step).map_or(0, |before| before + characters(&bytes[step * STEP..offset]))
     }
 
     /// The byte offset of a line and column; clamped to the line, and to the text.
@@ -112,6 +137,11 @@ impl PartialEq for Place {
     }
 }
 
+/// How many characters begin among these bytes.
+fn characters(bytes: &[u8]) -> usize {
+    bytes.iter().filter(|&&byte| byte & 0xc0 != 0x80).count()
+}
+
 fn count(value: usize) -> u32 {
     u32::try_from(value).unwrap_or(u32::MAX)
 }
@@ -131,5 +161,24 @@ mod tests {
         assert_eq!(source.position(1), Position { line: 1, column: 1 }, "inside a character counts as its start");
         assert_eq!(source.position(99), Position { line: 4, column: 1 });
         assert_eq!(source.offset(Position { line: 99, column: 1 }), 8);
+    }
+
+    #[test]
+    fn columns_of_a_long_line_are_counted_in_steps() {
+        let line = "é=1😀".repeat(3 * STEP);
+        let source = Source::new("a.md", format!("ab\n{line}\nc"));
+        for (column, (at, _)) in line.char_indices().enumerate().step_by(97) {
+            assert_eq!(source.position(3 + at), Position { line: 2, column: count(column + 1) });
+        }
+        assert_eq!(source.position(3 + line.len()), Position { line: 2, column: count(line.chars().count() + 1) });
+        assert_eq!(source.position(4 + line.len()), Position { line: 3, column: 1 });
+    }
+
+    #[test]
+    fn many_places_on_one_line_are_no_slower_than_on_many() {
+        // The product of both would take minutes.
+        let source = Source::new("a.md", "a(1) ".repeat(400_000));
+        let last = (0..100_000).map(|at| source.position(at * 20).column).max();
+        assert_eq!(last, Some(1_999_981));
     }
 }

@@ -51,10 +51,17 @@ impl Check {
             if self.file == "-" {
                 return Err(Usage::new("`--fix` changes a file, and standard input is none").help("give the file's name").into());
             }
-            let found = surface::check(&surface::read_text(&name, &text)).diagnostics;
-            let mended = fix::mend_file(Path::new(&self.file), &name, &found)?;
-            output.say(&format!("mended {}", output::count(mended, "place")))?;
-            text = read(&self.file)?.1;
+            let mut tried = fix::Tried::default();
+            for _ in 0..fix::ROUNDS {
+                let found = surface::check(&surface::read_text(&name, &text)).diagnostics;
+                let mended = fix::mend_file(Path::new(&self.file), &name, &tried.fresh(found))?;
+                if mended == 0 {
+                    break;
+                }
+                tried.places += mended;
+                text = read(&self.file)?.1;
+            }
+            output.say(&format!("mended {}", output::count(tried.places, "place")))?;
         }
         let surface = surface::read_text(&name, &text);
         let report = surface::check(&surface);

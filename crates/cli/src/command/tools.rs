@@ -7,6 +7,7 @@ use clap::{Args, ValueEnum};
 use serde_json::{Value, json};
 use tool_harness::call::DEFAULT_MODE;
 use tool_harness::diagnostic::{Diagnostic, Severity};
+use tool_harness::engine::Engine;
 use tool_harness::registry::{OfferedTool, export};
 
 #[derive(Args)]
@@ -61,19 +62,18 @@ impl Tools {
             open::offering(&engine)?;
             let mut exported = export::export(&surface, format);
             if self.json {
-                let broken = engine.diagnostics().iter().filter(|finding| finding.severity == Severity::Error);
-                exported.diagnostics.extend(broken.cloned());
+                exported.diagnostics.extend(worth_saying(&engine));
             }
             let ended = write(&exported, self.json, output)?;
             let broken = engine.diagnostics().iter().any(|finding| finding.severity == Severity::Error);
             if !self.json {
-                output.mention_errors(&engine)?;
+                log(&engine, output)?;
             }
             return Ok(if broken { Exit::Failed } else { ended });
         }
         if self.json || self.format == Format::Json {
             output.json(&json!({"mode": surface.mode, "tools": surface.tools.iter().map(document).collect::<Vec<_>>()}))?;
-            output.mention_errors(&engine)?;
+            log(&engine, output)?;
             return Ok(Exit::Done);
         }
         let mut table = Table::new(["TOOL", "PARAMETERS", "EFFECTS", "DESCRIPTION"]);
@@ -85,9 +85,22 @@ impl Tools {
         } else {
             output.print(&table.render())?;
         }
-        output.mention_errors(&engine)?;
+        log(&engine, output)?;
         Ok(Exit::Done)
     }
+}
+
+/// What whoever offers these tools should know; notes are for `harness validate`.
+fn worth_saying(engine: &Engine) -> impl Iterator<Item = Diagnostic> {
+    engine.report().into_iter().filter(|finding| finding.severity >= Severity::Warning)
+}
+
+/// Writes it for the person, as every door does.
+fn log(engine: &Engine, output: &mut Output) -> std::io::Result<()> {
+    for finding in worth_saying(engine) {
+        output.say(&format!("{}\n", output::diagnostic(&finding)))?;
+    }
+    output.mention_errors(engine)
 }
 
 /// The document as the provider takes it, and what did not fit for the person; a tool that is missing is a failure.

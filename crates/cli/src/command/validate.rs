@@ -21,9 +21,16 @@ impl Validate {
         let started = Instant::now();
         let mut engine = folder.load().await?;
         if self.fix {
-            let mended = fix::mend(&folder.find()?, &engine.report())?;
-            output.say(&format!("mended {}", output::count(mended, "place")))?;
-            engine = folder.load().await?;
+            let mut tried = fix::Tried::default();
+            for _ in 0..fix::ROUNDS {
+                let mended = fix::mend(&folder.find()?, &tried.fresh(engine.report()))?;
+                if mended == 0 {
+                    break;
+                }
+                tried.places += mended;
+                engine = folder.load().await?;
+            }
+            output.say(&format!("mended {}", output::count(tried.places, "place")))?;
         }
         let registry = engine.registry();
         let tools = registry.tools().count() + registry.broken_tools().len();

@@ -69,11 +69,14 @@ impl<'a> Excerpt<'a> {
         let mut end = floor(text, place.span.end).max(start);
         let mut last = first;
         for count in 0..MOST_LINES {
-            let rest = text.get(last..)?;
-            let next = rest.find('\n').map_or(text.len(), |at| last + at);
-            if next - last > LONGEST_LINE {
-                return None;
-            }
+            // No further than would be shown: many findings on one long line would each go through all of it.
+            let rest = text.as_bytes().get(last..)?;
+            let seen = &rest[..rest.len().min(LONGEST_LINE + 1)];
+            let next = match seen.iter().position(|&byte| byte == b'\n') {
+                Some(at) => last + at,
+                None if seen.len() > LONGEST_LINE => return None,
+                None => text.len(),
+            };
             if end <= next || count + 1 == MOST_LINES || next == text.len() {
                 end = end.min(next);
                 last = next;

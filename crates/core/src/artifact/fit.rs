@@ -8,6 +8,7 @@ use super::shape::{Field, Shape, Status};
 use super::tool::At;
 use crate::check::{key_unknown, name_key_in_file, timeout_negative};
 use crate::diagnostic::Severity;
+use std::collections::HashMap;
 
 /// Reports unknown keys and wrong types in an artifact. Inline artifacts inside it are left to their own check.
 pub(super) fn fit(problems: &mut Problems<'_>, naming: &'static [Field], fields: &'static [Field], node: &Node) {
@@ -27,14 +28,19 @@ pub(super) fn unsupported(kind: ArtifactKind, node: &Node) -> Vec<At<&'static st
 
 fn record(problems: &mut Problems<'_>, tables: &[&'static [Field]], node: &Node, path: &str) {
     let known = || tables.iter().copied().flatten();
+    let meant = |name: &str| if known().any(|field| field.name == name) { None } else { did_you_mean(name, known()) };
+    let mut written: HashMap<&str, usize> = HashMap::new();
+    for (key, _) in node.entries() {
+        [Some(key.name.as_str()), meant(&key.name)].into_iter().flatten().for_each(|name| *written.entry(name).or_default() += 1);
+    }
     for (key, value) in node.entries() {
         let path = join(path, &key.name);
         match known().find(|field| field.name == key.name) {
             Some(field) => shape(problems, &field.shape, value, &path),
             None => {
-                let meant = did_you_mean(&key.name, known());
-                // A key that is there already cannot be written a second time.
-                let fixable = meant.filter(|meant| node.get(meant).is_none());
+                let meant = meant(&key.name);
+                // A key that is there already, or that another misspelled one will be, cannot be written a second time.
+                let fixable = meant.filter(|meant| written.get(meant) == Some(&1));
                 unknown(problems, key, &path, meant, fixable);
             }
         }

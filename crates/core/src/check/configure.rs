@@ -3,12 +3,14 @@
 use super::nearest::nearest;
 use super::{RULES, checks_ineffective};
 use crate::artifact::Form;
+use crate::artifact::frontmatter::split;
 use crate::artifact::root::Checks;
+use crate::artifact::yaml;
 use crate::diagnostic::{Diagnostic, Severity};
 use crate::pattern::{Pattern, Separator};
 use crate::span::Place;
 use serde_json::Value;
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 /// An artifact that may silence findings about itself.
@@ -23,8 +25,23 @@ pub struct Silencer<'a> {
     pub frontmatter: &'a Value,
 }
 
+impl Silencer<'_> {
+    /// Where an entry of its list stands. The file is parsed again, which only a file with a finding costs.
+    fn entry(&self, index: usize) -> Place {
+        let source = &self.place.source;
+        let find = || {
+            let halves = split(&source.text).ok()?;
+            let root = yaml::parse(source, halves.yaml).0?;
+            Some(Place::new(source, root.get("checks")?.items().get(index)?.span))
+        };
+        if self.form == Form::File { find().unwrap_or_else(|| self.place.clone()) } else { self.place.clone() }
+    }
+}
+
 struct Silence<'a> {
     by: &'a Silencer<'a>,
+    /// Which entry of its list it is.
+    entry: usize,
     code: &'a str,
     used: bool,
 }
@@ -39,8 +56,22 @@ pub fn configure(checks: &Checks, silencers: &[Silencer<'_>], findings: Vec<Diag
     }
     let paths = compiled(checks);
     reported.extend(checks.codes().filter_map(|(code, place)| unknown_code(code, place.cloned())));
+    let mut fixed = HashSet::new();
     for mut finding in findings {
-        if !is_fixed(&finding) {
+        let setting = severity(checks, &paths, &finding);
+        if is_fixed(&finding) {
+            if setting.is_some_and(|setting| setting != Setting::Severity(Severity::Error)) && fixed.insert(finding.code) {
+                let message =
+                    format!("`{}` is set to something else, and stays an error: what does not work cannot be wished away", finding.code);
+                reported.push(
+                    checks_ineffective::RULE
+                        .finding(message)
+                        .at_any(checks.place.clone())
+                        .field("checks")
+                        .help("mend what it reports, and remove the entry"),
+                );
+            }
+        } else {
             let key = finding.place.as_ref().map(|place| (Arc::clone(&place.source.path), finding.code));
             let there = key.and_then(|key| by_file.get(&key)).into_iter().flatten();
             let silence = there.copied().find(|&index| concerns(silences[index].by, &finding));
@@ -48,7 +79,7 @@ pub fn configure(checks: &Checks, silencers: &[Silencer<'_>], findings: Vec<Diag
                 silences[index].used = true;
                 continue;
             }
-            match severity(checks, &paths, &finding) {
+            match setting {
                 Some(Setting::Off) => continue,
                 Some(Setting::Severity(severity)) => finding.severity = severity,
                 None => {}
@@ -57,9 +88,9 @@ pub fn configure(checks: &Checks, silencers: &[Silencer<'_>], findings: Vec<Diag
         reported.push(finding);
     }
     let unused = silences.iter().filter(|silence| !silence.used);
-    reported.extend(
-        unused.map(|silence| ineffective(silence.by, format!("`{}` is silenced here, and there is nothing to silence", silence.code))),
-    );
+    reported.extend(unused.map(|silence| {
+        ineffective(silence.by, silence.entry, format!("`{}` is silenced here, and there is nothing to silence", silence.code))
+    }));
     reported
 }
 
@@ -98,23 +129,23 @@ fn concerns(silencer: &Silencer<'_>, finding: &Diagnostic) -> bool {
 fn read<'a>(silencers: &'a [Silencer<'a>]) -> (Vec<Silence<'a>>, Vec<Diagnostic>) {
     let (mut silences, mut wrong) = (Vec::new(), Vec::new());
     for by in silencers {
-        for entry in by.frontmatter.get("checks").and_then(Value::as_array).into_iter().flatten() {
+        for (index, entry) in by.frontmatter.get("checks").and_then(Value::as_array).into_iter().flatten().enumerate() {
             let text = |key: &str| entry.get(key).and_then(Value::as_str).unwrap_or_default();
             let code = text("code");
             if text("reason").trim().is_empty() {
-                wrong.push(ineffective(by, format!("`{code}` is silenced without a reason, so it is not")));
-            } else if let Some(finding) = unknown_code(code, Some(by.place.clone())) {
+                wrong.push(ineffective(by, index, format!("`{code}` is silenced without a reason, so it is not")));
+            } else if let Some(finding) = unknown_code(code, Some(by.entry(index))) {
                 wrong.push(finding);
             } else {
-                silences.push(Silence { by, code, used: false });
+                silences.push(Silence { by, entry: index, code, used: false });
             }
         }
     }
     (silences, wrong)
 }
 
-fn ineffective(by: &Silencer<'_>, message: String) -> Diagnostic {
-    let mut finding = checks_ineffective::RULE.finding(message).at(by.place.clone()).field("checks");
+fn ineffective(by: &Silencer<'_>, entry: usize, message: String) -> Diagnostic {
+    let mut finding = checks_ineffective::RULE.finding(message).at(by.entry(entry)).field("checks");
     finding.tool = by.tool.map(str::to_owned);
     finding.help("write `code` and `reason`, or remove the entry")
 }

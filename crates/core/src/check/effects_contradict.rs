@@ -47,10 +47,18 @@ pub(crate) fn among(declared: &[DeclaredEffects]) -> impl Iterator<Item = (&Decl
     })
 }
 
+/// Both, when they contradict each other.
+pub(crate) fn between<'d>(earlier: &'d DeclaredEffects, later: &'d DeclaredEffects) -> Option<(&'d DeclaredEffects, &'d DeclaredEffects)> {
+    contradict(earlier.claim, later.claim).then_some((earlier, later))
+}
+
 fn contradict(one: Claim, other: Claim) -> bool {
     match (one, other) {
         (Claim::Exactly(a), Claim::Exactly(b)) => a.unflagged() != b.unflagged(),
-        (Claim::Exactly(all), Claim::AtLeast(some)) | (Claim::AtLeast(some), Claim::Exactly(all)) => !all.contains(some.unflagged()),
+        (Claim::Exactly(all), Claim::AtLeast(some)) | (Claim::AtLeast(some), Claim::Exactly(all)) => {
+            // What changes nothing destroys nothing.
+            !all.contains(some.unflagged()) || (some.contains(Effects::DESTRUCTIVE) && !all.changes())
+        }
         (Claim::Exactly(set) | Claim::AtLeast(set), Claim::Without(none))
         | (Claim::Without(none), Claim::Exactly(set) | Claim::AtLeast(set)) => overlap(set, none),
         (Claim::AtLeast(_), Claim::AtLeast(_)) | (Claim::Without(_), Claim::Without(_)) => false,
@@ -73,6 +81,8 @@ mod tests {
             (Claim::Exactly(write), Claim::Exactly(Effects::READ), true),
             (Claim::Exactly(write), Claim::AtLeast(Effects::SPEND), false),
             (Claim::Exactly(write), Claim::AtLeast(Effects::EXEC), true),
+            (Claim::Exactly(write), Claim::AtLeast(Effects::DESTRUCTIVE), false),
+            (Claim::Exactly(Effects::READ), Claim::AtLeast(Effects::DESTRUCTIVE), true),
             (Claim::Exactly(write), Claim::Without(Effects::WRITE | Effects::EXEC), true),
             (Claim::Exactly(write), Claim::Without(Effects::NET_READ | Effects::NET_WRITE), false),
             (Claim::AtLeast(Effects::EXEC), Claim::Without(Effects::EXEC), true),

@@ -264,6 +264,7 @@ pub const RULES: &[&Rule] = &[
     &surface::rule::name_not_portable::RULE,
     &surface::rule::required_without_property::RULE,
     &surface::rule::required_unsaid::RULE,
+    &surface::rule::path_param_unknown::RULE,
     &surface::rule::parameter_undescribed::RULE,
     &surface::rule::no_active_tools::RULE,
     &surface::rule::unreachable::RULE,

@@ -129,11 +129,22 @@ impl Entry<'_> {
         })
     }
 
+    /// The schema of the property of that name.
+    #[must_use]
+    pub fn parameter(&self, key: &str) -> Option<&Value> {
+        self.schema.as_deref()?.get("properties")?.get(key)
+    }
+
     /// Whether the schema has a property of that name.
     #[must_use]
     pub fn has_parameter(&self, key: &str) -> bool {
-        let schema = self.schema.as_deref();
-        schema.and_then(|schema| schema.get("properties")).is_some_and(|properties| properties.get(key).is_some())
+        self.parameter(key).is_some()
+    }
+
+    /// Whether a call can have an argument of that name, as far as the schema says.
+    #[must_use]
+    pub fn may_have(&self, key: &str) -> bool {
+        self.has_parameter(key) || self.takes_others() || self.parameters().next().is_none()
     }
 }
 
@@ -148,10 +159,12 @@ pub(super) fn stated(declared: &[DeclaredEffects]) -> Option<Effects> {
         }
     }
     let changes = Effects::WRITE | Effects::EXEC | Effects::NET_WRITE;
-    match exactly {
-        Some(exactly) => Some(exactly | at_least),
-        None if !at_least.is_empty() => Some(at_least),
+    let said = match exactly {
+        Some(exactly) => exactly | at_least,
+        None if !at_least.is_empty() => at_least,
         // A tool that changes nothing reads, whatever it reads.
-        None => without.contains(changes).then_some(Effects::READ),
-    }
+        None => return without.contains(changes).then_some(Effects::READ),
+    };
+    // What destroys changes something: files, unless more is said.
+    Some(if said.contains(Effects::DESTRUCTIVE) && !said.changes() { said | Effects::READ | Effects::WRITE } else { said })
 }

@@ -1,11 +1,13 @@
 //! What a rule over surfaces is given, and where it puts what it finds.
 
-use super::mention::{Names, Scanned, scan};
-use super::{Constraint, Entry, From, Surface, Text, ToolSearch};
+use super::mention::{AliasUse, Names, Scanned, Use, scan};
+use super::{Constraint, Entry, From, Pattern, Role, Surface, Text, ToolSearch};
+use crate::artifact::problem::quoted;
 use crate::check::nearest::nearest;
 use crate::check::subject::one_line;
 use crate::diagnostic::Diagnostic;
 use crate::span::{Place, Span};
+use std::borrow::Cow;
 use std::cell::Cell;
 use std::collections::{HashMap, HashSet};
 
@@ -17,8 +19,35 @@ pub struct Subject<'a> {
     pub active: HashMap<&'a str, &'a Entry<'a>>,
     /// What the texts say.
     pub mentions: Mentions<'a>,
+    /// What no call of comes through.
+    denied: Denied<'a>,
     /// How many suggestions were asked for.
     suggestions: Cell<u32>,
+}
+
+/// The approval patterns that deny, so that names are looked up and only globs are gone through.
+#[derive(Default)]
+struct Denied<'a> {
+    names: HashSet<&'a str>,
+    globs: Vec<&'a Pattern>,
+}
+
+impl<'a> Denied<'a> {
+    fn of(surface: &'a Surface<'a>) -> Self {
+        let mut denied = Self::default();
+        for approval in surface.approval.iter().filter(|approval| approval.decision == Some("deny")) {
+            if approval.pattern.is_exact() {
+                denied.names.insert(approval.pattern.text());
+            } else {
+                denied.globs.push(&approval.pattern);
+            }
+        }
+        denied
+    }
+
+    fn has(&self, name: &str) -> bool {
+        self.names.contains(name) || self.globs.iter().any(|glob| glob.is_match(name))
+    }
 }
 
 /// What the texts of a surface say about its tools.
@@ -30,8 +59,8 @@ pub struct Mentions<'a> {
     pub inactive: Vec<Said<'a>>,
     /// Deferred tools, while nothing finds them.
     pub deferred: Vec<Said<'a>>,
-    /// Other names of arguments, with the tool.
-    pub aliases: Vec<(&'a Entry<'a>, Said<'a>)>,
+    /// Other names of arguments, with the tool, and whether those calls give the argument under a second name as well.
+    pub aliases: Vec<(&'a Entry<'a>, Said<'a>, bool)>,
     /// Fences that are never closed.
     pub fences: Vec<Option<Place>>,
     /// Markers that cannot mean anything, and why.
@@ -42,8 +71,8 @@ pub struct Mentions<'a> {
 
 /// Something that texts say, once or more.
 pub struct Said<'a> {
-    /// The name as it stands there.
-    pub name: &'a str,
+    /// The name.
+    pub name: Cow<'a, str>,
     /// The tool it is of.
     pub tool: Option<&'a Entry<'a>>,
     /// Every place.
@@ -56,17 +85,30 @@ impl<'a> Subject<'a> {
         for entry in surface.tools.iter().filter(|entry| entry.is_active()) {
             active.entry(&*entry.name).or_insert(entry);
         }
-        Self { surface, active, mentions: Mentions::of(surface), suggestions: Cell::new(0) }
+        Self { surface, active, mentions: Mentions::of(surface), denied: Denied::of(surface), suggestions: Cell::new(0) }
     }
 
-    /// "Did you mean": the active tool whose name is closest. Comparing is slow, so only the first findings get it; whoever has more made
-    /// another mistake.
+    /// "Did you mean": the active tool whose name is closest.
     #[must_use]
     pub fn nearest(&self, name: &str) -> Option<&'a str> {
+        self.closest(name, self.active.keys().copied().filter(|known| *known != name))
+    }
+
+    /// "Did you mean": the closest of these. Comparing is slow, so only the first findings get it; whoever has more made another mistake.
+    #[must_use]
+    pub fn closest<'k>(&self, name: &str, known: impl IntoIterator<Item = &'k str>) -> Option<&'k str> {
         const MOST: u32 = 20;
         let asked = self.suggestions.get();
         self.suggestions.set(asked.saturating_add(1));
-        if asked < MOST { nearest(name, self.active.keys().copied().filter(|known| *known != name)) } else { None }
+        if asked < MOST { nearest(name, known) } else { None }
+    }
+
+    /// Whether a model can ever get an answer of this tool: what is deferred while nothing searches is never seen, and what is denied
+    /// never runs.
+    #[must_use]
+    pub fn is_usable(&self, entry: &Entry<'_>) -> bool {
+        let hidden = entry.deferred && self.surface.tool_search == ToolSearch::Off;
+        entry.is_active() && !hidden && !self.denied.has(&entry.name)
     }
 
     /// The active tools, in order.
@@ -80,11 +122,19 @@ impl<'a> Subject<'a> {
     }
 
     /// The active tools that a pattern matches.
-    pub fn matching(&self, pattern: &super::Pattern) -> Vec<&'a Entry<'a>> {
+    pub fn matching(&self, pattern: &Pattern) -> Vec<&'a Entry<'a>> {
         if pattern.is_exact() {
             return self.active.get(pattern.text()).copied().into_iter().collect();
         }
         self.active_tools().filter(|entry| pattern.is_match(&entry.name)).collect()
+    }
+
+    /// Whether a pattern matches any active tool.
+    pub fn matches_any(&self, pattern: &Pattern) -> bool {
+        if pattern.is_exact() {
+            return self.active.contains_key(pattern.text());
+        }
+        self.active_tools().any(|entry| pattern.is_match(&entry.name))
     }
 }
 
@@ -94,13 +144,13 @@ struct Gathered<'a, K> {
     said: Vec<(K, Said<'a>)>,
 }
 
-impl<'a, K: Copy + Eq + std::hash::Hash> Gathered<'a, K> {
+impl<'a, K: Clone + Eq + std::hash::Hash> Gathered<'a, K> {
     fn new() -> Self {
         Self { by_key: HashMap::new(), said: Vec::new() }
     }
 
-    fn add(&mut self, key: K, name: &'a str, tool: Option<&'a Entry<'a>>, place: Option<Place>) {
-        let index = *self.by_key.entry(key).or_insert_with(|| {
+    fn add(&mut self, key: K, name: Cow<'a, str>, tool: Option<&'a Entry<'a>>, place: Option<Place>) {
+        let index = *self.by_key.entry(key.clone()).or_insert_with(|| {
             self.said.push((key, Said { name, tool, places: Vec::new() }));
             self.said.len() - 1
         });
@@ -120,18 +170,20 @@ impl<'a> Mentions<'a> {
         }
         for (index, entry) in surface.tools.iter().enumerate() {
             entry.other_names.iter().for_each(|name| names.add(name, index));
-            entry.annotations.arg_aliases.iter().for_each(|(alias, _)| names.add_alias(index, alias));
+            entry.annotations.arg_aliases.iter().for_each(|(alias, canonical)| names.add_alias(index, alias, canonical));
         }
         let mut mentions = Self::default();
         let [mut unknown, mut inactive, mut deferred] = [(); 3].map(|()| Gathered::new());
         let mut aliases = Gathered::new();
-        for text in &surface.texts {
+        for text in surface.texts.iter().filter(|text| text.role != Role::Value) {
             let scanned = scan(&text.words, &names, surface.fences);
             let mut used = HashSet::new();
             for found in &scanned.references {
-                let name = part(text, found.span);
-                let tool = names.find(name).and_then(|index| surface.tools.get(index));
+                let name = named(text, found);
+                let tool = names.find(&name).and_then(|index| surface.tools.get(index));
                 let gathered = match tool {
+                    // Whoever searches for tools has this one.
+                    None if surface.tool_search == ToolSearch::On && name == "tool_search" => continue,
                     None => &mut unknown,
                     Some(entry) if !entry.is_active() => &mut inactive,
                     Some(entry) if entry.deferred && surface.tool_search == ToolSearch::Off => &mut deferred,
@@ -139,14 +191,14 @@ impl<'a> Mentions<'a> {
                 };
                 match found.marker {
                     Some(marker) => drop(used.insert(marker)),
-                    None => gathered.add(name, name, tool, text.place(found.span)),
+                    None => gathered.add(name.clone(), name, tool, text.place(found.span)),
                 }
             }
-            for (tool, found) in &scanned.aliases {
-                let name = part(text, found.span);
+            for AliasUse { tool, used: found, twice } in &scanned.aliases {
+                let name = named(text, found);
                 match found.marker {
                     Some(marker) => drop(used.insert(marker)),
-                    None => aliases.add((*tool, name), name, surface.tools.get(*tool), text.place(found.span)),
+                    None => aliases.add((*tool, name.clone(), *twice), name, surface.tools.get(*tool), text.place(found.span)),
                 }
             }
             mentions.add_odd(text, &scanned, &used);
@@ -154,7 +206,7 @@ impl<'a> Mentions<'a> {
         mentions.unknown = unknown.into_said();
         mentions.inactive = inactive.into_said();
         mentions.deferred = deferred.into_said();
-        mentions.aliases = aliases.into_said().into_iter().filter_map(|said| Some((said.tool?, said))).collect();
+        mentions.aliases = aliases.said.into_iter().filter_map(|((.., twice), said)| Some((said.tool?, said, twice))).collect();
         mentions
     }
 
@@ -170,8 +222,20 @@ impl<'a> Mentions<'a> {
     }
 }
 
-fn part<'t>(text: &'t Text<'_>, span: Span) -> &'t str {
-    text.words.get(span.start..span.end).unwrap_or_default()
+/// The name that is used, for as long as the surface is there.
+fn named<'t>(text: &'t Text<'_>, found: &Use) -> Cow<'t, str> {
+    match &found.decoded {
+        Some(decoded) => Cow::Owned(decoded.to_string()),
+        None => Cow::Borrowed(text.words.get(found.span.start..found.span.end).unwrap_or_default()),
+    }
+}
+
+/// Names for a message; of many the first.
+pub(super) fn listed(names: &[&str]) -> String {
+    const MOST: usize = 8;
+    let shown: Vec<String> = names.iter().take(MOST).map(|name| quoted(name)).collect();
+    let more = names.len().saturating_sub(MOST);
+    if more > 0 { format!("{} and {more} more", shown.join(", ")) } else { shown.join(", ") }
 }
 
 /// Collects what rules find.

@@ -11,6 +11,7 @@ mod read;
 mod report;
 pub(crate) mod rule;
 mod text;
+mod words;
 
 #[cfg(test)]
 mod tests;
@@ -39,6 +40,8 @@ pub struct Surface<'a> {
     pub policies: Vec<Policy>,
     /// The patterns of the approval policy.
     pub approval: Vec<ApprovalPattern>,
+    /// The tools that a policy annotates, by their names.
+    pub annotated: Vec<(String, Option<Place>)>,
     /// Where the paths that may be written are limited.
     pub write_paths: Option<Written<Vec<String>>>,
     /// What a model reads.

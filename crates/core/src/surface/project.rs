@@ -1,6 +1,7 @@
 //! A project's artifacts to a [`Surface`].
 
 use super::entry::stated;
+use super::words::{What, words};
 use super::{
     Annotated, Budget, Constraint, Entry, Executor, Fences, From, Home, Pattern, Policy, Role, Separator, Standing, Surface, Text, Written,
 };
@@ -13,7 +14,6 @@ use crate::effect::Effects;
 use crate::registry::Registry;
 use crate::rule::{self, Action, Rule};
 use crate::span::{Place, Span};
-use serde_json::Value;
 use std::borrow::Cow;
 
 /// What a project's surface is made of.
@@ -131,12 +131,11 @@ fn describe<'a>(tool: &'a Tool, texts: &mut Vec<Text<'a>>) {
             }
         });
     }
-    let properties = tool.input_schema.get("properties").and_then(Value::as_object);
-    for (name, property) in properties.into_iter().flatten() {
-        if let Some(words) = property.get("description").and_then(Value::as_str) {
-            texts.push(Text { words: Cow::Borrowed(words), role: Role::Description, home: Home::Argument(tool, Cow::Borrowed(name)) });
+    words(&tool.input_schema, &mut |value, what, path| {
+        if let (What::Words(role), Some(words)) = (what, value.as_str()) {
+            texts.push(Text { words: Cow::Borrowed(words), role, home: Home::Schema(tool, path.to_vec()) });
         }
-    }
+    });
 }
 
 fn policy(root: &Root, from: From) -> Policy {

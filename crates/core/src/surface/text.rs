@@ -24,6 +24,8 @@ pub enum Role {
     Prompt,
     /// Says what a tool or an argument is; nothing in it should tell a model what to do otherwise.
     Description,
+    /// One of the values that an argument may have.
+    Value,
 }
 
 /// Where a text was written.
@@ -31,10 +33,12 @@ pub enum Role {
 pub enum Home<'a> {
     /// In this file, from this byte on, exactly as it is.
     File(Arc<Source>, usize),
-    /// Somewhere inside this value of a file, which may have escapes.
+    /// Somewhere inside this value of a file, which may be folded or quoted.
     Value(Place),
-    /// In the description of this argument of a tool.
-    Argument(&'a Tool, Cow<'a, str>),
+    /// In this file, with escapes: how far the words have come after each, and how far the file.
+    Escaped(Arc<Source>, Vec<(usize, usize)>),
+    /// At this path of the schema of a tool.
+    Schema(&'a Tool, Vec<String>),
     /// Nowhere that is known.
     Nowhere,
 }
@@ -42,14 +46,51 @@ pub enum Home<'a> {
 /// Counting goes through the text once for each finding, which is for texts that people write.
 const MOST_COUNTED: usize = 1 << 14;
 
+impl Home<'_> {
+    /// The home of a text that is this value of a JSON file.
+    pub(super) fn json(value: Place) -> Self {
+        let start = value.span.start + 1;
+        let raw = value.source.text.get(start..value.span.end.saturating_sub(1)).unwrap_or_default();
+        if !raw.contains('\\') {
+            return Self::File(value.source, start);
+        }
+        let (mut steps, mut words, mut file) = (vec![(0, start)], 0, 0);
+        while let Some(plain) = raw.get(file..).and_then(|rest| rest.find('\\')) {
+            let (unit, length) = escape(&raw[file + plain..]);
+            words += plain + unit;
+            file += plain + length;
+            steps.push((words, start + file));
+        }
+        Self::Escaped(value.source, steps)
+    }
+}
+
+/// How many bytes an escape stands for, and how many it has itself.
+fn escape(raw: &str) -> (usize, usize) {
+    let unit = |at: usize| raw.get(at..at + 6).and_then(|escape| u32::from_str_radix(escape.strip_prefix("\\u")?, 16).ok());
+    match unit(0) {
+        None => (1, raw.len().min(2)),
+        // Two halves are one character.
+        Some(0xd800..0xdc00) if unit(6).is_some() => (4, 12),
+        Some(code) => (char::from_u32(code).map_or(3, char::len_utf8), 6),
+    }
+}
+
 impl Text<'_> {
     /// The place of a part of the words.
     #[must_use]
     pub fn place(&self, span: Span) -> Option<Place> {
         let value = match &self.home {
             Home::File(source, start) => return Some(Place::new(source, Span::new(start + span.start, start + span.end))),
+            Home::Escaped(source, steps) => {
+                let file = |at: usize| {
+                    let step = steps.partition_point(|(words, _)| *words <= at).saturating_sub(1);
+                    steps.get(step).map_or(at, |(words, file)| file + (at - words))
+                };
+                return Some(Place::new(source, Span::new(file(span.start), file(span.end))));
+            }
             Home::Value(place) => place.clone(),
-            Home::Argument(tool, name) => argument_place(tool, name),
+            Home::Schema(tool, path) => schema_place(tool, path),
             Home::Nowhere => return None,
         };
         Some(self.inside(value, span))
@@ -73,7 +114,30 @@ impl Text<'_> {
     }
 }
 
-fn argument_place(tool: &Tool, name: &str) -> Place {
+fn schema_place(tool: &Tool, path: &[String]) -> Place {
     let written = schemas(tool).map(|(written, _)| written).find(|written| written.field != "output_schema");
-    written.map_or_else(|| tool.place(tool.name_span), |written| locate(tool, written, &["properties", name, "description"], Half::Value))
+    let path: Vec<&str> = path.iter().map(String::as_str).collect();
+    written.map_or_else(|| tool.place(tool.name_span), |written| locate(tool, written, &path, Half::Value))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    proptest! {
+        #[test]
+        fn a_part_of_a_json_text_is_where_it_was_written(words in "[a\n\"é😀\\\\/]{0,20}", escaped in any::<bool>()) {
+            let raw = serde_json::Value::from(words.clone()).to_string();
+            let raw = if escaped { raw.replace('é', "\\u00e9").replace('😀', "\\ud83d\\ude00").replace('/', "\\/") } else { raw };
+            let source = Source::new("a.json", format!("[{raw}]"));
+            let home = Home::json(Place::new(&source, Span::new(1, 1 + raw.len())));
+            let text = Text { words: Cow::Borrowed(&words), role: Role::Description, home };
+            for (at, c) in words.char_indices() {
+                let place = text.place(Span::new(at, at + c.len_utf8())).expect("a place");
+                let there = format!("\"{}\"", &source.text[place.span.start..place.span.end]);
+                prop_assert_eq!(serde_json::from_str::<String>(&there).expect("JSON"), c.to_string());
+            }
+        }
+    }
 }

@@ -2,17 +2,19 @@
 
 use super::line::Line;
 use super::word::{is_word, may_be_a_tool, name_end, without_namespace};
-use super::{Names, Uses};
+use super::{Name, Names, Uses};
 use crate::span::Span;
 use std::collections::HashMap;
 
 /// An open bracket.
-#[derive(Clone, Copy)]
+#[derive(Default)]
 struct Bracket {
     /// The tool whose arguments stand in it.
     tool: Option<usize>,
     /// Braces that are open inside.
     depth: u32,
+    /// The names of arguments in it, where the tool has several for one.
+    given: Vec<Name>,
 }
 
 /// Looks for calls. What was open ends with its paragraph, so that a lost bracket swallows nothing.
@@ -35,12 +37,23 @@ impl<'a, 'n> Calls<'a, 'n> {
                 self.code_spans(line);
                 self.calls(line);
             }
-            None => self.open.clear(),
+            None => self.close_all(),
         }
     }
 
-    pub(super) fn finish(self) -> Uses {
+    pub(super) fn finish(mut self) -> Uses {
+        self.close_all();
         self.uses
+    }
+
+    fn close_all(&mut self) {
+        std::mem::take(&mut self.open).into_iter().for_each(|bracket| self.close(bracket));
+    }
+
+    fn close(&mut self, bracket: Bracket) {
+        if let Some(tool) = bracket.tool.filter(|_| !bracket.given.is_empty()) {
+            self.uses.arguments(self.text, self.names, tool, bracket.given);
+        }
     }
 
     fn calls(&mut self, line: Span) {
@@ -52,7 +65,7 @@ impl<'a, 'n> Calls<'a, 'n> {
                 self.key(Span::new(at, end), end, line);
                 at = match self.call(Span::new(at, end), line) {
                     Some(tool) => {
-                        self.open.push(Bracket { tool, depth: 0 });
+                        self.open.push(Bracket { tool, ..Bracket::default() });
                         end + 1
                     }
                     None => end,
@@ -78,8 +91,12 @@ impl<'a, 'n> Calls<'a, 'n> {
                     self.quoted(inside, line);
                     at = inside.end;
                 }
-                ('(', _) => self.open.push(Bracket { tool: self.open.last().and_then(|open| open.tool), depth: 0 }),
-                (')', _) => drop(self.open.pop()),
+                ('(', _) => self.open.push(Bracket { tool: self.open.last().and_then(|open| open.tool), ..Bracket::default() }),
+                (')', _) => {
+                    if let Some(bracket) = self.open.pop() {
+                        self.close(bracket);
+                    }
+                }
                 ('{' | '[', _) => self.nest(1),
                 ('}' | ']', _) => self.nest(-1),
                 _ => {}
@@ -122,6 +139,7 @@ impl<'a, 'n> Calls<'a, 'n> {
         let counts = match tool {
             _ if plural => false,
             Some(_) => true,
+            None if says_something_else(arguments) => false,
             None => name.trim_matches('_').contains('_') && may_be_a_tool(name) && !self.is_method_or_definition(span.start, line.start),
         };
         counts.then(|| {
@@ -148,18 +166,18 @@ impl<'a, 'n> Calls<'a, 'n> {
         before.ends_with(' ') && ["class", "def", "fn", "func", "function", "sub"].contains(&word)
     }
 
-    /// Records a name that stands where the name of an argument does and is another name of one.
+    /// Records a name that stands where the name of an argument does, in calls of tools whose arguments have other names.
     fn key(&mut self, span: Span, after: usize, line: Span) {
-        let Some(Bracket { tool: Some(tool), depth: 0 | 1 }) = self.open.last().copied() else { return };
-        let name = &self.text[span.start..span.end];
-        if !self.names.is_alias(tool, name) {
+        let (text, names) = (self.text, self.names);
+        let Some(Bracket { tool: Some(tool), depth: 0 | 1, given }) = self.open.last_mut() else { return };
+        if names.canonical(*tool, &text[span.start..span.end]).is_none() {
             return;
         }
-        let next = self.text.get(after..line.end).unwrap_or_default().trim_start();
+        let next = text.get(after..line.end).unwrap_or_default().trim_start();
         let assigned = (next.starts_with(':') && !next.starts_with("::")) || (next.starts_with('=') && !next.starts_with("=="));
-        let alone = self.text[line.start..span.start].trim_end().ends_with(['(', ',']) && next.starts_with([',', ')']);
+        let alone = text[line.start..span.start].trim_end().ends_with(['(', ',']) && next.starts_with([',', ')']);
         if assigned || alone {
-            self.uses.alias(tool, span);
+            given.push(Name::plain(span));
         }
     }
 
@@ -201,6 +219,12 @@ impl<'a, 'n> Calls<'a, 'n> {
             self.uses.reference(span);
         }
     }
+}
+
+/// Whether what follows a name in brackets says something about it, or is part of an address.
+fn says_something_else(arguments: &str) -> bool {
+    let Some((word, after)) = arguments.split_once(')') else { return false };
+    matches!(word, "optional" | "required" | "deprecated" | "default") || (matches!(word, "at" | "dot") && after.starts_with(is_word))
 }
 
 /// Where a double quotation ends, a backslash taking the next character with it.

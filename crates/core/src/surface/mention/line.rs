@@ -1,5 +1,7 @@
 //! The lines of a text: which ones are fenced code, and which ones a marker covers.
 
+use super::Fences;
+use super::block::Blocks;
 use super::marker::{Marker, Order, find};
 use crate::span::Span;
 
@@ -24,50 +26,28 @@ pub(super) struct Lines {
     pub(super) odd_markers: Vec<(Span, String)>,
 }
 
-/// An open fence: its character, how many of them, the column where the list item that holds it begins, and how many quotations do.
-#[derive(Clone, Copy)]
-struct Fence {
-    mark: u8,
-    length: usize,
-    container: usize,
-    quotes: usize,
-    span: Span,
-}
-
 impl Lines {
     /// Reads a text. Inside fences a marker is code like any other.
-    pub(super) fn of(text: &str) -> Self {
+    pub(super) fn of(text: &str, fences: Fences) -> Self {
         let mut all = Self::default();
-        let mut fence: Option<Fence> = None;
-        let mut container = 0;
+        let mut blocks = Blocks::default();
         let mut block: Option<usize> = None;
         let mut next: Option<usize> = None;
-        let mut start = 0;
-        for whole in text.split_inclusive('\n') {
-            let line = whole.trim_end_matches(['\n', '\r']);
-            let span = Span::new(start, start + line.len());
-            start += whole.len();
+        for span in spans(text) {
+            let line = &text[span.start..span.end];
             let blank = line.trim().is_empty();
-            if let Some(open) = fence {
-                let (indent, rest) = unindent(line);
-                // A list item or a quotation that ends takes its fence with it.
-                let left = (open.container > 0 && !blank && indent < open.container) || quotes(line) < open.quotes;
-                if !left {
-                    if quotes(line) == open.quotes && indent <= open.container + 3 && closes(rest, open) {
-                        fence = None;
-                    }
-                    all.lines.push(Line { span, fenced: true, marker: block });
-                    continue;
+            let before = blocks.is_fenced();
+            let fenced = blocks.line(line, span);
+            if fenced {
+                let mut marker = block;
+                match fences {
+                    // The next line of text is one that is not looked at.
+                    Fences::Skip => next = None,
+                    Fences::Scan if before && !blank => marker = marker.or_else(|| next.take()),
+                    Fences::Scan => {}
                 }
-                fence = None;
-            }
-            if !blank {
-                container = container_of(line, container);
-                fence = opens(line, container, span);
-                if fence.is_some() {
-                    all.lines.push(Line { span, fenced: true, marker: block });
-                    continue;
-                }
+                all.lines.push(Line { span, fenced, marker });
+                continue;
             }
             let mut marker = block;
             if let Some((at, order)) = find(line) {
@@ -86,9 +66,9 @@ impl Lines {
             } else if !blank {
                 marker = marker.or_else(|| next.take());
             }
-            all.lines.push(Line { span, fenced: false, marker });
+            all.lines.push(Line { span, fenced, marker });
         }
-        all.unclosed_fence = fence.map(|fence| fence.span);
+        all.unclosed_fence = blocks.open_fence();
         if let Some(open) = block.and_then(|index| all.markers.get(index)).map(|marker| marker.span) {
             all.odd(open, "no `ignore-end` closes it");
         }
@@ -105,64 +85,17 @@ impl Lines {
     }
 }
 
-/// The columns of indentation and what follows; quotation marks of block quotes count as indentation.
-fn unindent(line: &str) -> (usize, &str) {
-    let rest = line.trim_start_matches([' ', '\t', '>']);
-    let columns = line[..line.len() - rest.len()].bytes().map(|byte| if byte == b'\t' { 4 } else { usize::from(byte != b'>') }).sum();
-    (columns, rest)
-}
-
-/// How many quotations a line stands in.
-fn quotes(line: &str) -> usize {
-    let rest = line.trim_start_matches([' ', '\t', '>']);
-    line[..line.len() - rest.len()].matches('>').count()
-}
-
-/// The column where the text of the innermost list item begins; zero outside lists.
-fn container_of(line: &str, before: usize) -> usize {
-    let (indent, rest) = unindent(line);
-    let marker = list_marker(rest);
-    match marker {
-        Some(length) if indent < before + 4 => indent + length,
-        _ if indent < before => 0,
-        _ => before,
-    }
-}
-
-/// The length of a list item's mark with the space after it.
-fn list_marker(rest: &str) -> Option<usize> {
-    let digits = rest.bytes().take_while(u8::is_ascii_digit).count();
-    let mark = match rest.as_bytes().get(digits) {
-        Some(b'-' | b'*' | b'+') if digits == 0 => 1,
-        Some(b'.' | b')') if (1..=9).contains(&digits) => digits + 1,
-        _ => return None,
-    };
-    let spaces = rest.get(mark..)?.bytes().take_while(|&byte| byte == b' ').count();
-    (1..=4).contains(&spaces).then_some(mark + spaces)
-}
-
-/// The fence that a line opens, by CommonMark: three or more of one kind, and no backtick after backticks.
-fn opens(line: &str, container: usize, span: Span) -> Option<Fence> {
-    let (mut indent, mut rest) = unindent(line);
-    while let Some(length) = list_marker(rest) {
-        indent += length;
-        rest = rest.get(length..)?;
-    }
-    let mark = *rest.as_bytes().first().filter(|byte| matches!(byte, b'`' | b'~'))?;
-    let length = rest.bytes().take_while(|&byte| byte == mark).count();
-    let info = rest.get(length..)?;
-    (length >= 3 && indent <= container + 3 && !(mark == b'`' && info.contains('`'))).then_some(Fence {
-        mark,
-        length,
-        container,
-        quotes: quotes(line),
-        span,
+/// The lines of a text, which end with a line feed, a carriage return, or both.
+fn spans(text: &str) -> impl Iterator<Item = Span> {
+    let mut start = 0;
+    std::iter::from_fn(move || {
+        let rest = text.get(start..).filter(|rest| !rest.is_empty())?;
+        let length = rest.find(['\n', '\r']).unwrap_or(rest.len());
+        let span = Span::new(start, start + length);
+        let end = if rest[length..].starts_with("\r\n") { 2 } else { usize::from(length < rest.len()) };
+        start = span.end + end;
+        Some(span)
     })
-}
-
-fn closes(rest: &str, open: Fence) -> bool {
-    let length = rest.bytes().take_while(|&byte| byte == open.mark).count();
-    length >= open.length && rest[length..].trim().is_empty()
 }
 
 #[cfg(test)]
@@ -171,7 +104,8 @@ mod tests {
 
     /// The numbers of the lines that are fenced.
     fn fenced(text: &str) -> Vec<usize> {
-        Lines::of(text).lines.iter().enumerate().filter(|(_, line)| line.fenced).map(|(index, _)| index).collect()
+        let lines = Lines::of(text, Fences::Skip).lines;
+        lines.iter().enumerate().filter(|(_, line)| line.fenced).map(|(index, _)| index).collect()
     }
 
     #[test]
@@ -194,29 +128,48 @@ mod tests {
             ("```\n> ```\nb\n```\nc", vec![0, 1, 2, 3]),
             ("  ```\nb\n     ```\nc\n```\nd", vec![0, 1, 2, 3, 4]),
             ("``\nb\n``", vec![]),
+            ("- > ~~~\n  > b\n  > ~~~\n  > c", vec![0, 1, 2]),
+            ("1. a\n\n   > ```\n   > b\n   > ```\n\nc", vec![2, 3, 4]),
+            ("> - ```\n>   b\n>   ```\n>   c", vec![0, 1, 2]),
+            ("-\t```\n\tb\n\t```\n\tc", vec![0, 1, 2]),
+            ("- a\n\n\t```\n\tb\n\t```\nc", vec![2, 3, 4]),
+            ("\t```\nb", vec![]),
+            ("-      ```\n  b\n  ```\n", vec![2]),
+            ("10. a\nlazy\n    ```\n    b\n    ```\nc", vec![2, 3, 4]),
+            ("10. a\n\nafter\n    ```\nb", vec![]),
+            ("- a\n```\nb\n```\nc", vec![1, 2, 3]),
+            ("<!--\n```\n-->\nb", vec![]),
+            ("<!-- a -->\n```\nb\n```", vec![1, 2, 3]),
+            ("<pre>\n```\n\n</pre>\n```\nb\n```", vec![4, 5, 6]),
+            ("<example>\n```\nb\n```\n</example>", vec![1, 2, 3]),
+            ("- <!--\n  ```\n\n```\nb\n```", vec![3, 4, 5]),
+            ("```\r\nb\r\n```\r\nc", vec![0, 1, 2]),
+            ("```\rb\r```\rc\r", vec![0, 1, 2]),
         ] {
-            assert_eq!(fenced(text), expected, "{text}");
+            assert_eq!(fenced(text), expected, "{text:?}");
         }
     }
 
     #[test]
     fn an_unclosed_fence_is_known_by_its_place() {
         let text = "a\n```py\nb\n";
-        assert_eq!(Lines::of(text).unclosed_fence, Some(Span::new(2, 7)));
-        assert_eq!(Lines::of("a\n```\nb\n```\n").unclosed_fence, None);
+        assert_eq!(Lines::of(text, Fences::Skip).unclosed_fence, Some(Span::new(2, 7)));
+        assert_eq!(Lines::of("a\n```\nb\n```\n", Fences::Skip).unclosed_fence, None);
     }
 
     #[test]
     fn markers_cover_lines_and_a_blank_one_does_not_use_them_up() {
-        let check = |text: &str, expected: &[usize]| {
-            let lines = Lines::of(text);
+        let check = |text: &str, fences: Fences, expected: &[usize]| {
+            let lines = Lines::of(text, fences);
             let covered: Vec<usize> = lines.lines.iter().enumerate().filter(|(_, line)| line.marker.is_some()).map(|(at, _)| at).collect();
             assert_eq!(covered, expected, "{text}");
         };
-        check("<!-- harness: ignore-next-line -->\n\na\nb", &[2]);
-        check("a <!-- harn-tool-surface: ignore-line -->\nb", &[0]);
-        check("<!-- harness: ignore-start -->\na\n\nb\n<!-- harness: ignore-end -->\nc", &[1, 2, 3, 4]);
-        check("```\n<!-- harness: ignore-next-line -->\n```\na", &[]);
+        check("<!-- harness: ignore-next-line -->\n\na\nb", Fences::Skip, &[2]);
+        check("a <!-- harn-tool-surface: ignore-line -->\nb", Fences::Skip, &[0]);
+        check("<!-- harness: ignore-start -->\na\n\nb\n<!-- harness: ignore-end -->\nc", Fences::Skip, &[1, 2, 3, 4]);
+        check("```\n<!-- harness: ignore-next-line -->\n```\na", Fences::Skip, &[]);
+        check("<!-- harness: ignore-next-line -->\n```\na\n```\nb", Fences::Skip, &[]);
+        check("<!-- harness: ignore-next-line -->\n```\na\nb\n```\nb", Fences::Scan, &[2]);
     }
 
     #[test]
@@ -228,7 +181,7 @@ mod tests {
             ("<!-- harness: ignore-nextline -->", 1),
             ("<!-- harness: ignore-start -->\na\n<!-- harness: ignore-end -->", 0),
         ] {
-            assert_eq!(Lines::of(text).odd_markers.len(), expected, "{text}");
+            assert_eq!(Lines::of(text, Fences::Skip).odd_markers.len(), expected, "{text}");
         }
     }
 }

@@ -1,5 +1,6 @@
 //! What a text says about tools: each name that is used as a tool's, where, and under which marker. Linear in the text.
 
+mod block;
 mod call;
 mod line;
 mod marker;
@@ -14,13 +15,14 @@ use call::Calls;
 use line::Lines;
 pub(super) use marker::Marker;
 use object::Objects;
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 
 /// The names that are declared.
 #[derive(Debug, Default)]
 pub struct Names<'n> {
     by_name: HashMap<&'n str, usize>,
-    aliases: HashMap<usize, HashSet<&'n str>>,
+    /// For each tool what names of arguments stand for: other names for the one that is meant, and that one for itself.
+    aliases: HashMap<usize, HashMap<&'n str, &'n str>>,
 }
 
 impl<'n> Names<'n> {
@@ -30,8 +32,10 @@ impl<'n> Names<'n> {
     }
 
     /// Adds another name of an argument.
-    pub fn add_alias(&mut self, tool: usize, alias: &'n str) {
-        self.aliases.entry(tool).or_default().insert(alias);
+    pub fn add_alias(&mut self, tool: usize, alias: &'n str, canonical: &'n str) {
+        let aliases = self.aliases.entry(tool).or_default();
+        aliases.insert(alias, canonical);
+        aliases.entry(canonical).or_insert(canonical);
     }
 
     /// The tool of that name.
@@ -40,8 +44,9 @@ impl<'n> Names<'n> {
         self.by_name.get(name).copied()
     }
 
-    fn is_alias(&self, tool: usize, name: &str) -> bool {
-        self.aliases.get(&tool).is_some_and(|aliases| aliases.contains(name))
+    /// The argument that a name stands for in calls of a tool, where it has other names.
+    fn canonical(&self, tool: usize, name: &str) -> Option<&'n str> {
+        self.aliases.get(&tool)?.get(name).copied()
     }
 }
 
@@ -60,26 +65,47 @@ pub enum Fences {
 pub struct Scanned {
     /// Names used as those of tools, in order.
     pub references: Vec<Use>,
-    /// Other names of arguments, used in calls of these tools.
-    pub aliases: Vec<(usize, Use)>,
+    /// Other names of arguments, used in calls.
+    pub aliases: Vec<AliasUse>,
     pub(super) markers: Vec<Marker>,
     pub(super) odd_markers: Vec<(Span, String)>,
     pub(super) unclosed_fence: Option<Span>,
 }
 
 /// One use of a name.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Use {
     /// Where it stands in the text.
     pub span: Span,
+    /// The name, where it stands there with escapes.
+    pub decoded: Option<Box<str>>,
     /// The marker that covers its line.
     pub marker: Option<usize>,
+}
+
+impl Use {
+    /// The name.
+    #[must_use]
+    pub fn name<'s>(&'s self, text: &'s str) -> &'s str {
+        self.decoded.as_deref().unwrap_or_else(|| text.get(self.span.start..self.span.end).unwrap_or_default())
+    }
+}
+
+/// One use of another name of an argument.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct AliasUse {
+    /// The tool that is called.
+    pub tool: usize,
+    /// Where.
+    pub used: Use,
+    /// Whether the call gives the argument under a second name as well.
+    pub twice: bool,
 }
 
 /// Reads a text.
 #[must_use]
 pub fn scan(text: &str, names: &Names<'_>, fences: Fences) -> Scanned {
-    let lines = Lines::of(text);
+    let lines = Lines::of(text, fences);
     let mut calls = Calls::new(text, names);
     let mut objects = Objects::new(text, names);
     for line in &lines.lines {
@@ -89,42 +115,82 @@ pub fn scan(text: &str, names: &Names<'_>, fences: Fences) -> Scanned {
     }
     let mut uses = calls.finish();
     uses.join(objects.finish());
-    let place = |span: Span| {
+    let place = |Name { span, decoded }: Name| {
         let index = lines.lines.partition_point(|line| line.span.end < span.start);
-        Use { span, marker: lines.lines.get(index).and_then(|line| line.marker) }
+        Use { span, decoded, marker: lines.lines.get(index).and_then(|line| line.marker) }
     };
+    let alias = |Alias { tool, name, twice }: Alias| AliasUse { tool, used: place(name), twice };
     Scanned {
         references: uses.references.into_iter().map(place).collect(),
-        aliases: uses.aliases.into_iter().map(|(tool, span)| (tool, place(span))).collect(),
+        aliases: uses.aliases.into_iter().map(alias).collect(),
         markers: lines.markers,
         odd_markers: lines.odd_markers,
         unclosed_fence: lines.unclosed_fence,
     }
 }
 
+/// A name as it stands in a text.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Name {
+    span: Span,
+    decoded: Option<Box<str>>,
+}
+
+impl Name {
+    fn plain(span: Span) -> Self {
+        Self { span, decoded: None }
+    }
+
+    fn words<'s>(&'s self, text: &'s str) -> &'s str {
+        self.decoded.as_deref().unwrap_or(&text[self.span.start..self.span.end])
+    }
+}
+
+#[derive(Debug, PartialEq, Eq)]
+struct Alias {
+    tool: usize,
+    name: Name,
+    twice: bool,
+}
+
 /// Collects what the passes find.
 #[derive(Debug, Default)]
 struct Uses {
-    references: Vec<Span>,
-    aliases: Vec<(usize, Span)>,
+    references: Vec<Name>,
+    aliases: Vec<Alias>,
 }
 
 impl Uses {
     fn reference(&mut self, span: Span) {
-        self.references.push(span);
+        self.references.push(Name::plain(span));
     }
 
-    fn alias(&mut self, tool: usize, span: Span) {
-        self.aliases.push((tool, span));
+    /// Records the other names among the arguments of a call.
+    fn arguments(&mut self, text: &str, names: &Names<'_>, tool: usize, given: Vec<Name>) {
+        let known: Vec<(Name, &str)> = given
+            .into_iter()
+            .filter_map(|name| {
+                let canonical = names.canonical(tool, name.words(text))?;
+                Some((name, canonical))
+            })
+            .collect();
+        let mut counts: HashMap<&str, usize> = HashMap::new();
+        known.iter().for_each(|(_, canonical)| *counts.entry(canonical).or_default() += 1);
+        for (name, canonical) in known {
+            if name.words(text) != canonical {
+                self.aliases.push(Alias { tool, name, twice: counts.get(canonical).is_some_and(|count| *count > 1) });
+            }
+        }
     }
 
     /// Puts both together in the order of the text; what both passes saw counts once.
     fn join(&mut self, other: Self) {
         self.references.extend(other.references);
         self.aliases.extend(other.aliases);
-        self.references.sort_by_key(|span| (span.start, span.end));
-        self.references.dedup_by_key(|span| span.start);
-        self.aliases.sort_by_key(|(tool, span)| (span.start, *tool));
-        self.aliases.dedup();
+        self.references.sort_by_key(|name| (name.span.start, name.span.end));
+        self.references.dedup_by_key(|name| name.span.start);
+        // Of two passes the one that saw more of the call is right.
+        self.aliases.sort_by_key(|alias| (alias.name.span.start, alias.tool, !alias.twice));
+        self.aliases.dedup_by_key(|alias| (alias.name.span.start, alias.tool));
     }
 }

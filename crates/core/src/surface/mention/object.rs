@@ -2,7 +2,7 @@
 
 use super::line::Line;
 use super::word::{is_word, name_end};
-use super::{Names, Uses};
+use super::{Name, Names, Uses};
 use crate::span::Span;
 
 /// What a key means to a tool call.
@@ -35,15 +35,15 @@ struct Object {
     under: Option<Key>,
     /// The last key, whose value comes next.
     key: Option<Key>,
-    name: Option<Span>,
+    name: Option<Name>,
     /// Whether it says itself that it is a call.
     is_call: bool,
     has_arguments: bool,
     /// Definitions of tools have one, calls do not.
     has_description: bool,
-    keys: Vec<Span>,
+    keys: Vec<Name>,
     /// The keys of its arguments.
-    given: Vec<Span>,
+    given: Vec<Name>,
 }
 
 /// A tag that opens a call.
@@ -169,17 +169,21 @@ impl<'a, 'n> Objects<'a, 'n> {
         let Some(length) = closing else { return end };
         let span = Span::new(start, start + length);
         let after = span.end + 1;
-        let words = &self.text[span.start..span.end];
+        let raw = &self.text[span.start..span.end];
+        // What no JSON reader takes is left as it stands.
+        let decoded = if raw.contains('\\') { serde_json::from_str::<Box<str>>(&self.text[start - 1..after]).ok() } else { None };
+        let name = Name { span, decoded };
+        let words = name.words(self.text);
         let Some(object) = self.open.last_mut() else { return after };
         if self.text[after..end].trim_start().starts_with(':') {
             let key = Key::of(words);
             object.key = Some(key);
             object.has_arguments |= key == Key::Arguments;
             object.has_description |= key == Key::Description;
-            object.keys.push(span);
+            object.keys.push(name);
         } else {
             match object.key.take() {
-                Some(Key::Name) if !words.is_empty() => object.name = Some(span),
+                Some(Key::Name) if !words.is_empty() => object.name = Some(name),
                 Some(Key::Type) => object.is_call |= matches!(words, "function_call" | "tool_call" | "tool_use"),
                 _ => {}
             }
@@ -194,17 +198,15 @@ impl<'a, 'n> Objects<'a, 'n> {
         {
             around.given = keys;
         }
-        let Some(span) = name.filter(|_| is_call || (has_arguments && !has_description)) else { return };
-        let named = &self.text[span.start..span.end];
+        let Some(name) = name.filter(|_| is_call || (has_arguments && !has_description)) else { return };
+        let named = name.words(self.text);
         // What is not the shape of a name is a place for one, as `<function-name>`.
-        if name_end(self.text, span.start, span.end) != Some(span.end) {
+        if name_end(named, 0, named.len()) != Some(named.len()) {
             return;
         }
-        self.uses.reference(span);
         if let Some(tool) = self.names.find(named) {
-            let aliases = given.into_iter().filter(|key| self.names.is_alias(tool, &self.text[key.start..key.end]));
-            let aliases: Vec<Span> = aliases.collect();
-            aliases.into_iter().for_each(|key| self.uses.alias(tool, key));
+            self.uses.arguments(self.text, self.names, tool, given);
         }
+        self.uses.references.push(name);
     }
 }

@@ -11,8 +11,8 @@ fn names() -> Names<'static> {
     for (index, name) in DECLARED.into_iter().enumerate() {
         names.add(name, index);
     }
-    names.add_alias(0, "file");
-    names.add_alias(0, "filename");
+    names.add_alias(0, "file", "path");
+    names.add_alias(0, "filename", "path");
     names
 }
 
@@ -20,7 +20,7 @@ fn names() -> Names<'static> {
 fn used(text: &str) -> Vec<String> {
     let names = names();
     let found = scan(text, &names, Fences::Skip).references;
-    found.iter().filter(|found| found.marker.is_none()).map(|found| text[found.span.start..found.span.end].to_owned()).collect()
+    found.iter().filter(|found| found.marker.is_none()).map(|found| found.name(text).to_owned()).collect()
 }
 
 fn check(text: &str, expected: &[&str]) {
@@ -143,7 +143,7 @@ fn aliases_count_only_as_arguments_of_their_own_tool() {
     let aliases = |text: &str| {
         let names = names();
         let found = scan(text, &names, Fences::Skip).aliases;
-        found.iter().map(|(_, found)| text[found.span.start..found.span.end].to_owned()).collect::<Vec<_>>()
+        found.iter().map(|found| found.used.name(text).to_owned()).collect::<Vec<_>>()
     };
     for (text, expected) in [
         ("read_file(file=\"a\")", vec!["file"]),
@@ -216,7 +216,7 @@ proptest! {
         let names = names();
         for fences in [Fences::Skip, Fences::Scan] {
             let scanned = scan(&text, &names, fences);
-            let uses = scanned.references.iter().chain(scanned.aliases.iter().map(|(_, found)| found));
+            let uses = scanned.references.iter().chain(scanned.aliases.iter().map(|found| &found.used));
             for found in uses {
                 prop_assert!(text.get(found.span.start..found.span.end).is_some_and(|name| !name.is_empty()));
                 prop_assert!(found.marker.is_none_or(|marker| marker < scanned.markers.len()));

@@ -1,12 +1,30 @@
 //! `annotations` of a tool. One bad field is a problem of its own; the others count.
 
-use super::Reader;
+use super::{Matters, Reader};
 use crate::artifact::node::{Kind, Node};
 use crate::artifact::tool::Annotations;
 use crate::effect::Level;
 use serde_json::{Map, Value};
 
 const HINTS: [&str; 4] = ["readOnlyHint", "destructiveHint", "idempotentHint", "openWorldHint"];
+
+/// What seed 004 and MCP write.
+const ANNOTATIONS: &[&str] = &[
+    "kind",
+    "side_effect_level",
+    "arg_schema",
+    "capabilities",
+    "emits_artifacts",
+    "result_readers",
+    "inline_result",
+    "readOnlyHint",
+    "destructiveHint",
+    "idempotentHint",
+    "openWorldHint",
+    "title",
+    "audience",
+    "priority",
+];
 
 impl Reader {
     /// Reads them for the tool at `path`.
@@ -16,6 +34,7 @@ impl Reader {
             self.wrong(node, &format!("{path}.annotations"), "a map");
             return Annotations::default();
         }
+        self.unknown_keys(node, &format!("{path}.annotations"), ANNOTATIONS, Matters::WhenClose);
         let part = |name: &str| node.get(name).filter(|node| !matches!(node.kind, Kind::Null));
         let level = part("side_effect_level").and_then(|node| {
             let level = node.text().and_then(Level::named);
@@ -28,6 +47,9 @@ impl Reader {
         let arguments = part("arg_schema");
         if let Some(node) = arguments.filter(|node| !matches!(node.kind, Kind::Map(_))) {
             self.wrong(node, &field("arg_schema"), "a map");
+        }
+        if let Some(node) = arguments {
+            self.unknown_keys(node, &field("arg_schema"), &["path_params", "arg_aliases", "required"], Matters::WhenClose);
         }
         let of_arguments = |name: &str| arguments.and_then(|node| node.get(name));
         let mut hints = Map::new();

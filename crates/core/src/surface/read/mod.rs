@@ -35,6 +35,18 @@ const PARTS: &[&str] = &[
     "nextCursor",
 ];
 
+/// How tools are searched.
+const TOOL_SEARCH: &[&str] = &["enabled", "mode", "strategy", "variant", "always_loaded", "budget_tokens", "name", "include_stub_listing"];
+
+/// Whether a word turns the search on or off.
+fn searches(word: &str) -> Option<bool> {
+    match word {
+        "off" | "none" | "false" => Some(false),
+        "on" | "true" | "auto" | "bm25" | "regex" | "semantic" | "host" | "native" | "client" => Some(true),
+        _ => None,
+    }
+}
+
 /// How a surface is looked at.
 const OPTIONS: &[&str] = &["scan_fences", "context_tokens"];
 
@@ -72,6 +84,25 @@ pub fn read(surface: &Value, options: Option<&Value>) -> Surface<'static> {
     reader.finish()
 }
 
+/// How much a key matters that nobody knows.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Matters {
+    /// A part that was misspelled is a part that was not checked.
+    Part,
+    /// A restriction that is misspelled restricts nothing.
+    Restricts,
+    /// It changes nothing.
+    Little,
+    /// Others may have keys of their own here; only a slip of the finger is reported.
+    WhenClose,
+}
+
+/// Whether a word is so close to a known one that nobody means another.
+fn is_slip(word: &str, known: &str) -> bool {
+    let distance = strsim::osa_distance(&word.to_lowercase(), &known.to_lowercase());
+    distance <= 2 && distance * 3 <= word.chars().count()
+}
+
 #[derive(Default)]
 struct Reader {
     /// The file, when there is one.
@@ -79,8 +110,8 @@ struct Reader {
     surface: Surface<'static>,
     /// `policy.tool_annotations`.
     annotations: HashMap<String, Node>,
-    /// The names in `tools`.
-    own: HashSet<String>,
+    /// The tools in `tools`, by name.
+    own: HashMap<String, usize>,
 }
 
 impl Reader {
@@ -118,11 +149,7 @@ impl Reader {
     }
 
     fn parts(&mut self, node: &Node) {
-        for (key, _) in node.entries().iter().filter(|(key, _)| !PARTS.contains(&key.name.as_str())) {
-            let close = nearest(&key.name, PARTS.iter().copied());
-            // A part that was misspelled is a part that was not checked.
-            self.unknown_key(node, key, &key.name, close, if close.is_some() { Severity::Error } else { Severity::Warning });
-        }
+        self.unknown_keys(node, "", PARTS, Matters::Part);
         let part = |name: &str| node.get(name).filter(|node| !matches!(node.kind, Kind::Null));
         if let Some(policy) = part("policy") {
             self.policy(policy);
@@ -175,18 +202,28 @@ impl Reader {
     }
 
     fn tool_search(&mut self, node: &Node) {
+        let accepted = "`true`, `false`, `off`, or how tools are searched";
         let on = match &node.kind {
-            Kind::Bool(on) => *on,
-            Kind::Text { value, .. } => match value.as_str() {
-                "off" | "none" | "false" => false,
-                "on" | "true" | "auto" | "bm25" | "regex" | "semantic" | "host" | "native" | "client" => true,
-                _ => return self.wrong(node, "tool_search", "`true`, `false`, `off`, or how tools are searched"),
-            },
-            Kind::Map(_) => node.get("enabled").and_then(Node::bool).unwrap_or(true),
-            _ => return self.wrong(node, "tool_search", "`true`, `false`, `off`, or how tools are searched"),
+            Kind::Bool(on) => Some(*on),
+            Kind::Text { value, .. } => searches(value),
+            Kind::Map(_) => {
+                self.unknown_keys(node, "tool_search", TOOL_SEARCH, Matters::Part);
+                let mut on = self.flag(node.get("enabled"), "tool_search.enabled").unwrap_or(true);
+                for key in ["mode", "strategy", "variant"] {
+                    let Some(part) = node.get(key).filter(|part| !matches!(part.kind, Kind::Null)) else { continue };
+                    match part.text().and_then(searches) {
+                        Some(searches) => on &= searches,
+                        None => self.wrong(part, &format!("tool_search.{key}"), accepted),
+                    }
+                }
+                Some(on)
+            }
+            _ => None,
         };
-        if on {
-            self.surface.tool_search = ToolSearch::On;
+        match on {
+            Some(true) => self.surface.tool_search = ToolSearch::On,
+            Some(false) => {}
+            None => self.wrong(node, "tool_search", accepted),
         }
     }
 
@@ -194,6 +231,7 @@ impl Reader {
         if !matches!(node.kind, Kind::Map(_)) {
             return self.wrong(node, "options", "a map");
         }
+        self.unknown_keys(node, "options", OPTIONS, Matters::Little);
         for (key, value) in node.entries() {
             match (key.name.as_str(), value.bool()) {
                 ("scan_fences", Some(true)) => self.surface.fences = Fences::Scan,
@@ -203,9 +241,7 @@ impl Reader {
                     Some(context_tokens @ Budget::LEAST..) => self.surface.budget = Budget { context_tokens },
                     _ => self.wrong(value, "options.context_tokens", "a number of tokens, at least 1000"),
                 },
-                (name, _) => {
-                    self.unknown_key(node, key, &format!("options.{name}"), nearest(name, OPTIONS.iter().copied()), Severity::Warning)
-                }
+                _ => {}
             }
         }
     }
@@ -221,6 +257,24 @@ impl Reader {
         }
     }
 
+    /// One finding for each name that several tools have.
+    fn duplicates(&mut self) {
+        let mut by_name: HashMap<&str, Vec<Option<Place>>> = HashMap::new();
+        for entry in &self.surface.tools {
+            by_name.entry(&entry.name).or_default().push(entry.place.clone());
+        }
+        let mut found = Vec::new();
+        for entry in &self.surface.tools {
+            let Some(mut places) = by_name.remove(&*entry.name).filter(|places| places.len() > 1) else { continue };
+            let finding = tool_duplicate::RULE.finding(format!("tool \"{}\" is defined more than once", entry.name)).tool(&*entry.name);
+            // The first one may well be the one that is meant.
+            places.swap(0, 1);
+            let finding = finding.at_any(places.into_iter().flatten());
+            found.push(finding.help("rename one, or remove it: nobody can tell which one a call would run"));
+        }
+        self.surface.problems.extend(found);
+    }
+
     /// Says which tools are active, now that all are known.
     fn finish(mut self) -> Surface<'static> {
         if self.surface.tools.is_empty() && self.surface.problems.is_empty() {
@@ -228,16 +282,7 @@ impl Reader {
             let finding = no_active_tools::RULE.finding("there is no tool").at_any(place).field("tools");
             self.surface.problems.push(finding.help("give `tools`, a list"));
         }
-        let mut first: HashMap<String, Option<Place>> = HashMap::new();
-        for entry in &self.surface.tools {
-            if let Some(other) = first.get(&*entry.name) {
-                let finding = tool_duplicate::RULE.finding(format!("tool \"{}\" is defined more than once", entry.name)).tool(&*entry.name);
-                let finding = finding.at_any(entry.place.clone().into_iter().chain(other.clone()));
-                self.surface.problems.push(finding.help("rename one, or remove it: nobody can tell which one a call would run"));
-            } else {
-                first.insert(entry.name.to_string(), entry.place.clone());
-            }
-        }
+        self.duplicates();
         let listed = Listed::of(&self.surface.policies);
         for entry in self.surface.tools.iter().filter(|entry| entry.description.as_deref().is_none_or(|words| words.trim().is_empty())) {
             if standing(entry, &listed) == Standing::Active {
@@ -272,14 +317,26 @@ impl Reader {
         self.problem(field, format!("{} must be {accepted}, not {shown}", quoted(field)), place);
     }
 
-    /// Reports a key that means nothing, and what to write instead unless that stands beside it already.
-    fn unknown_key(&mut self, beside: &Node, key: &Key, path: &str, close: Option<&str>, severity: Severity) {
-        let mut finding = key_unknown::RULE.finding(format!("{} is not a part of a surface", quoted(path)));
-        finding.severity = severity;
-        let help = close.map_or_else(|| "remove it".to_owned(), |close| format!("did you mean `{close}`?"));
-        finding.fix =
-            close.filter(|close| !beside.entries().iter().any(|(known, _)| known.name == *close)).map(|close| format!("\"{close}\""));
-        self.surface.problems.push(finding.at_any(self.place(key.span)).field(path).help(help));
+    /// Reports each key of a map that is none of `known`, and what to write instead where that would be written once.
+    fn unknown_keys(&mut self, node: &Node, path: &str, known: &[&str], matters: Matters) {
+        let unknown = node.entries().iter().map(|(key, _)| key).filter(|key| !known.contains(&key.name.as_str()));
+        let meant: Vec<(&Key, Option<&str>)> = unknown.map(|key| (key, nearest(&key.name, known.iter().copied()))).collect();
+        let mut written: HashMap<&str, usize> = HashMap::new();
+        let there = node.entries().iter().map(|(key, _)| key.name.as_str());
+        there.chain(meant.iter().filter_map(|(_, close)| *close)).for_each(|name| *written.entry(name).or_default() += 1);
+        for (key, close) in meant {
+            let severity = match (matters, close) {
+                (Matters::WhenClose, close) if close.is_none_or(|close| !is_slip(&key.name, close)) => continue,
+                (Matters::Restricts, _) | (Matters::Part, Some(_)) => Severity::Error,
+                _ => Severity::Warning,
+            };
+            let path = if path.is_empty() { key.name.clone() } else { format!("{path}.{}", key.name) };
+            let mut finding = key_unknown::RULE.finding(format!("{} is not a part of a surface", quoted(&path)));
+            finding.severity = severity;
+            let help = close.map_or_else(|| "remove it".to_owned(), |close| format!("did you mean `{close}`?"));
+            finding.fix = close.filter(|close| written.get(close) == Some(&1)).map(|close| format!("\"{close}\""));
+            self.surface.problems.push(finding.at_any(self.place(key.span)).field(path).help(help));
+        }
     }
 
     /// A pattern over names; nothing when it is none, which is reported.

@@ -1,10 +1,9 @@
 //! `policy` and `approval_policy` of a surface.
 
-use super::Reader;
+use super::{Matters, Reader};
 use crate::artifact::node::{Kind, Node};
+use crate::artifact::problem::quoted;
 use crate::artifact::root::{Capabilities, Ceiling};
-use crate::check::nearest::nearest;
-use crate::diagnostic::Severity;
 use crate::effect::{Effects, Level};
 use crate::surface::{ApprovalPattern, Constraint, Pattern, Policy, Written};
 
@@ -42,12 +41,44 @@ const APPROVAL: &[&str] = &[
     "repeat_action",
 ];
 
+const CONSTRAINT: &[&str] = &["tool", "arg_key", "arg_patterns", "reason", "description"];
+
+/// What a rule may decide.
+const DECISIONS: [&str; 3] = ["allow", "ask", "deny"];
+
+/// What a rule may say beside its decision and what it matches.
+const RULE: &[&str] = &["allow", "ask", "deny", "action", "decision", "id", "reason", "approval", "match", "not_match"];
+
+/// What a rule may match.
+const MATCHER: &[&str] = &[
+    "tool",
+    "tool_kind",
+    "side_effect",
+    "effects",
+    "path",
+    "command",
+    "command_identity",
+    "url",
+    "domain",
+    "method",
+    "mcp_server",
+    "mcp_tool",
+    "agent",
+    "persona",
+    "mode",
+    "env_mode",
+    "capability",
+    "arguments",
+    "repeat_count_at_least",
+    "invocation_sha256",
+];
+
 impl Reader {
     pub(super) fn policy(&mut self, node: &Node) {
         if !matches!(node.kind, Kind::Map(_)) {
             return self.wrong(node, "policy", "a map");
         }
-        self.known_keys(node, "policy", POLICY);
+        self.unknown_keys(node, "policy", POLICY, Matters::Restricts);
         let part = |name: &str| node.get(name).filter(|node| !matches!(node.kind, Kind::Null));
         let flag = |name: &str| part(name).and_then(Node::bool) == Some(true);
         let tools = part("tools").map(|tools| self.patterns(tools, "policy.tools"));
@@ -70,20 +101,13 @@ impl Reader {
         }
         match part("tool_annotations") {
             Some(Node { kind: Kind::Map(entries), .. }) => {
+                self.surface.annotated = entries.iter().map(|(key, _)| (key.name.clone(), self.place(key.span))).collect();
                 self.annotations = entries.iter().map(|(key, node)| (key.name.clone(), node.clone())).collect();
             }
             Some(other) => self.wrong(other, "policy.tool_annotations", "a map from tool to annotations"),
             None => {}
         }
         self.surface.policies.push(policy);
-    }
-
-    fn known_keys(&mut self, node: &Node, path: &str, known: &[&str]) {
-        for (key, _) in node.entries().iter().filter(|(key, _)| !known.contains(&key.name.as_str())) {
-            let close = nearest(&key.name, known.iter().copied());
-            // A restriction that is misspelled restricts nothing.
-            self.unknown_key(node, key, &format!("{path}.{}", key.name), close, Severity::Error);
-        }
     }
 
     fn patterns(&mut self, node: &Node, field: &str) -> Vec<Written<Pattern>> {
@@ -118,7 +142,11 @@ impl Reader {
         for word in self.texts(Some(node), "policy.effects") {
             match Effects::named(&word) {
                 Some(effect) => allowed |= effect,
-                None => self.wrong(node, "policy.effects", "a list of effects"),
+                None => {
+                    let all = Effects::ALL.and(Effects::DESTRUCTIVE).and(Effects::SPEND);
+                    let place = self.place(node.items().iter().find(|item| item.text() == Some(&word)).unwrap_or(node).span);
+                    self.problem("policy.effects", format!("{} in `policy.effects` is none of the effects: {all}", quoted(&word)), place);
+                }
             }
         }
         Some(Written { value: Ceiling::Effects(allowed), place: self.place(node.span) })
@@ -130,6 +158,7 @@ impl Reader {
             self.wrong(node, &field, "a map with `tool`, `arg_key` and `arg_patterns`");
             return None;
         };
+        self.unknown_keys(node, &field, CONSTRAINT, Matters::Restricts);
         let tool = self.pattern(tool, &format!("{field}.tool"))?.value;
         let key = match node.get("arg_key").map(|key| (key, &key.kind)) {
             None | Some((_, Kind::Null)) => None,
@@ -152,7 +181,7 @@ impl Reader {
         if !matches!(node.kind, Kind::Map(_)) {
             return self.wrong(node, "approval_policy", "a map");
         }
-        self.known_keys(node, "approval_policy", APPROVAL);
+        self.unknown_keys(node, "approval_policy", APPROVAL, Matters::Restricts);
         let part = |name: &str| node.get(name).filter(|node| !matches!(node.kind, Kind::Null));
         for (name, decision) in LISTS {
             let field = format!("approval_policy.{name}");
@@ -162,6 +191,9 @@ impl Reader {
         if let Some(list) = part("write_path_allowlist") {
             let value = self.globs(Some(list), "approval_policy.write_path_allowlist");
             self.surface.write_paths = Some(Written { value, place: self.place(list.span) }).filter(|paths| !paths.value.is_empty());
+        }
+        if let Some(default) = part("default").filter(|node| node.text().is_none_or(|word| !DECISIONS.contains(&word))) {
+            self.wrong(default, "approval_policy.default", "`allow`, `ask` or `deny`");
         }
         match part("rules") {
             Some(Node { kind: Kind::List(rules), .. }) => rules.iter().enumerate().for_each(|(index, rule)| self.rule(rule, index)),
@@ -173,21 +205,41 @@ impl Reader {
     /// One rule: what it matches stands under its decision, or beside it.
     fn rule(&mut self, node: &Node, index: usize) {
         let field = format!("approval_policy.rules[{index}]");
-        if !matches!(node.kind, Kind::Map(_)) {
-            return self.wrong(node, &field, "a map");
-        }
-        let matchers = ["allow", "ask", "deny"].into_iter().filter_map(|decision| Some((Some(decision), node.get(decision)?)));
-        for (decision, matcher) in matchers.chain([(None, node)]) {
-            let Some(tool) = matcher.get("tool") else { continue };
-            // Whatever else a rule asks for, it is an exception and contradicts nothing.
-            let decision = decision.filter(|_| matcher.entries().len() == 1);
-            let field = format!("{field}.tool");
-            let patterns = match &tool.kind {
-                Kind::List(_) => self.patterns(tool, &field),
-                _ => self.pattern(tool, &field).into_iter().collect(),
-            };
-            self.approve(&field, decision, patterns);
-        }
+        let accepted = "a map with one of `allow`, `ask` and `deny`";
+        let decided: Vec<(&'static str, &Node)> =
+            DECISIONS.into_iter().filter_map(|decision| Some((decision, node.get(decision)?))).collect();
+        let (decision, matcher) = match (&decided[..], ["action", "decision"].into_iter().find_map(|key| node.get(key))) {
+            ([(decision, matcher)], None) => {
+                self.unknown_keys(node, &field, RULE, Matters::Restricts);
+                if !matches!(matcher.kind, Kind::Map(_)) {
+                    return self.wrong(matcher, &format!("{field}.{decision}"), "a map of what it matches");
+                }
+                self.unknown_keys(matcher, &format!("{field}.{decision}"), MATCHER, Matters::Restricts);
+                // Whatever else a rule asks for, it is an exception and contradicts nothing.
+                (Some(*decision).filter(|_| matcher.entries().len() == 1), *matcher)
+            }
+            ([], Some(word)) => {
+                let known: Vec<&str> = RULE.iter().chain(MATCHER).copied().collect();
+                self.unknown_keys(node, &field, &known, Matters::Restricts);
+                let Some(decision) = DECISIONS.into_iter().find(|decision| word.text() == Some(decision)) else {
+                    return self.wrong(word, &field, "`allow`, `ask` or `deny`");
+                };
+                let alone = node.entries().iter().all(|(key, _)| key.name == "tool" || RULE.contains(&key.name.as_str()));
+                (Some(decision).filter(|_| alone), node)
+            }
+            (several, _) => {
+                let what = if several.is_empty() { "decides nothing" } else { "decides more than one thing" };
+                let place = self.place(node.span);
+                return self.problem(&field, format!("{} {what}: it must be {accepted}", quoted(&field)), place);
+            }
+        };
+        let Some(tool) = matcher.get("tool") else { return };
+        let field = format!("{field}.tool");
+        let patterns = match &tool.kind {
+            Kind::List(_) => self.patterns(tool, &field),
+            _ => self.pattern(tool, &field).into_iter().collect(),
+        };
+        self.approve(&field, decision, patterns);
     }
 
     fn approve(&mut self, field: &str, decision: Option<&'static str>, patterns: Vec<Written<Pattern>>) {

@@ -3,28 +3,11 @@
 use super::Reader;
 use crate::artifact::node::{Kind, Node};
 use crate::check::schema_invalid;
+use crate::surface::words::{BY_NAME, SCHEMAS};
+use std::collections::HashMap;
 
 /// The words of JSON Schema; Gemini writes them in capitals.
 const TYPES: [&str; 7] = ["string", "number", "integer", "boolean", "object", "array", "null"];
-
-/// Keywords that hold schemas by name, a schema, or a schema or several.
-const BY_NAME: [&str; 5] = ["properties", "$defs", "definitions", "patternProperties", "dependentSchemas"];
-const SCHEMAS: [&str; 14] = [
-    "items",
-    "additionalProperties",
-    "not",
-    "if",
-    "then",
-    "else",
-    "contains",
-    "propertyNames",
-    "anyOf",
-    "allOf",
-    "oneOf",
-    "prefixItems",
-    "unevaluatedItems",
-    "unevaluatedProperties",
-];
 
 /// A part of a schema that cannot be right.
 struct Wrong<'n> {
@@ -36,9 +19,16 @@ struct Wrong<'n> {
 impl Reader {
     /// Reports each part of a schema that cannot be right.
     pub(super) fn schema_parts(&mut self, schema: &Node, field: &str, tool: &str) {
-        let mut wrong = Vec::new();
-        look(schema, &mut wrong);
-        for Wrong { node, keyword, accepted } in wrong {
+        let mut looking = Looking { root: schema, definitions: HashMap::new(), wrong: Vec::new() };
+        for keyword in ["$defs", "definitions"] {
+            let named = schema.get(keyword).map(Node::entries).unwrap_or_default();
+            looking.definitions.extend(named.iter().map(|(key, node)| (format!("#/{keyword}/{}", key.name), node)));
+        }
+        if let Some(node) = schema.get("type").filter(|node| is_type(node) && !says_object(node)) {
+            looking.report(node, "type", "the arguments of a tool are an `object`, with the arguments as its properties");
+        }
+        looking.look(schema);
+        for Wrong { node, keyword, accepted } in looking.wrong {
             let shown: String = node.to_json().to_string().chars().take(80).collect();
             let finding = schema_invalid::RULE.finding(format!("`{field}` is not a valid JSON Schema: `{keyword}` is {shown}"));
             self.surface.problems.push(finding.at_any(self.place(node.span)).tool(tool).field(field).help(accepted));
@@ -46,27 +36,80 @@ impl Reader {
     }
 }
 
-fn look<'n>(schema: &'n Node, wrong: &mut Vec<Wrong<'n>>) {
-    let mut report = |node, keyword, accepted| wrong.push(Wrong { node, keyword, accepted });
-    if let Some(node) = schema.get("type").filter(|node| !is_type(node)) {
-        report(node, "type", "use `string`, `number`, `integer`, `boolean`, `object`, `array`, `null`, or a list of these");
+/// A look through a schema, which knows its definitions.
+struct Looking<'n> {
+    root: &'n Node,
+    definitions: HashMap<String, &'n Node>,
+    wrong: Vec<Wrong<'n>>,
+}
+
+/// A definition that is a reference again is followed so often.
+const MOST_STEPS: usize = 64;
+
+impl<'n> Looking<'n> {
+    fn report(&mut self, node: &'n Node, keyword: &'static str, accepted: &'static str) {
+        self.wrong.push(Wrong { node, keyword, accepted });
     }
-    if let Some(node) = schema.get("required").filter(|node| !is_list_of_texts(node)) {
-        report(node, "required", "write a list of names beside `properties`");
-    }
-    if let Some(node) = schema.get("enum").filter(|node| !matches!(node.kind, Kind::List(_))) {
-        report(node, "enum", "write a list of values");
-    }
-    for keyword in BY_NAME {
-        for (_, part) in schema.get(keyword).map(Node::entries).unwrap_or_default() {
-            look(part, wrong);
+
+    fn look(&mut self, schema: &'n Node) {
+        if let Some(node) = schema.get("type").filter(|node| !is_type(node)) {
+            self.report(node, "type", "use `string`, `number`, `integer`, `boolean`, `object`, `array`, `null`, or a list of these");
+        }
+        if let Some(node) = schema.get("required").filter(|node| !is_list_of_texts(node)) {
+            self.report(node, "required", "write a list of names beside `properties`");
+        }
+        if let Some(node) = schema.get("enum").filter(|node| !matches!(node.kind, Kind::List(_))) {
+            self.report(node, "enum", "write a list of values");
+        }
+        if let Some(node) = schema.get("$ref") {
+            self.reference(node);
+        }
+        for keyword in BY_NAME {
+            for (_, part) in schema.get(keyword).map(Node::entries).unwrap_or_default() {
+                self.look(part);
+            }
+        }
+        for keyword in SCHEMAS {
+            let Some(part) = schema.get(keyword) else { continue };
+            part.items().iter().for_each(|part| self.look(part));
+            self.look(part);
         }
     }
-    for keyword in SCHEMAS {
-        let Some(part) = schema.get(keyword) else { continue };
-        part.items().iter().for_each(|part| look(part, wrong));
-        look(part, wrong);
+
+    /// What a reference leads to is in the same schema, or somewhere that is not looked at.
+    fn reference(&mut self, node: &'n Node) {
+        let mut at = node;
+        for _ in 0..MOST_STEPS {
+            let Some(path) = at.text() else { return self.report(at, "$ref", "write a path as `#/$defs/name`") };
+            if !path.starts_with("#/") {
+                return;
+            }
+            let Some(target) = self.find(path) else {
+                return self.report(node, "$ref", "define what it names under `$defs`, or write the schema here");
+            };
+            // What says something itself ends a chain of references.
+            let [(_, next)] = target.entries() else { return };
+            let Some(next) = target.get("$ref").map(|_| next) else { return };
+            at = next;
+        }
+        self.report(node, "$ref", "let it lead to a schema: this one leads to itself");
     }
+
+    fn find(&self, path: &str) -> Option<&'n Node> {
+        if let Some(node) = self.definitions.get(path) {
+            return Some(node);
+        }
+        let parts = path.strip_prefix("#/")?.split('/').map(|part| part.replace("~1", "/").replace("~0", "~"));
+        parts.into_iter().try_fold(self.root, |node, part| match &node.kind {
+            Kind::List(items) => items.get(part.parse::<usize>().ok()?),
+            _ => node.get(&part),
+        })
+    }
+}
+
+fn says_object(node: &Node) -> bool {
+    let is_object = |node: &Node| node.text().is_some_and(|word| word.eq_ignore_ascii_case("object"));
+    is_object(node) || node.items().iter().any(is_object)
 }
 
 fn is_type(node: &Node) -> bool {

@@ -1,16 +1,19 @@
 //! One tool of a surface, in the shape of OpenAI, Anthropic, Gemini, MCP or seed 004.
 
-use super::Reader;
+use super::{Matters, Reader};
 use crate::artifact::node::{Key, Kind, Node};
+use crate::artifact::problem::quoted;
 use crate::artifact::read_effects::declared_effects;
 use crate::artifact::tool::Annotations;
-use crate::check::effects_contradict;
+use crate::check::{effects_contradict, tool_duplicate};
 use crate::effect::Level;
 use crate::span::{Place, Span};
 use crate::surface::entry::stated;
+use crate::surface::words::{What, words};
 use crate::surface::{Annotated, Entry, Executor, Home, Role, Standing, Text, ToolSearch};
 use serde_json::{Map, Value, json};
 use std::borrow::Cow;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// Which list a tool stands in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -27,8 +30,61 @@ const SCHEMAS: [&str; 5] = ["parameters", "input_schema", "inputSchema", "parame
 /// Where Gemini has a list of tools.
 const DECLARATIONS: [&str; 2] = ["functionDeclarations", "function_declarations"];
 
-/// What may run a tool of seed 004.
-const EXECUTORS: [&str; 5] = ["harn", "harn_builtin", "host_bridge", "mcp_server", "provider_native"];
+/// What the shapes have, so that a slip of the finger is known by what it is close to.
+const KEYS: &[&str] = &[
+    "name",
+    "title",
+    "description",
+    "parameters",
+    "input_schema",
+    "inputSchema",
+    "parametersJsonSchema",
+    "parameters_json_schema",
+    "outputSchema",
+    "output_schema",
+    "returns",
+    "response",
+    "responses",
+    "annotations",
+    "executor",
+    "handler",
+    "handlers",
+    "host_capability",
+    "mcp_server",
+    "_mcp_server",
+    "defer_loading",
+    "deferred",
+    "timeout_ms",
+    "timeout",
+    "aliases",
+    "type",
+    "strict",
+    "format",
+    "function",
+    "namespace",
+    "risk",
+    "safety",
+    "tags",
+    "examples",
+    "example",
+    "input_examples",
+    "cache_control",
+    "icons",
+    "icon",
+    "execution",
+    "behavior",
+    "_meta",
+    "meta",
+    "metadata",
+    "version",
+    "schema",
+    "source",
+    "server",
+    "script",
+];
+
+/// What may run a tool of seed 004, and ourselves.
+const EXECUTORS: [&str; 6] = ["harn", "harn_builtin", "harness", "host_bridge", "mcp_server", "provider_native"];
 
 /// Whether a map is one tool and not a surface.
 pub(super) fn is_tool(node: &Node) -> bool {
@@ -49,6 +105,9 @@ impl Reader {
                 _ => self.wrong(declared, &path, "a list of tools"),
             };
         }
+        if let Some(kind) = node.get("type").filter(|kind| kind.text().is_none() && !matches!(kind.kind, Kind::Null)) {
+            self.wrong(kind, &format!("{path}.type"), "text");
+        }
         let body = node.get("function").filter(|function| matches!(function.kind, Kind::Map(_))).unwrap_or(node);
         let kind = node.get("type").and_then(Node::text).unwrap_or("function");
         let hosted = !matches!(kind, "function" | "custom") && SCHEMAS.iter().all(|key| body.get(key).is_none());
@@ -63,21 +122,38 @@ impl Reader {
         let Some(name) = written.text().filter(|name| !name.trim().is_empty()) else {
             return self.wrong(written, &format!("{path}.name"), "a name");
         };
-        if kind.starts_with("tool_search") || name == "tool_search" || name.starts_with("tool_search_tool_") {
+        let searches = kind.starts_with("tool_search") || name == "tool_search" || name.starts_with("tool_search_tool_");
+        if searches {
             self.surface.tool_search = ToolSearch::On;
-            return;
         }
-        if hosted {
+        // A search without a schema is the provider's own.
+        if hosted || (searches && SCHEMAS.iter().all(|key| body.get(key).is_none())) {
             return self.hosted(name, written.span);
         }
-        // The same tool in the provider's words.
-        if list == List::Native && self.own.contains(name) {
-            return;
-        }
+        self.unknown_keys(node, path, KEYS, Matters::WhenClose);
+        let same = self.own.get(name).copied().filter(|_| list == List::Native);
         if list == List::Tools {
-            self.own.insert(name.to_owned());
+            self.own.entry(name.to_owned()).or_insert(self.surface.tools.len());
         }
+        let texts = self.surface.texts.len();
         self.declared(node, body, name.to_owned(), written.span, path, list);
+        if let Some(own) = same {
+            self.same_tool(own, texts);
+        }
+    }
+
+    /// Takes back the tool read last, which is another one in the provider's words, unless it says something else.
+    fn same_tool(&mut self, own: usize, texts: usize) {
+        let Some(native) = self.surface.tools.pop() else { return };
+        let Some(own) = self.surface.tools.get(own) else { return };
+        let Some(what) = differs(own, &native) else {
+            self.surface.texts.truncate(texts);
+            return;
+        };
+        let message = format!("tool \"{}\" has another {what} in `native_tools` than in `tools`", own.name);
+        let finding = tool_duplicate::RULE.finding(message).tool(&*own.name).field("native_tools");
+        let finding = finding.at_any(native.place.into_iter().chain(own.place.clone()));
+        self.surface.problems.push(finding.help("say the same in both: a model is shown one, and a call is checked against the other"));
     }
 
     /// A tool that the provider defines and runs.
@@ -94,28 +170,54 @@ impl Reader {
     fn declared(&mut self, node: &Node, body: &Node, name: String, span: Span, path: &str, list: List) {
         let mut entry = plain(name, self.place(span));
         let either = |key: &str| body.get(key).or_else(|| node.get(key)).filter(|node| !matches!(node.kind, Kind::Null));
-        if let Some((key, schema)) = SCHEMAS.iter().find_map(|key| Some((*key, either(key)?))) {
+        let mut schemas = SCHEMAS.iter().filter_map(|key| Some((*key, either(key)?)));
+        if let Some((key, schema)) = schemas.next() {
+            for (key, other) in schemas.filter(|(_, other)| !matches!(other.kind, Kind::Map(_))) {
+                self.wrong(other, &format!("{path}.{key}"), "a JSON schema of an object");
+            }
             entry.schema = Some(Cow::Owned(self.schema(schema, &format!("{path}.{key}"), &entry.name)));
             entry.fields.extend(self.place(schema.span).map(|place| ("parameters", place)));
             self.describe_arguments(schema);
-        } else if either("format").is_some() {
+        } else if either("format").is_some() || node.get("type").and_then(Node::text) == Some("custom") {
             // A tool that takes free text.
             entry.schema = Some(Cow::Owned(json!({"type": "object"})));
         }
         if let Some(description) = either("description") {
             entry.description = self.text(Some(description), &format!("{path}.description")).map(Cow::Owned);
-            self.describe(description);
+            self.describe(description, Role::Description);
         }
         entry.deferred =
             ["defer_loading", "deferred"].into_iter().any(|key| self.flag(either(key), &format!("{path}.{key}")).unwrap_or(false));
+        self.furniture(&mut entry, either, path);
         self.annotate(&mut entry, node, body, path);
         entry.executor = self.executor(node, list, path);
         self.surface.tools.push(entry);
     }
 
+    /// The smaller fields, each of which may be wrong by itself.
+    fn furniture<'n>(&mut self, entry: &mut Entry<'static>, either: impl Fn(&str) -> Option<&'n Node>, path: &str) {
+        let field = |name: &str| format!("{path}.{name}");
+        entry.other_names = self.texts(either("aliases"), &field("aliases")).into_iter().map(Cow::Owned).collect();
+        self.flag(either("strict"), &field("strict"));
+        if let Some(cap) = either("timeout_ms").filter(|cap| cap.number().is_none_or(|number| number < 0.0)) {
+            self.wrong(cap, &field("timeout_ms"), "a number of milliseconds, at least 0");
+        }
+        if let Some(handler) = either("handler").filter(|handler| !matches!(handler.kind, Kind::Text { .. } | Kind::Map(_))) {
+            self.wrong(handler, &field("handler"), "text or a map");
+        }
+        if let Some(title) = either("title") {
+            self.text(Some(title), &field("title"));
+            self.describe(title, Role::Description);
+        }
+    }
+
     fn annotate(&mut self, entry: &mut Entry<'static>, node: &Node, body: &Node, path: &str) {
         let inline = node.get("annotations").or_else(|| body.get("annotations")).filter(|node| !matches!(node.kind, Kind::Null)).cloned();
-        let written = inline.or_else(|| self.annotations.get(&*entry.name).cloned());
+        let of_policy = self.annotations.get(&*entry.name).cloned();
+        if let (Some(inline), Some(of_policy)) = (&inline, &of_policy) {
+            self.compare(entry, inline, of_policy);
+        }
+        let written = inline.or(of_policy);
         let says = |key: &str| node.get(key).is_some_and(|node| !matches!(node.kind, Kind::Null));
         let spelled = with_annotations(node, written.as_ref());
         let effects = declared_effects(&spelled);
@@ -138,6 +240,26 @@ impl Reader {
             None if !says("risk") && !says("safety") => Annotated::Missing,
             _ => Annotated::Written,
         };
+    }
+
+    /// Reports where the policy says otherwise about a tool than the tool itself.
+    fn compare(&mut self, entry: &Entry<'_>, inline: &Node, of_policy: &Node) {
+        let none = Node { span: inline.span, kind: Kind::Map(Vec::new()) };
+        let own = declared_effects(&with_annotations(&none, Some(inline)));
+        let others = declared_effects(&with_annotations(&none, Some(of_policy)));
+        let differing = others.iter().find_map(|other| {
+            let (earlier, later) = own.iter().find_map(|own| effects_contradict::between(own, other))?;
+            Some((later.span, format!("`{}` of the policy contradicts `{}` of tool \"{}\"", later.spelling, earlier.spelling, entry.name)))
+        });
+        let kinds = || {
+            let (own, other) = (inline.get("kind")?, of_policy.get("kind")?);
+            let message =
+                format!("the policy calls tool \"{}\" {}, and the tool itself {}", entry.name, quoted(other.text()?), quoted(own.text()?));
+            (own.text() != other.text()).then_some((other.span, message))
+        };
+        let Some((span, message)) = differing.or_else(kinds) else { return };
+        let finding = effects_contradict::RULE.finding(message).at_any(self.place(span)).tool(&*entry.name);
+        self.surface.problems.push(finding.field("policy.tool_annotations").help("keep the one that is true and remove the other"));
     }
 
     fn executor(&mut self, node: &Node, list: List, path: &str) -> Executor {
@@ -199,17 +321,43 @@ impl Reader {
         json!({"type": "object", "properties": properties, "required": required})
     }
 
+    /// Gathers whatever a model reads in a schema. Seed 004's map from name to schema has them one step higher.
     fn describe_arguments(&mut self, schema: &Node) {
-        let properties = schema.get("properties").unwrap_or(schema).entries();
-        let described: Vec<&Node> = properties.iter().filter_map(|(_, property)| property.get("description")).collect();
-        described.into_iter().for_each(|description| self.describe(description));
+        let mut each = |node: &Node, what: What, _: &[String]| {
+            if let What::Words(role) = what {
+                self.describe(node, role);
+            }
+        };
+        words(schema, &mut each);
+        if schema.get("properties").is_none() {
+            schema.entries().iter().for_each(|(_, part)| words(part, &mut each));
+        }
     }
 
-    fn describe(&mut self, node: &Node) {
+    fn describe(&mut self, node: &Node, role: Role) {
         let Some(words) = node.text() else { return };
-        let home = self.place(node.span).map_or(Home::Nowhere, Home::Value);
-        self.surface.texts.push(Text { words: Cow::Owned(words.to_owned()), role: Role::Description, home });
+        let home = self.place(node.span).map_or(Home::Nowhere, Home::json);
+        self.surface.texts.push(Text { words: Cow::Owned(words.to_owned()), role, home });
     }
+}
+
+/// What one form of a tool says differently from another.
+fn differs(one: &Entry<'_>, other: &Entry<'_>) -> Option<&'static str> {
+    let words = |entry: &Entry<'_>| entry.description.as_deref().map(str::trim).map(str::to_owned);
+    if other.description.is_some() && words(one) != words(other) {
+        return Some("description");
+    }
+    // Providers write the words for types in capitals, and add keywords of their own.
+    let word = |kind: &Value| kind.to_string().to_lowercase();
+    let arguments = |entry: &Entry<'_>| -> BTreeMap<String, Option<String>> {
+        entry.parameters().map(|(name, schema)| (name.to_owned(), schema.get("type").map(word))).collect()
+    };
+    let required = |entry: &Entry<'_>| -> BTreeSet<String> { entry.required().map(str::to_owned).collect() };
+    let schema = other.schema.is_some() && (arguments(one) != arguments(other) || required(one) != required(other));
+    if schema {
+        return Some("schema");
+    }
+    (one.effects.is_some() && other.effects.is_some() && one.effects != other.effects).then_some("effect")
 }
 
 fn plain(name: String, place: Option<Place>) -> Entry<'static> {

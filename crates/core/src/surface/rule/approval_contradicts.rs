@@ -2,13 +2,13 @@
 
 use crate::check::{Check, Rule};
 use crate::diagnostic::Severity;
-use crate::surface::{ApprovalPattern, Findings, Subject};
+use crate::surface::{ApprovalPattern, Findings, Pattern, Subject};
 use std::collections::HashMap;
 
 pub(crate) const RULE: Rule = Rule {
     code: "TOOL_SURFACE_APPROVAL_CONTRADICTS",
     severity: Severity::Warning,
-    why: "One tool in two lists that decide differently: the stricter list counts, and whoever reads the other is wrong.",
+    why: "One tool in two lists that decide differently: the stricter list counts, and whoever reads the other is wrong. The same holds for a name under a glob of a stricter list. A wide pattern with stricter exceptions is fine.",
     bad: &[(
         "surface.json",
         r#"{
@@ -45,19 +45,54 @@ pub(crate) const RULE: Rule = Rule {
 };
 
 fn check(subject: &Subject<'_>, findings: &mut Findings) {
+    let decided: Vec<(u8, &ApprovalPattern)> =
+        subject.surface.approval.iter().filter_map(|approval| Some((strength(approval.decision?), approval))).collect();
+    let globs: Vec<(u8, &ApprovalPattern)> = decided.iter().copied().filter(|(_, approval)| !approval.pattern.is_exact()).collect();
     let mut first: HashMap<&str, &ApprovalPattern> = HashMap::new();
-    for approval in subject.surface.approval.iter().filter(|approval| approval.decision.is_some()) {
+    for (strong, approval) in &decided {
         let text = approval.pattern.text();
-        // A wide pattern in one list and a narrow one in another is how exceptions are written.
         let Some(other) = first.get(text) else {
             first.insert(text, approval);
+            // A wide pattern in one list and a narrow one in a stricter list is how exceptions are written; the other way round the
+            // narrow one decides nothing.
+            let wider = globs.iter().find(|(other, wide)| other > strong && covers(&wide.pattern, &approval.pattern));
+            if let Some((_, wide)) = wider {
+                let covered = format!(
+                    "`{text}` in `{}` decides nothing: `{}` in `{}` is stricter, and matches it",
+                    approval.field,
+                    wide.pattern.text(),
+                    wide.field
+                );
+                report(covered, approval, wide, findings);
+            }
             continue;
         };
-        if other.decision == approval.decision {
-            continue;
+        if other.decision != approval.decision {
+            report(format!("`{text}` is in `{}` and in `{}`", other.field, approval.field), approval, other, findings);
         }
-        let places = approval.place.clone().into_iter().chain(other.place.clone());
-        let finding = RULE.finding(format!("`{text}` is in `{}` and in `{}`", other.field, approval.field)).at_any(places);
-        findings.add(finding.field(&approval.field).help("keep it in the list that is meant"));
     }
+}
+
+fn report(message: String, approval: &ApprovalPattern, other: &ApprovalPattern, findings: &mut Findings) {
+    let places = approval.place.clone().into_iter().chain(other.place.clone());
+    findings.add(RULE.finding(message).at_any(places).field(&approval.field).help("keep it in the list that is meant"));
+}
+
+/// Of two that match, the stronger counts.
+fn strength(decision: &str) -> u8 {
+    match decision {
+        "deny" => 2,
+        "ask" => 1,
+        _ => 0,
+    }
+}
+
+/// Whether whatever the narrow pattern matches, the wide glob matches too. Of two globs that is only said where both have no other sign
+/// than `*`: what stands for the one's star then stands for the other's.
+fn covers(wide: &Pattern, narrow: &Pattern) -> bool {
+    let plain = |pattern: &Pattern| !pattern.text().contains(['?', '[', '{', '}', '\\']);
+    !wide.is_exact()
+        && wide.text() != narrow.text()
+        && (narrow.is_exact() || (plain(wide) && plain(narrow)))
+        && wide.is_match(narrow.text())
 }

@@ -9,7 +9,7 @@ use std::collections::{HashMap, HashSet};
 pub(crate) const RULE: Rule = Rule {
     code: "TOOL_SURFACE_CONFUSABLE_NAMES",
     severity: Severity::Warning,
-    why: "Two names that look alike are called for each other: by models, and by people who review what was called. Names that only differ in a number are a series, and fine.",
+    why: "Two names that look alike are called for each other: by models, and by people who review what was called. Case, separators and letters that look the same (`l`, `i` and `1`, `o` and `0`, letters of other scripts) never tell two names apart. One letter more, less or other is reported from eight letters on, separators not counted: shorter pairs, as `get_pod` and `get_pods` or `add_row` and `add_rows`, are many in every set of tools, and are read letter by letter. `get` and `set` are told apart at any length. Names that only differ in a number are a series, and fine.",
     bad: &[(
         "surface.json",
         r#"{
@@ -67,14 +67,14 @@ fn check(subject: &Subject<'_>, findings: &mut Findings) {
             report(entry, other, "look the same but for case, separators or similar letters", findings);
             continue;
         }
-        let letters: String = shape.chars().filter(|c| !c.is_ascii_digit()).collect();
+        let letters = self::shape(&entry.name.replace(|c: char| c.is_ascii_digit(), ""));
         shapes.insert(shape, entry);
         // Names that only differ in a number are a series, which is compared with others once.
         if !series.insert(letters.clone()) {
             continue;
         }
-        let near =
-            neighbours(&letters).find_map(|part| shortened.get(&part).filter(|(other, _)| strsim::osa_distance(other, &letters) == 1));
+        let is_near = |other: &str| strsim::osa_distance(other, &letters) == 1 && !are_opposites(other, &letters);
+        let near = neighbours(&letters).find_map(|part| shortened.get(&part).filter(|(other, _)| is_near(other)));
         if let Some((_, other)) = near {
             report(entry, other, "are one letter apart", findings);
         }
@@ -108,13 +108,13 @@ fn look_alike(c: char) -> char {
         ("еєε", 'e'),
         ("ɡ", 'g'),
         ("һ", 'h'),
-        ("іıɩ", 'i'),
+        ("iіıɩ1", 'l'),
         ("ј", 'j'),
         ("κк", 'k'),
         ("ⅼӏ", 'l'),
         ("м", 'm'),
         ("ո", 'n'),
-        ("оοօ", 'o'),
+        ("оοօ0", 'o'),
         ("рρ", 'p'),
         ("ԛ", 'q'),
         ("г", 'r'),
@@ -135,6 +135,13 @@ fn look_alike(c: char) -> char {
     ALIKE.iter().find(|(letters, _)| letters.contains(c)).map_or(c, |(_, plain)| *plain)
 }
 
+/// Whether two shapes only differ in one of them getting what the other sets.
+fn are_opposites(one: &str, other: &str) -> bool {
+    let verb =
+        |shape: &str| shape.get(..3).filter(|verb| matches!(*verb, "get" | "set")).map(|verb| (verb == "get", shape[3..].to_owned()));
+    matches!((verb(one), verb(other)), (Some((a, left)), Some((b, right))) if a != b && left == right)
+}
+
 /// The shape, and the shape without each of its letters: two words are one letter apart only if they share one.
 fn neighbours(shape: &str) -> impl Iterator<Item = String> {
     let without = shape.char_indices().map(|(at, c)| format!("{}{}", &shape[..at], &shape[at + c.len_utf8()..]));
@@ -151,6 +158,11 @@ mod tests {
     fn letters_that_look_alike_have_one_shape() {
         for (one, other) in
             [("read_note", "Read-Note"), ("read_note", "rеad_note"), ("read_note", "ｒead_note"), ("read_note", "read\u{200b}_note")]
+        {
+            assert_eq!(shape(one), shape(other), "{one} {other}");
+        }
+        for (one, other) in
+            [("read_file", "read_fi1e"), ("read_file", "read_fiIe"), ("box", "b0x"), ("v1", "vl"), ("Read_Issue", "read_issue")]
         {
             assert_eq!(shape(one), shape(other), "{one} {other}");
         }

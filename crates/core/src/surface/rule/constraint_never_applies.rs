@@ -2,12 +2,13 @@
 
 use crate::check::{Check, Rule};
 use crate::diagnostic::Severity;
-use crate::surface::{Constraint, Entry, Findings, Subject};
+use crate::surface::{Constraint, Entry, Findings, Pattern, Separator, Subject};
+use serde_json::Value;
 
 pub(crate) const RULE: Rule = Rule {
     code: "TOOL_SURFACE_CONSTRAINT_NEVER_APPLIES",
     severity: Severity::Warning,
-    why: "A constraint that has nothing to compare, or whose argument is renamed before it is judged, protects nothing.",
+    why: "A constraint that has nothing to compare, or whose argument is renamed before it is judged, protects nothing. One that is about an argument which is no text, or accepts none of the values that the schema allows, lets nothing through.",
     bad: &[(
         "surface.json",
         r#"{
@@ -47,7 +48,7 @@ fn check(subject: &Subject<'_>, findings: &mut Findings) {
     for constraint in subject.constraints() {
         let tools = subject.matching(&constraint.tool);
         let Some(why) = why(constraint, &tools) else { continue };
-        let finding = RULE.finding(format!("the constraint on `{}` can never apply: {why}", constraint.tool.text()));
+        let finding = RULE.finding(format!("the constraint on `{}` {why}", constraint.tool.text()));
         findings.add(
             finding
                 .at_any(constraint.place.clone())
@@ -59,19 +60,43 @@ fn check(subject: &Subject<'_>, findings: &mut Findings) {
 
 fn why(constraint: &Constraint, tools: &[&Entry<'_>]) -> Option<String> {
     if constraint.accepted.is_empty() {
-        return Some("`arg_patterns` is empty".to_owned());
+        return Some("can never apply: `arg_patterns` is empty".to_owned());
     }
     if tools.is_empty() {
         return None;
     }
     let Some(key) = &constraint.key else {
         let no_paths = tools.iter().all(|entry| entry.annotations.path_params.is_empty());
-        return no_paths.then(|| "it names no argument, and no tool it matches declares `path_params`".to_owned());
+        return no_paths.then(|| "can never apply: it names no argument, and no tool it matches declares `path_params`".to_owned());
     };
     let canonical = |entry: &&Entry<'_>| {
         let alias = entry.annotations.arg_aliases.iter().find(|(alias, _)| alias == key);
         alias.filter(|_| !entry.has_parameter(key)).map(|(_, canonical)| canonical.clone())
     };
     let renamed: Option<Vec<String>> = tools.iter().map(canonical).collect();
-    renamed.and_then(|names| Some(format!("`{key}` is another name of `{}`, and is renamed before it is judged", names.first()?)))
+    if let Some(first) = renamed.as_ref().and_then(|names| names.first()) {
+        return Some(format!("can never apply: `{key}` is another name of `{first}`, and is renamed before it is judged"));
+    }
+    let schemas: Vec<&Value> = tools.iter().filter_map(|entry| entry.parameter(key)).collect();
+    let schema = schemas.first()?;
+    if schemas.iter().all(|schema| is_no_text(schema)) {
+        return Some(format!("can never be met: `{key}` is {}, and only text is compared", schema["type"]));
+    }
+    let unmet = schemas.iter().all(|schema| accepts_none(&constraint.accepted, schema));
+    unmet.then(|| format!("can never be met: none of the values of `{key}` is accepted"))
+}
+
+/// Whether an argument is said to be something else than text or a list.
+fn is_no_text(schema: &Value) -> bool {
+    schema.get("type").and_then(Value::as_str).is_some_and(|word| {
+        let word = word.to_ascii_lowercase();
+        ["integer", "number", "boolean", "object", "null"].contains(&word.as_str())
+    })
+}
+
+/// Whether an argument may only have values that are not accepted.
+fn accepts_none(accepted: &[String], schema: &Value) -> bool {
+    let globs: Vec<Pattern> = accepted.iter().filter_map(|glob| Pattern::new(glob, Separator::Ordinary).ok()).collect();
+    let values = schema.get("enum").and_then(Value::as_array).filter(|values| !values.is_empty());
+    values.is_some_and(|values| values.iter().all(|value| value.as_str().is_some_and(|text| !globs.iter().any(|glob| glob.is_match(text)))))
 }

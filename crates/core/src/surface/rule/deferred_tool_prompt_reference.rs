@@ -65,7 +65,7 @@ fn check(subject: &Subject<'_>, findings: &mut Findings) {
         findings.add(
             RULE.finding(format!("the text uses tool \"{}\", which is deferred while tool search is off", said.name))
                 .at_any(said.places.iter().cloned())
-                .tool(said.name)
+                .tool(&*said.name)
                 .field("prompt")
                 .help("turn `tool_search` on, or do not defer the tool"),
         );

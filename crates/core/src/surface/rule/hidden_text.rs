@@ -3,6 +3,7 @@
 use crate::check::{Check, Rule};
 use crate::diagnostic::Severity;
 use crate::span::Span;
+use crate::surface::words::{What, words};
 use crate::surface::{Findings, Subject};
 
 pub(crate) const RULE: Rule = Rule {
@@ -23,55 +24,69 @@ pub(crate) const RULE: Rule = Rule {
 /// Spaces in a row, before more text, that push it out of sight.
 const MANY_SPACES: usize = 40;
 
+/// So many in a row of a table, whose columns are aligned.
+const MANY_IN_A_ROW: usize = 200;
+
 fn check(subject: &Subject<'_>, findings: &mut Findings) {
     for entry in &subject.surface.tools {
-        if let Some((_, what)) = hidden(&entry.name) {
+        if let Some((_, what)) = hidden(&entry.name).first() {
             let finding =
                 RULE.finding(format!("the name of tool \"{}\" has {what}", entry.name.escape_unicode())).at_any(entry.place.clone());
             findings.add(finding.field("name").help("write the name in plain letters"));
         }
-        for (name, what) in entry.parameters().filter_map(|(name, _)| Some((name, hidden(name)?.1))) {
+        let mut report = |name: &str| {
+            let Some((_, what)) = hidden(name).into_iter().next() else { return };
             let message = format!("the name of argument \"{}\" of tool \"{}\" has {what}", name.escape_unicode(), entry.name);
             let finding = RULE.finding(message).at_any(entry.place_of("parameters")).tool(&*entry.name);
             findings.add(finding.field("parameters").help("write the name in plain letters"));
+        };
+        if let Some(schema) = entry.schema.as_deref() {
+            words(schema, &mut |_, what, path| {
+                if let (What::Name, Some(name)) = (what, path.last()) {
+                    report(name);
+                }
+            });
         }
     }
     for text in &subject.surface.texts {
-        let Some((span, what)) = hidden(&text.words) else { continue };
-        let finding = RULE.finding(format!("the text has {what}")).at_any(text.place(span));
+        let found = hidden(&text.words);
+        let Some((_, what)) = found.first() else { continue };
+        let finding = RULE.finding(format!("the text has {what}")).at_any(found.iter().filter_map(|(span, _)| text.place(*span)));
         findings.add(finding.help("remove what cannot be seen; whatever a model should read, a person should"));
     }
 }
 
-/// The first thing that a reader does not see.
-fn hidden(text: &str) -> Option<(Span, String)> {
-    let mut before = ' ';
-    let mut spaces = 0;
+/// Everything that a reader does not see.
+fn hidden(text: &str) -> Vec<(Span, String)> {
+    let mut found = Vec::new();
+    let (mut before, mut spaces, mut first) = (' ', 0, None);
     for (at, c) in text.char_indices() {
+        let many = if first == Some('|') { MANY_IN_A_ROW } else { MANY_SPACES };
+        let goes_on = found.last().is_some_and(|(span, _): &(Span, String)| span.end == at);
         let what = match c {
             // Scripts and emoji are joined by these on purpose.
             '\u{200c}' | '\u{200d}' if !before.is_ascii() => None,
             // The flags of some regions are written with tags.
-            '\u{e0020}'..='\u{e007f}' if before == '\u{1f3f4}' || is_tag(before) => None,
+            '\u{e0020}'..='\u{e007f}' if before == '\u{1f3f4}' || (is_tag(before) && !goes_on) => None,
             // One of these chooses how a sign looks; several in a row, or after plain letters, carry words.
             _ if is_selector(c) && !(is_selector(before) || before.is_ascii_alphabetic() || before == ' ') => None,
             _ if is_selector(c) || is_invisible(c) => Some(format!("the invisible character {}", c.escape_unicode())),
             '\u{1b}' | '\u{9b}' => Some("a terminal code".to_owned()),
-            '\n' | '\r' => {
-                spaces = 0;
-                None
-            }
-            c if !c.is_whitespace() && spaces >= MANY_SPACES => Some(format!("{spaces} spaces in a row before more text")),
+            c if !c.is_whitespace() && spaces >= many => Some(format!("{spaces} spaces in a row before more text")),
             _ => None,
         };
         if let Some(what) = what {
-            return Some((Span::new(at, at + c.len_utf8()), what));
+            found.push((Span::new(at, at + c.len_utf8()), what));
         }
-        spaces = if c.is_whitespace() && !matches!(c, '\n' | '\r') { spaces + 1 } else { 0 };
+        match c {
+            '\n' | '\r' => (spaces, first) = (0, None),
+            c if c.is_whitespace() => spaces += 1,
+            c => (spaces, first) = (0, first.or(Some(c))),
+        }
         // A flag goes on as long as its tags do.
         before = c;
     }
-    None
+    found
 }
 
 fn is_tag(c: char) -> bool {
@@ -108,10 +123,14 @@ mod tests {
             "\u{61c}a",
             "a\u{2800}b",
         ] {
-            assert!(hidden(text).is_some(), "{text:?}");
+            assert!(!hidden(text).is_empty(), "{text:?}");
         }
-        assert!(hidden(&format!("a{}b", " ".repeat(60))).is_some() && hidden(&format!("a\t{}b", "\u{a0}".repeat(60))).is_some());
-        assert!(hidden(&format!("a{}b", "\u{3000}".repeat(60))).is_some());
+        assert!(!hidden(&format!("a{}b", " ".repeat(60))).is_empty() && !hidden(&format!("a\t{}b", "\u{a0}".repeat(60))).is_empty());
+        assert!(!hidden(&format!("a{}b", "\u{3000}".repeat(60))).is_empty());
+        // The columns of a table are aligned, and not by hundreds.
+        assert!(hidden(&format!("| a{}| b |", " ".repeat(60))).is_empty() && !hidden(&format!("| a{}| b |", " ".repeat(300))).is_empty());
+        assert_eq!(hidden("a\u{200b}b\u{200b}\nc\u{202e}").len(), 3);
+        assert_eq!(hidden("a\u{e0041}\u{e0042}").len(), 2);
         let england = "\u{1f3f4}\u{e0067}\u{e0062}\u{e0065}\u{e006e}\u{e0067}\u{e007f}";
         for text in [
             "plain",
@@ -124,7 +143,7 @@ mod tests {
             "a\n    b",
             "| a |        | b |",
         ] {
-            assert!(hidden(text).is_none(), "{text:?}");
+            assert!(hidden(text).is_empty(), "{text:?}");
         }
     }
 }

@@ -46,7 +46,7 @@ fn check(subject: &Subject<'_>, findings: &mut Findings) {
     for entry in subject.active_tools() {
         let (Some(kind), Some(effects)) = (entry.annotations.kind.as_deref(), entry.effects) else { continue };
         let writes = [Effects::WRITE, Effects::EXEC, Effects::DESKTOP].into_iter().any(|one| effects.contains(one));
-        let changes = writes || effects.contains(Effects::NET_WRITE);
+        let changes = effects.changes();
         let contradicts = match kind {
             "read" | "search" | "think" => changes,
             // Seed 004's ladder has one step for the network, whichever way the data goes.

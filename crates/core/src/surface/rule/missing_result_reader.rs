@@ -7,7 +7,7 @@ use crate::surface::{Entry, Findings, Subject};
 pub(crate) const RULE: Rule = Rule {
     code: "TOOL_SURFACE_MISSING_RESULT_READER",
     severity: Severity::Error,
-    why: "A tool that may answer with a handle is of no use when no active tool can open it: the model gets a name for something it never sees.",
+    why: "A tool that may answer with a handle is of no use when no active tool can open it: the model gets a name for something it never sees. A reader that is deferred while tool search is off, or whose calls are all denied, opens nothing.",
     bad: &[(
         "surface.json",
         r#"{
@@ -49,7 +49,7 @@ pub(crate) const RULE: Rule = Rule {
 };
 
 fn check(subject: &Subject<'_>, findings: &mut Findings) {
-    let readers: Vec<&Entry<'_>> = subject.active_tools().filter(|entry| reads_handles(entry)).collect();
+    let readers: Vec<&Entry<'_>> = subject.active_tools().filter(|entry| reads_handles(entry) && subject.is_usable(entry)).collect();
     for entry in subject.active_tools() {
         let said = &entry.annotations;
         if !said.emits_artifacts || said.inline_result {
@@ -58,7 +58,7 @@ fn check(subject: &Subject<'_>, findings: &mut Findings) {
         // Two are enough to know whether there is one that is not the tool itself.
         let general = readers.iter().take(2).any(|reader| reader.name != entry.name);
         let named = said.result_readers.iter().filter(|name| **name != *entry.name).filter_map(|name| subject.active.get(name.as_str()));
-        if general || named.into_iter().any(|reader| can_read(reader)) {
+        if general || named.into_iter().any(|reader| can_read(reader) && subject.is_usable(reader)) {
             continue;
         }
         findings.add(

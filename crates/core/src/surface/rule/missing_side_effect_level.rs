@@ -2,7 +2,7 @@
 
 use crate::check::{Check, Rule};
 use crate::diagnostic::Severity;
-use crate::effect::Level;
+use crate::effect::{Effects, Level};
 use crate::surface::{Annotated, Entry, Findings, Subject};
 
 pub(crate) const RULE: Rule = Rule {
@@ -43,8 +43,7 @@ pub(crate) const RULE: Rule = Rule {
 };
 
 fn check(subject: &Subject<'_>, findings: &mut Findings) {
-    let said = |entry: &&Entry<'_>| entry.annotated == Annotated::Written && entry.effects.is_none();
-    for entry in subject.active_tools().filter(said) {
+    for entry in subject.active_tools().filter(|entry| entry.annotated == Annotated::Written && is_unsaid(entry)) {
         let words = Level::LADDER.map(|level| format!("`{}`", level.word())).join(", ");
         findings.add(
             RULE.finding(format!("the annotations of tool \"{}\" have no `side_effect_level`", entry.name))
@@ -54,4 +53,10 @@ fn check(subject: &Subject<'_>, findings: &mut Findings) {
                 .help(format!("write one of {words}")),
         );
     }
+}
+
+/// Whether nothing says how far a tool goes. That what it does cannot be undone says nothing about a process.
+fn is_unsaid(entry: &Entry<'_>) -> bool {
+    let undone = Effects::READ | Effects::WRITE | Effects::DESTRUCTIVE;
+    entry.effects.is_none() || (entry.kind() == Some("execute") && entry.effects == Some(undone))
 }

@@ -23,6 +23,7 @@ pub(crate) mod name_not_portable;
 pub(crate) mod no_active_tools;
 pub(crate) mod no_timeout;
 pub(crate) mod parameter_undescribed;
+pub(crate) mod path_param_unknown;
 pub(crate) mod pattern_no_match;
 pub(crate) mod prompt_tool_not_in_policy;
 pub(crate) mod required_unsaid;

@@ -67,13 +67,17 @@ fn check(subject: &Subject<'_>, findings: &mut Findings) {
             report(&pattern.value, "the list of tools that are denied", pattern.place.as_ref(), Severity::Note, findings);
         }
         for constraint in policy.constraints.iter().filter(|constraint| !constraint.tool.is_exact()) {
-            if subject.matching(&constraint.tool).is_empty() {
+            if !subject.matches_any(&constraint.tool) {
                 report(&constraint.tool, "a constraint on arguments", constraint.place.as_ref(), Severity::Warning, findings);
             }
         }
     }
+    for (name, place) in subject.surface.annotated.iter().filter(|(name, _)| !names.contains(name.as_str())) {
+        let finding = RULE.finding(format!("`{name}` in `policy.tool_annotations` is no tool")).at_any(place.clone());
+        findings.add(finding.field("policy.tool_annotations").help("correct it, or remove it: nothing is said about any tool"));
+    }
     for approval in subject.surface.approval.iter().filter(|approval| !approval.pattern.is_exact()) {
-        if subject.matching(&approval.pattern).is_empty() {
+        if !subject.matches_any(&approval.pattern) {
             report(&approval.pattern, &approval.field, approval.place.as_ref(), Severity::Warning, findings);
         }
     }

@@ -27,7 +27,7 @@ fn check(subject: &Subject<'_>, findings: &mut Findings) {
         findings.add(
             RULE.finding(format!("the text uses tool \"{}\", which is not active{why}", said.name))
                 .at_any(said.places.iter().cloned())
-                .tool(said.name)
+                .tool(&*said.name)
                 .field("prompt")
                 .help("let the policy offer the tool, or take it out of the text"),
         );

@@ -7,6 +7,7 @@ use crate::span::{Place, Span};
 use crate::surface::json;
 use crate::surface::{Entry, Findings, Subject};
 use serde_json::Value;
+use std::collections::HashSet;
 
 pub(crate) const RULE: Rule = Rule {
     code: "TOOL_SURFACE_REQUIRED_UNSAID",
@@ -44,7 +45,8 @@ pub(crate) const RULE: Rule = Rule {
 
 fn check(subject: &Subject<'_>, findings: &mut Findings) {
     for entry in subject.active_tools() {
-        let said = |key: &&String| entry.has_parameter(key) && !entry.required().any(|known| known == key.as_str());
+        let required: HashSet<&str> = entry.required().collect();
+        let said = |key: &&String| entry.has_parameter(key) && !required.contains(key.as_str());
         let missing: Vec<&str> = entry.annotations.required.iter().filter(said).map(String::as_str).collect();
         if missing.is_empty() {
             continue;

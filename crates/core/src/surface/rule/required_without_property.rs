@@ -1,14 +1,15 @@
 //! `TOOL_SURFACE_REQUIRED_WITHOUT_PROPERTY`.
 
-use crate::check::nearest::nearest;
 use crate::check::{Check, Rule};
 use crate::diagnostic::Severity;
-use crate::surface::{Findings, Subject};
+use crate::surface::judge::listed;
+use crate::surface::{Entry, Findings, Subject};
+use std::collections::HashSet;
 
 pub(crate) const RULE: Rule = Rule {
     code: "TOOL_SURFACE_REQUIRED_WITHOUT_PROPERTY",
     severity: Severity::Warning,
-    why: "The schema demands an argument that it does not describe: a model has to guess what it is, and some providers refuse the schema.",
+    why: "The schema, or `arg_schema.required` beside it, demands an argument that the schema does not describe: a model has to guess what it is, and some providers refuse the schema.",
     bad: &[(
         "surface.json",
         r#"{
@@ -48,14 +49,32 @@ fn check(subject: &Subject<'_>, findings: &mut Findings) {
         if entry.schema.as_deref().is_some_and(|schema| elsewhere.iter().any(|key| schema.get(key).is_some())) {
             continue;
         }
-        for name in entry.required().filter(|name| !entry.has_parameter(name)) {
-            let close = nearest(name, entry.parameters().map(|(known, _)| known));
-            let help = close.map_or_else(
+        let demanded: [(Vec<&str>, _, _); 2] = [
+            (entry.required().collect(), "parameters", "parameters.required"),
+            (said_elsewhere(entry), "annotations", "annotations.arg_schema.required"),
+        ];
+        for (names, part, field) in demanded {
+            let mut seen = HashSet::new();
+            let missing: Vec<&str> = names.into_iter().filter(|name| !entry.has_parameter(name) && seen.insert(*name)).collect();
+            let Some(first) = missing.first() else { continue };
+            let help = subject.closest(first, entry.parameters().map(|(known, _)| known)).map_or_else(
                 || "describe it among the properties, or do not demand it".to_owned(),
                 |close| format!("did you mean `{close}`?"),
             );
-            let finding = RULE.finding(format!("tool \"{}\" demands `{name}`, which its schema does not have", entry.name));
-            findings.add(finding.at_any(entry.place_of("parameters")).tool(&*entry.name).field("parameters.required").help(help));
+            let finding = RULE.finding(format!("tool \"{}\" demands {}, which its schema does not have", entry.name, listed(&missing)));
+            findings.add(finding.at_any(entry.place_of(part)).tool(&*entry.name).field(field).help(help));
         }
     }
+}
+
+/// What the annotations demand, where the schema names arguments and takes no others.
+fn said_elsewhere<'e>(entry: &'e Entry<'_>) -> Vec<&'e str> {
+    if entry.parameters().next().is_none() || entry.takes_others() {
+        return Vec::new();
+    }
+    let demanded: HashSet<&str> = entry.required().collect();
+    // An alias is renamed before anything is demanded.
+    let aliases: HashSet<&str> = entry.annotations.arg_aliases.iter().map(|(alias, _)| alias.as_str()).collect();
+    let said = entry.annotations.required.iter().map(String::as_str);
+    said.filter(|name| !demanded.contains(name) && !aliases.contains(name)).collect()
 }

@@ -1,6 +1,5 @@
 //! `TOOL_SURFACE_UNKNOWN_ARG_CONSTRAINT_KEY`.
 
-use crate::check::nearest::nearest;
 use crate::check::{Check, Rule};
 use crate::diagnostic::Severity;
 use crate::surface::{Findings, Subject};
@@ -54,7 +53,7 @@ fn check(subject: &Subject<'_>, findings: &mut Findings) {
         }
         let of = if constraint.tool.is_exact() { "tool" } else { "any tool that matches" };
         let known = tools.iter().flat_map(|entry| entry.parameters().map(|(name, _)| name));
-        let close = nearest(key, known);
+        let close = subject.closest(key, known);
         let help = close.map_or_else(|| "name an argument that the schema has".to_owned(), |close| format!("did you mean `{close}`?"));
         let mut finding = RULE
             .finding(format!("`{key}` is no argument of {of} \"{}\"", constraint.tool.text()))

@@ -21,7 +21,7 @@ pub(crate) const RULE: Rule = Rule {
 
 fn check(subject: &Subject<'_>, findings: &mut Findings) {
     for said in &subject.mentions.unknown {
-        let close = subject.nearest(said.name);
+        let close = subject.nearest(&said.name);
         let help = match close {
             Some(close) => format!("did you mean `{close}`?"),
             None => "declare the tool, change the text, or put `<!-- harness: ignore-next-line -->` before it if it is meant as an example"
@@ -30,7 +30,7 @@ fn check(subject: &Subject<'_>, findings: &mut Findings) {
         findings.add(
             RULE.finding(format!("the text uses a tool \"{}\", and none of that name is declared", said.name))
                 .at_any(said.places.iter().cloned())
-                .tool(said.name)
+                .tool(&*said.name)
                 .field("prompt")
                 .help(help),
         );

@@ -50,8 +50,7 @@ fn check(subject: &Subject<'_>, findings: &mut Findings) {
         let writes = entry.effects.is_some_and(|effects| effects.contains(Effects::WRITE) && !effects.contains(Effects::EXEC));
         let writes = writes || matches!(entry.kind(), Some("edit" | "delete" | "move"));
         // A path argument that no call can have is none.
-        let possible = |name: &String| entry.has_parameter(name) || entry.takes_others() || entry.parameters().next().is_none();
-        if !writes || entry.annotations.path_params.iter().any(possible) {
+        if !writes || entry.annotations.path_params.iter().any(|name| entry.may_have(name)) {
             continue;
         }
         findings.add(

@@ -1,6 +1,7 @@
 //! Codes whose meaning has several sentences, each with a case on either side.
 
 use super::{annotated, expect, tool};
+use crate::surface::{check, read, read_text};
 use serde_json::{Value, json};
 
 #[test]
@@ -13,8 +14,8 @@ fn a_required_argument_is_required_by_the_schema_as_well() {
     expect(&with(schema(json!([])), json!(["path"])), &["REQUIRED_UNSAID"]);
     expect(&with(schema(json!(["path"])), json!(["path"])), &[]);
     expect(&with(schema(json!([])), json!([])), &[]);
-    // What the schema does not have at all is no part of it.
-    expect(&with(schema(json!([])), json!(["why"])), &[]);
+    // What the schema does not have at all is another mistake.
+    expect(&with(schema(json!([])), json!(["why"])), &["REQUIRED_WITHOUT_PROPERTY"]);
 }
 
 #[test]
@@ -85,6 +86,10 @@ fn schemas_that_no_provider_takes_are_errors() {
         json!({"type": "object", "properties": {"path": {"type": "array", "items": {"type": []}}}}),
         json!({"type": "object", "properties": {"path": {"anyOf": [{"type": "string"}, {"type": "text"}]}}}),
         json!({"type": "object", "required": "path"}),
+        json!({"type": "array", "items": {"type": "string"}}),
+        json!({"type": "object", "properties": {"path": {"$ref": "#/$defs/Nope"}}}),
+        json!({"type": "object", "properties": {"path": {"$ref": "#/$defs/A"}}, "$defs": {"A": {"type": "string"}, "B": {"$ref": "#/$defs/B"}}}),
+        json!({"type": "object", "properties": {"path": {"$ref": 7}}}),
     ] {
         expect(&with(schema), &["SCHEMA_INVALID"]);
     }
@@ -94,6 +99,11 @@ fn schemas_that_no_provider_takes_are_errors() {
         json!({"type": "object", "properties": {"path": {"type": "string", "pattern": "^(?!a)"}}}),
         json!({"$schema": "http://json-schema.org/draft-07/schema#", "type": "object", "properties": {"path": {"items": [{"type": "string"}]}}}),
         json!({"type": "object", "properties": {"path": true}}),
+        json!({"type": "object", "properties": {"path": {"$ref": "#/$defs/A"}}, "$defs": {"A": {"$ref": "#/$defs/B"}, "B": {"type": "string"}}}),
+        json!({"type": "object", "properties": {"path": {"$ref": "#/properties/name"}, "name": {"type": "string"}}}),
+        json!({"type": "object", "properties": {"path": {"items": {"$ref": "#"}}}}),
+        json!({"type": "object", "properties": {"path": {"$ref": "https://example.com/a.json"}}}),
+        json!({"type": "object", "properties": {"path": {"$ref": "#/$defs/A"}}, "$defs": {"A": {"type": "object", "properties": {"next": {"$ref": "#/$defs/A"}}}}}),
     ] {
         expect(&with(schema), &[]);
     }
@@ -124,4 +134,118 @@ fn parameters_that_are_written_as_null_are_no_schema() {
     let mut entry = tool("read_note", &json!({}));
     entry["parameters"] = Value::Null;
     expect(&json!({"tools": [entry]}), &["MISSING_SCHEMA"]);
+}
+
+#[test]
+fn a_field_of_a_tool_that_is_wrong_is_reported_by_itself() {
+    let with = |key: &str, value: Value| json!({"tools": [tool("read_note", &json!({ key: value }))]});
+    for (key, value) in [
+        ("timeout_ms", json!(-1)),
+        ("timeout_ms", json!("long")),
+        ("aliases", json!("other_name")),
+        ("aliases", json!([7])),
+        ("strict", json!("yes")),
+        ("type", json!(7)),
+        ("handler", json!(7)),
+        ("handler", json!([])),
+        ("title", json!(7)),
+        ("input_schema", json!("banana")),
+        ("inputSchema", json!([])),
+    ] {
+        expect(&with(key, value), &["MALFORMED"]);
+    }
+    for (key, value) in [
+        ("timeout_ms", json!(0)),
+        ("aliases", json!(["other_name"])),
+        ("strict", json!(true)),
+        ("type", json!("function")),
+        ("handler", json!("run")),
+        ("title", json!("Read")),
+        ("input_schema", json!({"type": "object"})),
+    ] {
+        expect(&with(key, value), &[]);
+    }
+}
+
+#[test]
+fn a_slip_of_the_finger_in_a_tool_is_known_by_what_it_is_close_to() {
+    expect(&json!({"tools": [tool("read_note", &json!({"description": null, "descripton": "d"}))]}), &["KEY_UNKNOWN", "BODY_EMPTY"]);
+    expect(&json!({"tools": [tool("read_note", &json!({"parameters": null, "paramters": {}}))]}), &["KEY_UNKNOWN", "MISSING_SCHEMA"]);
+    expect(&json!({"tools": [annotated("run_it", json!({"side_effect_level": "none", "emits_artifact": true}))]}), &["KEY_UNKNOWN"]);
+    expect(
+        &json!({"tools": [annotated("run_it", json!({"side_effect_level": "none", "arg_schema": {"path_param": []}}))]}),
+        &["KEY_UNKNOWN"],
+    );
+    for key in ["category", "x-note", "owner", "returns", "examples", "enabled", "cost"] {
+        expect(&json!({"tools": [tool("read_note", &json!({ key: "x" }))]}), &[]);
+    }
+}
+
+#[test]
+fn a_misspelled_key_is_mended_only_where_it_is_then_written_once() {
+    let fixes = |text: &str| -> Vec<Option<String>> {
+        let problems = read_text("surface.json", text).problems;
+        problems.into_iter().filter(|problem| problem.code == "KEY_UNKNOWN").map(|problem| problem.fix).collect()
+    };
+    assert_eq!(fixes(r#"{"tools": [], "polcy": {}}"#), [Some("\"policy\"".to_owned())]);
+    assert_eq!(fixes(r#"{"tools": [], "polcy": {}, "policyy": {}}"#), [None, None]);
+    assert_eq!(fixes(r#"{"tools": [], "polcy": {}, "policy": {}}"#), [None]);
+    assert_eq!(fixes(r#"{"tools": [], "polcy": {}, "sistem": "x"}"#), [Some("\"policy\"".to_owned()), Some("\"system\"".to_owned())]);
+}
+
+#[test]
+fn a_tool_in_the_words_of_a_provider_says_the_same_or_is_another() {
+    let native = |more: &Value| {
+        let mut native = json!({"type": "function", "function": {
+            "name": "read_note",
+            "description": "Does one thing.",
+            "parameters": {"type": "OBJECT", "properties": {"path": {"type": "STRING"}}, "additionalProperties": false},
+        }});
+        native["function"].as_object_mut().expect("a map").extend(more.as_object().expect("a map").clone());
+        json!({"tools": [tool("read_note", &json!({}))], "native_tools": [native]})
+    };
+    expect(&native(&json!({})), &[]);
+    expect(&native(&json!({"description": "Does another thing."})), &["TOOL_DUPLICATE"]);
+    expect(&native(&json!({"parameters": {"type": "object", "properties": {"path": {"type": "integer"}}}})), &["TOOL_DUPLICATE"]);
+    expect(&native(&json!({"parameters": {"type": "object", "properties": {"file": {"type": "string"}}}})), &["TOOL_DUPLICATE"]);
+    expect(&native(&json!({"parameters": "banana"})), &["MALFORMED", "TOOL_DUPLICATE"]);
+    expect(&native(&json!({"annotations": {"side_effect_level": "network"}})), &["TOOL_DUPLICATE"]);
+}
+
+#[test]
+fn a_policy_that_says_otherwise_about_a_tool_is_reported() {
+    let with =
+        |annotations: Value| json!({"tools": [tool("read_note", &json!({}))], "policy": {"tool_annotations": {"read_note": annotations}}});
+    expect(&with(json!({"side_effect_level": "network"})), &["EFFECTS_CONTRADICT"]);
+    expect(&with(json!({"destructiveHint": true})), &["EFFECTS_CONTRADICT"]);
+    expect(&with(json!({"kind": "read"})), &["EFFECTS_CONTRADICT"]);
+    expect(&with(json!({"kind": "other", "side_effect_level": "read_only", "readOnlyHint": true})), &[]);
+}
+
+#[test]
+fn an_argument_that_a_call_gives_twice_is_left_to_its_author() {
+    let aliased =
+        annotated("read_note", json!({"side_effect_level": "none", "arg_schema": {"arg_aliases": {"file": "path", "name": "path"}}}));
+    let fixes = |text: &str| -> Vec<Option<String>> {
+        let report = check(&read(&json!({"tools": [aliased], "system": text}), None));
+        report.diagnostics.into_iter().map(|found| found.fix).collect()
+    };
+    let path = || Some("path".to_owned());
+    assert_eq!(fixes("read_note(file=1)"), [path()]);
+    assert_eq!(fixes("read_note(file=1, path=2)"), [None]);
+    assert_eq!(fixes("read_note(path=2, file=1) and read_note(file=1)"), [None, path()]);
+    assert_eq!(fixes("read_note(file=1, name=2)"), [None, None]);
+    assert_eq!(fixes("read_note(\n  file=1,\n  path=2)"), [None]);
+    assert_eq!(fixes(r#"{"name": "read_note", "arguments": {"file": 1, "path": 2}}"#), [None]);
+    assert_eq!(fixes(r#"{"name": "read_note", "arguments": {"f\u0069le": 1}}"#), [path()]);
+    assert_eq!(fixes("read_note(path=1)"), []);
+}
+
+#[test]
+fn words_deep_in_a_schema_have_their_place() {
+    let text = "{\"name\": \"read_note\", \"description\": \"d\", \"annotations\": {\"readOnlyHint\": true},\n\"inputSchema\": {\"type\": \"object\", \"properties\": {\"a\": {\"description\": \"x\", \"properties\": {\n\"b\": {\"description\": \"\\u00e9\\u200b and\\u200b\"}}}}}}";
+    let report = check(&read_text("surface.json", text));
+    let [found] = &report.diagnostics[..] else { panic!("{:?}", report.diagnostics) };
+    let places: Vec<String> = found.place.iter().chain(&found.also).map(ToString::to_string).collect();
+    assert_eq!(places, ["surface.json:3:29", "surface.json:3:39"]);
 }

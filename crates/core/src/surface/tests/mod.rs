@@ -230,14 +230,20 @@ fn arg_constraints_name_tools_and_keys_that_are_there() {
         );
         json!({"tools": [aliased, tool("read_note", &json!({}))], "policy": {"tool_arg_constraints": [constraint]}})
     };
-    expect(&surface("edit_x", "path"), &[]);
-    expect(&surface("edit_x", "target"), &[]);
-    expect(&surface("edit_x", "why"), &[]);
-    expect(&surface("edit_x", "absent"), &["UNKNOWN_ARG_CONSTRAINT_KEY"]);
-    expect(&surface("edi?_x", "path"), &[]);
-    expect(&surface("*", "target"), &[]);
-    expect(&surface("*", "absent"), &["UNKNOWN_ARG_CONSTRAINT_KEY"]);
-    expect(&surface("ghost", "path"), &["UNKNOWN_ARG_CONSTRAINT_TOOL"]);
+    // What the annotations name and the schema does not have was reported there.
+    let found = |surface: &Value, expected: &[&str]| {
+        let mut found = codes(surface);
+        found.retain(|code| !matches!(code.as_str(), "REQUIRED_WITHOUT_PROPERTY" | "PATH_PARAM_UNKNOWN"));
+        assert_eq!(found, expected, "{surface:#}");
+    };
+    found(&surface("edit_x", "path"), &[]);
+    found(&surface("edit_x", "target"), &[]);
+    found(&surface("edit_x", "why"), &[]);
+    found(&surface("edit_x", "absent"), &["UNKNOWN_ARG_CONSTRAINT_KEY"]);
+    found(&surface("edi?_x", "path"), &[]);
+    found(&surface("*", "target"), &[]);
+    found(&surface("*", "absent"), &["UNKNOWN_ARG_CONSTRAINT_KEY"]);
+    found(&surface("ghost", "path"), &["UNKNOWN_ARG_CONSTRAINT_TOOL"]);
 }
 
 #[test]
@@ -336,6 +342,15 @@ fn what_is_malformed_is_an_error_and_never_passed_over() {
         json!({"native_tools": [7]}),
         json!({"native_tools": [{"name": 5, "parameters": {}}]}),
         json!({"native_tools": [{"name": "", "parameters": {}}]}),
+        json!({"approval_policy": {"rules": [{"foo": 1}]}}),
+        json!({"approval_policy": {"rules": [{"tool": "read_note"}]}}),
+        json!({"approval_policy": {"rules": [{"tool": "read_note", "action": "maybe"}]}}),
+        json!({"approval_policy": {"rules": [{"deny": "read_note"}]}}),
+        json!({"approval_policy": {"rules": [{"deny": {"tool": "read_note"}, "ask": {"tool": "read_note"}}]}}),
+        json!({"approval_policy": {"default": "perhaps"}}),
+        json!({"approval_policy": {"default": 7}}),
+        json!({"tool_search": {"enabled": "yes"}}),
+        json!({"tool_search": {"mode": "banana"}}),
     ] {
         let mut surface = part;
         surface["tools"] = tools.clone();
@@ -346,7 +361,25 @@ fn what_is_malformed_is_an_error_and_never_passed_over() {
     }
     expect(&json!({"tools": tools, "policy": {"side_effect_levl": "none"}}), &["KEY_UNKNOWN"]);
     expect(&json!({"tools": tools, "polcy": {}}), &["KEY_UNKNOWN"]);
-    expect(&json!({"tools": [tools[0], tools[0]]}), &["TOOL_DUPLICATE"]);
+    for part in [
+        json!({"policy": {"tool_arg_constraints": [{"tool": "read_note", "arg_key": "path", "arg_patterns": ["*"], "zz": 1}]}}),
+        json!({"approval_policy": {"rules": [{"ask": {"tol": "read_note"}}]}}),
+        json!({"approval_policy": {"rules": [{"ask": {"tool": "read_note"}, "resaon": "r"}]}}),
+        json!({"tool_search": {"mod": "bm25"}}),
+    ] {
+        let mut surface = part;
+        surface["tools"] = tools.clone();
+        expect(&surface, &["KEY_UNKNOWN"]);
+    }
+    for part in [
+        json!({"approval_policy": {"rules": [{"tool": "read_note", "action": "deny", "reason": "r"}], "default": "ask"}}),
+        json!({"tool_search": {"enabled": true, "mode": "client", "strategy": "bm25", "always_loaded": []}}),
+    ] {
+        let mut surface = part;
+        surface["tools"] = tools.clone();
+        expect(&surface, &[]);
+    }
+    expect(&json!({"tools": [tools[0], tools[0], tools[0]]}), &["TOOL_DUPLICATE"]);
     expect(&json!({"tools": tools, "policy": null, "system": null, "approval_policy": null}), &[]);
 }
 

@@ -17,7 +17,14 @@ fn names_that_look_alike_are_reported_and_series_are_not() {
         expect(&pair(one, other), &["CONFUSABLE_NAMES"]);
     }
     expect(&pair("read_note", "r\u{435}ad_note"), &["CONFUSABLE_NAMES", "NAME_NOT_PORTABLE"]);
-    for (one, other) in [("read_note", "send_mail"), ("read_note_1", "read_note_2"), ("get_a", "get_b"), ("read_note", "read_notebook")] {
+    for (one, other) in [
+        ("read_note", "send_mail"),
+        ("read_note_1", "read_note_2"),
+        ("get_a", "get_b"),
+        ("get_document", "set_document"),
+        ("get_pod", "get_pods"),
+        ("read_note", "read_notebook"),
+    ] {
         expect(&pair(one, other), &[]);
     }
 }
@@ -36,7 +43,7 @@ fn what_is_required_is_described() {
     let demanding = |schema: Value| tools(&[tool("read_note", &json!({ "parameters": schema }))]);
     expect(&demanding(json!({"type": "object", "properties": {"path": {}}, "required": ["path", "line"]})), &["REQUIRED_WITHOUT_PROPERTY"]);
     expect(&demanding(json!({"type": "object", "properties": {"path": {}}, "required": ["path"]})), &[]);
-    expect(&demanding(json!({"type": "object", "allOf": [{"$ref": "#/$defs/a"}], "required": ["line"]})), &[]);
+    expect(&demanding(json!({"type": "object", "allOf": [{"$ref": "#/$defs/a"}], "required": ["line"], "$defs": {"a": {}}})), &[]);
 }
 
 #[test]

@@ -24,7 +24,7 @@ pub(super) const CODES: &[Code] = &[
         ],
         not: &[
             r#"{"policy": {"tool_arg_constraints": [{"tool": "read_note", "arg_key": "path", "arg_patterns": ["*"]}]}}"#,
-            r#"{"tools": [{"annotations": {"side_effect_level": "none", "arg_schema": {"path_params": ["why"]}}}], "policy": {"tool_arg_constraints": [{"tool": "read_note", "arg_key": "why", "arg_patterns": ["*"]}]}}"#,
+            r#"{"tools": [{"annotations": {"side_effect_level": "none", "arg_schema": {"path_params": ["why"]}}}], "policy": {"tool_arg_constraints": [{"tool": "read_note", "arg_key": "why", "arg_patterns": ["*"]}]}, "also": ["PATH_PARAM_UNKNOWN"]}"#,
             r#"{"tools": [{"parameters": {"type": "object", "allOf": [{"properties": {"why": {}}}]}}], "policy": {"tool_arg_constraints": [{"tool": "read_note", "arg_key": "why", "arg_patterns": ["*"]}]}}"#,
             r#"{"tools": [{}, {"name": "list_letters", "parameters": {"why": {"description": "W"}}}], "policy": {"tool_arg_constraints": [{"tool": "*", "arg_key": "why", "arg_patterns": ["*"]}]}}"#,
             r#"{"bare": [{"type": "bash_20250124", "name": "bash"}], "policy": {"tool_arg_constraints": [{"tool": "bash", "arg_key": "command", "arg_patterns": ["ls *"]}]}}"#,
@@ -33,12 +33,16 @@ pub(super) const CODES: &[Code] = &[
     Code {
         code: "CONSTRAINT_NEVER_APPLIES",
         gives: &[
+            r#"{"tools": [{"parameters": {"type": "object", "properties": {"count": {"type": "integer"}}}}], "policy": {"tool_arg_constraints": [{"tool": "read_note", "arg_key": "count", "arg_patterns": ["1*"]}]}}"#,
+            r#"{"tools": [{"parameters": {"type": "object", "properties": {"path": {"enum": ["a", "b"]}}}}], "policy": {"tool_arg_constraints": [{"tool": "read_note", "arg_key": "path", "arg_patterns": ["q*", "c"]}]}}"#,
             r#"{"policy": {"tool_arg_constraints": [{"tool": "read_note", "arg_key": "path", "arg_patterns": []}]}}"#,
             r#"{"policy": {"tool_arg_constraints": [{"tool": "read_note", "arg_key": "path"}]}}"#,
             r#"{"policy": {"tool_arg_constraints": [{"tool": "read_note", "arg_patterns": ["*"]}]}}"#,
             r#"{"tools": [{"annotations": {"side_effect_level": "none", "arg_schema": {"arg_aliases": {"file": "path"}}}}], "policy": {"tool_arg_constraints": [{"tool": "read_note", "arg_key": "file", "arg_patterns": ["*"]}]}}"#,
         ],
         not: &[
+            r#"{"tools": [{"parameters": {"type": "object", "properties": {"path": {"type": "array"}}}}], "policy": {"tool_arg_constraints": [{"tool": "read_note", "arg_key": "path", "arg_patterns": ["1*"]}]}}"#,
+            r#"{"tools": [{"parameters": {"type": "object", "properties": {"path": {"enum": ["a", "b"]}}}}], "policy": {"tool_arg_constraints": [{"tool": "read_note", "arg_key": "path", "arg_patterns": ["q*", "b"]}]}}"#,
             r#"{"tools": [{"annotations": {"side_effect_level": "none", "arg_schema": {"path_params": ["path"]}}}], "policy": {"tool_arg_constraints": [{"tool": "read_note", "arg_patterns": ["*"]}]}}"#,
             r#"{"tools": [{"annotations": {"side_effect_level": "none", "arg_schema": {"arg_aliases": {"file": "path"}}}}], "policy": {"tool_arg_constraints": [{"tool": "read_note", "arg_key": "path", "arg_patterns": ["*"]}]}}"#,
         ],
@@ -62,12 +66,20 @@ pub(super) const CODES: &[Code] = &[
     Code {
         code: "APPROVAL_CONTRADICTS",
         gives: &[
+            r#"{"approval_policy": {"auto_approve": ["read_note"], "auto_deny": ["read_*"]}}"#,
+            r#"{"approval_policy": {"auto_approve": ["read_note"], "require_approval": ["*"]}}"#,
+            r#"{"approval_policy": {"require_approval": ["read_note"], "auto_deny": ["r?ad_note"]}}"#,
+            r#"{"approval_policy": {"auto_approve": ["read_*"], "auto_deny": ["*"]}}"#,
             r#"{"approval_policy": {"auto_approve": ["read_note"], "auto_deny": ["read_note"]}}"#,
             r#"{"approval_policy": {"auto_approve": ["read_*"], "require_approval": ["read_*"]}}"#,
             r#"{"approval_policy": {"auto_approve": ["read_note"], "rules": [{"deny": {"tool": "read_note"}}]}}"#,
             r#"{"approval_policy": {"rules": [{"allow": {"tool": "read_note"}}, {"ask": {"tool": "read_note"}}]}}"#,
         ],
         not: &[
+            r#"{"approval_policy": {"auto_approve": ["read_*"], "auto_deny": ["read_note"]}}"#,
+            r#"{"approval_policy": {"auto_deny": ["read_note"], "require_approval": ["read_*"]}}"#,
+            r#"{"approval_policy": {"auto_approve": ["read_*"], "auto_deny": ["r?ad_*"]}}"#,
+            r#"{"approval_policy": {"auto_approve": ["*_note"], "require_approval": ["read_*"]}}"#,
             r#"{"approval_policy": {"auto_approve": ["*"], "auto_deny": ["read_note"]}}"#,
             r#"{"approval_policy": {"auto_deny": ["read_note", "read_note"]}}"#,
             r#"{"approval_policy": {"rules": [{"deny": {"tool": "read_note"}}, {"deny": {"tool": "read_note"}}]}}"#,
@@ -77,6 +89,7 @@ pub(super) const CODES: &[Code] = &[
     Code {
         code: "PATTERN_NO_MATCH",
         gives: &[
+            r#"{"policy": {"tool_annotations": {"ghost": {"side_effect_level": "none"}}}}"#,
             r#"{"policy": {"tools": ["read_*", "wirte_*"]}}"#,
             r#"{"policy": {"tools": ["read_*", "ghost"]}}"#,
             r#"{"policy": {"tool_arg_constraints": [{"tool": "g?ost", "arg_key": "path", "arg_patterns": ["*"]}]}}"#,
@@ -84,6 +97,7 @@ pub(super) const CODES: &[Code] = &[
             r#"{"files": {".harness/tools/read_note.md": "---\nparameters: {}\nrisk: read\n---\nReads.\n", "harness.md": "---\ntools_policy: {deny: [\"ghost_*\"]}\n---\nHelp.\n"}, "also": ["MISSING_EXECUTOR"]}"#,
         ],
         not: &[
+            r#"{"policy": {"tool_annotations": {"read_note": {"side_effect_level": "read_only"}}}}"#,
             r#"{"policy": {"tools": ["{read,write}_*"]}}"#,
             r#"{"policy": {"tools": ["ghost_*"]}, "also": ["NO_ACTIVE_TOOLS"]}"#,
             r#"{"approval_policy": {"auto_deny": ["*_note"]}}"#,
@@ -111,11 +125,13 @@ pub(super) const CODES: &[Code] = &[
     Code {
         code: "CAPABILITIES_EXCEEDED",
         gives: &[
+            r#"{"tools": [{"annotations": {"side_effect_level": "none", "capabilities": {"workspace": ["list", "read_text"]}}}], "policy": {"capabilities": {"workspace": ["read_*"]}}}"#,
             r#"{"tools": [{"annotations": {"side_effect_level": "none", "capabilities": {"workspace": ["list"]}}}], "policy": {"capabilities": {"workspace": ["read_text"]}}}"#,
             r#"{"tools": [{"annotations": {"side_effect_level": "none", "capabilities": {"network": []}}}], "policy": {"capabilities": {"workspace": ["list"]}}}"#,
             r#"{"tools": [{"annotations": {"side_effect_level": "none", "capabilities": {"workspace": ["list"]}}}], "policy": {"capabilities": {}, "capabilities_restricted": true}}"#,
         ],
         not: &[
+            r#"{"tools": [{"annotations": {"side_effect_level": "none", "capabilities": {"workspace": ["list", "read_text"]}}}], "policy": {"capabilities": {"workspace": ["l?st", "read_*"]}}}"#,
             r#"{"tools": [{"annotations": {"side_effect_level": "none", "capabilities": {"workspace": ["list"]}}}], "policy": {"capabilities": {"workspace": ["list", "read_text"]}}}"#,
             r#"{"tools": [{"annotations": {"side_effect_level": "none", "capabilities": {"workspace": ["list"]}}}], "policy": {"capabilities": {}}}"#,
             r#"{"policy": {"capabilities": {"workspace": ["list"]}}}"#,
@@ -124,6 +140,10 @@ pub(super) const CODES: &[Code] = &[
     Code {
         code: "SIDE_EFFECT_CEILING_EXCEEDED",
         gives: &[
+            r#"{"tools": [{"annotations": {"readOnlyHint": false, "destructiveHint": true}}], "policy": {"side_effect_level": "none"}}"#,
+            r#"{"tools": [{"annotations": {"destructiveHint": true}}], "policy": {"side_effect_level": "read_only"}}"#,
+            r#"{"tools": [{"annotations": {"destructiveHint": true}}], "policy": {"effects": ["read"]}}"#,
+            r#"{"tools": [{"annotations": {"kind": "delete", "destructiveHint": true}}], "policy": {"side_effect_level": "read_only"}}"#,
             r#"{"policy": {"side_effect_level": "none"}}"#,
             r#"{"tools": [{"annotations": {"side_effect_level": "network"}}], "policy": {"side_effect_level": "network_read"}}"#,
             r#"{"tools": [{"annotations": {"side_effect_level": "desktop_control"}}], "policy": {"side_effect_level": "network"}}"#,
@@ -131,6 +151,8 @@ pub(super) const CODES: &[Code] = &[
             r#"{"tools": [{"annotations": {"side_effect_level": "process_exec"}}], "policy": {"effects": ["read", "net_read"]}}"#,
         ],
         not: &[
+            r#"{"tools": [{"annotations": {"destructiveHint": true}}], "policy": {"side_effect_level": "workspace_write"}}"#,
+            r#"{"tools": [{"annotations": {"readOnlyHint": true, "destructiveHint": false}}], "policy": {"side_effect_level": "read_only"}}"#,
             r#"{"policy": {"side_effect_level": "read_only"}}"#,
             r#"{"tools": [{"annotations": {"side_effect_level": "process_exec"}}], "policy": {"side_effect_level": "network"}}"#,
             r#"{"policy": {"side_effect_level": "nothing"}, "also": ["MALFORMED"]}"#,
@@ -142,7 +164,7 @@ pub(super) const CODES: &[Code] = &[
         gives: &[
             r#"{"tools": [{"annotations": {"kind": "edit", "side_effect_level": "workspace_write"}}], "approval_policy": {"write_path_allowlist": ["src/**"]}}"#,
             r#"{"tools": [{"annotations": {"side_effect_level": "workspace_write"}}], "approval_policy": {"write_path_allowlist": ["src/**"]}}"#,
-            r#"{"tools": [{"annotations": {"side_effect_level": "workspace_write", "arg_schema": {"path_params": ["file"]}}}], "approval_policy": {"write_path_allowlist": ["src/**"]}}"#,
+            r#"{"tools": [{"annotations": {"side_effect_level": "workspace_write", "arg_schema": {"path_params": ["file"]}}}], "approval_policy": {"write_path_allowlist": ["src/**"]}, "also": ["PATH_PARAM_UNKNOWN"]}"#,
         ],
         not: &[
             r#"{"tools": [{"annotations": {"side_effect_level": "workspace_write", "arg_schema": {"path_params": ["path"]}}}], "approval_policy": {"write_path_allowlist": ["src/**"]}}"#,

@@ -6,6 +6,17 @@ pub(super) const CODES: &[Code] = &[
     Code {
         code: "UNKNOWN_PROMPT_TOOL",
         gives: &[
+            r#"{"tools": [{"parameters": {"type": "object", "properties": {"path": {"type": "object", "properties": {"line": {"description": "Call find_it(1) first."}}}}}}]}"#,
+            r#"{"tools": [{"parameters": {"type": "object", "properties": {"path": {"items": {"description": "Call find_it(1) first."}}}}}]}"#,
+            r#"{"tools": [{"parameters": {"type": "object", "properties": {"path": {"anyOf": [{"type": "null"}, {"description": "Call find_it(1) first."}]}}}}]}"#,
+            r##"{"tools": [{"parameters": {"type": "object", "properties": {"path": {"$ref": "#/$defs/a"}}, "$defs": {"a": {"description": "Call find_it(1) first."}}}}]}"##,
+            r#"{"tools": [{"parameters": {"type": "object", "description": "Call find_it(1) first.", "properties": {}}}]}"#,
+            r#"{"tools": [{"parameters": {"type": "object", "properties": {"path": {"title": "Call find_it(1) first."}}}}]}"#,
+            r#"{"tools": [{"title": "Call find_it(1) first."}]}"#,
+            r#"{"system": "<tool_call>{\"name\": \"gh\\u006fst\"}</tool_call>"}"#,
+            r#"{"system": "<!-- harness: ignore-next-line -->\n```\nread_note(x)\n```\nfind_it(x)", "also": ["UNUSED_MARKER"]}"#,
+            r#"{"system": "- > ~~~\n  > gone_it(1)\n  > ~~~\n  > find_it(1)"}"#,
+            r#"{"system": "<!--\n```\n-->\nfind_it(1)"}"#,
             r#"{"system": "Use delete_file(x), then delete_file(y)."}"#,
             r#"{"prompt": "`ghost(x)`"}"#,
             r#"{"prompts": ["<tool_call>ghost</tool_call>"]}"#,
@@ -16,6 +27,16 @@ pub(super) const CODES: &[Code] = &[
             r#"{"system": "```\nfind_it(x)\n```", "options": {"scan_fences": true}}"#,
         ],
         not: &[
+            r#"{"tools": [{"parameters": {"type": "object", "properties": {"path": {"enum": ["a", "Call find_it(1) first."]}}}}]}"#,
+            r#"{"tools": [{"parameters": {"type": "object", "properties": {"path": {"default": "Call find_it(1) first."}}}}]}"#,
+            r#"{"tools": [{"parameters": {"type": "object", "properties": {"path": {"examples": [{"a": "Call find_it(1) first."}]}}}}]}"#,
+            r#"{"system": "order_id(optional), user_id(required), a_b(at)example.com"}"#,
+            r#"{"system": "Use tool_search(q).", "tool_search": true}"#,
+            r#"{"tools": [{}, {"name": "tool_search"}], "system": "Use tool_search(q) and `tool_search`."}"#,
+            r#"{"system": "<tool_call>{\"name\": \"read\\u005fnote\"}</tool_call>"}"#,
+            r#"{"system": "-\t```\n\tfind_it(1)\n\t```\n"}"#,
+            r#"{"system": "```\rfind_it(1)\r```\r"}"#,
+            r#"{"tools": [{"aliases": ["find_it"]}], "system": "find_it(1)"}"#,
             r#"{"system": "Use read_note(x), the tools (listed below), df.group_by(x) and os.path.is_file(p)."}"#,
             r#"{"system": "```\nfind_it(x)\n```"}"#,
             r#"{"system": "find_it(x) <!-- harn-tool-surface: ignore-line -->"}"#,
@@ -60,6 +81,7 @@ pub(super) const CODES: &[Code] = &[
     Code {
         code: "DEPRECATED_ARG_ALIAS",
         gives: &[
+            r#"{"tools": [{"annotations": {"side_effect_level": "none", "arg_schema": {"arg_aliases": {"file": "path"}}}}], "system": "read_note(file=1, path=2)"}"#,
             r#"{"tools": [{"annotations": {"side_effect_level": "none", "arg_schema": {"arg_aliases": {"file": "path"}}}}], "system": "read_note(file=1), read_note({file: 2})"}"#,
             r#"{"tools": [{"annotations": {"side_effect_level": "none", "arg_schema": {"arg_aliases": {"file": "path"}}}}], "system": "<tool_call>{\"name\": \"read_note\", \"arguments\": {\"file\": 1}}</tool_call>"}"#,
         ],
@@ -100,12 +122,14 @@ pub(super) const CODES: &[Code] = &[
     Code {
         code: "UNUSED_MARKER",
         gives: &[
+            r#"{"system": "<!-- harness: ignore-next-line -->\n```\nfind_it(x)\n```"}"#,
             r#"{"system": "<!-- harness: ignore-next-line -->\nread_note(x)"}"#,
             r#"{"system": "read_note(x) <!-- harness: ignore-line -->"}"#,
             r#"{"system": "find_it(x) <!-- harness: ignore-line -->\n<!-- harn-tool-surface: ignore-start -->\nNothing.\n<!-- harn-tool-surface: ignore-end -->"}"#,
             r#"{"system": "<!-- harness: ignore-next-line -->"}"#,
         ],
         not: &[
+            r#"{"system": "<!-- harness: ignore-next-line -->\n```\nfind_it(x)\n```", "options": {"scan_fences": true}}"#,
             r#"{"system": "<!-- harn-tool-surface: ignore-next-line -->\n\nfind_it(x)"}"#,
             r#"{"system": "```\n<!-- harness: ignore-line -->\n```"}"#,
         ],

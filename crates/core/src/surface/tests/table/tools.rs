@@ -12,6 +12,7 @@ pub(super) const CODES: &[Code] = &[
             r#"{"native_tools": [{"name": "list_letters", "description": "D.", "annotations": {"side_effect_level": "none"}}]}"#,
         ],
         not: &[
+            r#"{"bare": [{"type": "custom", "name": "write_code", "description": "D.", "annotations": {"side_effect_level": "none"}}]}"#,
             r#"{"tools": [{"parameters": {}}]}"#,
             r#"{"tools": [{"parameters": {"type": "object"}}]}"#,
             r#"{"tools": [{"parameters": null, "inputSchema": {"type": "object"}}]}"#,
@@ -27,7 +28,7 @@ pub(super) const CODES: &[Code] = &[
             r#"{"tools": [{"annotations": null}]}"#,
             r#"{"bare": [{"name": "read_note", "description": "D.", "inputSchema": {"type": "object"}}]}"#,
             r#"{"bare": [{"functionDeclarations": [{"name": "read_note", "description": "D.", "parameters": {"type": "OBJECT"}}]}]}"#,
-            r#"{"tools": [{"annotations": null}], "policy": {"tool_annotations": {"other": {"side_effect_level": "none"}}}}"#,
+            r#"{"tools": [{"annotations": null}], "policy": {"tool_annotations": {"other": {"side_effect_level": "none"}}}, "also": ["PATTERN_NO_MATCH"]}"#,
             r#"{"tools": [{"annotations": null}], "policy": {"side_effect_level": "none"}}"#,
         ],
         not: &[
@@ -42,12 +43,15 @@ pub(super) const CODES: &[Code] = &[
     Code {
         code: "MISSING_SIDE_EFFECT_LEVEL",
         gives: &[
+            r#"{"tools": [{"annotations": {"kind": "execute", "destructiveHint": true}}]}"#,
             r#"{"tools": [{"annotations": {"kind": "read"}}]}"#,
             r#"{"tools": [{"annotations": {"side_effect_level": null}}]}"#,
             r#"{"bare": [{"name": "read_note", "description": "D.", "inputSchema": {}, "annotations": {"title": "Note"}}]}"#,
             r#"{"tools": [{"annotations": null}], "policy": {"tool_annotations": {"read_note": {"kind": "read"}}}}"#,
         ],
         not: &[
+            r#"{"tools": [{"annotations": {"destructiveHint": true}}]}"#,
+            r#"{"tools": [{"annotations": {"kind": "execute", "side_effect_level": "process_exec", "destructiveHint": true}}]}"#,
             r#"{"tools": [{"annotations": {"side_effect_level": "none"}}]}"#,
             r#"{"tools": [{"annotations": {"readOnlyHint": true}}]}"#,
             r#"{"tools": [{"annotations": {"kind": "read"}, "risk": "read"}]}"#,
@@ -63,6 +67,7 @@ pub(super) const CODES: &[Code] = &[
             r#"{"files": {".harness/tools/read_note.md": "---\nparameters: {}\nrisk: read\n---\nReads.\n"}}"#,
         ],
         not: &[
+            r#"{"tools": [{"executor": "harness"}]}"#,
             r#"{"tools": [{"executor": "host_bridge"}]}"#,
             r#"{"tools": [{"executor": null, "handler": "read"}]}"#,
             r#"{"tools": [{"executor": null, "mcp_server": "notes"}]}"#,
@@ -75,6 +80,7 @@ pub(super) const CODES: &[Code] = &[
     Code {
         code: "KIND_CONTRADICTS",
         gives: &[
+            r#"{"tools": [{"annotations": {"kind": "read", "destructiveHint": true}}]}"#,
             r#"{"tools": [{"annotations": {"kind": "read", "side_effect_level": "workspace_write"}}]}"#,
             r#"{"tools": [{"annotations": {"kind": "search", "side_effect_level": "process_exec"}}]}"#,
             r#"{"tools": [{"annotations": {"kind": "think", "side_effect_level": "network"}}]}"#,
@@ -83,6 +89,9 @@ pub(super) const CODES: &[Code] = &[
             r#"{"tools": [{"annotations": {"kind": "move", "side_effect_level": "none"}}]}"#,
         ],
         not: &[
+            r#"{"tools": [{"annotations": {"kind": "delete", "destructiveHint": true}}]}"#,
+            r#"{"tools": [{"annotations": {"kind": "edit", "destructiveHint": true}}]}"#,
+            r#"{"tools": [{"annotations": {"kind": "move", "destructiveHint": true}}]}"#,
             r#"{"tools": [{"annotations": {"kind": "read", "side_effect_level": "none"}}]}"#,
             r#"{"tools": [{"annotations": {"kind": "read", "side_effect_level": "network_read"}}]}"#,
             r#"{"tools": [{"annotations": {"kind": "fetch", "side_effect_level": "network"}}]}"#,
@@ -122,18 +131,34 @@ pub(super) const CODES: &[Code] = &[
         gives: &[r#"{"tools": [{"annotations": {"side_effect_level": "none", "arg_schema": {"required": ["path"]}}}]}"#],
         not: &[
             r#"{"tools": [{"parameters": {"type": "object", "properties": {"path": {}}, "required": ["path"]}, "annotations": {"side_effect_level": "none", "arg_schema": {"required": ["path"]}}}]}"#,
-            r#"{"tools": [{"annotations": {"side_effect_level": "none", "arg_schema": {"required": ["why"]}}}]}"#,
+            r#"{"tools": [{"annotations": {"side_effect_level": "none", "arg_schema": {"required": ["why"]}}}], "also": ["REQUIRED_WITHOUT_PROPERTY"]}"#,
+        ],
+    },
+    Code {
+        code: "PATH_PARAM_UNKNOWN",
+        gives: &[
+            r#"{"tools": [{"annotations": {"side_effect_level": "none", "arg_schema": {"path_params": ["file"]}}}]}"#,
+            r#"{"tools": [{"annotations": {"side_effect_level": "none", "arg_schema": {"path_params": ["path", "file", "target"]}}}]}"#,
+        ],
+        not: &[
+            r#"{"tools": [{"annotations": {"side_effect_level": "none", "arg_schema": {"path_params": ["path"]}}}]}"#,
+            r#"{"tools": [{"parameters": {"type": "object"}, "annotations": {"side_effect_level": "none", "arg_schema": {"path_params": ["file"]}}}]}"#,
+            r#"{"tools": [{"parameters": {"type": "object", "properties": {"path": {}}, "additionalProperties": true}, "annotations": {"side_effect_level": "none", "arg_schema": {"path_params": ["file"]}}}]}"#,
         ],
     },
     Code {
         code: "REQUIRED_WITHOUT_PROPERTY",
         gives: &[
+            r#"{"tools": [{"parameters": {"type": "object", "properties": {"path": {}}, "required": ["a", "b", "c", "a"]}}]}"#,
+            r#"{"tools": [{"annotations": {"side_effect_level": "none", "arg_schema": {"required": ["why"]}}}]}"#,
             r#"{"tools": [{"parameters": {"type": "object", "properties": {"path": {}}, "required": ["path", "line"]}}]}"#,
             r#"{"tools": [{"parameters": {"type": "object", "required": ["line"]}}]}"#,
         ],
         not: &[
+            r#"{"tools": [{"annotations": {"side_effect_level": "none", "arg_schema": {"required": ["file"], "arg_aliases": {"file": "path"}}}}]}"#,
+            r#"{"tools": [{"parameters": {"type": "object", "additionalProperties": true, "properties": {"path": {}}}, "annotations": {"side_effect_level": "none", "arg_schema": {"required": ["why"]}}}]}"#,
             r#"{"tools": [{"parameters": {"type": "object", "properties": {"path": {}}, "required": ["path"]}}]}"#,
-            r##"{"tools": [{"parameters": {"$ref": "#/$defs/a", "type": "object", "required": ["line"]}}]}"##,
+            r##"{"tools": [{"parameters": {"$ref": "#/$defs/a", "type": "object", "required": ["line"], "$defs": {"a": {"properties": {"line": {}}}}}}]}"##,
             r#"{"tools": [{"parameters": {"path": {"type": "string", "required": true}}}]}"#,
         ],
     },
@@ -190,6 +215,9 @@ pub(super) const CODES: &[Code] = &[
     Code {
         code: "MISSING_RESULT_READER",
         gives: &[
+            r#"{"tools": [{"name": "run_it", "annotations": {"side_effect_level": "none", "emits_artifacts": true}}, {"name": "open_log", "defer_loading": true, "annotations": {"kind": "read", "side_effect_level": "none"}}], "also": ["DEFERRED_UNREACHABLE"]}"#,
+            r#"{"tools": [{"name": "run_it", "annotations": {"side_effect_level": "none", "emits_artifacts": true}}, {"name": "open_log", "annotations": {"kind": "read", "side_effect_level": "none"}}], "approval_policy": {"auto_deny": ["open_*"]}}"#,
+            r#"{"tools": [{"name": "run_it", "annotations": {"side_effect_level": "none", "emits_artifacts": true, "result_readers": ["show_it"]}}, {"name": "show_it", "parameters": {}}], "approval_policy": {"auto_deny": ["show_it"]}, "also": ["UNKNOWN_RESULT_READER"]}"#,
             r#"{"tools": [{"name": "run_it", "annotations": {"kind": "execute", "side_effect_level": "process_exec", "emits_artifacts": true}}]}"#,
             r#"{"tools": [{"name": "get_it", "annotations": {"kind": "read", "side_effect_level": "read_only", "emits_artifacts": true}}]}"#,
             r#"{"tools": [{"name": "run_it", "annotations": {"side_effect_level": "none", "emits_artifacts": true}}, {"name": "find_web", "parameters": {"type": "object", "properties": {"query": {}}}, "annotations": {"kind": "search", "side_effect_level": "none"}}]}"#,
@@ -197,6 +225,8 @@ pub(super) const CODES: &[Code] = &[
             r#"{"tools": [{"name": "run_it", "annotations": {"side_effect_level": "none", "emits_artifacts": true, "result_readers": ["run_it"]}}], "also": ["UNKNOWN_RESULT_READER"]}"#,
         ],
         not: &[
+            r#"{"tools": [{"name": "run_it", "annotations": {"side_effect_level": "none", "emits_artifacts": true}}, {"name": "open_log", "defer_loading": true, "annotations": {"kind": "read", "side_effect_level": "none"}}], "tool_search": true}"#,
+            r#"{"tools": [{"name": "run_it", "annotations": {"side_effect_level": "none", "emits_artifacts": true}}, {"name": "open_log", "annotations": {"kind": "read", "side_effect_level": "none"}}], "approval_policy": {"require_approval": ["open_log"]}}"#,
             r#"{"tools": [{"name": "run_it", "annotations": {"side_effect_level": "none", "emits_artifacts": true, "inline_result": true}}]}"#,
             r#"{"tools": [{"name": "run_it", "annotations": {"side_effect_level": "none", "emits_artifacts": true}}, {"name": "open_log", "annotations": {"kind": "read", "side_effect_level": "none"}}]}"#,
             r#"{"tools": [{"name": "run_it", "annotations": {"side_effect_level": "none", "emits_artifacts": true, "result_readers": ["show_it"]}}, {"name": "show_it", "parameters": {}}]}"#,
@@ -206,6 +236,8 @@ pub(super) const CODES: &[Code] = &[
     Code {
         code: "UNKNOWN_RESULT_READER",
         gives: &[
+            r#"{"tools": [{"annotations": {"side_effect_level": "none", "result_readers": ["ghost", "ghast", "spirit"]}}]}"#,
+            r#"{"tools": [{"annotations": {"side_effect_level": "none", "result_readers": ["show_it"]}}, {"name": "show_it", "defer_loading": true}], "also": ["DEFERRED_UNREACHABLE"]}"#,
             r#"{"tools": [{"annotations": {"side_effect_level": "none", "result_readers": ["ghost"]}}]}"#,
             r#"{"tools": [{"annotations": {"side_effect_level": "none", "result_readers": ["read_note"]}}]}"#,
             r#"{"tools": [{"annotations": {"side_effect_level": "none", "result_readers": ["drop_it"]}}, {"name": "drop_it", "annotations": {"kind": "delete", "side_effect_level": "workspace_write"}}]}"#,

@@ -1,0 +1,55 @@
+//! `TOOL_SURFACE_PATH_PARAM_UNKNOWN`.
+
+use crate::check::{Check, Rule};
+use crate::diagnostic::Severity;
+use crate::surface::judge::listed;
+use crate::surface::{Findings, Subject};
+
+pub(crate) const RULE: Rule = Rule {
+    code: "TOOL_SURFACE_PATH_PARAM_UNKNOWN",
+    severity: Severity::Warning,
+    why: "Limits on paths look at the arguments that `path_params` names. A name that the schema does not have leaves the real path unjudged.",
+    bad: &[(
+        "surface.json",
+        r#"{
+  "tools": [
+    {
+      "name": "read_note",
+      "description": "Reads one note.",
+      "parameters": {"type": "object", "properties": {"path": {"type": "string"}}, "required": ["path"]},
+      "executor": "harn",
+      "annotations": {"kind": "read", "side_effect_level": "read_only", "arg_schema": {"path_params": ["file"]}}
+    }
+  ]
+}
+"#,
+    )],
+    good: &[(
+        "surface.json",
+        r#"{
+  "tools": [
+    {
+      "name": "read_note",
+      "description": "Reads one note.",
+      "parameters": {"type": "object", "properties": {"path": {"type": "string"}}, "required": ["path"]},
+      "executor": "harn",
+      "annotations": {"kind": "read", "side_effect_level": "read_only", "arg_schema": {"path_params": ["path"]}}
+    }
+  ]
+}
+"#,
+    )],
+    check: Check::Surface(check),
+};
+
+fn check(subject: &Subject<'_>, findings: &mut Findings) {
+    for entry in subject.active_tools().filter(|entry| entry.schema.is_some()) {
+        let missing: Vec<&str> = entry.annotations.path_params.iter().map(String::as_str).filter(|name| !entry.may_have(name)).collect();
+        let Some(first) = missing.first() else { continue };
+        let close = subject.closest(first, entry.parameters().map(|(known, _)| known));
+        let help = close.map_or_else(|| "name arguments that the schema has".to_owned(), |close| format!("did you mean `{close}`?"));
+        let message = format!("`path_params` of tool \"{}\" names {}, which its schema does not have", entry.name, listed(&missing));
+        let finding = RULE.finding(message).at_any(entry.place_of("annotations")).tool(&*entry.name);
+        findings.add(finding.field("annotations.arg_schema.path_params").help(help));
+    }
+}
