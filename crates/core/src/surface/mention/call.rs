@@ -223,8 +223,8 @@ impl<'a, 'n> Calls<'a, 'n> {
 
 /// Whether what follows a name in brackets says something about it, or is part of an address.
 fn says_something_else(arguments: &str) -> bool {
-    let Some((word, after)) = arguments.split_once(')') else { return false };
-    matches!(word, "optional" | "required" | "deprecated" | "default") || (matches!(word, "at" | "dot") && after.starts_with(is_word))
+    let said = ["optional)", "required)", "deprecated)", "default)"].iter().any(|word| arguments.starts_with(word));
+    said || ["at)", "dot)"].iter().any(|word| arguments.strip_prefix(word).is_some_and(|after| after.starts_with(is_word)))
 }
 
 /// Where a double quotation ends, a backslash taking the next character with it.
