@@ -121,7 +121,7 @@ impl Pass<'_> {
             Value::String(text) => self.string(text),
             Value::Array(items) => items.iter_mut().for_each(|item| self.value(item)),
             Value::Object(object) => self.object(object),
-            Value::Number(number) if self.known.has_values && !self.is_clean(number.as_str()) => {
+            Value::Number(number) if (self.known.has_values || self.has_words()) && !self.is_clean(number.as_str()) => {
                 self.count += 1;
                 *value = MARK.into();
             }

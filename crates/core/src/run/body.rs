@@ -28,8 +28,6 @@ pub(super) async fn run_body(
     arguments: Map<String, Value>,
     deadline: Deadline,
 ) -> Given {
-    // Whatever the tool started and does not wait for is told when the call is over, however it ends.
-    let _over = ctx.journal.tell_when_over();
     if ctx.call().cancel.is_cancelled() {
         return Err(cancelled(tool).into());
     }

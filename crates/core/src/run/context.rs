@@ -23,7 +23,7 @@ use serde_json::{Map, Value, json};
 use std::collections::{HashSet, VecDeque};
 use std::fmt;
 use std::path::Path;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::Duration;
 use tokio::time::Instant;
@@ -231,6 +231,7 @@ pub(crate) struct Journal {
     kept: Mutex<Vec<ArtifactRef>>,
     /// Cancelled when the call is over; there when a tool asked for it.
     over: OnceLock<CancellationToken>,
+    is_over: AtomicBool,
 }
 
 /// What a call that is only thought through has instead of the engine's: who listens, and what it counts.
@@ -244,6 +245,7 @@ pub(super) struct TellWhenOver<'a>(&'a Journal);
 
 impl Drop for TellWhenOver<'_> {
     fn drop(&mut self) {
+        self.0.is_over.store(true, Ordering::SeqCst);
         if let Some(over) = self.0.over.get() {
             over.cancel();
         }
@@ -266,6 +268,7 @@ impl Journal {
             stores: OnceLock::new(),
             kept: Mutex::default(),
             over: OnceLock::new(),
+            is_over: AtomicBool::new(false),
         }
     }
 
@@ -294,7 +297,12 @@ impl Journal {
     }
 
     pub(super) fn cancelled_when_over(&self) -> CancellationToken {
-        self.over.get_or_init(|| self.call.cancel.child_token()).clone()
+        let over = self.over.get_or_init(|| self.call.cancel.child_token());
+        // Whoever asks when it is over is told now: nobody else will.
+        if self.is_over.load(Ordering::SeqCst) {
+            over.cancel();
+        }
+        over.clone()
     }
 
     pub(super) fn tell_when_over(&self) -> TellWhenOver<'_> {

@@ -74,6 +74,8 @@ pub(super) async fn execute(ctx: &Context, prepared: Prepared) -> Executed {
 
 /// Waits for a place, fills in what is injected, and runs the body, unless the call only repeats one that was done.
 async fn carried_out(ctx: &Context, tool: &Arc<RegisteredTool>, mut arguments: Map<String, Value>) -> (Given, Enforced) {
+    // Whatever the tool started and does not wait for is told when the call is over, however it ends.
+    let _over = ctx.journal.tell_when_over();
     let not_run = |refusal: Refusal| (Err(Failure::from(refusal)), Enforced::Nothing);
     let key = match tool.key {
         None => None,
@@ -159,9 +161,9 @@ pub(super) fn fits_output(tool: &RegisteredTool, value: Option<&Value>) -> Resul
     let Some(schema) = tool.output() else { return Ok(()) };
     let problem = match (schema, value) {
         (Err(problem), _) => problem.to_owned(),
-        (Ok(_), None) => "there is no value".to_owned(),
-        (Ok(schema), Some(value)) => match schema.violations(value).first() {
+        (Ok(schema), value) => match schema.violations(value.unwrap_or(&Value::Null)).first() {
             None => return Ok(()),
+            Some(_) if value.is_none() => "there is no value".to_owned(),
             Some(violation) if violation.path.is_empty() => violation.message.clone(),
             Some(violation) => format!("{}: {}", violation.path, violation.message),
         },

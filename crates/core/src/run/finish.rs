@@ -53,9 +53,10 @@ pub(super) async fn finish(ctx: &Context, executed: Executed) -> Finished {
 
 /// The result of a call that never reached its body.
 pub(super) fn refuse(ctx: &Context, mut refusal: Refusal) -> ToolResult {
-    let mut pass = ctx.shared().redactor.pass(None);
+    let tool = ctx.registry().find(&ctx.call().tool);
+    let mut pass = ctx.shared().redactor.pass(tool.and_then(|tool| tool.words.as_ref()));
     pass.refusal(&mut refusal);
-    let name = match ctx.registry().find(&ctx.call().tool) {
+    let name = match tool {
         Some(tool) => tool.canonical().clone(),
         None => {
             let mut asked = ctx.call().tool.clone();

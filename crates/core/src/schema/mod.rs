@@ -116,7 +116,7 @@ impl CompiledSchema {
         self.validator
             .iter_errors(value)
             .take(MAX_VIOLATIONS)
-            .map(|error| Violation { path: place(&error), message: shorten(&error.to_string()) })
+            .map(|error| Violation { path: place(&error), message: said(&error) })
             .collect()
     }
 
@@ -212,14 +212,20 @@ fn defaults(schema: &Value, arguments: &mut Map<String, Value>) {
     }
 }
 
-/// Validators quote the offending value; a huge one must not flood the answer.
-fn shorten(message: &str) -> String {
+/// What a validator says. It quotes the offending value, and a huge one must not flood the answer; nor is a part of it quoted, because what must not
+/// leave a call is only found whole.
+fn said(error: &ValidationError<'_>) -> String {
     const MAX: usize = 400;
-    if message.len() <= MAX {
+    let message = error.to_string();
+    if message.len() <= MAX { message } else { shorten(&error.masked_with("this value").to_string(), MAX) }
+}
+
+fn shorten(message: &str, most: usize) -> String {
+    if message.len() <= most {
         return message.to_owned();
     }
     let half = |text: &str, from_end: bool| -> String {
-        let chars: Vec<char> = if from_end { text.chars().rev().take(MAX / 2).collect() } else { text.chars().take(MAX / 2).collect() };
+        let chars: Vec<char> = if from_end { text.chars().rev().take(most / 2).collect() } else { text.chars().take(most / 2).collect() };
         if from_end { chars.into_iter().rev().collect() } else { chars.into_iter().collect() }
     };
     format!("{} … {}", half(message, false), half(message, true))

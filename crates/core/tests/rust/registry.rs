@@ -79,6 +79,24 @@ async fn what_a_tool_wants_taken_out_leaves_neither_in_its_result_nor_in_an_even
     for text in [result.text(), format!("{:?}", events.all())] {
         assert!(!text.contains("4711") && !text.contains("31337"), "{text}");
     }
+    let number = Spec(spec("get_card").input(json!({"type": "object"})).redact(["/[0-9]{16}/"]));
+    let (engine, events) = load(bare().tool(number)).await;
+    let result = engine.call(call("get_card", json!({"card": 4_111_111_111_111_111_u64}))).await;
+    assert_eq!(result.value, Some(json!({"card": "[redacted]"})));
+    let refused = engine.call(call("get_card", json!([4_111_111_111_111_111_u64, "4111111111111111"]))).await;
+    assert!(!format!("{refused:?}{:?}", events.all()).contains("41111111"), "{refused:?}");
+}
+
+#[tokio::test]
+async fn of_a_secret_in_a_long_value_that_does_not_fit_no_part_is_quoted() {
+    let secret = "s3cr3tS3cr3tValue99-and-some-more-of-it";
+    let (engine, events) = load(bare().secret("S", secret).tool(Spec(spec("count_it")))).await;
+    for pad in [0, 160, 165, 185, 199, 400] {
+        let sent = format!("{}{secret}{}", "a".repeat(pad), "b".repeat(400));
+        let refused = engine.call(call("count_it", json!({"n": sent}))).await;
+        assert_eq!(code(&refused), "tool.args.invalid_schema");
+        assert!(!format!("{refused:?}{:?}", events.all()).contains("s3cr3t"), "{pad}: {refused:?}");
+    }
 }
 
 #[tokio::test]

@@ -4,10 +4,12 @@ use crate::support::{Number, bare, call, code, echo, load};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
 use tool_harness::builtin::StoreScope;
 use tool_harness::content::{ContentBlock, Media};
 use tool_harness::effect::Effects;
-use tool_harness::tool::{Inject, blocking};
+use tool_harness::tool::{Inject, blocking, function};
 use tool_harness::{Tool, ToolError, ToolOutput, ToolRequest, ToolRuntime, ToolSpec, TypedTool};
 
 #[derive(Deserialize, schemars::JsonSchema)]
@@ -197,4 +199,43 @@ async fn what_a_tool_keeps_has_no_secrets_and_is_read_in_its_own_session_only() 
     assert!(!read.is_error && read.text().starts_with("with ") && !read.text().contains("ghp_"), "{}", read.text());
     let refused = engine.call(within("other", json!({"id": id}))).await;
     assert_eq!(code(&refused), "tool.failed");
+}
+
+#[tokio::test]
+async fn a_tool_may_give_nothing_where_its_type_says_so() {
+    let maybe = function(ToolSpec::new("find_it", "Finds it.").pure(), |input: Number| async move { Ok((input.n > 0).then_some(input.n)) });
+    let (engine, _) = load(bare().tool(maybe)).await;
+    let nothing = engine.call(call("find_it", json!({"n": 0}))).await;
+    assert_eq!((nothing.is_error, nothing.value.clone()), (false, None), "{}", nothing.text());
+    assert_eq!(engine.call(call("find_it", json!({"n": 3}))).await.value, Some(json!(3)));
+}
+
+/// Waits until nobody waits for it any more, and then asks whether its call is over.
+struct Late(Arc<Mutex<Option<bool>>>);
+
+impl Tool for Late {
+    fn spec(&self) -> ToolSpec {
+        ToolSpec::new("be_late", "Is late.").pure().blocking().timeout(Duration::from_millis(50))
+    }
+
+    async fn call(&self, (): &(), runtime: ToolRuntime<'_>, _: Map<String, Value>) -> Result<ToolOutput, ToolError> {
+        std::thread::sleep(Duration::from_millis(300));
+        let paid = runtime.call("echo", json!({"n": 1})).await;
+        *self.0.lock().expect("a lock") = Some(runtime.cancellation().is_cancelled() && paid.is_error);
+        Ok(ToolOutput::default())
+    }
+}
+
+#[tokio::test]
+async fn a_tool_that_asks_after_its_call_is_over_is_told_and_calls_nothing_more() {
+    let told = Arc::new(Mutex::new(None));
+    let (engine, _) = load(bare().tool(Late(Arc::clone(&told))).tool(echo("echo"))).await;
+    assert_eq!(code(&engine.call(call("be_late", json!({}))).await), "tool.timeout");
+    for _ in 0..100 {
+        tokio::time::sleep(Duration::from_millis(20)).await;
+        if told.lock().expect("a lock").is_some() {
+            break;
+        }
+    }
+    assert_eq!(*told.lock().expect("a lock"), Some(true));
 }
