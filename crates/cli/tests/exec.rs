@@ -4,10 +4,11 @@ mod support;
 
 use std::fs;
 use std::io::{Read as _, Write as _};
+use std::os::unix::ffi::OsStrExt as _;
 use std::process::{Child, Stdio};
 use std::time::{Duration, Instant};
 use support::Project;
-use support::program::{Ran, descendants, gone, harness, harness_reading, prepared, signal};
+use support::program::{Ran, command, descendants, gone, harness, harness_reading, prepared, signal};
 
 fn project() -> Project {
     Project::new(&[("harness.md", "---\nformat: 1\n---\n"), ("src/a.txt", "a\n")])
@@ -93,7 +94,7 @@ fn signals_are_passed_on_and_a_second_one_ends_everything() {
     signal(child.id(), "TERM");
     std::thread::sleep(Duration::from_millis(200));
     signal(child.id(), "TERM");
-    Ran::from(child.wait_with_output().expect("it ends")).ends(4);
+    Ran::from(child.wait_with_output().expect("it ends")).ends(128 + 15);
     assert_eq!(gone(&all), Vec::<u32>::new());
 }
 
@@ -189,4 +190,43 @@ fn the_doctor_names_the_tier_each_layer_and_the_plan() {
     assert_eq!(harness(empty.path(), &["doctor", "--json"]).ends(0).document()["project"]["found"], false);
     let broken = Project::new(&[("harness.md", "---\nformat: [\n---\n")]);
     assert!(harness(broken.path(), &["doctor"]).ends(1).out.contains("nothing runs"));
+}
+
+#[test]
+fn a_reader_who_has_had_enough_ends_it_as_any_program_in_a_pipeline() {
+    let project = project();
+    for line in ["exec yes", "trap '' PIPE; exec yes"] {
+        let mut child = streaming(&project, line);
+        wait_for(&mut child, b"y\n");
+        let all = descendants(child.id());
+        drop(child.stdout.take());
+        Ran::from(child.wait_with_output().expect("it ends")).ends(128 + 13);
+        assert_eq!(gone(&all), Vec::<u32>::new());
+    }
+    let mut child = streaming(&project, "echo y; read line; exit 7");
+    wait_for(&mut child, b"y\n");
+    // One who says nothing more does not notice.
+    drop(child.stdout.take());
+    Ran::from(child.wait_with_output().expect("it ends")).ends(7);
+}
+
+#[test]
+fn output_that_is_lost_is_a_failure_and_what_is_thrown_away_is_not() {
+    let project = project();
+    let shell =
+        |line: &str| Ran::from(command("sh", project.path(), &["-c", line, env!("CARGO_BIN_EXE_harness")]).output().expect("it runs"));
+    let lost = shell("\"$0\" exec -- echo hello >&-").ends(2);
+    assert!(lost.err.contains("standard output is closed"), "{}", lost.err);
+    shell("\"$0\" exec -- sh -c 'echo hello >&2' 2>&-").ends(2);
+    shell("\"$0\" exec -- sh -c 'exit 7' >&-").ends(7);
+    shell("\"$0\" exec -- echo hello >/dev/null").ends(0);
+    shell("\"$0\" exec -- echo hello 1<>/dev/null").ends(0);
+}
+
+#[test]
+fn words_that_are_no_text_are_passed_on_as_they_are() {
+    let project = project();
+    let word = std::ffi::OsStr::from_bytes(b"caf\xe9 \xff");
+    let ran = prepared(project.path(), &["exec", "--", "printf", "%s"]).arg(word).output().expect("it runs");
+    assert_eq!((ran.status.code(), ran.stdout.as_slice()), (Some(0), word.as_bytes()));
 }

@@ -3,8 +3,12 @@
 use crate::exit::{Exit, Usage};
 use crate::open::Folder;
 use crate::output::{Output, look, paint, plain};
+use anyhow::Context as _;
 use clap::Args;
+use std::ffi::OsString;
 use std::io::{self, Read, Write};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicI32, Ordering};
 use std::time::Duration;
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::{mpsc, oneshot};
@@ -12,7 +16,7 @@ use tokio::time::{sleep, sleep_until};
 use tokio_util::sync::CancellationToken;
 use tool_harness::outside::Machine;
 use tool_harness::redact::{self, Redactor};
-use tool_harness_sandbox::process::{self, Command, End, Finished, SandboxError, Stdin, Stream};
+use tool_harness_sandbox::process::{self, Command, End, Finished, SandboxError, Standard, Stdin, Stream, was_closed};
 
 /// What a shell says of a program that is not there.
 const NOT_FOUND: u8 = 127;
@@ -20,6 +24,8 @@ const NOT_FOUND: u8 = 127;
 const KILLED: u8 = 128 + 9;
 /// Added to a signal, as shells do.
 const BY_SIGNAL: i32 = 128;
+/// What becomes of a program that writes where nobody reads.
+const BROKEN_PIPE: i32 = 13;
 /// Chunks of input and output on their way.
 const CHUNKS: usize = 16;
 const CHUNK_BYTES: usize = 64 << 10;
@@ -35,7 +41,7 @@ pub(crate) struct Exec {
     timeout_ms: Option<u64>,
     /// The program and its arguments
     #[arg(required = true, trailing_var_arg = true, allow_hyphen_values = true, value_name = "COMMAND")]
-    command: Vec<String>,
+    command: Vec<OsString>,
 }
 
 impl Exec {
@@ -45,7 +51,7 @@ impl Exec {
         plan.limits.deadline = self.timeout_ms.map_or(NO_LIMIT, Duration::from_millis);
         let mut words = self.command.into_iter();
         let program = words.next().unwrap_or_default();
-        let (cancel, asked) = (CancellationToken::new(), CancellationToken::new());
+        let (cancel, asked) = (CancellationToken::new(), Asked::default());
         let (to_output, from_command) = mpsc::channel(CHUNKS);
         let command = Command {
             cwd: Some(std::env::current_dir()?),
@@ -64,19 +70,50 @@ impl Exec {
         let written = tokio::select! {
             biased;
             written = writing => written?,
-            () = sleep(LAST_WORDS), if is_stopped || asked.is_cancelled() => {
-                without_a_reader(Exit::Stopped);
-                Ok(())
+            () = sleep(LAST_WORDS), if is_stopped || asked.signal().is_some() => {
+                without_a_reader(asked.exit());
+                Ok(Written::All)
             }
-            () = cancel.cancelled(), if !is_stopped => return Ok(without_a_reader(Exit::Stopped)),
+            () = cancel.cancelled(), if !is_stopped => return Ok(without_a_reader(asked.exit())),
             () = sleep_until(deadline), if !is_stopped => return Ok(without_a_reader(Exit::Stopped)),
         };
-        written?;
+        let written = written.context("what the command says cannot be passed on")?;
         match finished {
+            // As for any program in a pipeline whose reader has had enough.
+            Ok(_) if written == Written::Unread => Ok(by_signal(BROKEN_PIPE)),
+            Ok(Finished { end: End::Cancelled, .. }) => Ok(asked.exit()),
             Ok(finished) => ended(&finished, output),
             Err(error) => refused(&error, output),
         }
     }
+}
+
+/// The last signal that asked for an end.
+#[derive(Clone, Default)]
+struct Asked(Arc<AtomicI32>);
+
+impl Asked {
+    fn signal(&self) -> Option<i32> {
+        Some(self.0.load(Ordering::Relaxed)).filter(|signal| *signal != 0)
+    }
+
+    /// How the program ends that was asked to.
+    fn exit(&self) -> Exit {
+        self.signal().map_or(Exit::Stopped, by_signal)
+    }
+}
+
+fn by_signal(signal: i32) -> Exit {
+    Exit::As(u8::try_from(BY_SIGNAL + signal).unwrap_or(u8::MAX))
+}
+
+/// What became of what a command said.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Written {
+    /// All of it was written.
+    All,
+    /// Nobody reads it any more.
+    Unread,
 }
 
 /// Ends the program in a moment, also when what is still to be said finds no reader.
@@ -96,7 +133,7 @@ fn ended(finished: &Finished, output: &mut Output) -> anyhow::Result<Exit> {
     let mut killed = |why: &str| output.say(&format!("{}: the command was killed: {why}", paint(look::BAD, "harness")));
     Ok(match finished.end {
         End::Exited(code) => Exit::As(u8::try_from(code).unwrap_or(u8::MAX)),
-        End::Signalled(signal) => Exit::As(u8::try_from(BY_SIGNAL + signal).unwrap_or(u8::MAX)),
+        End::Signalled(signal) => by_signal(signal),
         End::TimedOut => {
             killed("its time was up")?;
             Exit::Stopped
@@ -160,7 +197,7 @@ fn writing(
     chunks: mpsc::Receiver<(Stream, Vec<u8>)>,
     redactor: &Redactor,
     cancel: &CancellationToken,
-) -> oneshot::Receiver<io::Result<()>> {
+) -> oneshot::Receiver<io::Result<Written>> {
     let (done, written) = oneshot::channel();
     let cancel = cancel.clone();
     let clean = (redactor.stream(), redactor.stream());
@@ -173,7 +210,7 @@ fn write_out(
     mut chunks: mpsc::Receiver<(Stream, Vec<u8>)>,
     (mut out, mut err): (redact::Stream, redact::Stream),
     cancel: &CancellationToken,
-) -> io::Result<()> {
+) -> io::Result<Written> {
     let mut ready = Vec::new();
     while let Some((stream, chunk)) = chunks.blocking_recv() {
         ready.clear();
@@ -183,21 +220,31 @@ fn write_out(
         }
         if let Err(problem) = write(stream, &ready) {
             cancel.cancel();
-            return if problem.kind() == io::ErrorKind::BrokenPipe { Ok(()) } else { Err(problem) };
+            return unread(problem);
         }
     }
     for (stream, clean) in [(Stream::Out, out), (Stream::Err, err)] {
         ready.clear();
         clean.finish(&mut ready);
-        match write(stream, &ready) {
-            Err(problem) if problem.kind() != io::ErrorKind::BrokenPipe => return Err(problem),
-            _ => {}
+        if let Err(problem) = write(stream, &ready) {
+            return unread(problem);
         }
     }
-    Ok(())
+    Ok(Written::All)
+}
+
+fn unread(problem: io::Error) -> io::Result<Written> {
+    if problem.kind() == io::ErrorKind::BrokenPipe { Ok(Written::Unread) } else { Err(problem) }
 }
 
 fn write(stream: Stream, bytes: &[u8]) -> io::Result<()> {
+    let (standard, name) = match stream {
+        Stream::Out => (Standard::Out, "standard output is closed"),
+        Stream::Err => (Standard::Err, "standard error is closed"),
+    };
+    if !bytes.is_empty() && was_closed(standard) {
+        return Err(io::Error::other(name));
+    }
     match stream {
         Stream::Out => io::stdout().write_all(bytes).and_then(|()| io::stdout().flush()),
         Stream::Err => io::stderr().write_all(bytes),
@@ -206,7 +253,7 @@ fn write(stream: Stream, bytes: &[u8]) -> io::Result<()> {
 
 /// Signals that the command gets as well. A second request to end ends everything the command started, and so does any signal that finds
 /// no command.
-fn passed_on(cancel: &CancellationToken, asked: &CancellationToken) -> io::Result<mpsc::Receiver<i32>> {
+fn passed_on(cancel: &CancellationToken, asked: &Asked) -> io::Result<mpsc::Receiver<i32>> {
     let (sender, receiver) = mpsc::channel(CHUNKS);
     for kind in [
         SignalKind::interrupt(),
@@ -221,11 +268,8 @@ fn passed_on(cancel: &CancellationToken, asked: &CancellationToken) -> io::Resul
         let asks_to_end = [SignalKind::interrupt(), SignalKind::terminate(), SignalKind::hangup()].contains(&kind);
         tokio::spawn(async move {
             while signals.recv().await.is_some() {
-                if asks_to_end && asked.is_cancelled() {
+                if asks_to_end && asked.0.swap(kind.as_raw_value(), Ordering::Relaxed) != 0 {
                     cancel.cancel();
-                }
-                if asks_to_end {
-                    asked.cancel();
                 }
                 if sender.send(kind.as_raw_value()).await.is_err() && kind != SignalKind::window_change() {
                     cancel.cancel();

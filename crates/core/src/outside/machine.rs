@@ -46,7 +46,7 @@ impl Outside for Machine {
         Box::pin(async move {
             let Command { program, args, cwd, stdin } = command;
             let stdin = if stdin.is_empty() { Stdin::Empty } else { Stdin::Bytes(stdin.into_bytes()) };
-            let command = process::Command { program, args, cwd: Some(cwd), stdin, output: Output::Capture, signals: None };
+            let command = process::Command { cwd: Some(cwd), stdin, output: Output::Capture, ..process::Command::new(program, args) };
             let finished = self.sandbox(containment).run(plan, command, cancel).await.map_err(unstarted)?;
             Ok(Ran {
                 end: end(finished.end, plan),

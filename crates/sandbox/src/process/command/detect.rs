@@ -14,6 +14,7 @@ use super::watch::{START, step_name};
 use crate::plan::{Access, Files, Limits, Network, Plan, Programs};
 use crate::process::start::null;
 use crate::tier::{Layer, Mechanism, Report, Tier};
+use std::ffi::OsStr;
 use std::fs::{self, File};
 use std::io::{self, Read as _};
 use std::os::fd::OwnedFd;
@@ -178,7 +179,7 @@ fn attempt(version: i32, tier: Tier) -> Result<(), Failure> {
     let room = Room { plan: &plan, identity, trees: &[], landlock: Some((version, Vec::new())) };
     let parts = Parts {
         program: Path::new("/proc/does-not-exist"),
-        name: "probe",
+        name: OsStr::new("probe"),
         args: &[],
         folder: Path::new("/"),
         environment: Vec::new(),

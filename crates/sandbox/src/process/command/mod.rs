@@ -41,6 +41,7 @@ mod view;
 mod watch;
 
 use crate::tier::Enforced;
+use std::ffi::OsString;
 use std::fs::File;
 use std::path::PathBuf;
 use std::time::Duration;
@@ -55,9 +56,9 @@ pub use text::shown;
 #[derive(Debug)]
 pub struct Command {
     /// A path, or a name that is looked for in the `PATH` of the plan's environment.
-    pub program: String,
+    pub program: OsString,
     /// Its arguments, without its name.
-    pub args: Vec<String>,
+    pub args: Vec<OsString>,
     /// Where it starts: the workspace, or a folder in it, in a readable or a writable place, or in `/tmp`.
     pub cwd: Option<PathBuf>,
     /// What it reads.
@@ -70,7 +71,7 @@ pub struct Command {
 
 impl Command {
     /// A command in the workspace that reads nothing and whose output is kept.
-    pub fn new(program: impl Into<String>, args: impl IntoIterator<Item = impl Into<String>>) -> Self {
+    pub fn new(program: impl Into<OsString>, args: impl IntoIterator<Item = impl Into<OsString>>) -> Self {
         let args = args.into_iter().map(Into::into).collect();
         Self { program: program.into(), args, cwd: None, stdin: Stdin::Empty, output: Output::Capture, signals: None }
     }

@@ -11,11 +11,12 @@ use std::path::{Path, PathBuf};
 /// The real path of a command's program, found before anything starts: a link, a `PATH` or an alias inside changes nothing any more.
 pub(super) fn resolve(plan: &Plan, command: &Command, folder: &Path, is_visible: &dyn Fn(&Path) -> bool) -> Result<PathBuf, SandboxError> {
     let name = &command.program;
-    let missing = |place| SandboxError::NotFound { program: name.clone(), place };
+    let shown = || name.to_string_lossy().into_owned();
+    let missing = |place| SandboxError::NotFound { program: shown(), place };
     if name.is_empty() {
         return Err(missing("without a name"));
     }
-    let real = if name.contains('/') {
+    let real = if name.as_bytes().contains(&b'/') {
         real_program(&folder.join(name), is_visible).ok_or_else(|| missing("that can be seen and executed inside"))?
     } else {
         let path = plan.environment.iter().rev().find(|(key, _)| key == "PATH").map_or("/usr/local/bin:/usr/bin:/bin", |(_, value)| value);
@@ -26,7 +27,7 @@ pub(super) fn resolve(plan: &Plan, command: &Command, folder: &Path, is_visible:
     };
     match &plan.programs {
         Programs::Only(listed) if !listed.iter().any(|program| is_same(program, &real)) => {
-            Err(SandboxError::NotAllowed { program: name.clone(), real })
+            Err(SandboxError::NotAllowed { program: shown(), real })
         }
         _ => Ok(real),
     }

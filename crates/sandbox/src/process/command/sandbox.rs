@@ -19,6 +19,7 @@ use rustix::pipe::{PipeFlags, pipe_with};
 use std::fs::File;
 use std::io;
 use std::os::fd::OwnedFd;
+use std::os::unix::ffi::OsStrExt as _;
 use std::path::PathBuf;
 use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
@@ -204,7 +205,7 @@ fn collect((mut helper, pidfd): (Helper, AsyncFd<OwnedFd>), group: Group, scratc
 
 fn check_texts(plan: &Plan, command: &Command) -> Result<(), SandboxError> {
     let has_null = |text: &str| text.contains('\0');
-    if has_null(&command.program) || command.args.iter().any(|arg| has_null(arg)) {
+    if std::iter::once(&command.program).chain(&command.args).any(|word| word.as_bytes().contains(&0)) {
         return Err(SandboxError::NullCharacter("the command"));
     }
     if plan.environment.iter().any(|(name, value)| has_null(name) || has_null(value) || name.contains('=') || name.is_empty()) {

@@ -15,6 +15,8 @@ use super::view::View;
 use super::watch::START;
 use crate::network::INSIDE_NAME;
 use crate::plan::{Limits, Plan, Programs};
+use std::ffi::{OsStr, OsString};
+use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 
@@ -31,8 +33,8 @@ pub(super) struct Room<'a> {
 /// What is known of a command when its block is written.
 pub(super) struct Parts<'a> {
     pub(super) program: &'a Path,
-    pub(super) name: &'a str,
-    pub(super) args: &'a [String],
+    pub(super) name: &'a OsStr,
+    pub(super) args: &'a [OsString],
     pub(super) folder: &'a Path,
     pub(super) environment: Vec<String>,
     pub(super) limits: &'a Limits,
@@ -115,7 +117,7 @@ pub(super) fn command(parts: &Parts<'_>) -> Filled {
     let mut block = CommandBlock::command();
     let mut list = List::default();
     become_command(&mut block, &mut list, parts);
-    let names = std::iter::once(parts.name).chain(parts.args.iter().map(String::as_str));
+    let names = std::iter::once(parts.name).chain(parts.args.iter().map(OsString::as_os_str)).map(OsStr::as_bytes);
     let start = Start {
         bytes: 0,
         command: block.script(&list),
