@@ -1,7 +1,9 @@
 //! The layers around a body.
 
 use super::context::{Context, object};
+use super::deadline::of_call;
 use super::execute::{Failure, Given, fits_output};
+use super::link::in_time;
 use super::refusal::{Code, Refusal};
 use super::repeat::attempts;
 use crate::middleware::{Around, Seen};
@@ -60,7 +62,8 @@ pub(super) async fn layered(ctx: &Context, tool: &Arc<RegisteredTool>, arguments
         return attempts(ctx, tool, arguments).await;
     }
     let enforced = Mutex::new(Enforced::Nothing);
-    let outcome = match Box::pin(inside(ctx, tool, layers, arguments, &enforced)).await {
+    let work = in_time(ctx, tool, of_call(ctx), inside(ctx, tool, layers, arguments, &enforced));
+    let outcome = match Box::pin(work).await.unwrap_or_else(|refusal| Err(refusal.into())) {
         // A layer may have answered itself.
         Ok(output) => fits_output(tool, output.value.as_ref()).map(|()| Box::new(output)).map_err(Failure::from),
         Err(error) => Err(Failure::of(error, tool.name())),

@@ -34,12 +34,19 @@ pub(super) fn longest(ctx: &Context, tool: &RegisteredTool) -> Duration {
 pub(super) fn deadline(ctx: &Context, tool: &RegisteredTool) -> Deadline {
     let own = Some(Duration::from_millis(tool.tool.timeout_ms)).filter(|limit| !limit.is_zero());
     // The clock is looked at only for a tool that has a cap.
-    let limits = [(own, own.map_or(ctx.started(), |_| Instant::now()), Whose::Tool), (ctx.call().timeout, ctx.started(), Whose::Caller)];
+    earlier(of_call(ctx), own.and_then(|limit| Some(Deadline { at: Instant::now().checked_add(limit)?, limit, whose: Whose::Tool })))
+}
+
+/// The earlier of the caller's and the run's, which all that is done for a call has to keep.
+pub(super) fn of_call(ctx: &Context) -> Deadline {
+    let (started, budget) = (ctx.started(), ctx.shared().budget);
+    let run = Deadline { at: started.checked_add(budget).unwrap_or(started + FAR), limit: budget, whose: Whose::Run };
     // A bound beyond what a clock can show is none.
-    let set = limits.into_iter().filter_map(|(limit, from, whose)| Some(Deadline { at: from.checked_add(limit?)?, limit: limit?, whose }));
-    let at = ctx.started().checked_add(ctx.shared().budget).unwrap_or(ctx.started() + FAR);
-    let run = Deadline { at, limit: ctx.shared().budget, whose: Whose::Run };
-    set.fold(run, |first, other| if other.at < first.at { other } else { first })
+    earlier(run, ctx.call().timeout.and_then(|limit| Some(Deadline { at: started.checked_add(limit)?, limit, whose: Whose::Caller })))
+}
+
+fn earlier(one: Deadline, other: Option<Deadline>) -> Deadline {
+    other.filter(|other| other.at < one.at).unwrap_or(one)
 }
 
 impl Deadline {

@@ -3,7 +3,7 @@
 use super::before::Ask;
 use super::chain::record_decision;
 use super::context::Context;
-use super::deadline::deadline;
+use super::deadline::{Deadline, deadline};
 use super::refusal::{Code, Refusal};
 use crate::middleware::{Decision, Judged, Later, Middleware, Reply, Seen, Step};
 use crate::registry::RegisteredTool;
@@ -24,14 +24,18 @@ pub(super) async fn before(
     asks: &mut Vec<Ask>,
 ) -> Result<Option<Map<String, Value>>, Refusal> {
     let mut judged = Judged { seen: seen(ctx, tool), arguments, changed: None };
+    let mut until = None;
     loop {
         let this = &mut judged;
+        let name = middleware.name();
         let decision = match caught(move || middleware.before(this)) {
             Some(Step::Now(decision)) => Some(decision),
-            Some(Step::Later(answer)) => unless_panics(answer).await,
+            Some(Step::Later(answer)) => {
+                let limit = *until.get_or_insert_with(|| deadline(ctx, tool));
+                Box::pin(in_time(ctx, tool, limit, unless_panics(answer))).await.map_err(|refusal| refusal.detail("hook", name))?
+            }
             None => None,
         };
-        let name = middleware.name();
         let decided = |action: &str, reason: &str| record_decision(ctx, name, "tool.pre", action, reason);
         match decision {
             Some(Decision::Allow) => {
@@ -59,7 +63,8 @@ pub(super) async fn before(
             }
             Some(Decision::Defer(wait)) => {
                 decided("defer", "");
-                Box::pin(defer(ctx, tool, name, wait)).await?;
+                let limit = *until.get_or_insert_with(|| deadline(ctx, tool));
+                Box::pin(defer(ctx, name, wait, limit)).await?;
             }
             None => {
                 decided("failed", "it panicked");
@@ -70,13 +75,13 @@ pub(super) async fn before(
 }
 
 /// Waits, if the call has the time.
-async fn defer(ctx: &Context, tool: &RegisteredTool, name: &str, wait: Duration) -> Result<(), Refusal> {
+async fn defer(ctx: &Context, name: &str, wait: Duration, limit: Deadline) -> Result<(), Refusal> {
     let late = || {
         let message = format!("middleware `{name}` put the call off, for longer than it has");
         let after = u64::try_from(wait.as_millis()).unwrap_or(u64::MAX);
         Refusal::new(Code::Limit, message).help("try again later").detail("hook", name).detail("retry_after_ms", after)
     };
-    let until = Instant::now().checked_add(wait).filter(|until| *until < deadline(ctx, tool).at).ok_or_else(late)?;
+    let until = Instant::now().checked_add(wait).filter(|until| *until < limit.at).ok_or_else(late)?;
     if ctx.is_rehearsed() {
         return Err(late());
     }
@@ -87,7 +92,7 @@ async fn defer(ctx: &Context, tool: &RegisteredTool, name: &str, wait: Duration)
     }
 }
 
-/// Shows a result to a middleware; says whether it changed anything. One that panics withholds the result.
+/// Shows a result to a middleware; says whether it changed anything. One that panics, or does not end, withholds the result.
 pub(super) async fn after(
     ctx: &Context,
     tool: &RegisteredTool,
@@ -98,15 +103,19 @@ pub(super) async fn after(
     let seen = seen(ctx, tool);
     let mut reply = Reply { output, error, changed: false };
     let (call, this) = (&seen, &mut reply);
-    let done = match caught(move || middleware.after(call, this)) {
-        Some(Step::Now(())) => Some(()),
-        Some(Step::Later(answer)) => unless_panics(answer).await,
-        None => None,
-    };
     let name = middleware.name();
-    if done.is_none() {
-        record_decision(ctx, name, "tool.post", "failed", "it panicked");
-        (*output, *error) = (ToolOutput::default(), Some(panicked(name)));
+    let wrong = match caught(move || middleware.after(call, this)) {
+        Some(Step::Now(())) => None,
+        Some(Step::Later(answer)) => match Box::pin(in_time(ctx, tool, deadline(ctx, tool), unless_panics(answer))).await {
+            Ok(Some(())) => None,
+            Ok(None) => Some(("it panicked", panicked(name))),
+            Err(refusal) => Some(("it did not end in time", refusal.detail("hook", name))),
+        },
+        None => Some(("it panicked", panicked(name))),
+    };
+    if let Some((why, refusal)) = wrong {
+        record_decision(ctx, name, "tool.post", "failed", why);
+        (*output, *error) = (ToolOutput::default(), Some(refusal));
         return true;
     }
     let changed = reply.changed;
@@ -125,7 +134,19 @@ fn caught<T>(work: impl FnOnce() -> T) -> Option<T> {
     catch_unwind(AssertUnwindSafe(work)).ok()
 }
 
-/// What comes of it in time; nothing when it panics.
+/// What comes of the host's own code, if it comes before the call must be over.
+pub(super) async fn in_time<T>(ctx: &Context, tool: &RegisteredTool, limit: Deadline, work: impl Future<Output = T>) -> Result<T, Refusal> {
+    tokio::select! {
+        biased;
+        done = work => Ok(done),
+        () = ctx.call().cancel.cancelled() => {
+            Err(Refusal::new(Code::Cancelled, format!("`{}`: cancelled while the host's middleware was at work", tool.name())))
+        }
+        () = tokio::time::sleep_until(limit.at) => Err(limit.refusal(tool, "was not let go by the host's middleware")),
+    }
+}
+
+/// What comes of it later; nothing when it panics.
 async fn unless_panics<T>(mut answer: Later<'_, T>) -> Option<T> {
     poll_fn(|cx| match catch_unwind(AssertUnwindSafe(|| answer.as_mut().poll(cx))) {
         Ok(Poll::Ready(answer)) => Poll::Ready(Some(answer)),

@@ -151,6 +151,67 @@ async fn a_link_that_panics_lets_nothing_pass() {
     }
 }
 
+/// Never comes to an end, at one of the three places where the host's code stands.
+struct Waits(&'static str);
+
+impl Middleware for Waits {
+    fn name(&self) -> &str {
+        "waits"
+    }
+
+    fn before<'a>(&'a self, _: &'a mut Judged<'_>) -> Step<'a, Decision> {
+        match self.0 {
+            "before" => Step::later(std::future::pending()),
+            "defer" => Decision::Defer(Duration::ZERO).into(),
+            _ => Decision::Allow.into(),
+        }
+    }
+
+    fn after<'a>(&'a self, _: &'a Seen<'_>, _: &'a mut Reply<'_>) -> Step<'a, ()> {
+        if self.0 == "after" { Step::later(std::future::pending()) } else { ().into() }
+    }
+}
+
+impl Around for Waits {
+    fn name(&self) -> &str {
+        "waits"
+    }
+
+    fn around<'a>(&'a self, _: Seen<'a>, next: Next<'a>) -> Later<'a, Result<ToolOutput, ToolError>> {
+        Box::pin(async move { if self.0 == "around" { std::future::pending().await } else { next.finish().await } })
+    }
+}
+
+#[tokio::test]
+async fn a_link_or_layer_that_never_ends_holds_no_call_beyond_its_time() {
+    for at in ["before", "defer", "after", "around", "nowhere"] {
+        let (engine, events) = load(bare().middleware(Waits(at)).around(Waits(at)).tool(echo("echo"))).await;
+        let mut timed = call("echo", json!({"n": 1}));
+        timed.timeout = Some(Duration::from_millis(60));
+        let started = Instant::now();
+        let result = engine.call(timed).await;
+        let expected = match at {
+            "nowhere" => "",
+            "defer" => "tool.limit",
+            _ => "tool.timeout",
+        };
+        assert_eq!((code(&result), events.ends().len()), (expected, 1), "{at}: {}", result.text());
+        let cancelled = call("echo", json!({"n": 1}));
+        let cancel = cancelled.cancel.clone();
+        tokio::spawn(async move {
+            tokio::time::sleep(Duration::from_millis(60)).await;
+            cancel.cancel();
+        });
+        if !["defer", "nowhere"].contains(&at) {
+            assert_eq!(code(&engine.call(cancelled).await), "tool.cancelled", "{at}");
+        }
+        assert!(started.elapsed() < Duration::from_secs(5), "{at}: {:?}", started.elapsed());
+    }
+    let capped = numbered(ToolSpec::new("capped", "Has a cap.").pure().timeout(Duration::from_millis(60)), |n| async move { Ok(n) });
+    let (engine, _) = load(bare().middleware(Waits("defer")).tool(capped)).await;
+    assert_eq!(code(&engine.call(call("capped", json!({"n": 1}))).await), "tool.limit");
+}
+
 /// Tries up to so often, or answers itself.
 struct Tries(usize);
 
