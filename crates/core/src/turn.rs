@@ -60,7 +60,7 @@ impl Terms {
     pub(crate) fn count(&self) -> Result<(), (&'static str, u64)> {
         self.turn.take().map_err(|most| ("turn", most))?;
         self.run.take().map_err(|most| {
-            self.turn.made.fetch_sub(1, Ordering::Relaxed);
+            self.turn.give_back();
             ("run", most)
         })
     }
@@ -70,13 +70,20 @@ impl Terms {
 struct Count {
     made: AtomicU64,
     most: Option<u64>,
+    /// A limit that holds as well: what is made here is made there.
+    outer: Option<Arc<Count>>,
 }
 
 impl Count {
     fn take(&self) -> Result<(), u64> {
-        let Some(most) = self.most else { return Ok(()) };
+        let most = self.most.unwrap_or(u64::MAX);
         let taken = self.made.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |made| (made < most).then_some(made + 1));
-        taken.map(drop).map_err(|_| most)
+        taken.map_err(|_| most)?;
+        self.outer.as_ref().map_or(Ok(()), |outer| outer.take()).inspect_err(|_| self.give_back())
+    }
+
+    fn give_back(&self) {
+        self.made.fetch_sub(1, Ordering::Relaxed);
     }
 }
 
@@ -127,17 +134,17 @@ impl<Ctx: Send + Sync + 'static> Run<Ctx> {
         self
     }
 
-    /// Calls in the whole run; more are refused.
+    /// Calls in the whole run; more are refused. It never widens a limit that is there, such as a parent's.
     #[must_use]
     pub fn max_calls(mut self, most: u64) -> Self {
-        self.calls = Arc::new(Count { made: AtomicU64::new(0), most: Some(most) });
+        self.calls = Arc::new(Count { most: Some(most), outer: Some(self.calls), ..Count::default() });
         self
     }
 
-    /// Calls in each turn; more are refused.
+    /// Calls in each turn; more are refused. It never widens a limit that is there, such as a parent's.
     #[must_use]
     pub fn max_calls_in_turn(mut self, most: u64) -> Self {
-        self.most_in_turn = Some(most);
+        self.most_in_turn = Some(self.most_in_turn.map_or(most, |there| there.min(most)));
         self
     }
 
@@ -165,7 +172,9 @@ impl<Ctx: Send + Sync + 'static> Run<Ctx> {
     #[must_use]
     pub fn child(&self, context: Ctx, offers: impl Fn(&OfferedTool) -> bool) -> Self {
         let surface = self.engine.shared.registry.surface(&self.mode);
-        let mine = surface.tools.iter().filter(|tool| self.offered.as_ref().is_none_or(|offered| offered.contains(&tool.name)));
+        // As of its own latest turn: what middleware hides from a run, it hides from those inside it.
+        let number = self.turns.load(Ordering::Relaxed).max(1);
+        let mine = surface.tools.iter().filter(|tool| self.offers(number, tool));
         let offered = mine.filter(|tool| offers(tool)).map(|tool| tool.name.clone()).collect();
         Self {
             engine: self.engine.clone(),
@@ -183,17 +192,20 @@ impl<Ctx: Send + Sync + 'static> Run<Ctx> {
         }
     }
 
+    /// Whether a turn of the run offers a tool.
+    fn offers(&self, number: u64, tool: &OfferedTool) -> bool {
+        let view = TurnView { session_id: &self.session_id, run_id: &self.run_id, number, context: self.context.as_any() };
+        self.offered.as_ref().is_none_or(|offered| offered.contains(&tool.name))
+            && self.engine.shared.host.middleware.iter().all(|one| one.offers(&view, tool))
+    }
+
     /// Begins a turn: the tools it offers are those of the surface that the run may use and no middleware takes away. Calls of the turn
     /// can use no others.
     pub fn turn(&self) -> Result<Turn<'_, Ctx>, Error> {
         let mut surface = self.engine.surface(&self.mode)?;
         let number = self.turns.fetch_add(1, Ordering::Relaxed) + 1;
         let whole = surface.tools.len();
-        let view = TurnView { session_id: &self.session_id, run_id: &self.run_id, number, context: self.context.as_any() };
-        let middleware = &self.engine.shared.host.middleware;
-        surface.tools.retain(|tool| {
-            self.offered.as_ref().is_none_or(|offered| offered.contains(&tool.name)) && middleware.iter().all(|one| one.offers(&view, tool))
-        });
+        surface.tools.retain(|tool| self.offers(number, tool));
         if surface.tools.len() < whole {
             let fields = || {
                 let names: Vec<&str> = surface.tools.iter().map(|tool| tool.name.as_str()).collect();
@@ -207,7 +219,7 @@ impl<Ctx: Send + Sync + 'static> Run<Ctx> {
             self.engine.shared.listeners.iter().for_each(|listener| listener.take(&event));
         }
         let offered = Arc::new(surface.tools.iter().map(|tool| tool.name.clone()).collect());
-        let turn = Count { made: AtomicU64::new(0), most: self.most_in_turn };
+        let turn = Count { most: self.most_in_turn, ..Count::default() };
         let terms = Arc::new(Terms { offered: Some(offered), run: Arc::clone(&self.calls), turn, store: Arc::default() });
         Ok(Turn { run: self, surface, terms })
     }

@@ -35,6 +35,10 @@ pub(super) async fn run_body(
         Runs::Inline => inline(ctx, tool, body, arguments, deadline).await?,
         Runs::Blocking => Box::pin(on_thread(ctx, tool, body, arguments, deadline)).await?,
     };
+    if let Some(control) = ctx.journal.interrupted() {
+        let message = format!("`{}`, by a call inside it: {}", tool.name(), control.reason());
+        return Err(Refusal::new(Code::Interrupted, message).control(control.clone()).into());
+    }
     match ended {
         Some(Ok(output)) if tool.is_host() => Ok(output),
         // A body that serves an artifact answers as a script would.

@@ -1,6 +1,7 @@
 //! What every stage of one call has at hand.
 
 use super::authorize::Authorized;
+use super::control::Control;
 use super::refusal::{Code, Refusal};
 use super::secret::Secrets;
 use super::stopwatch::Stopwatch;
@@ -232,6 +233,8 @@ pub(crate) struct Journal {
     /// Cancelled when the call is over; there when a tool asked for it.
     over: OnceLock<CancellationToken>,
     is_over: AtomicBool,
+    /// Where a call inside this one said that the run shall go.
+    interrupted: OnceLock<Control>,
 }
 
 /// What a call that is only thought through has instead of the engine's: who listens, and what it counts.
@@ -269,6 +272,7 @@ impl Journal {
             kept: Mutex::default(),
             over: OnceLock::new(),
             is_over: AtomicBool::new(false),
+            interrupted: OnceLock::new(),
         }
     }
 
@@ -294,6 +298,15 @@ impl Journal {
                 ("source", "harness".into()),
             ])
         });
+    }
+
+    /// Takes note of where a call inside this one said that the run shall go; the first one counts.
+    pub(super) fn interrupt(&self, control: Control) {
+        let _ = self.interrupted.set(control);
+    }
+
+    pub(super) fn interrupted(&self) -> Option<&Control> {
+        self.interrupted.get()
     }
 
     pub(super) fn cancelled_when_over(&self) -> CancellationToken {

@@ -162,7 +162,12 @@ impl<'a> On<'a> {
             let message = format!("calls inside calls go {MAX_DEPTH} deep, and this one would go deeper");
             return ToolResult::refused(call.id, tool, Refusal::new(Code::Limit, message).help("a tool must not call itself for ever"));
         }
-        Box::pin(run(self.ctx.shared(), call)).await
+        let result = Box::pin(run(self.ctx.shared(), call)).await;
+        // Where the run shall go is not this tool's to decide.
+        if let Some(control) = result.error.as_ref().and_then(|error| error.control.clone()) {
+            self.ctx.journal.interrupt(control);
+        }
+        result
     }
 }
 

@@ -1,9 +1,10 @@
 //! What fails closed: forged arguments, repairs, what is not advertised.
 
-use crate::support::{bare, call, code, echo, load, text};
+use crate::support::{bare, call, code, echo, load, numbered, text};
 use serde_json::{Map, Value, json};
 use tool_harness::effect::Effects;
-use tool_harness::registry::READER;
+use tool_harness::middleware::{Middleware, TurnView};
+use tool_harness::registry::{OfferedTool, READER};
 use tool_harness::run::Repair;
 use tool_harness::tool::Inject;
 use tool_harness::{EngineBuilder, Tool, ToolError, ToolOutput, ToolRequest, ToolRuntime, ToolSpec};
@@ -132,6 +133,43 @@ async fn a_turn_runs_what_it_offers_and_a_child_never_gets_more_than_its_parent(
         }
     }
     assert_eq!(events.named("surface.narrowed").len(), 3);
+}
+
+/// Hides `two` from runs whose context does not say otherwise.
+struct ByContext;
+
+impl Middleware for ByContext {
+    fn name(&self) -> &str {
+        "by context"
+    }
+
+    fn offers(&self, turn: &TurnView<'_>, tool: &OfferedTool) -> bool {
+        tool.name != "two" || turn.context::<bool>() == Some(&true)
+    }
+}
+
+#[tokio::test]
+async fn a_child_widens_neither_a_limit_nor_what_middleware_hides_from_its_parent() {
+    let (engine, _) = load(bare().tool(echo("one"))).await;
+    let ran = async |run: &tool_harness::Run| {
+        let requests = (0..5).map(|_| ToolRequest::new(tool_harness::digest::fresh_id("c"), "one", json!({"n": 1}))).collect();
+        run.turn().expect("a turn").call(requests).await.results.iter().filter(|result| !result.is_error).count()
+    };
+    let parent = engine.start(()).max_calls(2);
+    assert_eq!(ran(&parent.child((), |_| true).max_calls(100)).await, 2);
+    assert_eq!(ran(&parent).await, 0, "what a child used is used");
+    let parent = engine.start(()).max_calls(4);
+    assert_eq!(ran(&parent.child((), |_| true).max_calls(1)).await, 1);
+    assert_eq!(ran(&parent).await, 3);
+    assert_eq!(ran(&engine.start(()).max_calls_in_turn(2).child((), |_| true).max_calls_in_turn(50)).await, 2);
+
+    let tool = |name: &str| numbered(ToolSpec::new(name, "A tool.").pure(), |n| async move { Ok(n) });
+    let (engine, _) = load(bare().context::<bool>().middleware(ByContext).tool(tool("one")).tool(tool("two"))).await;
+    for (parent, offered) in [(false, 1), (true, 2)] {
+        let child = engine.start(parent).child(true, |_| true);
+        let turn = child.turn().expect("a turn");
+        assert_eq!(turn.surface().tools.iter().filter(|tool| tool.name != READER).count(), offered, "{parent}");
+    }
 }
 
 #[tokio::test]

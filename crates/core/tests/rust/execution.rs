@@ -226,3 +226,30 @@ async fn control_flow_is_no_message_and_the_policy_says_what_ends_a_run() {
     assert!(matches!(turned(strict, &[0, 1]).await, Err(Ended::Failed(refusal)) if refusal.code == Code::Failed));
     assert_eq!(events.ends().len(), 8, "each call has its last event all the same");
 }
+
+/// Calls `stop`, and makes a text of whatever comes.
+struct Outer;
+
+impl Tool for Outer {
+    fn spec(&self) -> ToolSpec {
+        ToolSpec::new("outer", "Calls another.").pure()
+    }
+
+    async fn call(&self, (): &(), runtime: ToolRuntime<'_>, _: Map<String, Value>) -> Result<ToolOutput, ToolError> {
+        Ok(ToolOutput::text(runtime.call("stop", json!({"n": 1})).await.text()))
+    }
+}
+
+#[tokio::test]
+async fn where_a_run_shall_go_is_not_swallowed_by_the_tool_around_the_one_that_says_it() {
+    let stop =
+        numbered(
+            ToolSpec::new("stop", "Stops.").pure(),
+            |_| async move { Err(ToolError::control(Control::Pause("ask the owner".into()))) },
+        );
+    let (engine, _) = load(bare().tool(Outer).tool(stop)).await;
+    let run = engine.start(());
+    let turned = run.turn().expect("a turn").call(requests("outer", vec![json!({})])).await;
+    assert_eq!(code(&turned.results[0]), "tool.interrupted");
+    assert_eq!(turned.messages().map(|messages| messages.len()), Err(Ended::Control(Control::Pause("ask the owner".into()))));
+}
