@@ -1,5 +1,6 @@
-//! The forms in which a known value may come out: as it is, in JSON, in base64, in an address.
+//! The forms in which a known value may come out: as it is, in base64, and as both read once the escapes around them are taken away.
 
+use super::read::read;
 use base64::engine::general_purpose::{STANDARD_NO_PAD, URL_SAFE_NO_PAD};
 
 /// Lines of a longer value that are looked for by themselves: one that is indented elsewhere is still a part of it.
@@ -18,24 +19,15 @@ pub(super) fn forms(value: &[u8]) -> Vec<Vec<u8>> {
 }
 
 fn of_one(value: &[u8]) -> Vec<Vec<u8>> {
-    let mut forms = vec![value.to_vec()];
-    if let Ok(text) = std::str::from_utf8(value) {
-        let quoted = serde_json::Value::from(text).to_string();
-        forms.push(quoted.as_bytes()[1..quoted.len() - 1].to_vec());
-        // Other writers of JSON escape what is not ASCII, and slashes.
-        forms.push(escaped(text));
-    }
+    let mut written = vec![value.to_vec()];
     for shift in 0..3 {
-        forms.push(in_base64(&STANDARD_NO_PAD, value, shift));
-        forms.push(in_base64(&URL_SAFE_NO_PAD, value, shift));
+        written.push(in_base64(&STANDARD_NO_PAD, value, shift));
+        written.push(in_base64(&URL_SAFE_NO_PAD, value, shift));
     }
-    for keeps in [UNRESERVED, COMPONENT, QUERY, NOTHING] {
-        for hex in [&b"0123456789ABCDEF"[..], b"0123456789abcdef"] {
-            for space in [&b"%20"[..], b"+"] {
-                forms.push(in_address(value, keeps, hex, space));
-            }
-        }
-    }
+    let mut forms: Vec<Vec<u8>> = written.iter().map(|form| read(form)).collect();
+    // Forms in the web write a space as a plus.
+    forms.push(read(value).into_iter().map(|byte| if byte == b' ' { b'+' } else { byte }).collect());
+    forms.append(&mut written);
     forms.retain(|form| form.len() >= super::LEAST_VALUE);
     forms
 }
@@ -49,52 +41,16 @@ fn in_base64(engine: &impl base64::Engine, value: &[u8], shift: usize) -> Vec<u8
     text.as_bytes().get(first..end).unwrap_or_default().to_vec()
 }
 
-/// What stands for itself in an address, as different writers see it.
-type Keeps = fn(u8) -> bool;
-const UNRESERVED: Keeps = |byte| byte.is_ascii_alphanumeric() || b"-_.~".contains(&byte);
-const COMPONENT: Keeps = |byte| UNRESERVED(byte) || b"!'()*".contains(&byte);
-const QUERY: Keeps = |byte| COMPONENT(byte) || b"/:@?$,;=+&[]|".contains(&byte);
-const NOTHING: Keeps = |_| false;
-
-fn in_address(value: &[u8], keeps: Keeps, hex: &[u8], space: &[u8]) -> Vec<u8> {
-    let mut text = Vec::with_capacity(value.len() * 3);
-    for byte in value {
-        match byte {
-            b' ' => text.extend_from_slice(space),
-            byte if keeps(*byte) => text.push(*byte),
-            byte => text.extend_from_slice(&[b'%', hex[usize::from(byte >> 4)], hex[usize::from(byte & 15)]]),
-        }
-    }
-    text
-}
-
-fn escaped(text: &str) -> Vec<u8> {
-    let mut escaped = String::with_capacity(text.len());
-    for unit in text.encode_utf16() {
-        match unit {
-            0x22 => escaped.push_str("\\\""),
-            0x5c => escaped.push_str("\\\\"),
-            0x2f => escaped.push_str("\\/"),
-            0x0a => escaped.push_str("\\n"),
-            0x0d => escaped.push_str("\\r"),
-            0x09 => escaped.push_str("\\t"),
-            0x20..=0x7e => escaped.push(char::from(u8::try_from(unit).unwrap_or(b'?'))),
-            unit => escaped.push_str(&format!("\\u{unit:04x}")),
-        }
-    }
-    escaped.into_bytes()
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
     use base64::Engine as _;
 
     #[test]
-    fn a_value_is_known_in_base64_wherever_it_starts_and_in_addresses_however_they_are_written() {
+    fn a_value_is_known_in_base64_wherever_it_starts_and_however_it_is_escaped() {
         let value = b"p\xc3\xa4ss/w\"ord +1";
         let forms = forms(value);
-        let known = |text: &[u8]| forms.iter().any(|form| super::super::shape::find(text, form).is_some());
+        let known = |text: &[u8]| forms.iter().any(|form| super::super::shape::find(&read(text), form).is_some());
         for before in ["", "a", "ab", "abc", "{\"k\":\""] {
             let whole = [before.as_bytes(), value, b" and more"].concat();
             for engine in [STANDARD_NO_PAD, URL_SAFE_NO_PAD] {

@@ -1,10 +1,11 @@
 //! What is looked for in one pass: the forms of known values, and how tokens begin.
 
 use super::form::forms;
-use super::shape::{SHAPES, Shape};
+use super::read::{self, Reader};
+use super::shape::{More, SHAPES, Shape};
 use aho_corasick::{AhoCorasick, Input, MatchKind};
 use std::fmt;
-use std::ops::Deref;
+use std::ops::{Deref, Range};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, LazyLock, PoisonError, RwLock};
 
@@ -24,6 +25,7 @@ pub(super) struct Known {
 }
 
 /// Something that was found.
+#[derive(Clone)]
 pub(super) struct Hit {
     pub(super) start: usize,
     pub(super) end: usize,
@@ -45,6 +47,31 @@ impl Known {
         let (sorted, shapes): (Vec<_>, Vec<_>) = needles.into_iter().unzip();
         let longest = sorted.iter().map(Vec::len).max().unwrap_or(0);
         Self { machine: machine.ok(), shapes, longest, starts, has_values: !values.is_empty(), sorted }
+    }
+
+    /// Whether a text has none of them, neither as it is written nor as it reads.
+    pub(super) fn is_clean(&self, text: &[u8]) -> bool {
+        if self.find(text, 0).is_some() {
+            return false;
+        }
+        if !self.has_values || !text.iter().any(|byte| read::may_differ(*byte)) {
+            return true;
+        }
+        let mut reader = Reader::default();
+        reader.feed(text, More::Not);
+        reader.differs().is_none_or(|read| !self.values(read).any(|_| true))
+    }
+
+    /// Where values are in a text, one after another; they may overlap.
+    pub(super) fn values<'a>(&'a self, text: &'a [u8]) -> impl Iterator<Item = Range<usize>> + 'a {
+        let mut at = 0;
+        std::iter::from_fn(move || {
+            let hit = self.find(text, at)?;
+            at = hit.start + 1;
+            Some(hit)
+        })
+        .filter(|hit| hit.shape.is_none())
+        .map(|hit| hit.start..hit.end)
     }
 
     /// The first of them from `at` on.

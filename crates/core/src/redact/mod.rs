@@ -4,6 +4,7 @@
 
 mod form;
 mod known;
+mod read;
 mod shape;
 mod stream;
 mod words;
@@ -80,7 +81,7 @@ impl Pass<'_> {
 
     /// Whether there is nothing in a text that must not leave, as far as one look tells.
     pub(crate) fn is_clean(&self, text: &str) -> bool {
-        self.known.find(text.as_bytes(), 0).is_none() && !self.words.iter().flatten().any(|words| words.is_in(text.as_bytes()))
+        self.known.is_clean(text.as_bytes()) && !self.words.iter().flatten().any(|words| words.is_in(text.as_bytes()))
     }
 
     /// The text without its secrets; nothing when it has none.

@@ -147,6 +147,14 @@ pub(super) enum Swallowed {
 }
 
 impl Rest {
+    /// Where the first line of a key ends.
+    pub(super) fn header(self) -> Option<usize> {
+        match self {
+            Self::Key { header } => Some(header),
+            Self::Run(_) => None,
+        }
+    }
+
     /// How much of the text from `from` belongs to the token.
     pub(super) fn swallow(self, text: &[u8], from: usize, more: More) -> Swallowed {
         let class = match self {

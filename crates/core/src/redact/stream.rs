@@ -1,9 +1,11 @@
 //! Text that comes in pieces: a secret that is split over them is found all the same.
 
 use super::MARK;
-use super::known::Held;
+use super::known::{Held, Hit};
+use super::read::Reader;
 use super::shape::{CONTEXT, Found, More, Rest, Swallowed};
 use super::words::Words;
+use std::ops::Range;
 use std::sync::Arc;
 
 /// Bytes without a line's end after which patterns no longer wait for one.
@@ -19,6 +21,10 @@ pub struct Stream {
     buffer: Vec<u8>,
     /// Where what has not gone begins.
     next: usize,
+    /// Where to look on: before that, if the end of what was taken out may be the start of more.
+    look: usize,
+    /// The same text without its escapes.
+    reader: Reader,
     /// The token that is being swallowed.
     within: Option<Rest>,
     /// What waits for patterns.
@@ -28,7 +34,7 @@ pub struct Stream {
 
 impl Stream {
     pub(super) fn new(known: Held, words: Vec<Arc<Words>>) -> Self {
-        Self { known, words, buffer: Vec::new(), next: 0, within: None, lines: Vec::new(), count: 0 }
+        Self { known, words, buffer: Vec::new(), next: 0, look: 0, reader: Reader::default(), within: None, lines: Vec::new(), count: 0 }
     }
 
     /// Takes the next bytes, and adds to `out` what may go.
@@ -74,65 +80,99 @@ impl Stream {
     /// Takes out known values and tokens.
     fn take_known(&mut self, more: More, out: &mut Vec<u8>) {
         let text = std::mem::take(&mut self.buffer);
-        let mut at = self.next;
-        loop {
-            if let Some(rest) = self.within {
-                match rest.swallow(&text, at, more) {
-                    Swallowed::Whole(end) => (at, self.within) = (end, None),
-                    Swallowed::Part(end) => {
-                        at = end;
-                        break;
-                    }
-                }
-            }
-            at = self.take_until_token(&text, at, more, out);
-            if self.within.is_none() {
-                break;
-            }
+        if self.known.has_values {
+            self.reader.feed(&text, more);
         }
-        let kept = at.saturating_sub(CONTEXT);
+        if let Some(rest) = self.within {
+            self.next = self.swallow(rest, &text, self.next, more);
+        }
+        let hold = self.hold(&text, more);
+        self.look = if self.within.is_some() { hold } else { self.take_until(hold, &text, more, out) };
+        let gone = self.next.min(self.look).saturating_sub(CONTEXT);
         self.buffer = text;
-        self.buffer.drain(..kept);
-        self.next = at - kept;
+        self.buffer.drain(..gone);
+        self.reader.forget(gone);
+        self.next -= gone;
+        self.look -= gone;
     }
 
-    /// Takes out what is found, to the end of what may go or to a token that goes on. Returns where it stopped.
-    fn take_until_token(&mut self, text: &[u8], from: usize, more: More, out: &mut Vec<u8>) -> usize {
-        let mut hold = match more {
-            More::MayCome => from + self.known.begun(&text[from..]),
-            More::Not => text.len(),
-        };
-        let (mut done, mut at) = (from, from);
-        while let Some(hit) = self.known.find(text, at).filter(|hit| hit.start < hold) {
-            let found = match hit.shape {
-                None => Found::Until(hit.end),
-                Some(shape) => shape.judge(text, hit.start, hit.end - hit.start, more),
+    /// Takes out what is found before `hold`, and returns where to look on.
+    fn take_until(&mut self, mut hold: usize, text: &[u8], more: More, out: &mut Vec<u8>) -> usize {
+        let known = self.known.clone();
+        let read: Option<Vec<Range<usize>>> =
+            self.reader.differs().map(|read| known.values(read).map(|found| self.reader.written(found)).collect());
+        let mut read = read.into_iter().flatten().peekable();
+        let (mut done, mut at) = (self.next, self.look);
+        let mut written = known.find(text, at);
+        while self.within.is_none() {
+            if written.as_ref().is_some_and(|hit| hit.start < at) {
+                written = known.find(text, at);
+            }
+            let first = written.as_ref().map_or(hold, |hit| hit.start);
+            let hit = match read.next_if(|found| found.start < first) {
+                Some(found) => Hit { start: found.start, end: found.end, shape: None },
+                None => match &written {
+                    Some(hit) if hit.start < hold => hit.clone(),
+                    _ => break,
+                },
             };
-            match found {
-                Found::Nothing => {
-                    at = hit.start + 1;
-                    continue;
-                }
-                Found::Undecided => {
+            at = at.max(hit.start + 1);
+            let end = match hit.shape.map(|shape| shape.judge(text, hit.start, hit.end - hit.start, more)) {
+                // What begins inside of a token is a part of it.
+                Some(_) if hit.start < done => continue,
+                Some(Found::Nothing) => continue,
+                Some(Found::Undecided) => {
                     hold = hit.start;
                     break;
                 }
-                _ => {}
+                Some(Found::Beyond(rest)) => self.swallow(rest, text, rest.header().unwrap_or(hit.end), more),
+                Some(Found::Until(end)) => end,
+                None => hit.end,
+            };
+            if end <= done {
+                continue;
             }
-            out.extend_from_slice(&text[done..hit.start]);
-            out.extend_from_slice(MARK.as_bytes());
-            self.count += 1;
-            match found {
-                Found::Until(end) => (done, at) = (end, end),
-                Found::Beyond(rest) => {
-                    self.within = Some(rest);
-                    return if let Rest::Key { header } = rest { header } else { hit.end };
-                }
-                Found::Nothing | Found::Undecided => {}
+            // What overlaps with something that went already goes with it.
+            if hit.start >= done {
+                out.extend_from_slice(&text[done..hit.start]);
+                out.extend_from_slice(MARK.as_bytes());
+                self.count += 1;
+            }
+            done = end;
+        }
+        if self.within.is_none() && hold > done {
+            out.extend_from_slice(&text[done..hold]);
+            done = hold;
+        }
+        self.next = done;
+        hold
+    }
+
+    /// Follows a token from `from` on, and returns how far it goes in what has come.
+    fn swallow(&mut self, rest: Rest, text: &[u8], from: usize, more: More) -> usize {
+        match rest.swallow(text, from, more) {
+            Swallowed::Whole(end) => {
+                self.within = None;
+                end
+            }
+            Swallowed::Part(end) => {
+                self.within = Some(rest);
+                end
             }
         }
-        let end = hold.max(done);
-        out.extend_from_slice(&text[done..end]);
-        end
+    }
+
+    /// How far the text may be judged: what comes after may be the start of something.
+    fn hold(&self, text: &[u8], more: More) -> usize {
+        if more == More::Not {
+            return text.len();
+        }
+        let written = self.look + self.known.begun(&text[self.look..]);
+        let read = match self.reader.differs() {
+            Some(read) => self.reader.place(self.known.begun(read)).start,
+            None if self.known.has_values => self.reader.unread(),
+            None => written,
+        };
+        written.min(read).max(self.look)
     }
 }

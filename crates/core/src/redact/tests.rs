@@ -10,9 +10,24 @@ const TOKEN: &str = "ghp_16C7e42F292c6912E7710c838347Ae178B4a";
 const VALUE: &str = "correct horse/battery+staple";
 const KEY: &str = "-----BEGIN RSA PRIVATE KEY-----\nMIIEpAIBAAKCAQEA7x/y+z==\nProc-Type: 4\n-----END RSA PRIVATE KEY-----";
 
+/// Overlaps with the end of the other value.
+const LONG: &str =
+    "taple and more than one line of base64 can hold, which is why it is here: base64 was wrapped at 76 by most of its writers";
+
+/// As somebody writes it into an address in a JSON text.
+fn escaped(value: &str) -> String {
+    json!(value.replace('%', "%25").replace(' ', "%20").replace('/', "%2f")).to_string().replace('c', "\\\\u0063")
+}
+
+fn wrapped(base64: &str) -> String {
+    base64.as_bytes().chunks(76).map(|line| format!("{}\n", String::from_utf8_lossy(line))).collect()
+}
+
 fn redactor(words: &[&str]) -> Redactor {
     let values = Values::default();
-    values.learn(VALUE.as_bytes()).expect("long enough");
+    for value in [VALUE, LONG] {
+        values.learn(value.as_bytes()).expect("long enough");
+    }
     Redactor::new(Arc::new(values), Words::new(words.iter().copied()).expect("words"))
 }
 
@@ -48,6 +63,47 @@ fn values_tokens_and_keys_are_taken_out_in_every_form_and_the_rest_stays() {
         for encoded in [STANDARD.encode(&whole), URL_SAFE_NO_PAD.encode(&whole)] {
             assert!(redactor.text(&encoded).contains(MARK), "{before}");
         }
+    }
+}
+
+#[test]
+fn a_value_is_found_however_it_was_escaped_and_wherever_it_overlaps_with_another() {
+    let values = Values::default();
+    for value in ["pä ss/w\"rd<&'~>+1%", "C:\\new\\t", "abcdefgh", "ghijkl", LONG] {
+        values.learn(value.as_bytes()).expect("long enough");
+    }
+    let redactor = Redactor::new(Arc::new(values), Words::default());
+    for text in [
+        // Python's quote and quote_plus, JavaScript's encodeURIComponent, Go's PathEscape and QueryEscape, and mixed case.
+        "p%C3%A4%20ss/w%22rd%3C%26%27~%3E%2B1%25",
+        "p%C3%A4+ss%2Fw%22rd%3C%26%27~%3E%2B1%25",
+        "p%C3%A4%20ss%2Fw%22rd%3C%26'~%3E%2B1%25",
+        "p%C3%A4%20ss%2Fw%22rd%3C&%27~%3E+1%25",
+        "p%C3%A4+ss%2Fw%22rd%3C%26%27%7E%3E%2B1%25",
+        "p%c3%A4%20ss%2fw%22rd%3c%26%27%7E%3E%2B1%25",
+        "p%25C3%25A4%2520ss%252Fw%2522rd%253C%2526%2527~%253E%252B1%2525",
+        // JSON of serde, of Go, of Python, in JSON, and in JSON in an address.
+        "pä ss/w\\\"rd<&'~>+1%",
+        "pä ss/w\\\"rd\\u003c\\u0026'~\\u003e+1%",
+        "p\\u00E4 ss\\/w\\\"rd<&'~>+1%",
+        "p\\\\u00e4 ss/w\\\\\\\"rd<&'~>+1%",
+        "p%5Cu00e4%20ss%2Fw%5C%22rd%3C%26'~%3E%2B1%25",
+        "C:\\new\\t",
+        "C:\\\\new\\\\t",
+        "C:%5Cnew%5Ct",
+        "abcdefghijkl",
+        "ab\\u0063defghijkl",
+    ] {
+        assert_eq!(redactor.text(text), MARK, "{text}");
+    }
+    let base64 = STANDARD.encode(format!("{}{LONG}", "before ".repeat(20)));
+    for end in ["\n", "\r\n", "\\n", "%0A"] {
+        let clean = redactor.text(&wrapped(&base64).replace('\n', end)).replace(end, "");
+        let left = base64.len() - STANDARD.encode(LONG).len();
+        assert!(clean.contains(MARK) && clean.len() <= left + MARK.len() + 4, "{end}: {clean}");
+    }
+    for text in ["p%C3%A4+ss", "C:\\new", "abcdef ghijk", "100% \\ of it"] {
+        assert_eq!(redactor.text(text), text);
     }
 }
 
@@ -92,7 +148,8 @@ proptest! {
         parts in prop::collection::vec(prop_oneof![
             Just(VALUE.to_owned()), Just(TOKEN.to_owned()), Just(KEY.to_owned()),
             Just("correct horse".to_owned()), Just("ghp_16C7e42F292c6912".to_owned()), Just("-----BEGIN RSA ".to_owned()),
-            Just(STANDARD.encode(format!("u:{VALUE}:"))), "[a-z \\n=\"]{0,12}", Just("AKIAIOSFODNN7QWERTYU".to_owned()),
+            Just(STANDARD.encode(format!("u:{VALUE}:"))), Just(escaped(VALUE)), Just("corr%65ct%20horse".to_owned()), "[\\\\%u0-9]{0,6}",
+            Just("taple and more".to_owned()), Just(wrapped(&STANDARD.encode(format!("{VALUE}{LONG}")))), Just("\\u0063orrect".to_owned()), "[a-z \\n=\"]{0,12}", Just("AKIAIOSFODNN7QWERTYU".to_owned()),
         ], 0..8),
         sizes in prop::collection::vec(1_usize..40, 1..5),
     ) {
@@ -101,6 +158,8 @@ proptest! {
         let whole = redactor.text(&text);
         let (out, _) = in_pieces(&redactor, text.as_bytes(), &sizes);
         prop_assert_eq!(String::from_utf8_lossy(&out), whole.clone());
-        prop_assert!(!whole.contains(VALUE));
+        for known in [VALUE, LONG] {
+            prop_assert!(!whole.contains(known));
+        }
     }
 }
