@@ -5,7 +5,7 @@ mod support;
 use serde_json::{Value, json};
 use std::path::Path;
 use support::program::{Ran, prepared};
-use support::{Project, call, code, hook, tool, tool_with};
+use support::{Events, Project, call, code, hook, tool, tool_with};
 use tool_harness::ToolResult;
 
 /// No shape gives it away: it is known because it was declared.
@@ -24,6 +24,8 @@ fn leaks(text: &str) -> Vec<String> {
         let mut forms = vec![secret.to_owned(), inside(secret), inside(&inside(secret))];
         forms.extend((0..3).map(|shift| base64_core(secret, shift)));
         forms.push(percent(secret));
+        forms.push(percent(secret).to_lowercase());
+        forms.push(percent(&inside(secret)));
         found.extend(forms.into_iter().filter(|form| text.contains(form.as_str())));
     }
     found
@@ -49,6 +51,11 @@ fn assert_clean(project: &Project, result: &ToolResult) {
     }
 }
 
+/// A project whose events hold what goes in and comes out.
+fn asking(files: &[(&str, &str)]) -> Project {
+    Project { events: Events::asking(), ..Project::new(files) }
+}
+
 const SAYS: &str = r#"
 def run(args):
     s, t = args["value"], args["token"]
@@ -59,6 +66,8 @@ def run(args):
         return "before " + s + " and " + t + " after"
     if how == "parts":
         return result(content = "said " + s, data = {"v": s}, refs = [{"kind": "file", "path": t}], metadata = {"m": [s]})
+    if how == "address":
+        return {"path": url.encode(s).replace("%2F", "/").replace("%2B", "+"), "twice": url.encode(url.encode(s)), "json": url.encode(json.encode(s)), "deep": json.encode(json.encode({"in": s}))}
     if how == "fail":
         fail("cannot use " + s + " or " + t)
     if how == "error":
@@ -82,9 +91,9 @@ fn says() -> String {
 #[tokio::test]
 async fn secrets_in_results_errors_events_and_logs_are_found_nowhere() {
     let watching = hook("tool.post", "def handle(event, payload):\n  log.info(\"saw\", result = payload[\"result\"])\n  return allow()");
-    let project = Project::new(&[(".harness/tools/say.md", &says()), (".harness/hooks/watch.md", &watching)]);
+    let project = asking(&[(".harness/tools/say.md", &says()), (".harness/hooks/watch.md", &watching)]);
     let engine = project.builder().secret("API", VALUE).load().await.expect("the project loads");
-    for how in ["value", "text", "parts", "fail", "error", "returned", "output", "log"] {
+    for how in ["value", "text", "parts", "address", "fail", "error", "returned", "output", "log"] {
         project.events.clear();
         let result = engine.call(call("say", json!({"how": how, "token": TOKEN}))).await;
         assert_clean(&project, &result);
@@ -101,7 +110,7 @@ async fn secrets_in_results_errors_events_and_logs_are_found_nowhere() {
 #[tokio::test]
 async fn secrets_in_arguments_and_names_do_not_come_back_with_a_refusal() {
     let blocking = hook("tool.pre", "def handle(event, payload):\n  return block(\"not with \" + payload[\"args\"].get(\"token\", \"\"))");
-    let project = Project::new(&[(".harness/tools/say.md", &says()), (".harness/hooks/h.md", &blocking)]);
+    let project = asking(&[(".harness/tools/say.md", &says()), (".harness/hooks/h.md", &blocking)]);
     let engine = project.builder().secret("API", VALUE).load().await.expect("the project loads");
     for (tool, arguments, expected) in [
         ("say", json!({"how": "text", "token": format!("{VALUE} {TOKEN}")}), "tool.hook.blocked"),

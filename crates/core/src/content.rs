@@ -76,6 +76,26 @@ impl ContentBlock {
         }
     }
 
+    /// Bytes of it that a model reads as text.
+    pub(crate) fn text_len(&self) -> usize {
+        match self {
+            Self::Text(text) => text.len(),
+            Self::Resource(Resource { body: ResourceBody::Text(text), .. }) => self.fixed_len() + text.len(),
+            _ => self.fixed_len(),
+        }
+    }
+
+    /// Those of them that cannot be cut.
+    pub(crate) fn fixed_len(&self) -> usize {
+        let length = |text: &Option<String>| text.as_ref().map_or(0, String::len);
+        match self {
+            Self::Text(_) => 0,
+            Self::Image(media) | Self::Audio(media) => media.media_type.len(),
+            Self::Link(link) => link.uri.len() + link.name.len() + length(&link.description) + length(&link.media_type),
+            Self::Resource(resource) => resource.uri.len() + length(&resource.media_type),
+        }
+    }
+
     /// The form results use; bytes are Base64.
     #[must_use]
     pub fn to_json(&self) -> Value {

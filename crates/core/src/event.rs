@@ -117,7 +117,8 @@ pub enum Delivery {
     Counting,
 }
 
-/// Whether events carry payloads: the arguments of a call when it starts, what its model reads and its value when it ends; all without secrets.
+/// Whether events carry payloads: the arguments of a call when it starts, what its model reads, its value or the words of its
+/// error when it ends; all without secrets.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Payloads {
     /// They do not.
@@ -184,7 +185,8 @@ pub const EVENTS: &[EventKind] = &[
         fields: &[
             ("tool", "canonical name"),
             ("code", "the error's code"),
-            ("message", "the error's message"),
+            ("class", "what may be hoped for"),
+            ("message", "the error's message, for a sink that asks for payloads: it may quote what was sent"),
             ("elapsed_ms", "time taken"),
             STAGES,
             REDACTED,
@@ -198,7 +200,8 @@ pub const EVENTS: &[EventKind] = &[
         fields: &[
             ("tool", "the name asked for"),
             ("code", "the refusal's code"),
-            ("message", "the refusal's message"),
+            ("class", "what may be hoped for"),
+            ("message", "the refusal's message, for a sink that asks for payloads: it may quote what was sent"),
             ("elapsed_ms", "time taken"),
             STAGES,
             REDACTED,

@@ -209,7 +209,7 @@ impl ToolResult {
 }
 
 /// The length of a value's JSON text, without writing it.
-pub(crate) fn encoded_len(value: &Value) -> usize {
+pub(crate) fn encoded_len(value: &impl serde::Serialize) -> usize {
     struct Count(usize);
     impl std::io::Write for Count {
         fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {

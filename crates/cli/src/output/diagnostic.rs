@@ -4,6 +4,7 @@ use super::{count, look, paint};
 use annotate_snippets::{AnnotationKind, Group, Level, Origin, Renderer, Snippet};
 use std::time::Duration;
 use tool_harness::diagnostic::{Diagnostic, Severity};
+use tool_harness::redact::starred;
 use tool_harness::span::{Place, Position};
 
 /// Lines longer than this are not shown: only where to look.
@@ -25,7 +26,8 @@ pub(crate) fn diagnostic(finding: &Diagnostic) -> String {
         let Position { line, column } = place.position();
         group = match Excerpt::around(place) {
             Some(excerpt) => group.element(
-                Snippet::source(excerpt.text)
+                // What is printed ends up in the logs of a CI.
+                Snippet::source(starred(excerpt.text))
                     .line_start(line as usize)
                     .path(path)
                     .annotation(AnnotationKind::Primary.span(excerpt.start..excerpt.end)),

@@ -10,14 +10,19 @@ use std::path::Path;
 use std::sync::{Arc, Mutex};
 use tempfile::TempDir;
 use tool_harness::engine::{Engine, EngineBuilder};
-use tool_harness::event::{Delivery, Event, EventRef, Sink};
+use tool_harness::event::{Delivery, Event, EventRef, Payloads, Sink};
 use tool_harness::worker::protocol::WORKER_ARGUMENT;
 use tool_harness::{Arguments, Call, ToolResult};
 use tool_harness_sandbox::process::WorkerProgram;
 
-/// Keeps every event.
-#[derive(Default)]
-pub struct Events(Mutex<Vec<Event>>);
+/// Keeps every event, with what goes in and comes out if it shall.
+pub struct Events(Mutex<Vec<Event>>, Payloads);
+
+impl Default for Events {
+    fn default() -> Self {
+        Self(Mutex::default(), Payloads::LeftOut)
+    }
+}
 
 impl Sink for Events {
     fn record(&self, event: &EventRef<'_>) {
@@ -27,9 +32,17 @@ impl Sink for Events {
     fn delivery(&self) -> Delivery {
         Delivery::OnThePath
     }
+
+    fn payloads(&self) -> Payloads {
+        self.1
+    }
 }
 
 impl Events {
+    pub fn asking() -> Arc<Self> {
+        Arc::new(Self(Mutex::default(), Payloads::Included))
+    }
+
     pub fn all(&self) -> Vec<Event> {
         self.0.lock().expect("events").clone()
     }

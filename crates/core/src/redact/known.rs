@@ -9,6 +9,9 @@ use std::ops::{Deref, Range};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, LazyLock, PoisonError, RwLock};
 
+/// Bytes of a text that are read at once.
+pub(super) const PIECE: usize = 64 << 10;
+
 /// One machine for everything that is looked for.
 pub(super) struct Known {
     /// Absent when there is nothing to look for.
@@ -54,12 +57,23 @@ impl Known {
         if self.find(text, 0).is_some() {
             return false;
         }
-        if !self.has_values || !text.iter().any(|byte| read::may_differ(*byte)) {
-            return true;
+        !self.has_values || !text.iter().any(|byte| read::may_differ(*byte)) || self.reads_clean(text)
+    }
+
+    /// In pieces: what is known of a text's escapes takes more room than they do.
+    fn reads_clean(&self, text: &[u8]) -> bool {
+        let (mut reader, mut start, mut end) = (Reader::default(), 0, 0);
+        while end < text.len() {
+            end = text.len().min(end + PIECE);
+            reader.feed(&text[start..end], if end < text.len() { More::MayCome } else { More::Not });
+            if reader.differs().is_some_and(|read| self.values(read).next().is_some()) {
+                return false;
+            }
+            let gone = reader.place(self.begun(reader.text())).start;
+            reader.forget(gone);
+            start += gone;
         }
-        let mut reader = Reader::default();
-        reader.feed(text, More::Not);
-        reader.differs().is_none_or(|read| !self.values(read).any(|_| true))
+        true
     }
 
     /// Where values are in a text, one after another; they may overlap.
@@ -115,6 +129,8 @@ struct Learned {
 impl Values {
     /// Takes a value that must not leave from now on. One that is too short to be told from other text is not taken.
     pub(crate) fn learn(&self, value: &[u8]) -> Result<(), TooShort> {
+        // Whoever prints it may leave out the end of its line.
+        let value = value.trim_ascii();
         if value.len() < super::LEAST_VALUE {
             return Err(TooShort);
         }

@@ -14,7 +14,7 @@ pub(crate) use shape::tokens;
 pub use stream::Stream;
 pub use words::Words;
 
-use crate::run::Refusal;
+use crate::run::{Control, Grounds, Refusal};
 use known::Held;
 use serde_json::{Map, Value};
 use std::borrow::Cow;
@@ -22,6 +22,23 @@ use std::sync::Arc;
 
 /// What stands where a secret was.
 pub const MARK: &str = "[redacted]";
+
+/// A text with stars where tokens are that are known by their shape: as long as it was, so that places in it stay where they are.
+#[must_use]
+pub fn starred(text: &str) -> Cow<'_, str> {
+    let found = tokens(text);
+    if found.is_empty() {
+        return Cow::Borrowed(text);
+    }
+    let (mut out, mut at) = (String::with_capacity(text.len()), 0);
+    for (range, _) in found {
+        out.push_str(&text[at..range.start]);
+        out.push_str(&"*".repeat(range.len()));
+        at = range.end;
+    }
+    out.push_str(&text[at..]);
+    Cow::Owned(out)
+}
 
 /// Bytes that a value must have: shorter ones are in every text by chance.
 pub(crate) const LEAST_VALUE: usize = 4;
@@ -152,11 +169,31 @@ impl Pass<'_> {
 
     /// The same for a refusal, whose words may quote what was sent.
     pub(crate) fn refusal(&mut self, refusal: &mut Refusal) {
+        self.violations(refusal);
         self.string(&mut refusal.message);
         if let Some(help) = &mut refusal.help {
             self.string(help);
         }
         self.object(&mut refusal.details);
+        if let Some(Control::Stop(reason) | Control::Pause(reason)) = &mut refusal.control {
+            self.string(reason);
+        }
+    }
+
+    /// What is wrong with a field that somebody named is said in words that quote it.
+    fn violations(&mut self, refusal: &mut Refusal) {
+        let Grounds { message, details, .. } = &mut **refusal;
+        let Some(Value::Array(errors)) = details.get_mut("errors").filter(|_| self.has_words()) else { return };
+        for error in errors {
+            let names = |part: &str| self.words.iter().flatten().any(|words| words.names(part));
+            if error.get("path").and_then(Value::as_str).is_some_and(|path| path.split('/').any(names))
+                && let Some(Value::String(said)) = error.get_mut("message")
+            {
+                *message = message.replace(&**said, MARK);
+                MARK.clone_into(said);
+                self.count += 1;
+            }
+        }
     }
 }
 

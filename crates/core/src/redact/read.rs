@@ -114,6 +114,11 @@ impl Reader {
         self.run = if word == bytes.len() { self.run + word } else { word };
     }
 
+    /// What was read.
+    pub(super) fn text(&self) -> &[u8] {
+        &self.text
+    }
+
     /// What was read, where it differs from what is written.
     pub(super) fn differs(&self) -> Option<&[u8]> {
         let as_written = match self.stretches.as_slice() {

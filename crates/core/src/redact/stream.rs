@@ -1,7 +1,7 @@
 //! Text that comes in pieces: a secret that is split over them is found all the same.
 
 use super::MARK;
-use super::known::{Held, Hit};
+use super::known::{Held, Hit, PIECE};
 use super::read::Reader;
 use super::shape::{CONTEXT, Found, More, Rest, Swallowed};
 use super::words::Words;
@@ -39,8 +39,10 @@ impl Stream {
 
     /// Takes the next bytes, and adds to `out` what may go.
     pub fn push(&mut self, bytes: &[u8], out: &mut Vec<u8>) {
-        self.buffer.extend_from_slice(bytes);
-        self.advance(More::MayCome, out);
+        for piece in bytes.chunks(PIECE) {
+            self.buffer.extend_from_slice(piece);
+            self.advance(More::MayCome, out);
+        }
     }
 
     /// Adds what is left to `out`, and says how often something was taken out.

@@ -108,6 +108,14 @@ fn a_value_is_found_however_it_was_escaped_and_wherever_it_overlaps_with_another
 }
 
 #[test]
+fn a_text_with_stars_is_as_long_as_it_was() {
+    let text = format!("ä {TOKEN} ö {TOKEN}");
+    let starred = starred(&text);
+    assert_eq!((starred.len(), starred.chars().filter(|c| *c == '*').count()), (text.len(), 2 * TOKEN.len()));
+    assert!(starred.starts_with("ä *") && matches!(super::starred("none"), Cow::Borrowed("none")));
+}
+
+#[test]
 fn a_value_has_its_fields_texts_numbers_and_names_cleaned_and_each_is_counted() {
     let values = Values::default();
     values.learn(b"123456").expect("long enough");
@@ -131,6 +139,20 @@ fn what_cannot_be_a_secret_goes_at_once_and_what_may_be_one_waits() {
     assert_eq!(out, b"password? ");
     stream.push(b"pe", &mut out);
     assert_eq!(out, b"password? correct hope");
+}
+
+#[test]
+fn a_long_text_full_of_escapes_takes_little_more_room_than_it_has_and_hides_nothing() {
+    let redactor = redactor(&[]);
+    let filler = "\\n\\\"%25".repeat(20_000);
+    let hidden = escaped(VALUE);
+    for text in
+        [format!("{filler}{hidden}"), format!("{hidden}{filler}"), format!("{}{hidden}{filler}", &filler[..super::known::PIECE - 9])]
+    {
+        let clean = redactor.text(&text);
+        assert!(clean.contains(MARK) && !clean.contains("horse") && clean.len() > text.len() - 2 * hidden.len());
+    }
+    assert!(matches!(redactor.text(&filler), Cow::Borrowed(_)));
 }
 
 #[test]

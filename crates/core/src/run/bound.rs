@@ -1,11 +1,10 @@
 //! What a model reads is bounded. The whole is kept, and the mark of the cut says how to read on.
 
 use super::context::{Context, object};
-use crate::content::ContentBlock;
-use crate::message::joined;
+use crate::content::{ContentBlock, Link, Media, Resource, ResourceBody};
 use crate::registry::READER;
-use crate::result::{ArtifactRef, ToolResult};
-use serde_json::json;
+use crate::result::{ArtifactRef, ToolResult, encoded_len};
+use serde_json::{Map, Value, json};
 
 /// How long a result is.
 pub(super) struct Size {
@@ -24,47 +23,185 @@ pub(super) struct Handle<'a> {
     reader: Option<&'static str>,
 }
 
+/// What each block after the first counts beside its text: many that say nothing are long, too.
+const BLOCK: usize = 16;
+/// Bytes of pictures, sounds and the like that a result brings along.
+const MOST_MEDIA: usize = 16 << 20;
+/// Bytes of what programs are told beside the content, of each kind.
+const MOST_ABOUT: usize = 64 << 10;
+
 /// Keeps what is too long, and leaves its head, its tail and a handle.
 pub(super) async fn bound(ctx: &Context, result: &mut ToolResult, size: Size) {
+    if result.content.iter().map(media).sum::<usize>() > MOST_MEDIA {
+        Box::pin(bound_media(ctx, result)).await;
+    }
+    if says_much(result) {
+        Box::pin(bound_about(ctx, result)).await;
+    }
+    let text = spoken(&result.content);
+    if text <= size.most && (size.is_own_text || text + size.value <= size.most) {
+        return cut_error(result, size.most);
+    }
+    Box::pin(bound_text(ctx, result, text, size)).await;
+}
+
+async fn bound_text(ctx: &Context, result: &mut ToolResult, text: usize, size: Size) {
     let Size { most, value, is_own_text } = size;
-    let text: usize = result.content.iter().filter_map(ContentBlock::as_text).map(str::len).sum();
-    if text <= most && value <= most {
+    // A short value is told in any case; a long one gives way to the tool's own words, unless those are its text.
+    let is_told = |result: &ToolResult| {
+        let said = result.value.as_ref().map(|value| value.as_str().map_or_else(|| value.to_string(), str::to_owned));
+        said.is_none_or(|said| result.content.iter().any(|block| block.as_text() == Some(&*said)))
+    };
+    let besides = if is_own_text || text <= most && is_told(result) { 0 } else { value };
+    if text + besides <= most {
         return cut_error(result, most);
     }
-    let too_long = result.value.take_if(|_| value > most);
+    let too_long = result.value.take_if(|_| if is_own_text { value > most } else { besides > most / 4 });
+    let most_text = if is_own_text || too_long.is_some() { most } else { most - besides };
     let is_json = too_long.as_ref().is_some_and(|value| value.is_array() || value.is_object());
     let mut whole = None;
-    if text > most {
+    if text > most_text {
         let media_type = if is_own_text && is_json { "application/json" } else { "text/plain" };
         let all = match result.content.as_mut_slice() {
             [ContentBlock::Text(text)] => std::mem::take(text),
-            blocks => joined(blocks),
+            blocks => all_text(blocks),
         };
-        let (kept, all) = keep(ctx, result, all, media_type).await;
+        let (kept, all) = match all.is_empty() {
+            true => (None, all),
+            false => keep(ctx, result, all, media_type.to_owned()).await,
+        };
         whole = kept;
         if let [ContentBlock::Text(text)] = result.content.as_mut_slice() {
             *text = all;
         }
     }
-    if let Some(value) = too_long.filter(|_| !is_own_text) {
-        let (kept, _) = keep(ctx, result, value.to_string(), "application/json").await;
-        whole = whole.or(kept);
+    let mut gone_value = 0;
+    if let Some(too_long) = too_long {
+        gone_value = value;
+        if !is_own_text {
+            let (kept, _) = keep(ctx, result, too_long.to_string(), "application/json".to_owned()).await;
+            whole = whole.or(kept);
+        }
     }
     let tools = ctx.registry();
     let reader = tools.find(READER).filter(|tool| tools.is_offered(tool)).map(|_| READER);
-    let gone = cut_all(result, most, whole.as_ref().map(|artifact| Handle { artifact, reader }).as_ref());
-    let mut about = json!({"left_out_bytes": gone.max(if value > most { value } else { 0 }), "limit_bytes": most});
+    let (gone, dropped) = cut_all(result, most_text, whole.as_ref().map(|artifact| Handle { artifact, reader }).as_ref());
+    let mut about = json!({"left_out_bytes": gone.max(gone_value), "limit_bytes": most});
+    if dropped > 0 {
+        about["left_out_blocks"] = dropped.into();
+    }
     if let Some(artifact) = whole {
         about["artifact"] = artifact.id.into();
     }
     result.metadata.insert("truncated".into(), about);
 }
 
-/// Keeps a text, and gives it back. A store that cannot is no reason to lose the result: it is said, and the call goes on.
-async fn keep(ctx: &Context, result: &mut ToolResult, text: String, media_type: &'static str) -> (Option<ArtifactRef>, String) {
+/// Keeps the pictures and sounds that there is no room for, and links to them.
+async fn bound_media(ctx: &Context, result: &mut ToolResult) {
+    let mut left = MOST_MEDIA;
+    for at in 0..result.content.len() {
+        match left.checked_sub(media(&result.content[at])) {
+            Some(rest) => left = rest,
+            None => {
+                let (data, media_type) = match std::mem::replace(&mut result.content[at], ContentBlock::text("")) {
+                    ContentBlock::Image(Media { data, media_type }) | ContentBlock::Audio(Media { data, media_type }) => (data, media_type),
+                    ContentBlock::Resource(Resource { body: ResourceBody::Bytes(bytes), media_type, .. }) => {
+                        (bytes, media_type.unwrap_or_else(|| "application/octet-stream".to_owned()))
+                    }
+                    other => {
+                        result.content[at] = other;
+                        continue;
+                    }
+                };
+                let (kept, _) = keep(ctx, result, data, media_type).await;
+                result.content[at] = match kept {
+                    Some(kept) => ContentBlock::Link(Link {
+                        uri: format!("artifact:///{}", kept.id),
+                        name: kept.id,
+                        description: Some(format!("{} bytes, too long to be brought along", kept.bytes)),
+                        media_type: Some(kept.media_type),
+                    }),
+                    None => ContentBlock::text("[something too long was left out]"),
+                };
+            }
+        }
+    }
+}
+
+/// Whether something for programs is too long.
+fn says_much(result: &ToolResult) -> bool {
+    let about = [&result.metadata, &result.provider];
+    let details = result.error.as_ref().map(|error| &error.details);
+    let long = |map: &Map<String, Value>| !map.is_empty() && encoded_len(map) > MOST_ABOUT;
+    !result.refs.is_empty() && encoded_len(&result.refs) > MOST_ABOUT || about.into_iter().chain(details).any(long)
+}
+
+/// Keeps what is too long for programs, and says where.
+async fn bound_about(ctx: &Context, result: &mut ToolResult) {
+    let redacted = result.metadata.remove("redacted");
+    for part in ["refs", "metadata", "provider", "details"] {
+        let value = match (part, &mut result.error) {
+            ("refs", _) => Value::Array(std::mem::take(&mut result.refs)),
+            ("metadata", _) => Value::Object(std::mem::take(&mut result.metadata)),
+            ("provider", _) => Value::Object(std::mem::take(&mut result.provider)),
+            (_, Some(error)) => Value::Object(std::mem::take(&mut error.details)),
+            (_, None) => continue,
+        };
+        let bytes = encoded_len(&value);
+        let value = if bytes <= MOST_ABOUT {
+            value
+        } else {
+            let (kept, _) = keep(ctx, result, value.to_string(), "application/json".to_owned()).await;
+            let left_out = json!({"left_out": {"bytes": bytes, "artifact": kept.map(|kept| kept.id)}});
+            if part == "refs" { json!([left_out]) } else { left_out }
+        };
+        match (part, value, &mut result.error) {
+            (_, Value::Array(refs), _) => result.refs = refs,
+            ("metadata", Value::Object(map), _) => result.metadata = map,
+            ("provider", Value::Object(map), _) => result.provider = map,
+            (_, Value::Object(map), Some(error)) => error.details = map,
+            _ => {}
+        }
+    }
+    result.metadata.extend(redacted.map(|count| ("redacted".to_owned(), count)));
+}
+
+/// Bytes that a model reads.
+fn spoken(content: &[ContentBlock]) -> usize {
+    content.iter().map(|block| block.text_len()).sum::<usize>() + BLOCK * content.len().saturating_sub(1)
+}
+
+/// Bytes of a picture, a sound or the like.
+fn media(block: &ContentBlock) -> usize {
+    match block {
+        ContentBlock::Image(media) | ContentBlock::Audio(media) => media.data.len(),
+        ContentBlock::Resource(Resource { body: ResourceBody::Bytes(bytes), .. }) => bytes.len(),
+        ContentBlock::Text(_) | ContentBlock::Link(_) | ContentBlock::Resource(_) => 0,
+    }
+}
+
+/// Everything that a model would read, one below the other.
+fn all_text(content: &[ContentBlock]) -> String {
+    let mut lines: Vec<&str> = Vec::new();
+    for block in content {
+        match block {
+            ContentBlock::Text(text) | ContentBlock::Resource(Resource { body: ResourceBody::Text(text), .. }) => lines.push(text),
+            ContentBlock::Link(link) => lines.extend([&*link.uri, &*link.name, link.description.as_deref().unwrap_or_default()]),
+            ContentBlock::Resource(resource) => lines.push(&resource.uri),
+            ContentBlock::Image(_) | ContentBlock::Audio(_) => {}
+        }
+    }
+    lines.join("\n")
+}
+
+/// Keeps something, and gives it back. A store that cannot is no reason to lose the result: it is said, and the call goes on.
+async fn keep<T>(ctx: &Context, result: &mut ToolResult, whole: T, media_type: String) -> (Option<ArtifactRef>, T)
+where
+    T: AsRef<[u8]> + Default + Send + 'static,
+{
     let shelf = ctx.shared().shelf(&ctx.call().session_id, &result.name);
-    let writing = tokio::task::spawn_blocking(move || (shelf.write(text.as_bytes(), media_type).map_err(|error| error.to_string()), text));
-    let (kept, text) = writing.await.unwrap_or_else(|_| (Err("the store crashed".to_owned()), String::new()));
+    let writing = tokio::task::spawn_blocking(move || (shelf.write(whole.as_ref(), &media_type).map_err(|error| error.to_string()), whole));
+    let (kept, whole) = writing.await.unwrap_or_else(|_| (Err("the store crashed".to_owned()), T::default()));
     let kept = match kept {
         Ok(artifact) => {
             ctx.journal.record_stored(&artifact);
@@ -77,20 +214,34 @@ async fn keep(ctx: &Context, result: &mut ToolResult, text: String, media_type: 
             None
         }
     };
-    (kept, text)
+    (kept, whole)
 }
 
-/// Cuts every text of a result to what is left of the bound, and says how many bytes went.
-pub(super) fn cut_all(result: &mut ToolResult, most: usize, handle: Option<&Handle<'_>>) -> usize {
-    let (mut gone, mut left) = (0, most);
-    for block in &mut result.content {
-        if let ContentBlock::Text(text) = block {
-            gone += cut(text, left, handle);
-            left -= text.len();
+/// Cuts every text of a result to what is left of the bound, drops the blocks for which nothing is left, and says how many bytes and blocks went.
+pub(super) fn cut_all(result: &mut ToolResult, most: usize, handle: Option<&Handle<'_>>) -> (usize, usize) {
+    let (mut gone, mut left, mut dropped) = (0, Some(most), 0_usize);
+    result.content.retain_mut(|block| {
+        let before = block.text_len();
+        let room = left.and_then(|left| left.checked_sub(block.fixed_len()));
+        let Some(room) = room else {
+            (gone, dropped) = (gone + before, dropped + 1);
+            return false;
+        };
+        let mut rest = room;
+        if let ContentBlock::Text(text) | ContentBlock::Resource(Resource { body: ResourceBody::Text(text), .. }) = block {
+            gone += cut(text, room, handle);
+            rest -= text.len();
         }
+        left = rest.checked_sub(BLOCK);
+        true
+    });
+    if result.content.is_empty() && dropped > 0 {
+        let mut mark = mark(gone, handle);
+        cut(&mut mark, most, None);
+        result.content.push(ContentBlock::Text(mark));
     }
     cut_error(result, most);
-    gone
+    (gone, dropped)
 }
 
 fn cut_error(result: &mut ToolResult, most: usize) {

@@ -2,7 +2,7 @@
 
 use super::authorize::Authorized;
 use super::control::Control;
-use super::refusal::{Code, Refusal};
+use super::refusal::{Class, Code, Refusal};
 use super::secret::Secrets;
 use super::stopwatch::Stopwatch;
 use crate::call::{Arguments, Call};
@@ -14,7 +14,7 @@ use crate::host::Host;
 use crate::listen::Listener;
 use crate::outside::Outside;
 use crate::plan::{Site, Surroundings};
-use crate::redact::{Redactor, Values};
+use crate::redact::{Pass, Redactor, Values};
 use crate::registry::Registry;
 use crate::result::{ArtifactRef, ToolResult, milliseconds};
 use crate::store::kept::{KeptStore, Shelf};
@@ -153,7 +153,7 @@ impl Context {
 
     /// A refusal as it may leave: its words may quote what was sent.
     pub(super) fn cleaned(&self, mut refusal: Refusal) -> Refusal {
-        self.shared().redactor.pass(None).refusal(&mut refusal);
+        self.journal.pass().refusal(&mut refusal);
         refusal
     }
 
@@ -187,14 +187,19 @@ impl Context {
 
     pub(super) fn record_rejected(&self, result: ToolResult, watch: &Stopwatch) -> ToolResult {
         self.journal.record_dropped();
-        self.journal.record_own("tool.rejected", || failure_fields(&result, watch));
+        self.journal.record_with("tool.rejected", || fields([("message", said(&result))]), || failure_fields(&result, watch));
         result
     }
 
     pub(super) fn record_ended(&self, result: ToolResult, watch: &Stopwatch) -> ToolResult {
         self.journal.record_dropped();
         if result.is_error {
-            self.journal.record_with("tool.failed", || outcome(&result), || failure_fields(&result, watch));
+            let payload = || {
+                let mut payload = outcome(&result);
+                payload.insert("message".into(), said(&result));
+                payload
+            };
+            self.journal.record_with("tool.failed", payload, || failure_fields(&result, watch));
         } else {
             self.journal.record_with(
                 "tool.completed",
@@ -324,7 +329,8 @@ impl Journal {
 
     /// Writes a custom event, and keeps it for its hooks.
     pub(super) fn emit(&self, source: &str, name: &str, payload: &Value) {
-        let name = if name.starts_with("custom.") { name.to_owned() } else { format!("custom.{name}") };
+        let mut name = if name.starts_with("custom.") { name.to_owned() } else { format!("custom.{name}") };
+        self.pass().string(&mut name);
         self.record_raised(&name, || object(json!({"payload": payload, "source": source})));
         self.queue(name, payload.clone());
     }
@@ -342,9 +348,15 @@ impl Journal {
     pub(crate) fn record(&self, name: &str, fields: impl Fn() -> Map<String, Value>) {
         self.record_own(name, || {
             let mut fields = fields();
-            self.shared.redactor.pass(None).object(&mut fields);
+            self.pass().object(&mut fields);
             fields
         });
+    }
+
+    /// Takes out what may not leave a call of this tool.
+    fn pass(&self) -> Pass<'_> {
+        let tool = self.shared.registry.find(&self.call.tool);
+        self.shared.redactor.pass(tool.and_then(|tool| tool.words.as_ref()))
     }
 
     /// Writes an event whose fields are the harness's own words, or have been cleaned.
@@ -420,16 +432,21 @@ impl Journal {
 }
 
 fn failure_fields(result: &ToolResult, watch: &Stopwatch) -> Map<String, Value> {
-    let (code, message) = result.error.as_ref().map_or(("tool.failed", ""), |error| (error.code.text(), error.message.as_str()));
+    let (code, class) = result.error.as_ref().map_or((Code::Failed, Class::Repairable), |error| (error.code, error.class));
     let mut fields = fields([
         ("tool", result.name.as_str().into()),
-        ("code", code.into()),
-        ("message", message.into()),
+        ("code", code.text().into()),
+        ("class", class.text().into()),
         ("elapsed_ms", milliseconds(result.elapsed)),
         ("stages_ms", watch.to_json()),
     ]);
     add_counts(&mut fields, result);
     fields
+}
+
+/// The words of an error: they may quote what was sent and what was found.
+fn said(result: &ToolResult) -> Value {
+    result.error.as_ref().map_or(Value::Null, |error| error.message.as_str().into())
 }
 
 /// What a model reads of a result, and its value.

@@ -18,7 +18,7 @@ use crate::content::ContentBlock;
 use crate::registry::RegisteredTool;
 use crate::result::Enforced;
 use crate::tool::{ToolError, ToolOutput as Success};
-use serde_json::{Map, Value};
+use serde_json::{Map, Value, json};
 use std::sync::Arc;
 
 /// A call whose body ran, or could not.
@@ -159,17 +159,22 @@ pub(super) fn help(code: Code) -> Option<&'static str> {
 /// Whether a value fits the tool's output schema.
 pub(super) fn fits_output(tool: &RegisteredTool, value: Option<&Value>) -> Result<(), Refusal> {
     let Some(schema) = tool.output() else { return Ok(()) };
+    let mut errors = Vec::new();
     let problem = match (schema, value) {
         (Err(problem), _) => problem.to_owned(),
         (Ok(schema), value) => match schema.violations(value.unwrap_or(&Value::Null)).first() {
             None => return Ok(()),
             Some(_) if value.is_none() => "there is no value".to_owned(),
-            Some(violation) if violation.path.is_empty() => violation.message.clone(),
-            Some(violation) => format!("{}: {}", violation.path, violation.message),
+            Some(violation) => {
+                errors.push(json!({"path": violation.path, "message": violation.message}));
+                let path = Some(violation.path.as_str()).filter(|path| !path.is_empty());
+                path.map_or_else(|| violation.message.clone(), |path| format!("{path}: {}", violation.message))
+            }
         },
     };
     let message = format!("the result of `{}` does not fit its output schema: {problem}", tool.name());
-    Err(Refusal::new(Code::OutputInvalid, message).help("a person must mend the tool or its `output_schema`"))
+    let refusal = Refusal::new(Code::OutputInvalid, message).help("a person must mend the tool or its `output_schema`");
+    Err(if errors.is_empty() { refusal } else { refusal.detail("errors", errors) })
 }
 
 pub(super) fn no_body(tool: &RegisteredTool) -> Refusal {

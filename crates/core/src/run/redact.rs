@@ -2,7 +2,7 @@
 
 use super::after::{Amended, Hooks, shown};
 use super::context::Context;
-use crate::content::{ContentBlock, ResourceBody};
+use crate::content::{ContentBlock, Link, Resource, ResourceBody};
 use crate::redact::Pass;
 
 /// Cleans what the hooks left. What was taken out is counted, and must not stay in what a client shows.
@@ -41,6 +41,14 @@ fn parts(pass: &mut Pass<'_>, amended: &mut Amended) {
 
 /// Pictures and sounds are left as they are: what they show cannot be found by its bytes.
 fn block(pass: &mut Pass<'_>, block: &mut ContentBlock) {
+    let media_type = match block {
+        ContentBlock::Text(_) => None,
+        ContentBlock::Link(Link { media_type, .. }) | ContentBlock::Resource(Resource { media_type, .. }) => media_type.as_mut(),
+        ContentBlock::Image(media) | ContentBlock::Audio(media) => Some(&mut media.media_type),
+    };
+    if let Some(media_type) = media_type {
+        pass.string(media_type);
+    }
     match block {
         ContentBlock::Text(text) => pass.string(text),
         ContentBlock::Link(link) => {

@@ -17,13 +17,21 @@ pub enum Class {
     Fatal,
 }
 
-impl fmt::Display for Class {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
+impl Class {
+    /// The class as text.
+    #[must_use]
+    pub const fn text(self) -> &'static str {
+        match self {
             Self::Repairable => "repairable",
             Self::Retryable => "retryable",
             Self::Fatal => "fatal",
-        })
+        }
+    }
+}
+
+impl fmt::Display for Class {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.text())
     }
 }
 

@@ -1,5 +1,6 @@
 //! Tools written in Rust, through the whole path: no project, no workers.
 
+mod bounds;
 mod closed;
 mod compared;
 mod execution;

@@ -1,12 +1,14 @@
 //! What may be registered, and that it is like any tool from then on.
 
-use crate::support::{bare, call, code, echo, load, number_schema, numbered};
+use crate::support::{bare, call, code, echo, load, load_asking, number_schema, numbered};
 use serde_json::{Map, Value, json};
+use tool_harness::content::Media;
 use tool_harness::effect::Effects;
 use tool_harness::error::Error;
 use tool_harness::registry::READER;
+use tool_harness::run::Control;
 use tool_harness::tool::{Idempotency, Inject, NameProblem, RegisterError};
-use tool_harness::{EngineBuilder, Tool, ToolError, ToolOutput, ToolRuntime, ToolSpec};
+use tool_harness::{ContentBlock, EngineBuilder, Tool, ToolError, ToolOutput, ToolRuntime, ToolSpec};
 
 struct Spec(ToolSpec);
 
@@ -85,6 +87,72 @@ async fn what_a_tool_wants_taken_out_leaves_neither_in_its_result_nor_in_an_even
     assert_eq!(result.value, Some(json!({"card": "[redacted]"})));
     let refused = engine.call(call("get_card", json!([4_111_111_111_111_111_u64, "4111111111111111"]))).await;
     assert!(!format!("{refused:?}{:?}", events.all()).contains("41111111"), "{refused:?}");
+}
+
+#[tokio::test]
+async fn the_words_of_an_error_are_for_sinks_that_ask_and_quote_no_field_that_was_named() {
+    let schema = json!({"type": "object", "properties": {"pin": {"type": "array", "items": {"type": "integer"}}, "code": {"type": "integer"}, "n": {"type": "integer"}}});
+    let tool = || Spec(spec("open_it").input(schema.clone()).redact(["pin", "code"]));
+    let wrong = json!({"pin": ["s3same-pin"], "code": "s3same-code", "n": "payload-text"});
+    let (engine, events) = load(bare().tool(tool())).await;
+    let refused = engine.call(call("open_it", wrong.clone())).await;
+    let rejected = &events.named("tool.rejected")[0].fields;
+    assert_eq!((&rejected["code"], &rejected["class"]), (&json!("tool.args.invalid_schema"), &json!("repairable")));
+    assert!(!format!("{:?}", events.all()).contains("payload-text"), "{rejected:?}");
+    assert!(!format!("{refused:?}").contains("s3same") && refused.text().contains("payload-text"), "{refused:?}");
+    let (engine, events) = load_asking(bare().tool(tool())).await;
+    engine.call(call("open_it", wrong)).await;
+    let message = events.named("tool.rejected")[0].fields["message"].to_string();
+    assert!(message.contains("payload-text") && !message.contains("s3same"), "{message}");
+
+    let failing =
+        || numbered(ToolSpec::new("fail_it", "Fails.").pure(), |n| async move { Err(ToolError::fatal("no", format!("not with {n}"))) });
+    let (engine, events) = load(bare().tool(failing())).await;
+    engine.call(call("fail_it", json!({"n": 31_337}))).await;
+    assert!(!format!("{:?}", events.all()).contains("31337") && events.named("tool.failed")[0].fields["class"] == "fatal");
+    let (engine, events) = load_asking(bare().tool(failing())).await;
+    engine.call(call("fail_it", json!({"n": 31_337}))).await;
+    assert!(events.named("tool.failed")[0].fields["message"].to_string().contains("31337"));
+
+    let told = Spec(spec("give_it").input(json!({"type": "object"})).output(schema.clone()).redact(["pin", "code"]));
+    let (engine, events) = load_asking(bare().tool(told)).await;
+    let result = engine.call(call("give_it", json!({"pin": ["s3same-pin"]}))).await;
+    assert_eq!(code(&result), "tool.output.invalid_schema");
+    assert!(!format!("{result:?}{:?}", events.named("tool.failed")).contains("s3same"), "{result:?}");
+}
+
+const SECRET: &str = "tangerine-46-lamp";
+
+/// Tells its secret in every way it can.
+struct Tells;
+
+impl Tool for Tells {
+    fn spec(&self) -> ToolSpec {
+        ToolSpec::new("tell_it", "Tells.").pure().input(number_schema()).redact(["/acct-[0-9]+/"])
+    }
+
+    async fn call(&self, (): &(), runtime: ToolRuntime<'_>, arguments: Map<String, Value>) -> Result<ToolOutput, ToolError> {
+        runtime.progress(0.5, &format!("acct-31337 {SECRET}"));
+        match arguments["n"].as_i64() {
+            Some(0) => Ok(ToolOutput::text(SECRET)),
+            Some(1) => Ok(ToolOutput::content(vec![ContentBlock::Image(Media { data: vec![1], media_type: format!("image/{SECRET}") })])),
+            Some(2) => {
+                Ok(ToolOutput { artifacts: vec![runtime.keep(b"x".to_vec(), &format!("text/{SECRET}")).await?], ..ToolOutput::default() })
+            }
+            _ => Err(ToolError::control(Control::Stop(format!("because of {SECRET}")))),
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_secret_with_the_end_of_a_line_is_known_without_it_and_words_of_a_tool_hold_for_its_events() {
+    let (engine, events) = load_asking(bare().secret("S", format!("{SECRET}\n")).tool(Tells)).await;
+    for n in 0..4 {
+        let result = engine.call(call("tell_it", json!({"n": n}))).await;
+        assert!(!format!("{result:?}{:?}", events.all()).contains(SECRET), "{n}: {result:?}");
+    }
+    let said = format!("{:?}", events.named("tool.progress"));
+    assert!(!said.contains("31337") && said.contains("[redacted]"), "{said}");
 }
 
 #[tokio::test]

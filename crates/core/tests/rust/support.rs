@@ -2,14 +2,19 @@
 
 use serde_json::Value;
 use std::sync::{Arc, Mutex};
-use tool_harness::event::{Delivery, Event, EventRef, Sink};
+use tool_harness::event::{Delivery, Event, EventRef, Payloads, Sink};
 use tool_harness::schema;
 use tool_harness::tool::{Function, function};
 use tool_harness::{Arguments, Call, Engine, EngineBuilder, ToolError, ToolResult, ToolSpec};
 
-/// Keeps every event.
-#[derive(Default)]
-pub(crate) struct Events(Mutex<Vec<Event>>);
+/// Keeps every event, with what goes in and comes out if it shall.
+pub(crate) struct Events(Mutex<Vec<Event>>, Payloads);
+
+impl Default for Events {
+    fn default() -> Self {
+        Self(Mutex::default(), Payloads::LeftOut)
+    }
+}
 
 impl Sink for Events {
     fn record(&self, event: &EventRef<'_>) {
@@ -18,6 +23,10 @@ impl Sink for Events {
 
     fn delivery(&self) -> Delivery {
         Delivery::OnThePath
+    }
+
+    fn payloads(&self) -> Payloads {
+        self.1
     }
 }
 
@@ -39,7 +48,15 @@ impl Events {
 
 /// An engine of these tools, and its events.
 pub(crate) async fn load<State, Ctx>(builder: EngineBuilder<State, Ctx>) -> (Engine<Ctx>, Arc<Events>) {
-    let events = Arc::<Events>::default();
+    loaded(builder, Arc::default()).await
+}
+
+/// The same with events that hold what goes in and comes out.
+pub(crate) async fn load_asking<State, Ctx>(builder: EngineBuilder<State, Ctx>) -> (Engine<Ctx>, Arc<Events>) {
+    loaded(builder, Arc::new(Events(Mutex::default(), Payloads::Included))).await
+}
+
+async fn loaded<State, Ctx>(builder: EngineBuilder<State, Ctx>, events: Arc<Events>) -> (Engine<Ctx>, Arc<Events>) {
     let engine = builder.sink(Arc::clone(&events) as Arc<dyn Sink>).load().await.expect("an engine");
     (engine, events)
 }

@@ -38,8 +38,10 @@ impl Shelf {
 
     /// The same for what a reader gives, which is read to its end; what is at its start and end, `half` bytes each, comes back.
     pub(crate) fn write_from(&self, mut from: impl Read, media_type: &str, half: usize) -> Result<Sample, KeptError> {
-        let stream = self.redactor.pass(self.words.as_ref()).stream();
-        let keeping = self.store.begin(&self.session, media_type)?;
+        let mut pass = self.redactor.pass(self.words.as_ref());
+        let (stream, mut media_type) = (pass.stream(), media_type.to_owned());
+        pass.string(&mut media_type);
+        let keeping = self.store.begin(&self.session, &media_type)?;
         let mut writer = Writer { stream, keeping, room: MOST_BYTES, sampled: Sampled { half, ..Sampled::default() } };
         let (mut chunk, mut clean) = (vec![0; CHUNK], Vec::new());
         loop {
