@@ -120,10 +120,23 @@ async fn secrets_in_arguments_and_names_do_not_come_back_with_a_refusal() {
         (VALUE, json!({}), "tool.unknown"),
     ] {
         project.events.clear();
+        let explained = format!("{:?}", engine.explain(call(tool, arguments.clone())).await);
+        assert_eq!(leaks(&explained), Vec::<String>::new(), "{explained}");
         let result = engine.call(call(tool, arguments)).await;
         assert_eq!(code(&result), expected);
         assert_clean(&project, &result);
     }
+}
+
+#[tokio::test]
+async fn an_explanation_shows_no_secret_of_what_would_be_sent() {
+    let handle = "def handle(event, payload):\n  args = {\"how\": \"text\", \"token\": payload[\"args\"][\"token\"] + \"!\"}\n  return modify(dict(payload, args = args))";
+    let changing = hook("tool.pre", handle);
+    let project = Project::new(&[(".harness/tools/say.md", &says()), (".harness/hooks/h.md", &changing)]);
+    let engine = project.builder().secret("API", VALUE).load().await.expect("the project loads");
+    let explained = engine.explain(call("say", json!({"how": "text", "token": format!("{VALUE} {TOKEN}")}))).await;
+    let text = format!("{explained:?} {}", explained.to_json());
+    assert!(explained.outcome.is_ok() && text.contains("[redacted]") && leaks(&text).is_empty(), "{text}");
 }
 
 #[tokio::test]

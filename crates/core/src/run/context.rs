@@ -354,7 +354,7 @@ impl Journal {
     }
 
     /// Takes out what may not leave a call of this tool.
-    fn pass(&self) -> Pass<'_> {
+    pub(super) fn pass(&self) -> Pass<'_> {
         let tool = self.shared.registry.find(&self.call.tool);
         self.shared.redactor.pass(tool.and_then(|tool| tool.words.as_ref()))
     }

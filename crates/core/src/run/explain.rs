@@ -141,14 +141,27 @@ pub(crate) async fn explain(shared: &Arc<Shared>, call: Call) -> Explanation {
         let confines = &ctx.registry().confines;
         Hosts { domains: confines.hosts(&Narrowing::of(tool)), from: confines.network_from.clone() }
     };
-    Explanation {
+    let explanation = Explanation {
         plan: reaches(Effects::EXEC).map(plan),
         hosts: reaches(Effects::NET_READ | Effects::NET_WRITE).map(hosts),
         tool: tool.map_or_else(|| ctx.call().tool.clone(), |tool| tool.name().to_owned()),
         effects: tool.map_or(Effects::NONE, |tool| tool.effects),
         outcome,
         stages,
+    };
+    cleaned(&ctx, explanation)
+}
+
+/// Without the secrets that it quotes.
+fn cleaned(ctx: &Context, mut explanation: Explanation) -> Explanation {
+    let mut pass = ctx.journal.pass();
+    pass.string(&mut explanation.tool);
+    match &mut explanation.outcome {
+        Ok(arguments) => pass.value(arguments),
+        Err(refusal) => pass.refusal(refusal),
     }
+    explanation.stages.iter_mut().flat_map(|stage| &mut stage.lines).for_each(|line| pass.string(line));
+    explanation
 }
 
 /// Whether the hooks were asked in their order, up to the one that refused.
