@@ -14,6 +14,7 @@ pub mod error;
 pub mod error_policy;
 pub mod event;
 mod host;
+mod isolate;
 mod listen;
 pub mod live;
 pub mod message;

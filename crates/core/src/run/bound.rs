@@ -2,9 +2,11 @@
 
 use super::context::{Context, object};
 use crate::content::ContentBlock;
+use crate::isolate::caught;
 use crate::message::joined;
 use crate::registry::READER;
 use crate::result::{ArtifactRef, ToolResult};
+use crate::store::kept::KeptError;
 use serde_json::json;
 
 /// How long a result is.
@@ -63,9 +65,10 @@ pub(super) async fn bound(ctx: &Context, result: &mut ToolResult, size: Size) {
 /// Keeps a text, and gives it back. A store that cannot is no reason to lose the result: it is said, and the call goes on.
 async fn keep(ctx: &Context, result: &mut ToolResult, text: String, media_type: &'static str) -> (Option<ArtifactRef>, String) {
     let shelf = ctx.shared().shelf(&ctx.call().session_id, &result.name);
-    let writing = tokio::task::spawn_blocking(move || (shelf.write(text.as_bytes(), media_type).map_err(|error| error.to_string()), text));
-    let (kept, text) = writing.await.unwrap_or_else(|_| (Err("the store crashed".to_owned()), String::new()));
-    let kept = match kept {
+    let crashed = || Err(KeptError::Failed("the store crashed".to_owned()));
+    let writing = tokio::task::spawn_blocking(move || (caught(|| shelf.write(text.as_bytes(), media_type)), text));
+    let (kept, text) = writing.await.unwrap_or_default();
+    let kept = match kept.unwrap_or_else(crashed) {
         Ok(artifact) => {
             ctx.journal.record_stored(&artifact);
             result.artifacts.push(artifact.clone());

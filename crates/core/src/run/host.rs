@@ -7,6 +7,7 @@ use super::run;
 use crate::builtin::{Program, StoreScope};
 use crate::call::{Arguments, Call};
 use crate::effect::Effects;
+use crate::isolate;
 use crate::outside::{Ran, Request, Response};
 use crate::plan::{self, Narrowing};
 use crate::registry::RegisteredTool;
@@ -125,12 +126,11 @@ impl<'a> On<'a> {
     /// Waits for a disk where no other call waits with it.
     async fn at_shelf<T: Send + 'static>(self, work: impl FnOnce(&Shelf) -> Result<T, KeptError> + Send + 'static) -> Result<T, Refusal> {
         let shelf = self.ctx.shared().shelf(&self.ctx.call().session_id, self.tool.name());
-        let done = tokio::task::spawn_blocking(move || work(&shelf)).await;
-        match done {
-            Ok(Ok(done)) => Ok(done),
-            Ok(Err(error @ KeptError::Unknown(_))) => Err(Refusal::new(Code::Failed, error.to_string())),
-            Ok(Err(error)) => Err(Refusal::new(Code::StoreFailed, error.to_string())),
-            Err(_) => Err(Refusal::new(Code::StoreFailed, "the store crashed")),
+        match isolate::blocking(move || work(&shelf)).await {
+            Some(Ok(done)) => Ok(done),
+            Some(Err(error @ KeptError::Unknown(_))) => Err(Refusal::new(Code::Failed, error.to_string())),
+            Some(Err(error)) => Err(Refusal::new(Code::StoreFailed, error.to_string())),
+            None => Err(Refusal::new(Code::StoreFailed, "the store crashed")),
         }
     }
 

@@ -9,7 +9,7 @@ mod register;
 mod runtime;
 mod spec;
 
-pub(crate) use bound::{Answer, Answered, AnyTool};
+pub(crate) use bound::{Answered, AnyTool};
 pub use error::ToolError;
 pub use function::{BlockingFunction, Function, blocking, function};
 pub use name::{MAX_NAME, NameProblem, ToolCallId, ToolName};

@@ -6,6 +6,7 @@ use super::{Idempotency, On, Tool, ToolError, ToolOutput, ToolSpec};
 use crate::artifact::tool::{Annotations, Approval, At, Claim, DeclaredEffects, Tool as Artifact};
 use crate::artifact::{Form, Layer, Origin};
 use crate::effect::Effects;
+use crate::middleware::asked;
 use crate::redact::Words;
 use crate::schema::{self, CompiledSchema};
 use crate::span::{Source, Span};
@@ -78,6 +79,9 @@ pub enum RegisterError {
         /// What is wrong with the entry.
         problem: String,
     },
+    /// What the host gave panicked when it was asked what it is.
+    #[error("{0} panicked")]
+    Panicked(String),
     /// Nobody said what the tool does.
     #[error("`{0}` does not say what it does to the world; `effects(Effects::NONE)`, or `pure()`, says that it is nothing")]
     EffectsUndeclared(String),
@@ -98,7 +102,7 @@ impl HostTool {
         State: Send + Sync + 'static,
         Ctx: Send + Sync + 'static,
     {
-        let spec = tool.spec();
+        let spec = asked("`spec` of a tool", || tool.spec())?;
         let effects = judge(&spec)?;
         Ok(Self { spec, effects, body: Arc::new(Bound { tool, state, context: PhantomData }) })
     }

@@ -5,6 +5,7 @@ mod compared;
 mod execution;
 mod faults;
 mod middleware;
+mod panics;
 mod property;
 mod registry;
 mod support;
