@@ -1,6 +1,7 @@
 //! JSON Schemas: of Rust types, and compiled once.
 
 mod quick;
+mod shown;
 
 use jsonschema::error::ValidationErrorKind;
 use jsonschema::{Draft, PatternOptions, ValidationError, Validator};
@@ -10,9 +11,15 @@ use schemars::generate::SchemaSettings;
 use serde_json::{Map, Value};
 use std::marker::PhantomData;
 
+pub(crate) use shown::shows;
+
 /// Compiles a schema of draft 2020-12: patterns in linear time, no references that leave the schema.
 pub(crate) fn compile(schema: &Value) -> Result<Validator, ValidationError<'static>> {
-    jsonschema::options().with_draft(Draft::Draft202012).with_pattern_options(PatternOptions::regex()).offline().build(schema)
+    options().build(schema)
+}
+
+fn options() -> jsonschema::ValidationOptions<'static> {
+    jsonschema::options().with_draft(Draft::Draft202012).with_pattern_options(PatternOptions::regex()).offline()
 }
 
 /// Whatever has a JSON Schema: JSON itself, or a Rust type by [`of`].
@@ -95,7 +102,8 @@ impl CompiledSchema {
             path => format!("at {path}: {error}"),
         })?;
         let max_depth = recursive_depth(&value);
-        let has_defaults = declares_defaults(&value);
+        let mut has_defaults = false;
+        each_default(&value, "", &mut |_, _| has_defaults = true);
         let quick = Quick::of(&value);
         Ok(Self { value, validator, quick, has_defaults, max_depth })
     }
@@ -143,7 +151,7 @@ impl CompiledSchema {
 fn place(error: &ValidationError<'_>) -> String {
     let path = error.instance_path().to_string();
     match error.kind() {
-        ValidationErrorKind::Required { property: Value::String(name) } => format!("{path}/{}", name.replace('~', "~0").replace('/', "~1")),
+        ValidationErrorKind::Required { property: Value::String(name) } => format!("{path}/{}", escaped(name)),
         _ => path,
     }
 }
@@ -195,10 +203,39 @@ fn deeper_than(value: &Value, most: usize) -> bool {
     }
 }
 
-/// Whether [`defaults`] could find any.
-fn declares_defaults(schema: &Value) -> bool {
-    let properties = schema.get("properties").and_then(Value::as_object);
-    properties.into_iter().flatten().any(|(_, property)| property.get("default").is_some() || declares_defaults(property))
+/// Calls `each` with every schema whose default [`defaults`] could fill in, and with its path.
+fn each_default<'a>(schema: &'a Value, path: &str, each: &mut impl FnMut(&str, &'a Value)) {
+    for (name, property) in schema.get("properties").and_then(Value::as_object).into_iter().flatten() {
+        let path = format!("{path}/properties/{}", escaped(name));
+        if property.get("default").is_some() {
+            each(&path, property);
+        }
+        each_default(property, &path, each);
+    }
+}
+
+/// A name as a part of a JSON Pointer.
+fn escaped(name: &str) -> String {
+    name.replace('~', "~0").replace('/', "~1")
+}
+
+/// Where in a schema a default stands that would be filled in and does not fit, and what is wrong with it.
+pub(crate) fn unfit_default(schema: &Value) -> Option<Violation> {
+    let mut found = Vec::new();
+    each_default(schema, "", &mut |path, property| found.push((path.to_owned(), property)));
+    let mut whole = None;
+    found.into_iter().find_map(|(path, property)| {
+        let mut targets = Vec::new();
+        references(property, &mut targets);
+        let error = if targets.is_empty() {
+            compile(property).ok()?.validate(&property["default"]).err().map(|error| said(&error))
+        } else {
+            // What it refers to is in the whole schema.
+            let parts = whole.get_or_insert_with(|| options().build_map(schema).ok()).as_ref()?;
+            parts.get(&format!("#{path}"))?.validate(&property["default"]).err().map(|error| said(&error))
+        };
+        error.map(|message| Violation { path: format!("{path}/default"), message })
+    })
 }
 
 fn defaults(schema: &Value, arguments: &mut Map<String, Value>) {
