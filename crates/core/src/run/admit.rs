@@ -304,8 +304,8 @@ pub(super) fn validate(tool: &RegisteredTool, mut arguments: Map<String, Value>)
     }
     let schema = tool.input().map_err(|problem| not_offered(tool.name(), problem, None))?;
     schema.apply_defaults(&mut arguments);
-    let value = Value::Object(arguments);
-    let violations = schema.violations(&value);
+    let mut value = Value::Object(arguments);
+    let violations = schema.settle(&mut value);
     if !violations.is_empty() {
         return Err(invalid(tool, schema, &violations));
     }

@@ -1,5 +1,6 @@
 //! JSON Schemas: of Rust types, and compiled once.
 
+mod integers;
 mod quick;
 mod shown;
 
@@ -11,6 +12,7 @@ use schemars::generate::SchemaSettings;
 use serde_json::{Map, Value};
 use std::marker::PhantomData;
 
+use shown::decoded;
 pub(crate) use shown::shows;
 
 /// Compiles a schema of draft 2020-12: patterns in linear time, no references that leave the schema.
@@ -78,6 +80,8 @@ pub struct CompiledSchema {
     quick: Option<Quick>,
     /// Whether anything is filled in for what was left out.
     has_defaults: bool,
+    /// Whether it says integer anywhere.
+    has_integers: bool,
     /// How deep values may nest, where checking deeper ones could take for ever.
     max_depth: Option<usize>,
 }
@@ -105,13 +109,28 @@ impl CompiledSchema {
         let mut has_defaults = false;
         each_default(&value, "", &mut |_, _| has_defaults = true);
         let quick = Quick::of(&value);
-        Ok(Self { value, validator, quick, has_defaults, max_depth })
+        let has_integers = integers::mentioned(&value);
+        Ok(Self { value, validator, quick, has_defaults, has_integers, max_depth })
+    }
+
+    /// What is wrong with arguments; nothing when they fit. Integers are written as such then, however they were sent.
+    pub(crate) fn settle(&self, value: &mut Value) -> Vec<Violation> {
+        if self.is_quick(value) {
+            return Vec::new();
+        }
+        let violations = self.violations(value);
+        if violations.is_empty() && self.has_integers { integers::settle(&self.value, value) } else { violations }
+    }
+
+    /// Whether it surely fits, integers and all.
+    fn is_quick(&self, value: &Value) -> bool {
+        self.quick.as_ref().is_some_and(|quick| quick.accepts(value))
     }
 
     /// What is wrong with `value`; nothing when it fits.
     #[must_use]
     pub fn violations(&self, value: &Value) -> Vec<Violation> {
-        if self.quick.as_ref().is_some_and(|quick| quick.accepts(value)) {
+        if self.is_quick(value) {
             return Vec::new();
         }
         if let Some(most) = self.max_depth.filter(|most| deeper_than(value, *most)) {
@@ -156,6 +175,11 @@ fn place(error: &ValidationError<'_>) -> String {
     }
 }
 
+/// What a reference inside of a schema leads to, if a path says where.
+fn within<'a>(schema: &'a Value, reference: &str) -> Option<&'a Value> {
+    schema.pointer(&decoded(reference.strip_prefix('#')?))
+}
+
 /// Steps that checking one value against a recursive schema may take.
 const MAX_STEPS: f64 = 100_000.0;
 
@@ -189,7 +213,7 @@ fn reaches<'a>(schema: &'a Value, from: &'a str, goal: &str, seen: &mut Vec<&'a 
         return false;
     }
     seen.push(from);
-    let Some(target) = from.strip_prefix('#').and_then(|pointer| schema.pointer(pointer)) else { return true };
+    let Some(target) = within(schema, from) else { return true };
     let mut next = Vec::new();
     references(target, &mut next);
     next.into_iter().any(|reference| reference == goal || reaches(schema, reference, goal, seen))

@@ -1,5 +1,6 @@
 //! Whether a schema speaks of a property, wherever it does. What is injected must not be shown to a model, nor be the model's to send.
 
+use super::within;
 use regex::Regex;
 use serde_json::Value;
 
@@ -64,7 +65,7 @@ impl<'a> Search<'a> {
         }
         self.followed.push(target);
         let root = self.root;
-        match target.strip_prefix('#').and_then(|pointer| root.pointer(&decoded(pointer))) {
+        match within(root, target) {
             Some(found) => self.finds(found),
             None => ["$defs", "definitions"].iter().filter_map(|key| root.get(key)).flat_map(entries).any(|(_, one)| self.finds(one)),
         }
@@ -72,7 +73,7 @@ impl<'a> Search<'a> {
 }
 
 /// A fragment of a URI as the JSON Pointer that it holds.
-fn decoded(fragment: &str) -> String {
+pub(super) fn decoded(fragment: &str) -> String {
     let mut bytes = Vec::with_capacity(fragment.len());
     let mut rest = fragment.as_bytes();
     while let Some((&byte, after)) = rest.split_first() {

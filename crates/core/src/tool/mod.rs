@@ -5,6 +5,7 @@ mod error;
 mod function;
 mod name;
 mod output;
+mod read;
 mod register;
 mod runtime;
 mod spec;
@@ -23,6 +24,7 @@ pub use spec::{Idempotency, Runs, Safety, ToolSpec};
 pub use crate::artifact::tool::{Inject, Limits, RetryPolicy};
 
 use crate::schema;
+use read::read;
 use schemars::JsonSchema;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -80,12 +82,6 @@ fn typed<Input: JsonSchema, Output: JsonSchema>(mut spec: ToolSpec) -> ToolSpec 
     // What gives nothing promises nothing.
     spec.output_schema = Some(schema::of_type::<Output>()).filter(|schema| schema.get("type") != Some(&"null".into()));
     spec
-}
-
-/// Arguments as a type. They fit the schema that was made of it, so what does not fit is a difference between the two.
-fn read<Input: DeserializeOwned>(arguments: Map<String, Value>) -> Result<Input, ToolError> {
-    Input::deserialize(Value::Object(arguments))
-        .map_err(|error| ToolError::repairable("arguments", format!("the arguments cannot be read: {error}")))
 }
 
 /// A result as JSON.

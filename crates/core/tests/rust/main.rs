@@ -5,6 +5,7 @@ mod compared;
 mod execution;
 mod faults;
 mod middleware;
+mod numbers;
 mod panics;
 mod property;
 mod registry;
