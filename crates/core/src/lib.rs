@@ -6,6 +6,7 @@ pub mod call;
 pub mod check;
 pub mod client;
 pub mod content;
+mod depth;
 pub mod diagnostic;
 pub mod digest;
 pub mod effect;

@@ -7,6 +7,7 @@ pub use again::NoRepeats;
 pub use rate::RateLimit;
 
 use crate::call::Call;
+use crate::depth::{is_deep, let_go};
 use crate::isolate::caught;
 use crate::registry::{OfferedTool, RegisteredTool};
 use crate::run::{Control, Refusal};
@@ -147,6 +148,8 @@ pub struct Judged<'a> {
     pub(crate) seen: Seen<'a>,
     pub(crate) arguments: &'a Map<String, Value>,
     pub(crate) changed: Option<Map<String, Value>>,
+    /// Whether it was given arguments that nobody can walk.
+    pub(crate) is_too_deep: bool,
 }
 
 impl<'a> Judged<'a> {
@@ -162,9 +165,14 @@ impl<'a> Judged<'a> {
         self.changed.as_ref().unwrap_or(self.arguments)
     }
 
-    /// Puts others in their place. They are validated and judged by the rules again.
+    /// Puts others in their place. They are validated and judged by the rules again; what nests too deep for any argument is let go, and
+    /// the call is refused.
     pub fn set_arguments(&mut self, arguments: Map<String, Value>) {
-        self.changed = Some(arguments);
+        self.is_too_deep = arguments.values().any(is_deep);
+        match self.is_too_deep {
+            true => let_go(Value::Object(arguments)),
+            false => self.changed = Some(arguments),
+        }
     }
 }
 
@@ -224,7 +232,11 @@ impl Reply<'_> {
 
     /// Answers with something else. A value is checked against the output schema again.
     pub fn answer(&mut self, output: ToolOutput) {
-        (*self.output, *self.error, self.changed) = (output, None, true);
+        (*self.output, *self.error) = match output.walkable() {
+            Ok(output) => (output, None),
+            Err(refusal) => (ToolOutput::default(), Some(refusal)),
+        };
+        self.changed = true;
     }
 
     /// Makes a failure of it, and withholds what the body gave.

@@ -87,7 +87,9 @@ async fn inside(
         Some(answer) => Isolated::new(answer).await,
         None => None,
     };
-    answer.unwrap_or_else(|| {
+    let answer = answer.unwrap_or_else(|| {
         Err(Refusal::new(Code::HookFailed, format!("the layer `{}` panicked, so the result is withheld", layer.name)).into())
-    })
+    });
+    // A layer may have answered itself.
+    answer.and_then(|output| Ok(output.walkable()?))
 }

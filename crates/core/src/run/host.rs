@@ -6,6 +6,7 @@ use super::refusal::{Code, Refusal};
 use super::run;
 use crate::builtin::{Program, StoreScope};
 use crate::call::{Arguments, Call};
+use crate::depth::{is_deep, let_go, too_deep};
 use crate::effect::Effects;
 use crate::isolate;
 use crate::outside::{Ran, Request, Response};
@@ -70,7 +71,10 @@ impl<'a> On<'a> {
     }
 
     pub(crate) fn emit(self, name: &str, payload: &Value) {
-        self.ctx.journal.emit(self.tool.name(), name, payload);
+        match is_deep(payload) {
+            false => self.ctx.journal.emit(self.tool.name(), name, payload),
+            true => self.ctx.journal.emit(self.tool.name(), name, &too_deep().into()),
+        }
     }
 
     /// Refuses what the tool did not say it would do.
@@ -154,14 +158,15 @@ impl<'a> On<'a> {
         let mut call = self.ctx.call().clone();
         call.id = format!("{}/{}", call.id, crate::digest::fresh_id("in")).into();
         call.tool = tool.to_owned();
-        call.arguments = Arguments::Value(arguments);
         call.timeout = Some(self.time_left());
         call.cancel = self.cancellation();
         call.depth += 1;
         if call.depth > MAX_DEPTH {
+            let_go(arguments);
             let message = format!("calls inside calls go {MAX_DEPTH} deep, and this one would go deeper");
             return ToolResult::refused(call.id, tool, Refusal::new(Code::Limit, message).help("a tool must not call itself for ever"));
         }
+        call.arguments = Arguments::Value(arguments);
         let result = Box::pin(run(self.ctx.shared(), call)).await;
         // Where the run shall go is not this tool's to decide.
         if let Some(control) = result.error.as_ref().and_then(|error| error.control.clone()) {

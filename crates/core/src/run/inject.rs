@@ -4,6 +4,7 @@ use super::context::Context;
 use super::refusal::{Code, Refusal};
 use crate::artifact::tool::Inject;
 use crate::builtin::StoreScope;
+use crate::depth::{is_deep, let_go};
 use crate::isolate::caught;
 use crate::registry::RegisteredTool;
 use serde_json::{Map, Value};
@@ -28,7 +29,12 @@ pub(super) fn inject(ctx: &Context, tool: &RegisteredTool, key: Option<&str>, ar
                 };
                 let injector = ctx.shared().host.injectors.get(given);
                 let found = injector.map_or(Some(None), |inject| caught(|| inject(ctx.call()))).ok_or_else(|| missing("panicked"))?;
-                found.ok_or_else(|| missing("gave nothing"))?
+                let found = found.ok_or_else(|| missing("gave nothing"))?;
+                if is_deep(&found) {
+                    let_go(found);
+                    return Err(missing("gave a value that nests too deep"));
+                }
+                found
             }
         };
         arguments.insert(name.clone(), value);

@@ -5,6 +5,7 @@ use super::chain::record_decision;
 use super::context::Context;
 use super::deadline::{Deadline, deadline};
 use super::refusal::{Code, Refusal};
+use crate::depth::too_deep;
 use crate::isolate::{Isolated, caught};
 use crate::middleware::{Decision, Judged, Known, Middleware, Reply, Seen, Step};
 use crate::registry::RegisteredTool;
@@ -21,7 +22,7 @@ pub(super) async fn before(
     arguments: &Map<String, Value>,
     asks: &mut Vec<Ask>,
 ) -> Result<Option<Map<String, Value>>, Refusal> {
-    let mut judged = Judged { seen: seen(ctx, tool), arguments, changed: None };
+    let mut judged = Judged { seen: seen(ctx, tool), arguments, changed: None, is_too_deep: false };
     let mut until = None;
     loop {
         let this = &mut judged;
@@ -36,6 +37,11 @@ pub(super) async fn before(
         };
         let decided = |action: &str, reason: &str| record_decision(ctx, name, "tool.pre", action, reason);
         match decision {
+            Some(Decision::Allow | Decision::Ask(_)) if judged.is_too_deep => {
+                decided("failed", "its arguments nest too deep");
+                let message = format!("middleware `{name}` gave arguments that are {}", too_deep());
+                return Err(Refusal::new(Code::ArgsMalformed, message).help("a person must mend the host's code").detail("hook", name));
+            }
             Some(Decision::Allow) => {
                 if judged.changed.is_some() {
                     decided("modify", "");

@@ -4,6 +4,7 @@ mod integers;
 mod quick;
 mod shown;
 
+use crate::depth::deeper_than;
 use jsonschema::error::ValidationErrorKind;
 use jsonschema::{Draft, PatternOptions, ValidationError, Validator};
 use quick::Quick;
@@ -217,14 +218,6 @@ fn reaches<'a>(schema: &'a Value, from: &'a str, goal: &str, seen: &mut Vec<&'a 
     let mut next = Vec::new();
     references(target, &mut next);
     next.into_iter().any(|reference| reference == goal || reaches(schema, reference, goal, seen))
-}
-
-fn deeper_than(value: &Value, most: usize) -> bool {
-    match value {
-        Value::Array(items) => most == 0 || items.iter().any(|item| deeper_than(item, most - 1)),
-        Value::Object(map) => most == 0 || map.values().any(|item| deeper_than(item, most - 1)),
-        _ => false,
-    }
 }
 
 /// Calls `each` with every schema whose default [`defaults`] could fill in, and with its path.

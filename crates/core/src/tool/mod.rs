@@ -9,6 +9,7 @@ mod read;
 mod register;
 mod runtime;
 mod spec;
+mod write;
 
 pub(crate) use bound::{Answered, AnyTool};
 pub use error::ToolError;
@@ -29,6 +30,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
+use write::write;
 
 /// A tool that takes JSON and says its schema. `State` is the host's, the same for all calls of an engine; `Ctx` is the run's.
 ///
@@ -82,13 +84,4 @@ fn typed<Input: JsonSchema, Output: JsonSchema>(mut spec: ToolSpec) -> ToolSpec 
     // What gives nothing promises nothing.
     spec.output_schema = Some(schema::of_type::<Output>()).filter(|schema| schema.get("type") != Some(&"null".into()));
     spec
-}
-
-/// A result as JSON.
-fn write<Output: Serialize>(output: Output) -> Result<ToolOutput, ToolError> {
-    match serde_json::to_value(output) {
-        Ok(Value::Null) => Ok(ToolOutput::default()),
-        Ok(value) => Ok(ToolOutput::value(value)),
-        Err(error) => Err(ToolError::fatal("result", format!("its result is not JSON: {error}"))),
-    }
 }

@@ -2,6 +2,7 @@
 
 mod closed;
 mod compared;
+mod deep;
 mod execution;
 mod faults;
 mod middleware;
