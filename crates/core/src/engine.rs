@@ -182,7 +182,8 @@ impl<State, Ctx> EngineBuilder<State, Ctx> {
         self
     }
 
-    /// For which tools arguments are repaired before they are validated: text that holds JSON, code fences, one wrapper. For none unless said.
+    /// Whether the arguments of tools without effects are repaired before they are validated: text that holds JSON, code fences, one wrapper. They
+    /// are not unless said.
     #[must_use]
     pub fn repair(mut self, repair: Repair) -> Self {
         self.parts.host.repair = repair;
