@@ -11,7 +11,7 @@ use crate::error::Error;
 use crate::event::Sink;
 use crate::host::Host;
 use crate::listen::Listener;
-use crate::middleware::{Around, Middleware};
+use crate::middleware::{Around, Known, Middleware};
 use crate::outside::{Machine, Outside};
 use crate::plan::{self, Narrowing, Surroundings};
 use crate::redact::Redactor;
@@ -167,20 +167,23 @@ impl<State, Ctx> EngineBuilder<State, Ctx> {
     /// Adds a link to the chain that judges calls and sees results.
     #[must_use]
     pub fn middleware(mut self, middleware: impl Middleware) -> Self {
-        self.parts.host.middleware.push(Arc::new(middleware));
-        self.parts.host.middleware.sort_by_key(|one| one.priority());
+        let added = Known::middleware(middleware).map(|one| self.parts.host.middleware.push(one));
+        self.parts.host.middleware.sort_by_key(|one| one.priority);
+        self.parts.unfit = self.parts.unfit.take().or(added.err());
         self
     }
 
     /// Adds a layer around every body.
     #[must_use]
     pub fn around(mut self, layer: impl Around) -> Self {
-        self.parts.host.around.push(Arc::new(layer));
-        self.parts.host.around.sort_by_key(|one| one.priority());
+        let added = Known::layer(layer).map(|one| self.parts.host.around.push(one));
+        self.parts.host.around.sort_by_key(|one| one.priority);
+        self.parts.unfit = self.parts.unfit.take().or(added.err());
         self
     }
 
-    /// For which tools arguments are repaired before they are validated: text that holds JSON, code fences, one wrapper. For none unless said.
+    /// Whether the arguments of tools without effects are repaired before they are validated: text that holds JSON, code fences, one wrapper. They
+    /// are not unless said.
     #[must_use]
     pub fn repair(mut self, repair: Repair) -> Self {
         self.parts.host.repair = repair;

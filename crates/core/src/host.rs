@@ -1,7 +1,7 @@
 //! What the host of an engine gives it, beyond files: tools, and what all calls share.
 
 use crate::call::Call;
-use crate::middleware::{Around, Middleware};
+use crate::middleware::{Around, Known, Middleware};
 use crate::run::{Keys, Repair, Stored};
 use crate::tool::{AnyTool, HostTool, Inject, RegisterError};
 use serde_json::Value;
@@ -22,9 +22,9 @@ pub(crate) struct Host {
     /// Bodies for artifacts that have no script, by name.
     pub(crate) bodies: HashMap<String, Arc<dyn AnyTool>>,
     /// Links of the chain, in the order they run.
-    pub(crate) middleware: Vec<Arc<dyn Middleware>>,
+    pub(crate) middleware: Vec<Known<dyn Middleware>>,
     /// Layers around bodies, outermost first.
-    pub(crate) around: Vec<Arc<dyn Around>>,
+    pub(crate) around: Vec<Known<dyn Around>>,
     /// Whose arguments are repaired.
     pub(crate) repair: Repair,
     /// Values for `Inject::Host`, by name.

@@ -3,9 +3,9 @@
 //! A queue is bounded. A sink behind one can be as slow as it likes, wait for ever or panic: no call notices, unless the sink asked to be waited for.
 
 use crate::event::{Delivery, Event, EventRef, Payloads, Sink, is_end};
+use crate::isolate::caught;
 use serde_json::{Map, json};
 use std::collections::VecDeque;
-use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread;
@@ -30,11 +30,13 @@ pub(crate) struct Listener {
 
 impl Listener {
     pub(crate) fn new(sink: Arc<dyn Sink>) -> Self {
-        let queue = match sink.delivery() {
+        // One that cannot say what it wants gets no payloads, and holds nobody up.
+        let queue = match caught(|| sink.delivery()).unwrap_or(Delivery::Counting) {
             Delivery::OnThePath => None,
             overflow => Some(Queue::new(Arc::clone(&sink), overflow)),
         };
-        Self { payloads: sink.payloads(), queue, sink, panicked: AtomicU64::new(0) }
+        let payloads = caught(|| sink.payloads()).unwrap_or(Payloads::LeftOut);
+        Self { payloads, queue, sink, panicked: AtomicU64::new(0) }
     }
 
     /// Whether it wants what goes in and comes out.
@@ -47,7 +49,7 @@ impl Listener {
         match &self.queue {
             Some(queue) => queue.put(event),
             None => {
-                if catch_unwind(AssertUnwindSafe(|| self.sink.record(event))).is_err() {
+                if caught(|| self.sink.record(event)).is_none() {
                     self.panicked.fetch_add(1, Ordering::Relaxed);
                 }
             }
@@ -159,7 +161,7 @@ fn pass_on(shared: &Waiting, sink: &dyn Sink) {
 
 /// A sink that panics misses the event, and nothing else.
 fn record(shared: &Waiting, sink: &dyn Sink, event: &Event) {
-    if catch_unwind(AssertUnwindSafe(|| sink.record(&event.as_it_happened()))).is_err() {
+    if caught(|| sink.record(&event.as_it_happened())).is_none() {
         shared.lock().missed += 1;
     }
 }

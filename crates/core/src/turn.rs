@@ -6,11 +6,12 @@ use crate::engine::Engine;
 use crate::error::Error;
 use crate::error_policy::{ErrorPolicy, Reaction};
 use crate::event::EventRef;
+use crate::isolate::caught;
 use crate::message::ToolMessage;
 use crate::middleware::TurnView;
 use crate::registry::{Offered, OfferedTool};
 use crate::result::ToolResult;
-use crate::run::{self, Begun, Control, Refusal};
+use crate::run::{self, Begun, Control, Refusal, object};
 use crate::store::MemoryStore;
 use crate::tool::ToolCallId;
 use serde_json::{Map, Value, json};
@@ -175,7 +176,7 @@ impl<Ctx: Send + Sync + 'static> Run<Ctx> {
         // As of its own latest turn: what middleware hides from a run, it hides from those inside it.
         let number = self.turns.load(Ordering::Relaxed).max(1);
         let mine = surface.tools.iter().filter(|tool| self.offers(number, tool));
-        let offered = mine.filter(|tool| offers(tool)).map(|tool| tool.name.clone()).collect();
+        let offered = mine.filter(|tool| caught(|| offers(tool)).unwrap_or(false)).map(|tool| tool.name.clone()).collect();
         Self {
             engine: self.engine.clone(),
             context: UserContext::new(Arc::new(context)),
@@ -196,7 +197,21 @@ impl<Ctx: Send + Sync + 'static> Run<Ctx> {
     fn offers(&self, number: u64, tool: &OfferedTool) -> bool {
         let view = TurnView { session_id: &self.session_id, run_id: &self.run_id, number, context: self.context.as_any() };
         self.offered.as_ref().is_none_or(|offered| offered.contains(&tool.name))
-            && self.engine.shared.host.middleware.iter().all(|one| one.offers(&view, tool))
+            && self.engine.shared.host.middleware.iter().all(|one| {
+                caught(|| one.given.offers(&view, tool)).unwrap_or_else(|| {
+                    self.record("hook.decided", &|| {
+                        let reason = format!("it panicked, so `{}` is not offered", tool.name);
+                        object(json!({"hook": &*one.name, "event_name": "turn", "action": "failed", "reason": reason}))
+                    });
+                    false
+                })
+            })
+    }
+
+    /// Writes an event that belongs to no call.
+    fn record(&self, name: &str, fields: &dyn Fn() -> Map<String, Value>) {
+        let event = EventRef::new(name, &self.session_id, None, fields);
+        self.engine.shared.listeners.iter().for_each(|listener| listener.take(&event));
     }
 
     /// Begins a turn: the tools it offers are those of the surface that the run may use and no middleware takes away. Calls of the turn
@@ -215,8 +230,7 @@ impl<Ctx: Send + Sync + 'static> Run<Ctx> {
                     ("offered".to_owned(), json!(names)),
                 ])
             };
-            let event = EventRef::new("surface.narrowed", &self.session_id, None, &fields);
-            self.engine.shared.listeners.iter().for_each(|listener| listener.take(&event));
+            self.record("surface.narrowed", &fields);
         }
         let offered = Arc::new(surface.tools.iter().map(|tool| tool.name.clone()).collect());
         let turn = Count { most: self.most_in_turn, ..Count::default() };

@@ -80,11 +80,26 @@ fn an_alias_that_another_tool_has_as_name_or_alias_takes_its_tool_out() {
 fn an_alias_no_provider_takes_and_an_injected_parameter_are_errors_at_their_place() {
     let odd = tool("aliases: { openai: read plan }\n", "1");
     expect(&[(".harness/tools/read_plan.md", &odd)], &["ALIAS_NOT_OFFERED .harness/tools/read_plan.md:2:20"]);
-    for schema in ["parameters: { id: { type: string } }\n", "input_schema: { type: object, properties: { id: {} } }\n"] {
+    for schema in [
+        "parameters: { id: { type: string } }\n",
+        "input_schema: { type: object, properties: { id: {} } }\n",
+        "input_schema: { type: object, required: [id] }\n",
+        "input_schema: { type: object, anyOf: [{ properties: { id: {} } }, true] }\n",
+        "input_schema: { type: object, $ref: '#/$defs/a', $defs: { a: { patternProperties: { '^i': {} } } } }\n",
+    ] {
         let both = tool(&format!("{schema}inject: {{ id: call_id }}\n"), "1");
         let checked = expect(&[(".harness/tools/read_plan.md", &both)], &["INJECT_IS_PARAMETER .harness/tools/read_plan.md:3:15"]);
         assert!(!checked.tools[0].usable());
     }
+}
+
+#[test]
+fn a_default_that_does_not_fit_its_own_schema_takes_its_tool_out() {
+    let plan = tool("parameters:\n  day: { type: object, properties: { n: { type: integer, default: one } } }\n", "1");
+    let checked = expect(&[(".harness/tools/read_plan.md", &plan)], &["SCHEMA_DEFAULT_UNFIT .harness/tools/read_plan.md:3:69"]);
+    assert!(!checked.tools[0].usable());
+    let fits = tool("parameters:\n  day: { type: object, properties: { n: { type: integer, default: 1 } } }\n", "1");
+    expect(&[(".harness/tools/read_plan.md", &fits)], &[]);
 }
 
 #[test]

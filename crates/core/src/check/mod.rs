@@ -78,6 +78,7 @@ mod name_style;
 mod name_verb;
 mod override_replaces;
 mod sandbox_widened;
+mod schema_default;
 pub(crate) mod schema_invalid;
 mod schema_keyword_unknown;
 mod script_arity;
@@ -203,6 +204,7 @@ pub const RULES: &[&Rule] = &[
     &field_unsupported::RULE,
     &sandbox_widened::RULE,
     &secret_in_artifact::RULE,
+    &schema_default::RULE,
     &schema_invalid::RULE,
     &schema_keyword_unknown::RULE,
     &script_syntax::RULE,

@@ -7,12 +7,15 @@ pub use again::NoRepeats;
 pub use rate::RateLimit;
 
 use crate::call::Call;
+use crate::depth::{is_deep, let_go};
+use crate::isolate::caught;
 use crate::registry::{OfferedTool, RegisteredTool};
 use crate::run::{Control, Refusal};
-use crate::tool::{ToolError, ToolOutput};
+use crate::tool::{RegisterError, ToolError, ToolOutput};
 use serde_json::{Map, Value};
 use std::fmt;
 use std::pin::Pin;
+use std::sync::Arc;
 use std::time::Duration;
 
 pub use crate::run::Next;
@@ -20,7 +23,7 @@ pub use crate::run::Next;
 /// A link of the chain that judges calls and sees results. Hooks and middleware are one chain, by priority; calls run at once, so a
 /// middleware may be in several of them.
 pub trait Middleware: Send + Sync + 'static {
-    /// What events and refusals call it.
+    /// What events and refusals call it. Asked once, when it is added, as is its priority.
     fn name(&self) -> &str;
 
     /// Lower runs first; hooks have 100 unless they say otherwise.
@@ -40,22 +43,16 @@ pub trait Middleware: Send + Sync + 'static {
         ().into()
     }
 
-    /// Whether a turn offers a tool. It can only take away.
+    /// Whether a turn offers a tool. It can only take away; a panic does.
     fn offers(&self, turn: &TurnView<'_>, tool: &OfferedTool) -> bool {
         let _ = (turn, tool);
         true
     }
 }
 
-impl fmt::Debug for dyn Middleware {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.name())
-    }
-}
-
 /// A layer around the body: it may try again, answer itself, or change the answer.
 pub trait Around: Send + Sync + 'static {
-    /// What events and refusals call it.
+    /// What events and refusals call it. Asked once, when it is added, as is its priority.
     fn name(&self) -> &str;
 
     /// The layer with the lowest is outermost.
@@ -65,6 +62,46 @@ pub trait Around: Send + Sync + 'static {
 
     /// Runs what is inside, as often as it likes.
     fn around<'a>(&'a self, call: Seen<'a>, next: Next<'a>) -> Later<'a, Result<ToolOutput, ToolError>>;
+}
+
+/// A middleware or a layer, and what it said about itself when it was added.
+pub(crate) struct Known<T: ?Sized> {
+    pub(crate) name: Arc<str>,
+    pub(crate) priority: i64,
+    pub(crate) given: Arc<T>,
+}
+
+impl<T: ?Sized> fmt::Debug for Known<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.name)
+    }
+}
+
+impl<T: ?Sized> Clone for Known<T> {
+    fn clone(&self) -> Self {
+        Self { name: Arc::clone(&self.name), priority: self.priority, given: Arc::clone(&self.given) }
+    }
+}
+
+impl Known<dyn Middleware> {
+    pub(crate) fn middleware(given: impl Middleware) -> Result<Self, RegisterError> {
+        let name = asked("`name` of a middleware", || given.name().into())?;
+        let priority = asked("`priority` of a middleware", || given.priority())?;
+        Ok(Self { name, priority, given: Arc::new(given) })
+    }
+}
+
+impl Known<dyn Around> {
+    pub(crate) fn layer(given: impl Around) -> Result<Self, RegisterError> {
+        let name = asked("`name` of a layer", || given.name().into())?;
+        let priority = asked("`priority` of a layer", || given.priority())?;
+        Ok(Self { name, priority, given: Arc::new(given) })
+    }
+}
+
+/// What the host's own code says when it is added.
+pub(crate) fn asked<T>(what: &str, answer: impl FnOnce() -> T) -> Result<T, RegisterError> {
+    caught(answer).ok_or_else(|| RegisterError::Panicked(what.to_owned()))
 }
 
 /// Something that will be there.
@@ -111,6 +148,8 @@ pub struct Judged<'a> {
     pub(crate) seen: Seen<'a>,
     pub(crate) arguments: &'a Map<String, Value>,
     pub(crate) changed: Option<Map<String, Value>>,
+    /// Whether it was given arguments that nobody can walk.
+    pub(crate) is_too_deep: bool,
 }
 
 impl<'a> Judged<'a> {
@@ -126,9 +165,14 @@ impl<'a> Judged<'a> {
         self.changed.as_ref().unwrap_or(self.arguments)
     }
 
-    /// Puts others in their place. They are validated and judged by the rules again.
+    /// Puts others in their place. They are validated and judged by the rules again; what nests too deep for any argument is let go, and
+    /// the call is refused.
     pub fn set_arguments(&mut self, arguments: Map<String, Value>) {
-        self.changed = Some(arguments);
+        self.is_too_deep = arguments.values().any(is_deep);
+        match self.is_too_deep {
+            true => let_go(Value::Object(arguments)),
+            false => self.changed = Some(arguments),
+        }
     }
 }
 
@@ -188,7 +232,11 @@ impl Reply<'_> {
 
     /// Answers with something else. A value is checked against the output schema again.
     pub fn answer(&mut self, output: ToolOutput) {
-        (*self.output, *self.error, self.changed) = (output, None, true);
+        (*self.output, *self.error) = match output.walkable() {
+            Ok(output) => (output, None),
+            Err(refusal) => (ToolOutput::default(), Some(refusal)),
+        };
+        self.changed = true;
     }
 
     /// Makes a failure of it, and withholds what the body gave.

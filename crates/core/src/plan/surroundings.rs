@@ -1,5 +1,6 @@
 //! What the program tells the library about where it runs; the library reads no environment itself.
 
+use crate::isolate::caught;
 use std::fmt;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -20,10 +21,10 @@ impl Surroundings {
         Self { home, read: Arc::new(read) }
     }
 
-    /// The value of a variable.
+    /// The value of a variable. One whose reading panics is not set.
     #[must_use]
     pub fn variable(&self, name: &str) -> Option<String> {
-        (self.read)(name)
+        caught(|| (self.read)(name)).flatten()
     }
 }
 

@@ -18,7 +18,7 @@ use crate::client::Foreign;
 use crate::diagnostic::{Diagnostic, Severity};
 use crate::effect::Effects;
 use crate::host::Host;
-use crate::middleware::Middleware;
+use crate::middleware::{Known, Middleware};
 use crate::plan::{Confines, narrowed};
 use crate::redact::Words;
 use crate::rule::{self, Rule};
@@ -58,7 +58,7 @@ pub struct Registry {
     broken_hooks: Vec<BrokenHook>,
     /// The hooks of each event that is known by its full name, so that a call does not look at all of them.
     by_event: HashMap<&'static str, Arc<[Arc<RegisteredHook>]>>,
-    middleware: Vec<Arc<dyn Middleware>>,
+    middleware: Vec<Known<dyn Middleware>>,
     /// Who judges a call, in order.
     pub(crate) pre: Chain,
     /// Who sees its result, in order.
@@ -75,14 +75,14 @@ pub(crate) enum Segment {
     /// These hooks, in one round trip where they do not decide anything.
     Hooks(Vec<Arc<RegisteredHook>>),
     /// A middleware of the host.
-    Middleware(Arc<dyn Middleware>),
+    Middleware(Known<dyn Middleware>),
 }
 
 impl fmt::Debug for Segment {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Hooks(hooks) => f.debug_tuple("Hooks").field(&hooks.len()).finish(),
-            Self::Middleware(middleware) => f.debug_tuple("Middleware").field(&middleware.name()).finish(),
+            Self::Middleware(middleware) => f.debug_tuple("Middleware").field(&middleware.name).finish(),
         }
     }
 }
@@ -338,15 +338,15 @@ impl Registry {
         let mut chain = Chain::new();
         let mut middleware = self.middleware.iter().peekable();
         for hook in &*self.hooks_of(event) {
-            while let Some(first) = middleware.next_if(|one| one.priority() <= hook.hook.priority) {
-                chain.push(Segment::Middleware(Arc::clone(first)));
+            while let Some(first) = middleware.next_if(|one| one.priority <= hook.hook.priority) {
+                chain.push(Segment::Middleware(first.clone()));
             }
             match chain.last_mut() {
                 Some(Segment::Hooks(hooks)) => hooks.push(Arc::clone(hook)),
                 _ => chain.push(Segment::Hooks(vec![Arc::clone(hook)])),
             }
         }
-        chain.extend(middleware.map(|one| Segment::Middleware(Arc::clone(one))));
+        chain.extend(middleware.cloned().map(Segment::Middleware));
         chain
     }
 

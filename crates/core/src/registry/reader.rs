@@ -4,6 +4,7 @@ use super::{RegisteredTool, Registry};
 use crate::artifact::Tool;
 use crate::artifact::tool::{At, Claim, DeclaredEffects, Inject, Limits};
 use crate::effect::{Effects, Level};
+use crate::isolate;
 use crate::redact::Redactor;
 use crate::span::Span;
 use crate::store::kept::{KeptStore, Shelf, Wanted, look};
@@ -35,9 +36,9 @@ impl Registry {
             let session = arguments.get(SESSION).and_then(Value::as_str).unwrap_or_default();
             let shelf = Shelf::new(Arc::clone(&store), redactor.clone(), None, session);
             async move {
-                let looked = tokio::task::spawn_blocking(move || read(&shelf, &arguments, most)).await;
+                let looked = isolate::blocking(move || read(&shelf, &arguments, most)).await;
                 looked
-                    .unwrap_or_else(|_| Err("the store crashed".to_owned()))
+                    .unwrap_or_else(|| Err("the store crashed".to_owned()))
                     .map(Value::from)
                     .map_err(|why| ToolError::repairable("artifact", why))
             }

@@ -6,6 +6,7 @@ use super::refusal::{Code, Refusal};
 use super::repair::{self, repair, unfenced};
 use crate::call::{Arguments, DEFAULT_MODE};
 use crate::client::{Client, Foreign};
+use crate::depth::let_go;
 use crate::registry::RegisteredTool;
 use crate::schema::{CompiledSchema, Violation};
 use crate::store::Admission;
@@ -33,11 +34,13 @@ const MAX_LISTED_VALUES: usize = 12;
 const MAX_ARGUMENT_BYTES: usize = 8 << 20;
 
 pub(super) fn admit(ctx: &Context, sent: Arguments) -> Result<Admitted, Refusal> {
+    // Whatever it is refused for, what is too deep must have been let go.
+    let sent = walkable(sent);
     claim(ctx)?;
     running(ctx)?;
     let tool = find(ctx)?;
     supported(ctx, &tool)?;
-    let (mut arguments, raw) = parse(ctx, Some(&tool), sent)?;
+    let (mut arguments, raw) = parse(ctx, Some(&tool), sent?)?;
     forged(&tool, &arguments)?;
     rename_aliases(&tool, &mut arguments)?;
     // An alias may lead to an injected key too.
@@ -61,11 +64,12 @@ pub(super) fn admit(ctx: &Context, sent: Arguments) -> Result<Admitted, Refusal>
 /// A call of a client's own tool: the project must be whole, and what it says about the tool must be readable.
 /// The tool, and what was sent as an object and as text. The schema is the client's business.
 pub(super) fn admit_foreign(ctx: &Context, client: &Client, sent: Arguments) -> Result<ForeignCall, Refusal> {
+    let sent = walkable(sent);
     running(ctx)?;
     let foreign = Foreign::find(&ctx.registry().clients, ctx.shared().workspace()?, client, &ctx.call().tool)?;
     let tool = Arc::new(RegisteredTool::foreign(foreign));
     supported(ctx, &tool)?;
-    let (input, raw) = parse(ctx, None, sent)?;
+    let (input, raw) = parse(ctx, None, sent?)?;
     let input = match &tool.foreign {
         Some(foreign) => foreign.uncontained(input),
         None => input,
@@ -222,8 +226,6 @@ fn supported(ctx: &Context, tool: &RegisteredTool) -> Result<(), Refusal> {
 fn parse(ctx: &Context, tool: Option<&RegisteredTool>, sent: Arguments) -> Result<(Map<String, Value>, String), Refusal> {
     let repaired = tool.filter(|tool| ctx.shared().host.repair.covers(tool));
     let mut done = Vec::new();
-    let malformed =
-        |message: String| Refusal::new(Code::ArgsMalformed, message).help("send one JSON object whose keys are the tool's parameters");
     let (value, text) = match sent {
         Arguments::Text(text) if text.len() > MAX_ARGUMENT_BYTES => {
             return Err(malformed(format!("the arguments are longer than {MAX_ARGUMENT_BYTES} bytes")));
@@ -234,6 +236,7 @@ fn parse(ctx: &Context, tool: Option<&RegisteredTool>, sent: Arguments) -> Resul
             let value = serde_json::from_str(unfenced.unwrap_or(&text)).map_err(|error| {
                 malformed(format!("the arguments are not JSON: {error}")).detail("line", error.line()).detail("column", error.column())
             })?;
+            representable(&value)?;
             (value, Some(text))
         }
         Arguments::Value(value) => (value, None),
@@ -244,9 +247,8 @@ fn parse(ctx: &Context, tool: Option<&RegisteredTool>, sent: Arguments) -> Resul
     };
     if let (Some(tool), false) = (repaired, done.is_empty()) {
         ctx.record("tool.repaired", || object(json!({"tool": tool.name(), "repairs": done})));
+        representable(&value)?;
     }
-    // Whatever a script could not be given is refused here, so that no later stage meets it.
-    wire::look(&value).map_err(|error| malformed(format!("the arguments cannot be represented: {error}")))?;
     let raw = match text {
         Some(text) => text,
         // Only hooks see the arguments as they came.
@@ -257,6 +259,35 @@ fn parse(ctx: &Context, tool: Option<&RegisteredTool>, sent: Arguments) -> Resul
         Value::Object(arguments) => Ok((arguments, raw)),
         other => Err(malformed(format!("the arguments are {}, not an object", kind(&other)))),
     }
+}
+
+fn malformed(message: String) -> Refusal {
+    Refusal::new(Code::ArgsMalformed, message).help("send one JSON object whose keys are the tool's parameters")
+}
+
+/// Arguments that can be walked, and dropped, by anybody.
+fn walkable(sent: Arguments) -> Result<Arguments, Refusal> {
+    match sent {
+        Arguments::Value(value) => match representable(&value) {
+            Ok(()) => Ok(Arguments::Value(value)),
+            Err(refusal) => {
+                let_go(value);
+                Err(refusal)
+            }
+        },
+        text => Ok(text),
+    }
+}
+
+/// Whatever a script could not be given is refused here, so that no later stage meets it.
+fn representable(value: &Value) -> Result<(), Refusal> {
+    wire::look(value).map_err(|error| {
+        let refusal = malformed(format!("the arguments cannot be represented: {error}"));
+        match wire::offends(value) {
+            Some(path) => refusal.detail("path", path),
+            None => refusal,
+        }
+    })
 }
 
 fn kind(value: &Value) -> &'static str {
@@ -304,8 +335,8 @@ pub(super) fn validate(tool: &RegisteredTool, mut arguments: Map<String, Value>)
     }
     let schema = tool.input().map_err(|problem| not_offered(tool.name(), problem, None))?;
     schema.apply_defaults(&mut arguments);
-    let value = Value::Object(arguments);
-    let violations = schema.violations(&value);
+    let mut value = Value::Object(arguments);
+    let violations = schema.settle(&mut value);
     if !violations.is_empty() {
         return Err(invalid(tool, schema, &violations));
     }

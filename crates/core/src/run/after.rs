@@ -45,7 +45,7 @@ pub(super) async fn after(ctx: &Context, executed: Executed) -> Amended {
     for segment in &ctx.registry().post {
         let changed = match segment {
             Segment::Middleware(middleware) => {
-                let changed = link::after(ctx, &tool, &**middleware, &mut success, &mut error).await;
+                let changed = link::after(ctx, &tool, middleware, &mut success, &mut error).await;
                 if changed
                     && error.is_none()
                     && let Err(refusal) = fits_output(&tool, success.value.as_ref())

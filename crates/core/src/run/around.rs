@@ -6,21 +6,19 @@ use super::execute::{Failure, Given, fits_output};
 use super::link::in_time;
 use super::refusal::{Code, Refusal};
 use super::repeat::attempts;
-use crate::middleware::{Around, Seen};
+use crate::isolate::{Isolated, caught};
+use crate::middleware::{Around, Known, Seen};
 use crate::registry::RegisteredTool;
 use crate::result::Enforced;
 use crate::tool::{ToolError, ToolOutput};
 use serde_json::{Map, Value, json};
-use std::future::poll_fn;
-use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, Mutex, PoisonError};
-use std::task::Poll;
 
 /// What is inside a layer: the next one, or the body.
 pub struct Next<'a> {
     ctx: &'a Context,
     tool: &'a Arc<RegisteredTool>,
-    rest: &'a [Arc<dyn Around>],
+    rest: &'a [Known<dyn Around>],
     arguments: Map<String, Value>,
     enforced: &'a Mutex<Enforced>,
     made: u32,
@@ -74,7 +72,7 @@ pub(super) async fn layered(ctx: &Context, tool: &Arc<RegisteredTool>, arguments
 async fn inside(
     ctx: &Context,
     tool: &Arc<RegisteredTool>,
-    layers: &[Arc<dyn Around>],
+    layers: &[Known<dyn Around>],
     arguments: Map<String, Value>,
     enforced: &Mutex<Enforced>,
 ) -> Result<ToolOutput, ToolError> {
@@ -85,11 +83,13 @@ async fn inside(
     };
     let seen = Seen { call: ctx.call(), tool, rehearsed: ctx.is_rehearsed() };
     let next = Next { ctx, tool, rest, arguments, enforced, made: 0 };
-    let panicked = || Refusal::new(Code::HookFailed, format!("the layer `{}` panicked, so the result is withheld", layer.name()));
-    let Ok(mut answer) = catch_unwind(AssertUnwindSafe(|| layer.around(seen, next))) else { return Err(panicked().into()) };
-    poll_fn(|cx| match catch_unwind(AssertUnwindSafe(|| answer.as_mut().poll(cx))) {
-        Ok(polled) => polled,
-        Err(_) => Poll::Ready(Err(panicked().into())),
-    })
-    .await
+    let answer = match caught(|| layer.given.around(seen, next)) {
+        Some(answer) => Isolated::new(answer).await,
+        None => None,
+    };
+    let answer = answer.unwrap_or_else(|| {
+        Err(Refusal::new(Code::HookFailed, format!("the layer `{}` panicked, so the result is withheld", layer.name)).into())
+    });
+    // A layer may have answered itself.
+    answer.and_then(|output| Ok(output.walkable()?))
 }

@@ -88,7 +88,7 @@ async fn links(ctx: &Context, authorized: &Authorized) -> Judgement {
         let arguments = latest.as_ref().unwrap_or_else(|| authorized.arguments());
         match segment {
             Segment::Middleware(middleware) => {
-                if let Some(changed) = link::before(ctx, tool, &**middleware, arguments, &mut asks).await? {
+                if let Some(changed) = link::before(ctx, tool, middleware, arguments, &mut asks).await? {
                     latest = Some(changed);
                 }
             }

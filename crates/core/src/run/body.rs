@@ -7,14 +7,15 @@ use super::execute::{Given, describe};
 use super::host::On;
 use super::refusal::{Code, Refusal};
 use super::script::judged;
+use crate::isolate::{Isolated, caught};
 use crate::registry::RegisteredTool;
-use crate::tool::{Answer, Answered, AnyTool, Runs};
+use crate::tool::{Answered, AnyTool, Runs};
 use serde_json::{Map, Value};
 use std::future::poll_fn;
-use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::pin::Pin;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use std::task::{self, Poll};
+use std::task::Poll;
 use tokio::runtime::Handle;
 use tokio::sync::oneshot;
 
@@ -57,29 +58,20 @@ async fn inline(
     deadline: Deadline,
 ) -> Result<Ended, Refusal> {
     let on = On { ctx, tool, deadline: deadline.at };
-    let Ok(mut answer) = catch_unwind(AssertUnwindSafe(|| body.call(on, arguments))) else { return Ok(None) };
-    if let Some(ended) = poll_fn(|cx| Poll::Ready(step(&mut answer, cx))).await {
+    let Some(mut answer) = caught(|| body.call(on, arguments)).map(Isolated::new) else { return Ok(None) };
+    if let Poll::Ready(ended) = poll_fn(|cx| Poll::Ready(Pin::new(&mut answer).poll(cx))).await {
         return Ok(ended);
     }
     Box::pin(waited_for(ctx, tool, answer, deadline)).await
 }
 
 /// Waits for a body that has begun.
-async fn waited_for(ctx: &Context, tool: &RegisteredTool, mut answer: Answer<'_>, deadline: Deadline) -> Result<Ended, Refusal> {
+async fn waited_for(ctx: &Context, tool: &RegisteredTool, answer: Isolated<'_, Answered>, deadline: Deadline) -> Result<Ended, Refusal> {
     tokio::select! {
         biased;
-        ended = poll_fn(|cx| step(&mut answer, cx).map_or(Poll::Pending, Poll::Ready)) => Ok(ended),
+        ended = answer => Ok(ended),
         () = ctx.call().cancel.cancelled() => Err(cancelled(tool)),
         () = tokio::time::sleep_until(deadline.at) => Err(deadline.refusal(tool, "did not finish")),
-    }
-}
-
-/// One step of a body; nothing while it waits.
-fn step(answer: &mut Answer<'_>, cx: &mut task::Context<'_>) -> Option<Ended> {
-    match catch_unwind(AssertUnwindSafe(|| answer.as_mut().poll(cx))) {
-        Ok(Poll::Ready(answer)) => Some(Some(answer)),
-        Ok(Poll::Pending) => None,
-        Err(_) => Some(None),
     }
 }
 
@@ -106,7 +98,7 @@ async fn on_thread(
     let still = Arc::clone(&waited_for);
     let work = move || {
         let on = On { ctx: &ctx_there, tool: &tool_there, deadline: deadline.at };
-        let ended = catch_unwind(AssertUnwindSafe(|| runtime.block_on(body.call(on, arguments)))).ok();
+        let ended = caught(|| runtime.block_on(body.call(on, arguments)));
         drop(place);
         if !still.swap(false, Ordering::SeqCst) {
             ctx_there.shared().host.abandoned.fetch_sub(1, Ordering::SeqCst);

@@ -2,8 +2,10 @@
 
 use super::context::{Context, object};
 use crate::content::{ContentBlock, Link, Media, Resource, ResourceBody};
+use crate::isolate::caught;
 use crate::registry::READER;
 use crate::result::{ArtifactRef, ToolResult, encoded_len};
+use crate::store::kept::KeptError;
 use serde_json::{Map, Value, json};
 
 /// How long a result is.
@@ -200,9 +202,10 @@ where
     T: AsRef<[u8]> + Default + Send + 'static,
 {
     let shelf = ctx.shared().shelf(&ctx.call().session_id, &result.name);
-    let writing = tokio::task::spawn_blocking(move || (shelf.write(whole.as_ref(), &media_type).map_err(|error| error.to_string()), whole));
-    let (kept, whole) = writing.await.unwrap_or_else(|_| (Err("the store crashed".to_owned()), T::default()));
-    let kept = match kept {
+    let crashed = || Err(KeptError::Failed("the store crashed".to_owned()));
+    let writing = tokio::task::spawn_blocking(move || (caught(|| shelf.write(whole.as_ref(), &media_type)), whole));
+    let (kept, whole) = writing.await.unwrap_or_default();
+    let kept = match kept.unwrap_or_else(crashed) {
         Ok(artifact) => {
             ctx.journal.record_stored(&artifact);
             result.artifacts.push(artifact.clone());

@@ -8,6 +8,7 @@ use super::reach::{Reach, Traces};
 use super::refusal::{Code, Refusal};
 use crate::artifact::tool::Limits;
 use crate::builtin::{self, Args, Body, Builtin, Host, Module, Program, Scope, StoreScope};
+use crate::isolate::{self, caught};
 use crate::outside::{Ran, Request, Response};
 use crate::plan::{self, Narrowing};
 use crate::registry::{RegisteredHook, RegisteredTool};
@@ -199,11 +200,10 @@ async fn run(ctx: &Context, by: By<'_>, call: &Admitted, deadline: Instant) -> R
         _alive: by.alive,
     };
     if !call.builtin.blocks() {
-        return body(&world, &call.args);
+        return caught(|| body(&world, &call.args)).unwrap_or_else(|| Err("the built-in crashed".into()));
     }
     let args = call.args.clone();
-    let task = tokio::task::spawn_blocking(move || body(&world, &args));
-    task.await.unwrap_or_else(|_| Err("the built-in crashed".into()))
+    isolate::blocking(move || body(&world, &args)).await.unwrap_or_else(|| Err("the built-in crashed".into()))
 }
 
 /// `log` and `print`: one event each.

@@ -6,7 +6,9 @@ use super::refusal::{Code, Refusal};
 use super::run;
 use crate::builtin::{Program, StoreScope};
 use crate::call::{Arguments, Call};
+use crate::depth::{is_deep, let_go, too_deep};
 use crate::effect::Effects;
+use crate::isolate;
 use crate::outside::{Ran, Request, Response};
 use crate::plan::{self, Narrowing};
 use crate::registry::RegisteredTool;
@@ -69,7 +71,10 @@ impl<'a> On<'a> {
     }
 
     pub(crate) fn emit(self, name: &str, payload: &Value) {
-        self.ctx.journal.emit(self.tool.name(), name, payload);
+        match is_deep(payload) {
+            false => self.ctx.journal.emit(self.tool.name(), name, payload),
+            true => self.ctx.journal.emit(self.tool.name(), name, &too_deep().into()),
+        }
     }
 
     /// Refuses what the tool did not say it would do.
@@ -125,12 +130,11 @@ impl<'a> On<'a> {
     /// Waits for a disk where no other call waits with it.
     async fn at_shelf<T: Send + 'static>(self, work: impl FnOnce(&Shelf) -> Result<T, KeptError> + Send + 'static) -> Result<T, Refusal> {
         let shelf = self.ctx.shared().shelf(&self.ctx.call().session_id, self.tool.name());
-        let done = tokio::task::spawn_blocking(move || work(&shelf)).await;
-        match done {
-            Ok(Ok(done)) => Ok(done),
-            Ok(Err(error @ KeptError::Unknown(_))) => Err(Refusal::new(Code::Failed, error.to_string())),
-            Ok(Err(error)) => Err(Refusal::new(Code::StoreFailed, error.to_string())),
-            Err(_) => Err(Refusal::new(Code::StoreFailed, "the store crashed")),
+        match isolate::blocking(move || work(&shelf)).await {
+            Some(Ok(done)) => Ok(done),
+            Some(Err(error @ KeptError::Unknown(_))) => Err(Refusal::new(Code::Failed, error.to_string())),
+            Some(Err(error)) => Err(Refusal::new(Code::StoreFailed, error.to_string())),
+            None => Err(Refusal::new(Code::StoreFailed, "the store crashed")),
         }
     }
 
@@ -154,14 +158,15 @@ impl<'a> On<'a> {
         let mut call = self.ctx.call().clone();
         call.id = format!("{}/{}", call.id, crate::digest::fresh_id("in")).into();
         call.tool = tool.to_owned();
-        call.arguments = Arguments::Value(arguments);
         call.timeout = Some(self.time_left());
         call.cancel = self.cancellation();
         call.depth += 1;
         if call.depth > MAX_DEPTH {
+            let_go(arguments);
             let message = format!("calls inside calls go {MAX_DEPTH} deep, and this one would go deeper");
             return ToolResult::refused(call.id, tool, Refusal::new(Code::Limit, message).help("a tool must not call itself for ever"));
         }
+        call.arguments = Arguments::Value(arguments);
         let result = Box::pin(run(self.ctx.shared(), call)).await;
         // Where the run shall go is not this tool's to decide.
         if let Some(control) = result.error.as_ref().and_then(|error| error.control.clone()) {

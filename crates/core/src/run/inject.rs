@@ -4,6 +4,8 @@ use super::context::Context;
 use super::refusal::{Code, Refusal};
 use crate::artifact::tool::Inject;
 use crate::builtin::StoreScope;
+use crate::depth::{is_deep, let_go};
+use crate::isolate::caught;
 use crate::registry::RegisteredTool;
 use serde_json::{Map, Value};
 
@@ -21,11 +23,18 @@ pub(super) fn inject(ctx: &Context, tool: &RegisteredTool, key: Option<&str>, ar
             // Given apart, by [`super::secret`].
             Inject::Secret(_) => continue,
             Inject::Host(given) => {
-                let found = ctx.shared().host.injectors.get(given).and_then(|inject| inject(ctx.call()));
-                found.ok_or_else(|| {
-                    let message = format!("`{name}` of `{}` is for the host to fill in, and it gave nothing", tool.name());
+                let missing = |why: &str| {
+                    let message = format!("`{name}` of `{}` is for the host to fill in, and it {why}", tool.name());
                     Refusal::new(Code::Internal, message).help("the host has to give it with `inject` when it builds the engine")
-                })?
+                };
+                let injector = ctx.shared().host.injectors.get(given);
+                let found = injector.map_or(Some(None), |inject| caught(|| inject(ctx.call()))).ok_or_else(|| missing("panicked"))?;
+                let found = found.ok_or_else(|| missing("gave nothing"))?;
+                if is_deep(&found) {
+                    let_go(found);
+                    return Err(missing("gave a value that nests too deep"));
+                }
+                found
             }
         };
         arguments.insert(name.clone(), value);

@@ -5,13 +5,12 @@ use super::chain::record_decision;
 use super::context::Context;
 use super::deadline::{Deadline, deadline};
 use super::refusal::{Code, Refusal};
-use crate::middleware::{Decision, Judged, Later, Middleware, Reply, Seen, Step};
+use crate::depth::too_deep;
+use crate::isolate::{Isolated, caught};
+use crate::middleware::{Decision, Judged, Known, Middleware, Reply, Seen, Step};
 use crate::registry::RegisteredTool;
 use crate::tool::ToolOutput;
 use serde_json::{Map, Value};
-use std::future::poll_fn;
-use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::task::Poll;
 use std::time::Duration;
 use tokio::time::Instant;
 
@@ -19,25 +18,30 @@ use tokio::time::Instant;
 pub(super) async fn before(
     ctx: &Context,
     tool: &RegisteredTool,
-    middleware: &dyn Middleware,
+    middleware: &Known<dyn Middleware>,
     arguments: &Map<String, Value>,
     asks: &mut Vec<Ask>,
 ) -> Result<Option<Map<String, Value>>, Refusal> {
-    let mut judged = Judged { seen: seen(ctx, tool), arguments, changed: None };
+    let mut judged = Judged { seen: seen(ctx, tool), arguments, changed: None, is_too_deep: false };
     let mut until = None;
     loop {
         let this = &mut judged;
-        let name = middleware.name();
-        let decision = match caught(move || middleware.before(this)) {
+        let name = &*middleware.name;
+        let decision = match caught(move || middleware.given.before(this)) {
             Some(Step::Now(decision)) => Some(decision),
             Some(Step::Later(answer)) => {
                 let limit = *until.get_or_insert_with(|| deadline(ctx, tool));
-                Box::pin(in_time(ctx, tool, limit, unless_panics(answer))).await.map_err(|refusal| refusal.detail("hook", name))?
+                Box::pin(in_time(ctx, tool, limit, Isolated::new(answer))).await.map_err(|refusal| refusal.detail("hook", name))?
             }
             None => None,
         };
         let decided = |action: &str, reason: &str| record_decision(ctx, name, "tool.pre", action, reason);
         match decision {
+            Some(Decision::Allow | Decision::Ask(_)) if judged.is_too_deep => {
+                decided("failed", "its arguments nest too deep");
+                let message = format!("middleware `{name}` gave arguments that are {}", too_deep());
+                return Err(Refusal::new(Code::ArgsMalformed, message).help("a person must mend the host's code").detail("hook", name));
+            }
             Some(Decision::Allow) => {
                 if judged.changed.is_some() {
                     decided("modify", "");
@@ -96,17 +100,17 @@ async fn defer(ctx: &Context, name: &str, wait: Duration, limit: Deadline) -> Re
 pub(super) async fn after(
     ctx: &Context,
     tool: &RegisteredTool,
-    middleware: &dyn Middleware,
+    middleware: &Known<dyn Middleware>,
     output: &mut ToolOutput,
     error: &mut Option<Refusal>,
 ) -> bool {
     let seen = seen(ctx, tool);
     let mut reply = Reply { output, error, changed: false };
     let (call, this) = (&seen, &mut reply);
-    let name = middleware.name();
-    let wrong = match caught(move || middleware.after(call, this)) {
+    let name = &*middleware.name;
+    let wrong = match caught(move || middleware.given.after(call, this)) {
         Some(Step::Now(())) => None,
-        Some(Step::Later(answer)) => match Box::pin(in_time(ctx, tool, deadline(ctx, tool), unless_panics(answer))).await {
+        Some(Step::Later(answer)) => match Box::pin(in_time(ctx, tool, deadline(ctx, tool), Isolated::new(answer))).await {
             Ok(Some(())) => None,
             Ok(None) => Some(("it panicked", panicked(name))),
             Err(refusal) => Some(("it did not end in time", refusal.detail("hook", name))),
@@ -129,11 +133,6 @@ fn seen<'a>(ctx: &'a Context, tool: &'a RegisteredTool) -> Seen<'a> {
     Seen { call: ctx.call(), tool, rehearsed: ctx.is_rehearsed() }
 }
 
-/// What comes of it; nothing when it panics.
-fn caught<T>(work: impl FnOnce() -> T) -> Option<T> {
-    catch_unwind(AssertUnwindSafe(work)).ok()
-}
-
 /// What comes of the host's own code, if it comes before the call must be over.
 pub(super) async fn in_time<T>(ctx: &Context, tool: &RegisteredTool, limit: Deadline, work: impl Future<Output = T>) -> Result<T, Refusal> {
     tokio::select! {
@@ -144,16 +143,6 @@ pub(super) async fn in_time<T>(ctx: &Context, tool: &RegisteredTool, limit: Dead
         }
         () = tokio::time::sleep_until(limit.at) => Err(limit.refusal(tool, "was not let go by the host's middleware")),
     }
-}
-
-/// What comes of it later; nothing when it panics.
-async fn unless_panics<T>(mut answer: Later<'_, T>) -> Option<T> {
-    poll_fn(|cx| match catch_unwind(AssertUnwindSafe(|| answer.as_mut().poll(cx))) {
-        Ok(Poll::Ready(answer)) => Poll::Ready(Some(answer)),
-        Ok(Poll::Pending) => Poll::Pending,
-        Err(_) => Poll::Ready(None),
-    })
-    .await
 }
 
 fn panicked(name: &str) -> Refusal {

@@ -40,7 +40,7 @@ pub use refusal::{Class, Code, Grounds, Refusal};
 pub use repair::Repair;
 
 pub(crate) use chain::{load_artifacts, run_one};
-pub(crate) use context::{Context, Shared};
+pub(crate) use context::{Context, Shared, object};
 pub(crate) use delegate::{contain, judge, observe};
 pub(crate) use explain::explain;
 pub(crate) use host::On;
@@ -49,13 +49,17 @@ pub(crate) use repeat::Stored;
 pub(crate) use secret::Secrets;
 
 use crate::call::Call;
+use crate::isolate::caught;
 use crate::result::ToolResult;
 use admit::admit;
 use authorize::{Authorized, authorize};
 use before::before;
 use execute::execute;
 use finish::{finish, refuse};
+use std::future::poll_fn;
+use std::pin::pin;
 use std::sync::Arc;
+use std::task::Poll;
 use stopwatch::{Stage, Stopwatch};
 
 /// Runs one call through every stage. This is the only way to a body, and the only place that writes the events of a call.
@@ -85,8 +89,11 @@ pub(crate) struct Going {
 pub(crate) fn begin(shared: &Arc<Shared>, call: Call) -> Begun {
     let (ctx, sent) = Context::new(shared, call);
     let mut watch = Stopwatch::start(&ctx);
-    let admitted = watch.lap(Stage::Admit, admit(&ctx, sent));
-    match admitted.and_then(|admitted| watch.lap(Stage::Authorize, authorize(&ctx, admitted))) {
+    let judged = caught(|| {
+        let admitted = watch.lap(Stage::Admit, admit(&ctx, sent));
+        admitted.and_then(|admitted| watch.lap(Stage::Authorize, authorize(&ctx, admitted)))
+    });
+    match judged.unwrap_or_else(|| Err(broken())) {
         Ok(authorized) => {
             let authorized = Some(watch.lap(Stage::Record, ctx.record_started(authorized)));
             Begun::Going(Going { ctx, watch, authorized })
@@ -101,17 +108,27 @@ impl Going {
         let Some(authorized) = self.authorized.take() else { return refuse(&self.ctx, gone()) };
         let mut ending = Ending { call: &mut self, ended: false };
         let (ctx, watch) = (&ending.call.ctx, &mut ending.call.watch);
-        let result = match watch.lap(Stage::Before, before(ctx, authorized).await) {
-            Ok(prepared) => {
-                let executed = watch.lap(Stage::Execute, execute(ctx, prepared).await);
-                let result = finish(ctx, executed).await.result;
-                watch.done(&result);
-                result
-            }
-            Err(refusal) => refuse(ctx, refusal),
+        // What the host gave is kept apart where it is asked; this is for what nobody thought of.
+        let ended = {
+            let mut work = pin!(carried_out(ctx, watch, authorized));
+            poll_fn(|cx| caught(|| work.as_mut().poll(cx)).map_or(Poll::Ready(None), |polled| polled.map(Some))).await
         };
+        let result = ended.unwrap_or_else(|| refuse(ctx, broken()));
         ending.ended = true;
         ending.call.ctx.record_ended(result, &ending.call.watch)
+    }
+}
+
+/// The stages that wait.
+async fn carried_out(ctx: &Context, watch: &mut Stopwatch, authorized: Authorized) -> ToolResult {
+    match watch.lap(Stage::Before, before(ctx, authorized).await) {
+        Ok(prepared) => {
+            let executed = watch.lap(Stage::Execute, execute(ctx, prepared).await);
+            let result = finish(ctx, executed).await.result;
+            watch.done(&result);
+            result
+        }
+        Err(refusal) => refuse(ctx, refusal),
     }
 }
 
@@ -135,6 +152,11 @@ impl Drop for Ending<'_> {
             self.call.ctx.record_ended(refuse(&self.call.ctx, gone()), &self.call.watch);
         }
     }
+}
+
+fn broken() -> Refusal {
+    Refusal::new(Code::Internal, "the harness is broken: a stage of the call panicked")
+        .help("a person must look at what the program printed")
 }
 
 fn gone() -> Refusal {

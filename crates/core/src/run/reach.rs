@@ -5,6 +5,7 @@ use super::refusal::{Code, Refusal};
 use crate::artifact::root::Containment;
 use crate::artifact::tool::Limits;
 use crate::builtin::Program;
+use crate::isolate;
 use crate::outside::{Command, Denial, DenialKind, End, Ran, Refused, Request, Response, Text, judge_address};
 use crate::plan::{self, Narrowing, Site};
 use crate::result::Enforced;
@@ -123,8 +124,8 @@ impl Reach {
         let half = usize::try_from(most / 2).unwrap_or(usize::MAX);
         // A store that fails leaves what there is.
         let shelf = self.shelf();
-        let written = tokio::task::spawn_blocking(move || shelf.write_from(&*all, "text/plain", half)).await;
-        let Ok(Ok(Sample { artifact, head, tail, bytes })) = written else { return };
+        let written = isolate::blocking(move || shelf.write_from(&*all, "text/plain", half)).await;
+        let Some(Ok(Sample { artifact, head, tail, bytes })) = written else { return };
         self.journal.stored(&artifact);
         let missing = bytes - head.len() as u64 - tail.len() as u64;
         output.text = match missing {

@@ -1,6 +1,5 @@
 //! Repair: what small models do to arguments, undone. A policy, off unless the host turns it on.
 
-use crate::effect::Effects;
 use crate::registry::RegisteredTool;
 use crate::schema::CompiledSchema;
 use serde_json::{Map, Value};
@@ -11,10 +10,8 @@ pub enum Repair {
     /// For none.
     #[default]
     Off,
-    /// For tools without any effect.
+    /// For tools without any effect. Reading is one, of the workspace or of the network: what was guessed might be what is read.
     WithoutEffects,
-    /// For tools that at most read.
-    ReadOnly,
 }
 
 impl Repair {
@@ -23,7 +20,6 @@ impl Repair {
         match self {
             Self::Off => false,
             Self::WithoutEffects => tool.effects.is_empty(),
-            Self::ReadOnly => tool.effects.without(Effects::READ | Effects::NET_READ).is_empty(),
         }
     }
 }

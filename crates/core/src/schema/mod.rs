@@ -1,7 +1,10 @@
 //! JSON Schemas: of Rust types, and compiled once.
 
+mod integers;
 mod quick;
+mod shown;
 
+use crate::depth::deeper_than;
 use jsonschema::error::ValidationErrorKind;
 use jsonschema::{Draft, PatternOptions, ValidationError, Validator};
 use quick::Quick;
@@ -10,9 +13,16 @@ use schemars::generate::SchemaSettings;
 use serde_json::{Map, Value};
 use std::marker::PhantomData;
 
+use shown::decoded;
+pub(crate) use shown::shows;
+
 /// Compiles a schema of draft 2020-12: patterns in linear time, no references that leave the schema.
 pub(crate) fn compile(schema: &Value) -> Result<Validator, ValidationError<'static>> {
-    jsonschema::options().with_draft(Draft::Draft202012).with_pattern_options(PatternOptions::regex()).offline().build(schema)
+    options().build(schema)
+}
+
+fn options() -> jsonschema::ValidationOptions<'static> {
+    jsonschema::options().with_draft(Draft::Draft202012).with_pattern_options(PatternOptions::regex()).offline()
 }
 
 /// Whatever has a JSON Schema: JSON itself, or a Rust type by [`of`].
@@ -71,6 +81,8 @@ pub struct CompiledSchema {
     quick: Option<Quick>,
     /// Whether anything is filled in for what was left out.
     has_defaults: bool,
+    /// Whether it says integer anywhere.
+    has_integers: bool,
     /// How deep values may nest, where checking deeper ones could take for ever.
     max_depth: Option<usize>,
 }
@@ -95,15 +107,31 @@ impl CompiledSchema {
             path => format!("at {path}: {error}"),
         })?;
         let max_depth = recursive_depth(&value);
-        let has_defaults = declares_defaults(&value);
+        let mut has_defaults = false;
+        each_default(&value, "", &mut |_, _| has_defaults = true);
         let quick = Quick::of(&value);
-        Ok(Self { value, validator, quick, has_defaults, max_depth })
+        let has_integers = integers::mentioned(&value);
+        Ok(Self { value, validator, quick, has_defaults, has_integers, max_depth })
+    }
+
+    /// What is wrong with arguments; nothing when they fit. Integers are written as such then, however they were sent.
+    pub(crate) fn settle(&self, value: &mut Value) -> Vec<Violation> {
+        if self.is_quick(value) {
+            return Vec::new();
+        }
+        let violations = self.violations(value);
+        if violations.is_empty() && self.has_integers { integers::settle(&self.value, value) } else { violations }
+    }
+
+    /// Whether it surely fits, integers and all.
+    fn is_quick(&self, value: &Value) -> bool {
+        self.quick.as_ref().is_some_and(|quick| quick.accepts(value))
     }
 
     /// What is wrong with `value`; nothing when it fits.
     #[must_use]
     pub fn violations(&self, value: &Value) -> Vec<Violation> {
-        if self.quick.as_ref().is_some_and(|quick| quick.accepts(value)) {
+        if self.is_quick(value) {
             return Vec::new();
         }
         if let Some(most) = self.max_depth.filter(|most| deeper_than(value, *most)) {
@@ -143,9 +171,14 @@ impl CompiledSchema {
 fn place(error: &ValidationError<'_>) -> String {
     let path = error.instance_path().to_string();
     match error.kind() {
-        ValidationErrorKind::Required { property: Value::String(name) } => format!("{path}/{}", name.replace('~', "~0").replace('/', "~1")),
+        ValidationErrorKind::Required { property: Value::String(name) } => format!("{path}/{}", escaped(name)),
         _ => path,
     }
+}
+
+/// What a reference inside of a schema leads to, if a path says where.
+fn within<'a>(schema: &'a Value, reference: &str) -> Option<&'a Value> {
+    schema.pointer(&decoded(reference.strip_prefix('#')?))
 }
 
 /// Steps that checking one value against a recursive schema may take.
@@ -181,24 +214,45 @@ fn reaches<'a>(schema: &'a Value, from: &'a str, goal: &str, seen: &mut Vec<&'a 
         return false;
     }
     seen.push(from);
-    let Some(target) = from.strip_prefix('#').and_then(|pointer| schema.pointer(pointer)) else { return true };
+    let Some(target) = within(schema, from) else { return true };
     let mut next = Vec::new();
     references(target, &mut next);
     next.into_iter().any(|reference| reference == goal || reaches(schema, reference, goal, seen))
 }
 
-fn deeper_than(value: &Value, most: usize) -> bool {
-    match value {
-        Value::Array(items) => most == 0 || items.iter().any(|item| deeper_than(item, most - 1)),
-        Value::Object(map) => most == 0 || map.values().any(|item| deeper_than(item, most - 1)),
-        _ => false,
+/// Calls `each` with every schema whose default [`defaults`] could fill in, and with its path.
+fn each_default<'a>(schema: &'a Value, path: &str, each: &mut impl FnMut(&str, &'a Value)) {
+    for (name, property) in schema.get("properties").and_then(Value::as_object).into_iter().flatten() {
+        let path = format!("{path}/properties/{}", escaped(name));
+        if property.get("default").is_some() {
+            each(&path, property);
+        }
+        each_default(property, &path, each);
     }
 }
 
-/// Whether [`defaults`] could find any.
-fn declares_defaults(schema: &Value) -> bool {
-    let properties = schema.get("properties").and_then(Value::as_object);
-    properties.into_iter().flatten().any(|(_, property)| property.get("default").is_some() || declares_defaults(property))
+/// A name as a part of a JSON Pointer.
+fn escaped(name: &str) -> String {
+    name.replace('~', "~0").replace('/', "~1")
+}
+
+/// Where in a schema a default stands that would be filled in and does not fit, and what is wrong with it.
+pub(crate) fn unfit_default(schema: &Value) -> Option<Violation> {
+    let mut found = Vec::new();
+    each_default(schema, "", &mut |path, property| found.push((path.to_owned(), property)));
+    let mut whole = None;
+    found.into_iter().find_map(|(path, property)| {
+        let mut targets = Vec::new();
+        references(property, &mut targets);
+        let error = if targets.is_empty() {
+            compile(property).ok()?.validate(&property["default"]).err().map(|error| said(&error))
+        } else {
+            // What it refers to is in the whole schema.
+            let parts = whole.get_or_insert_with(|| options().build_map(schema).ok()).as_ref()?;
+            parts.get(&format!("#{path}"))?.validate(&property["default"]).err().map(|error| said(&error))
+        };
+        error.map(|message| Violation { path: format!("{path}/default"), message })
+    })
 }
 
 fn defaults(schema: &Value, arguments: &mut Map<String, Value>) {

@@ -1,6 +1,7 @@
 //! The schemas of most arguments are flat: a few properties of plain types. What surely fits one of those is accepted without the whole of
 //! JSON Schema; whatever else there is, is for the validator to judge.
 
+use super::integers::width;
 use serde_json::{Map, Value};
 
 /// A flat schema.
@@ -23,8 +24,8 @@ struct Property {
 enum Kind {
     Text,
     Bool,
-    /// An integer that is at least this.
-    Integer(i64),
+    /// An integer from this one to that one.
+    Integer(i64, i64),
 }
 
 /// Words that say nothing about which values fit.
@@ -83,10 +84,12 @@ impl Kind {
         match kind {
             "string" if only(&[]) => Some(Self::Text),
             "boolean" if only(&[]) => Some(Self::Bool),
-            "integer" if only(&["minimum"]) => Some(Self::Integer(match property.get("minimum") {
-                None => i64::MIN,
-                Some(least) => least.as_i64()?,
-            })),
+            "integer" if only(&["minimum"]) => {
+                let (least, most) = property.get("format").and_then(Value::as_str).and_then(width).unwrap_or((i128::MIN, i128::MAX));
+                let [least, most] = [least, most].map(|bound| i64::try_from(bound).unwrap_or(if bound < 0 { i64::MIN } else { i64::MAX }));
+                let minimum = property.get("minimum").map_or(Some(i64::MIN), Value::as_i64)?;
+                Some(Self::Integer(least.max(minimum), most))
+            }
             _ => None,
         }
     }
@@ -95,7 +98,7 @@ impl Kind {
         match self {
             Self::Text => value.is_string(),
             Self::Bool => value.is_boolean(),
-            Self::Integer(least) => value.as_i64().is_some_and(|value| value >= *least),
+            Self::Integer(least, most) => value.as_i64().is_some_and(|value| (least..=most).contains(&&value)),
         }
     }
 }

@@ -1,6 +1,7 @@
 //! Stores that live as long as the process.
 
 use super::{Change, KeyValue};
+use crate::depth::{is_deep, let_go, too_deep};
 use serde_json::{Map, Number, Value};
 use std::collections::BTreeMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -36,6 +37,10 @@ impl MemoryStore {
 
 impl Inner {
     fn put(&mut self, key: &str, value: Value) -> Result<(), String> {
+        if is_deep(&value) {
+            let_go(value);
+            return Err(format!("the value is {}", too_deep()));
+        }
         let old = self.map.get(key).map(|value| key.len() + weight(value));
         let bytes = self.bytes - old.unwrap_or(0) + key.len() + weight(&value);
         if bytes > MAX_BYTES {
@@ -80,6 +85,10 @@ impl KeyValue for MemoryStore {
     fn update(&self, key: &str, change: &mut Change<'_>) -> Result<Option<Value>, String> {
         let mut inner = self.lock();
         let next = change(inner.map.get(key))?;
+        if next.as_ref().is_some_and(is_deep) {
+            next.into_iter().for_each(let_go);
+            return Err(format!("the value is {}", too_deep()));
+        }
         match &next {
             Some(value) => inner.put(key, value.clone())?,
             None => drop(inner.remove(key)),

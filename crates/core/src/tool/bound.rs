@@ -14,9 +14,12 @@ pub(crate) type Answered = Result<Box<ToolOutput>, Box<ToolError>>;
 /// What a body will answer.
 pub(crate) type Answer<'a> = Pin<Box<dyn Future<Output = Answered> + Send + 'a>>;
 
-/// An answer as the path takes it.
+/// An answer as the path takes it, which can be walked.
 pub(super) fn boxed(answered: Result<ToolOutput, ToolError>) -> Answered {
-    answered.map(Box::new).map_err(Box::new)
+    match answered {
+        Ok(output) => output.walkable().map(Box::new).map_err(|refusal| Box::new(refusal.into())),
+        Err(error) => Err(Box::new(error)),
+    }
 }
 
 /// A body written in Rust.

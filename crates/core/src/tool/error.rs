@@ -1,6 +1,7 @@
 //! A Rust tool's own failure: a code, a class and details.
 
 use super::ToolOutput;
+use crate::depth::shallow;
 use crate::run::{Class, Code, Control, Refusal};
 use serde_json::{Map, Value};
 use std::fmt;
@@ -78,7 +79,7 @@ impl ToolError {
             Some(refusal) => refusal,
             None => Refusal::new(Code::Failed, format!("`{tool}` failed: {}", self.message)).class(self.class).detail("code", self.code),
         };
-        refusal.details.extend(self.details);
+        refusal.details.extend(shallow(self.details));
         refusal
     }
 }

@@ -5,11 +5,13 @@ mod error;
 mod function;
 mod name;
 mod output;
+mod read;
 mod register;
 mod runtime;
 mod spec;
+mod write;
 
-pub(crate) use bound::{Answer, Answered, AnyTool};
+pub(crate) use bound::{Answered, AnyTool};
 pub use error::ToolError;
 pub use function::{BlockingFunction, Function, blocking, function};
 pub use name::{MAX_NAME, NameProblem, ToolCallId, ToolName};
@@ -23,10 +25,12 @@ pub use spec::{Idempotency, Runs, Safety, ToolSpec};
 pub use crate::artifact::tool::{Inject, Limits, RetryPolicy};
 
 use crate::schema;
+use read::read;
 use schemars::JsonSchema;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
+use write::write;
 
 /// A tool that takes JSON and says its schema. `State` is the host's, the same for all calls of an engine; `Ctx` is the run's.
 ///
@@ -80,19 +84,4 @@ fn typed<Input: JsonSchema, Output: JsonSchema>(mut spec: ToolSpec) -> ToolSpec 
     // What gives nothing promises nothing.
     spec.output_schema = Some(schema::of_type::<Output>()).filter(|schema| schema.get("type") != Some(&"null".into()));
     spec
-}
-
-/// Arguments as a type. They fit the schema that was made of it, so what does not fit is a difference between the two.
-fn read<Input: DeserializeOwned>(arguments: Map<String, Value>) -> Result<Input, ToolError> {
-    Input::deserialize(Value::Object(arguments))
-        .map_err(|error| ToolError::repairable("arguments", format!("the arguments cannot be read: {error}")))
-}
-
-/// A result as JSON.
-fn write<Output: Serialize>(output: Output) -> Result<ToolOutput, ToolError> {
-    match serde_json::to_value(output) {
-        Ok(Value::Null) => Ok(ToolOutput::default()),
-        Ok(value) => Ok(ToolOutput::value(value)),
-        Err(error) => Err(ToolError::fatal("result", format!("its result is not JSON: {error}"))),
-    }
 }

@@ -1,7 +1,9 @@
 //! What a tool gives.
 
 use crate::content::{ContentBlock, ResourceBody};
+use crate::depth::{is_deep, let_go, too_deep};
 use crate::result::ArtifactRef;
+use crate::run::{Code, Refusal};
 use crate::store::weight;
 use serde_json::{Map, Value};
 
@@ -31,6 +33,17 @@ impl ToolOutput {
     /// Text.
     pub fn text(text: impl Into<String>) -> Self {
         Self::content(vec![ContentBlock::text(text)])
+    }
+
+    /// Itself, if everybody can walk it; else it is let go.
+    pub(crate) fn walkable(self) -> Result<Self, Refusal> {
+        let maps = [&self.metadata, &self.provider].into_iter().flat_map(Map::values);
+        if !self.value.iter().chain(&self.refs).chain(maps).any(is_deep) {
+            return Ok(self);
+        }
+        let maps = [self.metadata, self.provider].into_iter().flatten().map(|(_, value)| value);
+        self.value.into_iter().chain(self.refs).chain(maps).for_each(let_go);
+        Err(Refusal::new(Code::OutputInvalid, format!("the result is {}", too_deep())).help("a person must mend the tool"))
     }
 
     /// How much memory it takes, about.

@@ -6,8 +6,10 @@ use super::{Idempotency, On, Tool, ToolError, ToolOutput, ToolSpec};
 use crate::artifact::tool::{Annotations, Approval, At, Claim, DeclaredEffects, Tool as Artifact};
 use crate::artifact::{Form, Layer, Origin};
 use crate::effect::Effects;
+use crate::middleware::asked;
 use crate::redact::Words;
-use crate::schema::{self, CompiledSchema};
+use crate::registry::READER;
+use crate::schema::{self, CompiledSchema, Violation};
 use crate::span::{Source, Span};
 use serde_json::{Map, Value, json};
 use std::marker::PhantomData;
@@ -52,6 +54,16 @@ pub enum RegisterError {
         /// The argument.
         argument: String,
     },
+    /// A default is filled in where an argument is left out, and it does not fit.
+    #[error("the input schema of `{tool}` has a default that does not fit, at {path}: {problem}")]
+    Default {
+        /// The tool.
+        tool: String,
+        /// Where it stands in the schema, as a JSON Pointer.
+        path: String,
+        /// What is wrong with it.
+        problem: String,
+    },
     /// Nothing fills in an argument.
     #[error("`{argument}` of `{tool}` is injected by the host as `{name}`, and the host gives nothing of that name")]
     NothingToInject {
@@ -78,6 +90,12 @@ pub enum RegisterError {
         /// What is wrong with the entry.
         problem: String,
     },
+    /// The name, or an alias, is that of a tool of the harness's own.
+    #[error("`{0}` is the name of a tool that the harness has itself")]
+    Reserved(String),
+    /// What the host gave panicked when it was asked what it is.
+    #[error("{0} panicked")]
+    Panicked(String),
     /// Nobody said what the tool does.
     #[error("`{0}` does not say what it does to the world; `effects(Effects::NONE)`, or `pure()`, says that it is nothing")]
     EffectsUndeclared(String),
@@ -98,7 +116,7 @@ impl HostTool {
         State: Send + Sync + 'static,
         Ctx: Send + Sync + 'static,
     {
-        let spec = tool.spec();
+        let spec = asked("`spec` of a tool", || tool.spec())?;
         let effects = judge(&spec)?;
         Ok(Self { spec, effects, body: Arc::new(Bound { tool, state, context: PhantomData }) })
     }
@@ -157,6 +175,9 @@ fn judge(spec: &ToolSpec) -> Result<Effects, RegisterError> {
         if let Some(problem) = NameProblem::of(name) {
             return Err(RegisterError::Name { name: name.clone(), problem });
         }
+        if name == READER {
+            return Err(RegisterError::Reserved(name.clone()));
+        }
     }
     let input = spec.arguments();
     if !schema::is_of_objects(&input) {
@@ -167,8 +188,11 @@ fn judge(spec: &ToolSpec) -> Result<Effects, RegisterError> {
     if let Some(output) = &spec.output_schema {
         CompiledSchema::new(output.clone()).map_err(|problem| RegisterError::OutputSchema { tool: tool(), problem })?;
     }
-    if let Some((argument, _)) = spec.injected.iter().find(|(name, _)| compiled.property(name).is_some()) {
+    if let Some((argument, _)) = spec.injected.iter().find(|(name, _)| schema::shows(&compiled.value, name)) {
         return Err(RegisterError::InjectedInSchema { tool: tool(), argument: argument.clone() });
+    }
+    if let Some(Violation { path, message: problem }) = schema::unfit_default(&compiled.value) {
+        return Err(RegisterError::Default { tool: tool(), path, problem });
     }
     let keyed = match &spec.idempotency {
         Idempotency::By(arguments) => arguments.as_slice(),

@@ -203,6 +203,28 @@ fn look_nested(value: &Value, depth: usize, room: &mut usize) -> Result<(), Wire
     }
 }
 
+/// Where in a value the first part is that [`look`] refuses, as a JSON Pointer.
+#[must_use]
+pub fn offends(value: &Value) -> Option<String> {
+    fn find(value: &Value, depth: usize, path: &mut Vec<String>) -> bool {
+        if depth > MAX_DEPTH {
+            return true;
+        }
+        let mut inside = |name: String, value: &Value| {
+            path.push(name.replace('~', "~0").replace('/', "~1"));
+            find(value, depth + 1, path) || path.pop().is_none()
+        };
+        match value {
+            Value::Number(number) => !is_integer(number.as_str()) && finite(number.as_str()).is_err(),
+            Value::Array(items) => items.iter().enumerate().any(|(index, item)| inside(index.to_string(), item)),
+            Value::Object(object) => object.iter().any(|(name, value)| inside(name.clone(), value)),
+            _ => false,
+        }
+    }
+    let mut path = Vec::new();
+    find(value, 0, &mut path).then(|| path.iter().map(|part| format!("/{part}")).collect())
+}
+
 fn finite(text: &str) -> Result<f64, WireError> {
     text.parse().ok().filter(|value: &f64| value.is_finite()).ok_or_else(|| WireError::Unrepresentable(shorten(text)))
 }

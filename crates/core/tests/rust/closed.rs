@@ -35,7 +35,7 @@ fn whose(effects: Effects) -> EngineBuilder {
 
 #[tokio::test]
 async fn injected_names_cannot_be_forged_however_they_are_wrapped() {
-    for repair in [Repair::Off, Repair::WithoutEffects, Repair::ReadOnly] {
+    for repair in [Repair::Off, Repair::WithoutEffects] {
         let (engine, _) = load(whose(Effects::NONE).repair(repair)).await;
         for sent in [
             r#"{"user": "eve"}"#,
@@ -81,8 +81,8 @@ async fn arguments_are_repaired_by_policy_only_and_never_for_tools_with_effects(
         (Repair::Off, Effects::NONE, false),
         (Repair::WithoutEffects, Effects::NONE, true),
         (Repair::WithoutEffects, Effects::READ, false),
-        (Repair::ReadOnly, Effects::READ, true),
-        (Repair::ReadOnly, Effects::READ | Effects::WRITE, false),
+        (Repair::WithoutEffects, Effects::NET_READ, false),
+        (Repair::WithoutEffects, Effects::READ | Effects::WRITE, false),
     ] {
         for (sent, plain) in texts {
             let (engine, events) = load(whose(effects).repair(repair)).await;

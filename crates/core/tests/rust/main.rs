@@ -3,9 +3,12 @@
 mod bounds;
 mod closed;
 mod compared;
+mod deep;
 mod execution;
 mod faults;
 mod middleware;
+mod numbers;
+mod panics;
 mod property;
 mod registry;
 mod support;

@@ -71,6 +71,81 @@ async fn whatever_could_surprise_a_call_is_refused_with_a_type() {
 }
 
 #[tokio::test]
+async fn an_injected_argument_is_found_wherever_the_schema_speaks_of_it() {
+    let takes = |schema: Value| bare().tool(Spec(ToolSpec::new("a", "A tool.").pure().input(schema).inject("who", Inject::CallId)));
+    let with = |more: Value| {
+        let mut schema = json!({"type": "object", "properties": {"n": {"type": "integer"}}});
+        schema.as_object_mut().expect("an object").extend(more.as_object().expect("an object").clone());
+        schema
+    };
+    let who = || json!({"properties": {"who": {"type": "string"}}});
+    for more in [
+        who(),
+        json!({"required": ["who"]}),
+        json!({"allOf": [{"required": ["n"]}, who()]}),
+        json!({"anyOf": [who(), true]}),
+        json!({"oneOf": [{"allOf": [who()]}]}),
+        json!({"not": {"required": ["who"]}}),
+        json!({"if": {"required": ["n"]}, "then": who()}),
+        json!({"if": {"required": ["n"]}, "else": who()}),
+        json!({"if": who()}),
+        json!({"$ref": "#/$defs/a", "$defs": {"a": who()}}),
+        json!({"$ref": "#/$defs/a", "$defs": {"a": {"$ref": "#/$defs/b%7Ec"}, "b~c": who()}}),
+        json!({"allOf": [{"$ref": "#named"}], "$defs": {"a": {"$anchor": "named", "properties": {"who": true}}}}),
+        json!({"$dynamicRef": "#named", "$defs": {"a": {"$dynamicAnchor": "named", "properties": {"who": true}}}}),
+        json!({"patternProperties": {"^w": {"type": "string"}}}),
+        json!({"dependentSchemas": {"n": who()}}),
+        json!({"dependentSchemas": {"who": true}}),
+        json!({"dependentRequired": {"n": ["who"]}}),
+        json!({"dependentRequired": {"who": ["n"]}}),
+        json!({"propertyNames": {"enum": ["n", "who"]}}),
+        json!({"propertyNames": {"anyOf": [{"const": "who"}, {"maxLength": 1}]}}),
+        json!({"enum": [{"n": 1, "who": "me"}]}),
+        json!({"examples": [{"n": 1, "who": "me"}]}),
+    ] {
+        let problem = refused(takes(with(more.clone()))).await;
+        assert_eq!(problem, RegisterError::InjectedInSchema { tool: "a".into(), argument: "who".into() }, "{more}");
+    }
+    for more in [
+        json!({}),
+        json!({"properties": {"n": who()}}),
+        json!({"properties": {"n": {"required": ["who"]}, "m": {"$ref": "#/$defs/a"}}, "$defs": {"a": who()}}),
+        json!({"allOf": [{"properties": {"n": who()}}]}),
+        json!({"properties": {"n": {"type": "array", "items": who()}}, "additionalProperties": who()}),
+        json!({"patternProperties": {"^x": who()}, "propertyNames": {"pattern": "^[a-z]+$"}}),
+        json!({"$ref": "#", "$comment": "who"}),
+    ] {
+        assert!(takes(with(more.clone())).load().await.is_ok(), "{more}");
+    }
+}
+
+#[tokio::test]
+async fn a_default_that_does_not_fit_its_own_schema_is_refused() {
+    let takes = |schema: Value| bare().tool(Spec(ToolSpec::new("a", "A tool.").pure().input(schema)));
+    let bad = |path: &str, problem: &str| RegisterError::Default { tool: "a".into(), path: path.into(), problem: problem.into() };
+    for (properties, expected) in [
+        (json!({"n": {"type": "integer", "default": "3"}}), bad("/properties/n/default", "\"3\" is not of type \"integer\"")),
+        (
+            json!({"o": {"type": "object", "properties": {"a/b": {"$ref": "#/$defs/small", "default": 9}}}}),
+            bad("/properties/o/properties/a~1b/default", "9 is greater than the maximum of 3"),
+        ),
+    ] {
+        let schema = json!({"type": "object", "properties": properties, "$defs": {"small": {"maximum": 3}}});
+        assert_eq!(refused(takes(schema)).await, expected);
+    }
+    let fits = json!({"type": "object", "properties": {"n": {"$ref": "#/$defs/small", "default": 2}}, "$defs": {"small": {"maximum": 3}}});
+    let (engine, _) = load(takes(fits)).await;
+    assert_eq!(engine.call(call("a", json!({}))).await.value, Some(json!({"n": 2})));
+}
+
+#[tokio::test]
+async fn the_name_of_the_harness_own_tool_is_taken() {
+    for tool in [Spec(spec(READER)), Spec(spec("a").alias("openai", READER))] {
+        assert_eq!(refused(bare().tool(tool)).await, RegisterError::Reserved(READER.into()));
+    }
+}
+
+#[tokio::test]
 async fn what_a_tool_wants_taken_out_leaves_neither_in_its_result_nor_in_an_event() {
     let tool =
         Spec(ToolSpec::new("get_account", "Gets an account.").pure().input(json!({"type": "object"})).redact(["pin", "/acct-[0-9]+/"]));

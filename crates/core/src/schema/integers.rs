@@ -1,0 +1,194 @@
+//! Integers. JSON Schema calls `1.0` and `1e3` integers, so that is what they become where a schema says integer; a `format` of so many bits
+//! is a bound, because whoever reads the arguments into a type has no more.
+
+use super::{Violation, escaped, within};
+use crate::worker::wire::is_integer;
+use regex::Regex;
+use serde_json::{Map, Number, Value};
+
+/// Schemas that one value may be held against. One that refers to itself could go on for ever.
+const MAX_STEPS: usize = 1_000_000;
+/// Schemas that are applied to the same value, one inside the other.
+const MAX_HOPS: usize = 16;
+/// Digits that an exponent may stand for.
+const MAX_DIGITS: usize = 400;
+
+/// Whether a schema says integer anywhere.
+pub(super) fn mentioned(schema: &Value) -> bool {
+    match schema {
+        Value::Object(keywords) => keywords.iter().any(|(keyword, value)| (keyword == "type" && is_said(value)) || mentioned(value)),
+        Value::Array(items) => items.iter().any(mentioned),
+        _ => false,
+    }
+}
+
+/// Writes integers as such in a value that fits, and finds those that are wider than their `format`.
+pub(super) fn settle(schema: &Value, value: &mut Value) -> Vec<Violation> {
+    let mut walk = Walk { root: schema, steps: MAX_STEPS, path: String::new(), found: Vec::new() };
+    walk.go(schema, value, Certain::Yes, 0);
+    walk.found
+}
+
+/// The least and the most of an integer `format`.
+pub(super) fn width(format: &str) -> Option<(i128, i128)> {
+    Some(match format {
+        "int8" => (i8::MIN.into(), i8::MAX.into()),
+        "int16" => (i16::MIN.into(), i16::MAX.into()),
+        "int32" => (i32::MIN.into(), i32::MAX.into()),
+        "int64" | "int" => (i64::MIN.into(), i64::MAX.into()),
+        "uint8" => (0, u8::MAX.into()),
+        "uint16" => (0, u16::MAX.into()),
+        "uint32" => (0, u32::MAX.into()),
+        "uint64" | "uint" => (0, u64::MAX.into()),
+        _ => return None,
+    })
+}
+
+/// Whether a schema surely counts, or is one of several that may.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Certain {
+    Yes,
+    No,
+}
+
+struct Walk<'a> {
+    root: &'a Value,
+    steps: usize,
+    path: String,
+    found: Vec<Violation>,
+}
+
+impl<'a> Walk<'a> {
+    fn go(&mut self, schema: &'a Value, value: &mut Value, certain: Certain, hops: usize) {
+        let Some(keywords) = schema.as_object() else { return };
+        if self.steps == 0 || hops > MAX_HOPS {
+            return;
+        }
+        self.steps -= 1;
+        match value {
+            Value::Number(number) => self.number(keywords, number, certain),
+            Value::Array(items) => self.items(keywords, items, certain),
+            Value::Object(map) => self.properties(keywords, map, certain),
+            _ => return,
+        }
+        for (keyword, more) in keywords {
+            match keyword.as_str() {
+                "$ref" => {
+                    let target = more.as_str().and_then(|target| within(self.root, target));
+                    target.into_iter().for_each(|target| self.go(target, value, certain, hops + 1));
+                }
+                "allOf" => more.as_array().into_iter().flatten().for_each(|one| self.go(one, value, certain, hops + 1)),
+                "anyOf" | "oneOf" => {
+                    let is_null = |one: &Value| one.get("type").is_some_and(|kind| kind == "null");
+                    let branches: Vec<&'a Value> = more.as_array().into_iter().flatten().filter(|one| !is_null(one)).collect();
+                    let certain = if branches.len() == 1 { certain } else { Certain::No };
+                    branches.into_iter().for_each(|one| self.go(one, value, certain, hops + 1));
+                }
+                "then" | "else" => self.go(more, value, Certain::No, hops + 1),
+                _ => {}
+            }
+        }
+    }
+
+    fn number(&mut self, keywords: &Map<String, Value>, number: &mut Number, certain: Certain) {
+        if !keywords.get("type").is_some_and(is_said) {
+            return;
+        }
+        if !is_integer(number.as_str()) {
+            let Some(digits) = whole(number.as_str()) else { return };
+            *number = Number::from_string_unchecked(digits);
+        }
+        let format = keywords.get("format").and_then(Value::as_str).filter(|_| certain == Certain::Yes);
+        if let Some((format, (least, most))) = format.and_then(|format| Some((format, width(format)?)))
+            && !number.as_i128().is_some_and(|number| (least..=most).contains(&number))
+        {
+            let message = format!("it is no {format}: at least {least}, at most {most}");
+            self.found.push(Violation { path: self.path.clone(), message });
+        }
+    }
+
+    fn items(&mut self, keywords: &'a Map<String, Value>, items: &mut [Value], certain: Certain) {
+        let first = keywords.get("prefixItems").and_then(Value::as_array);
+        let rest = keywords.get("items");
+        for (index, item) in items.iter_mut().enumerate() {
+            if let Some(schema) = first.and_then(|first| first.get(index)).or(rest) {
+                self.inside(&index.to_string(), schema, item, certain);
+            }
+        }
+    }
+
+    fn properties(&mut self, keywords: &'a Map<String, Value>, map: &mut Map<String, Value>, certain: Certain) {
+        let named = keywords.get("properties").and_then(Value::as_object);
+        let patterns: Vec<(Regex, &'a Value)> = keywords
+            .get("patternProperties")
+            .and_then(Value::as_object)
+            .into_iter()
+            .flatten()
+            .filter_map(|(pattern, schema)| Some((Regex::new(pattern).ok()?, schema)))
+            .collect();
+        for (name, value) in map {
+            let matching = patterns.iter().filter(|(pattern, _)| pattern.is_match(name)).map(|(_, schema)| *schema);
+            let mut schemas: Vec<&'a Value> = named.and_then(|named| named.get(name)).into_iter().chain(matching).collect();
+            if schemas.is_empty() {
+                schemas.extend(keywords.get("additionalProperties"));
+            }
+            schemas.into_iter().for_each(|schema| self.inside(name, schema, value, certain));
+        }
+    }
+
+    fn inside(&mut self, name: &str, schema: &'a Value, value: &mut Value, certain: Certain) {
+        let outer = self.path.len();
+        self.path.push('/');
+        self.path.push_str(&escaped(name));
+        self.go(schema, value, certain, 0);
+        self.path.truncate(outer);
+    }
+}
+
+/// Whether a `type` says integer, and not also number.
+fn is_said(kind: &Value) -> bool {
+    match kind {
+        Value::Array(kinds) => kinds.iter().any(|kind| kind == "integer") && !kinds.iter().any(|kind| kind == "number"),
+        kind => kind == "integer",
+    }
+}
+
+/// The digits of a number that is whole, however it is written.
+fn whole(text: &str) -> Option<String> {
+    let (sign, text) = text.strip_prefix('-').map_or(("", text), |rest| ("-", rest));
+    let (mantissa, exponent) = text.split_once(['e', 'E']).unwrap_or((text, "0"));
+    let (before, after) = mantissa.split_once('.').unwrap_or((mantissa, ""));
+    let digits = [before, after].concat();
+    let kept = digits.trim_end_matches('0');
+    if kept.is_empty() {
+        return Some("0".to_owned());
+    }
+    let dropped = i64::try_from(digits.len() - kept.len()).ok()? - i64::try_from(after.len()).ok()?;
+    let zeros = usize::try_from(exponent.parse::<i64>().ok()?.checked_add(dropped)?).ok().filter(|zeros| *zeros <= MAX_DIGITS)?;
+    Some(format!("{sign}{}{}", kept.trim_start_matches('0'), "0".repeat(zeros)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn whole_numbers_have_digits_and_others_do_not() {
+        for (text, digits) in [
+            ("1.0", Some("1")),
+            ("1e3", Some("1000")),
+            ("-12.50E+1", Some("-125")),
+            ("0.002e3", Some("2")),
+            ("100e-2", Some("1")),
+            ("-0.0", Some("0")),
+            ("0e9999999999", Some("0")),
+            ("1e30", Some("1000000000000000000000000000000")),
+            ("1.5", None),
+            ("1e-1", None),
+            ("1e401", None),
+            ("1e99999999999999999999", None),
+        ] {
+            assert_eq!(whole(text).as_deref(), digits, "{text}");
+        }
+    }
+}

@@ -1,0 +1,105 @@
+//! Whether a schema speaks of a property, wherever it does. What is injected must not be shown to a model, nor be the model's to send.
+
+use super::within;
+use regex::Regex;
+use serde_json::Value;
+
+/// Whether a schema of an object has a property of this name, wants it, forbids it or gives it in an example: itself, or by any schema that it
+/// applies to the same object. What it says about values inside of the object is not looked at.
+pub(crate) fn shows(schema: &Value, name: &str) -> bool {
+    Search { root: schema, name, followed: Vec::new() }.finds(schema)
+}
+
+struct Search<'a> {
+    root: &'a Value,
+    name: &'a str,
+    /// References that were followed.
+    followed: Vec<&'a str>,
+}
+
+impl<'a> Search<'a> {
+    fn finds(&mut self, schema: &'a Value) -> bool {
+        let Some(keywords) = schema.as_object() else { return false };
+        keywords.iter().any(|(keyword, value)| match keyword.as_str() {
+            "properties" => value.get(self.name).is_some(),
+            "patternProperties" => {
+                keys(value).any(|pattern| pattern == self.name || Regex::new(pattern).is_ok_and(|pattern| pattern.is_match(self.name)))
+            }
+            "required" => self.is_in(value),
+            "dependentRequired" => entries(value).any(|(of, names)| of == self.name || self.is_in(names)),
+            "dependentSchemas" => entries(value).any(|(of, schema)| of == self.name || self.finds(schema)),
+            // The words of older drafts, which a model reads as well.
+            "dependencies" => entries(value).any(|(of, what)| of == self.name || self.is_in(what) || self.finds(what)),
+            "propertyNames" => self.is_named(value),
+            "const" | "default" => value.get(self.name).is_some(),
+            "enum" | "examples" => items(value).any(|one| one.get(self.name).is_some()),
+            "allOf" | "anyOf" | "oneOf" => items(value).any(|one| self.finds(one)),
+            "not" | "if" | "then" | "else" => self.finds(value),
+            "$ref" | "$dynamicRef" => value.as_str().is_some_and(|target| self.finds_behind(target)),
+            _ => false,
+        })
+    }
+
+    /// Whether it is in a list of names.
+    fn is_in(&self, names: &Value) -> bool {
+        items(names).any(|one| one == self.name)
+    }
+
+    /// Whether a schema of names names it.
+    fn is_named(&self, schema: &Value) -> bool {
+        match schema {
+            Value::String(text) => text == self.name,
+            Value::Array(items) => items.iter().any(|item| self.is_named(item)),
+            Value::Object(keywords) => keywords.iter().any(|(keyword, value)| match keyword.as_str() {
+                "const" | "enum" | "examples" | "allOf" | "anyOf" | "oneOf" | "not" | "if" | "then" | "else" => self.is_named(value),
+                _ => false,
+            }),
+            _ => false,
+        }
+    }
+
+    /// Follows a reference. One that leads to a place that is not found by its path alone may lead to any schema that has a name.
+    fn finds_behind(&mut self, target: &'a str) -> bool {
+        if self.followed.contains(&target) {
+            return false;
+        }
+        self.followed.push(target);
+        let root = self.root;
+        match within(root, target) {
+            Some(found) => self.finds(found),
+            None => ["$defs", "definitions"].iter().filter_map(|key| root.get(key)).flat_map(entries).any(|(_, one)| self.finds(one)),
+        }
+    }
+}
+
+/// A fragment of a URI as the JSON Pointer that it holds.
+pub(super) fn decoded(fragment: &str) -> String {
+    let mut bytes = Vec::with_capacity(fragment.len());
+    let mut rest = fragment.as_bytes();
+    while let Some((&byte, after)) = rest.split_first() {
+        let digits = after.get(..2).filter(|_| byte == b'%').and_then(|digits| std::str::from_utf8(digits).ok());
+        match digits.and_then(|digits| u8::from_str_radix(digits, 16).ok()) {
+            Some(byte) => {
+                bytes.push(byte);
+                rest = after.get(2..).unwrap_or_default();
+            }
+            None => {
+                bytes.push(byte);
+                rest = after;
+            }
+        }
+    }
+    String::from_utf8_lossy(&bytes).into_owned()
+}
+
+fn items(value: &Value) -> impl Iterator<Item = &Value> {
+    value.as_array().into_iter().flatten()
+}
+
+fn entries(value: &Value) -> impl Iterator<Item = (&String, &Value)> {
+    value.as_object().into_iter().flatten()
+}
+
+fn keys(value: &Value) -> impl Iterator<Item = &String> {
+    entries(value).map(|(key, _)| key)
+}

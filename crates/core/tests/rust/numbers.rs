@@ -1,0 +1,165 @@
+//! Numbers arrive as what the schema calls them, and one that does not fit its type is an argument to mend.
+
+use crate::support::{Number, bare, call, code, load, text};
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value, json};
+use tool_harness::tool::function;
+use tool_harness::{Tool, ToolError, ToolOutput, ToolResult, ToolRuntime, ToolSpec};
+
+#[derive(Deserialize, Serialize, schemars::JsonSchema)]
+struct Many {
+    list: Vec<i64>,
+    #[serde(default)]
+    maybe: Option<u8>,
+    #[serde(default)]
+    inner: Option<Box<Many>>,
+    #[serde(default)]
+    either: Option<Either>,
+    #[serde(default)]
+    fraction: f64,
+}
+
+#[derive(Deserialize, Serialize, schemars::JsonSchema)]
+#[serde(untagged)]
+enum Either {
+    Count(u32),
+    Word(String),
+}
+
+fn spec(name: &str) -> ToolSpec {
+    ToolSpec::new(name, "Takes numbers.").pure()
+}
+
+#[tokio::test]
+async fn whole_numbers_arrive_as_integers_where_the_schema_says_so() {
+    let one = function(spec("one"), |input: Number| async move { Ok(input.n) });
+    let many = function(spec("many"), |input: Many| async move { Ok(input) });
+    let (engine, _) = load(bare().tool(one).tool(many)).await;
+    for (sent, expected) in
+        [("1.0", 1), ("1e3", 1000), ("12.50E1", 125), ("-2.00", -2), ("0e0", 0), ("-0.0", 0), ("9223372036854775807.0", i64::MAX)]
+    {
+        let result = engine.call(text("one", &format!("{{\"n\": {sent}}}"))).await;
+        assert_eq!(result.value, Some(json!(expected)), "{sent}: {}", result.text());
+    }
+    let sent = r#"{"list": [1.0, 2e1], "maybe": 3.0, "inner": {"list": [4.0], "either": 5.0}, "either": "6.0", "fraction": 7.0}"#;
+    let result = engine.call(text("many", sent)).await;
+    let value = result.value.as_ref().unwrap_or_else(|| panic!("{}", result.text()));
+    assert_eq!((&value["list"], &value["maybe"], &value["inner"]["list"]), (&json!([1, 20]), &json!(3), &json!([4])));
+    assert_eq!((&value["inner"]["either"], &value["either"], value["fraction"].as_f64()), (&json!(5), &json!("6.0"), Some(7.0)));
+}
+
+/// Gives its arguments back as they came.
+struct Back;
+
+impl Tool for Back {
+    fn spec(&self) -> ToolSpec {
+        spec("back").input(json!({"type": "object", "properties": {
+            "i": {"type": "integer"}, "n": {"type": "number"}, "both": {"type": ["integer", "string"]},
+            "pairs": {"type": "array", "prefixItems": [{"type": "integer"}], "items": {"type": "number"}},
+            "ref": {"$ref": "#/$defs/i"}, "all": {"allOf": [{"type": "integer"}, {"minimum": 0}]},
+        }, "patternProperties": {"^x_": {"type": "integer"}}, "additionalProperties": {"anyOf": [{"$ref": "#/$defs/i"}, {"type": "string"}]},
+        "$defs": {"i": {"type": "integer"}}}))
+    }
+
+    async fn call(&self, (): &(), _: ToolRuntime<'_>, arguments: Map<String, Value>) -> Result<ToolOutput, ToolError> {
+        Ok(ToolOutput::value(Value::Object(arguments)))
+    }
+}
+
+#[tokio::test]
+async fn only_what_the_schema_calls_an_integer_changes_its_form() {
+    let (engine, _) = load(bare().tool(Back)).await;
+    let sent = r#"{"i":1.0,"n":1.0,"both":2.0,"pairs":[3.0,3.0],"ref":4e0,"all":5.0,"x_a":6.0,"other":7.0,"large":1e20}"#;
+    let result = engine.call(text("back", sent)).await;
+    let got = result.value.as_ref().map(ToString::to_string).unwrap_or_else(|| result.text());
+    let expected = r#"{"i":1,"n":1.0,"both":2,"pairs":[3,3.0],"ref":4,"all":5,"x_a":6,"other":7,"large":100000000000000000000}"#;
+    assert_eq!(got, expected);
+    let result = engine.call(text("back", r#"{"i":1.5}"#)).await;
+    assert_eq!((code(&result), paths(&result)), ("tool.args.invalid_schema", vec!["/i".to_owned()]));
+}
+
+fn paths(result: &ToolResult) -> Vec<String> {
+    let errors = result.error.as_ref().and_then(|error| error.details.get("errors")).and_then(Value::as_array).cloned().unwrap_or_default();
+    errors.iter().filter_map(|error| error["path"].as_str().map(str::to_owned)).collect()
+}
+
+/// Takes even numbers, which its schema does not say.
+#[derive(schemars::JsonSchema)]
+struct Even {
+    #[expect(dead_code, reason = "only its schema is used")]
+    number: i64,
+}
+
+impl<'de> Deserialize<'de> for Even {
+    fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let number = i64::deserialize(deserializer)?;
+        if number % 2 == 0 { Ok(Self { number }) } else { Err(serde::de::Error::custom("it is odd")) }
+    }
+}
+
+#[derive(Deserialize, schemars::JsonSchema)]
+struct Widths {
+    #[serde(default)]
+    #[expect(dead_code, reason = "only read")]
+    i: Option<i64>,
+    #[serde(default)]
+    #[expect(dead_code, reason = "only read")]
+    s: i32,
+    #[serde(default)]
+    #[expect(dead_code, reason = "only read")]
+    u: u64,
+    #[serde(default)]
+    #[expect(dead_code, reason = "only read")]
+    b: Vec<u8>,
+    #[serde(default)]
+    #[schemars(with = "i64")]
+    #[expect(dead_code, reason = "only read")]
+    even: Option<Even>,
+}
+
+#[tokio::test]
+async fn a_number_that_does_not_fit_its_type_is_refused_with_its_path() {
+    let widths = function(spec("widths"), |_: Widths| async { Ok(1) });
+    let (engine, events) = load(bare().tool(widths)).await;
+    for (sent, path) in [
+        (r#"{"i": 1180591620717411303424}"#, "/i"),
+        (r#"{"i": 1e30}"#, "/i"),
+        (r#"{"s": 3000000000}"#, "/s"),
+        (r#"{"s": -2147483649.0}"#, "/s"),
+        (r#"{"u": 18446744073709551616}"#, "/u"),
+        (r#"{"u": -1}"#, "/u"),
+        (r#"{"b": [1, 256]}"#, "/b/1"),
+    ] {
+        let before = events.named("tool.rejected").len();
+        let result = engine.call(text("widths", sent)).await;
+        assert_eq!((code(&result), paths(&result)), ("tool.args.invalid_schema", vec![path.to_owned()]), "{sent}: {}", result.text());
+        assert_eq!(events.named("tool.rejected").len(), before + 1, "{sent}: refused before it starts");
+    }
+    for sent in [r#"{"i": -9223372036854775808, "s": 2147483647, "u": 18446744073709551615, "b": [255]}"#, r#"{"i": null, "even": 2}"#] {
+        let result = engine.call(text("widths", sent)).await;
+        assert!(!result.is_error, "{sent}: {}", result.text());
+    }
+    let result = engine.call(text("widths", r#"{"s": 1, "even": 3, "u": 4}"#)).await;
+    assert_eq!((code(&result), paths(&result)), ("tool.args.invalid_schema", vec!["/even".to_owned()]), "{}", result.text());
+    assert!(result.text().contains("it is odd"), "{}", result.text());
+}
+
+#[tokio::test]
+async fn read_artifact_takes_whole_numbers_however_they_are_written() {
+    struct Keeps;
+    impl Tool for Keeps {
+        fn spec(&self) -> ToolSpec {
+            spec("keep").input(json!({"type": "object"}))
+        }
+        async fn call(&self, (): &(), runtime: ToolRuntime<'_>, _: Map<String, Value>) -> Result<ToolOutput, ToolError> {
+            Ok(ToolOutput::value(runtime.keep("0123456789", "text/plain").await?.id))
+        }
+    }
+    let (engine, _) = load(bare().tool(Keeps)).await;
+    let kept = engine.call(call("keep", json!({})).session("s")).await;
+    let id = kept.value.expect("an id");
+    for numbers in [r#""offset": 2, "length": 3"#, r#""offset": 2.0, "length": 3.0"#, r#""offset": 0.2e1, "length": 30e-1"#] {
+        let result = engine.call(text("read_artifact", &format!("{{\"id\": {id}, {numbers}}}")).session("s")).await;
+        assert!(result.text().ends_with("\n234"), "{numbers}: {}", result.text());
+    }
+}
