@@ -22,10 +22,10 @@ const DEEP: usize = 100_000;
 #[tokio::test]
 async fn arguments_that_nest_too_deep_are_refused_however_they_come() {
     let (engine, events) = load(bare().tool(Gives("value"))).await;
-    let mut twice = call("give_value", of("a", nested(DEEP)));
+    let mut twice = call("give_value", of("a", nested(DEEP))).session("s");
     twice.id = "same".into();
     assert_eq!(code(&engine.call(twice).await), "tool.args.malformed_json");
-    let mut twice = call("give_value", of("a", nested(DEEP)));
+    let mut twice = call("give_value", of("a", nested(DEEP))).session("s");
     twice.id = "same".into();
     assert_eq!(code(&engine.call(twice).await), "tool.duplicate_call");
     assert_eq!(code(&engine.call(call("no_such_tool", of("a", nested(DEEP)))).await), "tool.unknown");
