@@ -11,7 +11,7 @@ use crate::error::Error;
 use crate::event::Sink;
 use crate::host::Host;
 use crate::listen::Listener;
-use crate::middleware::{Around, Known, Middleware};
+use crate::middleware::{Around, Middleware};
 use crate::outside::{Machine, Outside};
 use crate::plan::{self, Narrowing, Surroundings};
 use crate::redact::Redactor;
@@ -167,8 +167,7 @@ impl<State, Ctx> EngineBuilder<State, Ctx> {
     /// Adds a link to the chain that judges calls and sees results.
     #[must_use]
     pub fn middleware(mut self, middleware: impl Middleware) -> Self {
-        let added = Known::middleware(middleware).map(|one| self.parts.host.middleware.push(one));
-        self.parts.host.middleware.sort_by_key(|one| one.priority);
+        let added = self.parts.host.add_middleware(middleware);
         self.parts.unfit = self.parts.unfit.take().or(added.err());
         self
     }
@@ -176,14 +175,12 @@ impl<State, Ctx> EngineBuilder<State, Ctx> {
     /// Adds a layer around every body.
     #[must_use]
     pub fn around(mut self, layer: impl Around) -> Self {
-        let added = Known::layer(layer).map(|one| self.parts.host.around.push(one));
-        self.parts.host.around.sort_by_key(|one| one.priority);
+        let added = self.parts.host.add_layer(layer);
         self.parts.unfit = self.parts.unfit.take().or(added.err());
         self
     }
 
-    /// Whether the arguments of tools without effects are repaired before they are validated: text that holds JSON, code fences, one wrapper. They
-    /// are not unless said.
+    /// For which tools arguments are repaired before they are validated: text that holds JSON, code fences, one wrapper. For none unless said.
     #[must_use]
     pub fn repair(mut self, repair: Repair) -> Self {
         self.parts.host.repair = repair;
@@ -495,10 +492,10 @@ impl<Ctx> Engine<Ctx> {
         tokio::time::timeout(at_most, waiting).await.is_ok()
     }
 
-    /// How many events sinks have missed, because they were too slow or panicked.
+    /// How many events sinks have missed, because they were too slow or panicked, or because a tool raised them after the end of its call.
     #[must_use]
     pub fn missed_events(&self) -> u64 {
-        self.shared.listeners.iter().map(Listener::missed).sum()
+        self.shared.host.late.load(Ordering::Relaxed) + self.shared.listeners.iter().map(Listener::missed).sum::<u64>()
     }
 
     /// What a session keeps: long results, and whatever its tools, its client or the host put there. Handles of other sessions are unknown to it.

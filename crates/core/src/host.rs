@@ -8,7 +8,7 @@ use serde_json::Value;
 use std::collections::HashMap;
 use std::fmt;
 use std::sync::Arc;
-use std::sync::atomic::AtomicUsize;
+use std::sync::atomic::{AtomicU64, AtomicUsize};
 use tokio::sync::Semaphore;
 
 /// Gives a value to be injected into the arguments of a call.
@@ -39,6 +39,8 @@ pub(crate) struct Host {
     pub(crate) threads: Threads,
     /// Threads whose call ended without them.
     pub(crate) abandoned: AtomicUsize,
+    /// Events that they, or others, raised after the end of their call.
+    pub(crate) late: AtomicU64,
 }
 
 impl fmt::Debug for Host {
@@ -57,6 +59,20 @@ impl Host {
             return Err(RegisterError::Duplicate(name.clone()));
         }
         self.tools.insert(tool.spec.name.clone(), tool);
+        Ok(())
+    }
+
+    /// Takes a link of the chain in, at its place.
+    pub(crate) fn add_middleware(&mut self, middleware: impl Middleware) -> Result<(), RegisterError> {
+        self.middleware.push(Known::middleware(middleware)?);
+        self.middleware.sort_by_key(|one| one.priority);
+        Ok(())
+    }
+
+    /// Takes a layer around bodies in, at its place.
+    pub(crate) fn add_layer(&mut self, layer: impl Around) -> Result<(), RegisterError> {
+        self.around.push(Known::layer(layer)?);
+        self.around.sort_by_key(|one| one.priority);
         Ok(())
     }
 

@@ -65,6 +65,12 @@ impl Terms {
             ("run", most)
         })
     }
+
+    /// Takes a call off the counts, which another limit refused.
+    pub(crate) fn give_back(&self) {
+        self.turn.give_back();
+        self.run.give_back();
+    }
 }
 
 #[derive(Debug, Default)]
@@ -80,11 +86,15 @@ impl Count {
         let most = self.most.unwrap_or(u64::MAX);
         let taken = self.made.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |made| (made < most).then_some(made + 1));
         taken.map_err(|_| most)?;
-        self.outer.as_ref().map_or(Ok(()), |outer| outer.take()).inspect_err(|_| self.give_back())
+        let outer = self.outer.as_ref().map_or(Ok(()), |outer| outer.take());
+        outer.inspect_err(|_| {
+            self.made.fetch_sub(1, Ordering::Relaxed);
+        })
     }
 
     fn give_back(&self) {
         self.made.fetch_sub(1, Ordering::Relaxed);
+        self.outer.iter().for_each(|outer| outer.give_back());
     }
 }
 

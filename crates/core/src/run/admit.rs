@@ -46,19 +46,29 @@ pub(super) fn admit(ctx: &Context, sent: Arguments) -> Result<Admitted, Refusal>
     // An alias may lead to an injected key too.
     forged(&tool, &arguments)?;
     let arguments = validate(&tool, arguments)?;
-    if let (Some(most), false) = (tool.limits.max_calls, ctx.is_rehearsed())
-        && ctx.session().count_call(tool.name(), most) == Admission::Exhausted
-    {
-        let message = format!("`{}` may be called {most} times in a session, and was", tool.name());
-        return Err(Refusal::new(Code::Limit, message)
-            .help("a new session starts a new count; `limits.max_calls` is set in the tool's file or in harness.md"));
+    if !ctx.is_rehearsed() {
+        count(ctx, &tool)?;
     }
-    if let (Some(terms), false) = (&ctx.call().terms, ctx.is_rehearsed()) {
+    Ok(Admitted { tool, arguments, raw })
+}
+
+/// Counts the call wherever calls are counted, or nowhere when one of the limits is reached.
+fn count(ctx: &Context, tool: &RegisteredTool) -> Result<(), Refusal> {
+    let terms = ctx.call().terms.as_ref();
+    if let Some(terms) = terms {
         terms.count().map_err(|(of, most)| {
             Refusal::new(Code::Limit, format!("a {of} may make {most} calls, and did")).help(format!("make it in the next {of}"))
         })?;
     }
-    Ok(Admitted { tool, arguments, raw })
+    if let Some(most) = tool.limits.max_calls
+        && ctx.session().count_call(tool.name(), most) == Admission::Exhausted
+    {
+        terms.into_iter().for_each(|terms| terms.give_back());
+        let message = format!("`{}` may be called {most} times in a session, and was", tool.name());
+        return Err(Refusal::new(Code::Limit, message)
+            .help("a new session starts a new count; `limits.max_calls` is set in the tool's file or in harness.md"));
+    }
+    Ok(())
 }
 
 /// A call of a client's own tool: the project must be whole, and what it says about the tool must be readable.
@@ -192,13 +202,13 @@ fn nearest(ctx: &Context) -> (String, Vec<String>) {
     let near: Vec<String> = near.into_iter().take(3).map(|(_, name)| name.to_owned()).collect();
     let help = match near.as_slice() {
         [] if surface.tools.is_empty() => "no tools are offered here".to_owned(),
-        [] => format!("offered: {}; `harness list tools` shows them", count(surface.tools.len())),
+        [] => format!("offered: {}; `harness list tools` shows them", counted(surface.tools.len())),
         names => format!("nearest: {}", names.iter().map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ")),
     };
     (help, near)
 }
 
-fn count(tools: usize) -> String {
+fn counted(tools: usize) -> String {
     if tools == 1 { "1 tool".to_owned() } else { format!("{tools} tools") }
 }
 

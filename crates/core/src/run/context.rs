@@ -9,7 +9,7 @@ use crate::call::{Arguments, Call};
 use crate::client::Foreign;
 use crate::content::ContentBlock;
 use crate::digest;
-use crate::event::{EventRef, Payloads, Sink};
+use crate::event::{EventRef, Payloads, Sink, is_end};
 use crate::host::Host;
 use crate::listen::Listener;
 use crate::outside::Outside;
@@ -238,6 +238,8 @@ pub(crate) struct Journal {
     /// Cancelled when the call is over; there when a tool asked for it.
     over: OnceLock<CancellationToken>,
     is_over: AtomicBool,
+    /// Whether its last event was written. Held while one is written, so that none comes after it.
+    has_ended: Mutex<bool>,
     /// Where a call inside this one said that the run shall go.
     interrupted: OnceLock<Control>,
 }
@@ -277,6 +279,7 @@ impl Journal {
             kept: Mutex::default(),
             over: OnceLock::new(),
             is_over: AtomicBool::new(false),
+            has_ended: Mutex::new(false),
             interrupted: OnceLock::new(),
         }
     }
@@ -365,7 +368,18 @@ impl Journal {
             return;
         }
         let event = EventRef::new(name, &self.call.session_id, Some(&self.call.id), &fields);
-        self.listeners().iter().for_each(|listener| listener.take(&event));
+        self.unless_ended(name, || self.listeners().iter().for_each(|listener| listener.take(&event)));
+    }
+
+    /// Writes an event, if the last one of the call has not been written: what a tool that was left behind still says is counted only.
+    fn unless_ended(&self, name: &str, write: impl FnOnce()) {
+        let mut has_ended = self.has_ended.lock().unwrap_or_else(PoisonError::into_inner);
+        if *has_ended {
+            self.shared.host.late.fetch_add(1, Ordering::Relaxed);
+            return;
+        }
+        *has_ended = is_end(name);
+        write();
     }
 
     /// The same, with more for those who ask for payloads.
@@ -380,12 +394,14 @@ impl Journal {
         };
         let event = EventRef::new(name, &self.call.session_id, Some(&self.call.id), &fields);
         let with_payload = EventRef::new(name, &self.call.session_id, Some(&self.call.id), &whole);
-        for listener in self.listeners() {
-            match listener.payloads() {
-                Payloads::LeftOut => listener.take(&event),
-                Payloads::Included => listener.take(&with_payload),
+        self.unless_ended(name, || {
+            for listener in self.listeners() {
+                match listener.payloads() {
+                    Payloads::LeftOut => listener.take(&event),
+                    Payloads::Included => listener.take(&with_payload),
+                }
             }
-        }
+        });
     }
 
     /// Takes note of something that the body of the call kept, which its result will list.

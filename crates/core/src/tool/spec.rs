@@ -23,7 +23,7 @@ pub struct ToolSpec {
     pub safety: Safety,
     /// What the tool does to the world. It has to be said, if only that it is nothing.
     pub effects: Option<Effects>,
-    /// The most wall-clock time that one call may take.
+    /// The most wall-clock time that one run of the body may take.
     pub timeout: Option<Duration>,
     /// How often a retryable failure is tried again.
     pub retry: Option<RetryPolicy>,
@@ -154,7 +154,8 @@ impl ToolSpec {
         self
     }
 
-    /// The most wall-clock time that one call may take.
+    /// The most wall-clock time that one run of the body may take. Each attempt of a retry has it anew, and so has waiting for a place; all of it
+    /// together ends with [`crate::Call::timeout`], or else with [`crate::EngineBuilder::budget`].
     #[must_use]
     pub fn timeout(mut self, timeout: Duration) -> Self {
         self.timeout = Some(timeout);

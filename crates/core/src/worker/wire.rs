@@ -212,7 +212,11 @@ pub fn offends(value: &Value) -> Option<String> {
         }
         let mut inside = |name: String, value: &Value| {
             path.push(name.replace('~', "~0").replace('/', "~1"));
-            find(value, depth + 1, path) || path.pop().is_none()
+            let found = find(value, depth + 1, path);
+            if !found {
+                path.pop();
+            }
+            found
         };
         match value {
             Value::Number(number) => !is_integer(number.as_str()) && finite(number.as_str()).is_err(),

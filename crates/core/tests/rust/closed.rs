@@ -6,7 +6,7 @@ use tool_harness::effect::Effects;
 use tool_harness::middleware::{Middleware, TurnView};
 use tool_harness::registry::{OfferedTool, READER};
 use tool_harness::run::Repair;
-use tool_harness::tool::Inject;
+use tool_harness::tool::{Inject, Limits};
 use tool_harness::{EngineBuilder, Tool, ToolError, ToolOutput, ToolRequest, ToolRuntime, ToolSpec};
 
 /// Gives its arguments back; `user` is the host's.
@@ -170,6 +170,28 @@ async fn a_child_widens_neither_a_limit_nor_what_middleware_hides_from_its_paren
         let turn = child.turn().expect("a turn");
         assert_eq!(turn.surface().tools.iter().filter(|tool| tool.name != READER).count(), offered, "{parent}");
     }
+}
+
+#[tokio::test]
+async fn a_call_that_one_limit_refuses_uses_up_no_other() {
+    let limited = |name: &str, most| {
+        numbered(
+            ToolSpec::new(name, "A tool.").pure().limits(Limits { max_calls: Some(most), ..Limits::default() }),
+            |n| async move { Ok(n) },
+        )
+    };
+    let (engine, _) = load(bare().tool(limited("twice", 2)).tool(limited("once", 1)).tool(echo("often"))).await;
+    let made = async |run: &tool_harness::Run, tools: &[&str]| -> Vec<bool> {
+        let requests = tools.iter().map(|tool| ToolRequest::new(tool_harness::digest::fresh_id("c"), *tool, json!({"n": 1}))).collect();
+        run.turn().expect("a turn").call(requests).await.results.iter().map(|result| !result.is_error).collect()
+    };
+    let run = engine.start(()).max_calls_in_turn(1);
+    assert_eq!(made(&run, &["twice", "twice", "twice"]).await, [true, false, false]);
+    assert_eq!(made(&run, &["twice", "twice"]).await, [true, false], "what the turn refused is not counted for the tool");
+    assert_eq!(made(&run, &["twice"]).await, [false]);
+    let run = engine.start(()).max_calls(3);
+    assert_eq!(made(&run.child((), |_| true).max_calls(3), &["once", "once", "once", "often"]).await, [true, false, false, true]);
+    assert_eq!(made(&run, &["often", "often"]).await, [true, false], "what the tool refused is not counted for the run");
 }
 
 #[tokio::test]

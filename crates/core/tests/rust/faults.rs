@@ -89,6 +89,37 @@ async fn a_panic_ends_its_call_and_nothing_else() {
     assert_eq!(events.ends().len(), 4);
 }
 
+/// Says something when its call is long over.
+struct Late;
+
+impl Tool for Late {
+    fn spec(&self) -> ToolSpec {
+        spec("late").timeout(Duration::from_millis(30)).blocking().input(json!({"type": "object"}))
+    }
+
+    async fn call(&self, (): &(), runtime: ToolRuntime<'_>, _: Map<String, Value>) -> Result<ToolOutput, ToolError> {
+        runtime.progress(0.1, "in time");
+        std::thread::sleep(Duration::from_millis(200));
+        runtime.progress(0.9, "late");
+        runtime.emit("late", &json!(1));
+        drop(runtime.keep("late", "text/plain").await?);
+        Ok(ToolOutput::default())
+    }
+}
+
+#[tokio::test]
+async fn nothing_is_recorded_of_a_call_after_its_end_and_what_is_left_out_is_counted() {
+    let (engine, events) = load(bare().tool(Late)).await;
+    assert_eq!(code(&engine.call(call("late", json!({}))).await), "tool.timeout");
+    let ended = Instant::now();
+    while engine.abandoned_threads() > 0 && ended.elapsed() < Duration::from_secs(10) {
+        tokio::time::sleep(Duration::from_millis(10)).await;
+    }
+    let names: Vec<String> = events.all().into_iter().map(|event| event.name).collect();
+    assert_eq!(names, ["tool.started", "tool.progress", "tool.failed"]);
+    assert_eq!(engine.missed_events(), 3);
+}
+
 /// Gives what does not fit, or is not JSON.
 struct Wrong;
 

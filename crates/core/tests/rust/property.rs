@@ -1,8 +1,12 @@
-//! What admit accepts is what the schema accepts, and a refusal names a place that is there.
+//! What admit accepts is what the schema accepts, once defaults are filled in, and a refusal names a place that is there. What is refused beyond the
+//! schema is known: values that nest too deep, numbers that no float can hold, integers wider than their `format`, and deep values for a schema
+//! that refers to itself in several places.
 
 use crate::support::bare;
 use proptest::prelude::*;
 use serde_json::{Map, Value, json};
+use tool_harness::error::Error;
+use tool_harness::tool::RegisterError;
 use tool_harness::{Arguments, Call, Tool, ToolError, ToolOutput, ToolRuntime, ToolSpec};
 
 struct Takes(Value);
@@ -12,8 +16,8 @@ impl Tool for Takes {
         ToolSpec::new("take", "Takes what fits.").pure().input(self.0.clone())
     }
 
-    async fn call(&self, (): &(), _: ToolRuntime<'_>, _: Map<String, Value>) -> Result<ToolOutput, ToolError> {
-        Ok(ToolOutput::default())
+    async fn call(&self, (): &(), _: ToolRuntime<'_>, arguments: Map<String, Value>) -> Result<ToolOutput, ToolError> {
+        Ok(ToolOutput::value(Value::Object(arguments)))
     }
 }
 
@@ -21,12 +25,30 @@ fn key() -> impl Strategy<Value = String> + Clone {
     prop_oneof!["[abc]", Just("a/b".to_owned()), Just("~".to_owned())]
 }
 
+/// Numbers as few write them.
+const NUMBERS: &[&str] = &[
+    "1.0",
+    "1e0",
+    "20e-1",
+    "0.3E+1",
+    "-0.0",
+    "1e3",
+    "1e20",
+    "1.5e300",
+    "1e400",
+    "-1e999",
+    "2147483648",
+    "9223372036854775808",
+    "123456789012345678901234567890",
+];
+
 fn value() -> impl Strategy<Value = Value> + Clone {
     let leaf = prop_oneof![
         Just(Value::Null),
         any::<bool>().prop_map(Value::from),
         (-3_i64..6).prop_map(Value::from),
         prop_oneof![Just(1.0), Just(0.5), Just(2.5)].prop_map(Value::from),
+        proptest::sample::select(NUMBERS).prop_map(|text| serde_json::from_str(text).expect("a number")),
         "[ab]{0,3}".prop_map(Value::from),
     ];
     leaf.prop_recursive(2, 10, 3, |inner| {
@@ -37,8 +59,33 @@ fn value() -> impl Strategy<Value = Value> + Clone {
     })
 }
 
+/// A value, or one that is in so many lists, or in so many objects.
+fn sent() -> impl Strategy<Value = Value> {
+    let deep = (value(), 0_usize..70, any::<bool>()).prop_map(|(inner, levels, in_lists)| {
+        (0..levels)
+            .fold(inner, |inner, _| if in_lists { Value::Array(vec![inner]) } else { Value::Object(Map::from_iter([("a".into(), inner)])) })
+    });
+    prop_oneof![4 => value(), 1 => deep].prop_map(|value| if value.is_object() { value } else { json!({ "a": value }) })
+}
+
+/// What a reference may lead to besides `i`: schemas that refer to themselves, once or several times.
+fn recursive() -> impl Strategy<Value = Value> {
+    proptest::sample::select(vec![
+        json!({"maximum": 2}),
+        json!({"type": ["array", "integer"], "items": {"$ref": "#/$defs/r"}}),
+        json!({"type": ["object", "null"], "properties": {"a": {"$ref": "#/$defs/r"}}}),
+        json!({"anyOf": [{"type": "array", "items": {"$ref": "#/$defs/r"}}, {"type": "array", "items": {"$ref": "#/$defs/r"}}, {"type": "integer"}]}),
+        json!({"allOf": [{"additionalProperties": {"$ref": "#/$defs/r"}}, {"properties": {"a": {"$ref": "#/$defs/r"}}}]}),
+    ])
+}
+
 fn schema() -> impl Strategy<Value = Value> + Clone {
     let leaf = prop_oneof![
+        Just(json!({"type": "integer"})),
+        Just(json!({"type": "integer", "format": "int32"})),
+        Just(json!({"$ref": "#/$defs/i"})),
+        Just(json!({"$ref": "#/$defs/r"})),
+        Just(json!({"$ref": "#/$defs/r", "minProperties": 1})),
         Just(json!({"type": "string"})),
         (0_u32..3, 0_u32..4).prop_map(|(least, most)| json!({"type": "string", "minLength": least, "maxLength": most})),
         Just(json!({"type": "string", "pattern": "^a*$"})),
@@ -50,7 +97,7 @@ fn schema() -> impl Strategy<Value = Value> + Clone {
         any::<bool>().prop_map(Value::from),
         Just(json!({})),
     ];
-    leaf.prop_recursive(2, 12, 3, |inner| {
+    leaf.prop_recursive(4, 16, 3, |inner| {
         prop_oneof![
             (inner.clone(), 0_u32..2, any::<bool>())
                 .prop_map(|(items, least, unique)| json!({"type": "array", "items": items, "minItems": least, "uniqueItems": unique})),
@@ -64,7 +111,14 @@ fn schema() -> impl Strategy<Value = Value> + Clone {
 }
 
 fn object(inner: impl Strategy<Value = Value> + Clone) -> impl Strategy<Value = Value> {
-    let properties = proptest::collection::btree_map(key(), inner.clone(), 0..4);
+    let default = prop_oneof![4 => Just(None), 1 => value().prop_map(Some)];
+    let property = (inner.clone(), default).prop_map(|(mut schema, default)| {
+        if let (Some(keywords), Some(default)) = (schema.as_object_mut(), default) {
+            keywords.insert("default".into(), default);
+        }
+        schema
+    });
+    let properties = proptest::collection::btree_map(key(), property, 0..4);
     let required = proptest::collection::btree_set(key(), 0..2);
     let additional = prop_oneof![Just(None), any::<bool>().prop_map(|any| Some(Value::from(any))), inner.prop_map(Some)];
     (properties, required, additional).prop_map(|(properties, required, additional)| {
@@ -94,22 +148,100 @@ fn requires(schema: &Value, name: &str) -> bool {
         }
 }
 
+/// The whole schema of a tool: an object with what it refers to.
+fn whole() -> impl Strategy<Value = Value> {
+    (object(schema()), recursive()).prop_map(|(mut schema, recursive)| {
+        schema["$defs"] = json!({"i": {"type": "integer", "minimum": 0}, "r": recursive});
+        schema
+    })
+}
+
+/// Fills in what is left out, as the guide says: at every level of declared objects.
+fn fill_in(schema: &Value, arguments: &mut Value) {
+    let (Some(properties), Some(object)) = (schema.get("properties").and_then(Value::as_object), arguments.as_object_mut()) else { return };
+    for (name, property) in properties {
+        match (object.get_mut(name), property.get("default")) {
+            (Some(inner), _) => fill_in(property, inner),
+            (None, Some(default)) => drop(object.insert(name.clone(), default.clone())),
+            (None, None) => {}
+        }
+    }
+}
+
+/// Whether every default that may be filled in fits its own schema.
+fn defaults_fit(root: &Value, schema: &Value) -> bool {
+    schema.get("properties").and_then(Value::as_object).into_iter().flatten().all(|(_, property)| {
+        let fits = property.get("default").is_none_or(|default| {
+            let mut own = property.clone();
+            own["$defs"] = root["$defs"].clone();
+            jsonschema::draft202012::new(&own).expect("a schema").is_valid(default)
+        });
+        fits && defaults_fit(root, property)
+    })
+}
+
+fn any_part(value: &Value, depth: usize, is_it: &impl Fn(&Value, usize) -> bool) -> bool {
+    is_it(value, depth)
+        || match value {
+            Value::Array(items) => items.iter().any(|item| any_part(item, depth + 1, is_it)),
+            Value::Object(map) => map.values().any(|item| any_part(item, depth + 1, is_it)),
+            _ => false,
+        }
+}
+
+/// Whether it is refused whatever the schema says: a number that no float can hold, or more than 64 levels.
+fn is_unrepresentable(value: &Value) -> bool {
+    any_part(value, 0, &|part, depth| {
+        let text = part.as_number().map(ToString::to_string).unwrap_or_default();
+        depth > 64 || (text.contains('e') && text.parse::<f64>().is_ok_and(f64::is_infinite))
+    })
+}
+
 proptest! {
     #![proptest_config(ProptestConfig { cases: 400, ..ProptestConfig::default() })]
 
     #[test]
-    fn admit_accepts_exactly_what_the_schema_does(schema in object(schema()), sent in proptest::collection::vec(value(), 6)) {
+    fn admit_accepts_exactly_what_the_schema_does(schema in whole(), sent in proptest::collection::vec(sent(), 6)) {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().expect("a runtime");
         let validator = jsonschema::draft202012::new(&schema).expect("a schema");
-        let engine = runtime.block_on(bare().tool(Takes(schema.clone())).load()).expect("an engine");
-        let wrapped = sent.into_iter().map(|value| if value.is_object() { value } else { json!({"a": value}) });
-        for arguments in wrapped {
-            let result = runtime.block_on(engine.call(Call::new("take", Arguments::Value(arguments.clone()))));
-            prop_assert_eq!(!result.is_error, validator.is_valid(&arguments), "{} for {}: {}", arguments, schema, result.text());
-            let Some(error) = result.error else { continue };
+        let engine = match runtime.block_on(bare().tool(Takes(schema.clone())).load()) {
+            Err(Error::Register(RegisterError::Default { path, .. })) => {
+                prop_assert!(!defaults_fit(&schema, &schema) && schema.pointer(&path).is_some(), "{} in {}", path, schema);
+                return Ok(());
+            }
+            loaded => loaded.expect("an engine"),
+        };
+        prop_assert!(defaults_fit(&schema, &schema), "{}", schema);
+        for sent in sent {
+            let mut arguments = sent.clone();
+            fill_in(&schema, &mut arguments);
+            let result = runtime.block_on(engine.call(Call::new("take", Arguments::Value(sent.clone()))));
+            let Some(error) = result.error else {
+                prop_assert!(!is_unrepresentable(&sent) && validator.is_valid(&arguments), "{} for {}", arguments, schema);
+                let given = result.value.expect("a value");
+                // JSON Schema compares numbers by what they are.
+                let same = jsonschema::draft202012::new(&json!({"const": arguments})).expect("a schema");
+                prop_assert!(same.is_valid(&given), "{} became {}", arguments, given);
+                continue;
+            };
+            if error.code.text() == "tool.args.malformed_json" {
+                let path = error.details["path"].as_str().expect("a path");
+                prop_assert!(is_unrepresentable(&sent) && sent.pointer(path).is_some(), "{} of {}", path, sent);
+                continue;
+            }
             prop_assert_eq!(error.code.text(), "tool.args.invalid_schema");
-            let paths: Vec<&str> = error.details["errors"].as_array().expect("errors").iter().filter_map(|one| one["path"].as_str()).collect();
+            let errors = error.details["errors"].as_array().expect("errors");
+            let paths: Vec<&str> = errors.iter().filter_map(|one| one["path"].as_str()).collect();
             prop_assert!(!paths.is_empty() && paths.iter().all(|path| is_there(path, &arguments, &schema)), "{:?} in {} for {}", paths, arguments, schema);
+            let message = errors[0]["message"].as_str().expect("a message");
+            if message.contains("the most this recursive schema is checked for") {
+                prop_assert!(any_part(&arguments, 0, &|_, depth| depth > 4), "{} for {}", arguments, schema);
+            } else if message.contains("it is no int32") {
+                let number = arguments.pointer(paths[0]).and_then(Value::as_f64).expect("a number");
+                prop_assert!(number.abs() > f64::from(i32::MAX), "{} of {}", paths[0], arguments);
+            } else {
+                prop_assert!(!validator.is_valid(&arguments), "{} for {}: {}", arguments, schema, message);
+            }
         }
     }
 }

@@ -29,7 +29,12 @@ pub(super) const FIELDS: &[Field] = &[
         "none",
         "Starlark that defines `run(args)`; without it a Rust body of the same name serves the tool.",
     ),
-    Field::new("timeout_ms", Shape::Integer(0), "0", "The most wall-clock time one call may take; 0 means no cap of its own."),
+    Field::new(
+        "timeout_ms",
+        Shape::Integer(0),
+        "0",
+        "The most wall-clock time one run of the body may take; 0 means no cap of its own. Each attempt of `retry` has it anew, and so has waiting for a place; all of it ends with the caller's time.",
+    ),
     Field::new("async", Shape::Bool, "false", "The call returns a task at once and goes on in the background.").unsupported(),
     Field::new("input_schema", Shape::JsonSchema, "none", "The arguments as one JSON Schema; excludes `parameters`."),
     Field::new("output_schema", Shape::JsonSchema, "none", "The JSON Schema that a result must satisfy."),
