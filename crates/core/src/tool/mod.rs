@@ -93,6 +93,6 @@ fn write<Output: Serialize>(output: Output) -> Result<ToolOutput, ToolError> {
     match serde_json::to_value(output) {
         Ok(Value::Null) => Ok(ToolOutput::default()),
         Ok(value) => Ok(ToolOutput::value(value)),
-        Err(error) => Err(ToolError::fatal("result", format!("its result is not JSON: {error}"))),
+        Err(error) => Err(ToolError::fatal("result", format!("its result is not JSON: {error}")).when_done()),
     }
 }

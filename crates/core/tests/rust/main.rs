@@ -4,6 +4,7 @@ mod closed;
 mod compared;
 mod execution;
 mod faults;
+mod keys;
 mod middleware;
 mod property;
 mod registry;
