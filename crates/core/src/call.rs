@@ -49,6 +49,11 @@ impl UserContext {
         Self(Some(context))
     }
 
+    /// Whether there is one that says anything.
+    pub(crate) fn is_given(&self) -> bool {
+        !self.as_any().is::<()>()
+    }
+
     pub(crate) fn as_any(&self) -> &(dyn Any + Send + Sync) {
         self.0.as_deref().unwrap_or(&())
     }

@@ -10,7 +10,15 @@ use serde_json::{Map, Number, Value};
 #[must_use]
 pub fn of(value: &Value) -> String {
     let mut hasher = blake3::Hasher::new();
-    feed(&mut hasher, value);
+    feed(&mut hasher, value, canonical_number);
+    text(&hasher)
+}
+
+/// The digest of a value in which numbers count by what they are worth, not by how they are written: `1`, `1.0` and `10e-1` are one.
+#[must_use]
+pub fn of_worth(value: &Value) -> String {
+    let mut hasher = blake3::Hasher::new();
+    feed(&mut hasher, value, worth);
     text(&hasher)
 }
 
@@ -18,7 +26,7 @@ pub fn of(value: &Value) -> String {
 #[must_use]
 pub fn of_object(object: &Map<String, Value>) -> String {
     let mut hasher = blake3::Hasher::new();
-    feed_object(&mut hasher, object);
+    feed_object(&mut hasher, object, canonical_number);
     text(&hasher)
 }
 
@@ -26,31 +34,34 @@ fn text(hasher: &blake3::Hasher) -> String {
     format!("blake3:{}", hasher.finalize().to_hex())
 }
 
-fn feed(hasher: &mut blake3::Hasher, value: &Value) {
+/// The text of a number that stands for it, and a letter for its kind.
+type Canonical = fn(&Number) -> (u8, String);
+
+fn feed(hasher: &mut blake3::Hasher, value: &Value, canonical: Canonical) {
     match value {
         Value::Null => drop(hasher.update(b"n")),
         Value::Bool(false) => drop(hasher.update(b"f")),
         Value::Bool(true) => drop(hasher.update(b"t")),
         Value::Number(number) => {
-            let (tag, text) = canonical_number(number);
+            let (tag, text) = canonical(number);
             sized(hasher, tag, text.as_bytes());
         }
         Value::String(text) => sized(hasher, b's', text.as_bytes()),
         Value::Array(items) => {
             hasher.update(b"a").update(&(items.len() as u64).to_le_bytes());
-            items.iter().for_each(|item| feed(hasher, item));
+            items.iter().for_each(|item| feed(hasher, item, canonical));
         }
-        Value::Object(object) => feed_object(hasher, object),
+        Value::Object(object) => feed_object(hasher, object, canonical),
     }
 }
 
-fn feed_object(hasher: &mut blake3::Hasher, object: &Map<String, Value>) {
+fn feed_object(hasher: &mut blake3::Hasher, object: &Map<String, Value>, canonical: Canonical) {
     hasher.update(b"o").update(&(object.len() as u64).to_le_bytes());
     let mut entries: Vec<_> = object.iter().collect();
     entries.sort_unstable_by_key(|(key, _)| *key);
     for (key, value) in entries {
         sized(hasher, b'k', key.as_bytes());
-        feed(hasher, value);
+        feed(hasher, value, canonical);
     }
 }
 
@@ -67,6 +78,24 @@ fn canonical_number(number: &Number) -> (u8, String) {
     match text.parse::<f64>() {
         Ok(value) if value.is_finite() => (b'd', format!("{value:?}")),
         _ => (b'x', text.to_owned()),
+    }
+}
+
+/// A number as its digits, without zeros at either end, and the power of ten that they are multiplied by.
+fn worth(number: &Number) -> (u8, String) {
+    let text = number.as_str();
+    let (mantissa, power) = text.split_once(['e', 'E']).unwrap_or((text, "0"));
+    let (whole, fraction) = mantissa.split_once('.').unwrap_or((mantissa, ""));
+    let (sign, whole) = whole.strip_prefix('-').map_or(("", whole), |whole| ("-", whole));
+    // A power that has no room here belongs to a number that nothing can hold; it is only itself.
+    let Ok(power) = power.parse::<i64>() else { return (b'x', text.to_owned()) };
+    let digits = [whole, fraction].concat();
+    let shortest = digits.trim_end_matches('0');
+    let zeros = digits.len() - shortest.len();
+    let power = power.saturating_sub(fraction.len() as i64).saturating_add(zeros as i64);
+    match shortest.trim_start_matches('0') {
+        "" => (b'w', "0".to_owned()),
+        digits => (b'w', format!("{sign}{digits}e{power}")),
     }
 }
 
@@ -165,6 +194,30 @@ mod tests {
             (r#""\/""#, "\"/\""),
         ] {
             assert_eq!(of(&parse(a)), of(&parse(b)), "{a} and {b}");
+        }
+    }
+
+    #[test]
+    fn numbers_of_one_worth_share_a_digest_of_worth_and_others_do_not() {
+        let one = |text: &str| of_worth(&parse(text));
+        for (same, other) in [
+            (["1", "1.0", "10e-1", "0.1E+1"], "1.00000000000000000001"),
+            (["100", "1e2", "100.0", "0.001e5"], "10"),
+            (["0", "-0", "0.0", "0e7"], "0.1"),
+            (["-2.5", "-2.50", "-25e-1", "-0.25e1"], "2.5"),
+            (
+                [
+                    "123456789012345678901234567890",
+                    "12345678901234567890123456789e1",
+                    "1.2345678901234567890123456789e29",
+                    "123456789012345678901234567890.0",
+                ],
+                "123456789012345678901234567891",
+            ),
+            (["[1, {\"a\": 2.0}]", "[1.0, {\"a\": 2}]", "[1, {\"a\": 2}]", "[1e0, {\"a\": 2}]"], "[1, {\"a\": \"2\"}]"),
+        ] {
+            assert!(same.iter().all(|text| one(text) == one(same[0])), "{same:?}");
+            assert_ne!(one(same[0]), one(other), "{other}");
         }
     }
 

@@ -38,7 +38,7 @@ pub(super) async fn after(ctx: &Context, executed: Executed) -> Amended {
     let Executed { tool, arguments, raw, outcome, enforced, .. } = executed;
     let (mut success, mut error) = match outcome {
         Ok(success) => (success, None),
-        Err(Failure { error, rest }) => (rest, Some(error)),
+        Err(Failure { error, rest, .. }) => (rest, Some(error)),
     };
     let mut hooks = Hooks::LeftIt;
     let mut content = shown(&success, error.as_ref());

@@ -3,7 +3,8 @@
 
 use super::context::Context;
 use super::deadline::Deadline;
-use super::execute::{Given, describe};
+use super::execute::{Failure, Given, describe, fitting};
+use super::hold::Hold;
 use super::host::On;
 use super::refusal::{Code, Refusal};
 use super::script::judged;
@@ -32,10 +33,14 @@ pub(super) async fn run_body(
     if ctx.call().cancel.is_cancelled() {
         return Err(cancelled(tool).into());
     }
-    let ended = match tool.runs {
-        Runs::Inline => inline(ctx, tool, body, arguments, deadline).await?,
-        Runs::Blocking => Box::pin(on_thread(ctx, tool, body, arguments, deadline)).await?,
-    };
+    match tool.runs {
+        Runs::Inline => answered(ctx, tool, inline(ctx, tool, body, arguments, deadline).await?),
+        Runs::Blocking => Box::pin(on_thread(ctx, tool, body, arguments, deadline)).await,
+    }
+}
+
+/// What a body that ended gives.
+fn answered(ctx: &Context, tool: &RegisteredTool, ended: Ended) -> Given {
     if let Some(control) = ctx.journal.interrupted() {
         let message = format!("`{}`, by a call inside it: {}", tool.name(), control.reason());
         return Err(Refusal::new(Code::Interrupted, message).control(control.clone()).into());
@@ -44,6 +49,7 @@ pub(super) async fn run_body(
         Some(Ok(output)) if tool.is_host() => Ok(output),
         // A body that serves an artifact answers as a script would.
         Some(Ok(output)) => judged(tool, output.value.unwrap_or_default()),
+        Some(Err(error)) if error.is_done() => Err(Failure::when_done(error.into_refusal(tool.name()))),
         Some(Err(error)) => Err(error.into_refusal(tool.name()).into()),
         None => Err(Refusal::new(Code::Failed, describe(tool, Code::Failed, "the body panicked")).into()),
     }
@@ -82,40 +88,48 @@ async fn on_thread(
     body: &Arc<dyn AnyTool>,
     arguments: Map<String, Value>,
     deadline: Deadline,
-) -> Result<Ended, Refusal> {
+) -> Given {
     let host = &ctx.shared().host;
     let place = tokio::select! {
         biased;
         place = host.threads.places().acquire_owned() => place,
-        () = ctx.call().cancel.cancelled() => return Err(cancelled(tool)),
+        () = ctx.call().cancel.cancelled() => return Err(cancelled(tool).into()),
         () = tokio::time::sleep_until(deadline.at) => {
-            return Err(Refusal::new(Code::Limit, describe(tool, Code::Limit, "every thread for tools that block was busy")));
+            return Err(Refusal::new(Code::Limit, describe(tool, Code::Limit, "every thread for tools that block was busy")).into());
         }
     };
-    let (done, mut answered) = oneshot::channel();
+    let (done, mut given) = oneshot::channel();
     let waited_for = Arc::new(AtomicBool::new(true));
     let (ctx_there, tool_there, body, runtime) = (ctx.clone(), Arc::clone(tool), Arc::clone(body), Handle::current());
     let still = Arc::clone(&waited_for);
+    let hold = ctx.journal.hold();
+    let held = hold.clone();
     let work = move || {
         let on = On { ctx: &ctx_there, tool: &tool_there, deadline: deadline.at };
         let ended = caught(|| runtime.block_on(body.call(on, arguments)));
+        let mut outcome = answered(&ctx_there, &tool_there, ended);
+        // What the thread holds it holds to its end, and what it has done is known even if nobody waits for it any more.
+        if let Some(held) = held {
+            outcome = fitting(&tool_there, outcome);
+            held.body_ended(&ctx_there, &tool_there, &outcome);
+        }
         drop(place);
         if !still.swap(false, Ordering::SeqCst) {
             ctx_there.shared().host.abandoned.fetch_sub(1, Ordering::SeqCst);
         }
         // Nobody may be there to hear it.
-        let _ = done.send(ended);
+        let _ = done.send(outcome);
     };
     std::thread::Builder::new()
         .name(format!("tool {}", tool.name()))
         .spawn(work)
         .map_err(|error| Refusal::new(Code::Limit, describe(tool, Code::Limit, &format!("no thread could be started: {error}"))))?;
-    let _waiting = Waiting { waited_for: &waited_for, abandoned: &host.abandoned };
+    let _waiting = Waiting { waited_for: &waited_for, abandoned: &host.abandoned, hold };
     tokio::select! {
         biased;
-        ended = &mut answered => Ok(ended.unwrap_or_default()),
-        () = ctx.call().cancel.cancelled() => Err(cancelled(tool)),
-        () = tokio::time::sleep_until(deadline.at) => Err(deadline.refusal(tool, "did not finish")),
+        given = &mut given => given.unwrap_or_else(|_| answered(ctx, tool, None)),
+        () = ctx.call().cancel.cancelled() => Err(cancelled(tool).into()),
+        () = tokio::time::sleep_until(deadline.at) => Err(deadline.refusal(tool, "did not finish").into()),
     }
 }
 
@@ -123,10 +137,14 @@ async fn on_thread(
 struct Waiting<'a> {
     waited_for: &'a AtomicBool,
     abandoned: &'a AtomicUsize,
+    hold: Option<Arc<Hold>>,
 }
 
 impl Drop for Waiting<'_> {
     fn drop(&mut self) {
+        if let Some(hold) = self.hold.as_ref().filter(|_| self.waited_for.load(Ordering::SeqCst)) {
+            hold.leave();
+        }
         // Counted first, so that a thread that takes itself off the count finds itself on it.
         self.abandoned.fetch_add(1, Ordering::SeqCst);
         if !self.waited_for.swap(false, Ordering::SeqCst) {

@@ -2,6 +2,7 @@
 
 use super::authorize::Authorized;
 use super::control::Control;
+use super::hold::Hold;
 use super::refusal::{Class, Code, Refusal};
 use super::secret::Secrets;
 use super::stopwatch::Stopwatch;
@@ -25,7 +26,7 @@ use std::collections::{HashSet, VecDeque};
 use std::fmt;
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError, Weak};
 use std::time::Duration;
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
@@ -242,6 +243,8 @@ pub(crate) struct Journal {
     has_ended: Mutex<bool>,
     /// Where a call inside this one said that the run shall go.
     interrupted: OnceLock<Control>,
+    /// What the call holds alone while it is at work.
+    hold: OnceLock<Weak<Hold>>,
 }
 
 /// What a call that is only thought through has instead of the engine's: who listens, and what it counts.
@@ -281,6 +284,7 @@ impl Journal {
             is_over: AtomicBool::new(false),
             has_ended: Mutex::new(false),
             interrupted: OnceLock::new(),
+            hold: OnceLock::new(),
         }
     }
 
@@ -315,6 +319,16 @@ impl Journal {
 
     pub(super) fn interrupted(&self) -> Option<&Control> {
         self.interrupted.get()
+    }
+
+    /// Takes note of what the call holds alone.
+    pub(super) fn holds(&self, hold: &Arc<Hold>) {
+        let _ = self.hold.set(Arc::downgrade(hold));
+    }
+
+    /// What the call holds alone, while it or a thread of it is at work.
+    pub(super) fn hold(&self) -> Option<Arc<Hold>> {
+        self.hold.get()?.upgrade()
     }
 
     pub(super) fn cancelled_when_over(&self) -> CancellationToken {
@@ -417,7 +431,7 @@ impl Journal {
 
     /// Adds all that the body kept to what it listed itself.
     pub(super) fn list_stored(&self, artifacts: &mut Vec<ArtifactRef>) {
-        let kept = std::mem::take(&mut *self.kept.lock().unwrap_or_else(PoisonError::into_inner));
+        let kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner).clone();
         if kept.is_empty() && artifacts.is_empty() {
             return;
         }

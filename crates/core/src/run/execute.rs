@@ -9,9 +9,9 @@ use super::deadline::deadline;
 use super::inject::inject;
 use super::place::place;
 use super::refusal::{Code, Refusal};
-use super::repeat::key;
 use super::script::run_script;
 use super::secret;
+use super::stored::{key, stored};
 use crate::artifact::tool::Inject;
 use crate::client;
 use crate::content::ContentBlock;
@@ -36,21 +36,28 @@ pub(super) struct Executed {
 pub(super) type Given = Result<Box<Success>, Failure>;
 
 /// What a body gave instead, with the value it left behind.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(super) struct Failure {
     pub(super) error: Refusal,
     pub(super) rest: Box<Success>,
+    /// Whether the body has done its work, and only what it gave cannot be taken.
+    pub(super) is_done: bool,
 }
 
 impl Failure {
     pub(super) fn with(error: Refusal, rest: Success) -> Self {
-        Self { error, rest: Box::new(rest) }
+        Self { rest: Box::new(rest), ..error.into() }
+    }
+
+    /// The same for a body that had done its work.
+    pub(super) fn when_done(error: Refusal) -> Self {
+        Self { is_done: true, ..error.into() }
     }
 
     /// What a layer made of it.
     pub(super) fn of(mut error: ToolError, tool: &str) -> Self {
         let rest = error.take_rest();
-        Self { error: error.into_refusal(tool), rest: Box::new(rest) }
+        Self::with(error.into_refusal(tool), rest)
     }
 
     /// As layers see it.
@@ -61,7 +68,7 @@ impl Failure {
 
 impl From<Refusal> for Failure {
     fn from(error: Refusal) -> Self {
-        Self { error, rest: Box::default() }
+        Self { error, rest: Box::default(), is_done: false }
     }
 }
 
@@ -79,29 +86,34 @@ async fn carried_out(ctx: &Context, tool: &Arc<RegisteredTool>, mut arguments: M
     let not_run = |refusal: Refusal| (Err(Failure::from(refusal)), Enforced::Nothing);
     let key = match tool.key {
         None => None,
-        Some(_) => match key(ctx, tool, &arguments).await {
+        Some(_) => match Box::pin(key(ctx, tool, &mut arguments)).await {
             Ok(key) => key,
             Err(refusal) => return not_run(refusal),
         },
     };
-    let _place = match place(ctx, tool, &arguments, key.as_deref()).await {
+    let place = match place(ctx, tool, &arguments, key).await {
         Ok(place) => place,
         Err(refusal) => return not_run(refusal),
     };
-    if let Some(stored) = key.as_deref().and_then(|key| ctx.shared().host.stored.get(key)) {
-        return (Ok(Box::new(stored)), Enforced::Nothing);
-    }
-    if let Err(refusal) = inject(ctx, tool, key.as_deref(), &mut arguments) {
-        return not_run(refusal);
-    }
-    if tool.tool.inject.iter().any(|(_, inject)| matches!(inject.value, Inject::Secret(_)))
-        && let Err(refusal) = Box::pin(secret::inject(ctx, tool, &mut arguments)).await
+    if let Some(key) = place.key()
+        && let Some(outcome) = Box::pin(stored(ctx, tool, key)).await
     {
-        return not_run(refusal);
+        return (outcome, Enforced::Nothing);
+    }
+    // Where there is a key it was filled in before.
+    if tool.key.is_none() {
+        if let Err(refusal) = inject(ctx, tool, &mut arguments) {
+            return not_run(refusal);
+        }
+        if tool.tool.inject.iter().any(|(_, inject)| matches!(inject.value, Inject::Secret(_)))
+            && let Err(refusal) = Box::pin(secret::inject(ctx, tool, &mut arguments)).await
+        {
+            return not_run(refusal);
+        }
     }
     let (outcome, enforced) = layered(ctx, tool, arguments).await;
-    if let (Some(key), Ok(success)) = (key, &outcome) {
-        ctx.shared().host.stored.put(key, success);
+    if let Some(hold) = &place.hold {
+        hold.layers_ended(ctx, tool, &outcome);
     }
     (outcome, enforced)
 }
@@ -109,17 +121,30 @@ async fn carried_out(ctx: &Context, tool: &Arc<RegisteredTool>, mut arguments: M
 /// Runs the body once.
 pub(super) async fn attempt(ctx: &Context, tool: &Arc<RegisteredTool>, arguments: Map<String, Value>) -> (Given, Enforced) {
     let deadline = deadline(ctx, tool);
+    let hold = tool.key.as_ref().and_then(|_| ctx.journal.hold());
+    if hold.as_ref().is_some_and(|hold| hold.was_left()) {
+        let message = describe(tool, Code::Limit, "an attempt of the same call was left at work, so it is not begun again");
+        return (Err(Refusal::new(Code::Limit, message).into()), Enforced::Nothing);
+    }
     let (outcome, enforced) = match (&tool.script, &tool.body) {
         // What takes long anyway is kept apart, so that the way of a quick body stays small enough to be moved cheaply.
         (Some(script), _) => Box::pin(run_script(ctx, tool, script, arguments, deadline)).await,
         (None, Some(body)) => (run_body(ctx, tool, body, arguments, deadline).await, Enforced::Host),
         (None, None) => (Err(no_body(tool).into()), Enforced::Nothing),
     };
-    let outcome = outcome.and_then(|success| match fits_output(tool, success.value.as_ref()) {
-        Ok(()) => Ok(success),
-        Err(refusal) => Err(refusal.into()),
-    });
+    let outcome = fitting(tool, outcome);
+    if let Some(hold) = hold {
+        hold.body_ended(ctx, tool, &outcome);
+    }
     (outcome, enforced)
+}
+
+/// What a body gave, if it fits the tool's output schema.
+pub(super) fn fitting(tool: &RegisteredTool, outcome: Given) -> Given {
+    outcome.and_then(|success| match fits_output(tool, success.value.as_ref()) {
+        Ok(()) => Ok(success),
+        Err(refusal) => Err(Failure::when_done(refusal)),
+    })
 }
 
 /// A call that a client ran itself, as it says.

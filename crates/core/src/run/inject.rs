@@ -9,16 +9,17 @@ use crate::isolate::caught;
 use crate::registry::RegisteredTool;
 use serde_json::{Map, Value};
 
-/// Adds what the tool wants injected. `key` is the call's idempotency key, when it has one.
-pub(super) fn inject(ctx: &Context, tool: &RegisteredTool, key: Option<&str>, arguments: &mut Map<String, Value>) -> Result<(), Refusal> {
+/// Adds what the tool wants injected.
+pub(super) fn inject(ctx: &Context, tool: &RegisteredTool, arguments: &mut Map<String, Value>) -> Result<(), Refusal> {
     for (name, inject) in &tool.tool.inject {
         let value = match &inject.value {
             Inject::RunId => Value::from(ctx.call().run_id.as_str()),
             Inject::CallId => Value::from(ctx.call().id.as_str()),
             Inject::SessionId => Value::from(ctx.call().session_id.as_str()),
             Inject::Mode => Value::from(&*ctx.call().mode),
-            // Without a key of its own a call is the same as itself alone: every attempt of it has this one.
-            Inject::IdempotencyKey => Value::from(key.unwrap_or(&ctx.call().id)),
+            // Without a key of its own a call is the same as itself alone: every attempt of it has this one. With one, [`super::stored`]
+            // puts it here.
+            Inject::IdempotencyKey => Value::from(ctx.call().id.as_str()),
             Inject::State(key) => ctx.stores().scope(StoreScope::Session).get(key).unwrap_or_default(),
             // Given apart, by [`super::secret`].
             Inject::Secret(_) => continue,

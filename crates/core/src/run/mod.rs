@@ -17,6 +17,7 @@ mod delegate;
 mod execute;
 mod explain;
 mod finish;
+mod hold;
 mod host;
 mod inject;
 mod link;
@@ -30,6 +31,7 @@ mod repeat;
 mod script;
 mod secret;
 mod stopwatch;
+mod stored;
 
 pub use around::Next;
 pub use chain::HookReport;
@@ -45,8 +47,8 @@ pub(crate) use delegate::{contain, judge, observe};
 pub(crate) use explain::explain;
 pub(crate) use host::On;
 pub(crate) use place::Keys;
-pub(crate) use repeat::Stored;
 pub(crate) use secret::Secrets;
+pub(crate) use stored::Stored;
 
 use crate::call::Call;
 use crate::isolate::caught;

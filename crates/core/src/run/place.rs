@@ -2,7 +2,9 @@
 
 use super::context::Context;
 use super::deadline::{Deadline, deadline};
+use super::hold::Hold;
 use super::refusal::{Code, Refusal};
+use crate::digest;
 use crate::effect::Effects;
 use crate::registry::RegisteredTool;
 use crate::rule::normalise;
@@ -12,8 +14,18 @@ use std::sync::{Arc, Mutex, PoisonError, Weak};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
 /// What a call holds while its body runs.
+#[derive(Default)]
 pub(super) struct Place {
-    _held: Vec<OwnedSemaphorePermit>,
+    /// What it holds alone, if anything.
+    pub(super) hold: Option<Arc<Hold>>,
+    _at_once: Vec<OwnedSemaphorePermit>,
+}
+
+impl Place {
+    /// The call's idempotency key.
+    pub(super) fn key(&self) -> Option<&str> {
+        self.hold.as_ref()?.key()
+    }
 }
 
 /// Waits until the call may run, under its deadline. A call inside another never waits: whoever it would wait for may be waiting for it.
@@ -21,21 +33,36 @@ pub(super) async fn place(
     ctx: &Context,
     tool: &RegisteredTool,
     arguments: &Map<String, Value>,
-    key: Option<&str>,
+    key: Option<String>,
 ) -> Result<Place, Refusal> {
     let host = &ctx.shared().host;
     let everywhere = host.places.iter().filter(|_| ctx.call().depth == 0);
-    let mut wanted: Vec<Arc<Semaphore>> = Vec::new();
+    let mut alone: Vec<Arc<Semaphore>> = Vec::new();
     if key.is_some() || !tool.serial.is_empty() || writes_paths(tool) {
-        wanted.extend(keys(tool, arguments, key).into_iter().map(|key| host.keys.of(key)));
+        alone.extend(keys(tool, arguments, key.as_deref()).into_iter().map(|key| host.keys.of(key)));
     }
-    wanted.extend(tool.at_once.iter().chain(everywhere).cloned());
-    let mut held = Vec::new();
-    if wanted.is_empty() {
-        return Ok(Place { _held: held });
+    let at_once: Vec<Arc<Semaphore>> = tool.at_once.iter().chain(everywhere).cloned().collect();
+    if alone.is_empty() && at_once.is_empty() {
+        return Ok(Place::default());
     }
     // The time it may wait runs from here, whatever it waits for.
     let limit = deadline(ctx, tool);
+    let hold = match alone.is_empty() {
+        true => None,
+        false => Some(Arc::new(Hold::new(key, permits(ctx, tool, alone, limit).await?))),
+    };
+    hold.iter().for_each(|hold| ctx.journal.holds(hold));
+    Ok(Place { hold, _at_once: permits(ctx, tool, at_once, limit).await? })
+}
+
+/// One permit of each, in their order.
+async fn permits(
+    ctx: &Context,
+    tool: &RegisteredTool,
+    wanted: Vec<Arc<Semaphore>>,
+    limit: Deadline,
+) -> Result<Vec<OwnedSemaphorePermit>, Refusal> {
+    let mut held = Vec::with_capacity(wanted.len());
     for semaphore in wanted {
         held.push(match Arc::clone(&semaphore).try_acquire_owned() {
             Ok(permit) => permit,
@@ -46,7 +73,7 @@ pub(super) async fn place(
             Err(_) => Box::pin(waited_for(ctx, tool, semaphore, limit)).await?,
         });
     }
-    Ok(Place { _held: held })
+    Ok(held)
 }
 
 async fn waited_for(
@@ -73,7 +100,7 @@ fn writes_paths(tool: &RegisteredTool) -> bool {
 fn keys(tool: &RegisteredTool, arguments: &Map<String, Value>, key: Option<&str>) -> Vec<String> {
     let mut keys: Vec<String> = key.map(|key| format!("key {key}")).into_iter().collect();
     let values = tool.serial.iter().filter_map(|name| Some((name, arguments.get(name)?)));
-    keys.extend(values.map(|(name, value)| format!("value {} {name} {value}", tool.name())));
+    keys.extend(values.map(|(name, value)| format!("value {} {name} {}", tool.name(), digest::of_worth(value))));
     if writes_paths(tool) {
         let paths = tool.tool.annotations.path_params.iter().filter_map(|name| arguments.get(name));
         let texts = paths.flat_map(|value| match value {

@@ -1,16 +1,14 @@
-//! Doing it again, and not doing it again: retries of what failed, and stored results of what was done.
+//! Doing it again: retries of what failed.
 
 use super::context::{Context, object};
 use super::deadline::deadline;
 use super::execute::{Given, attempt};
 use super::refusal::{Class, Code, Refusal};
 use crate::artifact::tool::RetryPolicy;
-use crate::registry::{Key, RegisteredTool};
+use crate::registry::RegisteredTool;
 use crate::result::Enforced;
-use crate::tool::ToolOutput;
 use serde_json::{Map, Value, json};
-use std::collections::{HashMap, VecDeque};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
 
 /// Runs the body as often as its policy says: while it fails in a way that may pass, and only if a repeat does no harm.
@@ -28,15 +26,15 @@ async fn repeated(ctx: &Context, tool: &Arc<RegisteredTool>, mut arguments: Map<
         let these = if last { std::mem::take(&mut arguments) } else { arguments.clone() };
         let (outcome, enforced) = attempt(ctx, tool, these).await;
         match &outcome {
-            Err(failure) if !last && may_pass(&failure.error) && pause(ctx, tool, retry, made, &failure.error).await => made += 1,
+            Err(failure) if !last && may_pass(ctx, &failure.error) && pause(ctx, tool, retry, made, &failure.error).await => made += 1,
             _ => return (outcome, enforced),
         }
     }
 }
 
-/// Whether the same call may succeed later. What was cancelled is not wanted any more.
-fn may_pass(error: &Refusal) -> bool {
-    error.class == Class::Retryable && error.code != Code::Cancelled
+/// Whether the same call may succeed later. What was cancelled is not wanted any more, and what has a key is not begun while it is at work.
+fn may_pass(ctx: &Context, error: &Refusal) -> bool {
+    error.class == Class::Retryable && error.code != Code::Cancelled && !ctx.journal.hold().is_some_and(|hold| hold.was_left())
 }
 
 /// Waits before the next attempt; false when there is no time for one.
@@ -72,78 +70,9 @@ fn jittered(wait: Duration) -> Duration {
     wait / 2 + (wait / 2) * u32::from(u16::from_le_bytes(chance)) / u32::from(u16::MAX)
 }
 
-/// What makes a call the same as another one; nothing for a tool that does not say.
-pub(super) async fn key(ctx: &Context, tool: &Arc<RegisteredTool>, arguments: &Map<String, Value>) -> Result<Option<String>, Refusal> {
-    let value = match &tool.key {
-        None => return Ok(None),
-        Some(Key::By(names)) => names.iter().map(|name| arguments.get(name).cloned().unwrap_or_default()).collect(),
-        Some(Key::Script(script)) => Box::pin(super::script::value_of(ctx, tool, script, arguments.clone(), deadline(ctx, tool))).await?,
-    };
-    if value.is_null() {
-        return Ok(None);
-    }
-    Ok(Some(format!("{}:{}", tool.name(), crate::digest::of(&value))))
-}
-
-/// Results of calls that were done, by their keys. They live as long as the engine, and the oldest go first.
-#[derive(Debug, Default)]
-pub(crate) struct Stored(Mutex<Kept>);
-
-#[derive(Debug, Default)]
-struct Kept {
-    by_key: HashMap<Arc<str>, (ToolOutput, usize)>,
-    order: VecDeque<Arc<str>>,
-    bytes: usize,
-}
-
-/// Results that are kept.
-const MAX_STORED: usize = 10_000;
-/// Bytes of them.
-const MAX_BYTES: usize = 64 << 20;
-
-impl Stored {
-    /// The result of the call with this key, marked as one that was stored.
-    pub(super) fn get(&self, key: &str) -> Option<ToolOutput> {
-        let kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        let (mut output, _) = kept.by_key.get(key)?.clone();
-        output.metadata.insert("repeated".into(), json!(true));
-        Some(output)
-    }
-
-    pub(super) fn put(&self, key: String, output: &ToolOutput) {
-        let mut kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        let key: Arc<str> = key.into();
-        let bytes = key.len() + output.weight();
-        if let Some((_, before)) = kept.by_key.insert(Arc::clone(&key), (output.clone(), bytes)) {
-            kept.bytes -= before;
-        } else {
-            kept.order.push_back(key);
-        }
-        kept.bytes += bytes;
-        while kept.order.len() > MAX_STORED || kept.bytes > MAX_BYTES {
-            let Some(oldest) = kept.order.pop_front() else { break };
-            if let Some((_, bytes)) = kept.by_key.remove(&oldest) {
-                kept.bytes -= bytes;
-            }
-        }
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn stored_results_are_bounded_and_the_newest_stay() {
-        let stored = Stored::default();
-        let large = ToolOutput::text("x".repeat(1 << 20));
-        for index in 0..100 {
-            stored.put(format!("t:{index}"), &large);
-        }
-        assert!(stored.get("t:0").is_none());
-        assert_eq!(stored.get("t:99").expect("the newest").metadata["repeated"], true);
-        assert!(stored.0.lock().expect("kept").bytes <= MAX_BYTES);
-    }
 
     #[test]
     fn waits_grow_up_to_their_cap_and_differ_by_chance() {

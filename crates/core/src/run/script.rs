@@ -78,7 +78,9 @@ async fn run_traced(
                 refusal = refusal.help(help);
             }
             let place = error.position.and_then(|position| Some(tool.tool.script.as_ref()?.place_of(position)));
-            Err(Failure::from(refusal.at(place.unwrap_or_else(|| tool.tool.place(tool.tool.name_span)))))
+            let refusal = refusal.at(place.unwrap_or_else(|| tool.tool.place(tool.tool.name_span)));
+            // A script whose result cannot be taken has come to its end.
+            Err(if error.code == Code::ScriptResult { Failure::when_done(refusal) } else { refusal.into() })
         }
     }
 }

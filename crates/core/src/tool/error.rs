@@ -25,6 +25,8 @@ pub struct ToolError {
     rest: Option<Box<ToolOutput>>,
     /// Not a failure: the run shall go another way.
     control: Option<Control>,
+    /// Whether the work was done, and only its result is of no use.
+    is_done: bool,
 }
 
 impl ToolError {
@@ -51,7 +53,16 @@ impl ToolError {
     }
 
     fn new(class: Class, code: impl Into<String>, message: impl Into<String>) -> Self {
-        Self { code: code.into(), class, message: message.into(), details: Map::new(), refusal: None, rest: None, control: None }
+        Self {
+            code: code.into(),
+            class,
+            message: message.into(),
+            details: Map::new(),
+            refusal: None,
+            rest: None,
+            control: None,
+            is_done: false,
+        }
     }
 
     /// Adds a machine-readable part.
@@ -59,6 +70,15 @@ impl ToolError {
     pub fn detail(mut self, key: &str, value: impl Into<Value>) -> Self {
         self.details.insert(key.to_owned(), value.into());
         self
+    }
+
+    /// The same of a tool that has done its work.
+    pub(super) fn when_done(self) -> Self {
+        Self { is_done: true, ..self }
+    }
+
+    pub(crate) fn is_done(&self) -> bool {
+        self.is_done
     }
 
     pub(crate) fn take_rest(&mut self) -> ToolOutput {

@@ -58,7 +58,11 @@ impl ToolOutput {
             },
         });
         let maps = [&self.metadata, &self.provider].map(|map| map.values().map(weight).sum::<usize>());
-        64 + content.sum::<usize>() + self.value.iter().chain(&self.refs).map(weight).sum::<usize>() + maps.iter().sum::<usize>()
+        let handles = self.artifacts.iter().map(|artifact| artifact.id.len() + artifact.media_type.len() + artifact.digest.len());
+        64 + handles.sum::<usize>()
+            + content.sum::<usize>()
+            + self.value.iter().chain(&self.refs).map(weight).sum::<usize>()
+            + maps.iter().sum::<usize>()
     }
 
     /// Blocks of content.

@@ -62,7 +62,7 @@ pub enum Idempotency {
     None,
     /// It is: the tool sees to that.
     Natural,
-    /// A call with the same values of these arguments gets the stored result of the one that succeeded.
+    /// A call with the same values of these arguments, and of what is injected, gets the stored result of the one that has done it.
     By(Vec<String>),
 }
 

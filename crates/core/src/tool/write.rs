@@ -20,11 +20,11 @@ pub(super) fn write<Output: Serialize>(output: Output) -> Result<ToolOutput, Too
 #[cold]
 fn failed<Output>(output: Output, error: &Error) -> ToolError {
     if error.to_string() != too_deep() {
-        return ToolError::fatal("result", format!("its result is not JSON: {error}"));
+        return ToolError::fatal("result", format!("its result is not JSON: {error}")).when_done();
     }
     // Nobody knows how to drop it level by level: what is lost is memory, and not the program.
     std::mem::forget(output);
-    Refusal::new(Code::OutputInvalid, format!("the result is {error}")).help("a person must mend the tool").into()
+    ToolError::from(Refusal::new(Code::OutputInvalid, format!("the result is {error}")).help("a person must mend the tool")).when_done()
 }
 
 /// A serializer that knows how many levels are left.

@@ -6,6 +6,7 @@ mod compared;
 mod deep;
 mod execution;
 mod faults;
+mod keys;
 mod middleware;
 mod numbers;
 mod panics;

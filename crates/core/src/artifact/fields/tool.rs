@@ -154,7 +154,7 @@ const IDEMPOTENCY: &[Field] = &[Field::new(
     "key",
     Shape::Text,
     "required",
-    "A Starlark expression over `args`, without built-ins. A repeat of its value returns the stored result of the call that succeeded, for as long as the program runs; `None` means that this call has no key.",
+    "A Starlark expression over `args`, without built-ins. A repeat of its value, with the same values injected, returns the stored result of the call that has done it, for as long as the program runs; `None` means that this call has no key.",
 )];
 
 const RETRY: &[Field] = &[

@@ -1,0 +1,67 @@
+//! What a call holds alone: its key, and the values and paths that no other may be at together with it.
+
+use super::context::Context;
+use super::execute::Given;
+use super::refusal::Class;
+use super::stored::lost;
+use crate::registry::RegisteredTool;
+use std::sync::atomic::{AtomicBool, Ordering};
+use tokio::sync::OwnedSemaphorePermit;
+
+/// Held by the call, and by a thread of its tool that is left behind, until both have ended.
+pub(super) struct Hold {
+    key: Option<String>,
+    _alone: Vec<OwnedSemaphorePermit>,
+    was_done: AtomicBool,
+    was_left: AtomicBool,
+}
+
+impl Hold {
+    pub(super) fn new(key: Option<String>, alone: Vec<OwnedSemaphorePermit>) -> Self {
+        Self { key, _alone: alone, was_done: AtomicBool::new(false), was_left: AtomicBool::new(false) }
+    }
+
+    pub(super) fn key(&self) -> Option<&str> {
+        self.key.as_deref()
+    }
+
+    /// Takes note that a thread of the call goes on without it.
+    pub(super) fn leave(&self) {
+        self.was_left.store(true, Ordering::SeqCst);
+    }
+
+    /// Whether a thread of a call with a key went on without it: nothing may begin the same again.
+    pub(super) fn was_left(&self) -> bool {
+        self.key.is_some() && self.was_left.load(Ordering::SeqCst)
+    }
+
+    /// Stores what the body came to, if it has done its work. Until layers have seen it, only that it was done.
+    pub(super) fn body_ended(&self, ctx: &Context, tool: &RegisteredTool, outcome: &Given) {
+        let is_done = outcome.as_ref().map_or_else(|failure| failure.is_done, |_| true);
+        let Some(key) = self.key.as_deref().filter(|_| is_done) else { return };
+        self.was_done.store(true, Ordering::SeqCst);
+        let is_last = ctx.shared().host.around.is_empty();
+        ctx.shared().host.stored.put(tool.name(), key, if is_last { with_kept(ctx, outcome) } else { lost(tool.name()) });
+    }
+
+    /// Stores what the layers made of what the body came to. What may pass they cannot say of something that is not done again.
+    pub(super) fn layers_ended(&self, ctx: &Context, tool: &RegisteredTool, outcome: &Given) {
+        let host = &ctx.shared().host;
+        let may_pass = outcome.as_ref().is_err_and(|failure| failure.error.class == Class::Retryable);
+        let is_theirs = !host.around.is_empty() && self.was_done.load(Ordering::SeqCst) && !may_pass;
+        if let Some(key) = self.key.as_deref().filter(|_| is_theirs) {
+            host.stored.put(tool.name(), key, with_kept(ctx, outcome));
+        }
+    }
+}
+
+/// The same with all that the call kept.
+fn with_kept(ctx: &Context, outcome: &Given) -> Given {
+    let mut outcome = outcome.clone();
+    let output = match &mut outcome {
+        Ok(output) => output,
+        Err(failure) => &mut failure.rest,
+    };
+    ctx.journal.list_stored(&mut output.artifacts);
+    outcome
+}

@@ -1,0 +1,148 @@
+//! Not doing it again: the keys of calls, and the stored results of those that were done.
+
+use super::context::Context;
+use super::deadline::deadline;
+use super::execute::{Failure, Given};
+use super::inject::inject;
+use super::refusal::{Code, Refusal};
+use super::script::value_of;
+use super::secret;
+use crate::artifact::tool::Inject;
+use crate::digest;
+use crate::registry::{Key, RegisteredTool};
+use serde_json::{Map, Value, json};
+use std::collections::{HashMap, VecDeque};
+use std::sync::{Arc, Mutex, PoisonError};
+
+/// What makes a call the same as another one; nothing for a call that is only itself.
+///
+/// What is injected is filled in on the way, because it is part of the key: nobody gets the answer that was made for somebody else.
+pub(super) async fn key(ctx: &Context, tool: &Arc<RegisteredTool>, arguments: &mut Map<String, Value>) -> Result<Option<String>, Refusal> {
+    let value = match &tool.key {
+        None => Value::Null,
+        Some(Key::By(names)) => names.iter().map(|name| arguments.get(name).cloned().unwrap_or_default()).collect(),
+        Some(Key::Script(script)) => value_of(ctx, tool, script, arguments.clone(), deadline(ctx, tool)).await?,
+    };
+    inject(ctx, tool, arguments)?;
+    secret::inject(ctx, tool, arguments).await?;
+    if value.is_null() {
+        return Ok(None);
+    }
+    let known = injected(tool, arguments, |inject| matches!(inject, Inject::SessionId | Inject::Mode | Inject::State(_) | Inject::Host(_)));
+    // Nobody can look into a run's context, so where nothing else says whose the call is, it is the session's.
+    let says_whose = tool.tool.inject.iter().any(|(_, inject)| matches!(inject.value, Inject::Host(_) | Inject::Secret(_)));
+    let session = (ctx.call().context.is_given() && !says_whose).then(|| ctx.call().session_id.as_str());
+    let key = format!("{}:{}", tool.name(), digest::of_worth(&json!([value, known, session])));
+    for (name, _) in tool.tool.inject.iter().filter(|(_, inject)| inject.value == Inject::IdempotencyKey) {
+        arguments.insert(name.clone(), key.as_str().into());
+    }
+    // The tool may hand its key on, and a secret could be guessed by what it made of it.
+    let secrets = injected(tool, arguments, |inject| matches!(inject, Inject::Secret(_)));
+    Ok(Some(format!("{key} {}", digest::of(&secrets))))
+}
+
+/// What is injected of some kinds. Ids of the call and of its run say which attempt it is, and not whose.
+fn injected(tool: &RegisteredTool, arguments: &Map<String, Value>, counts: impl Fn(&Inject) -> bool) -> Value {
+    let counted = tool.tool.inject.iter().filter(|(_, inject)| counts(&inject.value));
+    Value::Object(
+        counted.filter_map(|(name, _)| arguments.get_key_value(name)).map(|(name, value)| (name.clone(), value.clone())).collect(),
+    )
+}
+
+/// What the call with this key came to, as one that was stored. Of what it kept, a session gets the handles that are its own.
+pub(super) async fn stored(ctx: &Context, tool: &RegisteredTool, key: &str) -> Option<Given> {
+    let mut outcome = ctx.shared().host.stored.get(key)?;
+    let output = match &mut outcome {
+        Ok(output) => output,
+        Err(failure) => &mut failure.rest,
+    };
+    output.metadata.insert("repeated".into(), json!(true));
+    if !output.artifacts.is_empty() {
+        let shelf = ctx.shared().shelf(&ctx.call().session_id, tool.name());
+        let listed = std::mem::take(&mut output.artifacts);
+        let all = listed.len();
+        let looked = tokio::task::spawn_blocking(move || listed.into_iter().filter(|artifact| shelf.find(&artifact.id).is_ok()).collect());
+        output.artifacts = looked.await.unwrap_or_default();
+        if output.artifacts.len() < all {
+            output.metadata.insert("artifacts_left_out".into(), json!(all - output.artifacts.len()));
+        }
+    }
+    Some(outcome)
+}
+
+/// What stands for a result that is not there, so that its effect is not done again.
+pub(super) fn lost(tool: &str) -> Given {
+    let message =
+        format!("`{tool}` was done by an earlier call with the same key, whose result is not there any more; it is not done again");
+    Err(Refusal::new(Code::Failed, message).into())
+}
+
+/// What calls came to, by their keys. It lives as long as the engine, and the oldest go first.
+#[derive(Debug, Default)]
+pub(crate) struct Stored(Mutex<Kept>);
+
+#[derive(Debug, Default)]
+struct Kept {
+    by_key: HashMap<Arc<str>, (Given, usize)>,
+    order: VecDeque<Arc<str>>,
+    bytes: usize,
+}
+
+/// Results that are kept.
+const MAX_STORED: usize = 10_000;
+/// Bytes of them.
+const MAX_BYTES: usize = 64 << 20;
+/// Bytes of one, as many as a script may give. Of a longer one it is kept that it was done.
+const MAX_ONE: usize = 16 << 20;
+
+impl Stored {
+    fn get(&self, key: &str) -> Option<Given> {
+        let kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        kept.by_key.get(key).map(|(outcome, _)| outcome.clone())
+    }
+
+    pub(super) fn put(&self, tool: &str, key: &str, outcome: Given) {
+        let outcome = if weight(&outcome) > MAX_ONE { lost(tool) } else { outcome };
+        let mut kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let key: Arc<str> = key.into();
+        let bytes = key.len() + weight(&outcome);
+        if let Some((_, before)) = kept.by_key.insert(Arc::clone(&key), (outcome, bytes)) {
+            kept.bytes -= before;
+        } else {
+            kept.order.push_back(key);
+        }
+        kept.bytes += bytes;
+        while kept.order.len() > MAX_STORED || kept.bytes > MAX_BYTES {
+            let Some(oldest) = kept.order.pop_front() else { break };
+            if let Some((_, bytes)) = kept.by_key.remove(&oldest) {
+                kept.bytes -= bytes;
+            }
+        }
+    }
+}
+
+fn weight(outcome: &Given) -> usize {
+    match outcome {
+        Ok(output) => output.weight(),
+        Err(Failure { error, rest, .. }) => error.message.len() + rest.weight(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::tool::ToolOutput;
+
+    #[test]
+    fn stored_results_are_bounded_and_the_newest_stay_and_of_a_huge_one_that_it_was_done() {
+        let stored = Stored::default();
+        let put = |key: &str, bytes: usize| stored.put("t", key, Ok(Box::new(ToolOutput::text("x".repeat(bytes)))));
+        for index in 0..100 {
+            put(&format!("t:{index}"), 1 << 20);
+        }
+        assert!(stored.get("t:0").is_none() && stored.get("t:99").is_some_and(|outcome| outcome.is_ok()));
+        put("huge", MAX_ONE + 1);
+        assert!(stored.get("huge").is_some_and(|outcome| outcome.is_err()) && stored.get("t:99").is_some());
+        assert!(stored.0.lock().expect("kept").bytes <= MAX_BYTES);
+    }
+}
