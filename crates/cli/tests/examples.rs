@@ -79,9 +79,9 @@ fn removing_a_canary_is_stopped_by_the_guard_and_without_the_guard_by_the_sandbo
     let canary = elsewhere.path().join("canary");
     std::fs::create_dir(&canary).expect("a canary");
     std::fs::write(canary.join("song.txt"), "tweet").expect("a song");
-    let remove = format!("command=rm -rf {} && rm -rf /", canary.display());
+    let remove = format!("command=rm -rf {}", canary.display());
     let guarded = harness(folder.path(), &["call", "run_command", &remove]).ends(3);
-    assert!(guarded.err.contains("remove a whole tree"), "{}", guarded.err);
+    assert!(guarded.err.contains("remove a whole tree") && canary.join("song.txt").exists(), "{}", guarded.err);
     std::fs::remove_file(folder.path().join(".harness/hooks/command_guard.md")).expect("the guard is taken away");
     let remove = format!("command=rm -rf {}; rm -rf .harness harness.md; touch ran", canary.display());
     let ran = harness(folder.path(), &["call", "run_command", &remove, "--json"]).ends(0).document();

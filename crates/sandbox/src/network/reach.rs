@@ -1,7 +1,8 @@
 //! From a host that is admitted to a connection: resolve, judge every address, dial the one that was judged.
 
+use std::fs::File;
 use std::future::Future;
-use std::io;
+use std::io::{self, Read as _};
 use std::net::{IpAddr, SocketAddr};
 use std::pin::Pin;
 use std::time::Duration;
@@ -18,10 +19,20 @@ const MOST_ADDRESSES: usize = 32;
 /// One address that does not answer must not use up the time of the others.
 const DIAL: Duration = Duration::from_secs(5);
 
+/// Where a machine writes down names of its own.
+const HOSTS: &str = "/etc/hosts";
+/// Bytes of it that are read.
+const MOST_HOSTS: u64 = 1 << 20;
+
 /// The addresses that a name stands for.
 pub trait Resolve: Send + Sync {
     /// Looks a name up.
     fn resolve<'a>(&'a self, name: &'a str) -> Resolving<'a>;
+
+    /// The names that a file of the machine gives an address: a program reads them there, and asks nobody.
+    fn lines(&self, _address: IpAddr) -> Vec<String> {
+        Vec::new()
+    }
 }
 
 /// What `Resolve` gives back.
@@ -35,6 +46,24 @@ impl Resolve for SystemResolver {
     fn resolve<'a>(&'a self, name: &'a str) -> Resolving<'a> {
         Box::pin(async move { Ok(lookup_host((name, 0)).await?.map(|address| address.ip()).collect()) })
     }
+
+    fn lines(&self, address: IpAddr) -> Vec<String> {
+        let mut text = Vec::new();
+        // Without the file nobody reads names there.
+        let _ = File::open(HOSTS).and_then(|file| file.take(MOST_HOSTS).read_to_end(&mut text));
+        names_of(&String::from_utf8_lossy(&text), address)
+    }
+}
+
+/// The names of an address in a text such as `/etc/hosts`.
+fn names_of(text: &str, address: IpAddr) -> Vec<String> {
+    let lines = text.lines().map(|line| line.split('#').next().unwrap_or_default());
+    let names = |line: &str| {
+        let mut words = line.split_ascii_whitespace();
+        let is_meant = words.next()?.parse::<IpAddr>().ok()?.to_canonical() == address.to_canonical();
+        is_meant.then(|| words.map(str::to_owned).collect::<Vec<_>>())
+    };
+    lines.filter_map(names).flatten().collect()
 }
 
 /// Why there is no connection.
@@ -78,4 +107,17 @@ pub(super) async fn reach(domains: &Domains, resolver: &dyn Resolve, host: &Host
         Some(why) => Unreached::Silent { host, port, why },
         None => Unreached::Unknown { host, why: "the answer is empty".to_owned() },
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_file_of_names_is_read_as_the_machine_reads_it() {
+        let text = "127.0.0.1 localhost\n93.184.216.34\tweb.test www.web.test # old.test\n#93.184.216.34 gone.test\n::ffff:93.184.216.34 six.test\nx y\n";
+        let address = "93.184.216.34".parse().expect("an address");
+        assert_eq!(names_of(text, address), ["web.test", "www.web.test", "six.test"]);
+        assert_eq!(names_of(text, "1.1.1.1".parse().expect("an address")), [""; 0]);
+    }
 }

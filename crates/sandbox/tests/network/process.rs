@@ -62,6 +62,45 @@ async fn curl_and_python_reach_the_allowed_name_and_nothing_else() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn a_name_that_the_machine_has_written_down_is_reached_by_it_and_the_address_alone_is_not() {
+    let (good, other) = (Server::saying("127.0.0.1", "hello"), "93.184.216.34");
+    let port = good.port();
+    let names = Names::of(&[("a.written.test", &["127.0.0.1", other]), ("b.written.test", &["127.0.0.1", "93.184.216.35"])]);
+    let list = domains(&[&format!("a.written.test:{port}"), &good.entry()]);
+    let Some(mut inside) = Namespace::new(&list, names) else { return };
+    // As a program would that reads `/etc/hosts`.
+    let mut get = async |name: &str, address: &str| {
+        let (told, url) = (format!("{name}:{port}:{address}"), format!("http://{name}:{port}/"));
+        inside.run(&["curl", "-sS", "-m10", "--resolve", &told, &url]).await
+    };
+    assert_eq!(get("a.written.test", other).await, (0, "hello".to_owned()));
+    for (name, address) in
+        [(other, other), ("b.written.test", other), ("b.written.test", "93.184.216.35"), ("a.written.test", "93.184.216.36")]
+    {
+        let (code, output) = get(name, address).await;
+        assert!(code != 0 && !output.contains("hello"), "{name} {address}: {output}");
+    }
+    assert_eq!(good.seen().len(), 1);
+    let refused = inside.refused();
+    assert!(refused.iter().any(|denied| denied.what == format!("{other}:{port}")), "{refused:?}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_client_that_keeps_its_connections_is_told_that_this_one_ends() {
+    // A server that says nothing of it.
+    let good = Server::start("127.0.0.1", |_| {
+        "HTTP/1.1 200 OK\r\nContent-Length: 5\r\nKeep-Alive: timeout=5\r\n\r\nhello".to_owned().into_bytes()
+    });
+    let port = good.port();
+    let list = domains(&[&format!("a.test:{port}"), &good.entry()]);
+    let Some(mut inside) = Namespace::new(&list, Names::of(&[("a.test", &["127.0.0.1"])])) else { return };
+    let script = format!(
+        "import http.client\nc = http.client.HTTPConnection('a.test', {port}, timeout=10)\nfor _ in range(3):\n  c.request('GET', '/')\n  print(c.getresponse().read().decode(), end='')"
+    );
+    assert_eq!(inside.python(&script).await, (0, "hellohellohello".to_owned()));
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn a_program_that_asks_for_its_own_machine_means_itself_and_that_is_no_event() {
     let Some((_good, evil, mut inside)) = world("127.0.0.1") else { return };
     let ask = |name: &str| format!("import socket; print(sorted({{a[4][0] for a in socket.getaddrinfo('{name}', 1)}}), end='')");

@@ -129,6 +129,12 @@ impl Resolve for Names {
         let answer = names.get_mut(name).map(|answers| if answers.len() > 1 { answers.remove(0) } else { answers[0].clone() });
         Box::pin(async move { answer.ok_or_else(|| io::ErrorKind::NotFound.into()) })
     }
+
+    fn lines(&self, address: IpAddr) -> Vec<String> {
+        let names = self.0.lock().expect("held");
+        let written = |name: &&String| name.ends_with(".written.test");
+        names.iter().filter(|(_, answers)| answers[0].contains(&address)).map(|(name, _)| name).filter(written).cloned().collect()
+    }
 }
 
 pub(crate) fn domains(entries: &[&str]) -> Domains {

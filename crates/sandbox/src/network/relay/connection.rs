@@ -48,7 +48,12 @@ async fn pass_on(client: &mut TcpStream, shared: &Shared) -> Result<(), Stop> {
     let wanted = client.local_addr()?;
     let (address, port) = (wanted.ip().to_canonical(), wanted.port());
     let target = Target { host: shared.name(address).unwrap_or_else(|| Host::from(address)), port };
-    shared.domains.check(&target.host, port).map_err(|refused| target.denied(&refused))?;
+    // An address may stand for a name that the machine has written down; the client must say it then.
+    if let Err(refused) = shared.domains.check(&target.host, port)
+        && !shared.has_line(&target.host, port)
+    {
+        return Err(target.denied(&refused));
+    }
     let first = timeout(shared.times.first, read_first(client))
         .await
         .map_err(|_| target.denied("it sent no whole HTTP request or TLS message in time"))??;

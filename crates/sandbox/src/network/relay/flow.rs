@@ -8,7 +8,7 @@ use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
 use tokio::net::TcpStream;
 use tokio::time::{Instant, sleep_until, timeout};
 
-use super::request::{Length, chunk_size};
+use super::request::{self, Length, chunk_size};
 
 const PIECE: usize = 16 * 1024;
 const LONGEST_LINE: usize = 4096;
@@ -73,10 +73,33 @@ pub(super) async fn one_request(
     let exchange = async {
         tokio::select! {
             failed = request => failed,
-            answered = copy(&mut from_server, &mut to_client, clock) => answered,
+            answered = answer(&mut from_server, &mut to_client, clock) => answered,
         }
     };
     until_silent(exchange, clock).await
+}
+
+/// Passes an answer on. Its head says that the connection ends with it: a client that believed otherwise would send its next request here.
+async fn answer(from: &mut (impl AsyncRead + Unpin), to: &mut (impl AsyncWrite + Unpin), clock: &Clock) -> io::Result<()> {
+    let mut bytes = Vec::new();
+    loop {
+        if let Some(end) = request::end(&bytes) {
+            let rest = bytes.split_off(end);
+            if !bytes.starts_with(b"HTTP/1.1 1") {
+                to.write_all(&request::closing(&bytes)).await?;
+                to.write_all(&rest).await?;
+                break;
+            }
+            // What comes before the answer itself has a head of its own.
+            to.write_all(&bytes).await?;
+            bytes = rest;
+        } else if bytes.len() > request::LONGEST_HEAD || from.read_buf(&mut bytes).await? == 0 {
+            to.write_all(&bytes).await?;
+            break;
+        }
+        clock.tick();
+    }
+    copy(from, to, clock).await
 }
 
 /// Reads what a client still sends, for a moment: closing before would reset the connection, and the end of the answer with it.

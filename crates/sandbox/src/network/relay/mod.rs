@@ -146,6 +146,12 @@ impl Shared {
         held(&self.names).name(address)
     }
 
+    /// Whether the machine has written a name down for an address, and the list admits it.
+    fn has_line(&self, host: &Host, port: u16) -> bool {
+        let admitted = |name: String| Host::from_wire(name.as_bytes()).is_ok_and(|name| self.domains.check(&name, port).is_ok());
+        host.address().is_some_and(|address| self.resolver.lines(address).into_iter().any(admitted))
+    }
+
     fn give(&self, name: &Host) -> (Ipv4Addr, Ipv6Addr) {
         held(&self.names).give(name)
     }

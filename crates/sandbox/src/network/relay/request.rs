@@ -37,6 +37,23 @@ pub(super) fn end(bytes: &[u8]) -> Option<usize> {
     bytes.windows(4).position(|four| four == b"\r\n\r\n").map(|at| at + 4)
 }
 
+/// The head of an answer, saying that the connection ends with it.
+pub(super) fn closing(head: &[u8]) -> Vec<u8> {
+    let mut lines = head.strip_suffix(b"\r\n\r\n").unwrap_or(head).split(|byte| *byte == b'\n');
+    let mut text = Vec::with_capacity(head.len() + 19);
+    let first = lines.next().unwrap_or_default();
+    let kept = lines.filter(|line| {
+        let name = line.split(|byte| *byte == b':').next().unwrap_or_default().trim_ascii();
+        !name.eq_ignore_ascii_case(b"connection") && !name.eq_ignore_ascii_case(b"keep-alive")
+    });
+    for line in std::iter::once(first).chain(kept) {
+        text.extend_from_slice(line.strip_suffix(b"\r").unwrap_or(line));
+        text.extend_from_slice(b"\r\n");
+    }
+    text.extend_from_slice(b"Connection: close\r\n\r\n");
+    text
+}
+
 /// Whether these can be the first bytes of a request, so that another protocol is refused at once.
 pub(super) fn may_start(bytes: &[u8]) -> bool {
     let word = bytes.iter().take(20).take_while(|b| **b != b' ');

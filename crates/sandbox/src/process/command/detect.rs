@@ -34,12 +34,15 @@ struct Failure {
     cause: io::Error,
 }
 
+/// Not a step that failed, but why none was taken.
+const NEEDS_LANDLOCK: &str = "not tried, because nothing runs without Landlock";
+
 /// `at_most` is the best tier that is wanted.
 pub(super) fn find(at_most: Tier) -> Findings {
     scratch::remove_stale();
     let cgroups = Cgroups::find();
     let (landlock, landlock_layer) = try_landlock();
-    let no_landlock = || Err(failure("Landlock", libc::EOPNOTSUPP));
+    let no_landlock = || Err(failure(NEEDS_LANDLOCK, libc::EOPNOTSUPP));
     let namespaces = if landlock >= OLDEST { attempt(landlock, Tier::A) } else { no_landlock() };
     // In namespaces the same filter was just installed; whether there can be a place without them matters only where it is used.
     let filter = match &namespaces {
@@ -106,6 +109,7 @@ fn namespaces_layer(tried: Result<(), Failure>) -> Layer {
     let name = "namespaces";
     match tried {
         Ok(()) => Layer { name, works: true, detail: "user, mount, pid, network, ipc and host name".into(), fix: None },
+        Err(Failure { step: NEEDS_LANDLOCK, .. }) => Layer { name, works: false, detail: NEEDS_LANDLOCK.into(), fix: None },
         Err(Failure { step, cause }) => {
             let fix = fix_for(step, &cause);
             Layer { name, works: false, detail: format!("{step}: {cause}"), fix: Some(fix) }
@@ -148,6 +152,7 @@ fn filter_layer(tried: Result<(), Failure>) -> Layer {
         Ok(()) => {
             Layer { name, works: true, detail: "a filter for system calls; in tier B also what keeps the network away".into(), fix: None }
         }
+        Err(Failure { step: NEEDS_LANDLOCK, .. }) => Layer { name, works: false, detail: NEEDS_LANDLOCK.into(), fix: None },
         Err(Failure { step, cause }) => {
             let fix = Some("a kernel with CONFIG_SECCOMP_FILTER and CONFIG_PROC_CHILDREN is needed".into());
             Layer { name, works: false, detail: format!("{step}: {cause}"), fix }
