@@ -128,7 +128,7 @@ impl<'a> On<'a> {
         let done = tokio::task::spawn_blocking(move || work(&shelf)).await;
         match done {
             Ok(Ok(done)) => Ok(done),
-            Ok(Err(error @ KeptError::Unknown(_))) => Err(Refusal::new(Code::Failed, error.to_string())),
+            Ok(Err(error @ (KeptError::Unknown(_) | KeptError::TooLarge(_)))) => Err(Refusal::new(Code::Failed, error.to_string())),
             Ok(Err(error)) => Err(Refusal::new(Code::StoreFailed, error.to_string())),
             Err(_) => Err(Refusal::new(Code::StoreFailed, "the store crashed")),
         }
