@@ -5,6 +5,7 @@ use serde_json::{Map, Value, json};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
+use tool_harness::builtin::StoreScope;
 use tool_harness::effect::Effects;
 use tool_harness::error_policy::{ErrorPolicy, Reaction};
 use tool_harness::run::{Class, Code, Control};
@@ -115,6 +116,42 @@ async fn where_three_of_five_are_allowed_three_run_and_two_are_refused() {
     let next = runs[0].turn().expect("a turn").call(vec![ToolRequest::new("n", "echo", json!({"n": 1}))]).await;
     assert_eq!(code(&next.results[0]), "tool.limit", "a run does not");
     assert_eq!(events.ends().len(), 17);
+}
+
+#[tokio::test]
+async fn a_run_keeps_its_session_and_its_limits_whoever_else_comes() {
+    struct Counts;
+    impl Tool for Counts {
+        fn spec(&self) -> ToolSpec {
+            ToolSpec::new("count", "Counts.").pure().input(json!({"type": "object"}))
+        }
+        async fn call(&self, (): &(), runtime: ToolRuntime<'_>, _: Map<String, Value>) -> Result<ToolOutput, ToolError> {
+            let up = |scope| {
+                let store = runtime.store(scope);
+                let next = store.get("n").and_then(|n| n.as_u64()).unwrap_or(0) + 1;
+                store.set("n", json!(next)).map(|()| next).map_err(|error| ToolError::fatal("full", error))
+            };
+            Ok(ToolOutput::value(json!([up(StoreScope::Session)?, up(StoreScope::Run)?])))
+        }
+    }
+    let limits = Limits { max_calls: Some(2), ..Limits::default() };
+    let few = numbered(ToolSpec::new("few", "Few.").pure().limits(limits), |n| async move { Ok(n) });
+    let (engine, _) = load(bare().tool(Counts).tool(few)).await;
+    let run = engine.start(()).session("mine");
+    let mut given = Vec::new();
+    for turn in 0..3 {
+        let sent = ["count", "few"].map(|tool| ToolRequest::new(format!("{tool} {turn}"), tool, json!({"n": 1})));
+        let results = run.turn().expect("a turn").call(sent.into()).await.results;
+        given.push((results[0].value.clone(), code(&results[1])));
+        for _ in 0..20 {
+            engine.call(call("count", json!({})).session("mine")).await;
+        }
+        for _ in 0..1500 {
+            engine.call(call("count", json!({}))).await;
+        }
+    }
+    let counted = |session: u64, run: u64| Some(json!([session, run]));
+    assert_eq!(given, [(counted(1, 1), ""), (counted(22, 2), ""), (counted(43, 3), "tool.limit")]);
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
