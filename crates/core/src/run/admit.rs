@@ -43,19 +43,27 @@ pub(super) fn admit(ctx: &Context, sent: Arguments) -> Result<Admitted, Refusal>
     // An alias may lead to an injected key too.
     forged(&tool, &arguments)?;
     let arguments = validate(&tool, arguments)?;
-    if let (Some(most), false) = (tool.limits.max_calls, ctx.is_rehearsed())
-        && ctx.session().count_call(tool.name(), most) == Admission::Exhausted
-    {
-        let message = format!("`{}` may be called {most} times in a session, and was", tool.name());
-        return Err(Refusal::new(Code::Limit, message)
-            .help("a new session starts a new count; `limits.max_calls` is set in the tool's file or in harness.md"));
-    }
-    if let (Some(terms), false) = (&ctx.call().terms, ctx.is_rehearsed()) {
-        terms.count().map_err(|(of, most)| {
-            Refusal::new(Code::Limit, format!("a {of} may make {most} calls, and did")).help(format!("make it in the next {of}"))
-        })?;
+    if !ctx.is_rehearsed() {
+        count(ctx, &tool)?;
     }
     Ok(Admitted { tool, arguments, raw })
+}
+
+/// Counts a call wherever it is limited, or nowhere: what one limit refuses, no other has counted.
+fn count(ctx: &Context, tool: &RegisteredTool) -> Result<(), Refusal> {
+    let in_run = || match &ctx.call().terms {
+        None => Ok(()),
+        Some(terms) => terms.count().map_err(|(of, most)| {
+            Refusal::new(Code::Limit, format!("a {of} may make {most} calls, and did")).help(format!("make it in the next {of}"))
+        }),
+    };
+    let Some(most) = tool.limits.max_calls else { return in_run() };
+    if ctx.session().count_call(tool.name(), most, in_run)? == Admission::Counted {
+        return Ok(());
+    }
+    let message = format!("`{}` may be called {most} times in a session, and was", tool.name());
+    Err(Refusal::new(Code::Limit, message)
+        .help("a new session starts a new count; `limits.max_calls` is set in the tool's file or in harness.md"))
 }
 
 /// A call of a client's own tool: the project must be whole, and what it says about the tool must be readable.
@@ -188,13 +196,13 @@ fn nearest(ctx: &Context) -> (String, Vec<String>) {
     let near: Vec<String> = near.into_iter().take(3).map(|(_, name)| name.to_owned()).collect();
     let help = match near.as_slice() {
         [] if surface.tools.is_empty() => "no tools are offered here".to_owned(),
-        [] => format!("offered: {}; `harness list tools` shows them", count(surface.tools.len())),
+        [] => format!("offered: {}; `harness list tools` shows them", counted(surface.tools.len())),
         names => format!("nearest: {}", names.iter().map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ")),
     };
     (help, near)
 }
 
-fn count(tools: usize) -> String {
+fn counted(tools: usize) -> String {
     if tools == 1 { "1 tool".to_owned() } else { format!("{tools} tools") }
 }
 

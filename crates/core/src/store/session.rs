@@ -72,15 +72,16 @@ impl Session {
         true
     }
 
-    /// Counts a call of a tool unless `most` were made.
-    pub(crate) fn count_call(&self, tool: &str, most: u64) -> Admission {
+    /// Counts a call of a tool unless `most` were made, or whatever else counts it refuses: it is counted everywhere, or nowhere.
+    pub(crate) fn count_call<E>(&self, tool: &str, most: u64, elsewhere: impl FnOnce() -> Result<(), E>) -> Result<Admission, E> {
         let mut calls = lock(&self.calls);
         let count = calls.entry(tool.to_owned()).or_default();
         if *count >= most {
-            return Admission::Exhausted;
+            return Ok(Admission::Exhausted);
         }
+        elsewhere()?;
         *count += 1;
-        Admission::Counted
+        Ok(Admission::Counted)
     }
 
     /// What a run of this session remembers, for as long as somebody holds it.
@@ -227,6 +228,8 @@ mod tests {
     fn call_ids_are_claimed_once_and_calls_are_counted() {
         let session = Session::default();
         assert!(session.claim_id(&"a".into()) && !session.claim_id(&"a".into()));
-        assert_eq!([session.count_call("t", 1), session.count_call("t", 1)], [Admission::Counted, Admission::Exhausted]);
+        assert_eq!(session.count_call("t", 1, || Err("elsewhere")), Err("elsewhere"));
+        let count = || session.count_call("t", 1, || Ok::<(), ()>(()));
+        assert_eq!([count(), count()], [Ok(Admission::Counted), Ok(Admission::Exhausted)]);
     }
 }

@@ -11,7 +11,7 @@ use tool_harness::error_policy::{ErrorPolicy, Reaction};
 use tool_harness::run::{Class, Code, Control};
 use tool_harness::tool::{Idempotency, Inject, Limits, RetryPolicy, blocking};
 use tool_harness::turn::Ended;
-use tool_harness::{Tool, ToolError, ToolOutput, ToolRequest, ToolRuntime, ToolSpec};
+use tool_harness::{Run, Tool, ToolError, ToolOutput, ToolRequest, ToolRuntime, ToolSpec};
 
 fn requests(tool: &str, arguments: impl IntoIterator<Item = Value>) -> Vec<ToolRequest> {
     arguments.into_iter().enumerate().map(|(index, arguments)| ToolRequest::new(format!("c{index}"), tool, arguments)).collect()
@@ -116,6 +116,25 @@ async fn where_three_of_five_are_allowed_three_run_and_two_are_refused() {
     let next = runs[0].turn().expect("a turn").call(vec![ToolRequest::new("n", "echo", json!({"n": 1}))]).await;
     assert_eq!(code(&next.results[0]), "tool.limit", "a run does not");
     assert_eq!(events.ends().len(), 17);
+}
+
+#[tokio::test]
+async fn where_several_limits_hold_each_counts_only_what_ran() {
+    let limits = Limits { max_calls: Some(5), ..Limits::default() };
+    let few = numbered(ToolSpec::new("few", "Few.").pure().limits(limits), |n| async move { Ok(n) });
+    let (engine, _) = load(bare().tool(few).tool(echo("echo"))).await;
+    let parent = engine.start(()).max_calls(8).max_calls_in_turn(3);
+    let child = parent.child((), |_| true).max_calls(6);
+    async fn ran(run: &Run, turn: usize, tool: &str) -> usize {
+        let sent = (0..5).map(|n| ToolRequest::new(format!("{turn}-{n}"), tool, json!({"n": n}))).collect();
+        run.turn().expect("a turn").call(sent).await.results.iter().filter(|result| !result.is_error).count()
+    }
+    assert_eq!(ran(&child, 1, "few").await, 3, "of a turn");
+    assert_eq!(ran(&child, 2, "few").await, 2, "of the tool, which counted three");
+    assert_eq!(ran(&child, 3, "echo").await, 1, "of the child, which counted five");
+    assert_eq!(ran(&parent, 4, "few").await, 0, "of the tool");
+    assert_eq!(ran(&parent, 5, "echo").await, 2, "of the parent, which counted six");
+    assert_eq!(ran(&parent, 6, "echo").await, 0);
 }
 
 #[tokio::test]
