@@ -12,13 +12,13 @@ use crate::middleware::TurnView;
 use crate::registry::{Offered, OfferedTool};
 use crate::result::ToolResult;
 use crate::run::{self, Begun, Control, Refusal, object};
-use crate::store::MemoryStore;
+use crate::store::{MemoryStore, Session};
 use crate::tool::ToolCallId;
 use serde_json::{Map, Value, json};
 use std::borrow::Cow;
 use std::collections::HashSet;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, OnceLock};
 use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
 
@@ -37,6 +37,8 @@ pub struct Run<Ctx = ()> {
     /// What it was narrowed to when it was made.
     offered: Option<Arc<HashSet<String>>>,
     cancel: CancellationToken,
+    /// From its first turn on: what is remembered of its session and of itself stays while the run is there.
+    held: OnceLock<(Arc<Session>, Arc<MemoryStore>)>,
 }
 
 /// Calls of one turn at once, unless the run says otherwise.
@@ -64,12 +66,6 @@ impl Terms {
             self.turn.give_back();
             ("run", most)
         })
-    }
-
-    /// Takes a call off the counts, which another limit refused.
-    pub(crate) fn give_back(&self) {
-        self.turn.give_back();
-        self.run.give_back();
     }
 }
 
@@ -133,6 +129,7 @@ impl<Ctx: Send + Sync + 'static> Engine<Ctx> {
             policy: Arc::default(),
             offered: None,
             cancel: CancellationToken::new(),
+            held: OnceLock::new(),
         }
     }
 }
@@ -142,6 +139,7 @@ impl<Ctx: Send + Sync + 'static> Run<Ctx> {
     #[must_use]
     pub fn session(mut self, id: impl Into<String>) -> Self {
         self.session_id = id.into();
+        self.held = OnceLock::new();
         self
     }
 
@@ -200,6 +198,7 @@ impl<Ctx: Send + Sync + 'static> Run<Ctx> {
             policy: Arc::clone(&self.policy),
             offered: Some(Arc::new(offered)),
             cancel: self.cancel.child_token(),
+            held: OnceLock::new(),
         }
     }
 
@@ -228,6 +227,11 @@ impl<Ctx: Send + Sync + 'static> Run<Ctx> {
     /// can use no others.
     pub fn turn(&self) -> Result<Turn<'_, Ctx>, Error> {
         let mut surface = self.engine.surface(&self.mode)?;
+        self.held.get_or_init(|| {
+            let session = self.engine.shared.sessions.get(&self.session_id);
+            let own = session.run(&self.run_id);
+            (session, own)
+        });
         let number = self.turns.fetch_add(1, Ordering::Relaxed) + 1;
         let whole = surface.tools.len();
         surface.tools.retain(|tool| self.offers(number, tool));

@@ -52,23 +52,21 @@ pub(super) fn admit(ctx: &Context, sent: Arguments) -> Result<Admitted, Refusal>
     Ok(Admitted { tool, arguments, raw })
 }
 
-/// Counts the call wherever calls are counted, or nowhere when one of the limits is reached.
+/// Counts a call wherever it is limited, or nowhere: what one limit refuses, no other has counted.
 fn count(ctx: &Context, tool: &RegisteredTool) -> Result<(), Refusal> {
-    let terms = ctx.call().terms.as_ref();
-    if let Some(terms) = terms {
-        terms.count().map_err(|(of, most)| {
+    let in_run = || match &ctx.call().terms {
+        None => Ok(()),
+        Some(terms) => terms.count().map_err(|(of, most)| {
             Refusal::new(Code::Limit, format!("a {of} may make {most} calls, and did")).help(format!("make it in the next {of}"))
-        })?;
+        }),
+    };
+    let Some(most) = tool.limits.max_calls else { return in_run() };
+    if ctx.session().count_call(tool.name(), most, in_run)? == Admission::Counted {
+        return Ok(());
     }
-    if let Some(most) = tool.limits.max_calls
-        && ctx.session().count_call(tool.name(), most) == Admission::Exhausted
-    {
-        terms.into_iter().for_each(|terms| terms.give_back());
-        let message = format!("`{}` may be called {most} times in a session, and was", tool.name());
-        return Err(Refusal::new(Code::Limit, message)
-            .help("a new session starts a new count; `limits.max_calls` is set in the tool's file or in harness.md"));
-    }
-    Ok(())
+    let message = format!("`{}` may be called {most} times in a session, and was", tool.name());
+    Err(Refusal::new(Code::Limit, message)
+        .help("a new session starts a new count; `limits.max_calls` is set in the tool's file or in harness.md"))
 }
 
 /// A call of a client's own tool: the project must be whole, and what it says about the tool must be readable.

@@ -132,7 +132,7 @@ impl<'a> On<'a> {
         let shelf = self.ctx.shared().shelf(&self.ctx.call().session_id, self.tool.name());
         match isolate::blocking(move || work(&shelf)).await {
             Some(Ok(done)) => Ok(done),
-            Some(Err(error @ KeptError::Unknown(_))) => Err(Refusal::new(Code::Failed, error.to_string())),
+            Some(Err(error @ (KeptError::Unknown(_) | KeptError::TooLarge(_)))) => Err(Refusal::new(Code::Failed, error.to_string())),
             Some(Err(error)) => Err(Refusal::new(Code::StoreFailed, error.to_string())),
             None => Err(Refusal::new(Code::StoreFailed, "the store crashed")),
         }

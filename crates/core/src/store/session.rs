@@ -9,9 +9,9 @@ use std::collections::VecDeque;
 use std::hash::BuildHasher;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-/// Sessions kept; the one unused longest goes first.
+/// Sessions kept that nobody holds; the one unused longest goes first.
 const MAX_SESSIONS: usize = 1024;
-/// Runs kept for each session.
+/// Runs kept for each session that nobody holds.
 const MAX_RUNS: usize = 16;
 /// Call ids of a session that are remembered, so that a repeated one is noticed.
 const MAX_CALL_IDS: usize = 4096;
@@ -72,20 +72,26 @@ impl Session {
         true
     }
 
-    /// Counts a call of a tool unless `most` were made.
-    pub(crate) fn count_call(&self, tool: &str, most: u64) -> Admission {
+    /// Counts a call of a tool unless `most` were made, or whatever else counts it refuses: it is counted everywhere, or nowhere.
+    pub(crate) fn count_call<E>(&self, tool: &str, most: u64, elsewhere: impl FnOnce() -> Result<(), E>) -> Result<Admission, E> {
         let mut calls = lock(&self.calls);
         let count = calls.entry(tool.to_owned()).or_default();
         if *count >= most {
-            return Admission::Exhausted;
+            return Ok(Admission::Exhausted);
         }
+        elsewhere()?;
         *count += 1;
-        Admission::Counted
+        Ok(Admission::Counted)
+    }
+
+    /// What a run of this session remembers, for as long as somebody holds it.
+    pub(crate) fn run(&self, id: &str) -> Arc<MemoryStore> {
+        lock(&self.runs).get(id, MAX_RUNS)
     }
 
     /// The stores a call of this session sees.
     pub(crate) fn stores(&self, run_id: &str, turn: Option<Arc<MemoryStore>>) -> Stores {
-        Stores { run: lock(&self.runs).get(run_id, MAX_RUNS), turn: turn.unwrap_or_default(), session: Arc::clone(&self.state) }
+        Stores { run: self.run(run_id), turn: turn.unwrap_or_default(), session: Arc::clone(&self.state) }
     }
 }
 
@@ -114,16 +120,18 @@ impl Stores {
     }
 }
 
-/// A map that forgets what was used longest ago.
+/// A map that forgets what was used longest ago, and never what somebody holds.
 #[derive(Debug)]
 struct Recent<T> {
     map: HashMap<String, (Arc<T>, u64)>,
     clock: u64,
+    /// How many there are when it looks again for what can be forgotten.
+    full: usize,
 }
 
 impl<T> Default for Recent<T> {
     fn default() -> Self {
-        Self { map: HashMap::new(), clock: 0 }
+        Self { map: HashMap::new(), clock: 0, full: 0 }
     }
 }
 
@@ -134,16 +142,24 @@ impl<T: Default> Recent<T> {
             *used = self.clock;
             return Arc::clone(value);
         }
-        if self.map.len() >= most {
-            // Forgetting a quarter at once keeps the cost of each new entry constant.
-            let mut ages: Vec<u64> = self.map.values().map(|(_, used)| *used).collect();
-            ages.sort_unstable();
-            let cut = ages[ages.len() / 4];
-            self.map.retain(|_, (_, used)| *used > cut);
+        if self.map.len() >= most.max(self.full) {
+            self.forget(most);
         }
         let value = Arc::<T>::default();
         self.map.insert(id.to_owned(), (Arc::clone(&value), self.clock));
         value
+    }
+
+    /// Forgetting a quarter at once, and looking again when there is a quarter more than stays, keeps the cost of each new entry constant.
+    fn forget(&mut self, most: usize) {
+        // Whoever wants to hold one has to come by here, so what nobody holds now stays so.
+        let is_held = |value: &Arc<T>| Arc::strong_count(value) > 1;
+        let mut ages: Vec<u64> = self.map.values().filter(|(value, _)| !is_held(value)).map(|(_, used)| *used).collect();
+        ages.sort_unstable();
+        if let Some(cut) = ages.len().checked_sub(most * 3 / 4 + 1).and_then(|last| ages.get(last)) {
+            self.map.retain(|_, (value, used)| *used > *cut || is_held(value));
+        }
+        self.full = self.map.len() + self.map.len() / 4;
     }
 }
 
@@ -192,9 +208,28 @@ mod tests {
     }
 
     #[test]
+    fn what_somebody_holds_is_not_forgotten_and_all_else_is_bounded() {
+        let sessions = Sessions::default();
+        let held: Vec<Arc<Session>> = (0..2 * MAX_SESSIONS).map(|index| sessions.get(&format!("held {index}"))).collect();
+        let run = held[0].run("held");
+        for index in 0..4 * MAX_SESSIONS {
+            sessions.get(&index.to_string());
+            held[0].run(&index.to_string());
+        }
+        assert!(held.iter().enumerate().all(|(index, one)| Arc::ptr_eq(one, &sessions.get(&format!("held {index}")))));
+        assert!(Arc::ptr_eq(&run, &held[0].run("held")) && lock(&held[0].runs).map.len() <= MAX_RUNS);
+        assert!(lock(&sessions.inner).map.len() <= 4 * MAX_SESSIONS, "half of them are held");
+        drop(held);
+        (0..2 * MAX_SESSIONS).for_each(|index| drop(sessions.get(&format!("later {index}"))));
+        assert!(lock(&sessions.inner).map.len() <= MAX_SESSIONS, "what nobody holds any more goes");
+    }
+
+    #[test]
     fn call_ids_are_claimed_once_and_calls_are_counted() {
         let session = Session::default();
         assert!(session.claim_id(&"a".into()) && !session.claim_id(&"a".into()));
-        assert_eq!([session.count_call("t", 1), session.count_call("t", 1)], [Admission::Counted, Admission::Exhausted]);
+        assert_eq!(session.count_call("t", 1, || Err("elsewhere")), Err("elsewhere"));
+        let count = || session.count_call("t", 1, || Ok::<(), ()>(()));
+        assert_eq!([count(), count()], [Ok(Admission::Counted), Ok(Admission::Exhausted)]);
     }
 }

@@ -5,12 +5,13 @@ use serde_json::{Map, Value, json};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
+use tool_harness::builtin::StoreScope;
 use tool_harness::effect::Effects;
 use tool_harness::error_policy::{ErrorPolicy, Reaction};
 use tool_harness::run::{Class, Code, Control};
 use tool_harness::tool::{Idempotency, Inject, Limits, RetryPolicy, blocking};
 use tool_harness::turn::Ended;
-use tool_harness::{Tool, ToolError, ToolOutput, ToolRequest, ToolRuntime, ToolSpec};
+use tool_harness::{Run, Tool, ToolError, ToolOutput, ToolRequest, ToolRuntime, ToolSpec};
 
 fn requests(tool: &str, arguments: impl IntoIterator<Item = Value>) -> Vec<ToolRequest> {
     arguments.into_iter().enumerate().map(|(index, arguments)| ToolRequest::new(format!("c{index}"), tool, arguments)).collect()
@@ -115,6 +116,61 @@ async fn where_three_of_five_are_allowed_three_run_and_two_are_refused() {
     let next = runs[0].turn().expect("a turn").call(vec![ToolRequest::new("n", "echo", json!({"n": 1}))]).await;
     assert_eq!(code(&next.results[0]), "tool.limit", "a run does not");
     assert_eq!(events.ends().len(), 17);
+}
+
+#[tokio::test]
+async fn where_several_limits_hold_each_counts_only_what_ran() {
+    let limits = Limits { max_calls: Some(5), ..Limits::default() };
+    let few = numbered(ToolSpec::new("few", "Few.").pure().limits(limits), |n| async move { Ok(n) });
+    let (engine, _) = load(bare().tool(few).tool(echo("echo"))).await;
+    let parent = engine.start(()).max_calls(8).max_calls_in_turn(3);
+    let child = parent.child((), |_| true).max_calls(6);
+    async fn ran(run: &Run, turn: usize, tool: &str) -> usize {
+        let sent = (0..5).map(|n| ToolRequest::new(format!("{turn}-{n}"), tool, json!({"n": n}))).collect();
+        run.turn().expect("a turn").call(sent).await.results.iter().filter(|result| !result.is_error).count()
+    }
+    assert_eq!(ran(&child, 1, "few").await, 3, "of a turn");
+    assert_eq!(ran(&child, 2, "few").await, 2, "of the tool, which counted three");
+    assert_eq!(ran(&child, 3, "echo").await, 1, "of the child, which counted five");
+    assert_eq!(ran(&parent, 4, "few").await, 0, "of the tool");
+    assert_eq!(ran(&parent, 5, "echo").await, 2, "of the parent, which counted six");
+    assert_eq!(ran(&parent, 6, "echo").await, 0);
+}
+
+#[tokio::test]
+async fn a_run_keeps_its_session_and_its_limits_whoever_else_comes() {
+    struct Counts;
+    impl Tool for Counts {
+        fn spec(&self) -> ToolSpec {
+            ToolSpec::new("count", "Counts.").pure().input(json!({"type": "object"}))
+        }
+        async fn call(&self, (): &(), runtime: ToolRuntime<'_>, _: Map<String, Value>) -> Result<ToolOutput, ToolError> {
+            let up = |scope| {
+                let store = runtime.store(scope);
+                let next = store.get("n").and_then(|n| n.as_u64()).unwrap_or(0) + 1;
+                store.set("n", json!(next)).map(|()| next).map_err(|error| ToolError::fatal("full", error))
+            };
+            Ok(ToolOutput::value(json!([up(StoreScope::Session)?, up(StoreScope::Run)?])))
+        }
+    }
+    let limits = Limits { max_calls: Some(2), ..Limits::default() };
+    let few = numbered(ToolSpec::new("few", "Few.").pure().limits(limits), |n| async move { Ok(n) });
+    let (engine, _) = load(bare().tool(Counts).tool(few)).await;
+    let run = engine.start(()).session("mine");
+    let mut given = Vec::new();
+    for turn in 0..3 {
+        let sent = ["count", "few"].map(|tool| ToolRequest::new(format!("{tool} {turn}"), tool, json!({"n": 1})));
+        let results = run.turn().expect("a turn").call(sent.into()).await.results;
+        given.push((results[0].value.clone(), code(&results[1])));
+        for _ in 0..20 {
+            engine.call(call("count", json!({})).session("mine")).await;
+        }
+        for _ in 0..1500 {
+            engine.call(call("count", json!({}))).await;
+        }
+    }
+    let counted = |session: u64, run: u64| Some(json!([session, run]));
+    assert_eq!(given, [(counted(1, 1), ""), (counted(22, 2), ""), (counted(43, 3), "tool.limit")]);
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

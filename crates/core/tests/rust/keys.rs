@@ -5,6 +5,7 @@ use serde_json::{Map, Value, json};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
+use tokio::sync::Notify;
 use tool_harness::artifact::Authority;
 use tool_harness::effect::Effects;
 use tool_harness::middleware::{Around, Later, Seen};
@@ -174,8 +175,8 @@ async fn what_was_done_is_not_done_again_whatever_its_result_was() {
     assert_eq!(paid.load(Ordering::SeqCst), 2, "what says that it failed is tried again");
 }
 
-/// Withholds every result, after a moment.
-struct Withholds;
+/// Withholds every result, a moment after it has told that there is one.
+struct Withholds(Arc<Notify>);
 
 impl Around for Withholds {
     fn name(&self) -> &str {
@@ -185,6 +186,7 @@ impl Around for Withholds {
     fn around<'a>(&'a self, _: Seen<'a>, next: Next<'a>) -> Later<'a, Result<ToolOutput, ToolError>> {
         Box::pin(async move {
             next.finish().await?;
+            self.0.notify_one();
             tokio::time::sleep(Duration::from_millis(50)).await;
             Err(ToolError::repairable("withheld", "not for you"))
         })
@@ -195,12 +197,11 @@ impl Around for Withholds {
 async fn what_a_layer_withholds_stays_withheld_and_the_effect_is_done_once() {
     for gives_up in [false, true] {
         let (pay, paid) = pays(spec());
-        let (engine, _) = load(bare().around(Withholds).tool(pay)).await;
-        let first = engine.call(call("pay", json!({"order": 7})));
-        if gives_up {
-            let _ = tokio::time::timeout(Duration::from_millis(10), first).await;
-        } else {
-            first.await;
+        let paying = Arc::<Notify>::default();
+        let (engine, _) = load(bare().around(Withholds(Arc::clone(&paying))).tool(pay)).await;
+        tokio::select! {
+            _ = engine.call(call("pay", json!({"order": 7}))) => {}
+            () = paying.notified(), if gives_up => {}
         }
         let again = engine.call(call("pay", json!({"order": 7}))).await;
         assert_eq!((code(&again), is_repeated(&again), again.value.is_none()), ("tool.failed", true, true), "{}", again.text());

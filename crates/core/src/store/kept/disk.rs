@@ -3,11 +3,11 @@
 //! A content is written beside its place, synced and then moved there, so that a name always stands for the whole of it, also after a crash.
 //! Several processes may use one folder: whoever adds holds a lock together with others, whoever forgets holds it alone.
 
-use super::{Bounds, Collected, Keeping, KeptError, KeptStore, handle, is_id};
+use super::{Bounds, Collected, Keeping, KeptError, KeptStore, handle, handle_bytes, is_id};
 use crate::digest;
 use crate::result::ArtifactRef;
-use serde_json::{Value, json};
-use std::collections::{HashMap, HashSet};
+use serde_json::Value;
+use std::collections::HashMap;
 use std::fs::{self, DirBuilder, File, OpenOptions};
 use std::io::{self, Read as _, Seek as _, SeekFrom, Write as _};
 use std::os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _};
@@ -80,7 +80,7 @@ impl DiskStore {
         self.collect().map(drop)
     }
 
-    /// Forgets as of a moment.
+    /// Forgets as of a moment: every handle and every content is looked at once.
     pub(super) fn collect_at(&self, now: SystemTime) -> io::Result<Collected> {
         let lock = self.lock()?;
         lock.lock()?;
@@ -90,9 +90,10 @@ impl DiskStore {
         for session in files(&self.folder.join("sessions")) {
             for entry in files(&session) {
                 let Ok(at) = modified(&entry) else { continue };
-                match read_entry(&entry) {
-                    Ok(artifact) if !older(at, self.bounds.age) => handles.push((at, entry, artifact)),
-                    _ => {
+                let known = read_entry(&entry).ok().filter(|_| !older(at, self.bounds.age));
+                match known.and_then(|artifact| Some((self.content(&artifact.digest)?, artifact))) {
+                    Some((place, artifact)) => handles.push((at, entry, place, artifact)),
+                    None => {
                         fs::remove_file(&entry)?;
                         collected.artifacts += 1;
                     }
@@ -102,25 +103,35 @@ impl DiskStore {
             let _ = fs::remove_dir(session);
         }
         handles.sort_by_key(|(at, ..)| *at);
-        let sizes: HashMap<&str, u64> = handles.iter().map(|(_, _, artifact)| (artifact.digest.as_str(), artifact.bytes)).collect();
-        let mut total: u64 = sizes.values().sum();
-        let mut kept = handles.as_slice();
-        while let [(_, entry, artifact), rest @ ..] = kept
-            && total > self.bounds.bytes
-        {
+        // How many handles each content has.
+        let (mut held, mut total) = (HashMap::<&Path, u64>::new(), 0);
+        for (_, _, place, artifact) in &handles {
+            let count = held.entry(place).or_default();
+            *count += 1;
+            total += handle_bytes(&artifact.media_type) + if *count == 1 { artifact.bytes } else { 0 };
+        }
+        // Where there is too much, a little more goes, so that what is written next needs no look at everything.
+        let most = if total > self.bounds.bytes { self.bounds.bytes - self.bounds.bytes / 8 } else { self.bounds.bytes };
+        for (index, (_, entry, place, artifact)) in handles.iter().enumerate() {
+            // The newest stays if it can.
+            let most = if index + 1 == handles.len() { self.bounds.bytes } else { most };
+            if total <= most {
+                break;
+            }
             fs::remove_file(entry)?;
             collected.artifacts += 1;
-            if !rest.iter().any(|(_, _, other)| other.digest == artifact.digest) {
-                total -= artifact.bytes;
-            }
-            kept = rest;
+            let count = held.entry(place).or_default();
+            *count -= 1;
+            total -= handle_bytes(&artifact.media_type) + if *count == 0 { artifact.bytes } else { 0 };
         }
-        let held: HashSet<PathBuf> = kept.iter().filter_map(|(_, _, artifact)| self.content(&artifact.digest)).collect();
         for content in files(&self.folder.join("contents")).iter().flat_map(|folder| files(folder)) {
             let Ok(metadata) = fs::metadata(&content) else { continue };
-            let known = handles.iter().any(|(_, _, artifact)| self.content(&artifact.digest).as_ref() == Some(&content));
-            // What never had a handle may be on its way to one.
-            if !held.contains(&content) && (known || older(metadata.modified()?, GRACE)) {
+            let goes = match held.get(content.as_path()) {
+                Some(count) => *count == 0,
+                // What never had a handle may be on its way to one.
+                None => older(metadata.modified()?, GRACE),
+            };
+            if goes {
                 fs::remove_file(&content)?;
                 collected.bytes += metadata.len();
             }
@@ -169,6 +180,7 @@ impl DiskStore {
 
 impl KeptStore for DiskStore {
     fn begin(&self, session: &str, media_type: &str) -> Result<Box<dyn Keeping>, KeptError> {
+        self.bounds.fit(media_type, 0)?;
         let (file, path) = self.temporary().map_err(failed)?;
         let (session, media_type) = (session.to_owned(), media_type.to_owned());
         Ok(Box::new(Writing { store: self.clone(), session, media_type, file, path, bytes: 0, hasher: blake3::Hasher::new() }))
@@ -219,8 +231,9 @@ struct Writing {
 
 impl Keeping for Writing {
     fn write(&mut self, bytes: &[u8]) -> Result<(), KeptError> {
-        self.hasher.update(bytes);
         self.bytes += bytes.len() as u64;
+        self.store.bounds.fit(&self.media_type, self.bytes)?;
+        self.hasher.update(bytes);
         self.file.write_all(bytes).map_err(failed)
     }
 
@@ -228,7 +241,7 @@ impl Keeping for Writing {
         let artifact = handle(&self.media_type, self.bytes, &self.hasher.finalize());
         self.file.sync_data().map_err(failed)?;
         self.store.commit(&self.session, &self.path, &artifact).map_err(failed)?;
-        self.store.tidy(artifact.bytes)?;
+        self.store.tidy(handle_bytes(&artifact.media_type) + artifact.bytes)?;
         Ok(artifact)
     }
 }
@@ -256,7 +269,7 @@ fn modified(path: &Path) -> io::Result<SystemTime> {
 fn read_entry(path: &Path) -> io::Result<ArtifactRef> {
     let entry: Value = serde_json::from_slice(&fs::read(path)?)?;
     let text = |key: &str| entry.get(key).and_then(Value::as_str).map(str::to_owned).ok_or(io::ErrorKind::InvalidData);
-    let bytes = entry.get("bytes").unwrap_or(&json!(null)).as_u64().ok_or(io::ErrorKind::InvalidData)?;
+    let bytes = entry.get("bytes").and_then(Value::as_u64).ok_or(io::ErrorKind::InvalidData)?;
     Ok(ArtifactRef { id: text("id")?, media_type: text("media_type")?, bytes, digest: text("digest")? })
 }
 

@@ -1,6 +1,8 @@
 //! Looking into something kept: a part of it, some of its lines, or the lines that hold a text.
 
 use super::{KeptError, Shelf};
+use memchr::memchr;
+use memchr::memmem::Finder;
 use std::fmt::Write as _;
 use std::ops::Range;
 
@@ -71,8 +73,9 @@ pub(crate) fn look(shelf: &Shelf, id: &str, wanted: &Wanted, most: usize) -> Res
         }
         Wanted::Search(wanted) => {
             let (mut text, mut found, mut more) = (String::new(), 0_u64, 0_u64);
+            let finder = Finder::new(wanted);
             each_line(shelf, id, |number, offset, line| {
-                let Some(at) = find(line, wanted.as_bytes()) else { return true };
+                let Some(at) = finder.find(line) else { return true };
                 found += 1;
                 let from = at.saturating_sub(SHOWN / 2);
                 let piece = &line[from..line.len().min(from + SHOWN)];
@@ -100,14 +103,16 @@ fn each_line(shelf: &Shelf, id: &str, mut take: impl FnMut(u64, u64, &[u8]) -> b
         let block = shelf.read(id, offset, BLOCK)?;
         let is_end = block.is_empty();
         offset += block.len() as u64;
+        // What was there before has no end of a line in it, however long it is.
+        let mut looked = buffer.len();
         buffer.extend_from_slice(&block);
         let mut done = 0;
-        while let Some(end) = buffer[done..].iter().position(|byte| *byte == b'\n') {
-            if !take(number, start, &buffer[done..done + end]) {
+        while let Some(end) = line_end(&buffer[looked..]).map(|end| looked + end) {
+            if !take(number, start, &buffer[done..end]) {
                 return Ok(None);
             }
-            done += end + 1;
-            start += end as u64 + 1;
+            start += (end + 1 - done) as u64;
+            (done, looked) = (end + 1, end + 1);
             number += 1;
         }
         buffer.drain(..done);
@@ -118,6 +123,20 @@ fn each_line(shelf: &Shelf, id: &str, mut take: impl FnMut(u64, u64, &[u8]) -> b
             return Ok(Some(number));
         }
     }
+}
+
+/// Where the first line of some bytes ends.
+fn line_end(bytes: &[u8]) -> Option<usize> {
+    let end = memchr(b'\n', bytes);
+    #[cfg(test)]
+    LOOKED_AT.with(|count| count.set(count.get() + end.map_or(bytes.len(), |end| end + 1)));
+    end
+}
+
+#[cfg(test)]
+thread_local! {
+    /// Bytes in which an end of a line was looked for.
+    pub(super) static LOOKED_AT: std::cell::Cell<usize> = const { std::cell::Cell::new(0) };
 }
 
 /// The part of some bytes that has no half of a character at its ends.
@@ -133,8 +152,4 @@ fn whole(bytes: &[u8]) -> Range<usize> {
 fn shortened(mut text: String, most: usize) -> String {
     text.truncate(text.floor_char_boundary(most));
     text
-}
-
-fn find(line: &[u8], wanted: &[u8]) -> Option<usize> {
-    if wanted.is_empty() { Some(0) } else { line.windows(wanted.len()).position(|window| window == wanted) }
 }

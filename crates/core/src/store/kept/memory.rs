@@ -1,6 +1,6 @@
 //! Artifacts in memory: for as long as the engine lives.
 
-use super::{Bounds, Collected, Keeping, KeptError, KeptStore, handle};
+use super::{Bounds, Collected, Keeping, KeptError, KeptStore, handle, handle_bytes};
 use crate::result::ArtifactRef;
 use std::collections::{HashMap, VecDeque};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -17,8 +17,13 @@ pub struct KeptInMemory {
 struct Kept {
     /// The oldest first.
     entries: VecDeque<Entry>,
+    /// How many were there before each handle's.
+    places: HashMap<String, u64>,
+    /// How many were forgotten.
+    gone: u64,
     /// The same content is there once.
     contents: HashMap<String, Arc<[u8]>>,
+    /// Of contents and handles.
     bytes: u64,
 }
 
@@ -28,6 +33,13 @@ struct Entry {
     artifact: ArtifactRef,
     content: Arc<[u8]>,
     at: Instant,
+}
+
+impl Entry {
+    /// What the handle takes, without its content.
+    fn weight(&self) -> u64 {
+        handle_bytes(&self.artifact.media_type) + self.session.len() as u64
+    }
 }
 
 impl Default for KeptInMemory {
@@ -49,7 +61,8 @@ impl KeptInMemory {
 
     fn with<T>(&self, session: &str, id: &str, take: impl FnOnce(&Entry) -> T) -> Result<T, KeptError> {
         let kept = self.lock();
-        let found = kept.entries.iter().find(|entry| entry.artifact.id == id && entry.session == session);
+        let place = kept.places.get(id).and_then(|place| usize::try_from(place - kept.gone).ok());
+        let found = place.and_then(|place| kept.entries.get(place)).filter(|entry| entry.session == session);
         found.map(take).ok_or_else(|| KeptError::Unknown(id.to_owned()))
     }
 }
@@ -57,6 +70,9 @@ impl KeptInMemory {
 impl Kept {
     fn forget_oldest(&mut self) -> u64 {
         let Some(entry) = self.entries.pop_front() else { return 0 };
+        self.places.remove(&entry.artifact.id);
+        self.gone += 1;
+        self.bytes -= entry.weight();
         // Its own handle and the list of contents are all that hold it.
         if Arc::strong_count(&entry.content) > 2 {
             return 0;
@@ -79,6 +95,7 @@ impl Kept {
 
 impl KeptStore for KeptInMemory {
     fn begin(&self, session: &str, media_type: &str) -> Result<Box<dyn Keeping>, KeptError> {
+        self.bounds.fit(media_type, session.len() as u64)?;
         let (session, media_type) = (session.to_owned(), media_type.to_owned());
         Ok(Box::new(Growing { store: self.clone(), session, media_type, content: Vec::new() }))
     }
@@ -112,6 +129,7 @@ struct Growing {
 
 impl Keeping for Growing {
     fn write(&mut self, bytes: &[u8]) -> Result<(), KeptError> {
+        self.store.bounds.fit(&self.media_type, (self.session.len() + self.content.len() + bytes.len()) as u64)?;
         self.content.extend_from_slice(bytes);
         Ok(())
     }
@@ -129,7 +147,11 @@ impl Keeping for Growing {
                 content
             }
         };
-        kept.entries.push_back(Entry { session, artifact: artifact.clone(), content, at: Instant::now() });
+        let place = kept.gone + kept.entries.len() as u64;
+        kept.places.insert(artifact.id.clone(), place);
+        let entry = Entry { session, artifact: artifact.clone(), content, at: Instant::now() };
+        kept.bytes += entry.weight();
+        kept.entries.push_back(entry);
         kept.collect(store.bounds);
         Ok(artifact)
     }

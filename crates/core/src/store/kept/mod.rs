@@ -59,6 +59,9 @@ pub enum KeptError {
     /// This session has no such handle: it never was, it is another session's, or it was forgotten.
     #[error("there is no artifact `{0}` in this session; it may have been forgotten")]
     Unknown(String),
+    /// It is longer than all that the store may hold.
+    #[error("what is kept may have {0} bytes here, and this has more")]
+    TooLarge(u64),
     /// The store itself failed.
     #[error("what is kept cannot be written or read: {0}")]
     Failed(String),
@@ -67,7 +70,7 @@ pub enum KeptError {
 /// How much a store holds, and for how long.
 #[derive(Clone, Copy, Debug)]
 pub struct Bounds {
-    /// Bytes of all artifacts together.
+    /// Bytes of all artifacts together; each handle counts as some, too.
     pub bytes: u64,
     /// How long one is kept.
     pub age: Duration,
@@ -80,6 +83,19 @@ pub struct Collected {
     pub artifacts: u64,
     /// Bytes that nobody has a handle of any more.
     pub bytes: u64,
+}
+
+impl Bounds {
+    /// Refuses what would be forgotten as soon as it is there.
+    fn fit(&self, media_type: &str, bytes: u64) -> Result<(), KeptError> {
+        let most = self.bytes.checked_sub(handle_bytes(media_type)).ok_or(KeptError::TooLarge(0))?;
+        if bytes > most { Err(KeptError::TooLarge(most)) } else { Ok(()) }
+    }
+}
+
+/// What a handle counts as besides its content, which several may share.
+fn handle_bytes(media_type: &str) -> u64 {
+    512 + media_type.len() as u64
 }
 
 /// Whether a text has the form of a handle. Nothing else becomes part of a path.

@@ -87,25 +87,118 @@ fn what_a_crash_left_is_no_artifact_and_is_swept_away() {
 #[test]
 fn the_old_are_forgotten_and_the_oldest_while_there_is_too_much() {
     let folder = tempfile::tempdir().expect("a folder");
-    let store = DiskStore::with_bounds(folder.path(), Bounds { bytes: 100, age: WEEK });
+    // Two of them, their handles, and a little.
+    let bytes = 2 * (40 + handle_bytes("text/plain")) + 200;
+    let store = DiskStore::with_bounds(folder.path(), Bounds { bytes, age: WEEK });
     let kept: Vec<ArtifactRef> = (0..5)
         .map(|index| {
             std::thread::sleep(Duration::from_millis(5));
             keep(&store, "s", &index.to_string().repeat(40))
         })
         .collect();
-    assert_eq!(store.list("s"), Ok(kept[3..].to_vec()), "100 bytes hold two of them");
+    assert_eq!(store.list("s"), Ok(kept[3..].to_vec()));
     assert_eq!(store.find("s", &kept[0].id), Err(KeptError::Unknown(kept[0].id.clone())));
     let collected = store.collect_at(SystemTime::now() + 2 * WEEK).expect("collected");
     assert_eq!(collected, Collected { artifacts: 2, bytes: 80 });
     assert_eq!(store.list("s"), Ok(Vec::new()));
 
-    let memory = KeptInMemory::new(Bounds { bytes: 100, age: WEEK });
+    let memory = KeptInMemory::new(Bounds { bytes, age: WEEK });
     let kept: Vec<ArtifactRef> = (0..5).map(|index| keep(&memory, "s", &index.to_string().repeat(40))).collect();
     assert_eq!(memory.list("s"), Ok(kept[3..].to_vec()));
-    let brief = KeptInMemory::new(Bounds { bytes: 100, age: Duration::ZERO });
+    let brief = KeptInMemory::new(Bounds { bytes, age: Duration::ZERO });
     keep(&brief, "s", "text");
     assert_eq!(brief.list("s"), Ok(Vec::new()));
+}
+
+#[test]
+fn what_is_longer_than_all_that_a_store_holds_is_refused_as_it_is_written() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let bounds = Bounds { bytes: 4096, age: WEEK };
+    let most = 4096 - handle_bytes("text/plain") - 1;
+    for store in [Box::new(KeptInMemory::new(bounds)) as Box<dyn KeptStore>, Box::new(DiskStore::with_bounds(folder.path(), bounds))] {
+        let mut keeping = store.begin("s", "text/plain").expect("begun");
+        assert!(matches!(keeping.write(&[b'x'; 4096]), Err(KeptError::TooLarge(_))));
+        drop(keeping);
+        let older = keep(&*store, "s", "older");
+        let kept = keep(&*store, "s", &"x".repeat(usize::try_from(most).expect("a size")));
+        assert_eq!(store.read("s", &kept.id, 0, 9999).map(|read| read.len() as u64), Ok(most), "as much as fits stays");
+        assert_eq!(store.find("s", &older.id), Err(KeptError::Unknown(older.id.clone())));
+        let tiny: &dyn KeptStore = &KeptInMemory::new(Bounds { bytes: 100, age: WEEK });
+        assert!(matches!(tiny.begin("s", "text/plain").map(drop), Err(KeptError::TooLarge(0))));
+    }
+}
+
+#[test]
+fn handles_are_bounded_with_the_bytes_also_where_they_share_a_content() {
+    let bounds = Bounds { bytes: 1 << 20, age: WEEK };
+    let store = KeptInMemory::new(bounds);
+    let kept: Vec<ArtifactRef> = (0..10_000).map(|_| keep(&store, "s", "")).collect();
+    let listed = store.list("s").expect("a list");
+    assert!(listed.len() <= (1 << 20) / 512 && listed[..] == kept[kept.len() - listed.len()..], "{}", listed.len());
+    assert!(listed.iter().all(|one| store.find("s", &one.id).as_ref() == Ok(one)));
+}
+
+#[test]
+fn a_full_store_on_disk_does_not_look_at_everything_for_each_thing_written() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let each = 40 + handle_bytes("text/plain");
+    let store = DiskStore::with_bounds(folder.path(), Bounds { bytes: 24 * each, age: WEEK });
+    let (mut before, mut looks) = (0, 0);
+    for index in 0..60 {
+        keep(&store, "s", &format!("{index:040}"));
+        let there = store.list("s").expect("a list").len();
+        assert!(there <= 24);
+        looks += usize::from(there <= before);
+        before = there;
+    }
+    assert!((1..=36 / 3).contains(&looks), "36 were written to a full store, and it looked {looks} times");
+}
+
+/// The shortest of a few times, which a busy machine disturbs least.
+fn shortest(mut work: impl FnMut()) -> Duration {
+    let time = |_| {
+        let started = std::time::Instant::now();
+        work();
+        started.elapsed()
+    };
+    (0..5).map(time).min().unwrap_or_default()
+}
+
+#[test]
+fn collecting_takes_time_in_proportion_to_what_is_there() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let took = [250, 2000].map(|count| {
+        let store = DiskStore::with_bounds(folder.path().join(count.to_string()), Bounds { bytes: 1 << 30, age: WEEK });
+        let session = store.session_folder_of("s");
+        std::fs::create_dir_all(&session).expect("made");
+        for index in 0..count {
+            let artifact = handle("text/plain", 4, &blake3::hash(format!("{index:4}").as_bytes()));
+            let content = store.file(&artifact).expect("a place");
+            std::fs::create_dir_all(content.parent().expect("a folder")).expect("made");
+            std::fs::write(content, format!("{index:4}")).expect("a content");
+            std::fs::write(session.join(&artifact.id), artifact.to_json().to_string()).expect("a handle");
+        }
+        shortest(|| assert_eq!(store.collect(), Ok(Collected::default())))
+    });
+    // Eight times as many: a pass takes eight times as long, and a look at each for each sixty-four times.
+    assert!(took[1] < took[0] * 24, "{took:?}");
+}
+
+#[test]
+fn a_search_looks_at_each_byte_once_also_without_lines_and_for_a_long_text() {
+    let store = KeptInMemory::default();
+    let shelf = Shelf::new(Arc::new(store.clone()), Redactor::default(), None, "s");
+    let mut keeping = store.begin("s", "text/plain").expect("begun");
+    keeping.write(&vec![b'a'; 2 << 20]).expect("written");
+    let id = keeping.finish().expect("kept").id;
+    let search = |wanted: &Wanted| assert!(look(&shelf, &id, wanted, 1000).expect("a look").starts_with(&format!("[{id}: 0 lines")));
+    search(&Wanted::Search("b".into()));
+    assert_eq!(super::look::LOOKED_AT.get(), 2 << 20);
+    let [short, long] = [500, 50_000].map(|length| {
+        let wanted = Wanted::Search(format!("{}b", "a".repeat(length)));
+        shortest(|| search(&wanted))
+    });
+    assert!(long < short * 10, "for a text a hundred times as long: {short:?}, {long:?}");
 }
 
 #[test]
@@ -113,7 +206,7 @@ fn many_write_the_same_and_different_things_at_once() {
     let folder = tempfile::tempdir().expect("a folder");
     std::thread::scope(|scope| {
         for index in 0..8 {
-            let store = DiskStore::with_bounds(folder.path(), Bounds { bytes: 300, age: WEEK });
+            let store = DiskStore::with_bounds(folder.path(), Bounds { bytes: 1 << 20, age: WEEK });
             scope.spawn(move || {
                 for turn in 0..10 {
                     let text = format!("text {}", (index + turn) % 3).repeat(5);
