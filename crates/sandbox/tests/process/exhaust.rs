@@ -73,6 +73,33 @@ fn memory_that_is_shared_is_counted_once() {
     });
 }
 
+#[test]
+fn memory_of_every_kind_counts_together_and_what_is_mapped_counts_once() {
+    const TAKE: &str = "import mmap, os, time
+def file(bytes, path=None):
+  fd = os.memfd_create('x') if path is None else os.open(path, os.O_CREAT | os.O_RDWR)
+  for _ in range(bytes >> 20): os.write(fd, bytearray(1 << 20))
+  return fd
+";
+    in_every_tier(|world| {
+        let mut plan = world.plan.clone();
+        (plan.limits.memory_bytes, plan.limits.tmp_bytes) = (256 << 20, 200 << 20);
+        let python = |what: &str| format!("exec python3 -c \"{TAKE}{what}\ntime.sleep(2); print('fine')\"");
+        let mut much = vec!["a = bytearray(b'x') * (150 << 20)\nb = file(150 << 20)"];
+        if world.tier() == Tier::A {
+            much.push("a = bytearray(b'x') * (150 << 20)\nb = file(150 << 20, '/tmp/x')");
+            much.push("a = file(150 << 20)\nb = file(150 << 20, '/tmp/x')");
+        }
+        for what in much {
+            let finished = world.shell_with(&plan, &python(what));
+            assert_ne!(finished.stdout.text, "fine\n", "{what}");
+        }
+        let mapped = "m = mmap.mmap(file(150 << 20), 150 << 20)\nfor at in range(0, len(m), 4096): m[at]";
+        let finished = world.shell_with(&plan, &python(mapped));
+        assert_eq!((finished.end, finished.stdout.text.as_str()), (End::Exited(0), "fine\n"), "{}", finished.stderr.text);
+    });
+}
+
 /// Another command works as ever.
 fn serves(world: &World) {
     assert_eq!(world.says("echo served"), "served\n");
