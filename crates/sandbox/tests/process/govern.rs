@@ -106,6 +106,40 @@ fn a_folder_is_not_made_into_one_of_gits() {
 }
 
 #[test]
+fn what_the_settings_of_a_repository_make_git_obey_is_not_changed_either() {
+    in_tier(Tier::A, |world| {
+        let git =
+            |words: &[&str]| Command::new("git").args(words).current_dir(world.ws(".")).output().is_ok_and(|ran| ran.status.success());
+        if !git(&["init", "-q"]) {
+            println!("skipped: no git");
+            return;
+        }
+        for (folder, file) in [(".husky", "pre-commit"), ("shared", "gitconfig")] {
+            fs::create_dir(world.ws(folder)).expect("a folder");
+            fs::write(world.ws(folder).join(file), "\n").expect("a file");
+        }
+        for (key, value) in [("core.hooksPath", ".husky"), ("include.path", "../shared/gitconfig"), ("include.path", "../shared/later")] {
+            assert!(git(&["config", "--add", key, value]));
+        }
+        for (line, name) in [
+            ("echo evil >> .husky/pre-commit", ".husky/pre-commit"),
+            ("echo evil > .husky/post-commit", ".husky/post-commit"),
+            ("mv .husky .other && mkdir .husky && echo evil > .husky/pre-commit", ".husky/pre-commit"),
+            ("echo evil >> shared/gitconfig", "shared/gitconfig"),
+            ("echo evil > shared/later; sleep 5", "shared/later"),
+            ("mkdir -p .git/foo/objects .git/foo/refs; echo evil > .git/foo/config; echo x > .git/foo/HEAD; sleep 5", ".git/foo/config"),
+        ] {
+            world.shell(line);
+            let text = fs::read_to_string(world.ws(name)).unwrap_or_default();
+            assert!(!text.contains("evil"), "{line}");
+        }
+        fs::write(world.ws("note.txt"), "x").expect("a file");
+        let commit = "git add note.txt && git -c user.name=a -c user.email=a@a.test commit -qm one && git log --oneline | wc -l && echo x > shared/other";
+        assert_eq!(world.says(commit).trim(), "1");
+    });
+}
+
+#[test]
 fn a_bare_repository_that_is_there_is_used_and_its_settings_are_not_changed() {
     in_tier(Tier::A, |world| {
         let bare = world.ws("fixtures/repo.git");

@@ -1,5 +1,6 @@
 //! Looking for the files that govern calls.
 
+use super::git;
 use super::known::{Hold, Kind, Known};
 use super::root::{Depth, Near, OpenedUp};
 use super::spot::Spot;
@@ -21,8 +22,8 @@ use std::time::{Duration, Instant};
 const MOST_ENTRIES: usize = 20_000;
 /// Folders full of other people's files, in which nobody keeps settings.
 const SKIPPED: &[&str] = &["node_modules", "target", ".venv", "__pycache__", "objects"];
-/// What of Git's folder has settings in it.
-const IN_GIT: &[&str] = &["modules", "worktrees"];
+/// What of Git's folder has much in it, and no settings.
+const NOT_IN_GIT: &[&str] = &["refs", "logs", "lfs"];
 /// What in Git's folder makes it run programs.
 const GIT_NAMES: &[&str] = &["hooks", "config", "config.worktree", "commondir"];
 /// What makes a folder one of Git's, whatever it is called.
@@ -155,7 +156,7 @@ impl Protected {
     pub(super) fn is_looked_into(&self, spot: &Spot, when: When) -> bool {
         let own = spot.name().to_string_lossy();
         let above = |up: usize| std::iter::successors(Some(spot), |spot| spot.above()).nth(up).map(Spot::name);
-        let is_wanted = if above(1) == Some(OsStr::new(".git")) { IN_GIT.contains(&&*own) } else { !SKIPPED.contains(&&*own) };
+        let is_wanted = !SKIPPED.contains(&&*own) && !(above(1) == Some(OsStr::new(".git")) && NOT_IN_GIT.contains(&&*own));
         let is_near = match self.root_of(spot).depth {
             Depth::Whole => true,
             Depth::Top => spot.above().is_some_and(|above| above.above().is_none()) && (own == ".git" || stem_rests(&own).next().is_some()),
@@ -186,7 +187,10 @@ impl Protected {
         }
         match &known.was.kind {
             Kind::Link(_) => return self.follow(&known.path),
-            Kind::Folder if known.spot.name() == OsStr::new(".git") => self.pinned.push(known.path.clone()),
+            Kind::Folder if known.spot.name() == OsStr::new(".git") => {
+                self.pinned.push(known.path.clone());
+                git::obeyed(&known.path).iter().for_each(|path| self.follow(path));
+            }
             Kind::File(..) | Kind::Folder => self.fixed.push(known.path.clone()),
         }
         if !self.is_known(&known.spot) {

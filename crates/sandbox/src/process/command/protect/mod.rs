@@ -8,6 +8,7 @@
 //! Names are reached from a descriptor of the place they are in ([`root`], [`spot`]): places are moved, and paths have a longest length.
 
 mod events;
+mod git;
 mod keep;
 mod known;
 mod look;
