@@ -96,7 +96,7 @@ fn an_alias_no_provider_takes_and_an_injected_parameter_are_errors_at_their_plac
 #[test]
 fn a_default_that_does_not_fit_its_own_schema_takes_its_tool_out() {
     let plan = tool("parameters:\n  day: { type: object, properties: { n: { type: integer, default: one } } }\n", "1");
-    let checked = expect(&[(".harness/tools/read_plan.md", &plan)], &["SCHEMA_DEFAULT_UNFIT .harness/tools/read_plan.md:3:69"]);
+    let checked = expect(&[(".harness/tools/read_plan.md", &plan)], &["SCHEMA_DEFAULT_UNFIT .harness/tools/read_plan.md:3:67"]);
     assert!(!checked.tools[0].usable());
     let fits = tool("parameters:\n  day: { type: object, properties: { n: { type: integer, default: 1 } } }\n", "1");
     expect(&[(".harness/tools/read_plan.md", &fits)], &[]);

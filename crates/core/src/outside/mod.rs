@@ -8,6 +8,7 @@ pub use machine::Machine;
 pub use tool_harness_sandbox::network::{Request, Response};
 
 use crate::artifact::root::Containment;
+use crate::isolate::{Isolated, caught};
 use crate::result::ArtifactRef;
 use std::fs::File;
 use std::future::Future;
@@ -33,6 +34,20 @@ pub trait Outside: Send + Sync {
 
     /// Sends a request to a host of a list, and judges each one it leads to. It takes no longer than `time`, all in all.
     fn send<'a>(&'a self, hosts: &'a Domains, request: Request, time: Duration, cancel: CancellationToken) -> Pending<'a, Response>;
+}
+
+/// How strongly processes are contained; not at all, when the outside cannot even say.
+pub(crate) fn tier(outside: &dyn Outside) -> Tier {
+    caught(|| outside.tier()).unwrap_or(Tier::None)
+}
+
+/// What an outside answers. It may be the host's own, and panic.
+pub(crate) async fn asked<'a, T>(ask: impl FnOnce() -> Pending<'a, T>) -> Result<T, Refused> {
+    let answer = match caught(ask) {
+        Some(answer) => Isolated::new(answer).await,
+        None => None,
+    };
+    answer.unwrap_or_else(|| Err(Refused::Failed("the host's own outside panicked".to_owned())))
 }
 
 /// A command to run.

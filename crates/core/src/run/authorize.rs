@@ -5,6 +5,7 @@ use super::before::Ask;
 use super::context::{Context, object};
 use super::refusal::{Code, Refusal};
 use crate::effect::Effects;
+use crate::outside::tier;
 use crate::registry::RegisteredTool;
 use crate::rule::{self, Action, Match, Subject};
 use serde_json::{Map, Value, json};
@@ -69,7 +70,7 @@ fn judge(ctx: &Context, tool: Arc<RegisteredTool>, arguments: Map<String, Value>
     }
     if tool.foreign.is_none() && tool.effects.contains(Effects::EXEC) && !ctx.registry().confines.configured {
         // Finding out what contains processes takes a moment, and only this rule asks.
-        found.extend(rule::matches(&ctx.registry().rules, &Subject::Processes(ctx.shared().outside.tier())));
+        found.extend(rule::matches(&ctx.registry().rules, &Subject::Processes(tier(&*ctx.shared().outside))));
     }
     for found in found {
         record(ctx, tool.name(), tool.name(), &found);

@@ -6,7 +6,7 @@ use crate::artifact::root::Containment;
 use crate::artifact::tool::Limits;
 use crate::builtin::Program;
 use crate::isolate;
-use crate::outside::{Command, Denial, DenialKind, End, Ran, Refused, Request, Response, Text, judge_address};
+use crate::outside::{Command, Denial, DenialKind, End, Ran, Refused, Request, Response, Text, asked, judge_address};
 use crate::plan::{self, Narrowing, Site};
 use crate::result::Enforced;
 use crate::store::kept::{Sample, Shelf};
@@ -103,7 +103,7 @@ impl Reach {
         let containment = self.shared.registry.confines.containment;
         let name = program.program.clone();
         let command = Command { program: program.program, args: program.args, cwd, stdin: program.stdin };
-        let ran = self.shared.outside.run(&plan, containment, command, self.cancel.clone()).await;
+        let ran = asked(|| self.shared.outside.run(&plan, containment, command, self.cancel.clone())).await;
         let mut ran = ran.map_err(|refused| self.refused(refused))?;
         for text in [&mut ran.stdout, &mut ran.stderr] {
             self.keep_whole(text, plan.limits.output_bytes).await;
@@ -149,7 +149,7 @@ impl Reach {
             ));
         }
         let time = time.min(self.deadline.saturating_duration_since(Instant::now()));
-        let answer = self.shared.outside.send(&hosts, request, time, self.cancel.clone()).await;
+        let answer = asked(|| self.shared.outside.send(&hosts, request, time, self.cancel.clone())).await;
         answer.map_err(|refused| self.refused(refused))
     }
 

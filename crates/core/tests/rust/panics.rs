@@ -8,13 +8,21 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::task::{Context, Poll};
 use std::time::Duration;
+use tokio_util::sync::CancellationToken;
+use tool_harness::artifact::root::Containment;
+use tool_harness::builtin::Program;
+use tool_harness::effect::Effects;
 use tool_harness::error::Error;
 use tool_harness::event::{Delivery, EventRef, Payloads, Sink};
 use tool_harness::middleware::{Around, Decision, Judged, Later, Middleware, Next, Reply, Seen, Step, TurnView};
+use tool_harness::outside::{Command, Outside, Pending, Ran, Request, Response};
 use tool_harness::registry::OfferedTool;
 use tool_harness::store::kept::{Collected, Keeping, KeptError, KeptStore};
 use tool_harness::tool::{Inject, RegisterError, blocking};
 use tool_harness::{ArtifactRef, Engine, Tool, ToolError, ToolOutput, ToolRequest, ToolRuntime, ToolSpec};
+use tool_harness_sandbox::network::Domains;
+use tool_harness_sandbox::plan::Plan;
+use tool_harness_sandbox::tier::Tier;
 
 /// Panics when it is dropped, also when it is what somebody panicked with.
 struct Boom;
@@ -261,6 +269,46 @@ async fn what_panics_when_it_is_registered_is_a_typed_error() {
             other => panic!("{what}: {other:?}"),
         }
     }
+}
+
+/// An outside that panics wherever it is asked.
+struct Nowhere;
+
+impl Outside for Nowhere {
+    fn tier(&self) -> Tier {
+        panic_any(Boom)
+    }
+
+    fn run<'a>(&'a self, _: &'a Plan, _: Containment, _: Command, _: CancellationToken) -> Pending<'a, Ran> {
+        panic_any(Boom)
+    }
+
+    fn send<'a>(&'a self, _: &'a Domains, _: Request, _: Duration, _: CancellationToken) -> Pending<'a, Response> {
+        Box::pin(async { panic_any(Boom) })
+    }
+}
+
+/// Runs a program.
+struct Runs;
+
+impl Tool for Runs {
+    fn spec(&self) -> ToolSpec {
+        ToolSpec::new("run_it", "Runs it.").effects(Effects::READ | Effects::WRITE | Effects::EXEC).input(json!({"type": "object"}))
+    }
+
+    async fn call(&self, (): &(), runtime: ToolRuntime<'_>, _: Map<String, Value>) -> Result<ToolOutput, ToolError> {
+        runtime.run(Program::new("true")).await.map(|_| ToolOutput::default())
+    }
+}
+
+#[tokio::test]
+async fn the_outside_may_panic_wherever_it_is_asked() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let (engine, events) = load(bare().tool(Runs).workspace(folder.path()).outside(Arc::new(Nowhere))).await;
+    let result = engine.call(call("run_it", json!({}))).await;
+    assert!(["tool.failed", "tool.denied", "tool.approval.denied"].contains(&code(&result)), "{}", result.text());
+    let _ = engine.explain(call("run_it", json!({}))).await;
+    assert_eq!(events.ends().len(), 1);
 }
 
 /// A sink that panics wherever it is asked.
