@@ -14,7 +14,7 @@ pub(super) fn resolve(plan: &Plan, command: &Command, folder: &Path, is_visible:
     let shown = || name.to_string_lossy().into_owned();
     let missing = |place| SandboxError::NotFound { program: shown(), place };
     if name.is_empty() {
-        return Err(missing("without a name"));
+        return Err(missing("whose name is empty"));
     }
     let real = if name.as_bytes().contains(&b'/') {
         real_program(&folder.join(name), is_visible).ok_or_else(|| missing("that can be seen and executed inside"))?
