@@ -20,8 +20,8 @@ pub(crate) fn is_deep(value: &Value) -> bool {
 /// Whether a value nests deeper than this. It goes no deeper itself.
 pub(crate) fn deeper_than(value: &Value, most: usize) -> bool {
     match value {
-        Value::Array(items) => most == 0 || items.iter().any(|item| deeper_than(item, most - 1)),
-        Value::Object(map) => most == 0 || map.values().any(|item| deeper_than(item, most - 1)),
+        Value::Array(items) => items.iter().any(|item| most == 0 || deeper_than(item, most - 1)),
+        Value::Object(map) => map.values().any(|item| most == 0 || deeper_than(item, most - 1)),
         _ => false,
     }
 }

@@ -1,7 +1,8 @@
 //! Admit: the tool exists and is offered, the arguments are JSON and fit its schema.
 
-use super::context::{Context, object};
+use super::context::Context;
 use super::execute::help;
+use super::record::object;
 use super::refusal::{Code, Refusal};
 use super::repair::{self, repair, unfenced};
 use crate::call::{Arguments, DEFAULT_MODE};

@@ -64,7 +64,7 @@ pub(super) async fn after(ctx: &Context, executed: Executed) -> Amended {
             hooks = Hooks::ChangedIt;
         }
     }
-    if ctx.journal.has_emitted() {
+    if ctx.has_emitted() {
         Box::pin(fire_emitted(ctx)).await;
     }
     Amended { tool, success, error, content, enforced, hooks }

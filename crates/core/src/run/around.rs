@@ -1,9 +1,10 @@
 //! The layers around a body.
 
-use super::context::{Context, object};
+use super::context::Context;
 use super::deadline::of_call;
 use super::execute::{Failure, Given, fits_output};
 use super::link::in_time;
+use super::record::object;
 use super::refusal::{Code, Refusal};
 use super::repeat::attempts;
 use crate::isolate::{Isolated, caught};

@@ -2,7 +2,8 @@
 
 use super::admit::{Admitted, validate};
 use super::before::Ask;
-use super::context::{Context, object};
+use super::context::Context;
+use super::record::object;
 use super::refusal::{Code, Refusal};
 use crate::effect::Effects;
 use crate::outside::tier;

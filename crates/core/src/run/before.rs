@@ -67,7 +67,7 @@ async fn judged(ctx: &Context, authorized: Authorized) -> Result<(Authorized, Ve
         }
         _ => chain.await?,
     };
-    if ctx.journal.has_emitted() {
+    if ctx.has_emitted() {
         Box::pin(fire_emitted(ctx)).await;
     }
     let authorized = match latest {

@@ -41,7 +41,7 @@ pub(super) async fn run_body(
 
 /// What a body that ended gives.
 fn answered(ctx: &Context, tool: &RegisteredTool, ended: Ended) -> Given {
-    if let Some(control) = ctx.journal.interrupted() {
+    if let Some(control) = ctx.interrupted() {
         let message = format!("`{}`, by a call inside it: {}", tool.name(), control.reason());
         return Err(Refusal::new(Code::Interrupted, message).control(control.clone()).into());
     }
@@ -102,7 +102,7 @@ async fn on_thread(
     let waited_for = Arc::new(AtomicBool::new(true));
     let (ctx_there, tool_there, body, runtime) = (ctx.clone(), Arc::clone(tool), Arc::clone(body), Handle::current());
     let still = Arc::clone(&waited_for);
-    let hold = ctx.journal.hold();
+    let hold = ctx.hold();
     let held = hold.clone();
     let work = move || {
         let on = On { ctx: &ctx_there, tool: &tool_there, deadline: deadline.at };

@@ -1,6 +1,7 @@
 //! What a model reads is bounded. The whole is kept, and the mark of the cut says how to read on.
 
-use super::context::{Context, object};
+use super::context::Context;
+use super::record::object;
 use crate::content::{ContentBlock, Link, Media, Resource, ResourceBody};
 use crate::isolate::caught;
 use crate::registry::READER;
@@ -207,7 +208,7 @@ where
     let (kept, whole) = writing.await.unwrap_or_default();
     let kept = match kept.unwrap_or_else(crashed) {
         Ok(artifact) => {
-            ctx.journal.record_stored(&artifact);
+            ctx.record_stored(&artifact);
             result.artifacts.push(artifact.clone());
             Some(artifact)
         }

@@ -1,10 +1,11 @@
 //! Hooks of one event, in order, failing closed.
 
 use super::before::Ask;
-use super::context::{Context, object};
+use super::context::Context;
 use super::crossing::HookCrossing;
 use super::decision::Decision;
 use super::payload::filled_in;
+use super::record::object;
 use super::refusal::{Code, Refusal};
 use crate::check::hook_events;
 use crate::registry::RegisteredHook;
@@ -157,7 +158,7 @@ pub(super) fn refuse_if_broken(ctx: &Context, event: &str) -> Result<(), Refusal
 /// Runs the hooks of custom events that scripts raised. They decide nothing here; their failures are recorded.
 pub(super) async fn fire_emitted(ctx: &Context) {
     for _ in 0..MAX_EMITTED {
-        let Some((name, payload)) = ctx.journal.next_emitted() else { return };
+        let Some((name, payload)) = ctx.next_emitted() else { return };
         if !ctx.registry().has_hooks(&name) {
             continue;
         }

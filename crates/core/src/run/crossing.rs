@@ -2,9 +2,10 @@
 
 use super::authorize::record;
 use super::chain::{Changed, fire, fire_emitted};
-use super::context::{Context, object};
+use super::context::Context;
 use super::payload::merge;
 use super::reach::{Reach, Traces};
+use super::record::object;
 use super::refusal::{Code, Refusal};
 use crate::artifact::tool::Limits;
 use crate::builtin::{self, Args, Body, Builtin, Host, Module, Program, Scope, StoreScope};
@@ -185,8 +186,7 @@ async fn run(ctx: &Context, by: By<'_>, call: &Admitted, deadline: Instant) -> R
         metrics: Arc::clone(ctx.metrics()),
         jail,
         reach: Reach {
-            shared: Arc::clone(ctx.shared()),
-            journal: Arc::clone(&ctx.journal),
+            ctx: ctx.clone(),
             traces: Arc::clone(by.traces),
             narrowing: by.narrowing,
             limits: by.limits,
@@ -216,7 +216,7 @@ fn note(ctx: &Context, source: &str, call: &Admitted) {
         }
         other => other.to_string(),
     };
-    ctx.journal.record_raised("log", || object(json!({"level": level, "message": message, "fields": call.args.get(1), "source": source})));
+    ctx.record_raised("log", || object(json!({"level": level, "message": message, "fields": call.args.get(1), "source": source})));
 }
 
 /// What host built-ins may touch.
@@ -244,7 +244,7 @@ impl Host for World {
     }
 
     fn env(&self, name: &str) -> Result<Option<String>, String> {
-        let shared = &self.reach.shared;
+        let shared = self.reach.ctx.shared();
         if shared.registry.confines.env.iter().any(|listed| listed == name) {
             return Ok(shared.surroundings.variable(name));
         }
@@ -255,22 +255,22 @@ impl Host for World {
     }
 
     fn emit(&self, name: &str, payload: &Value) -> Result<(), String> {
-        self.reach.journal.emit(&self.reach.source, name, payload);
+        self.reach.ctx.emit(&self.reach.source, name, payload);
         Ok(())
     }
 
     fn progress(&self, fraction: f64, message: &str) {
-        self.reach.journal.record_raised("tool.progress", || object(json!({"fraction": fraction, "message": message})));
+        self.reach.ctx.record_raised("tool.progress", || object(json!({"fraction": fraction, "message": message})));
     }
 
     fn file_denied(&self, error: &FileError) {
-        let Reach { journal, source, builtin, .. } = &self.reach;
-        journal.record("file.denied", || object(json!({"source": source, "builtin": builtin, "message": error.to_string()})));
+        let Reach { ctx, source, builtin, .. } = &self.reach;
+        ctx.record("file.denied", || object(json!({"source": source, "builtin": builtin, "message": error.to_string()})));
     }
 
     fn keep(&self, content: &str, media_type: &str) -> Result<ArtifactRef, String> {
         let artifact = self.reach.shelf().write(content.as_bytes(), media_type).map_err(|error| error.to_string())?;
-        self.reach.journal.stored(&artifact);
+        self.reach.ctx.stored(&artifact);
         Ok(artifact)
     }
 

@@ -82,7 +82,7 @@ pub(super) async fn execute(ctx: &Context, prepared: Prepared) -> Executed {
 /// Waits for a place, fills in what is injected, and runs the body, unless the call only repeats one that was done.
 async fn carried_out(ctx: &Context, tool: &Arc<RegisteredTool>, mut arguments: Map<String, Value>) -> (Given, Enforced) {
     // Whatever the tool started and does not wait for is told when the call is over, however it ends.
-    let _over = ctx.journal.tell_when_over();
+    let _over = ctx.tell_when_over();
     let not_run = |refusal: Refusal| (Err(Failure::from(refusal)), Enforced::Nothing);
     let key = match tool.key {
         None => None,
@@ -121,7 +121,7 @@ async fn carried_out(ctx: &Context, tool: &Arc<RegisteredTool>, mut arguments: M
 /// Runs the body once.
 pub(super) async fn attempt(ctx: &Context, tool: &Arc<RegisteredTool>, arguments: Map<String, Value>) -> (Given, Enforced) {
     let deadline = deadline(ctx, tool);
-    let hold = tool.key.as_ref().and_then(|_| ctx.journal.hold());
+    let hold = tool.key.as_ref().and_then(|_| ctx.hold());
     if hold.as_ref().is_some_and(|hold| hold.was_left()) {
         let message = describe(tool, Code::Limit, "an attempt of the same call was left at work, so it is not begun again");
         return (Err(Refusal::new(Code::Limit, message).into()), Enforced::Nothing);

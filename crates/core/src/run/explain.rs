@@ -154,7 +154,7 @@ pub(crate) async fn explain(shared: &Arc<Shared>, call: Call) -> Explanation {
 
 /// Without the secrets that it quotes.
 fn cleaned(ctx: &Context, mut explanation: Explanation) -> Explanation {
-    let mut pass = ctx.journal.pass();
+    let mut pass = ctx.pass();
     pass.string(&mut explanation.tool);
     match &mut explanation.outcome {
         Ok(arguments) => pass.value(arguments),

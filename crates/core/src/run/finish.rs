@@ -45,7 +45,7 @@ pub(super) async fn finish(ctx: &Context, executed: Executed) -> Finished {
         enforced,
         elapsed: Duration::ZERO,
     };
-    ctx.journal.list_stored(&mut result.artifacts);
+    ctx.list_stored(&mut result.artifacts);
     bound(ctx, &mut result, Size { most, value: value_bytes, is_own_text }).await;
     result.elapsed = ctx.started().elapsed();
     Finished { result, hooks }

@@ -62,6 +62,6 @@ fn with_kept(ctx: &Context, outcome: &Given) -> Given {
         Ok(output) => output,
         Err(failure) => &mut failure.rest,
     };
-    ctx.journal.list_stored(&mut output.artifacts);
+    ctx.list_stored(&mut output.artifacts);
     outcome
 }

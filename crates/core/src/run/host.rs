@@ -1,7 +1,8 @@
 //! How a Rust tool reaches the world: the same ways as a script, under the same plan.
 
-use super::context::{Context, object};
+use super::context::Context;
 use super::reach::{Reach, Traces};
+use super::record::object;
 use super::refusal::{Code, Refusal};
 use super::run;
 use crate::builtin::{Program, StoreScope};
@@ -59,7 +60,7 @@ impl<'a> On<'a> {
 
     /// Cancelled with the call, and when it is over.
     pub(crate) fn cancellation(self) -> CancellationToken {
-        self.ctx.journal.cancelled_when_over()
+        self.ctx.cancelled_when_over()
     }
 
     pub(crate) fn store(self, scope: StoreScope) -> &'a dyn KeyValue {
@@ -67,13 +68,13 @@ impl<'a> On<'a> {
     }
 
     pub(crate) fn progress(self, fraction: f64, message: &str) {
-        self.ctx.journal.record_raised("tool.progress", || object(json!({"fraction": fraction, "message": message})));
+        self.ctx.record_raised("tool.progress", || object(json!({"fraction": fraction, "message": message})));
     }
 
     pub(crate) fn emit(self, name: &str, payload: &Value) {
         match is_deep(payload) {
-            false => self.ctx.journal.emit(self.tool.name(), name, payload),
-            true => self.ctx.journal.emit(self.tool.name(), name, &too_deep().into()),
+            false => self.ctx.emit(self.tool.name(), name, payload),
+            true => self.ctx.emit(self.tool.name(), name, &too_deep().into()),
         }
     }
 
@@ -119,7 +120,7 @@ impl<'a> On<'a> {
 
     pub(crate) async fn keep(self, content: Vec<u8>, media_type: String) -> Result<ArtifactRef, Refusal> {
         let artifact = self.at_shelf(move |shelf| shelf.write(&content, &media_type)).await?;
-        self.ctx.journal.stored(&artifact);
+        self.ctx.stored(&artifact);
         Ok(artifact)
     }
 
@@ -140,8 +141,7 @@ impl<'a> On<'a> {
 
     fn reach(self, what: &str) -> Reach {
         Reach {
-            shared: Arc::clone(self.ctx.shared()),
-            journal: Arc::clone(&self.ctx.journal),
+            ctx: self.ctx.clone(),
             traces: Arc::new(Traces::default()),
             narrowing: Narrowing::of(self.tool),
             limits: self.tool.limits,
@@ -170,7 +170,7 @@ impl<'a> On<'a> {
         let result = Box::pin(run(self.ctx.shared(), call)).await;
         // Where the run shall go is not this tool's to decide.
         if let Some(control) = result.error.as_ref().and_then(|error| error.control.clone()) {
-            self.ctx.journal.interrupt(control);
+            self.ctx.interrupt(control);
         }
         result
     }

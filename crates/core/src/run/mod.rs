@@ -24,6 +24,7 @@ mod link;
 mod payload;
 mod place;
 mod reach;
+mod record;
 mod redact;
 mod refusal;
 mod repair;
@@ -42,11 +43,12 @@ pub use refusal::{Class, Code, Grounds, Refusal};
 pub use repair::Repair;
 
 pub(crate) use chain::{load_artifacts, run_one};
-pub(crate) use context::{Context, Shared, object};
+pub(crate) use context::{Context, Shared};
 pub(crate) use delegate::{contain, judge, observe};
 pub(crate) use explain::explain;
 pub(crate) use host::On;
 pub(crate) use place::Keys;
+pub(crate) use record::object;
 pub(crate) use secret::Secrets;
 pub(crate) use stored::Stored;
 

@@ -51,7 +51,7 @@ pub(super) async fn place(
         true => None,
         false => Some(Arc::new(Hold::new(key, permits(ctx, tool, alone, limit).await?))),
     };
-    hold.iter().for_each(|hold| ctx.journal.holds(hold));
+    hold.iter().for_each(|hold| ctx.holds(hold));
     Ok(Place { hold, _at_once: permits(ctx, tool, at_once, limit).await? })
 }
 

@@ -1,6 +1,7 @@
 //! How a call's scripts reach the outside: under the plan, with what was refused and what held written down.
 
-use super::context::{Journal, Shared, object};
+use super::context::Context;
+use super::record::object;
 use super::refusal::{Code, Refusal};
 use crate::artifact::root::Containment;
 use crate::artifact::tool::Limits;
@@ -76,8 +77,7 @@ const LONGEST: Duration = Duration::from_secs(2);
 
 /// One script's way to the outside.
 pub(super) struct Reach {
-    pub(super) shared: Arc<Shared>,
-    pub(super) journal: Arc<Journal>,
+    pub(super) ctx: Context,
     pub(super) traces: Arc<Traces>,
     pub(super) narrowing: Narrowing,
     pub(super) limits: Limits,
@@ -91,7 +91,7 @@ pub(super) struct Reach {
 
 impl Reach {
     fn site(&self) -> Site<'_> {
-        self.shared.site()
+        self.ctx.shared().site()
     }
 
     /// Runs a program under the plan of this call.
@@ -100,10 +100,10 @@ impl Reach {
         let mut plan = plan::plan(self.site(), &self.narrowing, self.limits, program.timeout.min(left));
         let cwd = self.folder(jail, &plan, program.cwd.as_deref())?;
         self.add_variables(&mut plan, program.env)?;
-        let containment = self.shared.registry.confines.containment;
+        let containment = self.ctx.shared().registry.confines.containment;
         let name = program.program.clone();
         let command = Command { program: program.program, args: program.args, cwd, stdin: program.stdin };
-        let ran = asked(|| self.shared.outside.run(&plan, containment, command, self.cancel.clone())).await;
+        let ran = asked(|| self.ctx.shared().outside.run(&plan, containment, command, self.cancel.clone())).await;
         let mut ran = ran.map_err(|refused| self.refused(refused))?;
         for text in [&mut ran.stdout, &mut ran.stderr] {
             self.keep_whole(text, plan.limits.output_bytes).await;
@@ -114,7 +114,7 @@ impl Reach {
 
     /// What the session of the call keeps.
     pub(super) fn shelf(&self) -> Shelf {
-        self.shared.shelf(self.journal.session(), &self.source)
+        self.ctx.shared().shelf(&self.ctx.call().session_id, &self.source)
     }
 
     /// Keeps the whole of an output of which something is left out. What is shown of it is taken from what was kept, so that no half of a
@@ -126,7 +126,7 @@ impl Reach {
         let shelf = self.shelf();
         let written = isolate::blocking(move || shelf.write_from(&*all, "text/plain", half)).await;
         let Some(Ok(Sample { artifact, head, tail, bytes })) = written else { return };
-        self.journal.stored(&artifact);
+        self.ctx.stored(&artifact);
         let missing = bytes - head.len() as u64 - tail.len() as u64;
         output.text = match missing {
             0 => process::shown(&[head, tail].concat()),
@@ -140,7 +140,7 @@ impl Reach {
 
     /// Sends a request to a host of this call's list.
     pub(super) async fn send(&self, request: Request, time: Duration) -> Result<Response, String> {
-        let hosts = self.shared.registry.confines.hosts(&self.narrowing);
+        let hosts = self.ctx.shared().registry.confines.hosts(&self.narrowing);
         judge_address(&hosts, &request.url).map_err(|refused| self.refused(refused))?;
         if self.rehearsed && !["GET", "HEAD"].contains(&request.method.as_str()) {
             return Err(format!(
@@ -149,7 +149,7 @@ impl Reach {
             ));
         }
         let time = time.min(self.deadline.saturating_duration_since(Instant::now()));
-        let answer = asked(|| self.shared.outside.send(&hosts, request, time, self.cancel.clone())).await;
+        let answer = asked(|| self.ctx.shared().outside.send(&hosts, request, time, self.cancel.clone())).await;
         answer.map_err(|refused| self.refused(refused))
     }
 
@@ -193,7 +193,7 @@ impl Reach {
                     Some(host) => {
                         let (what, layer) = (host.clone(), "http".to_owned());
                         self.record(&Denial { kind: DenialKind::Network, what, why: message, layer }, None);
-                        let help = match self.shared.registry.confines.network_from.first() {
+                        let help = match self.ctx.shared().registry.confines.network_from.first() {
                             Some(place) => format!(
                                 "a person can add the host to `network.allowed_domains` at {place}, if the layers above and the tool allow it too"
                             ),
@@ -234,7 +234,7 @@ impl Reach {
             DenialKind::File => ("file.denied", "path"),
             DenialKind::Process => ("process.killed", "limit"),
         };
-        self.journal.record(event, || {
+        self.ctx.record(event, || {
             let mut fields = object(json!({"source": self.source, "builtin": self.builtin}));
             if let Some(program) = program {
                 fields.insert("program".into(), json!(program));

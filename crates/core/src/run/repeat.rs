@@ -1,8 +1,9 @@
 //! Doing it again: retries of what failed.
 
-use super::context::{Context, object};
+use super::context::Context;
 use super::deadline::deadline;
 use super::execute::{Given, attempt};
+use super::record::object;
 use super::refusal::{Class, Code, Refusal};
 use crate::artifact::tool::RetryPolicy;
 use crate::registry::RegisteredTool;
@@ -34,7 +35,7 @@ async fn repeated(ctx: &Context, tool: &Arc<RegisteredTool>, mut arguments: Map<
 
 /// Whether the same call may succeed later. What was cancelled is not wanted any more, and what has a key is not begun while it is at work.
 fn may_pass(ctx: &Context, error: &Refusal) -> bool {
-    error.class == Class::Retryable && error.code != Code::Cancelled && !ctx.journal.hold().is_some_and(|hold| hold.was_left())
+    error.class == Class::Retryable && error.code != Code::Cancelled && !ctx.hold().is_some_and(|hold| hold.was_left())
 }
 
 /// Waits before the next attempt; false when there is no time for one.

@@ -27,7 +27,7 @@ pub(super) struct Stopwatch {
 
 impl Stopwatch {
     pub(super) fn start(ctx: &Context) -> Self {
-        Self { started: ctx.journal.is_read().then(|| ctx.started().into_std()), ended: [None; STAGES.len()] }
+        Self { started: ctx.is_read().then(|| ctx.started().into_std()), ended: [None; STAGES.len()] }
     }
 
     /// Notes that a stage ended, and passes on what it gave.

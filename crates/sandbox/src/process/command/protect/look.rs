@@ -156,16 +156,16 @@ impl Protected {
     pub(super) fn is_looked_into(&self, spot: &Spot, when: When) -> bool {
         let own = spot.name().to_string_lossy();
         let above = |up: usize| std::iter::successors(Some(spot), |spot| spot.above()).nth(up).map(Spot::name);
-        let is_wanted = !SKIPPED.contains(&&*own) && !(above(1) == Some(OsStr::new(".git")) && NOT_IN_GIT.contains(&&*own));
+        let is_skipped = SKIPPED.contains(&&*own) || above(1) == Some(OsStr::new(".git")) && NOT_IN_GIT.contains(&&*own);
         let is_near = match self.root_of(spot).depth {
             Depth::Whole => true,
             Depth::Top => spot.above().is_some_and(|above| above.above().is_none()) && (own == ".git" || stem_rests(&own).next().is_some()),
         };
         // A new worktree is none until a `.git` elsewhere says so; people make them while commands run.
-        let is_worktree = above(1) == Some(OsStr::new("worktrees")) && above(2) == Some(OsStr::new(".git"));
+        let is_worktree = when != When::First && above(1) == Some(OsStr::new("worktrees")) && above(2) == Some(OsStr::new(".git"));
         // What is protected as a whole cannot change.
         let is_closed = own != ".git" && spot.is_protected();
-        is_wanted && is_near && !(is_worktree && when != When::First) && !is_closed
+        is_near && !is_skipped && !is_worktree && !is_closed
     }
 
     fn note_if_protected(&mut self, spot: &Spot, kind: FileType) {
