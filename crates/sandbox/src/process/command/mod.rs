@@ -2,7 +2,7 @@
 //!
 //! A command is started by way of a tiny helper (`helper/`) that follows two blocks of system calls filled in here ([`block`], [`script`]):
 //! one makes the place, the other starts the command there. What they say comes from the plan ([`prepare`]): [`view`] the files, [`landlock`]
-//! and [`filter`] the rights, [`limit`], [`cgroup`] and [`memory`] the limits, [`net`] the network. Places can be made ahead: [`ready`]. [`watch`] reads
+//! and [`filter`] the rights, [`limit`], [`cgroup`], [`crowd`] and [`memory`] the limits, [`net`] the network. Places can be made ahead: [`ready`]. [`watch`] reads
 //! what the command says, and ends it.
 
 mod beside;
@@ -10,6 +10,7 @@ mod block;
 mod capture;
 mod cgroup;
 mod claim;
+mod crowd;
 mod detect;
 mod enforced;
 mod error;

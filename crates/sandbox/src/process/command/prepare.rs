@@ -139,8 +139,8 @@ impl<'a> Layout<'a> {
         self.shared.tier == Tier::A || self.identity.change == Change::None || path.ancestors().skip(1).all(may_pass)
     }
 
-    /// The block of the command.
-    pub(super) fn command(&self, command: &Command, folder: &Path, program: &Path, ready: &Ready) -> Filled {
+    /// The block of the command. `others` are the processes that the limit counts besides the command's.
+    pub(super) fn command(&self, command: &Command, folder: &Path, program: &Path, ready: &Ready, others: u64) -> Filled {
         let (plan, shared) = (self.plan, self.shared);
         let mut environment: Vec<String> = plan.environment.iter().map(|(name, value)| format!("{name}={value}")).collect();
         if let Some(scratch) = &ready.scratch {
@@ -159,12 +159,7 @@ impl<'a> Layout<'a> {
             environment,
             limits: &plan.limits,
             held: Held { memory: ready.group.memory != Mechanism::Rlimit },
-            others: match (shared.tier, ready.group.processes) {
-                (Tier::A, _) => 2,
-                (_, Mechanism::Rlimit) => processes_of(self.identity.uid) + 1,
-                // The group counts, and only what is the command's.
-                _ => u64::from(u32::MAX),
-            },
+            others,
             is_contained: shared.tier != Tier::None,
             profile: self.profile().filter(|_| shared.tier == Tier::A),
         };
@@ -239,13 +234,4 @@ fn start_folder(plan: &Plan, command: &Command, view: &View) -> Result<PathBuf, 
     // The places of a plan have no links on the way to them.
     let is_allowed = std::iter::once(&files.workspace).chain(&files.readable).chain(&files.writable).any(|place| real.starts_with(place));
     if is_allowed && real.is_dir() && view.is_visible(&real) { Ok(real) } else { Err(bad()) }
-}
-
-/// Where there is no user namespace, a process limit counts everything the user runs.
-fn processes_of(uid: u32) -> u64 {
-    use std::os::unix::fs::MetadataExt as _;
-    let all = fs::read_dir("/proc").into_iter().flatten().flatten();
-    let processes = all.filter(|entry| entry.file_name().to_string_lossy().bytes().all(|byte| byte.is_ascii_digit()));
-    let own = processes.filter(|entry| entry.metadata().is_ok_and(|facts| facts.uid() == uid));
-    own.map(|entry| fs::read_dir(entry.path().join("task")).map_or(1, |threads| threads.count() as u64)).sum()
 }

@@ -1,6 +1,7 @@
 //! Running a command inside.
 
 use super::cgroup::{Cgroups, Group};
+use super::crowd::{Counting, Crowds};
 use super::detect::{self, Findings};
 use super::enforced::enforced;
 use super::home::homes;
@@ -14,7 +15,7 @@ use super::watch::{Ends, Watch};
 use super::{Command, Denial, End, Finished, SandboxError, Stdin};
 use crate::plan::{Network, Plan};
 use crate::process::start::null;
-use crate::tier::{Report, Tier};
+use crate::tier::{Mechanism, Report, Tier};
 use rustix::pipe::{PipeFlags, pipe_with};
 use std::fs::File;
 use std::io;
@@ -44,6 +45,14 @@ pub(super) struct Shared {
     pub(super) owners: OnceLock<Result<OwnedFd, String>>,
     pub(super) serve: Option<Arc<dyn Serve>>,
     waiting: Waiting,
+    crowds: Arc<Crowds>,
+}
+
+impl Shared {
+    /// Whether the limit on processes counts everything that the command's user runs.
+    fn counts_all(&self) -> bool {
+        self.tier != Tier::A && self.cgroups.processes() == Mechanism::Rlimit
+    }
 }
 
 impl std::fmt::Debug for Sandbox {
@@ -76,14 +85,15 @@ impl Sandbox {
     pub fn serving(self, serve: Arc<dyn Serve>) -> Self {
         let Shared { tier, is_off, report, landlock, cgroups, homes, .. } = &*self.shared;
         let (report, cgroups, homes) = (report.clone(), cgroups.clone(), homes.clone());
-        let (tier, is_off, landlock, owners, waiting) = (*tier, *is_off, *landlock, OnceLock::new(), Waiting::new());
-        Self { shared: Arc::new(Shared { tier, is_off, report, landlock, cgroups, homes, owners, serve: Some(serve), waiting }) }
+        let (tier, is_off, landlock, owners) = (*tier, *is_off, *landlock, OnceLock::new());
+        let (serve, waiting, crowds) = (Some(serve), Waiting::new(), Arc::default());
+        Self { shared: Arc::new(Shared { tier, is_off, report, landlock, cgroups, homes, owners, serve, waiting, crowds }) }
     }
 
     fn of(findings: Findings, is_off: bool) -> Self {
         let Findings { report, landlock, cgroups } = findings;
-        let (tier, owners, waiting) = (report.tier, OnceLock::new(), Waiting::new());
-        let shared = Shared { tier, is_off, report, landlock, cgroups, homes: homes(), owners, serve: None, waiting };
+        let (tier, owners, waiting, crowds) = (report.tier, OnceLock::new(), Waiting::new(), Arc::default());
+        let shared = Shared { tier, is_off, report, landlock, cgroups, homes: homes(), owners, serve: None, waiting, crowds };
         Self { shared: Arc::new(shared) }
     }
 
@@ -114,6 +124,8 @@ impl Sandbox {
         }
         check_texts(plan, &command)?;
         let mut layout = Layout::new(shared, plan, Watching::Yes)?;
+        let uid = layout.identity.uid;
+        let counting = shared.counts_all().then(|| Counting::begin(&shared.crowds, uid, plan.limits.processes / 8));
         let (folder, program) = layout.resolve(&command)?;
         let found = if shared.tier == Tier::None { None } else { shared.waiting.take(&layout.likeness(), || layout.stamps()) };
         let is_ready = found.is_some();
@@ -121,7 +133,14 @@ impl Sandbox {
             Some(ready) => ready,
             None => layout.make()?,
         };
-        let block = layout.command(&command, &folder, &program, &ready);
+        let others = match (shared.tier, ready.group.processes, counting) {
+            (Tier::A, ..) => 2,
+            (_, Mechanism::Rlimit, Some(counting)) => counting.end(&shared.crowds, uid).await + 1,
+            (_, Mechanism::Rlimit, None) => shared.crowds.count(uid) + 1,
+            // The group counts, and only what is the command's.
+            _ => u64::from(u32::MAX),
+        };
+        let block = layout.command(&command, &folder, &program, &ready, others);
         let Ready { helper, group, scratch, weaker } = ready;
         let (streams, ends) = streams(&command.stdin)?;
         // A helper that failed already says why, and that is read below.
@@ -168,6 +187,9 @@ impl Sandbox {
         let make = move || -> Option<()> {
             let shared = shared.upgrade()?;
             let layout = Layout::new(&shared, &plan, Watching::No).ok()?;
+            if shared.counts_all() {
+                shared.crowds.count(layout.identity.uid);
+            }
             let (likeness, stamps) = (layout.likeness(), layout.stamps());
             if !shared.waiting.has(&likeness) {
                 let mut ready = layout.make().ok()?;
