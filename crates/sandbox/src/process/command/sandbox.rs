@@ -1,9 +1,11 @@
 //! Running a command inside.
 
+use super::block::Filled;
 use super::cgroup::{Cgroups, Group};
 use super::crowd::{Counting, Crowds};
 use super::detect::{self, Findings};
 use super::enforced::enforced;
+use super::ground::Ground;
 use super::home::homes;
 use super::net::Serve;
 use super::prepare::{Layout, is_made};
@@ -26,6 +28,7 @@ use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
 use tokio::io::unix::AsyncFd;
 use tokio::net::unix::pipe;
+use tokio::task::{JoinError, JoinHandle};
 use tokio_util::sync::CancellationToken;
 
 /// Runs commands, contained as strongly as this machine can. Chosen once; a copy is the same sandbox.
@@ -123,15 +126,25 @@ impl Sandbox {
             return Err(SandboxError::NoSandbox(detect::why_not(&shared.report)));
         }
         check_texts(plan, &command)?;
-        let mut layout = Layout::new(shared, plan, Watching::Yes)?;
-        let uid = layout.identity.uid;
+        let ground = Ground::of(shared, plan)?;
+        let (identity, uid) = (ground.identity, ground.identity.uid);
+        let is_expected = shared.tier != Tier::None && shared.waiting.expects(plan);
+        let starting = if is_expected { None } else { Some(start_beside(ground.block.clone())) };
         let counting = shared.counts_all().then(|| Counting::begin(&shared.crowds, uid, plan.limits.processes / 8));
+        let mut layout = Layout::new(shared, plan, ground, Watching::Yes)?;
         let (folder, program) = layout.resolve(&command)?;
-        let found = if shared.tier == Tier::None { None } else { shared.waiting.take(&layout.likeness(), || layout.stamps()) };
+        let found = if is_expected { shared.waiting.take(&layout.likeness(), || layout.stamps()) } else { None };
         let is_ready = found.is_some();
-        let ready = match found {
-            Some(ready) => ready,
-            None => layout.make()?,
+        let ready = match (found, starting) {
+            (Some(ready), _) => ready,
+            (None, starting) => {
+                let gathered = layout.gather()?;
+                let helper = match starting {
+                    Some(starting) => running(starting.await)?,
+                    None => Helper::start(&layout.ground.block)?,
+                };
+                layout.make(gathered, helper)
+            }
         };
         let others = match (shared.tier, ready.group.processes, counting) {
             (Tier::A, ..) => 2,
@@ -146,13 +159,14 @@ impl Sandbox {
         // A helper that failed already says why, and that is read below.
         let sent = helper.command(&block, &streams);
         drop(streams);
-        let mut enforced = enforced(shared, plan, &layout.identity, &group, weaker);
+        let mut enforced = enforced(shared, plan, &identity, &group, weaker);
         let mut kept = Keeping::of(std::mem::take(&mut layout.protected), &helper)?;
-        let network = match (&plan.network, layout.ports.clone(), &shared.serve) {
+        let network = match (&plan.network, layout.ground.ports.clone(), &shared.serve) {
             (Network::Allowed(domains), Some(ports), Some(serve)) => Some((ports, domains, &**serve)),
             _ => None,
         };
-        let (blocks, limits, protected) = ((layout.block(), &block), &plan.limits, &mut kept.protected);
+        let [ground, place] = layout.blocks();
+        let (blocks, limits, protected) = ([ground, place, &block], &plan.limits, &mut kept.protected);
         let watch = Watch { helper, ends, blocks, is_ready, program: &program, limits, group: &group, protected, network, started };
         let watched = watch.run(command.stdin, command.output, command.signals, cancel).await;
         let undone = kept.protected.restore();
@@ -186,14 +200,16 @@ impl Sandbox {
         let (shared, plan) = (Arc::downgrade(&self.shared), plan.clone());
         let make = move || -> Option<()> {
             let shared = shared.upgrade()?;
-            let layout = Layout::new(&shared, &plan, Watching::No).ok()?;
+            let ground = Ground::of(&shared, &plan).ok()?;
             if shared.counts_all() {
-                shared.crowds.count(layout.identity.uid);
+                shared.crowds.count(ground.identity.uid);
             }
+            let layout = Layout::new(&shared, &plan, ground, Watching::No).ok()?;
             let (likeness, stamps) = (layout.likeness(), layout.stamps());
             if !shared.waiting.has(&likeness) {
-                let mut ready = layout.make().ok()?;
-                is_made(&mut ready).then(|| shared.waiting.put(&leave, likeness, stamps, ready))?;
+                let helper = Helper::start(&layout.ground.block).ok()?;
+                let mut ready = layout.make(layout.gather().ok()?, helper);
+                is_made(&mut ready).then(|| shared.waiting.put(&leave, plan.clone(), likeness, stamps, ready))?;
             }
             Some(())
         };
@@ -212,6 +228,15 @@ impl Sandbox {
 
 /// How long after a command the place of the next one is made.
 const BREATH: Duration = Duration::from_millis(2);
+
+/// Starts a helper on another thread: whoever starts a program stands still until it runs.
+fn start_beside(ground: Filled) -> JoinHandle<Result<Helper, SandboxError>> {
+    tokio::task::spawn_blocking(move || Helper::start(&ground))
+}
+
+fn running(helper: Result<Result<Helper, SandboxError>, JoinError>) -> Result<Helper, SandboxError> {
+    helper.map_err(|cause| SandboxError::step("starting the helper")(io::Error::other(cause)))?
+}
 
 /// Sees to it that a helper that is about to end is collected, and its groups and its folder with it. A runtime that ends before does so then.
 fn collect((mut helper, pidfd): (Helper, AsyncFd<OwnedFd>), group: Group, scratch: Option<Scratch>) {
