@@ -4,7 +4,7 @@ use crate::sample::microseconds;
 use crate::{Report, Samples};
 use anyhow::{Context, ensure};
 use std::cell::Cell;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::{Command as Bare, Stdio};
 use std::time::{Duration, Instant};
 use tempfile::TempDir;
@@ -56,6 +56,7 @@ pub fn run(report: &mut Report) -> anyhow::Result<()> {
         let limits = Limits { memory_bytes: plan.limits.memory_bytes + (count.get() << 12), ..plan.limits };
         Plan { limits, ..plan.clone() }
     };
+    let covered = if strong.tier() == Tier::A { covered(&runtime, strong, &plan)? } else { Vec::new() };
     let mut cases = vec![Case::new("bare", || bare(true_program()))];
     if weak.tier() == Tier::B {
         cases.push(Case::new("tier B, first call", || contained(&runtime, weak_once, &new(&plan))));
@@ -67,8 +68,8 @@ pub fn run(report: &mut Report) -> anyhow::Result<()> {
         cases.push(Case::new("tier A with network capture, first call", || contained(&runtime, strong_once, &new(&networked))));
         cases.push(Case::new("tier A with network capture, later call", || contained(&runtime, strong, &networked)));
     }
-    match bare(bwrap(&workspace)) {
-        Ok(()) => cases.push(Case::new("bwrap", || bare(bwrap(&workspace)))),
+    match bare(bwrap(&workspace, &covered)) {
+        Ok(()) => cases.push(Case::new("bwrap", || bare(bwrap(&workspace, &covered)))),
         Err(cause) => eprintln!("skipped: bwrap: {cause:#}"),
     }
     for tier in ["tier A", "tier B"].into_iter().filter(|tier| !cases.iter().any(|case| case.name.starts_with(tier))) {
@@ -125,13 +126,40 @@ fn true_program() -> Bare {
     Bare::new(PROGRAM)
 }
 
+/// What tier A lays something over on this machine: where more is mounted inside than outside. `/dev` and `/proc` have options of their own.
+fn covered(runtime: &tokio::runtime::Runtime, sandbox: &Sandbox, plan: &Plan) -> anyhow::Result<Vec<PathBuf>> {
+    const MOUNTS: &str = "/proc/self/mountinfo";
+    let inside = runtime.block_on(sandbox.run(plan, Command::new("/bin/cat", [MOUNTS]), CancellationToken::new()))?;
+    ensure!(inside.end == End::Exited(0) && !inside.stdout.truncated, "{:?}: {}", inside.end, inside.stderr.text);
+    let outside = std::fs::read_to_string(MOUNTS)?;
+    let places = |text: &str| text.lines().filter_map(|line| line.split(' ').nth(4).map(PathBuf::from)).collect::<Vec<_>>();
+    let (mut covered, mut outside) = (places(&inside.stdout.text), places(&outside));
+    covered.retain(|place| match outside.iter().position(|other| other == place) {
+        Some(at) => {
+            outside.swap_remove(at);
+            false
+        }
+        None => true,
+    });
+    covered.retain(|place| !["/dev", "/proc"].iter().any(|own| place.starts_with(own)) && *place != plan.files.workspace);
+    covered.sort();
+    // What tier A made its covers in is under the private folder there, and nobody sees it.
+    covered.dedup();
+    Ok(covered)
+}
+
 /// `bwrap` with the mounts and namespaces of tier A, as far as it can: it has no Landlock, no system call filter and no limits.
 #[expect(clippy::disallowed_methods, reason = "the program is measured from outside")]
-fn bwrap(workspace: &Path) -> Bare {
+fn bwrap(workspace: &Path, covered: &[PathBuf]) -> Bare {
     let mut command = Bare::new("bwrap");
-    command.args(["--unshare-all", "--die-with-parent", "--new-session", "--ro-bind", "/", "/"]);
-    for covered in ["/tmp", "/run", "/root", "/home"] {
-        command.args(["--tmpfs", covered]);
+    command.args(["--unshare-user", "--unshare-pid", "--unshare-net", "--unshare-ipc", "--unshare-uts"]);
+    command.args(["--die-with-parent", "--new-session", "--ro-bind", "/", "/"]);
+    for place in covered {
+        if place.is_dir() {
+            command.arg("--tmpfs").arg(place)
+        } else {
+            command.args(["--ro-bind", "/dev/null"]).arg(place)
+        };
     }
     command.args(["--proc", "/proc", "--dev", "/dev"]);
     command.arg("--bind").args([workspace, workspace]).arg("--chdir").arg(workspace).arg(PROGRAM);

@@ -1,22 +1,27 @@
-//! What the harness and its helper agree on: two flat blocks that the harness fills and the helper follows. The first makes the place a
-//! command runs in; the second is the command, and may come much later.
+//! What the harness and its helper agree on: three flat blocks that the harness fills and the helper follows. The first makes the namespaces
+//! and is there when the helper starts; the second makes the place a command runs in, and comes when the harness has looked what that is; the
+//! third is the command, and may come much later.
 //!
 //! Each block is mapped at one fixed address, so every pointer in it is final before the helper exists.
 
-/// Where the helper maps the block of the place.
-pub(crate) const PLACE_BASE: u64 = 0x10_0000_0000;
+/// Where the helper maps the block it starts with.
+pub(crate) const GROUND_BASE: u64 = 0x10_0000_0000;
+/// Where it maps the block of the place.
+pub(crate) const PLACE_BASE: u64 = 0x20_0000_0000;
 /// Where it maps the block of the command.
-pub(crate) const COMMAND_BASE: u64 = 0x20_0000_0000;
+pub(crate) const COMMAND_BASE: u64 = 0x30_0000_0000;
 
 /// The descriptors the helper starts with, after the three standard streams.
 pub(crate) const BLOCK: i32 = 3;
-/// One end of a socket pair. The first messages on it are the doors of control groups, and the command: its three streams and its block.
-/// After that, a number is a signal to pass on. Closed by the harness it means the end.
+/// One end of a socket pair. The first messages on it are the place, the doors of control groups, and the command. After that, a number is a
+/// signal to pass on. Closed by the harness it means the end.
 pub(crate) const CONTROL: i32 = 4;
 /// Where [`Word`]s are written.
 pub(crate) const STATUS: i32 = 5;
-/// The first of those that only some calls need.
-pub(crate) const FURTHER: i32 = 6;
+/// What two processes of the helper need of each other: the process that makes the network namespace, and the end of a pipe.
+pub(crate) const BESIDE: i32 = 6;
+/// The first of those that are closed before the command starts.
+pub(crate) const FURTHER: i32 = 8;
 
 /// A list of operations.
 #[derive(Clone, Copy, Default)]
@@ -26,10 +31,10 @@ pub(crate) struct Script {
     pub(crate) count: u64,
 }
 
-/// The start of the block of a place.
+/// The start of the block that the helper starts with.
 #[derive(Clone, Copy, Default)]
 #[repr(C)]
-pub(crate) struct Place {
+pub(crate) struct Ground {
     /// Of the whole block.
     pub(crate) bytes: u64,
     /// What the first process does.
@@ -38,6 +43,16 @@ pub(crate) struct Place {
     pub(crate) inner: Script,
     /// What the first process does meanwhile.
     pub(crate) beside: Script,
+}
+
+/// The start of the block of a place.
+#[derive(Clone, Copy, Default)]
+#[repr(C)]
+pub(crate) struct Place {
+    /// Of the whole block.
+    pub(crate) bytes: u64,
+    /// How it is made, by the process in the namespaces.
+    pub(crate) make: Script,
 }
 
 /// The start of the block of a command.
@@ -76,7 +91,14 @@ pub(crate) const ANY: u16 = u16::MAX;
 pub(crate) const SLOTS: usize = 256;
 /// The slot that the place leaves to the command: Landlock's rules.
 pub(crate) const RULES: u16 = 1;
-/// Steps of the command are counted from here, those of the place from zero.
+/// The slots that the ground leaves to the place: the process that makes the network namespace, and both ends of its pipe.
+pub(crate) const MAKER: u16 = 2;
+pub(crate) const TOLD: u16 = 3;
+pub(crate) const HEARD: u16 = 4;
+/// The slots of what is passed with a place, in this order, start here.
+pub(crate) const GIVEN: u16 = 16;
+/// Steps of the ground are counted from zero, those of the place and of the command from here.
+pub(crate) const PLACE_STEPS: u16 = 500;
 pub(crate) const COMMAND_STEPS: u16 = 1000;
 
 /// Write the low half of the second argument to the address in the first.
@@ -89,10 +111,12 @@ pub(crate) const LOAD: u32 = u32::MAX - 2;
 
 /// A message with the doors of control groups to enter.
 pub(crate) const DOORS: u8 = 1;
-/// A message with a command.
+/// A message with a command: its three streams and its block.
 pub(crate) const COMMAND: u8 = 2;
-/// The most descriptors in one message.
-pub(crate) const MOST_PASSED: usize = 4;
+/// A message with a place: its block, and what it is made of.
+pub(crate) const PLACE: u8 = 3;
+/// The most descriptors in one message, which is the kernel's bound.
+pub(crate) const MOST_PASSED: usize = 253;
 
 /// What the helper says.
 #[derive(Clone, Copy, Default, Debug, PartialEq, Eq)]

@@ -1,8 +1,8 @@
 //! The tiny program that every contained command starts as.
 //!
-//! It has no C library, allocates nothing and decides nothing: it follows the blocks that the harness filled, first the place's and
-//! then, when it comes, the command's; it watches over the command, and ends everything when the command or the harness ends. See
-//! `layout.rs` for the blocks.
+//! It has no C library, allocates nothing and decides nothing: it follows the blocks that the harness filled, the one it starts with and
+//! then, when they come, the place's and the command's; it watches over the command, and ends everything when the command or the harness
+//! ends. See `layout.rs` for the blocks.
 
 #![no_std]
 #![no_main]
@@ -14,8 +14,8 @@ use core::arch::global_asm;
 use core::mem::{size_of, size_of_val};
 use core::panic::PanicInfo;
 use layout::{
-    ANY, BLOCK, CHECK, COMMAND, COMMAND_BASE, CONTROL, DOORS, ENDED, FAILED, FURTHER, GONE, LOAD, MOST_PASSED, Op, PLACE_BASE, POKE, Place, READY, SLOTS, STATUS, Script,
-    Start, Word,
+    ANY, BESIDE, BLOCK, CHECK, COMMAND, COMMAND_BASE, CONTROL, DOORS, ENDED, FAILED, GIVEN, GONE, GROUND_BASE, Ground, LOAD, MOST_PASSED, Op, PLACE, PLACE_BASE, POKE, Place,
+    READY, SLOTS, STATUS, Script, Start, Word,
 };
 use sys::number;
 
@@ -32,27 +32,30 @@ const NO_HANG: u64 = 1;
 const ALL_KINDS: u64 = 0x4000_0000;
 
 type Slots = [i64; SLOTS];
+type Passed = [i32; MOST_PASSED];
 
 extern "C" fn main() -> ! {
-    // SAFETY: the harness passed the block of a place there.
-    let place: Place = unsafe { map_block(PLACE_BASE, BLOCK) };
+    // SAFETY: the harness passed such a block there.
+    let ground: Ground = unsafe { map_block(GROUND_BASE, BLOCK) };
     let mut slots: Slots = [0; SLOTS];
-    run(place.outer, &mut slots);
-    let has_namespace = place.inner.count > 0;
+    run(ground.outer, &mut slots);
+    let has_namespace = ground.inner.count > 0;
     if has_namespace {
         let child = fork();
         if child != 0 {
-            run(place.beside, &mut slots);
+            run(ground.beside, &mut slots);
             // What is left is the status pipe and the control socket.
             close(0, BLOCK);
-            close(FURTHER, -1);
+            close(BESIDE, -1);
             wait_for(child);
             say(&[Word { kind: GONE, first: 0, second: 0 }]);
             exit(0);
         }
-        run(place.inner, &mut slots);
+        run(ground.inner, &mut slots);
     }
     close(BLOCK, BLOCK);
+    let Some(place) = receive_place(&mut slots) else { exit(0) };
+    run(place.make, &mut slots);
     let signals = catch_children();
     say(&[Word { kind: READY, first: 0, second: 0 }]);
     let Some([stdin, stdout, stderr, block]) = receive_command() else { exit(0) };
@@ -101,15 +104,31 @@ unsafe fn map_block<Head: Copy>(base: u64, block: i32) -> Head {
     unsafe { *(base as *const Head) }
 }
 
+/// Waits for the place, and keeps what it is made of. `None` when the harness wants none.
+fn receive_place(slots: &mut Slots) -> Option<Place> {
+    let mut passed: Passed = [0; MOST_PASSED];
+    let (PLACE, count @ 1..) = receive(&mut passed)? else { return None };
+    // SAFETY: the harness passed the block of a place there.
+    let place = unsafe { map_block(PLACE_BASE, passed[0]) };
+    close(passed[0], passed[0]);
+    let mut at = 1;
+    while at < count {
+        slots[GIVEN as usize + at - 1] = i64::from(passed[at]);
+        at += 1;
+    }
+    Some(place)
+}
+
 /// Waits for the command, its streams and its block, and enters control groups on the way. `None` when the harness wants none.
-fn receive_command() -> Option<[i32; MOST_PASSED]> {
+fn receive_command() -> Option<[i32; 4]> {
+    let mut passed: Passed = [0; MOST_PASSED];
     loop {
-        match receive()? {
-            (COMMAND, passed, MOST_PASSED) => return Some(passed),
-            (DOORS, doors, count) => {
+        match receive(&mut passed)? {
+            (COMMAND, 4) => return Some([passed[0], passed[1], passed[2], passed[3]]),
+            (DOORS, count) => {
                 let mut at = 0;
                 while at < count {
-                    enter(doors[at]);
+                    enter(passed[at]);
                     at += 1;
                 }
             }
@@ -129,14 +148,14 @@ fn enter(door: i32) {
     close(door, door);
 }
 
-/// The next message: its kind, the descriptors it passes, and how many these are.
-fn receive() -> Option<(u8, [i32; MOST_PASSED], usize)> {
+/// The next message: its kind, and how many descriptors it passes.
+fn receive(passed: &mut Passed) -> Option<(u8, usize)> {
     const HEAD: u64 = 16;
     const SOCKET_RIGHTS: u64 = 1 | 1 << 32;
     const CLOSE_ON_EXEC: u64 = 0x4000_0000;
     let mut kind = [0_u8; 8];
     let part = [&raw mut kind as u64, 1];
-    let mut rights = [0_u64; 2 + MOST_PASSED / 2];
+    let mut rights = [0_u64; 2 + MOST_PASSED.div_ceil(2)];
     loop {
         let mut message = [0, 0, &raw const part as u64, 1, &raw mut rights as u64, size_of_val(&rights) as u64, 0];
         // SAFETY: the message leads to one byte and to as much room as it says, all of it live.
@@ -147,9 +166,13 @@ fn receive() -> Option<(u8, [i32; MOST_PASSED], usize)> {
         if count != 1 || rights[1] != SOCKET_RIGHTS || rights[0] < HEAD {
             return None;
         }
-        let passed = (rights[0] - HEAD) as usize / size_of::<i32>();
-        let [_, _, first, second] = rights;
-        return Some((kind[0], [first as i32, (first >> 32) as i32, second as i32, (second >> 32) as i32], passed.min(MOST_PASSED)));
+        let count = ((rights[0] - HEAD) as usize / size_of::<i32>()).min(MOST_PASSED);
+        let mut at = 0;
+        while at < count {
+            passed[at] = (rights[2 + at / 2] >> (32 * (at % 2))) as i32;
+            at += 1;
+        }
+        return Some((kind[0], count));
     }
 }
 

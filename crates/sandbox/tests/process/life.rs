@@ -170,6 +170,9 @@ fn two_hundred_at_once_alone() {
         assert_eq!(ends.iter().filter(|end| **end == End::Exited(0)).count(), 100);
         assert_eq!(ends.iter().filter(|end| **end == End::Cancelled).count(), 100);
         assert!(processes_with(&mark).is_empty(), "{:?}", processes_with(&mark));
+        // Whose helper has made namespaces by the time that is found out.
+        let missing = || world.sandbox.run(&world.plan, Command::new("/no/such/program", [""; 0]), CancellationToken::new());
+        (0..20).for_each(|_| drop(runtime.block_on(missing()).expect_err("there is no such program")));
         // What is kept for later commands is little, and goes with the sandbox.
         std::thread::sleep(Duration::from_millis(200));
         let kept = counted();

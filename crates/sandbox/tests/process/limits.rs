@@ -1,6 +1,7 @@
 //! What a command may use.
 
 use crate::world::{in_every_tier, in_tier, processes_with};
+use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 use tool_harness_sandbox::process::End;
 use tool_harness_sandbox::tier::{Mechanism, Tier};
@@ -18,10 +19,31 @@ fn a_fork_bomb_is_bounded_and_leaves_nothing() {
         assert_ne!(finished.end, End::Exited(0));
         assert!(started.elapsed() < Duration::from_secs(3), "{:?}", started.elapsed());
         assert!(processes_with(&mark).is_empty(), "{:?}", processes_with(&mark));
-        let count = "python3 -c \"import threading, time\nts = [threading.Thread(target=time.sleep, args=(0.1,)) for _ in range(20)]\nfor t in ts: t.start()\nfor t in ts: t.join()\nprint('fine')\"";
-        assert_eq!(world.shell_with(&plan, count).stdout.text, "fine\n");
-        let many = count.replace("range(20)", "range(200)");
-        assert_ne!(world.shell_with(&plan, &many).stdout.text, "fine\n");
+        assert_eq!(world.shell_with(&plan, &threads(20)).stdout.text, "fine\n");
+        assert_ne!(world.shell_with(&plan, &threads(200)).stdout.text, "fine\n");
+    });
+}
+
+/// So many threads that wait long enough to be there all at once, also on a busy machine.
+fn threads(count: usize) -> String {
+    let make = format!("ts = [threading.Thread(target=time.sleep, args=(0.5,)) for _ in range({count})]");
+    format!("python3 -c \"import threading, time\n{make}\nfor t in ts: t.start()\nfor t in ts: t.join()\nprint('fine')\"")
+}
+
+#[test]
+fn what_else_its_user_runs_takes_nothing_from_a_command_and_gives_it_nothing() {
+    in_every_tier(|world| {
+        let mut plan = world.plan.clone();
+        plan.limits.processes = 40;
+        let is_fine = |count: usize| world.shell_with(&plan, &threads(count)).stdout.text == "fine\n";
+        assert!(is_fine(20));
+        // More than it may have itself, after its user's were counted for the first time.
+        let sleep = || Command::new("sleep").arg("100").stdin(Stdio::null()).spawn().expect("it starts");
+        let mut others: Vec<Child> = (0..60).map(|_| sleep()).collect();
+        assert!(is_fine(20) && is_fine(20));
+        others.iter_mut().for_each(|other| drop((other.kill(), other.wait())));
+        // As many as it could have if those were still counted.
+        assert!(!is_fine(80));
     });
 }
 

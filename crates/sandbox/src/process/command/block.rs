@@ -1,6 +1,9 @@
 //! Filling the blocks that the helper follows. Everything is decided and laid out here, before the helper exists.
 
-use super::layout::{ANY, CHECK, COMMAND_BASE, COMMAND_STEPS, LOAD, Op, PLACE_BASE, POKE, Place, RULES, SLOTS, Script, Start};
+use super::layout::{
+    ANY, CHECK, COMMAND_BASE, COMMAND_STEPS, GIVEN, GROUND_BASE, Ground, HEARD, LOAD, MAKER, Op, PLACE_BASE, PLACE_STEPS, POKE, Place,
+    RULES, SLOTS, Script, Start, TOLD,
+};
 use std::ffi::CStr;
 use std::marker::PhantomData;
 use std::os::unix::ffi::OsStrExt;
@@ -17,6 +20,7 @@ pub(super) struct Block<Head> {
     slots: u16,
 }
 
+pub(super) type GroundBlock = Block<Ground>;
 pub(super) type PlaceBlock = Block<Place>;
 pub(super) type CommandBlock = Block<Start>;
 
@@ -42,6 +46,10 @@ pub(super) struct Slot(u16);
 impl Slot {
     /// The one that the place leaves to the command.
     pub(super) const RULES: Self = Self(RULES);
+    /// Those that the ground leaves to the place.
+    pub(super) const MAKER: Self = Self(MAKER);
+    pub(super) const TOLD: Self = Self(TOLD);
+    pub(super) const HEARD: Self = Self(HEARD);
 }
 
 impl From<u64> for Arg {
@@ -79,6 +87,8 @@ unsafe impl Plain for u64 {}
 // SAFETY: as above.
 unsafe impl Plain for Op {}
 // SAFETY: as above.
+unsafe impl Plain for Ground {}
+// SAFETY: as above.
 unsafe impl Plain for Place {}
 // SAFETY: as above.
 unsafe impl Plain for Start {}
@@ -91,31 +101,46 @@ unsafe impl Plain for [u64; 4] {}
 // SAFETY: as above.
 unsafe impl Plain for [u64; 7] {}
 
-impl PlaceBlock {
-    /// What makes a place.
-    pub(super) fn place() -> Self {
+impl GroundBlock {
+    /// What makes namespaces.
+    pub(super) fn ground() -> Self {
         // The numbers 0 to 2 are the helper's own.
-        Self::new(PLACE_BASE, 0, vec!["the helper's memory", "a process of its own", "control groups"])
+        Self::new(GROUND_BASE, 0, HEARD, vec!["the helper's memory", "a process of its own", "control groups"])
+    }
+}
+
+impl PlaceBlock {
+    /// What makes a place, out of so many descriptors that are passed with it.
+    pub(super) fn place(given: usize) -> Self {
+        let last = GIVEN - 1 + u16::try_from(given).unwrap_or(u16::MAX - GIVEN);
+        assert!(usize::from(last) < SLOTS, "more is passed than there is room for");
+        Self::new(PLACE_BASE, PLACE_STEPS, last, Vec::new())
+    }
+
+    /// What was passed with the place.
+    pub(super) fn given(at: usize) -> Slot {
+        Slot(GIVEN + u16::try_from(at).unwrap_or(0))
     }
 }
 
 impl CommandBlock {
     /// What starts a command there.
     pub(super) fn command() -> Self {
-        Self::new(COMMAND_BASE, COMMAND_STEPS, Vec::new())
+        Self::new(COMMAND_BASE, COMMAND_STEPS, RULES, Vec::new())
     }
 }
 
 impl<Head: Plain> Block<Head> {
-    fn new(base: u64, first_step: u16, steps: Vec<&'static str>) -> Self {
+    /// `slots` is the last one that is taken already.
+    fn new(base: u64, first_step: u16, slots: u16, steps: Vec<&'static str>) -> Self {
         const { assert!(size_of::<Head>().is_multiple_of(8), "what follows the head is aligned") };
-        Self { head: PhantomData, base, first_step, bytes: vec![0; size_of::<Head>()], steps, slots: RULES }
+        Self { head: PhantomData, base, first_step, bytes: vec![0; size_of::<Head>()], steps, slots }
     }
 
     /// Names what the following operations are for.
     pub(super) fn step(&mut self, name: &'static str) -> u16 {
         self.steps.push(name);
-        self.first_step + u16::try_from(self.steps.len() - 1).unwrap_or(COMMAND_STEPS)
+        self.first_step + u16::try_from(self.steps.len() - 1).unwrap_or(PLACE_STEPS)
     }
 
     pub(super) fn slot(&mut self) -> Slot {

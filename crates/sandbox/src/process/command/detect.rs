@@ -7,7 +7,7 @@ use super::layout::{ENDED, FAILED, Word};
 use super::limit::Held;
 use super::protect::Protected;
 use super::scratch;
-use super::script::{Parts, Room, command, with_namespaces, without_namespaces};
+use super::script::{Parts, Room, command, namespaces, no_namespaces, with_namespaces, without_namespaces};
 use super::spawn::{Helper, Streams};
 use super::view::View;
 use super::watch::{START, step_name};
@@ -194,7 +194,11 @@ fn attempt(version: i32, tier: Tier) -> Result<(), Failure> {
         is_contained: true,
         profile: None,
     };
-    let place = if tier == Tier::A { with_namespaces(&room, &view, None) } else { without_namespaces(&room) };
+    let (ground, place) = if tier == Tier::A {
+        (namespaces(&identity, None), with_namespaces(&room, &view))
+    } else {
+        (no_namespaces(), without_namespaces(&room))
+    };
     let command = command(&parts);
     let set_up = |error| match error {
         super::SandboxError::SetUp { step, cause } => Failure { step, cause },
@@ -202,9 +206,9 @@ fn attempt(version: i32, tier: Tier) -> Result<(), Failure> {
     };
     let null = || null().and_then(File::try_clone).map(OwnedFd::from).map_err(failed("/dev/null"));
     let streams = Streams { stdin: null()?, stdout: null()?, stderr: null()? };
-    let mut helper = Helper::start(&place, &[]).map_err(set_up)?;
+    let mut helper = Helper::start(&ground).map_err(set_up)?;
     // A helper that failed already says why; that it hears nothing any more is no news.
-    let _ = helper.command(&command, &streams);
+    let _ = helper.place(&place, &[]).and_then(|()| helper.command(&command, &streams));
     let number = |word: &[u8], at: usize| u32::from_ne_bytes([word[at], word[at + 1], word[at + 2], word[at + 3]]);
     let mut word = [0; size_of::<Word>()];
     // Not to its end: taking namespaces apart takes longer than making them, and nobody has to wait for that.
@@ -212,7 +216,7 @@ fn attempt(version: i32, tier: Tier) -> Result<(), Failure> {
         match number(&word, 0) {
             FAILED => {
                 let (step, code) = (number(&word, 4) as usize, number(&word, 8).cast_signed());
-                let step = step_name(&place, &command, step);
+                let step = step_name([&ground, &place, &command], step);
                 let expected = [libc::ENOENT, libc::EACCES];
                 return if step == START && expected.contains(&code) { Ok(()) } else { Err(failure(step, code)) };
             }

@@ -4,6 +4,8 @@
 //! somebody else: the owner of the workspace, or nobody, to whom a mount then shows root's files in the workspace as its own.
 
 use super::place;
+use rustix::fs::{Access, AtFlags, CWD, accessat};
+use rustix::io::Errno;
 use std::fs::{File, Metadata};
 use std::io;
 use std::os::unix::fs::MetadataExt;
@@ -47,13 +49,22 @@ impl Identity {
     pub(super) fn may(&self, facts: &Metadata, right: u32) -> bool {
         let shift = if facts.uid() == self.uid {
             6
-        } else if facts.gid() == self.gid || self.change == Change::None {
-            // An ordinary user may be in more groups than one: the group's bits count, or the others'.
+        } else if facts.gid() == self.gid {
             return facts.mode() >> 3 & right == right || facts.mode() & right == right;
         } else {
             0
         };
         facts.mode() >> shift & right == right
+    }
+
+    /// Whether it can read a file, or look into a folder; what it owns it can open to itself.
+    pub(super) fn can_read(&self, path: &Path, facts: &Metadata) -> bool {
+        let (right, asked) = if facts.is_dir() { (1, Access::EXEC_OK) } else { (4, Access::READ_OK) };
+        if self.change != Change::None {
+            return self.may(facts, right);
+        }
+        // It is who we are, so the kernel knows: it may be in more groups than one, and files can have lists of users.
+        facts.uid() == self.uid || accessat(CWD, path, asked, AtFlags::EACCESS) != Err(Errno::ACCESS)
     }
 
     /// The numbers of owners, as a mount shows them to this identity: root's files are its own, its files root's, others as they are.
@@ -67,12 +78,33 @@ impl Identity {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::os::unix::fs::PermissionsExt as _;
 
     #[test]
     fn an_ordinary_user_stays_who_it_is_and_root_does_not_stay_root() {
         let identity = Identity::of(Path::new("/")).expect("facts");
         assert_ne!(identity.uid, 0);
         assert_eq!(identity.change == Change::None, !rustix::process::geteuid().is_root());
+    }
+
+    #[test]
+    fn what_the_kernel_opens_to_an_ordinary_user_is_what_it_can_read() {
+        let identity = Identity { change: Change::None, ..Identity::of(Path::new("/")).expect("facts") };
+        let place = tempfile::tempdir().expect("a folder");
+        let file = place.path().join("closed");
+        std::fs::write(&file, "").expect("a file");
+        let is_root = rustix::process::geteuid().is_root();
+        for (mode, is_own) in [(0o644, false), (0o640, false), (0o600, false), (0o000, true)] {
+            std::fs::set_permissions(&file, std::fs::Permissions::from_mode(mode)).expect("set");
+            let identity = Identity { uid: if is_own { rustix::process::geteuid().as_raw() } else { 1 }, ..identity };
+            assert!(identity.can_read(&file, &file.metadata().expect("facts")), "{mode:o}");
+        }
+        // Nobody but root opens these, and none of them belongs to an ordinary user.
+        for path in ["/etc/shadow", "/etc/gshadow", "/root"].map(Path::new) {
+            if let Ok(facts) = path.metadata() {
+                assert_eq!(identity.can_read(path, &facts), is_root, "{path:?}");
+            }
+        }
     }
 
     #[test]

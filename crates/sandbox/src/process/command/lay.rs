@@ -1,7 +1,6 @@
 //! Laying the mounts of a [`View`] in a mount namespace of its own.
 
 use super::block::{Arg, List, PlaceBlock, Slot};
-use super::layout::FURTHER;
 use super::view::{Placement, View, What};
 use crate::plan::{Plan, Programs};
 use std::path::{Path, PathBuf};
@@ -76,7 +75,7 @@ impl Layer<'_> {
             opened.push(if !placement.what.is_tree() || in_place || placement.what == What::Run {
                 None
             } else if let Some(at) = given.iter().position(|path| *path == placement.path) {
-                Some(Arg::from(FURTHER + i32::try_from(at).unwrap_or(0)))
+                Some(PlaceBlock::given(at).into())
             } else {
                 let tree = self.block.slot();
                 self.clone_tree(step, &placement.path, (tree, self.reused.1));

@@ -1,8 +1,9 @@
 //! Commands of tools, contained by the kernel.
 //!
-//! A command is started by way of a tiny helper (`helper/`) that follows two blocks of system calls filled in here ([`block`], [`script`]):
-//! one makes the place, the other starts the command there. What they say comes from the plan ([`prepare`]): [`view`] the files, [`landlock`]
-//! and [`filter`] the rights, [`limit`], [`cgroup`] and [`memory`] the limits, [`net`] the network. Places can be made ahead: [`ready`]. [`watch`] reads
+//! A command is started by way of a tiny helper (`helper/`) that follows three blocks of system calls filled in here ([`block`], [`script`]):
+//! one makes the namespaces ([`ground`]) while the workspace is looked at, one makes the place in them, and one starts the command there. What
+//! they say comes from the plan ([`prepare`]): [`view`] the files, [`landlock`]
+//! and [`filter`] the rights, [`limit`], [`cgroup`], [`crowd`] and [`memory`] the limits, [`net`] the network. Places can be made ahead: [`ready`]. [`watch`] reads
 //! what the command says, and ends it.
 
 mod beside;
@@ -10,11 +11,13 @@ mod block;
 mod capture;
 mod cgroup;
 mod claim;
+mod crowd;
 mod detect;
 mod enforced;
 mod error;
 mod filter;
 mod flow;
+mod ground;
 mod home;
 mod identity;
 mod landlock;

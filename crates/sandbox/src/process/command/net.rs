@@ -1,6 +1,6 @@
 //! A network namespace in which every destination is this machine itself, and the sockets that answer there.
 
-use super::block::{Arg, List, PlaceBlock};
+use super::block::{Arg, GroundBlock, List};
 use super::layout::CONTROL;
 use super::{Denial, SandboxError};
 use crate::network::{DNS_PORT, Domains, INSIDE_V4, INSIDE_V6, Listeners};
@@ -43,7 +43,7 @@ impl Ports {
 const LOOPBACK: u32 = 1;
 
 /// Writes the operations that let a command without a network reach itself, as test suites do that start a server.
-pub(super) fn reach_itself(block: &mut PlaceBlock, list: &mut List) {
+pub(super) fn reach_itself(block: &mut GroundBlock, list: &mut List) {
     let step = block.step("a loopback of its own");
     let socket = block.slot();
     let kind = libc::SOCK_DGRAM | libc::SOCK_CLOEXEC;
@@ -58,7 +58,7 @@ pub(super) fn reach_itself(block: &mut PlaceBlock, list: &mut List) {
 }
 
 /// Writes the operations that make the namespace answer, and pass its sockets to the harness.
-pub(super) fn listen(block: &mut PlaceBlock, list: &mut List, ports: &Ports) {
+pub(super) fn listen(block: &mut GroundBlock, list: &mut List, ports: &Ports) {
     routes(block, list);
     let step = block.step("sockets that answer in the network namespace");
     let sockets = ports.tcp.iter().map(|port| (libc::SOCK_STREAM, *port)).chain(ports.udp.iter().map(|port| (libc::SOCK_DGRAM, *port)));
@@ -104,7 +104,7 @@ fn family_bytes(family: i32) -> [u8; 2] {
 }
 
 /// `lo` up, and everything local to it.
-fn routes(block: &mut PlaceBlock, list: &mut List) {
+fn routes(block: &mut GroundBlock, list: &mut List) {
     let step = block.step("routes of the network namespace");
     let socket = block.slot();
     let kind = libc::SOCK_RAW | libc::SOCK_CLOEXEC;

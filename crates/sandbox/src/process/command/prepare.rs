@@ -1,11 +1,12 @@
 //! Everything that is decided about a command before a process starts, and the place it is started in.
 
 use super::block::Filled;
-use super::identity::{Change, Identity};
+use super::cgroup::Group;
+use super::ground::Ground;
+use super::identity::Change;
 use super::landlock::Rule;
 use super::layout::{FAILED, READY, Word};
 use super::limit::Held;
-use super::net::Ports;
 use super::protect::{Protected, Watching};
 use super::ready::{Likeness, Ready, Stamp};
 use super::runnable::Runnable;
@@ -15,28 +16,38 @@ use super::script::{self, Parts, Room, with_namespaces, without_namespaces};
 use super::spawn::Helper;
 use super::view::{View, What};
 use super::{Command, SandboxError, program, rights, tree};
-use crate::plan::{Access, Network, Plan, Programs};
+use crate::plan::{Access, Plan, Programs};
 use crate::tier::{Mechanism, Tier};
 use rustix::event::{PollFd, PollFlags, poll};
 use rustix::fs::Timespec;
 use std::fs;
 use std::io::Read as _;
-use std::os::fd::{AsFd as _, OwnedFd};
+use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
 
 /// What a plan comes to in the workspace as it is now.
 pub(super) struct Layout<'a> {
     shared: &'a Shared,
     plan: &'a Plan,
-    pub(super) identity: Identity,
+    pub(super) ground: Ground,
     pub(super) protected: Protected,
     view: View,
-    pub(super) ports: Option<Ports>,
     trees: Vec<PathBuf>,
     /// What Landlock lets it do, without the folder for temporary files.
     rules: Vec<Rule>,
     /// The block of the place, with [`NOWHERE`] for that folder.
     block: Filled,
+}
+
+/// What a place is made of.
+pub(super) struct Gathered {
+    /// Its block, where it differs from those of others like it.
+    own: Option<Filled>,
+    /// What the helper could not open.
+    trees: Vec<OwnedFd>,
+    scratch: Option<Scratch>,
+    weaker: Vec<String>,
+    group: Group,
 }
 
 /// The private folder, and by its name also the home, of a command in namespaces.
@@ -45,30 +56,19 @@ pub(super) const PRIVATE: &str = "/tmp";
 const NOWHERE: &str = "/nowhere";
 
 impl<'a> Layout<'a> {
-    pub(super) fn new(shared: &'a Shared, plan: &'a Plan, watching: Watching) -> Result<Self, SandboxError> {
-        let workspace = &plan.files.workspace;
-        let bad = |cause| SandboxError::BadPlace { what: "workspace", path: workspace.clone(), cause };
-        let mut identity = Identity::of(workspace).map_err(bad)?;
-        if shared.is_off {
-            identity =
-                Identity { uid: rustix::process::geteuid().as_raw(), gid: rustix::process::getegid().as_raw(), change: Change::None };
-        }
+    pub(super) fn new(shared: &'a Shared, plan: &'a Plan, ground: Ground, watching: Watching) -> Result<Self, SandboxError> {
         let protected = if shared.is_off { Protected::default() } else { Protected::find(plan, shared.tier, watching) };
-        let mut view = View::new(plan, &identity, &shared.homes, &protected, shared.tier)?;
+        let mut view = View::new(plan, &ground.identity, &shared.homes, &protected, shared.tier)?;
         if let (Programs::Only(programs), Tier::A) = (&plan.programs, shared.tier) {
             Runnable::of(programs).open_in(&mut view);
         }
-        let ports = match (&plan.network, shared.tier, &shared.serve) {
-            (Network::Allowed(domains), Tier::A, Some(_)) if !domains.is_empty() => Some(Ports::of(domains)),
-            _ => None,
-        };
         let rules = match shared.tier {
             Tier::A => rights::inside_namespaces(plan, &view, shared.landlock),
             Tier::B => rights::alone(plan, &view, shared.landlock),
             Tier::None => Vec::new(),
         };
         let block = Filled { bytes: Vec::new(), steps: Vec::new() };
-        let mut layout = Self { shared, plan, identity, protected, view, ports, trees: Vec::new(), rules, block };
+        let mut layout = Self { shared, plan, ground, protected, view, trees: Vec::new(), rules, block };
         layout.trees = layout.foreign_trees();
         layout.block = layout.fill(Path::new(NOWHERE));
         Ok(layout)
@@ -82,15 +82,16 @@ impl<'a> Layout<'a> {
             rules.push(rights::scratch(plan, shared.landlock, scratch));
         }
         let landlock = (shared.tier != Tier::None).then_some((shared.landlock, rules));
-        let room = Room { plan, identity: self.identity, trees: &self.trees, landlock };
-        if shared.tier == Tier::A { with_namespaces(&room, view, self.ports.as_ref()) } else { without_namespaces(&room) }
+        let room = Room { plan, identity: self.ground.identity, trees: &self.trees, landlock };
+        if shared.tier == Tier::A { with_namespaces(&room, view) } else { without_namespaces(&room) }
     }
 
     /// What another place must have in common with this one to be as good.
     pub(super) fn likeness(&self) -> Likeness {
         let limits = &self.plan.limits;
         let profile = self.profile().filter(|_| self.shared.tier == Tier::B);
-        Likeness { block: self.block.clone(), memory_bytes: limits.memory_bytes, processes: limits.processes, profile }
+        let (ground, block) = (self.ground.block.clone(), self.block.clone());
+        Likeness { ground, block, memory_bytes: limits.memory_bytes, processes: limits.processes, profile }
     }
 
     /// What a login shell reads in a private home. It asks the machine's `/etc/profile` first, which sets another `PATH`; this gives it the plan's
@@ -110,19 +111,22 @@ impl<'a> Layout<'a> {
         covered.chain(ruled).map(Stamp::of).collect()
     }
 
-    /// Starts to make the place.
-    pub(super) fn make(&self) -> Result<Ready, SandboxError> {
-        let scratch = if self.shared.tier == Tier::B { Some(Scratch::new(&self.identity, self.profile().as_deref())?) } else { None };
+    /// Gathers what the place is made of.
+    pub(super) fn gather(&self) -> Result<Gathered, SandboxError> {
+        let identity = &self.ground.identity;
+        let scratch = if self.shared.tier == Tier::B { Some(Scratch::new(identity, self.profile().as_deref())?) } else { None };
         let own = scratch.as_ref().map(|scratch| self.fill(scratch.path()));
         let mut weaker = Vec::new();
         let trees = self.open_trees(&mut weaker)?;
-        let further: Vec<_> = trees.iter().map(OwnedFd::as_fd).collect();
-        let helper = Helper::start(own.as_ref().unwrap_or(&self.block), &further)?;
-        // Made while the helper is at work.
-        let group = self.shared.cgroups.make(&self.plan.limits);
+        Ok(Gathered { own, trees, scratch, weaker, group: self.shared.cgroups.make(&self.plan.limits) })
+    }
+
+    /// Has the place made by a helper that was started on its ground.
+    pub(super) fn make(&self, gathered: Gathered, helper: Helper) -> Ready {
+        let Gathered { own, trees, scratch, weaker, group } = gathered;
         // A helper that failed already says why, and that is read by whoever waits for it.
-        let _ = helper.enter(group.doors());
-        Ok(Ready { helper, group, scratch, weaker })
+        let _ = helper.place(own.as_ref().unwrap_or(&self.block), &trees).and_then(|()| helper.enter(group.doors()));
+        Ready { helper, group, scratch, weaker }
     }
 
     /// Where the command starts, and the real path of its program.
@@ -135,12 +139,12 @@ impl<'a> Layout<'a> {
 
     /// Whether the folders above let the command's user pass. Namespaces put what lies in a closed folder where it can be reached.
     fn is_reached(&self, path: &Path) -> bool {
-        let may_pass = |above: &Path| fs::metadata(above).is_ok_and(|facts| self.identity.may(&facts, 1));
-        self.shared.tier == Tier::A || self.identity.change == Change::None || path.ancestors().skip(1).all(may_pass)
+        let may_pass = |above: &Path| fs::metadata(above).is_ok_and(|facts| self.ground.identity.may(&facts, 1));
+        self.shared.tier == Tier::A || self.ground.identity.change == Change::None || path.ancestors().skip(1).all(may_pass)
     }
 
-    /// The block of the command.
-    pub(super) fn command(&self, command: &Command, folder: &Path, program: &Path, ready: &Ready) -> Filled {
+    /// The block of the command. `others` are the processes that the limit counts besides the command's.
+    pub(super) fn command(&self, command: &Command, folder: &Path, program: &Path, ready: &Ready, others: u64) -> Filled {
         let (plan, shared) = (self.plan, self.shared);
         let mut environment: Vec<String> = plan.environment.iter().map(|(name, value)| format!("{name}={value}")).collect();
         if let Some(scratch) = &ready.scratch {
@@ -159,26 +163,21 @@ impl<'a> Layout<'a> {
             environment,
             limits: &plan.limits,
             held: Held { memory: ready.group.memory != Mechanism::Rlimit },
-            others: match (shared.tier, ready.group.processes) {
-                (Tier::A, _) => 2,
-                (_, Mechanism::Rlimit) => processes_of(self.identity.uid) + 1,
-                // The group counts, and only what is the command's.
-                _ => u64::from(u32::MAX),
-            },
+            others,
             is_contained: shared.tier != Tier::None,
             profile: self.profile().filter(|_| shared.tier == Tier::A),
         };
         script::command(&parts)
     }
 
-    /// The block of the place. What its steps are called is the same for all that are like it.
-    pub(super) fn block(&self) -> &Filled {
-        &self.block
+    /// The blocks of the namespaces and of the place. What their steps are called is the same for all that are like it.
+    pub(super) fn blocks(&self) -> [&Filled; 2] {
+        [&self.ground.block, &self.block]
     }
 
     /// What the command's user could not open itself.
     fn foreign_trees(&self) -> Vec<PathBuf> {
-        if self.shared.tier != Tier::A || self.identity.change == Change::None {
+        if self.shared.tier != Tier::A || self.ground.identity.change == Change::None {
             return Vec::new();
         }
         let outermost = |within: &Option<(PathBuf, What)>| !within.as_ref().is_some_and(|(_, what)| what.is_tree());
@@ -195,8 +194,9 @@ impl<'a> Layout<'a> {
             let tree = tree::open(path).map_err(failed)?;
             let is_writable = self.view.placements.iter().any(|placement| placement.path == *path && placement.what == What::Write);
             let is_own = is_writable || path.starts_with(&self.plan.files.workspace);
-            if self.identity.change == Change::Nobody && is_own {
-                let owners = self.shared.owners.get_or_init(|| tree::owners(&self.identity).map_err(|cause| cause.to_string()));
+            let identity = &self.ground.identity;
+            if identity.change == Change::Nobody && is_own {
+                let owners = self.shared.owners.get_or_init(|| tree::owners(identity).map_err(|cause| cause.to_string()));
                 let shown = owners
                     .as_ref()
                     .map_err(Clone::clone)
@@ -239,13 +239,4 @@ fn start_folder(plan: &Plan, command: &Command, view: &View) -> Result<PathBuf, 
     // The places of a plan have no links on the way to them.
     let is_allowed = std::iter::once(&files.workspace).chain(&files.readable).chain(&files.writable).any(|place| real.starts_with(place));
     if is_allowed && real.is_dir() && view.is_visible(&real) { Ok(real) } else { Err(bad()) }
-}
-
-/// Where there is no user namespace, a process limit counts everything the user runs.
-fn processes_of(uid: u32) -> u64 {
-    use std::os::unix::fs::MetadataExt as _;
-    let all = fs::read_dir("/proc").into_iter().flatten().flatten();
-    let processes = all.filter(|entry| entry.file_name().to_string_lossy().bytes().all(|byte| byte.is_ascii_digit()));
-    let own = processes.filter(|entry| entry.metadata().is_ok_and(|facts| facts.uid() == uid));
-    own.map(|entry| fs::read_dir(entry.path().join("task")).map_or(1, |threads| threads.count() as u64)).sum()
 }

@@ -7,6 +7,7 @@ use super::block::Filled;
 use super::cgroup::Group;
 use super::scratch::Scratch;
 use super::spawn::Helper;
+use crate::plan::Plan;
 use rustix::event::{PollFd, PollFlags, poll};
 use rustix::fs::{AtFlags, CWD, StatxFlags, Timespec, statx};
 use std::fs::File;
@@ -23,6 +24,7 @@ pub(super) const PATIENCE: Duration = Duration::from_secs(20);
 /// What makes two places alike.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Likeness {
+    pub(super) ground: Filled,
     pub(super) block: Filled,
     pub(super) memory_bytes: u64,
     pub(super) processes: u64,
@@ -78,6 +80,7 @@ struct State {
 }
 
 struct Idle {
+    plan: Plan,
     likeness: Likeness,
     stamps: Vec<Option<Stamp>>,
     since: Instant,
@@ -112,6 +115,11 @@ impl Waiting {
         Self { state: Mutex::default(), coming: Arc::default(), mounts: File::open("/proc/self/mountinfo").ok() }
     }
 
+    /// Whether a place waits that was made for this plan. It may have become another since.
+    pub(super) fn expects(&self, plan: &Plan) -> bool {
+        self.state().places.iter().any(|idle| idle.plan == *plan)
+    }
+
     /// Takes a place like this, if there is one. One that is made of other files by now is thrown away.
     pub(super) fn take(&self, likeness: &Likeness, stamps: impl Fn() -> Vec<Option<Stamp>>) -> Option<Ready> {
         loop {
@@ -139,8 +147,8 @@ impl Waiting {
     }
 
     /// Brings a place; the oldest goes when there are too many.
-    pub(super) fn put(&self, leave: &Leave, likeness: Likeness, stamps: Vec<Option<Stamp>>, ready: Ready) {
-        let idle = Idle { likeness, stamps, since: Instant::now(), ready: Some(ready) };
+    pub(super) fn put(&self, leave: &Leave, plan: Plan, likeness: Likeness, stamps: Vec<Option<Stamp>>, ready: Ready) {
+        let idle = Idle { plan, likeness, stamps, since: Instant::now(), ready: Some(ready) };
         let mut state = self.state();
         if state.generation != leave.generation {
             return;

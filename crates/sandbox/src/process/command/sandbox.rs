@@ -1,8 +1,11 @@
 //! Running a command inside.
 
+use super::block::Filled;
 use super::cgroup::{Cgroups, Group};
+use super::crowd::{Counting, Crowds};
 use super::detect::{self, Findings};
 use super::enforced::enforced;
+use super::ground::Ground;
 use super::home::homes;
 use super::net::Serve;
 use super::prepare::{Layout, is_made};
@@ -14,7 +17,7 @@ use super::watch::{Ends, Watch};
 use super::{Command, Denial, End, Finished, SandboxError, Stdin};
 use crate::plan::{Network, Plan};
 use crate::process::start::null;
-use crate::tier::{Report, Tier};
+use crate::tier::{Mechanism, Report, Tier};
 use rustix::pipe::{PipeFlags, pipe_with};
 use std::fs::File;
 use std::io;
@@ -25,6 +28,7 @@ use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
 use tokio::io::unix::AsyncFd;
 use tokio::net::unix::pipe;
+use tokio::task::{JoinError, JoinHandle};
 use tokio_util::sync::CancellationToken;
 
 /// Runs commands, contained as strongly as this machine can. Chosen once; a copy is the same sandbox.
@@ -44,6 +48,14 @@ pub(super) struct Shared {
     pub(super) owners: OnceLock<Result<OwnedFd, String>>,
     pub(super) serve: Option<Arc<dyn Serve>>,
     waiting: Waiting,
+    crowds: Arc<Crowds>,
+}
+
+impl Shared {
+    /// Whether the limit on processes counts everything that the command's user runs.
+    fn counts_all(&self) -> bool {
+        self.tier != Tier::A && self.cgroups.processes() == Mechanism::Rlimit
+    }
 }
 
 impl std::fmt::Debug for Sandbox {
@@ -76,14 +88,15 @@ impl Sandbox {
     pub fn serving(self, serve: Arc<dyn Serve>) -> Self {
         let Shared { tier, is_off, report, landlock, cgroups, homes, .. } = &*self.shared;
         let (report, cgroups, homes) = (report.clone(), cgroups.clone(), homes.clone());
-        let (tier, is_off, landlock, owners, waiting) = (*tier, *is_off, *landlock, OnceLock::new(), Waiting::new());
-        Self { shared: Arc::new(Shared { tier, is_off, report, landlock, cgroups, homes, owners, serve: Some(serve), waiting }) }
+        let (tier, is_off, landlock, owners) = (*tier, *is_off, *landlock, OnceLock::new());
+        let (serve, waiting, crowds) = (Some(serve), Waiting::new(), Arc::default());
+        Self { shared: Arc::new(Shared { tier, is_off, report, landlock, cgroups, homes, owners, serve, waiting, crowds }) }
     }
 
     fn of(findings: Findings, is_off: bool) -> Self {
         let Findings { report, landlock, cgroups } = findings;
-        let (tier, owners, waiting) = (report.tier, OnceLock::new(), Waiting::new());
-        let shared = Shared { tier, is_off, report, landlock, cgroups, homes: homes(), owners, serve: None, waiting };
+        let (tier, owners, waiting, crowds) = (report.tier, OnceLock::new(), Waiting::new(), Arc::default());
+        let shared = Shared { tier, is_off, report, landlock, cgroups, homes: homes(), owners, serve: None, waiting, crowds };
         Self { shared: Arc::new(shared) }
     }
 
@@ -113,27 +126,47 @@ impl Sandbox {
             return Err(SandboxError::NoSandbox(detect::why_not(&shared.report)));
         }
         check_texts(plan, &command)?;
-        let mut layout = Layout::new(shared, plan, Watching::Yes)?;
+        let ground = Ground::of(shared, plan)?;
+        let (identity, uid) = (ground.identity, ground.identity.uid);
+        let is_expected = shared.tier != Tier::None && shared.waiting.expects(plan);
+        let starting = if is_expected { None } else { Some(start_beside(ground.block.clone())) };
+        let counting = shared.counts_all().then(|| Counting::begin(&shared.crowds, uid, plan.limits.processes / 8));
+        let mut layout = Layout::new(shared, plan, ground, Watching::Yes)?;
         let (folder, program) = layout.resolve(&command)?;
-        let found = if shared.tier == Tier::None { None } else { shared.waiting.take(&layout.likeness(), || layout.stamps()) };
+        let found = if is_expected { shared.waiting.take(&layout.likeness(), || layout.stamps()) } else { None };
         let is_ready = found.is_some();
-        let ready = match found {
-            Some(ready) => ready,
-            None => layout.make()?,
+        let ready = match (found, starting) {
+            (Some(ready), _) => ready,
+            (None, starting) => {
+                let gathered = layout.gather()?;
+                let helper = match starting {
+                    Some(starting) => running(starting.await)?,
+                    None => Helper::start(&layout.ground.block)?,
+                };
+                layout.make(gathered, helper)
+            }
         };
-        let block = layout.command(&command, &folder, &program, &ready);
+        let others = match (shared.tier, ready.group.processes, counting) {
+            (Tier::A, ..) => 2,
+            (_, Mechanism::Rlimit, Some(counting)) => counting.end(&shared.crowds, uid).await + 1,
+            (_, Mechanism::Rlimit, None) => shared.crowds.count(uid) + 1,
+            // The group counts, and only what is the command's.
+            _ => u64::from(u32::MAX),
+        };
+        let block = layout.command(&command, &folder, &program, &ready, others);
         let Ready { helper, group, scratch, weaker } = ready;
         let (streams, ends) = streams(&command.stdin)?;
         // A helper that failed already says why, and that is read below.
         let sent = helper.command(&block, &streams);
         drop(streams);
-        let mut enforced = enforced(shared, plan, &layout.identity, &group, weaker);
+        let mut enforced = enforced(shared, plan, &identity, &group, weaker);
         let mut kept = Keeping::of(std::mem::take(&mut layout.protected), &helper)?;
-        let network = match (&plan.network, layout.ports.clone(), &shared.serve) {
+        let network = match (&plan.network, layout.ground.ports.clone(), &shared.serve) {
             (Network::Allowed(domains), Some(ports), Some(serve)) => Some((ports, domains, &**serve)),
             _ => None,
         };
-        let (blocks, limits, protected) = ((layout.block(), &block), &plan.limits, &mut kept.protected);
+        let [ground, place] = layout.blocks();
+        let (blocks, limits, protected) = ([ground, place, &block], &plan.limits, &mut kept.protected);
         let watch = Watch { helper, ends, blocks, is_ready, program: &program, limits, group: &group, protected, network, started };
         let watched = watch.run(command.stdin, command.output, command.signals, cancel).await;
         let undone = kept.protected.restore();
@@ -167,11 +200,16 @@ impl Sandbox {
         let (shared, plan) = (Arc::downgrade(&self.shared), plan.clone());
         let make = move || -> Option<()> {
             let shared = shared.upgrade()?;
-            let layout = Layout::new(&shared, &plan, Watching::No).ok()?;
+            let ground = Ground::of(&shared, &plan).ok()?;
+            if shared.counts_all() {
+                shared.crowds.count(ground.identity.uid);
+            }
+            let layout = Layout::new(&shared, &plan, ground, Watching::No).ok()?;
             let (likeness, stamps) = (layout.likeness(), layout.stamps());
             if !shared.waiting.has(&likeness) {
-                let mut ready = layout.make().ok()?;
-                is_made(&mut ready).then(|| shared.waiting.put(&leave, likeness, stamps, ready))?;
+                let helper = Helper::start(&layout.ground.block).ok()?;
+                let mut ready = layout.make(layout.gather().ok()?, helper);
+                is_made(&mut ready).then(|| shared.waiting.put(&leave, plan.clone(), likeness, stamps, ready))?;
             }
             Some(())
         };
@@ -190,6 +228,15 @@ impl Sandbox {
 
 /// How long after a command the place of the next one is made.
 const BREATH: Duration = Duration::from_millis(2);
+
+/// Starts a helper on another thread: whoever starts a program stands still until it runs.
+fn start_beside(ground: Filled) -> JoinHandle<Result<Helper, SandboxError>> {
+    tokio::task::spawn_blocking(move || Helper::start(&ground))
+}
+
+fn running(helper: Result<Result<Helper, SandboxError>, JoinError>) -> Result<Helper, SandboxError> {
+    helper.map_err(|cause| SandboxError::step("starting the helper")(io::Error::other(cause)))?
+}
 
 /// Sees to it that a helper that is about to end is collected, and its groups and its folder with it. A runtime that ends before does so then.
 fn collect((mut helper, pidfd): (Helper, AsyncFd<OwnedFd>), group: Group, scratch: Option<Scratch>) {

@@ -1,12 +1,12 @@
-//! The two blocks of a command: the place it runs in, and what it becomes there.
+//! The three blocks of a command: its namespaces, the place it runs in, and what it becomes there.
 
-use super::beside::Beside;
-use super::block::{Arg, CommandBlock, Filled, List, PlaceBlock};
+use super::beside;
+use super::block::{Arg, Block, CommandBlock, Filled, GroundBlock, List, PlaceBlock, Plain};
 use super::filter::{MemoryFiles, Sockets, program};
 use super::identity::{Change, Identity};
 use super::landlock::{self, Rule};
 use super::lay::{CLOSE_ON_EXEC, lay};
-use super::layout::{FURTHER, Place, Start};
+use super::layout::{BESIDE, FURTHER, Ground, Place, Start};
 use super::limit::{Held, limit};
 use super::net::{Ports, listen, reach_itself};
 use super::prepare::PRIVATE;
@@ -24,7 +24,7 @@ use std::sync::OnceLock;
 pub(super) struct Room<'a> {
     pub(super) plan: &'a Plan,
     pub(super) identity: Identity,
-    /// Further descriptors.
+    /// What is passed with it.
     pub(super) trees: &'a [PathBuf],
     /// Landlock's version and rules; `None` to contain nothing.
     pub(super) landlock: Option<(i32, Vec<Rule>)>,
@@ -47,69 +47,104 @@ pub(super) struct Parts<'a> {
     pub(super) profile: Option<String>,
 }
 
-const NAMESPACES: i32 = libc::CLONE_NEWUSER | libc::CLONE_NEWNS | libc::CLONE_NEWPID | libc::CLONE_NEWIPC | libc::CLONE_NEWUTS;
+/// Those that the first process makes; the others are made by the second, while the first makes the network's.
+const FIRST_NAMESPACES: i32 = libc::CLONE_NEWUSER | libc::CLONE_NEWPID;
+const NAMESPACES: i32 = libc::CLONE_NEWNS | libc::CLONE_NEWIPC | libc::CLONE_NEWUTS;
 const LAST_CAPABILITY: u32 = 63;
 
-/// A place with namespaces of its own.
-pub(super) fn with_namespaces(room: &Room<'_>, view: &View, ports: Option<&Ports>) -> Filled {
-    let mut block = PlaceBlock::place();
-    let (mut outer, mut inner) = (List::default(), List::default());
-    become_other(&mut block, &mut outer, &room.identity);
-    enter_namespaces(&mut block, &mut outer, &room.identity);
-    let step = block.step("ending with the helper");
-    die_with_parent(step, &mut inner);
+/// The namespaces of a command, whatever it will see in them.
+pub(super) fn namespaces(identity: &Identity, ports: Option<&Ports>) -> Filled {
+    let mut block = GroundBlock::ground();
+    let (mut outer, mut inner, mut network) = (List::default(), List::default(), List::default());
+    become_other(&mut block, &mut outer, identity);
+    let step = block.step("namespaces");
+    // Changing the user closed `/proc/self` to itself.
+    outer.call(step, libc::SYS_prctl, [libc::PR_SET_DUMPABLE.into(), 1.into(), 0.into(), 0.into(), 0.into()]);
+    outer.call(step, libc::SYS_unshare, [FIRST_NAMESPACES.into()]);
+    let end = block.step("ending with the helper");
+    die_with_parent(end, &mut inner);
     // The kernel takes as long to make a network namespace as to make all the mounts, so each is made by another process.
-    let beside = Beside::new(&mut block, &mut outer, &mut inner);
-    let mut network = List::default();
-    beside.begin(&mut network);
+    beside::part(&mut block, &mut outer, &mut inner);
+    beside::make(&mut block, &mut network);
     match ports {
         Some(ports) => listen(&mut block, &mut network, ports),
         None => reach_itself(&mut block, &mut network),
     }
-    beside.end(&mut block, &mut network);
-    lay(&mut block, &mut inner, room.plan, view, room.trees);
-    beside.enter(&mut block, &mut inner);
-    let step = block.step("a host name of its own");
-    let name = block.text(INSIDE_NAME);
-    inner.call(step, libc::SYS_sethostname, [name.into(), (INSIDE_NAME.len() as u64).into()]);
-    give_up_capabilities(&mut block, &mut inner);
-    if let Some((version, rules)) = &room.landlock {
-        landlock::make(&mut block, &mut inner, *version, rules);
-    }
-    confine(&mut block, &mut inner, room, Sockets::Namespace);
+    beside::tell(&mut block, &mut network);
+    inner.call(step, libc::SYS_unshare, [NAMESPACES.into()]);
+    map_user(&mut block, &mut inner, identity);
     finish(block, &outer, &inner, &network)
 }
 
-/// A place without namespaces.
-pub(super) fn without_namespaces(room: &Room<'_>) -> Filled {
-    let mut block = PlaceBlock::place();
+/// No namespaces.
+pub(super) fn no_namespaces() -> Filled {
+    let mut block = GroundBlock::ground();
     let mut outer = List::default();
     let step = block.step("closing descriptors");
-    outer.call(step, libc::SYS_close_range, [FURTHER.into(), u32::MAX.into(), 0.into()]);
-    if let Some((version, rules)) = &room.landlock {
-        // The rules first: whoever the command will be may not be able to reach all they are about.
-        landlock::make(&mut block, &mut outer, *version, rules);
-        become_other(&mut block, &mut outer, &room.identity);
-    }
-    let step = block.step("keeping track of descendants");
-    outer.call(step, libc::SYS_prctl, [libc::PR_SET_CHILD_SUBREAPER.into(), 1.into(), 0.into(), 0.into(), 0.into()]);
-    outer.call(step, libc::SYS_prctl, [libc::PR_SET_DUMPABLE.into(), 0.into(), 0.into(), 0.into(), 0.into()]);
-    confine(&mut block, &mut outer, room, Sockets::None);
+    outer.call(step, libc::SYS_close_range, [BESIDE.into(), u32::MAX.into(), 0.into()]);
     finish(block, &outer, &List::default(), &List::default())
 }
 
 /// A user namespace, and nothing else.
 pub(super) fn user_namespace() -> Filled {
-    let mut block = PlaceBlock::place();
+    let mut block = GroundBlock::ground();
     let mut outer = List::default();
     let step = block.step("a user namespace");
     outer.call(step, libc::SYS_unshare, [libc::CLONE_NEWUSER.into()]);
     finish(block, &outer, &List::default(), &List::default())
 }
 
-fn finish(mut block: PlaceBlock, outer: &List, inner: &List, beside: &List) -> Filled {
+fn finish(mut block: GroundBlock, outer: &List, inner: &List, beside: &List) -> Filled {
     let (outer, inner, beside) = (block.script(outer), block.script(inner), block.script(beside));
-    block.finish(|bytes| Place { bytes, outer, inner, beside })
+    block.finish(|bytes| Ground { bytes, outer, inner, beside })
+}
+
+/// A place in [`namespaces`].
+pub(super) fn with_namespaces(room: &Room<'_>, view: &View) -> Filled {
+    let mut block = PlaceBlock::place(room.trees.len());
+    let mut list = List::default();
+    lay(&mut block, &mut list, room.plan, view, room.trees);
+    let step = block.step("a host name of its own");
+    let name = block.text(INSIDE_NAME);
+    list.call(step, libc::SYS_sethostname, [name.into(), (INSIDE_NAME.len() as u64).into()]);
+    let step = block.step("closing descriptors");
+    list.call(step, libc::SYS_close_range, [FURTHER.into(), u32::MAX.into(), 0.into()]);
+    if let Some((version, rules)) = &room.landlock {
+        landlock::make(&mut block, &mut list, *version, rules);
+    }
+    bound_capabilities(&mut block, &mut list);
+    // As late as can be, and the filter, which takes the kernel a while, before the network must be complete.
+    beside::enter(&mut block, &mut list);
+    give_up_capabilities(&mut block, &mut list);
+    confine(&mut block, &mut list, room, Sockets::Namespace);
+    beside::finish(&mut block, &mut list);
+    made(block, &list)
+}
+
+/// A place without namespaces.
+pub(super) fn without_namespaces(room: &Room<'_>) -> Filled {
+    let mut block = PlaceBlock::place(0);
+    let mut list = List::default();
+    if let Some((version, rules)) = &room.landlock {
+        // The rules first: whoever the command will be may not be able to reach all they are about.
+        landlock::make(&mut block, &mut list, *version, rules);
+        become_other(&mut block, &mut list, &room.identity);
+    }
+    let step = block.step("keeping track of descendants");
+    list.call(step, libc::SYS_prctl, [libc::PR_SET_CHILD_SUBREAPER.into(), 1.into(), 0.into(), 0.into(), 0.into()]);
+    list.call(step, libc::SYS_prctl, [libc::PR_SET_DUMPABLE.into(), 0.into(), 0.into(), 0.into(), 0.into()]);
+    confine(&mut block, &mut list, room, Sockets::None);
+    made(block, &list)
+}
+
+/// A place in which nothing is made.
+pub(super) fn nothing() -> Filled {
+    made(PlaceBlock::place(0), &List::default())
+}
+
+fn made(mut block: PlaceBlock, list: &List) -> Filled {
+    let make = block.script(list);
+    block.finish(|bytes| Place { bytes, make })
 }
 
 /// What a process does in its place to become the command.
@@ -129,7 +164,7 @@ pub(super) fn command(parts: &Parts<'_>) -> Filled {
     block.finish(|bytes| Start { bytes, ..start })
 }
 
-fn become_other(block: &mut PlaceBlock, list: &mut List, identity: &Identity) {
+fn become_other<Head: Plain>(block: &mut Block<Head>, list: &mut List, identity: &Identity) {
     if identity.change == Change::None {
         return;
     }
@@ -140,11 +175,7 @@ fn become_other(block: &mut PlaceBlock, list: &mut List, identity: &Identity) {
     list.call(step, libc::SYS_setresuid, [uid.into(), uid.into(), uid.into()]);
 }
 
-fn enter_namespaces(block: &mut PlaceBlock, list: &mut List, identity: &Identity) {
-    let step = block.step("namespaces");
-    // Changing the user closed `/proc/self` to itself.
-    list.call(step, libc::SYS_prctl, [libc::PR_SET_DUMPABLE.into(), 1.into(), 0.into(), 0.into(), 0.into()]);
-    list.call(step, libc::SYS_unshare, [NAMESPACES.into()]);
+fn map_user(block: &mut GroundBlock, list: &mut List, identity: &Identity) {
     let step = block.step("the user of the namespace");
     let (uid, gid) = (identity.uid, identity.gid);
     for (file, text) in [
@@ -165,7 +196,8 @@ fn die_with_parent(step: u16, list: &mut List) {
     list.call(step, libc::SYS_prctl, [libc::PR_SET_PDEATHSIG.into(), libc::SIGKILL.into(), 0.into(), 0.into(), 0.into()]);
 }
 
-fn give_up_capabilities(block: &mut PlaceBlock, list: &mut List) {
+/// No program that is started gets capabilities.
+fn bound_capabilities(block: &mut PlaceBlock, list: &mut List) {
     let step = block.step("giving up capabilities");
     for capability in 0..=LAST_CAPABILITY {
         // Beyond the last one there is nothing to give up.
@@ -176,12 +208,15 @@ fn give_up_capabilities(block: &mut PlaceBlock, list: &mut List) {
     // No user number gives capabilities back, and that is for good.
     const LOCKED: u32 = 0x3 | 0xc | 0xc0;
     list.call(step, libc::SYS_prctl, [libc::PR_SET_SECUREBITS.into(), LOCKED.into(), 0.into(), 0.into(), 0.into()]);
+}
+
+fn give_up_capabilities(block: &mut PlaceBlock, list: &mut List) {
+    let step = block.step("giving up capabilities");
     const THIRD_VERSION: u64 = 0x2008_0522;
     let head = block.value(&THIRD_VERSION);
     let none = block.data(&[0; 24]);
     list.call(step, libc::SYS_capset, [head.into(), none.into()]);
     list.call(step, libc::SYS_prctl, [libc::PR_SET_DUMPABLE.into(), 0.into(), 0.into(), 0.into(), 0.into()]);
-    list.call(step, libc::SYS_close_range, [FURTHER.into(), u32::MAX.into(), 0.into()]);
 }
 
 /// What holds for everything in the place: no new privileges, and the system call filter. Landlock's rules were made before, and the

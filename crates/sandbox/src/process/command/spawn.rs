@@ -2,13 +2,12 @@
 
 use super::SandboxError;
 use super::block::Filled;
-use super::layout::{BLOCK, COMMAND, CONTROL, DOORS, FURTHER, MOST_PASSED, STATUS};
+use super::layout::{BESIDE, BLOCK, COMMAND, CONTROL, DOORS, MOST_PASSED, PLACE, STATUS};
 use crate::process::start::{Started, kept, null};
 use rustix::fs::{MemfdFlags, memfd_create};
 use rustix::net::{AddressFamily, SendAncillaryBuffer, SendAncillaryMessage, SendFlags, SocketFlags, SocketType, sendmsg, socketpair};
 use rustix::pipe::{PipeFlags, pipe_with};
 use rustix::process::Signal;
-use std::ffi::CString;
 use std::fs::{File, OpenOptions};
 use std::io::{self, IoSlice, Write as _};
 use std::mem::MaybeUninit;
@@ -37,21 +36,26 @@ pub(super) struct Streams {
 }
 
 impl Helper {
-    /// Starts the helper on the block of a place. `further` are the descriptors that the block counts from [`FURTHER`] on.
-    pub(super) fn start(place: &Filled, further: &[BorrowedFd<'_>]) -> Result<Self, SandboxError> {
-        let memory = memory_of(place)?;
+    /// Starts the helper on the block of namespaces. It waits in them for a place.
+    pub(super) fn start(ground: &Filled) -> Result<Self, SandboxError> {
+        let memory = memory_of(ground)?;
         let (control, theirs) = socketpair(AddressFamily::UNIX, SocketType::SEQPACKET, SocketFlags::CLOEXEC, None)
             .map_err(SandboxError::step("socket pair"))?;
         let (status, reports) = pipe_with(PipeFlags::CLOEXEC).map_err(SandboxError::step("pipe"))?;
         let null = null().map_err(SandboxError::step("/dev/null"))?.as_fd();
-        let mut given = vec![null, null, null, memory.as_fd(), theirs.as_fd(), reports.as_fd()];
-        const { assert!(BLOCK == 3 && CONTROL == 4 && STATUS == 5 && FURTHER == 6, "the order above") };
-        given.extend(further);
         // The program comes last: all that is not passed is closed before it is executed.
-        given.push(program()?.as_fd());
-        let path = CString::new(format!("/proc/self/fd/{}", given.len() - 1)).unwrap_or_default();
-        let process = Started::new(&path, &[&path], &given).map_err(SandboxError::step("starting the helper"))?;
+        let given = [null, null, null, memory.as_fd(), theirs.as_fd(), reports.as_fd(), program()?.as_fd()];
+        const { assert!(BLOCK == 3 && CONTROL == 4 && STATUS == 5 && BESIDE == 6, "the order above") };
+        let path = c"/proc/self/fd/6";
+        let process = Started::new(path, &[path], &given).map_err(SandboxError::step("starting the helper"))?;
         Ok(Self { process, control: Some(control), status: File::from(status), is_reaped: false })
+    }
+
+    /// Has the helper make a place, out of these trees.
+    pub(super) fn place(&self, place: &Filled, trees: &[OwnedFd]) -> Result<(), SandboxError> {
+        let memory = memory_of(place)?;
+        let passed: Vec<BorrowedFd<'_>> = std::iter::once(memory.as_fd()).chain(trees.iter().map(AsFd::as_fd)).collect();
+        self.pass(PLACE, &passed)
     }
 
     /// Has the helper start the command, once it is ready.
@@ -69,10 +73,12 @@ impl Helper {
     fn pass(&self, kind: u8, passed: &[BorrowedFd<'_>]) -> Result<(), SandboxError> {
         let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(MOST_PASSED))];
         let mut rights = SendAncillaryBuffer::new(&mut space);
-        rights.push(SendAncillaryMessage::ScmRights(passed));
-        let control =
-            self.control.as_ref().ok_or_else(|| SandboxError::step("the command")(io::Error::from(io::ErrorKind::NotConnected)))?;
-        sendmsg(control, &[IoSlice::new(&[kind])], &mut rights, SendFlags::NOSIGNAL).map_err(SandboxError::step("the command"))?;
+        let failed = |cause: io::Error| SandboxError::step("what the helper is told")(cause);
+        if !rights.push(SendAncillaryMessage::ScmRights(passed)) {
+            return Err(failed(io::ErrorKind::ArgumentListTooLong.into()));
+        }
+        let control = self.control.as_ref().ok_or_else(|| failed(io::ErrorKind::NotConnected.into()))?;
+        sendmsg(control, &[IoSlice::new(&[kind])], &mut rights, SendFlags::NOSIGNAL).map_err(|cause| failed(cause.into()))?;
         Ok(())
     }
 

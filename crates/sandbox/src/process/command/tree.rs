@@ -3,7 +3,7 @@
 use super::identity::Identity;
 use super::lay::{CLONE_TREE, CLOSE_ON_EXEC, EMPTY_PATH, RECURSIVE};
 use super::place;
-use super::script::user_namespace;
+use super::script::{nothing, user_namespace};
 use super::spawn::Helper;
 use std::fs::{self, File};
 use std::io::{self, Read as _};
@@ -44,7 +44,8 @@ pub(super) fn show_owners(tree: &OwnedFd, owners: &OwnedFd) -> io::Result<()> {
 /// A user namespace in which root and an identity have changed places.
 pub(super) fn owners(identity: &Identity) -> io::Result<OwnedFd> {
     // It waits there for a command that never comes.
-    let mut helper = Helper::start(&user_namespace(), &[]).map_err(io::Error::other)?;
+    let mut helper = Helper::start(&user_namespace()).map_err(io::Error::other)?;
+    helper.place(&nothing(), &[]).map_err(io::Error::other)?;
     let mut word = [0; 12];
     helper.status.read_exact(&mut word)?;
     let folder = Path::new("/proc").join(helper.process.pid.to_string());

@@ -165,7 +165,7 @@ impl View {
         };
         let in_homes = homes().filter(has_tree).flat_map(|home| HOME_CREDENTIALS.iter().map(move |name| home.join(name)));
         let secrets = CREDENTIALS.iter().map(PathBuf::from).chain(in_homes);
-        let secrets = secrets.filter(|path| fs::metadata(path).is_ok_and(|facts| identity.may(&facts, if facts.is_dir() { 1 } else { 4 })));
+        let secrets = secrets.filter(|path| fs::metadata(path).is_ok_and(|facts| identity.can_read(path, &facts)));
         let hidden = secrets.chain(files.hidden.iter().cloned()).filter_map(|path| fs::canonicalize(path).ok());
         let hidden: Vec<PathBuf> = hidden.collect();
         wanted.extend(hidden.into_iter().map(|path| (path, What::Hidden)));

@@ -3,7 +3,7 @@
 use super::block::Filled;
 use super::cgroup::Group;
 use super::flow::{Input, Taken};
-use super::layout::{COMMAND_STEPS, ENDED, FAILED, GONE, READY, Word};
+use super::layout::{COMMAND_STEPS, ENDED, FAILED, GONE, PLACE_STEPS, READY, Word};
 use super::net::{self, Guard, Ports, Serve};
 use super::protect::{Noticed, Protected};
 use super::spawn::Helper;
@@ -34,8 +34,8 @@ pub(super) struct Ends {
 pub(super) struct Watch<'a> {
     pub(super) helper: Helper,
     pub(super) ends: Ends,
-    /// The blocks it follows: the place's and the command's.
-    pub(super) blocks: (&'a Filled, &'a Filled),
+    /// The blocks it follows: the namespaces', the place's and the command's.
+    pub(super) blocks: [&'a Filled; 3],
     /// Whether the place was made ahead.
     pub(super) is_ready: bool,
     pub(super) program: &'a Path,
@@ -198,7 +198,7 @@ impl Watch<'_> {
 
     fn end(&self, said: &Said, cause: Option<End>, denials: &mut Vec<Denial>) -> Result<End, SandboxError> {
         if let (Some((step, code)), None) = (said.failure, cause) {
-            let step = step_name(self.blocks.0, self.blocks.1, step as usize);
+            let step = step_name(self.blocks, step as usize);
             let cause = io::Error::from_raw_os_error(code.cast_signed());
             return Err(if step == START {
                 SandboxError::Start { program: self.program.to_path_buf(), cause }
@@ -245,9 +245,13 @@ impl Watch<'_> {
 pub(super) const START: &str = "starting the program";
 
 /// What a step that failed is called.
-pub(super) fn step_name(place: &Filled, command: &Filled, number: usize) -> &'static str {
-    let first = usize::from(COMMAND_STEPS);
-    let name = if number < first { place.steps.get(number) } else { command.steps.get(number - first) };
+pub(super) fn step_name([ground, place, command]: [&Filled; 3], number: usize) -> &'static str {
+    let (places, commands) = (usize::from(PLACE_STEPS), usize::from(COMMAND_STEPS));
+    let name = match number {
+        _ if number >= commands => command.steps.get(number - commands),
+        _ if number >= places => place.steps.get(number - places),
+        _ => ground.steps.get(number),
+    };
     name.copied().unwrap_or("the helper")
 }
 
