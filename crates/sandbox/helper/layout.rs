@@ -53,6 +53,8 @@ pub(crate) struct Place {
     pub(crate) bytes: u64,
     /// How it is made, by the process in the namespaces.
     pub(crate) make: Script,
+    /// Not zero when the kernel lets whoever made it signal only what comes from it.
+    pub(crate) is_scoped: u64,
 }
 
 /// The start of the block of a command.

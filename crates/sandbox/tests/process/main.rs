@@ -9,6 +9,7 @@ mod deep;
 mod exhaust;
 mod files;
 mod govern;
+mod helper;
 mod kernel;
 mod life;
 mod limits;

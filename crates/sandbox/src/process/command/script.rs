@@ -118,7 +118,7 @@ pub(super) fn with_namespaces(room: &Room<'_>, view: &View) -> Filled {
     give_up_capabilities(&mut block, &mut list);
     confine(&mut block, &mut list, room, Sockets::Namespace);
     beside::finish(&mut block, &mut list);
-    made(block, &list)
+    made(block, &list, false)
 }
 
 /// A place without namespaces.
@@ -134,17 +134,18 @@ pub(super) fn without_namespaces(room: &Room<'_>) -> Filled {
     list.call(step, libc::SYS_prctl, [libc::PR_SET_CHILD_SUBREAPER.into(), 1.into(), 0.into(), 0.into(), 0.into()]);
     list.call(step, libc::SYS_prctl, [libc::PR_SET_DUMPABLE.into(), 0.into(), 0.into(), 0.into(), 0.into()]);
     confine(&mut block, &mut list, room, Sockets::None);
-    made(block, &list)
+    let is_scoped = room.landlock.as_ref().is_some_and(|(version, _)| landlock::keep_signals(&mut block, &mut list, *version));
+    made(block, &list, is_scoped)
 }
 
 /// A place in which nothing is made.
 pub(super) fn nothing() -> Filled {
-    made(PlaceBlock::place(0), &List::default())
+    made(PlaceBlock::place(0), &List::default(), false)
 }
 
-fn made(mut block: PlaceBlock, list: &List) -> Filled {
+fn made(mut block: PlaceBlock, list: &List, is_scoped: bool) -> Filled {
     let make = block.script(list);
-    block.finish(|bytes| Place { bytes, make })
+    block.finish(|bytes| Place { bytes, make, is_scoped: is_scoped.into() })
 }
 
 /// What a process does in its place to become the command.

@@ -3,6 +3,10 @@
 //! A list of refusals rather than of permissions: real programs use most calls, and what is refused here is what reaches past files,
 //! namespaces and limits. The program is a search tree, because the kernel walks it for every call once when it is installed.
 
+mod others;
+
+use others::others;
+
 /// What a command may open sockets to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Sockets {
@@ -159,6 +163,7 @@ pub(super) fn program(sockets: Sockets, memory: MemoryFiles) -> Vec<u8> {
         leaves.extend(SHARED_OBJECTS.iter().map(|&call| (number(call), refuse(libc::ENOSYS))));
     }
     leaves.extend(set_user());
+    leaves.extend(others(sockets));
     if memory == MemoryFiles::Refused {
         leaves.push((number(libc::SYS_memfd_create), refuse(libc::ENOSYS)));
         leaves.push((number(MEMFD_SECRET), refuse(libc::ENOSYS)));
@@ -325,6 +330,9 @@ mod tests {
                         call
                     } else if value == ARCH {
                         arch
+                    } else if value % 8 == 4 {
+                        // The high half of an argument, which is small here.
+                        0
                     } else {
                         args[(value as usize - 16) / 8]
                     }
@@ -400,6 +408,24 @@ mod tests {
             (libc::SYS_openat, [3, 0, opened, 0o4755], ALLOW),
         ] {
             assert_eq!(judge(&inside, THIS_ARCH, number(call), args), expected, "{call} {args:?}");
+        }
+    }
+
+    #[test]
+    fn what_another_process_may_use_is_not_set_by_a_command() {
+        let (inside, alone) = (program(Sockets::Namespace, MemoryFiles::Allowed), program(Sockets::None, MemoryFiles::Allowed));
+        let no = ERROR | libc::EPERM.cast_unsigned();
+        let limits = number(libc::SYS_prlimit64);
+        // Itself, the first process, another one; setting, and looking.
+        for (args, in_namespace, without) in [
+            ([0, 7, 4096, 0], ALLOW, ALLOW),
+            ([1, 7, 4096, 0], no, no),
+            ([77, 7, 4096, 0], ALLOW, no),
+            ([1, 7, 0, 4096], ALLOW, ALLOW),
+            ([77, 7, 0, 4096], ALLOW, ALLOW),
+        ] {
+            assert_eq!(judge(&inside, THIS_ARCH, limits, args), in_namespace, "{args:?}");
+            assert_eq!(judge(&alone, THIS_ARCH, limits, args), without, "{args:?}");
         }
     }
 
