@@ -78,6 +78,47 @@ print(resource.getrlimit(resource.RLIMIT_NOFILE)[0], resource.prlimit(os.getppid
     });
 }
 
+#[test]
+fn a_command_gives_its_helper_no_later_turn() {
+    in_every_tier(|world| {
+        let attack = "
+import ctypes
+helper, c = os.getppid(), ctypes.CDLL(None, use_errno=True)
+def call(number, *arguments):
+    if c.syscall(number, *[ctypes.c_long(a) for a in arguments]): raise OSError(ctypes.get_errno(), os.strerror(ctypes.get_errno()))
+idle = os.sched_param(0)
+said = [tried(*a) for a in (
+    (os.sched_setscheduler, helper, os.SCHED_IDLE, idle), (os.sched_setparam, helper, idle), (os.sched_setaffinity, helper, {0}),
+    (os.setpriority, os.PRIO_PROCESS, helper, 19), (os.setpriority, os.PRIO_USER, 0, 19), (os.setpriority, os.PRIO_USER, os.getuid(), 19),
+    (call, IOPRIO, 1, helper, 3 << 13), (call, IOPRIO, 3, os.getuid(), 3 << 13), (call, MOVE, helper, 0, 0, 0, 0, 0))]
+print(set(said), tried(call, ATTR, helper, 0, 0), flush=True)
+for n in range(30):
+    if os.fork() == 0:
+        os.sched_setaffinity(0, {0})
+        while True: 'MARK'
+time.sleep(100)
+"
+        .replace("IOPRIO", &libc::SYS_ioprio_set.to_string())
+        .replace("MOVE", &libc::SYS_move_pages.to_string())
+        .replace("ATTR", &libc::SYS_sched_setattr.to_string());
+        let finished = python(world, Duration::from_millis(1500), &mark(6), &format!("{LEAVE}{attack}"));
+        let said = "{'refused'} [Errno 38] Function not implemented\n";
+        assert_eq!((finished.end, finished.stdout.text.as_str()), (End::TimedOut, said), "{}", finished.stderr.text);
+        // Its own turn is its own, and in namespaces also that of what it started.
+        let harmless = "
+os.setpriority(os.PRIO_PROCESS, 0, 7); os.setpriority(os.PRIO_PGRP, 0, 8); os.sched_setaffinity(0, {0}); os.sched_setscheduler(0, os.SCHED_BATCH, os.sched_param(0))
+child = os.fork()
+if child == 0: time.sleep(100)
+print(os.getpriority(os.PRIO_PROCESS, 0), os.sched_getaffinity(0), os.sched_getscheduler(0) == os.SCHED_BATCH, tried(os.setpriority, os.PRIO_PROCESS, child, 9))
+";
+        let finished = python(world, Duration::from_secs(20), &mark(7), &format!("{LEAVE}{harmless}"));
+        let of_a_child = if world.tier() == Tier::A { "done" } else { "refused" };
+        assert_eq!(finished.stdout.text, format!("8 {{0}} True {of_a_child}\n"), "{}", finished.stderr.text);
+        let line = "[ $(nice -n 9 nice) -ge 9 ] && taskset -c 0 chrt -i 0 ionice -c 3 echo ran";
+        assert_eq!(world.says(line), "ran\n");
+    });
+}
+
 /// A process of the command's user that has nothing to do with the command.
 fn bystander(mark: &str) -> Child {
     let mut sleep = std::process::Command::new("/bin/sleep");
@@ -89,17 +130,31 @@ fn bystander(mark: &str) -> Child {
 }
 
 #[test]
-fn a_command_changes_no_limits_of_other_processes() {
+fn a_command_changes_no_other_process() {
     let mut other = bystander(&mark(4));
     let pid = other.id();
-    let limits = || fs::read_to_string(format!("/proc/{pid}/limits")).expect("limits");
-    let before = limits();
+    let facts = || {
+        let limits = fs::read_to_string(format!("/proc/{pid}/limits")).expect("limits");
+        let status = fs::read_to_string(format!("/proc/{pid}/status")).expect("facts");
+        let turns = fs::read_to_string(format!("/proc/{pid}/sched")).unwrap_or_default();
+        let lines = |text: &str, start: &str| text.lines().filter(|line| line.starts_with(start)).map(str::to_owned).collect::<Vec<_>>();
+        (limits, lines(&status, "Cpus_allowed"), lines(&turns, "policy"), lines(&turns, "prio"))
+    };
+    let before = facts();
     in_every_tier(|world| {
-        let attack = format!("import resource\nprint(tried(resource.prlimit, {pid}, resource.RLIMIT_NOFILE, (0, 0)))");
+        let attack = format!(
+            "
+import resource
+said = [tried(*a) for a in (
+    (resource.prlimit, {pid}, resource.RLIMIT_NOFILE, (0, 0)), (os.setpriority, os.PRIO_PROCESS, {pid}, 19), (os.sched_setaffinity, {pid}, {{0}}),
+    (os.sched_setscheduler, {pid}, os.SCHED_IDLE, os.sched_param(0)), (os.kill, {pid}, 9))]
+tried(os.setpriority, os.PRIO_USER, 0, 19)
+print(*set(said))"
+        );
         let finished = python(world, Duration::from_secs(20), &mark(5), &format!("{LEAVE}{attack}"));
         let said = if world.tier() == Tier::A { "[Errno 3] No such process\n" } else { "refused\n" };
-        assert_eq!(finished.stdout.text, said);
-        assert_eq!(limits(), before);
+        assert_eq!(finished.stdout.text, said, "{}", finished.stderr.text);
+        assert_eq!(facts(), before);
     });
     other.kill().expect("ended");
     other.wait().expect("collected");

@@ -360,6 +360,7 @@ mod tests {
             libc::SYS_socket,
             libc::SYS_socketpair,
             libc::SYS_openat2,
+            libc::SYS_sched_setattr,
         ]
         .map(number);
         for call in 0..600 {
@@ -412,20 +413,33 @@ mod tests {
     }
 
     #[test]
-    fn what_another_process_may_use_is_not_set_by_a_command() {
+    fn another_process_is_not_changed_by_a_command() {
         let (inside, alone) = (program(Sockets::Namespace, MemoryFiles::Allowed), program(Sockets::None, MemoryFiles::Allowed));
         let no = ERROR | libc::EPERM.cast_unsigned();
-        let limits = number(libc::SYS_prlimit64);
         // Itself, the first process, another one; setting, and looking.
-        for (args, in_namespace, without) in [
-            ([0, 7, 4096, 0], ALLOW, ALLOW),
-            ([1, 7, 4096, 0], no, no),
-            ([77, 7, 4096, 0], ALLOW, no),
-            ([1, 7, 0, 4096], ALLOW, ALLOW),
-            ([77, 7, 0, 4096], ALLOW, ALLOW),
+        for (call, args, in_namespace, without) in [
+            (libc::SYS_prlimit64, [0, 7, 4096, 0], ALLOW, ALLOW),
+            (libc::SYS_prlimit64, [1, 7, 4096, 0], no, no),
+            (libc::SYS_prlimit64, [77, 7, 4096, 0], ALLOW, no),
+            (libc::SYS_prlimit64, [1, 7, 0, 4096], ALLOW, ALLOW),
+            (libc::SYS_prlimit64, [77, 7, 0, 4096], ALLOW, ALLOW),
+            (libc::SYS_sched_setscheduler, [0, 5, 0, 0], ALLOW, ALLOW),
+            (libc::SYS_sched_setscheduler, [1, 5, 0, 0], no, no),
+            (libc::SYS_sched_setaffinity, [77, 8, 0, 0], ALLOW, no),
+            (libc::SYS_move_pages, [1, 8, 0, 0], no, no),
+            // A process, a group, all of a user.
+            (libc::SYS_setpriority, [0, 0, 19, 0], ALLOW, ALLOW),
+            (libc::SYS_setpriority, [0, 1, 19, 0], no, no),
+            (libc::SYS_setpriority, [0, 77, 19, 0], ALLOW, no),
+            (libc::SYS_setpriority, [1, 0, 19, 0], ALLOW, ALLOW),
+            (libc::SYS_setpriority, [2, 0, 19, 0], no, no),
+            (libc::SYS_ioprio_set, [1, 0, 0, 0], ALLOW, ALLOW),
+            (libc::SYS_ioprio_set, [1, 1, 0, 0], no, no),
+            (libc::SYS_ioprio_set, [2, 77, 0, 0], ALLOW, no),
+            (libc::SYS_ioprio_set, [3, 0, 0, 0], no, no),
         ] {
-            assert_eq!(judge(&inside, THIS_ARCH, limits, args), in_namespace, "{args:?}");
-            assert_eq!(judge(&alone, THIS_ARCH, limits, args), without, "{args:?}");
+            assert_eq!(judge(&inside, THIS_ARCH, number(call), args), in_namespace, "{call} {args:?}");
+            assert_eq!(judge(&alone, THIS_ARCH, number(call), args), without, "{call} {args:?}");
         }
     }
 
