@@ -70,6 +70,8 @@ pub(crate) struct Start {
     pub(crate) environment: u64,
     /// The number of the step that is starting the program.
     pub(crate) start_step: u64,
+    /// How long the command may run, in nanoseconds. Whoever ends it looks at the clock itself: nobody has to have a turn first to tell.
+    pub(crate) time_left: u64,
 }
 
 /// One system call, or one of the pseudo calls below.
@@ -135,5 +137,7 @@ pub(crate) const FAILED: u32 = 1;
 pub(crate) const ENDED: u32 = 2;
 /// The place is ready for a command.
 pub(crate) const READY: u32 = 3;
+/// The command's time was over.
+pub(crate) const OVERDUE: u32 = 5;
 /// Nothing of the command is left, and the helper is about to end.
 pub(crate) const GONE: u32 = 4;

@@ -14,7 +14,7 @@ use core::arch::global_asm;
 use core::mem::{size_of, size_of_val};
 use core::panic::PanicInfo;
 use layout::{
-    ANY, BESIDE, BLOCK, CHECK, COMMAND, COMMAND_BASE, CONTROL, DOORS, ENDED, FAILED, GIVEN, GONE, GROUND_BASE, Ground, LOAD, MOST_PASSED, Op, PLACE, PLACE_BASE, POKE, Place,
+    ANY, BESIDE, BLOCK, CHECK, COMMAND, COMMAND_BASE, CONTROL, DOORS, ENDED, FAILED, GIVEN, GONE, GROUND_BASE, Ground, LOAD, MOST_PASSED, OVERDUE, Op, PLACE, PLACE_BASE, POKE, Place,
     READY, SLOTS, STATUS, Script, Start, Word,
 };
 use sys::number;
@@ -73,15 +73,16 @@ extern "C" fn main() -> ! {
     }
     // The streams belong to the command alone, so that their end is its end.
     [stdin, stdout, stderr, block].map(|end| close(end, end));
-    let status = watch(command, signals);
+    let over = watch(command, signals, now().saturating_add(start.time_left));
     // Most commands leave nobody behind: then there is nothing to end.
     if !is_alone() {
         end_all(reach);
     }
     let gone = Word { kind: GONE, first: 0, second: 0 };
-    match status {
-        Some(status) => say(&[Word { kind: ENDED, first: status, second: 0 }, gone]),
-        None => say(&[gone]),
+    match over {
+        Over::Ended(status) => say(&[Word { kind: ENDED, first: status, second: 0 }, gone]),
+        Over::Overdue => say(&[Word { kind: OVERDUE, first: 0, second: 0 }, gone]),
+        Over::Unwanted => say(&[gone]),
     }
     exit(0)
 }
@@ -228,8 +229,18 @@ fn run(script: Script, slots: &mut Slots) {
     }
 }
 
-/// Waits until the command ends and gives its status; `None` when the harness ended first or wants an end.
-fn watch(command: i64, signals: i64) -> Option<u32> {
+/// Why a command is over.
+enum Over {
+    /// With this status.
+    Ended(u32),
+    /// Its time was up.
+    Overdue,
+    /// The harness ended first, or wants an end.
+    Unwanted,
+}
+
+/// Waits until the command is over.
+fn watch(command: i64, signals: i64, deadline: u64) -> Over {
     #[repr(C)]
     struct Poll {
         fd: i32,
@@ -239,8 +250,13 @@ fn watch(command: i64, signals: i64) -> Option<u32> {
     const READABLE: i16 = 1;
     loop {
         let mut polls = [Poll { fd: CONTROL, events: READABLE, found: 0 }, Poll { fd: signals as i32, events: READABLE, found: 0 }];
-        // SAFETY: two valid entries, no timeout, no mask.
-        unsafe { sys::call(number::PPOLL, [&raw mut polls as u64, 2, 0, 0, 0, 0]) };
+        let left = deadline.saturating_sub(now());
+        if left == 0 {
+            return Over::Overdue;
+        }
+        let mut time = [left / SECOND, left % SECOND];
+        // SAFETY: two valid entries, a time, no mask.
+        unsafe { sys::call(number::PPOLL, [&raw mut polls as u64, 2, &raw mut time as u64, 0, 0, 0]) };
         if polls[1].found != 0 {
             let mut information = [0_u8; 128];
             // SAFETY: the buffer is as long as one piece of information.
@@ -248,7 +264,7 @@ fn watch(command: i64, signals: i64) -> Option<u32> {
         }
         while let Some((pid, status)) = reap(NO_HANG) {
             if pid == command {
-                return Some(status);
+                return Over::Ended(status);
             }
         }
         if polls[0].found != 0 {
@@ -262,10 +278,21 @@ fn watch(command: i64, signals: i64) -> Option<u32> {
                     unsafe { sys::call(number::KILL, [command as u64, u64::from(signal), 0, 0, 0, 0]) };
                 }
                 -11 | EINTR => {}
-                _ => return None,
+                _ => return Over::Unwanted,
             }
         }
     }
+}
+
+const SECOND: u64 = 1_000_000_000;
+
+/// Nanoseconds of a clock that nobody sets.
+fn now() -> u64 {
+    const MONOTONIC: u64 = 1;
+    let mut time = [0_u64; 2];
+    // SAFETY: `time` is a place for the answer.
+    unsafe { sys::call(number::CLOCK_GETTIME, [MONOTONIC, &raw mut time as u64, 0, 0, 0, 0]) };
+    time[0] * SECOND + time[1]
 }
 
 /// Whether this process has no children. Orphans become its children, so then nobody is left who came from it.
@@ -299,8 +326,8 @@ fn everybody(has_namespace: bool) -> Reach {
 fn end_all(reach: Reach) {
     loop {
         match reach {
-            // SAFETY: takes no pointers.
             Reach::Everybody => {
+                // SAFETY: takes no pointers.
                 unsafe { sys::call(number::KILL, [u64::MAX, SIGKILL, 0, 0, 0, 0]) };
             }
             Reach::Children(list) => kill_children(list),

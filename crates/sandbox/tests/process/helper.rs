@@ -119,6 +119,40 @@ print(os.getpriority(os.PRIO_PROCESS, 0), os.sched_getaffinity(0), os.sched_gets
     });
 }
 
+#[test]
+fn a_deadline_holds_though_every_processor_is_busy() {
+    in_every_tier(|world| {
+        let mut plan = world.plan.clone();
+        plan.limits.processes = 256;
+        plan.limits.deadline = Duration::from_millis(1500);
+        let mark = mark(8);
+        for how in ["", "os.setsid()", "os.sched_setaffinity(0, {0})"] {
+            let text = format!(
+                "import os
+for _ in range(200):
+    if os.fork() == 0:
+        {how}
+        while True: {mark}
+while True: {mark}"
+            );
+            // The machine may have other things to do; what is left is never a matter of luck.
+            let is_in_time = (0..3).any(|_| {
+                let started = Instant::now();
+                let finished = world.run_with(&plan, Command::new("/usr/bin/python3", ["-c", &text])).expect("ran");
+                let over = started.elapsed() - plan.limits.deadline;
+                assert_eq!(finished.end, End::TimedOut, "{}", finished.stderr.text);
+                let left = processes_with(&mark);
+                assert!(left.is_empty(), "{how} {left:?}");
+                println!("{how} {over:?} over");
+                over < MARGIN
+            });
+            assert!(is_in_time, "{how}");
+        }
+        // What keeps one processor busy for a moment ends as it likes.
+        assert_eq!(world.says("for i in $(seq 20); do (for j in $(seq 1000); do :; done) & done; wait; echo done"), "done\n");
+    });
+}
+
 /// A process of the command's user that has nothing to do with the command.
 fn bystander(mark: &str) -> Child {
     let mut sleep = std::process::Command::new("/bin/sleep");

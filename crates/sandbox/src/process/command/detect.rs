@@ -188,11 +188,13 @@ fn attempt(version: i32, tier: Tier) -> Result<(), Failure> {
         others: 1 << 20,
         is_contained: true,
         profile: None,
+        priority: None,
+        time_left: plan.limits.deadline,
     };
     let (ground, place) = if tier == Tier::A {
         (namespaces(&identity, None), with_namespaces(&room, &view))
     } else {
-        (no_namespaces(), without_namespaces(&room))
+        (no_namespaces(&identity), without_namespaces(&room))
     };
     let command = command(&parts);
     let set_up = |error| match error {

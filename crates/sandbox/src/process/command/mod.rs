@@ -40,6 +40,7 @@ mod script;
 mod spawn;
 mod text;
 mod tree;
+mod turn;
 mod view;
 mod watch;
 

@@ -153,7 +153,7 @@ impl Sandbox {
             // The group counts, and only what is the command's.
             _ => u64::from(u32::MAX),
         };
-        let block = layout.command(&command, &folder, &program, &ready, others);
+        let block = layout.command(&command, &folder, &program, &ready, others, plan.limits.deadline.saturating_sub(started.elapsed()));
         let Ready { helper, group, scratch, weaker } = ready;
         let (streams, ends) = streams(&command.stdin)?;
         // A helper that failed already says why, and that is read below.

@@ -11,6 +11,7 @@ use super::limit::{Held, limit};
 use super::net::{Ports, listen, reach_itself};
 use super::prepare::PRIVATE;
 use super::scratch::PROFILE;
+use super::turn::{self, Children};
 use super::view::View;
 use super::watch::START;
 use crate::network::INSIDE_NAME;
@@ -19,6 +20,7 @@ use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
+use std::time::Duration;
 
 /// What is known of a place when its block is written.
 pub(super) struct Room<'a> {
@@ -45,6 +47,9 @@ pub(super) struct Parts<'a> {
     pub(super) is_contained: bool,
     /// The `.profile` to write into its private home, where that is made for each command.
     pub(super) profile: Option<String>,
+    /// The priority it shall have, where the helper has another.
+    pub(super) priority: Option<i32>,
+    pub(super) time_left: Duration,
 }
 
 /// Those that the first process makes; the others are made by the second, while the first makes the network's.
@@ -56,6 +61,8 @@ const LAST_CAPABILITY: u32 = 63;
 pub(super) fn namespaces(identity: &Identity, ports: Option<&Ports>) -> Filled {
     let mut block = GroundBlock::ground();
     let (mut outer, mut inner, mut network) = (List::default(), List::default(), List::default());
+    turn::early(&mut block, &mut outer, identity, Children::Alike);
+    turn::early(&mut block, &mut inner, identity, Children::Ordinary);
     become_other(&mut block, &mut outer, identity);
     let step = block.step("namespaces");
     // Changing the user closed `/proc/self` to itself.
@@ -77,9 +84,10 @@ pub(super) fn namespaces(identity: &Identity, ports: Option<&Ports>) -> Filled {
 }
 
 /// No namespaces.
-pub(super) fn no_namespaces() -> Filled {
+pub(super) fn no_namespaces(identity: &Identity) -> Filled {
     let mut block = GroundBlock::ground();
     let mut outer = List::default();
+    turn::early(&mut block, &mut outer, identity, Children::Ordinary);
     let step = block.step("closing descriptors");
     outer.call(step, libc::SYS_close_range, [BESIDE.into(), u32::MAX.into(), 0.into()]);
     finish(block, &outer, &List::default(), &List::default())
@@ -161,6 +169,7 @@ pub(super) fn command(parts: &Parts<'_>) -> Filled {
         arguments: block.texts(names),
         environment: block.texts(&parts.environment),
         start_step: block.step(START).into(),
+        time_left: u64::try_from(parts.time_left.as_nanos()).unwrap_or(u64::MAX),
     };
     block.finish(|bytes| Start { bytes, ..start })
 }
@@ -244,6 +253,9 @@ fn become_command(block: &mut CommandBlock, list: &mut List, parts: &Parts<'_>) 
     list.call(step, libc::SYS_setsid, []);
     die_with_parent(step, list);
     list.call(step, libc::SYS_umask, [0o022.into()]);
+    if let Some(priority) = parts.priority {
+        list.try_call(step, libc::SYS_setpriority, [libc::PRIO_PROCESS.into(), 0.into(), priority.into()]);
+    }
     if let Some(profile) = &parts.profile {
         write_profile(block, list, profile);
     }

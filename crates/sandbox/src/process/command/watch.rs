@@ -3,7 +3,7 @@
 use super::block::Filled;
 use super::cgroup::Group;
 use super::flow::{Input, Taken};
-use super::layout::{COMMAND_STEPS, ENDED, FAILED, GONE, PLACE_STEPS, READY, Word};
+use super::layout::{COMMAND_STEPS, ENDED, FAILED, GONE, OVERDUE, PLACE_STEPS, READY, Word};
 use super::net::{self, Guard, Ports, Serve};
 use super::protect::{Noticed, Protected};
 use super::spawn::Helper;
@@ -55,10 +55,10 @@ pub(super) struct Watched {
     pub(super) rest: (Helper, AsyncFd<OwnedFd>),
 }
 
-/// How long a helper that was told to end may take before it is killed itself.
-const PATIENCE: Duration = Duration::from_millis(150);
-/// The same, where somebody could change again what is put right.
-const LONG_PATIENCE: Duration = Duration::from_secs(2);
+/// How long a helper may take to end everything before it is given up. Only a process that the kernel itself cannot end takes longer than a moment.
+const PATIENCE: Duration = Duration::from_secs(10);
+/// How long a helper that is killed may take to be gone.
+const LAST_MOMENT: Duration = Duration::from_millis(150);
 /// How long the receiver of a command that was ended may take for what it said last.
 const LAST_WORDS: Duration = Duration::from_millis(50);
 const ASKS_TO_END: [i32; 4] = [libc::SIGINT, libc::SIGTERM, libc::SIGHUP, libc::SIGQUIT];
@@ -143,7 +143,13 @@ impl Watch<'_> {
                 cause = Some(End::Flooded);
             }
             if cause.is_some() {
-                self.finish_off(&pidfd).await;
+                let gone = async {
+                    while !said.is_gone && !matches!(status.read_buf(&mut words).await, Ok(0) | Err(_)) {
+                        said.take(&words);
+                    }
+                    said.is_gone
+                };
+                self.finish_off(&pidfd, gone).await;
                 break;
             }
         }
@@ -155,6 +161,9 @@ impl Watch<'_> {
         let _ = rustix::io::ioctl_fionbio(&self.helper.status, true);
         let _ = self.helper.status.read_to_end(&mut words);
         said.take(&words);
+        if said.is_overdue && cause.is_none() {
+            cause = Some(End::TimedOut);
+        }
         let rest = async {
             taken.drain(Stream::Out, &self.ends.stdout, &mut out).await;
             taken.drain(Stream::Err, &self.ends.stderr, &mut err).await;
@@ -181,18 +190,20 @@ impl Watch<'_> {
         serve.serve(listeners, domains).map(Some).map_err(SandboxError::step("answering the network"))
     }
 
-    /// Ends everything, and waits until it is.
-    async fn finish_off(&mut self, pidfd: &AsyncFd<OwnedFd>) {
+    /// Ends everything, and waits until it is. The helper is not killed for being slow: then nobody would say when nothing is left.
+    async fn finish_off(&mut self, pidfd: &AsyncFd<OwnedFd>, gone: impl Future<Output = bool>) {
         self.helper.end();
         self.group.kill();
-        let mut is_over = tokio::time::timeout(PATIENCE, pidfd.readable()).await.is_ok();
-        // A helper that is killed no longer says when nothing is left, and what is protected is restored only then.
-        if !is_over && self.protected.has_work() {
-            is_over = tokio::time::timeout(LONG_PATIENCE, pidfd.readable()).await.is_ok();
-        }
-        if !is_over {
+        let over = async {
+            tokio::select! {
+                biased;
+                true = gone => {}
+                _ = pidfd.readable() => {}
+            }
+        };
+        if tokio::time::timeout(PATIENCE, over).await.is_err() {
             self.helper.kill();
-            let _ = tokio::time::timeout(PATIENCE, pidfd.readable()).await;
+            let _ = tokio::time::timeout(LAST_MOMENT, pidfd.readable()).await;
         }
     }
 
@@ -293,6 +304,7 @@ struct Said {
     is_over: bool,
     is_ready: bool,
     is_gone: bool,
+    is_overdue: bool,
     failure: Option<(u32, u32)>,
     status: Option<u32>,
 }
@@ -304,6 +316,7 @@ impl Said {
             match number(0) {
                 READY => self.is_ready = true,
                 GONE => self.is_gone = true,
+                OVERDUE => self.is_overdue = true,
                 FAILED => self.failure = self.failure.or(Some((number(4), number(8)))),
                 ENDED => self.status = Some(number(4)),
                 _ => {}
