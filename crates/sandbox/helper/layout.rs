@@ -37,13 +37,22 @@ pub(crate) struct Script {
 pub(crate) struct Ground {
     /// Of the whole block.
     pub(crate) bytes: u64,
+    /// [`ALONE`], [`GUARDED`] or [`NAMESPACE`].
+    pub(crate) processes: u64,
     /// What the first process does.
     pub(crate) outer: Script,
-    /// What the first process of the process namespace does, whose end ends everything in it; without such a namespace it is empty.
+    /// What the second does, which makes the place and watches over the command.
     pub(crate) inner: Script,
     /// What the first process does meanwhile.
     pub(crate) beside: Script,
 }
+
+/// There is one process.
+pub(crate) const ALONE: u64 = 0;
+/// There is a second; whatever is left when that ends is ended by the first.
+pub(crate) const GUARDED: u64 = 1;
+/// There is a second, the first of a process namespace, whose end ends everything in it.
+pub(crate) const NAMESPACE: u64 = 2;
 
 /// The start of the block of a place.
 #[derive(Clone, Copy, Default)]

@@ -14,7 +14,7 @@ use core::arch::global_asm;
 use core::mem::{size_of, size_of_val};
 use core::panic::PanicInfo;
 use layout::{
-    ANY, BESIDE, BLOCK, CHECK, COMMAND, COMMAND_BASE, CONTROL, DOORS, ENDED, FAILED, GIVEN, GONE, GROUND_BASE, Ground, LOAD, MOST_PASSED, OVERDUE, Op, PLACE, PLACE_BASE, POKE, Place,
+    ALONE, ANY, BESIDE, BLOCK, CHECK, COMMAND, COMMAND_BASE, CONTROL, DOORS, ENDED, FAILED, GIVEN, GONE, GROUND_BASE, Ground, LOAD, MOST_PASSED, NAMESPACE, OVERDUE, Op, PLACE, PLACE_BASE, POKE, Place,
     READY, SLOTS, STATUS, Script, Start, Word,
 };
 use sys::number;
@@ -40,15 +40,20 @@ extern "C" fn main() -> ! {
     let ground: Ground = unsafe { map_block(GROUND_BASE, BLOCK) };
     let mut slots: Slots = [0; SLOTS];
     run(ground.outer, &mut slots);
-    let has_namespace = ground.inner.count > 0;
-    if has_namespace {
+    let has_namespace = ground.processes == NAMESPACE;
+    if ground.processes != ALONE {
         let child = fork();
         if child != 0 {
             run(ground.beside, &mut slots);
             // What is left is the status pipe and the control socket.
             close(0, BLOCK);
             close(BESIDE, -1);
+            let children = if has_namespace { None } else { Some(open_children()) };
             wait_for(child);
+            // In a namespace nobody is left then. Elsewhere what the other one left, if somebody ended it, has become this one's.
+            if let (Some(children), false) = (children, is_alone()) {
+                end_all(Reach::Children(children));
+            }
             say(&[Word { kind: GONE, first: 0, second: 0 }]);
             exit(0);
         }

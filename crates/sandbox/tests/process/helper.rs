@@ -1,6 +1,6 @@
 //! Whoever ends a command is out of its reach, and so is everybody else.
 
-use crate::world::{World, in_every_tier, processes_with};
+use crate::world::{World, eventually, in_every_tier, processes_with};
 use std::fs;
 use std::os::unix::process::CommandExt as _;
 use std::process::{Child, Stdio};
@@ -150,6 +150,84 @@ while True: {mark}"
         }
         // What keeps one processor busy for a moment ends as it likes.
         assert_eq!(world.says("for i in $(seq 20); do (for j in $(seq 1000); do :; done) & done; wait; echo done"), "done\n");
+    });
+}
+
+/// The children of a process.
+fn children(of: &str) -> Vec<String> {
+    let tasks = fs::read_dir(format!("/proc/{of}/task")).into_iter().flatten().flatten();
+    let lists = tasks.map(|task| fs::read_to_string(task.path().join("children")).unwrap_or_default());
+    lists.flat_map(|list| list.split_whitespace().map(str::to_owned).collect::<Vec<_>>()).collect()
+}
+
+#[test]
+fn whoever_ends_a_helper_ends_its_command() {
+    in_every_tier(|world| {
+        let mark = mark(9);
+        // It does not end with its parent, and neither does what it leaves.
+        let text = format!(
+            "{LEAVE}\nimport ctypes\nctypes.CDLL(None).prctl(1, 0)\nfor _ in range(3): leave()\nprint('MARK', flush=True)\ntime.sleep(100)"
+        )
+        .replace("MARK", &mark);
+        let run = || world.run_with(&world.plan, Command::new("/usr/bin/python3", ["-c", &text])).expect("ran");
+        let finished = std::thread::scope(|scope| {
+            let running = scope.spawn(run);
+            assert!(
+                eventually(Duration::from_secs(20), || processes_with(&format!("sleep\0{mark}").replace('\0', " ")).len() >= 3),
+                "it did not start"
+            );
+            let own = std::process::id().to_string();
+            let is_command = |pid: &String| fs::read_to_string(format!("/proc/{pid}/cmdline")).is_ok_and(|line| line.contains(&mark));
+            let helpers = children(&own).into_iter().flat_map(|outer| children(&outer));
+            let helper = helpers.into_iter().find(|inner| children(inner).iter().any(is_command)).expect("a helper");
+            let ended = std::process::Command::new("kill").args(["-9", &helper]).status().expect("kill runs");
+            assert!(ended.success());
+            running.join().expect("no panic")
+        });
+        let left = processes_with(&mark);
+        assert!(left.is_empty(), "{left:?}");
+        assert_eq!(finished.end, End::Signalled(libc::SIGKILL));
+    });
+}
+
+/// Smaller than the helper; takes memory that is in no process, and does not end with its parent.
+const TINY: &str = "static long sc(long n,long a,long b,long c,long d){long r;register long r10 asm(\"r10\")=d;asm volatile(\"syscall\":\"=a\"(r):\"a\"(n),\"D\"(a),\"S\"(b),\"d\"(c),\"r\"(r10):\"rcx\",\"r11\",\"memory\");return r;}
+void _start(void){ sc(157,1,0,0,0); sc(112,0,0,0,0); long f[4]; for(int i=0;i<4;i++) f[i]=sc(319,(long)\"x\",0,0,0);
+ for(int i=0;i<3;i++) sc(285,f[i],0,0,80L<<20);
+ long pp=sc(110,0,0,0,0); for(long p=0;p<80L<<20;p+=4096) if(sc(285,f[3],0,p,4096)<0||sc(110,0,0,0,0)!=pp) break;
+ for(int i=0;i<4;i++) sc(77,f[i],0,0,0);
+ for(;;){ long ts[2]={1,0}; sc(35,(long)ts,0,0,0);} }";
+
+#[test]
+fn a_command_that_has_its_helper_ended_for_want_of_memory_ends_too() {
+    if !cfg!(target_arch = "x86_64") {
+        println!("skipped: no other architecture than x86-64");
+        return;
+    }
+    in_every_tier(|world| {
+        let program = world.ws(&format!("tiny{}", mark(10)));
+        let source = world.beside("tiny.c");
+        fs::write(&source, TINY).expect("a text");
+        let arguments = ["-O1", "-w", "-static", "-nostdlib", "-fno-stack-protector", "-o"];
+        let made = std::process::Command::new("cc").args(arguments).arg(&program).arg(&source).status();
+        if !made.is_ok_and(|made| made.success()) {
+            println!("skipped: no compiler");
+            return;
+        }
+        let mut plan = world.plan.clone();
+        plan.limits.memory_bytes = 256 << 20;
+        plan.limits.deadline = Duration::from_secs(4);
+        let name = program.to_str().expect("a path");
+        let started = Instant::now();
+        let finished = world.run_with(&plan, Command::new(name, [""; 0])).expect("ran");
+        let left = processes_with(name);
+        assert!(left.is_empty(), "{left:?}");
+        assert!(started.elapsed() < plan.limits.deadline + MARGIN, "{:?}", started.elapsed());
+        println!("{:?} after {:?}", finished.end, started.elapsed());
+        // The same in a larger bound is nobody's end, until its time is over.
+        plan.limits.memory_bytes = 2 << 30;
+        plan.limits.deadline = Duration::from_secs(2);
+        assert_eq!(world.run_with(&plan, Command::new(name, [""; 0])).expect("ran").end, End::TimedOut);
     });
 }
 

@@ -3,6 +3,7 @@
 use super::claim::{abandoned, claim, name};
 use crate::plan::Limits;
 use crate::tier::Mechanism;
+use rustix::process::{Pid, PidfdFlags, Signal, pidfd_open, pidfd_send_signal};
 use std::fs::{self, File, OpenOptions};
 use std::io;
 use std::path::{Path, PathBuf};
@@ -173,6 +174,28 @@ impl Group {
         for folder in self.folders.iter().flat_map(|folders| &folders.paths) {
             let _ = fs::write(folder.join("cgroup.kill"), "1");
         }
+    }
+}
+
+impl Group {
+    /// Ends whatever is inside one by one, and gives whether nobody was. A number counts only while its process is known to be in the group.
+    pub(super) fn kill_each(&self) -> bool {
+        let folders = self.folders.iter().flat_map(|folders| &folders.paths);
+        let inside = |folder: &PathBuf| fs::read_to_string(folder.join("cgroup.procs")).unwrap_or_default();
+        let mut is_empty = true;
+        for folder in folders {
+            let first = inside(folder);
+            is_empty &= first.trim().is_empty();
+            let number = |line: &str| Pid::from_raw(line.parse().ok()?);
+            let opened: Vec<_> =
+                first.lines().filter_map(|line| Some((line, pidfd_open(number(line)?, PidfdFlags::empty()).ok()?))).collect();
+            // Who is still listed, now that it is held, is who was meant.
+            let second = inside(folder);
+            for (_, process) in opened.iter().filter(|(line, _)| second.lines().any(|still| still == *line)) {
+                let _ = pidfd_send_signal(process, Signal::KILL);
+            }
+        }
+        is_empty
     }
 }
 

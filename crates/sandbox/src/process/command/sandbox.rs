@@ -147,9 +147,9 @@ impl Sandbox {
             }
         };
         let others = match (shared.tier, ready.group.processes, counting) {
-            (Tier::A, ..) => 2,
-            (_, Mechanism::Rlimit, Some(counting)) => counting.end(&shared.crowds, uid).await + 1,
-            (_, Mechanism::Rlimit, None) => shared.crowds.count(uid) + 1,
+            (Tier::A, ..) => HELPERS,
+            (_, Mechanism::Rlimit, Some(counting)) => counting.end(&shared.crowds, uid).await + HELPERS,
+            (_, Mechanism::Rlimit, None) => shared.crowds.count(uid) + HELPERS,
             // The group counts, and only what is the command's.
             _ => u64::from(u32::MAX),
         };
@@ -226,6 +226,8 @@ impl Sandbox {
     }
 }
 
+/// The processes of one helper.
+const HELPERS: u64 = 2;
 /// How long after a command the place of the next one is made.
 const BREATH: Duration = Duration::from_millis(2);
 

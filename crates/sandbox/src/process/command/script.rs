@@ -6,7 +6,7 @@ use super::filter::{MemoryFiles, Sockets, program};
 use super::identity::{Change, Identity};
 use super::landlock::{self, Rule};
 use super::lay::{CLOSE_ON_EXEC, lay};
-use super::layout::{BESIDE, FURTHER, Ground, Place, Start};
+use super::layout::{ALONE, BESIDE, FURTHER, GUARDED, Ground, NAMESPACE, Place, Start};
 use super::limit::{Held, limit};
 use super::net::{Ports, listen, reach_itself};
 use super::prepare::PRIVATE;
@@ -80,17 +80,21 @@ pub(super) fn namespaces(identity: &Identity, ports: Option<&Ports>) -> Filled {
     beside::tell(&mut block, &mut network);
     inner.call(step, libc::SYS_unshare, [NAMESPACES.into()]);
     map_user(&mut block, &mut inner, identity);
-    finish(block, &outer, &inner, &network)
+    finish(block, NAMESPACE, &outer, &inner, &network)
 }
 
 /// No namespaces.
 pub(super) fn no_namespaces(identity: &Identity) -> Filled {
     let mut block = GroundBlock::ground();
-    let mut outer = List::default();
-    turn::early(&mut block, &mut outer, identity, Children::Ordinary);
+    let (mut outer, mut inner) = (List::default(), List::default());
+    turn::early(&mut block, &mut outer, identity, Children::Alike);
+    turn::early(&mut block, &mut inner, identity, Children::Ordinary);
     let step = block.step("closing descriptors");
     outer.call(step, libc::SYS_close_range, [BESIDE.into(), u32::MAX.into(), 0.into()]);
-    finish(block, &outer, &List::default(), &List::default())
+    // The second process is in the command's control groups and of its user, and can be ended by the kernel for want of memory, or by others. What
+    // it leaves then becomes the first's.
+    keep_track(&mut block, &mut outer);
+    finish(block, GUARDED, &outer, &inner, &List::default())
 }
 
 /// A user namespace, and nothing else.
@@ -99,12 +103,12 @@ pub(super) fn user_namespace() -> Filled {
     let mut outer = List::default();
     let step = block.step("a user namespace");
     outer.call(step, libc::SYS_unshare, [libc::CLONE_NEWUSER.into()]);
-    finish(block, &outer, &List::default(), &List::default())
+    finish(block, ALONE, &outer, &List::default(), &List::default())
 }
 
-fn finish(mut block: GroundBlock, outer: &List, inner: &List, beside: &List) -> Filled {
+fn finish(mut block: GroundBlock, processes: u64, outer: &List, inner: &List, beside: &List) -> Filled {
     let (outer, inner, beside) = (block.script(outer), block.script(inner), block.script(beside));
-    block.finish(|bytes| Ground { bytes, outer, inner, beside })
+    block.finish(|bytes| Ground { bytes, processes, outer, inner, beside })
 }
 
 /// A place in [`namespaces`].
@@ -138,12 +142,17 @@ pub(super) fn without_namespaces(room: &Room<'_>) -> Filled {
         landlock::make(&mut block, &mut list, *version, rules);
         become_other(&mut block, &mut list, &room.identity);
     }
-    let step = block.step("keeping track of descendants");
-    list.call(step, libc::SYS_prctl, [libc::PR_SET_CHILD_SUBREAPER.into(), 1.into(), 0.into(), 0.into(), 0.into()]);
-    list.call(step, libc::SYS_prctl, [libc::PR_SET_DUMPABLE.into(), 0.into(), 0.into(), 0.into(), 0.into()]);
+    keep_track(&mut block, &mut list);
     confine(&mut block, &mut list, room, Sockets::None);
     let is_scoped = room.landlock.as_ref().is_some_and(|(version, _)| landlock::keep_signals(&mut block, &mut list, *version));
     made(block, &list, is_scoped)
+}
+
+/// Orphans become the children of this process, and nobody of its user looks into it.
+fn keep_track<Head: Plain>(block: &mut Block<Head>, list: &mut List) {
+    let step = block.step("keeping track of descendants");
+    list.call(step, libc::SYS_prctl, [libc::PR_SET_CHILD_SUBREAPER.into(), 1.into(), 0.into(), 0.into(), 0.into()]);
+    list.call(step, libc::SYS_prctl, [libc::PR_SET_DUMPABLE.into(), 0.into(), 0.into(), 0.into(), 0.into()]);
 }
 
 /// A place in which nothing is made.

@@ -59,6 +59,9 @@ pub(super) struct Watched {
 const PATIENCE: Duration = Duration::from_secs(10);
 /// How long a helper that is killed may take to be gone.
 const LAST_MOMENT: Duration = Duration::from_millis(150);
+/// How often, and how long apart, what is left in a group is ended one by one.
+const ROUNDS: usize = 200;
+const ROUND: Duration = Duration::from_millis(5);
 /// How long the receiver of a command that was ended may take for what it said last.
 const LAST_WORDS: Duration = Duration::from_millis(50);
 const ASKS_TO_END: [i32; 4] = [libc::SIGINT, libc::SIGTERM, libc::SIGHUP, libc::SIGQUIT];
@@ -154,13 +157,16 @@ impl Watch<'_> {
             }
         }
         self.helper.reap();
+        let _ = rustix::io::ioctl_fionbio(&self.helper.status, true);
+        let _ = self.helper.status.read_to_end(&mut words);
+        said.take(&words);
+        if !said.is_gone && said.failure.is_none() {
+            self.end_survivors(&mut status).await;
+        }
         drop(status);
         if let Some(events) = changes {
             self.protected.keep(events.into_inner());
         }
-        let _ = rustix::io::ioctl_fionbio(&self.helper.status, true);
-        let _ = self.helper.status.read_to_end(&mut words);
-        said.take(&words);
         if said.is_overdue && cause.is_none() {
             cause = Some(End::TimedOut);
         }
@@ -204,6 +210,20 @@ impl Watch<'_> {
         if tokio::time::timeout(PATIENCE, over).await.is_err() {
             self.helper.kill();
             let _ = tokio::time::timeout(LAST_MOMENT, pidfd.readable()).await;
+        }
+    }
+
+    /// A helper that is gone, and did not say that nobody is left, was ended by somebody. Its second process ends everything when it hears that.
+    async fn end_survivors(&mut self, status: &mut pipe::Receiver) {
+        self.helper.end();
+        let heard = async { while matches!(status.read(&mut [0; size_of::<Word>()]).await, Ok(1..)) {} };
+        let _ = tokio::time::timeout(PATIENCE, heard).await;
+        // Without a helper its groups still know who is left.
+        for _ in 0..ROUNDS {
+            if self.group.kill_each() {
+                break;
+            }
+            sleep(ROUND).await;
         }
     }
 
