@@ -22,6 +22,7 @@ mod protect;
 mod real;
 mod replaced;
 mod sockets;
+mod traces;
 #[path = "../support/user.rs"]
 mod user;
 mod world;

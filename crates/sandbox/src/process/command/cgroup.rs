@@ -1,6 +1,7 @@
 //! Control groups, which hold a limit for all processes of a command together.
 
 use super::claim::{abandoned, claim, name};
+use super::traces::Trace;
 use crate::plan::Limits;
 use crate::tier::Mechanism;
 use rustix::process::{Pid, PidfdFlags, Signal, pidfd_open, pidfd_send_signal};
@@ -48,8 +49,12 @@ impl Cgroups {
                 }
             }
         }
-        [&found.memory, &found.processes, &found.cpu, &found.unified].into_iter().flatten().for_each(|folder| remove_stale(folder));
         found
+    }
+
+    /// Where groups are made.
+    pub(super) fn places(&self) -> Vec<PathBuf> {
+        [&self.memory, &self.processes, &self.cpu, &self.unified].into_iter().flatten().cloned().collect()
     }
 
     pub(super) fn memory(&self) -> Mechanism {
@@ -90,6 +95,7 @@ impl Cgroups {
             memory: rlimit,
             processes: rlimit,
             used: Used::default(),
+            trace: None,
         };
         let (memory, processes) = (bounds.memory.to_string(), bounds.processes.to_string());
         if let Some(parent) = &self.unified {
@@ -150,9 +156,16 @@ struct Folders {
     memory: Mechanism,
     processes: Mechanism,
     used: Used,
+    /// Until they are removed.
+    trace: Option<Trace>,
 }
 
 impl Group {
+    /// Whether there is none.
+    pub(super) fn is_none(&self) -> bool {
+        self.folders.as_ref().is_none_or(|folders| folders.paths.is_empty())
+    }
+
     /// What a process writes `0` to in order to enter.
     pub(super) fn doors(&self) -> &[File] {
         self.folders.as_ref().map_or(&[], |folders| &folders.doors)
@@ -199,6 +212,13 @@ impl Group {
     }
 }
 
+impl Default for Group {
+    /// No group.
+    fn default() -> Self {
+        Self { folders: None, idle: Arc::default(), memory: Mechanism::Rlimit, processes: Mechanism::Rlimit }
+    }
+}
+
 impl Drop for Group {
     fn drop(&mut self) {
         let Some(mut folders) = self.folders.take() else { return };
@@ -232,6 +252,7 @@ impl Folders {
             let _ = fs::write(folder.join(file), value);
         }
         self.paths.push(folder);
+        self.trace.get_or_insert_with(|| Trace::of(None));
         self.claimed.push(claimed);
         Ok(())
     }
@@ -283,7 +304,7 @@ fn is_delegated(folder: &Path) -> bool {
 }
 
 /// Removes groups of a harness that was killed.
-fn remove_stale(folder: &Path) {
+pub(super) fn remove_stale(folder: &Path) {
     for (group, _claimed) in abandoned(folder) {
         let _ = fs::remove_dir(group);
     }

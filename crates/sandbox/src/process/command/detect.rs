@@ -6,9 +6,9 @@ use super::landlock::{self, OLDEST, SCOPES};
 use super::layout::{ENDED, FAILED, Word};
 use super::limit::Held;
 use super::protect::Protected;
-use super::scratch;
 use super::script::{Parts, Room, command, namespaces, no_namespaces, with_namespaces, without_namespaces};
 use super::spawn::{Helper, Streams};
+use super::traces;
 use super::view::View;
 use super::watch::{START, step_name};
 use crate::plan::{Access, Files, Limits, Network, Plan, Programs};
@@ -36,8 +36,8 @@ struct Failure {
 
 /// `at_most` is the best tier that is wanted.
 pub(super) fn find(at_most: Tier) -> Findings {
-    scratch::remove_stale();
     let cgroups = Cgroups::find();
+    traces::remove_stale(&cgroups);
     let (landlock, landlock_layer) = try_landlock();
     let no_landlock = || Err(failure("Landlock", libc::EOPNOTSUPP));
     let namespaces = if landlock >= OLDEST { attempt(landlock, Tier::A) } else { no_landlock() };
