@@ -37,13 +37,22 @@ pub(crate) struct Script {
 pub(crate) struct Ground {
     /// Of the whole block.
     pub(crate) bytes: u64,
+    /// [`ALONE`], [`GUARDED`] or [`NAMESPACE`].
+    pub(crate) processes: u64,
     /// What the first process does.
     pub(crate) outer: Script,
-    /// What the first process of the process namespace does, whose end ends everything in it; without such a namespace it is empty.
+    /// What the second does, which makes the place and watches over the command.
     pub(crate) inner: Script,
     /// What the first process does meanwhile.
     pub(crate) beside: Script,
 }
+
+/// There is one process.
+pub(crate) const ALONE: u64 = 0;
+/// There is a second; whatever is left when that ends is ended by the first.
+pub(crate) const GUARDED: u64 = 1;
+/// There is a second, the first of a process namespace, whose end ends everything in it.
+pub(crate) const NAMESPACE: u64 = 2;
 
 /// The start of the block of a place.
 #[derive(Clone, Copy, Default)]
@@ -53,6 +62,8 @@ pub(crate) struct Place {
     pub(crate) bytes: u64,
     /// How it is made, by the process in the namespaces.
     pub(crate) make: Script,
+    /// Not zero when the kernel lets whoever made it signal only what comes from it.
+    pub(crate) is_scoped: u64,
 }
 
 /// The start of the block of a command.
@@ -68,6 +79,8 @@ pub(crate) struct Start {
     pub(crate) environment: u64,
     /// The number of the step that is starting the program.
     pub(crate) start_step: u64,
+    /// How long the command may run, in nanoseconds. Whoever ends it looks at the clock itself: nobody has to have a turn first to tell.
+    pub(crate) time_left: u64,
 }
 
 /// One system call, or one of the pseudo calls below.
@@ -133,5 +146,7 @@ pub(crate) const FAILED: u32 = 1;
 pub(crate) const ENDED: u32 = 2;
 /// The place is ready for a command.
 pub(crate) const READY: u32 = 3;
+/// The command's time was over.
+pub(crate) const OVERDUE: u32 = 5;
 /// Nothing of the command is left, and the helper is about to end.
 pub(crate) const GONE: u32 = 4;

@@ -14,7 +14,7 @@ use core::arch::global_asm;
 use core::mem::{size_of, size_of_val};
 use core::panic::PanicInfo;
 use layout::{
-    ANY, BESIDE, BLOCK, CHECK, COMMAND, COMMAND_BASE, CONTROL, DOORS, ENDED, FAILED, GIVEN, GONE, GROUND_BASE, Ground, LOAD, MOST_PASSED, Op, PLACE, PLACE_BASE, POKE, Place,
+    ALONE, ANY, BESIDE, BLOCK, CHECK, COMMAND, COMMAND_BASE, CONTROL, DOORS, ENDED, FAILED, GIVEN, GONE, GROUND_BASE, Ground, LOAD, MOST_PASSED, NAMESPACE, OVERDUE, Op, PLACE, PLACE_BASE, POKE, Place,
     READY, SLOTS, STATUS, Script, Start, Word,
 };
 use sys::number;
@@ -26,6 +26,7 @@ global_asm!(".globl _start", "_start:", "mov x29, xzr", "bl {main}", "brk #1", m
 
 const SIGCHLD: u64 = 17;
 const SIGKILL: u64 = 9;
+const EPERM: i64 = -1;
 const EINTR: i64 = -4;
 const ECHILD: i64 = -10;
 const NO_HANG: u64 = 1;
@@ -39,15 +40,20 @@ extern "C" fn main() -> ! {
     let ground: Ground = unsafe { map_block(GROUND_BASE, BLOCK) };
     let mut slots: Slots = [0; SLOTS];
     run(ground.outer, &mut slots);
-    let has_namespace = ground.inner.count > 0;
-    if has_namespace {
+    let has_namespace = ground.processes == NAMESPACE;
+    if ground.processes != ALONE {
         let child = fork();
         if child != 0 {
             run(ground.beside, &mut slots);
             // What is left is the status pipe and the control socket.
             close(0, BLOCK);
             close(BESIDE, -1);
+            let children = if has_namespace { None } else { Some(open_children()) };
             wait_for(child);
+            // In a namespace nobody is left then. Elsewhere what the other one left, if somebody ended it, has become this one's.
+            if let (Some(children), false) = (children, is_alone()) {
+                end_all(Reach::Children(children));
+            }
             say(&[Word { kind: GONE, first: 0, second: 0 }]);
             exit(0);
         }
@@ -56,6 +62,7 @@ extern "C" fn main() -> ! {
     close(BLOCK, BLOCK);
     let Some(place) = receive_place(&mut slots) else { exit(0) };
     run(place.make, &mut slots);
+    let reach = if has_namespace || place.is_scoped != 0 { everybody(has_namespace) } else { Reach::Children(open_children()) };
     let signals = catch_children();
     say(&[Word { kind: READY, first: 0, second: 0 }]);
     let Some([stdin, stdout, stderr, block]) = receive_command() else { exit(0) };
@@ -71,15 +78,16 @@ extern "C" fn main() -> ! {
     }
     // The streams belong to the command alone, so that their end is its end.
     [stdin, stdout, stderr, block].map(|end| close(end, end));
-    let status = watch(command, signals);
+    let over = watch(command, signals, now().saturating_add(start.time_left));
     // Most commands leave nobody behind: then there is nothing to end.
     if !is_alone() {
-        if has_namespace { kill_namespace() } else { kill_descendants() }
+        end_all(reach);
     }
     let gone = Word { kind: GONE, first: 0, second: 0 };
-    match status {
-        Some(status) => say(&[Word { kind: ENDED, first: status, second: 0 }, gone]),
-        None => say(&[gone]),
+    match over {
+        Over::Ended(status) => say(&[Word { kind: ENDED, first: status, second: 0 }, gone]),
+        Over::Overdue => say(&[Word { kind: OVERDUE, first: 0, second: 0 }, gone]),
+        Over::Unwanted => say(&[gone]),
     }
     exit(0)
 }
@@ -226,8 +234,18 @@ fn run(script: Script, slots: &mut Slots) {
     }
 }
 
-/// Waits until the command ends and gives its status; `None` when the harness ended first or wants an end.
-fn watch(command: i64, signals: i64) -> Option<u32> {
+/// Why a command is over.
+enum Over {
+    /// With this status.
+    Ended(u32),
+    /// Its time was up.
+    Overdue,
+    /// The harness ended first, or wants an end.
+    Unwanted,
+}
+
+/// Waits until the command is over.
+fn watch(command: i64, signals: i64, deadline: u64) -> Over {
     #[repr(C)]
     struct Poll {
         fd: i32,
@@ -237,8 +255,13 @@ fn watch(command: i64, signals: i64) -> Option<u32> {
     const READABLE: i16 = 1;
     loop {
         let mut polls = [Poll { fd: CONTROL, events: READABLE, found: 0 }, Poll { fd: signals as i32, events: READABLE, found: 0 }];
-        // SAFETY: two valid entries, no timeout, no mask.
-        unsafe { sys::call(number::PPOLL, [&raw mut polls as u64, 2, 0, 0, 0, 0]) };
+        let left = deadline.saturating_sub(now());
+        if left == 0 {
+            return Over::Overdue;
+        }
+        let mut time = [left / SECOND, left % SECOND];
+        // SAFETY: two valid entries, a time, no mask.
+        unsafe { sys::call(number::PPOLL, [&raw mut polls as u64, 2, &raw mut time as u64, 0, 0, 0]) };
         if polls[1].found != 0 {
             let mut information = [0_u8; 128];
             // SAFETY: the buffer is as long as one piece of information.
@@ -246,7 +269,7 @@ fn watch(command: i64, signals: i64) -> Option<u32> {
         }
         while let Some((pid, status)) = reap(NO_HANG) {
             if pid == command {
-                return Some(status);
+                return Over::Ended(status);
             }
         }
         if polls[0].found != 0 {
@@ -260,10 +283,21 @@ fn watch(command: i64, signals: i64) -> Option<u32> {
                     unsafe { sys::call(number::KILL, [command as u64, u64::from(signal), 0, 0, 0, 0]) };
                 }
                 -11 | EINTR => {}
-                _ => return None,
+                _ => return Over::Unwanted,
             }
         }
     }
+}
+
+const SECOND: u64 = 1_000_000_000;
+
+/// Nanoseconds of a clock that nobody sets.
+fn now() -> u64 {
+    const MONOTONIC: u64 = 1;
+    let mut time = [0_u64; 2];
+    // SAFETY: `time` is a place for the answer.
+    unsafe { sys::call(number::CLOCK_GETTIME, [MONOTONIC, &raw mut time as u64, 0, 0, 0, 0]) };
+    time[0] * SECOND + time[1]
 }
 
 /// Whether this process has no children. Orphans become its children, so then nobody is left who came from it.
@@ -273,12 +307,37 @@ fn is_alone() -> bool {
     result == ECHILD
 }
 
-/// Ends every other process of the process namespace, of which this is the first.
-fn kill_namespace() {
+/// How everything that came from this process is found.
+#[derive(Clone, Copy)]
+enum Reach {
+    /// It is everybody whom this process can signal.
+    Everybody,
+    /// It is listed in this file, which was opened before there was a command that could prevent that.
+    Children(i64),
+}
+
+/// Makes sure that whoever can be signalled came from this process. For the first process of a namespace the kernel sees to it.
+fn everybody(has_namespace: bool) -> Reach {
+    const PERMITTED: i64 = 0;
+    // SAFETY: neither takes pointers, and no signal is sent.
+    let parent = unsafe { sys::call(number::KILL, [sys::call(number::GETPPID, [0; 6]) as u64, 0, 0, 0, 0, 0]) };
+    if !has_namespace && parent == PERMITTED {
+        fail(1, EPERM);
+    }
+    Reach::Everybody
+}
+
+/// Ends everything that came from this process. Orphans become its children, so nobody is left when it has none.
+fn end_all(reach: Reach) {
     loop {
-        // SAFETY: takes no pointers. For the first process of a namespace, everybody is everybody else in it.
-        unsafe { sys::call(number::KILL, [u64::MAX, SIGKILL, 0, 0, 0, 0]) };
-        // One that was just being made is met by the next round.
+        match reach {
+            Reach::Everybody => {
+                // SAFETY: takes no pointers.
+                unsafe { sys::call(number::KILL, [u64::MAX, SIGKILL, 0, 0, 0, 0]) };
+            }
+            Reach::Children(list) => kill_children(list),
+        }
+        // One that was just being made, or has just become an orphan, is met by the next round.
         if reap(0).is_none() {
             return;
         }
@@ -286,37 +345,38 @@ fn kill_namespace() {
     }
 }
 
-/// Ends every process that came from this one. Orphans become children of this process, so killing children reaches all in the end.
-fn kill_descendants() {
-    loop {
-        let mut list = [0_u8; 4096];
-        const HERE: u64 = -100_i64 as u64;
-        const CLOSE_ON_EXEC: u64 = 0o2_000_000;
-        let path = c"/proc/thread-self/children".as_ptr() as u64;
-        // SAFETY: the path ends with null; the buffer is as long as said.
-        let count = unsafe {
-            let file = sys::call(number::OPENAT, [HERE, path, CLOSE_ON_EXEC, 0, 0, 0]);
-            let count = sys::call(number::READ, [file as u64, &raw mut list as u64, list.len() as u64, 0, 0, 0]);
-            sys::call(number::CLOSE, [file as u64, 0, 0, 0, 0, 0]);
-            count
-        };
-        let mut pid: u64 = 0;
-        let mut at = 0;
-        while at < list.len() && (at as i64) < count {
-            if list[at] == b' ' {
-                // SAFETY: takes no pointers. A child keeps its number until it is reaped below.
-                unsafe { sys::call(number::KILL, [pid, SIGKILL, 0, 0, 0, 0]) };
-                pid = 0;
-            } else {
-                pid = pid * 10 + u64::from(list[at] - b'0');
-            }
-            at += 1;
+/// The list of this process's children, to be read whenever they shall end.
+fn open_children() -> i64 {
+    const HERE: u64 = -100_i64 as u64;
+    const CLOSE_ON_EXEC: u64 = 0o2_000_000;
+    let path = c"/proc/thread-self/children".as_ptr() as u64;
+    // SAFETY: the path ends with null.
+    let list = unsafe { sys::call(number::OPENAT, [HERE, path, CLOSE_ON_EXEC, 0, 0, 0]) };
+    if list < 0 {
+        fail(1, list);
+    }
+    list
+}
+
+fn kill_children(list: i64) {
+    let mut text = [0_u8; 4096];
+    // SAFETY: the buffer is as long as said.
+    let count = unsafe { sys::call(number::PREAD64, [list as u64, &raw mut text as u64, text.len() as u64, 0, 0, 0]) };
+    if count < 0 {
+        // Whoever started this process is told by its end, and nobody waits for children that were not ended.
+        exit(1);
+    }
+    let mut pid: u64 = 0;
+    let mut at = 0;
+    while at < text.len() && (at as i64) < count {
+        if text[at] == b' ' {
+            // SAFETY: takes no pointers. A child keeps its number until it is reaped.
+            unsafe { sys::call(number::KILL, [pid, SIGKILL, 0, 0, 0, 0]) };
+            pid = 0;
+        } else {
+            pid = pid * 10 + u64::from(text[at] - b'0');
         }
-        // One killed child is waited for, the others are collected if they are gone: then the list is read again.
-        if reap(0).is_none() {
-            return;
-        }
-        while reap(NO_HANG).is_some() {}
+        at += 1;
     }
 }
 

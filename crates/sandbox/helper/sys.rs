@@ -15,7 +15,8 @@ pub(crate) mod number {
     pub(crate) const KILL: u32 = 62;
     pub(crate) const EXIT_GROUP: u32 = 231;
     pub(crate) const OPENAT: u32 = 257;
-    pub(crate) const CLOSE: u32 = 3;
+    pub(crate) const GETPPID: u32 = 110;
+    pub(crate) const CLOCK_GETTIME: u32 = 228;
     pub(crate) const PPOLL: u32 = 271;
     pub(crate) const SIGNALFD4: u32 = 289;
     pub(crate) const CLOSE_RANGE: u32 = 436;
@@ -37,7 +38,8 @@ pub(crate) mod number {
     pub(crate) const KILL: u32 = 129;
     pub(crate) const EXIT_GROUP: u32 = 94;
     pub(crate) const OPENAT: u32 = 56;
-    pub(crate) const CLOSE: u32 = 57;
+    pub(crate) const GETPPID: u32 = 173;
+    pub(crate) const CLOCK_GETTIME: u32 = 113;
     pub(crate) const PPOLL: u32 = 73;
     pub(crate) const SIGNALFD4: u32 = 74;
     pub(crate) const CLOSE_RANGE: u32 = 436;

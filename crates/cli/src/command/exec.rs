@@ -62,6 +62,7 @@ impl Exec {
         };
         let machine = Machine::default();
         let sandbox = machine.sandbox(engine.registry().confines.containment);
+        process::last_call();
         let writing = writing(from_command, engine.redactor(), &cancel);
         let deadline = tokio::time::Instant::now() + plan.limits.deadline;
         let finished = sandbox.run(&plan, command, cancel.clone()).await;
@@ -120,6 +121,7 @@ enum Written {
 fn without_a_reader(exit: Exit) -> Exit {
     std::thread::spawn(move || {
         std::thread::sleep(LAST_WORDS);
+        process::settle(LAST_WORDS);
         exit.at_once()
     });
     exit

@@ -25,6 +25,7 @@ use crate::open::Folder;
 use crate::output::Output;
 use clap::Subcommand;
 use std::time::Duration;
+use tool_harness_sandbox::process;
 
 /// What `harness` can be asked to do.
 #[derive(Subcommand)]
@@ -102,10 +103,14 @@ fn on_runtime(command: impl Future<Output = anyhow::Result<Exit>>) -> anyhow::Re
     on_plain_runtime(interrupt::ending(command))
 }
 
+/// What calls left on the machine is removed when the program ends; where there is so much that it takes longer, by somebody else.
+const SETTLE: Duration = Duration::from_secs(1);
+
 /// Runs a command that answers signals itself; what it leaves behind is given up after a moment.
 fn on_plain_runtime(command: impl Future<Output = anyhow::Result<Exit>>) -> anyhow::Result<Exit> {
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
     let ended = runtime.block_on(command);
+    process::settle(SETTLE);
     runtime.shutdown_timeout(Duration::from_millis(200));
     ended
 }

@@ -113,7 +113,7 @@ fn a_killed_harness_takes_everything_with_it() {
 }
 
 /// Folders and groups that a process made.
-fn left_by(id: u32) -> Vec<std::path::PathBuf> {
+pub(crate) fn left_by(id: u32) -> Vec<std::path::PathBuf> {
     let own = format!("harness-call-{id}-");
     let entries = own_groups().into_iter().chain([std::env::temp_dir()]).filter_map(|folder| fs::read_dir(folder).ok()).flatten().flatten();
     entries.filter(|entry| entry.file_name().to_string_lossy().starts_with(&own)).map(|entry| entry.path()).collect()

@@ -9,6 +9,7 @@ mod deep;
 mod exhaust;
 mod files;
 mod govern;
+mod helper;
 mod kernel;
 mod life;
 mod limits;
@@ -21,6 +22,7 @@ mod protect;
 mod real;
 mod replaced;
 mod sockets;
+mod traces;
 #[path = "../support/user.rs"]
 mod user;
 mod world;

@@ -1,8 +1,10 @@
 //! Control groups, which hold a limit for all processes of a command together.
 
 use super::claim::{abandoned, claim, name};
+use super::traces::Trace;
 use crate::plan::Limits;
 use crate::tier::Mechanism;
+use rustix::process::{Pid, PidfdFlags, Signal, pidfd_open, pidfd_send_signal};
 use std::fs::{self, File, OpenOptions};
 use std::io;
 use std::path::{Path, PathBuf};
@@ -47,8 +49,12 @@ impl Cgroups {
                 }
             }
         }
-        [&found.memory, &found.processes, &found.cpu, &found.unified].into_iter().flatten().for_each(|folder| remove_stale(folder));
         found
+    }
+
+    /// Where groups are made.
+    pub(super) fn places(&self) -> Vec<PathBuf> {
+        [&self.memory, &self.processes, &self.cpu, &self.unified].into_iter().flatten().cloned().collect()
     }
 
     pub(super) fn memory(&self) -> Mechanism {
@@ -89,6 +95,7 @@ impl Cgroups {
             memory: rlimit,
             processes: rlimit,
             used: Used::default(),
+            trace: None,
         };
         let (memory, processes) = (bounds.memory.to_string(), bounds.processes.to_string());
         if let Some(parent) = &self.unified {
@@ -149,9 +156,16 @@ struct Folders {
     memory: Mechanism,
     processes: Mechanism,
     used: Used,
+    /// Until they are removed.
+    trace: Option<Trace>,
 }
 
 impl Group {
+    /// Whether there is none.
+    pub(super) fn is_none(&self) -> bool {
+        self.folders.as_ref().is_none_or(|folders| folders.paths.is_empty())
+    }
+
     /// What a process writes `0` to in order to enter.
     pub(super) fn doors(&self) -> &[File] {
         self.folders.as_ref().map_or(&[], |folders| &folders.doors)
@@ -173,6 +187,35 @@ impl Group {
         for folder in self.folders.iter().flat_map(|folders| &folders.paths) {
             let _ = fs::write(folder.join("cgroup.kill"), "1");
         }
+    }
+}
+
+impl Group {
+    /// Ends whatever is inside one by one, and gives whether nobody was. A number counts only while its process is known to be in the group.
+    pub(super) fn kill_each(&self) -> bool {
+        let folders = self.folders.iter().flat_map(|folders| &folders.paths);
+        let inside = |folder: &PathBuf| fs::read_to_string(folder.join("cgroup.procs")).unwrap_or_default();
+        let mut is_empty = true;
+        for folder in folders {
+            let first = inside(folder);
+            is_empty &= first.trim().is_empty();
+            let number = |line: &str| Pid::from_raw(line.parse().ok()?);
+            let opened: Vec<_> =
+                first.lines().filter_map(|line| Some((line, pidfd_open(number(line)?, PidfdFlags::empty()).ok()?))).collect();
+            // Who is still listed, now that it is held, is who was meant.
+            let second = inside(folder);
+            for (_, process) in opened.iter().filter(|(line, _)| second.lines().any(|still| still == *line)) {
+                let _ = pidfd_send_signal(process, Signal::KILL);
+            }
+        }
+        is_empty
+    }
+}
+
+impl Default for Group {
+    /// No group.
+    fn default() -> Self {
+        Self { folders: None, idle: Arc::default(), memory: Mechanism::Rlimit, processes: Mechanism::Rlimit }
     }
 }
 
@@ -209,6 +252,7 @@ impl Folders {
             let _ = fs::write(folder.join(file), value);
         }
         self.paths.push(folder);
+        self.trace.get_or_insert_with(|| Trace::of(None));
         self.claimed.push(claimed);
         Ok(())
     }
@@ -260,7 +304,7 @@ fn is_delegated(folder: &Path) -> bool {
 }
 
 /// Removes groups of a harness that was killed.
-fn remove_stale(folder: &Path) {
+pub(super) fn remove_stale(folder: &Path) {
     for (group, _claimed) in abandoned(folder) {
         let _ = fs::remove_dir(group);
     }

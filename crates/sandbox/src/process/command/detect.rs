@@ -6,9 +6,9 @@ use super::landlock::{self, OLDEST, SCOPES};
 use super::layout::{ENDED, FAILED, Word};
 use super::limit::Held;
 use super::protect::Protected;
-use super::scratch;
 use super::script::{Parts, Room, command, namespaces, no_namespaces, with_namespaces, without_namespaces};
 use super::spawn::{Helper, Streams};
+use super::traces;
 use super::view::View;
 use super::watch::{START, step_name};
 use crate::plan::{Access, Files, Limits, Network, Plan, Programs};
@@ -39,8 +39,8 @@ const NEEDS_LANDLOCK: &str = "not tried, because nothing runs without Landlock";
 
 /// `at_most` is the best tier that is wanted.
 pub(super) fn find(at_most: Tier) -> Findings {
-    scratch::remove_stale();
     let cgroups = Cgroups::find();
+    traces::remove_stale(&cgroups);
     let (landlock, landlock_layer) = try_landlock();
     let no_landlock = || Err(failure(NEEDS_LANDLOCK, libc::EOPNOTSUPP));
     let namespaces = if landlock >= OLDEST { attempt(landlock, Tier::A) } else { no_landlock() };
@@ -193,11 +193,13 @@ fn attempt(version: i32, tier: Tier) -> Result<(), Failure> {
         others: 1 << 20,
         is_contained: true,
         profile: None,
+        priority: None,
+        time_left: plan.limits.deadline,
     };
     let (ground, place) = if tier == Tier::A {
         (namespaces(&identity, None), with_namespaces(&room, &view))
     } else {
-        (no_namespaces(), without_namespaces(&room))
+        (no_namespaces(&identity), without_namespaces(&room))
     };
     let command = command(&parts);
     let set_up = |error| match error {

@@ -31,7 +31,7 @@ impl Ground {
             (Network::Allowed(domains), Tier::A, Some(_)) if !domains.is_empty() => Some(Ports::of(domains)),
             _ => None,
         };
-        let block = if shared.tier == Tier::A { namespaces(&identity, ports.as_ref()) } else { no_namespaces() };
+        let block = if shared.tier == Tier::A { namespaces(&identity, ports.as_ref()) } else { no_namespaces(&identity) };
         Ok(Self { identity, ports, block })
     }
 }

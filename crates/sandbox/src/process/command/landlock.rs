@@ -28,6 +28,8 @@ pub(super) const DEVICE: u64 = READ_FILE | WRITE_FILE | IOCTL_DEV;
 pub(super) const OLDEST: i32 = 3;
 /// The first that keeps signals and abstract sockets inside.
 pub(super) const SCOPES: i32 = 6;
+/// The first that reports what it refused.
+const REPORTS: i32 = 7;
 
 /// Everything this version can refuse.
 fn handled(version: i32) -> u64 {
@@ -91,6 +93,24 @@ pub(super) fn make(block: &mut PlaceBlock, list: &mut List, version: i32, rules:
         list.call(step, libc::SYS_landlock_add_rule, [set.into(), 1.into(), beneath.into(), 0.into()]);
         list.try_call(step, libc::SYS_close, [place.into()]);
     }
+}
+
+/// Writes the operations after which the helper signals nobody but what comes from it, so that it can end all of that in one step; gives whether
+/// this version can do so. No new privileges must be had by then.
+pub(super) fn keep_signals(block: &mut PlaceBlock, list: &mut List, version: i32) -> bool {
+    const SIGNALS: u64 = 2;
+    // Ending everybody tries all processes of the machine, and each that is none of ours would be reported.
+    const SAY_NOTHING: u32 = 1;
+    if version < SCOPES {
+        return false;
+    }
+    let step = block.step("signals that stay inside");
+    let (attributes, set) = (block.value(&[0, 0, SIGNALS]), block.slot());
+    let flags = if version >= REPORTS { SAY_NOTHING } else { 0 };
+    list.call_for(step, libc::SYS_landlock_create_ruleset, [attributes.into(), 24.into(), 0.into()], set);
+    list.call(step, libc::SYS_landlock_restrict_self, [set.into(), flags.into()]);
+    list.try_call(step, libc::SYS_close, [set.into()]);
+    true
 }
 
 /// Writes the operation that binds a process to the rules for good.

@@ -23,6 +23,10 @@ pub(super) fn limit(block: &mut CommandBlock, list: &mut List, limits: &Limits, 
         // What a process can write to, rather than its address space: some runtimes reserve far more of that than they ever use.
         all.push((libc::RLIMIT_DATA, limits.memory_bytes, limits.memory_bytes));
     }
+    // Nobody comes before everybody else, whatever the user may.
+    all.extend(
+        [libc::RLIMIT_RTPRIO, libc::RLIMIT_NICE].into_iter().filter(|resource| hardest(*resource) > 0).map(|resource| (resource, 0, 0)),
+    );
     for (resource, soft, hard) in all {
         // A limit that is lower already stays: raising it is not ours to do.
         let most = hardest(resource);

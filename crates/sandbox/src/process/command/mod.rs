@@ -39,7 +39,9 @@ mod scratch;
 mod script;
 mod spawn;
 mod text;
+mod traces;
 mod tree;
+mod turn;
 mod view;
 mod watch;
 
@@ -54,6 +56,7 @@ pub use error::SandboxError;
 pub use net::{Guard, Serve};
 pub use sandbox::Sandbox;
 pub use text::shown;
+pub use traces::{last_call, settle};
 
 /// What to run.
 #[derive(Debug)]

@@ -15,7 +15,7 @@ use super::scratch::Scratch;
 use super::script::{self, Parts, Room, with_namespaces, without_namespaces};
 use super::spawn::Helper;
 use super::view::{View, What};
-use super::{Command, SandboxError, program, rights, tree};
+use super::{Command, SandboxError, program, rights, tree, turn};
 use crate::plan::{Access, Plan, Programs};
 use crate::tier::{Mechanism, Tier};
 use rustix::event::{PollFd, PollFlags, poll};
@@ -24,6 +24,7 @@ use std::fs;
 use std::io::Read as _;
 use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 /// What a plan comes to in the workspace as it is now.
 pub(super) struct Layout<'a> {
@@ -144,7 +145,15 @@ impl<'a> Layout<'a> {
     }
 
     /// The block of the command. `others` are the processes that the limit counts besides the command's.
-    pub(super) fn command(&self, command: &Command, folder: &Path, program: &Path, ready: &Ready, others: u64) -> Filled {
+    pub(super) fn command(
+        &self,
+        command: &Command,
+        folder: &Path,
+        program: &Path,
+        ready: &Ready,
+        others: u64,
+        time_left: Duration,
+    ) -> Filled {
         let (plan, shared) = (self.plan, self.shared);
         let mut environment: Vec<String> = plan.environment.iter().map(|(name, value)| format!("{name}={value}")).collect();
         if let Some(scratch) = &ready.scratch {
@@ -166,6 +175,8 @@ impl<'a> Layout<'a> {
             others,
             is_contained: shared.tier != Tier::None,
             profile: self.profile().filter(|_| shared.tier == Tier::A),
+            priority: (self.ground.identity.change != Change::None).then(turn::own),
+            time_left,
         };
         script::command(&parts)
     }

@@ -1,7 +1,7 @@
 //! Running a command inside.
 
 use super::block::Filled;
-use super::cgroup::{Cgroups, Group};
+use super::cgroup::Cgroups;
 use super::crowd::{Counting, Crowds};
 use super::detect::{self, Findings};
 use super::enforced::enforced;
@@ -9,10 +9,10 @@ use super::ground::Ground;
 use super::home::homes;
 use super::net::Serve;
 use super::prepare::{Layout, is_made};
-use super::protect::{Keeping, Undone, Watching};
+use super::protect::{Had, Keeping, Undone, Watching};
 use super::ready::{self, Ready, Waiting};
-use super::scratch::Scratch;
 use super::spawn::{Helper, Streams};
+use super::traces;
 use super::watch::{Ends, Watch};
 use super::{Command, Denial, End, Finished, SandboxError, Stdin};
 use crate::plan::{Network, Plan};
@@ -147,27 +147,28 @@ impl Sandbox {
             }
         };
         let others = match (shared.tier, ready.group.processes, counting) {
-            (Tier::A, ..) => 2,
-            (_, Mechanism::Rlimit, Some(counting)) => counting.end(&shared.crowds, uid).await + 1,
-            (_, Mechanism::Rlimit, None) => shared.crowds.count(uid) + 1,
+            (Tier::A, ..) => HELPERS,
+            (_, Mechanism::Rlimit, Some(counting)) => counting.end(&shared.crowds, uid).await + HELPERS,
+            (_, Mechanism::Rlimit, None) => shared.crowds.count(uid) + HELPERS,
             // The group counts, and only what is the command's.
             _ => u64::from(u32::MAX),
         };
-        let block = layout.command(&command, &folder, &program, &ready, others);
+        let block = layout.command(&command, &folder, &program, &ready, others, plan.limits.deadline.saturating_sub(started.elapsed()));
         let Ready { helper, group, scratch, weaker } = ready;
         let (streams, ends) = streams(&command.stdin)?;
         // A helper that failed already says why, and that is read below.
         let sent = helper.command(&block, &streams);
         drop(streams);
         let mut enforced = enforced(shared, plan, &identity, &group, weaker);
-        let mut kept = Keeping::of(std::mem::take(&mut layout.protected), &helper)?;
+        let mut kept = Keeping::of(std::mem::take(&mut layout.protected), Had { group, scratch }, &helper)?;
         let network = match (&plan.network, layout.ground.ports.clone(), &shared.serve) {
             (Network::Allowed(domains), Some(ports), Some(serve)) => Some((ports, domains, &**serve)),
             _ => None,
         };
         let [ground, place] = layout.blocks();
         let (blocks, limits, protected) = ([ground, place, &block], &plan.limits, &mut kept.protected);
-        let watch = Watch { helper, ends, blocks, is_ready, program: &program, limits, group: &group, protected, network, started };
+        let group = &kept.had.group;
+        let watch = Watch { helper, ends, blocks, is_ready, program: &program, limits, group, protected, network, started };
         let watched = watch.run(command.stdin, command.output, command.signals, cancel).await;
         let undone = kept.protected.restore();
         if !kept.protected.is_complete {
@@ -180,8 +181,8 @@ impl Sandbox {
             let what = path.strip_prefix(&plan.files.project).unwrap_or(&path).display().to_string();
             watched.denials.push(Denial { layer: "files", what, why });
         }
-        collect(watched.rest, group, scratch);
-        if shared.tier != Tier::None {
+        collect(watched.rest, std::mem::take(&mut kept.had));
+        if shared.tier != Tier::None && !traces::is_last() {
             self.make_ahead(plan);
         }
         Ok(Finished {
@@ -199,7 +200,7 @@ impl Sandbox {
         let Some(leave) = self.shared.waiting.leave() else { return };
         let (shared, plan) = (Arc::downgrade(&self.shared), plan.clone());
         let make = move || -> Option<()> {
-            let shared = shared.upgrade()?;
+            let shared = shared.upgrade().filter(|_| !traces::is_last())?;
             let ground = Ground::of(&shared, &plan).ok()?;
             if shared.counts_all() {
                 shared.crowds.count(ground.identity.uid);
@@ -226,6 +227,8 @@ impl Sandbox {
     }
 }
 
+/// The processes of one helper.
+const HELPERS: u64 = 2;
 /// How long after a command the place of the next one is made.
 const BREATH: Duration = Duration::from_millis(2);
 
@@ -239,7 +242,7 @@ fn running(helper: Result<Result<Helper, SandboxError>, JoinError>) -> Result<He
 }
 
 /// Sees to it that a helper that is about to end is collected, and its groups and its folder with it. A runtime that ends before does so then.
-fn collect((mut helper, pidfd): (Helper, AsyncFd<OwnedFd>), group: Group, scratch: Option<Scratch>) {
+fn collect((mut helper, pidfd): (Helper, AsyncFd<OwnedFd>), Had { group, scratch }: Had) {
     tokio::spawn(async move {
         let _ = pidfd.readable().await;
         helper.reap();

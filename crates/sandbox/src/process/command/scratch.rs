@@ -3,13 +3,17 @@
 use super::SandboxError;
 use super::claim::{abandoned, claim, name};
 use super::identity::Identity;
-use std::fs::{self, File};
+use super::traces::{self, Folder, Trace};
+use std::fs;
 use std::io;
 use std::os::unix::fs::{DirBuilderExt as _, chown};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 /// What a login shell reads in its home after the machine's `/etc/profile`.
 pub(super) const PROFILE: &str = ".profile";
+/// The command's folder in the harness's.
+const INNER: &str = "tmp";
 
 /// A folder that only one command uses; removed when dropped.
 #[derive(Debug)]
@@ -18,7 +22,8 @@ pub(super) struct Scratch {
     outer: PathBuf,
     /// The command's.
     inner: PathBuf,
-    _claimed: File,
+    /// Until it is removed.
+    _trace: Trace,
 }
 
 impl Scratch {
@@ -38,7 +43,8 @@ impl Scratch {
             }
             // Another harness may have met it before it was claimed.
             let Some(claimed) = claim(&outer) else { continue };
-            let scratch = Self { inner: outer.join("tmp"), outer, _claimed: claimed };
+            let folder = Folder { path: outer.clone(), claimed: Arc::new(claimed) };
+            let scratch = Self { inner: outer.join(INNER), outer, _trace: Trace::of(Some(folder)) };
             fs::DirBuilder::new().mode(0o700).create(&scratch.inner)?;
             if let Some(text) = profile {
                 fs::write(scratch.inner.join(PROFILE), text)?;
@@ -57,17 +63,24 @@ impl Scratch {
 
 /// Removes the folders of a harness that was killed.
 pub(super) fn remove_stale() {
-    for (folder, _claimed) in abandoned(&std::env::temp_dir()) {
-        let _ = fs::remove_dir_all(folder);
+    for (path, claimed) in abandoned(&std::env::temp_dir()) {
+        if !is_removed(&path, &path.join(INNER)) {
+            traces::remove(&Folder { path, claimed: Arc::new(claimed) });
+        }
     }
 }
 
 impl Drop for Scratch {
     fn drop(&mut self) {
-        // Most commands leave it nearly empty, and then a few calls are enough.
-        let _ = fs::remove_file(self.inner.join(PROFILE));
-        if fs::remove_dir(&self.inner).is_err() || fs::remove_dir(&self.outer).is_err() {
+        if !is_removed(&self.outer, &self.inner) {
             let _ = fs::remove_dir_all(&self.outer);
         }
     }
+}
+
+/// Most commands leave it nearly empty, and then a few calls are enough.
+fn is_removed(outer: &Path, inner: &Path) -> bool {
+    let _ = fs::remove_file(inner.join(PROFILE));
+    let _ = fs::remove_dir(inner);
+    fs::remove_dir(outer).is_ok()
 }

@@ -6,11 +6,12 @@ use super::filter::{MemoryFiles, Sockets, program};
 use super::identity::{Change, Identity};
 use super::landlock::{self, Rule};
 use super::lay::{CLOSE_ON_EXEC, lay};
-use super::layout::{BESIDE, FURTHER, Ground, Place, Start};
+use super::layout::{ALONE, BESIDE, FURTHER, GUARDED, Ground, NAMESPACE, Place, Start};
 use super::limit::{Held, limit};
 use super::net::{Ports, listen, reach_itself};
 use super::prepare::PRIVATE;
 use super::scratch::PROFILE;
+use super::turn::{self, Children};
 use super::view::View;
 use super::watch::START;
 use crate::network::INSIDE_NAME;
@@ -19,6 +20,7 @@ use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
+use std::time::Duration;
 
 /// What is known of a place when its block is written.
 pub(super) struct Room<'a> {
@@ -45,6 +47,9 @@ pub(super) struct Parts<'a> {
     pub(super) is_contained: bool,
     /// The `.profile` to write into its private home, where that is made for each command.
     pub(super) profile: Option<String>,
+    /// The priority it shall have, where the helper has another.
+    pub(super) priority: Option<i32>,
+    pub(super) time_left: Duration,
 }
 
 /// Those that the first process makes; the others are made by the second, while the first makes the network's.
@@ -56,6 +61,8 @@ const LAST_CAPABILITY: u32 = 63;
 pub(super) fn namespaces(identity: &Identity, ports: Option<&Ports>) -> Filled {
     let mut block = GroundBlock::ground();
     let (mut outer, mut inner, mut network) = (List::default(), List::default(), List::default());
+    turn::early(&mut block, &mut outer, identity, Children::Alike);
+    turn::early(&mut block, &mut inner, identity, Children::Ordinary);
     become_other(&mut block, &mut outer, identity);
     let step = block.step("namespaces");
     // Changing the user closed `/proc/self` to itself.
@@ -73,16 +80,21 @@ pub(super) fn namespaces(identity: &Identity, ports: Option<&Ports>) -> Filled {
     beside::tell(&mut block, &mut network);
     inner.call(step, libc::SYS_unshare, [NAMESPACES.into()]);
     map_user(&mut block, &mut inner, identity);
-    finish(block, &outer, &inner, &network)
+    finish(block, NAMESPACE, &outer, &inner, &network)
 }
 
 /// No namespaces.
-pub(super) fn no_namespaces() -> Filled {
+pub(super) fn no_namespaces(identity: &Identity) -> Filled {
     let mut block = GroundBlock::ground();
-    let mut outer = List::default();
+    let (mut outer, mut inner) = (List::default(), List::default());
+    turn::early(&mut block, &mut outer, identity, Children::Alike);
+    turn::early(&mut block, &mut inner, identity, Children::Ordinary);
     let step = block.step("closing descriptors");
     outer.call(step, libc::SYS_close_range, [BESIDE.into(), u32::MAX.into(), 0.into()]);
-    finish(block, &outer, &List::default(), &List::default())
+    // The second process is in the command's control groups and of its user, and can be ended by the kernel for want of memory, or by others. What
+    // it leaves then becomes the first's.
+    keep_track(&mut block, &mut outer);
+    finish(block, GUARDED, &outer, &inner, &List::default())
 }
 
 /// A user namespace, and nothing else.
@@ -91,12 +103,12 @@ pub(super) fn user_namespace() -> Filled {
     let mut outer = List::default();
     let step = block.step("a user namespace");
     outer.call(step, libc::SYS_unshare, [libc::CLONE_NEWUSER.into()]);
-    finish(block, &outer, &List::default(), &List::default())
+    finish(block, ALONE, &outer, &List::default(), &List::default())
 }
 
-fn finish(mut block: GroundBlock, outer: &List, inner: &List, beside: &List) -> Filled {
+fn finish(mut block: GroundBlock, processes: u64, outer: &List, inner: &List, beside: &List) -> Filled {
     let (outer, inner, beside) = (block.script(outer), block.script(inner), block.script(beside));
-    block.finish(|bytes| Ground { bytes, outer, inner, beside })
+    block.finish(|bytes| Ground { bytes, processes, outer, inner, beside })
 }
 
 /// A place in [`namespaces`].
@@ -118,7 +130,7 @@ pub(super) fn with_namespaces(room: &Room<'_>, view: &View) -> Filled {
     give_up_capabilities(&mut block, &mut list);
     confine(&mut block, &mut list, room, Sockets::Namespace);
     beside::finish(&mut block, &mut list);
-    made(block, &list)
+    made(block, &list, false)
 }
 
 /// A place without namespaces.
@@ -130,21 +142,27 @@ pub(super) fn without_namespaces(room: &Room<'_>) -> Filled {
         landlock::make(&mut block, &mut list, *version, rules);
         become_other(&mut block, &mut list, &room.identity);
     }
+    keep_track(&mut block, &mut list);
+    confine(&mut block, &mut list, room, Sockets::None);
+    let is_scoped = room.landlock.as_ref().is_some_and(|(version, _)| landlock::keep_signals(&mut block, &mut list, *version));
+    made(block, &list, is_scoped)
+}
+
+/// Orphans become the children of this process, and nobody of its user looks into it.
+fn keep_track<Head: Plain>(block: &mut Block<Head>, list: &mut List) {
     let step = block.step("keeping track of descendants");
     list.call(step, libc::SYS_prctl, [libc::PR_SET_CHILD_SUBREAPER.into(), 1.into(), 0.into(), 0.into(), 0.into()]);
     list.call(step, libc::SYS_prctl, [libc::PR_SET_DUMPABLE.into(), 0.into(), 0.into(), 0.into(), 0.into()]);
-    confine(&mut block, &mut list, room, Sockets::None);
-    made(block, &list)
 }
 
 /// A place in which nothing is made.
 pub(super) fn nothing() -> Filled {
-    made(PlaceBlock::place(0), &List::default())
+    made(PlaceBlock::place(0), &List::default(), false)
 }
 
-fn made(mut block: PlaceBlock, list: &List) -> Filled {
+fn made(mut block: PlaceBlock, list: &List, is_scoped: bool) -> Filled {
     let make = block.script(list);
-    block.finish(|bytes| Place { bytes, make })
+    block.finish(|bytes| Place { bytes, make, is_scoped: is_scoped.into() })
 }
 
 /// What a process does in its place to become the command.
@@ -160,6 +178,7 @@ pub(super) fn command(parts: &Parts<'_>) -> Filled {
         arguments: block.texts(names),
         environment: block.texts(&parts.environment),
         start_step: block.step(START).into(),
+        time_left: u64::try_from(parts.time_left.as_nanos()).unwrap_or(u64::MAX),
     };
     block.finish(|bytes| Start { bytes, ..start })
 }
@@ -243,6 +262,9 @@ fn become_command(block: &mut CommandBlock, list: &mut List, parts: &Parts<'_>) 
     list.call(step, libc::SYS_setsid, []);
     die_with_parent(step, list);
     list.call(step, libc::SYS_umask, [0o022.into()]);
+    if let Some(priority) = parts.priority {
+        list.try_call(step, libc::SYS_setpriority, [libc::PRIO_PROCESS.into(), 0.into(), priority.into()]);
+    }
     if let Some(profile) = &parts.profile {
         write_profile(block, list, profile);
     }

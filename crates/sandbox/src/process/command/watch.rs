@@ -3,7 +3,7 @@
 use super::block::Filled;
 use super::cgroup::Group;
 use super::flow::{Input, Taken};
-use super::layout::{COMMAND_STEPS, ENDED, FAILED, GONE, PLACE_STEPS, READY, Word};
+use super::layout::{COMMAND_STEPS, ENDED, FAILED, GONE, OVERDUE, PLACE_STEPS, READY, Word};
 use super::net::{self, Guard, Ports, Serve};
 use super::protect::{Noticed, Protected};
 use super::spawn::Helper;
@@ -55,10 +55,13 @@ pub(super) struct Watched {
     pub(super) rest: (Helper, AsyncFd<OwnedFd>),
 }
 
-/// How long a helper that was told to end may take before it is killed itself.
-const PATIENCE: Duration = Duration::from_millis(150);
-/// The same, where somebody could change again what is put right.
-const LONG_PATIENCE: Duration = Duration::from_secs(2);
+/// How long a helper may take to end everything before it is given up. Only a process that the kernel itself cannot end takes longer than a moment.
+const PATIENCE: Duration = Duration::from_secs(10);
+/// How long a helper that is killed may take to be gone.
+const LAST_MOMENT: Duration = Duration::from_millis(150);
+/// How often, and how long apart, what is left in a group is ended one by one.
+const ROUNDS: usize = 200;
+const ROUND: Duration = Duration::from_millis(5);
 /// How long the receiver of a command that was ended may take for what it said last.
 const LAST_WORDS: Duration = Duration::from_millis(50);
 const ASKS_TO_END: [i32; 4] = [libc::SIGINT, libc::SIGTERM, libc::SIGHUP, libc::SIGQUIT];
@@ -143,18 +146,30 @@ impl Watch<'_> {
                 cause = Some(End::Flooded);
             }
             if cause.is_some() {
-                self.finish_off(&pidfd).await;
+                let gone = async {
+                    while !said.is_gone && !matches!(status.read_buf(&mut words).await, Ok(0) | Err(_)) {
+                        said.take(&words);
+                    }
+                    said.is_gone
+                };
+                self.finish_off(&pidfd, gone).await;
                 break;
             }
         }
         self.helper.reap();
+        let _ = rustix::io::ioctl_fionbio(&self.helper.status, true);
+        let _ = self.helper.status.read_to_end(&mut words);
+        said.take(&words);
+        if !said.is_gone && said.failure.is_none() {
+            self.end_survivors(&mut status).await;
+        }
         drop(status);
         if let Some(events) = changes {
             self.protected.keep(events.into_inner());
         }
-        let _ = rustix::io::ioctl_fionbio(&self.helper.status, true);
-        let _ = self.helper.status.read_to_end(&mut words);
-        said.take(&words);
+        if said.is_overdue && cause.is_none() {
+            cause = Some(End::TimedOut);
+        }
         let rest = async {
             taken.drain(Stream::Out, &self.ends.stdout, &mut out).await;
             taken.drain(Stream::Err, &self.ends.stderr, &mut err).await;
@@ -181,18 +196,34 @@ impl Watch<'_> {
         serve.serve(listeners, domains).map(Some).map_err(SandboxError::step("answering the network"))
     }
 
-    /// Ends everything, and waits until it is.
-    async fn finish_off(&mut self, pidfd: &AsyncFd<OwnedFd>) {
+    /// Ends everything, and waits until it is. The helper is not killed for being slow: then nobody would say when nothing is left.
+    async fn finish_off(&mut self, pidfd: &AsyncFd<OwnedFd>, gone: impl Future<Output = bool>) {
         self.helper.end();
         self.group.kill();
-        let mut is_over = tokio::time::timeout(PATIENCE, pidfd.readable()).await.is_ok();
-        // A helper that is killed no longer says when nothing is left, and what is protected is restored only then.
-        if !is_over && self.protected.has_work() {
-            is_over = tokio::time::timeout(LONG_PATIENCE, pidfd.readable()).await.is_ok();
-        }
-        if !is_over {
+        let over = async {
+            tokio::select! {
+                biased;
+                true = gone => {}
+                _ = pidfd.readable() => {}
+            }
+        };
+        if tokio::time::timeout(PATIENCE, over).await.is_err() {
             self.helper.kill();
-            let _ = tokio::time::timeout(PATIENCE, pidfd.readable()).await;
+            let _ = tokio::time::timeout(LAST_MOMENT, pidfd.readable()).await;
+        }
+    }
+
+    /// A helper that is gone, and did not say that nobody is left, was ended by somebody. Its second process ends everything when it hears that.
+    async fn end_survivors(&mut self, status: &mut pipe::Receiver) {
+        self.helper.end();
+        let heard = async { while matches!(status.read(&mut [0; size_of::<Word>()]).await, Ok(1..)) {} };
+        let _ = tokio::time::timeout(PATIENCE, heard).await;
+        // Without a helper its groups still know who is left.
+        for _ in 0..ROUNDS {
+            if self.group.kill_each() {
+                break;
+            }
+            sleep(ROUND).await;
         }
     }
 
@@ -293,6 +324,7 @@ struct Said {
     is_over: bool,
     is_ready: bool,
     is_gone: bool,
+    is_overdue: bool,
     failure: Option<(u32, u32)>,
     status: Option<u32>,
 }
@@ -304,6 +336,7 @@ impl Said {
             match number(0) {
                 READY => self.is_ready = true,
                 GONE => self.is_gone = true,
+                OVERDUE => self.is_overdue = true,
                 FAILED => self.failure = self.failure.or(Some((number(4), number(8)))),
                 ENDED => self.status = Some(number(4)),
                 _ => {}

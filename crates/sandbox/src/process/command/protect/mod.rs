@@ -19,7 +19,7 @@ mod spot;
 use super::place;
 use crate::plan::{Access, Plan};
 use crate::tier::Tier;
-pub(super) use keep::Keeping;
+pub(super) use keep::{Had, Keeping};
 use known::Known;
 pub(super) use restore::Undone;
 use root::{Depth, Root};

@@ -3,6 +3,10 @@
 //! A list of refusals rather than of permissions: real programs use most calls, and what is refused here is what reaches past files,
 //! namespaces and limits. The program is a search tree, because the kernel walks it for every call once when it is installed.
 
+mod others;
+
+use others::others;
+
 /// What a command may open sockets to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Sockets {
@@ -159,6 +163,7 @@ pub(super) fn program(sockets: Sockets, memory: MemoryFiles) -> Vec<u8> {
         leaves.extend(SHARED_OBJECTS.iter().map(|&call| (number(call), refuse(libc::ENOSYS))));
     }
     leaves.extend(set_user());
+    leaves.extend(others(sockets));
     if memory == MemoryFiles::Refused {
         leaves.push((number(libc::SYS_memfd_create), refuse(libc::ENOSYS)));
         leaves.push((number(MEMFD_SECRET), refuse(libc::ENOSYS)));
@@ -325,6 +330,9 @@ mod tests {
                         call
                     } else if value == ARCH {
                         arch
+                    } else if value % 8 == 4 {
+                        // The high half of an argument, which is small here.
+                        0
                     } else {
                         args[(value as usize - 16) / 8]
                     }
@@ -352,6 +360,7 @@ mod tests {
             libc::SYS_socket,
             libc::SYS_socketpair,
             libc::SYS_openat2,
+            libc::SYS_sched_setattr,
         ]
         .map(number);
         for call in 0..600 {
@@ -400,6 +409,37 @@ mod tests {
             (libc::SYS_openat, [3, 0, opened, 0o4755], ALLOW),
         ] {
             assert_eq!(judge(&inside, THIS_ARCH, number(call), args), expected, "{call} {args:?}");
+        }
+    }
+
+    #[test]
+    fn another_process_is_not_changed_by_a_command() {
+        let (inside, alone) = (program(Sockets::Namespace, MemoryFiles::Allowed), program(Sockets::None, MemoryFiles::Allowed));
+        let no = ERROR | libc::EPERM.cast_unsigned();
+        // Itself, the first process, another one; setting, and looking.
+        for (call, args, in_namespace, without) in [
+            (libc::SYS_prlimit64, [0, 7, 4096, 0], ALLOW, ALLOW),
+            (libc::SYS_prlimit64, [1, 7, 4096, 0], no, no),
+            (libc::SYS_prlimit64, [77, 7, 4096, 0], ALLOW, no),
+            (libc::SYS_prlimit64, [1, 7, 0, 4096], ALLOW, ALLOW),
+            (libc::SYS_prlimit64, [77, 7, 0, 4096], ALLOW, ALLOW),
+            (libc::SYS_sched_setscheduler, [0, 5, 0, 0], ALLOW, ALLOW),
+            (libc::SYS_sched_setscheduler, [1, 5, 0, 0], no, no),
+            (libc::SYS_sched_setaffinity, [77, 8, 0, 0], ALLOW, no),
+            (libc::SYS_move_pages, [1, 8, 0, 0], no, no),
+            // A process, a group, all of a user.
+            (libc::SYS_setpriority, [0, 0, 19, 0], ALLOW, ALLOW),
+            (libc::SYS_setpriority, [0, 1, 19, 0], no, no),
+            (libc::SYS_setpriority, [0, 77, 19, 0], ALLOW, no),
+            (libc::SYS_setpriority, [1, 0, 19, 0], ALLOW, ALLOW),
+            (libc::SYS_setpriority, [2, 0, 19, 0], no, no),
+            (libc::SYS_ioprio_set, [1, 0, 0, 0], ALLOW, ALLOW),
+            (libc::SYS_ioprio_set, [1, 1, 0, 0], no, no),
+            (libc::SYS_ioprio_set, [2, 77, 0, 0], ALLOW, no),
+            (libc::SYS_ioprio_set, [3, 0, 0, 0], no, no),
+        ] {
+            assert_eq!(judge(&inside, THIS_ARCH, number(call), args), in_namespace, "{call} {args:?}");
+            assert_eq!(judge(&alone, THIS_ARCH, number(call), args), without, "{call} {args:?}");
         }
     }
 

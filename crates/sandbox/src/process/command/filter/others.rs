@@ -1,0 +1,76 @@
+//! Calls that change another process: what it may use, and when it has its turn.
+//!
+//! The kernel lets a process do that to every other one of its user. In namespaces the others are the command's own, but the first is not: it
+//! ends everything when that must be. Without namespaces they may be anybody's, the helper among them, and a filter cannot tell which number
+//! is whose: there a process changes itself, by the number 0, and nobody else.
+
+use super::{EQUAL, Instruction, Sockets, argument, give, load, number, refuse, test};
+
+/// The first process of a namespace.
+const FIRST: u32 = 1;
+/// Stands for whoever calls.
+const ITSELF: u32 = 0;
+
+/// Calls whose first argument is whom they change.
+const CHANGE: &[libc::c_long] =
+    &[libc::SYS_sched_setscheduler, libc::SYS_sched_setparam, libc::SYS_sched_setaffinity, libc::SYS_migrate_pages, libc::SYS_move_pages];
+
+pub(super) fn others(sockets: Sockets) -> Vec<(u32, Vec<Instruction>)> {
+    const ALL_OF_A_USER: [u32; 2] = [libc::PRIO_USER, 3];
+    let mut leaves = vec![
+        (number(libc::SYS_prlimit64), limits(sockets)),
+        (number(libc::SYS_setpriority), priority(sockets, ALL_OF_A_USER[0])),
+        (number(libc::SYS_ioprio_set), priority(sockets, ALL_OF_A_USER[1])),
+        // What it sets is in memory, where a filter cannot look: turns so short, among others, that they always come first.
+        (number(libc::SYS_sched_setattr), refuse(libc::ENOSYS)),
+    ];
+    leaves.extend(CHANGE.iter().map(|&call| (number(call), whom(sockets, 0))));
+    leaves
+}
+
+fn whom(sockets: Sockets, index: u32) -> Vec<Instruction> {
+    let (yes, no) = refused_unless(sockets);
+    vec![load(argument(index)), test(EQUAL, meant(sockets), yes, no), refuse(libc::EPERM)[0], give(super::ALLOW)]
+}
+
+/// A process, a group of processes, or all of a user. The last has the helper in it; a group has not, because the command starts in one of its own.
+fn priority(sockets: Sockets, all_of_a_user: u32) -> Vec<Instruction> {
+    let mut list = vec![load(argument(0)), test(EQUAL, all_of_a_user, 2, 0)];
+    list.extend(whom(sockets, 1));
+    list
+}
+
+/// Where the test of [`meant`] goes when the refusal comes next, and what is allowed after it.
+fn refused_unless(sockets: Sockets) -> (u8, u8) {
+    match sockets {
+        Sockets::Namespace => (0, 1),
+        Sockets::None => (1, 0),
+    }
+}
+
+/// Limits are looked at freely, and set only by those who may.
+fn limits(sockets: Sockets) -> Vec<Instruction> {
+    const NEW: u32 = 2;
+    let (yes, no) = match sockets {
+        Sockets::Namespace => (0, 5),
+        Sockets::None => (5, 0),
+    };
+    vec![
+        load(argument(0)),
+        test(EQUAL, meant(sockets), yes, no),
+        load(argument(NEW)),
+        test(EQUAL, 0, 0, 2),
+        load(argument(NEW) + 4),
+        test(EQUAL, 0, 1, 0),
+        refuse(libc::EPERM)[0],
+        give(super::ALLOW),
+    ]
+}
+
+/// The number that a rule is about: who must not be changed, or who alone may be.
+fn meant(sockets: Sockets) -> u32 {
+    match sockets {
+        Sockets::Namespace => FIRST,
+        Sockets::None => ITSELF,
+    }
+}

@@ -1,0 +1,35 @@
+//! When the helper has its turn.
+//!
+//! It has to run in time to end what keeps every processor busy, and hardly runs otherwise. So it asks for turns that are short, which is what
+//! the kernel gives early, whoever asks; as root it also comes before others. What it starts has turns like everybody's.
+
+use super::block::{Block, List, Plain};
+use super::identity::{Change, Identity};
+
+/// The longest the helper wants to run at a time, in nanoseconds: the shortest the kernel knows.
+const SHORT: u64 = 100_000;
+const FIRST_OF_ALL: i32 = -20;
+
+/// Whether what a process starts has turns like its own.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Children {
+    Alike,
+    Ordinary,
+}
+
+/// The priority of this thread, which a helper starts with.
+pub(super) fn own() -> i32 {
+    rustix::process::getpriority_process(None).unwrap_or(0)
+}
+
+/// Writes the operation that asks for such turns. Kernels before 6.12 know none, and a helper that gets none does without.
+pub(super) fn early<Head: Plain>(block: &mut Block<Head>, list: &mut List, identity: &Identity, children: Children) {
+    const BYTES: u64 = 56;
+    const RESET_ON_FORK: u64 = 1;
+    let step = block.step("a turn in time");
+    let priority = if identity.change == Change::None { own() } else { FIRST_OF_ALL };
+    let flags = if children == Children::Ordinary { RESET_ON_FORK } else { 0 };
+    // Size and policy, flags, the priorities of two kinds of policy, the length of a turn, and what is of no matter here.
+    let wanted = block.value(&[BYTES, flags, u64::from(priority.cast_unsigned()), SHORT, 0, 0, 0]);
+    list.try_call(step, libc::SYS_sched_setattr, [0.into(), wanted.into(), 0.into()]);
+}
