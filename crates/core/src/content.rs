@@ -85,6 +85,15 @@ impl ContentBlock {
         }
     }
 
+    /// Bytes of it that are a picture, a sound or the like.
+    pub(crate) fn media_len(&self) -> usize {
+        match self {
+            Self::Image(media) | Self::Audio(media) => media.data.len(),
+            Self::Resource(Resource { body: ResourceBody::Bytes(bytes), .. }) => bytes.len(),
+            Self::Text(_) | Self::Link(_) | Self::Resource(_) => 0,
+        }
+    }
+
     /// Those of them that cannot be cut.
     pub(crate) fn fixed_len(&self) -> usize {
         let length = |text: &Option<String>| text.as_ref().map_or(0, String::len);

@@ -200,7 +200,7 @@ impl<State, Ctx> EngineBuilder<State, Ctx> {
     /// How many calls run at once, of all tools together; without this as many as are made.
     #[must_use]
     pub fn max_concurrency(mut self, calls: usize) -> Self {
-        self.parts.host.places = Some(Arc::new(Semaphore::new(calls.max(1))));
+        self.parts.host.places = Some(Arc::new(Semaphore::new(calls.clamp(1, Semaphore::MAX_PERMITS))));
         self
     }
 

@@ -93,6 +93,8 @@ struct State {
     asleep: bool,
     busy: bool,
     closed: bool,
+    /// The thread that passes events on. What it puts here itself nobody else could make room for.
+    thread: Option<thread::ThreadId>,
 }
 
 impl Waiting {
@@ -111,7 +113,8 @@ impl Queue {
         let most = if is_end(event.name) { ROOM + ROOM_FOR_ENDS } else { ROOM };
         {
             let mut state = self.shared.lock();
-            while self.overflow == Delivery::Waiting && state.events.len() >= ROOM && !state.closed {
+            let is_sink = state.thread == Some(thread::current().id());
+            while self.overflow == Delivery::Waiting && state.events.len() >= ROOM && !state.closed && !is_sink {
                 state = self.shared.emptied.wait(state).unwrap_or_else(PoisonError::into_inner);
             }
             if state.events.len() >= most || !self.is_started(&mut state) {
@@ -150,6 +153,7 @@ impl Drop for Queue {
 
 /// Passes events on until the queue is closed and empty.
 fn pass_on(shared: &Waiting, sink: &dyn Sink) {
+    shared.lock().thread = Some(thread::current().id());
     while let Some((events, dropped)) = next(shared) {
         if dropped > 0 {
             record(shared, sink, &notice(&events, dropped));

@@ -4,6 +4,7 @@ use crate::artifact::root::Containment;
 use crate::content::ContentBlock;
 use crate::message::{ToolMessage, joined};
 use crate::run::{Control, Refusal};
+use crate::store::kept::{MOST_MEDIA_TYPE, is_id};
 use crate::tool::{ToolCallId, ToolName};
 use serde_json::{Map, Value, json};
 use std::time::Duration;
@@ -52,6 +53,12 @@ pub struct ArtifactRef {
 }
 
 impl ArtifactRef {
+    /// Whether a store could have given it: then it says nothing but where to look.
+    pub(crate) fn is_well_formed(&self) -> bool {
+        let digits = |text: &str| text.len() == 64 && text.bytes().all(|byte| byte.is_ascii_hexdigit());
+        is_id(&self.id) && self.digest.strip_prefix("blake3:").is_some_and(digits) && self.media_type.len() <= MOST_MEDIA_TYPE
+    }
+
     /// The form results use.
     #[must_use]
     pub fn to_json(&self) -> Value {

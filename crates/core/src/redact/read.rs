@@ -129,11 +129,6 @@ impl Reader {
         (!as_written).then_some(&self.text)
     }
 
-    /// Where what could not be read yet begins.
-    pub(super) fn unread(&self) -> usize {
-        self.next
-    }
-
     /// Where something that was read is written.
     pub(super) fn written(&self, read: Range<usize>) -> Range<usize> {
         let last = read.end.saturating_sub(1).max(read.start);

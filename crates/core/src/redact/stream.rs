@@ -170,11 +170,8 @@ impl Stream {
             return text.len();
         }
         let written = self.look + self.known.begun(&text[self.look..]);
-        let read = match self.reader.differs() {
-            Some(read) => self.reader.place(self.known.begun(read)).start,
-            None if self.known.has_values => self.reader.unread(),
-            None => written,
-        };
+        // What was read up to an escape that is not whole may be the start of a value, though what is written is none.
+        let read = if self.known.has_values { self.reader.place(self.known.begun(self.reader.text())).start } else { written };
         written.min(read).max(self.look)
     }
 }

@@ -14,6 +14,9 @@ const KEY: &str = "-----BEGIN RSA PRIVATE KEY-----\nMIIEpAIBAAKCAQEA7x/y+z==\nPr
 const LONG: &str =
     "taple and more than one line of base64 can hold, which is why it is here: base64 was wrapped at 76 by most of its writers";
 
+/// Has its only escape near its end.
+const QUOTED: &str = "orchard\"9zQ";
+
 /// As somebody writes it into an address in a JSON text.
 fn escaped(value: &str) -> String {
     json!(value.replace('%', "%25").replace(' ', "%20").replace('/', "%2f")).to_string().replace('c', "\\\\u0063")
@@ -25,7 +28,7 @@ fn wrapped(base64: &str) -> String {
 
 fn redactor(words: &[&str]) -> Redactor {
     let values = Values::default();
-    for value in [VALUE, LONG] {
+    for value in [VALUE, LONG, QUOTED] {
         values.learn(value.as_bytes()).expect("long enough");
     }
     Redactor::new(Arc::new(values), Words::new(words.iter().copied()).expect("words"))
@@ -142,6 +145,20 @@ fn what_cannot_be_a_secret_goes_at_once_and_what_may_be_one_waits() {
 }
 
 #[test]
+fn a_value_is_found_wherever_a_piece_ends() {
+    let redactor = redactor(&[]);
+    for hidden in [QUOTED.replace('"', "\\\""), QUOTED.replace('"', "%22"), QUOTED.replace('"', "%2522")] {
+        let text = format!("token: {hidden} end");
+        for at in 0..text.len() {
+            let (out, count) = in_pieces(&redactor, text.as_bytes(), &[at.max(1), text.len()]);
+            assert_eq!((String::from_utf8_lossy(&out).as_ref(), count), ("token: [redacted] end", 1), "{text} at {at}");
+            let long = format!("{}{hidden}", ".".repeat(super::known::PIECE - at));
+            assert!(redactor.text(&long).ends_with(MARK), "{hidden} at {at}");
+        }
+    }
+}
+
+#[test]
 fn a_long_text_full_of_escapes_takes_little_more_room_than_it_has_and_hides_nothing() {
     let redactor = redactor(&[]);
     let filler = "\\n\\\"%25".repeat(20_000);
@@ -171,7 +188,7 @@ proptest! {
             Just(VALUE.to_owned()), Just(TOKEN.to_owned()), Just(KEY.to_owned()),
             Just("correct horse".to_owned()), Just("ghp_16C7e42F292c6912".to_owned()), Just("-----BEGIN RSA ".to_owned()),
             Just(STANDARD.encode(format!("u:{VALUE}:"))), Just(escaped(VALUE)), Just("corr%65ct%20horse".to_owned()), "[\\\\%u0-9]{0,6}",
-            Just("taple and more".to_owned()), Just(wrapped(&STANDARD.encode(format!("{VALUE}{LONG}")))), Just("\\u0063orrect".to_owned()), "[a-z \\n=\"]{0,12}", Just("AKIAIOSFODNN7QWERTYU".to_owned()),
+            Just("taple and more".to_owned()), Just(QUOTED.replace('"', "\\\"")), Just(QUOTED.replace('"', "%22")), Just("orchard%2".to_owned()), Just(wrapped(&STANDARD.encode(format!("{VALUE}{LONG}")))), Just("\\u0063orrect".to_owned()), "[a-z \\n=\"]{0,12}", Just("AKIAIOSFODNN7QWERTYU".to_owned()),
         ], 0..8),
         sizes in prop::collection::vec(1_usize..40, 1..5),
     ) {
@@ -180,7 +197,7 @@ proptest! {
         let whole = redactor.text(&text);
         let (out, _) = in_pieces(&redactor, text.as_bytes(), &sizes);
         prop_assert_eq!(String::from_utf8_lossy(&out), whole.clone());
-        for known in [VALUE, LONG] {
+        for known in [VALUE, LONG, QUOTED, &QUOTED.replace('"', "\\\""), &QUOTED.replace('"', "%22")] {
             prop_assert!(!whole.contains(known));
         }
     }

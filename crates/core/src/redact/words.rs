@@ -29,7 +29,8 @@ impl Words {
     fn add(&mut self, entry: &str) -> Result<(), String> {
         if let Some(pattern) = entry.strip_prefix('/').and_then(|rest| rest.strip_suffix('/')) {
             let pattern = compiled(pattern, entry)?;
-            if pattern.is_match(b"") {
+            let matches_nothing = |text: &&str| pattern.find(text.as_bytes()).is_some_and(|found| found.is_empty());
+            if ["", "a", "a b", " .-"].iter().any(matches_nothing) {
                 return Err(format!("`{entry}` matches where nothing is; it would take out everything"));
             }
             self.patterns.push(pattern);

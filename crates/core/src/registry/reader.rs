@@ -81,7 +81,8 @@ fn tool() -> Tool {
 }
 
 fn read(shelf: &Shelf, arguments: &Value, most: usize) -> Result<String, String> {
-    let number = |name: &str| arguments.get(name).and_then(Value::as_u64);
+    // What is too large for a place in a text is behind its end.
+    let number = |name: &str| arguments.get(name).and_then(Value::as_number).map(|number| number.as_u64().unwrap_or(u64::MAX));
     let id = arguments.get("id").and_then(Value::as_str).unwrap_or_default();
     let search = arguments.get("search").and_then(Value::as_str);
     let by_line = number("line").is_some() || number("lines").is_some();

@@ -1,13 +1,16 @@
 //! What a model reads is bounded. The whole is kept, and the mark of the cut says how to read on.
 
 use super::context::Context;
+use super::control::Control;
+use super::deadline::of_call;
 use super::record::object;
 use crate::content::{ContentBlock, Link, Media, Resource, ResourceBody};
-use crate::isolate::caught;
+use crate::isolate;
 use crate::registry::READER;
 use crate::result::{ArtifactRef, ToolResult, encoded_len};
 use crate::store::kept::KeptError;
 use serde_json::{Map, Value, json};
+use std::sync::Arc;
 
 /// How long a result is.
 pub(super) struct Size {
@@ -35,7 +38,7 @@ const MOST_ABOUT: usize = 64 << 10;
 
 /// Keeps what is too long, and leaves its head, its tail and a handle.
 pub(super) async fn bound(ctx: &Context, result: &mut ToolResult, size: Size) {
-    if result.content.iter().map(media).sum::<usize>() > MOST_MEDIA {
+    if result.content.iter().map(ContentBlock::media_len).sum::<usize>() > MOST_MEDIA {
         Box::pin(bound_media(ctx, result)).await;
     }
     if says_much(result) {
@@ -103,7 +106,7 @@ async fn bound_text(ctx: &Context, result: &mut ToolResult, text: usize, size: S
 async fn bound_media(ctx: &Context, result: &mut ToolResult) {
     let mut left = MOST_MEDIA;
     for at in 0..result.content.len() {
-        match left.checked_sub(media(&result.content[at])) {
+        match left.checked_sub(result.content[at].media_len()) {
             Some(rest) => left = rest,
             None => {
                 let (data, media_type) = match std::mem::replace(&mut result.content[at], ContentBlock::text("")) {
@@ -174,15 +177,6 @@ fn spoken(content: &[ContentBlock]) -> usize {
     content.iter().map(|block| block.text_len()).sum::<usize>() + BLOCK * content.len().saturating_sub(1)
 }
 
-/// Bytes of a picture, a sound or the like.
-fn media(block: &ContentBlock) -> usize {
-    match block {
-        ContentBlock::Image(media) | ContentBlock::Audio(media) => media.data.len(),
-        ContentBlock::Resource(Resource { body: ResourceBody::Bytes(bytes), .. }) => bytes.len(),
-        ContentBlock::Text(_) | ContentBlock::Link(_) | ContentBlock::Resource(_) => 0,
-    }
-}
-
 /// Everything that a model would read, one below the other.
 fn all_text(content: &[ContentBlock]) -> String {
     let mut lines: Vec<&str> = Vec::new();
@@ -200,13 +194,20 @@ fn all_text(content: &[ContentBlock]) -> String {
 /// Keeps something, and gives it back. A store that cannot is no reason to lose the result: it is said, and the call goes on.
 async fn keep<T>(ctx: &Context, result: &mut ToolResult, whole: T, media_type: String) -> (Option<ArtifactRef>, T)
 where
-    T: AsRef<[u8]> + Default + Send + 'static,
+    T: AsRef<[u8]> + Clone + Send + Sync + 'static,
 {
     let shelf = ctx.shared().shelf(&ctx.call().session_id, &result.name);
-    let crashed = || Err(KeptError::Failed("the store crashed".to_owned()));
-    let writing = tokio::task::spawn_blocking(move || (caught(|| shelf.write(whole.as_ref(), &media_type)), whole));
-    let (kept, whole) = writing.await.unwrap_or_default();
-    let kept = match kept.unwrap_or_else(crashed) {
+    let failed = |why: &str| Err(KeptError::Failed(why.to_owned()));
+    let whole = Arc::new(whole);
+    let there = Arc::clone(&whole);
+    let kept = tokio::select! {
+        biased;
+        kept = isolate::blocking(move || shelf.write((*there).as_ref(), &media_type)) => kept.unwrap_or_else(|| failed("the store crashed")),
+        // Whoever waits for the call does not wait for a disk.
+        () = ctx.call().cancel.cancelled() => failed("the call was cancelled before it was kept"),
+        () = tokio::time::sleep_until(of_call(ctx).at) => failed("the time of the call was over before it was kept"),
+    };
+    let kept = match kept {
         Ok(artifact) => {
             ctx.record_stored(&artifact);
             result.artifacts.push(artifact.clone());
@@ -218,7 +219,7 @@ where
             None
         }
     };
-    (kept, whole)
+    (kept, Arc::try_unwrap(whole).unwrap_or_else(|whole| T::clone(&whole)))
 }
 
 /// Cuts every text of a result to what is left of the bound, drops the blocks for which nothing is left, and says how many bytes and blocks went.
@@ -251,6 +252,15 @@ pub(super) fn cut_all(result: &mut ToolResult, most: usize, handle: Option<&Hand
 fn cut_error(result: &mut ToolResult, most: usize) {
     if let Some(error) = &mut result.error {
         cut(&mut error.message, most, None);
+        if let Some(Control::Stop(reason) | Control::Pause(reason)) = &mut error.control {
+            cut(reason, most, None);
+        }
+        if !error.details.is_empty() {
+            let bytes = encoded_len(&error.details);
+            if bytes > MOST_ABOUT {
+                error.details = Map::from_iter([("left_out".to_owned(), json!({"bytes": bytes}))]);
+            }
+        }
     }
 }
 

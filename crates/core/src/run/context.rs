@@ -217,8 +217,10 @@ pub(super) struct Inner {
     /// Cancelled when the call is over; there when a tool asked for it.
     over: OnceLock<CancellationToken>,
     is_over: AtomicBool,
-    /// Whether its last event was written. Held while one is written, so that none comes after it.
-    pub(super) has_ended: Mutex<bool>,
+    /// Whether its last event was written.
+    pub(super) has_ended: AtomicBool,
+    /// Held while an event is written, so that none comes after the last one.
+    pub(super) writing: Mutex<()>,
     /// Where a call inside this one said that the run shall go.
     interrupted: OnceLock<Control>,
     /// What the call holds alone while it is at work.
@@ -239,7 +241,8 @@ impl Inner {
             kept: Mutex::default(),
             over: OnceLock::new(),
             is_over: AtomicBool::new(false),
-            has_ended: Mutex::new(false),
+            has_ended: AtomicBool::new(false),
+            writing: Mutex::new(()),
             interrupted: OnceLock::new(),
             hold: OnceLock::new(),
         }

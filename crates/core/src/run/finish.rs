@@ -51,6 +51,9 @@ pub(super) async fn finish(ctx: &Context, executed: Executed) -> Finished {
     Finished { result, hooks }
 }
 
+/// Bytes of a name that no tool has.
+const MOST_NAME: usize = 256;
+
 /// The result of a call that never reached its body.
 pub(super) fn refuse(ctx: &Context, mut refusal: Refusal) -> ToolResult {
     let tool = ctx.registry().find(&ctx.call().tool);
@@ -61,6 +64,7 @@ pub(super) fn refuse(ctx: &Context, mut refusal: Refusal) -> ToolResult {
         None => {
             let mut asked = ctx.call().tool.clone();
             pass.string(&mut asked);
+            asked.truncate(asked.floor_char_boundary(MOST_NAME));
             asked.as_str().into()
         }
     };

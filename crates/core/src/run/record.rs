@@ -12,8 +12,8 @@ use crate::listen::Listener;
 use crate::redact::Pass;
 use crate::result::{ArtifactRef, ToolResult, milliseconds};
 use serde_json::{Map, Value, json};
-use std::sync::PoisonError;
 use std::sync::atomic::Ordering;
+use std::sync::{Arc, PoisonError};
 
 /// Events that the scripts of one call may put into the record. A loop around `log` must not fill it.
 const MAX_RAISED: u64 = 1000;
@@ -122,7 +122,9 @@ impl Context {
         let mut name = if name.starts_with("custom.") { name.to_owned() } else { format!("custom.{name}") };
         self.pass().string(&mut name);
         self.record_raised(&name, || object(json!({"payload": payload, "source": source})));
-        self.queue(name, payload.clone());
+        if self.0.raised.load(Ordering::Relaxed) <= MAX_RAISED && self.registry().has_hooks(&name) {
+            self.queue(name, payload.clone());
+        }
     }
 
     /// Takes note of something that the body of the call kept, which its result will list.
@@ -165,12 +167,13 @@ impl Context {
 
     /// Writes an event, if the last one of the call has not been written: what a tool that was left behind still says is counted only.
     fn unless_ended(&self, name: &str, write: impl FnOnce()) {
-        let mut has_ended = self.0.has_ended.lock().unwrap_or_else(PoisonError::into_inner);
-        if *has_ended {
+        // Who has the only handle on the call is nobody's rival.
+        let _turn = (Arc::strong_count(&self.0) > 1).then(|| self.0.writing.lock().unwrap_or_else(PoisonError::into_inner));
+        if self.0.has_ended.load(Ordering::Relaxed) {
             self.0.shared.host.late.fetch_add(1, Ordering::Relaxed);
             return;
         }
-        *has_ended = is_end(name);
+        self.0.has_ended.store(is_end(name), Ordering::Relaxed);
         write();
     }
 

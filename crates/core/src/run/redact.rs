@@ -4,11 +4,15 @@ use super::after::{Amended, Hooks, shown};
 use super::context::Context;
 use crate::content::{ContentBlock, Link, Resource, ResourceBody};
 use crate::redact::Pass;
+use crate::result::ArtifactRef;
 
 /// Cleans what the hooks left. What was taken out is counted, and must not stay in what a client shows.
 pub(super) fn redact(ctx: &Context, amended: &mut Amended) {
     let tool = amended.tool.clone();
     let mut pass = ctx.shared().redactor.pass(tool.words.as_ref());
+    // The count is the harness's own word, and handles are what its stores give.
+    amended.success.metadata.remove("redacted");
+    amended.success.artifacts.retain(ArtifactRef::is_well_formed);
     parts(&mut pass, amended);
     if pass.count > 0 {
         amended.hooks = Hooks::ChangedIt;

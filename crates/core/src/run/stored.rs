@@ -2,6 +2,7 @@
 
 use super::context::Context;
 use super::deadline::deadline;
+use super::deadline::of_call;
 use super::execute::{Failure, Given};
 use super::inject::inject;
 use super::refusal::{Code, Refusal};
@@ -9,7 +10,9 @@ use super::script::value_of;
 use super::secret;
 use crate::artifact::tool::Inject;
 use crate::digest;
+use crate::isolate;
 use crate::registry::{Key, RegisteredTool};
+use crate::result::encoded_len;
 use serde_json::{Map, Value, json};
 use std::collections::{HashMap, VecDeque};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -61,8 +64,13 @@ pub(super) async fn stored(ctx: &Context, tool: &RegisteredTool, key: &str) -> O
         let shelf = ctx.shared().shelf(&ctx.call().session_id, tool.name());
         let listed = std::mem::take(&mut output.artifacts);
         let all = listed.len();
-        let looked = tokio::task::spawn_blocking(move || listed.into_iter().filter(|artifact| shelf.find(&artifact.id).is_ok()).collect());
-        output.artifacts = looked.await.unwrap_or_default();
+        let looked = isolate::blocking(move || listed.into_iter().filter(|artifact| shelf.find(&artifact.id).is_ok()).collect());
+        output.artifacts = tokio::select! {
+            biased;
+            found = looked => found.unwrap_or_default(),
+            () = ctx.call().cancel.cancelled() => Vec::new(),
+            () = tokio::time::sleep_until(of_call(ctx).at) => Vec::new(),
+        };
         if output.artifacts.len() < all {
             output.metadata.insert("artifacts_left_out".into(), json!(all - output.artifacts.len()));
         }
@@ -124,7 +132,7 @@ impl Stored {
 fn weight(outcome: &Given) -> usize {
     match outcome {
         Ok(output) => output.weight(),
-        Err(Failure { error, rest, .. }) => error.message.len() + rest.weight(),
+        Err(Failure { error, rest, .. }) => error.message.len() + encoded_len(&error.details) + rest.weight(),
     }
 }
 

@@ -1,6 +1,6 @@
 //! What a tool gives.
 
-use crate::content::{ContentBlock, ResourceBody};
+use crate::content::ContentBlock;
 use crate::depth::{is_deep, let_go, too_deep};
 use crate::result::ArtifactRef;
 use crate::run::{Code, Refusal};
@@ -48,16 +48,8 @@ impl ToolOutput {
 
     /// How much memory it takes, about.
     pub(crate) fn weight(&self) -> usize {
-        let content = self.content.iter().flatten().map(|block| match block {
-            ContentBlock::Text(text) => text.len(),
-            ContentBlock::Image(media) | ContentBlock::Audio(media) => media.data.len(),
-            ContentBlock::Link(link) => link.uri.len(),
-            ContentBlock::Resource(resource) => match &resource.body {
-                ResourceBody::Text(text) => text.len(),
-                ResourceBody::Bytes(bytes) => bytes.len(),
-            },
-        });
-        let maps = [&self.metadata, &self.provider].map(|map| map.values().map(weight).sum::<usize>());
+        let content = self.content.iter().flatten().map(|block| 64 + block.text_len() + block.media_len());
+        let maps = [&self.metadata, &self.provider].map(|map| map.iter().map(|(name, value)| name.len() + weight(value)).sum::<usize>());
         let handles = self.artifacts.iter().map(|artifact| artifact.id.len() + artifact.media_type.len() + artifact.digest.len());
         64 + handles.sum::<usize>()
             + content.sum::<usize>()

@@ -82,6 +82,9 @@ pub enum RegisterError {
         /// The argument.
         argument: String,
     },
+    /// A key is made of no argument, so that all calls would be one.
+    #[error("`{0}` has an idempotency key of no argument, so that all its calls would be one")]
+    KeyEmpty(String),
     /// What shall be taken out of results means nothing, so it would protect nothing.
     #[error("`{tool}` cannot redact: {problem}")]
     Redact {
@@ -195,6 +198,7 @@ fn judge(spec: &ToolSpec) -> Result<Effects, RegisterError> {
         return Err(RegisterError::Default { tool: tool(), path, problem });
     }
     let keyed = match &spec.idempotency {
+        Idempotency::By(arguments) if arguments.is_empty() => return Err(RegisterError::KeyEmpty(tool())),
         Idempotency::By(arguments) => arguments.as_slice(),
         Idempotency::None | Idempotency::Natural => &[],
     };

@@ -52,6 +52,7 @@ struct Side {
 
 impl Side {
     fn new(places: usize) -> Self {
+        let places = places.min(Semaphore::MAX_PERMITS / SLOTS_PER_PLACE);
         Self {
             slots: Arc::new(Semaphore::new(places * SLOTS_PER_PLACE)),
             places: Arc::new(Semaphore::new(places)),

@@ -2,8 +2,13 @@
 
 use crate::support::{bare, call, load, number_schema};
 use serde_json::{Map, Value, json};
+use std::sync::Arc;
+use std::time::{Duration, Instant};
 use tool_harness::content::{Link, Media, Resource, ResourceBody};
-use tool_harness::{ContentBlock, Engine, Tool, ToolError, ToolMessage, ToolOutput, ToolResult, ToolRuntime, ToolSpec};
+use tool_harness::middleware::{Decision, Judged, Middleware, Step};
+use tool_harness::run::Control;
+use tool_harness::store::kept::{Collected, Keeping, KeptError, KeptInMemory, KeptStore};
+use tool_harness::{ArtifactRef, ContentBlock, Engine, Tool, ToolError, ToolMessage, ToolOutput, ToolResult, ToolRuntime, ToolSpec};
 
 /// Says too much in the way that its number tells.
 struct Long;
@@ -17,7 +22,7 @@ impl Tool for Long {
         ToolSpec::new("say_much", "Says much.").pure().input(number_schema())
     }
 
-    async fn call(&self, (): &(), _: ToolRuntime<'_>, arguments: Map<String, Value>) -> Result<ToolOutput, ToolError> {
+    async fn call(&self, (): &(), runtime: ToolRuntime<'_>, arguments: Map<String, Value>) -> Result<ToolOutput, ToolError> {
         let long = || "word ".repeat(MANY / 5);
         let link = |uri: String, description: String| {
             ContentBlock::Link(Link { uri, name: "a".into(), description: Some(description), media_type: None })
@@ -36,12 +41,36 @@ impl Tool for Long {
             Some(7) => ToolOutput::content(vec![image(12 << 20), image(12 << 20)]),
             Some(8) => ToolOutput { metadata: map(), ..ToolOutput::text("short") },
             Some(9) => ToolOutput { provider: map(), refs: vec![json!(long())], ..ToolOutput::text("short") },
+            Some(20) => ToolOutput {
+                artifacts: vec![forged("CANARY"); 20_000],
+                metadata: Map::from_iter([("redacted".into(), json!({"all": "CANARY"}))]),
+                ..ToolOutput::text("short")
+            },
+            Some(21) => ToolOutput { artifacts: vec![runtime.keep("x", &long()).await?], ..ToolOutput::text("short") },
+            Some(22) => return Err(ToolError::control(Control::Stop(long()))),
             Some(10) => return Err(ToolError::fatal("much", "no").detail("long", long())),
             _ => ToolOutput {
                 value: Some(json!({"a": "v".repeat(10_000)})),
                 ..ToolOutput::text(json!({"a": "v".repeat(10_000)}).to_string())
             },
         })
+    }
+}
+
+fn forged(id: &str) -> ArtifactRef {
+    ArtifactRef { id: id.into(), media_type: id.into(), bytes: 1, digest: id.into() }
+}
+
+/// Asks for a person, at length.
+struct Asks;
+
+impl Middleware for Asks {
+    fn name(&self) -> &str {
+        "asks"
+    }
+
+    fn before<'a>(&'a self, _: &'a mut Judged<'_>) -> Step<'a, Decision> {
+        Step::Now(Decision::Ask("word ".repeat(MANY)))
     }
 }
 
@@ -89,4 +118,68 @@ async fn whatever_there_is_too_much_of_is_kept_and_the_rest_is_short() {
     }
     let told = said(&engine, 11).await;
     assert!(told.value.is_some() && told.artifacts.is_empty(), "what is said twice is read once: {:?}", told.metadata);
+}
+
+#[tokio::test]
+async fn handles_words_and_names_that_others_made_up_are_bounded_and_say_nothing() {
+    let (engine, events) = load(bare().tool(Long)).await;
+    let made_up = said(&engine, 20).await;
+    let all = format!("{made_up:?}{:?}", events.all());
+    assert!(made_up.artifacts.is_empty() && !all.contains("CANARY"), "{all:.300}");
+    let kept = said(&engine, 21).await;
+    assert_eq!(kept.artifacts[0].media_type, "application/octet-stream");
+    let stopped = said(&engine, 22).await;
+    assert!(format!("{stopped:?}").len() < 5 * MOST, "{} bytes", format!("{stopped:?}").len());
+    let unknown = engine.call(call(&"x".repeat(800_000), json!({}))).await;
+    assert!(format!("{unknown:?}{:?}", events.all()).len() < 20 * MOST && unknown.name.as_str().len() <= 256);
+    let (engine, _) = load(bare().middleware(Asks).tool(Long)).await;
+    let asked = engine.call(call("say_much", json!({"n": 0}))).await;
+    assert!(asked.is_error && asked.to_json().to_string().len() < 5 * MOST, "{} bytes", asked.to_json().to_string().len());
+}
+
+/// A store that takes its time.
+struct Slow(KeptInMemory);
+
+impl KeptStore for Slow {
+    fn begin(&self, session: &str, media_type: &str) -> Result<Box<dyn Keeping>, KeptError> {
+        std::thread::sleep(Duration::from_secs(3));
+        self.0.begin(session, media_type)
+    }
+
+    fn find(&self, session: &str, id: &str) -> Result<ArtifactRef, KeptError> {
+        self.0.find(session, id)
+    }
+
+    fn read(&self, session: &str, id: &str, offset: u64, length: u64) -> Result<Vec<u8>, KeptError> {
+        self.0.read(session, id, offset, length)
+    }
+
+    fn list(&self, session: &str) -> Result<Vec<ArtifactRef>, KeptError> {
+        self.0.list(session)
+    }
+
+    fn collect(&self) -> Result<Collected, KeptError> {
+        self.0.collect()
+    }
+}
+
+#[tokio::test]
+async fn a_store_that_takes_its_time_is_waited_for_no_longer_than_the_call() {
+    let (engine, _) = load(bare().kept_in(Arc::new(Slow(KeptInMemory::default()))).tool(Long)).await;
+    for is_cancelled in [false, true] {
+        let mut made = call("say_much", json!({"n": 6}));
+        let cancel = made.cancel.clone();
+        if is_cancelled {
+            tokio::spawn(async move {
+                tokio::time::sleep(Duration::from_millis(200)).await;
+                cancel.cancel();
+            });
+        } else {
+            made.timeout = Some(Duration::from_millis(200));
+        }
+        let started = Instant::now();
+        let result = engine.call(made).await;
+        assert!(started.elapsed() < Duration::from_secs(2), "{:?}", started.elapsed());
+        assert!(result.artifacts.is_empty() && result.text().contains("bytes left out"), "{result:?}");
+    }
 }

@@ -178,3 +178,86 @@ async fn a_call_that_nobody_waits_for_has_its_last_event_and_its_tool_is_told() 
     assert_eq!((events.ends(), told.load(Ordering::SeqCst)), (vec!["tool.failed".to_owned()], true));
     assert_eq!(events.named("tool.failed")[0].fields["code"], "tool.cancelled");
 }
+
+/// Calls another tool for each call that ends, and waits for it.
+struct Calls {
+    engine: std::sync::OnceLock<(tool_harness::Engine, tokio::runtime::Handle)>,
+}
+
+impl tool_harness::event::Sink for Calls {
+    fn record(&self, event: &tool_harness::event::EventRef<'_>) {
+        let Some((engine, runtime)) = self.engine.get() else { return };
+        if event.name == "tool.completed" && event.fields()["tool"] == "first" {
+            runtime.block_on(engine.call(call("second", json!({"n": 1}))));
+        }
+    }
+
+    fn delivery(&self) -> tool_harness::event::Delivery {
+        tool_harness::event::Delivery::Waiting
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn a_sink_that_is_waited_for_may_call_tools_itself() {
+    let sink = Arc::new(Calls { engine: std::sync::OnceLock::new() });
+    let builder = bare().sink(Arc::clone(&sink) as Arc<dyn tool_harness::event::Sink>).tool(echo("first")).tool(echo("second"));
+    let engine = builder.load().await.expect("an engine");
+    assert!(sink.engine.set((engine.clone(), tokio::runtime::Handle::current())).is_ok());
+    let calls = (0..4).map(|_| {
+        let engine = engine.clone();
+        tokio::spawn(async move {
+            for n in 0..1000 {
+                engine.call(call("first", json!({"n": n}))).await;
+            }
+        })
+    });
+    let all = async {
+        for call in calls.collect::<Vec<_>>() {
+            call.await.expect("done")
+        }
+    };
+    tokio::time::timeout(Duration::from_secs(60), all).await.expect("nobody waits for ever");
+}
+
+/// Blocks, and calls a tool that does.
+struct Outer;
+
+impl Tool for Outer {
+    fn spec(&self) -> ToolSpec {
+        spec("outer").input(json!({"type": "object"})).blocking()
+    }
+
+    async fn call(&self, (): &(), runtime: ToolRuntime<'_>, _: Map<String, Value>) -> Result<ToolOutput, ToolError> {
+        tokio::time::sleep(Duration::from_millis(200)).await;
+        let inner = runtime.call("inner", json!({"n": 1})).await;
+        Ok(ToolOutput::value(!inner.is_error))
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn tools_that_block_and_call_others_that_do_wait_for_no_thread_of_their_own() {
+    let inner = blocking(spec("inner"), |_: Number| Ok(1));
+    let (engine, _) = load(bare().tool(Outer).tool(inner)).await;
+    let calls: Vec<_> = (0..300).map(|_| engine.call(call("outer", json!({})))).collect();
+    let started = Instant::now();
+    let results = tokio::time::timeout(Duration::from_secs(60), all_at_once(calls)).await.expect("nobody starves");
+    assert!(results.iter().all(|result| result.value == Some(json!(true))), "{:?}", started.elapsed());
+}
+
+/// All of them, at once.
+async fn all_at_once(calls: Vec<impl Future<Output = tool_harness::ToolResult>>) -> Vec<tool_harness::ToolResult> {
+    let mut calls: Vec<_> = calls.into_iter().map(Box::pin).collect();
+    let mut results: Vec<Option<tool_harness::ToolResult>> = calls.iter().map(|_| None).collect();
+    std::future::poll_fn(|cx| {
+        for (call, result) in calls.iter_mut().zip(&mut results) {
+            if result.is_none()
+                && let std::task::Poll::Ready(done) = call.as_mut().poll(cx)
+            {
+                *result = Some(done);
+            }
+        }
+        if results.iter().all(Option::is_some) { std::task::Poll::Ready(()) } else { std::task::Poll::Pending }
+    })
+    .await;
+    results.into_iter().flatten().collect()
+}

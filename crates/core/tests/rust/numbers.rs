@@ -163,4 +163,6 @@ async fn read_artifact_takes_whole_numbers_however_they_are_written() {
         let shown = result.text();
         assert!(shown.trim_end().ends_with("\n234"), "{numbers}: {shown}");
     }
+    let beyond = engine.call(text("read_artifact", &format!("{{\"id\": {id}, \"offset\": 1e30}}")).session("s")).await;
+    assert!(!beyond.text().contains("234"), "{}", beyond.text());
 }

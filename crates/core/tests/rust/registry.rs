@@ -64,7 +64,10 @@ async fn whatever_could_surprise_a_call_is_refused_with_a_type() {
     assert_eq!(refused(bare().tool(keyed)).await, RegisterError::NoSuchArgument { tool, argument });
     let hosted = Spec(spec("a").inject("who", Inject::Host("user".into())));
     assert!(matches!(refused(bare().tool(hosted)).await, RegisterError::NothingToInject { .. }));
-    for entry in ["*", "/(/", "/x*/", "two words"] {
+    let unkeyed = Spec(spec("a").idempotency(Idempotency::By(Vec::new())));
+    assert_eq!(refused(bare().tool(unkeyed)).await, RegisterError::KeyEmpty("a".into()));
+    assert!(bare().max_concurrency(usize::MAX).tool(echo("a")).load().await.is_ok());
+    for entry in ["*", "/(/", "/x*/", "/\\b/", "two words"] {
         assert!(matches!(refused(bare().tool(Spec(spec("a").redact([entry])))).await, RegisterError::Redact { .. }), "{entry}");
     }
     assert_eq!(refused(bare().tool(Spec(ToolSpec::new("a", "A tool.")))).await, RegisterError::EffectsUndeclared("a".into()));

@@ -21,6 +21,9 @@ use std::time::Duration;
 /// Bytes of one artifact; what is longer is kept up to here.
 pub const MOST_BYTES: u64 = 64 << 20;
 
+/// Bytes of what an artifact is said to be.
+pub(crate) const MOST_MEDIA_TYPE: usize = 255;
+
 /// A handle that nobody can guess, for something of this content.
 fn handle(media_type: &str, bytes: u64, content: &blake3::Hash) -> ArtifactRef {
     let digest = format!("blake3:{}", content.to_hex());
@@ -99,7 +102,7 @@ fn handle_bytes(media_type: &str) -> u64 {
 }
 
 /// Whether a text has the form of a handle. Nothing else becomes part of a path.
-fn is_id(text: &str) -> bool {
+pub(crate) fn is_id(text: &str) -> bool {
     let is_digit = |byte: u8| byte.is_ascii_digit() || (b'a'..=b'f').contains(&byte);
     text.strip_prefix("art_").is_some_and(|digits| digits.len() == 32 && digits.bytes().all(is_digit))
 }

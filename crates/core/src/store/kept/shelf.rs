@@ -1,6 +1,6 @@
 //! What one session keeps. The only way to a store: whatever is written goes through redaction first.
 
-use super::{Keeping, KeptError, KeptStore, MOST_BYTES};
+use super::{Keeping, KeptError, KeptStore, MOST_BYTES, MOST_MEDIA_TYPE};
 use crate::redact::{Redactor, Stream, Words};
 use crate::result::ArtifactRef;
 use std::collections::VecDeque;
@@ -41,6 +41,9 @@ impl Shelf {
         let mut pass = self.redactor.pass(self.words.as_ref());
         let (stream, mut media_type) = (pass.stream(), media_type.to_owned());
         pass.string(&mut media_type);
+        if media_type.len() > MOST_MEDIA_TYPE {
+            media_type = "application/octet-stream".to_owned();
+        }
         let keeping = self.store.begin(&self.session, &media_type)?;
         let mut writer = Writer { stream, keeping, room: MOST_BYTES, sampled: Sampled { half, ..Sampled::default() } };
         let (mut chunk, mut clean) = (vec![0; CHUNK], Vec::new());

@@ -256,7 +256,9 @@ impl Watch<'_> {
         };
         debug_assert!(ended || !matches!(end, End::Exited(_)));
         match end {
-            End::TimedOut => denials.push(limit("time", format!("the command was ended when its {} ms were over", self.limits.deadline.as_millis()))),
+            End::TimedOut => {
+                denials.push(limit("time", format!("the command was ended when its {} ms were over", self.limits.deadline.as_millis())))
+            }
             End::Flooded => {
                 denials.push(limit("output", format!("the command was ended when it had written {} bytes", self.limits.flood_bytes)))
             }
