@@ -6,6 +6,9 @@ use base64::engine::general_purpose::{STANDARD_NO_PAD, URL_SAFE_NO_PAD};
 /// Lines of a longer value that are looked for by themselves: one that is indented elsewhere is still a part of it.
 const LEAST_LINE: usize = 16;
 
+/// Bytes that are left of a value of which something was taken for something else.
+const LEAST_REST: usize = 8;
+
 /// Every form of a value, without repeats.
 pub(super) fn forms(value: &[u8]) -> Vec<Vec<u8>> {
     let mut all = of_one(value);
@@ -28,6 +31,15 @@ fn of_one(value: &[u8]) -> Vec<Vec<u8>> {
     // Forms in the web write a space as a plus.
     forms.push(read(value).into_iter().map(|byte| if byte == b' ' { b'+' } else { byte }).collect());
     forms.append(&mut written);
+    // What comes before it may take its start for the rest of an escape, and the end of its first line for a wrapped one.
+    let taken = match value {
+        [b'n' | b'r' | b't' | b'b' | b'f', ..] => 1,
+        [first, second, ..] if first.is_ascii_hexdigit() && second.is_ascii_hexdigit() => 2,
+        _ => 0,
+    };
+    let rest = value.get(taken..).filter(|rest| taken > 0 && rest.len() >= LEAST_REST);
+    forms.extend(rest.map(read));
+    forms.push(read(value).into_iter().filter(|byte| !b"\r\n".contains(byte)).collect());
     forms.retain(|form| form.len() >= super::LEAST_VALUE);
     forms
 }

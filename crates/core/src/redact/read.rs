@@ -10,7 +10,7 @@ use std::ops::Range;
 const WRAPPED: usize = 56;
 /// Backslashes of one escape: a text that was quoted four times has fifteen before a quote.
 const MOST_BACKSLASHES: usize = 16;
-/// How often an address may have been escaped beyond the first time.
+/// How often an address may have been escaped.
 const MOST_ROUNDS: usize = 4;
 
 /// Reads a text that comes in pieces, and knows where each byte was written.
@@ -24,6 +24,8 @@ pub(super) struct Reader {
     next: usize,
     /// Bytes of a word read last.
     run: usize,
+    /// Whether a line was wrapped just now: how far the next one is indented says nothing.
+    is_wrapped: bool,
 }
 
 /// Bytes that were read, and where they were written.
@@ -79,6 +81,10 @@ impl Reader {
     pub(super) fn feed(&mut self, written: &[u8], more: More) {
         while self.next < written.len() {
             let rest = &written[self.next..];
+            if self.is_wrapped && matches!(rest.first(), Some(b' ' | b'\t')) {
+                self.next += 1;
+                continue;
+            }
             let length = match unit(rest, more) {
                 Unit::Plain(length) => {
                     self.add(&rest[..length], None);
@@ -98,10 +104,11 @@ impl Reader {
     fn add(&mut self, bytes: &[u8], escape: Option<usize>) {
         if let (true, [end @ (b'\n' | b'\r')]) = (self.run >= WRAPPED, bytes) {
             if *end == b'\n' {
-                self.run = 0;
+                (self.run, self.is_wrapped) = (0, true);
             }
             return;
         }
+        self.is_wrapped = false;
         let goes_on = self
             .stretches
             .last()
@@ -268,25 +275,34 @@ fn hex<const DIGITS: usize>(text: &[u8], more: More) -> Result<Option<(u32, usiz
 
 /// The first byte without the escapes of an address, and the bytes it takes.
 fn byte(text: &[u8], more: More) -> Result<(u8, usize), Ended> {
+    unescaped(text, more, MOST_ROUNDS)
+}
+
+/// The same, where so many rounds of escapes may be around it. The digits of an escape may be escaped, too.
+fn unescaped(text: &[u8], more: More, rounds: usize) -> Result<(u8, usize), Ended> {
     let first = *text.first().ok_or(Ended)?;
-    if first != b'%' {
-        return Ok((first, 1));
-    }
-    let (mut at, mut found) = (1, None);
-    for _ in 0..=MOST_ROUNDS {
-        match text.get(at..at + 2) {
-            Some(pair) => match std::str::from_utf8(pair).ok().and_then(|pair| u8::from_str_radix(pair, 16).ok()) {
-                // A sign is no digit, whatever the parser of numbers thinks.
-                Some(value) if pair[0] != b'+' => (at, found) = (at + 2, Some(value)),
-                _ => break,
-            },
-            None if more == More::MayCome && text[at..].iter().all(u8::is_ascii_hexdigit) => return Err(Ended),
-            None => break,
-        }
+    let (mut found, mut at) = (None, 1);
+    for _ in 0..=rounds {
         // What stands for a percent sign may be the start of another escape.
-        if found != Some(b'%') {
+        if found.unwrap_or(first) != b'%' || rounds == 0 {
             break;
         }
+        let (mut value, mut end) = (Some(0), at);
+        for _ in 0..2 {
+            let (digit, length) = match unescaped(&text[end..], more, rounds - 1) {
+                Ok(next) => next,
+                Err(Ended) if more == More::MayCome => return Err(Ended),
+                Err(Ended) => (0, 0),
+            };
+            let digit = char::from(digit).to_digit(16).and_then(|digit| u8::try_from(digit).ok());
+            value = value.zip(digit).map(|(value, digit)| value * 16 + digit);
+            end += length;
+            if value.is_none() {
+                break;
+            }
+        }
+        let Some(value) = value else { break };
+        (found, at) = (Some(value), end);
     }
     Ok(found.map_or((first, 1), |value| (value, at)))
 }
@@ -307,6 +323,7 @@ mod tests {
             (r"\u00e4\u00E4\\u00e4\ud83d\ude00\ud83dx", "äää😀x"),
             (r"\n\t\x41", "\n\tA"),
             ("%41%c3%A4%2541%25252541", "AäAA"),
+            ("%25%34%31 %25%32%35%33%34", "A 4"),
             ("100% of %zz and %2", "100% of %zz and %2"),
             ("a%5Cnb", "a\nb"),
             (r"a\nb", "a\nb"),
@@ -320,7 +337,8 @@ mod tests {
         for end in ["\n", "\r\n", r"\n", r"\r\n", "%0A"] {
             assert_eq!(text(&format!("{line}{end}{line}{end}QUJD")), format!("{line}{line}QUJD"), "{end}");
         }
-        assert_eq!(text("short\nlines"), "short\nlines");
+        assert_eq!(text(&format!("{line}\n    {line}\n \tQU JD")), format!("{line}{line}QU JD"));
+        assert_eq!(text("short\n  lines"), "short\n  lines");
     }
 
     #[test]

@@ -145,6 +145,23 @@ fn what_cannot_be_a_secret_goes_at_once_and_what_may_be_one_waits() {
 }
 
 #[test]
+fn what_comes_before_a_value_hides_no_more_of_it_than_its_first_letters() {
+    let values = Values::default();
+    for value in ["nabc\"de/f12345", "ab/cd+ef==gh\"12", "user\nhunter22/x"] {
+        values.learn(value.as_bytes()).expect("long enough");
+    }
+    let redactor = Redactor::new(Arc::new(values), Words::default());
+    let word = "abcd/".repeat(14);
+    for (text, expected) in [
+        ("C:\\\\nabc\\\"de/f12345 end".to_owned(), "C:\\\\n[redacted] end".to_owned()),
+        ("100%ab/cd+ef==gh\\\"12 end".to_owned(), "100%ab[redacted] end".to_owned()),
+        (format!("{word}user\\nhunter22/x end"), format!("{word}[redacted] end")),
+    ] {
+        assert_eq!(redactor.text(&text), expected);
+    }
+}
+
+#[test]
 fn a_value_is_found_wherever_a_piece_ends() {
     let redactor = redactor(&[]);
     for hidden in [QUOTED.replace('"', "\\\""), QUOTED.replace('"', "%22"), QUOTED.replace('"', "%2522")] {
