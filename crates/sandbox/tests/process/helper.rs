@@ -11,19 +11,26 @@ use tool_harness_sandbox::tier::Tier;
 /// What may pass after the deadline until nobody is left.
 const MARGIN: Duration = Duration::from_millis(250);
 
-/// Runs a program of Python's, and judges it from outside: in time, and nobody left.
+/// Runs a program of Python's, and judges it from outside: in time, and nobody left. The machine may have other things to do, so that it may be late
+/// twice; what is left is never a matter of luck.
 fn python(world: &World, deadline: Duration, mark: &str, text: &str) -> Finished {
     let mut plan = world.plan.clone();
     plan.limits.deadline = deadline;
-    let started = Instant::now();
     let text = text.replace("MARK", mark);
-    let finished = world.run_with(&plan, Command::new("/usr/bin/python3", ["-c", &text])).expect("ran");
-    let took = started.elapsed();
-    let left = processes_with(mark);
-    assert!(left.is_empty(), "{left:?}");
-    assert!(took < deadline + MARGIN, "{took:?} {}", finished.stderr.text);
-    println!("{:?} after {took:?}: {}", finished.end, finished.stdout.text.trim());
-    finished
+    let mut times = Vec::new();
+    while times.len() < 3 {
+        let started = Instant::now();
+        let finished = world.run_with(&plan, Command::new("/usr/bin/python3", ["-c", &text])).expect("ran");
+        let took = started.elapsed();
+        let left = processes_with(mark);
+        assert!(left.is_empty(), "{left:?}");
+        println!("{:?} after {took:?}: {}", finished.end, finished.stdout.text.trim());
+        if took < deadline + MARGIN {
+            return finished;
+        }
+        times.push(took);
+    }
+    panic!("it took {times:?} instead of {deadline:?}");
 }
 
 fn mark(n: u32) -> String {
@@ -122,31 +129,17 @@ print(os.getpriority(os.PRIO_PROCESS, 0), os.sched_getaffinity(0), os.sched_gets
 #[test]
 fn a_deadline_holds_though_every_processor_is_busy() {
     in_every_tier(|world| {
-        let mut plan = world.plan.clone();
-        plan.limits.processes = 256;
-        plan.limits.deadline = Duration::from_millis(1500);
-        let mark = mark(8);
         for how in ["", "os.setsid()", "os.sched_setaffinity(0, {0})"] {
             let text = format!(
                 "import os
-for _ in range(200):
+for _ in range(60):
     if os.fork() == 0:
         {how}
-        while True: {mark}
-while True: {mark}"
+        while True: 'MARK'
+while True: 'MARK'"
             );
-            // The machine may have other things to do; what is left is never a matter of luck.
-            let is_in_time = (0..3).any(|_| {
-                let started = Instant::now();
-                let finished = world.run_with(&plan, Command::new("/usr/bin/python3", ["-c", &text])).expect("ran");
-                let over = started.elapsed() - plan.limits.deadline;
-                assert_eq!(finished.end, End::TimedOut, "{}", finished.stderr.text);
-                let left = processes_with(&mark);
-                assert!(left.is_empty(), "{how} {left:?}");
-                println!("{how} {over:?} over");
-                over < MARGIN
-            });
-            assert!(is_in_time, "{how}");
+            let finished = python(world, Duration::from_secs(1), &mark(8), &text);
+            assert_eq!(finished.end, End::TimedOut, "{how} {}", finished.stderr.text);
         }
         // What keeps one processor busy for a moment ends as it likes.
         assert_eq!(world.says("for i in $(seq 20); do (for j in $(seq 1000); do :; done) & done; wait; echo done"), "done\n");
