@@ -142,7 +142,7 @@ pub(crate) fn edit_schemas(schema: &mut Value, path: &mut Vec<String>, each: &mu
 
 /// A path as a JSON pointer.
 pub(crate) fn pointer(path: &[String]) -> String {
-    path.iter().map(|part| format!("/{}", part.replace('~', "~0").replace('/', "~1"))).collect()
+    path.iter().map(|part| format!("/{}", crate::schema::escaped(part))).collect()
 }
 
 /// The path of a JSON pointer.

@@ -1,6 +1,7 @@
 //! Secrets taken out of whatever leaves a call: known values in their usual forms, tokens known by their shape, and what people name.
 //!
-//! A text in which nothing is found costs one pass and no memory.
+//! A text in which nothing is found costs one pass and no memory; where values are known and the text has escapes, one more pass over pieces
+//! of it.
 
 mod form;
 mod known;

@@ -232,7 +232,7 @@ fn each_default<'a>(schema: &'a Value, path: &str, each: &mut impl FnMut(&str, &
 }
 
 /// A name as a part of a JSON Pointer.
-fn escaped(name: &str) -> String {
+pub(crate) fn escaped(name: &str) -> String {
     name.replace('~', "~0").replace('/', "~1")
 }
 

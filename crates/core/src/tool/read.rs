@@ -21,7 +21,7 @@ struct Object {
 impl Object {
     #[cold]
     fn refusal(&self, error: &Error) -> Refusal {
-        let path = self.at.as_ref().map_or_else(String::new, |name| format!("/{}", name.replace('~', "~0").replace('/', "~1")));
+        let path = self.at.as_ref().map_or_else(String::new, |name| format!("/{}", crate::schema::escaped(name)));
         let place = if path.is_empty() { String::new() } else { format!("{path}: ") };
         Refusal::new(Code::ArgsInvalid, format!("the arguments do not fit: {place}{error}"))
             .help("the schema says less than the tool takes; send another value")

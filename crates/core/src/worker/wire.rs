@@ -211,7 +211,7 @@ pub fn offends(value: &Value) -> Option<String> {
             return true;
         }
         let mut inside = |name: String, value: &Value| {
-            path.push(name.replace('~', "~0").replace('/', "~1"));
+            path.push(crate::schema::escaped(&name));
             let found = find(value, depth + 1, path);
             if !found {
                 path.pop();
