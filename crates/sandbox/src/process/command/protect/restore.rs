@@ -111,32 +111,31 @@ impl Protected {
         if now == Now::Same || now == Now::Other && is_same(known, &folder, name) {
             return Ok(None);
         }
-        let mut aside = self.set_aside(&known.spot)?;
-        let mut done = self.make_again(known, &folder, name);
-        // Somebody may have made it anew in between.
-        for _ in 0..TRIES {
-            if !done.as_ref().is_err_and(|cause| cause.kind() == io::ErrorKind::AlreadyExists) {
-                break;
+        let new = fresh(name)?;
+        let put = self.make_again(known, &folder, OsStr::new(&new)).and_then(|()| change_places(&folder, &new, name));
+        match put {
+            Ok(true) => Ok(Some(format!("it was put back, and {}", is_now(new)))),
+            Ok(false) => Ok(Some("it was put back, and nothing was there".to_owned())),
+            // The command could have written what is there, so that does not stay.
+            Err(cause) => {
+                let aside = self.set_aside(&known.spot)?.map_or_else(|| "nothing was there".to_owned(), is_now);
+                Err(io::Error::other(format!("{cause} ({aside})")))
             }
-            aside = self.set_aside(&known.spot)?.or(aside);
-            done = self.make_again(known, &folder, name);
         }
-        let aside = aside.map_or_else(|| "nothing was there".to_owned(), |aside| format!("what was there is `{aside}` now"));
-        done.map_err(|cause| io::Error::other(format!("{cause} ({aside})")))?;
-        Ok(Some(format!("it was put back, and {aside}")))
     }
 
-    fn make_again(&self, known: &Known, folder: &OwnedFd, name: &OsStr) -> io::Result<()> {
+    /// Makes what was there under another name.
+    fn make_again(&self, known: &Known, folder: &OwnedFd, new: &OsStr) -> io::Result<()> {
         match &known.was.kind {
-            Kind::Link(target) => Ok(symlinkat(target, folder, name)?),
-            Kind::File(Some(text), owner) => write_back(text, *owner, folder, name),
+            Kind::Link(target) => Ok(symlinkat(target, folder, new)?),
+            Kind::File(Some(text), owner) => write(text, *owner, folder, new),
             Kind::File(None, _) => Err(io::Error::other("what it said was not kept")),
-            Kind::Folder => self.move_back(known, folder, name),
+            Kind::Folder => self.move_back(known, folder, new),
         }
     }
 
     /// A folder that was moved elsewhere in a place that is written comes back.
-    fn move_back(&self, known: &Known, folder: &OwnedFd, name: &OsStr) -> io::Result<()> {
+    fn move_back(&self, known: &Known, folder: &OwnedFd, new: &OsStr) -> io::Result<()> {
         let lost = || io::Error::other("what was there is gone");
         let held = known.was.held.as_ref().ok_or_else(lost)?;
         let path_now =
@@ -151,7 +150,7 @@ impl Protected {
         if (facts.0.st_dev, facts.0.st_ino) != (facts.1.st_dev, facts.1.st_ino) {
             return Err(lost());
         }
-        Ok(renameat_with(&from, old, folder, name, RenameFlags::NOREPLACE)?)
+        Ok(renameat_with(&from, old, folder, new, RenameFlags::NOREPLACE)?)
     }
 
     /// The folder that a name is in.
@@ -202,15 +201,35 @@ fn is_same(known: &Known, folder: &OwnedFd, name: &OsStr) -> bool {
     }
 }
 
-/// Writes a file anew.
-fn write_back(text: &[u8], (mode, user, group): (u32, u32, u32), folder: &OwnedFd, name: &OsStr) -> io::Result<()> {
-    let new = fresh(name)?;
+fn is_now(aside: String) -> String {
+    format!("what was there is `{aside}` now")
+}
+
+/// Gives what was made the name it had, and whatever has that the other name, and says whether something had it. In one step: a command
+/// that starts in between must find one or the other, or it would set aside what is put back as something that came.
+fn change_places(folder: &OwnedFd, new: &str, name: &OsStr) -> io::Result<bool> {
+    let change = |flags| renameat_with(folder, new, folder, name, flags);
+    let mut tries = 0..TRIES;
+    loop {
+        match change(RenameFlags::EXCHANGE) {
+            Err(Errno::NOENT) => {}
+            changed => return Ok(changed.map(|()| true)?),
+        }
+        match change(RenameFlags::NOREPLACE) {
+            // Somebody made it anew in between.
+            Err(Errno::EXIST) if tries.next().is_some() => {}
+            changed => return Ok(changed.map(|()| false)?),
+        }
+    }
+}
+
+/// Writes a file.
+fn write(text: &[u8], (mode, user, group): (u32, u32, u32), folder: &OwnedFd, name: &OsStr) -> io::Result<()> {
     let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-    let mut file = File::from(openat(folder, &new, flags, Mode::RUSR | Mode::WUSR)?);
+    let mut file = File::from(openat(folder, name, flags, Mode::RUSR | Mode::WUSR)?);
     file.write_all(text)?;
     if rustix::process::geteuid().is_root() {
         fchown(&file, Some(user), Some(group))?;
     }
-    file.set_permissions(Permissions::from_mode(mode))?;
-    Ok(renameat_with(folder, &new, folder, name, RenameFlags::NOREPLACE)?)
+    Ok(file.set_permissions(Permissions::from_mode(mode))?)
 }
