@@ -272,7 +272,7 @@ impl<Ctx: Send + Sync + 'static> Turn<'_, Ctx> {
     pub async fn call(&self, requests: Vec<ToolRequest>) -> Turned {
         let shared = &self.run.engine.shared;
         let asked: Vec<(ToolCallId, String)> = requests.iter().map(|request| (request.id.clone(), request.tool.clone())).collect();
-        let mut results: Vec<Option<ToolResult>> = Vec::with_capacity(requests.len());
+        let mut results: Vec<Option<Box<ToolResult>>> = Vec::with_capacity(requests.len());
         let mut going = Vec::with_capacity(requests.len());
         for (index, request) in requests.into_iter().enumerate() {
             match run::begin(shared, self.made(request)) {
@@ -287,7 +287,7 @@ impl<Ctx: Send + Sync + 'static> Turn<'_, Ctx> {
         let mut running = JoinSet::new();
         loop {
             while running.len() < self.run.at_once
-                && let Some((index, call)) = going.next()
+                && let Some((index, mut call)) = going.next()
             {
                 running.spawn(async move { (index, call.finish().await) });
             }
@@ -300,8 +300,10 @@ impl<Ctx: Send + Sync + 'static> Turn<'_, Ctx> {
         }
         let lost =
             |(id, tool)| ToolResult::refused(id, tool, Refusal::new(run::Code::Internal, "the harness is broken, and lost the call"));
-        let results =
-            results.into_iter().zip(asked).map(|(result, asked): (_, (ToolCallId, String))| result.unwrap_or_else(|| lost(asked)));
+        let results = results
+            .into_iter()
+            .zip(asked)
+            .map(|(result, asked): (_, (ToolCallId, String))| result.map_or_else(|| lost(asked), |result| *result));
         Turned { results: results.collect(), policy: Arc::clone(&self.run.policy) }
     }
 

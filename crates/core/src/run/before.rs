@@ -45,7 +45,11 @@ pub(super) async fn before(ctx: &Context, authorized: Authorized) -> Result<Prep
     for event in ["tool.pre", "tool.post"] {
         refuse_if_broken(ctx, event)?;
     }
-    let (authorized, hook_asks) = if ctx.registry().pre.is_empty() { (authorized, Vec::new()) } else { judged(ctx, authorized).await? };
+    let (latest, hook_asks) = if ctx.registry().pre.is_empty() { (None, Vec::new()) } else { judged(ctx, &authorized).await? };
+    let authorized = match latest {
+        Some(arguments) => authorized.with_arguments(ctx, arguments)?,
+        None => authorized,
+    };
     let (tool, arguments, raw, mut asks) = authorized.into_parts();
     asks.extend(hook_asks);
     if let Some(approval) = tool.tool.requires_approval.as_ref().filter(|approval| approval.value == Approval::Always) {
@@ -56,11 +60,11 @@ pub(super) async fn before(ctx: &Context, authorized: Authorized) -> Result<Prep
     Ok(Prepared { tool, arguments, raw })
 }
 
-/// The call as the chain leaves it, and why its links want a person to agree.
-async fn judged(ctx: &Context, authorized: Authorized) -> Result<(Authorized, Vec<Ask>), Refusal> {
+/// What the chain makes of a call, in the time that it has.
+async fn judged(ctx: &Context, authorized: &Authorized) -> Judgement {
     let tool = authorized.tool();
-    let chain = links(ctx, &authorized);
-    let (latest, asks) = match ctx.call().timeout.and_then(|limit| Some((limit, ctx.started().checked_add(limit)?))) {
+    let chain = links(ctx, authorized);
+    let judgement = match ctx.call().timeout.and_then(|limit| Some((limit, ctx.started().checked_add(limit)?))) {
         // The caller's time runs from the start, and a hook that is cut off has decided nothing: the call ends here.
         Some((limit, end)) if ctx.registry().pre.iter().any(|segment| matches!(segment, Segment::Hooks(_))) => {
             Box::pin(timeout_at(end, chain)).await.unwrap_or_else(|_| Err(undecided(tool, limit)))?
@@ -70,11 +74,7 @@ async fn judged(ctx: &Context, authorized: Authorized) -> Result<(Authorized, Ve
     if ctx.has_emitted() {
         Box::pin(fire_emitted(ctx)).await;
     }
-    let authorized = match latest {
-        Some(arguments) => authorized.with_arguments(ctx, arguments)?,
-        None => authorized,
-    };
-    Ok((authorized, asks))
+    Ok(judgement)
 }
 
 /// The arguments, if a link changed them, and why a person must agree.

@@ -228,6 +228,7 @@ pub(super) struct Inner {
 }
 
 impl Inner {
+    #[inline(always)]
     fn new(shared: Arc<Shared>, call: Call) -> Self {
         Self {
             session: shared.sessions.get(&call.session_id),

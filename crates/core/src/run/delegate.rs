@@ -122,7 +122,7 @@ pub(crate) async fn observe(shared: &Arc<Shared>, call: Call, client: &Client, o
         let executed = executed_elsewhere(call.part(part), outcome, client::text(entry, &outcome.response));
         let finished = finish(&ctx, executed).await;
         watch.done(&finished.result);
-        let result = ctx.record_ended(finished.result, &watch);
+        let result = *ctx.record_ended(finished.result, &watch);
         // The first part that objects speaks for the call: they all have the same result.
         if finished.hooks == Hooks::ChangedIt && observation == Observation::Nothing {
             let text = result.text();

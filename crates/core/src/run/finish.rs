@@ -13,9 +13,9 @@ use std::time::Duration;
 /// Bytes of text a model reads unless the tool or the project says otherwise.
 const DEFAULT_OUTPUT_BYTES: u64 = 16_384;
 
-/// A result as the hooks leave it.
+/// A result as the hooks leave it. Boxed, because it is passed on often.
 pub(super) struct Finished {
-    pub(super) result: ToolResult,
+    pub(super) result: Box<ToolResult>,
     pub(super) hooks: Hooks,
 }
 
@@ -31,7 +31,7 @@ pub(super) async fn finish(ctx: &Context, executed: Executed) -> Finished {
     };
     let most = usize::try_from(tool.limits.max_output_bytes.unwrap_or(DEFAULT_OUTPUT_BYTES)).unwrap_or(usize::MAX);
     let is_own_text = success.content.is_none() && error.is_none();
-    let mut result = ToolResult {
+    let mut result = Box::new(ToolResult {
         call_id: ctx.call().id.clone(),
         name: tool.canonical().clone(),
         is_error: error.is_some(),
@@ -44,7 +44,7 @@ pub(super) async fn finish(ctx: &Context, executed: Executed) -> Finished {
         error,
         enforced,
         elapsed: Duration::ZERO,
-    };
+    });
     ctx.list_stored(&mut result.artifacts);
     bound(ctx, &mut result, Size { most, value: value_bytes, is_own_text }).await;
     result.elapsed = ctx.started().elapsed();
@@ -55,7 +55,7 @@ pub(super) async fn finish(ctx: &Context, executed: Executed) -> Finished {
 const MOST_NAME: usize = 256;
 
 /// The result of a call that never reached its body.
-pub(super) fn refuse(ctx: &Context, mut refusal: Refusal) -> ToolResult {
+pub(super) fn refuse(ctx: &Context, mut refusal: Refusal) -> Box<ToolResult> {
     let tool = ctx.registry().find(&ctx.call().tool);
     let mut pass = ctx.shared().redactor.pass(tool.and_then(|tool| tool.words.as_ref()));
     pass.refusal(&mut refusal);
@@ -68,7 +68,7 @@ pub(super) fn refuse(ctx: &Context, mut refusal: Refusal) -> ToolResult {
             asked.as_str().into()
         }
     };
-    let mut result = ToolResult::refused(ctx.call().id.clone(), name, refusal);
+    let mut result = Box::new(ToolResult::refused(ctx.call().id.clone(), name, refusal));
     if pass.count > 0 {
         result.metadata.insert("redacted".into(), pass.count.into());
     }

@@ -69,15 +69,15 @@ use stopwatch::{Stage, Stopwatch};
 /// Runs one call through every stage. This is the only way to a body, and the only place that writes the events of a call.
 pub(crate) async fn run(shared: &Arc<Shared>, call: Call) -> ToolResult {
     match begin(shared, call) {
-        Begun::Ended(result) => result,
-        Begun::Going(call) => call.finish().await,
+        Begun::Ended(result) => *result,
+        Begun::Going(mut call) => *call.finish().await,
     }
 }
 
 /// A call after the stages that wait for nothing.
 pub(crate) enum Begun {
     /// It was refused.
-    Ended(ToolResult),
+    Ended(Box<ToolResult>),
     /// It has started.
     Going(Going),
 }
@@ -108,9 +108,9 @@ pub(crate) fn begin(shared: &Arc<Shared>, call: Call) -> Begun {
 
 impl Going {
     /// The rest of the way.
-    pub(crate) async fn finish(mut self) -> ToolResult {
+    pub(crate) async fn finish(&mut self) -> Box<ToolResult> {
         let Some(authorized) = self.authorized.take() else { return refuse(&self.ctx, gone()) };
-        let mut ending = Ending { call: &mut self, ended: false };
+        let mut ending = Ending { call: self, ended: false };
         let (ctx, watch) = (&ending.call.ctx, &mut ending.call.watch);
         // What the host gave is kept apart where it is asked; this is for what nobody thought of.
         let ended = {
@@ -124,7 +124,7 @@ impl Going {
 }
 
 /// The stages that wait.
-async fn carried_out(ctx: &Context, watch: &mut Stopwatch, authorized: Authorized) -> ToolResult {
+async fn carried_out(ctx: &Context, watch: &mut Stopwatch, authorized: Authorized) -> Box<ToolResult> {
     match watch.lap(Stage::Before, before(ctx, authorized).await) {
         Ok(prepared) => {
             let executed = watch.lap(Stage::Execute, execute(ctx, prepared).await);

@@ -59,13 +59,13 @@ impl Context {
         });
     }
 
-    pub(super) fn record_rejected(&self, result: ToolResult, watch: &Stopwatch) -> ToolResult {
+    pub(super) fn record_rejected(&self, result: Box<ToolResult>, watch: &Stopwatch) -> Box<ToolResult> {
         self.record_dropped();
         self.record_with("tool.rejected", || fields([("message", said(&result))]), || failure_fields(&result, watch));
         result
     }
 
-    pub(super) fn record_ended(&self, result: ToolResult, watch: &Stopwatch) -> ToolResult {
+    pub(super) fn record_ended(&self, result: Box<ToolResult>, watch: &Stopwatch) -> Box<ToolResult> {
         self.record_dropped();
         if result.is_error {
             let payload = || {

@@ -2,27 +2,28 @@
 
 use super::after::{Amended, Hooks, shown};
 use super::context::Context;
+use super::refusal::Refusal;
 use crate::content::{ContentBlock, Link, Resource, ResourceBody};
 use crate::redact::Pass;
 use crate::result::ArtifactRef;
+use crate::tool::ToolOutput as Success;
 
 /// Cleans what the hooks left. What was taken out is counted, and must not stay in what a client shows.
 pub(super) fn redact(ctx: &Context, amended: &mut Amended) {
-    let tool = amended.tool.clone();
+    let Amended { tool, success, error, content, hooks, .. } = amended;
     let mut pass = ctx.shared().redactor.pass(tool.words.as_ref());
     // The count is the harness's own word, and handles are what its stores give.
-    amended.success.metadata.remove("redacted");
-    amended.success.artifacts.retain(ArtifactRef::is_well_formed);
-    parts(&mut pass, amended);
+    success.metadata.remove("redacted");
+    success.artifacts.retain(ArtifactRef::is_well_formed);
+    parts(&mut pass, success, error, content);
     if pass.count > 0 {
-        amended.hooks = Hooks::ChangedIt;
-        amended.success.metadata.insert("redacted".into(), pass.count.into());
+        *hooks = Hooks::ChangedIt;
+        success.metadata.insert("redacted".into(), pass.count.into());
     }
 }
 
 /// A value whose own text is the content is looked at once.
-fn parts(pass: &mut Pass<'_>, amended: &mut Amended) {
-    let Amended { success, error, content, .. } = amended;
+fn parts(pass: &mut Pass<'_>, success: &mut Success, error: &mut Option<Refusal>, content: &mut Vec<ContentBlock>) {
     success.refs.iter_mut().for_each(|value| pass.value(value));
     pass.object(&mut success.metadata);
     pass.object(&mut success.provider);

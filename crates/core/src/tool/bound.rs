@@ -17,7 +17,8 @@ pub(crate) type Answer<'a> = Pin<Box<dyn Future<Output = Answered> + Send + 'a>>
 /// An answer as the path takes it, which can be walked.
 pub(super) fn boxed(answered: Result<ToolOutput, ToolError>) -> Answered {
     match answered {
-        Ok(output) => output.walkable().map(Box::new).map_err(|refusal| Box::new(refusal.into())),
+        Ok(output) if output.is_walkable() => Ok(Box::new(output)),
+        Ok(output) => Err(Box::new(output.let_go().into())),
         Err(error) => Err(Box::new(error)),
     }
 }

@@ -37,13 +37,21 @@ impl ToolOutput {
 
     /// Itself, if everybody can walk it; else it is let go.
     pub(crate) fn walkable(self) -> Result<Self, Refusal> {
+        if self.is_walkable() { Ok(self) } else { Err(self.let_go()) }
+    }
+
+    /// Whether everybody can walk it.
+    pub(crate) fn is_walkable(&self) -> bool {
         let maps = [&self.metadata, &self.provider].into_iter().flat_map(Map::values);
-        if !self.value.iter().chain(&self.refs).chain(maps).any(is_deep) {
-            return Ok(self);
-        }
+        !self.value.iter().chain(&self.refs).chain(maps).any(is_deep)
+    }
+
+    /// Ends one that cannot be walked, level by level, and says why.
+    #[cold]
+    pub(crate) fn let_go(self) -> Refusal {
         let maps = [self.metadata, self.provider].into_iter().flatten().map(|(_, value)| value);
         self.value.into_iter().chain(self.refs).chain(maps).for_each(let_go);
-        Err(Refusal::new(Code::OutputInvalid, format!("the result is {}", too_deep())).help("a person must mend the tool"))
+        Refusal::new(Code::OutputInvalid, format!("the result is {}", too_deep())).help("a person must mend the tool")
     }
 
     /// How much memory it takes, about.
