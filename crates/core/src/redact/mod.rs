@@ -4,6 +4,7 @@
 //! of it.
 
 mod form;
+mod key;
 mod known;
 mod read;
 mod shape;

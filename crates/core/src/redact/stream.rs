@@ -89,7 +89,9 @@ impl Stream {
             self.next = self.swallow(rest, &text, self.next, more);
         }
         let hold = self.hold(&text, more);
-        self.look = if self.within.is_some() { hold } else { self.take_until(hold, &text, more, out) };
+        let look = if self.within.is_some() { hold } else { self.take_until(hold, &text, more, out) };
+        // What a token may go on with may turn out to be something else.
+        self.look = if self.within.is_some() { look.min(self.next) } else { look };
         let gone = self.next.min(self.look).saturating_sub(CONTEXT);
         self.buffer = text;
         self.buffer.drain(..gone);
@@ -152,7 +154,8 @@ impl Stream {
 
     /// Follows a token from `from` on, and returns how far it goes in what has come.
     fn swallow(&mut self, rest: Rest, text: &[u8], from: usize, more: More) -> usize {
-        match rest.swallow(text, from, more) {
+        let (swallowed, rest) = rest.swallow(text, from, more);
+        match swallowed {
             Swallowed::Whole(end) => {
                 self.within = None;
                 end

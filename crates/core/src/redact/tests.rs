@@ -111,6 +111,47 @@ fn a_value_is_found_however_it_was_escaped_and_wherever_it_overlaps_with_another
 }
 
 #[test]
+fn a_key_is_taken_out_however_its_lines_are_written_and_prose_about_one_stays() {
+    let redactor = redactor(&[]);
+    let (first, last) = ("-----BEGIN PRIVATE KEY-----", "-----END PRIVATE KEY-----");
+    let line = "MIIEvQIBADANBgkqhkiG9w0BAQEFAASCBKcwggSjAgEAAoIBAQC7VJTUt9Us8cKj";
+    let (short, marked) = ("MzEfYyji", "[redacted]");
+    for (text, expected) in [
+        (format!("{first}\n{line}\n{line}\n{short}\n{last} and on"), format!("{marked} and on")),
+        (format!("{first} {line} {short} {last} and on"), format!("{marked} and on")),
+        (format!("{first}{line}{last} and on"), format!("{marked} and on")),
+        (json!(format!("{first}\n{line}\n{short}\n{last}\n")).to_string(), format!("\"{marked}\\n\"")),
+        (json!(json!(format!("{first}\r\n{line}\r\n{last}")).to_string()).to_string(), format!("\"\\\"{marked}\\\"\"")),
+        (format!("key: |\n  {first}\n  {line}\n  {short}\n  {last}\nnext: 1"), format!("key: |\n  {marked}\nnext: 1")),
+        (format!("{first}\nProc-Type: 4,ENCRYPTED\nDEK-Info: AES-128-CBC,0102\n\n{line}\n{last}"), marked.to_owned()),
+        // Cut off, wherever.
+        (format!("{first}\n{line}\n{line}\nMIIE"), marked.to_owned()),
+        (format!("{first}\n{line}\n{}", &line[..9]), marked.to_owned()),
+        (format!("{first}\nMIIEvQ"), marked.to_owned()),
+        (format!("\"{first}\\n{line}\\n{}", &line[..30]), format!("\"{marked}")),
+        (format!("{first}\n{line}\n\nThat was it, and this goes on."), format!("{marked}\n\nThat was it, and this goes on.")),
+        (format!("{first}\n{line}\n-----END PRIV"), format!("{marked}\n-----END PRIV")),
+        // Only spoken of.
+        (
+            format!("{first} is the header of a key, and {last} its end.\nNothing of that is secret"),
+            format!("{marked} is the header of a key, and {last} its end.\nNothing of that is secret"),
+        ),
+        (format!("look for {first}\nand then read on\nas you like"), format!("look for {marked}\nand then read on\nas you like")),
+        (format!("{first}\nComments are welcome: here"), format!("{marked}\nComments are welcome: here")),
+        (format!("`{first}`\n\n{}{line}", " ".repeat(300)), format!("`{marked}`\n\n{}{line}", " ".repeat(300))),
+        (format!("{first}{}word", "\n".repeat(1000)), format!("{marked}{}word", "\n".repeat(1000))),
+    ] {
+        assert_eq!(redactor.text(&text), expected, "{text}");
+        for size in [1, 2, 7, 30] {
+            let (out, _) = in_pieces(&redactor, text.as_bytes(), &[size]);
+            assert_eq!(String::from_utf8_lossy(&out), expected, "{size}: {text}");
+        }
+    }
+    let (out, count) = in_pieces(&redactor, format!("{first}\n{line} ghp_{}", &TOKEN[4..]).as_bytes(), &[5]);
+    assert_eq!((String::from_utf8_lossy(&out).as_ref(), count), ("[redacted] [redacted]", 2), "what follows a key is looked at, too");
+}
+
+#[test]
 fn a_text_with_stars_is_as_long_as_it_was() {
     let text = format!("ä {TOKEN} ö {TOKEN}");
     let starred = starred(&text);
@@ -203,7 +244,7 @@ proptest! {
     fn pieces_give_what_the_whole_gives(
         parts in prop::collection::vec(prop_oneof![
             Just(VALUE.to_owned()), Just(TOKEN.to_owned()), Just(KEY.to_owned()),
-            Just("correct horse".to_owned()), Just("ghp_16C7e42F292c6912".to_owned()), Just("-----BEGIN RSA ".to_owned()),
+            Just("correct horse".to_owned()), Just("ghp_16C7e42F292c6912".to_owned()), Just("-----BEGIN RSA ".to_owned()), Just("-----BEGIN PRIVATE KEY-----\nMIIEpAIBAAKCAQEA7x/y+zAAAA\n".to_owned()), Just(" is a header ".to_owned()),
             Just(STANDARD.encode(format!("u:{VALUE}:"))), Just(escaped(VALUE)), Just("corr%65ct%20horse".to_owned()), "[\\\\%u0-9]{0,6}",
             Just("taple and more".to_owned()), Just(QUOTED.replace('"', "\\\"")), Just(QUOTED.replace('"', "%22")), Just("orchard%2".to_owned()), Just(wrapped(&STANDARD.encode(format!("{VALUE}{LONG}")))), Just("\\u0063orrect".to_owned()), "[a-z \\n=\"]{0,12}", Just("AKIAIOSFODNN7QWERTYU".to_owned()),
         ], 0..8),
