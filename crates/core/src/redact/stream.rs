@@ -103,9 +103,9 @@ impl Stream {
     /// Takes out what is found before `hold`, and returns where to look on.
     fn take_until(&mut self, mut hold: usize, text: &[u8], more: More, out: &mut Vec<u8>) -> usize {
         let known = self.known.clone();
-        let read: Option<Vec<Range<usize>>> =
-            self.reader.differs().map(|read| known.values(read).map(|found| self.reader.written(found)).collect());
-        let mut read = read.into_iter().flatten().peekable();
+        let mut read: Vec<Range<usize>> = known.read(&self.reader).collect();
+        read.sort_by_key(|found| found.start);
+        let mut read = read.into_iter().peekable();
         let (mut done, mut at) = (self.next, self.look);
         let mut written = known.find(text, at);
         while self.within.is_none() {

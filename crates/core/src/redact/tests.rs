@@ -111,6 +111,34 @@ fn a_value_is_found_however_it_was_escaped_and_wherever_it_overlaps_with_another
 }
 
 #[test]
+fn a_value_that_ends_in_a_backslash_is_found_as_a_whole_and_its_start_is_nothing() {
+    let values = Values::default();
+    values.learn(b"pass\\").expect("long enough");
+    values.learn(b"hor\"se\\\\").expect("long enough");
+    let redactor = Redactor::new(Arc::new(values), Words::default());
+    for (text, expected) in [
+        ("it is pass\\ here", "it is [redacted] here".to_owned()),
+        ("it is pass\\", format!("it is {MARK}")),
+        (r#"{"a": "pass\\"}"#, String::new()),
+        (r#""{\"a\": \"pass\\\\\"}""#, String::new()),
+        ("?q=pass%5C&x=1", String::new()),
+        (r#"{"a": "hor\"se\\\\"}"#, String::new()),
+    ] {
+        let clean = redactor.text(text);
+        assert!(clean.contains(MARK) && !clean.contains("pass") && !clean.contains("hor"), "{text}: {clean}");
+        assert!(expected.is_empty() || clean == expected, "{text}: {clean}");
+        for size in [1, 3, 8] {
+            assert_eq!(String::from_utf8_lossy(&in_pieces(&redactor, text.as_bytes(), &[size]).0), clean, "{size}: {text}");
+        }
+    }
+    // The last ones read other than they are written, as a path with backslashes does.
+    for text in ["password, compass", r#"{"a": "passed\n"}"#, r"C:\password\compass", "50%25 pass", r#"{"a": "pass"}\n"#, r#"hor\"se"#] {
+        assert_eq!(redactor.text(text), text);
+        assert_eq!(in_pieces(&redactor, text.as_bytes(), &[2]).0, text.as_bytes());
+    }
+}
+
+#[test]
 fn a_key_is_taken_out_however_its_lines_are_written_and_prose_about_one_stays() {
     let redactor = redactor(&[]);
     let (first, last) = ("-----BEGIN PRIVATE KEY-----", "-----END PRIVATE KEY-----");
