@@ -14,7 +14,8 @@ use tokio_util::sync::CancellationToken;
 /// One request to run a tool. It ends in exactly one result.
 #[derive(Clone, Debug)]
 pub struct Call {
-    /// The id the answer carries.
+    /// The id the answer carries. A session refuses one that was among its last 4,096; it remembers no more of them than that, so whoever needs an id
+    /// to be told apart for longer makes ids that never repeat.
     pub id: ToolCallId,
     /// The tool's name or alias, as asked for.
     pub tool: String,
