@@ -507,7 +507,7 @@ impl<Ctx> Engine<Ctx> {
     /// The file in which a person finds an artifact, where there is one.
     #[must_use]
     pub fn kept_file(&self, artifact: &ArtifactRef) -> Option<PathBuf> {
-        self.shared.kept.file(artifact)
+        crate::isolate::caught(|| self.shared.kept.file(artifact)).flatten()
     }
 
     /// Takes secrets out of what a host itself writes or sends. Results and events have been through it.
