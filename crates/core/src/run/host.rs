@@ -1,5 +1,6 @@
 //! How a Rust tool reaches the world: the same ways as a script, under the same plan.
 
+use super::bound::room_to_keep;
 use super::context::Context;
 use super::reach::{Reach, Traces};
 use super::record::object;
@@ -119,7 +120,10 @@ impl<'a> On<'a> {
     }
 
     pub(crate) async fn keep(self, content: Vec<u8>, media_type: String) -> Result<ArtifactRef, Refusal> {
+        room_to_keep(self.ctx)?;
         let artifact = self.at_shelf(move |shelf| shelf.write(&content, &media_type)).await?;
+        // Others may have kept something meanwhile.
+        room_to_keep(self.ctx)?;
         self.ctx.stored(&artifact);
         Ok(artifact)
     }
