@@ -70,7 +70,10 @@ impl Stream {
             (More::MayCome, None) if lines.len() > LONG_LINE => lines.len() - OVERLAP,
             (More::MayCome, None) => 0,
         };
-        let ready = self.words.iter().fold(ready, |ready, words| words.whole_until(&lines, ready));
+        let ready = match more {
+            More::Not => ready,
+            More::MayCome => self.words.iter().fold(ready, |ready, words| words.whole_until(&lines, ready)),
+        };
         let rest = lines.split_off(ready);
         for words in &self.words {
             self.count += words.take_out(&mut lines);

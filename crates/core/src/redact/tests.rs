@@ -267,6 +267,25 @@ fn a_pattern_is_found_over_pieces_of_a_line_and_of_a_line_without_end() {
     assert_eq!(out, text.replace("CUS-12345678", MARK).into_bytes());
 }
 
+#[test]
+fn a_field_that_holds_a_list_is_found_over_pieces_and_lines_and_holds_no_more_back_than_it_must() {
+    let redactor = redactor(&["password"]);
+    let text = "{\n  \"user\": \"me\",\n  \"password\": [\n    \"hunter2\",\n    \"hunter3\"\n  ],\n  \"c\": 1\n}\npassword:\n  hunter4\n";
+    let expected = "{\n  \"user\": \"me\",\n  \"password\": \"[redacted]\",\n  \"c\": 1\n}\npassword:\n  [redacted]\n";
+    assert_eq!(redactor.text(text), expected);
+    for size in [1, 4, 17, 60] {
+        let (out, count) = in_pieces(&redactor, text.as_bytes(), &[size]);
+        assert_eq!((String::from_utf8_lossy(&out).as_ref(), count), (expected, 2), "{size}");
+    }
+    let (mut stream, mut out) = (redactor.stream(), Vec::new());
+    stream.push(b"password: [\n", &mut out);
+    assert_eq!(out, b"");
+    for _ in 0..100 {
+        stream.push("line\n".repeat(1000).as_bytes(), &mut out);
+    }
+    assert!(out.len() > 400_000, "what nobody closes holds 64 KiB back: {}", out.len());
+}
+
 proptest! {
     #[test]
     fn pieces_give_what_the_whole_gives(
