@@ -35,7 +35,7 @@ pub(crate) struct On<'a> {
 }
 
 /// Calls inside calls; deeper ones are refused.
-const MAX_DEPTH: u8 = 8;
+const MAX_DEPTH: usize = 8;
 
 impl<'a> On<'a> {
     pub(crate) fn call(self) -> &'a Call {
@@ -164,8 +164,8 @@ impl<'a> On<'a> {
         call.tool = tool.to_owned();
         call.timeout = Some(self.time_left());
         call.cancel = self.cancellation();
-        call.depth += 1;
-        if call.depth > MAX_DEPTH {
+        call.inside.push(self.ctx.caller());
+        if call.inside.len() > MAX_DEPTH {
             let_go(arguments);
             let message = format!("calls inside calls go {MAX_DEPTH} deep, and this one would go deeper");
             return ToolResult::refused(call.id, tool, Refusal::new(Code::Limit, message).help("a tool must not call itself for ever"));
