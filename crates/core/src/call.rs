@@ -1,6 +1,7 @@
 //! A request to run a tool.
 
 use crate::digest;
+use crate::slots::Caller;
 use crate::tool::ToolCallId;
 use crate::turn::Terms;
 use serde_json::Value;
@@ -14,7 +15,8 @@ use tokio_util::sync::CancellationToken;
 /// One request to run a tool. It ends in exactly one result.
 #[derive(Clone, Debug)]
 pub struct Call {
-    /// The id the answer carries.
+    /// The id the answer carries. A session refuses one that was among its last 4,096; it remembers no more of them than that, so whoever needs an id
+    /// to be told apart for longer makes ids that never repeat.
     pub id: ToolCallId,
     /// The tool's name or alias, as asked for.
     pub tool: String,
@@ -34,8 +36,8 @@ pub struct Call {
     pub cancel: CancellationToken,
     /// What the host gave the run, for its Rust tools.
     pub(crate) context: UserContext,
-    /// How many calls this one is inside of.
-    pub(crate) depth: u8,
+    /// The calls that this one is inside of, the outermost first.
+    pub(crate) inside: Vec<Caller>,
     /// What its run and turn allow.
     pub(crate) terms: Option<Arc<Terms>>,
 }
@@ -120,9 +122,14 @@ impl Call {
             timeout: None,
             cancel: CancellationToken::new(),
             context: UserContext::default(),
-            depth: 0,
+            inside: Vec::new(),
             terms: None,
         }
+    }
+
+    /// Whether a tool made it, in a call of its own.
+    pub(crate) fn is_nested(&self) -> bool {
+        !self.inside.is_empty()
     }
 
     /// Makes the call in a session.

@@ -18,6 +18,7 @@ use crate::redact::Redactor;
 use crate::registry::{Offered, Registry};
 use crate::result::{ArtifactRef, ToolResult};
 use crate::run::{self, Context, Environment, Refusal, Repair, Secrets, Shared};
+use crate::slots::Slots;
 use crate::snapshot::Ground;
 use crate::span::{Place, Span};
 use crate::store::kept::{KeptInMemory, KeptStore, Shelf};
@@ -32,7 +33,6 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
-use tokio::sync::Semaphore;
 use tool_harness_sandbox::file::Jail;
 use tool_harness_sandbox::plan::Plan;
 use tool_harness_sandbox::process::{WorkerProcess, WorkerProgram};
@@ -200,7 +200,7 @@ impl<State, Ctx> EngineBuilder<State, Ctx> {
     /// How many calls run at once, of all tools together; without this as many as are made.
     #[must_use]
     pub fn max_concurrency(mut self, calls: usize) -> Self {
-        self.parts.host.places = Some(Arc::new(Semaphore::new(calls.clamp(1, Semaphore::MAX_PERMITS))));
+        self.parts.host.places = Some(Slots::new(calls));
         self
     }
 
@@ -507,7 +507,7 @@ impl<Ctx> Engine<Ctx> {
     /// The file in which a person finds an artifact, where there is one.
     #[must_use]
     pub fn kept_file(&self, artifact: &ArtifactRef) -> Option<PathBuf> {
-        self.shared.kept.file(artifact)
+        crate::isolate::caught(|| self.shared.kept.file(artifact)).flatten()
     }
 
     /// Takes secrets out of what a host itself writes or sends. Results and events have been through it.

@@ -3,6 +3,7 @@
 use crate::call::Call;
 use crate::middleware::{Around, Known, Middleware};
 use crate::run::{Keys, Repair, Stored};
+use crate::slots::Slots;
 use crate::tool::{AnyTool, HostTool, Inject, RegisterError};
 use serde_json::Value;
 use std::collections::HashMap;
@@ -30,7 +31,7 @@ pub(crate) struct Host {
     /// Values for `Inject::Host`, by name.
     pub(crate) injectors: HashMap<String, Injector>,
     /// Places for calls of this engine, when they are limited.
-    pub(crate) places: Option<Arc<Semaphore>>,
+    pub(crate) places: Option<Arc<Slots>>,
     /// What calls of tools that must not overlap hold.
     pub(crate) keys: Keys,
     /// Results of calls that are not made twice.

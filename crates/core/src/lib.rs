@@ -29,6 +29,7 @@ pub mod result;
 pub mod rule;
 pub mod run;
 pub mod schema;
+mod slots;
 mod snapshot;
 pub mod span;
 pub mod store;

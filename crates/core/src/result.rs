@@ -39,6 +39,9 @@ pub struct ToolResult {
     pub elapsed: Duration,
 }
 
+/// Artifacts that one call may keep, and that a tool may list itself.
+pub(crate) const MOST_LISTED: usize = 1000;
+
 /// Something that is kept in the artifact store, by its handle.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ArtifactRef {

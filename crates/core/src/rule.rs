@@ -413,6 +413,13 @@ fn behind(files: &Jail, given: &str, named: &str) -> Result<String, FileError> {
     }
 }
 
+/// A path of the workspace, with dots resolved by name; nothing for one that leaves it.
+pub(crate) fn within_workspace(path: &str) -> Option<String> {
+    let path = normalise(path);
+    let leaves = path.starts_with(['/', '~']) || path == ".." || path.starts_with("../");
+    (!leaves).then(|| if path.is_empty() { ".".to_owned() } else { path })
+}
+
 /// A path as the file jail will see it: `.` and `..` resolved by name, slashes single. What leaves the start keeps its `..`.
 #[must_use]
 pub fn normalise(path: &str) -> String {

@@ -320,7 +320,7 @@ impl<Ctx: Send + Sync + 'static> Turn<'_, Ctx> {
             timeout: None,
             cancel: run.cancel.child_token(),
             context: run.context.clone(),
-            depth: 0,
+            inside: Vec::new(),
             terms: Some(Arc::clone(&self.terms)),
         }
     }

@@ -4,7 +4,7 @@ use super::node::Node;
 use super::permission::{Permission, PermissionKind};
 use super::problem::{Problems, quoted, texts, words};
 use crate::check::{domain_invalid, field_wrong_type};
-use crate::rule::normalise;
+use crate::rule::within_workspace;
 use tool_harness_sandbox::network::Domains;
 use tool_harness_sandbox::plan::Access;
 
@@ -45,14 +45,13 @@ fn filesystem(problems: &mut Problems<'_>, node: &Node, field: &str) -> Permissi
 
 /// A path of the workspace, with dots resolved by name; what leaves it is reported.
 pub(super) fn inside(problems: &mut Problems<'_>, node: &Node, field: &str) -> Option<String> {
-    let path = normalise(node.text()?);
-    if path.starts_with(['/', '~']) || path == ".." || path.starts_with("../") {
+    let path = within_workspace(node.text()?);
+    if path.is_none() {
         let message = format!("{} must be a path in the workspace, not {}", quoted(field), quoted(node.text()?));
         let finding = field_wrong_type::RULE.finding(message).field(field);
         problems.add(finding.help("write it relative to the workspace; nothing outside can be given to a tool here"), node.span);
-        return None;
     }
-    Some(if path.is_empty() { ".".to_owned() } else { path })
+    path
 }
 
 /// A list of hosts. An entry that cannot be read is reported and the list admits nothing.

@@ -137,7 +137,8 @@ pub enum Decision {
     Refuse(String),
     /// A person must agree, for this reason.
     Ask(String),
-    /// Not now: this middleware is asked again after this time, if the call has it.
+    /// Not now: this middleware is asked again after this time, of at least a millisecond, if the call has it. Whoever puts a call off more than
+    /// 1,000 times has it refused as `tool.limit`.
     Defer(Duration),
     /// The run goes another way.
     Control(Control),

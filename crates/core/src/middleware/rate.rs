@@ -7,7 +7,7 @@ use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 /// Lets each tool be called so often in a while, and puts off what would be more: it waits if it has the time, and is refused as
-/// `tool.limit` if it has not.
+/// `tool.limit` if it has not, or if a thousand whiles were not enough.
 #[derive(Debug)]
 pub struct RateLimit {
     calls: usize,
@@ -48,8 +48,7 @@ impl Middleware for RateLimit {
         }
         match self.wait(call.call().tool().canonical(), Instant::now()) {
             None => Decision::Allow.into(),
-            // A moment more than nothing, so that whoever waits is not asked in a circle.
-            Some(wait) => Decision::Defer(wait.max(Duration::from_millis(1))).into(),
+            Some(wait) => Decision::Defer(wait).into(),
         }
     }
 }

@@ -21,6 +21,8 @@ pub(super) struct Known {
     /// All of them in order, to tell what may be the start of one.
     sorted: Vec<Vec<u8>>,
     longest: usize,
+    /// Values that end in a backslash, without it: what comes after it may be read as one with it. Absent when there are none.
+    cut: Option<AhoCorasick>,
     /// Bytes that one of them starts with.
     starts: [bool; 256],
     /// Whether a value is among them.
@@ -49,7 +51,7 @@ impl Known {
         let machine = AhoCorasick::builder().match_kind(MatchKind::LeftmostLongest).build(needles.iter().map(|(needle, _)| needle));
         let (sorted, shapes): (Vec<_>, Vec<_>) = needles.into_iter().unzip();
         let longest = sorted.iter().map(Vec::len).max().unwrap_or(0);
-        Self { machine: machine.ok(), shapes, longest, starts, has_values: !values.is_empty(), sorted }
+        Self { machine: machine.ok(), shapes, longest, cut: cut(&sorted), starts, has_values: !values.is_empty(), sorted }
     }
 
     /// Whether a text has none of them, neither as it is written nor as it reads.
@@ -66,7 +68,7 @@ impl Known {
         while end < text.len() {
             end = text.len().min(end + PIECE);
             reader.feed(&text[start..end], if end < text.len() { More::MayCome } else { More::Not });
-            if reader.differs().is_some_and(|read| self.values(read).next().is_some()) {
+            if self.read(&reader).next().is_some() {
                 return false;
             }
             let gone = reader.place(self.begun(reader.text())).start;
@@ -76,16 +78,15 @@ impl Known {
         true
     }
 
-    /// Where values are in a text, one after another; they may overlap.
-    pub(super) fn values<'a>(&'a self, text: &'a [u8]) -> impl Iterator<Item = Range<usize>> + 'a {
-        let mut at = 0;
-        std::iter::from_fn(move || {
-            let hit = self.find(text, at)?;
-            at = hit.start + 1;
-            Some(hit)
-        })
-        .filter(|hit| hit.shape.is_none())
-        .map(|hit| hit.start..hit.end)
+    /// Where values are in what was read, if it differs from what is written: their places there. They may overlap, and are in no order.
+    pub(super) fn read<'a>(&'a self, reader: &'a Reader) -> impl Iterator<Item = Range<usize>> + 'a {
+        let text = reader.differs().unwrap_or_default();
+        let find = move |at: usize| self.find(text, at).map(|hit| (hit.start..hit.end, hit.shape.is_none()));
+        let find_cut = move |at: usize| {
+            let found = self.cut.as_ref()?.find(Input::new(text).range(at.min(text.len())..))?;
+            Some((found.range(), reader.has_backslash(found.end())))
+        };
+        hits(find).chain(hits(find_cut)).map(|found| reader.written(found))
     }
 
     /// The first of them from `at` on.
@@ -104,6 +105,26 @@ impl Known {
         };
         (from..text.len()).filter(|at| self.starts[usize::from(text[*at])]).find(may_begin).unwrap_or(text.len())
     }
+}
+
+/// What is found and counts, one after another.
+fn hits(find: impl Fn(usize) -> Option<(Range<usize>, bool)>) -> impl Iterator<Item = Range<usize>> {
+    let mut at = 0;
+    let all = std::iter::from_fn(move || {
+        let hit = find(at)?;
+        at = hit.0.start + 1;
+        Some(hit)
+    });
+    all.filter(|(_, counts)| *counts).map(|(found, _)| found)
+}
+
+/// Finds what ends in a backslash by what comes before it.
+fn cut(needles: &[Vec<u8>]) -> Option<AhoCorasick> {
+    let is_backslash = |byte: &u8| *byte == b'\\';
+    let ends = needles.iter().filter(|needle| needle.last().is_some_and(is_backslash));
+    let cut: Vec<&[u8]> = ends.filter_map(|needle| Some(&needle[..=needle.iter().rposition(|byte| !is_backslash(byte))?])).collect();
+    let machine = || AhoCorasick::builder().match_kind(MatchKind::LeftmostLongest).build(&cut).ok();
+    if cut.is_empty() { None } else { machine() }
 }
 
 /// What is known when no value is.

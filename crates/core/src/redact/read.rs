@@ -32,16 +32,24 @@ pub(super) struct Reader {
 struct Stretch {
     read: usize,
     written: usize,
-    /// Bytes of the escape; nothing where bytes stand for themselves.
-    escape: Option<usize>,
+    /// The escape; nothing where bytes stand for themselves.
+    escape: Option<Escape>,
+}
+
+/// How something is escaped.
+#[derive(Clone, Copy, PartialEq, Eq)]
+struct Escape {
+    length: usize,
+    /// Whether backslashes do it, of which some may stand for themselves.
+    by_backslash: bool,
 }
 
 /// What stands at one place of a text.
 enum Unit {
     /// Bytes that stand for themselves.
     Plain(usize),
-    /// An escape of so many bytes, and what it stands for.
-    Escape(Decoded, usize),
+    /// An escape, and what it stands for.
+    Escape(Decoded, Escape),
     /// Bytes that a reader does not see.
     Unseen(usize),
     /// It cannot be told before more has come.
@@ -90,9 +98,9 @@ impl Reader {
                     self.add(&rest[..length], None);
                     length
                 }
-                Unit::Escape(decoded, length) => {
-                    self.add(&decoded.bytes[..decoded.count], Some(length));
-                    length
+                Unit::Escape(decoded, escape) => {
+                    self.add(&decoded.bytes[..decoded.count], Some(escape));
+                    escape.length
                 }
                 Unit::Unseen(length) => length,
                 Unit::Undecided => return,
@@ -101,7 +109,7 @@ impl Reader {
         }
     }
 
-    fn add(&mut self, bytes: &[u8], escape: Option<usize>) {
+    fn add(&mut self, bytes: &[u8], escape: Option<Escape>) {
         if let (true, [end @ (b'\n' | b'\r')]) = (self.run >= WRAPPED, bytes) {
             if *end == b'\n' {
                 (self.run, self.is_wrapped) = (0, true);
@@ -147,7 +155,7 @@ impl Reader {
         let after = self.stretches.partition_point(|stretch| stretch.read <= read);
         match after.checked_sub(1).and_then(|at| self.stretches.get(at)) {
             Some(stretch) if read < self.text.len() => match stretch.escape {
-                Some(length) => stretch.written..stretch.written + length,
+                Some(escape) => stretch.written..stretch.written + escape.length,
                 None => {
                     let at = stretch.written + (read - stretch.read);
                     at..at + 1
@@ -155,6 +163,14 @@ impl Reader {
             },
             _ => self.next..self.next,
         }
+    }
+
+    /// Whether a backslash is written where a byte was read, or before it: what it stands for was read without it.
+    pub(super) fn has_backslash(&self, read: usize) -> bool {
+        let after = self.stretches.partition_point(|stretch| stretch.read <= read);
+        let stretch = after.checked_sub(1).and_then(|at| self.stretches.get(at));
+        self.text.get(read) == Some(&b'\\')
+            || read < self.text.len() && stretch.and_then(|stretch| stretch.escape).is_some_and(|escape| escape.by_backslash)
     }
 
     /// Forgets what is written before `start`, which is where the text begins from now on.
@@ -192,9 +208,18 @@ fn unit(text: &[u8], more: More) -> Unit {
     match escape(text, more) {
         Ok(unit) => unit,
         Err(Ended) if more == More::MayCome => Unit::Undecided,
-        // Only a backslash stands for nothing at the end.
-        Err(Ended) => byte(text, more).map_or(Unit::Plain(1), |(_, length)| Unit::Unseen(length)),
+        // A backslash at the end stands for itself.
+        Err(Ended) => byte(text, more).map_or(Unit::Plain(1), |(byte, length)| in_address(byte, length)),
     }
+}
+
+/// A byte that may be escaped as in an address.
+fn in_address(byte: u8, length: usize) -> Unit {
+    if length == 1 { Unit::Plain(1) } else { Unit::Escape(byte.into(), Escape { length, by_backslash: false }) }
+}
+
+fn by_backslash(decoded: impl Into<Decoded>, length: usize) -> Unit {
+    Unit::Escape(decoded.into(), Escape { length, by_backslash: true })
 }
 
 /// The text ended before it could be told what stands there.
@@ -203,7 +228,7 @@ struct Ended;
 fn escape(text: &[u8], more: More) -> Result<Unit, Ended> {
     let (first, length) = byte(text, more)?;
     if first != b'\\' {
-        return Ok(if length == 1 { Unit::Plain(1) } else { Unit::Escape(first.into(), length) });
+        return Ok(in_address(first, length));
     }
     let (mut at, mut count) = (0, 0);
     let (escaped, end) = loop {
@@ -216,7 +241,7 @@ fn escape(text: &[u8], more: More) -> Result<Unit, Ended> {
             return Ok(Unit::Unseen(length));
         }
     };
-    let control = |byte: u8| Ok(Unit::Escape(byte.into(), end));
+    let control = |byte: u8| Ok(by_backslash(byte, end));
     match escaped {
         b'n' => control(b'\n'),
         b'r' => control(b'\r'),
@@ -224,14 +249,14 @@ fn escape(text: &[u8], more: More) -> Result<Unit, Ended> {
         b'b' => control(8),
         b'f' => control(12),
         b'x' => Ok(match hex::<2>(&text[end..], more)? {
-            Some((value, length)) => Unit::Escape(u8::try_from(value).unwrap_or_default().into(), end + length),
-            None => Unit::Escape(escaped.into(), end),
+            Some((value, length)) => by_backslash(u8::try_from(value).unwrap_or_default(), end + length),
+            None => by_backslash(escaped, end),
         }),
         b'u' => Ok(match hex::<4>(&text[end..], more)? {
             Some((value, length)) => character(text, value, end + length, more)?,
-            None => Unit::Escape(escaped.into(), end),
+            None => by_backslash(escaped, end),
         }),
-        other => Ok(Unit::Escape(other.into(), end)),
+        other => Ok(by_backslash(other, end)),
     }
 }
 
@@ -241,9 +266,9 @@ fn character(text: &[u8], value: u32, end: usize, more: More) -> Result<Unit, En
         let Some((second, after)) = second_half(text, end, more)? else { return Ok(Unit::Unseen(end)) };
         let pair = [value, second].map(|half| u16::try_from(half).unwrap_or_default());
         let c = char::decode_utf16(pair).next().and_then(Result::ok);
-        return Ok(c.map_or(Unit::Unseen(end), |c| Unit::Escape(c.into(), after)));
+        return Ok(c.map_or(Unit::Unseen(end), |c| by_backslash(c, after)));
     };
-    Ok(Unit::Escape(c.into(), end))
+    Ok(by_backslash(c, end))
 }
 
 fn second_half(text: &[u8], mut at: usize, more: More) -> Result<Option<(u32, usize)>, Ended> {
@@ -327,7 +352,8 @@ mod tests {
             ("100% of %zz and %2", "100% of %zz and %2"),
             ("a%5Cnb", "a\nb"),
             (r"a\nb", "a\nb"),
-            ("end\\", "end"),
+            ("end\\", "end\\"),
+            ("end%5C", "end\\"),
             ("%+1", "%+1"),
             (r"\u12", "u12"),
         ] {

@@ -1,5 +1,6 @@
 //! Tokens that are known by their shape. One list for what is found in artifacts and for what is taken out of results.
 
+use super::key::{DASHES, Lines};
 use std::ops::Range;
 
 /// What is known by its shape, and whose it is.
@@ -16,9 +17,11 @@ pub(crate) struct Shape {
 pub(super) enum Tail {
     /// With at least this many bytes of a class.
     Run { class: Class, least: usize },
+    /// The same, of which a part is no word but letters and digits at random.
+    Random { class: Class, least: usize },
     /// With exactly this many, and then no more of a word.
     Exactly { class: Class, count: usize },
-    /// With the rest of its first line and everything to its last.
+    /// With the rest of its first line, and the lines of a key.
     Key,
 }
 
@@ -30,8 +33,6 @@ const DOTTED: Class = |byte| WIDE(byte) || byte == b'.';
 const DASHED: Class = |byte| byte.is_ascii_alphanumeric() || byte == b'-';
 const UNDERSCORED: Class = |byte| byte.is_ascii_alphanumeric() || byte == b'_';
 const CAPITALS: Class = |byte| byte.is_ascii_digit() || byte.is_ascii_uppercase();
-/// What stands between the first and the last line of a key, also where its lines are written as `\n`.
-const KEY: Class = |byte| byte.is_ascii_alphanumeric() || b"+/=\\-:, \t\r\n".contains(&byte);
 
 pub(super) const SHAPES: &[Shape] = &[
     Shape { heads: &["AKIA", "ASIA"], tail: Tail::Exactly { class: CAPITALS, count: 16 }, what: "an access key of AWS" },
@@ -40,7 +41,8 @@ pub(super) const SHAPES: &[Shape] = &[
     Shape { heads: &["glpat-"], tail: Tail::Run { class: WIDE, least: 20 }, what: "a token of GitLab" },
     Shape { heads: &["xoxa-", "xoxb-", "xoxp-", "xoxr-", "xoxs-"], tail: Tail::Run { class: DASHED, least: 20 }, what: "a token of Slack" },
     Shape { heads: &["sk-ant-"], tail: Tail::Run { class: WIDE, least: 30 }, what: "a key of Anthropic" },
-    Shape { heads: &["sk-"], tail: Tail::Run { class: WIDE, least: 40 }, what: "a key of OpenAI" },
+    // Names in a style sheet may begin like that, too.
+    Shape { heads: &["sk-"], tail: Tail::Random { class: WIDE, least: 40 }, what: "a key of OpenAI" },
     Shape { heads: &["AIza"], tail: Tail::Exactly { class: WIDE, count: 35 }, what: "a key of Google" },
     Shape { heads: &["rk_live_", "sk_live_"], tail: Tail::Run { class: WORD, least: 20 }, what: "a key of Stripe" },
     Shape { heads: &["npm_"], tail: Tail::Exactly { class: WORD, count: 36 }, what: "a token of npm" },
@@ -57,8 +59,11 @@ const DECIDES: usize = 128;
 pub(super) const CONTEXT: usize = 6;
 /// Bytes in which the first line of a key has to end.
 const KEY_LINE: usize = 64;
-const DASHES: &[u8] = b"-----";
-const END: &[u8] = b"-----END ";
+/// What every key of OpenAI has in it: its name in base64.
+const OPENAI: &[u8] = b"T3BlbkFJ";
+/// Letters and digits without a break, and digits among them, that no name has.
+const STRETCH: usize = 16;
+const DIGITS: usize = 2;
 
 /// Whether more of the text may come.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -91,22 +96,27 @@ impl Shape {
             return Found::Nothing;
         }
         let run = |class: Class, most: usize| text[from..].iter().take(most).take_while(|byte| class(**byte)).count();
-        let (end, least) = match self.tail {
-            Tail::Run { class, least } => (from + run(class, DECIDES), least),
-            Tail::Exactly { class, count } => (from + run(class, count), count),
+        let (class, least, most) = match self.tail {
+            Tail::Run { class, least } | Tail::Random { class, least } => (class, least, DECIDES),
+            Tail::Exactly { class, count } => (class, count, count),
             Tail::Key => return Found::Nothing,
         };
-        let open = end == text.len() && more == More::MayCome;
-        match self.tail {
-            _ if end - from < least => return if open { Found::Undecided } else { Found::Nothing },
-            Tail::Exactly { .. } if open => return Found::Undecided,
-            Tail::Exactly { .. } if text.get(end).is_some_and(|next| is_word(*next)) => return Found::Nothing,
-            _ => {}
+        let is_exact = matches!(self.tail, Tail::Exactly { .. });
+        let end = from + run(class, most);
+        if end == text.len() && more == More::MayCome && (is_exact || end - from < most) {
+            return Found::Undecided;
         }
-        if is_placeholder(&text[start..end]) {
+        let is_one = match self.tail {
+            Tail::Exactly { .. } => !text.get(end).is_some_and(|next| is_word(*next)),
+            Tail::Random { .. } => is_random(&text[from..end]),
+            Tail::Run { .. } | Tail::Key => true,
+        };
+        if end - from < least || !is_one || is_placeholder(&text[start..end]) {
             return Found::Nothing;
         }
-        let Tail::Run { class, .. } = self.tail else { return Found::Until(end) };
+        if is_exact {
+            return Found::Until(end);
+        }
         // Only what is a token is followed to its end, and nothing of it is looked at again.
         let end = from + run(class, usize::MAX);
         if end == text.len() && more == More::MayCome { Found::Beyond(Rest::Run(class)) } else { Found::Until(end) }
@@ -122,7 +132,7 @@ fn judge_key(text: &[u8], from: usize, more: More) -> Found {
     if !label.ends_with(b"PRIVATE KEY") || !label.iter().all(|byte| CAPITALS(*byte) || *byte == b' ') {
         return Found::Nothing;
     }
-    Found::Beyond(Rest::Key { header: from + dashes + DASHES.len() })
+    Found::Beyond(Rest::Key { header: from + dashes + DASHES.len(), lines: Lines::default() })
 }
 
 /// What of a token is still to come.
@@ -134,6 +144,8 @@ pub(super) enum Rest {
     Key {
         /// Where its first line ends.
         header: usize,
+        /// What came of the others.
+        lines: Lines,
     },
 }
 
@@ -150,34 +162,24 @@ impl Rest {
     /// Where the first line of a key ends.
     pub(super) fn header(self) -> Option<usize> {
         match self {
-            Self::Key { header } => Some(header),
+            Self::Key { header, .. } => Some(header),
             Self::Run(_) => None,
         }
     }
 
-    /// How much of the text from `from` belongs to the token.
-    pub(super) fn swallow(self, text: &[u8], from: usize, more: More) -> Swallowed {
-        let class = match self {
-            Self::Run(class) => class,
-            Self::Key { .. } => KEY,
-        };
-        let run = from + text[from..].iter().take_while(|byte| class(**byte)).count();
-        let open = run == text.len() && more == More::MayCome;
-        if let Self::Key { .. } = self {
-            if let Some(end) = find(&text[from..run], END) {
-                let after = from + end + END.len();
-                return match find(&text[after..run], DASHES) {
-                    Some(dashes) => Swallowed::Whole(after + dashes + DASHES.len()),
-                    None if open => Swallowed::Part(from + end),
-                    None => Swallowed::Whole(run),
-                };
+    /// How much of the text from `from` belongs to the token, and what of it is to come then.
+    pub(super) fn swallow(self, text: &[u8], from: usize, more: More) -> (Swallowed, Self) {
+        match self {
+            Self::Key { header, lines } => {
+                let (swallowed, lines) = lines.swallow(text, from, more);
+                (swallowed, Self::Key { header, lines })
             }
-            if open {
-                // What may be the start of its last line is looked at again.
-                return Swallowed::Part(run.saturating_sub(END.len()).max(from));
+            Self::Run(class) => {
+                let run = from + text[from..].iter().take_while(|byte| class(**byte)).count();
+                let is_open = run == text.len() && more == More::MayCome;
+                (if is_open { Swallowed::Part(run) } else { Swallowed::Whole(run) }, self)
             }
         }
-        if open { Swallowed::Part(run) } else { Swallowed::Whole(run) }
     }
 }
 
@@ -190,7 +192,7 @@ pub(crate) fn tokens(text: &str) -> Vec<(Range<usize>, &'static str)> {
         let Some(shape) = hit.shape else { continue };
         match shape.judge(bytes, hit.start, hit.end - hit.start, More::Not) {
             Found::Until(end) => at = end,
-            Found::Beyond(Rest::Key { header }) => at = header,
+            Found::Beyond(Rest::Key { header, .. }) => at = header,
             _ => {
                 at = hit.start + 1;
                 continue;
@@ -207,6 +209,15 @@ fn is_placeholder(token: &[u8]) -> bool {
     token.iter().for_each(|byte| seen[usize::from(*byte)] = true);
     let lower = token.to_ascii_lowercase();
     seen.iter().filter(|seen| **seen).count() < 8 || find(token, b"EXAMPLE").is_some() || find(&lower, b"xxxx").is_some()
+}
+
+/// Whether a text has a part that was chosen at random.
+fn is_random(token: &[u8]) -> bool {
+    let is_stretch = |part: &[u8]| {
+        let digits = part.iter().filter(|byte| byte.is_ascii_digit()).count();
+        part.len() >= STRETCH && (DIGITS..part.len()).contains(&digits)
+    };
+    find(token, OPENAI).is_some() || token.split(|byte| !byte.is_ascii_alphanumeric()).any(is_stretch)
 }
 
 /// Whether what comes after these bytes is the start of a word, also where the text is escaped as JSON or as part of an address.
@@ -243,7 +254,13 @@ mod tests {
             (format!("AKIA{}z", "IOSFODNN7QWERTYU"), 0),
             (format!("sk-ant-{body}"), 1),
             (format!("sk-proj-{body}"), 1),
+            (format!("sk-{}{}{}", &body[..20], "T3BlbkFJ", &body[..20]), 1),
+            (format!("sk-svcacct-{}-{}_{}", "aBcD-eFgH_".repeat(5), "T3BlbkFJ", "iJkL-mNoP_".repeat(5)), 1),
+            (format!("sk-or-v1-{}", "0123456789abcdef".repeat(4)), 1),
             (format!("task-{body}{body}"), 0),
+            ("sk-something-long-with-dashes-and-then-some-more-of-them".to_owned(), 0),
+            ("sk-circle-card__header--is-highlighted-on-hover-2xl-2023-11-05".to_owned(), 0),
+            ("sk-theverylongnameofaclassinastylesheetwithoutanydigits".to_owned(), 0),
             (format!("npm_{}", &body[..36]), 1),
             (format!("npm_{body}"), 0),
             (format!("-----BEGIN {}PRIVATE KEY-----", "RSA "), 1),

@@ -70,7 +70,10 @@ impl Stream {
             (More::MayCome, None) if lines.len() > LONG_LINE => lines.len() - OVERLAP,
             (More::MayCome, None) => 0,
         };
-        let ready = self.words.iter().fold(ready, |ready, words| words.whole_until(&lines, ready));
+        let ready = match more {
+            More::Not => ready,
+            More::MayCome => self.words.iter().fold(ready, |ready, words| words.whole_until(&lines, ready)),
+        };
         let rest = lines.split_off(ready);
         for words in &self.words {
             self.count += words.take_out(&mut lines);
@@ -89,7 +92,9 @@ impl Stream {
             self.next = self.swallow(rest, &text, self.next, more);
         }
         let hold = self.hold(&text, more);
-        self.look = if self.within.is_some() { hold } else { self.take_until(hold, &text, more, out) };
+        let look = if self.within.is_some() { hold } else { self.take_until(hold, &text, more, out) };
+        // What a token may go on with may turn out to be something else.
+        self.look = if self.within.is_some() { look.min(self.next) } else { look };
         let gone = self.next.min(self.look).saturating_sub(CONTEXT);
         self.buffer = text;
         self.buffer.drain(..gone);
@@ -101,9 +106,9 @@ impl Stream {
     /// Takes out what is found before `hold`, and returns where to look on.
     fn take_until(&mut self, mut hold: usize, text: &[u8], more: More, out: &mut Vec<u8>) -> usize {
         let known = self.known.clone();
-        let read: Option<Vec<Range<usize>>> =
-            self.reader.differs().map(|read| known.values(read).map(|found| self.reader.written(found)).collect());
-        let mut read = read.into_iter().flatten().peekable();
+        let mut read: Vec<Range<usize>> = known.read(&self.reader).collect();
+        read.sort_by_key(|found| found.start);
+        let mut read = read.into_iter().peekable();
         let (mut done, mut at) = (self.next, self.look);
         let mut written = known.find(text, at);
         while self.within.is_none() {
@@ -152,7 +157,8 @@ impl Stream {
 
     /// Follows a token from `from` on, and returns how far it goes in what has come.
     fn swallow(&mut self, rest: Rest, text: &[u8], from: usize, more: More) -> usize {
-        match rest.swallow(text, from, more) {
+        let (swallowed, rest) = rest.swallow(text, from, more);
+        match swallowed {
             Swallowed::Whole(end) => {
                 self.within = None;
                 end

@@ -111,6 +111,75 @@ fn a_value_is_found_however_it_was_escaped_and_wherever_it_overlaps_with_another
 }
 
 #[test]
+fn a_value_that_ends_in_a_backslash_is_found_as_a_whole_and_its_start_is_nothing() {
+    let values = Values::default();
+    values.learn(b"pass\\").expect("long enough");
+    values.learn(b"hor\"se\\\\").expect("long enough");
+    let redactor = Redactor::new(Arc::new(values), Words::default());
+    for (text, expected) in [
+        ("it is pass\\ here", "it is [redacted] here".to_owned()),
+        ("it is pass\\", format!("it is {MARK}")),
+        (r#"{"a": "pass\\"}"#, String::new()),
+        (r#""{\"a\": \"pass\\\\\"}""#, String::new()),
+        ("?q=pass%5C&x=1", String::new()),
+        (r#"{"a": "hor\"se\\\\"}"#, String::new()),
+    ] {
+        let clean = redactor.text(text);
+        assert!(clean.contains(MARK) && !clean.contains("pass") && !clean.contains("hor"), "{text}: {clean}");
+        assert!(expected.is_empty() || clean == expected, "{text}: {clean}");
+        for size in [1, 3, 8] {
+            assert_eq!(String::from_utf8_lossy(&in_pieces(&redactor, text.as_bytes(), &[size]).0), clean, "{size}: {text}");
+        }
+    }
+    // The last ones read other than they are written, as a path with backslashes does.
+    for text in ["password, compass", r#"{"a": "passed\n"}"#, r"C:\password\compass", "50%25 pass", r#"{"a": "pass"}\n"#, r#"hor\"se"#] {
+        assert_eq!(redactor.text(text), text);
+        assert_eq!(in_pieces(&redactor, text.as_bytes(), &[2]).0, text.as_bytes());
+    }
+}
+
+#[test]
+fn a_key_is_taken_out_however_its_lines_are_written_and_prose_about_one_stays() {
+    let redactor = redactor(&[]);
+    let (first, last) = ("-----BEGIN PRIVATE KEY-----", "-----END PRIVATE KEY-----");
+    let line = "MIIEvQIBADANBgkqhkiG9w0BAQEFAASCBKcwggSjAgEAAoIBAQC7VJTUt9Us8cKj";
+    let (short, marked) = ("MzEfYyji", "[redacted]");
+    for (text, expected) in [
+        (format!("{first}\n{line}\n{line}\n{short}\n{last} and on"), format!("{marked} and on")),
+        (format!("{first} {line} {short} {last} and on"), format!("{marked} and on")),
+        (format!("{first}{line}{last} and on"), format!("{marked} and on")),
+        (json!(format!("{first}\n{line}\n{short}\n{last}\n")).to_string(), format!("\"{marked}\\n\"")),
+        (json!(json!(format!("{first}\r\n{line}\r\n{last}")).to_string()).to_string(), format!("\"\\\"{marked}\\\"\"")),
+        (format!("key: |\n  {first}\n  {line}\n  {short}\n  {last}\nnext: 1"), format!("key: |\n  {marked}\nnext: 1")),
+        (format!("{first}\nProc-Type: 4,ENCRYPTED\nDEK-Info: AES-128-CBC,0102\n\n{line}\n{last}"), marked.to_owned()),
+        // Cut off, wherever.
+        (format!("{first}\n{line}\n{line}\nMIIE"), marked.to_owned()),
+        (format!("{first}\n{line}\n{}", &line[..9]), marked.to_owned()),
+        (format!("{first}\nMIIEvQ"), marked.to_owned()),
+        (format!("\"{first}\\n{line}\\n{}", &line[..30]), format!("\"{marked}")),
+        (format!("{first}\n{line}\n\nThat was it, and this goes on."), format!("{marked}\n\nThat was it, and this goes on.")),
+        (format!("{first}\n{line}\n-----END PRIV"), format!("{marked}\n-----END PRIV")),
+        // Only spoken of.
+        (
+            format!("{first} is the header of a key, and {last} its end.\nNothing of that is secret"),
+            format!("{marked} is the header of a key, and {last} its end.\nNothing of that is secret"),
+        ),
+        (format!("look for {first}\nand then read on\nas you like"), format!("look for {marked}\nand then read on\nas you like")),
+        (format!("{first}\nComments are welcome: here"), format!("{marked}\nComments are welcome: here")),
+        (format!("`{first}`\n\n{}{line}", " ".repeat(300)), format!("`{marked}`\n\n{}{line}", " ".repeat(300))),
+        (format!("{first}{}word", "\n".repeat(1000)), format!("{marked}{}word", "\n".repeat(1000))),
+    ] {
+        assert_eq!(redactor.text(&text), expected, "{text}");
+        for size in [1, 2, 7, 30] {
+            let (out, _) = in_pieces(&redactor, text.as_bytes(), &[size]);
+            assert_eq!(String::from_utf8_lossy(&out), expected, "{size}: {text}");
+        }
+    }
+    let (out, count) = in_pieces(&redactor, format!("{first}\n{line} ghp_{}", &TOKEN[4..]).as_bytes(), &[5]);
+    assert_eq!((String::from_utf8_lossy(&out).as_ref(), count), ("[redacted] [redacted]", 2), "what follows a key is looked at, too");
+}
+
+#[test]
 fn a_text_with_stars_is_as_long_as_it_was() {
     let text = format!("ä {TOKEN} ö {TOKEN}");
     let starred = starred(&text);
@@ -198,12 +267,31 @@ fn a_pattern_is_found_over_pieces_of_a_line_and_of_a_line_without_end() {
     assert_eq!(out, text.replace("CUS-12345678", MARK).into_bytes());
 }
 
+#[test]
+fn a_field_that_holds_a_list_is_found_over_pieces_and_lines_and_holds_no_more_back_than_it_must() {
+    let redactor = redactor(&["password"]);
+    let text = "{\n  \"user\": \"me\",\n  \"password\": [\n    \"hunter2\",\n    \"hunter3\"\n  ],\n  \"c\": 1\n}\npassword:\n  hunter4\n";
+    let expected = "{\n  \"user\": \"me\",\n  \"password\": \"[redacted]\",\n  \"c\": 1\n}\npassword:\n  [redacted]\n";
+    assert_eq!(redactor.text(text), expected);
+    for size in [1, 4, 17, 60] {
+        let (out, count) = in_pieces(&redactor, text.as_bytes(), &[size]);
+        assert_eq!((String::from_utf8_lossy(&out).as_ref(), count), (expected, 2), "{size}");
+    }
+    let (mut stream, mut out) = (redactor.stream(), Vec::new());
+    stream.push(b"password: [\n", &mut out);
+    assert_eq!(out, b"");
+    for _ in 0..100 {
+        stream.push("line\n".repeat(1000).as_bytes(), &mut out);
+    }
+    assert!(out.len() > 400_000, "what nobody closes holds 64 KiB back: {}", out.len());
+}
+
 proptest! {
     #[test]
     fn pieces_give_what_the_whole_gives(
         parts in prop::collection::vec(prop_oneof![
             Just(VALUE.to_owned()), Just(TOKEN.to_owned()), Just(KEY.to_owned()),
-            Just("correct horse".to_owned()), Just("ghp_16C7e42F292c6912".to_owned()), Just("-----BEGIN RSA ".to_owned()),
+            Just("correct horse".to_owned()), Just("ghp_16C7e42F292c6912".to_owned()), Just("-----BEGIN RSA ".to_owned()), Just("-----BEGIN PRIVATE KEY-----\nMIIEpAIBAAKCAQEA7x/y+zAAAA\n".to_owned()), Just(" is a header ".to_owned()),
             Just(STANDARD.encode(format!("u:{VALUE}:"))), Just(escaped(VALUE)), Just("corr%65ct%20horse".to_owned()), "[\\\\%u0-9]{0,6}",
             Just("taple and more".to_owned()), Just(QUOTED.replace('"', "\\\"")), Just(QUOTED.replace('"', "%22")), Just("orchard%2".to_owned()), Just(wrapped(&STANDARD.encode(format!("{VALUE}{LONG}")))), Just("\\u0063orrect".to_owned()), "[a-z \\n=\"]{0,12}", Just("AKIAIOSFODNN7QWERTYU".to_owned()),
         ], 0..8),

@@ -1,6 +1,7 @@
 //! What people name to be taken out: fields by their name, and patterns.
 
 use super::MARK;
+use super::field::{Field, fields, head};
 use regex::bytes::{Regex, RegexBuilder};
 use std::borrow::Cow;
 
@@ -12,7 +13,9 @@ const MOST_PATTERN: usize = 1 << 20;
 pub struct Words {
     /// Names of fields, as a whole.
     names: Vec<Regex>,
-    /// Patterns over text: those that are written, and those that find a field in text.
+    /// The same in text, with what stands before their values.
+    heads: Vec<Regex>,
+    /// Patterns over text.
     patterns: Vec<Regex>,
 }
 
@@ -42,17 +45,13 @@ impl Words {
         }
         let name = regex::escape(entry).replace(r"\*", "[A-Za-z0-9_.-]*");
         self.names.push(compiled(&format!("(?i)^{name}$"), entry)?);
-        // The value after a field's name in JSON (also inside a JSON text), in settings, headers and addresses.
-        let value = r#"\\"(?:[^"\\]|\\[^"])*\\"|"(?:[^"\\]|\\.)*"|'[^']*'|[^\s,;&"'{}\[\]\\]+"#;
-        let named =
-            format!(r#"(?i)(?:^|[^A-Za-z0-9_-]){name}(?:\\?["'])?\s*(?:=>|:|=)\s*(?:(?:Bearer|Basic|Token)\s+)?(?P<value>{value})"#);
-        self.patterns.push(compiled(&named, entry)?);
+        self.heads.push(compiled(&head(&name), entry)?);
         Ok(())
     }
 
     /// Whether nothing is named.
     pub(super) fn is_empty(&self) -> bool {
-        self.patterns.is_empty()
+        self.heads.is_empty() && self.patterns.is_empty()
     }
 
     /// Whether a field of this name is to be taken out.
@@ -62,28 +61,17 @@ impl Words {
 
     /// Whether a text holds something to be taken out.
     pub(super) fn is_in(&self, text: &[u8]) -> bool {
-        self.patterns.iter().any(|pattern| pattern.is_match(text))
+        let holds = |head: &Regex| fields(head, text).any(|field| !field.value.is_empty());
+        self.patterns.iter().any(|pattern| pattern.is_match(text)) || self.heads.iter().any(holds)
     }
 
     /// Takes out what matches; says how often.
     pub(super) fn take_out(&self, text: &mut Vec<u8>) -> u64 {
-        let mut count = 0;
+        let mut count = self.heads.iter().map(|head| take_out_values(head, text)).sum();
         for pattern in &self.patterns {
-            let replaced = pattern.replace_all(text, |found: &regex::bytes::Captures<'_>| {
-                let whole = found.get(0).map(|whole| (whole.start(), whole.as_bytes())).unwrap_or_default();
-                match found.name("value") {
-                    // Only what a field holds goes, and what went already is not counted twice.
-                    Some(value) if bare(value.as_bytes()) == MARK.as_bytes() => whole.1.to_vec(),
-                    Some(value) => {
-                        count += 1;
-                        let before = &whole.1[..value.start() - whole.0];
-                        [before, quoted(value.as_bytes()).as_bytes()].concat()
-                    }
-                    None => {
-                        count += 1;
-                        MARK.as_bytes().to_vec()
-                    }
-                }
+            let replaced = pattern.replace_all(text, |_: &regex::bytes::Captures<'_>| {
+                count += 1;
+                MARK.as_bytes()
             });
             if let Cow::Owned(replaced) = replaced {
                 *text = replaced;
@@ -92,31 +80,32 @@ impl Words {
         count
     }
 
-    /// How much of the text may be looked at by itself: less than `ready` where a match goes on beyond it.
+    /// How much of the text may be looked at by itself: less than `ready` where a match goes on beyond it, or may.
     pub(super) fn whole_until(&self, text: &[u8], ready: usize) -> usize {
         let crossing = |pattern: &Regex| {
             pattern.find_iter(text).take_while(|found| found.start() < ready).find(|found| found.end() > ready).map(|found| found.start())
         };
-        self.patterns.iter().filter_map(crossing).fold(ready, usize::min)
+        let goes_on = |head: &Regex| {
+            let crosses = |field: &Field| field.value.end > ready || field.is_open;
+            fields(head, text).take_while(|field| field.start < ready).find(crosses).map(|field| field.start)
+        };
+        self.patterns.iter().filter_map(crossing).chain(self.heads.iter().filter_map(goes_on)).fold(ready, usize::min)
     }
 }
 
-/// Without its quotes.
-fn bare(value: &[u8]) -> &[u8] {
-    let is_quote = |byte: &u8| b"\\\"'".contains(byte);
-    let start = value.iter().position(|byte| !is_quote(byte)).unwrap_or(value.len());
-    let end = value.iter().rposition(|byte| !is_quote(byte)).map_or(start, |last| last + 1);
-    &value[start..end]
-}
-
-/// The mark in the quotes that the value had, so that JSON stays JSON.
-fn quoted(value: &[u8]) -> String {
-    match value {
-        [b'\\', b'"', ..] => format!("\\\"{MARK}\\\""),
-        [b'"', ..] => format!("\"{MARK}\""),
-        [b'\'', ..] => format!("'{MARK}'"),
-        _ => MARK.to_owned(),
+/// Takes out what fields hold. What went already is not counted twice.
+fn take_out_values(head: &Regex, text: &mut Vec<u8>) -> u64 {
+    let (mut out, mut done, mut count) = (Vec::new(), 0, 0);
+    for field in fields(head, text).filter(|field| !field.value.is_empty() && !field.is(text, MARK)) {
+        out.extend_from_slice(&text[done..field.value.start]);
+        out.extend(field.quoted(text, MARK));
+        (done, count) = (field.value.end, count + 1);
     }
+    if count > 0 {
+        out.extend_from_slice(&text[done..]);
+        *text = out;
+    }
+    count
 }
 
 fn compiled(pattern: &str, entry: &str) -> Result<Regex, String> {
@@ -143,14 +132,59 @@ mod tests {
             ("API_TOKEN='a b'", "API_TOKEN='[redacted]'"),
             ("x_token: Bearer abc.def", "x_token: Bearer [redacted]"),
             ("the password is not here", "the password is not here"),
+            // Lists and objects, also over lines.
+            (r#"{"password": ["a", "b]"], "user": "me"}"#, r#"{"password": "[redacted]", "user": "me"}"#),
+            (r#"password: {"x": "hunter2"}, user"#, "password: [redacted], user"),
+            ("password = [\n  'it',\n  'b]'\n]\nuser = 1", "password = [redacted]\nuser = 1"),
+            (r#"{"password": {"a": [1, {"b": "}"}]}, "c": 1}"#, r#"{"password": "[redacted]", "c": 1}"#),
+            (r#"{"password": 1234, "c": 1}"#, r#"{"password": "[redacted]", "c": 1}"#),
+            ("password: {it's hidden} and on", "password: [redacted] and on"),
+            // Quoted again and again.
+            (r#"\\\"password\\\": \\\"hun\\\\\\\"ter2\\\", \\\"c\\\""#, r#"\\\"password\\\": \\\"[redacted]\\\", \\\"c\\\""#),
+            (r#"\"password\": [\"a\", \"b\"], \"c\""#, r#"\"password\": \"[redacted]\", \"c\""#),
+            (r#"{"password": "ends in \\", "c": "d"}"#, r#"{"password": "[redacted]", "c": "d"}"#),
+            (r#"{\"password\": \"ends in \\\\\", \"c\": 1}"#, r#"{\"password\": \"[redacted]\", \"c\": 1}"#),
+            (r"line\npassword=hunter2\nnext", r"line\npassword=[redacted]\nnext"),
+            // In addresses that are part of others.
+            ("?next=%2Flogin%3Fpassword%3Dhunter2%26x%3D1&y=2", "?next=%2Flogin%3Fpassword%3D[redacted]%26x%3D1&y=2"),
+            ("?n=a%253Fpassword%253Dhun%2525ter2%2526x", "?n=a%253Fpassword%253D[redacted]%2526x"),
+            ("%7B%22password%22%3A%20%22hun%20ter2%22%2C%22c%22%3A1%7D", "%7B%22password%22%3A%20%22[redacted]%22%2C%22c%22%3A1%7D"),
+            ("%22password%22%3A%5B%22a%22%2C%22b%22%5D%7D&c=1", "%22password%22%3A%22[redacted]%22&c=1"),
+            ("password=a%26b&c=1", "password=[redacted]&c=1"),
+            // Cut off.
+            (r#"{"password": "hun"#, r#"{"password": "[redacted]""#),
+            ("password: \"hun\nnext line", "password: \"[redacted]\"\nnext line"),
+            (r#"{"password": ["hun", "#, r#"{"password": "[redacted]""#),
+            // What only looks like it.
+            ("passwords: [\"a\"]", "passwords: [\"a\"]"),
+            ("no_password%3Dx and a%3Dpassword", "no_password%3Dx and a%3Dpassword"),
+            ("[password] {password}: see below", "[password] {password}: see below"),
         ] {
             let mut bytes = text.as_bytes().to_vec();
             words.take_out(&mut bytes);
             assert_eq!(String::from_utf8_lossy(&bytes), expected);
         }
+        let mut often = serde_json::json!({"password": ["a", "b\"\\"], "c": 1}).to_string();
+        for _ in 0..6 {
+            let mut bytes = often.clone().into_bytes();
+            assert_eq!(words.take_out(&mut bytes), 1, "{often}");
+            let clean = String::from_utf8_lossy(&bytes).into_owned();
+            assert!(serde_json::from_str::<serde_json::Value>(&clean).is_ok() && clean.contains('c') && !clean.contains("a\\"), "{clean}");
+            often = serde_json::json!(often).to_string();
+        }
         let mut gone = b"password: \"[redacted]\"".to_vec();
         assert_eq!((words.take_out(&mut gone), gone.as_slice()), (0, &b"password: \"[redacted]\""[..]), "counted before");
         assert!(words.names("PASSWORD") && words.names("github_token") && !words.names("passwords"));
+    }
+
+    #[test]
+    fn values_that_nobody_closes_are_gone_through_once() {
+        let words = Words::new(["password"]).expect("words");
+        for head in ["password: [", "password: {'", "password: \\\"", "password%3D%22", "password: \"{["] {
+            // So many that the product of both lengths would take minutes.
+            let mut text = head.repeat(200_000).into_bytes();
+            assert!(words.take_out(&mut text) > 0 && text.len() < 200_000 * (head.len() + 20), "{head}");
+        }
     }
 
     #[test]

@@ -24,13 +24,13 @@ use crate::redact::Words;
 use crate::rule::{self, Rule};
 use crate::run::Code;
 use crate::schema::CompiledSchema;
+use crate::slots::Slots;
 use crate::tool::{AnyTool, Idempotency, Runs, ToolName};
 use crate::worker::script::{Script, Scripts};
 use serde_json::{Map, Value};
 use std::collections::HashMap;
 use std::fmt;
 use std::sync::{Arc, OnceLock};
-use tokio::sync::Semaphore;
 
 /// Everything loaded from one project at one time.
 #[derive(Debug)]
@@ -104,7 +104,7 @@ pub struct RegisteredTool {
     pub(crate) words: Option<Arc<Words>>,
     pub(crate) script: Option<Script>,
     pub(crate) body: Option<Arc<dyn AnyTool>>,
-    pub(crate) at_once: Option<Arc<Semaphore>>,
+    pub(crate) at_once: Option<Arc<Slots>>,
     /// Where its body runs.
     pub(crate) runs: Runs,
     /// Arguments whose values are at work once at a time.
@@ -361,8 +361,7 @@ impl Registry {
             scripts.number(ScriptKind::Tool, &script.text, linked)
         });
         let limits = narrowed(tool.limits, self.confines.limits);
-        let at_once =
-            limits.max_concurrency.map(|most| Arc::new(Semaphore::new(usize::try_from(most).unwrap_or(usize::MAX).clamp(1, 1 << 20))));
+        let at_once = limits.max_concurrency.map(|most| Slots::new(usize::try_from(most).unwrap_or(usize::MAX)));
         let index = self.tools.len();
         let offered = unusable.is_none();
         for (_, alias) in tool.aliases.iter().filter(|_| offered) {

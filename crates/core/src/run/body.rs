@@ -93,9 +93,9 @@ async fn on_thread(
     let places = host.threads.places();
     let place = tokio::select! {
         biased;
-        place = Arc::clone(&places).acquire_owned(), if ctx.call().depth == 0 => place.ok(),
+        place = Arc::clone(&places).acquire_owned(), if !ctx.call().is_nested() => place.ok(),
         // The thread of the call around it does nothing meanwhile, and must not be what this one waits for.
-        place = std::future::ready(places.try_acquire_owned()), if ctx.call().depth > 0 => place.ok(),
+        place = std::future::ready(places.try_acquire_owned()), if ctx.call().is_nested() => place.ok(),
         () = ctx.call().cancel.cancelled() => return Err(cancelled(tool).into()),
         () = tokio::time::sleep_until(deadline.at) => {
             return Err(Refusal::new(Code::Limit, describe(tool, Code::Limit, "every thread for tools that block was busy")).into());

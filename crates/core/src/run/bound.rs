@@ -4,13 +4,14 @@ use super::context::Context;
 use super::control::Control;
 use super::deadline::of_call;
 use super::record::object;
+use super::refusal::{Class, Code, Refusal};
 use crate::content::{ContentBlock, Link, Media, Resource, ResourceBody};
 use crate::isolate;
 use crate::registry::READER;
-use crate::result::{ArtifactRef, ToolResult, encoded_len};
+use crate::result::{ArtifactRef, MOST_LISTED, ToolResult, encoded_len};
 use crate::store::kept::KeptError;
 use serde_json::{Map, Value, json};
-use std::sync::Arc;
+use std::sync::{Arc, PoisonError};
 
 /// How long a result is.
 pub(super) struct Size {
@@ -35,6 +36,15 @@ const BLOCK: usize = 16;
 const MOST_MEDIA: usize = 16 << 20;
 /// Bytes of what programs are told beside the content, of each kind.
 const MOST_ABOUT: usize = 64 << 10;
+
+/// Refuses what the call's body would keep beyond what its result may list.
+pub(super) fn room_to_keep(ctx: &Context) -> Result<(), Refusal> {
+    if ctx.0.kept.lock().unwrap_or_else(PoisonError::into_inner).len() < MOST_LISTED {
+        return Ok(());
+    }
+    let message = format!("a call may keep {MOST_LISTED} artifacts, and has");
+    Err(Refusal::new(Code::Limit, message).class(Class::Repairable).help("keep more in one, or make another call"))
+}
 
 /// Keeps what is too long, and leaves its head, its tail and a handle.
 pub(super) async fn bound(ctx: &Context, result: &mut ToolResult, size: Size) {

@@ -257,3 +257,29 @@ pub(crate) async fn load_artifacts(ctx: &Context, payload: Map<String, Value>) -
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::call::{Arguments, Call};
+    use crate::engine::EngineBuilder;
+
+    #[tokio::test]
+    async fn a_custom_event_is_kept_for_its_hooks_and_not_where_it_has_none() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let hooks = folder.path().join(".harness/hooks");
+        std::fs::create_dir_all(&hooks).expect("a folder in it");
+        let hook = "---\nevent: custom.seen\nscript: |\n  def handle(event, payload):\n      return allow()\n---\nSees it.\n";
+        std::fs::write(hooks.join("see_it.md"), hook).expect("a hook");
+        let engine = EngineBuilder::new(folder.path()).load().await.expect("an engine");
+        let (ctx, _) = Context::new(&engine.shared, Call::new("t", Arguments::Value(json!({}))));
+        for _ in 0..MAX_EMITTED {
+            ctx.emit("t", "unseen", &json!({"n": 1}));
+        }
+        assert!(!ctx.has_emitted(), "nobody would ever take them");
+        ctx.emit("t", "seen", &json!({"n": 2}));
+        assert!(ctx.has_emitted());
+        assert_eq!(ctx.next_emitted(), Some(("custom.seen".to_owned(), json!({"n": 2}))));
+        assert!(ctx.next_emitted().is_none() && !ctx.has_emitted());
+    }
+}

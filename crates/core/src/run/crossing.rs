@@ -1,6 +1,7 @@
 //! Built-ins called by scripts: what crossed over is judged again here, because a worker is not trusted.
 
 use super::authorize::record;
+use super::bound::room_to_keep;
 use super::chain::{Changed, fire, fire_emitted};
 use super::context::Context;
 use super::payload::merge;
@@ -269,6 +270,7 @@ impl Host for World {
     }
 
     fn keep(&self, content: &str, media_type: &str) -> Result<ArtifactRef, String> {
+        room_to_keep(&self.reach.ctx).map_err(|refusal| refusal.message.clone())?;
         let artifact = self.reach.shelf().write(content.as_bytes(), media_type).map_err(|error| error.to_string())?;
         self.reach.ctx.stored(&artifact);
         Ok(artifact)

@@ -5,19 +5,19 @@ use super::execute::Given;
 use super::refusal::Class;
 use super::stored::lost;
 use crate::registry::RegisteredTool;
+use crate::slots::Held;
 use std::sync::atomic::{AtomicBool, Ordering};
-use tokio::sync::OwnedSemaphorePermit;
 
 /// Held by the call, and by a thread of its tool that is left behind, until both have ended.
 pub(super) struct Hold {
     key: Option<String>,
-    _alone: Vec<OwnedSemaphorePermit>,
+    _alone: Vec<Held>,
     was_done: AtomicBool,
     was_left: AtomicBool,
 }
 
 impl Hold {
-    pub(super) fn new(key: Option<String>, alone: Vec<OwnedSemaphorePermit>) -> Self {
+    pub(super) fn new(key: Option<String>, alone: Vec<Held>) -> Self {
         Self { key, _alone: alone, was_done: AtomicBool::new(false), was_left: AtomicBool::new(false) }
     }
 

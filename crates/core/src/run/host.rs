@@ -1,5 +1,6 @@
 //! How a Rust tool reaches the world: the same ways as a script, under the same plan.
 
+use super::bound::room_to_keep;
 use super::context::Context;
 use super::reach::{Reach, Traces};
 use super::record::object;
@@ -34,7 +35,7 @@ pub(crate) struct On<'a> {
 }
 
 /// Calls inside calls; deeper ones are refused.
-const MAX_DEPTH: u8 = 8;
+const MAX_DEPTH: usize = 8;
 
 impl<'a> On<'a> {
     pub(crate) fn call(self) -> &'a Call {
@@ -119,7 +120,10 @@ impl<'a> On<'a> {
     }
 
     pub(crate) async fn keep(self, content: Vec<u8>, media_type: String) -> Result<ArtifactRef, Refusal> {
+        room_to_keep(self.ctx)?;
         let artifact = self.at_shelf(move |shelf| shelf.write(&content, &media_type)).await?;
+        // Others may have kept something meanwhile.
+        room_to_keep(self.ctx)?;
         self.ctx.stored(&artifact);
         Ok(artifact)
     }
@@ -160,8 +164,8 @@ impl<'a> On<'a> {
         call.tool = tool.to_owned();
         call.timeout = Some(self.time_left());
         call.cancel = self.cancellation();
-        call.depth += 1;
-        if call.depth > MAX_DEPTH {
+        call.inside.push(self.ctx.caller());
+        if call.inside.len() > MAX_DEPTH {
             let_go(arguments);
             let message = format!("calls inside calls go {MAX_DEPTH} deep, and this one would go deeper");
             return ToolResult::refused(call.id, tool, Refusal::new(Code::Limit, message).help("a tool must not call itself for ever"));

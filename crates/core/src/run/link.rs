@@ -14,6 +14,11 @@ use serde_json::{Map, Value};
 use std::time::Duration;
 use tokio::time::Instant;
 
+/// The shortest time that a call is put off for.
+const SHORTEST_WAIT: Duration = Duration::from_millis(1);
+/// How often one middleware may put a call off. Each time is an event, and one that never decides must not fill the record.
+const MOST_DEFERRED: usize = 1000;
+
 /// Asks a middleware about a call, again after each time that it defers. Gives the arguments, if it changed them; whom it wants asked is added.
 pub(super) async fn before(
     ctx: &Context,
@@ -23,7 +28,7 @@ pub(super) async fn before(
     asks: &mut Vec<Ask>,
 ) -> Result<Option<Map<String, Value>>, Refusal> {
     let mut judged = Judged { seen: seen(ctx, tool), arguments, changed: None, is_too_deep: false };
-    let mut until = None;
+    let (mut until, mut deferred) = (None, 0);
     loop {
         let this = &mut judged;
         let name = &*middleware.name;
@@ -65,10 +70,16 @@ pub(super) async fn before(
                 let message = format!("middleware `{name}`: {}", control.reason());
                 return Err(Refusal::new(Code::Interrupted, message).detail("hook", name).control(control));
             }
+            Some(Decision::Defer(_)) if deferred == MOST_DEFERRED => {
+                decided("failed", "it put the call off too often");
+                let message = format!("middleware `{name}` put the call off {MOST_DEFERRED} times, and that is as often as it may");
+                return Err(Refusal::new(Code::Limit, message).help("try again later").detail("hook", name));
+            }
             Some(Decision::Defer(wait)) => {
+                deferred += 1;
                 decided("defer", "");
                 let limit = *until.get_or_insert_with(|| deadline(ctx, tool));
-                Box::pin(defer(ctx, name, wait, limit)).await?;
+                Box::pin(defer(ctx, name, wait.max(SHORTEST_WAIT), limit)).await?;
             }
             None => {
                 decided("failed", "it panicked");

@@ -8,17 +8,17 @@ use crate::digest;
 use crate::effect::Effects;
 use crate::registry::RegisteredTool;
 use crate::rule::normalise;
+use crate::slots::{Caller, Held, NoSlot, Slots, Waits};
 use serde_json::{Map, Value};
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError, Weak};
-use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
 /// What a call holds while its body runs.
 #[derive(Default)]
 pub(super) struct Place {
     /// What it holds alone, if anything.
     pub(super) hold: Option<Arc<Hold>>,
-    _at_once: Vec<OwnedSemaphorePermit>,
+    _at_once: Vec<Held>,
 }
 
 impl Place {
@@ -28,7 +28,7 @@ impl Place {
     }
 }
 
-/// Waits until the call may run, under its deadline. A call inside another never waits: whoever it would wait for may be waiting for it.
+/// Waits until the call may run, under its deadline.
 pub(super) async fn place(
     ctx: &Context,
     tool: &RegisteredTool,
@@ -36,41 +36,48 @@ pub(super) async fn place(
     key: Option<String>,
 ) -> Result<Place, Refusal> {
     let host = &ctx.shared().host;
-    let everywhere = host.places.iter().filter(|_| ctx.call().depth == 0);
-    let mut alone: Vec<Arc<Semaphore>> = Vec::new();
+    // The call around it has a place of the engine, and runs on in this one.
+    let everywhere = host.places.iter().filter(|_| !ctx.call().is_nested());
+    let mut alone: Vec<Arc<Slots>> = Vec::new();
     if key.is_some() || !tool.serial.is_empty() || writes_paths(tool) {
         alone.extend(keys(tool, arguments, key.as_deref()).into_iter().map(|key| host.keys.of(key)));
     }
-    let at_once: Vec<Arc<Semaphore>> = tool.at_once.iter().chain(everywhere).cloned().collect();
+    let at_once: Vec<Arc<Slots>> = tool.at_once.iter().chain(everywhere).cloned().collect();
     if alone.is_empty() && at_once.is_empty() {
         return Ok(Place::default());
     }
     // The time it may wait runs from here, whatever it waits for.
     let limit = deadline(ctx, tool);
+    let callers: Arc<[Caller]> = std::iter::once(ctx.caller()).chain(ctx.call().inside.iter().copied()).collect();
     let hold = match alone.is_empty() {
         true => None,
-        false => Some(Arc::new(Hold::new(key, permits(ctx, tool, alone, limit).await?))),
+        false => Some(Arc::new(Hold::new(key, slots(ctx, tool, &callers, alone, limit).await?))),
     };
     hold.iter().for_each(|hold| ctx.holds(hold));
-    Ok(Place { hold, _at_once: permits(ctx, tool, at_once, limit).await? })
+    Ok(Place { hold, _at_once: slots(ctx, tool, &callers, at_once, limit).await? })
 }
 
-/// One permit of each, in their order.
-async fn permits(
+impl Context {
+    /// What others know the call by.
+    pub(super) fn caller(&self) -> Caller {
+        Caller::of(&*self.0)
+    }
+}
+
+/// One slot of each, in their order.
+async fn slots(
     ctx: &Context,
     tool: &RegisteredTool,
-    wanted: Vec<Arc<Semaphore>>,
+    callers: &Arc<[Caller]>,
+    wanted: Vec<Arc<Slots>>,
     limit: Deadline,
-) -> Result<Vec<OwnedSemaphorePermit>, Refusal> {
+) -> Result<Vec<Held>, Refusal> {
+    let waits = &ctx.shared().host.keys.waits;
     let mut held = Vec::with_capacity(wanted.len());
-    for semaphore in wanted {
-        held.push(match Arc::clone(&semaphore).try_acquire_owned() {
-            Ok(permit) => permit,
-            Err(_) if ctx.call().depth > 0 => {
-                let message = format!("`{}` runs as often as it may at once, and a call inside another does not wait", tool.name());
-                return Err(Refusal::new(Code::Limit, message).help("let the outer call end first"));
-            }
-            Err(_) => Box::pin(waited_for(ctx, tool, semaphore, limit)).await?,
+    for slots in wanted {
+        held.push(match waits.take(&slots, callers) {
+            Some(slot) => slot,
+            None => Box::pin(waited_for(ctx, tool, waits.wait_for(&slots, callers), limit)).await?,
         });
     }
     Ok(held)
@@ -79,15 +86,24 @@ async fn permits(
 async fn waited_for(
     ctx: &Context,
     tool: &RegisteredTool,
-    semaphore: Arc<Semaphore>,
+    slot: impl Future<Output = Result<Held, NoSlot>>,
     deadline: Deadline,
-) -> Result<OwnedSemaphorePermit, Refusal> {
-    let closed = || Refusal::new(Code::Internal, "the places of calls are gone");
+) -> Result<Held, Refusal> {
     tokio::select! {
         biased;
-        permit = semaphore.acquire_owned() => permit.map_err(|_| closed()),
+        slot = slot => slot.map_err(|problem| no_slot(tool, problem)),
         () = ctx.call().cancel.cancelled() => Err(Refusal::new(Code::Cancelled, "cancelled while waiting for its turn")),
         () = tokio::time::sleep_until(deadline.at) => Err(deadline.refusal(tool, "did not get its turn")),
+    }
+}
+
+fn no_slot(tool: &RegisteredTool, problem: NoSlot) -> Refusal {
+    match problem {
+        NoSlot::Gone => Refusal::new(Code::Internal, "the places of calls are gone"),
+        NoSlot::Never => {
+            let message = format!("`{}` runs as often as it may at once, and whoever could make room waits for this call", tool.name());
+            Refusal::new(Code::Limit, message).help("let the outer call end first")
+        }
     }
 }
 
@@ -116,22 +132,26 @@ fn keys(tool: &RegisteredTool, arguments: &Map<String, Value>, key: Option<&str>
 
 /// One place for each key that anybody holds or waits for.
 #[derive(Debug, Default)]
-pub(crate) struct Keys(Mutex<HashMap<String, Weak<Semaphore>>>);
+pub(crate) struct Keys {
+    known: Mutex<HashMap<String, Weak<Slots>>>,
+    /// Who holds and waits for them, and for any other place.
+    waits: Arc<Waits>,
+}
 
 /// Keys that nobody holds are forgotten when there are this many.
 const MANY: usize = 1024;
 
 impl Keys {
-    fn of(&self, key: String) -> Arc<Semaphore> {
-        let mut known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(semaphore) = known.get(&key).and_then(Weak::upgrade) {
-            return semaphore;
+    fn of(&self, key: String) -> Arc<Slots> {
+        let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(slots) = known.get(&key).and_then(Weak::upgrade) {
+            return slots;
         }
         if known.len() >= MANY {
-            known.retain(|_, semaphore| semaphore.strong_count() > 0);
+            known.retain(|_, slots| slots.strong_count() > 0);
         }
-        let semaphore = Arc::new(Semaphore::new(1));
-        known.insert(key, Arc::downgrade(&semaphore));
-        semaphore
+        let slots = Slots::new(1);
+        known.insert(key, Arc::downgrade(&slots));
+        slots
     }
 }

@@ -1,5 +1,6 @@
 //! How a call's scripts reach the outside: under the plan, with what was refused and what held written down.
 
+use super::bound::room_to_keep;
 use super::context::Context;
 use super::record::object;
 use super::refusal::{Code, Refusal};
@@ -126,7 +127,11 @@ impl Reach {
         let shelf = self.shelf();
         let written = isolate::blocking(move || shelf.write_from(&*all, "text/plain", half)).await;
         let Some(Ok(Sample { artifact, head, tail, bytes })) = written else { return };
-        self.ctx.stored(&artifact);
+        // Beyond what a result may list, it is found by what is said here alone.
+        match room_to_keep(&self.ctx) {
+            Ok(()) => self.ctx.stored(&artifact),
+            Err(_) => self.ctx.record_stored(&artifact),
+        }
         let missing = bytes - head.len() as u64 - tail.len() as u64;
         output.text = match missing {
             0 => process::shown(&[head, tail].concat()),

@@ -142,6 +142,29 @@ mod tests {
     use crate::tool::ToolOutput;
 
     #[test]
+    fn what_failures_say_and_leave_behind_is_counted_and_counted_once() {
+        const LONG: usize = 1 << 20;
+        let long = || "x".repeat(LONG);
+        let refusal = || Refusal::new(Code::Failed, "no");
+        for (outcome, what) in [
+            (Err(Refusal::new(Code::Failed, long()).into()), "words"),
+            (Err(refusal().detail("long", long()).into()), "details"),
+            (Err(Failure::with(refusal(), ToolOutput::text(long()))), "what is left"),
+            (Ok(Box::new(ToolOutput::value(long()))), "a value"),
+        ] {
+            let stored = Stored::default();
+            let bytes = || stored.0.lock().expect("kept").bytes;
+            stored.put("t", "key", outcome);
+            let first = bytes();
+            assert!((LONG..LONG + 1000).contains(&first), "{what}: {first}");
+            stored.put("t", "key", lost("t"));
+            assert!(bytes() < 1000, "{what}: what takes its place is what counts");
+            (0..100).for_each(|index| stored.put("t", &index.to_string(), Err(Refusal::new(Code::Failed, long()).into())));
+            assert!(bytes() <= MAX_BYTES && stored.get("key").is_none() && stored.get("99").is_some(), "{what}");
+        }
+    }
+
+    #[test]
     fn stored_results_are_bounded_and_the_newest_stay_and_of_a_huge_one_that_it_was_done() {
         let stored = Stored::default();
         let put = |key: &str, bytes: usize| stored.put("t", key, Ok(Box::new(ToolOutput::text("x".repeat(bytes)))));

@@ -13,7 +13,8 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 const MAX_SESSIONS: usize = 1024;
 /// Runs kept for each session that nobody holds.
 const MAX_RUNS: usize = 16;
-/// Call ids of a session that are remembered, so that a repeated one is noticed.
+/// Call ids of a session that are remembered, so that a repeated one is noticed. Memory is bounded, so an id comes again unnoticed after this many
+/// others; [`crate::Call::id`] says so.
 const MAX_CALL_IDS: usize = 4096;
 
 /// All sessions of one engine.
@@ -222,6 +223,18 @@ mod tests {
         drop(held);
         (0..2 * MAX_SESSIONS).for_each(|index| drop(sessions.get(&format!("later {index}"))));
         assert!(lock(&sessions.inner).map.len() <= MAX_SESSIONS, "what nobody holds any more goes");
+    }
+
+    #[test]
+    fn a_call_id_is_remembered_for_as_many_others_as_is_said_and_no_longer() {
+        let session = Session::default();
+        assert!(session.claim_id(&"first".into()));
+        assert!((1..MAX_CALL_IDS).all(|index| session.claim_id(&index.to_string().into())));
+        assert!(!session.claim_id(&"first".into()), "after 4,095 others");
+        assert!(session.claim_id(&"another".into()));
+        assert!(session.claim_id(&"first".into()), "after 4,096 others");
+        let ids = lock(&session.ids);
+        assert_eq!((ids.known.len(), ids.order.len(), MAX_CALL_IDS), (4096, 4096, 4096));
     }
 
     #[test]

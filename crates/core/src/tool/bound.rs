@@ -17,8 +17,10 @@ pub(crate) type Answer<'a> = Pin<Box<dyn Future<Output = Answered> + Send + 'a>>
 /// An answer as the path takes it, which can be walked.
 pub(super) fn boxed(answered: Result<ToolOutput, ToolError>) -> Answered {
     match answered {
-        Ok(output) if output.is_walkable() => Ok(Box::new(output)),
-        Ok(output) => Err(Box::new(output.let_go().into())),
+        Ok(output) => match output.problem() {
+            None => Ok(Box::new(output)),
+            Some(problem) => Err(Box::new(output.let_go(problem).into())),
+        },
         Err(error) => Err(Box::new(error)),
     }
 }

@@ -9,6 +9,7 @@ mod read;
 mod register;
 mod runtime;
 mod spec;
+mod walk;
 mod write;
 
 pub(crate) use bound::{Answered, AnyTool};
@@ -52,7 +53,8 @@ pub trait Tool<State = (), Ctx = ()>: Send + Sync + 'static {
 pub trait TypedTool<State = (), Ctx = ()>: Send + Sync + 'static {
     /// The arguments. A field that is injected is hidden from the model by `#[schemars(skip)]`.
     type Input: DeserializeOwned + JsonSchema + Send;
-    /// The result.
+    /// The result. It is JSON once it is written, so it may hold no number that is infinite or none, and nest 64 levels. One that nests deeper
+    /// fails the call, and beyond some hundred levels its memory is lost: whoever drops such a type recurses, and nobody else can.
     type Output: Serialize + JsonSchema;
 
     /// What the tool is; both schemas are filled in from the types.

@@ -2,7 +2,7 @@
 
 use crate::content::ContentBlock;
 use crate::depth::{is_deep, let_go, too_deep};
-use crate::result::ArtifactRef;
+use crate::result::{ArtifactRef, MOST_LISTED};
 use crate::run::{Code, Refusal};
 use crate::store::weight;
 use serde_json::{Map, Value};
@@ -37,21 +37,31 @@ impl ToolOutput {
 
     /// Itself, if everybody can walk it; else it is let go.
     pub(crate) fn walkable(self) -> Result<Self, Refusal> {
-        if self.is_walkable() { Ok(self) } else { Err(self.let_go()) }
+        match self.problem() {
+            None => Ok(self),
+            Some(problem) => Err(self.let_go(problem)),
+        }
     }
 
-    /// Whether everybody can walk it.
-    pub(crate) fn is_walkable(&self) -> bool {
+    /// Why not everybody can walk it, if so.
+    pub(crate) fn problem(&self) -> Option<Refusal> {
         let maps = [&self.metadata, &self.provider].into_iter().flat_map(Map::values);
-        !self.value.iter().chain(&self.refs).chain(maps).any(is_deep)
+        let refused = |message: String| Some(Refusal::new(Code::OutputInvalid, message).help("a person must mend the tool"));
+        if self.value.iter().chain(&self.refs).chain(maps).any(is_deep) {
+            return refused(format!("the result is {}", too_deep()));
+        }
+        match self.artifacts.len() {
+            ..=MOST_LISTED => None,
+            listed => refused(format!("the result lists {listed} artifacts, and may list {MOST_LISTED}")),
+        }
     }
 
-    /// Ends one that cannot be walked, level by level, and says why.
+    /// Drops it level by level, and passes on what was wrong with it.
     #[cold]
-    pub(crate) fn let_go(self) -> Refusal {
+    pub(crate) fn let_go(self, problem: Refusal) -> Refusal {
         let maps = [self.metadata, self.provider].into_iter().flatten().map(|(_, value)| value);
         self.value.into_iter().chain(self.refs).chain(maps).for_each(let_go);
-        Refusal::new(Code::OutputInvalid, format!("the result is {}", too_deep())).help("a person must mend the tool")
+        problem
     }
 
     /// How much memory it takes, about.
@@ -75,5 +85,38 @@ impl ToolOutput {
 impl From<Value> for ToolOutput {
     fn from(value: Value) -> Self {
         Self::value(value)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::content::Media;
+    use serde_json::json;
+
+    #[test]
+    fn whatever_a_result_holds_has_its_weight() {
+        const LONG: usize = 100_000;
+        let long = || "x".repeat(LONG);
+        let map = || Map::from_iter([("k".to_owned(), Value::from(long()))]);
+        let artifact = ArtifactRef { id: String::new(), media_type: long(), bytes: 1, digest: String::new() };
+        let image = ContentBlock::Image(Media { data: vec![0; LONG], media_type: "image/png".into() });
+        for output in [
+            ToolOutput::text(long()),
+            ToolOutput::content(vec![image]),
+            ToolOutput::value(long()),
+            ToolOutput::value(json!({"a": [long()]})),
+            ToolOutput::value(Map::from_iter([(long(), Value::Null)])),
+            ToolOutput { artifacts: vec![artifact], ..ToolOutput::default() },
+            ToolOutput { refs: vec![long().into()], ..ToolOutput::default() },
+            ToolOutput { metadata: map(), ..ToolOutput::default() },
+            ToolOutput { provider: map(), ..ToolOutput::default() },
+        ] {
+            let weight = output.weight();
+            assert!((LONG..LONG + 1000).contains(&weight), "{weight}: {:.80}", format!("{output:?}"));
+        }
+        assert!(ToolOutput::default().weight() < 100);
+        let many = ToolOutput::value(vec![0; 10_000]);
+        assert!(many.weight() > 10_000, "short ones count, too: {}", many.weight());
     }
 }

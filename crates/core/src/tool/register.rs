@@ -9,9 +9,11 @@ use crate::effect::Effects;
 use crate::middleware::asked;
 use crate::redact::Words;
 use crate::registry::READER;
+use crate::rule::within_workspace;
 use crate::schema::{self, CompiledSchema, Violation};
 use crate::span::{Source, Span};
 use serde_json::{Map, Value, json};
+use std::collections::HashSet;
 use std::marker::PhantomData;
 use std::sync::Arc;
 use std::time::Duration;
@@ -53,6 +55,36 @@ pub enum RegisterError {
         tool: String,
         /// The argument.
         argument: String,
+    },
+    /// An argument is injected more than once, and only one of them could be there.
+    #[error("`{argument}` of `{tool}` is injected more than once")]
+    InjectedTwice {
+        /// The tool.
+        tool: String,
+        /// The argument.
+        argument: String,
+    },
+    /// What is injected has no name.
+    #[error("`{0}` injects an argument without a name")]
+    InjectedUnnamed(String),
+    /// An alias is for nobody.
+    #[error("the alias `{alias}` of `{tool}` is for a provider without a name")]
+    AliasForNobody {
+        /// The tool.
+        tool: String,
+        /// The alias.
+        alias: String,
+    },
+    /// A retry policy has no attempt in it, not even the first.
+    #[error("`{0}` may be tried zero times, so that it would never run; 1 means that it is not tried again")]
+    NoAttempt(String),
+    /// The folder that a tool is kept to is not in the workspace.
+    #[error("`{tool}` is kept to `{folder}`, which is not in the workspace; a folder of it, relative to it, is accepted")]
+    WorkspaceRoot {
+        /// The tool.
+        tool: String,
+        /// The folder.
+        folder: String,
     },
     /// A default is filled in where an argument is left out, and it does not fit.
     #[error("the input schema of `{tool}` has a default that does not fit, at {path}: {problem}")]
@@ -159,7 +191,7 @@ impl HostTool {
             inject: spec.injected.iter().map(|(name, value)| (name.clone(), At { value: value.clone(), span })).collect(),
             redact: spec.safety.redact.iter().map(|value| At { value: value.clone(), span }).collect(),
             permissions: Vec::new(),
-            workspace_root: spec.safety.workspace_root.clone().map(|value| At { value, span }),
+            workspace_root: spec.safety.workspace_root.as_deref().and_then(within_workspace).map(|value| At { value, span }),
             limits: spec.limits,
             deferred: false,
             aliases: spec.aliases.iter().map(|(provider, alias)| (provider.clone(), At { value: alias.clone(), span })).collect(),
@@ -182,6 +214,7 @@ fn judge(spec: &ToolSpec) -> Result<Effects, RegisterError> {
             return Err(RegisterError::Reserved(name.clone()));
         }
     }
+    judge_words(spec)?;
     let input = spec.arguments();
     if !schema::is_of_objects(&input) {
         let problem = "arguments are an object, and this is no schema of one".to_owned();
@@ -208,6 +241,30 @@ fn judge(spec: &ToolSpec) -> Result<Effects, RegisterError> {
     }
     Words::new(spec.safety.redact.iter().map(String::as_str)).map_err(|problem| RegisterError::Redact { tool: tool(), problem })?;
     spec.effects.ok_or_else(|| RegisterError::EffectsUndeclared(tool()))
+}
+
+/// Refuses what says nothing, or more than can be done.
+fn judge_words(spec: &ToolSpec) -> Result<(), RegisterError> {
+    let tool = || spec.name.clone();
+    if let Some((_, alias)) = spec.aliases.iter().find(|(provider, _)| provider.trim().is_empty()) {
+        return Err(RegisterError::AliasForNobody { tool: tool(), alias: alias.clone() });
+    }
+    let mut injected = HashSet::new();
+    for (argument, _) in &spec.injected {
+        if argument.is_empty() {
+            return Err(RegisterError::InjectedUnnamed(tool()));
+        }
+        if !injected.insert(argument) {
+            return Err(RegisterError::InjectedTwice { tool: tool(), argument: argument.clone() });
+        }
+    }
+    if spec.retry.is_some_and(|retry| retry.max_attempts == 0) {
+        return Err(RegisterError::NoAttempt(tool()));
+    }
+    match &spec.safety.workspace_root {
+        Some(folder) if within_workspace(folder).is_none() => Err(RegisterError::WorkspaceRoot { tool: tool(), folder: folder.clone() }),
+        _ => Ok(()),
+    }
 }
 
 /// A closure over JSON as the body of an artifact: the artifact says the rest.

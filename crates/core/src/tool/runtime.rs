@@ -111,7 +111,8 @@ impl<'a, Ctx> ToolRuntime<'a, Ctx> {
         Ok(self.on.send(request, time).await?)
     }
 
-    /// Keeps bytes, without their secrets, for this session; the result of the call lists them. Of more than 64 MiB the start is kept.
+    /// Keeps bytes, without their secrets, for this session; the result of the call lists them. Of more than 64 MiB the start is kept, and what
+    /// one call would keep beyond 1,000 artifacts is refused as `tool.limit`.
     pub async fn keep(&self, content: impl Into<Vec<u8>>, media_type: &str) -> Result<ArtifactRef, ToolError> {
         Ok(self.on.keep(content.into(), media_type.to_owned()).await?)
     }
@@ -121,7 +122,8 @@ impl<'a, Ctx> ToolRuntime<'a, Ctx> {
         Ok(self.on.kept(id.to_owned(), offset, length).await?)
     }
 
-    /// Calls another tool, through every stage like any call. It ends with this call, and never waits for a place that this one holds.
+    /// Calls another tool, through every stage like any call. It ends with this call. Where others have the places of that tool it waits, under its
+    /// deadline; where whoever could make room waits for this very call, it is refused as `tool.limit`.
     pub async fn call(&self, tool: &str, arguments: Value) -> ToolResult {
         self.on.nested(tool, arguments).await
     }

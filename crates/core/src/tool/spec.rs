@@ -25,7 +25,7 @@ pub struct ToolSpec {
     pub effects: Option<Effects>,
     /// The most wall-clock time that one run of the body may take.
     pub timeout: Option<Duration>,
-    /// How often a retryable failure is tried again.
+    /// How often a retryable failure of an idempotent call is tried again.
     pub retry: Option<RetryPolicy>,
     /// Whether a repeated call is harmless, or what makes it so.
     pub idempotency: Idempotency,
@@ -48,7 +48,7 @@ pub struct ToolSpec {
 pub struct Safety {
     /// Whether a person must agree to each call.
     pub confirm: bool,
-    /// The folder of the workspace that the tool is kept to.
+    /// The folder of the workspace that the tool is kept to, relative to it.
     pub workspace_root: Option<String>,
     /// What is taken out of whatever leaves a call: names of fields, and patterns between slashes.
     pub redact: Vec<String>,
@@ -140,7 +140,8 @@ impl ToolSpec {
         self
     }
 
-    /// Keeps the tool to a folder of the workspace.
+    /// Keeps the tool to a folder of the workspace, which is named relative to it. It can only narrow: a folder that is not in the workspace
+    /// is refused when the tool is registered ([`super::RegisterError::WorkspaceRoot`]); [`crate::EngineBuilder::workspace`] chooses another one.
     #[must_use]
     pub fn workspace_root(mut self, folder: impl Into<String>) -> Self {
         self.safety.workspace_root = Some(folder.into());
@@ -162,7 +163,8 @@ impl ToolSpec {
         self
     }
 
-    /// Tries a retryable failure again, if the call is idempotent.
+    /// Tries a retryable failure again, if the call is idempotent: the tool changes nothing, or says with [`Self::idempotency`] that a repeat
+    /// does no harm. A tool for which neither holds runs once, whatever the policy, so that a host can give one to all its tools.
     #[must_use]
     pub fn retry(mut self, retry: RetryPolicy) -> Self {
         self.retry = Some(retry);

@@ -1,5 +1,6 @@
 //! A result as JSON, as deep as values may be. A type that nests deeper fails before the stack ends.
 
+use super::walk::{NO_NUMBER, can_be_dropped, no_number};
 use super::{ToolError, ToolOutput};
 use crate::depth::{MAX_DEPTH, too_deep};
 use crate::run::{Code, Refusal};
@@ -7,7 +8,7 @@ use serde::ser::{Error as _, Serialize, Serializer};
 use serde::ser::{
     SerializeMap, SerializeSeq, SerializeStruct, SerializeStructVariant, SerializeTuple, SerializeTupleStruct, SerializeTupleVariant,
 };
-use serde_json::{Error, Value};
+use serde_json::{Error, Value, json};
 
 pub(super) fn write<Output: Serialize>(output: Output) -> Result<ToolOutput, ToolError> {
     match output.serialize(Bounded { inner: serde_json::value::Serializer, left: MAX_DEPTH }) {
@@ -18,13 +19,24 @@ pub(super) fn write<Output: Serialize>(output: Output) -> Result<ToolOutput, Too
 }
 
 #[cold]
-fn failed<Output>(output: Output, error: &Error) -> ToolError {
-    if error.to_string() != too_deep() {
-        return ToolError::fatal("result", format!("its result is not JSON: {error}")).when_done();
+fn failed<Output: Serialize>(output: Output, error: &Error) -> ToolError {
+    let said = error.to_string();
+    let invalid = |message: String| Refusal::new(Code::OutputInvalid, message).help("a person must mend the tool");
+    let failure = if said == NO_NUMBER {
+        let path = no_number(&output).unwrap_or_default();
+        let place = if path.is_empty() { String::new() } else { format!(" at {path}") };
+        let errors = json!([{"path": path, "message": said}]);
+        invalid(format!("the result is no JSON{place}: {said}")).detail("errors", errors).into()
+    } else if said == too_deep() {
+        invalid(format!("the result is {said}")).into()
+    } else {
+        ToolError::fatal("result", format!("its result is not JSON: {said}"))
+    };
+    if !can_be_dropped(&output) {
+        // Nobody knows how to drop it level by level: what is lost is memory, and not the program.
+        std::mem::forget(output);
     }
-    // Nobody knows how to drop it level by level: what is lost is memory, and not the program.
-    std::mem::forget(output);
-    ToolError::from(Refusal::new(Code::OutputInvalid, format!("the result is {error}")).help("a person must mend the tool")).when_done()
+    failure.when_done()
 }
 
 /// A serializer that knows how many levels are left.
@@ -74,8 +86,16 @@ impl<S: Serializer> Serializer for Bounded<S> {
 
     plain! {
         serialize_bool: bool, serialize_i8: i8, serialize_i16: i16, serialize_i32: i32, serialize_i64: i64, serialize_i128: i128,
-        serialize_u8: u8, serialize_u16: u16, serialize_u32: u32, serialize_u64: u64, serialize_u128: u128, serialize_f32: f32,
-        serialize_f64: f64, serialize_char: char, serialize_str: &str, serialize_bytes: &[u8], serialize_unit_struct: &'static str,
+        serialize_u8: u8, serialize_u16: u16, serialize_u32: u32, serialize_u64: u64, serialize_u128: u128,
+        serialize_char: char, serialize_str: &str, serialize_bytes: &[u8], serialize_unit_struct: &'static str,
+    }
+
+    fn serialize_f32(self, value: f32) -> Result<S::Ok, S::Error> {
+        if value.is_finite() { self.inner.serialize_f32(value) } else { Err(S::Error::custom(NO_NUMBER)) }
+    }
+
+    fn serialize_f64(self, value: f64) -> Result<S::Ok, S::Error> {
+        if value.is_finite() { self.inner.serialize_f64(value) } else { Err(S::Error::custom(NO_NUMBER)) }
     }
 
     fn serialize_none(self) -> Result<S::Ok, S::Error> {

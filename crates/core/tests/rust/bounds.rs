@@ -1,6 +1,6 @@
 //! Whatever a result has too much of is kept, and what is left is short.
 
-use crate::support::{bare, call, load, number_schema};
+use crate::support::{bare, call, code, load, number_schema};
 use serde_json::{Map, Value, json};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -135,6 +135,56 @@ async fn handles_words_and_names_that_others_made_up_are_bounded_and_say_nothing
     let (engine, _) = load(bare().middleware(Asks).tool(Long)).await;
     let asked = engine.call(call("say_much", json!({"n": 0}))).await;
     assert!(asked.is_error && asked.to_json().to_string().len() < 5 * MOST, "{} bytes", asked.to_json().to_string().len());
+}
+
+/// Keeps one thing after another until it may not.
+struct Keeps;
+
+impl Tool for Keeps {
+    fn spec(&self) -> ToolSpec {
+        ToolSpec::new("keep_many", "Keeps many things.").pure().input(number_schema())
+    }
+
+    async fn call(&self, (): &(), runtime: ToolRuntime<'_>, arguments: Map<String, Value>) -> Result<ToolOutput, ToolError> {
+        let mut last = None;
+        for n in 0..arguments["n"].as_u64().unwrap_or(0) {
+            last = Some(runtime.keep(n.to_string(), "text/plain").await?);
+        }
+        Ok(ToolOutput { artifacts: last.into_iter().collect(), ..ToolOutput::default() })
+    }
+}
+
+/// Lists handles that look like some.
+struct Lists;
+
+impl Tool for Lists {
+    fn spec(&self) -> ToolSpec {
+        ToolSpec::new("list_many", "Lists many things.").pure().input(number_schema())
+    }
+
+    async fn call(&self, (): &(), _: ToolRuntime<'_>, arguments: Map<String, Value>) -> Result<ToolOutput, ToolError> {
+        let handle = |n: u64| ArtifactRef {
+            id: format!("art_{n:032x}"),
+            media_type: "text/plain".into(),
+            bytes: 1,
+            digest: format!("blake3:{}", "0".repeat(64)),
+        };
+        Ok(ToolOutput { artifacts: (0..arguments["n"].as_u64().unwrap_or(0)).map(handle).collect(), ..ToolOutput::text("x") })
+    }
+}
+
+#[tokio::test]
+async fn a_call_keeps_and_lists_a_thousand_artifacts_and_one_more_is_a_failure() {
+    let (engine, _) = load(bare().tool(Keeps).tool(Lists)).await;
+    for (tool, many, expected, listed) in [
+        ("keep_many", 1000, "", 1000),
+        ("keep_many", 1001, "tool.limit", 1000),
+        ("list_many", 1000, "", 1000),
+        ("list_many", 1001, "tool.output.invalid_schema", 0),
+    ] {
+        let result = engine.call(call(tool, json!({"n": many}))).await;
+        assert_eq!((code(&result), result.artifacts.len()), (expected, listed), "{tool} {many}: {}", result.text());
+    }
 }
 
 /// A store that takes its time.

@@ -2,6 +2,8 @@
 
 use crate::support::{Number, bare, call, code, echo, load, text};
 use serde_json::{Map, Value, json};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicI64, Ordering};
 use tool_harness::builtin::StoreScope;
 use tool_harness::middleware::{Around, Decision, Judged, Later, Middleware, Next, Reply, Seen, Step};
 use tool_harness::tool::{Inject, function};
@@ -75,6 +77,9 @@ impl Tool for Gives {
     }
 }
 
+/// Links that no stack can drop.
+const DEEP_LINKS: i64 = 1_000_000;
+
 /// What the host made, it lets go.
 fn drop_deep(mut value: Value) {
     while let Value::Array(mut items) = value {
@@ -111,6 +116,48 @@ async fn results_that_nest_too_deep_are_failures_and_nothing_more() {
     assert!(events.named("custom.deep")[0].fields["payload"].is_string());
     let shallow = engine.call(call("give_value", json!({"levels": 64}))).await;
     assert!(!shallow.is_error, "{}", shallow.text());
+}
+
+/// A chain of so many links, which counts those that are dropped.
+#[derive(serde::Serialize)]
+struct Link(f64, Option<Box<Link>>, #[serde(skip)] Arc<AtomicI64>);
+
+impl Drop for Link {
+    fn drop(&mut self) {
+        self.2.fetch_add(1, Ordering::SeqCst);
+    }
+}
+
+impl schemars::JsonSchema for Link {
+    fn schema_name() -> std::borrow::Cow<'static, str> {
+        "Link".into()
+    }
+
+    fn json_schema(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
+        true.into()
+    }
+}
+
+#[tokio::test]
+async fn a_typed_result_that_is_too_deep_is_dropped_as_far_as_a_stack_goes() {
+    let dropped = Arc::new(AtomicI64::new(0));
+    let counter = Arc::clone(&dropped);
+    let chain = function(ToolSpec::new("chain", "Gives a chain.").pure(), move |input: Number| {
+        let counter = Arc::clone(&counter);
+        async move {
+            // What is found first may be another mistake.
+            let number = if input.n % 2 == 0 { 1.0 } else { f64::NAN };
+            let link = |next| Some(Box::new(Link(number, next, Arc::clone(&counter))));
+            (0..input.n).fold(None, |next, _| link(next)).map(|link| *link).ok_or_else(|| ToolError::fatal("none", "none"))
+        }
+    });
+    let (engine, _) = load(bare().tool(chain)).await;
+    for (links, expected) in [(70, 70), (71, 71), (500, 500), (DEEP_LINKS, 0), (DEEP_LINKS + 1, 0)] {
+        dropped.store(0, Ordering::SeqCst);
+        let result = engine.call(call("chain", json!({"n": links}))).await;
+        assert_eq!(code(&result), "tool.output.invalid_schema", "{links}: {}", result.text());
+        assert_eq!(dropped.load(Ordering::SeqCst), expected, "what nobody can drop is let be, and the program goes on");
+    }
 }
 
 /// Hands over something deep, where it is told to.

@@ -309,3 +309,65 @@ async fn where_a_run_shall_go_is_not_swallowed_by_the_tool_around_the_one_that_s
     assert_eq!(code(&turned.results[0]), "tool.interrupted");
     assert_eq!(turned.messages().map(|messages| messages.len()), Err(Ended::Control(Control::Pause("ask the owner".into()))));
 }
+
+/// Calls another tool, and waits for what comes of it.
+struct Asks(ToolSpec, &'static str);
+
+impl Tool for Asks {
+    fn spec(&self) -> ToolSpec {
+        self.0.clone().input(crate::support::number_schema())
+    }
+
+    async fn call(&self, (): &(), runtime: ToolRuntime<'_>, arguments: Map<String, Value>) -> Result<ToolOutput, ToolError> {
+        let n = arguments["n"].as_i64().unwrap_or(0);
+        // Whoever else is at it shall have begun.
+        tokio::time::sleep(Duration::from_millis(20)).await;
+        let (first, second) = tokio::join!(runtime.call(self.1, json!({"n": n - 1})), async {
+            match n {
+                7 => Some(runtime.call(self.1, json!({"n": 0})).await),
+                _ => None,
+            }
+        });
+        let codes: Vec<&str> = std::iter::once(&first).chain(&second).map(code).collect();
+        let inner = first.value.as_ref().and_then(|value| value["codes"].as_array().cloned()).unwrap_or_default();
+        Ok(ToolOutput::value(json!({"codes": codes, "inner": inner})))
+    }
+}
+
+#[tokio::test]
+async fn a_call_inside_another_waits_for_others_and_is_refused_only_where_they_wait_for_it() {
+    let one = |name: &str| ToolSpec::new(name, "One at once.").pure().limits(Limits { max_concurrency: Some(1), ..Limits::default() });
+    let (slow, most) = waits(one("slow"), Duration::from_millis(60));
+    let any = Asks(ToolSpec::new("any", "Calls.").pure(), "slow");
+    let few = Asks(one("few"), "slow");
+    let (engine, _) = load(bare().max_concurrency(4).tool(slow).tool(any).tool(few)).await;
+    for (tool, n, expected) in [("any", 1, json!([""])), ("few", 1, json!([""])), ("any", 7, json!(["", ""]))] {
+        let (other, asked) = tokio::join!(engine.call(call("slow", json!({"n": 1}))), engine.call(call(tool, json!({"n": n}))));
+        assert!(!other.is_error && asked.value.as_ref().is_some_and(|value| value["codes"] == expected), "{tool}: {}", asked.text());
+    }
+    assert_eq!(most.load(Ordering::SeqCst), 1);
+    let mut short = call("any", json!({"n": 1}));
+    short.timeout = Some(Duration::from_millis(40));
+    let (_, asked) = tokio::join!(engine.call(call("slow", json!({"n": 1}))), engine.call(short));
+    // It ends at the same time as the call around it, and either may say so.
+    assert!(asked.text().contains("tool.timeout"), "no longer than it has: {}", asked.text());
+}
+
+#[tokio::test]
+async fn calls_inside_calls_never_wait_in_a_circle() {
+    let at_once =
+        |name: &str, most| ToolSpec::new(name, "Calls.").pure().limits(Limits { max_concurrency: Some(most), ..Limits::default() });
+    // One that calls itself, two that call each other, and one of whose two places another call has.
+    let own = Asks(at_once("own", 1), "own");
+    let (here, there) = (Asks(at_once("here", 1), "there"), Asks(at_once("there", 1), "here"));
+    let twice = Asks(at_once("twice", 2), "twice");
+    let (engine, _) = load(bare().tool(own).tool(here).tool(there).tool(twice)).await;
+    let started = Instant::now();
+    let refused = |result: &tool_harness::ToolResult| result.text().contains("tool.limit");
+    assert!(refused(&engine.call(call("own", json!({"n": 1}))).await));
+    let (one, other) = tokio::join!(engine.call(call("here", json!({"n": 1}))), engine.call(call("there", json!({"n": 1}))));
+    assert!(refused(&one) || refused(&other), "{} {}", one.text(), other.text());
+    let (one, other) = tokio::join!(engine.call(call("twice", json!({"n": 1}))), engine.call(call("twice", json!({"n": 1}))));
+    assert!(refused(&one) || refused(&other), "{} {}", one.text(), other.text());
+    assert!(started.elapsed() < Duration::from_secs(10), "{:?}", started.elapsed());
+}

@@ -212,6 +212,15 @@ async fn a_link_or_layer_that_never_ends_holds_no_call_beyond_its_time() {
     assert_eq!(code(&engine.call(call("capped", json!({"n": 1}))).await), "tool.limit");
 }
 
+#[tokio::test]
+async fn a_link_that_puts_a_call_off_for_ever_has_it_refused_after_so_many_events() {
+    let (engine, events) = load(bare().middleware(Waits("defer")).tool(echo("echo"))).await;
+    let result = engine.call(call("echo", json!({"n": 1}))).await;
+    assert_eq!((code(&result), events.ends().len()), ("tool.limit", 1), "{}", result.text());
+    assert!(result.text().contains("1000 times"), "{}", result.text());
+    assert_eq!(events.named("hook.decided").len(), 1001);
+}
+
 /// Tries up to so often, or answers itself.
 struct Tries(usize);
 

@@ -3,6 +3,7 @@
 use crate::support::{Number, bare, call, code, load, text};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
+use std::collections::BTreeMap;
 use tool_harness::tool::function;
 use tool_harness::{Tool, ToolError, ToolOutput, ToolResult, ToolRuntime, ToolSpec};
 
@@ -165,4 +166,55 @@ async fn read_artifact_takes_whole_numbers_however_they_are_written() {
     }
     let beyond = engine.call(text("read_artifact", &format!("{{\"id\": {id}, \"offset\": 1e30}}")).session("s")).await;
     assert!(!beyond.text().contains("234"), "{}", beyond.text());
+}
+
+#[derive(Serialize, schemars::JsonSchema)]
+struct Measured {
+    maybe: Option<f64>,
+    #[serde(rename = "a/b")]
+    list: Vec<Shape>,
+    by_name: BTreeMap<String, f32>,
+}
+
+#[derive(Serialize, schemars::JsonSchema)]
+enum Shape {
+    Circle(f64),
+    Box { sides: (f64, f64) },
+}
+
+#[tokio::test]
+async fn a_result_with_a_number_that_json_has_no_word_for_fails_and_says_where() {
+    let measured = |n: i64| {
+        let mut all = Measured {
+            maybe: Some(1.0),
+            list: vec![Shape::Circle(1.0), Shape::Box { sides: (1.0, 2.0) }],
+            by_name: BTreeMap::from([("x~y".to_owned(), 1.0)]),
+        };
+        match n {
+            1 => all.maybe = Some(f64::NAN),
+            2 => all.list[0] = Shape::Circle(f64::INFINITY),
+            3 => all.list[1] = Shape::Box { sides: (1.0, f64::NEG_INFINITY) },
+            4 => drop(all.by_name.insert("x~y".to_owned(), f32::NAN)),
+            _ => {}
+        }
+        all
+    };
+    let one = function(spec("one"), |input: Number| async move { Ok(if input.n == 0 { 1.5 } else { f64::NAN }) });
+    let many = function(spec("many"), move |input: Number| async move { Ok(measured(input.n)) });
+    let (engine, _) = load(bare().tool(one).tool(many)).await;
+    for (tool, n, path) in [
+        ("one", 1, ""),
+        ("many", 1, "/maybe"),
+        ("many", 2, "/a~1b/0/Circle"),
+        ("many", 3, "/a~1b/1/Box/sides/1"),
+        ("many", 4, "/by_name/x~0y"),
+    ] {
+        let result = engine.call(call(tool, json!({"n": n}))).await;
+        assert_eq!((code(&result), paths(&result)), ("tool.output.invalid_schema", vec![path.to_owned()]), "{}", result.text());
+        assert!(result.text().contains("JSON has no word for") && result.text().contains(path), "{}", result.text());
+    }
+    for tool in ["one", "many"] {
+        let result = engine.call(call(tool, json!({"n": 0}))).await;
+        assert!(!result.is_error, "{}", result.text());
+    }
 }

@@ -3,6 +3,7 @@
 use crate::support::{Events, Number, bare, call, code, echo, load};
 use serde_json::{Map, Value, json};
 use std::panic::panic_any;
+use std::path::PathBuf;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -384,4 +385,72 @@ async fn sinks_and_stores_may_panic_wherever_they_are_asked() {
     engine.flush(Duration::from_secs(5)).await;
     assert!(heard.load(Ordering::SeqCst) && engine.missed_events() > 0);
     assert_eq!(events.ends().len(), 3);
+}
+
+/// A store that gives what panics when it is written to, or when it is let go.
+struct Spoilt(bool);
+
+struct Spoils(bool);
+
+impl Keeping for Spoils {
+    fn write(&mut self, _: &[u8]) -> Result<(), KeptError> {
+        if self.0 { panic_any(Boom) } else { Err(KeptError::Failed("full".into())) }
+    }
+
+    fn finish(self: Box<Self>) -> Result<ArtifactRef, KeptError> {
+        panic_any(Boom)
+    }
+}
+
+impl Drop for Spoils {
+    fn drop(&mut self) {
+        if !self.0 {
+            panic_any(Boom)
+        }
+    }
+}
+
+impl KeptStore for Spoilt {
+    fn begin(&self, _: &str, _: &str) -> Result<Box<dyn Keeping>, KeptError> {
+        Ok(Box::new(Spoils(self.0)))
+    }
+
+    fn find(&self, _: &str, _: &str) -> Result<ArtifactRef, KeptError> {
+        panic_any(Boom)
+    }
+
+    fn read(&self, _: &str, _: &str, _: u64, _: u64) -> Result<Vec<u8>, KeptError> {
+        panic_any(Boom)
+    }
+
+    fn list(&self, _: &str) -> Result<Vec<ArtifactRef>, KeptError> {
+        panic_any(Boom)
+    }
+
+    fn collect(&self) -> Result<Collected, KeptError> {
+        panic_any(Boom)
+    }
+
+    fn file(&self, _: &ArtifactRef) -> Option<PathBuf> {
+        panic_any(Boom)
+    }
+}
+
+#[tokio::test]
+async fn a_host_that_uses_a_shelf_itself_gets_a_failure_and_no_panic() {
+    let failed = || KeptError::Failed("the store crashed".into());
+    let stores: [Arc<dyn KeptStore>; 3] = [Arc::new(Lost), Arc::new(Spoilt(true)), Arc::new(Spoilt(false))];
+    for store in stores {
+        let (engine, _) = load(bare().kept_in(store)).await;
+        let shelf = engine.shelf("mine");
+        assert_eq!(shelf.write(b"something", "text/plain"), Err(failed()));
+        assert_eq!(shelf.find("art_0"), Err(failed()));
+        assert_eq!(shelf.read("art_0", 0, 1), Err(failed()));
+        assert_eq!(shelf.list(), Err(failed()));
+        let artifact = ArtifactRef { id: "art_0".into(), media_type: String::new(), bytes: 0, digest: String::new() };
+        assert_eq!(engine.kept_file(&artifact), None);
+    }
+    let (engine, _) = load(bare()).await;
+    let kept = engine.shelf("mine").write(b"something", "text/plain").expect("kept");
+    assert_eq!(engine.shelf("mine").read(&kept.id, 0, 4), Ok(b"some".to_vec()));
 }

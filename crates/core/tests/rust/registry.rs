@@ -2,12 +2,13 @@
 
 use crate::support::{bare, call, code, echo, load, load_asking, number_schema, numbered};
 use serde_json::{Map, Value, json};
+use std::time::Duration;
 use tool_harness::content::Media;
 use tool_harness::effect::Effects;
 use tool_harness::error::Error;
 use tool_harness::registry::READER;
 use tool_harness::run::Control;
-use tool_harness::tool::{Idempotency, Inject, NameProblem, RegisterError};
+use tool_harness::tool::{Idempotency, Inject, NameProblem, RegisterError, RetryPolicy};
 use tool_harness::{ContentBlock, EngineBuilder, Tool, ToolError, ToolOutput, ToolRuntime, ToolSpec};
 
 struct Spec(ToolSpec);
@@ -71,6 +72,62 @@ async fn whatever_could_surprise_a_call_is_refused_with_a_type() {
         assert!(matches!(refused(bare().tool(Spec(spec("a").redact([entry])))).await, RegisterError::Redact { .. }), "{entry}");
     }
     assert_eq!(refused(bare().tool(Spec(ToolSpec::new("a", "A tool.")))).await, RegisterError::EffectsUndeclared("a".into()));
+}
+
+#[tokio::test]
+async fn what_says_nothing_or_more_than_can_be_done_is_refused_with_a_type() {
+    let retry = |max_attempts| RetryPolicy::attempts(max_attempts, Duration::ZERO);
+    let outside = |folder: &str| RegisterError::WorkspaceRoot { tool: "a".into(), folder: folder.into() };
+    for (said, problem) in [
+        (
+            spec("a").inject("who", Inject::CallId).inject("who", Inject::RunId),
+            RegisterError::InjectedTwice { tool: "a".into(), argument: "who".into() },
+        ),
+        (spec("a").inject("", Inject::CallId), RegisterError::InjectedUnnamed("a".into())),
+        (spec("a").alias("", "b"), RegisterError::AliasForNobody { tool: "a".into(), alias: "b".into() }),
+        (spec("a").alias(" ", "b"), RegisterError::AliasForNobody { tool: "a".into(), alias: "b".into() }),
+        (spec("a").alias("openai", ""), RegisterError::Name { name: String::new(), problem: NameProblem::Empty }),
+        (spec("a").retry(retry(0)), RegisterError::NoAttempt("a".into())),
+        (spec("a").workspace_root("../.."), outside("../..")),
+        (spec("a").workspace_root("a/../.."), outside("a/../..")),
+        (spec("a").workspace_root("/etc"), outside("/etc")),
+        (spec("a").workspace_root("~/x"), outside("~/x")),
+    ] {
+        assert_eq!(refused(bare().tool(Spec(said))).await, problem);
+    }
+    for said in [
+        spec("a").inject("who", Inject::CallId).inject("run", Inject::RunId),
+        spec("a").alias("openai", "b").alias("gemini", "c"),
+        spec("a").retry(retry(1)),
+        // It is never used, because a repeat could do harm.
+        spec("a").effects(Effects::WRITE).retry(retry(3)),
+        spec("a").workspace_root("a/../src"),
+        spec("a").workspace_root("."),
+    ] {
+        assert!(bare().tool(Spec(said.clone())).load().await.is_ok(), "{said:?}");
+    }
+}
+
+#[tokio::test]
+async fn a_tool_is_kept_to_its_folder_however_that_is_written() {
+    struct Reads;
+    impl Tool for Reads {
+        fn spec(&self) -> ToolSpec {
+            ToolSpec::new("read_it", "Reads.").effects(Effects::READ).workspace_root("./other/../src").input(json!({"type": "object"}))
+        }
+        async fn call(&self, (): &(), runtime: ToolRuntime<'_>, _: Map<String, Value>) -> Result<ToolOutput, ToolError> {
+            let files = runtime.files()?;
+            Ok(ToolOutput::value(json!([files.read("src/in", 99).is_ok(), files.read("out", 99).is_ok()])))
+        }
+    }
+    let folder = tempfile::tempdir().expect("a folder");
+    std::fs::create_dir(folder.path().join("src")).expect("a folder in it");
+    for name in ["src/in", "out"] {
+        std::fs::write(folder.path().join(name), "x").expect("a file");
+    }
+    let (engine, _) = load(bare().workspace(folder.path()).tool(Reads)).await;
+    let result = engine.call(call("read_it", json!({}))).await;
+    assert_eq!(result.value, Some(json!([true, false])), "{}", result.text());
 }
 
 #[tokio::test]

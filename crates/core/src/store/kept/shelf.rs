@@ -1,6 +1,7 @@
 //! What one session keeps. The only way to a store: whatever is written goes through redaction first.
 
 use super::{Keeping, KeptError, KeptStore, MOST_BYTES, MOST_MEDIA_TYPE};
+use crate::isolate::caught;
 use crate::redact::{Redactor, Stream, Words};
 use crate::result::ArtifactRef;
 use std::collections::VecDeque;
@@ -8,7 +9,7 @@ use std::fmt;
 use std::io::Read;
 use std::sync::Arc;
 
-/// The artifacts of one session. The methods may wait for a disk.
+/// The artifacts of one session. The methods may wait for a disk; a store that panics is one that failed.
 #[derive(Clone)]
 pub struct Shelf {
     store: Arc<dyn KeptStore>,
@@ -37,7 +38,11 @@ impl Shelf {
     }
 
     /// The same for what a reader gives, which is read to its end; what is at its start and end, `half` bytes each, comes back.
-    pub(crate) fn write_from(&self, mut from: impl Read, media_type: &str, half: usize) -> Result<Sample, KeptError> {
+    pub(crate) fn write_from(&self, from: impl Read, media_type: &str, half: usize) -> Result<Sample, KeptError> {
+        asked(|| self.write_all(from, media_type, half))
+    }
+
+    fn write_all(&self, mut from: impl Read, media_type: &str, half: usize) -> Result<Sample, KeptError> {
         let mut pass = self.redactor.pass(self.words.as_ref());
         let (stream, mut media_type) = (pass.stream(), media_type.to_owned());
         pass.string(&mut media_type);
@@ -65,18 +70,23 @@ impl Shelf {
 
     /// The artifact of that handle.
     pub fn find(&self, id: &str) -> Result<ArtifactRef, KeptError> {
-        self.store.find(&self.session, id)
+        asked(|| self.store.find(&self.session, id))
     }
 
     /// At most `length` bytes of it, from `offset` on.
     pub fn read(&self, id: &str, offset: u64, length: u64) -> Result<Vec<u8>, KeptError> {
-        self.store.read(&self.session, id, offset, length)
+        asked(|| self.store.read(&self.session, id, offset, length))
     }
 
     /// All of them, the oldest first.
     pub fn list(&self) -> Result<Vec<ArtifactRef>, KeptError> {
-        self.store.list(&self.session)
+        asked(|| self.store.list(&self.session))
     }
+}
+
+/// What a store says, which is the host's: one that panics has failed.
+fn asked<T>(work: impl FnOnce() -> Result<T, KeptError>) -> Result<T, KeptError> {
+    caught(work).unwrap_or_else(|| Err(KeptError::Failed("the store crashed".to_owned())))
 }
 
 /// Something that was kept, and how it begins and ends.
