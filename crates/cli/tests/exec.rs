@@ -27,6 +27,10 @@ fn a_command_streams_and_its_exit_code_is_the_programs() {
     assert_eq!(harness_reading(project.path(), &["exec", "--", "tr", "a-z", "A-Z"], "abc").ends(0).out, "ABC");
     let missing = exec(&project, &["no-such-program"]).ends(127);
     assert!(missing.out.is_empty() && missing.err.contains("no-such-program"), "{}", missing.err);
+    for (words, why) in [(["src/a.txt"], "chmod +x"), (["./src"], "folder")] {
+        let refused = exec(&project, &words).ends(126);
+        assert!(refused.out.is_empty() && refused.err.contains(why), "{}", refused.err);
+    }
     // Options of the command are its own.
     assert_eq!(harness(project.path(), &["exec", "echo", "--json", "-n"]).ends(0).out, "--json -n\n");
     harness(project.path(), &["exec"]).ends(2);

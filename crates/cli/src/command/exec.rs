@@ -20,6 +20,8 @@ use tool_harness_sandbox::process::{self, Command, End, Finished, SandboxError, 
 
 /// What a shell says of a program that is not there.
 const NOT_FOUND: u8 = 127;
+/// And of something that is there, and is none.
+const NOT_EXECUTABLE: u8 = 126;
 /// A command that was killed, as a shell would say it.
 const KILLED: u8 = 128 + 9;
 /// Added to a signal, as shells do.
@@ -165,8 +167,9 @@ fn refused(error: &SandboxError, output: &mut Output) -> anyhow::Result<Exit> {
     let doctor = "`harness doctor` says what this machine lacks, and how to mend it";
     let (exit, help) = match error {
         SandboxError::NotFound { .. } => (Exit::As(NOT_FOUND), None),
+        SandboxError::NotExecutable { .. } | SandboxError::Start { .. } => (Exit::As(NOT_EXECUTABLE), None),
         SandboxError::NotAllowed { .. } | SandboxError::BadFolder(_) => (Exit::Refused, None),
-        SandboxError::NullCharacter(_) | SandboxError::Start { .. } => (Exit::Failed, None),
+        SandboxError::NullCharacter(_) => (Exit::Failed, None),
         SandboxError::NoSandbox(_) | SandboxError::BadPlace { .. } | SandboxError::SetUp { .. } => (Exit::Usage, Some(doctor)),
     };
     output.complain(&error.to_string(), help)?;

@@ -74,7 +74,10 @@ fn unstarted(error: SandboxError) -> Refused {
     let message = error.to_string();
     match error {
         SandboxError::NotAllowed { .. } | SandboxError::BadFolder(_) => Refused::Denied { message, host: None },
-        SandboxError::NotFound { .. } | SandboxError::NullCharacter(_) | SandboxError::Start { .. } => Refused::Failed(message),
+        SandboxError::NotFound { .. }
+        | SandboxError::NotExecutable { .. }
+        | SandboxError::NullCharacter(_)
+        | SandboxError::Start { .. } => Refused::Failed(message),
         SandboxError::NoSandbox(_) | SandboxError::BadPlace { .. } | SandboxError::SetUp { .. } => {
             Refused::Unavailable { message, help: "`harness doctor` says what this machine lacks, and how to mend it".to_owned() }
         }

@@ -100,10 +100,17 @@ fn a_name_is_the_real_program_whatever_shadows_it() {
 #[test]
 fn a_program_that_is_not_there_is_an_error_before_anything_starts() {
     in_every_tier(|world| {
-        for program in ["no-such-program", "/no/such/program", "src/main.rs", "src", "", "/root/.cargo/bin/cargo"] {
+        for program in ["no-such-program", "/no/such/program", "", "/root/.cargo/bin/cargo"] {
             let refused = world.run(program, &[]);
             assert!(matches!(refused, Err(SandboxError::NotFound { .. })), "{program}: {refused:?}");
         }
+        for program in ["src/main.rs", "./src", "/etc", "/etc/passwd", "/dev/null"] {
+            let refused = world.run(program, &[]);
+            assert!(matches!(refused, Err(SandboxError::NotExecutable { .. })), "{program}: {refused:?}");
+        }
+        // What is hidden is not told from what is not there.
+        let hidden = world.run(&world.beside("outside/canary").display().to_string(), &[]);
+        assert!(world.tier() == Tier::B || matches!(hidden, Err(SandboxError::NotFound { .. })), "{hidden:?}");
         assert!(matches!(world.run("echo", &["a\0b"]), Err(SandboxError::NullCharacter(_))));
     });
 }

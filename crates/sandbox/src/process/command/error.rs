@@ -17,6 +17,14 @@ pub enum SandboxError {
         /// Where it was looked for.
         place: &'static str,
     },
+    /// What has that name is no program.
+    #[error("`{program}` cannot be executed: {why}")]
+    NotExecutable {
+        /// As it was given.
+        program: String,
+        /// What it is instead.
+        why: &'static str,
+    },
     /// The plan does not list the program.
     #[error("`{program}` is `{real}`, which is not among the programs that may be executed here", real = .real.display())]
     NotAllowed {

@@ -17,12 +17,13 @@ pub(super) fn resolve(plan: &Plan, command: &Command, folder: &Path, is_visible:
         return Err(missing("whose name is empty"));
     }
     let real = if name.as_bytes().contains(&b'/') {
-        real_program(&folder.join(name), is_visible).ok_or_else(|| missing("that can be seen and executed inside"))?
+        let real = seen(&folder.join(name), is_visible).ok_or_else(|| missing("that can be seen inside"))?;
+        executable(real).map_err(|why| SandboxError::NotExecutable { program: shown(), why })?
     } else {
         let path = plan.environment.iter().rev().find(|(key, _)| key == "PATH").map_or("/usr/local/bin:/usr/bin:/bin", |(_, value)| value);
         // An empty or relative entry means wherever the process is: that is how programs get shadowed.
         let folders = path.split(':').filter(|folder| folder.starts_with('/'));
-        let mut found = folders.filter_map(|folder| real_program(&Path::new(folder).join(name), is_visible));
+        let mut found = folders.filter_map(|folder| executable(seen(&Path::new(folder).join(name), is_visible)?).ok());
         found.next().ok_or_else(|| missing("in the `PATH` of the plan that can be seen inside"))?
     };
     match &plan.programs {
@@ -37,10 +38,19 @@ fn is_same(listed: &Path, real: &Path) -> bool {
     listed == real || fs::canonicalize(listed).is_ok_and(|listed| listed == real)
 }
 
-fn real_program(path: &Path, is_visible: &dyn Fn(&Path) -> bool) -> Option<PathBuf> {
-    let real = fs::canonicalize(path).ok()?;
-    let facts = fs::metadata(&real).ok()?;
-    (facts.is_file() && facts.permissions().mode() & 0o111 != 0 && is_visible(&real)).then_some(real)
+/// What a path leads to, if that can be seen inside.
+fn seen(path: &Path, is_visible: &dyn Fn(&Path) -> bool) -> Option<PathBuf> {
+    fs::canonicalize(path).ok().filter(|real| is_visible(real))
+}
+
+/// The same, if it is a program; else what it is instead.
+fn executable(real: PathBuf) -> Result<PathBuf, &'static str> {
+    match fs::metadata(&real) {
+        Ok(facts) if facts.is_dir() => Err("it is a folder"),
+        Ok(facts) if !facts.is_file() => Err("it is no file"),
+        Ok(facts) if facts.permissions().mode() & 0o111 != 0 => Ok(real),
+        _ => Err("nobody has the right to, as by `chmod +x`"),
+    }
 }
 
 /// Everything the kernel opens to start `program`: itself, the interpreter its first line names, and the one its ELF header names.
