@@ -13,7 +13,7 @@ use super::runnable::Runnable;
 use super::sandbox::Shared;
 use super::scratch::Scratch;
 use super::script::{self, Parts, Room, with_namespaces, without_namespaces};
-use super::spawn::Helper;
+use super::spawn::{Helper, Made};
 use super::view::{View, What};
 use super::{Command, SandboxError, program, rights, tree, turn};
 use crate::plan::{Access, Plan, Programs};
@@ -123,10 +123,10 @@ impl<'a> Layout<'a> {
     }
 
     /// Has the place made by a helper that was started on its ground.
-    pub(super) fn make(&self, gathered: Gathered, helper: Helper) -> Ready {
+    pub(super) fn make(&self, gathered: Gathered, helper: Helper, made: Made) -> Ready {
         let Gathered { own, trees, scratch, weaker, group } = gathered;
         // A helper that failed already says why, and that is read by whoever waits for it.
-        let _ = helper.place(own.as_ref().unwrap_or(&self.block), &trees).and_then(|()| helper.enter(group.doors()));
+        let _ = helper.place(own.as_ref().unwrap_or(&self.block), &trees, made).and_then(|()| helper.enter(group.doors()));
         Ready { helper, group, scratch, weaker }
     }
 
