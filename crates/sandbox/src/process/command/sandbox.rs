@@ -11,6 +11,7 @@ use super::prepare::{Layout, is_made};
 use super::protect::{Had, Keeping, Undone, Watching};
 use super::ready::{self, Ready, Waiting};
 use super::spawn::{Helper, Made, Streams};
+use super::stamp::Listings;
 use super::traces;
 use super::watch::{Ours, Rest, Watch};
 use super::{Command, Denial, End, Finished, SandboxError, Stdin};
@@ -44,6 +45,7 @@ pub(super) struct Shared {
     pub(super) serve: Option<Arc<dyn Serve>>,
     waiting: Waiting,
     crowds: Arc<Crowds>,
+    pub(super) listings: Listings,
 }
 
 impl Shared {
@@ -84,14 +86,15 @@ impl Sandbox {
         let Shared { tier, is_off, report, landlock, cgroups, homes, .. } = &*self.shared;
         let (report, cgroups, homes) = (report.clone(), cgroups.clone(), homes.clone());
         let (tier, is_off, landlock, owners) = (*tier, *is_off, *landlock, OnceLock::new());
-        let (serve, waiting, crowds) = (Some(serve), Waiting::new(), Arc::default());
-        Self { shared: Arc::new(Shared { tier, is_off, report, landlock, cgroups, homes, owners, serve, waiting, crowds }) }
+        let (serve, waiting, crowds, listings) = (Some(serve), Waiting::new(), Arc::default(), Listings::default());
+        Self { shared: Arc::new(Shared { tier, is_off, report, landlock, cgroups, homes, owners, serve, waiting, crowds, listings }) }
     }
 
     fn of(findings: Findings, is_off: bool) -> Self {
         let Findings { report, landlock, cgroups } = findings;
         let (tier, owners, waiting, crowds) = (report.tier, OnceLock::new(), Waiting::new(), Arc::default());
-        let shared = Shared { tier, is_off, report, landlock, cgroups, homes: homes(), owners, serve: None, waiting, crowds };
+        let (homes, serve, listings) = (homes(), None, Listings::default());
+        let shared = Shared { tier, is_off, report, landlock, cgroups, homes, owners, serve, waiting, crowds, listings };
         Self { shared: Arc::new(shared) }
     }
 
