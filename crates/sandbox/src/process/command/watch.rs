@@ -90,7 +90,8 @@ const ROUND: Duration = Duration::from_millis(5);
 /// How long the receiver of a command that was ended may take for what it said last.
 const LAST_WORDS: Duration = Duration::from_millis(50);
 const ASKS_TO_END: [i32; 4] = [libc::SIGINT, libc::SIGTERM, libc::SIGHUP, libc::SIGQUIT];
-const CHUNK: usize = 64 << 10;
+/// What is read at once. Memory that is touched for each call costs more than a few more reads of a command that says much.
+const CHUNK: usize = 16 << 10;
 
 impl Watch<'_> {
     pub(super) async fn run(
