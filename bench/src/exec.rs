@@ -50,7 +50,7 @@ pub fn run(report: &mut Report) -> anyhow::Result<()> {
     let machines = [Machine::default(), Machine::default(), Machine::with_tier(Tier::B), Machine::with_tier(Tier::B)];
     let [strong, strong_once, weak, weak_once] = machines.each_ref().map(|machine| machine.sandbox(Containment::On));
     let count = Cell::new(0);
-    // A plan that was never seen before: nothing of an earlier call is there for it, no place and no control group.
+    // A plan that was never seen before: no place of an earlier call is there for it, and no control group with its bounds.
     let new = |plan: &Plan| {
         count.set(count.get() + 1);
         let limits = Limits { memory_bytes: plan.limits.memory_bytes + (count.get() << 12), ..plan.limits };

@@ -100,6 +100,9 @@ pub(crate) struct Op {
     pub(crate) args: [u64; 6],
 }
 
+/// The number of the step that is starting a process of the helper's.
+pub(crate) const OWN_PROCESS: u32 = 1;
+
 pub(crate) const ANY: u16 = u16::MAX;
 pub(crate) const SLOTS: usize = 256;
 /// The slot that the place leaves to the command: Landlock's rules.
@@ -126,8 +129,10 @@ pub(crate) const LOAD: u32 = u32::MAX - 2;
 pub(crate) const DOORS: u8 = 1;
 /// A message with a command: its three streams and its block.
 pub(crate) const COMMAND: u8 = 2;
-/// A message with a place: its block, and what it is made of.
+/// A message with a place: its block, and what it is made of. The command is on its way.
 pub(crate) const PLACE: u8 = 3;
+/// The same, when somebody waits until it is made.
+pub(crate) const PLACE_AHEAD: u8 = 4;
 /// The most descriptors in one message, which is the kernel's bound.
 pub(crate) const MOST_PASSED: usize = 253;
 
@@ -144,7 +149,7 @@ pub(crate) struct Word {
 pub(crate) const FAILED: u32 = 1;
 /// The command ended: its status as `wait` gives it.
 pub(crate) const ENDED: u32 = 2;
-/// The place is ready for a command.
+/// The place is ready for a command; said where somebody waits for that.
 pub(crate) const READY: u32 = 3;
 /// The command's time was over.
 pub(crate) const OVERDUE: u32 = 5;

@@ -8,13 +8,15 @@
 #![no_main]
 
 mod layout;
+mod memory;
+#[expect(dead_code, reason = "some calls are the harness's only")]
 mod sys;
 
 use core::arch::global_asm;
-use core::mem::{size_of, size_of_val};
+use core::mem::{MaybeUninit, size_of, size_of_val};
 use core::panic::PanicInfo;
 use layout::{
-    ALONE, ANY, BESIDE, BLOCK, CHECK, COMMAND, COMMAND_BASE, CONTROL, DOORS, ENDED, FAILED, GIVEN, GONE, GROUND_BASE, Ground, LOAD, MOST_PASSED, NAMESPACE, OVERDUE, Op, PLACE, PLACE_BASE, POKE, Place,
+    ALONE, ANY, BESIDE, BLOCK, CHECK, COMMAND, COMMAND_BASE, CONTROL, DOORS, ENDED, FAILED, GIVEN, GONE, GROUND_BASE, Ground, LOAD, MOST_PASSED, NAMESPACE, OVERDUE, OWN_PROCESS, Op, PLACE, PLACE_AHEAD, PLACE_BASE, POKE, Place,
     READY, SLOTS, STATUS, Script, Start, Word,
 };
 use sys::number;
@@ -60,22 +62,18 @@ extern "C" fn main() -> ! {
         run(ground.inner, &mut slots);
     }
     close(BLOCK, BLOCK);
-    let Some(place) = receive_place(&mut slots) else { exit(0) };
+    let Some((place, is_awaited)) = receive_place(&mut slots) else { exit(0) };
     run(place.make, &mut slots);
     let reach = if has_namespace || place.is_scoped != 0 { everybody(has_namespace) } else { Reach::Children(open_children()) };
     let signals = catch_children();
-    say(&[Word { kind: READY, first: 0, second: 0 }]);
+    if is_awaited {
+        say(&[Word { kind: READY, first: 0, second: 0 }]);
+    }
     let Some([stdin, stdout, stderr, block]) = receive_command() else { exit(0) };
     // SAFETY: the harness passed the block of a command there.
     let start: Start = unsafe { map_block(COMMAND_BASE, block) };
-    let command = fork();
-    if command == 0 {
-        take_streams([stdin, stdout, stderr]);
-        run(start.command, &mut slots);
-        // SAFETY: the block holds a path and two lists of strings that end with null.
-        let code = unsafe { sys::call(number::EXECVE, [start.program, start.arguments, start.environment, 0, 0, 0]) };
-        fail(start.start_step as u32, code);
-    }
+    let mut becoming = Becoming { stack: MaybeUninit::uninit(), start, slots: &mut slots, streams: [stdin, stdout, stderr] };
+    let command = becoming.begin();
     // The streams belong to the command alone, so that their end is its end.
     [stdin, stdout, stderr, block].map(|end| close(end, end));
     let over = watch(command, signals, now().saturating_add(start.time_left));
@@ -90,6 +88,41 @@ extern "C" fn main() -> ! {
         Over::Unwanted => say(&[gone]),
     }
     exit(0)
+}
+
+/// A process that becomes the command, with the memory it uses for that; nobody else does.
+#[repr(C, align(16))]
+struct Becoming<'a> {
+    stack: MaybeUninit<[u8; STACK]>,
+    start: Start,
+    slots: &'a mut Slots,
+    streams: [i32; 3],
+}
+
+const STACK: usize = 8192;
+
+impl Becoming<'_> {
+    /// Starts it. This lives as long as its parent, which never returns.
+    fn begin(&mut self) -> i64 {
+        const SHARE_MEMORY: u64 = 0x100;
+        let top = &raw mut self.stack as u64 + STACK as u64;
+        // SAFETY: the stack is aligned as the struct is and as long as said, and what is here is touched by nobody but the child from now on.
+        let child = unsafe { sys::branch(SIGCHLD | SHARE_MEMORY, top, 0, become_command, &raw mut *self as u64) };
+        if child < 0 {
+            fail(OWN_PROCESS, child);
+        }
+        child
+    }
+}
+
+extern "C" fn become_command(becoming: u64) -> ! {
+    // SAFETY: what `begin` passed, which is this process's alone.
+    let Becoming { start, slots, streams, .. } = unsafe { &mut *(becoming as *mut Becoming<'_>) };
+    take_streams(*streams);
+    run(start.command, slots);
+    // SAFETY: the block holds a path and two lists of strings that end with null.
+    let code = unsafe { sys::call(number::EXECVE, [start.program, start.arguments, start.environment, 0, 0, 0]) };
+    fail(start.start_step as u32, code);
 }
 
 /// Maps a block to where its pointers point, and gives its head.
@@ -112,10 +145,10 @@ unsafe fn map_block<Head: Copy>(base: u64, block: i32) -> Head {
     unsafe { *(base as *const Head) }
 }
 
-/// Waits for the place, and keeps what it is made of. `None` when the harness wants none.
-fn receive_place(slots: &mut Slots) -> Option<Place> {
+/// Waits for the place, and keeps what it is made of; gives also whether somebody waits until it is made. `None` when the harness wants none.
+fn receive_place(slots: &mut Slots) -> Option<(Place, bool)> {
     let mut passed: Passed = [0; MOST_PASSED];
-    let (PLACE, count @ 1..) = receive(&mut passed)? else { return None };
+    let (kind @ (PLACE | PLACE_AHEAD), count @ 1..) = receive(&mut passed)? else { return None };
     // SAFETY: the harness passed the block of a place there.
     let place = unsafe { map_block(PLACE_BASE, passed[0]) };
     close(passed[0], passed[0]);
@@ -124,7 +157,7 @@ fn receive_place(slots: &mut Slots) -> Option<Place> {
         slots[GIVEN as usize + at - 1] = i64::from(passed[at]);
         at += 1;
     }
-    Some(place)
+    Some((place, kind == PLACE_AHEAD))
 }
 
 /// Waits for the command, its streams and its block, and enters control groups on the way. `None` when the harness wants none.
@@ -413,7 +446,7 @@ fn fork() -> i64 {
     // SAFETY: as `fork`: a copy of this process goes on here with memory of its own.
     let child = unsafe { sys::call(number::CLONE, [SIGCHLD, 0, 0, 0, 0, 0]) };
     if child < 0 {
-        fail(1, child);
+        fail(OWN_PROCESS, child);
     }
     child
 }

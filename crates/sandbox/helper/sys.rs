@@ -1,4 +1,4 @@
-//! System calls without a C library, and the few functions that compiled code expects from one.
+//! System calls without a C library.
 
 use core::arch::asm;
 
@@ -8,10 +8,13 @@ pub(crate) mod number {
     pub(crate) const READ: u32 = 0;
     pub(crate) const WRITE: u32 = 1;
     pub(crate) const MMAP: u32 = 9;
+    pub(crate) const RT_SIGACTION: u32 = 13;
     pub(crate) const RT_SIGPROCMASK: u32 = 14;
     pub(crate) const CLONE: u32 = 56;
     pub(crate) const EXECVE: u32 = 59;
     pub(crate) const WAIT4: u32 = 61;
+    pub(crate) const CHDIR: u32 = 80;
+    pub(crate) const SETSID: u32 = 112;
     pub(crate) const KILL: u32 = 62;
     pub(crate) const EXIT_GROUP: u32 = 231;
     pub(crate) const OPENAT: u32 = 257;
@@ -31,10 +34,13 @@ pub(crate) mod number {
     pub(crate) const READ: u32 = 63;
     pub(crate) const WRITE: u32 = 64;
     pub(crate) const MMAP: u32 = 222;
+    pub(crate) const RT_SIGACTION: u32 = 134;
     pub(crate) const RT_SIGPROCMASK: u32 = 135;
     pub(crate) const CLONE: u32 = 220;
     pub(crate) const EXECVE: u32 = 221;
     pub(crate) const WAIT4: u32 = 260;
+    pub(crate) const CHDIR: u32 = 49;
+    pub(crate) const SETSID: u32 = 157;
     pub(crate) const KILL: u32 = 129;
     pub(crate) const EXIT_GROUP: u32 = 94;
     pub(crate) const OPENAT: u32 = 56;
@@ -88,61 +94,59 @@ pub(crate) unsafe fn call(number: u32, a: [u64; 6]) -> i64 {
     result
 }
 
+/// Starts a process that shares this one's memory until it executes a program, on a stack of its own that ends at `stack`. It goes on in
+/// `child` with the argument given; this one does not wait for it. No memory is copied, and none is torn down when the program is executed.
+/// Where the flags ask for a descriptor of the process, its number is written to `watched`.
+///
 /// # Safety
-/// As in C.
-#[unsafe(no_mangle)]
-unsafe extern "C" fn memset(to: *mut u8, value: i32, count: usize) -> *mut u8 {
-    let mut at = 0;
-    while at < count {
-        // SAFETY: within the caller's memory. Volatile, so that the loop is not compiled into a call of this very function.
-        unsafe { to.add(at).write_volatile(value as u8) };
-        at += 1;
+/// The flags are those of `clone`, with shared memory among them. The stack, which ends at a multiple of 16, and what the argument leads to are
+/// left to the child until it executes a program or ends. The child uses no thread-local memory, which is its parent's.
+#[cfg(target_arch = "x86_64")]
+pub(crate) unsafe fn branch(flags: u64, stack: u64, watched: u64, child: extern "C" fn(u64) -> !, argument: u64) -> i64 {
+    let result: i64;
+    // SAFETY: the parent comes back with nothing changed but the result. The child has an empty stack and never comes back.
+    unsafe {
+        asm!(
+            "syscall",
+            "test rax, rax",
+            "jnz 2f",
+            "xor ebp, ebp",
+            "mov rdi, r9",
+            "call r12",
+            "ud2",
+            "2:",
+            inlateout("rax") i64::from(number::CLONE) => result,
+            in("rdi") flags, in("rsi") stack, in("rdx") watched, in("r10") 0, in("r8") 0, in("r9") argument, in("r12") child,
+            lateout("rcx") _, lateout("r11") _,
+        );
     }
-    to
+    result
 }
 
+/// Starts a process that shares this one's memory until it executes a program, on a stack of its own that ends at `stack`. It goes on in
+/// `child` with the argument given; this one does not wait for it. No memory is copied, and none is torn down when the program is executed.
+/// Where the flags ask for a descriptor of the process, its number is written to `watched`.
+///
 /// # Safety
-/// As in C.
-#[unsafe(no_mangle)]
-unsafe extern "C" fn memcpy(to: *mut u8, from: *const u8, count: usize) -> *mut u8 {
-    let mut at = 0;
-    while at < count {
-        // SAFETY: within the caller's memory. Volatile, so that the loop is not compiled into a call of this very function.
-        unsafe { to.add(at).write_volatile(*from.add(at)) };
-        at += 1;
+/// The flags are those of `clone`, with shared memory among them. The stack, which ends at a multiple of 16, and what the argument leads to are
+/// left to the child until it executes a program or ends. The child uses no thread-local memory, which is its parent's.
+#[cfg(target_arch = "aarch64")]
+pub(crate) unsafe fn branch(flags: u64, stack: u64, watched: u64, child: extern "C" fn(u64) -> !, argument: u64) -> i64 {
+    let result: i64;
+    // SAFETY: the parent comes back with nothing changed but the result. The child has an empty stack and never comes back.
+    unsafe {
+        asm!(
+            "svc 0",
+            "cbnz x0, 2f",
+            "mov x29, xzr",
+            "mov x0, x5",
+            "blr x9",
+            "brk #1",
+            "2:",
+            in("x8") u64::from(number::CLONE),
+            inlateout("x0") flags => result,
+            in("x1") stack, in("x2") watched, in("x3") 0, in("x4") 0, in("x5") argument, in("x9") child,
+        );
     }
-    to
-}
-
-/// # Safety
-/// As in C.
-#[unsafe(no_mangle)]
-unsafe extern "C" fn memmove(to: *mut u8, from: *const u8, count: usize) -> *mut u8 {
-    if (to as usize) < (from as usize) {
-        // SAFETY: copying upwards is right for a target below its source.
-        return unsafe { memcpy(to, from, count) };
-    }
-    let mut at = count;
-    while at > 0 {
-        at -= 1;
-        // SAFETY: within the caller's memory. Volatile, so that the loop is not compiled into a call of this very function.
-        unsafe { to.add(at).write_volatile(*from.add(at)) };
-    }
-    to
-}
-
-/// # Safety
-/// As in C.
-#[unsafe(no_mangle)]
-unsafe extern "C" fn memcmp(one: *const u8, other: *const u8, count: usize) -> i32 {
-    let mut at = 0;
-    while at < count {
-        // SAFETY: within the caller's memory. Volatile, so that the loop is not compiled into a call of this very function.
-        let (a, b) = unsafe { (one.add(at).read_volatile(), other.add(at).read_volatile()) };
-        if a != b {
-            return i32::from(a) - i32::from(b);
-        }
-        at += 1;
-    }
-    0
+    result
 }

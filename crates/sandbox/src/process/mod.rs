@@ -1,8 +1,12 @@
 //! Processes: the workers that evaluate scripts, and the commands that tools run.
 
+mod branch;
 mod command;
 mod start;
 mod streams;
+#[path = "../../helper/sys.rs"]
+#[expect(dead_code, reason = "some calls are the helper's only")]
+mod sys;
 mod worker;
 
 pub use command::{

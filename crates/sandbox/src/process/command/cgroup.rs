@@ -6,7 +6,7 @@ use crate::plan::Limits;
 use crate::tier::Mechanism;
 use rustix::process::{Pid, PidfdFlags, Signal, pidfd_open, pidfd_send_signal};
 use std::fs::{self, File, OpenOptions};
-use std::io;
+use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
@@ -77,10 +77,12 @@ impl Cgroups {
     pub(super) fn make(&self, limits: &Limits) -> Group {
         let bounds = Bounds { memory: limits.memory_bytes, processes: limits.processes.saturating_add(1) };
         let mut idle = self.idle.lock().unwrap_or_else(PoisonError::into_inner);
-        let at = idle.iter().position(|folders| folders.bounds == bounds);
-        let folders = at.map(|at| idle.swap_remove(at));
+        // Those of another plan are given this one's bounds, which takes a fifth as long as making new ones.
+        let is_whole = |folders: &Folders| folders.memory == self.memory() && folders.processes == self.processes();
+        let at = idle.iter().position(|folders| folders.bounds == bounds).or_else(|| idle.iter().position(is_whole));
+        let folders = at.map(|at| idle.remove(at));
         drop(idle);
-        let folders = folders.unwrap_or_else(|| self.make_folders(bounds));
+        let folders = folders.and_then(|folders| folders.bounded(bounds)).unwrap_or_else(|| self.make_folders(bounds));
         Group { memory: folders.memory, processes: folders.processes, folders: Some(folders), idle: self.idle.clone() }
     }
 
@@ -89,6 +91,7 @@ impl Cgroups {
         let rlimit = Mechanism::Rlimit;
         let mut made = Folders {
             paths: Vec::new(),
+            kinds: Vec::new(),
             claimed: Vec::new(),
             doors: Vec::new(),
             bounds,
@@ -97,22 +100,19 @@ impl Cgroups {
             used: Used::default(),
             trace: None,
         };
-        let (memory, processes) = (bounds.memory.to_string(), bounds.processes.to_string());
         if let Some(parent) = &self.unified {
-            let settings = [("memory.max", memory.as_str()), ("pids.max", &processes), ("memory.swap.max", "0")];
-            if made.add(parent, &name, "cgroup.procs", &settings[..2], &settings[2..]).is_ok() {
+            if made.add(parent, &name, Kind::Unified).is_ok() {
                 (made.memory, made.processes) = (Mechanism::Cgroup2, Mechanism::Cgroup2);
             }
             return made;
         }
-        if let Some(parent) = &self.memory {
-            let swap = [("memory.memsw.limit_in_bytes", memory.as_str())];
-            if made.add(parent, &name, THREADS, &[("memory.limit_in_bytes", memory.as_str())], &swap).is_ok() {
-                made.memory = Mechanism::Cgroup1;
-            }
+        if let Some(parent) = &self.memory
+            && made.add(parent, &name, Kind::Memory).is_ok()
+        {
+            made.memory = Mechanism::Cgroup1;
         }
         if let Some(parent) = &self.processes
-            && made.add(parent, &name, THREADS, &[("pids.max", &processes)], &[]).is_ok()
+            && made.add(parent, &name, Kind::Processes).is_ok()
         {
             made.processes = Mechanism::Cgroup1;
         }
@@ -120,14 +120,72 @@ impl Cgroups {
     }
 }
 
-/// The door of the first version for one thread. The helper is one; for a whole process the kernel would stop all others for a moment.
-const THREADS: &str = "tasks";
-
 /// What a group holds its processes to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Bounds {
     memory: u64,
     processes: u64,
+}
+
+/// What a group is for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Kind {
+    /// Everything, in the second version.
+    Unified,
+    /// One thing each, in the first.
+    Memory,
+    Processes,
+}
+
+impl Kind {
+    /// The file by which a process enters.
+    fn door(self) -> &'static str {
+        match self {
+            Self::Unified => "cgroup.procs",
+            // The door for one thread. The helper is one; for a whole process the kernel would stop all others for a moment.
+            Self::Memory | Self::Processes => "tasks",
+        }
+    }
+
+    /// What is written to set these bounds, and whether a group without it will do. `before` is what was set.
+    fn settings(self, bounds: Bounds, before: Option<Bounds>) -> Vec<(&'static str, u64, Need)> {
+        let Bounds { memory, processes } = bounds;
+        match self {
+            Self::Unified => {
+                let first = [("memory.max", memory, Need::Must), ("pids.max", processes, Need::Must)];
+                let swap = before.is_none().then_some(("memory.swap.max", 0, Need::May));
+                first.into_iter().chain(swap).collect()
+            }
+            Self::Memory => {
+                let mut all = vec![("memory.limit_in_bytes", memory, Need::Must), ("memory.memsw.limit_in_bytes", memory, Need::May)];
+                // Memory alone may never be given more than memory and swap together.
+                if before.is_some_and(|before| before.memory < memory) {
+                    all.reverse();
+                }
+                all
+            }
+            Self::Processes => vec![("pids.max", processes, Need::Must)],
+        }
+    }
+}
+
+/// Whether a setting may fail.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Need {
+    Must,
+    May,
+}
+
+/// Sets a group's bounds.
+fn set(folder: &Path, kind: Kind, bounds: Bounds, before: Option<Bounds>) -> io::Result<()> {
+    for (file, value, need) in kind.settings(bounds, before) {
+        // The file is there already, and not made.
+        let set = OpenOptions::new().write(true).open(folder.join(file)).and_then(|mut file| file.write_all(value.to_string().as_bytes()));
+        if need == Need::Must {
+            set?;
+        }
+    }
+    Ok(())
 }
 
 /// What was counted in a group before this command.
@@ -150,6 +208,8 @@ pub(super) struct Group {
 #[derive(Debug)]
 struct Folders {
     paths: Vec<PathBuf>,
+    /// What each of them holds.
+    kinds: Vec<Kind>,
     claimed: Vec<File>,
     doors: Vec<File>,
     bounds: Bounds,
@@ -235,23 +295,32 @@ impl Drop for Group {
 }
 
 impl Folders {
-    fn add(&mut self, parent: &Path, name: &str, door: &str, needed: &[(&str, &str)], wished: &[(&str, &str)]) -> io::Result<()> {
+    /// The same groups with other bounds; `None`, and they are removed, when these cannot be set.
+    fn bounded(mut self, bounds: Bounds) -> Option<Self> {
+        let before = self.bounds;
+        let mut groups = self.paths.iter().zip(&self.kinds);
+        if bounds != before && !groups.all(|(folder, kind)| set(folder, *kind, bounds, Some(before)).is_ok()) {
+            return None;
+        }
+        self.bounds = bounds;
+        Some(self)
+    }
+
+    fn add(&mut self, parent: &Path, name: &str, kind: Kind) -> io::Result<()> {
         let folder = parent.join(name);
         fs::create_dir(&folder)?;
         // Another harness may have met it before it was claimed.
         let claimed = claim(&folder).ok_or(io::ErrorKind::ResourceBusy)?;
-        let set = needed.iter().try_for_each(|(file, value)| fs::write(folder.join(file), value));
-        match set.and_then(|()| OpenOptions::new().write(true).open(folder.join(door))) {
+        let set = set(&folder, kind, self.bounds, None);
+        match set.and_then(|()| OpenOptions::new().write(true).open(folder.join(kind.door()))) {
             Ok(door) => self.doors.push(door),
             Err(cause) => {
                 let _ = fs::remove_dir(&folder);
                 return Err(cause);
             }
         }
-        for (file, value) in wished {
-            let _ = fs::write(folder.join(file), value);
-        }
         self.paths.push(folder);
+        self.kinds.push(kind);
         self.trace.get_or_insert_with(|| Trace::of(None));
         self.claimed.push(claimed);
         Ok(())

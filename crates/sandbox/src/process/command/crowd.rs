@@ -2,12 +2,15 @@
 //!
 //! Without a user namespace and without a control group the kernel's limit on processes is about everything that the command's user runs. So
 //! these are counted, and the limit set that much higher. Reading all of `/proc` takes half as long as starting a program: it is done beside a
-//! call or after one, and the next call looks only at the numbers that were given out since. It reads everything again when these are too
-//! many, or when so many processes ended since that the limit would be wide.
+//! call or after one, and the next call looks only at the numbers that were given out since, unless they are so few that it may count them
+//! all. It reads everything again when these are too many, or when so many processes ended since that the limit would be wide.
 
+use crate::process::start::kept;
 use rustix::fs::{AtFlags, CWD, Statx, StatxFlags, statx};
-use std::fs;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::fs::{self, File};
+use std::ops::Range;
+use std::os::unix::fs::FileExt as _;
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use tokio::task::JoinHandle;
 
 /// The crowd as it was counted last.
@@ -65,8 +68,12 @@ impl Crowds {
     /// How many there are now, if that can be told from the last count: never fewer, and at most `more` too many.
     fn soon(&self, uid: u32, more: u64) -> Option<u64> {
         let crowd = (*self.last.lock().unwrap_or_else(PoisonError::into_inner)).filter(|crowd| crowd.uid == uid)?;
-        let then = crowd.then?;
-        let came = came_since(then, Moment::now()?, more)?;
+        let (came, ended) = came_since(crowd.then?, Moment::now()?, more)?;
+        let count = came.end - came.start;
+        // So few that it does not matter whose they are.
+        if count + ended <= more {
+            return Some(crowd.own + count);
+        }
         Some(crowd.own + came.filter(|number| owner(*number) == Some(uid)).count() as u64)
     }
 
@@ -78,12 +85,13 @@ impl Crowds {
     }
 }
 
-/// The numbers that were given out between two moments; `None` when they are too many, or more than `most` processes may have ended.
-fn came_since(then: Moment, now: Moment, most: u64) -> Option<impl Iterator<Item = u64>> {
+/// The numbers that were given out between two moments, and how many processes may have ended; `None` when that are more than `most`, or the
+/// numbers too many.
+fn came_since(then: Moment, now: Moment, most: u64) -> Option<(Range<u64>, u64)> {
     // Numbers start again from the lowest when they are used up.
     let count = now.newest.checked_sub(then.newest).filter(|count| *count <= MOST_NEW)?;
     let ended = (then.all + count).checked_sub(now.all)?;
-    (ended <= most).then_some(then.newest + 1..=now.newest)
+    (ended <= most).then_some((then.newest + 1..now.newest + 1, ended))
 }
 
 impl Crowd {
@@ -99,7 +107,10 @@ impl Crowd {
 
 impl Moment {
     fn now() -> Option<Self> {
-        Self::read(&fs::read_to_string("/proc/loadavg").ok()?)
+        static LOAD: OnceLock<Result<File, i32>> = OnceLock::new();
+        let mut text = [0; 128];
+        let count = kept(&LOAD, || File::open("/proc/loadavg")).ok()?.read_at(&mut text, 0).ok()?;
+        Self::read(std::str::from_utf8(text.get(..count)?).ok()?)
     }
 
     /// Three averages, how many processes run of how many, and the newest.
@@ -150,7 +161,7 @@ mod tests {
             std::thread::scope(|scope| {
                 (0..MORE).for_each(|_| drop(scope.spawn(|| (barrier.wait(), barrier.wait()))));
                 barrier.wait();
-                let (soon, counted) = (crowds.soon(uid(), u64::MAX), Crowd::of(uid()).own);
+                let (soon, counted) = (crowds.soon(uid(), MORE as u64), Crowd::of(uid()).own);
                 barrier.wait();
                 soon.is_some_and(|soon| soon >= before + MORE as u64 && soon.abs_diff(counted) <= 3)
             })
@@ -163,7 +174,7 @@ mod tests {
     fn what_cannot_be_told_is_counted_again() {
         let check = |then: (u64, u64), now: (u64, u64), most: u64, expected: Option<u64>| {
             let moment = |(all, newest)| Moment { all, newest };
-            let came = came_since(moment(then), moment(now), most).map(|numbers| numbers.count() as u64);
+            let came = came_since(moment(then), moment(now), most).map(|(numbers, _)| numbers.count() as u64);
             assert_eq!(came, expected, "{then:?} {now:?}");
         };
         check((100, 5000), (100, 5000), 0, Some(0));

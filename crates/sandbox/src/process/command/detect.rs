@@ -7,7 +7,7 @@ use super::layout::{ENDED, FAILED, Word};
 use super::limit::Held;
 use super::protect::Protected;
 use super::script::{Parts, Room, command, namespaces, no_namespaces, with_namespaces, without_namespaces};
-use super::spawn::{Helper, Streams};
+use super::spawn::{Helper, Made, Streams};
 use super::traces;
 use super::view::View;
 use super::watch::{START, step_name};
@@ -210,7 +210,7 @@ fn attempt(version: i32, tier: Tier) -> Result<(), Failure> {
     let streams = Streams { stdin: null()?, stdout: null()?, stderr: null()? };
     let mut helper = Helper::start(&ground).map_err(set_up)?;
     // A helper that failed already says why; that it hears nothing any more is no news.
-    let _ = helper.place(&place, &[]).and_then(|()| helper.command(&command, &streams));
+    let _ = helper.place(&place, &[], Made::Unsaid).and_then(|()| helper.command(&command, &streams));
     let number = |word: &[u8], at: usize| u32::from_ne_bytes([word[at], word[at + 1], word[at + 2], word[at + 3]]);
     let mut word = [0; size_of::<Word>()];
     // Not to its end: taking namespaces apart takes longer than making them, and nobody has to wait for that.

@@ -22,6 +22,8 @@ pub(super) const NO_LINKS: u64 = 0x4 | 0x2;
 
 /// The one folder of /dev in which people keep files.
 pub(super) const SHARED_MEMORY: &str = "/dev/shm";
+/// Where the command's own is made.
+const DEV: &str = "/tmp/dev";
 const DEVICES: &[&str] = &["null", "zero", "full", "random", "urandom", "tty"];
 const LINKS: &[(&str, &str)] =
     &[("fd", "/proc/self/fd"), ("stdin", "/proc/self/fd/0"), ("stdout", "/proc/self/fd/1"), ("stderr", "/proc/self/fd/2")];
@@ -35,7 +37,10 @@ pub(super) fn lay(block: &mut PlaceBlock, list: &mut List, plan: &Plan, view: &V
     let devices = layer.open_devices();
     layer.close_root();
     let covers = layer.make_covers(view);
-    let dev = layer.make_dev();
+    layer.make_dev();
+    layer.close_covers();
+    let covers: Vec<Option<Slot>> = covers.iter().map(|cover| cover.as_ref().map(|cover| layer.clone_cover(cover))).collect();
+    let dev = layer.clone_cover(Path::new(DEV));
     let step = layer.block.step("the folders a command sees");
     let all = view.placements.iter().zip(opened).zip(covers);
     // What lies in the machine's /dev is put into the command's own, once that is there.
@@ -120,7 +125,7 @@ impl Layer<'_> {
     }
 
     /// A small file system with every folder that covers another, grown where something will be put back.
-    fn make_covers(&mut self, view: &View) -> Vec<Option<Slot>> {
+    fn make_covers(&mut self, view: &View) -> Vec<Option<PathBuf>> {
         let step = self.block.step("covers for hidden folders");
         self.mount_tmpfs(step, Path::new("/tmp"), "mode=755,size=256k", 0);
         self.make_folder(step, Path::new("/tmp/empty"));
@@ -138,17 +143,25 @@ impl Layer<'_> {
                 self.make_folder(step, &cover);
                 self.make_way(step, view, &placement.path, &cover);
             }
-            covers.push(Some(self.clone_cover(step, &cover)));
+            covers.push(Some(cover));
         }
         covers
     }
 
-    fn clone_cover(&mut self, step: u16, cover: &Path) -> Slot {
+    /// Has every copy of the small file system be as this says.
+    fn close_covers(&mut self) {
+        let step = self.block.step("covers for hidden folders");
+        let attributes = self.block.value(&[READ_ONLY | SAFE | NO_EXECUTION, 0, 0, 0]);
+        let path = self.block.literal(c"/tmp");
+        self.list.call(step, libc::SYS_mount_setattr, [libc::AT_FDCWD.into(), path.into(), 0.into(), attributes.into(), 32.into()]);
+    }
+
+    fn clone_cover(&mut self, cover: &Path) -> Slot {
+        let step = self.block.step("covers for hidden folders");
         let slot = self.block.slot();
         let path = self.block.path(cover);
         let flags = CLONE_TREE | CLOSE_ON_EXEC;
         self.list.call_for(step, libc::SYS_open_tree, [libc::AT_FDCWD.into(), path.into(), flags.into()], slot);
-        self.set(step, slot.into(), READ_ONLY | SAFE | NO_EXECUTION, 0);
         slot
     }
 
@@ -241,9 +254,9 @@ impl Layer<'_> {
         self.list.try_call(step, libc::SYS_close, [tree.into()]);
     }
 
-    fn make_dev(&mut self) -> Slot {
+    fn make_dev(&mut self) {
         let step = self.block.step("a minimal /dev");
-        let dev = Path::new("/tmp/dev");
+        let dev = Path::new(DEV);
         self.make_folder(step, dev);
         self.make_folder(step, &dev.join("shm"));
         self.make_folder(step, &dev.join("pts"));
@@ -252,7 +265,6 @@ impl Layer<'_> {
             let (target, path) = (self.block.text(target), self.block.path(&dev.join(name)));
             self.list.call(step, libc::SYS_symlinkat, [target.into(), libc::AT_FDCWD.into(), path.into()]);
         }
-        self.clone_cover(step, dev)
     }
 
     fn finish_dev(&mut self, dev: Slot, devices: &[Slot]) {

@@ -38,6 +38,7 @@ mod sandbox;
 mod scratch;
 mod script;
 mod spawn;
+mod stamp;
 mod text;
 mod traces;
 mod tree;

@@ -8,18 +8,21 @@ use super::landlock::Rule;
 use super::layout::{FAILED, READY, Word};
 use super::limit::Held;
 use super::protect::{Protected, Watching};
-use super::ready::{Likeness, Ready, Stamp};
+use super::ready::{Likeness, Ready};
+use super::rights::Given;
 use super::runnable::Runnable;
 use super::sandbox::Shared;
 use super::scratch::Scratch;
 use super::script::{self, Parts, Room, with_namespaces, without_namespaces};
-use super::spawn::Helper;
+use super::spawn::{Helper, Made};
+use super::stamp::Stamp;
 use super::view::{View, What};
 use super::{Command, SandboxError, program, rights, tree, turn};
 use crate::plan::{Access, Plan, Programs};
 use crate::tier::{Mechanism, Tier};
 use rustix::event::{PollFd, PollFlags, poll};
 use rustix::fs::Timespec;
+use std::collections::BTreeMap;
 use std::fs;
 use std::io::Read as _;
 use std::os::fd::OwnedFd;
@@ -36,6 +39,8 @@ pub(super) struct Layout<'a> {
     trees: Vec<PathBuf>,
     /// What Landlock lets it do, without the folder for temporary files.
     rules: Vec<Rule>,
+    /// Folders of which everything is in the rules by itself.
+    listed: BTreeMap<PathBuf, Option<Stamp>>,
     /// The block of the place, with [`NOWHERE`] for that folder.
     block: Filled,
 }
@@ -63,13 +68,13 @@ impl<'a> Layout<'a> {
         if let (Programs::Only(programs), Tier::A) = (&plan.programs, shared.tier) {
             Runnable::of(programs).open_in(&mut view);
         }
-        let rules = match shared.tier {
-            Tier::A => rights::inside_namespaces(plan, &view, shared.landlock),
-            Tier::B => rights::alone(plan, &view, shared.landlock),
-            Tier::None => Vec::new(),
+        let Given { rules, listed } = match shared.tier {
+            Tier::A => Given { rules: rights::inside_namespaces(plan, &view, shared.landlock), listed: BTreeMap::new() },
+            Tier::B => rights::alone(plan, &view, shared.landlock, &shared.listings),
+            Tier::None => Given { rules: Vec::new(), listed: BTreeMap::new() },
         };
         let block = Filled { bytes: Vec::new(), steps: Vec::new() };
-        let mut layout = Self { shared, plan, ground, protected, view, trees: Vec::new(), rules, block };
+        let mut layout = Self { shared, plan, ground, protected, view, trees: Vec::new(), rules, listed, block };
         layout.trees = layout.foreign_trees();
         layout.block = layout.fill(Path::new(NOWHERE));
         Ok(layout)
@@ -106,10 +111,12 @@ impl<'a> Layout<'a> {
     /// Which files it is made of: everything that is covered, put back or ruled about. A mount over something that was replaced is gone
     /// with it.
     pub(super) fn stamps(&self) -> Vec<Option<Stamp>> {
-        let covered = self.view.placements.iter().map(|placement| placement.path.as_path());
-        // With namespaces the rules are about what is mounted; without, about the very files.
-        let ruled = self.rules.iter().filter(|_| self.shared.tier == Tier::B).map(|rule| rule.path.as_path());
-        covered.chain(ruled).map(Stamp::of).collect()
+        let covered = self.view.placements.iter().map(|placement| Some(placement.stamp.clone()));
+        // With namespaces the rules are about what is mounted; without, about the very files. What is in a folder that was listed is what it was
+        // for as long as the folder is.
+        let is_listed = |rule: &&Rule| rule.path.parent().is_some_and(|parent| self.listed.contains_key(parent));
+        let ruled = self.rules.iter().filter(|rule| self.shared.tier == Tier::B && !is_listed(rule)).map(|rule| Stamp::of(&rule.path));
+        covered.chain(self.listed.values().cloned()).chain(ruled).collect()
     }
 
     /// Gathers what the place is made of.
@@ -123,10 +130,10 @@ impl<'a> Layout<'a> {
     }
 
     /// Has the place made by a helper that was started on its ground.
-    pub(super) fn make(&self, gathered: Gathered, helper: Helper) -> Ready {
+    pub(super) fn make(&self, gathered: Gathered, helper: Helper, made: Made) -> Ready {
         let Gathered { own, trees, scratch, weaker, group } = gathered;
         // A helper that failed already says why, and that is read by whoever waits for it.
-        let _ = helper.place(own.as_ref().unwrap_or(&self.block), &trees).and_then(|()| helper.enter(group.doors()));
+        let _ = helper.place(own.as_ref().unwrap_or(&self.block), &trees, made).and_then(|()| helper.enter(group.doors()));
         Ready { helper, group, scratch, weaker }
     }
 

@@ -7,11 +7,11 @@ use super::block::Filled;
 use super::cgroup::Group;
 use super::scratch::Scratch;
 use super::spawn::Helper;
+use super::stamp::Stamp;
 use crate::plan::Plan;
 use rustix::event::{PollFd, PollFlags, poll};
-use rustix::fs::{AtFlags, CWD, StatxFlags, Timespec, statx};
+use rustix::fs::Timespec;
 use std::fs::File;
-use std::path::Path;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
@@ -30,26 +30,6 @@ pub(super) struct Likeness {
     pub(super) processes: u64,
     /// What was written into its folder for temporary files.
     pub(super) profile: Option<String>,
-}
-
-/// Which file is at a path. A number alone can be given to another file; the time it was made, or last changed, then differs.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Stamp {
-    mount: u64,
-    device: (u32, u32),
-    inode: u64,
-    time: (i64, u32),
-}
-
-impl Stamp {
-    pub(super) fn of(path: &Path) -> Option<Self> {
-        let wanted = StatxFlags::INO | StatxFlags::BTIME | StatxFlags::CTIME | StatxFlags::MNT_ID;
-        let facts = statx(CWD, path, AtFlags::SYMLINK_NOFOLLOW, wanted).ok()?;
-        let has_birth = StatxFlags::from_bits_retain(facts.stx_mask).contains(StatxFlags::BTIME);
-        let time = if has_birth { facts.stx_btime } else { facts.stx_ctime };
-        let device = (facts.stx_dev_major, facts.stx_dev_minor);
-        Some(Self { mount: facts.stx_mnt_id, device, inode: facts.stx_ino, time: (time.tv_sec, time.tv_nsec) })
-    }
 }
 
 /// A place that is ready.

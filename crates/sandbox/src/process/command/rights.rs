@@ -3,9 +3,10 @@
 use super::landlock::{DEVICE, READ, REAL, RUN, Rule, change};
 use super::program::needed_to_start;
 use super::runnable::Runnable;
+use super::stamp::{Entries, Listings, Stamp};
 use super::view::{View, What, is_within};
 use crate::plan::{Plan, Programs};
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs::{self, FileType};
 use std::path::{Path, PathBuf};
 
@@ -61,11 +62,11 @@ pub(super) fn inside_namespaces(plan: &Plan, view: &View, version: i32) -> Vec<R
 
 /// Without namespaces: Landlock alone. It can give rights but not take them away below, so what has something closed or hidden in it is
 /// given piece by piece, and no new name can be made there.
-pub(super) fn alone(plan: &Plan, view: &View, version: i32) -> Vec<Rule> {
+pub(super) fn alone(plan: &Plan, view: &View, version: i32, listings: &Listings) -> Given {
     let mut rules = devices();
     let run = if plan.programs == Programs::Any { RUN } else { 0 };
     let (change, read) = (change(version) | run | REAL, READ | run | REAL);
-    let mut giving = Giving { view, change, read, workspace: &plan.files.workspace, rules: Vec::new() };
+    let mut giving = Giving { view, change, read, workspace: &plan.files.workspace, listings, listed: BTreeMap::new(), rules: Vec::new() };
     let trees = view.placements.iter().filter(|placement| placement.what.is_tree());
     let tops = trees.filter(|placement| !placement.within.as_ref().is_some_and(|(_, above)| above.is_tree()));
     match &plan.programs {
@@ -86,7 +87,14 @@ pub(super) fn alone(plan: &Plan, view: &View, version: i32) -> Vec<Rule> {
     }
     rules.append(&mut giving.rules);
     rules.push(folder("/proc", READ));
-    rules
+    Given { rules, listed: giving.listed }
+}
+
+/// What is given to a command.
+pub(super) struct Given {
+    pub(super) rules: Vec<Rule>,
+    /// The folders of which everything was given piece by piece.
+    pub(super) listed: BTreeMap<PathBuf, Option<Stamp>>,
 }
 
 /// The command's own folder for temporary files, where no namespace gives it one.
@@ -100,6 +108,8 @@ struct Giving<'a> {
     change: u64,
     read: u64,
     workspace: &'a Path,
+    listings: &'a Listings,
+    listed: BTreeMap<PathBuf, Option<Stamp>>,
     rules: Vec<Rule>,
 }
 
@@ -139,16 +149,16 @@ impl Giving<'_> {
         if is_whole || !kind.is_dir() {
             return;
         }
-        let mut children: Vec<(PathBuf, FileType)> = if matches!(what, What::Hidden | What::Private) {
+        let children: Entries = if matches!(what, What::Hidden | What::Private) {
             let on_the_way =
                 |placement: &super::view::Placement| Some(path.join(placement.path.strip_prefix(path).ok()?.components().next()?));
             let ways: BTreeSet<PathBuf> = self.view.placements.iter().filter_map(on_the_way).collect();
             ways.into_iter().filter_map(|way| fs::symlink_metadata(&way).ok().map(|facts| (way, facts.file_type()))).collect()
         } else {
-            let entries = fs::read_dir(path).into_iter().flatten().flatten();
-            entries.filter_map(|entry| Some((entry.path(), entry.file_type().ok()?))).collect()
+            let (entries, stamp) = self.listings.of(path);
+            self.listed.insert(path.to_path_buf(), stamp);
+            entries
         };
-        children.sort_by(|one, other| one.0.cmp(&other.0));
         children.iter().for_each(|(child, kind)| self.give_known(child, *kind));
     }
 }

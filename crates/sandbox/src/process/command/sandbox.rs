@@ -1,6 +1,5 @@
 //! Running a command inside.
 
-use super::block::Filled;
 use super::cgroup::Cgroups;
 use super::crowd::{Counting, Crowds};
 use super::detect::{self, Findings};
@@ -11,24 +10,21 @@ use super::net::Serve;
 use super::prepare::{Layout, is_made};
 use super::protect::{Had, Keeping, Undone, Watching};
 use super::ready::{self, Ready, Waiting};
-use super::spawn::{Helper, Streams};
+use super::spawn::{Helper, Made, Streams};
+use super::stamp::Listings;
 use super::traces;
-use super::watch::{Ends, Watch};
+use super::watch::{Ours, Rest, Watch};
 use super::{Command, Denial, End, Finished, SandboxError, Stdin};
 use crate::plan::{Network, Plan};
 use crate::process::start::null;
 use crate::tier::{Mechanism, Report, Tier};
 use rustix::pipe::{PipeFlags, pipe_with};
 use std::fs::File;
-use std::io;
 use std::os::fd::OwnedFd;
 use std::os::unix::ffi::OsStrExt as _;
 use std::path::PathBuf;
 use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
-use tokio::io::unix::AsyncFd;
-use tokio::net::unix::pipe;
-use tokio::task::{JoinError, JoinHandle};
 use tokio_util::sync::CancellationToken;
 
 /// Runs commands, contained as strongly as this machine can. Chosen once; a copy is the same sandbox.
@@ -49,6 +45,7 @@ pub(super) struct Shared {
     pub(super) serve: Option<Arc<dyn Serve>>,
     waiting: Waiting,
     crowds: Arc<Crowds>,
+    pub(super) listings: Listings,
 }
 
 impl Shared {
@@ -89,14 +86,15 @@ impl Sandbox {
         let Shared { tier, is_off, report, landlock, cgroups, homes, .. } = &*self.shared;
         let (report, cgroups, homes) = (report.clone(), cgroups.clone(), homes.clone());
         let (tier, is_off, landlock, owners) = (*tier, *is_off, *landlock, OnceLock::new());
-        let (serve, waiting, crowds) = (Some(serve), Waiting::new(), Arc::default());
-        Self { shared: Arc::new(Shared { tier, is_off, report, landlock, cgroups, homes, owners, serve, waiting, crowds }) }
+        let (serve, waiting, crowds, listings) = (Some(serve), Waiting::new(), Arc::default(), Listings::default());
+        Self { shared: Arc::new(Shared { tier, is_off, report, landlock, cgroups, homes, owners, serve, waiting, crowds, listings }) }
     }
 
     fn of(findings: Findings, is_off: bool) -> Self {
         let Findings { report, landlock, cgroups } = findings;
         let (tier, owners, waiting, crowds) = (report.tier, OnceLock::new(), Waiting::new(), Arc::default());
-        let shared = Shared { tier, is_off, report, landlock, cgroups, homes: homes(), owners, serve: None, waiting, crowds };
+        let (homes, serve, listings) = (homes(), None, Listings::default());
+        let shared = Shared { tier, is_off, report, landlock, cgroups, homes, owners, serve, waiting, crowds, listings };
         Self { shared: Arc::new(shared) }
     }
 
@@ -129,21 +127,23 @@ impl Sandbox {
         let ground = Ground::of(shared, plan)?;
         let (identity, uid) = (ground.identity, ground.identity.uid);
         let is_expected = shared.tier != Tier::None && shared.waiting.expects(plan);
-        let starting = if is_expected { None } else { Some(start_beside(ground.block.clone())) };
+        let started_first = if is_expected { None } else { Some(Helper::start(&ground.block)?) };
         let counting = shared.counts_all().then(|| Counting::begin(&shared.crowds, uid, plan.limits.processes / 8));
         let mut layout = Layout::new(shared, plan, ground, Watching::Yes)?;
         let (folder, program) = layout.resolve(&command)?;
         let found = if is_expected { shared.waiting.take(&layout.likeness(), || layout.stamps()) } else { None };
         let is_ready = found.is_some();
-        let ready = match (found, starting) {
+        let ready = match (found, started_first) {
             (Some(ready), _) => ready,
-            (None, starting) => {
+            (None, helper) => {
                 let gathered = layout.gather()?;
-                let helper = match starting {
-                    Some(starting) => running(starting.await)?,
+                let helper = match helper {
+                    Some(helper) => helper,
                     None => Helper::start(&layout.ground.block)?,
                 };
-                layout.make(gathered, helper)
+                // Whoever answers its network is told when that is there.
+                let made = if layout.ground.ports.is_some() { Made::Said } else { Made::Unsaid };
+                layout.make(gathered, helper, made)
             }
         };
         let others = match (shared.tier, ready.group.processes, counting) {
@@ -159,6 +159,7 @@ impl Sandbox {
         // A helper that failed already says why, and that is read below.
         let sent = helper.command(&block, &streams);
         drop(streams);
+        let ends = ends.watched()?;
         let mut enforced = enforced(shared, plan, &identity, &group, weaker);
         let mut kept = Keeping::of(std::mem::take(&mut layout.protected), Had { group, scratch }, &helper)?;
         let network = match (&plan.network, layout.ground.ports.clone(), &shared.serve) {
@@ -209,7 +210,7 @@ impl Sandbox {
             let (likeness, stamps) = (layout.likeness(), layout.stamps());
             if !shared.waiting.has(&likeness) {
                 let helper = Helper::start(&layout.ground.block).ok()?;
-                let mut ready = layout.make(layout.gather().ok()?, helper);
+                let mut ready = layout.make(layout.gather().ok()?, helper, Made::Said);
                 is_made(&mut ready).then(|| shared.waiting.put(&leave, plan.clone(), likeness, stamps, ready))?;
             }
             Some(())
@@ -232,18 +233,10 @@ const HELPERS: u64 = 2;
 /// How long after a command the place of the next one is made.
 const BREATH: Duration = Duration::from_millis(2);
 
-/// Starts a helper on another thread: whoever starts a program stands still until it runs.
-fn start_beside(ground: Filled) -> JoinHandle<Result<Helper, SandboxError>> {
-    tokio::task::spawn_blocking(move || Helper::start(&ground))
-}
-
-fn running(helper: Result<Result<Helper, SandboxError>, JoinError>) -> Result<Helper, SandboxError> {
-    helper.map_err(|cause| SandboxError::step("starting the helper")(io::Error::other(cause)))?
-}
-
 /// Sees to it that a helper that is about to end is collected, and its groups and its folder with it. A runtime that ends before does so then.
-fn collect((mut helper, pidfd): (Helper, AsyncFd<OwnedFd>), Had { group, scratch }: Had) {
+fn collect(Rest { mut helper, pidfd, ends }: Rest, Had { group, scratch }: Had) {
     tokio::spawn(async move {
+        drop(ends);
         let _ = pidfd.readable().await;
         helper.reap();
         drop(group);
@@ -264,17 +257,15 @@ fn check_texts(plan: &Plan, command: &Command) -> Result<(), SandboxError> {
     Ok(())
 }
 
-fn streams(stdin: &Stdin) -> Result<(Streams, Ends), SandboxError> {
-    let failed = SandboxError::step::<io::Error>;
+/// The streams of a command, and our ends of them.
+fn streams(stdin: &Stdin) -> Result<(Streams, Ours), SandboxError> {
     let pipe = || pipe_with(PipeFlags::CLOEXEC).map_err(SandboxError::step("pipe"));
     let ((out, stdout), (err, stderr)) = (pipe()?, pipe()?);
     let (theirs, ours) = if matches!(stdin, Stdin::Empty) {
-        (null().and_then(File::try_clone).map_err(failed("/dev/null"))?.into(), None)
+        (null().and_then(File::try_clone).map_err(SandboxError::step("/dev/null"))?.into(), None)
     } else {
         let (theirs, ours) = pipe()?;
-        (theirs, Some(pipe::Sender::from_owned_fd(ours).map_err(failed("pipe"))?))
+        (theirs, Some(ours))
     };
-    let receive = |end| pipe::Receiver::from_owned_fd(end).map_err(failed("pipe"));
-    let ends = Ends { stdin: ours, stdout: receive(out)?, stderr: receive(err)? };
-    Ok((Streams { stdin: theirs, stdout, stderr }, ends))
+    Ok((Streams { stdin: theirs, stdout, stderr }, Ours { stdin: ours, stdout: out, stderr: err }))
 }

@@ -52,15 +52,14 @@ pub(super) struct Parts<'a> {
     pub(super) time_left: Duration,
 }
 
-/// Those that the first process makes; the others are made by the second, while the first makes the network's.
+/// Those that the first process makes; that of the mounts is made by the second, while the first makes the network's and others.
 const FIRST_NAMESPACES: i32 = libc::CLONE_NEWUSER | libc::CLONE_NEWPID;
-const NAMESPACES: i32 = libc::CLONE_NEWNS | libc::CLONE_NEWIPC | libc::CLONE_NEWUTS;
-const LAST_CAPABILITY: u32 = 63;
 
 /// The namespaces of a command, whatever it will see in them.
 pub(super) fn namespaces(identity: &Identity, ports: Option<&Ports>) -> Filled {
     let mut block = GroundBlock::ground();
     let (mut outer, mut inner, mut network) = (List::default(), List::default(), List::default());
+    take_signals(&mut block, &mut outer);
     turn::early(&mut block, &mut outer, identity, Children::Alike);
     turn::early(&mut block, &mut inner, identity, Children::Ordinary);
     become_other(&mut block, &mut outer, identity);
@@ -73,13 +72,17 @@ pub(super) fn namespaces(identity: &Identity, ports: Option<&Ports>) -> Filled {
     // The kernel takes as long to make a network namespace as to make all the mounts, so each is made by another process.
     beside::part(&mut block, &mut outer, &mut inner);
     beside::make(&mut block, &mut network);
+    let own_name = block.step("a host name of its own");
+    let name = block.text(INSIDE_NAME);
+    network.call(own_name, libc::SYS_sethostname, [name.into(), (INSIDE_NAME.len() as u64).into()]);
     match ports {
         Some(ports) => listen(&mut block, &mut network, ports),
         None => reach_itself(&mut block, &mut network),
     }
     beside::tell(&mut block, &mut network);
-    inner.call(step, libc::SYS_unshare, [NAMESPACES.into()]);
+    inner.call(step, libc::SYS_unshare, [libc::CLONE_NEWNS.into()]);
     map_user(&mut block, &mut inner, identity);
+    bound_capabilities(&mut block, &mut inner);
     finish(block, NAMESPACE, &outer, &inner, &network)
 }
 
@@ -87,6 +90,7 @@ pub(super) fn namespaces(identity: &Identity, ports: Option<&Ports>) -> Filled {
 pub(super) fn no_namespaces(identity: &Identity) -> Filled {
     let mut block = GroundBlock::ground();
     let (mut outer, mut inner) = (List::default(), List::default());
+    take_signals(&mut block, &mut outer);
     turn::early(&mut block, &mut outer, identity, Children::Alike);
     turn::early(&mut block, &mut inner, identity, Children::Ordinary);
     let step = block.step("closing descriptors");
@@ -101,9 +105,17 @@ pub(super) fn no_namespaces(identity: &Identity) -> Filled {
 pub(super) fn user_namespace() -> Filled {
     let mut block = GroundBlock::ground();
     let mut outer = List::default();
+    take_signals(&mut block, &mut outer);
     let step = block.step("a user namespace");
     outer.call(step, libc::SYS_unshare, [libc::CLONE_NEWUSER.into()]);
     finish(block, ALONE, &outer, &List::default(), &List::default())
+}
+
+/// The helper starts with every signal held back.
+fn take_signals<Head: Plain>(block: &mut Block<Head>, list: &mut List) {
+    let step = block.step("signals");
+    let nothing = block.value(&0_u64);
+    list.call(step, libc::SYS_rt_sigprocmask, [libc::SIG_SETMASK.into(), nothing.into(), 0.into(), 8.into()]);
 }
 
 fn finish(mut block: GroundBlock, processes: u64, outer: &List, inner: &List, beside: &List) -> Filled {
@@ -116,15 +128,11 @@ pub(super) fn with_namespaces(room: &Room<'_>, view: &View) -> Filled {
     let mut block = PlaceBlock::place(room.trees.len());
     let mut list = List::default();
     lay(&mut block, &mut list, room.plan, view, room.trees);
-    let step = block.step("a host name of its own");
-    let name = block.text(INSIDE_NAME);
-    list.call(step, libc::SYS_sethostname, [name.into(), (INSIDE_NAME.len() as u64).into()]);
     let step = block.step("closing descriptors");
     list.call(step, libc::SYS_close_range, [FURTHER.into(), u32::MAX.into(), 0.into()]);
     if let Some((version, rules)) = &room.landlock {
         landlock::make(&mut block, &mut list, *version, rules);
     }
-    bound_capabilities(&mut block, &mut list);
     // As late as can be, and the filter, which takes the kernel a while, before the network must be complete.
     beside::enter(&mut block, &mut list);
     give_up_capabilities(&mut block, &mut list);
@@ -215,11 +223,11 @@ fn die_with_parent(step: u16, list: &mut List) {
     list.call(step, libc::SYS_prctl, [libc::PR_SET_PDEATHSIG.into(), libc::SIGKILL.into(), 0.into(), 0.into(), 0.into()]);
 }
 
-/// No program that is started gets capabilities.
-fn bound_capabilities(block: &mut PlaceBlock, list: &mut List) {
+/// No program that is started gets capabilities. The process itself keeps those it has, for as long as it makes the place.
+fn bound_capabilities(block: &mut GroundBlock, list: &mut List) {
     let step = block.step("giving up capabilities");
-    for capability in 0..=LAST_CAPABILITY {
-        // Beyond the last one there is nothing to give up.
+    for capability in 0..=last_capability() {
+        // Where nobody knows how many there are: beyond the last one there is nothing to give up.
         let args: [Arg; 5] = [libc::PR_CAPBSET_DROP.into(), capability.into(), 0.into(), 0.into(), 0.into()];
         list.call_unless(step, libc::SYS_prctl, args, libc::EINVAL);
     }
@@ -227,6 +235,14 @@ fn bound_capabilities(block: &mut PlaceBlock, list: &mut List) {
     // No user number gives capabilities back, and that is for good.
     const LOCKED: u32 = 0x3 | 0xc | 0xc0;
     list.call(step, libc::SYS_prctl, [libc::PR_SET_SECUREBITS.into(), LOCKED.into(), 0.into(), 0.into(), 0.into()]);
+}
+
+/// The last one that this kernel has.
+fn last_capability() -> u32 {
+    const MOST: u32 = 63;
+    static LAST: OnceLock<u32> = OnceLock::new();
+    let read = || std::fs::read_to_string("/proc/sys/kernel/cap_last_cap").ok()?.trim().parse().ok();
+    *LAST.get_or_init(|| read().unwrap_or(MOST))
 }
 
 fn give_up_capabilities(block: &mut PlaceBlock, list: &mut List) {

@@ -2,7 +2,8 @@
 
 use super::SandboxError;
 use super::block::Filled;
-use super::layout::{BESIDE, BLOCK, COMMAND, CONTROL, DOORS, MOST_PASSED, PLACE, STATUS};
+use super::layout::{BESIDE, BLOCK, COMMAND, CONTROL, DOORS, FAILED, MOST_PASSED, OWN_PROCESS, PLACE, PLACE_AHEAD, STATUS};
+use crate::process::branch::{Left, branch};
 use crate::process::start::{Started, kept, null};
 use rustix::fs::{MemfdFlags, memfd_create};
 use rustix::net::{AddressFamily, SendAncillaryBuffer, SendAncillaryMessage, SendFlags, SocketFlags, SocketType, sendmsg, socketpair};
@@ -25,7 +26,16 @@ pub(super) struct Helper {
     /// Closed to make an end; `None` once it was.
     pub(super) control: Option<OwnedFd>,
     pub(super) status: File,
+    /// What it may use until it executes its program.
+    left: Option<Left>,
     is_reaped: bool,
+}
+
+/// Whether the helper says so when a place is made: that wakes whoever listens.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Made {
+    Said,
+    Unsaid,
 }
 
 /// The streams of a command.
@@ -36,7 +46,7 @@ pub(super) struct Streams {
 }
 
 impl Helper {
-    /// Starts the helper on the block of namespaces. It waits in them for a place.
+    /// Starts the helper on the block of namespaces, and does not wait for it. It waits in them for a place.
     pub(super) fn start(ground: &Filled) -> Result<Self, SandboxError> {
         let memory = memory_of(ground)?;
         let (control, theirs) = socketpair(AddressFamily::UNIX, SocketType::SEQPACKET, SocketFlags::CLOEXEC, None)
@@ -46,16 +56,20 @@ impl Helper {
         // The program comes last: all that is not passed is closed before it is executed.
         let given = [null, null, null, memory.as_fd(), theirs.as_fd(), reports.as_fd(), program()?.as_fd()];
         const { assert!(BLOCK == 3 && CONTROL == 4 && STATUS == 5 && BESIDE == 6, "the order above") };
-        let path = c"/proc/self/fd/6";
-        let process = Started::new(path, &[path], &given).map_err(SandboxError::step("starting the helper"))?;
-        Ok(Self { process, control: Some(control), status: File::from(status), is_reaped: false })
+        let (process, left) =
+            branch(c"/proc/self/fd/6", &given, STATUS, [FAILED, OWN_PROCESS, 0]).map_err(SandboxError::step("starting the helper"))?;
+        Ok(Self { process, control: Some(control), status: File::from(status), left: Some(left), is_reaped: false })
     }
 
     /// Has the helper make a place, out of these trees.
-    pub(super) fn place(&self, place: &Filled, trees: &[OwnedFd]) -> Result<(), SandboxError> {
+    pub(super) fn place(&self, place: &Filled, trees: &[OwnedFd], made: Made) -> Result<(), SandboxError> {
         let memory = memory_of(place)?;
         let passed: Vec<BorrowedFd<'_>> = std::iter::once(memory.as_fd()).chain(trees.iter().map(AsFd::as_fd)).collect();
-        self.pass(PLACE, &passed)
+        let kind = match made {
+            Made::Unsaid => PLACE,
+            Made::Said => PLACE_AHEAD,
+        };
+        self.pass(kind, &passed)
     }
 
     /// Has the helper start the command, once it is ready.
@@ -103,6 +117,12 @@ impl Helper {
     /// Collects the helper when it has ended.
     pub(super) fn reap(&mut self) -> bool {
         self.is_reaped = self.is_reaped || self.process.collect().is_some();
+        if self.is_reaped
+            && let Some(left) = self.left.take()
+        {
+            // SAFETY: the process is gone.
+            unsafe { left.free() };
+        }
         self.is_reaped
     }
 
@@ -124,9 +144,14 @@ impl Drop for Helper {
         // Somebody gave up waiting. It still ends, and is collected, but nobody is kept.
         let Ok(pidfd) = self.process.pidfd.try_clone() else { return };
         let process = Started { pid: self.process.pid, pidfd };
+        let left = self.left.take();
         let wait = move || {
             while process.collect().is_none() {
                 process.wait(Duration::MAX);
+            }
+            if let Some(left) = left {
+                // SAFETY: the process is gone.
+                unsafe { left.free() };
             }
         };
         let _ = std::thread::Builder::new().name("reap".into()).spawn(wait);

@@ -4,7 +4,7 @@ use super::identity::Identity;
 use super::lay::{CLONE_TREE, CLOSE_ON_EXEC, EMPTY_PATH, RECURSIVE};
 use super::place;
 use super::script::{nothing, user_namespace};
-use super::spawn::Helper;
+use super::spawn::{Helper, Made};
 use std::fs::{self, File};
 use std::io::{self, Read as _};
 use std::os::fd::{AsRawFd, FromRawFd as _, OwnedFd};
@@ -45,7 +45,7 @@ pub(super) fn show_owners(tree: &OwnedFd, owners: &OwnedFd) -> io::Result<()> {
 pub(super) fn owners(identity: &Identity) -> io::Result<OwnedFd> {
     // It waits there for a command that never comes.
     let mut helper = Helper::start(&user_namespace()).map_err(io::Error::other)?;
-    helper.place(&nothing(), &[]).map_err(io::Error::other)?;
+    helper.place(&nothing(), &[], Made::Said).map_err(io::Error::other)?;
     let mut word = [0; 12];
     helper.status.read_exact(&mut word)?;
     let folder = Path::new("/proc").join(helper.process.pid.to_string());

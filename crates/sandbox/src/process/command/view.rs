@@ -4,6 +4,7 @@ use super::SandboxError;
 use super::identity::{Change, Identity};
 use super::lay::SHARED_MEMORY;
 use super::protect::Protected;
+use super::stamp::Stamp;
 use super::{home, place};
 use crate::plan::{Access, Plan};
 use crate::tier::Tier;
@@ -93,6 +94,8 @@ pub(super) struct Placement {
     pub(super) is_folder: bool,
     /// What the nearest place above it is made into.
     pub(super) within: Option<(PathBuf, What)>,
+    /// Which file it is.
+    pub(super) stamp: Stamp,
 }
 
 impl Placement {
@@ -119,10 +122,9 @@ impl View {
         let files = &plan.files;
         let homes = || homes.iter().chain(&files.home);
         let mut wanted: BTreeMap<PathBuf, What> = BTreeMap::new();
-        let covered = COVERED.iter().map(PathBuf::from).chain(homes().cloned());
-        wanted.extend(
-            covered.filter_map(|path| fs::canonicalize(path).ok()).filter(|path| home::is_home(path)).map(|path| (path, What::Hidden)),
-        );
+        let real_homes: Vec<Option<PathBuf>> = homes().map(|home| fs::canonicalize(home).ok()).collect();
+        let covered = COVERED.iter().filter_map(|path| fs::canonicalize(path).ok()).chain(real_homes.iter().flatten().cloned());
+        wanted.extend(covered.filter(|path| home::is_home(path)).map(|path| (path, What::Hidden)));
         wanted.extend(["/tmp", "/var/tmp"].into_iter().filter(|path| is_real_folder(path)).map(|path| (path.into(), What::Private)));
         let mut trees = Vec::new();
         let workspace = match files.access {
@@ -157,13 +159,12 @@ impl View {
             wanted.insert(path.clone(), made);
         }
         // A home in which nothing is put back is covered as a whole.
-        let has_tree = |home: &&PathBuf| {
-            let real = fs::canonicalize(home);
-            wanted
-                .iter()
-                .any(|(path, what)| what.is_tree() && (path.starts_with(home) || real.as_ref().is_ok_and(|real| path.starts_with(real))))
+        let has_tree = |(home, real): &(&PathBuf, &Option<PathBuf>)| {
+            let is_in = |path: &Path| path.starts_with(home) || real.as_ref().is_some_and(|real| path.starts_with(real));
+            wanted.iter().any(|(path, what)| what.is_tree() && is_in(path))
         };
-        let in_homes = homes().filter(has_tree).flat_map(|home| HOME_CREDENTIALS.iter().map(move |name| home.join(name)));
+        let with_trees = homes().zip(&real_homes).filter(has_tree);
+        let in_homes = with_trees.flat_map(|(home, _)| HOME_CREDENTIALS.iter().map(move |name| home.join(name)));
         let secrets = CREDENTIALS.iter().map(PathBuf::from).chain(in_homes);
         let secrets = secrets.filter(|path| fs::metadata(path).is_ok_and(|facts| identity.can_read(path, &facts)));
         let hidden = secrets.chain(files.hidden.iter().cloned()).filter_map(|path| fs::canonicalize(path).ok());
@@ -233,10 +234,12 @@ pub(super) fn needed(wanted: BTreeMap<PathBuf, What>) -> Vec<Placement> {
             What::Run => matches!(above, Some(What::Run)),
             What::Write => matches!(above, Some(What::Write)),
         };
+        if changes_nothing {
+            continue;
+        }
         // Gone since it was asked for, or a link: nothing can be put there.
-        let facts = fs::symlink_metadata(&path).ok().filter(|facts| !facts.is_symlink());
-        if let Some(facts) = facts.filter(|_| !changes_nothing) {
-            kept.push(Placement { path, what, is_folder: facts.is_dir(), within });
+        if let Some((stamp, kind)) = Stamp::and_kind(&path).filter(|(_, kind)| !kind.is_symlink()) {
+            kept.push(Placement { path, what, is_folder: kind.is_dir(), within, stamp });
         }
     }
     kept

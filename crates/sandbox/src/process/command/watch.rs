@@ -24,6 +24,23 @@ use tokio::sync::mpsc;
 use tokio::time::{sleep, sleep_until};
 use tokio_util::sync::CancellationToken;
 
+/// The harness's ends, while nobody has to wait for them.
+pub(super) struct Ours {
+    pub(super) stdin: Option<OwnedFd>,
+    pub(super) stdout: OwnedFd,
+    pub(super) stderr: OwnedFd,
+}
+
+impl Ours {
+    /// Has the runtime watch them.
+    pub(super) fn watched(self) -> Result<Ends, SandboxError> {
+        let failed = SandboxError::step::<io::Error>;
+        let receive = |end| pipe::Receiver::from_owned_fd(end).map_err(failed("pipe"));
+        let stdin = self.stdin.map(pipe::Sender::from_owned_fd).transpose().map_err(failed("pipe"))?;
+        Ok(Ends { stdin, stdout: receive(self.stdout)?, stderr: receive(self.stderr)? })
+    }
+}
+
 /// The harness's ends.
 pub(super) struct Ends {
     pub(super) stdin: Option<pipe::Sender>,
@@ -51,8 +68,16 @@ pub(super) struct Watched {
     pub(super) stdout: Captured,
     pub(super) stderr: Captured,
     pub(super) denials: Vec<Denial>,
+    pub(super) rest: Rest,
+}
+
+/// What is put away when the answer is on its way.
+pub(super) struct Rest {
     /// A helper that has nobody left to watch over, and may take a moment to end.
-    pub(super) rest: (Helper, AsyncFd<OwnedFd>),
+    pub(super) helper: Helper,
+    pub(super) pidfd: AsyncFd<OwnedFd>,
+    /// What the command's streams and the helper's words came through.
+    pub(super) ends: (Ends, pipe::Receiver),
 }
 
 /// How long a helper may take to end everything before it is given up. Only a process that the kernel itself cannot end takes longer than a moment.
@@ -65,7 +90,8 @@ const ROUND: Duration = Duration::from_millis(5);
 /// How long the receiver of a command that was ended may take for what it said last.
 const LAST_WORDS: Duration = Duration::from_millis(50);
 const ASKS_TO_END: [i32; 4] = [libc::SIGINT, libc::SIGTERM, libc::SIGHUP, libc::SIGQUIT];
-const CHUNK: usize = 64 << 10;
+/// What is read at once. Memory that is touched for each call costs more than a few more reads of a command that says much.
+const CHUNK: usize = 16 << 10;
 
 impl Watch<'_> {
     pub(super) async fn run(
@@ -156,14 +182,16 @@ impl Watch<'_> {
                 break;
             }
         }
-        self.helper.reap();
-        let _ = rustix::io::ioctl_fionbio(&self.helper.status, true);
-        let _ = self.helper.status.read_to_end(&mut words);
-        said.take(&words);
+        // Nothing of importance is said after that.
+        if !said.is_gone {
+            self.helper.reap();
+            let _ = rustix::io::ioctl_fionbio(&self.helper.status, true);
+            let _ = self.helper.status.read_to_end(&mut words);
+            said.take(&words);
+        }
         if !said.is_gone && said.failure.is_none() {
             self.end_survivors(&mut status).await;
         }
-        drop(status);
         if let Some(events) = changes {
             self.protected.keep(events.into_inner());
         }
@@ -187,7 +215,8 @@ impl Watch<'_> {
         let mut denials = guard.map_or_else(Vec::new, Guard::finish);
         let end = self.end(&said, cause, &mut denials)?;
         let (stdout, stderr) = taken.finish();
-        Ok(Watched { end, stdout, stderr, denials, rest: (self.helper, pidfd) })
+        let rest = Rest { helper: self.helper, pidfd, ends: (self.ends, status) };
+        Ok(Watched { end, stdout, stderr, denials, rest })
     }
 
     fn serve(&mut self) -> Result<Option<Box<dyn Guard>>, SandboxError> {

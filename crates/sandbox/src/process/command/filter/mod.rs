@@ -23,7 +23,7 @@ pub(super) enum MemoryFiles {
     Refused,
 }
 
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, PartialEq, Eq)]
 struct Instruction {
     code: u16,
     yes: u8,
@@ -176,7 +176,7 @@ pub(super) fn program(sockets: Sockets, memory: MemoryFiles) -> Vec<u8> {
         const X32: u32 = 0x4000_0000;
         whole.extend([test(AT_LEAST, X32, 0, 1), give(ERROR | libc::ENOSYS.cast_unsigned())]);
     }
-    whole.extend(tree(&leaves));
+    whole.extend(tree(&stretches(leaves)));
     whole.iter().flat_map(bytes).collect()
 }
 
@@ -225,21 +225,51 @@ fn number(call: libc::c_long) -> u32 {
     u32::try_from(call).unwrap_or(u32::MAX)
 }
 
-fn tree(leaves: &[(u32, Vec<Instruction>)]) -> Vec<Instruction> {
-    if leaves.len() <= 2 {
+/// What is done about some numbers that follow each other.
+struct Stretch {
+    first: u32,
+    last: u32,
+    then: Vec<Instruction>,
+}
+
+/// Takes together what is answered alike: the kernel takes longer for a longer program.
+fn stretches(leaves: Vec<(u32, Vec<Instruction>)>) -> Vec<Stretch> {
+    let mut found: Vec<Stretch> = Vec::new();
+    for (call, then) in leaves {
+        match found.last_mut() {
+            Some(before) if before.last.saturating_add(1) == call && before.then == then && then.len() == 1 => before.last = call,
+            _ => found.push(Stretch { first: call, last: call, then }),
+        }
+    }
+    found
+}
+
+fn tree(stretches: &[Stretch]) -> Vec<Instruction> {
+    if stretches.len() <= 3 {
         let mut list = Vec::new();
-        for (call, then) in leaves {
-            list.push(test(EQUAL, *call, 0, u8::try_from(then.len()).unwrap_or(u8::MAX)));
+        for Stretch { first, last, then } in stretches {
+            let length = u8::try_from(then.len()).unwrap_or(u8::MAX);
+            if first == last {
+                list.push(test(EQUAL, *first, 0, length));
+            } else {
+                list.extend([test(AT_LEAST, *first, 0, length.saturating_add(1)), test(AT_LEAST, last.saturating_add(1), length, 0)]);
+            }
             list.extend(then);
         }
         list.push(give(ALLOW));
         return list;
     }
-    let middle = leaves.len() / 2;
-    let (below, above) = (tree(&leaves[..middle]), tree(&leaves[middle..]));
+    let middle = stretches.len() / 2;
+    let (below, above) = (tree(&stretches[..middle]), tree(&stretches[middle..]));
+    let (split, length) = (stretches[middle].first, below.len());
     // A test reaches only 255 instructions, a plain jump any number.
-    let skip = Instruction { code: JUMP, yes: 0, no: 0, value: u32::try_from(below.len()).unwrap_or(u32::MAX) };
-    let mut whole = vec![test(AT_LEAST, leaves[middle].0, 0, 1), skip];
+    let mut whole = match u8::try_from(length) {
+        Ok(near) => vec![test(AT_LEAST, split, near, 0)],
+        Err(_) => {
+            let skip = Instruction { code: JUMP, yes: 0, no: 0, value: u32::try_from(length).unwrap_or(u32::MAX) };
+            vec![test(AT_LEAST, split, 0, 1), skip]
+        }
+    };
     whole.extend(below);
     whole.extend(above);
     whole
