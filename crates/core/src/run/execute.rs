@@ -121,7 +121,7 @@ async fn carried_out(ctx: &Context, tool: &Arc<RegisteredTool>, mut arguments: M
 /// Runs the body once.
 pub(super) async fn attempt(ctx: &Context, tool: &Arc<RegisteredTool>, arguments: Map<String, Value>) -> (Given, Enforced) {
     let deadline = deadline(ctx, tool);
-    let hold = tool.key.as_ref().and_then(|_| ctx.hold());
+    let hold = ctx.hold();
     if hold.as_ref().is_some_and(|hold| hold.was_left()) {
         let message = describe(tool, Code::Limit, "an attempt of the same call was left at work, so it is not begun again");
         return (Err(Refusal::new(Code::Limit, message).into()), Enforced::Nothing);

@@ -1,4 +1,4 @@
-//! What a call holds alone: its key, and the values and paths that no other may be at together with it.
+//! What a call holds alone: its key, the values and paths that no other may be at together with it, and the place of a tool that blocks.
 
 use super::context::Context;
 use super::execute::Given;
@@ -30,9 +30,9 @@ impl Hold {
         self.was_left.store(true, Ordering::SeqCst);
     }
 
-    /// Whether a thread of a call with a key went on without it: nothing may begin the same again.
+    /// Whether a thread of the call went on without it: nothing may begin the same again, or be where it is.
     pub(super) fn was_left(&self) -> bool {
-        self.key.is_some() && self.was_left.load(Ordering::SeqCst)
+        self.was_left.load(Ordering::SeqCst)
     }
 
     /// Stores what the body came to, if it has done its work. Until layers have seen it, only that it was done.

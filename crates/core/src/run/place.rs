@@ -9,6 +9,7 @@ use crate::effect::Effects;
 use crate::registry::RegisteredTool;
 use crate::rule::normalise;
 use crate::slots::{Caller, Held, NoSlot, Slots, Waits};
+use crate::tool::Runs;
 use serde_json::{Map, Value};
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError, Weak};
@@ -42,7 +43,10 @@ pub(super) async fn place(
     if key.is_some() || !tool.serial.is_empty() || writes_paths(tool) {
         alone.extend(keys(tool, arguments, key.as_deref()).into_iter().map(|key| host.keys.of(key)));
     }
-    let at_once: Vec<Arc<Slots>> = tool.at_once.iter().chain(everywhere).cloned().collect();
+    // A thread that is left behind has the tool's place until it ends, and what it is at.
+    let (of_thread, of_call) = if tool.runs == Runs::Blocking { (&tool.at_once, &None) } else { (&None, &tool.at_once) };
+    alone.extend(of_thread.iter().cloned());
+    let at_once: Vec<Arc<Slots>> = of_call.iter().chain(everywhere).cloned().collect();
     if alone.is_empty() && at_once.is_empty() {
         return Ok(Place::default());
     }

@@ -23,7 +23,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 pub(super) async fn key(ctx: &Context, tool: &Arc<RegisteredTool>, arguments: &mut Map<String, Value>) -> Result<Option<String>, Refusal> {
     let value = match &tool.key {
         None => Value::Null,
-        Some(Key::By(names)) => names.iter().map(|name| arguments.get(name).cloned().unwrap_or_default()).collect(),
+        Some(Key::By(names)) => by(names, arguments),
         Some(Key::Script(script)) => value_of(ctx, tool, script, arguments.clone(), deadline(ctx, tool)).await?,
     };
     inject(ctx, tool, arguments)?;
@@ -42,6 +42,12 @@ pub(super) async fn key(ctx: &Context, tool: &Arc<RegisteredTool>, arguments: &m
     // The tool may hand its key on, and a secret could be guessed by what it made of it.
     let secrets = injected(tool, arguments, |inject| matches!(inject, Inject::Secret(_)));
     Ok(Some(format!("{key} {}", digest::of(&secrets))))
+}
+
+/// The values of a key; nothing where none of them was given.
+fn by(names: &[String], arguments: &Map<String, Value>) -> Value {
+    let values: Vec<Value> = names.iter().map(|name| arguments.get(name).cloned().unwrap_or_default()).collect();
+    if values.iter().all(Value::is_null) { Value::Null } else { Value::Array(values) }
 }
 
 /// What is injected of some kinds. Ids of the call and of its run say which attempt it is, and not whose.

@@ -266,23 +266,14 @@ fn defaults(schema: &Value, arguments: &mut Map<String, Value>) {
     }
 }
 
-/// What a validator says. It quotes the offending value, and a huge one must not flood the answer; nor is a part of it quoted, because what must not
-/// leave a call is only found whole.
+/// What a validator says. It quotes the offending value and the names in it, and huge ones must not flood the answer; nor is a part of them quoted,
+/// because what must not leave a call is only found whole.
 fn said(error: &ValidationError<'_>) -> String {
     const MAX: usize = 400;
-    let message = error.to_string();
-    if message.len() <= MAX { message } else { shorten(&error.masked_with("this value").to_string(), MAX) }
-}
-
-fn shorten(message: &str, most: usize) -> String {
-    if message.len() <= most {
-        return message.to_owned();
-    }
-    let half = |text: &str, from_end: bool| -> String {
-        let chars: Vec<char> = if from_end { text.chars().rev().take(most / 2).collect() } else { text.chars().take(most / 2).collect() };
-        if from_end { chars.into_iter().rev().collect() } else { chars.into_iter().collect() }
-    };
-    format!("{} … {}", half(message, false), half(message, true))
+    let fits = |message: &String| message.len() <= MAX;
+    let whole = Some(error.to_string()).filter(fits);
+    let masked = || Some(error.masked_with("this value").to_string()).filter(fits);
+    whole.or_else(masked).unwrap_or_else(|| format!("this value does not fit what the schema says at {}", error.schema_path()))
 }
 
 #[cfg(test)]
@@ -305,6 +296,19 @@ mod tests {
         let mut arguments = json!({"o": {}}).as_object().cloned().expect("object");
         schema.apply_defaults(&mut arguments);
         assert_eq!(Value::Object(arguments), json!({"o": {"x": true}, "n": 3}));
+    }
+
+    #[test]
+    fn what_is_too_long_to_be_quoted_is_not_quoted_in_part() {
+        let schema =
+            CompiledSchema::new(json!({"type": "object", "properties": {"n": {"type": "integer"}}, "additionalProperties": false}));
+        let schema = schema.expect("compiles");
+        let said = |value: &Value| schema.violations(value).remove(0).message;
+        assert!(said(&json!({"key": 1})).contains("'key'"));
+        assert_eq!(said(&json!({"n": "x".repeat(500)})), "this value is not of type \"integer\"");
+        let names: serde_json::Map<String, Value> =
+            ["a".repeat(150), "secret".into(), "z".repeat(400)].map(|name| (name, json!(1))).into_iter().collect();
+        assert_eq!(said(&Value::Object(names)), "this value does not fit what the schema says at /additionalProperties");
     }
 
     #[test]

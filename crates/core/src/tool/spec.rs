@@ -62,7 +62,8 @@ pub enum Idempotency {
     None,
     /// It is: the tool sees to that.
     Natural,
-    /// A call with the same values of these arguments, and of what is injected, gets the stored result of the one that has done it.
+    /// A call with the same values of these arguments, and of what is injected, gets the stored result of the one that has done it. A call that has
+    /// none of them is only itself.
     By(Vec<String>),
 }
 

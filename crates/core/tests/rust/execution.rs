@@ -371,3 +371,37 @@ async fn calls_inside_calls_never_wait_in_a_circle() {
     assert!(refused(&one) || refused(&other), "{} {}", one.text(), other.text());
     assert!(started.elapsed() < Duration::from_secs(10), "{:?}", started.elapsed());
 }
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_thread_that_is_left_behind_keeps_its_place_until_it_ends() {
+    #[derive(serde::Deserialize, schemars::JsonSchema)]
+    struct Write {
+        path: String,
+    }
+    let retry = RetryPolicy { max_attempts: 4, initial_backoff_ms: 1, max_backoff_ms: 1, multiplier: 1.0 };
+    let writes = ToolSpec::new("write", "Writes.").effects(Effects::READ | Effects::WRITE).path_param("path").retry(retry);
+    let counts = ToolSpec::new("count", "Counts.").pure().limits(Limits { max_concurrency: Some(2), ..Limits::default() });
+    for spec in [writes.idempotency(Idempotency::Natural), counts] {
+        let (name, is_limited) = (spec.name.clone(), spec.limits.max_concurrency.is_some());
+        let (now, most) = (Arc::<AtomicUsize>::default(), Arc::<AtomicUsize>::default());
+        let (at_work, highest) = (Arc::clone(&now), Arc::clone(&most));
+        let slow = blocking(spec.timeout(Duration::from_millis(20)), move |input: Write| {
+            highest.fetch_max(at_work.fetch_add(1, Ordering::SeqCst) + 1, Ordering::SeqCst);
+            std::thread::sleep(Duration::from_secs(1));
+            at_work.fetch_sub(1, Ordering::SeqCst);
+            Ok(input.path)
+        });
+        let (engine, _) = load(bare().tool(slow)).await;
+        for _ in 0..6 {
+            let result = engine.call(call(&name, json!({"path": "a"}))).await;
+            assert_eq!(code(&result), "tool.timeout", "{}", result.text());
+        }
+        assert_eq!(most.load(Ordering::SeqCst), if is_limited { 2 } else { 1 }, "{name}");
+        // When they have ended, there is room again.
+        while engine.abandoned_threads() > 0 {
+            tokio::time::sleep(Duration::from_millis(5)).await;
+        }
+        engine.call(call(&name, json!({"path": "a"}))).await;
+        assert_eq!(engine.abandoned_threads(), 1, "{name}: it began");
+    }
+}

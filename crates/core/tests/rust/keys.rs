@@ -145,6 +145,25 @@ async fn a_key_holds_while_a_thread_that_was_left_behind_is_at_work_and_then_has
 }
 
 #[tokio::test]
+async fn a_call_without_any_value_of_its_key_is_only_itself() {
+    let schema = json!({"type": "object", "properties": {"order": {"type": ["integer", "null"]}, "part": {}}});
+    let by = Idempotency::By(vec!["order".into(), "part".into()]);
+    let (pay, paid) = pays(spec().input(schema).idempotency(by));
+    let (engine, _) = load(bare().tool(pay)).await;
+    let calls = [
+        (json!({}), false),
+        (json!({}), false),
+        (json!({"order": null}), false),
+        (json!({"order": null, "part": 1}), false),
+        (json!({"part": 1}), true),
+    ];
+    for (arguments, repeated) in calls {
+        assert_eq!(is_repeated(&engine.call(call("pay", arguments.clone())).await), repeated, "{arguments}");
+    }
+    assert_eq!(paid.load(Ordering::SeqCst), 4);
+}
+
+#[tokio::test]
 async fn what_was_done_is_not_done_again_whatever_its_result_was() {
     let (pay, paid) = answers(spec().output(json!({"type": "object"})), |_, _| Ok(ToolOutput::value("no object")));
     let (engine, events) = load(bare().tool(pay)).await;
