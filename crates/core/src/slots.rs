@@ -2,6 +2,7 @@
 //! come: a call may hold slots and wait, inside of it, for others.
 
 use std::collections::HashMap;
+use std::hash::Hash;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
@@ -46,7 +47,26 @@ pub(crate) struct Waits(Mutex<Book>);
 struct Book {
     held: HashMap<u64, Entry>,
     waiting: HashMap<u64, Entry>,
+    /// Who holds slots of a kind, and how many of them, by the address of the kind.
+    holders: HashMap<usize, HashMap<Caller, usize>>,
+    /// How many slots a call holds, and how many it, or a call inside of it, waits for.
+    holding: HashMap<Caller, usize>,
+    held_up: HashMap<Caller, usize>,
     next: u64,
+}
+
+fn add<K: Eq + Hash>(counts: &mut HashMap<K, usize>, of: K) {
+    *counts.entry(of).or_default() += 1;
+}
+
+/// What came to nothing is forgotten.
+fn take_off<K: Eq + Hash>(counts: &mut HashMap<K, usize>, of: &K) {
+    if let Some(count) = counts.get_mut(of) {
+        *count -= 1;
+        if *count == 0 {
+            counts.remove(of);
+        }
+    }
 }
 
 /// A slot that is held or waited for.
@@ -67,7 +87,7 @@ pub(crate) struct Held {
 
 impl Drop for Held {
     fn drop(&mut self) {
-        self.waits.book().held.remove(&self.number);
+        self.waits.book().gives_back(self.number);
     }
 }
 
@@ -79,7 +99,7 @@ struct Waiting<'a> {
 
 impl Drop for Waiting<'_> {
     fn drop(&mut self) {
-        self.waits.book().waiting.remove(&self.number);
+        self.waits.book().waits_no_more(self.number);
     }
 }
 
@@ -99,29 +119,32 @@ impl Waits {
     }
 
     fn hold(self: &Arc<Self>, permit: OwnedSemaphorePermit, slots: &Arc<Slots>, callers: &Arc<[Caller]>) -> Held {
-        let mut book = self.book();
-        let number = book.number();
-        book.held.insert(number, Entry { slots: Arc::clone(slots), callers: Arc::clone(callers) });
+        let number = self.book().holds(Entry { slots: Arc::clone(slots), callers: Arc::clone(callers) });
         Held { _permit: permit, waits: Arc::clone(self), number }
     }
 
     /// Writes down who waits. Who holds nothing, nobody waits for, and need not be.
     fn wait(&self, slots: &Arc<Slots>, callers: &Arc<[Caller]>) -> Result<Option<Waiting<'_>>, NoSlot> {
         let mut book = self.book();
-        if !book.held.values().any(|held| held.callers.first().is_some_and(|holder| callers.contains(holder))) {
+        if !callers.iter().any(|caller| book.holding.contains_key(caller)) {
             return Ok(None);
         }
         let entry = Entry { slots: Arc::clone(slots), callers: Arc::clone(callers) };
-        if book.never_comes(&entry) {
+        if !book.surely_comes(&entry) && book.never_comes(&entry) {
             return Err(NoSlot::Never);
         }
-        let number = book.number();
-        book.waiting.insert(number, entry);
+        let number = book.waits_for(entry);
         Ok(Some(Waiting { waits: self, number }))
     }
 
     fn book(&self) -> MutexGuard<'_, Book> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Entry {
+    fn kind(&self) -> usize {
+        Arc::as_ptr(&self.slots).addr()
     }
 }
 
@@ -131,25 +154,63 @@ impl Book {
         self.next
     }
 
+    fn holds(&mut self, entry: Entry) -> u64 {
+        if let Some(holder) = entry.callers.first() {
+            add(self.holders.entry(entry.kind()).or_default(), *holder);
+            add(&mut self.holding, *holder);
+        }
+        let number = self.number();
+        self.held.insert(number, entry);
+        number
+    }
+
+    fn gives_back(&mut self, number: u64) {
+        let Some(entry) = self.held.remove(&number) else { return };
+        let Some(holder) = entry.callers.first() else { return };
+        take_off(&mut self.holding, holder);
+        if let Some(holders) = self.holders.get_mut(&entry.kind()) {
+            take_off(holders, holder);
+            if holders.is_empty() {
+                self.holders.remove(&entry.kind());
+            }
+        }
+    }
+
+    fn waits_for(&mut self, entry: Entry) -> u64 {
+        entry.callers.iter().for_each(|caller| add(&mut self.held_up, *caller));
+        let number = self.number();
+        self.waiting.insert(number, entry);
+        number
+    }
+
+    fn waits_no_more(&mut self, number: u64) {
+        let Some(entry) = self.waiting.remove(&number) else { return };
+        entry.callers.iter().for_each(|caller| take_off(&mut self.held_up, caller));
+    }
+
+    /// Whether a slot comes for what can be seen at a glance: somebody holds one who waits for nothing. That is so for almost all who wait.
+    fn surely_comes(&self, wanted: &Entry) -> bool {
+        self.comes(wanted, |holder| !self.held_up.contains_key(holder) && !wanted.callers.contains(holder))
+    }
+
+    /// Whether a slot comes, when those are free of whom that is said. Where fewer are on the book than there are slots, one is on its way.
+    fn comes(&self, wanted: &Entry, is_free: impl Fn(&Caller) -> bool) -> bool {
+        let Some(holders) = self.holders.get(&wanted.kind()) else { return true };
+        holders.values().sum::<usize>() < wanted.slots.most || holders.keys().any(is_free)
+    }
+
     /// Whether who waits for this, too, would wait for ever. A slot comes when one of those who hold it ends, and a call ends when whatever
     /// is inside of it has what it waits for: so waits that come to an end are crossed out, one after the other, until none does.
     fn never_comes(&self, wanted: &Entry) -> bool {
         let mut waiting: Vec<&Entry> = self.waiting.values().chain([wanted]).collect();
-        let mut held_up: HashMap<Caller, usize> = HashMap::new();
-        waiting.iter().flat_map(|entry| entry.callers.iter()).for_each(|caller| *held_up.entry(*caller).or_default() += 1);
-        let mut holders: HashMap<*const Slots, Vec<Caller>> = HashMap::new();
-        for held in self.held.values() {
-            holders.entry(Arc::as_ptr(&held.slots)).or_default().extend(held.callers.first());
-        }
+        let mut held_up = self.held_up.clone();
+        wanted.callers.iter().for_each(|caller| add(&mut held_up, *caller));
         loop {
             let before = waiting.len();
             waiting.retain(|entry| {
-                let holders = holders.get(&Arc::as_ptr(&entry.slots)).map_or(&[][..], Vec::as_slice);
-                let is_free = |holder: &Caller| held_up.get(holder).is_none_or(|waits| *waits == 0);
-                // Where fewer are on the book than there are slots, one is on its way to somebody.
-                let comes = holders.len() < entry.slots.most || holders.iter().any(is_free);
+                let comes = self.comes(entry, |holder| !held_up.contains_key(holder));
                 if comes {
-                    entry.callers.iter().for_each(|caller| *held_up.entry(*caller).or_default() -= 1);
+                    entry.callers.iter().for_each(|caller| take_off(&mut held_up, caller));
                 }
                 !comes
             });
@@ -201,7 +262,11 @@ mod tests {
         let sibling = comes(sibling).await;
         drop((sibling, outer));
         drop(comes(stranger).await);
-        assert!(book.book().held.is_empty() && book.book().waiting.is_empty(), "whoever is gone is off the book");
+        let Book { held, waiting, holders, holding, held_up, .. } = &*book.book();
+        assert!(
+            held.is_empty() && waiting.is_empty() && holders.is_empty() && holding.is_empty() && held_up.is_empty(),
+            "all are off the book"
+        );
     }
 
     #[tokio::test]
@@ -237,5 +302,21 @@ mod tests {
         inside_first.abort();
         let _ = inside_first.await;
         assert!(book.book().waiting.is_empty());
+    }
+
+    #[test]
+    fn many_who_wait_are_not_gone_through_for_each_of_them() {
+        const MANY: usize = 20_000;
+        let (book, outer, inner) = (Arc::new(Waits::default()), Slots::new(MANY), Slots::new(8));
+        let _busy: Vec<_> = (0..8).map(|call| book.take(&inner, &callers([call])).expect("free")).collect();
+        let started = std::time::Instant::now();
+        let mut waiting = Vec::new();
+        for call in 100..100 + MANY {
+            let around = book.take(&outer, &callers([call])).expect("free");
+            waiting.push((book.wait(&inner, &callers([MANY + call, call])).expect("it comes").expect("it is written down"), around));
+        }
+        drop(waiting);
+        // Each time through all of them takes minutes.
+        assert!(started.elapsed() < Duration::from_secs(10), "{:?}", started.elapsed());
     }
 }
