@@ -231,5 +231,5 @@ fn write(text: &[u8], (mode, user, group): (u32, u32, u32), folder: &OwnedFd, na
     if rustix::process::geteuid().is_root() {
         fchown(&file, Some(user), Some(group))?;
     }
-    Ok(file.set_permissions(Permissions::from_mode(mode))?)
+    file.set_permissions(Permissions::from_mode(mode))
 }
