@@ -304,7 +304,7 @@ fn what_cannot_be_a_secret_goes_at_once_and_what_may_be_one_waits() {
 #[test]
 fn what_comes_before_a_value_hides_no_more_of_it_than_its_first_letters() {
     let values = Values::default();
-    for value in ["nabc\"de/f12345", "ab/cd+ef==gh\"12", "user\nhunter22/x"] {
+    for value in ["nabc\"de/f12345", "ab/cd+ef==gh\"12", "user\nhunter22/x", "b1Z\"abcdefghij"] {
         values.learn(value.as_bytes()).expect("long enough");
     }
     let redactor = Redactor::new(Arc::new(values), Words::default());
@@ -312,6 +312,10 @@ fn what_comes_before_a_value_hides_no_more_of_it_than_its_first_letters() {
     for (text, expected) in [
         ("C:\\\\nabc\\\"de/f12345 end".to_owned(), "C:\\\\n[redacted] end".to_owned()),
         ("100%ab/cd+ef==gh\\\"12 end".to_owned(), "100%ab[redacted] end".to_owned()),
+        // The same start after a percent sign, after one and a digit, and after a backslash.
+        ("100%b1Z\\\"abcdefghij end".to_owned(), "100%b1[redacted] end".to_owned()),
+        ("100%7b1Z\\\"abcdefghij end".to_owned(), "100%7b[redacted] end".to_owned()),
+        ("C:\\b1Z\\\"abcdefghij end".to_owned(), "C:\\b[redacted] end".to_owned()),
         (format!("{word}user\\nhunter22/x end"), format!("{word}[redacted] end")),
     ] {
         assert_eq!(redactor.text(&text), expected);
