@@ -103,7 +103,7 @@ enum Line {
 
 impl Lines {
     /// What a key goes on with after the rest of a line and with something before the next: all of it is a part of the key.
-    fn around(&self, rest: &[u8], more: More) -> Part {
+    fn around(self, rest: &[u8], more: More) -> Part {
         if more == More::MayCome && rest.len() < DECIDES {
             return Part::Undecided;
         }
@@ -111,7 +111,7 @@ impl Lines {
         let (mut at, mut has_other) = (0, false);
         while at <= 2 * MOST_GAP {
             let (length, next) = line(&view[at..]);
-            match self.line(&view[at..], length, at == 0) {
+            match kind(&view[at..], length, at == 0) {
                 Line::Word(end, word) if !has_other || self.is_about => return Part::Of(at + end, word),
                 Line::Last(end) if self.has_body => return Part::Last(at + end),
                 Line::About if !self.has_body => return Part::Of(at + length, 0),
@@ -127,24 +127,24 @@ impl Lines {
         }
         Part::Other
     }
+}
 
-    /// What the line is that a text begins with, or the rest of one.
-    fn line(&self, text: &[u8], length: usize, is_rest: bool) -> Line {
-        let line = &text[..length];
-        if let Some(end) = find(line, END).filter(|end| *end <= MOST_AROUND) {
-            return match last_line(&text[end..]) {
-                Part::Last(length) => Line::Last(end + length),
-                _ => Line::Other,
-            };
-        }
-        if let Some(word) = long_word(line).filter(|word| !is_rest || goes_on(&line[..word.start])) {
-            return Line::Word(word.end, word.len());
-        }
-        if !is_rest && ABOUT.iter().any(|name| names(line, name)) {
-            return Line::About;
-        }
-        if line.iter().any(u8::is_ascii_alphanumeric) { Line::Other } else { Line::Signs }
+/// What the line is that a text begins with, or the rest of one.
+fn kind(text: &[u8], length: usize, is_rest: bool) -> Line {
+    let line = &text[..length];
+    if let Some(end) = near(line, END) {
+        return match last_line(&text[end..]) {
+            Part::Last(length) => Line::Last(end + length),
+            _ => Line::Other,
+        };
     }
+    if let Some(word) = long_word(line).filter(|word| !is_rest || goes_on(&line[..word.start])) {
+        return Line::Word(word.end, word.len());
+    }
+    if !is_rest && ABOUT.iter().any(|name| names(line, name)) {
+        return Line::About;
+    }
+    if line.iter().any(u8::is_ascii_alphanumeric) { Line::Other } else { Line::Signs }
 }
 
 /// Whether the rest of a line that begins like this is more of the key: the next word of a text is not.
@@ -155,8 +155,13 @@ fn goes_on(before: &[u8]) -> bool {
 /// Whether a line says this about the key.
 fn names(line: &[u8], name: &[u8]) -> bool {
     // A short name is in every text by chance.
-    let found = find(line, name).filter(|at| name.len() > 2 && *at <= MOST_AROUND);
+    let found = near(line, name).filter(|_| name.len() > 2);
     found.is_some_and(|at| !line[..at].last().is_some_and(u8::is_ascii_alphanumeric))
+}
+
+/// Where this stands in a line, if not too much stands before it.
+fn near(line: &[u8], wanted: &[u8]) -> Option<usize> {
+    find(&line[..line.len().min(MOST_AROUND + wanted.len())], wanted)
 }
 
 /// The last long word of base64 in a line: those before it may be parts of a path.

@@ -249,6 +249,20 @@ fn a_key_is_taken_out_whatever_stands_around_its_lines() {
 }
 
 #[test]
+fn what_may_be_lines_of_a_key_is_gone_through_a_few_times() {
+    let redactor = redactor(&[]);
+    let first = "-----BEGIN PRIVATE KEY-----";
+    for part in
+        [first.to_owned(), format!("{first}\n- "), ".MIIEvQIBADANBgkqhkiG9w0B".to_owned(), "\n- MIIEvQIBADANBgkqhkiG9w0B".to_owned()]
+    {
+        let (text, start) = (format!("{first}{}", part.repeat((1 << 20) / part.len())), std::time::Instant::now());
+        assert!(redactor.text(&text).contains(MARK));
+        assert!(in_pieces(&redactor, &text.as_bytes()[..100_000], &[16]).1 > 0);
+        assert!(start.elapsed().as_secs() < 10, "{:?}: {part:?}", start.elapsed());
+    }
+}
+
+#[test]
 fn what_only_speaks_of_a_key_stays_whatever_stands_around_it() {
     let redactor = redactor(&[]);
     let first = "-----BEGIN PRIVATE KEY-----";

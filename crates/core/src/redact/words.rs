@@ -205,7 +205,7 @@ mod tests {
         for text in unclosed() {
             let (mut bytes, start) = (text.clone().into_bytes(), std::time::Instant::now());
             assert!(words.take_out(&mut bytes) > 0 && bytes.len() < text.len(), "{}", &text[..200]);
-            assert!(start.elapsed().as_secs() < 2, "{:?}: {}", start.elapsed(), &text[..200]);
+            assert!(start.elapsed().as_secs() < 5, "{:?}: {}", start.elapsed(), &text[..200]);
         }
     }
 
@@ -219,7 +219,7 @@ mod tests {
                 let (mut stream, mut out, start) = (redactor.stream(), Vec::new(), std::time::Instant::now());
                 text.as_bytes().chunks(size).for_each(|piece| stream.push(piece, &mut out));
                 assert!(stream.finish(&mut out) > 0);
-                assert!(start.elapsed().as_secs() < 2, "{size} {:?}: {}", start.elapsed(), &text[..200]);
+                assert!(start.elapsed().as_secs() < 5, "{size} {:?}: {}", start.elapsed(), &text[..200]);
             }
         }
     }
