@@ -7,6 +7,8 @@ use std::ops::Range;
 const MOST_VALUE: usize = 64 << 10;
 /// Backslashes before a quote: a text that was quoted six times has sixty-three.
 const MOST_BACKSLASHES: usize = 64;
+/// Kinds of quotes that nobody closes in one value. Each is looked for up to its end.
+const MOST_OPEN: usize = 8;
 
 /// The pattern of a field's name and what stands between it and its value.
 pub(super) fn head(name: &str) -> String {
@@ -118,19 +120,19 @@ fn string(text: &[u8], quote: usize) -> Option<usize> {
     None
 }
 
-/// How long a list or an object is.
+/// How long a list or an object is; nothing where nobody closes it, or where too much in it is left open to tell.
 fn brackets(text: &[u8]) -> Option<usize> {
-    let (mut at, mut depth) = (0, 0_usize);
+    let (mut at, mut depth, mut open) = (0, 0_usize, Vec::new());
     while let Some(byte) = text.get(at) {
         match byte {
             b'[' | b'{' => depth += 1,
             b']' | b'}' => depth -= 1,
             b'"' | b'\'' | b'\\' => {
-                // What nobody closes is no text, as an apostrophe is not.
-                if let Some(length) = quote(&text[at..]).and_then(|length| string(&text[at..], length)) {
-                    at += length;
-                    continue;
+                at += inner(&text[at..], &mut open);
+                if open.len() > MOST_OPEN {
+                    return None;
                 }
+                continue;
             }
             _ => {}
         }
@@ -140,6 +142,19 @@ fn brackets(text: &[u8]) -> Option<usize> {
         }
     }
     None
+}
+
+/// How far the text goes that begins here, or only its backslashes or its quote: what nobody closes is no text, as an apostrophe is not.
+/// A quote that was looked for once and does not come is not looked for again.
+fn inner<'a>(text: &'a [u8], open: &mut Vec<&'a [u8]>) -> usize {
+    let backslashes = text.iter().take_while(|byte| **byte == b'\\').count();
+    let alone = backslashes.max(1);
+    let opening = quote(text).and_then(|length| text.get(..length)).filter(|opening| !open.contains(opening));
+    let Some(opening) = opening else { return alone };
+    string(text, opening.len()).unwrap_or_else(|| {
+        open.push(opening);
+        alone
+    })
 }
 
 /// How long a value without quotes is.

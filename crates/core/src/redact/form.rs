@@ -32,16 +32,19 @@ fn of_one(value: &[u8]) -> Vec<Vec<u8>> {
     forms.push(read(value).into_iter().map(|byte| if byte == b' ' { b'+' } else { byte }).collect());
     forms.append(&mut written);
     // What comes before it may take its start for the rest of an escape, and the end of its first line for a wrapped one.
-    let taken = match value {
-        [b'n' | b'r' | b't' | b'b' | b'f', ..] => 1,
-        [first, second, ..] if first.is_ascii_hexdigit() && second.is_ascii_hexdigit() => 2,
-        _ => 0,
-    };
-    let rest = value.get(taken..).filter(|rest| taken > 0 && rest.len() >= LEAST_REST);
-    forms.extend(rest.map(read));
+    forms.extend(rests(value).map(read));
     forms.push(read(value).into_iter().filter(|byte| !b"\r\n".contains(byte)).collect());
     forms.retain(|form| form.len() >= super::LEAST_VALUE);
     forms
+}
+
+/// What is left of a value whose start was taken for the rest of an escape: after a backslash that is one letter, after a percent sign one
+/// digit or two. The same letter may be both.
+fn rests(value: &[u8]) -> impl Iterator<Item = &[u8]> {
+    let digits = value.iter().take(2).take_while(|byte| byte.is_ascii_hexdigit()).count();
+    let is_letter = value.first().is_some_and(|first| b"nrtbf".contains(first));
+    let taken = [(1, is_letter || digits > 0), (2, digits > 1)];
+    taken.into_iter().filter(|(_, may_be)| *may_be).filter_map(|(taken, _)| value.get(taken..)).filter(|rest| rest.len() >= LEAST_REST)
 }
 
 /// The characters that only this value decides, when `shift` bytes come before it.

@@ -1,7 +1,10 @@
 //! The lines of a private key after its first: base64, in lines or in words, and what the key says about itself. Prose that only speaks of a
 //! key is no part of one, and one that was cut off is still a key.
+//!
+//! Whatever shows a file may write something before and after each line: a number, a path, a time, a sign of a comment or of a change, quotes.
 
 use super::shape::{More, Swallowed, find};
+use std::ops::Range;
 
 pub(super) const DASHES: &[u8] = b"-----";
 const END: &[u8] = b"-----END ";
@@ -13,6 +16,12 @@ const LONG: usize = 24;
 const MOST_GAP: usize = 256;
 /// Bytes of a line in which a key says something about itself.
 const MOST_ABOUT: usize = 256;
+/// Bytes that may stand before the base64 of a line, or after it.
+const MOST_AROUND: usize = 128;
+/// Bytes of base64 that are a line of a key whatever they are: its writers wrap at 64 or more.
+const WRAPPED: usize = 56;
+/// Bytes that tell whether lines with something around them go on. Nothing is decided before they have come.
+const DECIDES: usize = 1 << 10;
 /// How such lines begin, by RFC 1421 and by OpenPGP.
 const ABOUT: &[&[u8]] = &[
     b"Proc-Type:",
@@ -35,6 +44,10 @@ const ABOUT: &[&[u8]] = &[
 pub(super) struct Lines {
     /// Bytes of the word that came last, of which more may come. What follows a long one may be the short last one.
     word: usize,
+    /// Whether a long word has come: there is a key, and not only its first line.
+    has_body: bool,
+    /// Whether the last line said something about the key.
+    is_about: bool,
 }
 
 /// What a key goes on with.
@@ -58,14 +71,131 @@ impl Lines {
             // What has come of a word is a part of the same word.
             let before = if start == end { self.word } else { 0 };
             let is_last = self.word >= LONG;
-            match part(&text[start..], before, is_last, is_new_line, more) {
-                Part::Of(length, word) => (end, self.word) = (start + length, word),
+            let (start, found) = match part(&text[start..], before, is_last, is_new_line, more) {
+                Part::Other => (end, self.around(&text[end..], more)),
+                found => (start, found),
+            };
+            match found {
+                Part::Of(length, word) => {
+                    end = start + length;
+                    self = Self { word, has_body: self.has_body || word >= LONG, is_about: word == 0 };
+                }
                 Part::Last(length) => return (Swallowed::Whole(start + length), self),
                 Part::Undecided if more == More::MayCome && start - end <= MOST_GAP => return (Swallowed::Part(end), self),
                 Part::Undecided | Part::Other => return (Swallowed::Whole(end), self),
             }
         }
     }
+}
+
+/// A line of a key that has something around it.
+enum Line {
+    /// A long word ends here, and has so many bytes.
+    Word(usize, usize),
+    /// It says something about the key.
+    About,
+    /// The last line of the key ends here.
+    Last(usize),
+    /// Signs alone, as between two texts of a source.
+    Signs,
+    Other,
+}
+
+impl Lines {
+    /// What a key goes on with after the rest of a line and with something before the next: all of it is a part of the key.
+    fn around(self, rest: &[u8], more: More) -> Part {
+        if more == More::MayCome && rest.len() < DECIDES {
+            return Part::Undecided;
+        }
+        let view = &rest[..rest.len().min(DECIDES)];
+        let (mut at, mut has_other) = (0, false);
+        while at <= 2 * MOST_GAP {
+            let (length, next) = line(&view[at..]);
+            match kind(&view[at..], length, at == 0) {
+                Line::Word(end, word) if !has_other || self.is_about => return Part::Of(at + end, word),
+                Line::Last(end) if self.has_body => return Part::Last(at + end),
+                Line::About if !self.has_body => return Part::Of(at + length, 0),
+                _ if length > MOST_AROUND + LONG => return Part::Other,
+                Line::Signs => {}
+                Line::Other if at == 0 => {}
+                // The short last line of the key, or the empty one before its first.
+                Line::Other if !has_other && (self.has_body || self.is_about) => has_other = true,
+                _ => return Part::Other,
+            }
+            let Some(next) = next else { return Part::Other };
+            at += next;
+        }
+        Part::Other
+    }
+}
+
+/// What the line is that a text begins with, or the rest of one.
+fn kind(text: &[u8], length: usize, is_rest: bool) -> Line {
+    let line = &text[..length];
+    if let Some(end) = near(line, END) {
+        return match last_line(&text[end..]) {
+            Part::Last(length) => Line::Last(end + length),
+            _ => Line::Other,
+        };
+    }
+    if let Some(word) = long_word(line).filter(|word| !is_rest || goes_on(&line[..word.start])) {
+        return Line::Word(word.end, word.len());
+    }
+    if !is_rest && ABOUT.iter().any(|name| names(line, name)) {
+        return Line::About;
+    }
+    if line.iter().any(u8::is_ascii_alphanumeric) { Line::Other } else { Line::Signs }
+}
+
+/// Whether the rest of a line that begins like this is more of the key: the next word of a text is not.
+fn goes_on(before: &[u8]) -> bool {
+    !before.iter().any(u8::is_ascii_alphanumeric) || !before.first().is_some_and(u8::is_ascii_whitespace)
+}
+
+/// Whether a line says this about the key.
+fn names(line: &[u8], name: &[u8]) -> bool {
+    // A short name is in every text by chance.
+    let found = near(line, name).filter(|_| name.len() > 2);
+    found.is_some_and(|at| !line[..at].last().is_some_and(u8::is_ascii_alphanumeric))
+}
+
+/// Where this stands in a line, if not too much stands before it.
+fn near(line: &[u8], wanted: &[u8]) -> Option<usize> {
+    find(&line[..line.len().min(MOST_AROUND + wanted.len())], wanted)
+}
+
+/// The last long word of base64 in a line: those before it may be parts of a path.
+fn long_word(line: &[u8]) -> Option<Range<usize>> {
+    let (mut at, mut found) = (0, None);
+    while at <= MOST_AROUND && at < line.len() {
+        let length = word(&line[at..]);
+        if is_long(&line[at..at + length]) {
+            found = Some(at..at + length);
+        }
+        at += length.max(1);
+    }
+    found
+}
+
+/// Whether this is base64, and neither a name nor a number.
+fn is_long(word: &[u8]) -> bool {
+    let has = |class: fn(&u8) -> bool| word.iter().any(class);
+    let is_mixed = || has(u8::is_ascii_uppercase) && has(u8::is_ascii_lowercase) && has(|byte| !byte.is_ascii_alphabetic());
+    word.len() >= WRAPPED || word.len() >= LONG && is_mixed()
+}
+
+/// How long the line is that a text begins with, and where the next one begins. It may end as in JSON.
+fn line(text: &[u8]) -> (usize, Option<usize>) {
+    let mut backslashes = 0;
+    for (at, byte) in text.iter().enumerate() {
+        match byte {
+            b'\n' => return (at, Some(at + 1)),
+            b'n' if backslashes > 0 => return (at - backslashes, Some(at + 1)),
+            b'\\' => backslashes += 1,
+            _ => backslashes = 0,
+        }
+    }
+    (text.len(), None)
 }
 
 /// What stands at the start of `rest`, after a word of `before` bytes that it may be the rest of.
@@ -91,6 +221,15 @@ fn part(rest: &[u8], before: usize, is_last: bool, is_new_line: bool, more: More
     }
     if is_open {
         return Part::Undecided;
+    }
+    // Dashes begin the last line; one alone is a part of what stands before a line.
+    let dashes = &rest[length..];
+    if length > 0 && next == Some(&b'-') {
+        match (begins(dashes, DASHES), dashes.len() < DASHES.len()) {
+            (true, true) if more == More::MayCome => return Part::Undecided,
+            (true, false) => {}
+            _ => return Part::Other,
+        }
     }
     let is_whole = next.is_none_or(|next| b" \t\r\n\\\"'-<".contains(next));
     // A short word is a line of its own, or the last one after others.

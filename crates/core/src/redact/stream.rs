@@ -12,6 +12,8 @@ use std::sync::Arc;
 const LONG_LINE: usize = 64 << 10;
 /// Bytes that such a line keeps back, because a match may go on.
 const OVERLAP: usize = 4 << 10;
+/// Bytes of a match that goes on which are looked at with every piece. More of them are looked at again when they are a sixteenth more.
+const OFTEN: usize = 1 << 10;
 
 /// Takes secrets out of bytes as they pass. What may be the start of one is kept back until more has come.
 pub struct Stream {
@@ -29,12 +31,28 @@ pub struct Stream {
     within: Option<Rest>,
     /// What waits for patterns.
     lines: Vec<u8>,
+    /// How much of that has to be there before it is looked at again.
+    wake: usize,
+    /// Bytes at its start that have no line's end.
+    unbroken: usize,
     count: u64,
 }
 
 impl Stream {
     pub(super) fn new(known: Held, words: Vec<Arc<Words>>) -> Self {
-        Self { known, words, buffer: Vec::new(), next: 0, look: 0, reader: Reader::default(), within: None, lines: Vec::new(), count: 0 }
+        Self {
+            known,
+            words,
+            buffer: Vec::new(),
+            next: 0,
+            look: 0,
+            reader: Reader::default(),
+            within: None,
+            lines: Vec::new(),
+            wake: 0,
+            unbroken: 0,
+            count: 0,
+        }
     }
 
     /// Takes the next bytes, and adds to `out` what may go.
@@ -64,22 +82,31 @@ impl Stream {
         }
         let mut lines = std::mem::take(&mut self.lines);
         self.take_known(more, &mut lines);
-        let ready = match (more, lines.iter().rposition(|byte| *byte == b'\n')) {
-            (More::Not, _) => lines.len(),
-            (More::MayCome, Some(end)) => end + 1,
-            (More::MayCome, None) if lines.len() > LONG_LINE => lines.len() - OVERLAP,
-            (More::MayCome, None) => 0,
-        };
-        let ready = match more {
-            More::Not => ready,
-            More::MayCome => self.words.iter().fold(ready, |ready, words| words.whole_until(&lines, ready)),
-        };
+        let ready = self.ready(&lines, more);
         let rest = lines.split_off(ready);
         for words in &self.words {
             self.count += words.take_out(&mut lines);
         }
         out.extend_from_slice(&lines);
         self.lines = rest;
+    }
+
+    /// How much of the lines may be looked at by itself.
+    fn ready(&mut self, lines: &[u8], more: More) -> usize {
+        if more == More::Not {
+            return lines.len();
+        }
+        // A match that goes on is gone through from its start: not with every byte that comes.
+        if lines.len() < self.wake {
+            return 0;
+        }
+        let line = lines.iter().skip(self.unbroken).rposition(|byte| *byte == b'\n').map(|end| self.unbroken + end + 1);
+        let ready = line.unwrap_or(if lines.len() > LONG_LINE { lines.len() - OVERLAP } else { 0 });
+        let whole = if ready > 0 { self.words.iter().fold(ready, |ready, words| words.whole_until(lines, ready)) } else { 0 };
+        let held = lines.len() - whole;
+        self.wake = if whole < ready && held > OFTEN { held + held / 16 } else { 0 };
+        self.unbroken = if line.is_none() || whole == ready { held } else { 0 };
+        whole
     }
 
     /// Takes out known values and tokens.

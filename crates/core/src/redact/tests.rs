@@ -179,6 +179,108 @@ fn a_key_is_taken_out_however_its_lines_are_written_and_prose_about_one_stays() 
     assert_eq!((String::from_utf8_lossy(&out).as_ref(), count), ("[redacted] [redacted]", 2), "what follows a key is looked at, too");
 }
 
+/// A key as something shows it: with this before and after each of its lines.
+fn shown(before: impl Fn(usize) -> String, after: &str) -> String {
+    let line = "MIIEvQIBADANBgkqhkiG9w0BAQEFAASCBKcwggSjAgEAAoIBAQC7VJTUt9Us8cKj";
+    let lines = ["-----BEGIN RSA PRIVATE KEY-----", line, line, "bGFzdA==", "-----END RSA PRIVATE KEY-----"];
+    lines.iter().enumerate().map(|(at, line)| format!("{}{line}{after}\n", before(at + 1))).collect()
+}
+
+fn always(before: &str) -> impl Fn(usize) -> String + '_ {
+    move |_| before.to_owned()
+}
+
+/// As tools, editors, logs and sources show one.
+fn all_shown() -> Vec<String> {
+    let mut all = vec![
+        shown(|at| format!("{at:6}\t"), ""),
+        shown(|at| format!("{at:6}\u{2192}"), ""),
+        shown(|at| format!("{at}:"), ""),
+        shown(|at| format!("{at}-"), ""),
+        shown(|at| format!("{at:4} | "), ""),
+        shown(|at| format!("path/key.pem:{at}:"), ""),
+        shown(|at| format!("src/key-{at}-"), ""),
+        shown(|at| format!("crates/core/tests/fixtures/keys/key.pem:{at}:"), ""),
+        shown(|at| format!("/Users/Me/Documents/Projects2/keys/key.pem:{at}:"), ""),
+        shown(|at| format!("2024-05-06T07:08:0{at}.123Z INFO worker[{at}]: "), ""),
+        shown(|at| format!("May 06 07:08:0{at} host app: "), ""),
+        shown(|at| format!("{at:6}\t\""), "\\n\" +"),
+    ];
+    for before in ["-", "+", "- ", "# ", "// ", "> ", " * ", "    ", "| "] {
+        all.push(shown(always(before), ""));
+    }
+    for (before, after) in [
+        ("\"", "\\n\" +"),
+        ("  \"", "\","),
+        ("'", "\\r\\n' ."),
+        ("", "\\"),
+        ("", "\\n\\"),
+        ("", "<br/>"),
+        ("  <p>", "</p>"),
+        ("s += \"", "\\n\";"),
+    ] {
+        all.push(shown(always(before), after));
+    }
+    all.push(shown(always("\""), "\",").replace('\n', ""));
+    all.push(shown(always(""), "<br/>").replace('\n', ""));
+    all
+}
+
+#[test]
+fn a_key_is_taken_out_whatever_stands_around_its_lines() {
+    let redactor = redactor(&[]);
+    let about = |text: &str| text.replacen("MIIE", "Proc-Type: 4,ENCRYPTED\n#  DEK-Info: AES-128-CBC,0102\n# \n# MIIE", 1);
+    let mut all = all_shown();
+    all.push(about(&shown(always("# "), "")));
+    for text in all {
+        let cut: String = text.split_inclusive('\n').take(3).collect();
+        let texts = [format!("before\n{text}after it\n"), json!(text).to_string(), json!(json!(text).to_string()).to_string(), cut];
+        for text in texts {
+            let clean = redactor.text(&text).into_owned();
+            assert!(clean.contains(MARK) && !clean.contains("MIIE") && !clean.contains("gkqh"), "{text}\n{clean}");
+            assert!(!clean.contains("bGFz") && !clean.contains("-END"), "{text}\n{clean}");
+            assert!(!text.contains("after it") || clean.starts_with("before\n") && clean.ends_with("after it\n"), "{clean}");
+            for size in [1, 7, 40, 300] {
+                let (out, _) = in_pieces(&redactor, text.as_bytes(), &[size]);
+                assert_eq!(String::from_utf8_lossy(&out), clean, "{size}: {text}");
+            }
+        }
+    }
+}
+
+#[test]
+fn what_may_be_lines_of_a_key_is_gone_through_a_few_times() {
+    let redactor = redactor(&[]);
+    let first = "-----BEGIN PRIVATE KEY-----";
+    for part in
+        [first.to_owned(), format!("{first}\n- "), ".MIIEvQIBADANBgkqhkiG9w0B".to_owned(), "\n- MIIEvQIBADANBgkqhkiG9w0B".to_owned()]
+    {
+        let (text, start) = (format!("{first}{}", part.repeat((1 << 20) / part.len())), std::time::Instant::now());
+        assert!(redactor.text(&text).contains(MARK));
+        assert!(in_pieces(&redactor, &text.as_bytes()[..100_000], &[16]).1 > 0);
+        assert!(start.elapsed().as_secs() < 10, "{:?}: {part:?}", start.elapsed());
+    }
+}
+
+#[test]
+fn what_only_speaks_of_a_key_stays_whatever_stands_around_it() {
+    let redactor = redactor(&[]);
+    let first = "-----BEGIN PRIVATE KEY-----";
+    for after in [
+        "` is how it begins.\n\nRead on in crates/core/tests/fixtures/keys for more.\n",
+        "\";\nlet factory = AbstractSingletonProxyFactoryBeans::new();\n",
+        "\nsee commit 0123456789abcdef0123456789abcdef01234567\n",
+        " and\nthe line -----END PRIVATE KEY----- ends it\n",
+        "\n12: no base64\n13: nor here\n-----END PRIVATE KEY-----\n",
+    ] {
+        let text = format!("It is `{first}{after}");
+        assert_eq!(redactor.text(&text), format!("It is `{MARK}{after}"));
+        for size in [1, 30] {
+            assert_eq!(in_pieces(&redactor, text.as_bytes(), &[size]).0, redactor.text(&text).as_bytes(), "{size}: {text}");
+        }
+    }
+}
+
 #[test]
 fn a_text_with_stars_is_as_long_as_it_was() {
     let text = format!("ä {TOKEN} ö {TOKEN}");
@@ -216,7 +318,7 @@ fn what_cannot_be_a_secret_goes_at_once_and_what_may_be_one_waits() {
 #[test]
 fn what_comes_before_a_value_hides_no_more_of_it_than_its_first_letters() {
     let values = Values::default();
-    for value in ["nabc\"de/f12345", "ab/cd+ef==gh\"12", "user\nhunter22/x"] {
+    for value in ["nabc\"de/f12345", "ab/cd+ef==gh\"12", "user\nhunter22/x", "b1Z\"abcdefghij"] {
         values.learn(value.as_bytes()).expect("long enough");
     }
     let redactor = Redactor::new(Arc::new(values), Words::default());
@@ -224,6 +326,10 @@ fn what_comes_before_a_value_hides_no_more_of_it_than_its_first_letters() {
     for (text, expected) in [
         ("C:\\\\nabc\\\"de/f12345 end".to_owned(), "C:\\\\n[redacted] end".to_owned()),
         ("100%ab/cd+ef==gh\\\"12 end".to_owned(), "100%ab[redacted] end".to_owned()),
+        // The same start after a percent sign, after one and a digit, and after a backslash.
+        ("100%b1Z\\\"abcdefghij end".to_owned(), "100%b1[redacted] end".to_owned()),
+        ("100%7b1Z\\\"abcdefghij end".to_owned(), "100%7b[redacted] end".to_owned()),
+        ("C:\\b1Z\\\"abcdefghij end".to_owned(), "C:\\b[redacted] end".to_owned()),
         (format!("{word}user\\nhunter22/x end"), format!("{word}[redacted] end")),
     ] {
         assert_eq!(redactor.text(&text), expected);

@@ -118,7 +118,9 @@ fn compiled(pattern: &str, entry: &str) -> Result<Regex, String> {
 
 #[cfg(test)]
 mod tests {
+    use super::super::Redactor;
     use super::*;
+    use std::sync::Arc;
 
     #[test]
     fn fields_and_patterns_are_taken_out_of_text_and_nothing_else_is() {
@@ -177,6 +179,21 @@ mod tests {
         assert!(words.names("PASSWORD") && words.names("github_token") && !words.names("passwords"));
     }
 
+    /// Texts full of what looks like an opening quote, and is closed nowhere.
+    fn unclosed() -> Vec<String> {
+        let runs = |lengths: &[usize]| lengths.iter().map(|length| format!("{}\"", "\\".repeat(*length))).collect::<String>();
+        let every: Vec<usize> = (0..130).collect();
+        let odd: Vec<usize> = (0..64).map(|length| 2 * length).collect();
+        ["password: [", "password: {"]
+            .iter()
+            .flat_map(|head| {
+                [runs(&[127]), runs(&[63]), runs(&every), runs(&odd), "\\".repeat(127), "'\\\"".to_owned()].map(|text| (head, text))
+            })
+            .flat_map(|(head, text)| [(1, text.clone()), (64, text)].map(|(heads, text)| (head, heads, text)))
+            .map(|(head, heads, text)| format!("{head}{}", text.repeat((1 << 20) / heads / text.len())).repeat(heads))
+            .collect()
+    }
+
     #[test]
     fn values_that_nobody_closes_are_gone_through_once() {
         let words = Words::new(["password"]).expect("words");
@@ -184,6 +201,26 @@ mod tests {
             // So many that the product of both lengths would take minutes.
             let mut text = head.repeat(200_000).into_bytes();
             assert!(words.take_out(&mut text) > 0 && text.len() < 200_000 * (head.len() + 20), "{head}");
+        }
+        for text in unclosed() {
+            let (mut bytes, start) = (text.clone().into_bytes(), std::time::Instant::now());
+            assert!(words.take_out(&mut bytes) > 0 && bytes.len() < text.len(), "{}", &text[..200]);
+            assert!(start.elapsed().as_secs() < 5, "{:?}: {}", start.elapsed(), &text[..200]);
+        }
+    }
+
+    #[test]
+    fn values_that_nobody_closes_are_gone_through_a_few_times_when_they_come_in_pieces() {
+        let redactor = Redactor::new(Arc::default(), Words::new(["password"]).expect("words"));
+        for text in unclosed() {
+            // With line ends, so that there is something to be looked at.
+            let text = text[..100_000].replace("\"", "\"\n");
+            for size in [16, 4096] {
+                let (mut stream, mut out, start) = (redactor.stream(), Vec::new(), std::time::Instant::now());
+                text.as_bytes().chunks(size).for_each(|piece| stream.push(piece, &mut out));
+                assert!(stream.finish(&mut out) > 0);
+                assert!(start.elapsed().as_secs() < 5, "{size} {:?}: {}", start.elapsed(), &text[..200]);
+            }
         }
     }
 

@@ -7,6 +7,7 @@ use crate::content::{ContentBlock, Link, Resource, ResourceBody};
 use crate::redact::Pass;
 use crate::result::ArtifactRef;
 use crate::tool::ToolOutput as Success;
+use serde_json::Value;
 
 /// Cleans what the hooks left. What was taken out is counted, and must not stay in what a client shows.
 pub(super) fn redact(ctx: &Context, amended: &mut Amended) {
@@ -28,7 +29,10 @@ fn parts(pass: &mut Pass<'_>, success: &mut Success, error: &mut Option<Refusal>
     pass.object(&mut success.metadata);
     pass.object(&mut success.provider);
     let is_own_text = success.content.is_none() && error.is_none();
-    if is_own_text && !pass.has_words() && content.iter().filter_map(ContentBlock::as_text).all(|text| pass.is_clean(text)) {
+    // A text is shown as it is, anything else as JSON.
+    let is_text = matches!(success.value, Some(Value::String(_)));
+    let is_clean = |text: &str| (is_text || pass.is_told_by(text)) && pass.is_clean(text);
+    if is_own_text && !pass.has_words() && content.iter().filter_map(ContentBlock::as_text).all(is_clean) {
         return;
     }
     if let Some(value) = &mut success.value {
@@ -71,5 +75,32 @@ fn block(pass: &mut Pass<'_>, block: &mut ContentBlock) {
             }
         }
         ContentBlock::Image(_) | ContentBlock::Audio(_) => {}
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::redact::{Redactor, Values, Words};
+    use serde_json::json;
+    use std::sync::Arc;
+
+    #[test]
+    fn a_value_is_clean_even_where_its_text_in_json_hides_a_secret() {
+        for (secret, before) in [("b1Z\"abcdefghij", "100%"), ("b1\"abcd", "100%"), ("a/b\\n2", "%"), ("12345678", "%")] {
+            let values = Values::default();
+            values.learn(secret.as_bytes()).expect("long enough");
+            let redactor = Redactor::new(Arc::new(values), Words::default());
+            let said = format!("{before}{secret}");
+            for value in [json!({"out": said}), json!([{"a": [said]}]), json!({said.as_str(): 1}), json!(said)] {
+                let mut success = Success::value(value.clone());
+                let (mut pass, mut content) = (redactor.pass(None), shown(&success, None));
+                parts(&mut pass, &mut success, &mut None, &mut content);
+                let left = success.value.unwrap_or_default();
+                assert!(pass.count > 0 && left != value && !left.to_string().contains(&json!(secret).to_string()[3..9]), "{left}");
+                let text = content.iter().filter_map(ContentBlock::as_text).collect::<String>();
+                assert!(text.contains(crate::redact::MARK) && !text.contains(&secret[secret.len() - 4..]), "{text}");
+            }
+        }
     }
 }
