@@ -1,6 +1,6 @@
 //! Starting a program without standing still.
 //!
-//! `posix_spawn` waits until the new process executes its program, and asks the kernel about every signal there is, which takes as long. Here the
+//! `posix_spawn` waits until the new process executes its program, and asks the kernel about every signal there is before. Here the
 //! new process shares our memory until then, as it does there, but has a stack of its own, and touches nothing but what was laid out for it
 //! before: so we go on at once.
 
@@ -12,7 +12,6 @@ use std::io;
 use std::mem::MaybeUninit;
 use std::os::fd::{AsRawFd as _, BorrowedFd, FromRawFd as _, OwnedFd};
 use std::ptr::{self, NonNull};
-use std::sync::OnceLock;
 
 /// The most descriptors that are given to a program.
 const MOST_GIVEN: usize = 8;
@@ -27,8 +26,6 @@ struct Room {
     environment: [*const libc::c_char; 1],
     given: [i32; MOST_GIVEN],
     count: usize,
-    /// Bit n: signal n + 1 may be ignored here, and is not to be there.
-    ignored: u64,
     /// Where and how it is said that the program cannot be executed; the error is put at the end.
     told: i32,
     words: [u32; 3],
@@ -80,7 +77,6 @@ pub(super) fn branch(program: &'static CStr, given: &[BorrowedFd<'_>], told: i32
         environment: [ptr::null()],
         given: numbers,
         count: given.len(),
-        ignored: ignored(),
         told,
         words,
     });
@@ -113,6 +109,7 @@ pub(super) fn branch(program: &'static CStr, given: &[BorrowedFd<'_>], told: i32
 /// What the new process does. It allocates nothing, calls nothing of the C library's, and does not come back.
 extern "C" fn in_room(room: u64) -> ! {
     const SIZE: u64 = 8;
+    const SIGNALS: u64 = 64;
     // SAFETY: the room that was laid out for this process, which nobody else uses until it has executed its program.
     let room = unsafe { &mut *(room as *mut Room) };
     // A handler, flags, a function to return through and a mask, as the kernel has them: all of them nothing.
@@ -120,11 +117,10 @@ extern "C" fn in_room(room: u64) -> ! {
     // SAFETY: each pointer leads to what the call takes, in the room or on this stack.
     let code = unsafe {
         sys::call(number::SETSID, [0; 6]);
+        // What is ignored here would stay so in a new program, and a host may come to ignore anything at any time.
         let mut signal = 1;
-        while signal <= 64 {
-            if room.ignored & (1 << (signal - 1)) != 0 {
-                sys::call(number::RT_SIGACTION, [signal, &raw const ordinary as u64, 0, SIZE, 0, 0]);
-            }
+        while signal <= SIGNALS {
+            sys::call(number::RT_SIGACTION, [signal, &raw const ordinary as u64, 0, SIZE, 0, 0]);
             signal += 1;
         }
         let mut next = 0;
@@ -148,29 +144,4 @@ extern "C" fn in_room(room: u64) -> ! {
             sys::call(number::EXIT_GROUP, [127, 0, 0, 0, 0, 0]);
         }
     }
-}
-
-/// The signals that this program ignores, or may come to ignore: what is ignored stays so in a new program, and what is handled does not.
-fn ignored() -> u64 {
-    /// What programs most often change, and what commands and their helper rely on.
-    const OFTEN: [i32; 10] = [
-        libc::SIGHUP,
-        libc::SIGINT,
-        libc::SIGQUIT,
-        libc::SIGPIPE,
-        libc::SIGALRM,
-        libc::SIGTERM,
-        libc::SIGCHLD,
-        libc::SIGXCPU,
-        libc::SIGXFSZ,
-        libc::SIGTSTP,
-    ];
-    static IGNORED: OnceLock<u64> = OnceLock::new();
-    let is_ignored = |signal: i32| {
-        let mut now = MaybeUninit::<libc::sigaction>::zeroed();
-        // SAFETY: nothing is changed; `now` is a place for the answer, and zeros are one.
-        unsafe { libc::sigaction(signal, ptr::null(), now.as_mut_ptr()) == 0 && now.assume_init().sa_sigaction == libc::SIG_IGN }
-    };
-    let bits = |signals: &mut dyn Iterator<Item = i32>| signals.fold(0, |all, signal| all | 1_u64 << (signal - 1));
-    *IGNORED.get_or_init(|| bits(&mut (1..=64).filter(|signal| OFTEN.contains(signal) || is_ignored(*signal))))
 }

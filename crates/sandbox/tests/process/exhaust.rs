@@ -1,8 +1,9 @@
 //! Commands that take all they can get: an error for them, and hardly anything of the harness's own memory.
 
-use crate::world::{World, in_every_tier, processes_with};
+use crate::world::{World, eventually, in_every_tier, processes_with, runtime};
 use std::time::{Duration, Instant};
-use tool_harness_sandbox::process::End;
+use tokio_util::sync::CancellationToken;
+use tool_harness_sandbox::process::{Command, End, Sandbox};
 use tool_harness_sandbox::tier::Tier;
 
 /// Takes memory that a child would share.
@@ -110,4 +111,47 @@ fn peak() -> u64 {
     let text = std::fs::read_to_string("/proc/self/status").expect("facts");
     let line = text.lines().find_map(|line| line.strip_prefix("VmHWM:")).expect("a line");
     line.trim().trim_end_matches(" kB").parse::<u64>().expect("a number") << 10
+}
+
+#[test]
+fn descriptors_on_their_way_stop_no_other_call() {
+    // Parks as many as it may have, and then says so. The kernel counts them for the user.
+    const PARKS: &str = "
+import array, os, resource, socket, time
+most = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
+resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
+null, keep = os.open('/dev/null', os.O_RDONLY), []
+try:
+    for _ in range(min(most, 200000) // 250 + 2):
+        keep.append(socket.socketpair())
+        keep[-1][0].sendmsg([b'x'], [(socket.SOL_SOCKET, socket.SCM_RIGHTS, array.array('i', [null] * 250))])
+except OSError as error:
+    print(error)
+open('src/parked', 'w').close()
+time.sleep(60)
+";
+    in_every_tier(|world| {
+        if !world.can_write() {
+            return;
+        }
+        let mut plan = world.plan.clone();
+        plan.limits.deadline = Duration::from_secs(3);
+        let cancel = CancellationToken::new();
+        std::thread::scope(|scope| {
+            let stop = cancel.clone();
+            let parks = scope.spawn(|| {
+                let command = Command::new("/usr/bin/python3", ["-c", PARKS]);
+                runtime().block_on(world.sandbox.run(&world.plan, command, stop))
+            });
+            assert!(eventually(Duration::from_secs(20), || world.ws("src/parked").exists()), "it did not park them");
+            for _ in 0..3 {
+                let started = Instant::now();
+                assert_eq!(world.shell_with(&plan, "echo ran").stdout.text, "ran\n");
+                assert!(started.elapsed() < Duration::from_secs(3), "{:?}", started.elapsed());
+            }
+            assert_eq!(Sandbox::with_tier(world.tier()).tier(), world.tier(), "nor is anybody contained less for it");
+            cancel.cancel();
+            assert_eq!(parks.join().expect("no panic").expect("it ran").end, End::Cancelled);
+        });
+    });
 }

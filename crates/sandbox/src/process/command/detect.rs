@@ -14,6 +14,9 @@ use super::watch::{START, step_name};
 use crate::plan::{Access, Files, Limits, Network, Plan, Programs};
 use crate::process::start::null;
 use crate::tier::{Layer, Mechanism, Report, Tier};
+use rustix::event::{PollFd, PollFlags, poll};
+use rustix::fs::Timespec;
+use rustix::io::retry_on_intr;
 use std::ffi::OsStr;
 use std::fs::{self, File};
 use std::io::{self, Read as _};
@@ -37,6 +40,9 @@ struct Failure {
 /// Not a step that failed, but why none was taken.
 const NEEDS_LANDLOCK: &str = "not tried, because nothing runs without Landlock";
 
+/// The same for the second best, while the best may be there again in a moment.
+const NOT_TRIED: &str = "not tried, because namespaces are missing only for the moment";
+
 /// `at_most` is the best tier that is wanted.
 pub(super) fn find(at_most: Tier) -> Findings {
     let cgroups = Cgroups::find();
@@ -47,6 +53,7 @@ pub(super) fn find(at_most: Tier) -> Findings {
     // In namespaces the same filter was just installed; whether there can be a place without them matters only where it is used.
     let filter = match &namespaces {
         Ok(()) if at_most == Tier::A => Ok(()),
+        Err(failure) if at_most == Tier::A && may_pass(failure) => Err(self::failure(NOT_TRIED, libc::EAGAIN)),
         _ if landlock >= OLDEST => try_without_namespaces(landlock),
         _ => no_landlock(),
     };
@@ -58,6 +65,25 @@ pub(super) fn find(at_most: Tier) -> Findings {
     };
     let layers = vec![namespaces_layer(namespaces), landlock_layer, filter_layer(filter), limits_layer(&cgroups)];
     Findings { report: Report { tier, layers }, landlock, cgroups }
+}
+
+/// What a helper says next; `None` when it says nothing more, an error when it does not for long.
+fn told(helper: &mut Helper) -> io::Result<Option<[u8; size_of::<Word>()]>> {
+    const LONG: Timespec = Timespec { tv_sec: 10, tv_nsec: 0 };
+    let heard = retry_on_intr(|| poll(&mut [PollFd::new(&helper.status, PollFlags::IN)], Some(&LONG)))?;
+    if heard == 0 {
+        return Err(io::ErrorKind::TimedOut.into());
+    }
+    let mut word = [0; size_of::<Word>()];
+    Ok(helper.status.read_exact(&mut word).is_ok().then_some(word))
+}
+
+/// Whether a step failed for want of something that comes and goes, which says nothing about the machine. What is weaker must not be chosen for it:
+/// somebody else may have brought it about.
+fn may_pass(failure: &Failure) -> bool {
+    let code = failure.cause.raw_os_error();
+    let passing = [libc::ETOOMANYREFS, libc::EMFILE, libc::ENFILE, libc::ENOMEM, libc::EAGAIN, libc::ENOBUFS];
+    failure.cause.kind() == io::ErrorKind::TimedOut || code.is_some_and(|code| passing.contains(&code))
 }
 
 /// The first layer that is missing, as a sentence.
@@ -152,7 +178,7 @@ fn filter_layer(tried: Result<(), Failure>) -> Layer {
         Ok(()) => {
             Layer { name, works: true, detail: "a filter for system calls; in tier B also what keeps the network away".into(), fix: None }
         }
-        Err(Failure { step: NEEDS_LANDLOCK, .. }) => Layer { name, works: false, detail: NEEDS_LANDLOCK.into(), fix: None },
+        Err(Failure { step: step @ (NEEDS_LANDLOCK | NOT_TRIED), .. }) => Layer { name, works: false, detail: step.into(), fix: None },
         Err(Failure { step, cause }) => {
             let fix = Some("a kernel with CONFIG_SECCOMP_FILTER and CONFIG_PROC_CHILDREN is needed".into());
             Layer { name, works: false, detail: format!("{step}: {cause}"), fix }
@@ -209,12 +235,10 @@ fn attempt(version: i32, tier: Tier) -> Result<(), Failure> {
     let null = || null().and_then(File::try_clone).map(OwnedFd::from).map_err(failed("/dev/null"));
     let streams = Streams { stdin: null()?, stdout: null()?, stderr: null()? };
     let mut helper = Helper::start(&ground).map_err(set_up)?;
-    // A helper that failed already says why; that it hears nothing any more is no news.
-    let _ = helper.place(&place, &[], Made::Unsaid).and_then(|()| helper.command(&command, &streams));
+    helper.place(&place, &[], Made::Unsaid).and_then(|()| helper.command(&command, &streams)).map_err(set_up)?;
     let number = |word: &[u8], at: usize| u32::from_ne_bytes([word[at], word[at + 1], word[at + 2], word[at + 3]]);
-    let mut word = [0; size_of::<Word>()];
     // Not to its end: taking namespaces apart takes longer than making them, and nobody has to wait for that.
-    while helper.status.read_exact(&mut word).is_ok() {
+    while let Some(word) = told(&mut helper).map_err(failed("the helper"))? {
         match number(&word, 0) {
             FAILED => {
                 let (step, code) = (number(&word, 4) as usize, number(&word, 8).cast_signed());

@@ -130,11 +130,12 @@ impl<'a> Layout<'a> {
     }
 
     /// Has the place made by a helper that was started on its ground.
-    pub(super) fn make(&self, gathered: Gathered, helper: Helper, made: Made) -> Ready {
+    pub(super) fn make(&self, gathered: Gathered, helper: Helper, made: Made) -> Result<Ready, SandboxError> {
         let Gathered { own, trees, scratch, weaker, group } = gathered;
-        // A helper that failed already says why, and that is read by whoever waits for it.
-        let _ = helper.place(own.as_ref().unwrap_or(&self.block), &trees, made).and_then(|()| helper.enter(group.doors()));
-        Ready { helper, group, scratch, weaker }
+        let ready = Ready { helper, group, scratch, weaker };
+        ready.helper.place(own.as_ref().unwrap_or(&self.block), &trees, made)?;
+        ready.helper.enter(ready.group.doors())?;
+        Ok(ready)
     }
 
     /// Where the command starts, and the real path of its program.

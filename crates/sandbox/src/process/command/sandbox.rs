@@ -143,7 +143,7 @@ impl Sandbox {
                 };
                 // Whoever answers its network is told when that is there.
                 let made = if layout.ground.ports.is_some() { Made::Said } else { Made::Unsaid };
-                layout.make(gathered, helper, made)
+                layout.make(gathered, helper, made)?
             }
         };
         let others = match (shared.tier, ready.group.processes, counting) {
@@ -154,14 +154,15 @@ impl Sandbox {
             _ => u64::from(u32::MAX),
         };
         let block = layout.command(&command, &folder, &program, &ready, others, plan.limits.deadline.saturating_sub(started.elapsed()));
-        let Ready { helper, group, scratch, weaker } = ready;
+        // Where something fails from here on, the helper goes first, because it is in the groups.
+        let Ready { weaker, scratch, group, helper } = ready;
         let (streams, ends) = streams(&command.stdin)?;
-        // A helper that failed already says why, and that is read below.
-        let sent = helper.command(&block, &streams);
+        helper.command(&block, &streams)?;
         drop(streams);
         let ends = ends.watched()?;
         let mut enforced = enforced(shared, plan, &identity, &group, weaker);
-        let mut kept = Keeping::of(std::mem::take(&mut layout.protected), Had { group, scratch }, &helper)?;
+        let ended = helper.process.pidfd.try_clone().map_err(SandboxError::step("pidfd"))?;
+        let mut kept = Keeping::new(std::mem::take(&mut layout.protected), Had { group, scratch }, ended);
         let network = match (&plan.network, layout.ground.ports.clone(), &shared.serve) {
             (Network::Allowed(domains), Some(ports), Some(serve)) => Some((ports, domains, &**serve)),
             _ => None,
@@ -176,7 +177,6 @@ impl Sandbox {
             enforced.weaker.push("the workspace is large: protected names deep in it were not all looked for".into());
         }
         let mut watched = watched?;
-        sent?;
         for Undone { path, why } in undone {
             watched.end = End::Protected;
             let what = path.strip_prefix(&plan.files.project).unwrap_or(&path).display().to_string();
@@ -210,7 +210,7 @@ impl Sandbox {
             let (likeness, stamps) = (layout.likeness(), layout.stamps());
             if !shared.waiting.has(&likeness) {
                 let helper = Helper::start(&layout.ground.block).ok()?;
-                let mut ready = layout.make(layout.gather().ok()?, helper, Made::Said);
+                let mut ready = layout.make(layout.gather().ok()?, helper, Made::Said).ok()?;
                 is_made(&mut ready).then(|| shared.waiting.put(&leave, plan.clone(), likeness, stamps, ready))?;
             }
             Some(())

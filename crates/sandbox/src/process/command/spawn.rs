@@ -6,9 +6,10 @@ use super::layout::{BESIDE, BLOCK, COMMAND, CONTROL, DOORS, FAILED, MOST_PASSED,
 use crate::process::branch::{Left, branch};
 use crate::process::start::{Started, kept, null};
 use rustix::fs::{MemfdFlags, memfd_create};
+use rustix::io::Errno;
 use rustix::net::{AddressFamily, SendAncillaryBuffer, SendAncillaryMessage, SendFlags, SocketFlags, SocketType, sendmsg, socketpair};
 use rustix::pipe::{PipeFlags, pipe_with};
-use rustix::process::Signal;
+use rustix::process::{Resource, Rlimit, Signal, getrlimit, setrlimit};
 use std::fs::{File, OpenOptions};
 use std::io::{self, IoSlice, Write as _};
 use std::mem::MaybeUninit;
@@ -85,15 +86,27 @@ impl Helper {
     }
 
     fn pass(&self, kind: u8, passed: &[BorrowedFd<'_>]) -> Result<(), SandboxError> {
+        let told = match self.send(kind, passed) {
+            // Its user has too many descriptors on their way, more than a command can have there alone: limits are told apart for that.
+            Err(Errno::TOOMANYREFS) if raise_limit() => self.send(kind, passed),
+            told => told,
+        };
+        match told {
+            // A helper that failed has said why, and that is read by whoever waits for it.
+            Ok(()) | Err(Errno::PIPE | Errno::CONNRESET | Errno::NOTCONN) => Ok(()),
+            // One that works would wait in vain.
+            Err(cause) => Err(SandboxError::step("what the helper is told")(io::Error::from(cause))),
+        }
+    }
+
+    fn send(&self, kind: u8, passed: &[BorrowedFd<'_>]) -> Result<(), Errno> {
         let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(MOST_PASSED))];
         let mut rights = SendAncillaryBuffer::new(&mut space);
-        let failed = |cause: io::Error| SandboxError::step("what the helper is told")(cause);
         if !rights.push(SendAncillaryMessage::ScmRights(passed)) {
-            return Err(failed(io::ErrorKind::ArgumentListTooLong.into()));
+            return Err(Errno::TOOBIG);
         }
-        let control = self.control.as_ref().ok_or_else(|| failed(io::ErrorKind::NotConnected.into()))?;
-        sendmsg(control, &[IoSlice::new(&[kind])], &mut rights, SendFlags::NOSIGNAL).map_err(|cause| failed(cause.into()))?;
-        Ok(())
+        let control = self.control.as_ref().ok_or(Errno::NOTCONN)?;
+        sendmsg(control, &[IoSlice::new(&[kind])], &mut rights, SendFlags::NOSIGNAL).map(|_| ())
     }
 
     /// Asks the helper to end everything and itself. It does so at once, so this is the way that leaves nobody behind.
@@ -156,6 +169,13 @@ impl Drop for Helper {
         };
         let _ = std::thread::Builder::new().name("reap".into()).spawn(wait);
     }
+}
+
+/// Lets this process have as many descriptors as it may; says whether that is more than it had.
+fn raise_limit() -> bool {
+    let now = getrlimit(Resource::Nofile);
+    let is_less = now.current.is_some_and(|current| now.maximum.is_none_or(|maximum| current < maximum));
+    is_less && setrlimit(Resource::Nofile, Rlimit { current: now.maximum, maximum: now.maximum }).is_ok()
 }
 
 /// A block as a file that the helper can map.

@@ -1,10 +1,8 @@
 //! Keeping what governs calls, and leaving nothing behind, also for a caller that no longer waits.
 
 use super::Protected;
-use crate::process::command::SandboxError;
 use crate::process::command::cgroup::Group;
 use crate::process::command::scratch::Scratch;
-use crate::process::command::spawn::Helper;
 use rustix::event::{PollFd, PollFlags, poll};
 use rustix::fs::Timespec;
 use std::os::fd::OwnedFd;
@@ -25,9 +23,8 @@ pub(in super::super) struct Had {
 }
 
 impl Keeping {
-    pub(in super::super) fn of(protected: Protected, had: Had, helper: &Helper) -> Result<Self, SandboxError> {
-        let ended = helper.process.pidfd.try_clone().map_err(SandboxError::step("pidfd"))?;
-        Ok(Self { protected, had, ended })
+    pub(in super::super) fn new(protected: Protected, had: Had, ended: OwnedFd) -> Self {
+        Self { protected, had, ended }
     }
 }
 
