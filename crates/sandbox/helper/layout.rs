@@ -13,7 +13,7 @@ pub(crate) const COMMAND_BASE: u64 = 0x30_0000_0000;
 
 /// The descriptors the helper starts with, after the three standard streams.
 pub(crate) const BLOCK: i32 = 3;
-/// One end of a socket pair. The first messages on it are the place, the doors of control groups, and the command. After that, a number is a
+/// One end of a socket pair. The first messages on it are the doors of control groups, the place, and the command. After that, a number is a
 /// signal to pass on. Closed by the harness it means the end.
 pub(crate) const CONTROL: i32 = 4;
 /// Where [`Word`]s are written.

@@ -46,6 +46,9 @@ extern "C" fn main() -> ! {
     if ground.processes != ALONE {
         let child = fork();
         if child != 0 {
+            if has_namespace {
+                sys::begin_elsewhere(child);
+            }
             run(ground.beside, &mut slots);
             // What is left is the status pipe and the control socket.
             close(0, BLOCK);
@@ -145,10 +148,17 @@ unsafe fn map_block<Head: Copy>(base: u64, block: i32) -> Head {
     unsafe { *(base as *const Head) }
 }
 
-/// Waits for the place, and keeps what it is made of; gives also whether somebody waits until it is made. `None` when the harness wants none.
+/// Waits for the place, enters control groups on the way, and keeps what the place is made of; gives also whether somebody waits until it is made.
+/// `None` when the harness wants none.
 fn receive_place(slots: &mut Slots) -> Option<(Place, bool)> {
     let mut passed: Passed = [0; MOST_PASSED];
-    let (kind @ (PLACE | PLACE_AHEAD), count @ 1..) = receive(&mut passed)? else { return None };
+    let (kind, count) = loop {
+        match receive(&mut passed)? {
+            (DOORS, count) => enter(&passed, count),
+            (kind @ (PLACE | PLACE_AHEAD), count @ 1..) => break (kind, count),
+            _ => return None,
+        }
+    };
     // SAFETY: the harness passed the block of a place there.
     let place = unsafe { map_block(PLACE_BASE, passed[0]) };
     close(passed[0], passed[0]);
@@ -160,33 +170,28 @@ fn receive_place(slots: &mut Slots) -> Option<(Place, bool)> {
     Some((place, kind == PLACE_AHEAD))
 }
 
-/// Waits for the command, its streams and its block, and enters control groups on the way. `None` when the harness wants none.
+/// Waits for the command, its streams and its block. `None` when the harness wants none.
 fn receive_command() -> Option<[i32; 4]> {
     let mut passed: Passed = [0; MOST_PASSED];
-    loop {
-        match receive(&mut passed)? {
-            (COMMAND, 4) => return Some([passed[0], passed[1], passed[2], passed[3]]),
-            (DOORS, count) => {
-                let mut at = 0;
-                while at < count {
-                    enter(passed[at]);
-                    at += 1;
-                }
-            }
-            _ => return None,
-        }
+    match receive(&mut passed)? {
+        (COMMAND, 4) => Some([passed[0], passed[1], passed[2], passed[3]]),
+        _ => None,
     }
 }
 
-/// Enters a control group.
-fn enter(door: i32) {
+/// Enters control groups.
+fn enter(doors: &Passed, count: usize) {
     let own = b'0';
-    // SAFETY: one byte is written, and it is there.
-    let code = unsafe { sys::call(number::WRITE, [door as u64, &raw const own as u64, 1, 0, 0, 0]) };
-    if code < 0 {
-        fail(2, code);
+    let mut at = 0;
+    while at < count {
+        // SAFETY: one byte is written, and it is there.
+        let code = unsafe { sys::call(number::WRITE, [doors[at] as u64, &raw const own as u64, 1, 0, 0, 0]) };
+        if code < 0 {
+            fail(2, code);
+        }
+        close(doors[at], doors[at]);
+        at += 1;
     }
-    close(door, door);
 }
 
 /// The next message: its kind, and how many descriptors it passes.

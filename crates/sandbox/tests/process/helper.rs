@@ -1,10 +1,12 @@
 //! Whoever ends a command is out of its reach, and so is everybody else.
 
 use crate::world::{World, eventually, in_every_tier, processes_with};
+use rustix::thread::{CpuSet, sched_setaffinity};
 use std::fs;
 use std::os::unix::process::CommandExt as _;
 use std::process::{Child, Stdio};
 use std::time::{Duration, Instant};
+use tokio_util::sync::CancellationToken;
 use tool_harness_sandbox::process::{Command, End, Finished};
 use tool_harness_sandbox::tier::Tier;
 
@@ -124,6 +126,30 @@ print(os.getpriority(os.PRIO_PROCESS, 0), os.sched_getaffinity(0), os.sched_gets
         assert_eq!(finished.stdout.text, format!("8 {{0}} True {of_a_child}\n"), "{}", finished.stderr.text);
         let line = "[ $(nice -n 9 nice) -ge 9 ] && taskset -c 0 chrt -i 0 ionice -c 3 echo ran";
         assert_eq!(world.says(line), "ran\n");
+    });
+}
+
+#[test]
+fn a_command_may_use_the_processors_that_its_harness_may() {
+    let allowed = |status: &str| status.lines().find(|line| line.starts_with("Cpus_allowed_list")).map(str::to_owned).expect("a line");
+    in_every_tier(|world| {
+        let ours = allowed(&fs::read_to_string("/proc/thread-self/status").expect("a status"));
+        for _ in 0..20 {
+            assert_eq!(allowed(&world.says("cat /proc/self/status")), ours);
+        }
+        // Where there is one only, nobody is put elsewhere.
+        let said = std::thread::scope(|scope| {
+            let on_one = scope.spawn(|| {
+                let mut one = CpuSet::new();
+                one.set(0);
+                sched_setaffinity(None, &one).expect("one processor");
+                let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().expect("a runtime");
+                let cat = Command::new("/bin/cat", ["/proc/self/status"]);
+                runtime.block_on(world.sandbox.run(&world.plan, cat, CancellationToken::new())).expect("ran").stdout.text
+            });
+            on_one.join().expect("ran")
+        });
+        assert!(["Cpus_allowed_list:\t0", &ours].contains(&allowed(&said).as_str()), "{said}");
     });
 }
 

@@ -1,5 +1,4 @@
-//! A network namespace that is made by one process, and those that are made quickly with it, while another makes the mounts, and entered by
-//! that one.
+//! A network namespace that is made by one process, while another makes the mounts, and entered by that one.
 //!
 //! Who makes it says so through a pipe, once when it is there and once when what belongs into it is. Who waits goes on only then, and only
 //! when it has entered the namespace: if either fails, or ends, nothing is started.
@@ -9,7 +8,6 @@ use super::layout::BESIDE;
 
 const STEP: &str = "a network namespace";
 const HEARD: i32 = BESIDE + 1;
-const NAMESPACES: i32 = libc::CLONE_NEWNET | libc::CLONE_NEWIPC | libc::CLONE_NEWUTS;
 
 /// Writes the operations before the processes part, and what the one that waits does first.
 pub(super) fn part(block: &mut GroundBlock, outer: &mut List, inner: &mut List) {
@@ -29,7 +27,7 @@ pub(super) fn part(block: &mut GroundBlock, outer: &mut List, inner: &mut List) 
 /// Writes how the namespace is made. What is in it comes after this, and then [`tell`] once more.
 pub(super) fn make(block: &mut GroundBlock, list: &mut List) {
     let step = block.step(STEP);
-    list.call(step, libc::SYS_unshare, [NAMESPACES.into()]);
+    list.call(step, libc::SYS_unshare, [libc::CLONE_NEWNET.into()]);
     tell(block, list);
 }
 
@@ -43,7 +41,7 @@ pub(super) fn tell(block: &mut GroundBlock, list: &mut List) {
 /// Writes how the other process waits for the namespace and enters it.
 pub(super) fn enter(block: &mut PlaceBlock, list: &mut List) {
     let step = hear(block, list);
-    list.call(step, libc::SYS_setns, [Slot::MAKER.into(), NAMESPACES.into()]);
+    list.call(step, libc::SYS_setns, [Slot::MAKER.into(), libc::CLONE_NEWNET.into()]);
 }
 
 /// Writes how it waits for what is in the namespace, and needs nothing more of who made it.

@@ -133,8 +133,8 @@ impl<'a> Layout<'a> {
     pub(super) fn make(&self, gathered: Gathered, helper: Helper, made: Made) -> Result<Ready, SandboxError> {
         let Gathered { own, trees, scratch, weaker, group } = gathered;
         let ready = Ready { helper, group, scratch, weaker };
-        ready.helper.place(own.as_ref().unwrap_or(&self.block), &trees, made)?;
         ready.helper.enter(ready.group.doors())?;
+        ready.helper.place(own.as_ref().unwrap_or(&self.block), &trees, made)?;
         Ok(ready)
     }
 

@@ -52,8 +52,10 @@ pub(super) struct Parts<'a> {
     pub(super) time_left: Duration,
 }
 
-/// Those that the first process makes; that of the mounts is made by the second, while the first makes the network's and others.
+/// Those that the first process makes before there is a second. Then it makes the network's.
 const FIRST_NAMESPACES: i32 = libc::CLONE_NEWUSER | libc::CLONE_NEWPID;
+/// Those that the second makes meanwhile.
+const SECOND_NAMESPACES: i32 = libc::CLONE_NEWNS | libc::CLONE_NEWIPC | libc::CLONE_NEWUTS;
 
 /// The namespaces of a command, whatever it will see in them.
 pub(super) fn namespaces(identity: &Identity, ports: Option<&Ports>) -> Filled {
@@ -72,15 +74,15 @@ pub(super) fn namespaces(identity: &Identity, ports: Option<&Ports>) -> Filled {
     // The kernel takes as long to make a network namespace as to make all the mounts, so each is made by another process.
     beside::part(&mut block, &mut outer, &mut inner);
     beside::make(&mut block, &mut network);
-    let own_name = block.step("a host name of its own");
-    let name = block.text(INSIDE_NAME);
-    network.call(own_name, libc::SYS_sethostname, [name.into(), (INSIDE_NAME.len() as u64).into()]);
     match ports {
         Some(ports) => listen(&mut block, &mut network, ports),
         None => reach_itself(&mut block, &mut network),
     }
     beside::tell(&mut block, &mut network);
-    inner.call(step, libc::SYS_unshare, [libc::CLONE_NEWNS.into()]);
+    inner.call(step, libc::SYS_unshare, [SECOND_NAMESPACES.into()]);
+    let own_name = block.step("a host name of its own");
+    let name = block.text(INSIDE_NAME);
+    inner.call(own_name, libc::SYS_sethostname, [name.into(), (INSIDE_NAME.len() as u64).into()]);
     map_user(&mut block, &mut inner, identity);
     bound_capabilities(&mut block, &mut inner);
     finish(block, NAMESPACE, &outer, &inner, &network)

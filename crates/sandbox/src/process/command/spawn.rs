@@ -1,10 +1,11 @@
 //! Starting the helper, and being sure that it ends.
 
-use super::SandboxError;
 use super::block::Filled;
 use super::layout::{BESIDE, BLOCK, COMMAND, CONTROL, DOORS, FAILED, MOST_PASSED, OWN_PROCESS, PLACE, PLACE_AHEAD, STATUS};
+use super::{SandboxError, turn};
 use crate::process::branch::{Left, branch};
 use crate::process::start::{Started, kept, null};
+use crate::process::sys::begin_elsewhere;
 use rustix::fs::{MemfdFlags, memfd_create};
 use rustix::io::Errno;
 use rustix::net::{AddressFamily, SendAncillaryBuffer, SendAncillaryMessage, SendFlags, SocketFlags, SocketType, sendmsg, socketpair};
@@ -59,6 +60,8 @@ impl Helper {
         const { assert!(BLOCK == 3 && CONTROL == 4 && STATUS == 5 && BESIDE == 6, "the order above") };
         let (process, left) =
             branch(c"/proc/self/fd/6", &given, STATUS, [FAILED, OWN_PROCESS, 0]).map_err(SandboxError::step("starting the helper"))?;
+        turn::give(process.pid);
+        begin_elsewhere(process.pid.into());
         Ok(Self { process, control: Some(control), status: File::from(status), left: Some(left), is_reaped: false })
     }
 
@@ -79,7 +82,7 @@ impl Helper {
         self.pass(COMMAND, &[streams.stdin.as_fd(), streams.stdout.as_fd(), streams.stderr.as_fd(), memory.as_fd()])
     }
 
-    /// Has the helper enter control groups, before it starts the command.
+    /// Has the helper enter control groups, before it makes the place.
     pub(super) fn enter(&self, doors: &[File]) -> Result<(), SandboxError> {
         let doors: Vec<BorrowedFd<'_>> = doors.iter().map(AsFd::as_fd).collect();
         if doors.is_empty() { Ok(()) } else { self.pass(DOORS, &doors) }

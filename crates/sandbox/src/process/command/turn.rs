@@ -22,14 +22,25 @@ pub(super) fn own() -> i32 {
     rustix::process::getpriority_process(None).unwrap_or(0)
 }
 
-/// Writes the operation that asks for such turns. Kernels before 6.12 know none, and a helper that gets none does without.
-pub(super) fn early<Head: Plain>(block: &mut Block<Head>, list: &mut List, identity: &Identity, children: Children) {
+/// Asks for such turns for a helper that was just started.
+pub(in crate::process) fn give(helper: libc::pid_t) {
+    let wanted = wanted(own(), Children::Alike);
+    // SAFETY: what is wanted is as long as it says.
+    unsafe { libc::syscall(libc::SYS_sched_setattr, helper, &raw const wanted, 0) };
+}
+
+fn wanted(priority: i32, children: Children) -> [u64; 7] {
     const BYTES: u64 = 56;
     const RESET_ON_FORK: u64 = 1;
-    let step = block.step("a turn in time");
-    let priority = if identity.change == Change::None { own() } else { FIRST_OF_ALL };
     let flags = if children == Children::Ordinary { RESET_ON_FORK } else { 0 };
     // Size and policy, flags, the priorities of two kinds of policy, the length of a turn, and what is of no matter here.
-    let wanted = block.value(&[BYTES, flags, u64::from(priority.cast_unsigned()), SHORT, 0, 0, 0]);
+    [BYTES, flags, u64::from(priority.cast_unsigned()), SHORT, 0, 0, 0]
+}
+
+/// Writes the operation that asks for such turns. Kernels before 6.12 know none, and a helper that gets none does without.
+pub(super) fn early<Head: Plain>(block: &mut Block<Head>, list: &mut List, identity: &Identity, children: Children) {
+    let step = block.step("a turn in time");
+    let priority = if identity.change == Change::None { own() } else { FIRST_OF_ALL };
+    let wanted = block.value(&wanted(priority, children));
     list.try_call(step, libc::SYS_sched_setattr, [0.into(), wanted.into(), 0.into()]);
 }
