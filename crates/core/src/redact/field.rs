@@ -1,23 +1,19 @@
-//! Named fields in text, and how far their values go: as JSON writes them, however often it was quoted, in addresses, in settings and headers.
+//! Named fields in text: as JSON writes them, however often it was quoted, in addresses, settings, headers, programs, commands and tags.
 
-use regex::bytes::Regex;
+use super::extent::{Extent, assigned, enclosed, quote, until_tag, word};
+use regex::bytes::{Captures, Regex};
 use std::ops::Range;
-
-/// Bytes of one value that are looked at. What is longer is taken out up to here.
-const MOST_VALUE: usize = 64 << 10;
-/// Backslashes before a quote: a text that was quoted six times has sixty-three.
-const MOST_BACKSLASHES: usize = 64;
-/// Kinds of quotes that nobody closes in one value. Each is looked for up to its end.
-const MOST_OPEN: usize = 8;
 
 /// The pattern of a field's name and what stands between it and its value.
 pub(super) fn head(name: &str) -> String {
     // What comes before may be the rest of an escape.
-    let before = r"(?:^|[^A-Za-z0-9_-]|%(?:25)*[0-9A-F]{2}|\\[nrt])";
+    let before = r"(?:^|(?P<tag><)|[^A-Za-z0-9_-]|%(?:25)*[0-9A-F]{2}|\\[nrt]|\\u[0-9A-F]{4})(?P<option>--?)?";
+    let quote = r#"(?P<quote>\\*(?:["'`]|u002[27])|%(?:25)*2[27]|&(?:quot|apos|#3[49]|#x2[27]);)?"#;
     let space = r"(?:\s|%(?:25)*20)";
-    let quote = r#"(?P<quote>\\*["']|%(?:25)*2[27])?"#;
-    let between = r"(?:[:=]{1,3}>?|%(?P<level>(?:25)*)3[AD])";
-    format!("(?i){before}{name}{quote}{space}*{between}{space}*(?:(?:Bearer|Basic|Token){space}+)?")
+    let blank = r"(?:[ \t]|%(?:25)*20)";
+    let index = format!(r"(?P<index>{space}*(?:\]|%(?:25)*5D))?");
+    let sign = format!(r"(?:{space}*(?P<sign>[:=]{{1,3}}>?|%(?P<level>(?:25)*)3[AD]|,)|(?P<gap>[ \t]+)|(?P<end>>))");
+    format!("(?i){before}(?P<name>{name}){quote}{index}{sign}{blank}*(?:(?:Bearer|Basic|Token){blank}+)?")
 }
 
 /// A field that was found in a text.
@@ -54,122 +50,63 @@ pub(super) fn fields<'a>(head: &'a Regex, text: &'a [u8]) -> impl Iterator<Item 
     std::iter::from_fn(move || {
         loop {
             let found = head.captures_at(text, at)?;
-            let whole = found.get(0)?;
-            let level = found.name("level").map(|level| level.len() / 2);
+            let (whole, name) = (found.get(0)?, found.name("name")?);
             let quote = found.name("quote").map_or(0..0, |quote| quote.range());
-            let (length, is_open) = value(&text[whole.end()..], level);
-            at = whole.end() + length;
-            if length > 0 || is_open {
-                return Some(Field { start: whole.start(), value: whole.end()..at, quote, is_open });
+            let extent = sign(&found).map(|sign| sign.extent(text, name.start(), whole.end()));
+            match extent {
+                Some(Extent { value, is_open }) if is_open || !value.is_empty() => {
+                    at = value.end;
+                    return Some(Field { start: whole.start(), value, quote, is_open });
+                }
+                // What looked like the sign of one field may be the start of another.
+                _ => at = name.end(),
             }
         }
     })
 }
 
-/// How long the value is that a text begins with, and whether more of it may come. In an address that is part of another one, it is written with so
-/// many more escapes.
-fn value(text: &[u8], level: Option<usize>) -> (usize, bool) {
-    let seen = &text[..text.len().min(MOST_VALUE)];
-    let is_all = seen.len() < MOST_VALUE;
-    let whole = match (quote(seen), seen.first()) {
-        (_, None) => return (0, true),
-        (Some(length), _) => string(seen, length),
-        (None, Some(b'[' | b'{')) => brackets(seen),
-        (None, Some(_)) => return (bare(seen, level), false),
-    };
-    match (whole, quote(seen)) {
-        (Some(length), _) => (length, false),
-        // Nobody closes it: a text is one of its line, and of the rest it cannot be told.
-        (None, Some(_)) => (seen.iter().position(|byte| *byte == b'\n').unwrap_or(seen.len()), is_all),
-        (None, None) => (seen.len(), is_all),
-    }
+/// How a value is put to its name.
+enum Sign {
+    /// `name: value`, `name=value`; in an address that is part of another one, with so many more escapes.
+    Assigned(Option<usize>),
+    /// `name == "value"` and `["--name", "value"]`, where only a text in quotes is one.
+    BeforeQuotes,
+    /// `--name value`.
+    Apart,
+    /// `<name>value</name>`.
+    Tagged,
 }
 
-/// Bytes of the quote that a text begins with.
-fn quote(text: &[u8]) -> Option<usize> {
-    let backslashes = text.iter().take(MOST_BACKSLASHES).take_while(|byte| **byte == b'\\').count();
-    match text.get(backslashes)? {
-        b'"' | b'\'' => Some(backslashes + 1),
-        b'%' if backslashes == 0 => {
-            let escaped = text[1..].chunks(2).take_while(|digits| *digits == b"25").count();
-            let end = 1 + 2 * escaped;
-            matches!(text.get(end..end + 2), Some(b"22" | b"27")).then_some(end + 2)
-        }
+/// The sign that was found; nothing where it is none, as in `name::other`.
+fn sign(found: &Captures<'_>) -> Option<Sign> {
+    let has = |name: &str| found.name(name).is_some();
+    if has("end") {
+        return (has("tag") && !has("quote") && !has("index")).then_some(Sign::Tagged);
+    }
+    let Some(sign) = found.name("sign") else {
+        let is_long = found.name("option").is_some_and(|option| option.len() == 2);
+        return (is_long && !has("quote") && !has("index")).then_some(Sign::Apart);
+    };
+    let level = found.name("level").map(|level| level.len() / 2);
+    match sign.as_bytes() {
+        b"," => (has("option") && has("quote")).then_some(Sign::BeforeQuotes),
+        b"==" | b"===" => Some(Sign::BeforeQuotes),
+        // `[name]: address` is a link.
+        b":" if has("index") => None,
+        b":" | b"=" | b":=" | b"=>" | [b'%', ..] => Some(Sign::Assigned(level)),
         _ => None,
     }
 }
 
-/// How long a text is whose opening quote has so many bytes, its closing one included.
-fn string(text: &[u8], quote: usize) -> Option<usize> {
-    let (opening, rest) = text.split_at(quote);
-    let last = *opening.last()?;
-    if opening.first() == Some(&b'%') {
-        let closes = |at: &usize| rest[*at..].starts_with(opening) && !rest[at.saturating_sub(2)..*at].eq_ignore_ascii_case(b"5c");
-        return (0..rest.len()).filter(|at| rest[*at] == b'%').find(closes).map(|at| at + 2 * quote);
-    }
-    let escapes = quote - 1;
-    let mut run = 0;
-    for (at, byte) in rest.iter().enumerate() {
-        match byte {
-            b'\\' => run += 1,
-            // A quote that is part of the text has more backslashes, and a backslash at its end has some of its own.
-            byte if *byte == last && run % (2 * escapes + 2) == escapes => return Some(quote + at + 1),
-            _ => run = 0,
+impl Sign {
+    /// How far a value goes that begins at `from`.
+    fn extent(&self, text: &[u8], name: usize, from: usize) -> Extent {
+        match self {
+            Self::Assigned(level) => assigned(text, name, from, *level),
+            Self::BeforeQuotes if quote(&text[from..]).is_some() => enclosed(text, from),
+            Self::BeforeQuotes => Extent::none(from),
+            Self::Apart => word(text, from),
+            Self::Tagged => until_tag(text, from),
         }
     }
-    None
-}
-
-/// How long a list or an object is; nothing where nobody closes it, or where too much in it is left open to tell.
-fn brackets(text: &[u8]) -> Option<usize> {
-    let (mut at, mut depth, mut open) = (0, 0_usize, Vec::new());
-    while let Some(byte) = text.get(at) {
-        match byte {
-            b'[' | b'{' => depth += 1,
-            b']' | b'}' => depth -= 1,
-            b'"' | b'\'' | b'\\' => {
-                at += inner(&text[at..], &mut open);
-                if open.len() > MOST_OPEN {
-                    return None;
-                }
-                continue;
-            }
-            _ => {}
-        }
-        at += 1;
-        if depth == 0 {
-            return Some(at);
-        }
-    }
-    None
-}
-
-/// How far the text goes that begins here, or only its backslashes or its quote: what nobody closes is no text, as an apostrophe is not.
-/// A quote that was looked for once and does not come is not looked for again.
-fn inner<'a>(text: &'a [u8], open: &mut Vec<&'a [u8]>) -> usize {
-    let backslashes = text.iter().take_while(|byte| **byte == b'\\').count();
-    let alone = backslashes.max(1);
-    let opening = quote(text).and_then(|length| text.get(..length)).filter(|opening| !open.contains(opening));
-    let Some(opening) = opening else { return alone };
-    string(text, opening.len()).unwrap_or_else(|| {
-        open.push(opening);
-        alone
-    })
-}
-
-/// How long a value without quotes is.
-fn bare(text: &[u8], level: Option<usize>) -> usize {
-    let plain = text.iter().position(|byte| byte.is_ascii_whitespace() || b",;&\"'{}[]\\".contains(byte)).unwrap_or(text.len());
-    let text = &text[..plain];
-    let Some(level) = level else { return plain };
-    // In an address that is part of another one, what ends a value is escaped as the sign before it was.
-    let escape = [b"%".to_vec(), b"25".repeat(level)].concat();
-    let is_end = |at: usize, ends: &[&[u8]]| {
-        let digits = text[at..].strip_prefix(escape.as_slice()).and_then(|rest| rest.get(..2));
-        digits.is_some_and(|digits| ends.iter().any(|end| digits.eq_ignore_ascii_case(end)))
-    };
-    let holds_more = is_end(0, &[b"5B", b"7B"]);
-    let ends: &[&[u8]] =
-        if holds_more { &[b"26"] } else { &[b"26", b"3B", b"2C", b"22", b"27", b"7D", b"5D", b"5C", b"20", b"09", b"0A", b"0D"] };
-    (0..plain).filter(|at| text[*at] == b'%').find(|at| is_end(*at, ends)).unwrap_or(plain)
 }

@@ -3,6 +3,7 @@
 //! A text in which nothing is found costs one pass and no memory; where values are known and the text has escapes, one more pass over pieces
 //! of it.
 
+mod extent;
 mod field;
 mod form;
 mod key;

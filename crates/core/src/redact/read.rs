@@ -10,6 +10,8 @@ use std::ops::Range;
 const WRAPPED: usize = 56;
 /// Backslashes of one escape: a text that was quoted four times has fifteen before a quote.
 const MOST_BACKSLASHES: usize = 16;
+/// The number of a backslash.
+const BACKSLASH: u32 = 0x5C;
 /// How often an address may have been escaped.
 const MOST_ROUNDS: usize = 4;
 
@@ -232,9 +234,12 @@ fn escape(text: &[u8], more: More) -> Result<Unit, Ended> {
     }
     let (mut at, mut count) = (0, 0);
     let (escaped, end) = loop {
-        let (next, length) = byte(&text[at..], more)?;
+        let (next, mut length) = byte(&text[at..], more)?;
         if next != b'\\' {
-            break (next, at + length);
+            // A backslash may be written by its number, and what follows it is escaped all the same.
+            let numbered = if next == b'u' { hex::<4>(&text[at + length..], more)? } else { None };
+            let Some((BACKSLASH, digits)) = numbered else { break (next, at + length) };
+            length += digits;
         }
         (at, count) = (at + length, count + 1);
         if count > MOST_BACKSLASHES {
@@ -353,6 +358,8 @@ mod tests {
             ("a%5Cnb", "a\nb"),
             (r"a\nb", "a\nb"),
             ("end\\", "end\\"),
+            (r"a\u005cu00e4 \u005C\u005cnb", "aä \nb"),
+            (r"\u005", "u005"),
             ("end%5C", "end\\"),
             ("%+1", "%+1"),
             (r"\u12", "u12"),

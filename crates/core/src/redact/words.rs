@@ -1,6 +1,7 @@
 //! What people name to be taken out: fields by their name, and patterns.
 
 use super::MARK;
+use super::extent::MOST_LINE;
 use super::field::{Field, fields, head};
 use regex::bytes::{Regex, RegexBuilder};
 use std::borrow::Cow;
@@ -87,10 +88,16 @@ impl Words {
         };
         let goes_on = |head: &Regex| {
             let crosses = |field: &Field| field.value.end > ready || field.is_open;
-            fields(head, text).take_while(|field| field.start < ready).find(crosses).map(|field| field.start)
+            fields(head, text).take_while(|field| field.start < ready).find(crosses).map(|field| line_of(text, field.start))
         };
         self.patterns.iter().filter_map(crossing).chain(self.heads.iter().filter_map(goes_on)).fold(ready, usize::min)
     }
+}
+
+/// Where the line begins that a field stands in: how far it is indented tells which lines after it are its value.
+fn line_of(text: &[u8], field: usize) -> usize {
+    let before = &text[field.saturating_sub(MOST_LINE)..field];
+    memchr::memrchr(b'\n', before).map_or(if before.len() < MOST_LINE { 0 } else { field }, |end| field - before.len() + end + 1)
 }
 
 /// Takes out what fields hold. What went already is not counted twice.
@@ -124,7 +131,9 @@ mod tests {
 
     #[test]
     fn fields_and_patterns_are_taken_out_of_text_and_nothing_else_is() {
-        let words = Words::new(["password", "*_token", "/CUS-[0-9]{4}/"]).expect("words");
+        let entries = ["password", "*_token", "/CUS-[0-9]{4}/"];
+        let words = Words::new(entries).expect("words");
+        let redactor = Redactor::new(Arc::default(), Words::new(entries).expect("words"));
         for (text, expected) in [
             ("a CUS-1234 b CUS-12", "a [redacted] b CUS-12"),
             ("password: hunter2, user: me", "password: [redacted], user: me"),
@@ -157,7 +166,61 @@ mod tests {
             (r#"{"password": "hun"#, r#"{"password": "[redacted]""#),
             ("password: \"hun\nnext line", "password: \"[redacted]\"\nnext line"),
             (r#"{"password": ["hun", "#, r#"{"password": "[redacted]""#),
+            // On command lines and in what programs are started with.
+            ("run --password=hunter2 --user me", "run --password=[redacted] --user me"),
+            ("run --password hunter2 --user me", "run --password [redacted] --user me"),
+            ("run --password 'hun ter2'; ls", "run --password '[redacted]'; ls"),
+            (r#"["run", "--password", "hunter2", "x"]"#, r#"["run", "--password", "[redacted]", "x"]"#),
+            ("curl -d 'password=hunter2' host", "curl -d 'password=[redacted]' host"),
+            ("`password=hunter2` it is", "`password=[redacted]` it is"),
+            // In sources, and as programs show their values.
+            (r#"Login { password: Some("hunter2"), user: "me" }"#, r#"Login { password: [redacted], user: "me" }"#),
+            ("password: Some(\n    \"hunter2\",\n),\nuser: 1", "password: [redacted],\nuser: 1"),
+            (r#"password: Secret { inner: "hunter2" }, user: "me""#, r#"password: [redacted], user: "me""#),
+            ("password = \"\"\"hun\nter2\"\"\"\nuser = 1", "password = \"[redacted]\"\nuser = 1"),
+            ("password = '''hun'ter2''' + x", "password = '[redacted]' + x"),
+            (r#"\"password\": \"\"\"hunter2\"\"\", \"c\""#, r#"\"password\": \"[redacted]\", \"c\""#),
+            (r#"config["password"] = "hunter2";"#, r#"config["password"] = "[redacted]";"#),
+            ("user[password]=hunter2&x=1", "user[password]=[redacted]&x=1"),
+            ("user%5Bpassword%5D=hunter2&x=1", "user%5Bpassword%5D=[redacted]&x=1"),
+            (r#"password = b"hunter2", 1"#, "password = [redacted], 1"),
+            (r###"password = r#"hun"ter2"#; x"###, "password = [redacted]; x"),
+            ("password = `hun ter2`; x", "password = `[redacted]`; x"),
+            (r#"if password == "hunter2" {"#, r#"if password == "[redacted]" {"#),
+            (
+                r"{\u0022password\u0022: \u0022hun\u002ater2\u0022, \u0022c\u0022: 1}",
+                r"{\u0022password\u0022: \u0022[redacted]\u0022, \u0022c\u0022: 1}",
+            ),
+            ("{&quot;password&quot;: &quot;hun ter2&quot;, 1}", "{&quot;password&quot;: &quot;[redacted]&quot;, 1}"),
+            ("<user>me</user><password>hun ter2</password>", "<user>me</user><password>[redacted]</password>"),
+            // Without quotes, whatever is in it.
+            ("PASSWORD=hun&ter;2,{x}'y\nUSER=me", "PASSWORD=[redacted]\nUSER=me"),
+            ("password: it's5ecret, user: me", "password: [redacted], user: me"),
+            ("password=hun,ter2;user=me", "password=[redacted];user=me"),
+            (r"password=hun\dter2 x", "password=[redacted] x"),
+            ("?password=hun&x=1&y", "?password=[redacted]&x=1&y"),
+            ("{password: hunter2}", "{password: [redacted]}"),
+            (r#""password=hunter2\"""#, r#""password=[redacted]\"""#),
+            // In lines of their own.
+            ("password: |\n  hun\n\n  ter2\nuser: me", "password: [redacted]\nuser: me"),
+            ("a:\n  - password: >-\n      hunter2\n    user: me", "a:\n  - password: [redacted]\n    user: me"),
+            ("password:\n- hun\n- ter2\nuser: me", "password:\n- [redacted]\nuser: me"),
+            ("+password: |\n+  hunter2\n+user: me", "+password: [redacted]\n+user: me"),
+            ("Password:\nhunter2\nuser: me", "Password:\n[redacted]\nuser: me"),
+            (r#"{"file": "password: |\n  hunter2\nuser: me\n"}"#, r#"{"file": "password: [redacted]\nuser: me\n"}"#),
+            ("\"password\":\n    \"hunter2\",\n\"c\": 1", "\"password\":\n    \"[redacted]\",\n\"c\": 1"),
             // What only looks like it.
+            ("password::hash(x)", "password::hash(x)"),
+            ("use password::{hash, verify};", "use password::{hash, verify};"),
+            ("if password == other {", "if password == other {"),
+            ("password:\n\n# The next heading\n", "password:\n\n# The next heading\n"),
+            ("password:\nuser: me", "password:\nuser: me"),
+            ("  password:\n---\nuser: me", "  password:\n---\nuser: me"),
+            ("[password]: https://x.test/", "[password]: https://x.test/"),
+            ("  --password <WORD>  what opens it", "  --password <WORD>  what opens it"),
+            ("--password --user me", "--password --user me"),
+            ("<password></password> and </password>x", "<password></password> and </password>x"),
+            ("a password, \"quoted\"", "a password, \"quoted\""),
             ("passwords: [\"a\"]", "passwords: [\"a\"]"),
             ("no_password%3Dx and a%3Dpassword", "no_password%3Dx and a%3Dpassword"),
             ("[password] {password}: see below", "[password] {password}: see below"),
@@ -165,6 +228,12 @@ mod tests {
             let mut bytes = text.as_bytes().to_vec();
             words.take_out(&mut bytes);
             assert_eq!(String::from_utf8_lossy(&bytes), expected);
+            for size in [1, 3, 17] {
+                let (mut stream, mut out) = (redactor.stream(), Vec::new());
+                text.as_bytes().chunks(size).for_each(|piece| stream.push(piece, &mut out));
+                stream.finish(&mut out);
+                assert_eq!(String::from_utf8_lossy(&out), expected, "in pieces of {size}");
+            }
         }
         let mut often = serde_json::json!({"password": ["a", "b\"\\"], "c": 1}).to_string();
         for _ in 0..6 {
@@ -197,7 +266,20 @@ mod tests {
     #[test]
     fn values_that_nobody_closes_are_gone_through_once() {
         let words = Words::new(["password"]).expect("words");
-        for head in ["password: [", "password: {'", "password: \\\"", "password%3D%22", "password: \"{["] {
+        for head in [
+            "password: [",
+            "password: {'",
+            "password: \\\"",
+            "password%3D%22",
+            "password: \"{[",
+            "password=a(",
+            "password: Some(\n",
+            "password: |\n ",
+            "password:\n\n - ",
+            "password=a\\",
+            "<password>x",
+            "--password \"\"\"",
+        ] {
             // So many that the product of both lengths would take minutes.
             let mut text = head.repeat(200_000).into_bytes();
             assert!(words.take_out(&mut text) > 0 && text.len() < 200_000 * (head.len() + 20), "{head}");

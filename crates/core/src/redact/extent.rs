@@ -1,0 +1,370 @@
+//! How far the value of a field goes.
+
+use std::ops::Range;
+
+/// Bytes of one value that are looked at. What is longer is taken out up to here.
+const MOST_VALUE: usize = 64 << 10;
+/// Backslashes before a quote: a text that was quoted six times has sixty-three.
+const MOST_BACKSLASHES: usize = 64;
+/// Kinds of quotes that nobody closes in one value. Each is looked for up to its end.
+const MOST_OPEN: usize = 8;
+/// Bytes of a line that are looked at around a value.
+pub(super) const MOST_LINE: usize = 1 << 10;
+/// Bytes of a name that is looked for after what may end a value.
+const MOST_NAME: usize = 64;
+
+/// Where a value is.
+pub(super) struct Extent {
+    /// With its quotes; empty where there is none, or none yet.
+    pub(super) value: Range<usize>,
+    /// Whether more of it may come.
+    pub(super) is_open: bool,
+}
+
+impl Extent {
+    /// No value.
+    pub(super) fn none(at: usize) -> Self {
+        Self { value: at..at, is_open: false }
+    }
+
+    fn closed(start: usize, length: usize) -> Self {
+        Self { value: start..start + length, is_open: false }
+    }
+}
+
+/// The part of a text that is looked at, and whether that is all there is.
+fn seen(text: &[u8], from: usize) -> (&[u8], bool) {
+    let end = text.len().min(from + MOST_VALUE);
+    (&text[from..end], end < from + MOST_VALUE)
+}
+
+/// A value behind a sign that ends before `from`, of the name that begins at `name`.
+pub(super) fn assigned(text: &[u8], name: usize, from: usize, level: Option<usize>) -> Extent {
+    let (rest, _) = seen(text, from);
+    if let Some(level) = level.filter(|_| !rest.is_empty() && quote(rest).is_none()) {
+        return Extent::closed(from, in_address(rest, level));
+    }
+    if let Some((line, length)) = Line::at(&rest[indicator(rest)..]).filter(|_| !rest.is_empty()) {
+        let (header, depth) = (indicator(rest), line.depth(text, name));
+        let below = below(text, from + header + length, depth, line);
+        let is_marked = header > 0 && !below.value.is_empty();
+        return Extent { value: if is_marked { from..below.value.end } else { below.value }, ..below };
+    }
+    enclosed(text, from)
+}
+
+/// A value on its own line: in quotes, in brackets, or as far as a word goes.
+pub(super) fn enclosed(text: &[u8], from: usize) -> Extent {
+    let (rest, is_all) = seen(text, from);
+    let before = prefix(rest);
+    let quoted = quote(&rest[before..]);
+    let whole = match (quoted, rest.first()) {
+        (_, None) => return Extent { value: from..from, is_open: true },
+        (Some(length), _) => string(&rest[before..], length, hashes(&rest[..before])).map(|length| before + length),
+        (None, Some(b'[' | b'{' | b'(')) => brackets(rest),
+        (None, Some(_)) => bare(rest),
+    };
+    match (whole, quoted) {
+        (Some(length), _) => Extent::closed(from, length),
+        // Nobody closes it: a text is one of its line, and of the rest it cannot be told.
+        (None, Some(_)) => {
+            let end = rest.iter().position(|byte| *byte == b'\n').unwrap_or(rest.len());
+            Extent { value: from..from + end, is_open: is_all }
+        }
+        (None, None) => Extent { value: from..from + rest.len(), is_open: is_all },
+    }
+}
+
+/// A value that stands after an option's name. Another option is none, and neither is what help says of one.
+pub(super) fn word(text: &[u8], from: usize) -> Extent {
+    match text.get(from) {
+        None | Some(b'-' | b'<' | b'[' | b'|' | b'=') => Extent::none(from),
+        Some(byte) if byte.is_ascii_whitespace() => Extent::none(from),
+        Some(_) => enclosed(text, from),
+    }
+}
+
+/// What stands between two tags.
+pub(super) fn until_tag(text: &[u8], from: usize) -> Extent {
+    let (rest, is_all) = seen(text, from);
+    let end = rest.iter().position(|byte| *byte == b'<');
+    let value = from..from + end.unwrap_or(rest.len());
+    if text[value.clone()].trim_ascii().is_empty() && end.is_some() {
+        return Extent::none(from);
+    }
+    Extent { value, is_open: end.is_none() && is_all }
+}
+
+/// How the lines of a text end: as they do, or with so many backslashes and a letter.
+#[derive(Clone, Copy)]
+struct Line {
+    backslashes: usize,
+}
+
+impl Line {
+    /// The line's end that a text begins with, and its bytes.
+    fn at(text: &[u8]) -> Option<(Self, usize)> {
+        let spaces = text.iter().take_while(|byte| b" \t\r".contains(byte)).count();
+        let rest = &text[spaces..];
+        let backslashes = rest.iter().take(MOST_BACKSLASHES).take_while(|byte| **byte == b'\\').count();
+        let line = Self { backslashes };
+        let before = if rest[backslashes..].starts_with(b"r") && backslashes > 0 { backslashes + 1 } else { 0 };
+        let end = line.end();
+        rest[before..].starts_with(&end).then_some((line, spaces + before + end.len()))
+    }
+
+    fn end(self) -> Vec<u8> {
+        let letter = if self.backslashes == 0 { b'\n' } else { b'n' };
+        [b"\\".repeat(self.backslashes), vec![letter]].concat()
+    }
+
+    /// How far the line is indented in which a name begins.
+    fn depth(self, text: &[u8], name: usize) -> usize {
+        let before = &text[name.saturating_sub(MOST_VALUE)..name];
+        let end = self.end();
+        let start = memchr::memmem::rfind(before, &end).map_or(0, |at| at + end.len());
+        indented(&before[start..])
+    }
+}
+
+/// Bytes before a line's first word: the marks of lists and of changed lines count as spaces do.
+fn indented(line: &[u8]) -> usize {
+    line.iter().take_while(|byte| b" \t+-".contains(byte)).count()
+}
+
+/// Bytes of what YAML puts before a text of many lines.
+fn indicator(text: &[u8]) -> usize {
+    match text.first() {
+        Some(b'|' | b'>') => 1 + text[1..].iter().take_while(|byte| b"+-0123456789".contains(byte)).count(),
+        _ => 0,
+    }
+}
+
+/// A value that stands in the lines after its name: those that are further indented, or one word on the next line.
+fn below(text: &[u8], from: usize, depth: usize, line: Line) -> Extent {
+    let (rest, is_all) = seen(text, from);
+    let end = line.end();
+    let (mut at, mut value, mut is_next) = (0, None::<Range<usize>>, true);
+    while at < rest.len() {
+        let length = memchr::memmem::find(&rest[at..], &end);
+        let content = &rest[at..length.map_or(rest.len(), |length| at + length)];
+        let own_depth = indented(content);
+        let words = content[own_depth..].trim_ascii_end();
+        let (first, is_deeper) = (at + own_depth, own_depth > depth);
+        if words.is_empty() {
+            // A line of dashes ends a list.
+            if length.is_some() && !content.trim_ascii().is_empty() {
+                break;
+            }
+        } else if value.is_none() && (is_deeper || is_next) && opens(words) {
+            return enclosed(text, from + first);
+        } else if is_deeper {
+            value = Some(value.map_or(first, |value| value.start)..first + words.len());
+        } else if value.is_none() && is_next && is_one_word(words) {
+            return Extent { value: from + first..from + first + words.len(), is_open: length.is_none() && is_all };
+        } else {
+            return value.map_or(Extent::none(from), |value| Extent::closed(from + value.start, value.len()));
+        }
+        is_next = false;
+        match length {
+            Some(length) => at += length + end.len(),
+            None => at = rest.len(),
+        }
+    }
+    let is_open = at >= rest.len() && is_all;
+    let value = value.unwrap_or(0..0);
+    Extent { value: from + value.start..from + value.end, is_open }
+}
+
+fn opens(words: &[u8]) -> bool {
+    matches!(words, [b'[' | b'{', ..]) || quote(&words[prefix(words)..]).is_some()
+}
+
+fn is_one_word(words: &[u8]) -> bool {
+    let is_part = |byte: &u8| !byte.is_ascii_whitespace() && !b":=".contains(byte);
+    words.iter().all(is_part) && words.iter().any(u8::is_ascii_alphanumeric)
+}
+
+/// Bytes of the quote that a text begins with.
+pub(super) fn quote(text: &[u8]) -> Option<usize> {
+    const ENTITIES: [&[u8]; 6] = [b"&quot;", b"&apos;", b"&#34;", b"&#39;", b"&#x22;", b"&#x27;"];
+    let backslashes = text.iter().take(MOST_BACKSLASHES).take_while(|byte| **byte == b'\\').count();
+    match text.get(backslashes)? {
+        b'"' | b'\'' | b'`' => Some(backslashes + 1),
+        b'u' if backslashes > 0 && is_numbered_quote(&text[backslashes..]) => Some(backslashes + 5),
+        b'&' if backslashes == 0 => ENTITIES.iter().find(|entity| text.starts_with(entity)).map(|entity| entity.len()),
+        b'%' if backslashes == 0 => {
+            let escaped = text[1..].chunks(2).take_while(|digits| *digits == b"25").count();
+            let end = 1 + 2 * escaped;
+            matches!(text.get(end..end + 2), Some(b"22" | b"27")).then_some(end + 2)
+        }
+        _ => None,
+    }
+}
+
+fn is_numbered_quote(text: &[u8]) -> bool {
+    text.starts_with(b"u0022") || text.starts_with(b"u0027")
+}
+
+/// Bytes that languages put right before a quote: `b"`, `r#"`, `N'`, `@"`, `&"`.
+fn prefix(text: &[u8]) -> usize {
+    let length = match text.first() {
+        Some(b'@' | b'$' | b'&' | b'*') => 1,
+        _ => {
+            let letters = text.iter().take(2).take_while(|byte| b"bBcCfFrRuUELN".contains(byte)).count();
+            letters + hashes(&text[letters..])
+        }
+    };
+    let is_one = quote(text).is_none() && text.get(length).is_some_and(|byte| b"\"'`\\".contains(byte)) && quote(&text[length..]).is_some();
+    if is_one { length } else { 0 }
+}
+
+/// The hashes at the end of a prefix, which stand after the closing quote, too.
+fn hashes(text: &[u8]) -> usize {
+    text.iter().skip_while(|byte| byte.is_ascii_alphabetic()).take(MOST_BACKSLASHES).take_while(|byte| **byte == b'#').count()
+}
+
+/// How long a text is whose opening quote has so many bytes, its closing one and so many hashes after it included.
+fn string(text: &[u8], quote: usize, hashes: usize) -> Option<usize> {
+    let (opening, rest) = text.split_at(quote);
+    let is_threefold = rest.starts_with(opening) && rest[quote..].starts_with(opening);
+    let (skipped, closing) = if is_threefold { (2 * quote, opening.repeat(3)) } else { (0, [opening, &b"#".repeat(hashes)].concat()) };
+    let rest = &rest[skipped..];
+    let whole = |at: usize| skipped + quote + at + closing.len();
+    let last = match opening.first()? {
+        b'%' | b'&' => {
+            let is_escaped = |at: usize| rest[at.saturating_sub(2)..at].eq_ignore_ascii_case(b"5c") || rest[..at].ends_with(b"\\");
+            let mut at = memchr::memmem::find_iter(rest, &closing).filter(|at| !is_escaped(*at));
+            return at.next().map(whole);
+        }
+        _ if is_threefold || hashes > 0 => return memchr::memmem::find(rest, &closing).map(whole),
+        _ => opening.iter().skip_while(|byte| **byte == b'\\').copied().collect::<Vec<u8>>(),
+    };
+    let escapes = quote - last.len();
+    let (mut at, mut run) = (0, 0);
+    while let Some(byte) = rest.get(at) {
+        match byte {
+            b'\\' => run += 1,
+            // A quote that is part of the text has more backslashes, and a backslash at its end has some of its own.
+            _ if run % (2 * escapes + 2) == escapes && rest[at..].starts_with(&last) => return Some(quote + at + last.len()),
+            _ => run = 0,
+        }
+        at += 1;
+    }
+    None
+}
+
+/// How long a list or an object is; nothing where nobody closes it, or where too much in it is left open to tell.
+fn brackets(text: &[u8]) -> Option<usize> {
+    let opening = *text.first()?;
+    let closing = match opening {
+        b'[' => b']',
+        b'{' => b'}',
+        _ => b')',
+    };
+    let (mut at, mut depth, mut open) = (0, 0_usize, Vec::new());
+    while let Some(byte) = text.get(at) {
+        match byte {
+            b'"' | b'\'' | b'\\' => {
+                at += inner(&text[at..], &mut open);
+                if open.len() > MOST_OPEN {
+                    return None;
+                }
+                continue;
+            }
+            byte if *byte == opening => depth += 1,
+            byte if *byte == closing => depth -= 1,
+            _ => {}
+        }
+        at += 1;
+        if depth == 0 {
+            return Some(at);
+        }
+    }
+    None
+}
+
+/// How far the text goes that begins here, or only its backslashes or its quote: what nobody closes is no text, as an apostrophe is not.
+/// A quote that was looked for once and does not come is not looked for again.
+fn inner<'a>(text: &'a [u8], open: &mut Vec<&'a [u8]>) -> usize {
+    let backslashes = text.iter().take_while(|byte| **byte == b'\\').count();
+    let alone = backslashes.max(1);
+    let opening = quote(text).and_then(|length| text.get(..length)).filter(|opening| !open.contains(opening));
+    let Some(opening) = opening else { return alone };
+    string(text, opening.len(), 0).unwrap_or_else(|| {
+        open.push(opening);
+        alone
+    })
+}
+
+/// How long a value without quotes is: to the next space, or to what begins the next field or ends what this one stands in. Nothing where brackets
+/// in it are left open.
+fn bare(text: &[u8]) -> Option<usize> {
+    let (mut at, mut closes) = (0, true);
+    while let Some(byte) = text.get(at) {
+        let rest = &text[at..];
+        let backslashes = rest.iter().take_while(|byte| **byte == b'\\').count();
+        at += match (quote(rest), byte) {
+            (Some(length), _) if ends(&rest[length..]) => break,
+            (Some(length), _) => length,
+            (None, b'}' | b']') => break,
+            (None, byte) if byte.is_ascii_whitespace() => break,
+            (None, b',' | b';' | b'&') if separates(rest) => break,
+            (None, b'\\') if matches!(rest.get(backslashes), None | Some(b'n' | b'r' | b't' | b'u')) => break,
+            (None, b'\\') => backslashes,
+            (None, b'(' | b'{' | b'[') if closes => {
+                let length = group(rest)?;
+                closes = length > 1;
+                length
+            }
+            (None, _) => 1,
+        };
+    }
+    // As Rust shows a value of a type with fields.
+    let is_type = text.first().is_some_and(u8::is_ascii_uppercase) && text[..at].iter().all(u8::is_ascii_alphanumeric);
+    match text[at..].strip_prefix(b" ") {
+        Some(fields) if is_type && fields.starts_with(b"{") => group(fields).map(|length| at + 1 + length),
+        _ => Some(at),
+    }
+}
+
+/// How far brackets go inside of a word: to where they are closed on their line, or on a later one if the line ends in an open one. Others are
+/// letters. Nothing where such brackets are left open.
+fn group(text: &[u8]) -> Option<usize> {
+    let line = &text[..memchr::memchr(b'\n', text).unwrap_or(text.len()).min(MOST_LINE)];
+    let closed = brackets(line);
+    let goes_on = line.len() < text.len() && matches!(line.trim_ascii_end().last(), Some(b'(' | b'{' | b'['));
+    match closed {
+        None if goes_on => brackets(text),
+        None => Some(1),
+        closed => closed,
+    }
+}
+
+/// Whether a quote ends the value before it, by what comes after the quote.
+fn ends(after: &[u8]) -> bool {
+    after.first().is_none_or(|byte| byte.is_ascii_whitespace() || b",;:.)]}&<>\\".contains(byte)) || quote(after).is_some()
+}
+
+/// Whether a value ends at the sign that a text begins with: what follows is nothing, or the name of another field.
+fn separates(text: &[u8]) -> bool {
+    let (sign, after) = (text[0], &text[1..]);
+    let name = after.iter().take(MOST_NAME).take_while(|byte| byte.is_ascii_alphanumeric() || b"_-.%[]".contains(byte)).count();
+    let is_named = name > 0 && after.get(name).is_some_and(|byte| *byte == b'=' || *byte == b':' && sign != b'&');
+    is_named || ends(after)
+}
+
+/// How long a value without quotes is in an address that is part of another one: what ends it is escaped as the sign before it was.
+fn in_address(text: &[u8], level: usize) -> usize {
+    let plain = text.iter().position(|byte| byte.is_ascii_whitespace() || b",;&\"'{}[]\\".contains(byte)).unwrap_or(text.len());
+    let text = &text[..plain];
+    let escape = [b"%".to_vec(), b"25".repeat(level)].concat();
+    let is_end = |at: usize, ends: &[&[u8]]| {
+        let digits = text[at..].strip_prefix(escape.as_slice()).and_then(|rest| rest.get(..2));
+        digits.is_some_and(|digits| ends.iter().any(|end| digits.eq_ignore_ascii_case(end)))
+    };
+    let holds_more = is_end(0, &[b"5B", b"7B"]);
+    let ends: &[&[u8]] =
+        if holds_more { &[b"26"] } else { &[b"26", b"3B", b"2C", b"22", b"27", b"7D", b"5D", b"5C", b"20", b"09", b"0A", b"0D"] };
+    (0..plain).filter(|at| text[*at] == b'%').find(|at| is_end(*at, ends)).unwrap_or(plain)
+}
