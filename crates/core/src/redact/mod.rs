@@ -172,8 +172,17 @@ impl Pass<'_> {
             dirty |= !self.is_clean(name);
         }
         if dirty {
-            let entries = std::mem::take(object).into_iter();
-            *object = entries.map(|(name, value)| (self.clean(&name).unwrap_or(name), value)).collect();
+            for (name, value) in std::mem::take(object) {
+                let mut clean = self.clean(&name).unwrap_or(name);
+                // Names that differ only in what was taken out stay different: each gets its place.
+                let (alone, mut place) = (clean.len(), object.len());
+                while object.contains_key(&clean) {
+                    place += 1;
+                    clean.truncate(alone);
+                    clean.push_str(&format!(" {place}"));
+                }
+                object.insert(clean, value);
+            }
         }
     }
 

@@ -300,6 +300,9 @@ fn a_value_has_its_fields_texts_numbers_and_names_cleaned_and_each_is_counted() 
     pass.value(&mut value);
     assert_eq!(value, json!({"pin": MARK, "n": MARK, "list": [MARK, true, null], MARK: 1, "ok": "fine"}));
     assert_eq!(pass.count, 4);
+    let mut names = json!({TOKEN: 1, format!("{TOKEN}."): 2, "123456": {"a": 3}, "x123456": 4, "[redacted] 3": 5});
+    pass.value(&mut names);
+    assert_eq!(names, json!({MARK: 1, "[redacted].": 2, "[redacted] 3": {"a": 3}, "x[redacted]": 4, "[redacted] 3 5": 5}));
 }
 
 #[test]

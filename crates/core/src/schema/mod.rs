@@ -1,6 +1,6 @@
 //! JSON Schemas: of Rust types, and compiled once.
 
-mod integers;
+mod numbers;
 mod quick;
 mod shown;
 
@@ -81,8 +81,8 @@ pub struct CompiledSchema {
     quick: Option<Quick>,
     /// Whether anything is filled in for what was left out.
     has_defaults: bool,
-    /// Whether it says integer anywhere.
-    has_integers: bool,
+    /// Whether it says integer anywhere, or a number of so many bits.
+    has_numbers: bool,
     /// How deep values may nest, where checking deeper ones could take for ever.
     max_depth: Option<usize>,
 }
@@ -110,8 +110,8 @@ impl CompiledSchema {
         let mut has_defaults = false;
         each_default(&value, "", &mut |_, _| has_defaults = true);
         let quick = Quick::of(&value);
-        let has_integers = integers::mentioned(&value);
-        Ok(Self { value, validator, quick, has_defaults, has_integers, max_depth })
+        let has_numbers = numbers::mentioned(&value);
+        Ok(Self { value, validator, quick, has_defaults, has_numbers, max_depth })
     }
 
     /// What is wrong with arguments; nothing when they fit. Integers are written as such then, however they were sent.
@@ -120,7 +120,7 @@ impl CompiledSchema {
             return Vec::new();
         }
         let violations = self.violations(value);
-        if violations.is_empty() && self.has_integers { integers::settle(&self.value, value) } else { violations }
+        if violations.is_empty() && self.has_numbers { numbers::settle(&self.value, value) } else { violations }
     }
 
     /// Whether it surely fits, integers and all.

@@ -1,7 +1,7 @@
 //! The schemas of most arguments are flat: a few properties of plain types. What surely fits one of those is accepted without the whole of
 //! JSON Schema; whatever else there is, is for the validator to judge.
 
-use super::integers::width;
+use super::numbers::width;
 use serde_json::{Map, Value};
 
 /// A flat schema.

@@ -217,7 +217,11 @@ fn judge(spec: &ToolSpec) -> Result<Effects, RegisterError> {
     judge_words(spec)?;
     let input = spec.arguments();
     if !schema::is_of_objects(&input) {
-        let problem = "arguments are an object, and this is no schema of one".to_owned();
+        let alone = "arguments are an object, and this is no schema of one";
+        let is_choice = ["oneOf", "anyOf", "enum"].iter().any(|keyword| input.get(*keyword).is_some());
+        // What Rust calls an enum has no object around its variants, and most providers take no choice there.
+        let problem =
+            if is_choice { format!("{alone}: put the choice (an `enum` in Rust) into a field of a struct") } else { alone.to_owned() };
         return Err(RegisterError::InputSchema { tool: tool(), problem });
     }
     let compiled = CompiledSchema::new(input).map_err(|problem| RegisterError::InputSchema { tool: tool(), problem })?;

@@ -49,6 +49,28 @@ async fn whole_numbers_arrive_as_integers_where_the_schema_says_so() {
     assert_eq!((&value["inner"]["either"], &value["either"], value["fraction"].as_f64()), (&json!(5), &json!("6.0"), Some(7.0)));
 }
 
+#[derive(Deserialize, Serialize, schemars::JsonSchema)]
+struct Small {
+    x: f32,
+    #[serde(default)]
+    more: Vec<f32>,
+}
+
+#[tokio::test]
+async fn a_number_that_its_type_would_make_infinite_is_refused() {
+    let small = function(spec("small"), |input: Small| async move { Ok(f64::from(input.x)) });
+    let (engine, _) = load(bare().tool(small)).await;
+    for (sent, path) in [(r#"{"x": 1e39}"#, "/x"), (r#"{"x": -1e300}"#, "/x"), (r#"{"x": 1, "more": [1, 3.5e38]}"#, "/more/1")] {
+        let result = engine.call(text("small", sent)).await;
+        assert_eq!((code(&result), paths(&result)), ("tool.args.invalid_schema", vec![path.to_owned()]), "{sent}");
+    }
+    for (sent, expected) in [(r#"{"x": 1.5}"#, 1.5), (r#"{"x": -3.4e38}"#, f64::from(-3.4e38_f32)), (r#"{"x": 3, "more": [1e-300]}"#, 3.0)]
+    {
+        let result = engine.call(text("small", sent)).await;
+        assert_eq!(result.value.as_ref().and_then(Value::as_f64), Some(expected), "{}", result.text());
+    }
+}
+
 /// Gives its arguments back as they came.
 struct Back;
 

@@ -54,6 +54,8 @@ async fn whatever_could_surprise_a_call_is_refused_with_a_type() {
     assert!(matches!(input(json!({"type": "array"})).await, RegisterError::InputSchema { .. }));
     assert!(matches!(input(json!(false)).await, RegisterError::InputSchema { .. }));
     assert!(matches!(input(Value::Null).await, RegisterError::InputSchema { .. }));
+    let of_an_enum = input(json!({"oneOf": [{"type": "object"}, {"const": "none"}]})).await;
+    assert!(of_an_enum.to_string().ends_with("put the choice (an `enum` in Rust) into a field of a struct"), "{of_an_enum}");
     let output = Spec(spec("a").output(json!({"type": 7})));
     assert!(matches!(refused(bare().tool(output)).await, RegisterError::OutputSchema { .. }));
     let injected = Spec(spec("a").inject("n", Inject::CallId));

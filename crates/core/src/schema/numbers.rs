@@ -1,4 +1,4 @@
-//! Integers. JSON Schema calls `1.0` and `1e3` integers, so that is what they become where a schema says integer; a `format` of so many bits
+//! Numbers. JSON Schema calls `1.0` and `1e3` integers, so that is what they become where a schema says integer; a `format` of so many bits
 //! is a bound, because whoever reads the arguments into a type has no more.
 
 use super::{Violation, escaped, within};
@@ -13,16 +13,20 @@ const MAX_HOPS: usize = 16;
 /// Digits that an exponent may stand for.
 const MAX_DIGITS: usize = 400;
 
-/// Whether a schema says integer anywhere.
+/// The `format` of numbers that are read into 32 bits.
+const FLOAT: &str = "float";
+
+/// Whether a schema anywhere says integer, or a number of so many bits.
 pub(super) fn mentioned(schema: &Value) -> bool {
+    let is_one = |keyword: &str, value: &Value| keyword == "type" && is_said(value) || keyword == "format" && value == FLOAT;
     match schema {
-        Value::Object(keywords) => keywords.iter().any(|(keyword, value)| (keyword == "type" && is_said(value)) || mentioned(value)),
+        Value::Object(keywords) => keywords.iter().any(|(keyword, value)| is_one(keyword, value) || mentioned(value)),
         Value::Array(items) => items.iter().any(mentioned),
         _ => false,
     }
 }
 
-/// Writes integers as such in a value that fits, and finds those that are wider than their `format`.
+/// Writes integers as such in a value that fits, and finds numbers that are wider than their `format`.
 pub(super) fn settle(schema: &Value, value: &mut Value) -> Vec<Violation> {
     let mut walk = Walk { root: schema, steps: MAX_STEPS, path: String::new(), found: Vec::new() };
     walk.go(schema, value, Certain::Yes, 0);
@@ -91,20 +95,27 @@ impl<'a> Walk<'a> {
     }
 
     fn number(&mut self, keywords: &Map<String, Value>, number: &mut Number, certain: Certain) {
+        let format = keywords.get("format").and_then(Value::as_str).filter(|_| certain == Certain::Yes);
         if !keywords.get("type").is_some_and(is_said) {
+            let most = f64::from(f32::MAX);
+            if format == Some(FLOAT) && !number.as_f64().is_some_and(|number| number.abs() <= most) {
+                self.refuse(format!("it is no {FLOAT}: at least -{most:e}, at most {most:e}"));
+            }
             return;
         }
         if !is_integer(number.as_str()) {
             let Some(digits) = whole(number.as_str()) else { return };
             *number = Number::from_string_unchecked(digits);
         }
-        let format = keywords.get("format").and_then(Value::as_str).filter(|_| certain == Certain::Yes);
         if let Some((format, (least, most))) = format.and_then(|format| Some((format, width(format)?)))
             && !number.as_i128().is_some_and(|number| (least..=most).contains(&number))
         {
-            let message = format!("it is no {format}: at least {least}, at most {most}");
-            self.found.push(Violation { path: self.path.clone(), message });
+            self.refuse(format!("it is no {format}: at least {least}, at most {most}"));
         }
+    }
+
+    fn refuse(&mut self, message: String) {
+        self.found.push(Violation { path: self.path.clone(), message });
     }
 
     fn items(&mut self, keywords: &'a Map<String, Value>, items: &mut [Value], certain: Certain) {
