@@ -45,6 +45,8 @@ pub(crate) struct Ground {
     pub(crate) inner: Script,
     /// What the first process does meanwhile.
     pub(crate) beside: Script,
+    /// Where the set of processors is that all of them may use, and how many words it has.
+    pub(crate) processors: [u64; 2],
 }
 
 /// There is one process.

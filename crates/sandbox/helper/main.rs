@@ -44,10 +44,13 @@ extern "C" fn main() -> ! {
     run(ground.outer, &mut slots);
     let has_namespace = ground.processes == NAMESPACE;
     if ground.processes != ALONE {
+        let [at, words] = ground.processors;
+        // SAFETY: the block has so many words there.
+        let processors = unsafe { core::slice::from_raw_parts(at as *const u64, words as usize) };
         let child = fork();
         if child != 0 {
             if has_namespace {
-                sys::begin_elsewhere(child);
+                sys::begin_elsewhere(child, processors);
             }
             run(ground.beside, &mut slots);
             // What is left is the status pipe and the control socket.
@@ -62,6 +65,8 @@ extern "C" fn main() -> ! {
             say(&[Word { kind: GONE, first: 0, second: 0 }]);
             exit(0);
         }
+        // The harness may just have had the first process begin elsewhere, and kept both of us there.
+        sys::keep_to(0, processors);
         run(ground.inner, &mut slots);
     }
     close(BLOCK, BLOCK);

@@ -1,7 +1,6 @@
 //! System calls without a C library.
 
 use core::arch::asm;
-use core::mem::size_of_val;
 
 #[cfg(target_arch = "x86_64")]
 pub(crate) mod number {
@@ -28,7 +27,6 @@ pub(crate) mod number {
     pub(crate) const RECVMSG: u32 = 47;
     pub(crate) const DUP3: u32 = 292;
     pub(crate) const SCHED_SETAFFINITY: u32 = 203;
-    pub(crate) const SCHED_GETAFFINITY: u32 = 204;
     pub(crate) const GETCPU: u32 = 309;
 }
 
@@ -57,7 +55,6 @@ pub(crate) mod number {
     pub(crate) const RECVMSG: u32 = 212;
     pub(crate) const DUP3: u32 = 24;
     pub(crate) const SCHED_SETAFFINITY: u32 = 122;
-    pub(crate) const SCHED_GETAFFINITY: u32 = 123;
     pub(crate) const GETCPU: u32 = 168;
 }
 
@@ -158,26 +155,31 @@ pub(crate) unsafe fn branch(flags: u64, stack: u64, watched: u64, child: extern 
     result
 }
 
-/// Has a process that was just started begin on another processor than this one, where it may use another. A kernel that wakes as few processors as it
-/// can puts it behind us, and there it waits for as long as we have something to do. One that began elsewhere stays where it is.
-pub(crate) fn begin_elsewhere(pid: i64) {
+/// Has a process that was just started begin on another processor than this one, of those that it may use. A kernel that wakes as few processors
+/// as it can puts it behind us, and there it waits for as long as we have something to do. One that began elsewhere stays where it is.
+///
+/// What it starts before this returns may be kept to the others, and has to see to that itself.
+pub(crate) fn begin_elsewhere(pid: i64, all: &[u64]) {
     const WORDS: usize = 128;
     const BITS: usize = 64;
-    let (mut ours, mut here) = ([0_u64; WORDS], 0_u32);
-    // SAFETY: both are places for the answers, as long as said.
-    let bytes = unsafe {
-        call(number::GETCPU, [&raw mut here as u64, 0, 0, 0, 0, 0]);
-        call(number::SCHED_GETAFFINITY, [0, size_of_val(&ours) as u64, &raw mut ours as u64, 0, 0, 0])
-    };
-    let mut others = ours;
+    let (mut others, mut here) = ([0_u64; WORDS], 0_u32);
+    // SAFETY: it is a place for the answer.
+    unsafe { call(number::GETCPU, [&raw mut here as u64, 0, 0, 0, 0, 0]) };
     let (word, bit) = (here as usize / BITS, here as usize % BITS);
-    if bytes <= 0 || word >= WORDS {
-        return;
+    let (mut at, mut is_one) = (0, false);
+    while at < all.len() && at < WORDS {
+        others[at] = if at == word { all[at] & !(1 << bit) } else { all[at] };
+        is_one |= others[at] != 0;
+        at += 1;
     }
-    others[word] &= !(1 << bit);
-    for wanted in [&others, &ours] {
-        // Where there is no other, the kernel refuses the first, and all stays as it was.
-        // SAFETY: the set is as long as said, and it is only read.
-        unsafe { call(number::SCHED_SETAFFINITY, [pid as u64, bytes as u64, wanted.as_ptr() as u64, 0, 0, 0]) };
+    // Where there is no other, the kernel refuses the first, and all stays as it was.
+    if is_one && keep_to(pid, &others[..at]) >= 0 {
+        keep_to(pid, all);
     }
+}
+
+/// Keeps a process to a set of processors; gives what the kernel says. One is told by 0 to keep to them itself.
+pub(crate) fn keep_to(pid: i64, set: &[u64]) -> i64 {
+    // SAFETY: the set is as long as said, and it is only read.
+    unsafe { call(number::SCHED_SETAFFINITY, [pid as u64, 8 * set.len() as u64, set.as_ptr() as u64, 0, 0, 0]) }
 }

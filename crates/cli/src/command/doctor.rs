@@ -10,7 +10,7 @@ use tool_harness::diagnostic::Severity;
 use tool_harness::outside::Machine;
 use tool_harness::plan::{plan_lines, plan_to_json};
 use tool_harness_sandbox::process::Sandbox;
-use tool_harness_sandbox::tier::{Layer, Tier};
+use tool_harness_sandbox::tier::{Layer, Report, Tier};
 
 /// What nothing here can close.
 const CLIENTS: &str =
@@ -34,7 +34,7 @@ impl Doctor {
             let layers: Vec<Value> = report.layers.iter().map(layer_document).collect();
             output.json(&json!({
                 "tier": report.tier.to_string(),
-                "meaning": meaning(report.tier),
+                "meaning": meaning(report),
                 "layers": layers,
                 "scripts": match &scripts { Ok(()) => json!({"works": true}), Err(problem) => json!({"works": false, "detail": problem}) },
                 "project": project.document(),
@@ -50,7 +50,7 @@ impl Doctor {
 fn lines(sandbox: &Sandbox, scripts: &Result<(), String>, project: &Project) -> Vec<String> {
     let mark = |works: bool| if works { paint(look::GOOD, "yes") } else { paint(look::BAD, "no ") };
     let report = sandbox.report();
-    let mut lines = vec![format!("{} {}: {}", paint(look::STRONG, "processes: tier"), report.tier, meaning(report.tier))];
+    let mut lines = vec![format!("{} {}: {}", paint(look::STRONG, "processes: tier"), report.tier, meaning(report))];
     for layer in &report.layers {
         lines.push(format!("  {} {:<11} {}", mark(layer.works), layer.name, layer.detail));
         lines.extend(layer.fix.iter().map(|fix| format!("      {:<11} {} {fix}", "", paint(look::CAREFUL, "to mend:"))));
@@ -64,8 +64,10 @@ fn lines(sandbox: &Sandbox, scripts: &Result<(), String>, project: &Project) -> 
     lines
 }
 
-fn meaning(tier: Tier) -> &'static str {
-    match tier {
+fn meaning(report: &Report) -> &'static str {
+    let has_landlock = report.layers.iter().any(|layer| layer.name == "landlock" && layer.works);
+    match report.tier {
+        Tier::A if !has_landlock => "namespaces, with a system call filter inside; hosts of the list can be reached",
         Tier::A => "namespaces, with Landlock and a system call filter inside; hosts of the list can be reached",
         Tier::B => "Landlock and a system call filter; no network for processes, and less is hidden than in tier A",
         Tier::None => "commands cannot be contained here, so none is run",

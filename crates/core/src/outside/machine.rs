@@ -126,7 +126,7 @@ struct Relayed;
 
 /// A relay that answers, and what it refused.
 struct Answering {
-    _relay: Relay,
+    relay: Relay,
     denied: mpsc::Receiver<Denied>,
 }
 
@@ -137,12 +137,13 @@ impl Serve for Relayed {
     fn serve(&self, listeners: Listeners, domains: &Domains) -> io::Result<Box<dyn Guard>> {
         let (report, denied) = mpsc::channel(MOST_REPORTS);
         let relay = Relay::start(listeners, domains.clone(), Arc::new(SystemResolver), report)?;
-        Ok(Box::new(Answering { _relay: relay, denied }))
+        Ok(Box::new(Answering { relay, denied }))
     }
 }
 
 impl Guard for Answering {
     fn finish(mut self: Box<Self>) -> Vec<process::Denial> {
+        self.relay.report_refusals();
         let denied = std::iter::from_fn(|| self.denied.try_recv().ok());
         denied.map(|denied| process::Denial { layer: "network", what: denied.what, why: denied.why }).collect()
     }

@@ -41,6 +41,14 @@ pub struct BadPattern {
     why: String,
 }
 
+/// A host and a port as they are written in the list.
+fn entry(host: &Host, port: u16) -> String {
+    match host.address() {
+        Some(IpAddr::V6(address)) => format!("[{address}]:{port}"),
+        _ => format!("{host}:{port}"),
+    }
+}
+
 /// Why a host is not reached.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum Refused {
@@ -51,7 +59,7 @@ pub enum Refused {
         host: Host,
     },
     /// The list has it, on other ports.
-    #[error("port {port} of host \"{host}\" is not in network.allowed_domains, where `{host}:{port}` would admit it")]
+    #[error("port {port} of host \"{host}\" is not in network.allowed_domains, where `{}` would admit it", entry(host, *port))]
     Port {
         /// The host.
         host: Host,

@@ -16,6 +16,7 @@ mod relay;
 pub use domain::{BadPattern, Domains, Refused};
 pub use host::{BadHost, Host};
 pub use http::{Bounds, Client, HttpError, Request, Response};
+pub(crate) use listeners::HEARD;
 pub use listeners::{DNS_PORT, INSIDE_NAME, INSIDE_V4, INSIDE_V6, Listeners};
 pub use reach::{Resolve, Resolving, SystemResolver};
 pub use relay::{Denied, Relay};

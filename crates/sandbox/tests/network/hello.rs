@@ -81,7 +81,8 @@ fn world(answer: Vec<u8>) -> World {
     let list = domains(&[&format!("127.0.0.5:{port}"), &format!("127.0.0.1:{port}"), &format!("a.test:{port}"), &format!("b.test:{port}")]);
     let names = Names::of(&[("a.test", &["127.0.0.1"]), ("b.test", &["127.0.0.1"])]);
     let (sender, denied) = channel(100);
-    let relay = Relay::start(Listeners { tcp: vec![listener.into()], udp: Vec::new() }, list, Arc::new(names), sender).expect("a relay");
+    let relay =
+        Relay::start(Listeners { tcp: vec![listener.into()], ..Listeners::default() }, list, Arc::new(names), sender).expect("a relay");
     World { got, port, denied, _relay: relay }
 }
 

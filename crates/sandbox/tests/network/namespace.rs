@@ -92,7 +92,8 @@ impl Namespace {
         let mut sockets = descriptors(&stream).into_iter();
         let udp = sockets.by_ref().take(1).collect();
         let (sender, denied) = channel(100);
-        let relay = Relay::start(Listeners { tcp: sockets.collect(), udp }, domains.clone(), Arc::new(resolver), sender).expect("a relay");
+        let relay = Relay::start(Listeners { tcp: sockets.collect(), udp, refusals: None }, domains.clone(), Arc::new(resolver), sender)
+            .expect("a relay");
         let (words, answers) = (agent.stdin.take().expect("piped"), BufReader::new(agent.stdout.take().expect("piped")));
         Some(Namespace { agent, words, answers, denied, place, relay: Some(relay) })
     }

@@ -134,9 +134,15 @@ fn a_command_may_use_the_processors_that_its_harness_may() {
     let allowed = |status: &str| status.lines().find(|line| line.starts_with("Cpus_allowed_list")).map(str::to_owned).expect("a line");
     in_every_tier(|world| {
         let ours = allowed(&fs::read_to_string("/proc/thread-self/status").expect("a status"));
-        for _ in 0..20 {
-            assert_eq!(allowed(&world.says("cat /proc/self/status")), ours);
-        }
+        // Many at once, so that whoever moves them is interrupted on the way.
+        std::thread::scope(|scope| {
+            let crowd: Vec<_> =
+                (0..16).map(|_| scope.spawn(|| (0..6).map(|_| allowed(&world.says("cat /proc/self/status"))).collect())).collect();
+            for said in crowd {
+                let said: Vec<String> = said.join().expect("ran");
+                assert!(said.iter().all(|said| *said == ours), "{said:?}");
+            }
+        });
         // Where there is one only, nobody is put elsewhere.
         let said = std::thread::scope(|scope| {
             let on_one = scope.spawn(|| {
@@ -150,6 +156,27 @@ fn a_command_may_use_the_processors_that_its_harness_may() {
             on_one.join().expect("ran")
         });
         assert!(["Cpus_allowed_list:\t0", &ours].contains(&allowed(&said).as_str()), "{said}");
+    });
+}
+
+#[test]
+fn a_command_has_the_class_of_turns_that_its_harness_has() {
+    let class = "import os; print(os.sched_getscheduler(0))";
+    in_every_tier(|world| {
+        for wanted in [libc::SCHED_OTHER, libc::SCHED_BATCH, libc::SCHED_IDLE] {
+            let said = std::thread::scope(|scope| {
+                let patient = scope.spawn(|| {
+                    let none = libc::sched_param { sched_priority: 0 };
+                    // SAFETY: the parameter is there, and it is about this thread only.
+                    assert_eq!(unsafe { libc::sched_setscheduler(0, wanted, &raw const none) }, 0);
+                    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().expect("a runtime");
+                    let python = Command::new("/usr/bin/python3", ["-c", class]);
+                    runtime.block_on(world.sandbox.run(&world.plan, python, CancellationToken::new())).expect("ran").stdout.text
+                });
+                patient.join().expect("ran")
+            });
+            assert_eq!(said, format!("{wanted}\n"));
+        }
     });
 }
 

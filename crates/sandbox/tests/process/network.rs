@@ -5,7 +5,8 @@ use std::io::{self, Read as _, Write as _};
 use std::net::{TcpListener, UdpSocket};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
-use tool_harness_sandbox::network::{Domains, Listeners};
+use tokio::sync::mpsc::{Receiver, channel};
+use tool_harness_sandbox::network::{Denied, Domains, Listeners, Relay, SystemResolver};
 use tool_harness_sandbox::plan::Network;
 use tool_harness_sandbox::process::{Denial, End, Guard, Serve};
 use tool_harness_sandbox::tier::Tier;
@@ -83,6 +84,62 @@ fn every_destination_is_answered_by_the_harness_and_other_ports_by_nobody() {
         assert!(started.elapsed() < Duration::from_secs(4), "{:?}", started.elapsed());
         let finished = world.shell("echo hello > /dev/udp/9.9.9.9/53; sleep 0.2");
         assert!(finished.denials.iter().any(|denial| denial.what == "datagram of 6"), "{:?}", finished.denials);
+    });
+}
+
+/// Has the relay itself answer.
+struct Relayed;
+
+struct Relaying {
+    relay: Relay,
+    denied: Receiver<Denied>,
+}
+
+impl Serve for Relayed {
+    fn serve(&self, listeners: Listeners, domains: &Domains) -> io::Result<Box<dyn Guard>> {
+        let (report, denied) = channel(99);
+        Ok(Box::new(Relaying { relay: Relay::start(listeners, domains.clone(), Arc::new(SystemResolver), report)?, denied }))
+    }
+}
+
+impl Guard for Relaying {
+    fn finish(mut self: Box<Self>) -> Vec<Denial> {
+        self.relay.report_refusals();
+        let denied = std::iter::from_fn(|| self.denied.try_recv().ok());
+        denied.map(|denied| Denial { layer: "network", what: denied.what, why: denied.why }).collect()
+    }
+}
+
+#[test]
+fn a_port_at_which_nobody_listens_is_refused_at_once_and_reported() {
+    in_tier(Tier::A, |world| {
+        let mut world = World::new(world.sandbox.clone().serving(Arc::new(Relayed)));
+        world.plan.network = Network::Allowed(Domains::parse(&["example.test".to_owned()]).expect("a list"));
+        let text = "
+import socket
+def tried(family, kind, host, port):
+    s = socket.socket(family, kind); s.settimeout(5)
+    try: s.connect((host, port)); s.send(b'x'); s.recv(1)
+    except OSError as e: print(e.errno)
+four, six, tcp, udp = socket.AF_INET, socket.AF_INET6, socket.SOCK_STREAM, socket.SOCK_DGRAM
+for a in ((four, tcp, '10.1.2.3', 22), (six, tcp, '2001:db8::1', 25), (four, udp, '8.8.8.8', 123), (six, udp, '2001:db8::2', 443),
+          (four, tcp, socket.gethostbyname('example.test'), 2222), (four, tcp, '127.0.0.1', 5432)): tried(*a)
+";
+        let finished = world.run("/usr/bin/python3", &["-c", text]).expect("ran");
+        assert_eq!(finished.stdout.text, "111\n".repeat(6), "{}", finished.stderr.text);
+        let mut tried: Vec<&str> = finished.denials.iter().map(|denial| denial.what.as_str()).collect();
+        tried.sort_unstable();
+        assert_eq!(tried, ["10.1.2.3:22", "8.8.8.8:123", "[2001:db8::1]:25", "[2001:db8::2]:443", "example.test:2222"]);
+        let wanted = finished.denials.iter().find(|denial| denial.what == "example.test:2222").expect("a report");
+        assert!(wanted.why.contains("`example.test:2222` would admit it"), "{}", wanted.why);
+        // Its own servers and a port that is served are no refusals.
+        let text = "
+import socket
+own = socket.create_server(('127.0.0.1', 0)); socket.create_connection(own.getsockname()).close()
+socket.create_connection(('example.test', 80)).close()
+";
+        let finished = world.run("/usr/bin/python3", &["-c", text]).expect("ran");
+        assert_eq!((finished.end, finished.denials.len()), (End::Exited(0), 0), "{:?} {}", finished.denials, finished.stderr.text);
     });
 }
 

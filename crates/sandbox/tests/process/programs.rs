@@ -1,6 +1,6 @@
 //! Which programs may be executed.
 
-use crate::world::{PATH, World, in_every_tier};
+use crate::world::{PATH, World, with_landlock, without_landlock};
 use std::fs;
 use std::os::unix::fs::{PermissionsExt as _, symlink};
 use std::path::PathBuf;
@@ -20,7 +20,7 @@ fn only(plan: &Plan, programs: &[&str]) -> Plan {
 
 #[test]
 fn a_listed_program_runs_and_another_does_not() {
-    in_every_tier(|world| {
+    with_landlock(|world| {
         let plan = only(&world.plan, &["/bin/bash", "/bin/cat"]);
         let finished = world.shell_with(&plan, "echo hi; cat src/main.rs");
         assert_eq!((finished.end, finished.stdout.text.as_str()), (End::Exited(0), "hi\ninside"), "{}", finished.stderr.text);
@@ -33,8 +33,19 @@ fn a_listed_program_runs_and_another_does_not() {
 }
 
 #[test]
+fn a_list_that_no_landlock_keeps_runs_nothing_and_without_a_list_namespaces_are_enough() {
+    without_landlock(|world| {
+        let refused = world.run_with(&only(&world.plan, &["/bin/bash"]), Command::new("/bin/bash", ["-c", "true"]));
+        assert!(matches!(refused, Err(SandboxError::NoSandbox(_))), "{refused:?}");
+        let finished = world.shell("echo hi");
+        assert_eq!((finished.stdout.text.as_str(), finished.enforced.files), ("hi\n", "namespaces"));
+        assert!(finished.enforced.weaker.iter().any(|weaker| weaker.contains("by namespaces alone")), "{:?}", finished.enforced.weaker);
+    });
+}
+
+#[test]
 fn the_loader_and_copies_and_memory_are_no_ways_around() {
-    in_every_tier(|world| {
+    with_landlock(|world| {
         let plan = only(&world.plan, &["/bin/bash", "/bin/cat", "/bin/cp", "/bin/chmod"]);
         let loader = ["/lib64/ld-linux-x86-64.so.2", "/lib/ld-linux-aarch64.so.1"].into_iter().find(|path| crate::world::exists(path));
         let tmp = "${TMPDIR:-/tmp}";
@@ -63,7 +74,7 @@ fn the_loader_and_copies_and_memory_are_no_ways_around() {
 
 #[test]
 fn a_name_is_the_real_program_whatever_shadows_it() {
-    in_every_tier(|world| {
+    with_landlock(|world| {
         for name in ["git", "cat"] {
             let fake = world.ws(name);
             fs::write(&fake, "#!/bin/sh\necho fake\n").expect("a file");
@@ -99,7 +110,7 @@ fn a_name_is_the_real_program_whatever_shadows_it() {
 
 #[test]
 fn a_program_that_is_not_there_is_an_error_before_anything_starts() {
-    in_every_tier(|world| {
+    with_landlock(|world| {
         for program in ["no-such-program", "/no/such/program", "", "/root/.cargo/bin/cargo"] {
             let refused = world.run(program, &[]);
             assert!(matches!(refused, Err(SandboxError::NotFound { .. })), "{program}: {refused:?}");
@@ -121,7 +132,7 @@ fn loader() -> Option<&'static str> {
 
 #[test]
 fn the_loader_starts_nothing_that_is_not_listed_wherever_it_lies() {
-    in_every_tier(|world| {
+    with_landlock(|world| {
         let Some(loader) = loader() else { return println!("skipped: no loader is known here") };
         let toolchain = world.beside("toolchain");
         for place in ["toolchain/bin", "toolchain/lib/rustlib/bin", "ws/src"] {
@@ -166,7 +177,7 @@ fn the_loader_starts_nothing_that_is_not_listed_wherever_it_lies() {
 
 #[test]
 fn a_listed_program_finds_libraries_of_its_own() {
-    in_every_tier(|world| {
+    with_landlock(|world| {
         let toolchain = world.beside("toolchain");
         for folder in ["bin", "lib"] {
             fs::create_dir_all(toolchain.join(folder)).expect("a folder");
@@ -210,7 +221,7 @@ fn closed_toolchain(world: &World) -> Plan {
 
 #[test]
 fn a_toolchain_in_a_closed_folder_keeps_nothing_from_running() {
-    in_every_tier(|world| {
+    with_landlock(|world| {
         let plan = closed_toolchain(world);
         let run = |words: &[&str]| world.run_with(&plan, Command::new(words[0], words[1..].iter().copied()));
         let finished = run(&["echo", "runs"]).expect("it starts");
@@ -227,7 +238,7 @@ fn a_toolchain_in_a_closed_folder_keeps_nothing_from_running() {
 
 #[test]
 fn a_login_shell_finds_what_the_plan_s_path_has() {
-    in_every_tier(|world| {
+    with_landlock(|world| {
         let tools = world.ws("tools'");
         fs::create_dir(&tools).expect("a folder");
         fs::write(tools.join("cargo"), "#!/bin/sh\necho cargo of the plan\n").expect("a program");

@@ -13,6 +13,7 @@ mod dns;
 mod flow;
 mod hello;
 mod names;
+mod refusal;
 mod request;
 mod service;
 
@@ -29,6 +30,7 @@ use tokio::sync::mpsc::Sender;
 use tokio::task::JoinSet;
 
 use self::names::Names;
+use self::refusal::Hearing;
 use super::{DNS_PORT, Domains, Host, Listeners, Resolve};
 
 /// At once, for one relay; more wait in the kernel's queue.
@@ -46,10 +48,11 @@ pub struct Denied {
 }
 
 /// Serves the listeners of a namespace until it is dropped; with it every connection ends.
-#[derive(Debug)]
 pub struct Relay {
     /// Dropped with the relay, which ends its tasks and theirs.
     _tasks: JoinSet<()>,
+    shared: Arc<Shared>,
+    refusals: Hearing,
 }
 
 /// How long the relay waits.
@@ -87,6 +90,11 @@ impl Relay {
         Relay::with(TIMES, listeners, domains, resolver, denied)
     }
 
+    /// Reports also what the kernel refused by itself until now: ports at which nobody listens.
+    pub fn report_refusals(&self) {
+        self.refusals.report(&self.shared);
+    }
+
     fn with(times: Times, listeners: Listeners, domains: Domains, resolver: Arc<dyn Resolve>, denied: Sender<Denied>) -> io::Result<Relay> {
         // Each listener holds a place while it waits for its next connection.
         let places = Arc::new(Semaphore::new(MOST_CONNECTIONS + listeners.tcp.len()));
@@ -100,7 +108,7 @@ impl Relay {
             let (socket, shared) = (udp(socket)?, shared.clone());
             tasks.spawn(async move { service::datagrams(socket, &shared).await });
         }
-        Ok(Relay { _tasks: tasks })
+        Ok(Relay { _tasks: tasks, shared, refusals: Hearing::new(listeners.refusals) })
     }
 }
 
@@ -183,7 +191,7 @@ mod tests {
         let inside = TcpListener::bind(("127.0.0.6", port)).await.expect("a listener");
         let address = inside.local_addr().expect("an address");
         let list = Domains::parse(&[format!("localhost:{port}"), address.to_string()]).expect("entries");
-        let listeners = Listeners { tcp: vec![inside.into_std().expect("a socket").into()], udp: Vec::new() };
+        let listeners = Listeners { tcp: vec![inside.into_std().expect("a socket").into()], ..Listeners::default() };
         let (sender, denied) = channel(9);
         let short = Duration::from_millis(150);
         let times = Times { first: short, answer: short, idle: short };

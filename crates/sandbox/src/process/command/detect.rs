@@ -2,11 +2,11 @@
 
 use super::cgroup::Cgroups;
 use super::identity::Identity;
-use super::landlock::{self, OLDEST, SCOPES};
+use super::landlock::{self, ALONE, INSIDE, SCOPES};
 use super::layout::{ENDED, FAILED, Word};
 use super::limit::Held;
 use super::protect::Protected;
-use super::script::{Parts, Room, command, namespaces, no_namespaces, with_namespaces, without_namespaces};
+use super::script::{BECOMING, Parts, Room, command, namespaces, no_namespaces, with_namespaces, without_namespaces};
 use super::spawn::{Helper, Made, Streams};
 use super::traces;
 use super::view::View;
@@ -38,7 +38,10 @@ struct Failure {
 }
 
 /// Not a step that failed, but why none was taken.
-const NEEDS_LANDLOCK: &str = "not tried, because nothing runs without Landlock";
+const NEEDS_LANDLOCK: &str = "not tried, because nothing runs without namespaces and without such a Landlock";
+
+/// Where root is root of a user namespace that has nobody else.
+const UNMAPPED: &str = "this user namespace has no user but root: give it more of them (`unshare --map-auto`), or run outside of it";
 
 /// The same for the second best, while the best may be there again in a moment.
 const NOT_TRIED: &str = "not tried, because namespaces are missing only for the moment";
@@ -49,12 +52,12 @@ pub(super) fn find(at_most: Tier) -> Findings {
     traces::remove_stale(&cgroups);
     let (landlock, landlock_layer) = try_landlock();
     let no_landlock = || Err(failure(NEEDS_LANDLOCK, libc::EOPNOTSUPP));
-    let namespaces = if landlock >= OLDEST { attempt(landlock, Tier::A) } else { no_landlock() };
+    let namespaces = attempt(landlock, Tier::A);
     // In namespaces the same filter was just installed; whether there can be a place without them matters only where it is used.
     let filter = match &namespaces {
         Ok(()) if at_most == Tier::A => Ok(()),
         Err(failure) if at_most == Tier::A && may_pass(failure) => Err(self::failure(NOT_TRIED, libc::EAGAIN)),
-        _ if landlock >= OLDEST => try_without_namespaces(landlock),
+        _ if landlock >= ALONE => try_without_namespaces(landlock),
         _ => no_landlock(),
     };
     let tier = match (&namespaces, &filter, at_most) {
@@ -82,8 +85,16 @@ fn told(helper: &mut Helper) -> io::Result<Option<[u8; size_of::<Word>()]>> {
 /// somebody else may have brought it about.
 fn may_pass(failure: &Failure) -> bool {
     let code = failure.cause.raw_os_error();
-    let passing = [libc::ETOOMANYREFS, libc::EMFILE, libc::ENFILE, libc::ENOMEM, libc::EAGAIN, libc::ENOBUFS];
-    failure.cause.kind() == io::ErrorKind::TimedOut || code.is_some_and(|code| passing.contains(&code))
+    let passing = [libc::ETOOMANYREFS, libc::EMFILE, libc::ENFILE, libc::ENOMEM, libc::EAGAIN, libc::ENOBUFS, libc::EPIPE];
+    // As many namespaces as there may be, which others have now.
+    let is_crowded = code == Some(libc::ENOSPC) && !has_no_namespaces();
+    is_crowded || failure.cause.kind() == io::ErrorKind::TimedOut || code.is_some_and(|code| passing.contains(&code))
+}
+
+/// Whether somebody said that there shall be none.
+fn has_no_namespaces() -> bool {
+    let is_none = |kind: &&str| fs::read_to_string(format!("/proc/sys/user/max_{kind}_namespaces")).is_ok_and(|most| most.trim() == "0");
+    ["user", "mnt", "pid", "net", "ipc", "uts"].iter().any(is_none)
 }
 
 /// The first layer that is missing, as a sentence.
@@ -105,14 +116,20 @@ fn try_landlock() -> (i32, Layer) {
     let name = "landlock";
     let layer = |works, detail, fix: Option<&str>| Layer { name, works, detail, fix: fix.map(str::to_owned) };
     match landlock::version() {
-        Ok(version @ OLDEST..) if version >= SCOPES => {
+        Ok(version @ ALONE..) if version >= SCOPES => {
             (version, layer(true, format!("version {version}: files, signals, abstract sockets"), None))
         }
-        Ok(version @ OLDEST..) => {
+        Ok(version @ ALONE..) => {
             (version, layer(true, format!("version {version}: files"), Some("a kernel from 6.12 on also keeps signals inside")))
         }
         Ok(version) => {
-            (version, layer(false, format!("version {version} cannot keep files from being truncated"), Some("use a kernel from 6.2 on")))
+            let use_of_it = if version >= INSIDE {
+                "only around what namespaces close"
+            } else {
+                "of no use, as it lets nothing be moved between folders"
+            };
+            let detail = format!("version {version} cannot keep files from being truncated: {use_of_it}");
+            (version, layer(false, detail, Some("use a kernel from 6.2 on")))
         }
         Err(cause) if cause.raw_os_error() == Some(libc::EOPNOTSUPP) => {
             (0, layer(false, "it is built in but switched off".into(), Some("add `landlock` to the kernel's `lsm=` boot parameter")))
@@ -135,10 +152,13 @@ fn namespaces_layer(tried: Result<(), Failure>) -> Layer {
     let name = "namespaces";
     match tried {
         Ok(()) => Layer { name, works: true, detail: "user, mount, pid, network, ipc and host name".into(), fix: None },
-        Err(Failure { step: NEEDS_LANDLOCK, .. }) => Layer { name, works: false, detail: NEEDS_LANDLOCK.into(), fix: None },
-        Err(Failure { step, cause }) => {
-            let fix = fix_for(step, &cause);
-            Layer { name, works: false, detail: format!("{step}: {cause}"), fix: Some(fix) }
+        Err(failure) => {
+            let fix = if may_pass(&failure) {
+                "something was short for the moment: try again".into()
+            } else {
+                fix_for(failure.step, &failure.cause)
+            };
+            Layer { name, works: false, detail: format!("{}: {}", failure.step, failure.cause), fix: Some(fix) }
         }
     }
 }
@@ -155,11 +175,14 @@ fn fix_for(step: &str, cause: &io::Error) -> String {
     if setting("/proc/sys/kernel/unprivileged_userns_clone").as_deref() == Some("0") {
         return "`sysctl kernel.unprivileged_userns_clone=1`".into();
     }
+    if step == BECOMING {
+        return UNMAPPED.into();
+    }
     if step.contains("/proc") && matches!(cause.raw_os_error(), Some(libc::EPERM)) {
         return "the container covers parts of /proc: run it with `--security-opt systempaths=unconfined`".into();
     }
     match cause.raw_os_error() {
-        Some(libc::ENOSYS) => "this kernel is too old: 5.12 or later is needed for namespaces, 6.2 for Landlock".into(),
+        Some(libc::ENOSYS) => "this kernel is too old: 5.12 or later is needed for namespaces, 6.2 where there are none".into(),
         Some(libc::EPERM | libc::EACCES) if is_container() => {
             "the container's seccomp profile refuses them: `--security-opt seccomp=unconfined`, or a profile that allows unshare, mount, open_tree, move_mount and mount_setattr".into()
         }
@@ -179,6 +202,9 @@ fn filter_layer(tried: Result<(), Failure>) -> Layer {
             Layer { name, works: true, detail: "a filter for system calls; in tier B also what keeps the network away".into(), fix: None }
         }
         Err(Failure { step: step @ (NEEDS_LANDLOCK | NOT_TRIED), .. }) => Layer { name, works: false, detail: step.into(), fix: None },
+        Err(Failure { step: BECOMING, cause }) => {
+            Layer { name, works: false, detail: format!("{BECOMING}: {cause}"), fix: Some(UNMAPPED.into()) }
+        }
         Err(Failure { step, cause }) => {
             let fix = Some("a kernel with CONFIG_SECCOMP_FILTER and CONFIG_PROC_CHILDREN is needed".into());
             Layer { name, works: false, detail: format!("{step}: {cause}"), fix }
@@ -217,8 +243,9 @@ fn attempt(version: i32, tier: Tier) -> Result<(), Failure> {
         limits: &plan.limits,
         held: Held { memory: true },
         others: 1 << 20,
-        is_contained: true,
+        is_ruled: version >= INSIDE,
         profile: None,
+        class: None,
         priority: None,
         time_left: plan.limits.deadline,
     };
@@ -275,4 +302,18 @@ fn trivial_plan() -> Plan {
         flood_bytes: 1 << 20,
     };
     Plan { files, programs: Programs::Any, network: Network::None, environment: Vec::new(), limits }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_short_for_the_moment_makes_nothing_weaker() {
+        let passes = |code: i32| may_pass(&failure("namespaces", code));
+        // The helper was killed; as many namespaces as there may be are in use.
+        assert!(passes(libc::EPIPE) && passes(libc::EMFILE) && passes(libc::EAGAIN));
+        assert_eq!(passes(libc::ENOSPC), !has_no_namespaces());
+        assert!(!passes(libc::EPERM) && !passes(libc::ENOSYS) && !passes(libc::EINVAL));
+    }
 }

@@ -32,6 +32,9 @@ pub(super) fn enforced(shared: &Shared, plan: &Plan, identity: &Identity, group:
             weaker.push("processes of the same user can be signalled: this kernel's Landlock is too old to keep signals inside".into());
         }
     }
+    if tier == Tier::A && !shared.has_rules() {
+        weaker.push("files are kept by namespaces alone: this kernel has no Landlock, or one that is too old".into());
+    }
     if tier == Tier::None {
         weaker.push("the sandbox is turned off".into());
     }
@@ -42,7 +45,8 @@ pub(super) fn enforced(shared: &Shared, plan: &Plan, identity: &Identity, group:
     Enforced {
         tier,
         files: match tier {
-            Tier::A => "namespaces, landlock",
+            Tier::A if shared.has_rules() => "namespaces, landlock",
+            Tier::A => "namespaces",
             Tier::B => "landlock",
             Tier::None => "none",
         },

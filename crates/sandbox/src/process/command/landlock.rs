@@ -24,8 +24,10 @@ pub(super) const READ: u64 = READ_FILE | READ_DIR;
 pub(super) const RUN: u64 = EXECUTE;
 pub(super) const DEVICE: u64 = READ_FILE | WRITE_FILE | IOCTL_DEV;
 
-/// The oldest version that can refuse to truncate, and so the oldest that keeps files unchanged.
-pub(super) const OLDEST: i32 = 3;
+/// The oldest version that is of use inside of namespaces: one before lets nothing be moved from folder to folder.
+pub(super) const INSIDE: i32 = 2;
+/// The oldest that can refuse to truncate, and so the oldest that keeps files unchanged by itself.
+pub(super) const ALONE: i32 = 3;
 /// The first that keeps signals and abstract sockets inside.
 pub(super) const SCOPES: i32 = 6;
 /// The first that reports what it refused.
@@ -61,8 +63,11 @@ pub(super) fn version() -> Result<i32, std::io::Error> {
     if answer < 0 { Err(std::io::Error::last_os_error()) } else { Ok(i32::try_from(answer).unwrap_or(0)) }
 }
 
-/// Writes the operations that make the rules, for the command to be bound to.
+/// Writes the operations that make the rules, for the command to be bound to; none where this version is of no use.
 pub(super) fn make(block: &mut PlaceBlock, list: &mut List, version: i32, rules: &[Rule]) {
+    if version < INSIDE {
+        return;
+    }
     let step = block.step("Landlock");
     let handled = handled(version);
     let scopes = if version >= SCOPES { 3 } else { 0 };

@@ -39,14 +39,14 @@ fn descendants(ancestor: libc::pid_t) -> Vec<libc::pid_t> {
     found
 }
 
-/// Memory of a process that is no file's, in bytes.
+/// Memory of a process that is no file's, in bytes, and what the kernel needs to map it.
 fn counted(pid: libc::pid_t) -> u64 {
-    sum(pid, "status", &["RssAnon:", "RssShmem:"]).unwrap_or(0)
+    sum(pid, "status", &["RssAnon:", "RssShmem:", "VmPTE:"]).unwrap_or(0)
 }
 
 /// The same, but of what it shares only its part, and nothing that is a file's. The kernel walks all of its memory for this.
 fn share(pid: libc::pid_t) -> Option<u64> {
-    let anonymous = sum(pid, "smaps_rollup", &["Pss_Anon:"])?;
+    let anonymous = sum(pid, "smaps_rollup", &["Pss_Anon:"])? + sum(pid, "status", &["VmPTE:"])?;
     if sum(pid, "status", &["RssShmem:"])? == 0 {
         return Some(anonymous);
     }

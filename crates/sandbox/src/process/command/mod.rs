@@ -29,6 +29,7 @@ mod memory;
 mod net;
 mod place;
 mod prepare;
+mod processors;
 mod program;
 mod protect;
 mod ready;

@@ -1,9 +1,9 @@
 //! A network namespace in which every destination is this machine itself, and the sockets that answer there.
 
-use super::block::{Arg, GroundBlock, List};
+use super::block::{Arg, GroundBlock, List, Slot};
 use super::layout::CONTROL;
 use super::{Denial, SandboxError};
-use crate::network::{DNS_PORT, Domains, INSIDE_V4, INSIDE_V6, Listeners};
+use crate::network::{DNS_PORT, Domains, HEARD, INSIDE_V4, INSIDE_V6, Listeners};
 use rustix::net::{RecvAncillaryBuffer, RecvAncillaryMessage, RecvFlags, recvmsg};
 use std::io::{self, IoSliceMut};
 use std::mem::MaybeUninit;
@@ -63,7 +63,8 @@ pub(super) fn listen(block: &mut GroundBlock, list: &mut List, ports: &Ports) {
     let step = block.step("sockets that answer in the network namespace");
     let sockets = ports.tcp.iter().map(|port| (libc::SOCK_STREAM, *port)).chain(ports.udp.iter().map(|port| (libc::SOCK_DGRAM, *port)));
     let sockets: Vec<(i32, u16)> = sockets.collect();
-    let count = sockets.len();
+    // One more for the kernel's own refusals.
+    let count = sockets.len() + 1;
     let mut rights = Vec::from((16 + 4 * count as u64).to_ne_bytes());
     rights.extend(libc::SOL_SOCKET.to_ne_bytes());
     rights.extend(libc::SCM_RIGHTS.to_ne_bytes());
@@ -73,6 +74,8 @@ pub(super) fn listen(block: &mut GroundBlock, list: &mut List, ports: &Ports) {
     let has_six = has_six();
     let socket = block.slot();
     let (on, off) = (block.data(&1_i32.to_ne_bytes()), block.data(&0_i32.to_ne_bytes()));
+    hear_refusals(block, list, socket);
+    list.poke(step, rights + 16 + 4 * sockets.len() as u64, socket);
     for (index, (kind, port)) in sockets.into_iter().enumerate() {
         let family = if has_six { libc::AF_INET6 } else { libc::AF_INET };
         list.call_for(step, libc::SYS_socket, [family.into(), (kind | libc::SOCK_CLOEXEC).into(), 0.into()], socket);
@@ -97,6 +100,86 @@ pub(super) fn listen(block: &mut GroundBlock, list: &mut List, ports: &Ports) {
     let part = block.value(&[byte, 1]);
     let message = block.value(&[0, 0, part, 1, rights, length, 0]);
     list.call(step, libc::SYS_sendmsg, [CONTROL.into(), message.into(), libc::MSG_NOSIGNAL.into()]);
+}
+
+/// Writes the operations that open a socket which hears what the kernel refuses by itself, because nobody listens there. Where such a socket
+/// cannot be had, it is one that hears nothing: the refusal is the same, and only not reported.
+fn hear_refusals(block: &mut GroundBlock, list: &mut List, socket: Slot) {
+    let step = block.step("a socket that hears refusals");
+    let hearing = block.slot();
+    let kind = libc::SOCK_DGRAM | libc::SOCK_CLOEXEC | libc::SOCK_NONBLOCK;
+    list.call_for(step, libc::SYS_socket, [libc::AF_INET.into(), kind.into(), 0.into()], socket);
+    // Of no protocol, so that it hears nothing before it has its filter.
+    list.try_call_for(step, libc::SYS_socket, [libc::AF_PACKET.into(), kind.into(), 0.into()], hearing);
+    let filter = refusals_only();
+    let (count, filter) = (filter.len() as u64 / 8, block.data(&filter));
+    let program = block.value(&[count, filter]);
+    list.try_call(
+        step,
+        libc::SYS_setsockopt,
+        [hearing.into(), libc::SOL_SOCKET.into(), libc::SO_ATTACH_FILTER.into(), program.into(), 16.into()],
+    );
+    let mut address = family_bytes(libc::AF_PACKET).to_vec();
+    address.extend(u16::try_from(libc::ETH_P_ALL).unwrap_or(0).to_be_bytes());
+    address.extend(LOOPBACK.to_ne_bytes());
+    address.resize(size_of::<libc::sockaddr_ll>(), 0);
+    let (size, address) = (address.len() as u64, block.data(&address));
+    list.try_call(step, libc::SYS_bind, [hearing.into(), address.into(), size.into()]);
+    list.try_call(step, libc::SYS_dup3, [hearing.into(), socket.into(), libc::O_CLOEXEC.into()]);
+    list.try_call(step, libc::SYS_close, [hearing.into()]);
+}
+
+/// A filter of packets that arrive: resets that answer the first packet of a connection, and the word that a port cannot be reached.
+fn refusals_only() -> Vec<u8> {
+    const KIND_OF_PACKET: u32 = 0xffff_f004;
+    const FLAGS: u32 = 0x17;
+    const RESET: u32 = 0x14;
+    const TAKEN: usize = 28;
+    const LEFT: usize = 29;
+    let (load, load_half, load_byte, equals) = (0x20, 0x28, 0x30, 0x15);
+    // What is done, with which number, and where to go on if it holds and if not. Others go on with the next.
+    let steps: [(u16, u32, usize, usize); 30] = [
+        (load, KIND_OF_PACKET, 0, 0),
+        (equals, 0, 2, LEFT),
+        (load_byte, 0, 0, 0),
+        (0x74, 4, 0, 0),
+        (equals, 4, 6, 5),
+        (equals, 6, 18, LEFT),
+        // The fourth version.
+        (load_byte, 9, 0, 0),
+        (equals, 6, 9, 8),
+        (equals, 1, 15, LEFT),
+        (0xb1, 0, 0, 0),
+        (0x50, 13, 0, 0),
+        (0x54, FLAGS, 0, 0),
+        (equals, RESET, 13, LEFT),
+        (0x40, 4, 0, 0),
+        (equals, 0, TAKEN, LEFT),
+        (0xb1, 0, 0, 0),
+        (0x48, 0, 0, 0),
+        (equals, 0x0303, TAKEN, LEFT),
+        // The sixth.
+        (load_byte, 6, 0, 0),
+        (equals, 6, 21, 20),
+        (equals, 58, 26, LEFT),
+        (load_byte, 53, 0, 0),
+        (0x54, FLAGS, 0, 0),
+        (equals, RESET, 24, LEFT),
+        (load, 44, 0, 0),
+        (equals, 0, TAKEN, LEFT),
+        (load_half, 40, 0, 0),
+        (equals, 0x0104, TAKEN, LEFT),
+        (0x06, u32::try_from(HEARD).unwrap_or(0), 0, 0),
+        (0x06, 0, 0, 0),
+    ];
+    let mut bytes = Vec::new();
+    for (at, (code, number, yes, no)) in steps.into_iter().enumerate() {
+        let over = |target: usize| u8::try_from(target.saturating_sub(at + 1)).unwrap_or(0);
+        bytes.extend(code.to_ne_bytes());
+        bytes.extend(if code == equals { [over(yes), over(no)] } else { [0, 0] });
+        bytes.extend(number.to_ne_bytes());
+    }
+    bytes
 }
 
 fn family_bytes(family: i32) -> [u8; 2] {
@@ -179,9 +262,9 @@ pub(super) fn receive(control: BorrowedFd<'_>, ports: &Ports) -> Result<Listener
             sockets.extend(passed);
         }
     }
-    if sockets.len() != ports.tcp.len() + ports.udp.len() {
+    if sockets.len() != ports.tcp.len() + ports.udp.len() + 1 {
         return Err(SandboxError::step(step)(io::Error::from(io::ErrorKind::InvalidData)));
     }
-    let udp = sockets.split_off(ports.tcp.len());
-    Ok(Listeners { tcp: sockets, udp })
+    let (refusals, udp) = (sockets.pop(), sockets.split_off(ports.tcp.len()));
+    Ok(Listeners { tcp: sockets, udp, refusals })
 }

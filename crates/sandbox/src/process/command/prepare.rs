@@ -181,8 +181,9 @@ impl<'a> Layout<'a> {
             limits: &plan.limits,
             held: Held { memory: ready.group.memory != Mechanism::Rlimit },
             others,
-            is_contained: shared.tier != Tier::None,
+            is_ruled: shared.has_rules(),
             profile: self.profile().filter(|_| shared.tier == Tier::A),
+            class: turn::patient(),
             priority: (self.ground.identity.change != Change::None).then(turn::own),
             time_left,
         };

@@ -14,8 +14,8 @@ use super::spawn::{Helper, Made, Streams};
 use super::stamp::Listings;
 use super::traces;
 use super::watch::{Ours, Rest, Watch};
-use super::{Command, Denial, End, Finished, SandboxError, Stdin};
-use crate::plan::{Network, Plan};
+use super::{Command, Denial, End, Finished, SandboxError, Stdin, landlock};
+use crate::plan::{Network, Plan, Programs};
 use crate::process::start::null;
 use crate::tier::{Mechanism, Report, Tier};
 use rustix::pipe::{PipeFlags, pipe_with};
@@ -49,6 +49,11 @@ pub(super) struct Shared {
 }
 
 impl Shared {
+    /// Whether Landlock's rules hold for commands.
+    pub(super) fn has_rules(&self) -> bool {
+        self.tier != Tier::None && self.landlock >= landlock::INSIDE
+    }
+
     /// Whether the limit on processes counts everything that the command's user runs.
     fn counts_all(&self) -> bool {
         self.tier != Tier::A && self.cgroups.processes() == Mechanism::Rlimit
@@ -72,6 +77,12 @@ impl Sandbox {
     #[must_use]
     pub fn with_tier(tier: Tier) -> Self {
         Self::of(detect::find(tier), false)
+    }
+
+    /// As on a kernel without Landlock, for tests.
+    #[must_use]
+    pub fn without_landlock() -> Self {
+        Self::of(Findings { landlock: 0, ..detect::find(Tier::A) }, false)
     }
 
     /// Contains nothing: for a person who turned it off.
@@ -122,6 +133,11 @@ impl Sandbox {
         let shared = &*self.shared;
         if shared.tier == Tier::None && !shared.is_off {
             return Err(SandboxError::NoSandbox(detect::why_not(&shared.report)));
+        }
+        if plan.programs != Programs::Any && !shared.has_rules() && !shared.is_off {
+            return Err(SandboxError::NoSandbox(
+                "a list of programs is kept by Landlock, and this kernel has none, or one that is too old".into(),
+            ));
         }
         check_texts(plan, &command)?;
         let ground = Ground::of(shared, plan)?;

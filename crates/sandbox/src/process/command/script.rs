@@ -10,6 +10,7 @@ use super::layout::{ALONE, BESIDE, FURTHER, GUARDED, Ground, NAMESPACE, Place, S
 use super::limit::{Held, limit};
 use super::net::{Ports, listen, reach_itself};
 use super::prepare::PRIVATE;
+use super::processors;
 use super::scratch::PROFILE;
 use super::turn::{self, Children};
 use super::view::View;
@@ -43,14 +44,18 @@ pub(super) struct Parts<'a> {
     pub(super) held: Held,
     /// Processes of the same user that the process limit counts too.
     pub(super) others: u64,
-    /// Whether the place has rules for it.
-    pub(super) is_contained: bool,
+    /// Whether the place has Landlock's rules for it.
+    pub(super) is_ruled: bool,
     /// The `.profile` to write into its private home, where that is made for each command.
     pub(super) profile: Option<String>,
+    /// The class of turns it shall have, where it is one that comes after others.
+    pub(super) class: Option<i32>,
     /// The priority it shall have, where the helper has another.
     pub(super) priority: Option<i32>,
     pub(super) time_left: Duration,
 }
+
+pub(super) const BECOMING: &str = "becoming an unprivileged user";
 
 /// Those that the first process makes before there is a second. Then it makes the network's.
 const FIRST_NAMESPACES: i32 = libc::CLONE_NEWUSER | libc::CLONE_NEWPID;
@@ -122,7 +127,10 @@ fn take_signals<Head: Plain>(block: &mut Block<Head>, list: &mut List) {
 
 fn finish(mut block: GroundBlock, processes: u64, outer: &List, inner: &List, beside: &List) -> Filled {
     let (outer, inner, beside) = (block.script(outer), block.script(inner), block.script(beside));
-    block.finish(|bytes| Ground { bytes, processes, outer, inner, beside })
+    let set = processors::allowed();
+    let bytes: Vec<u8> = set.iter().flat_map(|word| word.to_ne_bytes()).collect();
+    let processors = [block.data(&bytes), set.len() as u64];
+    block.finish(|bytes| Ground { bytes, processes, outer, inner, beside, processors })
 }
 
 /// A place in [`namespaces`].
@@ -197,7 +205,7 @@ fn become_other<Head: Plain>(block: &mut Block<Head>, list: &mut List, identity:
     if identity.change == Change::None {
         return;
     }
-    let step = block.step("becoming an unprivileged user");
+    let step = block.step(BECOMING);
     let (uid, gid) = (identity.uid, identity.gid);
     list.call(step, libc::SYS_setgroups, [0.into(), 0.into()]);
     list.call(step, libc::SYS_setresgid, [gid.into(), gid.into(), gid.into()]);
@@ -283,6 +291,9 @@ fn become_command(block: &mut CommandBlock, list: &mut List, parts: &Parts<'_>) 
     if let Some(priority) = parts.priority {
         list.try_call(step, libc::SYS_setpriority, [libc::PRIO_PROCESS.into(), 0.into(), priority.into()]);
     }
+    if let Some(class) = parts.class {
+        list.try_call(step, libc::SYS_sched_setscheduler, [0.into(), class.into(), nothing.into()]);
+    }
     if let Some(profile) = &parts.profile {
         write_profile(block, list, profile);
     }
@@ -290,7 +301,7 @@ fn become_command(block: &mut CommandBlock, list: &mut List, parts: &Parts<'_>) 
     let folder = block.path(parts.folder);
     list.call(step, libc::SYS_chdir, [folder.into()]);
     limit(block, list, parts.limits, parts.held, parts.others);
-    if parts.is_contained {
+    if parts.is_ruled {
         landlock::restrict(block, list);
     }
     let step = block.step("closing descriptors");

@@ -2,7 +2,7 @@
 
 use super::block::Filled;
 use super::layout::{BESIDE, BLOCK, COMMAND, CONTROL, DOORS, FAILED, MOST_PASSED, OWN_PROCESS, PLACE, PLACE_AHEAD, STATUS};
-use super::{SandboxError, turn};
+use super::{SandboxError, processors, turn};
 use crate::process::branch::{Left, branch};
 use crate::process::start::{Started, kept, null};
 use crate::process::sys::begin_elsewhere;
@@ -61,7 +61,7 @@ impl Helper {
         let (process, left) =
             branch(c"/proc/self/fd/6", &given, STATUS, [FAILED, OWN_PROCESS, 0]).map_err(SandboxError::step("starting the helper"))?;
         turn::give(process.pid);
-        begin_elsewhere(process.pid.into());
+        begin_elsewhere(process.pid.into(), &processors::allowed());
         Ok(Self { process, control: Some(control), status: File::from(status), left: Some(left), is_reaped: false })
     }
 

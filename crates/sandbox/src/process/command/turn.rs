@@ -22,6 +22,13 @@ pub(super) fn own() -> i32 {
     rustix::process::getpriority_process(None).unwrap_or(0)
 }
 
+/// The class of this thread, where it is one that comes after others: what a command is started with shall hold for it, too.
+pub(super) fn patient() -> Option<i32> {
+    // SAFETY: it only asks.
+    let class = unsafe { libc::sched_getscheduler(0) };
+    [libc::SCHED_BATCH, libc::SCHED_IDLE].contains(&class).then_some(class)
+}
+
 /// Asks for such turns for a helper that was just started.
 pub(in crate::process) fn give(helper: libc::pid_t) {
     let wanted = wanted(own(), Children::Alike);

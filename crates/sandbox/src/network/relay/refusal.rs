@@ -1,0 +1,127 @@
+//! What the kernel refuses by itself: ports of the namespace at which nobody listens. A socket hears the kernel's own answers to whoever tried.
+
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
+use std::os::fd::OwnedFd;
+
+use rustix::net::{RecvFlags, recv};
+
+use super::{Denied, Shared};
+use crate::network::Host;
+use crate::network::listeners::{HEARD, INSIDE_V4, INSIDE_V6};
+
+const TCP: u8 = 6;
+const UDP: u8 = 17;
+const FOURTH: usize = 20;
+const SIXTH: usize = 40;
+/// Refusals that are looked at. The socket holds a few hundred, and more are lost.
+const MOST: usize = 4096;
+
+/// A socket that hears refusals, and keeps them until they are asked for.
+#[derive(Debug)]
+pub(super) struct Hearing(Option<OwnedFd>);
+
+impl Hearing {
+    pub(super) fn new(socket: Option<OwnedFd>) -> Self {
+        Self(socket)
+    }
+
+    /// Reports what was refused so far.
+    pub(super) fn report(&self, shared: &Shared) {
+        let Some(socket) = &self.0 else { return };
+        let mut packet = [0; HEARD];
+        for _ in 0..MOST {
+            let Ok((_, count)) = recv(socket, &mut packet[..], RecvFlags::DONTWAIT) else { return };
+            if let Some((address, port)) = packet.get(..count).and_then(refused) {
+                report(address, port, shared);
+            }
+        }
+    }
+}
+
+impl Drop for Hearing {
+    /// Closed by a thread that may wait: the kernel takes its time until nobody can be using such a socket.
+    fn drop(&mut self) {
+        if let (Some(socket), Ok(runtime)) = (self.0.take(), tokio::runtime::Handle::try_current()) {
+            drop(runtime.spawn_blocking(move || drop(socket)));
+        }
+    }
+}
+
+fn report(address: IpAddr, port: u16, shared: &Shared) {
+    let address = address.to_canonical();
+    // Its own machine is the command's own matter.
+    if address.is_loopback() || address == INSIDE_V4 || address == INSIDE_V6 {
+        return;
+    }
+    let host = shared.name(address).unwrap_or_else(|| Host::from(address));
+    // The list has the last word, so that it is said what would admit it; a port that it has is answered, but for protocols it does not know.
+    let why = match shared.domains.check(&host, port) {
+        Err(refused) => refused.to_string(),
+        Ok(()) => "only TCP is passed on".to_owned(),
+    };
+    let shown = if address.is_ipv6() && host.address().is_some() { format!("[{host}]:{port}") } else { format!("{host}:{port}") };
+    shared.report(Denied { what: shown, why });
+}
+
+/// Where somebody wanted to go, by the kernel's refusal: the reset of a connection that never was, or the word that a port cannot be reached.
+fn refused(packet: &[u8]) -> Option<(IpAddr, u16)> {
+    let is_sixth = packet.first()? >> 4 == 6;
+    let (source, header, protocol) = head(packet, At::Source)?;
+    let rest = packet.get(header..)?;
+    if protocol == TCP {
+        let is_refusal = rest.get(4..8)? == [0; 4] && rest.get(13)? & 0x17 == 0x14;
+        return is_refusal.then_some((source, number(rest)?));
+    }
+    if rest.get(..2)? != if is_sixth { [1, 4] } else { [3, 3] } {
+        return None;
+    }
+    // The refused datagram's own head comes along.
+    let (target, header, protocol) = head(rest.get(8..)?, At::Target)?;
+    let ports = rest.get(8 + header + 2..)?;
+    (protocol == UDP && is_sixth == target.is_ipv6()).then_some((target, number(ports)?))
+}
+
+enum At {
+    Source,
+    Target,
+}
+
+/// One address of a packet, the length of its head, and the protocol inside.
+fn head(packet: &[u8], at: At) -> Option<(IpAddr, usize, u8)> {
+    let first = *packet.first()?;
+    if first >> 4 == 6 {
+        let from = if matches!(at, At::Source) { 8 } else { 24 };
+        let octets: [u8; 16] = packet.get(from..from + 16)?.try_into().ok()?;
+        return Some((Ipv6Addr::from(octets).into(), SIXTH, *packet.get(6)?));
+    }
+    let from = if matches!(at, At::Source) { 12 } else { 16 };
+    let octets: [u8; 4] = packet.get(from..from + 4)?.try_into().ok()?;
+    let length = usize::from(first & 0xf) * 4;
+    (length >= FOURTH).then_some((Ipv4Addr::from(octets).into(), length, *packet.get(9)?))
+}
+
+fn number(bytes: &[u8]) -> Option<u16> {
+    Some(u16::from_be_bytes(bytes.get(..2)?.try_into().ok()?))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn refusals_name_where_somebody_wanted_to_go_and_other_bytes_are_nothing() {
+        let mut reset = vec![0x45, 0, 0, 40, 0, 0, 0, 0, 64, TCP, 0, 0, 93, 184, 216, 34, 198, 18, 0, 0];
+        reset.extend([0, 22, 0x80, 0, 0, 0, 0, 0, 0, 0, 0, 1, 0x50, 0x14, 0, 0, 0, 0, 0, 0]);
+        assert_eq!(refused(&reset), Some((IpAddr::from([93, 184, 216, 34]), 22)));
+        let mut unreachable = vec![0x45, 0, 0, 56, 0, 0, 0, 0, 64, 1, 0, 0, 8, 8, 8, 8, 198, 18, 0, 0, 3, 3, 0, 0, 0, 0, 0, 0];
+        unreachable.extend([0x45, 0, 0, 30, 0, 0, 0, 0, 64, UDP, 0, 0, 198, 18, 0, 0, 8, 8, 8, 8, 0x90, 0, 0, 123, 0, 10, 0, 0]);
+        assert_eq!(refused(&unreachable), Some((IpAddr::from([8, 8, 8, 8]), 123)));
+        for length in 0..34 {
+            assert_eq!(refused(&reset[..length]), None, "{length}");
+        }
+        for length in 0..52 {
+            assert_eq!(refused(&unreachable[..length]), None, "{length}");
+        }
+        assert_eq!(refused(&[0x41; 60]), None);
+    }
+}
