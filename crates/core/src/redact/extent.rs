@@ -27,6 +27,11 @@ impl Extent {
         Self { value: at..at, is_open: false }
     }
 
+    /// No value yet.
+    pub(super) fn awaited(at: usize) -> Self {
+        Self { value: at..at, is_open: true }
+    }
+
     fn closed(start: usize, length: usize) -> Self {
         Self { value: start..start + length, is_open: false }
     }
@@ -59,7 +64,7 @@ pub(super) fn enclosed(text: &[u8], from: usize) -> Extent {
     let before = prefix(rest);
     let quoted = quote(&rest[before..]);
     let whole = match (quoted, rest.first()) {
-        (_, None) => return Extent { value: from..from, is_open: true },
+        (_, None) => return Extent::awaited(from),
         (Some(length), _) => string(&rest[before..], length, hashes(&rest[..before])).map(|length| before + length),
         (None, Some(b'[' | b'{' | b'(')) => brackets(rest),
         (None, Some(_)) => bare(rest),
@@ -162,8 +167,11 @@ fn below(text: &[u8], from: usize, depth: usize, line: Line) -> Extent {
             value = Some(value.map_or(first, |value| value.start)..first + words.len());
         } else if value.is_none() && is_next && is_one_word(words) {
             return Extent { value: from + first..from + first + words.len(), is_open: length.is_none() && is_all };
+        } else if let Some(value) = value {
+            return Extent::closed(from + value.start, value.len());
         } else {
-            return value.map_or(Extent::none(from), |value| Extent::closed(from + value.start, value.len()));
+            // A line that has not ended may still become one word, or a text in quotes.
+            return Extent { is_open: length.is_none() && is_all, ..Extent::none(from) };
         }
         is_next = false;
         match length {

@@ -1,6 +1,6 @@
 //! Named fields in text: as JSON writes them, however often it was quoted, in addresses, settings, headers, programs, commands and tags.
 
-use super::extent::{Extent, assigned, enclosed, quote, until_tag, word};
+use super::extent::{Extent, MOST_LINE, assigned, enclosed, quote, until_tag, word};
 use regex::bytes::{Captures, Regex};
 use std::ops::Range;
 
@@ -9,10 +9,11 @@ pub(super) fn head(name: &str) -> String {
     // What comes before may be the rest of an escape.
     let before = r"(?:^|(?P<tag><)|[^A-Za-z0-9_-]|%(?:25)*[0-9A-F]{2}|\\[nrt]|\\u[0-9A-F]{4})(?P<option>--?)?";
     let quote = r#"(?P<quote>\\*(?:["'`]|u002[27])|%(?:25)*2[27]|&(?:quot|apos|#3[49]|#x2[27]);)?"#;
-    let space = r"(?:\s|%(?:25)*20)";
     let blank = r"(?:[ \t]|%(?:25)*20)";
-    let index = format!(r"(?P<index>{space}*(?:\]|%(?:25)*5D))?");
-    let sign = format!(r"(?:{space}*(?P<sign>[:=]{{1,3}}>?|%(?P<level>(?:25)*)3[AD]|,)|(?P<gap>[ \t]+)|(?P<end>>))");
+    let index = format!(r"(?P<index>{blank}*(?:\]|%(?:25)*5D))?");
+    // A sign may stand on the next line, and a text that ends before that says nothing yet.
+    let space = format!(r"{blank}*(?:\r?\n[ \t]*)?");
+    let sign = format!(r"(?:{space}(?:(?P<sign>[:=]{{1,3}}>?|%(?P<level>(?:25)*)3[AD]|,)|(?P<last>\z))|(?P<gap>[ \t]+)|(?P<end>>))");
     format!("(?i){before}(?P<name>{name}){quote}{index}{sign}{blank}*(?:(?:Bearer|Basic|Token){blank}+)?")
 }
 
@@ -75,11 +76,21 @@ enum Sign {
     Apart,
     /// `<name>value</name>`.
     Tagged,
+    /// `name`, and then the text ends.
+    Awaited,
 }
 
 /// The sign that was found; nothing where it is none, as in `name::other`.
 fn sign(found: &Captures<'_>) -> Option<Sign> {
     let has = |name: &str| found.name(name).is_some();
+    if let (Some(name), Some(sign)) = (found.name("name"), found.name("sign").or(found.name("last")))
+        && sign.start() - name.end() > MOST_LINE
+    {
+        return None;
+    }
+    if has("last") {
+        return Some(Sign::Awaited);
+    }
     if has("end") {
         return (has("tag") && !has("quote") && !has("index")).then_some(Sign::Tagged);
     }
@@ -107,6 +118,7 @@ impl Sign {
             Self::BeforeQuotes => Extent::none(from),
             Self::Apart => word(text, from),
             Self::Tagged => until_tag(text, from),
+            Self::Awaited => Extent::awaited(from),
         }
     }
 }

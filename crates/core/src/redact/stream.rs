@@ -4,7 +4,7 @@ use super::MARK;
 use super::known::{Held, Hit, PIECE};
 use super::read::Reader;
 use super::shape::{CONTEXT, Found, More, Rest, Swallowed};
-use super::words::Words;
+use super::words::{Words, whole_until};
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -102,7 +102,8 @@ impl Stream {
         }
         let line = lines.iter().skip(self.unbroken).rposition(|byte| *byte == b'\n').map(|end| self.unbroken + end + 1);
         let ready = line.unwrap_or(if lines.len() > LONG_LINE { lines.len() - OVERLAP } else { 0 });
-        let whole = if ready > 0 { self.words.iter().fold(ready, |ready, words| words.whole_until(lines, ready)) } else { 0 };
+        let found = || self.words.iter().flat_map(|words| words.matches(lines, ready)).collect();
+        let whole = if ready > 0 { whole_until(found(), ready) } else { 0 };
         let held = lines.len() - whole;
         self.wake = if whole < ready && held > OFTEN { held + held / 16 } else { 0 };
         self.unbroken = if line.is_none() || whole == ready { held } else { 0 };

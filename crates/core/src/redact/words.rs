@@ -2,7 +2,7 @@
 
 use super::MARK;
 use super::extent::MOST_LINE;
-use super::field::{Field, fields, head};
+use super::field::{fields, head};
 use regex::bytes::{Regex, RegexBuilder};
 use std::borrow::Cow;
 
@@ -81,17 +81,37 @@ impl Words {
         count
     }
 
-    /// How much of the text may be looked at by itself: less than `ready` where a match goes on beyond it, or may.
-    pub(super) fn whole_until(&self, text: &[u8], ready: usize) -> usize {
-        let crossing = |pattern: &Regex| {
-            pattern.find_iter(text).take_while(|found| found.start() < ready).find(|found| found.end() > ready).map(|found| found.start())
-        };
-        let goes_on = |head: &Regex| {
-            let crosses = |field: &Field| field.value.end > ready || field.is_open;
-            fields(head, text).take_while(|field| field.start < ready).find(crosses).map(|field| line_of(text, field.start))
-        };
-        self.patterns.iter().filter_map(crossing).chain(self.heads.iter().filter_map(goes_on)).fold(ready, usize::min)
+    /// What must be looked at together: from where a match begins, or the line of a field, to where it ends, and that may be still to come.
+    pub(super) fn matches<'a>(&'a self, text: &'a [u8], until: usize) -> impl Iterator<Item = Match> + 'a {
+        let patterns = self.patterns.iter().flat_map(move |pattern| {
+            let found = pattern.find_iter(text).take_while(move |found| found.start() < until);
+            found.map(|found| Match { from: found.start(), start: found.start(), end: found.end() })
+        });
+        let heads = self.heads.iter().flat_map(move |head| {
+            let found = fields(head, text).take_while(move |field| field.start < until);
+            found.map(|field| {
+                let end = if field.is_open { usize::MAX } else { field.value.end };
+                Match { from: line_of(text, field.start), start: field.start, end }
+            })
+        });
+        patterns.chain(heads)
     }
+}
+
+/// Where something was found.
+pub(super) struct Match {
+    /// Where to cut the text before it.
+    from: usize,
+    start: usize,
+    end: usize,
+}
+
+/// How much of the text may be looked at by itself: less than `ready` where a match goes on beyond it, or may. A cut before one match may lie
+/// within another, and then goes before that.
+pub(super) fn whole_until(mut matches: Vec<Match>, ready: usize) -> usize {
+    // With the last one first, each is looked at once: those after it lie beyond the cut.
+    matches.sort_unstable_by_key(|found| std::cmp::Reverse(found.start));
+    matches.iter().fold(ready, |cut, found| if found.start < cut && found.end > cut { found.from } else { cut })
 }
 
 /// Where the line begins that a field stands in: how far it is indented tells which lines after it are its value.
@@ -209,6 +229,23 @@ mod tests {
             ("Password:\nhunter2\nuser: me", "Password:\n[redacted]\nuser: me"),
             (r#"{"file": "password: |\n  hunter2\nuser: me\n"}"#, r#"{"file": "password: [redacted]\nuser: me\n"}"#),
             ("\"password\":\n    \"hunter2\",\n\"c\": 1", "\"password\":\n    \"[redacted]\",\n\"c\": 1"),
+            // Ends in the line in which another begins.
+            (
+                "{\"password\": {\n  \"value\": \"hunter2\"}, \"api_token\": {\n  \"value\": \"ter\"}, \"c\": 1}\n",
+                "{\"password\": \"[redacted]\", \"api_token\": \"[redacted]\", \"c\": 1}\n",
+            ),
+            ("password: Some(\n  \"hunter2\"), x_token: Some(\n  \"ter\"\n), c: 1\n", "password: [redacted], x_token: [redacted], c: 1\n"),
+            (
+                "<password>\nhunter2</password> <password>\nter</password>\nx",
+                "<password>[redacted]</password> <password>[redacted]</password>\nx",
+            ),
+            // The sign on the next line.
+            ("\"password\"\n  : \"hunter2\",\n\"c\"", "\"password\"\n  : \"[redacted]\",\n\"c\""),
+            ("let password\n    = \"hunter2\";\nx", "let password\n    = \"[redacted]\";\nx"),
+            ("a password\nand no sign: x", "a password\nand no sign: x"),
+            ("Password:\n$hunter2\nx", "Password:\n[redacted]\nx"),
+            ("Password:\n!hunter2\nx", "Password:\n[redacted]\nx"),
+            ("Password:\n$ ls -l\nx", "Password:\n$ ls -l\nx"),
             // What only looks like it.
             ("password::hash(x)", "password::hash(x)"),
             ("use password::{hash, verify};", "use password::{hash, verify};"),
