@@ -3,6 +3,7 @@
 //! A text in which nothing is found costs one pass and no memory; where values are known and the text has escapes, one more pass over pieces
 //! of it.
 
+mod declared;
 mod extent;
 mod field;
 mod form;
@@ -11,6 +12,7 @@ mod known;
 mod read;
 mod shape;
 mod stream;
+mod tag;
 mod words;
 
 pub(crate) use known::Values;

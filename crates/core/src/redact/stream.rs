@@ -82,13 +82,14 @@ impl Stream {
         }
         let mut lines = std::mem::take(&mut self.lines);
         self.take_known(more, &mut lines);
-        let ready = self.ready(&lines, more);
-        let rest = lines.split_off(ready);
-        for words in &self.words {
-            self.count += words.take_out(&mut lines);
+        let mut ready = self.ready(&lines, more);
+        if ready > 0 {
+            for words in &self.words {
+                self.count += words.take_out_until(&mut lines, &mut ready);
+            }
+            out.extend(lines.drain(..ready));
         }
-        out.extend_from_slice(&lines);
-        self.lines = rest;
+        self.lines = lines;
     }
 
     /// How much of the lines may be looked at by itself.
