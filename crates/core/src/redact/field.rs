@@ -65,6 +65,12 @@ pub(super) fn fields<'a>(head: &'a Regex, text: &'a [u8]) -> impl Iterator<Item 
                 // What looked like the sign of one field may be the start of another.
                 _ => at = name.end(),
             }
+            // A sign on the next line has its value there, and that line may not have ended.
+            let after = &text[whole.end()..];
+            let is_below = text[name.end()..whole.end()].contains(&b'\n');
+            if is_below && after.len() < MOST_LINE && !after.contains(&b'\n') {
+                return Some(Field { start: whole.start(), value: whole.end()..whole.end(), quote, is_open: true });
+            }
         }
     })
 }

@@ -254,6 +254,7 @@ mod tests {
             // The sign on the next line.
             ("\"password\"\n  : \"hunter2\",\n\"c\"", "\"password\"\n  : \"[redacted]\",\n\"c\""),
             ("let password\n    = \"hunter2\";\nx", "let password\n    = \"[redacted]\";\nx"),
+            ("x\npassword\n  =\\n\\u0073)", "x\npassword\n  =\\n[redacted]"),
             ("a password\nand no sign: x", "a password\nand no sign: x"),
             ("Password:\n$hunter2\nx", "Password:\n[redacted]\nx"),
             ("Password:\n!hunter2\nx", "Password:\n[redacted]\nx"),
