@@ -55,12 +55,14 @@ pub(super) fn fields<'a>(head: &'a Regex, text: &'a [u8]) -> impl Iterator<Item 
         loop {
             let found = head.captures_at(text, at)?;
             let (whole, name) = (found.get(0)?, found.name("name")?);
+            // The end of the line before may be gone.
+            let start = whole.start() + usize::from(text.get(whole.start()) == Some(&b'\n'));
             let quote = found.name("quote").map_or(0..0, |quote| quote.range());
             let extent = sign(&found).map(|sign| sign.extent(text, name.start(), whole.end()));
             match extent {
                 Some(Extent { value, is_open }) if is_open || !value.is_empty() => {
                     at = value.end;
-                    return Some(Field { start: whole.start(), value, quote, is_open });
+                    return Some(Field { start, value, quote, is_open });
                 }
                 // What looked like the sign of one field may be the start of another.
                 _ => at = name.end(),
@@ -69,7 +71,7 @@ pub(super) fn fields<'a>(head: &'a Regex, text: &'a [u8]) -> impl Iterator<Item 
             let after = &text[whole.end()..];
             let is_below = text[name.end()..whole.end()].contains(&b'\n');
             if is_below && after.len() < MOST_LINE && !after.contains(&b'\n') {
-                return Some(Field { start: whole.start(), value: whole.end()..whole.end(), quote, is_open: true });
+                return Some(Field { start, value: whole.end()..whole.end(), quote, is_open: true });
             }
         }
     })
