@@ -1,5 +1,6 @@
 //! How far the value of a field goes.
 
+use super::declared::declared;
 use std::ops::Range;
 
 /// Bytes of one value that are looked at. What is longer is taken out up to here.
@@ -27,6 +28,11 @@ impl Extent {
         Self { value: at..at, is_open: false }
     }
 
+    /// No value yet.
+    pub(super) fn awaited(at: usize) -> Self {
+        Self { value: at..at, is_open: true }
+    }
+
     fn closed(start: usize, length: usize) -> Self {
         Self { value: start..start + length, is_open: false }
     }
@@ -38,19 +44,102 @@ fn seen(text: &[u8], from: usize) -> (&[u8], bool) {
     (&text[from..end], end < from + MOST_VALUE)
 }
 
+/// The sign between a name and its value.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Assigned {
+    /// `:`, after which a type may stand, and which has other meanings, too.
+    Colon,
+    /// `=>`.
+    Arrow,
+    /// `=`.
+    Equals,
+    /// In an address that is part of another one, with so many more escapes.
+    InAddress(usize),
+}
+
 /// A value behind a sign that ends before `from`, of the name that begins at `name`.
-pub(super) fn assigned(text: &[u8], name: usize, from: usize, level: Option<usize>) -> Extent {
+pub(super) fn assigned(text: &[u8], name: usize, from: usize, by: Assigned) -> Extent {
     let (rest, _) = seen(text, from);
-    if let Some(level) = level.filter(|_| !rest.is_empty() && quote(rest).is_none()) {
+    if let Assigned::InAddress(level) = by
+        && !rest.is_empty()
+        && quote(rest).is_none()
+    {
         return Extent::closed(from, in_address(rest, level));
     }
-    if let Some((line, length)) = Line::at(&rest[indicator(rest)..]).filter(|_| !rest.is_empty()) {
-        let (header, depth) = (indicator(rest), line.depth(text, name));
-        let below = below(text, from + header + length, depth, line);
+    // The type may be a value all the same, and goes with what is put to it.
+    if by == Assigned::Colon
+        && let Some(length) = declared(rest)
+    {
+        let right = assigned(text, name, from + length, Assigned::Equals);
+        return Extent { value: from..right.value.end, ..right };
+    }
+    let before = if by == Assigned::Equals { 0 } else { annotation(rest) };
+    let header = before + indicator(&rest[before..]);
+    if let Some((line, length)) = Line::at(&rest[header..]).filter(|_| !rest.is_empty()) {
+        let (depth, is_first) = line.place(text, name);
+        let lines = if is_first || header > 0 || by != Assigned::Colon { Lines::Indented } else { Lines::Next };
+        let below = below(text, from + header + length, depth, line, lines);
         let is_marked = header > 0 && !below.value.is_empty();
         return Extent { value: if is_marked { from..below.value.end } else { below.value }, ..below };
     }
-    enclosed(text, from)
+    let own = if before > 0 { annotated(text, from) } else { enclosed(text, from) };
+    let is_plain = by == Assigned::Colon && !own.is_open && quote(rest).is_none() && !matches!(rest.first(), Some(b'[' | b'{' | b'('));
+    match Line::at(&text[own.value.end..]).filter(|_| is_plain) {
+        Some((line, length)) => continued(text, name, own, line, length),
+        None => own,
+    }
+}
+
+/// A value without quotes that goes on in lines which are further indented, as YAML allows it.
+fn continued(text: &[u8], name: usize, own: Extent, line: Line, length: usize) -> Extent {
+    let (depth, is_first) = line.place(text, name);
+    if !is_first {
+        return own;
+    }
+    let from = own.value.end + length;
+    let (rest, is_all) = seen(text, from);
+    let end = line.end();
+    let (mut at, mut last) = (0, own.value.end);
+    while at < rest.len() {
+        let length = memchr::memmem::find(&rest[at..], &end);
+        let content = &rest[at..length.map_or(rest.len(), |length| at + length)];
+        let own_depth = indented(content);
+        let words = content[own_depth..].trim_ascii_end();
+        let is_unfinished = length.is_none() && is_all;
+        let is_field = words.ends_with(b":") && !is_unfinished || memchr::memmem::find(words, b": ").is_some();
+        let is_item = content.trim_ascii_start().starts_with(b"-");
+        if words.is_empty() && is_unfinished {
+            break;
+        }
+        if own_depth <= depth || words.is_empty() || is_field || is_item {
+            return Extent { value: own.value.start..last, is_open: false };
+        }
+        last = from + at + own_depth + words.len();
+        at = length.map_or(rest.len(), |length| at + length + end.len());
+    }
+    Extent { value: own.value.start..last, is_open: is_all }
+}
+
+/// A value behind what YAML and PHP put before it.
+fn annotated(text: &[u8], from: usize) -> Extent {
+    let own = enclosed(text, from + annotation(seen(text, from).0));
+    Extent { value: from..own.value.end, ..own }
+}
+
+/// Bytes of what YAML and PHP put before a value: `!secret `, `&anchor `, `string(7) `.
+fn annotation(text: &[u8]) -> usize {
+    let mut at = 0;
+    loop {
+        let rest = &text[at..];
+        let word = rest.iter().take_while(|byte| !byte.is_ascii_whitespace() && !b"\"'`,;[]{}\\".contains(byte)).take(MOST_NAME).count();
+        let blanks = rest[word..].iter().take_while(|byte| b" \t".contains(byte)).count();
+        let is_counted = [&b"string("[..], b"array("].iter().any(|kind| rest.starts_with(kind)) && rest[..word].ends_with(b")");
+        let is_mark = matches!(rest.first(), Some(b'!' | b'&')) && quote(rest).is_none();
+        if blanks == 0 || !is_counted && !is_mark {
+            return at;
+        }
+        at += word + blanks;
+    }
 }
 
 /// A value on its own line: in quotes, in brackets, or as far as a word goes.
@@ -59,8 +148,8 @@ pub(super) fn enclosed(text: &[u8], from: usize) -> Extent {
     let before = prefix(rest);
     let quoted = quote(&rest[before..]);
     let whole = match (quoted, rest.first()) {
-        (_, None) => return Extent { value: from..from, is_open: true },
-        (Some(length), _) => string(&rest[before..], length, hashes(&rest[..before])).map(|length| before + length),
+        (_, None) => return Extent::awaited(from),
+        (Some(length), _) => strings(&rest[before..], length, hashes(&rest[..before])).map(|length| before + length),
         (None, Some(b'[' | b'{' | b'(')) => brackets(rest),
         (None, Some(_)) => bare(rest),
     };
@@ -82,17 +171,6 @@ pub(super) fn word(text: &[u8], from: usize) -> Extent {
         Some(byte) if byte.is_ascii_whitespace() => Extent::none(from),
         Some(_) => enclosed(text, from),
     }
-}
-
-/// What stands between two tags.
-pub(super) fn until_tag(text: &[u8], from: usize) -> Extent {
-    let (rest, is_all) = seen(text, from);
-    let end = rest.iter().position(|byte| *byte == b'<');
-    let value = from..from + end.unwrap_or(rest.len());
-    if text[value.clone()].trim_ascii().is_empty() && end.is_some() {
-        return Extent::none(from);
-    }
-    Extent { value, is_open: end.is_none() && is_all }
 }
 
 /// How the lines of a text end: as they do, or with so many backslashes and a letter.
@@ -118,12 +196,13 @@ impl Line {
         [b"\\".repeat(self.backslashes), vec![letter]].concat()
     }
 
-    /// How far the line is indented in which a name begins.
-    fn depth(self, text: &[u8], name: usize) -> usize {
+    /// How far the line is indented in which a name begins, and whether it is the first word there.
+    fn place(self, text: &[u8], name: usize) -> (usize, bool) {
         let before = &text[name.saturating_sub(MOST_VALUE)..name];
         let end = self.end();
         let start = memchr::memmem::rfind(before, &end).map_or(0, |at| at + end.len());
-        indented(&before[start..])
+        let before = &before[start..];
+        (indented(before), !before.iter().any(|byte| byte.is_ascii_alphanumeric() || !byte.is_ascii()))
     }
 }
 
@@ -140,8 +219,17 @@ fn indicator(text: &[u8]) -> usize {
     }
 }
 
+/// Which lines after a name may be its value.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Lines {
+    /// Those that are further indented, or the next one.
+    Indented,
+    /// A text in quotes or in brackets, or a word on the next line. What is further indented is what a program does, as below `if not name:`.
+    Next,
+}
+
 /// A value that stands in the lines after its name: those that are further indented, or one word on the next line.
-fn below(text: &[u8], from: usize, depth: usize, line: Line) -> Extent {
+fn below(text: &[u8], from: usize, depth: usize, line: Line, lines: Lines) -> Extent {
     let (rest, is_all) = seen(text, from);
     let end = line.end();
     let (mut at, mut value, mut is_next) = (0, None::<Range<usize>>, true);
@@ -157,13 +245,16 @@ fn below(text: &[u8], from: usize, depth: usize, line: Line) -> Extent {
                 break;
             }
         } else if value.is_none() && (is_deeper || is_next) && opens(words) {
-            return enclosed(text, from + first);
-        } else if is_deeper {
+            return annotated(text, from + first);
+        } else if is_deeper && lines == Lines::Indented {
             value = Some(value.map_or(first, |value| value.start)..first + words.len());
-        } else if value.is_none() && is_next && is_one_word(words) {
+        } else if value.is_none() && is_next && !is_deeper && is_one_word(words) {
             return Extent { value: from + first..from + first + words.len(), is_open: length.is_none() && is_all };
+        } else if let Some(value) = value {
+            return Extent::closed(from + value.start, value.len());
         } else {
-            return value.map_or(Extent::none(from), |value| Extent::closed(from + value.start, value.len()));
+            // A line that has not ended may still become one word, or a text in quotes.
+            return Extent { is_open: length.is_none() && is_all, ..Extent::none(from) };
         }
         is_next = false;
         match length {
@@ -177,6 +268,7 @@ fn below(text: &[u8], from: usize, depth: usize, line: Line) -> Extent {
 }
 
 fn opens(words: &[u8]) -> bool {
+    let words = &words[annotation(words)..];
     matches!(words, [b'[' | b'{', ..]) || quote(&words[prefix(words)..]).is_some()
 }
 
@@ -254,6 +346,27 @@ fn string(text: &[u8], quote: usize, hashes: usize) -> Option<usize> {
     None
 }
 
+/// The same with what goes on right behind its end: `'it''s'` in YAML and SQL, `"it""s"` in tables, `'it'\''s'` in a shell.
+fn strings(text: &[u8], quote: usize, hashes: usize) -> Option<usize> {
+    let opening = &text[..quote];
+    let mut at = string(text, quote, hashes)?;
+    // Quotes within other quotes, each written twice.
+    if at == 2 * quote && text.get(at).is_some_and(u8::is_ascii_alphanumeric) {
+        let line = &text[at..text.len().min(at + MOST_LINE)];
+        let line = &line[..memchr::memchr(b'\n', line).unwrap_or(line.len())];
+        return Some(memchr::memmem::find(line, &opening.repeat(2)).map_or(at, |length| at + length + 2 * quote));
+    }
+    loop {
+        let rest = &text[at..];
+        let between = match opening {
+            b"'" if rest.starts_with(b"\\''") => 2,
+            _ if rest.starts_with(opening) => 0,
+            _ => return Some(at),
+        };
+        at += between + string(&rest[between..], quote, 0)?;
+    }
+}
+
 /// How long a list or an object is; nothing where nobody closes it, or where too much in it is left open to tell.
 fn brackets(text: &[u8]) -> Option<usize> {
     let opening = *text.first()?;
@@ -311,6 +424,8 @@ fn bare(text: &[u8]) -> Option<usize> {
             (None, byte) if byte.is_ascii_whitespace() => break,
             (None, b',' | b';' | b'&') if separates(rest) => break,
             (None, b'\\') if matches!(rest.get(backslashes), None | Some(b'n' | b'r' | b't' | b'u')) => break,
+            // A space that a shell takes for a letter.
+            (None, b'\\') if rest.get(backslashes) == Some(&b' ') => backslashes + 1,
             (None, b'\\') => backslashes,
             (None, b'(' | b'{' | b'[') if closes => {
                 let length = group(rest)?;

@@ -1,18 +1,22 @@
 //! Named fields in text: as JSON writes them, however often it was quoted, in addresses, settings, headers, programs, commands and tags.
 
-use super::extent::{Extent, assigned, enclosed, quote, until_tag, word};
+use super::declared::declared;
+use super::extent::{Assigned, Extent, MOST_LINE, assigned, enclosed, quote, word};
+use super::tag::{end_of_tag, until_tag};
 use regex::bytes::{Captures, Regex};
 use std::ops::Range;
 
 /// The pattern of a field's name and what stands between it and its value.
 pub(super) fn head(name: &str) -> String {
     // What comes before may be the rest of an escape.
-    let before = r"(?:^|(?P<tag><)|[^A-Za-z0-9_-]|%(?:25)*[0-9A-F]{2}|\\[nrt]|\\u[0-9A-F]{4})(?P<option>--?)?";
+    let before = r"(?:^|(?P<tag>(?:<|&lt;|\\+u003C)(?:[A-Za-z0-9_.-]+:)?)|[^A-Za-z0-9_-]|%(?:25)*[0-9A-F]{2}|\\[nrt]|\\u[0-9A-F]{4})(?P<option>--?)?";
     let quote = r#"(?P<quote>\\*(?:["'`]|u002[27])|%(?:25)*2[27]|&(?:quot|apos|#3[49]|#x2[27]);)?"#;
-    let space = r"(?:\s|%(?:25)*20)";
     let blank = r"(?:[ \t]|%(?:25)*20)";
-    let index = format!(r"(?P<index>{space}*(?:\]|%(?:25)*5D))?");
-    let sign = format!(r"(?:{space}*(?P<sign>[:=]{{1,3}}>?|%(?P<level>(?:25)*)3[AD]|,)|(?P<gap>[ \t]+)|(?P<end>>))");
+    let index = format!(r"(?P<index>{blank}*(?:\]|%(?:25)*5D))?(?:\[[0-9]*\]|%(?:25)*5B[0-9]*%(?:25)*5D)*");
+    // A sign may stand on the next line, and a text that ends before that says nothing yet.
+    let space = format!(r"{blank}*(?:\r?\n[ \t]*)?");
+    let sign =
+        format!(r"(?:{space}(?:(?P<sign>[:=]{{1,3}}>?|%(?P<level>(?:25)*)3[AD]|,)|(?P<last>\z))|(?P<gap>[ \t]+)|(?P<end>>|&gt;|\\+u003E))");
     format!("(?i){before}(?P<name>{name}){quote}{index}{sign}{blank}*(?:(?:Bearer|Basic|Token){blank}+)?")
 }
 
@@ -51,62 +55,115 @@ pub(super) fn fields<'a>(head: &'a Regex, text: &'a [u8]) -> impl Iterator<Item 
         loop {
             let found = head.captures_at(text, at)?;
             let (whole, name) = (found.get(0)?, found.name("name")?);
+            // The end of the line before may be gone.
+            let start = whole.start() + usize::from(text.get(whole.start()) == Some(&b'\n'));
             let quote = found.name("quote").map_or(0..0, |quote| quote.range());
             let extent = sign(&found).map(|sign| sign.extent(text, name.start(), whole.end()));
             match extent {
                 Some(Extent { value, is_open }) if is_open || !value.is_empty() => {
                     at = value.end;
-                    return Some(Field { start: whole.start(), value, quote, is_open });
+                    return Some(Field { start, value, quote, is_open });
                 }
                 // What looked like the sign of one field may be the start of another.
                 _ => at = name.end(),
+            }
+            // A sign on the next line has its value there, and that line may not have ended.
+            let after = &text[whole.end()..];
+            let is_below = text[name.end()..whole.end()].contains(&b'\n');
+            if is_below && after.len() < MOST_LINE && !after.contains(&b'\n') {
+                return Some(Field { start, value: whole.end()..whole.end(), quote, is_open: true });
             }
         }
     })
 }
 
 /// How a value is put to its name.
-enum Sign {
-    /// `name: value`, `name=value`; in an address that is part of another one, with so many more escapes.
-    Assigned(Option<usize>),
-    /// `name == "value"` and `["--name", "value"]`, where only a text in quotes is one.
+enum Sign<'a> {
+    /// `name: value`, `name=value`.
+    Assigned(Assigned),
+    /// `name == "value"`, where only a text in quotes is one.
     BeforeQuotes,
+    /// `["--name", "value"]`, where another option is none, either.
+    Listed,
     /// `--name value`.
     Apart,
-    /// `<name>value</name>`.
-    Tagged,
+    /// `name string = "value"`.
+    Declared,
+    /// `<name>value</name>`, and how a tag opens there.
+    Tagged(&'a [u8]),
+    /// The same with something else in the tag.
+    Described(&'a [u8]),
+    /// `name`, and then the text ends.
+    Awaited,
 }
 
 /// The sign that was found; nothing where it is none, as in `name::other`.
-fn sign(found: &Captures<'_>) -> Option<Sign> {
+fn sign<'a>(found: &Captures<'a>) -> Option<Sign<'a>> {
     let has = |name: &str| found.name(name).is_some();
-    if has("end") {
-        return (has("tag") && !has("quote") && !has("index")).then_some(Sign::Tagged);
+    if let (Some(name), Some(sign)) = (found.name("name"), found.name("sign").or(found.name("last")))
+        && sign.start() - name.end() > MOST_LINE
+    {
+        return None;
+    }
+    if has("last") {
+        return Some(Sign::Awaited);
     }
     let Some(sign) = found.name("sign") else {
+        let tag = found.name("tag").map(|tag| opening(tag.as_bytes()));
         let is_long = found.name("option").is_some_and(|option| option.len() == 2);
-        return (is_long && !has("quote") && !has("index")).then_some(Sign::Apart);
+        let sign = match (tag, has("end")) {
+            (Some(tag), true) => Sign::Tagged(tag),
+            (Some(tag), false) => Sign::Described(tag),
+            (None, true) => return None,
+            (None, false) if is_long => Sign::Apart,
+            (None, false) => Sign::Declared,
+        };
+        return (!has("quote") && !has("index")).then_some(sign);
     };
     let level = found.name("level").map(|level| level.len() / 2);
     match sign.as_bytes() {
-        b"," => (has("option") && has("quote")).then_some(Sign::BeforeQuotes),
+        b"," => (has("option") && has("quote")).then_some(Sign::Listed),
         b"==" | b"===" => Some(Sign::BeforeQuotes),
         // `[name]: address` is a link.
         b":" if has("index") => None,
-        b":" | b"=" | b":=" | b"=>" | [b'%', ..] => Some(Sign::Assigned(level)),
+        b":" => Some(Sign::Assigned(Assigned::Colon)),
+        b"=>" => Some(Sign::Assigned(Assigned::Arrow)),
+        b"=" | b":=" => Some(Sign::Assigned(Assigned::Equals)),
+        [b'%', ..] => Some(Sign::Assigned(Assigned::InAddress(level.unwrap_or_default()))),
         _ => None,
     }
 }
 
-impl Sign {
+/// How a tag opens, without the name of a space before its own.
+fn opening(tag: &[u8]) -> &[u8] {
+    let length = match tag.first() {
+        Some(b'<') => 1,
+        Some(b'&') => b"&lt;".len(),
+        _ => tag.iter().take_while(|byte| **byte == b'\\').count() + b"u003c".len(),
+    };
+    tag.get(..length).unwrap_or(tag)
+}
+
+impl Sign<'_> {
     /// How far a value goes that begins at `from`.
     fn extent(&self, text: &[u8], name: usize, from: usize) -> Extent {
+        let quoted = |from: usize| quote(&text[from..]).filter(|_| from < text.len());
         match self {
-            Self::Assigned(level) => assigned(text, name, from, *level),
-            Self::BeforeQuotes if quote(&text[from..]).is_some() => enclosed(text, from),
-            Self::BeforeQuotes => Extent::none(from),
+            Self::Assigned(by) => assigned(text, name, from, *by),
+            Self::BeforeQuotes if quoted(from).is_some() => enclosed(text, from),
+            Self::Listed => match quoted(from) {
+                Some(length) if text.get(from + length) != Some(&b'-') => enclosed(text, from),
+                _ => Extent::none(from),
+            },
             Self::Apart => word(text, from),
-            Self::Tagged => until_tag(text, from),
+            Self::Declared => match declared(&text[from..]).map(|length| from + length) {
+                Some(right) if quoted(right).is_some() => enclosed(text, right),
+                _ => Extent::none(from),
+            },
+            Self::Tagged(opening) => until_tag(text, from, opening),
+            Self::Described(opening) => end_of_tag(text, from, opening).map_or(Extent::none(from), |from| until_tag(text, from, opening)),
+            Self::Awaited => Extent::awaited(from),
+            Self::BeforeQuotes => Extent::none(from),
         }
     }
 }

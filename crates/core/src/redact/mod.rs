@@ -3,6 +3,7 @@
 //! A text in which nothing is found costs one pass and no memory; where values are known and the text has escapes, one more pass over pieces
 //! of it.
 
+mod declared;
 mod extent;
 mod field;
 mod form;
@@ -11,6 +12,7 @@ mod known;
 mod read;
 mod shape;
 mod stream;
+mod tag;
 mod words;
 
 pub(crate) use known::Values;
@@ -77,8 +79,32 @@ impl Redactor {
 
     /// For one result or event, with the words of one tool beside those of all.
     pub(crate) fn pass<'a>(&'a self, of_tool: Option<&'a Arc<Words>>) -> Pass<'a> {
-        let words = [Some(&self.0.words), of_tool].map(|words| words.filter(|words| !words.is_empty()));
+        let Named(words) = self.named(of_tool);
         Pass { known: self.0.values.known(), words, count: 0 }
+    }
+
+    /// The names of fields alone, those of one tool beside those of all.
+    pub(crate) fn named<'a>(&'a self, of_tool: Option<&'a Arc<Words>>) -> Named<'a> {
+        Named([Some(&self.0.words), of_tool].map(|words| words.filter(|words| !words.is_empty())))
+    }
+}
+
+/// The fields that somebody named.
+pub(crate) struct Named<'a>([Option<&'a Arc<Words>>; 2]);
+
+impl Named<'_> {
+    /// Whether a field of this name, or one anywhere below it, must not leave.
+    pub(crate) fn holds(&self, name: &str, value: &Value) -> bool {
+        let names = |words: &&Arc<Words>| words.names(name);
+        self.0.iter().flatten().any(names) || self.0.iter().any(Option::is_some) && self.is_below(value)
+    }
+
+    fn is_below(&self, value: &Value) -> bool {
+        match value {
+            Value::Array(items) => items.iter().any(|item| self.is_below(item)),
+            Value::Object(object) => object.iter().any(|(name, value)| self.holds(name, value)),
+            _ => false,
+        }
     }
 }
 
@@ -205,7 +231,9 @@ impl Pass<'_> {
         let Some(Value::Array(errors)) = details.get_mut("errors").filter(|_| self.has_words()) else { return };
         for error in errors {
             let names = |part: &str| self.words.iter().flatten().any(|words| words.names(part));
-            if error.get("path").and_then(Value::as_str).is_some_and(|path| path.split('/').any(names))
+            // Whoever read the arguments knows what is below the path, and may have taken the words out.
+            let is_out = error.get("message").and_then(Value::as_str) == Some(MARK);
+            if (is_out || error.get("path").and_then(Value::as_str).is_some_and(|path| path.split('/').any(names)))
                 && let Some(Value::String(said)) = error.get_mut("message")
             {
                 *message = message.replace(&**said, MARK);

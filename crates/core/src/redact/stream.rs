@@ -4,7 +4,7 @@ use super::MARK;
 use super::known::{Held, Hit, PIECE};
 use super::read::Reader;
 use super::shape::{CONTEXT, Found, More, Rest, Swallowed};
-use super::words::Words;
+use super::words::{Words, whole_until};
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -82,13 +82,14 @@ impl Stream {
         }
         let mut lines = std::mem::take(&mut self.lines);
         self.take_known(more, &mut lines);
-        let ready = self.ready(&lines, more);
-        let rest = lines.split_off(ready);
-        for words in &self.words {
-            self.count += words.take_out(&mut lines);
+        let mut ready = self.ready(&lines, more);
+        if ready > 0 {
+            for words in &self.words {
+                self.count += words.take_out_until(&mut lines, &mut ready);
+            }
+            out.extend(lines.drain(..ready));
         }
-        out.extend_from_slice(&lines);
-        self.lines = rest;
+        self.lines = lines;
     }
 
     /// How much of the lines may be looked at by itself.
@@ -102,7 +103,8 @@ impl Stream {
         }
         let line = lines.iter().skip(self.unbroken).rposition(|byte| *byte == b'\n').map(|end| self.unbroken + end + 1);
         let ready = line.unwrap_or(if lines.len() > LONG_LINE { lines.len() - OVERLAP } else { 0 });
-        let whole = if ready > 0 { self.words.iter().fold(ready, |ready, words| words.whole_until(lines, ready)) } else { 0 };
+        let found = || self.words.iter().flat_map(|words| words.matches(lines, ready)).collect();
+        let whole = if ready > 0 { whole_until(found(), ready) } else { 0 };
         let held = lines.len() - whole;
         self.wake = if whole < ready && held > OFTEN { held + held / 16 } else { 0 };
         self.unbroken = if line.is_none() || whole == ready { held } else { 0 };

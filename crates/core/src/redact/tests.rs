@@ -34,6 +34,30 @@ fn redactor(words: &[&str]) -> Redactor {
     Redactor::new(Arc::new(values), Words::new(words.iter().copied()).expect("words"))
 }
 
+/// Fields as they are written in one place and another.
+const FIELDS: &[&str] = &[
+    "{\"password\": {\n  \"value\": \"hunter2\"}}",
+    "Login { x_token: Some(\n \"hunter2\") }",
+    "<password>\nhunter2</password>",
+    "<ns:password a=\"b\">hunter2</ns:password>",
+    "<password><![CDATA[hunter2]]></password>",
+    "\"password\"\n  : \"hunter2\"",
+    "let password\n    = \"hunter2\";",
+    "let password: &'static str = \"it is hunter2\";",
+    "var x_token string = \"hunter2\"",
+    "Password:\n$hunter2",
+    "password: 'it''s hunter2'",
+    "--password='it'\\''s hunter2'",
+    "password: !vault |\n  hun\n  hunter2",
+    "password: !!str hunter2",
+    "password: hun\n  hunter2",
+    "password:\n- hunter2\n- hunter2",
+    "[\"password\"]=>\n  string(7) \"a hunter2\"",
+    "password[]=hunter2",
+    "run --password hunter2",
+    "password = \"\"\"a\nhunter2\"\"\"",
+];
+
 fn in_pieces(redactor: &Redactor, text: &[u8], sizes: &[usize]) -> (Vec<u8>, u64) {
     let (mut stream, mut out, mut rest) = (redactor.stream(), Vec::new(), text);
     let mut sizes = sizes.iter().cycle();
@@ -414,5 +438,33 @@ proptest! {
         for known in [VALUE, LONG, QUOTED, &QUOTED.replace('"', "\\\""), &QUOTED.replace('"', "%22")] {
             prop_assert!(!whole.contains(known));
         }
+    }
+
+    #[test]
+    fn named_fields_in_pieces_go_as_those_of_the_whole_do(
+        parts in prop::collection::vec(prop_oneof![
+            prop::sample::select(FIELDS).prop_map(str::to_owned),
+            prop::sample::select(&["\n", "\n  ", ", ", " ", "{", "}", "[", "]", "(", "\"", "'", "<", "</b>", "user: me", "\n- x", "password", ":", " = ", "|", "\\", "\\n"][..])
+                .prop_map(str::to_owned),
+            "[a-z \\n=\":<>]{0,6}",
+        ], 0..10),
+        sizes in prop::collection::vec(1_usize..40, 1..5),
+    ) {
+        let redactor = redactor(&["password", "*_token"]);
+        let text = parts.concat();
+        let (out, _) = in_pieces(&redactor, text.as_bytes(), &sizes);
+        prop_assert_eq!(String::from_utf8_lossy(&out), redactor.text(&text), "{:?}", text);
+    }
+
+    #[test]
+    fn a_value_in_a_form_that_is_known_is_gone_whatever_lines_stand_around_it(
+        parts in prop::collection::vec((prop::sample::select(FIELDS), "(?:\n(?:user: me|x = 1|<b>c</b>|it is so|\\{\\})){0,2}"), 1..5),
+        sizes in prop::collection::vec(1_usize..40, 1..5),
+    ) {
+        let redactor = redactor(&["password", "*_token"]);
+        let text: String = parts.iter().map(|(field, after)| format!("{field}{after}\n")).collect();
+        let (out, _) = in_pieces(&redactor, text.as_bytes(), &sizes);
+        let out = String::from_utf8_lossy(&out);
+        prop_assert!(!out.contains("hunter2"), "{:?}: {:?}", text, out);
     }
 }

@@ -2,7 +2,7 @@
 
 use super::MARK;
 use super::extent::MOST_LINE;
-use super::field::{Field, fields, head};
+use super::field::{fields, head};
 use regex::bytes::{Regex, RegexBuilder};
 use std::borrow::Cow;
 
@@ -68,30 +68,58 @@ impl Words {
 
     /// Takes out what matches; says how often.
     pub(super) fn take_out(&self, text: &mut Vec<u8>) -> u64 {
-        let mut count = self.heads.iter().map(|head| take_out_values(head, text)).sum();
+        let mut until = text.len();
+        self.take_out_until(text, &mut until)
+    }
+
+    /// The same up to a place, which moves with what is taken out. What comes after it says where a value ends, and is left as it is.
+    pub(super) fn take_out_until(&self, text: &mut Vec<u8>, until: &mut usize) -> u64 {
+        let mut count = self.heads.iter().map(|head| take_out_values(head, text, until)).sum();
         for pattern in &self.patterns {
-            let replaced = pattern.replace_all(text, |_: &regex::bytes::Captures<'_>| {
+            let replaced = pattern.replace_all(&text[..*until], |_: &regex::bytes::Captures<'_>| {
                 count += 1;
                 MARK.as_bytes()
             });
-            if let Cow::Owned(replaced) = replaced {
-                *text = replaced;
+            if let Cow::Owned(mut replaced) = replaced {
+                let length = replaced.len();
+                replaced.extend_from_slice(&text[*until..]);
+                (*text, *until) = (replaced, length);
             }
         }
         count
     }
 
-    /// How much of the text may be looked at by itself: less than `ready` where a match goes on beyond it, or may.
-    pub(super) fn whole_until(&self, text: &[u8], ready: usize) -> usize {
-        let crossing = |pattern: &Regex| {
-            pattern.find_iter(text).take_while(|found| found.start() < ready).find(|found| found.end() > ready).map(|found| found.start())
-        };
-        let goes_on = |head: &Regex| {
-            let crosses = |field: &Field| field.value.end > ready || field.is_open;
-            fields(head, text).take_while(|field| field.start < ready).find(crosses).map(|field| line_of(text, field.start))
-        };
-        self.patterns.iter().filter_map(crossing).chain(self.heads.iter().filter_map(goes_on)).fold(ready, usize::min)
+    /// What must be looked at together: from where a match begins, or the line of a field, to where it ends, and that may be still to come.
+    pub(super) fn matches<'a>(&'a self, text: &'a [u8], until: usize) -> impl Iterator<Item = Match> + 'a {
+        let patterns = self.patterns.iter().flat_map(move |pattern| {
+            let found = pattern.find_iter(text).take_while(move |found| found.start() < until);
+            found.map(|found| Match { from: found.start(), start: found.start(), end: found.end() })
+        });
+        let heads = self.heads.iter().flat_map(move |head| {
+            let found = fields(head, text).take_while(move |field| field.start < until);
+            found.map(|field| {
+                let end = if field.is_open { usize::MAX } else { field.value.end };
+                Match { from: line_of(text, field.start), start: field.start, end }
+            })
+        });
+        patterns.chain(heads)
     }
+}
+
+/// Where something was found.
+pub(super) struct Match {
+    /// Where to cut the text before it.
+    from: usize,
+    start: usize,
+    end: usize,
+}
+
+/// How much of the text may be looked at by itself: less than `ready` where a match goes on beyond it, or may. A cut before one match may lie
+/// within another, and then goes before that.
+pub(super) fn whole_until(mut matches: Vec<Match>, ready: usize) -> usize {
+    // With the last one first, each is looked at once: those after it lie beyond the cut.
+    matches.sort_unstable_by_key(|found| std::cmp::Reverse(found.start));
+    matches.iter().fold(ready, |cut, found| if found.start < cut && found.end > cut { found.from } else { cut })
 }
 
 /// Where the line begins that a field stands in: how far it is indented tells which lines after it are its value.
@@ -100,16 +128,19 @@ fn line_of(text: &[u8], field: usize) -> usize {
     memchr::memrchr(b'\n', before).map_or(if before.len() < MOST_LINE { 0 } else { field }, |end| field - before.len() + end + 1)
 }
 
-/// Takes out what fields hold. What went already is not counted twice.
-fn take_out_values(head: &Regex, text: &mut Vec<u8>) -> u64 {
+/// Takes out what fields hold that begin before a place. What went already is not counted twice.
+fn take_out_values(head: &Regex, text: &mut Vec<u8>, until: &mut usize) -> u64 {
     let (mut out, mut done, mut count) = (Vec::new(), 0, 0);
-    for field in fields(head, text).filter(|field| !field.value.is_empty() && !field.is(text, MARK)) {
+    let begun = fields(head, text).take_while(|field| field.start < *until);
+    for field in begun.filter(|field| !field.value.is_empty() && !field.is(text, MARK)) {
         out.extend_from_slice(&text[done..field.value.start]);
         out.extend(field.quoted(text, MARK));
         (done, count) = (field.value.end, count + 1);
     }
     if count > 0 {
+        let after = text.len() - done.max(*until);
         out.extend_from_slice(&text[done..]);
+        *until = out.len() - after;
         *text = out;
     }
     count
@@ -134,6 +165,7 @@ mod tests {
         let entries = ["password", "*_token", "/CUS-[0-9]{4}/"];
         let words = Words::new(entries).expect("words");
         let redactor = Redactor::new(Arc::default(), Words::new(entries).expect("words"));
+        let mut wrong = Vec::new();
         for (text, expected) in [
             ("a CUS-1234 b CUS-12", "a [redacted] b CUS-12"),
             ("password: hunter2, user: me", "password: [redacted], user: me"),
@@ -209,6 +241,69 @@ mod tests {
             ("Password:\nhunter2\nuser: me", "Password:\n[redacted]\nuser: me"),
             (r#"{"file": "password: |\n  hunter2\nuser: me\n"}"#, r#"{"file": "password: [redacted]\nuser: me\n"}"#),
             ("\"password\":\n    \"hunter2\",\n\"c\": 1", "\"password\":\n    \"[redacted]\",\n\"c\": 1"),
+            // Ends in the line in which another begins.
+            (
+                "{\"password\": {\n  \"value\": \"hunter2\"}, \"api_token\": {\n  \"value\": \"ter\"}, \"c\": 1}\n",
+                "{\"password\": \"[redacted]\", \"api_token\": \"[redacted]\", \"c\": 1}\n",
+            ),
+            ("password: Some(\n  \"hunter2\"), x_token: Some(\n  \"ter\"\n), c: 1\n", "password: [redacted], x_token: [redacted], c: 1\n"),
+            (
+                "<password>\nhunter2</password> <password>\nter</password>\nx",
+                "<password>[redacted]</password> <password>[redacted]</password>\nx",
+            ),
+            // The sign on the next line.
+            ("\"password\"\n  : \"hunter2\",\n\"c\"", "\"password\"\n  : \"[redacted]\",\n\"c\""),
+            ("let password\n    = \"hunter2\";\nx", "let password\n    = \"[redacted]\";\nx"),
+            ("x\npassword\n  =\\n\\u0073)", "x\npassword\n  =\\n[redacted]"),
+            ("a password\nand no sign: x", "a password\nand no sign: x"),
+            ("Password:\n$hunter2\nx", "Password:\n[redacted]\nx"),
+            ("Password:\n!hunter2\nx", "Password:\n[redacted]\nx"),
+            ("Password:\n$ ls -l\nx", "Password:\n$ ls -l\nx"),
+            // Quotes in quotes.
+            ("password: 'it''s hunter2'\nuser: 'me'", "password: '[redacted]'\nuser: 'me'"),
+            (r#"password="it""s hunter2",b"#, r#"password="[redacted]",b"#),
+            (r"run --password='it'\''s hunter2' x", "run --password='[redacted]' x"),
+            (r"run --password=it\'s\ hunter2 x", "run --password=[redacted] x"),
+            ("'password=''hunter2'' x'", "'password='[redacted]' x'"),
+            (r#"{"password":"","user":"me"}"#, r#"{"password":"[redacted]","user":"me"}"#),
+            (r#""password=\"hunter2\"""#, r#""password=\"[redacted]\"""#),
+            // With a type.
+            (r#"let password: &str = "hunter2";"#, "let password: [redacted];"),
+            (r#"static PASSWORD: &'static str = "hunter2";"#, "static PASSWORD: [redacted];"),
+            (r#"password: str = "hun ter2""#, "password: [redacted]"),
+            (r#"password: str="hun ter2""#, "password: [redacted]"),
+            ("password: Option<String> =\n    Some(\"hunter2\");\nx", "password: [redacted]\nx"),
+            ("const password: string | null = 'hunter2';", "const password: [redacted];"),
+            (r#"var password string = "hunter2""#, r#"var password string = "[redacted]""#),
+            (r#"char password[32] = "hunter2";"#, r#"char password[32] = "[redacted]";"#),
+            ("password: abc user = me", "password: [redacted] user = me"),
+            // With what YAML and PHP put before it.
+            ("password: !!str hunter2\nuser: me", "password: [redacted]\nuser: me"),
+            ("password: &a \"hun ter2\"\nuser: me", "password: [redacted]\nuser: me"),
+            ("password: !vault |\n  hun\n  ter2\nuser: me", "password: [redacted]\nuser: me"),
+            ("password: hun\n  ter2\n  more\nuser: me", "password: [redacted]\nuser: me"),
+            ("password: hunter2\n  user: me\n", "password: [redacted]\n  user: me\n"),
+            ("password[]=hunter2&x=1", "password[]=[redacted]&x=1"),
+            (r#"["password"]=> string(7) "hun ter2" x"#, r#"["password"]=> "[redacted]" x"#),
+            ("  [\"password\"]=>\n  string(7) \"hun ter2\"\n", "  [\"password\"]=>\n  \"[redacted]\"\n"),
+            // In tags of any kind.
+            (r#"<password type="x">hunter2</password>"#, r#"<password type="x">[redacted]</password>"#),
+            ("<ns:password>hunter2</ns:password>", "<ns:password>[redacted]</ns:password>"),
+            ("<password><![CDATA[hun<ter2]]></password>", "<password>[redacted]</password>"),
+            ("<password>hun<!-- x -->ter2</password>", "<password>[redacted]</password>"),
+            ("&lt;password&gt;hunter2&lt;/password&gt;", "&lt;password&gt;[redacted]&lt;/password&gt;"),
+            (r"\u003cpassword\u003ehunter2\u003c/password\u003e", r"\u003cpassword\u003e[redacted]\u003c/password\u003e"),
+            ("<password>hunter2", "<password>[redacted]"),
+            ("tokens: Vec<X_Token>,\n at: usize,\n b: Option<char>", "tokens: Vec<X_Token>,\n at: usize,\n b: Option<char>"),
+            ("useState<Password>(null); <b>", "useState<Password>(null); <b>"),
+            ("#include <password>\nint main() {}\n", "#include <password>\nint main() {}\n"),
+            ("  --password <PASSWORD>  The password\n  --user <USER>", "  --password <PASSWORD>  The password\n  --user <USER>"),
+            // What programs do below a name.
+            ("if not password:\n    return None\nx", "if not password:\n    return None\nx"),
+            ("class Password:\n    x = 1\n", "class Password:\n    x = 1\n"),
+            ("def f(self, password):\n    pass\n", "def f(self, password):\n    pass\n"),
+            ("Enter password:\nhunter2\n$", "Enter password:\n[redacted]\n$"),
+            (r#"add_argument('--password', "-t")"#, r#"add_argument('--password', "-t")"#),
             // What only looks like it.
             ("password::hash(x)", "password::hash(x)"),
             ("use password::{hash, verify};", "use password::{hash, verify};"),
@@ -227,14 +322,18 @@ mod tests {
         ] {
             let mut bytes = text.as_bytes().to_vec();
             words.take_out(&mut bytes);
-            assert_eq!(String::from_utf8_lossy(&bytes), expected);
+            let mut given = vec![(0, bytes)];
             for size in [1, 3, 17] {
                 let (mut stream, mut out) = (redactor.stream(), Vec::new());
                 text.as_bytes().chunks(size).for_each(|piece| stream.push(piece, &mut out));
                 stream.finish(&mut out);
-                assert_eq!(String::from_utf8_lossy(&out), expected, "in pieces of {size}");
+                given.push((size, out));
             }
+            let differs =
+                |(size, out): (usize, Vec<u8>)| (out != expected.as_bytes()).then(|| (size, String::from_utf8_lossy(&out).into_owned()));
+            wrong.extend(given.into_iter().find_map(differs).map(|(size, out)| format!("in pieces of {size}: {out:?} for {expected:?}")));
         }
+        assert!(wrong.is_empty(), "{}", wrong.join("\n"));
         let mut often = serde_json::json!({"password": ["a", "b\"\\"], "c": 1}).to_string();
         for _ in 0..6 {
             let mut bytes = often.clone().into_bytes();
@@ -277,7 +376,11 @@ mod tests {
             "password: |\n ",
             "password:\n\n - ",
             "password=a\\",
-            "<password>x",
+            "<password>x</",
+            "<password><!--<password>x</",
+            "password: 'a''",
+            "password: x\n ",
+            "password: x<",
             "--password \"\"\"",
         ] {
             // So many that the product of both lengths would take minutes.

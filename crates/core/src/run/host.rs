@@ -13,6 +13,7 @@ use crate::effect::Effects;
 use crate::isolate;
 use crate::outside::{Ran, Request, Response};
 use crate::plan::{self, Narrowing};
+use crate::redact::Named;
 use crate::registry::RegisteredTool;
 use crate::result::{ArtifactRef, ToolResult};
 use crate::store::KeyValue;
@@ -48,6 +49,11 @@ impl<'a> On<'a> {
 
     pub(crate) fn tool_name(self) -> &'a ToolName {
         self.tool.canonical()
+    }
+
+    /// The fields that somebody named for this tool or for all.
+    pub(crate) fn named(self) -> Named<'a> {
+        self.ctx.shared().redactor.named(self.tool.words.as_ref())
     }
 
     /// The run's context; nothing is a context, too.

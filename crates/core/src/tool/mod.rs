@@ -75,7 +75,7 @@ impl<State: Sync, Ctx: Sync, T: TypedTool<State, Ctx>> Tool<State, Ctx> for T {
     }
 
     async fn call(&self, state: &State, runtime: ToolRuntime<'_, Ctx>, arguments: Map<String, Value>) -> Result<ToolOutput, ToolError> {
-        let input = read(arguments)?;
+        let input = read(arguments, &runtime.named())?;
         write(TypedTool::call(self, state, runtime, input).await?)
     }
 }

@@ -1,35 +1,50 @@
 //! Arguments as a type. They fit the schema that was made of it, so what does not fit is a difference between the two, and the model's to mend.
 
 use super::ToolError;
+use crate::redact::{MARK, Named};
 use crate::run::{Code, Refusal};
 use serde::de::value::MapAccessDeserializer;
 use serde::de::{DeserializeOwned, DeserializeSeed, Deserializer, Error as _, IntoDeserializer, MapAccess, Visitor};
 use serde_json::{Error, Map, Value, json, map};
 
-pub(super) fn read<Input: DeserializeOwned>(arguments: Map<String, Value>) -> Result<Input, ToolError> {
-    let mut object = Object { entries: arguments.into_iter(), at: None, value: None };
+pub(super) fn read<Input: DeserializeOwned>(arguments: Map<String, Value>, named: &Named<'_>) -> Result<Input, ToolError> {
+    let mut object = Object { entries: arguments.into_iter(), at: None, value: None, named, holds: Holds::default() };
     Input::deserialize(&mut object).map_err(|error| object.refusal(&error).into())
 }
 
 /// An object that knows which of its entries is being read.
-struct Object {
+struct Object<'a> {
     entries: map::IntoIter,
     at: Option<String>,
     value: Option<Value>,
+    named: &'a Named<'a>,
+    holds: Holds,
 }
 
-impl Object {
+/// Where fields are that somebody named: what is said of a value quotes it, and the value is gone by then.
+#[derive(Default)]
+struct Holds {
+    /// In the entry that is being read.
+    here: bool,
+    /// In that or in one before it.
+    so_far: bool,
+}
+
+impl Object<'_> {
     #[cold]
     fn refusal(&self, error: &Error) -> Refusal {
         let path = self.at.as_ref().map_or_else(String::new, |name| format!("/{}", crate::schema::escaped(name)));
+        // What is wrong with all of them is found when they are read.
+        let quotes = if self.at.is_some() { self.holds.here } else { self.holds.so_far };
+        let said = if quotes { MARK.to_owned() } else { error.to_string() };
         let place = if path.is_empty() { String::new() } else { format!("{path}: ") };
-        Refusal::new(Code::ArgsInvalid, format!("the arguments do not fit: {place}{error}"))
+        Refusal::new(Code::ArgsInvalid, format!("the arguments do not fit: {place}{said}"))
             .help("the schema says less than the tool takes; send another value")
-            .detail("errors", json!([{"path": path, "message": error.to_string()}]))
+            .detail("errors", json!([{"path": path, "message": said}]))
     }
 }
 
-impl<'de> MapAccess<'de> for &mut Object {
+impl<'de> MapAccess<'de> for &mut Object<'_> {
     type Error = Error;
 
     fn next_key_seed<K: DeserializeSeed<'de>>(&mut self, seed: K) -> Result<Option<K::Value>, Error> {
@@ -37,6 +52,8 @@ impl<'de> MapAccess<'de> for &mut Object {
             self.at = None;
             return Ok(None);
         };
+        self.holds.here = self.named.holds(&name, &value);
+        self.holds.so_far |= self.holds.here;
         self.value = Some(value);
         seed.deserialize(self.at.insert(name).as_str().into_deserializer()).map(Some)
     }
@@ -50,7 +67,7 @@ impl<'de> MapAccess<'de> for &mut Object {
     }
 }
 
-impl<'de> Deserializer<'de> for &mut Object {
+impl<'de> Deserializer<'de> for &mut Object<'_> {
     type Error = Error;
 
     fn deserialize_any<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Error> {
@@ -72,5 +89,66 @@ impl<'de> Deserializer<'de> for &mut Object {
     serde::forward_to_deserialize_any! {
         bool i8 i16 i32 i64 i128 u8 u16 u32 u64 u128 f32 f64 char str string bytes byte_buf unit unit_struct seq tuple tuple_struct map struct
         identifier ignored_any
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::redact::{Redactor, Values, Words};
+    use serde::Deserialize;
+    use std::sync::Arc;
+
+    #[derive(Debug)]
+    struct Pin;
+
+    impl<'de> Deserialize<'de> for Pin {
+        fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+            let sent = String::deserialize(deserializer)?;
+            Err(D::Error::invalid_value(serde::de::Unexpected::Str(&sent), &"four digits"))
+        }
+    }
+
+    #[derive(Debug, Deserialize)]
+    struct Login {
+        #[expect(dead_code, reason = "only read")]
+        password: Option<Pin>,
+        #[expect(dead_code, reason = "only read")]
+        name: Option<Pin>,
+    }
+
+    #[derive(Debug, Deserialize)]
+    struct Sent {
+        #[expect(dead_code, reason = "only read")]
+        login: Option<Vec<Login>>,
+        #[expect(dead_code, reason = "only read")]
+        password: Option<Pin>,
+        #[serde(flatten)]
+        #[expect(dead_code, reason = "only read")]
+        rest: Login,
+    }
+
+    #[test]
+    fn what_is_wrong_with_an_argument_is_not_said_where_it_holds_a_named_field_and_which_one_it_is_is_said() {
+        let redactor = Redactor::new(Arc::<Values>::default(), Words::new(["password"]).expect("words"));
+        let refused = |sent: Value, redactor: &Redactor| {
+            let Value::Object(arguments) = sent else { return Default::default() };
+            let mut refusal = read::<Sent>(arguments, &redactor.named(None)).expect_err("refused").into_refusal("x");
+            let mut pass = redactor.pass(None);
+            pass.refusal(&mut refusal);
+            (format!("{} {}", refusal.message, Value::Object(refusal.details.clone())), pass.count)
+        };
+        for (sent, path) in [
+            (json!({"login": [{"password": "hunter2"}]}), "/login: [redacted]"),
+            (json!({"login": [{"name": "hunter2"}, {"password": null}]}), "/login: [redacted]"),
+            (json!({"name": "hunter2", "more": {"Password": 1}}), "do not fit: [redacted]"),
+        ] {
+            let (said, count) = refused(sent, &redactor);
+            assert!(said.contains(path) && !said.contains("hunter2") && count == 1, "{said} {count}");
+        }
+        let (said, count) = refused(json!({"login": [{"name": "me"}]}), &redactor);
+        assert!(said.contains("/login: invalid value: string \"me\"") && count == 0, "{said}");
+        let (said, _) = refused(json!({"login": [{"password": "hunter2"}]}), &Redactor::default());
+        assert!(said.contains("hunter2"), "nobody named it: {said}");
     }
 }

@@ -3,6 +3,7 @@
 use super::{ToolCallId, ToolError, ToolName};
 use crate::builtin::{Program, StoreScope};
 use crate::outside::{Ran, Request, Response};
+use crate::redact::Named;
 use crate::result::{ArtifactRef, ToolResult};
 use crate::store::KeyValue;
 use serde_json::Value;
@@ -30,6 +31,11 @@ impl<Ctx> Copy for ToolRuntime<'_, Ctx> {}
 impl<'a, Ctx> ToolRuntime<'a, Ctx> {
     pub(super) fn new(on: On<'a>, context: &'a Ctx) -> Self {
         Self { on, context }
+    }
+
+    /// The fields that must not be quoted.
+    pub(super) fn named(&self) -> Named<'a> {
+        self.on.named()
     }
 
     /// The run's context, as the host gave it.
