@@ -7,6 +7,7 @@ mod deep;
 mod execution;
 mod faults;
 mod keys;
+mod left;
 mod middleware;
 mod numbers;
 mod panics;
