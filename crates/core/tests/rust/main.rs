@@ -13,5 +13,6 @@ mod numbers;
 mod panics;
 mod property;
 mod registry;
+mod sinks;
 mod support;
 mod types;
