@@ -21,6 +21,8 @@ const ROOM: usize = 1024;
 const ROOM_FOR_ENDS: usize = 65_536;
 /// A sink that has taken nothing for so long is not waited for until it takes something again: it may wait for whoever waits for it.
 pub(crate) const STILL: Duration = Duration::from_secs(5);
+/// How much longer than its call an end may wait, while its sink moves: as good as for ever.
+const LONG: Duration = Duration::from_secs(365 * 86_400);
 /// How often, and how long each time, an idle thread looks again before it has to be woken: waking one costs more than an event.
 const LOOKS: u32 = 20;
 const PAUSE: Duration = Duration::from_millis(1);
@@ -170,13 +172,14 @@ impl Queue {
 
     fn put(&self, event: &EventRef<'_>, until: Instant) {
         let is_end = is_end(event.name);
-        // The call that starts waits as soon as it can do so without its thread, and has its place meanwhile.
-        let starts = self.overflow == Delivery::Waiting && event.name == "tool.started";
-        let most = if is_end || starts { ROOM + ROOM_FOR_ENDS } else { ROOM };
         {
             let mut state = self.shared.lock();
+            // A call that starts waits as soon as it can do so without its thread, and until then its start is with the ends.
+            let waits_later = event.name == "tool.started" && self.patience(&mut state, ROOM, until).is_some();
+            let most = if is_end || waits_later { ROOM + ROOM_FOR_ENDS } else { ROOM };
             // An end is not given up because the call has no time left.
-            while let Some(patience) = self.patience(&mut state, most, if is_end { Instant::now() + STILL } else { until }) {
+            let until = if is_end { until.checked_add(LONG).unwrap_or(until) } else { until };
+            while let Some(patience) = self.patience(&mut state, most, until) {
                 state = self.shared.emptied.wait_timeout(state, patience).unwrap_or_else(PoisonError::into_inner).0;
             }
             if state.events.len() >= most || !self.is_started(&mut state) {
