@@ -263,7 +263,7 @@ fn the_guides_list_all_that_their_programs_depend_on() {
         let listed: BTreeSet<String> =
             dependencies(guide.split("\n```").find(|block| block.starts_with("toml")).expect("a list")).collect();
         let manifest = text(&Path::new("examples").join(example).join("Cargo.toml"));
-        assert_eq!(listed, dependencies(&manifest).collect(), "examples/{example}");
+        assert_eq!(listed, dependencies(&manifest).collect::<BTreeSet<String>>(), "examples/{example}");
     }
 }
 
