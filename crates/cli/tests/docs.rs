@@ -257,13 +257,28 @@ fn gather(folder: &Path, sources: &mut String) {
 }
 
 #[test]
+fn the_guides_list_all_that_their_programs_depend_on() {
+    for (guide, example) in [("write-a-tool-in-rust", "typed"), ("embed-in-rust", "embed")] {
+        let guide = text(&Path::new("docs/guide").join(guide).with_extension("md"));
+        let listed: BTreeSet<String> =
+            dependencies(guide.split("\n```").find(|block| block.starts_with("toml")).expect("a list")).collect();
+        let manifest = text(&Path::new("examples").join(example).join("Cargo.toml"));
+        assert_eq!(listed, dependencies(&manifest).collect::<BTreeSet<String>>(), "examples/{example}");
+    }
+}
+
+/// The names of what a manifest depends on.
+fn dependencies(manifest: &str) -> impl Iterator<Item = String> {
+    let section = manifest.split("[dependencies]").nth(1).and_then(|rest| rest.split("\n[").next()).expect("dependencies");
+    section.lines().filter(|line| line.contains('=')).filter_map(|line| Some(line.split(['.', ' ', '=']).next()?.to_owned()))
+}
+
+#[test]
 fn every_dependency_has_its_reason_in_the_architecture() {
     let architecture = text(Path::new("ARCHITECTURE.md"));
     for name in ["sandbox", "core", "script", "cli"] {
         let manifest = text(&Path::new("crates").join(name).join("Cargo.toml"));
-        let section = manifest.split("[dependencies]").nth(1).and_then(|rest| rest.split("\n[").next()).expect("dependencies");
-        for line in section.lines().filter(|line| line.contains('=')) {
-            let dependency = line.split(['.', ' ', '=']).next().expect("a name");
+        for dependency in dependencies(&manifest) {
             assert!(architecture.contains(&format!("`{dependency}`")), "crates/{name}: `{dependency}` has no reason in ARCHITECTURE.md");
         }
     }

@@ -110,7 +110,10 @@ pub trait Sink: Send + Sync {
 pub enum Delivery {
     /// On the path, while the call waits: for sinks that never wait themselves, such as counters.
     OnThePath,
-    /// By a thread of its own, from a queue of 1,024 events. When that is full, the call waits.
+    /// By a thread of its own, from a queue of 1,024 events. When that is full, a call waits once it has started, as long as it has time, and holds
+    /// up nobody else. What it says later on waits for room with its thread, which may be the runtime's. Where the call's time ends first, or the
+    /// sink has taken nothing for five seconds, events are dropped and counted as with [`Self::Counting`], until there is room. The ends of calls
+    /// have room of their own, for 65,536, and none is dropped while the sink takes anything.
     Waiting,
     /// By a thread of its own, from the same queue. When that is full, events are dropped and counted, and the next that is taken is preceded by
     /// a `log` that says how many. The ends of calls (`tool.completed`, `tool.failed`, `tool.rejected`) have room of their own, for 65,536.
@@ -177,6 +180,7 @@ pub const EVENTS: &[EventKind] = &[
             ("enforced", "what contained the body"),
             REDACTED,
             ARTIFACTS,
+            RESULT,
         ],
     },
     EventKind {

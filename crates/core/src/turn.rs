@@ -7,6 +7,7 @@ use crate::error::Error;
 use crate::error_policy::{ErrorPolicy, Reaction};
 use crate::event::EventRef;
 use crate::isolate::caught;
+use crate::listen::STILL;
 use crate::message::ToolMessage;
 use crate::middleware::TurnView;
 use crate::registry::{Offered, OfferedTool};
@@ -20,6 +21,7 @@ use std::collections::HashSet;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
 use tokio::task::JoinSet;
+use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
 /// One prompt to its end: its context, its limits, and what it may use.
@@ -220,7 +222,9 @@ impl<Ctx: Send + Sync + 'static> Run<Ctx> {
     /// Writes an event that belongs to no call.
     fn record(&self, name: &str, fields: &dyn Fn() -> Map<String, Value>) {
         let event = EventRef::new(name, &self.session_id, None, fields);
-        self.engine.shared.listeners.iter().for_each(|listener| listener.take(&event));
+        // It has no time of its own, so that sinks which stand still are waited for as long as they are by anybody.
+        let until = Instant::now() + STILL;
+        self.engine.shared.listeners.iter().for_each(|listener| listener.take(&event, until));
     }
 
     /// Begins a turn: the tools it offers are those of the surface that the run may use and no middleware takes away. Calls of the turn

@@ -126,6 +126,7 @@ impl Going {
 
 /// The stages that wait.
 async fn carried_out(ctx: &Context, watch: &mut Stopwatch, authorized: Authorized) -> Box<ToolResult> {
+    ctx.heard().await;
     match watch.lap(Stage::Before, before(ctx, authorized).await) {
         Ok(prepared) => {
             let executed = watch.lap(Stage::Execute, execute(ctx, prepared).await);

@@ -44,18 +44,21 @@ pub(super) async fn place(
         alone.extend(keys(tool, arguments, key.as_deref()).into_iter().map(|key| host.keys.of(key)));
     }
     // A thread that is left behind has the tool's place until it ends, and what it is at.
-    let (of_thread, of_call) = if tool.runs == Runs::Blocking { (&tool.at_once, &None) } else { (&None, &tool.at_once) };
+    let has_thread = tool.runs == Runs::Blocking;
+    let (of_thread, of_call) = if has_thread { (&tool.at_once, &None) } else { (&None, &tool.at_once) };
     alone.extend(of_thread.iter().cloned());
     let at_once: Vec<Arc<Slots>> = of_call.iter().chain(everywhere).cloned().collect();
-    if alone.is_empty() && at_once.is_empty() {
+    // That it was left behind is written on the hold, also where there is nothing else to hold.
+    let is_held = has_thread || !alone.is_empty();
+    if !is_held && at_once.is_empty() {
         return Ok(Place::default());
     }
     // The time it may wait runs from here, whatever it waits for.
     let limit = deadline(ctx, tool);
     let callers: Arc<[Caller]> = std::iter::once(ctx.caller()).chain(ctx.call().inside.iter().copied()).collect();
-    let hold = match alone.is_empty() {
-        true => None,
-        false => Some(Arc::new(Hold::new(key, slots(ctx, tool, &callers, alone, limit).await?))),
+    let hold = match is_held {
+        false => None,
+        true => Some(Arc::new(Hold::new(key, slots(ctx, tool, &callers, alone, limit).await?))),
     };
     hold.iter().for_each(|hold| ctx.holds(hold));
     Ok(Place { hold, _at_once: slots(ctx, tool, &callers, at_once, limit).await? })

@@ -2,6 +2,7 @@
 
 use super::authorize::Authorized;
 use super::context::Context;
+use super::deadline::of_call;
 use super::refusal::{Class, Code, Refusal};
 use super::stopwatch::Stopwatch;
 use crate::client::Foreign;
@@ -147,6 +148,23 @@ impl Context {
         self.0.rehearsal.as_ref().map_or(&self.0.shared.listeners, |rehearsal| &rehearsal.listeners)
     }
 
+    /// Waits for the sinks that ask for it, as long as the call has time.
+    pub(super) async fn heard(&self) {
+        let until = of_call(self).at;
+        if self.listeners().iter().any(|listener| listener.holds_up(until)) {
+            Box::pin(async {
+                for listener in self.listeners() {
+                    tokio::select! {
+                        biased;
+                        () = listener.room(until) => {}
+                        () = self.call().cancel.cancelled() => return,
+                    }
+                }
+            })
+            .await;
+        }
+    }
+
     /// Writes an event, if anybody listens, without the secrets that its fields may hold.
     pub(crate) fn record(&self, name: &str, fields: impl Fn() -> Map<String, Value>) {
         self.record_own(name, || {
@@ -162,7 +180,7 @@ impl Context {
             return;
         }
         let event = EventRef::new(name, &self.0.call.session_id, Some(&self.0.call.id), &fields);
-        self.unless_ended(name, || self.listeners().iter().for_each(|listener| listener.take(&event)));
+        self.unless_ended(name, || self.listeners().iter().for_each(|listener| listener.take(&event, of_call(self).at)));
     }
 
     /// Writes an event, if the last one of the call has not been written: what a tool that was left behind still says is counted only.
@@ -189,11 +207,12 @@ impl Context {
         };
         let event = EventRef::new(name, &self.0.call.session_id, Some(&self.0.call.id), &fields);
         let with_payload = EventRef::new(name, &self.0.call.session_id, Some(&self.0.call.id), &whole);
+        let until = of_call(self).at;
         self.unless_ended(name, || {
             for listener in self.listeners() {
                 match listener.payloads() {
-                    Payloads::LeftOut => listener.take(&event),
-                    Payloads::Included => listener.take(&with_payload),
+                    Payloads::LeftOut => listener.take(&event, until),
+                    Payloads::Included => listener.take(&with_payload, until),
                 }
             }
         });

@@ -33,7 +33,8 @@ async fn repeated(ctx: &Context, tool: &Arc<RegisteredTool>, mut arguments: Map<
     }
 }
 
-/// Whether the same call may succeed later. What was cancelled is not wanted any more, and what has a key is not begun while it is at work.
+/// Whether the same call may succeed later. What was cancelled is not wanted any more, and what a thread that was left behind is still at is not begun
+/// beside it.
 fn may_pass(ctx: &Context, error: &Refusal) -> bool {
     error.class == Class::Retryable && error.code != Code::Cancelled && !ctx.hold().is_some_and(|hold| hold.was_left())
 }

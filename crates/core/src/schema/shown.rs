@@ -22,8 +22,9 @@ impl<'a> Search<'a> {
         let Some(keywords) = schema.as_object() else { return false };
         keywords.iter().any(|(keyword, value)| match keyword.as_str() {
             "properties" => value.get(self.name).is_some(),
+            // A pattern that cannot be read here may mean any name.
             "patternProperties" => {
-                keys(value).any(|pattern| pattern == self.name || Regex::new(pattern).is_ok_and(|pattern| pattern.is_match(self.name)))
+                keys(value).any(|pattern| pattern == self.name || Regex::new(pattern).map_or(true, |pattern| pattern.is_match(self.name)))
             }
             "required" => self.is_in(value),
             "dependentRequired" => entries(value).any(|(of, names)| of == self.name || self.is_in(names)),
@@ -102,4 +103,17 @@ fn entries(value: &Value) -> impl Iterator<Item = (&String, &Value)> {
 
 fn keys(value: &Value) -> impl Iterator<Item = &String> {
     entries(value).map(|(key, _)| key)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn a_pattern_that_cannot_be_read_here_may_mean_any_name() {
+        for (pattern, is_shown) in [("^(?!x)w", true), ("(", true), ("^w", true), ("who", true), ("^x", false)] {
+            assert_eq!(shows(&json!({"patternProperties": {pattern: true}}), "who"), is_shown, "{pattern}");
+        }
+    }
 }

@@ -57,7 +57,8 @@ pub trait TypedTool<State = (), Ctx = ()>: Send + Sync + 'static {
     /// fails the call, and beyond some hundred levels its memory is lost: whoever drops such a type recurses, and nobody else can.
     type Output: Serialize + JsonSchema;
 
-    /// What the tool is; both schemas are filled in from the types.
+    /// What the tool is; both schemas are filled in from the types, and another one beside them is refused
+    /// ([`RegisterError::SchemaBesideTypes`]).
     fn spec(&self) -> ToolSpec;
 
     /// Does the work.
@@ -82,8 +83,16 @@ impl<State: Sync, Ctx: Sync, T: TypedTool<State, Ctx>> Tool<State, Ctx> for T {
 
 /// A specification with the schemas of two types.
 fn typed<Input: JsonSchema, Output: JsonSchema>(mut spec: ToolSpec) -> ToolSpec {
-    spec.input_schema = Some(schema::of_type::<Input>());
+    let input = Some(schema::of_type::<Input>());
     // What gives nothing promises nothing.
-    spec.output_schema = Some(schema::of_type::<Output>()).filter(|schema| schema.get("type") != Some(&"null".into()));
+    let output = Some(schema::of_type::<Output>()).filter(|schema| schema.get("type") != Some(&"null".into()));
+    let is_other = |said: &Option<Value>, types: &Option<Value>| said.is_some() && said != types;
+    // What is said and would not be read, registration refuses.
+    spec.beside_types = match (is_other(&spec.input_schema, &input), is_other(&spec.output_schema, &output)) {
+        (true, _) => Some("input"),
+        (_, true) => Some("output"),
+        _ => None,
+    };
+    (spec.input_schema, spec.output_schema) = (input, output);
     spec
 }

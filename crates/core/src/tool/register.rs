@@ -48,6 +48,14 @@ pub enum RegisterError {
         /// What is wrong with it.
         problem: String,
     },
+    /// A schema is given beside the types of a typed tool or a closure, which are its schema: nothing would read it.
+    #[error("`{tool}` has an {which} schema beside its types, which are its schema; what it says more belongs to the type")]
+    SchemaBesideTypes {
+        /// The tool.
+        tool: String,
+        /// `input` or `output`.
+        which: &'static str,
+    },
     /// An argument is filled in by the harness, and the schema shows it to the model.
     #[error("`{argument}` of `{tool}` is injected, and its schema shows it to the model")]
     InjectedInSchema {
@@ -213,6 +221,9 @@ fn judge(spec: &ToolSpec) -> Result<Effects, RegisterError> {
         if name == READER {
             return Err(RegisterError::Reserved(name.clone()));
         }
+    }
+    if let Some(which) = spec.beside_types {
+        return Err(RegisterError::SchemaBesideTypes { tool: tool(), which });
     }
     judge_words(spec)?;
     let input = spec.arguments();

@@ -13,9 +13,9 @@ pub struct ToolSpec {
     pub name: String,
     /// What the model reads.
     pub description: String,
-    /// The schema of the arguments; of a typed tool, its input type's.
+    /// The schema of the arguments; of a typed tool, its input type's, and no other.
     pub input_schema: Option<Value>,
-    /// The schema of the result; of a typed tool, its output type's.
+    /// The schema of the result; of a typed tool, its output type's, and no other.
     pub output_schema: Option<Value>,
     /// Arguments that the harness fills in, and a model cannot send.
     pub injected: Vec<(String, Inject)>,
@@ -41,6 +41,8 @@ pub struct ToolSpec {
     pub tags: Vec<String>,
     /// Arguments that are paths of the workspace.
     pub path_params: Vec<String>,
+    /// Which schema a typed tool was given beside its types, which are its schema.
+    pub(crate) beside_types: Option<&'static str>,
 }
 
 /// What a tool promises beyond its effects.
@@ -97,6 +99,7 @@ impl ToolSpec {
             aliases: Vec::new(),
             tags: Vec::new(),
             path_params: Vec::new(),
+            beside_types: None,
         }
     }
 
@@ -113,14 +116,15 @@ impl ToolSpec {
         self
     }
 
-    /// The schema of the arguments: JSON, or a Rust type's (see [`crate::schema::of`]).
+    /// The schema of the arguments: JSON, or a Rust type's (see [`crate::schema::of`]). Only for a [`super::Tool`]: a typed tool, or a closure, has
+    /// that of its type, and another one is refused when it is registered ([`super::RegisterError::SchemaBesideTypes`]).
     #[must_use]
     pub fn input(mut self, schema: impl Schema) -> Self {
         self.input_schema = Some(schema.schema());
         self
     }
 
-    /// The schema of the result.
+    /// The schema of the result, as [`Self::input`].
     #[must_use]
     pub fn output(mut self, schema: impl Schema) -> Self {
         self.output_schema = Some(schema.schema());
@@ -214,7 +218,8 @@ impl ToolSpec {
         self
     }
 
-    /// An argument that is a path of the workspace: rules follow it to what it leads to, and two calls never write it at once.
+    /// An argument that is a path of the workspace: rules follow it to what it leads to, and two calls never write it at once. For the latter it
+    /// counts as it is written: two paths that a link makes one are two.
     #[must_use]
     pub fn path_param(mut self, argument: impl Into<String>) -> Self {
         self.path_params.push(argument.into());

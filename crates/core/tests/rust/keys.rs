@@ -42,7 +42,12 @@ struct Order {
 
 fn spec() -> ToolSpec {
     let schema = json!({"type": "object", "properties": {"order": {}, "note": {"type": "string"}}, "required": ["order"]});
-    ToolSpec::new("pay", "Pays.").effects(Effects::NET_WRITE).input(schema).idempotency(Idempotency::By(vec!["order".into()]))
+    typed_spec().input(schema)
+}
+
+/// The same for a tool whose types are its schema.
+fn typed_spec() -> ToolSpec {
+    ToolSpec::new("pay", "Pays.").effects(Effects::NET_WRITE).idempotency(Idempotency::By(vec!["order".into()]))
 }
 
 fn pays(spec: ToolSpec) -> (impl Tool, Arc<AtomicUsize>) {
@@ -99,7 +104,7 @@ async fn a_secret_is_part_of_the_key_and_not_of_the_key_that_a_tool_sees() {
 
 #[tokio::test]
 async fn where_runs_have_a_context_a_key_is_the_sessions_own_unless_the_host_says_whose_it_is() {
-    for (spec, shared) in [(spec(), false), (spec().inject("user", Inject::Host("user".into())), true)] {
+    for (spec, shared) in [(typed_spec(), false), (typed_spec().inject("user", Inject::Host("user".into())), true)] {
         let paid = Arc::<AtomicUsize>::default();
         let counted = Arc::clone(&paid);
         let pay = function(spec, move |input: Order| {
@@ -122,7 +127,7 @@ async fn a_key_holds_while_a_thread_that_was_left_behind_is_at_work_and_then_has
     let begun = Arc::<AtomicUsize>::default();
     let counted = Arc::clone(&begun);
     let retry = RetryPolicy { max_attempts: 3, initial_backoff_ms: 1, max_backoff_ms: 1, multiplier: 1.0 };
-    let slow = ToolSpec::new("pay", "Pays.").effects(Effects::NET_WRITE).idempotency(Idempotency::By(vec!["order".into()])).retry(retry);
+    let slow = typed_spec().retry(retry);
     let pay = blocking(slow.timeout(Duration::from_millis(20)), move |input: Order| {
         counted.fetch_add(1, Ordering::SeqCst);
         std::thread::sleep(Duration::from_millis(300));
@@ -177,7 +182,7 @@ async fn what_was_done_is_not_done_again_whatever_its_result_was() {
     struct Strange(#[schemars(with = "String")] std::collections::BTreeMap<Vec<u8>, u8>);
     let paid = Arc::<AtomicUsize>::default();
     let counted = Arc::clone(&paid);
-    let pay = function(spec(), move |_: Order| {
+    let pay = function(typed_spec(), move |_: Order| {
         counted.fetch_add(1, Ordering::SeqCst);
         async { Ok(Strange([(vec![1], 2)].into())) }
     });

@@ -1,6 +1,6 @@
 //! What may be registered, and that it is like any tool from then on.
 
-use crate::support::{bare, call, code, echo, load, load_asking, number_schema, numbered};
+use crate::support::{Number, bare, call, code, echo, load, load_asking, number_schema, numbered};
 use serde_json::{Map, Value, json};
 use std::time::Duration;
 use tool_harness::content::Media;
@@ -8,7 +8,7 @@ use tool_harness::effect::Effects;
 use tool_harness::error::Error;
 use tool_harness::registry::READER;
 use tool_harness::run::Control;
-use tool_harness::tool::{Idempotency, Inject, NameProblem, RegisterError, RetryPolicy};
+use tool_harness::tool::{Idempotency, Inject, NameProblem, RegisterError, RetryPolicy, blocking};
 use tool_harness::{ContentBlock, EngineBuilder, Tool, ToolError, ToolOutput, ToolRuntime, ToolSpec};
 
 struct Spec(ToolSpec);
@@ -130,6 +130,22 @@ async fn a_tool_is_kept_to_its_folder_however_that_is_written() {
     let (engine, _) = load(bare().workspace(folder.path()).tool(Reads)).await;
     let result = engine.call(call("read_it", json!({}))).await;
     assert_eq!(result.value, Some(json!([true, false])), "{}", result.text());
+}
+
+#[tokio::test]
+async fn a_schema_beside_the_types_of_a_tool_is_refused_because_nothing_would_read_it() {
+    let few = json!({"type": "object", "properties": {"n": {"type": "integer", "maximum": 10}}, "required": ["n"]});
+    let bare_spec = || ToolSpec::new("a", "A tool.").pure();
+    let tool = |spec: ToolSpec| numbered(spec, |n| async move { Ok(n) });
+    for (spec, which) in [(bare_spec().input(few.clone()), "input"), (bare_spec().output(few.clone()), "output")] {
+        let expected = RegisterError::SchemaBesideTypes { tool: "a".into(), which };
+        assert_eq!(refused(bare().tool(tool(spec.clone()))).await, expected);
+        let blocks = blocking(spec, |input: Number| Ok(input.n));
+        assert_eq!(refused(bare().tool(blocks)).await, expected);
+    }
+    // What says the same as the type is no other schema, and a tool over JSON has no types.
+    assert!(bare().tool(tool(bare_spec().input(number_schema()))).load().await.is_ok());
+    assert!(bare().tool(Spec(bare_spec().input(few))).load().await.is_ok());
 }
 
 #[tokio::test]

@@ -67,20 +67,22 @@ impl DiskStore {
     }
 
     /// Looks for what can be forgotten when it is time, or when there may be too much.
-    fn tidy(&self, added: u64) -> Result<(), KeptError> {
+    fn tidy(&self, added: u64) {
         {
             let mut looked = self.looked.lock().unwrap_or_else(PoisonError::into_inner);
             if let Some((when, bytes)) = &mut *looked {
                 *bytes += added;
                 if *bytes <= self.bounds.bytes && when.elapsed().is_ok_and(|since| since < EVERY) {
-                    return Ok(());
+                    return;
                 }
             }
         }
-        self.collect().map(drop)
+        // What was added is there, whatever becomes of the rest; the next that is added looks again.
+        let _ = self.collect();
     }
 
-    /// Forgets as of a moment: every handle and every content is looked at once.
+    /// Forgets as of a moment: every handle and every content is looked at once. What cannot be removed, such as a folder that somebody made
+    /// here, is passed over: it must not keep the rest from being forgotten.
     pub(super) fn collect_at(&self, now: SystemTime) -> io::Result<Collected> {
         let lock = self.lock()?;
         lock.lock()?;
@@ -93,10 +95,7 @@ impl DiskStore {
                 let known = read_entry(&entry).ok().filter(|_| !older(at, self.bounds.age));
                 match known.and_then(|artifact| Some((self.content(&artifact.digest)?, artifact))) {
                     Some((place, artifact)) => handles.push((at, entry, place, artifact)),
-                    None => {
-                        fs::remove_file(&entry)?;
-                        collected.artifacts += 1;
-                    }
+                    None => collected.artifacts += u64::from(fs::remove_file(&entry).is_ok()),
                 }
             }
             // A folder with something in it stays.
@@ -118,7 +117,9 @@ impl DiskStore {
             if total <= most {
                 break;
             }
-            fs::remove_file(entry)?;
+            if fs::remove_file(entry).is_err() {
+                continue;
+            }
             collected.artifacts += 1;
             let count = held.entry(place).or_default();
             *count -= 1;
@@ -129,16 +130,15 @@ impl DiskStore {
             let goes = match held.get(content.as_path()) {
                 Some(count) => *count == 0,
                 // What never had a handle may be on its way to one.
-                None => older(metadata.modified()?, GRACE),
+                None => metadata.modified().is_ok_and(|at| older(at, GRACE)),
             };
-            if goes {
-                fs::remove_file(&content)?;
+            if goes && fs::remove_file(&content).is_ok() {
                 collected.bytes += metadata.len();
             }
         }
         for left in files(&self.folder.join("new")) {
             if modified(&left).is_ok_and(|at| older(at, GRACE)) {
-                fs::remove_file(left)?;
+                let _ = fs::remove_file(left);
             }
         }
         *self.looked.lock().unwrap_or_else(PoisonError::into_inner) = Some((SystemTime::now(), total));
@@ -150,12 +150,14 @@ impl DiskStore {
         let lock = self.lock()?;
         lock.lock_shared()?;
         let place = self.content(&artifact.digest).ok_or(io::ErrorKind::InvalidInput)?;
-        match OpenOptions::new().write(true).open(&place) {
-            Ok(known) => {
+        let is_whole = |known: &File| known.metadata().is_ok_and(|metadata| metadata.len() == artifact.bytes);
+        // What is there and is not whole, somebody or a broken disk has changed: what was written now takes its place.
+        match OpenOptions::new().write(true).open(&place).ok().filter(is_whole) {
+            Some(known) => {
                 known.set_modified(SystemTime::now())?;
                 fs::remove_file(temporary)?;
             }
-            Err(_) => {
+            None => {
                 let folder = place.parent().ok_or(io::ErrorKind::InvalidInput)?;
                 private_folder(folder)?;
                 fs::rename(temporary, &place)?;
@@ -195,6 +197,9 @@ impl KeptStore for DiskStore {
         let place = self.content(&artifact.digest).ok_or_else(|| KeptError::Unknown(id.to_owned()))?;
         let read = || {
             let mut file = File::open(place)?;
+            if file.metadata()?.len() != artifact.bytes {
+                return Err(io::Error::new(io::ErrorKind::InvalidData, format!("the content of `{id}` is not whole any more")));
+            }
             file.seek(SeekFrom::Start(offset.min(artifact.bytes)))?;
             let mut bytes = Vec::new();
             file.take(length).read_to_end(&mut bytes)?;
@@ -241,7 +246,7 @@ impl Keeping for Writing {
         let artifact = handle(&self.media_type, self.bytes, &self.hasher.finalize());
         self.file.sync_data().map_err(failed)?;
         self.store.commit(&self.session, &self.path, &artifact).map_err(failed)?;
-        self.store.tidy(handle_bytes(&artifact.media_type) + artifact.bytes)?;
+        self.store.tidy(handle_bytes(&artifact.media_type) + artifact.bytes);
         Ok(artifact)
     }
 }

@@ -42,33 +42,40 @@ pub(crate) fn look(shelf: &Shelf, id: &str, wanted: &Wanted, most: usize) -> Res
             let bytes = shelf.read(id, *offset, (*length).min(room as u64))?;
             let whole = whole(&bytes);
             let start = offset.min(&total) + whole.start as u64;
-            let end = start + whole.len() as u64;
-            // Bytes that are no text take more room as text than they are.
-            let text = shortened(String::from_utf8_lossy(&bytes[whole]).into_owned(), room);
+            let (text, count) = as_text(&bytes[whole], room);
+            let end = start + count as u64;
             let next = if end < total { format!("; go on with offset={end}") } else { "; this is the end".to_owned() };
             Ok(format!("[{id}: bytes {start} to {end} of {total}{next}]\n{text}"))
         }
         Wanted::Lines { first, count } => {
-            let (mut text, mut shown, mut cut) = (String::new(), 0, false);
+            let (mut text, mut shown, mut cut_at) = (String::new(), 0, None);
             let last = first.saturating_add(*count);
-            let lines = each_line(shelf, id, |number, _, line| {
-                if number >= last || cut {
+            let lines = each_line(shelf, id, |number, offset, line| {
+                if number >= last || cut_at.is_some() || text.len() >= room {
                     return false;
                 }
-                if number >= *first {
-                    let line = String::from_utf8_lossy(line);
-                    cut = text.len() + line.len() + 1 > room;
-                    if cut && shown > 0 {
+                if number < *first {
+                    return true;
+                }
+                let (piece, count) = as_text(line, room - text.len() - 1);
+                if count < line.len() {
+                    if shown > 0 {
                         return false;
                     }
-                    text.push_str(&shortened(line.into_owned(), room - text.len() - 1));
-                    text.push('\n');
-                    shown += 1;
+                    cut_at = Some(offset + count as u64);
                 }
+                text.push_str(&piece);
+                text.push('\n');
+                shown += 1;
                 true
             })?;
-            let end = first + shown;
-            let next = if lines.is_some() { "; this is the end".to_owned() } else { format!("; go on with line={end}") };
+            let end = first.saturating_add(shown);
+            let next = match (cut_at, lines) {
+                (Some(at), Some(_)) => format!("; line {first} is cut, and is the last: go on with offset={at}"),
+                (Some(at), None) => format!("; line {first} is cut: go on with offset={at}, or with line={end}"),
+                (None, Some(_)) => "; this is the end".to_owned(),
+                (None, None) => format!("; go on with line={end}"),
+            };
             Ok(format!("[{id}: lines {first} to {}{next}]\n{text}", end.saturating_sub(1).max(*first)))
         }
         Wanted::Search(wanted) => {
@@ -149,7 +156,20 @@ fn whole(bytes: &[u8]) -> Range<usize> {
     }
 }
 
-fn shortened(mut text: String, most: usize) -> String {
-    text.truncate(text.floor_char_boundary(most));
-    text
+/// As much of some bytes as has room as text, and how many of them that is: what is no text takes more room as text than it does as it is.
+fn as_text(bytes: &[u8], room: usize) -> (String, usize) {
+    let (mut text, mut count) = (String::new(), 0);
+    for chunk in bytes.utf8_chunks() {
+        let valid = chunk.valid();
+        let fits = valid.floor_char_boundary(room - text.len());
+        text.push_str(&valid[..fits]);
+        count += fits;
+        let is_full = text.len() + char::REPLACEMENT_CHARACTER.len_utf8() > room;
+        if fits < valid.len() || chunk.invalid().is_empty() || is_full {
+            break;
+        }
+        text.push(char::REPLACEMENT_CHARACTER);
+        count += chunk.invalid().len();
+    }
+    (text, count)
 }

@@ -86,6 +86,43 @@ fn what_a_crash_left_is_no_artifact_and_is_swept_away() {
 }
 
 #[test]
+fn what_cannot_be_removed_is_passed_over_and_fails_nobody_who_writes() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let kept = keep(&DiskStore::new(folder.path()), "s", "first");
+    let stray = [DiskStore::new(folder.path()).session_folder_of("s"), folder.path().join("contents/ab"), folder.path().join("new")];
+    for place in &stray {
+        std::fs::create_dir_all(place.join("stray/deep")).expect("a stray folder");
+    }
+    let torn = stray[0].join("torn");
+    std::fs::write(&torn, "{").expect("a torn handle");
+    // It has not looked yet, so it does as it writes.
+    let store = DiskStore::new(folder.path());
+    let another = keep(&store, "s", "second");
+    assert!(!torn.exists(), "the rest is forgotten all the same");
+    assert_eq!(store.list("s"), Ok(vec![kept, another]));
+    let collected = store.collect_at(SystemTime::now() + 2 * WEEK).expect("collected");
+    assert_eq!((collected.artifacts, store.list("s")), (2, Ok(Vec::new())));
+    assert!(stray.iter().all(|place| place.join("stray/deep").exists()));
+}
+
+#[test]
+fn a_content_that_is_not_whole_any_more_is_a_failure_until_the_same_is_kept_again() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let store = DiskStore::new(folder.path());
+    let kept = keep(&store, "s", "the whole text");
+    for damage in ["the who", "", "the whole text and more"] {
+        std::fs::write(store.file(&kept).expect("a place"), damage).expect("damaged");
+        for (offset, length) in [(0, 99), (3, 2), (14, 1)] {
+            assert!(matches!(store.read("s", &kept.id, offset, length), Err(KeptError::Failed(_))), "{damage}");
+        }
+        let again = keep(&store, "s", "the whole text");
+        for id in [&kept.id, &again.id] {
+            assert_eq!(store.read("s", id, 0, 99).expect("read"), b"the whole text");
+        }
+    }
+}
+
+#[test]
 fn the_old_are_forgotten_and_the_oldest_while_there_is_too_much() {
     let folder = tempfile::tempdir().expect("a folder");
     // Two of them, their handles, and a little.
@@ -262,4 +299,49 @@ fn a_look_shows_parts_lines_and_what_is_searched_for() {
         offset = next.trim_end_matches(']').parse().expect("a number");
     }
     assert_eq!(whole, text);
+}
+
+/// What a look says above what it shows, and that.
+fn looked(shelf: &Shelf, id: &str, wanted: &Wanted) -> (String, String) {
+    let shown = look(shelf, id, wanted, 1000).expect("a look");
+    assert!(shown.len() <= 1000, "{}", shown.len());
+    let (head, body) = shown.split_once('\n').expect("a line above");
+    (head.replace(id, "it"), body.to_owned())
+}
+
+#[test]
+fn a_look_says_that_a_line_is_cut_and_where_its_rest_is() {
+    let shelf = Shelf::new(Arc::new(KeptInMemory::default()), Redactor::default(), None, "s");
+    let long = "long ".repeat(400);
+    let id = shelf.write(format!("short\n{long}\nlast").as_bytes(), "text/plain").expect("kept").id;
+    let lines = |first, count| looked(&shelf, &id, &Wanted::Lines { first, count });
+    assert_eq!(lines(1, 9), ("[it: lines 1 to 1; go on with line=2]".to_owned(), "short\n".to_owned()));
+    for count in [1, 9] {
+        let (head, body) = lines(2, count);
+        assert_eq!(head, "[it: lines 2 to 2; line 2 is cut: go on with offset=805, or with line=3]");
+        let (_, rest) = looked(&shelf, &id, &Wanted::Part { offset: 805, length: 9 });
+        assert!(long.starts_with(&format!("{}{rest}", body.trim_end_matches('\n'))), "{body}{rest}");
+    }
+    assert_eq!(lines(3, 9), ("[it: lines 3 to 3; this is the end]".to_owned(), "last\n".to_owned()));
+    let id = shelf.write(long.as_bytes(), "text/plain").expect("kept").id;
+    let (head, _) = looked(&shelf, &id, &Wanted::Lines { first: 1, count: 9 });
+    assert_eq!(head, "[it: lines 1 to 1; line 1 is cut, and is the last: go on with offset=799]");
+}
+
+#[test]
+fn all_of_what_is_no_text_is_shown_from_part_to_part() {
+    let shelf = Shelf::new(Arc::new(KeptInMemory::default()), Redactor::default(), None, "s");
+    // Each byte that is no text takes three as text.
+    let bytes: Vec<u8> = (0..1500_u32).flat_map(|index| [0xff, b'a' + u8::try_from(index % 26).expect("a letter")]).collect();
+    let id = shelf.write(&bytes, "application/octet-stream").expect("kept").id;
+    let (mut whole, mut offset) = (String::new(), 0);
+    loop {
+        let (head, body) = looked(&shelf, &id, &Wanted::Part { offset, length: 5000 });
+        whole.push_str(&body);
+        let Some(next) = head.split("offset=").nth(1) else { break };
+        offset = next.trim_end_matches(']').parse().expect("a number");
+    }
+    assert!(whole == String::from_utf8_lossy(&bytes), "{} of {}", whole.len(), 2 * bytes.len());
+    let (head, _) = looked(&shelf, &id, &Wanted::Lines { first: 1, count: 1 });
+    assert_eq!(head, "[it: lines 1 to 1; line 1 is cut, and is the last: go on with offset=399]");
 }

@@ -1,0 +1,62 @@
+//! Threads that a call leaves behind: what they are at is not begun again beside them.
+
+use crate::support::{Number, bare, call, code, load};
+use serde_json::json;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Duration;
+use tool_harness::effect::Effects;
+use tool_harness::middleware::{Around, Later, Next, Seen};
+use tool_harness::tool::{Idempotency, RetryPolicy, blocking};
+use tool_harness::{Tool, ToolError, ToolOutput, ToolSpec};
+
+/// Runs what is inside until it succeeds, four times at most.
+struct Again;
+
+impl Around for Again {
+    fn name(&self) -> &str {
+        "again"
+    }
+
+    fn around<'a>(&'a self, _: Seen<'a>, mut next: Next<'a>) -> Later<'a, Result<ToolOutput, ToolError>> {
+        Box::pin(async move {
+            for _ in 0..3 {
+                if let Ok(output) = next.run().await {
+                    return Ok(output);
+                }
+            }
+            next.run().await
+        })
+    }
+}
+
+/// A tool without a limit of any kind that takes longer than it may, and how often it began.
+fn slow(spec: ToolSpec) -> (impl Tool, Arc<AtomicUsize>) {
+    let begun = Arc::<AtomicUsize>::default();
+    let counted = Arc::clone(&begun);
+    let spec = spec.effects(Effects::WRITE).idempotency(Idempotency::Natural).timeout(Duration::from_millis(20));
+    let tool = blocking(spec, move |input: Number| {
+        counted.fetch_add(1, Ordering::SeqCst);
+        std::thread::sleep(Duration::from_millis(500));
+        Ok(input.n)
+    });
+    (tool, begun)
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_call_whose_thread_is_left_behind_is_not_tried_again_also_where_it_holds_nothing_else() {
+    let retry = RetryPolicy { max_attempts: 4, initial_backoff_ms: 1, max_backoff_ms: 1, multiplier: 1.0 };
+    let (tool, begun) = slow(ToolSpec::new("write_it", "Writes.").retry(retry));
+    let (engine, events) = load(bare().tool(tool)).await;
+    let result = engine.call(call("write_it", json!({"n": 1}))).await;
+    assert_eq!((code(&result), begun.load(Ordering::SeqCst)), ("tool.timeout", 1));
+    assert_eq!((events.named("tool.retried").len(), engine.abandoned_threads()), (0, 1));
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_layer_cannot_begin_again_what_a_thread_that_is_left_behind_is_at() {
+    let (tool, begun) = slow(ToolSpec::new("write_it", "Writes."));
+    let (engine, _) = load(bare().around(Again).tool(tool)).await;
+    let result = engine.call(call("write_it", json!({"n": 1}))).await;
+    assert_eq!((code(&result), begun.load(Ordering::SeqCst)), ("tool.limit", 1), "{}", result.text());
+}

@@ -1,0 +1,104 @@
+//! Sinks that are waited for: by calls, and not by the runtime.
+
+use crate::support::{bare, call, echo, load_asking, numbered};
+use serde_json::json;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::{Duration, Instant};
+use tokio::sync::mpsc::{Sender, channel};
+use tool_harness::event::{Delivery, EVENTS, EventRef, Sink};
+use tool_harness::{ToolError, ToolSpec};
+
+/// Hands events to a task of the runtime, which has to run for that.
+struct ToTask(Sender<String>);
+
+impl Sink for ToTask {
+    fn record(&self, event: &EventRef<'_>) {
+        let _ = self.0.blocking_send(event.name.to_owned());
+    }
+
+    fn delivery(&self) -> Delivery {
+        Delivery::Waiting
+    }
+}
+
+#[tokio::test]
+async fn a_sink_that_needs_the_runtime_is_waited_for_by_calls_and_misses_nothing() {
+    let (sender, mut receiver) = channel(4);
+    let engine = bare().sink(Arc::new(ToTask(sender))).tool(echo("echo")).load().await.expect("an engine");
+    let taken = tokio::spawn(async move {
+        let mut ends = 0;
+        while ends < 3000 {
+            ends += usize::from(receiver.recv().await.expect("an event") == "tool.completed");
+        }
+        ends
+    });
+    for n in 0..3000 {
+        let result = engine.call(call("echo", json!({"n": n}))).await;
+        assert!(!result.is_error, "{}", result.text());
+    }
+    let taken = tokio::time::timeout(Duration::from_secs(30), taken).await.expect("nobody waits for ever").expect("counted");
+    assert_eq!((taken, engine.missed_events()), (3000, 0));
+}
+
+/// Takes its time for each event, and counts the ends of calls.
+struct Slow(AtomicU64);
+
+impl Sink for Slow {
+    fn record(&self, event: &EventRef<'_>) {
+        std::thread::sleep(Duration::from_millis(1));
+        self.0.fetch_add(u64::from(event.name == "tool.completed"), Ordering::SeqCst);
+    }
+
+    fn delivery(&self) -> Delivery {
+        Delivery::Waiting
+    }
+}
+
+#[tokio::test]
+async fn no_call_waits_for_a_sink_beyond_its_time_and_others_go_on_meanwhile() {
+    let slow = Arc::new(Slow(AtomicU64::new(0)));
+    let engine = bare().sink(Arc::clone(&slow) as Arc<dyn Sink>).tool(echo("echo")).load().await.expect("an engine");
+    let ticks = Arc::<AtomicU64>::default();
+    let ticked = Arc::clone(&ticks);
+    let ticking = tokio::spawn(async move {
+        loop {
+            tokio::time::sleep(Duration::from_millis(1)).await;
+            ticked.fetch_add(1, Ordering::SeqCst);
+        }
+    });
+    let (mut made, mut waited) = (0, 0);
+    // Its queue is full after some hundred calls, and the batch it is at takes a second.
+    while waited < 3 {
+        assert!(made < 20_000, "it was never waited for");
+        let mut timed = call("echo", json!({"n": made}));
+        timed.timeout = Some(Duration::from_millis(100));
+        let (started, before) = (Instant::now(), ticks.load(Ordering::SeqCst));
+        engine.call(timed).await;
+        made += 1;
+        let took = started.elapsed();
+        assert!(took < Duration::from_millis(700), "{took:?}");
+        if took > Duration::from_millis(80) {
+            assert!(ticks.load(Ordering::SeqCst) > before + 5, "the runtime's thread was free");
+            waited += 1;
+        }
+    }
+    ticking.abort();
+    assert!(engine.flush(Duration::from_secs(60)).await);
+    assert_eq!(slow.0.load(Ordering::SeqCst), made, "no end is lost");
+}
+
+#[tokio::test]
+async fn every_field_that_a_sink_is_given_is_in_the_table_of_events() {
+    let fails = numbered(ToolSpec::new("fail", "Fails.").pure(), |_| async move { Err(ToolError::fatal("broken", "broken")) });
+    let (engine, events) = load_asking(bare().tool(echo("echo")).tool(fails)).await;
+    for (tool, arguments) in [("echo", json!({"n": 1})), ("fail", json!({"n": 1})), ("echo", json!({}))] {
+        engine.call(call(tool, arguments)).await;
+    }
+    assert_eq!(events.ends(), ["tool.completed", "tool.failed", "tool.rejected"]);
+    for event in events.all() {
+        let kind = EVENTS.iter().find(|kind| kind.name == event.name).expect("a kind of event");
+        let unknown: Vec<&String> = event.fields.keys().filter(|field| !kind.fields.iter().any(|(name, _)| name == field)).collect();
+        assert!(unknown.is_empty(), "{}: {unknown:?}", event.name);
+    }
+}
