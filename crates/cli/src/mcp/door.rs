@@ -160,11 +160,12 @@ impl ServerHandler for Door {
         let mut listing = self.listing.subscribe();
         loop {
             tokio::select! {
+                biased;
+                () = self.ended.cancelled() => return Ok(()),
                 () = subscription.cancelled() => {
                     self.open.release(&subscription.request_context().id);
                     return Ok(());
                 }
-                () = self.ended.cancelled() => return Ok(()),
                 changed = listing.changed() => {
                     if changed.is_err() || subscription.sink().notify_tool_list_changed().await.is_err() {
                         return Ok(());

@@ -69,8 +69,9 @@ impl Stdio {
                     break;
                 }
             }
-            drop(to_serve);
+            // First, because who has nothing more to serve cancels what listens, and that would end without its answer.
             ended.cancel();
+            drop(to_serve);
         });
         Self { incoming, output, open, handshake: None }
     }

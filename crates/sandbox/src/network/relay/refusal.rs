@@ -41,8 +41,9 @@ impl Hearing {
 impl Drop for Hearing {
     /// Closed by a thread that may wait: the kernel takes its time until nobody can be using such a socket.
     fn drop(&mut self) {
-        if let (Some(socket), Ok(runtime)) = (self.0.take(), tokio::runtime::Handle::try_current()) {
-            drop(runtime.spawn_blocking(move || drop(socket)));
+        if let Some(socket) = self.0.take() {
+            // Where there is no thread to be had, it is closed here.
+            let _ = std::thread::Builder::new().name("close".into()).spawn(move || drop(socket));
         }
     }
 }
