@@ -2,6 +2,7 @@
 
 use super::output::{Output, Wait};
 use super::read::{self, Line, MAX_LINE_BYTES, Read};
+use super::{ENDING, GRACE};
 use rmcp::RoleServer;
 use rmcp::model::{ClientJsonRpcMessage, ClientRequest, ErrorData, JsonRpcError, JsonRpcMessage, RequestId, ServerJsonRpcMessage};
 use rmcp::transport::Transport;
@@ -12,6 +13,7 @@ use std::pin::pin;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread;
 use tokio::sync::{Notify, mpsc};
+use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
 /// Messages that wait to be served before the client has to wait.
@@ -23,6 +25,8 @@ pub(super) struct Stdio {
     open: OpenRequests,
     /// An `initialize` that is not answered yet.
     handshake: Option<RequestId>,
+    /// How long requests are waited for, once the input has ended.
+    over: Option<Instant>,
 }
 
 /// The ids of requests that are not answered yet. A second request under such an id could not be told from the first.
@@ -44,11 +48,11 @@ impl OpenRequests {
         self.0.1.notify_waiters();
     }
 
-    async fn released(&self, id: &RequestId) {
+    async fn until(&self, holds: impl Fn(&HashSet<RequestId>) -> bool) {
         loop {
             let mut next = pin!(self.0.1.notified());
             next.as_mut().enable();
-            if !self.ids().contains(id) {
+            if holds(&self.ids()) {
                 return;
             }
             next.await;
@@ -73,7 +77,7 @@ impl Stdio {
             ended.cancel();
             drop(to_serve);
         });
-        Self { incoming, output, open, handshake: None }
+        Self { incoming, output, open, handshake: None, over: None }
     }
 
     /// The requests that wait for an answer.
@@ -132,10 +136,16 @@ impl Transport<RoleServer> for Stdio {
     async fn receive(&mut self) -> Option<ClientJsonRpcMessage> {
         // A client may write on without waiting for the answer to its handshake: what follows is served under what was agreed.
         if let Some(id) = &self.handshake {
-            self.open.released(id).await;
+            self.open.until(|open| !open.contains(id)).await;
             self.handshake = None;
         }
-        let message = self.incoming.recv().await?;
+        let Some(message) = self.incoming.recv().await else {
+            // Whoever serves hears no more of what was sent once the input has ended, and a request that waits to hear of it would never be
+            // answered. So the input ends when all that came is answered, or when that takes too long.
+            let over = *self.over.get_or_insert_with(|| Instant::now() + GRACE + ENDING);
+            let _ = tokio::time::timeout_at(over, self.open.until(HashSet::is_empty)).await;
+            return None;
+        };
         if let JsonRpcMessage::Request(request) = &message
             && matches!(request.request, ClientRequest::InitializeRequest(_))
         {
