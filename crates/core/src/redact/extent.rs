@@ -149,12 +149,12 @@ pub(super) fn enclosed(text: &[u8], from: usize) -> Extent {
     let quoted = quote(&rest[before..]);
     let whole = match (quoted, rest.first()) {
         (_, None) => return Extent::awaited(from),
-        (Some(length), _) => strings(&rest[before..], length, hashes(&rest[..before])).map(|length| before + length),
+        (Some(length), _) => strings(&rest[before..], length, hashes(&rest[..before])).map(|length| Length::sure(before + length)),
         (None, Some(b'[' | b'{' | b'(')) => brackets(rest),
         (None, Some(_)) => bare(rest),
     };
     match (whole, quoted) {
-        (Some(length), _) => Extent::closed(from, length),
+        (Some(Length { bytes, is_sure }), _) => Extent { value: from..from + bytes, is_open: !is_sure && is_all },
         // Nobody closes it: a text is one of its line, and of the rest it cannot be told.
         (None, Some(_)) => {
             let end = rest.iter().position(|byte| *byte == b'\n').unwrap_or(rest.len());
@@ -367,8 +367,26 @@ fn strings(text: &[u8], quote: usize, hashes: usize) -> Option<usize> {
     }
 }
 
+/// How long a value is in what is there.
+struct Length {
+    bytes: usize,
+    /// Whether that stays so, whatever comes. A quote that nobody has closed may still turn out to begin a text.
+    is_sure: bool,
+}
+
+impl Length {
+    fn sure(bytes: usize) -> Self {
+        Self { bytes, is_sure: true }
+    }
+
+    /// The same with so many bytes before it.
+    fn after(self, bytes: usize) -> Self {
+        Self { bytes: bytes + self.bytes, ..self }
+    }
+}
+
 /// How long a list or an object is; nothing where nobody closes it, or where too much in it is left open to tell.
-fn brackets(text: &[u8]) -> Option<usize> {
+fn brackets(text: &[u8]) -> Option<Length> {
     let opening = *text.first()?;
     let closing = match opening {
         b'[' => b']',
@@ -378,6 +396,7 @@ fn brackets(text: &[u8]) -> Option<usize> {
     let (mut at, mut depth, mut open) = (0, 0_usize, Vec::new());
     while let Some(byte) = text.get(at) {
         match byte {
+            b'\'' if is_apostrophe(text, at) => {}
             b'"' | b'\'' | b'\\' => {
                 at += inner(&text[at..], &mut open);
                 if open.len() > MOST_OPEN {
@@ -391,13 +410,20 @@ fn brackets(text: &[u8]) -> Option<usize> {
         }
         at += 1;
         if depth == 0 {
-            return Some(at);
+            return Some(Length { bytes: at, is_sure: open.is_empty() });
         }
     }
     None
 }
 
-/// How far the text goes that begins here, or only its backslashes or its quote: what nobody closes is no text, as an apostrophe is not.
+/// Whether the quote at a place stands within a word, and the letters before it are no prefix of a text, as in `b'text'`.
+fn is_apostrophe(text: &[u8], at: usize) -> bool {
+    let before = text[..at].iter().rev().take(3).take_while(|byte| byte.is_ascii_alphanumeric()).count();
+    let is_within = before > 0 && text.get(at + 1).is_some_and(u8::is_ascii_alphanumeric);
+    is_within && prefix(&text[at - before..]) != before
+}
+
+/// How far the text goes that begins here, or only its backslashes or its quote: what nobody closes is no text.
 /// A quote that was looked for once and does not come is not looked for again.
 fn inner<'a>(text: &'a [u8], open: &mut Vec<&'a [u8]>) -> usize {
     let backslashes = text.iter().take_while(|byte| **byte == b'\\').count();
@@ -412,8 +438,8 @@ fn inner<'a>(text: &'a [u8], open: &mut Vec<&'a [u8]>) -> usize {
 
 /// How long a value without quotes is: to the next space, or to what begins the next field or ends what this one stands in. Nothing where brackets
 /// in it are left open.
-fn bare(text: &[u8]) -> Option<usize> {
-    let (mut at, mut closes) = (0, true);
+fn bare(text: &[u8]) -> Option<Length> {
+    let (mut at, mut closes, mut is_sure) = (0, true, true);
     while let Some(byte) = text.get(at) {
         let rest = &text[at..];
         let backslashes = rest.iter().take_while(|byte| **byte == b'\\').count();
@@ -428,9 +454,10 @@ fn bare(text: &[u8]) -> Option<usize> {
             (None, b'\\') if rest.get(backslashes) == Some(&b' ') => backslashes + 1,
             (None, b'\\') => backslashes,
             (None, b'(' | b'{' | b'[') if closes => {
-                let length = group(rest)?;
-                closes = length > 1;
-                length
+                let group = group(rest)?;
+                closes = group.bytes > 1;
+                is_sure &= group.is_sure;
+                group.bytes
             }
             (None, _) => 1,
         };
@@ -438,20 +465,20 @@ fn bare(text: &[u8]) -> Option<usize> {
     // As Rust shows a value of a type with fields.
     let is_type = text.first().is_some_and(u8::is_ascii_uppercase) && text[..at].iter().all(u8::is_ascii_alphanumeric);
     match text[at..].strip_prefix(b" ") {
-        Some(fields) if is_type && fields.starts_with(b"{") => group(fields).map(|length| at + 1 + length),
-        _ => Some(at),
+        Some(fields) if is_type && fields.starts_with(b"{") => group(fields).map(|length| length.after(at + 1)),
+        _ => Some(Length { bytes: at, is_sure }),
     }
 }
 
 /// How far brackets go inside of a word: to where they are closed on their line, or on a later one if the line ends in an open one. Others are
 /// letters. Nothing where such brackets are left open.
-fn group(text: &[u8]) -> Option<usize> {
+fn group(text: &[u8]) -> Option<Length> {
     let line = &text[..memchr::memchr(b'\n', text).unwrap_or(text.len()).min(MOST_LINE)];
-    let closed = brackets(line);
+    let closed = brackets(line).map(|length| Length::sure(length.bytes));
     let goes_on = line.len() < text.len() && matches!(line.trim_ascii_end().last(), Some(b'(' | b'{' | b'['));
     match closed {
         None if goes_on => brackets(text),
-        None => Some(1),
+        None => Some(Length::sure(1)),
         closed => closed,
     }
 }

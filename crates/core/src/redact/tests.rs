@@ -444,7 +444,7 @@ proptest! {
     fn named_fields_in_pieces_go_as_those_of_the_whole_do(
         parts in prop::collection::vec(prop_oneof![
             prop::sample::select(FIELDS).prop_map(str::to_owned),
-            prop::sample::select(&["\n", "\n  ", ", ", " ", "{", "}", "[", "]", "(", "\"", "'", "<", "</b>", "user: me", "\n- x", "password", ":", " = ", "|", "\\", "\\n"][..])
+            prop::sample::select(&["\n", "\n  ", ", ", " ", "{", "}", "[", "]", "(", "\"", "'", "<", "</b>", "user: me", "\n- x", "password", ":", " = ", "|", "\\", "\\n", "it's", "users' "][..])
                 .prop_map(str::to_owned),
             "[a-z \\n=\":<>]{0,6}",
         ], 0..10),

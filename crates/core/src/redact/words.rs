@@ -182,6 +182,11 @@ mod tests {
             (r#"{"password": {"a": [1, {"b": "}"}]}, "c": 1}"#, r#"{"password": "[redacted]", "c": 1}"#),
             (r#"{"password": 1234, "c": 1}"#, r#"{"password": "[redacted]", "c": 1}"#),
             ("password: {it's hidden} and on", "password: [redacted] and on"),
+            ("password: {it's hidden}\nit's not\n}", "password: [redacted]\nit's not\n}"),
+            ("password: {the users' own}\nuser: 'me'}\n", "password: [redacted]\n"),
+            ("password: {the users' own}\nuser: me\n", "password: [redacted]\nuser: me\n"),
+            ("password: [b'}]', 'a\n]b']\nuser: me\n", "password: [redacted]\nuser: me\n"),
+            ("password: Some(\n  'a\n)b')\nuser: me\n", "password: [redacted]\nuser: me\n"),
             // Quoted again and again.
             (r#"\\\"password\\\": \\\"hun\\\\\\\"ter2\\\", \\\"c\\\""#, r#"\\\"password\\\": \\\"[redacted]\\\", \\\"c\\\""#),
             (r#"\"password\": [\"a\", \"b\"], \"c\""#, r#"\"password\": \"[redacted]\", \"c\""#),
