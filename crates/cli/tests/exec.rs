@@ -196,6 +196,42 @@ fn the_doctor_names_the_tier_each_layer_and_the_plan() {
     assert!(harness(broken.path(), &["doctor"]).ends(1).out.contains("nothing runs"));
 }
 
+/// Runs the program as root of a user namespace with so many of the machine's users in it, and no other namespace of its own.
+fn as_root_of(project: &Project, users: u32, words: &[&str]) -> Option<Ran> {
+    let line = ["-U", "sh", "-c", "echo; read -r go; exec \"$@\"", "sh", env!("CARGO_BIN_EXE_harness")];
+    let mut inside = command("unshare", project.path(), &[&line, words].concat());
+    let mut inside = inside.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("unshare starts");
+    if inside.stdout.as_mut().expect("its output").read_exact(&mut [0]).is_err() {
+        inside.wait().expect("it ends");
+        return None;
+    }
+    for map in ["uid_map", "gid_map"] {
+        fs::write(format!("/proc/{}/{map}", inside.id()), format!("0 0 {users}")).expect("a map");
+    }
+    inside.stdin.take().expect("its input").write_all(b"go\n").expect("written");
+    Some(Ran::from(inside.wait_with_output().expect("it ends")))
+}
+
+#[test]
+fn root_of_a_user_namespace_gets_what_it_can_have_and_is_told_why_it_is_not_more() {
+    if !rustix::process::geteuid().is_root() {
+        println!("skipped: needs root, to give users to a namespace");
+        return;
+    }
+    let project = project();
+    let Some(told) = as_root_of(&project, 65536, &["doctor", "--json"]) else {
+        println!("skipped: no user namespaces");
+        return;
+    };
+    let told = told.document();
+    assert!(told["tier"] != "A" && told["layers"][0]["fix"].as_str().is_some_and(|fix| fix.contains("mounts")), "{told}");
+    // What the doctor promises is what runs.
+    let ran = as_root_of(&project, 65536, &["exec", "--", "cat", "src/a.txt"]).expect("a namespace");
+    assert_eq!(ran.out == "a\n", told["tier"] == "B", "{ran:?}");
+    let alone = as_root_of(&project, 1, &["doctor", "--json"]).expect("a namespace").document();
+    assert!(alone["tier"] != "A" && alone.to_string().contains("no user but root"), "{alone}");
+}
+
 #[test]
 fn a_reader_who_has_had_enough_ends_it_as_any_program_in_a_pipeline() {
     let project = project();

@@ -1,11 +1,11 @@
 //! Whoever ends a command is out of its reach, and so is everybody else.
 
-use crate::world::{World, eventually, in_every_tier, processes_with};
+use crate::world::{World, eventually, in_every_tier, in_time, processes_with};
 use rustix::thread::{CpuSet, sched_setaffinity};
 use std::fs;
 use std::os::unix::process::CommandExt as _;
 use std::process::{Child, Stdio};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 use tokio_util::sync::CancellationToken;
 use tool_harness_sandbox::process::{Command, End, Finished};
 use tool_harness_sandbox::tier::Tier;
@@ -13,26 +13,18 @@ use tool_harness_sandbox::tier::Tier;
 /// What may pass after the deadline until nobody is left.
 const MARGIN: Duration = Duration::from_millis(250);
 
-/// Runs a program of Python's, and judges it from outside: in time, and nobody left. The machine may have other things to do, so that it may be late
-/// twice; what is left is never a matter of luck.
+/// Runs a program of Python's, and judges it from outside: in time, and nobody left.
 fn python(world: &World, deadline: Duration, mark: &str, text: &str) -> Finished {
     let mut plan = world.plan.clone();
     plan.limits.deadline = deadline;
     let text = text.replace("MARK", mark);
-    let mut times = Vec::new();
-    while times.len() < 3 {
-        let started = Instant::now();
+    in_time(deadline + MARGIN, || {
         let finished = world.run_with(&plan, Command::new("/usr/bin/python3", ["-c", &text])).expect("ran");
-        let took = started.elapsed();
         let left = processes_with(mark);
         assert!(left.is_empty(), "{left:?}");
-        println!("{:?} after {took:?}: {}", finished.end, finished.stdout.text.trim());
-        if took < deadline + MARGIN {
-            return finished;
-        }
-        times.push(took);
-    }
-    panic!("it took {times:?} instead of {deadline:?}");
+        println!("{:?}: {}", finished.end, finished.stdout.text.trim());
+        finished
+    })
 }
 
 fn mark(n: u32) -> String {
@@ -265,12 +257,13 @@ fn a_command_that_has_its_helper_ended_for_want_of_memory_ends_too() {
         plan.limits.memory_bytes = 256 << 20;
         plan.limits.deadline = Duration::from_secs(4);
         let name = program.to_str().expect("a path");
-        let started = Instant::now();
-        let finished = world.run_with(&plan, Command::new(name, [""; 0])).expect("ran");
-        let left = processes_with(name);
-        assert!(left.is_empty(), "{left:?}");
-        assert!(started.elapsed() < plan.limits.deadline + MARGIN, "{:?}", started.elapsed());
-        println!("{:?} after {:?}", finished.end, started.elapsed());
+        let finished = in_time(plan.limits.deadline + MARGIN, || {
+            let finished = world.run_with(&plan, Command::new(name, [""; 0])).expect("ran");
+            let left = processes_with(name);
+            assert!(left.is_empty(), "{left:?}");
+            finished
+        });
+        println!("{:?}", finished.end);
         // The same in a larger bound is nobody's end, until its time is over.
         plan.limits.memory_bytes = 2 << 30;
         plan.limits.deadline = Duration::from_secs(2);

@@ -1,7 +1,7 @@
 //! What this machine offers, found by trying each layer once.
 
 use super::cgroup::Cgroups;
-use super::identity::Identity;
+use super::identity::{Change, Identity};
 use super::landlock::{self, ALONE, INSIDE, SCOPES};
 use super::layout::{ENDED, FAILED, Word};
 use super::limit::Held;
@@ -9,6 +9,7 @@ use super::protect::Protected;
 use super::script::{BECOMING, Parts, Room, command, namespaces, no_namespaces, with_namespaces, without_namespaces};
 use super::spawn::{Helper, Made, Streams};
 use super::traces;
+use super::tree;
 use super::view::View;
 use super::watch::{START, step_name};
 use crate::plan::{Access, Files, Limits, Network, Plan, Programs};
@@ -42,6 +43,12 @@ const NEEDS_LANDLOCK: &str = "not tried, because nothing runs without namespaces
 
 /// Where root is root of a user namespace that has nobody else.
 const UNMAPPED: &str = "this user namespace has no user but root: give it more of them (`unshare --map-auto`), or run outside of it";
+
+/// What root does for a command that will be somebody else.
+const OPENING: &str = "opening files for another user";
+
+/// Where root is root of a user namespace only, and the mounts belong to another; or of a container, and has not all of its rights.
+const NOT_ITS_MOUNTS: &str = "root has no right over the mounts here: run it as an ordinary user, or below `unshare --mount`";
 
 /// The same for the second best, while the best may be there again in a moment.
 const NOT_TRIED: &str = "not tried, because namespaces are missing only for the moment";
@@ -175,8 +182,10 @@ fn fix_for(step: &str, cause: &io::Error) -> String {
     if setting("/proc/sys/kernel/unprivileged_userns_clone").as_deref() == Some("0") {
         return "`sysctl kernel.unprivileged_userns_clone=1`".into();
     }
-    if step == BECOMING {
-        return UNMAPPED.into();
+    match step {
+        BECOMING => return UNMAPPED.into(),
+        OPENING => return NOT_ITS_MOUNTS.into(),
+        _ => {}
     }
     if step.contains("/proc") && matches!(cause.raw_os_error(), Some(libc::EPERM)) {
         return "the container covers parts of /proc: run it with `--security-opt systempaths=unconfined`".into();
@@ -249,6 +258,9 @@ fn attempt(version: i32, tier: Tier) -> Result<(), Failure> {
         priority: None,
         time_left: plan.limits.deadline,
     };
+    if tier == Tier::A && identity.change != Change::None {
+        tree::open(&plan.files.workspace).map_err(failed(OPENING))?;
+    }
     let (ground, place) = if tier == Tier::A {
         (namespaces(&identity, None), with_namespaces(&room, &view))
     } else {
