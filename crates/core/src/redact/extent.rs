@@ -84,10 +84,38 @@ pub(super) fn assigned(text: &[u8], name: usize, from: usize, by: Assigned) -> E
     }
     let own = if before > 0 { annotated(text, from) } else { enclosed(text, from) };
     let is_plain = by == Assigned::Colon && !own.is_open && quote(rest).is_none() && !matches!(rest.first(), Some(b'[' | b'{' | b'('));
+    let own = if is_plain && begins_line(&text[..name]) { phrase(text, own) } else { own };
     match Line::at(&text[own.value.end..]).filter(|_| is_plain) {
         Some((line, length)) => continued(text, name, own, line, length),
         None => own,
     }
+}
+
+/// Whether what comes before a name is the end of a line, or the quote of a text, which may hold lines.
+fn begins_line(before: &[u8]) -> bool {
+    let marks = before.iter().rev().take_while(|byte| b" \t+-".contains(byte)).count();
+    let before = &before[..before.len() - marks];
+    before.ends_with(b"\\n") || before.last().is_none_or(|byte| b"\n\"'`".contains(byte))
+}
+
+/// A value without quotes with the words behind it, as YAML has them: up to the next field, a comment, or what ends a value.
+fn phrase(text: &[u8], own: Extent) -> Extent {
+    let (rest, _) = seen(text, own.value.start);
+    let mut end = own.value.len();
+    loop {
+        let blanks = rest[end..].iter().take_while(|byte| b" \t".contains(byte)).count();
+        let word = &rest[end + blanks..];
+        let name = word.iter().take(MOST_NAME).take_while(|byte| byte.is_ascii_alphanumeric() || b"_-.".contains(byte)).count();
+        let is_field = name > 0 && matches!(word[name..].trim_ascii_start().first(), Some(b':' | b'='));
+        if blanks == 0 || is_field || word.starts_with(b"#") {
+            break;
+        }
+        match bare(word, false) {
+            Some(Length { bytes: length @ 1.., .. }) => end += blanks + length,
+            _ => break,
+        }
+    }
+    Extent { value: own.value.start..own.value.start + end, ..own }
 }
 
 /// A value without quotes that goes on in lines which are further indented, as YAML allows it.
@@ -151,7 +179,7 @@ pub(super) fn enclosed(text: &[u8], from: usize) -> Extent {
         (_, None) => return Extent::awaited(from),
         (Some(length), _) => strings(&rest[before..], length, hashes(&rest[..before])).map(|length| Length::sure(before + length)),
         (None, Some(b'[' | b'{' | b'(')) => brackets(rest),
-        (None, Some(_)) => bare(rest),
+        (None, Some(_)) => bare(rest, true),
     };
     match (whole, quoted) {
         (Some(Length { bytes, is_sure }), _) => Extent { value: from..from + bytes, is_open: !is_sure && is_all },
@@ -436,10 +464,10 @@ fn inner<'a>(text: &'a [u8], open: &mut Vec<&'a [u8]>) -> usize {
     })
 }
 
-/// How long a value without quotes is: to the next space, or to what begins the next field or ends what this one stands in. Nothing where brackets
-/// in it are left open.
-fn bare(text: &[u8]) -> Option<Length> {
-    let (mut at, mut closes, mut is_sure) = (0, true, true);
+/// How long a value without quotes is: to the next space, or to what begins the next field or ends what this one stands in. Brackets in it are
+/// closed in it, or letters. Nothing where they are left open.
+fn bare(text: &[u8], mut closes: bool) -> Option<Length> {
+    let (mut at, mut is_sure) = (0, true);
     while let Some(byte) = text.get(at) {
         let rest = &text[at..];
         let backslashes = rest.iter().take_while(|byte| **byte == b'\\').count();

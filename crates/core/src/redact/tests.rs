@@ -51,6 +51,7 @@ const FIELDS: &[&str] = &[
     "password: !vault |\n  hun\n  hunter2",
     "password: !!str hunter2",
     "password: hun\n  hunter2",
+    "password: it is hunter2",
     "password:\n- hunter2\n- hunter2",
     "[\"password\"]=>\n  string(7) \"a hunter2\"",
     "password[]=hunter2",
