@@ -153,20 +153,27 @@ fn no_link_and_no_name_of_others_is_touched_however_old_it_is() {
 #[test]
 fn what_is_too_old_cannot_be_read_before_it_is_forgotten_and_is_as_soon_as_something_is_kept() {
     let folder = tempfile::tempdir().expect("a folder");
-    let bounds = Bounds { bytes: 1 << 20, age: Duration::from_millis(100) };
-    let disk = DiskStore::with_bounds(folder.path(), bounds);
-    for store in [&disk as &dyn KeptStore, &KeptInMemory::new(bounds)] {
-        let kept = keep(store, "s", "text");
+    let disk = DiskStore::new(folder.path().join("week"));
+    let memory = KeptInMemory::new(Bounds { bytes: 1 << 20, age: Duration::from_secs(1) });
+    let stores = [&disk as &dyn KeptStore, &memory].map(|store| (store, keep(store, "s", "text")));
+    for (store, kept) in &stores {
         assert_eq!(store.read("s", &kept.id, 0, 9).expect("read"), b"text");
-        std::thread::sleep(Duration::from_millis(150));
-        assert_eq!((store.find("s", &kept.id), store.list("s")), (Err(KeptError::Unknown(kept.id.clone())), Ok(Vec::new())));
-        assert_eq!(store.read("s", &kept.id, 0, 9), Err(KeptError::Unknown(kept.id)));
     }
-    // Looked at when something begins, so that a full disk gets its room back.
-    let content = disk.file(&keep(&disk, "s", "text")).expect("a place");
-    std::thread::sleep(Duration::from_millis(150));
-    drop(disk.begin("s", "text/plain").expect("begun"));
-    assert!(!content.exists() && !disk.session_folder_of("s").exists());
+    let handle = disk.session_folder_of("s").join(&stores[0].1.id);
+    let handle = std::fs::OpenOptions::new().write(true).open(handle).expect("a handle");
+    handle.set_modified(SystemTime::now() - 2 * WEEK).expect("made old");
+    std::thread::sleep(Duration::from_millis(1100));
+    for (store, kept) in &stores {
+        let unknown = || KeptError::Unknown(kept.id.clone());
+        assert_eq!((store.find("s", &kept.id), store.list("s")), (Err(unknown()), Ok(Vec::new())));
+        assert_eq!(store.read("s", &kept.id, 0, 9), Err(unknown()));
+    }
+    // It looks when something begins, so that a full disk gets its room back, and as often as things become too old.
+    let brief = DiskStore::with_bounds(folder.path().join("brief"), Bounds { bytes: 1 << 20, age: Duration::from_millis(50) });
+    let content = brief.file(&keep(&brief, "s", "text")).expect("a place");
+    std::thread::sleep(Duration::from_millis(100));
+    drop(brief.begin("s", "text/plain").expect("begun"));
+    assert!(!content.exists() && !brief.session_folder_of("s").exists());
 }
 
 #[test]
