@@ -40,7 +40,8 @@ pub(super) async fn after(ctx: &Context, executed: Executed) -> Amended {
         Ok(success) => (success, None),
         Err(Failure { error, rest, .. }) => (rest, Some(error)),
     };
-    let mut hooks = Hooks::LeftIt;
+    let halts = |error: &Option<Refusal>| error.as_ref().filter(|error| error.control.is_some()).cloned();
+    let (mut hooks, mut halted) = (Hooks::LeftIt, halts(&error));
     let mut content = shown(&success, error.as_ref());
     for segment in &ctx.registry().post {
         let changed = match segment {
@@ -62,7 +63,13 @@ pub(super) async fn after(ctx: &Context, executed: Executed) -> Amended {
         if changed {
             content = shown(&success, error.as_ref());
             hooks = Hooks::ChangedIt;
+            halted = halted.or_else(|| halts(&error));
         }
+    }
+    // Where the run shall go another way nobody makes a result of it.
+    if let Some(halted) = halted.filter(|_| hooks == Hooks::ChangedIt) {
+        (*success, error) = (Success::default(), Some(halted));
+        content = shown(&success, error.as_ref());
     }
     if ctx.has_emitted() {
         Box::pin(fire_emitted(ctx)).await;

@@ -3,7 +3,7 @@
 
 use super::context::Context;
 use super::deadline::Deadline;
-use super::execute::{Failure, Given, describe, fitting};
+use super::execute::{Failure, Given, describe, settled};
 use super::hold::Hold;
 use super::host::On;
 use super::refusal::{Code, Refusal};
@@ -34,17 +34,13 @@ pub(super) async fn run_body(
         return Err(cancelled(tool).into());
     }
     match tool.runs {
-        Runs::Inline => answered(ctx, tool, inline(ctx, tool, body, arguments, deadline).await?),
+        Runs::Inline => answered(tool, inline(ctx, tool, body, arguments, deadline).await?),
         Runs::Blocking => Box::pin(on_thread(ctx, tool, body, arguments, deadline)).await,
     }
 }
 
 /// What a body that ended gives.
-fn answered(ctx: &Context, tool: &RegisteredTool, ended: Ended) -> Given {
-    if let Some(control) = ctx.interrupted() {
-        let message = format!("`{}`, by a call inside it: {}", tool.name(), control.reason());
-        return Err(Refusal::new(Code::Interrupted, message).control(control.clone()).into());
-    }
+fn answered(tool: &RegisteredTool, ended: Ended) -> Given {
     match ended {
         Some(Ok(output)) if tool.is_host() => Ok(output),
         // A body that serves an artifact answers as a script would.
@@ -110,10 +106,10 @@ async fn on_thread(
     let work = move || {
         let on = On { ctx: &ctx_there, tool: &tool_there, deadline: deadline.at };
         let ended = caught(|| runtime.block_on(body.call(on, arguments)));
-        let mut outcome = answered(&ctx_there, &tool_there, ended);
+        let mut outcome = answered(&tool_there, ended);
         // What the thread holds it holds to its end, and what it has done is known even if nobody waits for it any more.
         if let Some(held) = held {
-            outcome = fitting(&tool_there, outcome);
+            outcome = settled(&ctx_there, &tool_there, outcome);
             held.body_ended(&ctx_there, &tool_there, &outcome);
         }
         drop(place);
@@ -130,7 +126,7 @@ async fn on_thread(
     let _waiting = Waiting { waited_for: &waited_for, abandoned: &host.abandoned, hold };
     tokio::select! {
         biased;
-        given = &mut given => given.unwrap_or_else(|_| answered(ctx, tool, None)),
+        given = &mut given => given.unwrap_or_else(|_| answered(tool, None)),
         () = ctx.call().cancel.cancelled() => Err(cancelled(tool).into()),
         () = tokio::time::sleep_until(deadline.at) => Err(deadline.refusal(tool, "did not finish").into()),
     }
@@ -156,6 +152,6 @@ impl Drop for Waiting<'_> {
     }
 }
 
-fn cancelled(tool: &RegisteredTool) -> Refusal {
+pub(super) fn cancelled(tool: &RegisteredTool) -> Refusal {
     Refusal::new(Code::Cancelled, describe(tool, Code::Cancelled, "cancelled"))
 }

@@ -112,6 +112,7 @@ async fn carried_out(ctx: &Context, tool: &Arc<RegisteredTool>, mut arguments: M
         }
     }
     let (outcome, enforced) = layered(ctx, tool, arguments).await;
+    let outcome = halted(ctx, tool, outcome);
     if let Some(hold) = &place.hold {
         hold.layers_ended(ctx, tool, &outcome);
     }
@@ -126,25 +127,46 @@ pub(super) async fn attempt(ctx: &Context, tool: &Arc<RegisteredTool>, arguments
         let message = describe(tool, Code::Limit, "an attempt of the same call was left at work, so it is not begun again");
         return (Err(Refusal::new(Code::Limit, message).into()), Enforced::Nothing);
     }
+    if ctx.interrupted().is_some() {
+        return (halted(ctx, tool, Ok(Box::default())), Enforced::Nothing);
+    }
     let (outcome, enforced) = match (&tool.script, &tool.body) {
         // What takes long anyway is kept apart, so that the way of a quick body stays small enough to be moved cheaply.
         (Some(script), _) => Box::pin(run_script(ctx, tool, script, arguments, deadline)).await,
         (None, Some(body)) => (run_body(ctx, tool, body, arguments, deadline).await, Enforced::Host),
         (None, None) => (Err(no_body(tool).into()), Enforced::Nothing),
     };
-    let outcome = fitting(tool, outcome);
+    let outcome = settled(ctx, tool, outcome);
     if let Some(hold) = hold {
         hold.body_ended(ctx, tool, &outcome);
     }
     (outcome, enforced)
 }
 
-/// What a body gave, if it fits the tool's output schema.
-pub(super) fn fitting(tool: &RegisteredTool, outcome: Given) -> Given {
-    outcome.and_then(|success| match fits_output(tool, success.value.as_ref()) {
+/// What comes of what a body gave: it has to fit the tool's output schema.
+pub(super) fn settled(ctx: &Context, tool: &RegisteredTool, outcome: Given) -> Given {
+    let outcome = outcome.and_then(|success| match fits_output(tool, success.value.as_ref()) {
         Ok(()) => Ok(success),
         Err(refusal) => Err(Failure::when_done(refusal)),
-    })
+    });
+    halted(ctx, tool, outcome)
+}
+
+/// Where the body, a call inside of it or a layer said that the run shall go another way, that is what comes of the call, whatever else did.
+pub(super) fn halted(ctx: &Context, tool: &RegisteredTool, outcome: Given) -> Given {
+    if let Err(Failure { error, .. }) = &outcome
+        && let Some(control) = &error.control
+    {
+        ctx.interrupt(control.clone());
+        return outcome;
+    }
+    match ctx.interrupted() {
+        None => outcome,
+        Some(control) => {
+            let message = format!("`{}`: {}", tool.name(), control.reason());
+            Err(Refusal::new(Code::Interrupted, message).control(control.clone()).into())
+        }
+    }
 }
 
 /// A call that a client ran itself, as it says.

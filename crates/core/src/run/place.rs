@@ -140,25 +140,51 @@ fn keys(tool: &RegisteredTool, arguments: &Map<String, Value>, key: Option<&str>
 /// One place for each key that anybody holds or waits for.
 #[derive(Debug, Default)]
 pub(crate) struct Keys {
-    known: Mutex<HashMap<String, Weak<Slots>>>,
+    known: Mutex<Known>,
     /// Who holds and waits for them, and for any other place.
     waits: Arc<Waits>,
 }
 
-/// Keys that nobody holds are forgotten when there are this many.
+#[derive(Debug, Default)]
+struct Known {
+    slots: HashMap<String, Weak<Slots>>,
+    /// How many there are when it looks again for keys that nobody holds.
+    full: usize,
+}
+
+/// Keys that nobody holds are forgotten when there are this many, or twice as many as somebody held the last time.
 const MANY: usize = 1024;
 
 impl Keys {
     fn of(&self, key: String) -> Arc<Slots> {
         let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(slots) = known.get(&key).and_then(Weak::upgrade) {
+        if let Some(slots) = known.slots.get(&key).and_then(Weak::upgrade) {
             return slots;
         }
-        if known.len() >= MANY {
-            known.retain(|_, slots| slots.strong_count() > 0);
+        if known.slots.len() >= known.full.max(MANY) {
+            known.slots.retain(|_, slots| slots.strong_count() > 0);
+            known.full = 2 * known.slots.len();
         }
         let slots = Slots::new(1);
-        known.insert(key, Arc::downgrade(&slots));
+        known.slots.insert(key, Arc::downgrade(&slots));
         slots
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::time::Instant;
+
+    #[test]
+    fn keys_that_are_held_are_not_gone_through_for_each_new_one_and_the_others_are_forgotten() {
+        let keys = Keys::default();
+        let started = Instant::now();
+        let held: Vec<Arc<Slots>> = (0..60_000).map(|key| keys.of(format!("held {key}"))).collect();
+        // Each time through all of them takes minutes.
+        assert!(started.elapsed() < std::time::Duration::from_secs(10), "{:?}", started.elapsed());
+        drop(held);
+        (0..200_000).for_each(|key| drop(keys.of(format!("later {key}"))));
+        assert!(keys.known.lock().expect("keys").slots.len() <= MANY);
     }
 }

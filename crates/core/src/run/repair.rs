@@ -46,13 +46,11 @@ pub(super) fn repair(schema: Option<&CompiledSchema>, mut value: Value, done: &m
     }
     let (Some(object), Some(schema)) = (value.as_object_mut(), schema) else { return value };
     for (name, argument) in object {
-        let wanted = schema.property(name).and_then(|property| property.get("type")).and_then(Value::as_str);
-        // Coercion is narrow: text never becomes a number.
-        let fits = |value: &Value| match wanted {
-            Some("object") => value.is_object(),
-            Some("array") => value.is_array(),
-            _ => false,
-        };
+        let wanted = schema.property(name).and_then(|property| property.get("type"));
+        let takes =
+            |kind: &str| wanted.is_some_and(|wanted| wanted == kind || wanted.as_array().is_some_and(|all| all.contains(&kind.into())));
+        // Coercion is narrow: text never becomes a number, and where text is wanted it is what was meant.
+        let fits = |value: &Value| !takes("string") && (takes("object") && value.is_object() || takes("array") && value.is_array());
         if let Some(inner) = argument.as_str().and_then(held).filter(fits) {
             *argument = inner;
             done.push("argument");
@@ -115,7 +113,8 @@ mod tests {
     #[test]
     fn what_small_models_do_is_undone_and_nothing_else() {
         let schema = CompiledSchema::new(json!({"type": "object", "properties": {
-            "items": {"type": "array"}, "n": {"type": "integer"}, "text": {"type": "string"}, "input": {"type": "object"}}}))
+            "items": {"type": "array"}, "n": {"type": "integer"}, "text": {"type": "string"}, "input": {"type": "object"},
+            "maybe": {"type": ["array", "null"]}, "either": {"type": ["array", "string"]}}}))
         .expect("a schema");
         for (sent, expected, done) in [
             (json!({"n": 1}), json!({"n": 1}), &[][..]),
@@ -129,6 +128,7 @@ mod tests {
             (json!({"input": {"a": 1}}), json!({"input": {"a": 1}}), &[]),
             (json!({"items": "[1, 2]"}), json!({"items": [1, 2]}), &["argument"]),
             (json!({"items": "{\"a\": 1}"}), json!({"items": "{\"a\": 1}"}), &[]),
+            (json!({"maybe": "[1]", "either": "[1]"}), json!({"maybe": [1], "either": "[1]"}), &["argument"]),
             (json!({"text": "[1, 2]", "n": "1"}), json!({"text": "[1, 2]", "n": "1"}), &[]),
             (json!("hello"), json!("hello"), &[]),
         ] {

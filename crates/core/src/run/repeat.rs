@@ -1,5 +1,6 @@
 //! Doing it again: retries of what failed.
 
+use super::body::cancelled;
 use super::context::Context;
 use super::deadline::deadline;
 use super::execute::{Given, attempt};
@@ -27,7 +28,11 @@ async fn repeated(ctx: &Context, tool: &Arc<RegisteredTool>, mut arguments: Map<
         let these = if last { std::mem::take(&mut arguments) } else { arguments.clone() };
         let (outcome, enforced) = attempt(ctx, tool, these).await;
         match &outcome {
-            Err(failure) if !last && may_pass(ctx, &failure.error) && pause(ctx, tool, retry, made, &failure.error).await => made += 1,
+            Err(failure) if !last && may_pass(ctx, &failure.error) => match pause(ctx, tool, retry, made, &failure.error).await {
+                Pause::Over => made += 1,
+                Pause::TooLong => return (outcome, enforced),
+                Pause::Cancelled => return (Err(cancelled(tool).into()), enforced),
+            },
             _ => return (outcome, enforced),
         }
     }
@@ -39,12 +44,19 @@ fn may_pass(ctx: &Context, error: &Refusal) -> bool {
     error.class == Class::Retryable && error.code != Code::Cancelled && !ctx.hold().is_some_and(|hold| hold.was_left())
 }
 
-/// Waits before the next attempt; false when there is no time for one.
-async fn pause(ctx: &Context, tool: &RegisteredTool, retry: RetryPolicy, made: u32, error: &Refusal) -> bool {
+/// What becomes of the wait before the next attempt.
+enum Pause {
+    Over,
+    /// There is no time for one.
+    TooLong,
+    Cancelled,
+}
+
+async fn pause(ctx: &Context, tool: &RegisteredTool, retry: RetryPolicy, made: u32, error: &Refusal) -> Pause {
     let wait = jittered(retry.backoff(made));
     let end = deadline(ctx, tool).at;
     if tokio::time::Instant::now() + wait >= end {
-        return false;
+        return Pause::TooLong;
     }
     ctx.record("tool.retried", || {
         object(json!({
@@ -54,13 +66,11 @@ async fn pause(ctx: &Context, tool: &RegisteredTool, retry: RetryPolicy, made: u
             "wait_ms": u64::try_from(wait.as_millis()).unwrap_or(u64::MAX),
         }))
     });
-    if wait.is_zero() {
-        return !ctx.call().cancel.is_cancelled();
-    }
     tokio::select! {
         biased;
-        () = ctx.call().cancel.cancelled() => false,
-        () = tokio::time::sleep(wait) => true,
+        () = ctx.call().cancel.cancelled() => Pause::Cancelled,
+        () = tokio::time::sleep(wait), if !wait.is_zero() => Pause::Over,
+        () = std::future::ready(()), if wait.is_zero() => Pause::Over,
     }
 }
 

@@ -81,8 +81,6 @@ shared_text! {
     ToolCallId
 }
 
-impl ToolCallId {}
-
 /// Bytes of the longest name that every provider takes.
 pub const MAX_NAME: usize = 64;
 

@@ -86,6 +86,16 @@ pub enum RegisterError {
     /// A retry policy has no attempt in it, not even the first.
     #[error("`{0}` may be tried zero times, so that it would never run; 1 means that it is not tried again")]
     NoAttempt(String),
+    /// A limit is so low that no call could keep it.
+    #[error("`{tool}` has a `{limit}` below {least}, which no call could keep; leave it out where there is to be none")]
+    Limit {
+        /// The tool.
+        tool: String,
+        /// Which of [`ToolSpec::limits`].
+        limit: &'static str,
+        /// The least that it may be, as in a tool's file.
+        least: u64,
+    },
     /// The folder that a tool is kept to is not in the workspace.
     #[error("`{tool}` is kept to `{folder}`, which is not in the workspace; a folder of it, relative to it, is accepted")]
     WorkspaceRoot {
@@ -275,6 +285,18 @@ fn judge_words(spec: &ToolSpec) -> Result<(), RegisterError> {
     }
     if spec.retry.is_some_and(|retry| retry.max_attempts == 0) {
         return Err(RegisterError::NoAttempt(tool()));
+    }
+    let limits = &spec.limits;
+    for (limit, most, least) in [
+        ("max_concurrency", limits.max_concurrency, 1),
+        ("max_output_bytes", limits.max_output_bytes, 1),
+        ("memory_mb", limits.memory_mb, 8),
+        ("cpu_ms", limits.cpu_ms, 1),
+        ("processes", limits.processes, 1),
+    ] {
+        if most.is_some_and(|most| most < least) {
+            return Err(RegisterError::Limit { tool: tool(), limit, least });
+        }
     }
     match &spec.safety.workspace_root {
         Some(folder) if within_workspace(folder).is_none() => Err(RegisterError::WorkspaceRoot { tool: tool(), folder: folder.clone() }),

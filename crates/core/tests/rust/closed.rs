@@ -97,16 +97,20 @@ async fn arguments_are_repaired_by_policy_only_and_never_for_tools_with_effects(
 
 #[tokio::test]
 async fn malformed_json_is_answered_with_the_calls_id_and_is_never_an_empty_object() {
-    let (engine, events) = load(bare().tool(echo("echo"))).await;
-    for sent in ["", "{", "[]", "null", "{\"n\": 1,}", "n=1", "{\"n\": 1} {}"] {
-        let mut call = text("echo", sent);
-        call.id = format!("id {sent}").into();
-        let result = engine.call(call).await;
-        assert_eq!((result.call_id.as_str(), code(&result)), (format!("id {sent}").as_str(), "tool.args.malformed_json"), "{sent}");
-        let message = result.message().expect("a message");
-        assert_eq!(message.call_id, format!("id {sent}").as_str());
+    // `whose` needs no argument, so that an empty object would pass.
+    for (tool, repair) in [("echo", Repair::Off), ("whose", Repair::Off), ("whose", Repair::WithoutEffects)] {
+        let (engine, events) = load(whose(Effects::NONE).tool(echo("echo")).repair(repair)).await;
+        let malformed = ["", "{", "[]", "null", "\"n\"", "\"[]\"", "{\"n\": 1,}", "n=1", "{\"n\": 1} {}", "```\n{\n```"];
+        for sent in malformed {
+            let mut call = text(tool, sent);
+            call.id = format!("id {sent}").into();
+            let result = engine.call(call).await;
+            assert_eq!((result.call_id.as_str(), code(&result)), (format!("id {sent}").as_str(), "tool.args.malformed_json"), "{sent}");
+            let message = result.message().expect("a message");
+            assert_eq!(message.call_id, format!("id {sent}").as_str());
+        }
+        assert_eq!(events.ends(), vec!["tool.rejected"; malformed.len()]);
     }
-    assert_eq!(events.ends(), vec!["tool.rejected"; 7]);
 }
 
 #[tokio::test]

@@ -159,7 +159,11 @@ const ROWS: &[Row] = &[
         "Classes of errors, and what a loop does about them",
         "P",
         "a class on every failure; the policy is data; control flow is no message",
-        &["control_flow_is_no_message_and_the_policy_says_what_ends_a_run", "every_code_has_a_reaction_and_the_policy_is_data"],
+        &[
+            "control_flow_is_no_message_and_the_policy_says_what_ends_a_run",
+            "where_a_run_shall_go_no_link_no_layer_and_no_deadline_makes_a_result_of_it",
+            "every_code_has_a_reaction_and_the_policy_is_data",
+        ],
     ),
     row(
         "A panic is isolated",
@@ -181,7 +185,7 @@ const ROWS: &[Row] = &[
         "Progress of a tool",
         "D",
         "an event, and a notification of MCP",
-        &["a_typed_tool_has_its_state_its_runs_context_and_schemas_of_its_types"],
+        &["a_typed_tool_has_its_state_its_runs_context_and_schemas_of_its_types", "progress_comes_before_the_answer_and_only_grows"],
     ),
     row(
         "Results with blocks, value, artifacts, provider, time",
@@ -226,7 +230,11 @@ const ROWS: &[Row] = &[
         "The workspace, links included",
         "P",
         "resolved by the kernel beneath one folder",
-        &["without_a_workspace_or_the_effect_nothing_is_touched", "constraints_judge_normalised_paths_and_every_element"],
+        &[
+            "without_a_workspace_or_the_effect_nothing_is_touched",
+            "links_that_leave_are_refused_by_every_operation",
+            "constraints_judge_normalised_paths_and_every_element",
+        ],
     ),
     row(
         "A guard against the same call again and again",

@@ -8,6 +8,7 @@ use std::time::{Duration, Instant};
 use tool_harness::builtin::StoreScope;
 use tool_harness::effect::Effects;
 use tool_harness::error_policy::{ErrorPolicy, Reaction};
+use tool_harness::middleware::{Around, Later, Middleware, Next, Reply, Seen, Step};
 use tool_harness::run::{Class, Code, Control};
 use tool_harness::tool::{Idempotency, Inject, Limits, RetryPolicy, blocking};
 use tool_harness::turn::Ended;
@@ -225,6 +226,17 @@ async fn what_may_pass_is_tried_again_only_when_a_repeat_does_no_harm() {
 }
 
 #[tokio::test]
+async fn a_call_that_is_cancelled_between_two_attempts_is_cancelled() {
+    let retry = RetryPolicy { max_attempts: 3, initial_backoff_ms: 60_000, max_backoff_ms: 60_000, multiplier: 1.0 };
+    let tool = numbered(ToolSpec::new("t", "T.").pure().retry(retry), |_| async { Err(ToolError::retryable("busy", "later")) });
+    let (engine, events) = load(bare().tool(tool)).await;
+    let asked = call("t", json!({"n": 1}));
+    let token = asked.cancel.clone();
+    let (result, ()) = tokio::join!(engine.call(asked), async { token.cancel() });
+    assert_eq!((code(&result), events.named("tool.retried").len(), events.ends().len()), ("tool.cancelled", 1, 1));
+}
+
+#[tokio::test]
 async fn a_repeated_key_gets_the_stored_result_also_while_the_first_is_at_work() {
     struct Pay(AtomicUsize);
     impl Tool for Pay {
@@ -308,6 +320,81 @@ async fn where_a_run_shall_go_is_not_swallowed_by_the_tool_around_the_one_that_s
     let turned = run.turn().expect("a turn").call(requests("outer", vec![json!({})])).await;
     assert_eq!(code(&turned.results[0]), "tool.interrupted");
     assert_eq!(turned.messages().map(|messages| messages.len()), Err(Ended::Control(Control::Pause("ask the owner".into()))));
+}
+
+/// Calls `stop`, and never ends.
+struct Hangs;
+
+impl Tool for Hangs {
+    fn spec(&self) -> ToolSpec {
+        let retry = RetryPolicy { max_attempts: 3, initial_backoff_ms: 1, max_backoff_ms: 1, multiplier: 1.0 };
+        let spec = ToolSpec::new("hang", "Never ends.").pure().input(crate::support::number_schema());
+        spec.timeout(Duration::from_millis(30)).retry(retry)
+    }
+
+    async fn call(&self, (): &(), runtime: ToolRuntime<'_>, _: Map<String, Value>) -> Result<ToolOutput, ToolError> {
+        runtime.call("stop", json!({"n": 1})).await;
+        std::future::pending().await
+    }
+}
+
+/// Makes a result of every failure, or tries again.
+struct Soothes;
+
+impl Middleware for Soothes {
+    fn name(&self) -> &str {
+        "soothes"
+    }
+
+    fn after<'a>(&'a self, _: &'a Seen<'_>, answer: &'a mut Reply<'_>) -> Step<'a, ()> {
+        if answer.error().is_some() {
+            answer.answer(ToolOutput::text("all is well"));
+        }
+        ().into()
+    }
+}
+
+impl Around for Soothes {
+    fn name(&self) -> &str {
+        "soothes"
+    }
+
+    fn around<'a>(&'a self, _: Seen<'a>, mut next: Next<'a>) -> Later<'a, Result<ToolOutput, ToolError>> {
+        Box::pin(async move {
+            for _ in 0..3 {
+                let _ = next.run().await;
+            }
+            Ok(ToolOutput::text("all is well"))
+        })
+    }
+}
+
+#[tokio::test]
+async fn where_a_run_shall_go_no_link_no_layer_and_no_deadline_makes_a_result_of_it() {
+    let built = || {
+        let stopped = Arc::new(AtomicUsize::new(0));
+        let counted = Arc::clone(&stopped);
+        let stop = numbered(ToolSpec::new("stop", "Stops.").pure(), move |_| {
+            counted.fetch_add(1, Ordering::SeqCst);
+            async { Err(ToolError::control(Control::Stop("enough".into()))) }
+        });
+        (bare().tool(Hangs).tool(stop), stopped)
+    };
+    for (what, tool) in [("nothing", "hang"), ("link", "stop"), ("link", "hang"), ("layer", "stop"), ("layer", "hang")] {
+        let (builder, stopped) = built();
+        let (engine, events) = load(match what {
+            "link" => builder.middleware(Soothes),
+            "layer" => builder.around(Soothes),
+            _ => builder,
+        })
+        .await;
+        let run = engine.start(());
+        let turned = run.turn().expect("a turn").call(requests(tool, vec![json!({"n": 1})])).await;
+        assert_eq!(code(&turned.results[0]), "tool.interrupted", "{what} {tool}");
+        assert_eq!(turned.messages().map(|messages| messages.len()), Err(Ended::Control(Control::Stop("enough".into()))), "{what} {tool}");
+        assert_eq!(stopped.load(Ordering::SeqCst), 1, "{what} {tool}: nothing is begun again");
+        assert_eq!(events.ends(), vec!["tool.failed"; if tool == "hang" { 2 } else { 1 }]);
+    }
 }
 
 /// Calls another tool, and waits for what comes of it.

@@ -330,12 +330,37 @@ impl Sink for Deaf {
     }
 }
 
-/// A store that panics wherever it is asked.
-struct Lost;
+/// A store that panics wherever it is asked; what two of them begin panics when it is written to, or when it is let go.
+#[derive(Clone, Copy, PartialEq)]
+enum Spoilt {
+    Begun,
+    Written,
+    LetGo,
+}
 
-impl KeptStore for Lost {
-    fn begin(&self, _: &str, _: &str) -> Result<Box<dyn Keeping>, KeptError> {
+struct Spoils(Spoilt);
+
+impl Keeping for Spoils {
+    fn write(&mut self, _: &[u8]) -> Result<(), KeptError> {
+        if self.0 == Spoilt::Written { panic_any(Boom) } else { Err(KeptError::Failed("full".into())) }
+    }
+
+    fn finish(self: Box<Self>) -> Result<ArtifactRef, KeptError> {
         panic_any(Boom)
+    }
+}
+
+impl Drop for Spoils {
+    fn drop(&mut self) {
+        if self.0 == Spoilt::LetGo {
+            panic_any(Boom)
+        }
+    }
+}
+
+impl KeptStore for Spoilt {
+    fn begin(&self, _: &str, _: &str) -> Result<Box<dyn Keeping>, KeptError> {
+        if *self == Self::Begun { panic_any(Boom) } else { Ok(Box::new(Spoils(*self))) }
     }
 
     fn find(&self, _: &str, _: &str) -> Result<ArtifactRef, KeptError> {
@@ -351,6 +376,10 @@ impl KeptStore for Lost {
     }
 
     fn collect(&self) -> Result<Collected, KeptError> {
+        panic_any(Boom)
+    }
+
+    fn file(&self, _: &ArtifactRef) -> Option<PathBuf> {
         panic_any(Boom)
     }
 }
@@ -375,7 +404,7 @@ impl Tool for Long {
 #[tokio::test]
 async fn sinks_and_stores_may_panic_wherever_they_are_asked() {
     let heard = Arc::new(AtomicBool::new(false));
-    let builder = bare().tool(Long("give")).tool(Long("keep")).kept_in(Arc::new(Lost)).sink(Arc::new(Deaf(Arc::clone(&heard))));
+    let builder = bare().tool(Long("give")).tool(Long("keep")).kept_in(Arc::new(Spoilt::Begun)).sink(Arc::new(Deaf(Arc::clone(&heard))));
     let (engine, events) = load(builder).await;
     let result = engine.call(call("give", json!({}))).await;
     assert!(!result.is_error && result.text().starts_with("aaa"), "a store that fails loses what it should keep, and no more");
@@ -387,61 +416,11 @@ async fn sinks_and_stores_may_panic_wherever_they_are_asked() {
     assert_eq!(events.ends().len(), 3);
 }
 
-/// A store that gives what panics when it is written to, or when it is let go.
-struct Spoilt(bool);
-
-struct Spoils(bool);
-
-impl Keeping for Spoils {
-    fn write(&mut self, _: &[u8]) -> Result<(), KeptError> {
-        if self.0 { panic_any(Boom) } else { Err(KeptError::Failed("full".into())) }
-    }
-
-    fn finish(self: Box<Self>) -> Result<ArtifactRef, KeptError> {
-        panic_any(Boom)
-    }
-}
-
-impl Drop for Spoils {
-    fn drop(&mut self) {
-        if !self.0 {
-            panic_any(Boom)
-        }
-    }
-}
-
-impl KeptStore for Spoilt {
-    fn begin(&self, _: &str, _: &str) -> Result<Box<dyn Keeping>, KeptError> {
-        Ok(Box::new(Spoils(self.0)))
-    }
-
-    fn find(&self, _: &str, _: &str) -> Result<ArtifactRef, KeptError> {
-        panic_any(Boom)
-    }
-
-    fn read(&self, _: &str, _: &str, _: u64, _: u64) -> Result<Vec<u8>, KeptError> {
-        panic_any(Boom)
-    }
-
-    fn list(&self, _: &str) -> Result<Vec<ArtifactRef>, KeptError> {
-        panic_any(Boom)
-    }
-
-    fn collect(&self) -> Result<Collected, KeptError> {
-        panic_any(Boom)
-    }
-
-    fn file(&self, _: &ArtifactRef) -> Option<PathBuf> {
-        panic_any(Boom)
-    }
-}
-
 #[tokio::test]
 async fn a_host_that_uses_a_shelf_itself_gets_a_failure_and_no_panic() {
     let failed = || KeptError::Failed("the store crashed".into());
-    let stores: [Arc<dyn KeptStore>; 3] = [Arc::new(Lost), Arc::new(Spoilt(true)), Arc::new(Spoilt(false))];
-    for store in stores {
-        let (engine, _) = load(bare().kept_in(store)).await;
+    for store in [Spoilt::Begun, Spoilt::Written, Spoilt::LetGo] {
+        let (engine, _) = load(bare().kept_in(Arc::new(store))).await;
         let shelf = engine.shelf("mine");
         assert_eq!(shelf.write(b"something", "text/plain"), Err(failed()));
         assert_eq!(shelf.find("art_0"), Err(failed()));

@@ -8,7 +8,7 @@ use tool_harness::effect::Effects;
 use tool_harness::error::Error;
 use tool_harness::registry::READER;
 use tool_harness::run::Control;
-use tool_harness::tool::{Idempotency, Inject, NameProblem, RegisterError, RetryPolicy, blocking};
+use tool_harness::tool::{Idempotency, Inject, Limits, NameProblem, RegisterError, RetryPolicy, blocking};
 use tool_harness::{ContentBlock, EngineBuilder, Tool, ToolError, ToolOutput, ToolRuntime, ToolSpec};
 
 struct Spec(ToolSpec);
@@ -90,6 +90,14 @@ async fn what_says_nothing_or_more_than_can_be_done_is_refused_with_a_type() {
         (spec("a").alias(" ", "b"), RegisterError::AliasForNobody { tool: "a".into(), alias: "b".into() }),
         (spec("a").alias("openai", ""), RegisterError::Name { name: String::new(), problem: NameProblem::Empty }),
         (spec("a").retry(retry(0)), RegisterError::NoAttempt("a".into())),
+        (
+            spec("a").limits(Limits { max_concurrency: Some(0), ..Limits::default() }),
+            RegisterError::Limit { tool: "a".into(), limit: "max_concurrency", least: 1 },
+        ),
+        (
+            spec("a").limits(Limits { max_output_bytes: Some(0), ..Limits::default() }),
+            RegisterError::Limit { tool: "a".into(), limit: "max_output_bytes", least: 1 },
+        ),
         (spec("a").workspace_root("../.."), outside("../..")),
         (spec("a").workspace_root("a/../.."), outside("a/../..")),
         (spec("a").workspace_root("/etc"), outside("/etc")),
@@ -101,6 +109,7 @@ async fn what_says_nothing_or_more_than_can_be_done_is_refused_with_a_type() {
         spec("a").inject("who", Inject::CallId).inject("run", Inject::RunId),
         spec("a").alias("openai", "b").alias("gemini", "c"),
         spec("a").retry(retry(1)),
+        spec("a").limits(Limits { max_calls: Some(0), max_concurrency: Some(1), ..Limits::default() }),
         // It is never used, because a repeat could do harm.
         spec("a").effects(Effects::WRITE).retry(retry(3)),
         spec("a").workspace_root("a/../src"),

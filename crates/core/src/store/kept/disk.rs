@@ -1,24 +1,27 @@
 //! Artifacts on disk: contents by their digest, handles by session.
 //!
 //! A content is written beside its place, synced and then moved there, so that a name always stands for the whole of it, also after a crash.
-//! Several processes may use one folder: whoever adds holds a lock together with others, whoever forgets holds it alone.
+//! Several processes may use one folder: whoever adds holds a lock together with others, whoever forgets holds it alone. A link inside of the
+//! folder is not followed, and what has no name that the store gives is left alone.
 
-use super::{Bounds, Collected, Keeping, KeptError, KeptStore, handle, handle_bytes, is_id};
+use super::{Bounds, Collected, Keeping, KeptError, KeptStore, handle, handle_bytes, is_hex, is_id};
 use crate::digest;
 use crate::result::ArtifactRef;
 use serde_json::Value;
 use std::collections::HashMap;
 use std::fs::{self, DirBuilder, File, OpenOptions};
 use std::io::{self, Read as _, Seek as _, SeekFrom, Write as _};
-use std::os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _};
+use std::os::unix::fs::{DirBuilderExt as _, MetadataExt as _, OpenOptionsExt as _};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, SystemTime};
 
-/// How long something without a handle may still be on its way to one.
+/// How long something that is not finished may still be written.
 const GRACE: Duration = Duration::from_secs(3600);
-/// How often a process looks for what can be forgotten.
+/// How often a process looks for what can be forgotten, unless things are kept for less.
 const EVERY: Duration = Duration::from_secs(3600);
+/// Contents whose digest a process remembers to have checked.
+const MOST_CHECKED: usize = 1024;
 
 /// A folder of artifacts. Nothing is made before something is kept.
 #[derive(Clone, Debug)]
@@ -27,7 +30,12 @@ pub struct DiskStore {
     bounds: Bounds,
     /// When this process last looked for what can be forgotten, and the bytes it found or added.
     looked: Arc<Mutex<Option<(SystemTime, u64)>>>,
+    /// Contents that this process found to be what their digest says, and which file each of them was.
+    checked: Arc<Mutex<HashMap<PathBuf, Version>>>,
 }
+
+/// A file as it is: which one, and when anything about it last changed.
+type Version = (u64, i64, i64);
 
 impl DiskStore {
     /// The artifacts in this folder: a gigabyte, for a week.
@@ -39,7 +47,7 @@ impl DiskStore {
     /// The same with other bounds.
     #[must_use]
     pub fn with_bounds(folder: impl Into<PathBuf>, bounds: Bounds) -> Self {
-        Self { folder: folder.into(), bounds, looked: Arc::default() }
+        Self { folder: folder.into(), bounds, looked: Arc::default(), checked: Arc::default() }
     }
 
     /// A digest in place of the id, whose characters are a client's choice.
@@ -57,8 +65,13 @@ impl DiskStore {
     }
 
     fn content(&self, digest: &str) -> Option<PathBuf> {
-        let hex = digest.strip_prefix("blake3:").filter(|hex| hex.len() == 64 && hex.bytes().all(|byte| byte.is_ascii_hexdigit()))?;
+        let hex = digest.strip_prefix("blake3:").filter(|hex| is_hex(hex, 64))?;
         Some(self.folder.join("contents").join(&hex[..2]).join(hex))
+    }
+
+    /// Whether what was kept then may not be read any more.
+    fn is_old(&self, at: SystemTime) -> bool {
+        at.elapsed().is_ok_and(|age| age > self.bounds.age)
     }
 
     fn lock(&self) -> io::Result<File> {
@@ -72,7 +85,7 @@ impl DiskStore {
             let mut looked = self.looked.lock().unwrap_or_else(PoisonError::into_inner);
             if let Some((when, bytes)) = &mut *looked {
                 *bytes += added;
-                if *bytes <= self.bounds.bytes && when.elapsed().is_ok_and(|since| since < EVERY) {
+                if *bytes <= self.bounds.bytes && when.elapsed().is_ok_and(|since| since < EVERY.min(self.bounds.age)) {
                     return;
                 }
             }
@@ -89,8 +102,8 @@ impl DiskStore {
         let older = |at: SystemTime, than: Duration| now.duration_since(at).is_ok_and(|age| age > than);
         let mut collected = Collected::default();
         let mut handles = Vec::new();
-        for session in files(&self.folder.join("sessions")) {
-            for entry in files(&session) {
+        for session in named(&self.folder.join("sessions"), |name| is_hex(name, 32)) {
+            for entry in named(&session, is_id) {
                 let Ok(at) = modified(&entry) else { continue };
                 let known = read_entry(&entry).ok().filter(|_| !older(at, self.bounds.age));
                 match known.and_then(|artifact| Some((self.content(&artifact.digest)?, artifact))) {
@@ -125,18 +138,16 @@ impl DiskStore {
             *count -= 1;
             total -= handle_bytes(&artifact.media_type) + if *count == 0 { artifact.bytes } else { 0 };
         }
-        for content in files(&self.folder.join("contents")).iter().flat_map(|folder| files(folder)) {
-            let Ok(metadata) = fs::metadata(&content) else { continue };
-            let goes = match held.get(content.as_path()) {
-                Some(count) => *count == 0,
-                // What never had a handle may be on its way to one.
-                None => metadata.modified().is_ok_and(|at| older(at, GRACE)),
-            };
-            if goes && fs::remove_file(&content).is_ok() {
+        let folders = named(&self.folder.join("contents"), |name| is_hex(name, 2));
+        for content in folders.iter().flat_map(|folder| named(folder, |name| is_hex(name, 64))) {
+            let Ok(metadata) = fs::symlink_metadata(&content) else { continue };
+            // Nothing is on its way to a handle while the lock is held alone.
+            let is_held = held.get(content.as_path()).is_some_and(|count| *count > 0);
+            if !is_held && fs::remove_file(&content).is_ok() {
                 collected.bytes += metadata.len();
             }
         }
-        for left in files(&self.folder.join("new")) {
+        for left in named(&self.folder.join("new"), |name| name.starts_with("new_")) {
             if modified(&left).is_ok_and(|at| older(at, GRACE)) {
                 let _ = fs::remove_file(left);
             }
@@ -145,59 +156,89 @@ impl DiskStore {
         Ok(collected)
     }
 
-    /// Moves a finished content to its place, and writes its handle.
+    /// Moves a finished content to its place, and its handle. What is in its place already may have been changed since: what was written now is it.
     fn commit(&self, session: &str, temporary: &Path, artifact: &ArtifactRef) -> io::Result<()> {
         let lock = self.lock()?;
         lock.lock_shared()?;
         let place = self.content(&artifact.digest).ok_or(io::ErrorKind::InvalidInput)?;
-        let is_whole = |known: &File| known.metadata().is_ok_and(|metadata| metadata.len() == artifact.bytes);
-        // What is there and is not whole, somebody or a broken disk has changed: what was written now takes its place.
-        match OpenOptions::new().write(true).open(&place).ok().filter(is_whole) {
-            Some(known) => {
-                known.set_modified(SystemTime::now())?;
-                fs::remove_file(temporary)?;
-            }
-            None => {
-                let folder = place.parent().ok_or(io::ErrorKind::InvalidInput)?;
-                private_folder(folder)?;
-                fs::rename(temporary, &place)?;
-                File::open(folder)?.sync_all()?;
-            }
-        }
-        let folder = self.session_folder(session);
-        private_folder(&folder)?;
-        let (mut entry, temporary) = self.temporary()?;
+        let contents = place.parent().ok_or(io::ErrorKind::InvalidInput)?;
+        let handles = self.session_folder(session);
+        self.own_folder(contents)?;
+        self.own_folder(&handles)?;
+        // Written before the content is moved: where there is no room for it, no content without a handle stays behind.
+        let (mut entry, handle) = self.temporary()?;
         let text = artifact.to_json().to_string();
         let written = entry.write_all(text.as_bytes()).and_then(|()| entry.sync_data());
-        written.and_then(|()| fs::rename(&temporary, folder.join(&artifact.id))).inspect_err(|_| drop(fs::remove_file(&temporary)))
+        let moved = written.and_then(|()| fs::rename(temporary, &place)).and_then(|()| File::open(contents)?.sync_all());
+        moved.and_then(|()| fs::rename(&handle, handles.join(&artifact.id))).inspect_err(|_| drop(fs::remove_file(&handle)))
     }
 
     fn temporary(&self) -> io::Result<(File, PathBuf)> {
         let folder = self.folder.join("new");
-        private_folder(&folder)?;
+        self.own_folder(&folder)?;
         let path = folder.join(digest::fresh_id("new"));
         Ok((OpenOptions::new().create_new(true).write(true).mode(0o600).open(&path)?, path))
+    }
+
+    /// Makes a folder of the store, and those around it.
+    fn own_folder(&self, path: &Path) -> io::Result<()> {
+        let inside: Vec<&Path> = path.ancestors().take_while(|folder| *folder != self.folder).collect();
+        for folder in inside.into_iter().rev() {
+            private_folder(folder)?;
+            if !is_folder(folder) {
+                return Err(io::Error::other(format!("`{}` is a link in the place of a folder", folder.display())));
+            }
+        }
+        Ok(())
+    }
+
+    /// Whether a file holds what its digest says. It is read for that when it is new to this process, or was changed.
+    fn is_whole(&self, file: &mut File, place: &Path, artifact: &ArtifactRef) -> io::Result<bool> {
+        let metadata = file.metadata()?;
+        if metadata.len() != artifact.bytes {
+            return Ok(false);
+        }
+        let version = (metadata.ino(), metadata.ctime(), metadata.ctime_nsec());
+        let checked = || self.checked.lock().unwrap_or_else(PoisonError::into_inner);
+        if checked().get(place) == Some(&version) {
+            return Ok(true);
+        }
+        let mut hasher = blake3::Hasher::new();
+        hasher.update_reader(&mut *file)?;
+        if format!("blake3:{}", hasher.finalize().to_hex()) != artifact.digest {
+            return Ok(false);
+        }
+        let mut checked = checked();
+        if checked.len() >= MOST_CHECKED {
+            checked.clear();
+        }
+        checked.insert(place.to_owned(), version);
+        Ok(true)
     }
 }
 
 impl KeptStore for DiskStore {
     fn begin(&self, session: &str, media_type: &str) -> Result<Box<dyn Keeping>, KeptError> {
         self.bounds.fit(media_type, 0)?;
+        // Also where there is no room: what is too old may be what takes it.
+        self.tidy(0);
         let (file, path) = self.temporary().map_err(failed)?;
         let (session, media_type) = (session.to_owned(), media_type.to_owned());
         Ok(Box::new(Writing { store: self.clone(), session, media_type, file, path, bytes: 0, hasher: blake3::Hasher::new() }))
     }
 
     fn find(&self, session: &str, id: &str) -> Result<ArtifactRef, KeptError> {
-        read_entry(&self.entry(session, id)?).map_err(|problem| unknown_or_failed(&problem, id))
+        let entry = self.entry(session, id)?;
+        let read = || if self.is_old(modified(&entry)?) { Err(io::ErrorKind::NotFound.into()) } else { read_entry(&entry) };
+        read().map_err(|problem| unknown_or_failed(&problem, id))
     }
 
     fn read(&self, session: &str, id: &str, offset: u64, length: u64) -> Result<Vec<u8>, KeptError> {
         let artifact = self.find(session, id)?;
         let place = self.content(&artifact.digest).ok_or_else(|| KeptError::Unknown(id.to_owned()))?;
         let read = || {
-            let mut file = File::open(place)?;
-            if file.metadata()?.len() != artifact.bytes {
+            let mut file = File::open(&place)?;
+            if !self.is_whole(&mut file, &place, &artifact)? {
                 return Err(io::Error::new(io::ErrorKind::InvalidData, format!("the content of `{id}` is not whole any more")));
             }
             file.seek(SeekFrom::Start(offset.min(artifact.bytes)))?;
@@ -209,8 +250,9 @@ impl KeptStore for DiskStore {
     }
 
     fn list(&self, session: &str) -> Result<Vec<ArtifactRef>, KeptError> {
-        let found = files(&self.session_folder(session)).into_iter();
+        let found = named(&self.session_folder(session), is_id).into_iter();
         let mut found: Vec<_> = found.filter_map(|path| Some((modified(&path).ok()?, read_entry(&path).ok()?))).collect();
+        found.retain(|(at, _)| !self.is_old(*at));
         found.sort_by(|(at, a), (other, b)| (at, &a.id).cmp(&(other, &b.id)));
         Ok(found.into_iter().map(|(_, artifact)| artifact).collect())
     }
@@ -263,8 +305,18 @@ fn private_folder(path: &Path) -> io::Result<()> {
     DirBuilder::new().recursive(true).mode(0o700).create(path)
 }
 
-fn files(folder: &Path) -> Vec<PathBuf> {
-    fs::read_dir(folder).into_iter().flatten().flatten().map(|entry| entry.path()).collect()
+/// Whether it is a folder itself, and no link to one.
+fn is_folder(path: &Path) -> bool {
+    fs::symlink_metadata(path).is_ok_and(|metadata| metadata.is_dir())
+}
+
+/// What a folder has of such names.
+fn named(folder: &Path, is_ours: impl Fn(&str) -> bool) -> Vec<PathBuf> {
+    if !is_folder(folder) {
+        return Vec::new();
+    }
+    let entries = fs::read_dir(folder).into_iter().flatten().flatten();
+    entries.filter(|entry| entry.file_name().to_str().is_some_and(&is_ours)).map(|entry| entry.path()).collect()
 }
 
 fn modified(path: &Path) -> io::Result<SystemTime> {

@@ -40,6 +40,10 @@ impl Entry {
     fn weight(&self) -> u64 {
         handle_bytes(&self.artifact.media_type) + self.session.len() as u64
     }
+
+    fn is_old(&self, bounds: Bounds) -> bool {
+        self.at.elapsed() > bounds.age
+    }
 }
 
 impl Default for KeptInMemory {
@@ -62,7 +66,7 @@ impl KeptInMemory {
     fn with<T>(&self, session: &str, id: &str, take: impl FnOnce(&Entry) -> T) -> Result<T, KeptError> {
         let kept = self.lock();
         let place = kept.places.get(id).and_then(|place| usize::try_from(place - kept.gone).ok());
-        let found = place.and_then(|place| kept.entries.get(place)).filter(|entry| entry.session == session);
+        let found = place.and_then(|place| kept.entries.get(place)).filter(|entry| entry.session == session && !entry.is_old(self.bounds));
         found.map(take).ok_or_else(|| KeptError::Unknown(id.to_owned()))
     }
 }
@@ -84,8 +88,7 @@ impl Kept {
 
     fn collect(&mut self, bounds: Bounds) -> Collected {
         let mut collected = Collected::default();
-        let is_old = |entry: &Entry| entry.at.elapsed() > bounds.age;
-        while self.entries.front().is_some_and(|entry| self.bytes > bounds.bytes || is_old(entry)) {
+        while self.entries.front().is_some_and(|entry| self.bytes > bounds.bytes || entry.is_old(bounds)) {
             collected.bytes += self.forget_oldest();
             collected.artifacts += 1;
         }
@@ -112,7 +115,9 @@ impl KeptStore for KeptInMemory {
     }
 
     fn list(&self, session: &str) -> Result<Vec<ArtifactRef>, KeptError> {
-        Ok(self.lock().entries.iter().filter(|entry| entry.session == session).map(|entry| entry.artifact.clone()).collect())
+        let kept = self.lock();
+        let own = kept.entries.iter().filter(|entry| entry.session == session && !entry.is_old(self.bounds));
+        Ok(own.map(|entry| entry.artifact.clone()).collect())
     }
 
     fn collect(&self) -> Result<Collected, KeptError> {

@@ -75,7 +75,7 @@ pub enum KeptError {
 pub struct Bounds {
     /// Bytes of all artifacts together; each handle counts as some, too.
     pub bytes: u64,
-    /// How long one is kept.
+    /// How long one is kept. What is older cannot be read any more, whether it was forgotten yet or not.
     pub age: Duration,
 }
 
@@ -103,8 +103,12 @@ fn handle_bytes(media_type: &str) -> u64 {
 
 /// Whether a text has the form of a handle. Nothing else becomes part of a path.
 pub(crate) fn is_id(text: &str) -> bool {
-    let is_digit = |byte: u8| byte.is_ascii_digit() || (b'a'..=b'f').contains(&byte);
-    text.strip_prefix("art_").is_some_and(|digits| digits.len() == 32 && digits.bytes().all(is_digit))
+    text.strip_prefix("art_").is_some_and(|digits| is_hex(digits, 32))
+}
+
+/// Whether a text is so many digits, as the store writes them.
+fn is_hex(text: &str, digits: usize) -> bool {
+    text.len() == digits && text.bytes().all(|byte| byte.is_ascii_digit() || (b'a'..=b'f').contains(&byte))
 }
 
 #[cfg(test)]

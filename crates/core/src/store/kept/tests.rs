@@ -79,9 +79,10 @@ fn what_a_crash_left_is_no_artifact_and_is_swept_away() {
     std::fs::write(&torn, b"{\"id\":").expect("a torn handle");
     assert_eq!(store.list("s"), Ok(vec![kept.clone()]));
     store.collect_at(SystemTime::now()).expect("collected");
-    assert!(orphan.exists() && !torn.exists(), "what has no handle may still be on its way to one");
+    let unfinished = folder.path().join("new/new_torn");
+    assert!(!orphan.exists() && !torn.exists() && unfinished.exists(), "what is not finished may still be written");
     store.collect_at(SystemTime::now() + Duration::from_secs(2 * 3600)).expect("collected");
-    assert!(!orphan.exists() && !folder.path().join("new/new_torn").exists());
+    assert!(!unfinished.exists());
     assert_eq!(store.read("s", &kept.id, 0, 9).expect("read"), b"whole");
 }
 
@@ -93,7 +94,7 @@ fn what_cannot_be_removed_is_passed_over_and_fails_nobody_who_writes() {
     for place in &stray {
         std::fs::create_dir_all(place.join("stray/deep")).expect("a stray folder");
     }
-    let torn = stray[0].join("torn");
+    let torn = stray[0].join(format!("art_{}", "0".repeat(32)));
     std::fs::write(&torn, "{").expect("a torn handle");
     // It has not looked yet, so it does as it writes.
     let store = DiskStore::new(folder.path());
@@ -110,7 +111,7 @@ fn a_content_that_is_not_whole_any_more_is_a_failure_until_the_same_is_kept_agai
     let folder = tempfile::tempdir().expect("a folder");
     let store = DiskStore::new(folder.path());
     let kept = keep(&store, "s", "the whole text");
-    for damage in ["the who", "", "the whole text and more"] {
+    for damage in ["the who", "", "the whole text and more", "another text 1"] {
         std::fs::write(store.file(&kept).expect("a place"), damage).expect("damaged");
         for (offset, length) in [(0, 99), (3, 2), (14, 1)] {
             assert!(matches!(store.read("s", &kept.id, offset, length), Err(KeptError::Failed(_))), "{damage}");
@@ -120,6 +121,59 @@ fn a_content_that_is_not_whole_any_more_is_a_failure_until_the_same_is_kept_agai
             assert_eq!(store.read("s", id, 0, 99).expect("read"), b"the whole text");
         }
     }
+}
+
+#[test]
+fn no_link_and_no_name_of_others_is_touched_however_old_it_is() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let (inside, outside) = (folder.path().join("kept"), folder.path().join("outside"));
+    let store = DiskStore::new(&inside);
+    let kept = keep(&store, "s", "text");
+    let of_others = [format!("outside/art_{}", "0".repeat(32)), format!("outside/{}", "a".repeat(64)), "outside/new_x".to_owned()];
+    let unnamed = ["kept/sessions/mine/profile.json", "kept/contents/ab/notes.txt", "kept/new/plan.md"].map(str::to_owned);
+    let theirs: Vec<PathBuf> = of_others.iter().chain(&unnamed).map(|path| folder.path().join(path)).collect();
+    for path in &theirs {
+        std::fs::create_dir_all(path.parent().expect("a folder")).expect("made");
+        std::fs::write(path, "theirs").expect("written");
+    }
+    for link in [format!("sessions/{}", "0".repeat(32)), "contents/aa".to_owned()] {
+        std::os::unix::fs::symlink(&outside, inside.join(link)).expect("a link");
+    }
+    let collect = || store.collect_at(SystemTime::now() + Duration::from_secs(2 * 3600)).expect("collected");
+    collect();
+    assert_eq!(theirs.iter().find(|path| !path.exists()), None);
+    std::fs::rename(inside.join("new"), inside.join("before")).expect("moved");
+    std::os::unix::fs::symlink(&outside, inside.join("new")).expect("a link");
+    collect();
+    assert!(theirs[..3].iter().all(|path| path.exists()));
+    assert!(matches!(store.begin("s", "text/plain").map(drop), Err(KeptError::Failed(why)) if why.contains("is a link")));
+    assert_eq!(store.read("s", &kept.id, 0, 9).expect("read"), b"text");
+}
+
+#[test]
+fn what_is_too_old_cannot_be_read_before_it_is_forgotten_and_is_as_soon_as_something_is_kept() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let disk = DiskStore::new(folder.path().join("week"));
+    let memory = KeptInMemory::new(Bounds { bytes: 1 << 20, age: Duration::from_secs(1) });
+    let stores = [&disk as &dyn KeptStore, &memory].map(|store| (store, keep(store, "s", "text")));
+    for (store, kept) in &stores {
+        assert_eq!(store.read("s", &kept.id, 0, 9).expect("read"), b"text");
+    }
+    let handle = disk.session_folder_of("s").join(&stores[0].1.id);
+    let handle = std::fs::OpenOptions::new().write(true).open(handle).expect("a handle");
+    handle.set_modified(SystemTime::now() - 2 * WEEK).expect("made old");
+    std::thread::sleep(Duration::from_millis(1100));
+    for (store, kept) in &stores {
+        let unknown = || KeptError::Unknown(kept.id.clone());
+        assert_eq!((store.find("s", &kept.id), store.list("s")), (Err(unknown()), Ok(Vec::new())));
+        assert_eq!(store.read("s", &kept.id, 0, 9), Err(unknown()));
+    }
+    // It looks when something begins, so that a full disk gets its room back, and as often as things become too old.
+    let brief = DiskStore::with_bounds(folder.path().join("brief"), Bounds { bytes: 1 << 20, age: Duration::from_millis(50) });
+    let content = brief.file(&keep(&brief, "s", "text")).expect("a place");
+    std::thread::sleep(Duration::from_millis(100));
+    drop(brief.begin("s", "text/plain").expect("begun"));
+    assert!(!content.exists() && !brief.session_folder_of("s").exists());
 }
 
 #[test]
