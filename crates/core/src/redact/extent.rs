@@ -1,6 +1,7 @@
 //! How far the value of a field goes.
 
 use super::declared::declared;
+use super::header::of_header;
 use std::ops::Range;
 
 /// Bytes of one value that are looked at. What is longer is taken out up to here.
@@ -83,6 +84,7 @@ pub(super) fn assigned(text: &[u8], name: usize, from: usize, by: Assigned) -> E
         return Extent { value: if is_marked { from..below.value.end } else { below.value }, ..below };
     }
     let own = if before > 0 { annotated(text, from) } else { enclosed(text, from) };
+    let own = if by == Assigned::Colon { of_header(text, name, own) } else { own };
     let is_plain = by == Assigned::Colon && !own.is_open && quote(rest).is_none() && !matches!(rest.first(), Some(b'[' | b'{' | b'('));
     match Line::at(&text[own.value.end..]).filter(|_| is_plain) {
         Some((line, length)) => continued(text, name, own, line, length),
@@ -201,7 +203,9 @@ impl Line {
         let before = &text[name.saturating_sub(MOST_VALUE)..name];
         let end = self.end();
         let start = memchr::memmem::rfind(before, &end).map_or(0, |at| at + end.len());
+        // However the others end, what ends here is a line.
         let before = &before[start..];
+        let before = memchr::memrchr(b'\n', before).map_or(before, |end| &before[end + 1..]);
         (indented(before), !before.iter().any(|byte| byte.is_ascii_alphanumeric() || !byte.is_ascii()))
     }
 }

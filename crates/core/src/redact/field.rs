@@ -15,8 +15,8 @@ pub(super) fn head(name: &str) -> String {
     let index = format!(r"(?P<index>{blank}*(?:\]|%(?:25)*5D))?(?:\[[0-9]*\]|%(?:25)*5B[0-9]*%(?:25)*5D)*");
     // A sign may stand on the next line, and a text that ends before that says nothing yet.
     let space = format!(r"{blank}*(?:\r?\n[ \t]*)?");
-    let sign =
-        format!(r"(?:{space}(?:(?P<sign>[:=]{{1,3}}>?|%(?P<level>(?:25)*)3[AD]|,)|(?P<last>\z))|(?P<gap>[ \t]+)|(?P<end>>|&gt;|\\+u003E))");
+    let escaped = format!(r"{blank}*%(?P<level>(?:25)*)3[AD]");
+    let sign = format!(r"(?:{space}(?:(?P<sign>[:=]{{1,3}}>?|,)|(?P<last>\z))|{escaped}|(?P<gap>[ \t]+)|(?P<end>>|&gt;|\\+u003E))");
     format!("(?i){before}(?P<name>{name}){quote}{index}{sign}{blank}*(?:(?:Bearer|Basic|Token){blank}+)?")
 }
 
@@ -108,6 +108,9 @@ fn sign<'a>(found: &Captures<'a>) -> Option<Sign<'a>> {
     if has("last") {
         return Some(Sign::Awaited);
     }
+    if let Some(level) = found.name("level") {
+        return Some(Sign::Assigned(Assigned::InAddress(level.len() / 2)));
+    }
     let Some(sign) = found.name("sign") else {
         let tag = found.name("tag").map(|tag| opening(tag.as_bytes()));
         let is_long = found.name("option").is_some_and(|option| option.len() == 2);
@@ -120,7 +123,6 @@ fn sign<'a>(found: &Captures<'a>) -> Option<Sign<'a>> {
         };
         return (!has("quote") && !has("index")).then_some(sign);
     };
-    let level = found.name("level").map(|level| level.len() / 2);
     match sign.as_bytes() {
         b"," => (has("option") && has("quote")).then_some(Sign::Listed),
         b"==" | b"===" => Some(Sign::BeforeQuotes),
@@ -129,7 +131,6 @@ fn sign<'a>(found: &Captures<'a>) -> Option<Sign<'a>> {
         b":" => Some(Sign::Assigned(Assigned::Colon)),
         b"=>" => Some(Sign::Assigned(Assigned::Arrow)),
         b"=" | b":=" => Some(Sign::Assigned(Assigned::Equals)),
-        [b'%', ..] => Some(Sign::Assigned(Assigned::InAddress(level.unwrap_or_default()))),
         _ => None,
     }
 }
