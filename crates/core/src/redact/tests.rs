@@ -330,6 +330,22 @@ fn a_value_has_its_fields_texts_numbers_and_names_cleaned_and_each_is_counted() 
 }
 
 #[test]
+fn of_values_that_are_another_one_each_time_the_last_are_known_and_those_in_use_stay() {
+    let values = Arc::new(Values::default());
+    let redactor = Redactor::new(Arc::clone(&values), Words::default());
+    let fresh = |number: usize| format!("minted-{number:04}-token");
+    values.learn(VALUE.as_bytes()).expect("long enough");
+    for number in 0..300 {
+        for value in [&fresh(number), "in use all the time", VALUE] {
+            values.learn_fresh(value.as_bytes()).expect("long enough");
+        }
+    }
+    let text = format!("{VALUE}, {}, in use all the time, {}", fresh(299), fresh(200));
+    assert_eq!(redactor.text(&text), "[redacted], [redacted], [redacted], [redacted]");
+    assert_eq!(redactor.text(&fresh(100)), fresh(100));
+}
+
+#[test]
 fn what_cannot_be_a_secret_goes_at_once_and_what_may_be_one_waits() {
     let redactor = redactor(&[]);
     let mut stream = redactor.stream();
