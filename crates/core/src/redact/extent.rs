@@ -5,7 +5,7 @@ use super::header::of_header;
 use std::ops::Range;
 
 /// Bytes of one value that are looked at. What is longer is taken out up to here.
-const MOST_VALUE: usize = 64 << 10;
+pub(super) const MOST_VALUE: usize = 64 << 10;
 /// Backslashes before a quote: a text that was quoted six times has sixty-three.
 const MOST_BACKSLASHES: usize = 64;
 /// Kinds of quotes that nobody closes in one value. Each is looked for up to its end.

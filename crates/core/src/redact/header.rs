@@ -1,6 +1,6 @@
 //! How far the value of a header goes that has several words.
 
-use super::extent::{Extent, enclosed, quote};
+use super::extent::{Extent, MOST_VALUE, enclosed, quote};
 
 /// Bytes of a name that are looked at.
 const MOST_NAME: usize = 64;
@@ -16,7 +16,7 @@ pub(super) fn of_header(text: &[u8], name: usize, mut own: Extent) -> Extent {
     // `Bearer` and its like are no part of the value.
     let is_first = text[..own.value.start].trim_ascii_end().ends_with(b":");
     let mut is_scheme = has_scheme && is_first && word(&text[own.value.clone()]) == own.value.len();
-    while !own.is_open {
+    while !own.is_open && own.value.len() < MOST_VALUE {
         let rest = &text[own.value.end..];
         let sign = usize::from(matches!(rest.first(), Some(b',' | b';')));
         let next = sign + rest[sign..].iter().take_while(|byte| **byte == b' ').count();

@@ -433,6 +433,16 @@ fn a_field_that_holds_a_list_is_found_over_pieces_and_lines_and_holds_no_more_ba
         stream.push("line\n".repeat(1000).as_bytes(), &mut out);
     }
     assert!(out.len() > 400_000, "what nobody closes holds 64 KiB back: {}", out.len());
+    // Neither a name, nor what comes before a value, nor a header ends.
+    let redactor = Redactor::new(Arc::default(), Words::new(["*secret*", "cookie"]).expect("words"));
+    for (first, more) in [("", "secret_"), ("secret:", "        "), ("secret\n:", "\t\t\t\t\t\t\t"), ("Cookie: ", "a=1; ")] {
+        let (mut stream, mut out) = (redactor.stream(), Vec::new());
+        stream.push(first.as_bytes(), &mut out);
+        for _ in 0..200 {
+            stream.push(more.repeat(600).as_bytes(), &mut out);
+        }
+        assert!(out.len() > 400_000, "{first}{more}: {}", out.len());
+    }
 }
 
 proptest! {
