@@ -136,7 +136,8 @@ fn annotation(text: &[u8]) -> usize {
         let word = rest.iter().take_while(|byte| !byte.is_ascii_whitespace() && !b"\"'`,;[]{}\\".contains(byte)).take(MOST_NAME).count();
         let blanks = rest[word..].iter().take_while(|byte| b" \t".contains(byte)).count();
         let is_counted = [&b"string("[..], b"array("].iter().any(|kind| rest.starts_with(kind)) && rest[..word].ends_with(b")");
-        let is_mark = matches!(rest.first(), Some(b'!' | b'&')) && quote(rest).is_none();
+        // The last parameter of a function is no mark, and its body no value.
+        let is_mark = matches!(rest.first(), Some(b'!' | b'&')) && quote(rest).is_none() && !rest[..word].contains(&b')');
         if blanks == 0 || !is_counted && !is_mark {
             return at;
         }
@@ -304,8 +305,10 @@ fn is_numbered_quote(text: &[u8]) -> bool {
 
 /// Bytes that languages put right before a quote: `b"`, `r#"`, `N'`, `@"`, `&"`.
 fn prefix(text: &[u8]) -> usize {
-    let length = match text.first() {
-        Some(b'@' | b'$' | b'&' | b'*') => 1,
+    let length = match text {
+        // A lifetime, and no text.
+        [b'&', b'\'', ..] => 0,
+        [b'@' | b'$' | b'&' | b'*', ..] => 1,
         _ => {
             let letters = text.iter().take(2).take_while(|byte| b"bBcCfFrRuUELN".contains(byte)).count();
             letters + hashes(&text[letters..])

@@ -319,6 +319,8 @@ mod tests {
             ("if not password:\n    return None\nx", "if not password:\n    return None\nx"),
             ("class Password:\n    x = 1\n", "class Password:\n    x = 1\n"),
             ("def f(self, password):\n    pass\n", "def f(self, password):\n    pass\n"),
+            ("password: &'a str,\n    user: &'a str,\n", "password: &'a str,\n    user: &'a str,\n"),
+            ("fn f(x_token: &Token) {\n    go();\n}", "fn f(x_token: [redacted] {\n    go();\n}"),
             ("Enter password:\nhunter2\n$", "Enter password:\n[redacted]\n$"),
             (r#"add_argument('--password', "-t")"#, r#"add_argument('--password', "-t")"#),
             // What only looks like it.
