@@ -108,6 +108,7 @@ async fn output_of_processes_and_what_scripts_put_aside_are_kept_without_their_s
     let aside = engine.call(in_session("s", "put_aside", json!({}))).await;
     assert_eq!(engine.shelf("s").read(&aside.artifacts[0].id, 0, 99).expect("read"), b"[redacted] and more");
     assert_eq!(aside.artifacts[0].media_type, "text/x-notes");
+    assert_eq!((&result.metadata["redacted"], &aside.metadata["redacted"]), (&json!(60_000), &json!(1)), "it is counted where it is kept");
 }
 
 #[tokio::test]

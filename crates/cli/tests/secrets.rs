@@ -229,6 +229,19 @@ fn a_command_in_the_sandbox_shows_no_secret_even_in_two_pieces() {
 }
 
 #[test]
+fn what_a_command_was_denied_shows_no_secret() {
+    let (project, user) = with_user_file("secrets: { API: \"file:~/key\" }\n", "---\nnetwork: { allowed_domains: [a.example.com] }\n---\n");
+    std::fs::write(user.path().join("key"), "tangerine46lamp\n").expect("the key");
+    for (words, expected) in [
+        (&["getent", "hosts", "tangerine46lamp.example.com"][..], "host \"[redacted].example.com\" is not in"),
+        (&["tangerine46lamp"], "no program `[redacted]`"),
+    ] {
+        let ran = give(&project, user.path(), &[&["exec", "--"], words].concat());
+        assert!(ran.err.contains(expected) && !ran.err.contains("tangerine"), "{}", ran.err);
+    }
+}
+
+#[test]
 fn arguments_on_the_command_line_are_not_shown_again() {
     let project =
         Project::new(&[(".harness/tools/say.md", &tool_with("parameters: { n: { type: integer } }\n", "def run(args):\n  return 1"))]);

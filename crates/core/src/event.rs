@@ -149,7 +149,7 @@ pub struct EventKind {
 const STAGES: (&str, &str) = ("stages_ms", "time by stage, for the stages it reached; `record` is the writing of `tool.started`");
 
 /// The field in which it says how much of its result may not be shown.
-const REDACTED: (&str, &str) = ("redacted", "how often something was taken out of the result, if anything was");
+const REDACTED: (&str, &str) = ("redacted", "how often something was taken out of the result and of what the call kept, if anything was");
 
 /// The field in which it says what was kept.
 const ARTIFACTS: (&str, &str) = ("artifacts", "`id` and `digest` of each artifact of the result, if there are any");

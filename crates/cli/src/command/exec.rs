@@ -85,8 +85,8 @@ impl Exec {
             // As for any program in a pipeline whose reader has had enough.
             Ok(_) if written == Written::Unread => Ok(by_signal(BROKEN_PIPE)),
             Ok(Finished { end: End::Cancelled, .. }) => Ok(asked.exit()),
-            Ok(finished) => ended(&finished, output),
-            Err(error) => refused(&error, output),
+            Ok(finished) => ended(&finished, engine.redactor(), output),
+            Err(error) => refused(&error, engine.redactor(), output),
         }
     }
 }
@@ -130,9 +130,11 @@ fn without_a_reader(exit: Exit) -> Exit {
 }
 
 /// What the command came to, as an exit code; what it cannot say itself goes to standard error.
-fn ended(finished: &Finished, output: &mut Output) -> anyhow::Result<Exit> {
+fn ended(finished: &Finished, redactor: &Redactor, output: &mut Output) -> anyhow::Result<Exit> {
     for denial in &finished.denials {
-        output.say(&format!("{}: {}: {}", paint(look::CAREFUL, "harness"), plain(&denial.what), plain(&denial.why)))?;
+        // What was denied is the command's own word.
+        let clean = |text: &str| plain(&redactor.text(text)).to_string();
+        output.say(&format!("{}: {}: {}", paint(look::CAREFUL, "harness"), clean(&denial.what), clean(&denial.why)))?;
     }
     let mut killed = |why: &str| output.say(&format!("{}: the command was killed: {why}", paint(look::BAD, "harness")));
     Ok(match finished.end {
@@ -163,7 +165,7 @@ fn ended(finished: &Finished, output: &mut Output) -> anyhow::Result<Exit> {
 }
 
 /// The command never ran.
-fn refused(error: &SandboxError, output: &mut Output) -> anyhow::Result<Exit> {
+fn refused(error: &SandboxError, redactor: &Redactor, output: &mut Output) -> anyhow::Result<Exit> {
     let doctor = "`harness doctor` says what this machine lacks, and how to mend it";
     let (exit, help) = match error {
         SandboxError::NotFound { .. } => (Exit::As(NOT_FOUND), None),
@@ -172,7 +174,7 @@ fn refused(error: &SandboxError, output: &mut Output) -> anyhow::Result<Exit> {
         SandboxError::NullCharacter(_) => (Exit::Failed, None),
         SandboxError::NoSandbox(_) | SandboxError::BadPlace { .. } | SandboxError::SetUp { .. } => (Exit::Usage, Some(doctor)),
     };
-    output.complain(&error.to_string(), help)?;
+    output.complain(&redactor.text(&error.to_string()), help)?;
     Ok(exit)
 }
 

@@ -1,10 +1,11 @@
 //! How far the value of a field goes.
 
 use super::declared::declared;
+use super::header::of_header;
 use std::ops::Range;
 
 /// Bytes of one value that are looked at. What is longer is taken out up to here.
-const MOST_VALUE: usize = 64 << 10;
+pub(super) const MOST_VALUE: usize = 64 << 10;
 /// Backslashes before a quote: a text that was quoted six times has sixty-three.
 const MOST_BACKSLASHES: usize = 64;
 /// Kinds of quotes that nobody closes in one value. Each is looked for up to its end.
@@ -83,6 +84,7 @@ pub(super) fn assigned(text: &[u8], name: usize, from: usize, by: Assigned) -> E
         return Extent { value: if is_marked { from..below.value.end } else { below.value }, ..below };
     }
     let own = if before > 0 { annotated(text, from) } else { enclosed(text, from) };
+    let own = if by == Assigned::Colon { of_header(text, name, own) } else { own };
     let is_plain = by == Assigned::Colon && !own.is_open && quote(rest).is_none() && !matches!(rest.first(), Some(b'[' | b'{' | b'('));
     let own = if is_plain && begins_line(&text[..name]) { phrase(text, own) } else { own };
     match Line::at(&text[own.value.end..]).filter(|_| is_plain) {
@@ -162,7 +164,8 @@ fn annotation(text: &[u8]) -> usize {
         let word = rest.iter().take_while(|byte| !byte.is_ascii_whitespace() && !b"\"'`,;[]{}\\".contains(byte)).take(MOST_NAME).count();
         let blanks = rest[word..].iter().take_while(|byte| b" \t".contains(byte)).count();
         let is_counted = [&b"string("[..], b"array("].iter().any(|kind| rest.starts_with(kind)) && rest[..word].ends_with(b")");
-        let is_mark = matches!(rest.first(), Some(b'!' | b'&')) && quote(rest).is_none();
+        // The last parameter of a function is no mark, and its body no value.
+        let is_mark = matches!(rest.first(), Some(b'!' | b'&')) && quote(rest).is_none() && !rest[..word].contains(&b')');
         if blanks == 0 || !is_counted && !is_mark {
             return at;
         }
@@ -229,7 +232,9 @@ impl Line {
         let before = &text[name.saturating_sub(MOST_VALUE)..name];
         let end = self.end();
         let start = memchr::memmem::rfind(before, &end).map_or(0, |at| at + end.len());
+        // However the others end, what ends here is a line.
         let before = &before[start..];
+        let before = memchr::memrchr(b'\n', before).map_or(before, |end| &before[end + 1..]);
         (indented(before), !before.iter().any(|byte| byte.is_ascii_alphanumeric() || !byte.is_ascii()))
     }
 }
@@ -328,8 +333,10 @@ fn is_numbered_quote(text: &[u8]) -> bool {
 
 /// Bytes that languages put right before a quote: `b"`, `r#"`, `N'`, `@"`, `&"`.
 fn prefix(text: &[u8]) -> usize {
-    let length = match text.first() {
-        Some(b'@' | b'$' | b'&' | b'*') => 1,
+    let length = match text {
+        // A lifetime, and no text.
+        [b'&', b'\'', ..] => 0,
+        [b'@' | b'$' | b'&' | b'*', ..] => 1,
         _ => {
             let letters = text.iter().take(2).take_while(|byte| b"bBcCfFrRuUELN".contains(byte)).count();
             letters + hashes(&text[letters..])

@@ -15,8 +15,8 @@ pub(super) fn head(name: &str) -> String {
     let index = format!(r"(?P<index>{blank}*(?:\]|%(?:25)*5D))?(?:\[[0-9]*\]|%(?:25)*5B[0-9]*%(?:25)*5D)*");
     // A sign may stand on the next line, and a text that ends before that says nothing yet.
     let space = format!(r"{blank}*(?:\r?\n[ \t]*)?");
-    let sign =
-        format!(r"(?:{space}(?:(?P<sign>[:=]{{1,3}}>?|%(?P<level>(?:25)*)3[AD]|,)|(?P<last>\z))|(?P<gap>[ \t]+)|(?P<end>>|&gt;|\\+u003E))");
+    let escaped = format!(r"{blank}*%(?P<level>(?:25)*)3[AD]");
+    let sign = format!(r"(?:{space}(?:(?P<sign>[:=]{{1,3}}>?|,)|(?P<last>\z))|{escaped}|(?P<gap>[ \t]+)|(?P<end>>|&gt;|\\+u003E))");
     format!("(?i){before}(?P<name>{name}){quote}{index}{sign}{blank}*(?:(?:Bearer|Basic|Token){blank}+)?")
 }
 
@@ -58,7 +58,9 @@ pub(super) fn fields<'a>(head: &'a Regex, text: &'a [u8]) -> impl Iterator<Item 
             // The end of the line before may be gone.
             let start = whole.start() + usize::from(text.get(whole.start()) == Some(&b'\n'));
             let quote = found.name("quote").map_or(0..0, |quote| quote.range());
-            let extent = sign(&found).map(|sign| sign.extent(text, name.start(), whole.end()));
+            // A word without end is no name, and nobody waits for what comes after blanks without end.
+            let is_long = name.len().max(whole.end() - name.end()) > MOST_LINE;
+            let extent = sign(&found).filter(|_| !is_long).map(|sign| sign.extent(text, name.start(), whole.end()));
             match extent {
                 Some(Extent { value, is_open }) if is_open || !value.is_empty() => {
                     at = value.end;
@@ -70,7 +72,7 @@ pub(super) fn fields<'a>(head: &'a Regex, text: &'a [u8]) -> impl Iterator<Item 
             // A sign on the next line has its value there, and that line may not have ended.
             let after = &text[whole.end()..];
             let is_below = text[name.end()..whole.end()].contains(&b'\n');
-            if is_below && after.len() < MOST_LINE && !after.contains(&b'\n') {
+            if is_below && !is_long && after.len() < MOST_LINE && !after.contains(&b'\n') {
                 return Some(Field { start, value: whole.end()..whole.end(), quote, is_open: true });
             }
         }
@@ -100,13 +102,11 @@ enum Sign<'a> {
 /// The sign that was found; nothing where it is none, as in `name::other`.
 fn sign<'a>(found: &Captures<'a>) -> Option<Sign<'a>> {
     let has = |name: &str| found.name(name).is_some();
-    if let (Some(name), Some(sign)) = (found.name("name"), found.name("sign").or(found.name("last")))
-        && sign.start() - name.end() > MOST_LINE
-    {
-        return None;
-    }
     if has("last") {
         return Some(Sign::Awaited);
+    }
+    if let Some(level) = found.name("level") {
+        return Some(Sign::Assigned(Assigned::InAddress(level.len() / 2)));
     }
     let Some(sign) = found.name("sign") else {
         let tag = found.name("tag").map(|tag| opening(tag.as_bytes()));
@@ -120,7 +120,6 @@ fn sign<'a>(found: &Captures<'a>) -> Option<Sign<'a>> {
         };
         return (!has("quote") && !has("index")).then_some(sign);
     };
-    let level = found.name("level").map(|level| level.len() / 2);
     match sign.as_bytes() {
         b"," => (has("option") && has("quote")).then_some(Sign::Listed),
         b"==" | b"===" => Some(Sign::BeforeQuotes),
@@ -129,7 +128,6 @@ fn sign<'a>(found: &Captures<'a>) -> Option<Sign<'a>> {
         b":" => Some(Sign::Assigned(Assigned::Colon)),
         b"=>" => Some(Sign::Assigned(Assigned::Arrow)),
         b"=" | b":=" => Some(Sign::Assigned(Assigned::Equals)),
-        [b'%', ..] => Some(Sign::Assigned(Assigned::InAddress(level.unwrap_or_default()))),
         _ => None,
     }
 }

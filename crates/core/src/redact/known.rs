@@ -39,7 +39,7 @@ pub(super) struct Hit {
 }
 
 impl Known {
-    fn new(values: &[Vec<u8>]) -> Self {
+    fn new(values: &[&[u8]]) -> Self {
         let heads = SHAPES.iter().flat_map(|shape| shape.heads.iter().map(move |head| (head.as_bytes().to_vec(), Some(shape))));
         let mut needles: Vec<(Vec<u8>, Option<&'static Shape>)> =
             values.iter().flat_map(|value| forms(value)).map(|form| (form, None)).chain(heads).collect();
@@ -133,7 +133,12 @@ pub(super) fn shapes_only() -> &'static Known {
     &SHAPES_ONLY
 }
 
-/// Values that must not leave, learned as they are read. What was known once stays known: an old key is still a key.
+/// Values read for calls that are looked for. A file or a command may give another one each time, and calls shall not become slower with every
+/// one there was.
+const MOST_FRESH: usize = 128;
+
+/// Values that must not leave, learned as they are read. What is known when a project is loaded stays known: an old key is still a key. Of what
+/// is read for calls, the last ones are.
 #[derive(Default)]
 pub(crate) struct Values {
     any: AtomicBool,
@@ -143,6 +148,8 @@ pub(crate) struct Values {
 #[derive(Default)]
 struct Learned {
     values: Vec<Vec<u8>>,
+    /// Others that were read for calls, the last one last.
+    fresh: Vec<Vec<u8>>,
     /// What finds them; there once there is one.
     known: Option<Arc<Known>>,
 }
@@ -150,15 +157,42 @@ struct Learned {
 impl Values {
     /// Takes a value that must not leave from now on. One that is too short to be told from other text is not taken.
     pub(crate) fn learn(&self, value: &[u8]) -> Result<(), TooShort> {
+        self.add(value, |learned, value| {
+            let is_new = !learned.values.iter().any(|known| known == value);
+            learned.values.extend(is_new.then(|| value.to_vec()));
+            is_new
+        })
+    }
+
+    /// The same for a value that was read for a call.
+    pub(crate) fn learn_fresh(&self, value: &[u8]) -> Result<(), TooShort> {
+        self.add(value, |learned, value| {
+            if learned.values.iter().any(|known| known == value) {
+                return false;
+            }
+            if let Some(place) = learned.fresh.iter().position(|known| known == value) {
+                learned.fresh[place..].rotate_left(1);
+                return false;
+            }
+            let surplus = (learned.fresh.len() + 1).saturating_sub(MOST_FRESH);
+            learned.fresh.drain(..surplus);
+            learned.fresh.push(value.to_vec());
+            true
+        })
+    }
+
+    /// Adds a value in this way, which says whether it was new.
+    fn add(&self, value: &[u8], add: impl FnOnce(&mut Learned, &[u8]) -> bool) -> Result<(), TooShort> {
         // Whoever prints it may leave out the end of its line.
         let value = value.trim_ascii();
         if value.len() < super::LEAST_VALUE {
             return Err(TooShort);
         }
         let mut learned = self.learned.write().unwrap_or_else(PoisonError::into_inner);
-        if !learned.values.iter().any(|known| known == value) {
-            learned.values.push(value.to_vec());
-            learned.known = Some(Arc::new(Known::new(&learned.values)));
+        if add(&mut learned, value) {
+            let all: Vec<&[u8]> = learned.values.iter().chain(&learned.fresh).map(Vec::as_slice).collect();
+            let known = Known::new(&all);
+            learned.known = Some(Arc::new(known));
             self.any.store(true, Ordering::Release);
         }
         Ok(())

@@ -7,6 +7,7 @@ mod declared;
 mod extent;
 mod field;
 mod form;
+mod header;
 mod key;
 mod known;
 mod read;

@@ -331,6 +331,22 @@ fn a_value_has_its_fields_texts_numbers_and_names_cleaned_and_each_is_counted() 
 }
 
 #[test]
+fn of_values_that_are_another_one_each_time_the_last_are_known_and_those_in_use_stay() {
+    let values = Arc::new(Values::default());
+    let redactor = Redactor::new(Arc::clone(&values), Words::default());
+    let fresh = |number: usize| format!("minted-{number:04}-token");
+    values.learn(VALUE.as_bytes()).expect("long enough");
+    for number in 0..300 {
+        for value in [&fresh(number), "in use all the time", VALUE] {
+            values.learn_fresh(value.as_bytes()).expect("long enough");
+        }
+    }
+    let text = format!("{VALUE}, {}, in use all the time, {}", fresh(299), fresh(200));
+    assert_eq!(redactor.text(&text), "[redacted], [redacted], [redacted], [redacted]");
+    assert_eq!(redactor.text(&fresh(100)), fresh(100));
+}
+
+#[test]
 fn what_cannot_be_a_secret_goes_at_once_and_what_may_be_one_waits() {
     let redactor = redactor(&[]);
     let mut stream = redactor.stream();
@@ -418,6 +434,16 @@ fn a_field_that_holds_a_list_is_found_over_pieces_and_lines_and_holds_no_more_ba
         stream.push("line\n".repeat(1000).as_bytes(), &mut out);
     }
     assert!(out.len() > 400_000, "what nobody closes holds 64 KiB back: {}", out.len());
+    // Neither a name, nor what comes before a value, nor a header ends.
+    let redactor = Redactor::new(Arc::default(), Words::new(["*secret*", "cookie"]).expect("words"));
+    for (first, more) in [("", "secret_"), ("secret:", "        "), ("secret\n:", "\t\t\t\t\t\t\t"), ("Cookie: ", "a=1; ")] {
+        let (mut stream, mut out) = (redactor.stream(), Vec::new());
+        stream.push(first.as_bytes(), &mut out);
+        for _ in 0..200 {
+            stream.push(more.repeat(600).as_bytes(), &mut out);
+        }
+        assert!(out.len() > 400_000, "{first}{more}: {}", out.len());
+    }
 }
 
 proptest! {

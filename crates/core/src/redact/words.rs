@@ -162,7 +162,7 @@ mod tests {
 
     #[test]
     fn fields_and_patterns_are_taken_out_of_text_and_nothing_else_is() {
-        let entries = ["password", "*_token", "/CUS-[0-9]{4}/"];
+        let entries = ["password", "*_token", "authorization", "*cookie", "/CUS-[0-9]{4}/"];
         let words = Words::new(entries).expect("words");
         let redactor = Redactor::new(Arc::default(), Words::new(entries).expect("words"));
         let mut wrong = Vec::new();
@@ -199,6 +199,9 @@ mod tests {
             ("%7B%22password%22%3A%20%22hun%20ter2%22%2C%22c%22%3A1%7D", "%7B%22password%22%3A%20%22[redacted]%22%2C%22c%22%3A1%7D"),
             ("%22password%22%3A%5B%22a%22%2C%22b%22%5D%7D&c=1", "%22password%22%3A%22[redacted]%22&c=1"),
             ("password=a%26b&c=1", "password=[redacted]&c=1"),
+            ("password\n%3Dhunter2\n", "password\n%3Dhunter2\n"),
+            // With other ends of lines before it.
+            ("user: me\npassword: hun\\n  ter2\\nx: 1", "user: me\npassword: [redacted]\\nx: 1"),
             // Cut off.
             (r#"{"password": "hun"#, r#"{"password": "[redacted]""#),
             ("password: \"hun\nnext line", "password: \"[redacted]\"\nnext line"),
@@ -297,6 +300,15 @@ mod tests {
             ("password[]=hunter2&x=1", "password[]=[redacted]&x=1"),
             (r#"["password"]=> string(7) "hun ter2" x"#, r#"["password"]=> "[redacted]" x"#),
             ("  [\"password\"]=>\n  string(7) \"hun ter2\"\n", "  [\"password\"]=>\n  \"[redacted]\"\n"),
+            // In headers of several words.
+            ("> Cookie: a=1; b=hunter2; c\n> Host: x", "> Cookie: [redacted]; c\n> Host: x"),
+            ("< Set-Cookie: sid=hunter2; Path=/; HttpOnly", "< Set-Cookie: [redacted]; HttpOnly"),
+            ("curl -H \"Cookie: a=1;b=hunter2\" https://x", "curl -H \"Cookie: [redacted]\" https://x"),
+            ("curl -H 'Authorization: ApiKey hunter2' https://x", "curl -H 'Authorization: [redacted]' https://x"),
+            ("Authorization: Digest name=\"me\", answer=\"hunter2\"\r\nHost: x", "Authorization: [redacted]\r\nHost: x"),
+            ("Authorization: AWS4-HMAC-SHA256 Credential=a/b, Signature=hunter2\\r\\n", "Authorization: [redacted]\\r\\n"),
+            ("Authorization: Bearer hunter2 status=200", "Authorization: Bearer [redacted] status=200"),
+            ("{authorization: hunter2, cookie: a, user: me}", "{authorization: [redacted], cookie: [redacted], user: me}"),
             // In tags of any kind.
             (r#"<password type="x">hunter2</password>"#, r#"<password type="x">[redacted]</password>"#),
             ("<ns:password>hunter2</ns:password>", "<ns:password>[redacted]</ns:password>"),
@@ -313,6 +325,8 @@ mod tests {
             ("if not password:\n    return None\nx", "if not password:\n    return None\nx"),
             ("class Password:\n    x = 1\n", "class Password:\n    x = 1\n"),
             ("def f(self, password):\n    pass\n", "def f(self, password):\n    pass\n"),
+            ("password: &'a str,\n    user: &'a str,\n", "password: &'a str,\n    user: &'a str,\n"),
+            ("fn f(x_token: &Token) {\n    go();\n}", "fn f(x_token: [redacted] {\n    go();\n}"),
             ("Enter password:\nhunter2\n$", "Enter password:\n[redacted]\n$"),
             (r#"add_argument('--password', "-t")"#, r#"add_argument('--password', "-t")"#),
             // What only looks like it.

@@ -214,6 +214,8 @@ pub(super) struct Inner {
     stores: OnceLock<Stores>,
     /// What the call kept.
     pub(super) kept: Mutex<Vec<ArtifactRef>>,
+    /// How often something was taken out of that.
+    pub(super) redacted: AtomicU64,
     /// Cancelled when the call is over; there when a tool asked for it.
     over: OnceLock<CancellationToken>,
     is_over: AtomicBool,
@@ -240,6 +242,7 @@ impl Inner {
             raised: AtomicU64::new(0),
             stores: OnceLock::new(),
             kept: Mutex::default(),
+            redacted: AtomicU64::new(0),
             over: OnceLock::new(),
             is_over: AtomicBool::new(false),
             has_ended: AtomicBool::new(false),

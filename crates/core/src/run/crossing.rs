@@ -271,9 +271,9 @@ impl Host for World {
 
     fn keep(&self, content: &str, media_type: &str) -> Result<ArtifactRef, String> {
         room_to_keep(&self.reach.ctx).map_err(|refusal| refusal.message.clone())?;
-        let artifact = self.reach.shelf().write(content.as_bytes(), media_type).map_err(|error| error.to_string())?;
-        self.reach.ctx.stored(&artifact);
-        Ok(artifact)
+        let kept = self.reach.shelf().write_from(content.as_bytes(), media_type, 0).map_err(|error| error.to_string())?;
+        self.reach.ctx.stored(&kept);
+        Ok(kept.artifact)
     }
 
     fn kept(&self, id: &str, offset: u64, length: u64) -> Result<Vec<u8>, String> {

@@ -127,11 +127,11 @@ impl<'a> On<'a> {
 
     pub(crate) async fn keep(self, content: Vec<u8>, media_type: String) -> Result<ArtifactRef, Refusal> {
         room_to_keep(self.ctx)?;
-        let artifact = self.at_shelf(move |shelf| shelf.write(&content, &media_type)).await?;
+        let kept = self.at_shelf(move |shelf| shelf.write_from(&*content, &media_type, 0)).await?;
         // Others may have kept something meanwhile.
         room_to_keep(self.ctx)?;
-        self.ctx.stored(&artifact);
-        Ok(artifact)
+        self.ctx.stored(&kept);
+        Ok(kept.artifact)
     }
 
     pub(crate) async fn kept(self, id: String, offset: u64, length: u64) -> Result<Vec<u8>, Refusal> {

@@ -126,12 +126,13 @@ impl Reach {
         // A store that fails leaves what there is.
         let shelf = self.shelf();
         let written = isolate::blocking(move || shelf.write_from(&*all, "text/plain", half)).await;
-        let Some(Ok(Sample { artifact, head, tail, bytes })) = written else { return };
+        let Some(Ok(kept)) = written else { return };
         // Beyond what a result may list, it is found by what is said here alone.
         match room_to_keep(&self.ctx) {
-            Ok(()) => self.ctx.stored(&artifact),
-            Err(_) => self.ctx.record_stored(&artifact),
+            Ok(()) => self.ctx.stored(&kept),
+            Err(_) => self.ctx.record_stored(&kept.artifact),
         }
+        let Sample { artifact, head, tail, bytes, .. } = kept;
         let missing = bytes - head.len() as u64 - tail.len() as u64;
         output.text = match missing {
             0 => process::shown(&[head, tail].concat()),

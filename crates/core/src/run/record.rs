@@ -12,6 +12,7 @@ use crate::event::{EventRef, Payloads, is_end};
 use crate::listen::Listener;
 use crate::redact::Pass;
 use crate::result::{ArtifactRef, ToolResult, milliseconds};
+use crate::store::kept::Sample;
 use serde_json::{Map, Value, json};
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, PoisonError};
@@ -129,9 +130,10 @@ impl Context {
     }
 
     /// Takes note of something that the body of the call kept, which its result will list.
-    pub(super) fn stored(&self, artifact: &ArtifactRef) {
-        self.0.kept.lock().unwrap_or_else(PoisonError::into_inner).push(artifact.clone());
-        self.record_stored(artifact);
+    pub(super) fn stored(&self, kept: &Sample) {
+        self.0.redacted.fetch_add(kept.redacted, Ordering::Relaxed);
+        self.0.kept.lock().unwrap_or_else(PoisonError::into_inner).push(kept.artifact.clone());
+        self.record_stored(&kept.artifact);
     }
 
     /// Writes that something was kept.

@@ -8,8 +8,10 @@ use crate::redact::Pass;
 use crate::result::ArtifactRef;
 use crate::tool::ToolOutput as Success;
 use serde_json::Value;
+use std::sync::atomic::Ordering;
 
-/// Cleans what the hooks left. What was taken out is counted, and must not stay in what a client shows.
+/// Cleans what the hooks left. What was taken out is counted with what was taken out of all that the call kept, and must not stay in what a
+/// client shows.
 pub(super) fn redact(ctx: &Context, amended: &mut Amended) {
     let Amended { tool, success, error, content, hooks, .. } = amended;
     let mut pass = ctx.shared().redactor.pass(tool.words.as_ref());
@@ -19,7 +21,10 @@ pub(super) fn redact(ctx: &Context, amended: &mut Amended) {
     parts(&mut pass, success, error, content);
     if pass.count > 0 {
         *hooks = Hooks::ChangedIt;
-        success.metadata.insert("redacted".into(), pass.count.into());
+    }
+    let count = pass.count + ctx.0.redacted.load(Ordering::Relaxed);
+    if count > 0 {
+        success.metadata.insert("redacted".into(), count.into());
     }
 }
 

@@ -53,7 +53,7 @@ pub(super) async fn inject(ctx: &Context, tool: &RegisteredTool, arguments: &mut
                 Some(value) => Ok(value.clone()),
                 None => declared(ctx, name).await,
             }
-            .and_then(|value| match ctx.shared().values.learn(value.as_bytes()) {
+            .and_then(|value| match ctx.shared().values.learn_fresh(value.as_bytes()) {
                 Ok(()) => Ok(value),
                 Err(_) => Err("it is shorter than 4 bytes, and could not be told from other text".to_owned()),
             })

@@ -65,7 +65,8 @@ impl Shelf {
                 break;
             }
         }
-        writer.finish()
+        let sample = writer.finish()?;
+        Ok(Sample { redacted: sample.redacted + pass.count, ..sample })
     }
 
     /// The artifact of that handle.
@@ -97,6 +98,8 @@ pub(crate) struct Sample {
     pub(crate) tail: Vec<u8>,
     /// How long it was, without its secrets; more than the artifact when that is cut.
     pub(crate) bytes: u64,
+    /// How often something was taken out of it.
+    pub(crate) redacted: u64,
 }
 
 struct Writer {
@@ -128,10 +131,10 @@ impl Writer {
     fn finish(mut self) -> Result<Sample, KeptError> {
         let mut rest = Vec::new();
         let stream = std::mem::replace(&mut self.stream, Redactor::default().stream());
-        stream.finish(&mut rest);
+        let redacted = stream.finish(&mut rest);
         self.put(&rest)?;
         let Sampled { head, tail, bytes, .. } = self.sampled;
-        Ok(Sample { artifact: self.keeping.finish()?, head, tail: tail.into(), bytes })
+        Ok(Sample { artifact: self.keeping.finish()?, head, tail: tail.into(), bytes, redacted })
     }
 }
 
