@@ -102,8 +102,8 @@ fn begins_line(before: &[u8]) -> bool {
 
 /// A value without quotes with the words behind it, as YAML has them: up to the next field, a comment, or what ends a value.
 fn phrase(text: &[u8], own: Extent) -> Extent {
-    let (rest, _) = seen(text, own.value.start);
-    let mut end = own.value.len();
+    let (rest, _) = seen(text, own.value.end);
+    let mut end = 0;
     loop {
         let blanks = rest[end..].iter().take_while(|byte| b" \t".contains(byte)).count();
         let word = &rest[end + blanks..];
@@ -117,7 +117,7 @@ fn phrase(text: &[u8], own: Extent) -> Extent {
             _ => break,
         }
     }
-    Extent { value: own.value.start..own.value.start + end, ..own }
+    Extent { value: own.value.start..own.value.end + end, ..own }
 }
 
 /// A value without quotes that goes on in lines which are further indented, as YAML allows it.
