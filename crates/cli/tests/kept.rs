@@ -127,7 +127,13 @@ async fn a_gigabyte_is_answered_once_with_its_ends_and_its_start_is_kept() {
 
 #[tokio::test]
 async fn a_store_that_fails_costs_the_rest_and_not_the_result() {
-    let project = Project::new(&[(".harness/tools/say_much.md", &tool(LONG))]);
+    let flood =
+        "def run(args):\n  return exec.run(\"sh\", [\"-c\", \"i=0; while [ $i -lt 60000 ]; do echo TOKEN; i=$((i+1)); done\"])[\"stdout\"]";
+    let project = Project::new(&[
+        (".harness/tools/say_much.md", &tool(LONG)),
+        (".harness/tools/run_flood.md", &tool_with("limits: { max_output_bytes: 4000000 }\n", &flood.replace("TOKEN", TOKEN))),
+        ("harness.md", "---\nformat: 1\n---\n"),
+    ]);
     project.write("occupied", b"a file where the store's folder would be");
     let store = tool_harness::store::kept::DiskStore::new(project.path().join("occupied/store"));
     let engine = project.builder().kept_in(std::sync::Arc::new(store)).load().await.expect("the project loads");
@@ -135,6 +141,9 @@ async fn a_store_that_fails_costs_the_rest_and_not_the_result() {
     assert!(!result.is_error && result.artifacts.is_empty() && result.text().contains("bytes left out …]"), "{}", result.text());
     let log = project.events.all().into_iter().find(|event| event.name == "log").expect("a warning");
     assert!(log.fields["message"].as_str().is_some_and(|message| message.contains("is lost")), "{:?}", log.fields);
+    let result = engine.call(call("run_flood", json!({}))).await;
+    assert!(result.artifacts.is_empty() && result.text().starts_with("[redacted]\n[redacted]\n"), "{:?}", result.error);
+    assert!(result.metadata["redacted"] == 60_000 && !result.text().contains(&TOKEN[..12]) && !result.text().contains(&TOKEN[24..]));
 }
 
 fn files(folder: &Path, found: &mut Vec<Vec<u8>>) {

@@ -272,7 +272,7 @@ impl Host for World {
     fn keep(&self, content: &str, media_type: &str) -> Result<ArtifactRef, String> {
         room_to_keep(&self.reach.ctx).map_err(|refusal| refusal.message.clone())?;
         let kept = self.reach.shelf().write_from(content.as_bytes(), media_type, 0).map_err(|error| error.to_string())?;
-        self.reach.ctx.stored(&kept);
+        self.reach.ctx.stored(&kept.artifact, kept.shown.redacted);
         Ok(kept.artifact)
     }
 

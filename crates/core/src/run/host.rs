@@ -130,7 +130,7 @@ impl<'a> On<'a> {
         let kept = self.at_shelf(move |shelf| shelf.write_from(&*content, &media_type, 0)).await?;
         // Others may have kept something meanwhile.
         room_to_keep(self.ctx)?;
-        self.ctx.stored(&kept);
+        self.ctx.stored(&kept.artifact, kept.shown.redacted);
         Ok(kept.artifact)
     }
 

@@ -11,8 +11,9 @@ use crate::isolate;
 use crate::outside::{Command, Denial, DenialKind, End, Ran, Refused, Request, Response, Text, asked, judge_address};
 use crate::plan::{self, Narrowing, Site};
 use crate::result::Enforced;
-use crate::store::kept::{Sample, Shelf};
+use crate::store::kept::{Shelf, Shown};
 use serde_json::json;
+use std::io::Seek as _;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
@@ -123,25 +124,29 @@ impl Reach {
     async fn keep_whole(&self, output: &mut Text, most: u64) {
         let Some(all) = output.spill.take() else { return };
         let half = usize::try_from(most / 2).unwrap_or(usize::MAX);
-        // A store that fails leaves what there is.
         let shelf = self.shelf();
-        let written = isolate::blocking(move || shelf.write_from(&*all, "text/plain", half)).await;
-        let Some(Ok(kept)) = written else { return };
-        // Beyond what a result may list, it is found by what is said here alone.
-        match room_to_keep(&self.ctx) {
-            Ok(()) => self.ctx.stored(&kept),
-            Err(_) => self.ctx.record_stored(&kept.artifact),
+        let kept = isolate::blocking(move || match shelf.write_from(&*all, "text/plain", half) {
+            Ok(kept) => Some((kept.shown, Some(kept.artifact))),
+            // A store that fails changes nothing about what may be shown.
+            Err(_) => (&*all).rewind().ok().and_then(|()| shelf.show(&*all, half).ok()).map(|shown| (shown, None)),
+        });
+        let Some((shown, artifact)) = kept.await.flatten() else { return };
+        let Shown { head, tail, bytes, redacted } = shown;
+        match &artifact {
+            // Beyond what a result may list, it is found by what is said here alone.
+            Some(artifact) if room_to_keep(&self.ctx).is_err() => self.ctx.record_stored(artifact),
+            Some(artifact) => self.ctx.stored(artifact, redacted),
+            None => self.ctx.taken_out(redacted),
         }
-        let Sample { artifact, head, tail, bytes, .. } = kept;
         let missing = bytes - head.len() as u64 - tail.len() as u64;
-        output.text = match missing {
-            0 => process::shown(&[head, tail].concat()),
-            missing => {
-                let mark = format!("[... {missing} bytes left out; all of it is kept as {} ...]", artifact.id);
-                format!("{}\n{mark}\n{}", process::shown(&head), process::shown(&tail))
+        output.text = match (missing, &artifact) {
+            (0, _) => process::shown(&[head, tail].concat()),
+            (missing, artifact) => {
+                let kept = artifact.as_ref().map_or_else(String::new, |artifact| format!("; all of it is kept as {}", artifact.id));
+                format!("{}\n[... {missing} bytes left out{kept} ...]\n{}", process::shown(&head), process::shown(&tail))
             }
         };
-        output.artifact = Some(artifact);
+        output.artifact = artifact;
     }
 
     /// Sends a request to a host of this call's list.

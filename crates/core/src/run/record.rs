@@ -12,7 +12,6 @@ use crate::event::{EventRef, Payloads, is_end};
 use crate::listen::Listener;
 use crate::redact::Pass;
 use crate::result::{ArtifactRef, ToolResult, milliseconds};
-use crate::store::kept::Sample;
 use serde_json::{Map, Value, json};
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, PoisonError};
@@ -130,10 +129,15 @@ impl Context {
     }
 
     /// Takes note of something that the body of the call kept, which its result will list.
-    pub(super) fn stored(&self, kept: &Sample) {
-        self.0.redacted.fetch_add(kept.redacted, Ordering::Relaxed);
-        self.0.kept.lock().unwrap_or_else(PoisonError::into_inner).push(kept.artifact.clone());
-        self.record_stored(&kept.artifact);
+    pub(super) fn stored(&self, artifact: &ArtifactRef, redacted: u64) {
+        self.taken_out(redacted);
+        self.0.kept.lock().unwrap_or_else(PoisonError::into_inner).push(artifact.clone());
+        self.record_stored(artifact);
+    }
+
+    /// Counts what was taken out of something before it came to the result.
+    pub(super) fn taken_out(&self, redacted: u64) {
+        self.0.redacted.fetch_add(redacted, Ordering::Relaxed);
     }
 
     /// Writes that something was kept.

@@ -10,8 +10,8 @@ mod shelf;
 pub use disk::DiskStore;
 pub(crate) use look::{Wanted, look};
 pub use memory::KeptInMemory;
-pub(crate) use shelf::Sample;
 pub use shelf::Shelf;
+pub(crate) use shelf::Shown;
 
 use crate::digest;
 use crate::result::ArtifactRef;

@@ -1,8 +1,8 @@
 //! What one session keeps. The only way to a store: whatever is written goes through redaction first.
 
-use super::{Keeping, KeptError, KeptStore, MOST_BYTES, MOST_MEDIA_TYPE};
+use super::{KeptError, KeptStore, MOST_BYTES, MOST_MEDIA_TYPE};
 use crate::isolate::caught;
-use crate::redact::{Redactor, Stream, Words};
+use crate::redact::{Redactor, Words};
 use crate::result::ArtifactRef;
 use std::collections::VecDeque;
 use std::fmt;
@@ -42,31 +42,53 @@ impl Shelf {
         asked(|| self.write_all(from, media_type, half))
     }
 
-    fn write_all(&self, mut from: impl Read, media_type: &str, half: usize) -> Result<Sample, KeptError> {
+    fn write_all(&self, from: impl Read, media_type: &str, half: usize) -> Result<Sample, KeptError> {
         let mut pass = self.redactor.pass(self.words.as_ref());
-        let (stream, mut media_type) = (pass.stream(), media_type.to_owned());
+        let mut media_type = media_type.to_owned();
         pass.string(&mut media_type);
         if media_type.len() > MOST_MEDIA_TYPE {
             media_type = "application/octet-stream".to_owned();
         }
-        let keeping = self.store.begin(&self.session, &media_type)?;
-        let mut writer = Writer { stream, keeping, room: MOST_BYTES, sampled: Sampled { half, ..Sampled::default() } };
+        let mut keeping = self.store.begin(&self.session, &media_type)?;
+        let mut room = MOST_BYTES;
+        let shown = self.cleaned(from, half, |clean| {
+            let fits = usize::try_from(room).unwrap_or(usize::MAX).min(clean.len());
+            room -= fits as u64;
+            if fits > 0 {
+                keeping.write(&clean[..fits])?;
+            }
+            // Where nobody wants to know how it ends, the rest need not be looked at.
+            Ok(half > 0 || room > 0)
+        })?;
+        let shown = Shown { redacted: shown.redacted + pass.count, ..shown };
+        Ok(Sample { artifact: keeping.finish()?, shown })
+    }
+
+    /// How it begins and ends, without its secrets, where it cannot be kept.
+    pub(crate) fn show(&self, from: impl Read, half: usize) -> Result<Shown, KeptError> {
+        self.cleaned(from, half, |_| Ok(true))
+    }
+
+    /// Reads to the end, and passes on what is there without its secrets, until nobody wants more.
+    fn cleaned(&self, mut from: impl Read, half: usize, mut put: impl FnMut(&[u8]) -> Result<bool, KeptError>) -> Result<Shown, KeptError> {
+        let mut stream = self.redactor.pass(self.words.as_ref()).stream();
+        let mut sampled = Sampled { half, ..Sampled::default() };
         let (mut chunk, mut clean) = (vec![0; CHUNK], Vec::new());
         loop {
             let count = from.read(&mut chunk).map_err(|problem| KeptError::Failed(problem.to_string()))?;
             clean.clear();
-            writer.stream.push(&chunk[..count], &mut clean);
-            if count == 0 {
-                break;
-            }
-            writer.put(&clean)?;
-            // Where nobody wants to know how it ends, the rest need not be looked at.
-            if half == 0 && writer.room == 0 {
+            stream.push(&chunk[..count], &mut clean);
+            sampled.take(&clean);
+            if !put(&clean)? || count == 0 {
                 break;
             }
         }
-        let sample = writer.finish()?;
-        Ok(Sample { redacted: sample.redacted + pass.count, ..sample })
+        clean.clear();
+        let redacted = stream.finish(&mut clean);
+        sampled.take(&clean);
+        put(&clean)?;
+        let Sampled { head, tail, bytes, .. } = sampled;
+        Ok(Shown { head, tail: tail.into(), bytes, redacted })
     }
 
     /// The artifact of that handle.
@@ -90,23 +112,21 @@ fn asked<T>(work: impl FnOnce() -> Result<T, KeptError>) -> Result<T, KeptError>
     caught(work).unwrap_or_else(|| Err(KeptError::Failed("the store crashed".to_owned())))
 }
 
-/// Something that was kept, and how it begins and ends.
+/// Something that was kept.
 pub(crate) struct Sample {
     pub(crate) artifact: ArtifactRef,
+    pub(crate) shown: Shown,
+}
+
+/// How something begins and ends, without its secrets.
+pub(crate) struct Shown {
     /// All of it when it is short enough.
     pub(crate) head: Vec<u8>,
     pub(crate) tail: Vec<u8>,
-    /// How long it was, without its secrets; more than the artifact when that is cut.
+    /// How long it was, without its secrets; more than an artifact of it when that is cut.
     pub(crate) bytes: u64,
     /// How often something was taken out of it.
     pub(crate) redacted: u64,
-}
-
-struct Writer {
-    stream: Stream,
-    keeping: Box<dyn Keeping>,
-    room: u64,
-    sampled: Sampled,
 }
 
 #[derive(Default)]
@@ -115,27 +135,6 @@ struct Sampled {
     tail: VecDeque<u8>,
     half: usize,
     bytes: u64,
-}
-
-impl Writer {
-    fn put(&mut self, clean: &[u8]) -> Result<(), KeptError> {
-        self.sampled.take(clean);
-        let fits = usize::try_from(self.room).unwrap_or(usize::MAX).min(clean.len());
-        self.room -= fits as u64;
-        match fits {
-            0 => Ok(()),
-            fits => self.keeping.write(&clean[..fits]),
-        }
-    }
-
-    fn finish(mut self) -> Result<Sample, KeptError> {
-        let mut rest = Vec::new();
-        let stream = std::mem::replace(&mut self.stream, Redactor::default().stream());
-        let redacted = stream.finish(&mut rest);
-        self.put(&rest)?;
-        let Sampled { head, tail, bytes, .. } = self.sampled;
-        Ok(Sample { artifact: self.keeping.finish()?, head, tail: tail.into(), bytes, redacted })
-    }
 }
 
 impl Sampled {

@@ -321,7 +321,10 @@ fn a_shelf_writes_no_secret_and_no_more_than_it_may() {
     let read = String::from_utf8(shelf.read(&kept.id, 0, u64::MAX).expect("read")).expect("text");
     assert!(read == text.replace(token, "[redacted]"), "it lies over the edge of two chunks");
     let sample = shelf.write_from(std::io::repeat(b'z').take(MOST_BYTES + 5), "text/plain", 4).expect("kept");
-    assert_eq!((sample.artifact.bytes, sample.bytes, sample.head.len(), sample.tail.len()), (MOST_BYTES, MOST_BYTES + 5, 4, 4));
+    assert_eq!(
+        (sample.artifact.bytes, sample.shown.bytes, sample.shown.head.len(), sample.shown.tail.len()),
+        (MOST_BYTES, MOST_BYTES + 5, 4, 4)
+    );
 }
 
 #[test]
