@@ -27,11 +27,10 @@ impl Repair {
 /// Keys that models wrap arguments in.
 const WRAPPERS: [&str; 8] = ["arguments", "args", "input", "parameters", "params", "tool_input", "kwargs", "payload"];
 
-/// JSON text inside a code fence.
+/// JSON text inside a code fence, without the name of its language.
 pub(super) fn unfenced(text: &str) -> Option<&str> {
     let inside = text.trim().strip_prefix("```")?.strip_suffix("```")?;
-    let (word, rest) = inside.split_once('\n')?;
-    word.trim().chars().all(char::is_alphanumeric).then_some(rest.trim())
+    Some(inside.trim_start_matches(char::is_alphanumeric).trim())
 }
 
 /// Undoes what can be undone, and says what that was.
@@ -120,6 +119,7 @@ mod tests {
             (json!({"n": 1}), json!({"n": 1}), &[][..]),
             (json!("{\"n\": 1}"), json!({"n": 1}), &["text"]),
             (json!("```json\n{\"n\": 1}\n```"), json!({"n": 1}), &["text"]),
+            (json!("```json {\"n\": 1}```"), json!({"n": 1}), &["text"]),
             (json!({"arguments": {"n": 1}}), json!({"n": 1}), &["wrapper"]),
             (json!({"arguments": "{\"n\": 1}"}), json!({"n": 1}), &["wrapper"]),
             (json!("{\"args\": {\"n\": 1}}"), json!({"n": 1}), &["text", "wrapper"]),
