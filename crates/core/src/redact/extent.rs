@@ -108,7 +108,8 @@ fn phrase(text: &[u8], own: Extent) -> Extent {
         let blanks = rest[end..].iter().take_while(|byte| b" \t".contains(byte)).count();
         let word = &rest[end + blanks..];
         let name = word.iter().take(MOST_NAME).take_while(|byte| byte.is_ascii_alphanumeric() || b"_-.".contains(byte)).count();
-        let is_field = name > 0 && matches!(word[name..].trim_ascii_start().first(), Some(b':' | b'='));
+        let sign = word[name..].iter().find(|byte| !b" \t".contains(byte));
+        let is_field = name > 0 && matches!(sign, Some(b':' | b'='));
         if blanks == 0 || is_field || word.starts_with(b"#") {
             break;
         }

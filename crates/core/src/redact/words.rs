@@ -296,6 +296,7 @@ mod tests {
             (r#"{"password": 12, "user": "me"}"#, r#"{"password": "[redacted]", "user": "me"}"#),
             ("12:00 password: hunter2 was wrong", "12:00 password: [redacted] was wrong"),
             ("password: hunter2 user: me", "password: [redacted] user: me"),
+            ("password: it is hunter2\n= x\n", "password: [redacted]\n= x\n"),
             ("password: hunter2\n  user: me\n", "password: [redacted]\n  user: me\n"),
             ("password[]=hunter2&x=1", "password[]=[redacted]&x=1"),
             (r#"["password"]=> string(7) "hun ter2" x"#, r#"["password"]=> "[redacted]" x"#),
