@@ -2,6 +2,9 @@
 
 use crate::support::{bare, call, code, echo, load, numbered, text};
 use serde_json::{Map, Value, json};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Duration;
 use tool_harness::effect::Effects;
 use tool_harness::middleware::{Middleware, TurnView};
 use tool_harness::registry::{OfferedTool, READER};
@@ -166,6 +169,21 @@ async fn a_child_widens_neither_a_limit_nor_what_middleware_hides_from_its_paren
     assert_eq!(ran(&parent.child((), |_| true).max_calls(1)).await, 1);
     assert_eq!(ran(&parent).await, 3);
     assert_eq!(ran(&engine.start(()).max_calls_in_turn(2).child((), |_| true).max_calls_in_turn(50)).await, 2);
+
+    let most = Arc::new(AtomicUsize::new(0));
+    let (at_work, seen) = (Arc::new(AtomicUsize::new(0)), Arc::clone(&most));
+    let slow = numbered(ToolSpec::new("one", "Takes its time.").pure(), move |n| {
+        let (at_work, seen) = (Arc::clone(&at_work), Arc::clone(&seen));
+        async move {
+            seen.fetch_max(at_work.fetch_add(1, Ordering::SeqCst) + 1, Ordering::SeqCst);
+            tokio::time::sleep(Duration::from_millis(5)).await;
+            at_work.fetch_sub(1, Ordering::SeqCst);
+            Ok(n)
+        }
+    });
+    let (engine, _) = load(bare().tool(slow)).await;
+    assert_eq!(ran(&engine.start(()).max_concurrency(2).child((), |_| true).max_concurrency(50)).await, 5);
+    assert_eq!(most.load(Ordering::SeqCst), 2);
 
     let tool = |name: &str| numbered(ToolSpec::new(name, "A tool.").pure(), |n| async move { Ok(n) });
     let (engine, _) = load(bare().context::<bool>().middleware(ByContext).tool(tool("one")).tool(tool("two"))).await;
