@@ -195,6 +195,35 @@ async fn a_child_widens_neither_a_limit_nor_what_middleware_hides_from_its_paren
 }
 
 #[tokio::test]
+async fn the_path_of_a_refusal_exists_whatever_the_argument_is_called() {
+    struct Odd;
+    impl Tool for Odd {
+        fn spec(&self) -> ToolSpec {
+            let schema = json!({"type": "object", "properties": {"to/~": {"type": "string"}}});
+            ToolSpec::new("odd", "Has odd names.").pure().input(schema).inject("who/~", Inject::CallId)
+        }
+        async fn call(&self, (): &(), _: ToolRuntime<'_>, _: Map<String, Value>) -> Result<ToolOutput, ToolError> {
+            Ok(ToolOutput::default())
+        }
+    }
+    let root = "---\npolicy:\n  tool_arg_constraints:\n    - {tool: odd, arg_key: \"to/~\", arg_patterns: [\"ann\"]}\n---\n";
+    let (engine, _) = load(bare().root(root).tool(Odd)).await;
+    for (sent, expected) in [
+        (json!({"to/~": "ann"}), ""),
+        (json!({"to/~": "eve"}), "tool.denied"),
+        (json!({"who/~": "eve"}), "tool.args.invalid_schema"),
+        (json!({"args": {"who/~": "eve"}}), "tool.args.invalid_schema"),
+    ] {
+        let result = engine.call(call("odd", sent.clone())).await;
+        assert_eq!(code(&result), expected, "{}", result.text());
+        if let Some(error) = &result.error {
+            let path = error.details["path"].as_str().expect("a path");
+            assert!(sent.pointer(path).is_some(), "{path} is not in {sent}");
+        }
+    }
+}
+
+#[tokio::test]
 async fn a_call_that_one_limit_refuses_uses_up_no_other() {
     let limited = |name: &str, most| {
         numbered(

@@ -8,7 +8,8 @@ use std::time::{Duration, Instant};
 use tool_harness::effect::Effects;
 use tool_harness::middleware::{Around, Decision, Judged, Later, Middleware, Next, NoRepeats, RateLimit, Reply, Seen, Step, TurnView};
 use tool_harness::registry::{OfferedTool, READER};
-use tool_harness::run::Control;
+use tool_harness::run::{Class, Control};
+use tool_harness::tool::Inject;
 use tool_harness::{ToolError, ToolOutput, ToolRequest, ToolSpec};
 
 type Log = Arc<Mutex<Vec<String>>>;
@@ -118,6 +119,19 @@ async fn changed_arguments_are_validated_and_authorized_again() {
     {
         let (engine, _) = load(bare().root(root).middleware(Puts(arguments.clone())).tool(echo("echo"))).await;
         assert_eq!(code(&engine.call(call("echo", json!({"n": 1}))).await), expected, "{arguments}");
+    }
+}
+
+#[tokio::test]
+async fn a_link_puts_nothing_where_the_harness_fills_in() {
+    for (arguments, expected) in [
+        (json!({"n": 2}), ""),
+        (json!({"n": 2, "who": "eve"}), "tool.args.invalid_schema"),
+        (json!({"n": 2, "args": {"who": "eve"}}), "tool.args.invalid_schema"),
+    ] {
+        let spec = ToolSpec::new("whose", "Says whose it is.").pure().inject("who", Inject::CallId);
+        let (engine, _) = load(bare().middleware(Puts(arguments.clone())).tool(numbered(spec, |n| async move { Ok(n) }))).await;
+        assert_eq!(code(&engine.call(call("whose", json!({"n": 1}))).await), expected, "{arguments}");
     }
 }
 
