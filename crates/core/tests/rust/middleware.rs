@@ -274,6 +274,67 @@ async fn a_layer_tries_again_answers_itself_and_is_checked_against_the_schema() 
     }
 }
 
+/// Looks at a failure, and says it in its own way.
+struct Rewords(fn(&mut ToolError), Log);
+
+impl Around for Rewords {
+    fn name(&self) -> &str {
+        "rewords"
+    }
+
+    fn around<'a>(&'a self, _: Seen<'a>, next: Next<'a>) -> Later<'a, Result<ToolOutput, ToolError>> {
+        Box::pin(async move {
+            next.finish().await.map_err(|mut error| {
+                let details = serde_json::Value::Object(error.details.clone());
+                self.1.lock().expect("log").push(format!("{} {} {details}", error.code, error.class));
+                (self.0)(&mut error);
+                error
+            })
+        })
+    }
+}
+
+#[tokio::test]
+async fn a_layer_sees_the_code_and_details_of_a_failure_and_what_it_changes_is_told() {
+    let busy = || {
+        numbered(ToolSpec::new("ask", "Asks.").pure(), |n| async move {
+            match n {
+                0 => Err(ToolError::retryable("busy", "try later").detail("after_ms", 50)),
+                _ => panic!("no code of its own"),
+            }
+        })
+    };
+    let rewords: [(fn(&mut ToolError), _); 5] = [
+        (|_| (), json!({"class": "retryable", "message": "`ask` failed: try later", "details": {"code": "busy", "after_ms": 50}})),
+        (
+            |error| error.class = Class::Fatal,
+            json!({"class": "fatal", "message": "`ask` failed: try later", "details": {"code": "busy", "after_ms": 50}}),
+        ),
+        (
+            |error| error.message = "the shop is closed".into(),
+            json!({"class": "retryable", "message": "the shop is closed", "details": {"code": "busy", "after_ms": 50}}),
+        ),
+        (
+            |error| error.code = "closed".into(),
+            json!({"class": "retryable", "message": "`ask` failed: try later", "details": {"code": "closed", "after_ms": 50}}),
+        ),
+        (|error| error.details.clear(), json!({"class": "retryable", "message": "`ask` failed: try later", "details": {"code": "busy"}})),
+    ];
+    for (reword, mut expected) in rewords {
+        let log = Log::default();
+        let (engine, _) = load(bare().around(Rewords(reword, Arc::clone(&log))).tool(busy())).await;
+        let result = engine.call(call("ask", json!({"n": 0}))).await;
+        expected["code"] = json!("tool.failed");
+        assert_eq!(result.to_json()["error"], expected);
+        assert_eq!(*log.lock().expect("log"), [r#"busy retryable {"after_ms":50}"#]);
+    }
+    let log = Log::default();
+    let (engine, _) = load(bare().around(Rewords(|error| error.code = "closed".into(), Arc::clone(&log))).tool(busy())).await;
+    let result = engine.call(call("ask", json!({"n": 1}))).await;
+    assert_eq!((code(&result), &result.to_json()["error"]["details"]), ("tool.failed", &json!({"code": "closed"})));
+    assert_eq!(*log.lock().expect("log"), ["tool.failed repairable {}"]);
+}
+
 #[tokio::test]
 async fn layers_and_links_do_not_make_calls_wait_for_each_other() {
     let slow = numbered(ToolSpec::new("slow", "Waits.").pure(), |n| async move {
