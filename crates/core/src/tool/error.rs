@@ -93,7 +93,9 @@ impl ToolError {
     /// The failure as results carry it.
     pub(crate) fn into_refusal(self, tool: &str) -> Refusal {
         if let Some(control) = self.control {
-            return Refusal::new(Code::Interrupted, format!("`{tool}`: {}", self.message)).control(control);
+            let mut refusal = Refusal::new(Code::Interrupted, format!("`{tool}`: {}", self.message)).control(control);
+            refusal.details = shallow(self.details);
+            return refusal;
         }
         let mut refusal = match self.refusal {
             // Whoever had it in hand may have changed what it says.
