@@ -66,8 +66,9 @@ fn count(ctx: &Context, tool: &RegisteredTool) -> Result<(), Refusal> {
         return Ok(());
     }
     let message = format!("`{}` may be called {most} times in a session, and was", tool.name());
+    let place = if tool.is_host() { "the host's own code" } else { "the tool's file" };
     Err(Refusal::new(Code::Limit, message)
-        .help("a new session starts a new count; `limits.max_calls` is set in the tool's file or in harness.md"))
+        .help(format!("a new session starts a new count; `limits.max_calls` is set in {place} or in harness.md")))
 }
 
 /// A call of a client's own tool: the project must be whole, and what it says about the tool must be readable.

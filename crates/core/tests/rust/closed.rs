@@ -243,6 +243,9 @@ async fn a_call_that_one_limit_refuses_uses_up_no_other() {
     let run = engine.start(()).max_calls(3);
     assert_eq!(made(&run.child((), |_| true).max_calls(3), &["once", "once", "once", "often"]).await, [true, false, false, true]);
     assert_eq!(made(&run, &["often", "often"]).await, [true, false], "what the tool refused is not counted for the run");
+    assert!(!engine.call(call("once", json!({"n": 1})).session("s")).await.is_error);
+    let refused = engine.call(call("once", json!({"n": 1})).session("s")).await.text();
+    assert!(refused.contains("set in the host's own code"), "a tool in Rust has no file: {refused}");
 }
 
 #[tokio::test]
