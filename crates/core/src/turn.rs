@@ -34,7 +34,7 @@ pub struct Run<Ctx = ()> {
     calls: Arc<Count>,
     turns: AtomicU64,
     most_in_turn: Option<u64>,
-    at_once: usize,
+    at_once: Option<usize>,
     policy: Arc<ErrorPolicy>,
     /// What it was narrowed to when it was made.
     offered: Option<Arc<HashSet<String>>>,
@@ -127,7 +127,7 @@ impl<Ctx: Send + Sync + 'static> Engine<Ctx> {
             calls: Arc::default(),
             turns: AtomicU64::new(0),
             most_in_turn: None,
-            at_once: AT_ONCE,
+            at_once: None,
             policy: Arc::default(),
             offered: None,
             cancel: CancellationToken::new(),
@@ -159,10 +159,10 @@ impl<Ctx: Send + Sync + 'static> Run<Ctx> {
         self
     }
 
-    /// Calls of one turn at once; more wait.
+    /// Calls of one turn at once, of which there is at least one; more wait. It never widens a limit that is there, such as a parent's.
     #[must_use]
     pub fn max_concurrency(mut self, at_once: usize) -> Self {
-        self.at_once = at_once.max(1);
+        self.at_once = Some(self.at_once.map_or(at_once, |there| there.min(at_once)).max(1));
         self
     }
 
@@ -288,9 +288,10 @@ impl<Ctx: Send + Sync + 'static> Turn<'_, Ctx> {
             }
         }
         let mut going = going.into_iter();
+        let at_once = self.run.at_once.unwrap_or(AT_ONCE);
         let mut running = JoinSet::new();
         loop {
-            while running.len() < self.run.at_once
+            while running.len() < at_once
                 && let Some((index, mut call)) = going.next()
             {
                 running.spawn(async move { (index, call.finish().await) });

@@ -9,7 +9,7 @@ use crate::call::{Arguments, DEFAULT_MODE};
 use crate::client::{Client, Foreign};
 use crate::depth::let_go;
 use crate::registry::RegisteredTool;
-use crate::schema::{CompiledSchema, Violation};
+use crate::schema::{CompiledSchema, Violation, escaped};
 use crate::store::Admission;
 use crate::worker::wire;
 use serde_json::{Map, Value, json};
@@ -66,8 +66,9 @@ fn count(ctx: &Context, tool: &RegisteredTool) -> Result<(), Refusal> {
         return Ok(());
     }
     let message = format!("`{}` may be called {most} times in a session, and was", tool.name());
+    let place = if tool.is_host() { "the host's own code" } else { "the tool's file" };
     Err(Refusal::new(Code::Limit, message)
-        .help("a new session starts a new count; `limits.max_calls` is set in the tool's file or in harness.md"))
+        .help(format!("a new session starts a new count; `limits.max_calls` is set in {place} or in harness.md")))
 }
 
 /// A call of a client's own tool: the project must be whole, and what it says about the tool must be readable.
@@ -310,7 +311,8 @@ fn kind(value: &Value) -> &'static str {
     }
 }
 
-fn forged(tool: &RegisteredTool, arguments: &Map<String, Value>) -> Result<(), Refusal> {
+/// Refuses arguments of which the harness fills in one itself.
+pub(super) fn forged(tool: &RegisteredTool, arguments: &Map<String, Value>) -> Result<(), Refusal> {
     if tool.tool.inject.is_empty() {
         return Ok(());
     }
@@ -328,7 +330,7 @@ fn rename_aliases(tool: &RegisteredTool, arguments: &mut Map<String, Value>) -> 
             let message = format!("`{alias}` and `{canonical}` are the same argument and both were sent");
             return Err(Refusal::new(Code::ArgsInvalid, message)
                 .help(format!("send `{canonical}` only"))
-                .detail("path", format!("/{alias}")));
+                .detail("path", format!("/{}", escaped(alias))));
         }
         if let Some(value) = arguments.remove(alias) {
             arguments.insert(canonical.clone(), value);

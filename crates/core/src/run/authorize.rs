@@ -1,6 +1,6 @@
 //! Authorize: the rules allow this tool with these arguments.
 
-use super::admit::{Admitted, validate};
+use super::admit::{Admitted, forged, validate};
 use super::before::Ask;
 use super::context::Context;
 use super::record::object;
@@ -9,6 +9,7 @@ use crate::effect::Effects;
 use crate::outside::tier;
 use crate::registry::RegisteredTool;
 use crate::rule::{self, Action, Match, Subject};
+use crate::schema::escaped;
 use serde_json::{Map, Value, json};
 use std::sync::Arc;
 
@@ -40,6 +41,7 @@ impl Authorized {
 
     /// The same call with other arguments: they are validated and judged like the first ones.
     pub(super) fn with_arguments(self, ctx: &Context, arguments: Map<String, Value>) -> Result<Self, Refusal> {
+        forged(&self.tool, &arguments)?;
         let arguments = validate(&self.tool, arguments)?;
         judge(ctx, self.tool, arguments, self.raw)
     }
@@ -101,7 +103,7 @@ pub(super) fn record(ctx: &Context, tool: &str, subject: &str, found: &Match<'_>
 fn denied(tool: &str, found: &Match<'_>) -> Refusal {
     let refusal = match &found.argument {
         Some(argument) => Refusal::new(Code::Denied, format!("`{tool}` may not be called like this: {}", found.because))
-            .detail("path", format!("/{argument}")),
+            .detail("path", format!("/{}", escaped(argument))),
         None => Refusal::new(Code::Denied, format!("`{tool}` may not be called: {}", found.because)),
     };
     let refusal = refusal.detail("rule", found.rule.words.as_str());

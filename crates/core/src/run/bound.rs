@@ -182,6 +182,22 @@ async fn bound_about(ctx: &Context, result: &mut ToolResult) {
     result.metadata.extend(redacted.map(|count| ("redacted".to_owned(), count)));
 }
 
+/// Leaves of each field of an event what there is room for. It is nobody's only copy, so that nothing is kept.
+pub(super) fn short(fields: &mut Map<String, Value>) {
+    for value in fields.values_mut() {
+        match value {
+            Value::String(text) => drop(cut(text, MOST_ABOUT, None)),
+            Value::Array(_) | Value::Object(_) => {
+                let bytes = encoded_len(value);
+                if bytes > MOST_ABOUT {
+                    *value = json!({"left_out": {"bytes": bytes}});
+                }
+            }
+            _ => {}
+        }
+    }
+}
+
 /// Bytes that a model reads.
 fn spoken(content: &[ContentBlock]) -> usize {
     content.iter().map(|block| block.text_len()).sum::<usize>() + BLOCK * content.len().saturating_sub(1)
@@ -262,6 +278,9 @@ pub(super) fn cut_all(result: &mut ToolResult, most: usize, handle: Option<&Hand
 fn cut_error(result: &mut ToolResult, most: usize) {
     if let Some(error) = &mut result.error {
         cut(&mut error.message, most, None);
+        if let Some(help) = &mut error.help {
+            cut(help, most, None);
+        }
         if let Some(Control::Stop(reason) | Control::Pause(reason)) = &mut error.control {
             cut(reason, most, None);
         }

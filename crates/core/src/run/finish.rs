@@ -51,8 +51,8 @@ pub(super) async fn finish(ctx: &Context, executed: Executed) -> Finished {
     Finished { result, hooks }
 }
 
-/// Bytes of a name that no tool has.
-const MOST_NAME: usize = 256;
+/// Bytes of a name that somebody made up: of a tool that is not there, or of an event.
+pub(super) const MOST_NAME: usize = 256;
 
 /// The result of a call that never reached its body.
 pub(super) fn refuse(ctx: &Context, mut refusal: Refusal) -> Box<ToolResult> {

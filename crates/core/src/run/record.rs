@@ -1,8 +1,10 @@
 //! The events of a call, as they are written: without secrets, and without payloads unless somebody asks.
 
 use super::authorize::Authorized;
+use super::bound::short;
 use super::context::Context;
 use super::deadline::of_call;
+use super::finish::MOST_NAME;
 use super::refusal::{Class, Code, Refusal};
 use super::stopwatch::Stopwatch;
 use crate::client::Foreign;
@@ -122,6 +124,7 @@ impl Context {
     pub(super) fn emit(&self, source: &str, name: &str, payload: &Value) {
         let mut name = if name.starts_with("custom.") { name.to_owned() } else { format!("custom.{name}") };
         self.pass().string(&mut name);
+        name.truncate(name.floor_char_boundary(MOST_NAME));
         self.record_raised(&name, || object(json!({"payload": payload, "source": source})));
         if self.0.raised.load(Ordering::Relaxed) <= MAX_RAISED && self.registry().has_hooks(&name) {
             self.queue(name, payload.clone());
@@ -171,11 +174,12 @@ impl Context {
         }
     }
 
-    /// Writes an event, if anybody listens, without the secrets that its fields may hold.
+    /// Writes an event, if anybody listens, without the secrets that its fields may hold, and of long ones as much as anybody is told.
     pub(crate) fn record(&self, name: &str, fields: impl Fn() -> Map<String, Value>) {
         self.record_own(name, || {
             let mut fields = fields();
             self.pass().object(&mut fields);
+            short(&mut fields);
             fields
         });
     }

@@ -1,7 +1,7 @@
 //! Repair: what small models do to arguments, undone. A policy, off unless the host turns it on.
 
 use crate::registry::RegisteredTool;
-use crate::schema::CompiledSchema;
+use crate::schema::{CompiledSchema, escaped};
 use serde_json::{Map, Value};
 
 /// For which tools arguments are repaired before they are validated.
@@ -89,7 +89,7 @@ fn inside(value: &Value) -> Option<Map<String, Value>> {
 pub(super) fn forged<'a>(tool: &'a RegisteredTool, arguments: &Map<String, Value>) -> Option<(&'a str, String)> {
     let injected = || tool.tool.inject.iter().map(|(name, _)| name.as_str());
     if let Some(name) = injected().find(|name| arguments.contains_key(*name)) {
-        return Some((name, format!("/{name}")));
+        return Some((name, format!("/{}", escaped(name))));
     }
     let schema = tool.input().ok();
     let declared = |key: &str| schema.is_some_and(|schema| schema.property(key).is_some());

@@ -11,7 +11,7 @@ use std::fmt;
 /// It is no `std::error::Error` itself, so that all of those can become one.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ToolError {
-    /// The tool's own code, as `order_not_found`.
+    /// The tool's own code, as `order_not_found`; of what the path says, its code, as `tool.timeout`.
     pub code: String,
     /// What a loop may hope for.
     pub class: Class,
@@ -93,21 +93,40 @@ impl ToolError {
     /// The failure as results carry it.
     pub(crate) fn into_refusal(self, tool: &str) -> Refusal {
         if let Some(control) = self.control {
-            return Refusal::new(Code::Interrupted, format!("`{tool}`: {}", self.message)).control(control);
+            let mut refusal = Refusal::new(Code::Interrupted, format!("`{tool}`: {}", self.message)).control(control);
+            refusal.details = shallow(self.details);
+            return refusal;
         }
         let mut refusal = match self.refusal {
-            Some(refusal) => refusal,
-            None => Refusal::new(Code::Failed, format!("`{tool}` failed: {}", self.message)).class(self.class).detail("code", self.code),
-        };
+            // Whoever had it in hand may have changed what it says.
+            Some(mut refusal) if refusal.code == Code::Failed || refusal.code.text() == self.code => {
+                refusal.message = self.message;
+                refusal
+            }
+            _ => Refusal::new(Code::Failed, format!("`{tool}` failed: {}", self.message)),
+        }
+        .class(self.class);
+        if refusal.code.text() != self.code {
+            refusal.details.insert("code".to_owned(), self.code.into());
+        }
         refusal.details.extend(shallow(self.details));
         refusal
     }
 }
 
 impl From<Refusal> for ToolError {
-    fn from(refusal: Refusal) -> Self {
-        let (class, code, message) = (refusal.class, refusal.code.text(), refusal.message.clone());
-        Self { refusal: Some(refusal), ..Self::new(class, code, message) }
+    fn from(mut refusal: Refusal) -> Self {
+        let mut details = std::mem::take(&mut refusal.details);
+        let mut code = refusal.code.text().to_owned();
+        // Of a tool's own failure the code is the tool's.
+        if refusal.code == Code::Failed
+            && let Some(Value::String(own)) = details.get_mut("code")
+        {
+            code = std::mem::take(own);
+            details.remove("code");
+        }
+        let failed = Self::new(refusal.class, code, refusal.message.clone());
+        Self { details, refusal: Some(refusal), ..failed }
     }
 }
 

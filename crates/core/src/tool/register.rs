@@ -83,6 +83,14 @@ pub enum RegisterError {
         /// The alias.
         alias: String,
     },
+    /// A tool has more than one alias for a provider, and only one of them could be offered to it.
+    #[error("`{tool}` has more than one alias for `{provider}`; one is accepted")]
+    AliasTwice {
+        /// The tool.
+        tool: String,
+        /// The provider.
+        provider: String,
+    },
     /// A retry policy has no attempt in it, not even the first.
     #[error("`{0}` may be tried zero times, so that it would never run; 1 means that it is not tried again")]
     NoAttempt(String),
@@ -273,6 +281,10 @@ fn judge_words(spec: &ToolSpec) -> Result<(), RegisterError> {
     let tool = || spec.name.clone();
     if let Some((_, alias)) = spec.aliases.iter().find(|(provider, _)| provider.trim().is_empty()) {
         return Err(RegisterError::AliasForNobody { tool: tool(), alias: alias.clone() });
+    }
+    let mut providers = HashSet::new();
+    if let Some((provider, _)) = spec.aliases.iter().find(|(provider, _)| !providers.insert(provider)) {
+        return Err(RegisterError::AliasTwice { tool: tool(), provider: provider.clone() });
     }
     let mut injected = HashSet::new();
     for (argument, _) in &spec.injected {

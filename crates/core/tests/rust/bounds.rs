@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 use tool_harness::content::{Link, Media, Resource, ResourceBody};
 use tool_harness::middleware::{Decision, Judged, Middleware, Step};
-use tool_harness::run::Control;
+use tool_harness::run::{Code, Control, Refusal};
 use tool_harness::store::kept::{Collected, Keeping, KeptError, KeptInMemory, KeptStore};
 use tool_harness::{ArtifactRef, ContentBlock, Engine, Tool, ToolError, ToolMessage, ToolOutput, ToolResult, ToolRuntime, ToolSpec};
 
@@ -232,4 +232,63 @@ async fn a_store_that_takes_its_time_is_waited_for_no_longer_than_the_call() {
         assert!(started.elapsed() < Duration::from_secs(2), "{:?}", started.elapsed());
         assert!(result.artifacts.is_empty() && result.text().contains("bytes left out"), "{result:?}");
     }
+}
+
+/// Tells sinks too much, or fails with too much help.
+struct Loud;
+
+impl Tool for Loud {
+    fn spec(&self) -> ToolSpec {
+        ToolSpec::new("tell_much", "Tells much.").pure().input(number_schema())
+    }
+
+    async fn call(&self, (): &(), runtime: ToolRuntime<'_>, arguments: Map<String, Value>) -> Result<ToolOutput, ToolError> {
+        let long = || "word ".repeat(MANY);
+        if arguments["n"] == 1 {
+            return Err(Refusal::new(Code::SandboxDenied, "no").help(long()).into());
+        }
+        runtime.progress(0.5, &long());
+        runtime.progress(0.6, "half of it");
+        runtime.emit("much", &json!({"all": long()}));
+        runtime.emit("little", &json!({"all": "words"}));
+        runtime.emit(&long(), &json!({}));
+        Ok(ToolOutput::text("done"))
+    }
+}
+
+/// Refuses, at length.
+struct Refuses;
+
+impl Middleware for Refuses {
+    fn name(&self) -> &str {
+        "refuses"
+    }
+
+    fn before<'a>(&'a self, _: &'a mut Judged<'_>) -> Step<'a, Decision> {
+        Step::Now(Decision::Refuse("word ".repeat(MANY)))
+    }
+}
+
+#[tokio::test]
+async fn what_a_tool_or_a_link_tells_sinks_is_short_and_so_is_what_helps() {
+    const MOST_TOLD: usize = 70_000;
+    let (engine, events) = load(bare().tool(Loud)).await;
+    assert_eq!(engine.call(call("tell_much", json!({"n": 0}))).await.text(), "done");
+    for event in events.all() {
+        assert!(event.name.len() <= 256 && json!(event.fields).to_string().len() < MOST_TOLD, "{:.80}", event.name);
+    }
+    let progress = events.named("tool.progress");
+    assert!(progress[0].fields["message"].as_str().is_some_and(|said| said.contains("bytes left out")));
+    assert_eq!(progress[1].fields["message"], "half of it");
+    assert_eq!(
+        events.named("custom.much")[0].fields["payload"]["left_out"]["bytes"],
+        json!({"all": "word ".repeat(MANY)}).to_string().len()
+    );
+    assert_eq!(events.named("custom.little")[0].fields["payload"], json!({"all": "words"}));
+    let helped = engine.call(call("tell_much", json!({"n": 1}))).await;
+    assert_eq!(code(&helped), "sandbox.denied");
+    assert!(helped.to_json().to_string().len() < 3 * MOST, "{} bytes", helped.to_json().to_string().len());
+    let (engine, events) = load(bare().middleware(Refuses).tool(Loud)).await;
+    assert_eq!(code(&engine.call(call("tell_much", json!({"n": 0}))).await), "tool.hook.blocked");
+    assert!(json!(events.named("hook.decided")[0].fields).to_string().len() < MOST_TOLD);
 }

@@ -2,6 +2,9 @@
 
 use crate::support::{bare, call, code, echo, load, numbered, text};
 use serde_json::{Map, Value, json};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Duration;
 use tool_harness::effect::Effects;
 use tool_harness::middleware::{Middleware, TurnView};
 use tool_harness::registry::{OfferedTool, READER};
@@ -167,12 +170,56 @@ async fn a_child_widens_neither_a_limit_nor_what_middleware_hides_from_its_paren
     assert_eq!(ran(&parent).await, 3);
     assert_eq!(ran(&engine.start(()).max_calls_in_turn(2).child((), |_| true).max_calls_in_turn(50)).await, 2);
 
+    let most = Arc::new(AtomicUsize::new(0));
+    let (at_work, seen) = (Arc::new(AtomicUsize::new(0)), Arc::clone(&most));
+    let slow = numbered(ToolSpec::new("one", "Takes its time.").pure(), move |n| {
+        let (at_work, seen) = (Arc::clone(&at_work), Arc::clone(&seen));
+        async move {
+            seen.fetch_max(at_work.fetch_add(1, Ordering::SeqCst) + 1, Ordering::SeqCst);
+            tokio::time::sleep(Duration::from_millis(5)).await;
+            at_work.fetch_sub(1, Ordering::SeqCst);
+            Ok(n)
+        }
+    });
+    let (engine, _) = load(bare().tool(slow)).await;
+    assert_eq!(ran(&engine.start(()).max_concurrency(2).child((), |_| true).max_concurrency(50)).await, 5);
+    assert_eq!(most.load(Ordering::SeqCst), 2);
+
     let tool = |name: &str| numbered(ToolSpec::new(name, "A tool.").pure(), |n| async move { Ok(n) });
     let (engine, _) = load(bare().context::<bool>().middleware(ByContext).tool(tool("one")).tool(tool("two"))).await;
     for (parent, offered) in [(false, 1), (true, 2)] {
         let child = engine.start(parent).child(true, |_| true);
         let turn = child.turn().expect("a turn");
         assert_eq!(turn.surface().tools.iter().filter(|tool| tool.name != READER).count(), offered, "{parent}");
+    }
+}
+
+#[tokio::test]
+async fn the_path_of_a_refusal_exists_whatever_the_argument_is_called() {
+    struct Odd;
+    impl Tool for Odd {
+        fn spec(&self) -> ToolSpec {
+            let schema = json!({"type": "object", "properties": {"to/~": {"type": "string"}}});
+            ToolSpec::new("odd", "Has odd names.").pure().input(schema).inject("who/~", Inject::CallId)
+        }
+        async fn call(&self, (): &(), _: ToolRuntime<'_>, _: Map<String, Value>) -> Result<ToolOutput, ToolError> {
+            Ok(ToolOutput::default())
+        }
+    }
+    let root = "---\npolicy:\n  tool_arg_constraints:\n    - {tool: odd, arg_key: \"to/~\", arg_patterns: [\"ann\"]}\n---\n";
+    let (engine, _) = load(bare().root(root).tool(Odd)).await;
+    for (sent, expected) in [
+        (json!({"to/~": "ann"}), ""),
+        (json!({"to/~": "eve"}), "tool.denied"),
+        (json!({"who/~": "eve"}), "tool.args.invalid_schema"),
+        (json!({"args": {"who/~": "eve"}}), "tool.args.invalid_schema"),
+    ] {
+        let result = engine.call(call("odd", sent.clone())).await;
+        assert_eq!(code(&result), expected, "{}", result.text());
+        if let Some(error) = &result.error {
+            let path = error.details["path"].as_str().expect("a path");
+            assert!(sent.pointer(path).is_some(), "{path} is not in {sent}");
+        }
     }
 }
 
@@ -196,6 +243,9 @@ async fn a_call_that_one_limit_refuses_uses_up_no_other() {
     let run = engine.start(()).max_calls(3);
     assert_eq!(made(&run.child((), |_| true).max_calls(3), &["once", "once", "once", "often"]).await, [true, false, false, true]);
     assert_eq!(made(&run, &["often", "often"]).await, [true, false], "what the tool refused is not counted for the run");
+    assert!(!engine.call(call("once", json!({"n": 1})).session("s")).await.is_error);
+    let refused = engine.call(call("once", json!({"n": 1})).session("s")).await.text();
+    assert!(refused.contains("set in the host's own code"), "a tool in Rust has no file: {refused}");
 }
 
 #[tokio::test]

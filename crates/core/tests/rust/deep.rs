@@ -6,6 +6,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
 use tool_harness::builtin::StoreScope;
 use tool_harness::middleware::{Around, Decision, Judged, Later, Middleware, Next, Reply, Seen, Step};
+use tool_harness::run::{Code, Control, Refusal};
 use tool_harness::tool::{Inject, function};
 use tool_harness::{Tool, ToolError, ToolOutput, ToolRuntime, ToolSpec};
 
@@ -194,6 +195,11 @@ impl Around for Hands {
         match self.0 {
             "around" => Box::pin(async { Ok(ToolOutput::value(nested(DEEP))) }),
             "around fails" => Box::pin(async { Err(ToolError::fatal("mine", "no").detail("deep", nested(DEEP))) }),
+            "around refuses" => Box::pin(async { Err(Refusal::new(Code::Denied, "no").detail("deep", nested(DEEP)).into()) }),
+            "around stops" => Box::pin(async {
+                let stop = ToolError::control(Control::Stop("enough".into()));
+                Err(stop.detail("deep", nested(DEEP)).detail("after", 3))
+            }),
             _ => Box::pin(next.finish()),
         }
     }
@@ -208,10 +214,14 @@ async fn middleware_layers_and_injected_values_hand_over_nothing_deep() {
         ("after fails", "tool.failed"),
         ("around", "tool.output.invalid_schema"),
         ("around fails", "tool.failed"),
+        ("around refuses", "tool.denied"),
+        ("around stops", "tool.interrupted"),
     ] {
         let (engine, events) = load(bare().tool(echo("echo")).middleware(Hands(place)).around(Hands(place))).await;
         let result = engine.call(call("echo", json!({"n": 1}))).await;
         assert_eq!((code(&result), events.ends().len()), (expected, 1), "{place}: {}", result.text());
+        let error = result.error.expect("an error");
+        assert_eq!(error.details.get("after"), (place == "around stops").then_some(&json!(3)), "{place}");
     }
     struct Takes;
     impl Tool for Takes {

@@ -8,7 +8,8 @@ use std::time::{Duration, Instant};
 use tool_harness::effect::Effects;
 use tool_harness::middleware::{Around, Decision, Judged, Later, Middleware, Next, NoRepeats, RateLimit, Reply, Seen, Step, TurnView};
 use tool_harness::registry::{OfferedTool, READER};
-use tool_harness::run::Control;
+use tool_harness::run::{Class, Control};
+use tool_harness::tool::Inject;
 use tool_harness::{ToolError, ToolOutput, ToolRequest, ToolSpec};
 
 type Log = Arc<Mutex<Vec<String>>>;
@@ -118,6 +119,19 @@ async fn changed_arguments_are_validated_and_authorized_again() {
     {
         let (engine, _) = load(bare().root(root).middleware(Puts(arguments.clone())).tool(echo("echo"))).await;
         assert_eq!(code(&engine.call(call("echo", json!({"n": 1}))).await), expected, "{arguments}");
+    }
+}
+
+#[tokio::test]
+async fn a_link_puts_nothing_where_the_harness_fills_in() {
+    for (arguments, expected) in [
+        (json!({"n": 2}), ""),
+        (json!({"n": 2, "who": "eve"}), "tool.args.invalid_schema"),
+        (json!({"n": 2, "args": {"who": "eve"}}), "tool.args.invalid_schema"),
+    ] {
+        let spec = ToolSpec::new("whose", "Says whose it is.").pure().inject("who", Inject::CallId);
+        let (engine, _) = load(bare().middleware(Puts(arguments.clone())).tool(numbered(spec, |n| async move { Ok(n) }))).await;
+        assert_eq!(code(&engine.call(call("whose", json!({"n": 1}))).await), expected, "{arguments}");
     }
 }
 
@@ -258,6 +272,67 @@ async fn a_layer_tries_again_answers_itself_and_is_checked_against_the_schema() 
         assert_eq!((code(&result), made.load(Ordering::SeqCst)), (expected, attempts), "{}", result.text());
         assert_eq!(events.named("tool.retried").len(), attempts.saturating_sub(1), "retries are recorded");
     }
+}
+
+/// Looks at a failure, and says it in its own way.
+struct Rewords(fn(&mut ToolError), Log);
+
+impl Around for Rewords {
+    fn name(&self) -> &str {
+        "rewords"
+    }
+
+    fn around<'a>(&'a self, _: Seen<'a>, next: Next<'a>) -> Later<'a, Result<ToolOutput, ToolError>> {
+        Box::pin(async move {
+            next.finish().await.map_err(|mut error| {
+                let details = serde_json::Value::Object(error.details.clone());
+                self.1.lock().expect("log").push(format!("{} {} {details}", error.code, error.class));
+                (self.0)(&mut error);
+                error
+            })
+        })
+    }
+}
+
+#[tokio::test]
+async fn a_layer_sees_the_code_and_details_of_a_failure_and_what_it_changes_is_told() {
+    let busy = || {
+        numbered(ToolSpec::new("ask", "Asks.").pure(), |n| async move {
+            match n {
+                0 => Err(ToolError::retryable("busy", "try later").detail("after_ms", 50)),
+                _ => panic!("no code of its own"),
+            }
+        })
+    };
+    let rewords: [(fn(&mut ToolError), _); 5] = [
+        (|_| (), json!({"class": "retryable", "message": "`ask` failed: try later", "details": {"code": "busy", "after_ms": 50}})),
+        (
+            |error| error.class = Class::Fatal,
+            json!({"class": "fatal", "message": "`ask` failed: try later", "details": {"code": "busy", "after_ms": 50}}),
+        ),
+        (
+            |error| error.message = "the shop is closed".into(),
+            json!({"class": "retryable", "message": "the shop is closed", "details": {"code": "busy", "after_ms": 50}}),
+        ),
+        (
+            |error| error.code = "closed".into(),
+            json!({"class": "retryable", "message": "`ask` failed: try later", "details": {"code": "closed", "after_ms": 50}}),
+        ),
+        (|error| error.details.clear(), json!({"class": "retryable", "message": "`ask` failed: try later", "details": {"code": "busy"}})),
+    ];
+    for (reword, mut expected) in rewords {
+        let log = Log::default();
+        let (engine, _) = load(bare().around(Rewords(reword, Arc::clone(&log))).tool(busy())).await;
+        let result = engine.call(call("ask", json!({"n": 0}))).await;
+        expected["code"] = json!("tool.failed");
+        assert_eq!(result.to_json()["error"], expected);
+        assert_eq!(*log.lock().expect("log"), [r#"busy retryable {"after_ms":50}"#]);
+    }
+    let log = Log::default();
+    let (engine, _) = load(bare().around(Rewords(|error| error.code = "closed".into(), Arc::clone(&log))).tool(busy())).await;
+    let result = engine.call(call("ask", json!({"n": 1}))).await;
+    assert_eq!((code(&result), &result.to_json()["error"]["details"]), ("tool.failed", &json!({"code": "closed"})));
+    assert_eq!(*log.lock().expect("log"), ["tool.failed repairable {}"]);
 }
 
 #[tokio::test]

@@ -88,6 +88,7 @@ async fn what_says_nothing_or_more_than_can_be_done_is_refused_with_a_type() {
         (spec("a").inject("", Inject::CallId), RegisterError::InjectedUnnamed("a".into())),
         (spec("a").alias("", "b"), RegisterError::AliasForNobody { tool: "a".into(), alias: "b".into() }),
         (spec("a").alias(" ", "b"), RegisterError::AliasForNobody { tool: "a".into(), alias: "b".into() }),
+        (spec("a").alias("openai", "b").alias("openai", "c"), RegisterError::AliasTwice { tool: "a".into(), provider: "openai".into() }),
         (spec("a").alias("openai", ""), RegisterError::Name { name: String::new(), problem: NameProblem::Empty }),
         (spec("a").retry(retry(0)), RegisterError::NoAttempt("a".into())),
         (
@@ -108,6 +109,7 @@ async fn what_says_nothing_or_more_than_can_be_done_is_refused_with_a_type() {
     for said in [
         spec("a").inject("who", Inject::CallId).inject("run", Inject::RunId),
         spec("a").alias("openai", "b").alias("gemini", "c"),
+        spec("a").alias("openai", "b").alias("gemini", "b"),
         spec("a").retry(retry(1)),
         spec("a").limits(Limits { max_calls: Some(0), max_concurrency: Some(1), ..Limits::default() }),
         // It is never used, because a repeat could do harm.
