@@ -61,7 +61,8 @@ impl ErrorPolicy {
         self
     }
 
-    /// Another reaction to a class, where no code says otherwise.
+    /// Another reaction to a class, where no code says otherwise. Of `tool.failed`, a tool's own failures, the default says that a model is told,
+    /// whatever class they have; a tool that ends the run says so by [`ToolError::control`](crate::ToolError::control).
     #[must_use]
     pub fn class(mut self, class: Class, reaction: Reaction) -> Self {
         self.by_class.iter_mut().filter(|(known, _)| *known == class).for_each(|(_, old)| *old = reaction);
