@@ -12,7 +12,7 @@ const MOST_BACKSLASHES: usize = 64;
 const MOST_OPEN: usize = 8;
 /// Bytes of a line that are looked at around a value.
 pub(super) const MOST_LINE: usize = 1 << 10;
-/// Bytes of a name that is looked for after what may end a value.
+/// Bytes of a name that are looked at, in or after a value.
 const MOST_NAME: usize = 64;
 
 /// Where a value is.
@@ -107,7 +107,7 @@ fn phrase(text: &[u8], own: Extent) -> Extent {
     loop {
         let blanks = rest[end..].iter().take_while(|byte| b" \t".contains(byte)).count();
         let word = &rest[end + blanks..];
-        let name = word.iter().take(MOST_NAME).take_while(|byte| byte.is_ascii_alphanumeric() || b"_-.".contains(byte)).count();
+        let name = name(word);
         let sign = word[name..].iter().find(|byte| !b" \t".contains(byte));
         let is_field = name > 0 && matches!(sign, Some(b':' | b'='));
         if blanks == 0 || is_field || word.starts_with(b"#") {
@@ -119,6 +119,11 @@ fn phrase(text: &[u8], own: Extent) -> Extent {
         }
     }
     Extent { value: own.value.start..own.value.end + end, ..own }
+}
+
+/// Bytes of the name that a text begins with.
+pub(super) fn name(text: &[u8]) -> usize {
+    text.iter().take(MOST_NAME).take_while(|byte| byte.is_ascii_alphanumeric() || b"_-.".contains(byte)).count()
 }
 
 /// A value without quotes that goes on in lines which are further indented, as YAML allows it.

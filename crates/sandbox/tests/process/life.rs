@@ -27,8 +27,8 @@ fn a_deadline_ends_everything_in_time() {
     in_every_tier(|world| {
         let mark = mark(1);
         let mut plan = world.plan.clone();
-        plan.limits.deadline = Duration::from_millis(700);
-        in_time(Duration::from_millis(950), || {
+        plan.limits.deadline = Duration::from_millis(300);
+        in_time(Duration::from_millis(550), || {
             let finished = world.shell_with(&plan, &format!("echo before; {}", stubborn(&mark)));
             assert_eq!((finished.end, finished.stdout.text.as_str()), (End::TimedOut, "before\n"));
             assert!(processes_with(&mark).is_empty(), "{:?}", processes_with(&mark));
