@@ -2,6 +2,7 @@
 
 use crate::worker::wire::is_integer;
 use serde_json::{Map, Number, Value};
+use std::cell::RefCell;
 
 /// The digest of a JSON value: equal values share it, different ones do not.
 ///
@@ -103,19 +104,41 @@ fn worth(number: &Number) -> (u8, String) {
 #[must_use]
 pub fn fresh_id(prefix: &str) -> String {
     const DIGITS: &[u8; 16] = b"0123456789abcdef";
-    let mut bytes = [0_u8; 16];
-    if getrandom::fill(&mut bytes).is_err() {
-        bytes = fallback_bytes();
+    let bytes = random_bytes();
+    let digits: [u8; 32] = std::array::from_fn(|index| DIGITS[usize::from(bytes[index / 2] >> (4 * (1 - index % 2)) & 15)]);
+    [prefix, "_", std::str::from_utf8(&digits).unwrap_or_default()].concat()
+}
+
+/// Bytes that nobody can guess.
+fn random_bytes() -> [u8; 16] {
+    thread_local! {
+        static DRAWN: RefCell<Drawn> = const { RefCell::new(Drawn { process: 0, left: Vec::new() }) };
     }
-    let mut id = String::with_capacity(prefix.len() + 33);
-    id.push_str(prefix);
-    id.push('_');
-    for byte in bytes {
-        for half in [byte >> 4, byte & 15] {
-            id.push(char::from(DIGITS[usize::from(half)]));
+    let taken = DRAWN.try_with(|drawn| drawn.try_borrow_mut().ok()?.take(std::process::id()));
+    taken.ok().flatten().unwrap_or_else(fallback_bytes)
+}
+
+/// What was drawn for the next ids of a thread, for many at once: to ask the system takes longer than to mint an id. A process that forked off has
+/// the same ones left, and does not use them.
+#[derive(Clone)]
+struct Drawn {
+    process: u32,
+    left: Vec<[u8; 16]>,
+}
+
+impl Drawn {
+    fn take(&mut self, process: u32) -> Option<[u8; 16]> {
+        const MANY: usize = 64;
+        if self.left.is_empty() || self.process != process {
+            self.process = process;
+            self.left.clear();
+            self.left.resize(MANY, [0; 16]);
+            if getrandom::fill(self.left.as_flattened_mut()).is_err() {
+                self.left.clear();
+            }
         }
+        self.left.pop()
     }
-    id
 }
 
 /// Unique in this process even when the system has no randomness to give: the clock and a counter.
@@ -135,6 +158,20 @@ mod tests {
 
     fn parse(text: &str) -> Value {
         serde_json::from_str(text).expect("JSON")
+    }
+
+    #[test]
+    fn no_id_comes_twice_in_one_process_or_in_two_that_were_one() {
+        let ids: std::collections::HashSet<String> = (0..1000).map(|_| fresh_id("call")).collect();
+        let is_id = |id: &String| {
+            id.strip_prefix("call_").is_some_and(|digits| digits.len() == 32 && digits.bytes().all(|digit| digit.is_ascii_hexdigit()))
+        };
+        assert!(ids.len() == 1000 && ids.iter().all(is_id), "{:?}", ids.iter().find(|id| !is_id(id)));
+        let mut here = Drawn { process: 0, left: Vec::new() };
+        here.take(1).expect("randomness");
+        let mut forked = here.clone();
+        assert_eq!(here.clone().take(1), forked.clone().take(1), "they would be the same");
+        assert_ne!(here.take(1), forked.take(2));
     }
 
     #[test]
