@@ -21,6 +21,8 @@ pub(super) struct Known {
     /// All of them in order, to tell what may be the start of one.
     sorted: Vec<Vec<u8>>,
     longest: usize,
+    /// Bytes of the shortest text that can hold one of them whole.
+    least: usize,
     /// Values that end in a backslash, without it: what comes after it may be read as one with it. Absent when there are none.
     cut: Option<AhoCorasick>,
     /// Bytes that one of them starts with.
@@ -51,11 +53,20 @@ impl Known {
         let machine = AhoCorasick::builder().match_kind(MatchKind::LeftmostLongest).build(needles.iter().map(|(needle, _)| needle));
         let (sorted, shapes): (Vec<_>, Vec<_>) = needles.into_iter().unzip();
         let longest = sorted.iter().map(Vec::len).max().unwrap_or(0);
-        Self { machine: machine.ok(), shapes, longest, cut: cut(&sorted), starts, has_values: !values.is_empty(), sorted }
+        let least = |(needle, shape): (&Vec<u8>, &Option<&Shape>)| match shape {
+            Some(shape) => needle.len() + shape.tail.least(),
+            // What comes of a backslash at its end depends on how the text is read.
+            None => needle.iter().rposition(|byte| *byte != b'\\').map_or(0, |last| last + 1),
+        };
+        let least = sorted.iter().zip(&shapes).map(least).min().unwrap_or(0);
+        Self { machine: machine.ok(), shapes, longest, least, cut: cut(&sorted), starts, has_values: !values.is_empty(), sorted }
     }
 
     /// Whether a text has none of them, neither as it is written nor as it reads.
     pub(super) fn is_clean(&self, text: &[u8]) -> bool {
+        if text.len() < self.least {
+            return true;
+        }
         if self.find(text, 0).is_some() {
             return false;
         }

@@ -96,8 +96,10 @@ pub(crate) struct Named<'a>([Option<&'a Arc<Words>>; 2]);
 impl Named<'_> {
     /// Whether a field of this name, or one anywhere below it, must not leave.
     pub(crate) fn holds(&self, name: &str, value: &Value) -> bool {
-        let names = |words: &&Arc<Words>| words.names(name);
-        self.0.iter().flatten().any(names) || self.0.iter().any(Option::is_some) && self.is_below(value)
+        if let [None, None] = self.0 {
+            return false;
+        }
+        self.0.iter().flatten().any(|words| words.names(name)) || self.is_below(value)
     }
 
     fn is_below(&self, value: &Value) -> bool {

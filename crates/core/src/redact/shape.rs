@@ -25,6 +25,17 @@ pub(super) enum Tail {
     Key,
 }
 
+impl Tail {
+    /// Bytes of the shortest one.
+    pub(super) const fn least(self) -> usize {
+        match self {
+            Self::Run { least, .. } | Self::Random { least, .. } => least,
+            Self::Exactly { count, .. } => count,
+            Self::Key => KEY_LABEL.len() + DASHES.len(),
+        }
+    }
+}
+
 type Class = fn(u8) -> bool;
 
 const WORD: Class = |byte| byte.is_ascii_alphanumeric();
@@ -59,6 +70,8 @@ const DECIDES: usize = 128;
 pub(super) const CONTEXT: usize = 6;
 /// Bytes in which the first line of a key has to end.
 const KEY_LINE: usize = 64;
+/// What that line says, or ends in before its dashes.
+const KEY_LABEL: &[u8] = b"PRIVATE KEY";
 /// What every key of OpenAI has in it: its name in base64.
 const OPENAI: &[u8] = b"T3BlbkFJ";
 /// Letters and digits without a break, and digits among them, that no name has.
@@ -129,7 +142,7 @@ fn judge_key(text: &[u8], from: usize, more: More) -> Found {
         return if line.len() < KEY_LINE && more == More::MayCome { Found::Undecided } else { Found::Nothing };
     };
     let label = line[..dashes].strip_suffix(b" BLOCK").unwrap_or(&line[..dashes]);
-    if !label.ends_with(b"PRIVATE KEY") || !label.iter().all(|byte| CAPITALS(*byte) || *byte == b' ') {
+    if !label.ends_with(KEY_LABEL) || !label.iter().all(|byte| CAPITALS(*byte) || *byte == b' ') {
         return Found::Nothing;
     }
     Found::Beyond(Rest::Key { header: from + dashes + DASHES.len(), lines: Lines::default() })

@@ -72,6 +72,30 @@ fn in_pieces(redactor: &Redactor, text: &[u8], sizes: &[usize]) -> (Vec<u8>, u64
 }
 
 #[test]
+fn what_is_as_short_as_can_be_is_found_and_what_is_shorter_is_none() {
+    let tail = |tail: shape::Tail| match tail {
+        shape::Tail::Key => "PRIVATE KEY-----".to_owned(),
+        other => "A1B2C3D4E5F6G7H8I9".repeat(4)[..other.least()].to_owned(),
+    };
+    for shape in shape::SHAPES {
+        for head in shape.heads {
+            let token = format!("{head}{}", tail(shape.tail));
+            assert_eq!(Redactor::default().text(&token), MARK, "{}", shape.what);
+            let shorter = &token[..token.len() - 1];
+            assert_eq!(Redactor::default().text(shorter), shorter, "{}", shape.what);
+        }
+    }
+    for value in ["a1b2", "a1b\\", "\\\\\\\\"] {
+        let values = Values::default();
+        values.learn(value.as_bytes()).expect("long enough");
+        let redactor = Redactor::new(Arc::new(values), Words::default());
+        for form in [value.to_owned(), STANDARD.encode(value), json!(value).to_string(), value.replace('a', "%61")] {
+            assert!(redactor.text(&form).contains(MARK), "{value} as {form}");
+        }
+    }
+}
+
+#[test]
 fn values_tokens_and_keys_are_taken_out_in_every_form_and_the_rest_stays() {
     let redactor = redactor(&[]);
     for (text, expected) in [
