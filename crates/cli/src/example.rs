@@ -43,7 +43,7 @@ pub(crate) async fn run_tool(engine: &Engine, tool: &str, example: &ToolExample,
         }
     }
     let mut call = Call::new(tool, Arguments::Value(Value::Object(example.args.clone()))).door(Door::Test);
-    call.cancel = cancel.clone();
+    call.cancel = cancel.clone().into();
     let answers = Arc::new(Answers::new(&example.exec, &example.http));
     let result = engine.rehearsing(workspace.path(), Arc::clone(&answers) as Arc<dyn Outside>)?.call(call).await;
     let problems = answers.problems();

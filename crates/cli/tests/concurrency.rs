@@ -73,7 +73,7 @@ async fn cancelling_half_leaves_no_worker_busy_and_every_call_has_one_end() {
         tasks.spawn(async move { (n, engine.call(call).await) });
     }
     tokio::time::sleep(Duration::from_millis(50)).await;
-    cancels.iter().for_each(tokio_util::sync::CancellationToken::cancel);
+    cancels.iter().for_each(|cancel| cancel.cancel());
     let mut cancelled = 0;
     while let Some(joined) = tasks.join_next().await {
         let (n, result) = joined.expect("joins");

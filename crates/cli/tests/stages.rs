@@ -5,7 +5,7 @@ mod support;
 use serde_json::json;
 use support::{Project, call, hook, tool};
 
-const ALL: [&str; 6] = ["admit", "authorize", "record", "before", "execute", "finish"];
+const ALL: [&str; 5] = ["admit", "authorize", "before", "execute", "finish"];
 
 async fn check(project: &Project, name: &str, event: &str, expected: &[&str]) {
     project.events.clear();
@@ -27,5 +27,5 @@ async fn the_last_event_names_the_stages_a_call_reached() {
     check(&failing, "t", "tool.failed", &ALL).await;
     let blocking = hook("tool.pre", "def handle(event, payload):\n  return block(\"no\")");
     let blocked = Project::new(&[(".harness/tools/t.md", &tool("def run(args):\n  return 1")), (".harness/hooks/h.md", &blocking)]);
-    check(&blocked, "t", "tool.failed", &ALL[..4]).await;
+    check(&blocked, "t", "tool.failed", &ALL[..3]).await;
 }

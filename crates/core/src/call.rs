@@ -8,7 +8,8 @@ use serde_json::Value;
 use std::any::Any;
 use std::borrow::Cow;
 use std::fmt;
-use std::sync::Arc;
+use std::ops::Deref;
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 use tokio_util::sync::CancellationToken;
 
@@ -33,7 +34,7 @@ pub struct Call {
     /// A bound of the caller's own.
     pub timeout: Option<Duration>,
     /// Ends the call early.
-    pub cancel: CancellationToken,
+    pub cancel: Cancellation,
     /// What the host gave the run, for its Rust tools.
     pub(crate) context: UserContext,
     /// The calls that this one is inside of, the outermost first.
@@ -64,6 +65,39 @@ impl UserContext {
 impl fmt::Debug for UserContext {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(if self.0.is_some() { "a context" } else { "no context" })
+    }
+}
+
+/// What ends a call early: a token, or a place for one. Most calls are never cancelled, and the token is made when somebody asks for it. Clones
+/// end the same call.
+#[derive(Debug, Default)]
+pub struct Cancellation(OnceLock<CancellationToken>);
+
+impl Cancellation {
+    /// Whether the call shall end.
+    #[must_use]
+    pub fn is_cancelled(&self) -> bool {
+        self.0.get().is_some_and(CancellationToken::is_cancelled)
+    }
+}
+
+impl Deref for Cancellation {
+    type Target = CancellationToken;
+
+    fn deref(&self) -> &CancellationToken {
+        self.0.get_or_init(CancellationToken::new)
+    }
+}
+
+impl Clone for Cancellation {
+    fn clone(&self) -> Self {
+        CancellationToken::clone(self).into()
+    }
+}
+
+impl From<CancellationToken> for Cancellation {
+    fn from(token: CancellationToken) -> Self {
+        Self(token.into())
     }
 }
 
@@ -120,7 +154,7 @@ impl Call {
             mode: DEFAULT_MODE.into(),
             door: Door::Library,
             timeout: None,
-            cancel: CancellationToken::new(),
+            cancel: Cancellation::default(),
             context: UserContext::default(),
             inside: Vec::new(),
             terms: None,

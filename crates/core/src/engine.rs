@@ -367,8 +367,8 @@ impl Engine {
     }
 
     /// Runs one call through every stage.
-    pub async fn call(&self, call: Call) -> ToolResult {
-        run::run(&self.shared, call).await
+    pub fn call(&self, call: Call) -> impl Future<Output = ToolResult> + Send {
+        run::run(&self.shared, call)
     }
 }
 

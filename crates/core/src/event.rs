@@ -146,7 +146,7 @@ pub struct EventKind {
 }
 
 /// The field in which a call's last event says where its time went.
-const STAGES: (&str, &str) = ("stages_ms", "time by stage, for the stages it reached; `record` is the writing of `tool.started`");
+const STAGES: (&str, &str) = ("stages_ms", "time by stage, for the stages it reached; `before` begins with the writing of `tool.started`");
 
 /// The field in which it says how much of its result may not be shown.
 const REDACTED: (&str, &str) = ("redacted", "how often something was taken out of the result and of what the call kept, if anything was");

@@ -38,7 +38,7 @@ pub mod tool;
 pub mod turn;
 pub mod worker;
 
-pub use call::{Arguments, Call};
+pub use call::{Arguments, Call, Cancellation};
 pub use client::{Client, Judgement, Observation, Outcome};
 pub use content::ContentBlock;
 pub use engine::{Engine, EngineBuilder};

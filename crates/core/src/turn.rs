@@ -12,7 +12,7 @@ use crate::message::ToolMessage;
 use crate::middleware::TurnView;
 use crate::registry::{Offered, OfferedTool};
 use crate::result::ToolResult;
-use crate::run::{self, Begun, Control, Refusal, object};
+use crate::run::{self, Control, Refusal, object};
 use crate::store::{MemoryStore, Session};
 use crate::tool::ToolCallId;
 use serde_json::{Map, Value, json};
@@ -279,12 +279,12 @@ impl<Ctx: Send + Sync + 'static> Turn<'_, Ctx> {
         let mut results: Vec<Option<Box<ToolResult>>> = Vec::with_capacity(requests.len());
         let mut going = Vec::with_capacity(requests.len());
         for (index, request) in requests.into_iter().enumerate() {
-            match run::begin(shared, self.made(request)) {
-                Begun::Ended(result) => results.push(Some(result)),
-                Begun::Going(call) => {
-                    results.push(None);
-                    going.push((index, call));
-                }
+            let mut call = run::begin(shared, self.made(request));
+            if call.goes_on() {
+                results.push(None);
+                going.push((index, call));
+            } else {
+                results.push(Some(call.finish().await));
             }
         }
         let mut going = going.into_iter();
@@ -323,7 +323,7 @@ impl<Ctx: Send + Sync + 'static> Turn<'_, Ctx> {
             mode: run.mode.clone(),
             door: Door::Library,
             timeout: None,
-            cancel: run.cancel.child_token(),
+            cancel: run.cancel.child_token().into(),
             context: run.context.clone(),
             inside: Vec::new(),
             terms: Some(Arc::clone(&self.terms)),

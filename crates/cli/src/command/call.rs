@@ -41,7 +41,7 @@ impl Call {
         };
         let mut call = self.request.call(&engine, &self.tool)?;
         call.timeout = self.timeout_ms.map(Duration::from_millis);
-        call.cancel = interrupt::cancelled_by_signals();
+        call.cancel = interrupt::cancelled_by_signals().into();
         let result = engine.call(call).await;
         // What it logged comes before what it came to. Whoever does not read it is not waited for.
         engine.flush(LAST_WORDS).await;

@@ -145,7 +145,7 @@ fn set_stage(project: &Path) -> std::io::Result<()> {
 async fn play(engine: &Engine, events: &Recorded, scene: &Scene, cancel: &CancellationToken, output: &mut Output) -> anyhow::Result<bool> {
     output.print(&format!("   {}", paint(look::NAME, &command_line(scene.tool, &scene.args))))?;
     let mut call = Call::new(scene.tool, Arguments::Value(scene.args.clone())).door(Door::Cli);
-    call.cancel = cancel.clone();
+    call.cancel = cancel.clone().into();
     let result = engine.call(call).await;
     let events = events.take();
     output.print(&format!("   {}", stages(&events, &result)))?;

@@ -37,7 +37,7 @@ impl Explain {
         }
         let engine = folder.open().await?;
         let mut call = self.request.call(&engine, &self.subject)?;
-        call.cancel = interrupt::cancelled_by_signals();
+        call.cancel = interrupt::cancelled_by_signals().into();
         let explained = engine.explain(call).await;
         if self.json {
             output.json(&explained.to_json())?;

@@ -144,7 +144,7 @@ impl ServerHandler for Door {
         let offer = self.offer();
         let arguments = Arguments::Value(Value::Object(request.arguments.unwrap_or_default()));
         let mut call = Call::new(request.name, arguments).session(&*self.session_id).door(Came::Mcp).mode(self.mode.to_string());
-        call.cancel = self.calls.child_token();
+        call.cancel = self.calls.child_token().into();
         let result = self.run(&offer, call, &context).await?;
         let promise = if offer.promises_output(&result.name, revision) { Promise::Output } else { Promise::None };
         Ok(answer(result, revision, promise)?.into())

@@ -3,7 +3,7 @@
 use super::chain::{Changed, fire_emitted, fire_these};
 use super::context::Context;
 use super::execute::{Executed, Failure, fits_output};
-use super::link;
+use super::link::Link;
 use super::payload::{merge, tool_pre};
 use super::refusal::{Code, Refusal};
 use crate::content::ContentBlock;
@@ -46,7 +46,7 @@ pub(super) async fn after(ctx: &Context, executed: Executed) -> Amended {
     for segment in &ctx.registry().post {
         let changed = match segment {
             Segment::Middleware(middleware) => {
-                let changed = link::after(ctx, &tool, middleware, &mut success, &mut error).await;
+                let changed = Link { ctx, tool: &tool, middleware }.after(&mut success, &mut error).await;
                 if changed
                     && error.is_none()
                     && let Err(refusal) = fits_output(&tool, success.value.as_ref())

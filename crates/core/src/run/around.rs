@@ -1,7 +1,6 @@
 //! The layers around a body.
 
 use super::context::Context;
-use super::deadline::of_call;
 use super::execute::{Failure, Given, fits_output};
 use super::link::in_time;
 use super::record::object;
@@ -55,13 +54,13 @@ impl Next<'_> {
 }
 
 /// Runs the body inside the host's layers, outermost first.
-pub(super) async fn layered(ctx: &Context, tool: &Arc<RegisteredTool>, arguments: Map<String, Value>) -> (Given, Enforced) {
+pub(super) async fn layered(ctx: &Context, tool: &Arc<RegisteredTool>, arguments: &mut Map<String, Value>) -> (Given, Enforced) {
     let layers = &ctx.shared().host.around;
     if layers.is_empty() {
         return attempts(ctx, tool, arguments).await;
     }
     let enforced = Mutex::new(Enforced::Nothing);
-    let work = in_time(ctx, tool, of_call(ctx), inside(ctx, tool, layers, arguments, &enforced));
+    let work = in_time(ctx, tool, ctx.ends(), inside(ctx, tool, layers, std::mem::take(arguments), &enforced));
     let outcome = match Box::pin(work).await.unwrap_or_else(|refusal| Err(refusal.into())) {
         // A layer may have answered itself.
         Ok(output) => fits_output(tool, output.value.as_ref()).map(|()| Box::new(output)).map_err(Failure::from),
@@ -74,11 +73,11 @@ async fn inside(
     ctx: &Context,
     tool: &Arc<RegisteredTool>,
     layers: &[Known<dyn Around>],
-    arguments: Map<String, Value>,
+    mut arguments: Map<String, Value>,
     enforced: &Mutex<Enforced>,
 ) -> Result<ToolOutput, ToolError> {
     let Some((layer, rest)) = layers.split_first() else {
-        let (outcome, held) = attempts(ctx, tool, arguments).await;
+        let (outcome, held) = attempts(ctx, tool, &mut arguments).await;
         *enforced.lock().unwrap_or_else(PoisonError::into_inner) = held;
         return outcome.map(|output| *output).map_err(Failure::into_error);
     };

@@ -3,10 +3,11 @@
 use super::authorize::Authorized;
 use super::chain::{Changed, fire_emitted, fire_these, refuse_if_broken};
 use super::context::Context;
-use super::link;
+use super::link::Link;
 use super::payload::{merge_pre, tool_pre};
 use super::refusal::{Code, Refusal};
 use crate::artifact::tool::Approval;
+use crate::middleware::Step;
 use crate::registry::{RegisteredHook, RegisteredTool, Segment};
 use crate::span::Place;
 use serde_json::{Map, Value};
@@ -62,14 +63,12 @@ pub(super) async fn before(ctx: &Context, authorized: Authorized) -> Result<Prep
 
 /// What the chain makes of a call, in the time that it has.
 async fn judged(ctx: &Context, authorized: &Authorized) -> Judgement {
-    let tool = authorized.tool();
-    let chain = links(ctx, authorized);
     let judgement = match ctx.call().timeout.and_then(|limit| Some((limit, ctx.started().checked_add(limit)?))) {
         // The caller's time runs from the start, and a hook that is cut off has decided nothing: the call ends here.
         Some((limit, end)) if ctx.registry().pre.iter().any(|segment| matches!(segment, Segment::Hooks(_))) => {
-            Box::pin(timeout_at(end, chain)).await.unwrap_or_else(|_| Err(undecided(tool, limit)))?
+            Box::pin(timeout_at(end, links(ctx, authorized))).await.unwrap_or_else(|_| Err(undecided(authorized.tool(), limit)))?
         }
-        _ => chain.await?,
+        _ => links(ctx, authorized).await?,
     };
     if ctx.has_emitted() {
         Box::pin(fire_emitted(ctx)).await;
@@ -88,8 +87,16 @@ async fn links(ctx: &Context, authorized: &Authorized) -> Judgement {
         let arguments = latest.as_ref().unwrap_or_else(|| authorized.arguments());
         match segment {
             Segment::Middleware(middleware) => {
-                if let Some(changed) = link::before(ctx, tool, middleware, arguments, &mut asks).await? {
-                    latest = Some(changed);
+                let link = Link { ctx, tool, middleware };
+                let (mut judged, mut until) = (link.judged(arguments), None);
+                let decision = match link.ask(&mut judged) {
+                    Some(Step::Now(decision)) => Some(decision),
+                    Some(Step::Later(answer)) => Box::pin(link.awaited(answer, &mut until)).await?,
+                    None => None,
+                };
+                // Most have nothing to say about a call, and those are to cost little.
+                if !link.leaves(&judged, decision.as_ref()) {
+                    latest = Box::pin(link.settled(judged, decision, until, &mut asks)).await?.or(latest);
                 }
             }
             Segment::Hooks(hooks) => {

@@ -27,7 +27,7 @@ pub(super) async fn run_body(
     ctx: &Context,
     tool: &Arc<RegisteredTool>,
     body: &Arc<dyn AnyTool>,
-    arguments: Map<String, Value>,
+    arguments: &mut Map<String, Value>,
     deadline: Deadline,
 ) -> Given {
     if ctx.call().cancel.is_cancelled() {
@@ -35,7 +35,7 @@ pub(super) async fn run_body(
     }
     match tool.runs {
         Runs::Inline => answered(tool, inline(ctx, tool, body, arguments, deadline).await?),
-        Runs::Blocking => Box::pin(on_thread(ctx, tool, body, arguments, deadline)).await,
+        Runs::Blocking => Box::pin(on_thread(ctx, tool, body, std::mem::take(arguments), deadline)).await,
     }
 }
 
@@ -56,11 +56,11 @@ async fn inline(
     ctx: &Context,
     tool: &RegisteredTool,
     body: &Arc<dyn AnyTool>,
-    arguments: Map<String, Value>,
+    arguments: &mut Map<String, Value>,
     deadline: Deadline,
 ) -> Result<Ended, Refusal> {
     let on = On { ctx, tool, deadline: deadline.at };
-    let Some(mut answer) = caught(|| body.call(on, arguments)).map(Isolated::new) else { return Ok(None) };
+    let Some(mut answer) = caught(|| body.call(on, std::mem::take(arguments))).map(Isolated::new) else { return Ok(None) };
     if let Poll::Ready(ended) = poll_fn(|cx| Poll::Ready(Pin::new(&mut answer).poll(cx))).await {
         return Ok(ended);
     }

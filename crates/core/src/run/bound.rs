@@ -2,7 +2,6 @@
 
 use super::context::Context;
 use super::control::Control;
-use super::deadline::of_call;
 use super::record::object;
 use super::refusal::{Class, Code, Refusal};
 use crate::content::{ContentBlock, Link, Media, Resource, ResourceBody};
@@ -231,7 +230,7 @@ where
         kept = isolate::blocking(move || shelf.write((*there).as_ref(), &media_type)) => kept.unwrap_or_else(|| failed("the store crashed")),
         // Whoever waits for the call does not wait for a disk.
         () = ctx.call().cancel.cancelled() => failed("the call was cancelled before it was kept"),
-        () = tokio::time::sleep_until(of_call(ctx).at) => failed("the time of the call was over before it was kept"),
+        () = tokio::time::sleep_until(ctx.ends().at) => failed("the time of the call was over before it was kept"),
     };
     let kept = match kept {
         Ok(artifact) => {

@@ -1,6 +1,7 @@
 //! What every stage of one call has at hand.
 
 use super::control::Control;
+use super::deadline::{Deadline, of_call};
 use super::hold::Hold;
 use super::refusal::{Code, Refusal};
 use super::secret::Secrets;
@@ -116,6 +117,11 @@ impl Context {
         self.0.started
     }
 
+    /// When all that is done for the call must be over.
+    pub(super) fn ends(&self) -> Deadline {
+        self.0.ends
+    }
+
     /// The call without its arguments: those go from stage to stage.
     pub(crate) fn call(&self) -> &Call {
         &self.0.call
@@ -205,6 +211,8 @@ pub(super) struct Inner {
     session: Arc<Session>,
     pub(super) call: Call,
     started: Instant,
+    /// When all that is done for it must be over.
+    ends: Deadline,
     pub(super) rehearsal: Option<Box<Rehearsal>>,
     /// Custom events raised by scripts whose hooks have not run yet.
     pub(super) emitted: Mutex<VecDeque<(String, Value)>>,
@@ -232,11 +240,13 @@ pub(super) struct Inner {
 impl Inner {
     #[inline(always)]
     fn new(shared: Arc<Shared>, call: Call) -> Self {
+        let started = Instant::now();
         Self {
             session: shared.sessions.get(&call.session_id),
+            started,
+            ends: of_call(started, shared.budget, call.timeout),
             shared,
             call,
-            started: Instant::now(),
             rehearsal: None,
             emitted: Mutex::default(),
             raised: AtomicU64::new(0),

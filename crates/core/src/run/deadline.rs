@@ -34,15 +34,14 @@ pub(super) fn longest(ctx: &Context, tool: &RegisteredTool) -> Duration {
 pub(super) fn deadline(ctx: &Context, tool: &RegisteredTool) -> Deadline {
     let own = Some(Duration::from_millis(tool.tool.timeout_ms)).filter(|limit| !limit.is_zero());
     // The clock is looked at only for a tool that has a cap.
-    earlier(of_call(ctx), own.and_then(|limit| Some(Deadline { at: Instant::now().checked_add(limit)?, limit, whose: Whose::Tool })))
+    earlier(ctx.ends(), own.and_then(|limit| Some(Deadline { at: Instant::now().checked_add(limit)?, limit, whose: Whose::Tool })))
 }
 
 /// The earlier of the caller's and the run's, which all that is done for a call has to keep.
-pub(super) fn of_call(ctx: &Context) -> Deadline {
-    let (started, budget) = (ctx.started(), ctx.shared().budget);
+pub(super) fn of_call(started: Instant, budget: Duration, timeout: Option<Duration>) -> Deadline {
     let run = Deadline { at: started.checked_add(budget).unwrap_or(started + FAR), limit: budget, whose: Whose::Run };
     // A bound beyond what a clock can show is none.
-    earlier(run, ctx.call().timeout.and_then(|limit| Some(Deadline { at: started.checked_add(limit)?, limit, whose: Whose::Caller })))
+    earlier(run, timeout.and_then(|limit| Some(Deadline { at: started.checked_add(limit)?, limit, whose: Whose::Caller })))
 }
 
 fn earlier(one: Deadline, other: Option<Deadline>) -> Deadline {

@@ -59,15 +59,19 @@ async fn judge_parts(whole: &Context, call: &ForeignCall, parts: &[Part]) -> Res
     let mut passed = Vec::with_capacity(parts.len());
     for (index, part) in parts.iter().enumerate() {
         let (ctx, mut watch) = part_context(whole, index);
-        let authorized = match watch.lap(Stage::Authorize, authorize(&ctx, call.part(part.clone()))) {
-            Ok(authorized) => watch.lap(Stage::Record, ctx.record_started(authorized)),
+        let authorized = authorize(&ctx, call.part(part.clone()));
+        watch.lap(Stage::Authorize);
+        let authorized = match authorized {
+            Ok(authorized) => ctx.record_started(authorized),
             Err(refusal) => {
                 ctx.record_rejected(refuse(&ctx, refusal.clone()), &watch);
                 end(passed);
                 return Err(refusal);
             }
         };
-        match watch.lap(Stage::Before, before(&ctx, authorized).await) {
+        let prepared = before(&ctx, authorized).await;
+        watch.lap(Stage::Before);
+        match prepared {
             Ok(prepared) => passed.push((ctx, watch, prepared.arguments().clone())),
             Err(refusal) => {
                 ctx.record_ended(refuse(&ctx, refusal.clone()), &watch);

@@ -111,7 +111,7 @@ async fn carried_out(ctx: &Context, tool: &Arc<RegisteredTool>, mut arguments: M
             return not_run(refusal);
         }
     }
-    let (outcome, enforced) = layered(ctx, tool, arguments).await;
+    let (outcome, enforced) = layered(ctx, tool, &mut arguments).await;
     let outcome = halted(ctx, tool, outcome);
     if let Some(hold) = &place.hold {
         hold.layers_ended(ctx, tool, &outcome);
@@ -119,8 +119,8 @@ async fn carried_out(ctx: &Context, tool: &Arc<RegisteredTool>, mut arguments: M
     (outcome, enforced)
 }
 
-/// Runs the body once.
-pub(super) async fn attempt(ctx: &Context, tool: &Arc<RegisteredTool>, arguments: Map<String, Value>) -> (Given, Enforced) {
+/// Runs the body once, with the arguments that it takes from there.
+pub(super) async fn attempt(ctx: &Context, tool: &Arc<RegisteredTool>, arguments: &mut Map<String, Value>) -> (Given, Enforced) {
     let deadline = deadline(ctx, tool);
     let hold = ctx.hold();
     if hold.as_ref().is_some_and(|hold| hold.was_left()) {
@@ -132,7 +132,7 @@ pub(super) async fn attempt(ctx: &Context, tool: &Arc<RegisteredTool>, arguments
     }
     let (outcome, enforced) = match (&tool.script, &tool.body) {
         // What takes long anyway is kept apart, so that the way of a quick body stays small enough to be moved cheaply.
-        (Some(script), _) => Box::pin(run_script(ctx, tool, script, arguments, deadline)).await,
+        (Some(script), _) => Box::pin(run_script(ctx, tool, script, std::mem::take(arguments), deadline)).await,
         (None, Some(body)) => (run_body(ctx, tool, body, arguments, deadline).await, Enforced::Host),
         (None, None) => (Err(no_body(tool).into()), Enforced::Nothing),
     };

@@ -169,7 +169,7 @@ impl<'a> On<'a> {
         call.id = format!("{}/{}", call.id, crate::digest::fresh_id("in")).into();
         call.tool = tool.to_owned();
         call.timeout = Some(self.time_left());
-        call.cancel = self.cancellation();
+        call.cancel = self.cancellation().into();
         call.inside.push(self.ctx.caller());
         if call.inside.len() > MAX_DEPTH {
             let_go(arguments);

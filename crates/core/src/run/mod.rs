@@ -68,26 +68,24 @@ use stopwatch::{Stage, Stopwatch};
 
 /// Runs one call through every stage. This is the only way to a body, and the only place that writes the events of a call.
 pub(crate) async fn run(shared: &Arc<Shared>, call: Call) -> ToolResult {
-    match begin(shared, call) {
-        Begun::Ended(result) => *result,
-        Begun::Going(mut call) => *call.finish().await,
-    }
+    *begin(shared, call).finish().await
 }
 
-/// A call after the stages that wait for nothing.
-#[expect(clippy::large_enum_variant, reason = "most calls go on, and none of them is to pay for a box")]
-pub(crate) enum Begun {
-    /// It was refused.
-    Ended(Box<ToolResult>),
-    /// It has started.
-    Going(Going),
-}
-
-/// A call that has started, and ends once: by [`Going::finish`], or cancelled when nobody waits for it any more.
-pub(crate) struct Going {
+/// A call after the stages that wait for nothing. It ends once: by [`Begun::finish`], or cancelled when nobody waits for it any more.
+pub(crate) struct Begun {
     ctx: Context,
     watch: Stopwatch,
-    authorized: Option<Authorized>,
+    rest: Rest,
+}
+
+/// What is to come of a call.
+enum Rest {
+    /// The stages that wait.
+    Stages(Authorized),
+    /// It was refused, and its last event is written.
+    Refused(Box<ToolResult>),
+    /// Nothing more.
+    Nothing,
 }
 
 /// Admits and authorizes a call. Calls of a turn begin in their order, so that limits count in it.
@@ -95,22 +93,32 @@ pub(crate) fn begin(shared: &Arc<Shared>, call: Call) -> Begun {
     let (ctx, sent) = Context::new(shared, call);
     let mut watch = Stopwatch::start(&ctx);
     let judged = caught(|| {
-        let admitted = watch.lap(Stage::Admit, admit(&ctx, sent));
-        admitted.and_then(|admitted| watch.lap(Stage::Authorize, authorize(&ctx, admitted)))
+        let admitted = admit(&ctx, sent);
+        watch.lap(Stage::Admit);
+        let authorized = authorize(&ctx, admitted?);
+        watch.lap(Stage::Authorize);
+        authorized
     });
-    match judged.unwrap_or_else(|| Err(broken())) {
-        Ok(authorized) => {
-            let authorized = Some(watch.lap(Stage::Record, ctx.record_started(authorized)));
-            Begun::Going(Going { ctx, watch, authorized })
-        }
-        Err(refusal) => Begun::Ended(ctx.record_rejected(refuse(&ctx, refusal), &watch)),
-    }
+    let rest = match judged.unwrap_or_else(|| Err(broken())) {
+        Ok(authorized) => Rest::Stages(ctx.record_started(authorized)),
+        Err(refusal) => Rest::Refused(ctx.record_rejected(refuse(&ctx, refusal), &watch)),
+    };
+    Begun { ctx, watch, rest }
 }
 
-impl Going {
+impl Begun {
+    /// Whether the call goes on.
+    pub(crate) fn goes_on(&self) -> bool {
+        matches!(self.rest, Rest::Stages(_))
+    }
+
     /// The rest of the way.
     pub(crate) async fn finish(&mut self) -> Box<ToolResult> {
-        let Some(authorized) = self.authorized.take() else { return refuse(&self.ctx, gone()) };
+        let authorized = match std::mem::replace(&mut self.rest, Rest::Nothing) {
+            Rest::Stages(authorized) => authorized,
+            Rest::Refused(result) => return result,
+            Rest::Nothing => return refuse(&self.ctx, gone()),
+        };
         let mut ending = Ending { call: self, ended: false };
         let (ctx, watch) = (&ending.call.ctx, &mut ending.call.watch);
         // What the host gave is kept apart where it is asked; this is for what nobody thought of.
@@ -127,9 +135,12 @@ impl Going {
 /// The stages that wait.
 async fn carried_out(ctx: &Context, watch: &mut Stopwatch, authorized: Authorized) -> Box<ToolResult> {
     ctx.heard().await;
-    match watch.lap(Stage::Before, before(ctx, authorized).await) {
+    let prepared = before(ctx, authorized).await;
+    watch.lap(Stage::Before);
+    match prepared {
         Ok(prepared) => {
-            let executed = watch.lap(Stage::Execute, execute(ctx, prepared).await);
+            let executed = execute(ctx, prepared).await;
+            watch.lap(Stage::Execute);
             let result = finish(ctx, executed).await.result;
             watch.done(&result);
             result
@@ -138,9 +149,9 @@ async fn carried_out(ctx: &Context, watch: &mut Stopwatch, authorized: Authorize
     }
 }
 
-impl Drop for Going {
+impl Drop for Begun {
     fn drop(&mut self) {
-        if self.authorized.is_some() {
+        if self.goes_on() {
             self.ctx.record_ended(refuse(&self.ctx, gone()), &self.watch);
         }
     }
@@ -148,7 +159,7 @@ impl Drop for Going {
 
 /// Sees to it that a call that nobody waits for any more has its last event, too.
 struct Ending<'a> {
-    call: &'a mut Going,
+    call: &'a mut Begun,
     ended: bool,
 }
 

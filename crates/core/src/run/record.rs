@@ -3,7 +3,6 @@
 use super::authorize::Authorized;
 use super::bound::short;
 use super::context::Context;
-use super::deadline::of_call;
 use super::finish::MOST_NAME;
 use super::refusal::{Class, Code, Refusal};
 use super::stopwatch::Stopwatch;
@@ -159,7 +158,7 @@ impl Context {
 
     /// Waits for the sinks that ask for it, as long as the call has time.
     pub(super) async fn heard(&self) {
-        let until = of_call(self).at;
+        let until = self.ends().at;
         if self.listeners().iter().any(|listener| listener.holds_up(until)) {
             Box::pin(async {
                 for listener in self.listeners() {
@@ -190,7 +189,7 @@ impl Context {
             return;
         }
         let event = EventRef::new(name, &self.0.call.session_id, Some(&self.0.call.id), &fields);
-        self.unless_ended(name, || self.listeners().iter().for_each(|listener| listener.take(&event, of_call(self).at)));
+        self.unless_ended(name, || self.listeners().iter().for_each(|listener| listener.take(&event, self.ends().at)));
     }
 
     /// Writes an event, if the last one of the call has not been written: what a tool that was left behind still says is counted only.
@@ -217,7 +216,7 @@ impl Context {
         };
         let event = EventRef::new(name, &self.0.call.session_id, Some(&self.0.call.id), &fields);
         let with_payload = EventRef::new(name, &self.0.call.session_id, Some(&self.0.call.id), &whole);
-        let until = of_call(self).at;
+        let until = self.ends().at;
         self.unless_ended(name, || {
             for listener in self.listeners() {
                 match listener.payloads() {

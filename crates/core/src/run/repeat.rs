@@ -14,19 +14,19 @@ use std::sync::Arc;
 use std::time::Duration;
 
 /// Runs the body as often as its policy says: while it fails in a way that may pass, and only if a repeat does no harm.
-pub(super) async fn attempts(ctx: &Context, tool: &Arc<RegisteredTool>, arguments: Map<String, Value>) -> (Given, Enforced) {
+pub(super) async fn attempts(ctx: &Context, tool: &Arc<RegisteredTool>, arguments: &mut Map<String, Value>) -> (Given, Enforced) {
     match tool.retries() {
         None => attempt(ctx, tool, arguments).await,
         Some(retry) => Box::pin(repeated(ctx, tool, arguments, retry)).await,
     }
 }
 
-async fn repeated(ctx: &Context, tool: &Arc<RegisteredTool>, mut arguments: Map<String, Value>, retry: RetryPolicy) -> (Given, Enforced) {
+async fn repeated(ctx: &Context, tool: &Arc<RegisteredTool>, arguments: &mut Map<String, Value>, retry: RetryPolicy) -> (Given, Enforced) {
     let mut made = 1;
     loop {
         let last = made >= retry.max_attempts;
-        let these = if last { std::mem::take(&mut arguments) } else { arguments.clone() };
-        let (outcome, enforced) = attempt(ctx, tool, these).await;
+        let mut these = if last { std::mem::take(arguments) } else { arguments.clone() };
+        let (outcome, enforced) = attempt(ctx, tool, &mut these).await;
         match &outcome {
             Err(failure) if !last && may_pass(ctx, &failure.error) => match pause(ctx, tool, retry, made, &failure.error).await {
                 Pause::Over => made += 1,

@@ -5,19 +5,18 @@ use crate::result::ToolResult;
 use serde_json::{Map, Value};
 use std::time::{Duration, Instant};
 
-/// The stages, and the writing of the first event between them.
+/// The stages. The writing of the first event is the beginning of the third.
 #[derive(Clone, Copy)]
 pub(super) enum Stage {
     Admit,
     Authorize,
-    Record,
     Before,
     Execute,
     Finish,
 }
 
 /// Their names, in order.
-const STAGES: [&str; 6] = ["admit", "authorize", "record", "before", "execute", "finish"];
+const STAGES: [&str; 5] = ["admit", "authorize", "before", "execute", "finish"];
 
 /// It does not look at the clock when nobody listens.
 pub(super) struct Stopwatch {
@@ -30,12 +29,11 @@ impl Stopwatch {
         Self { started: ctx.is_read().then(|| ctx.started().into_std()), ended: [None; STAGES.len()] }
     }
 
-    /// Notes that a stage ended, and passes on what it gave.
-    pub(super) fn lap<T>(&mut self, stage: Stage, given: T) -> T {
+    /// Notes that a stage ended.
+    pub(super) fn lap(&mut self, stage: Stage) {
         if let (Some(_), Some(ended)) = (self.started, self.ended.get_mut(stage as usize)) {
             *ended = Some(Instant::now());
         }
-        given
     }
 
     /// Notes that the last stage ended when its result was done.

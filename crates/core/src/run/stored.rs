@@ -2,7 +2,6 @@
 
 use super::context::Context;
 use super::deadline::deadline;
-use super::deadline::of_call;
 use super::execute::{Failure, Given};
 use super::inject::inject;
 use super::refusal::{Code, Refusal};
@@ -75,7 +74,7 @@ pub(super) async fn stored(ctx: &Context, tool: &RegisteredTool, key: &str) -> O
             biased;
             found = looked => found.unwrap_or_default(),
             () = ctx.call().cancel.cancelled() => Vec::new(),
-            () = tokio::time::sleep_until(of_call(ctx).at) => Vec::new(),
+            () = tokio::time::sleep_until(ctx.ends().at) => Vec::new(),
         };
         if output.artifacts.len() < all {
             output.metadata.insert("artifacts_left_out".into(), json!(all - output.artifacts.len()));
