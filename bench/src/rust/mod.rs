@@ -164,22 +164,26 @@ async fn counted(allocator: &'static StatsAlloc<System>, middleware: usize, sink
     Ok((number(change.allocations + change.reallocations) / number(COUNTED), left))
 }
 
-/// TinyAgents, in the program of a package of its own, in turn with the governed call.
+/// TinyAgents, in the program of a package of its own, in turn with the governed call: each of its cases beside the same one here.
 async fn peer(report: &mut Report) -> anyhow::Result<()> {
     const ROUNDS: usize = 7;
     let program = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tinyagents/target/release/tinyagents-peer");
-    let engine = engine(3, 1, 1).await?;
-    batch(&engine, 20 * BATCH).await?;
+    let engines = [engine(3, 1, 1).await?, engine(0, 1, 1).await?, engine(3, 1000, 1).await?];
+    for engine in &engines {
+        batch(engine, 20 * BATCH).await?;
+    }
     let mut found: Vec<(String, Samples, Samples)> = Vec::new();
     for _ in 0..ROUNDS {
-        let mut governed = Samples::default();
-        for _ in 0..BATCHES / 3 {
-            governed.push(batch(&engine, BATCH).await?);
+        let mut governed = [(); 3].map(|()| Samples::default());
+        for _ in 0..BATCHES {
+            for (engine, samples) in engines.iter().zip(&mut governed) {
+                samples.push(batch(engine, BATCH).await?);
+            }
         }
         #[expect(clippy::disallowed_methods, reason = "starts the program of the package beside this one")]
         let output = std::process::Command::new(&program).output().with_context(|| format!("cannot start {}", program.display()))?;
         ensure!(output.status.success(), "{} failed: {}", program.display(), String::from_utf8_lossy(&output.stderr));
-        for (index, line) in String::from_utf8_lossy(&output.stdout).lines().enumerate() {
+        for (index, (line, governed)) in String::from_utf8_lossy(&output.stdout).lines().zip(&governed).enumerate() {
             let figure: serde_json::Value = serde_json::from_str(line)?;
             let time = figure["value"].as_f64().unwrap_or_default();
             if found.len() <= index {
@@ -193,7 +197,7 @@ async fn peer(report: &mut Report) -> anyhow::Result<()> {
     }
     for (case, times, ratios) in &found {
         report.add(format!("{case}, median of rounds"), times.median(), "ns");
-        report.add(format!("{case} / typed tool, median of rounds"), ratios.median(), "ratio");
+        report.add(format!("{case} / the same here, median of rounds"), ratios.median(), "ratio");
     }
     Ok(())
 }
