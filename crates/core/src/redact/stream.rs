@@ -15,6 +15,9 @@ const OVERLAP: usize = 4 << 10;
 /// Bytes of a match that goes on which are looked at with every piece. More of them are looked at again when they are a sixteenth more.
 const OFTEN: usize = 1 << 10;
 
+/// Bytes of a match that goes on which are kept back. When there are more, it ends there as if nothing more came, and the rest of its line goes.
+const MOST_HELD: usize = 1 << 20;
+
 /// Takes secrets out of bytes as they pass. What may be the start of one is kept back until more has come.
 pub struct Stream {
     known: Held,
@@ -35,6 +38,8 @@ pub struct Stream {
     wake: usize,
     /// Bytes at its start that have no line's end.
     unbroken: usize,
+    /// Whether the rest of the line is taken out, because what begins in it was too long to be kept back.
+    overlong: bool,
     count: u64,
 }
 
@@ -51,6 +56,7 @@ impl Stream {
             lines: Vec::new(),
             wake: 0,
             unbroken: 0,
+            overlong: false,
             count: 0,
         }
     }
@@ -75,6 +81,12 @@ impl Stream {
         self.count
     }
 
+    /// Bytes that are kept back.
+    #[cfg(test)]
+    pub(super) fn held(&self) -> usize {
+        self.lines.len() + self.buffer.len()
+    }
+
     fn advance(&mut self, more: More, out: &mut Vec<u8>) {
         if self.words.is_empty() {
             self.take_known(more, out);
@@ -82,12 +94,24 @@ impl Stream {
         }
         let mut lines = std::mem::take(&mut self.lines);
         self.take_known(more, &mut lines);
+        if self.overlong {
+            let end = lines.iter().position(|byte| *byte == b'\n');
+            lines.drain(..end.unwrap_or(lines.len()));
+            self.overlong = end.is_none();
+            if self.overlong {
+                return;
+            }
+        }
         let mut ready = self.ready(&lines, more);
         if ready > 0 {
             for words in &self.words {
                 self.count += words.take_out_until(&mut lines, &mut ready);
             }
             out.extend(lines.drain(..ready));
+        }
+        if self.overlong && !out.ends_with(MARK.as_bytes()) {
+            self.count += 1;
+            out.extend_from_slice(MARK.as_bytes());
         }
         self.lines = lines;
     }
@@ -106,6 +130,10 @@ impl Stream {
         let found = || self.words.iter().flat_map(|words| words.matches(lines, ready)).collect();
         let whole = if ready > 0 { whole_until(found(), ready) } else { 0 };
         let held = lines.len() - whole;
+        if held > MOST_HELD {
+            (self.overlong, self.wake, self.unbroken) = (true, 0, 0);
+            return lines.len();
+        }
         self.wake = if whole < ready && held > OFTEN { held + held / 16 } else { 0 };
         self.unbroken = if line.is_none() || whole == ready { held } else { 0 };
         whole

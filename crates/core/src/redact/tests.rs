@@ -72,6 +72,22 @@ fn in_pieces(redactor: &Redactor, text: &[u8], sizes: &[usize]) -> (Vec<u8>, u64
 }
 
 #[test]
+fn what_matches_without_an_end_is_kept_back_up_to_a_bound_and_then_takes_the_rest_of_its_line_with_it() {
+    let redactor = Redactor::new(Arc::default(), Words::new(["/secret.*/"]).expect("words"));
+    let (mut stream, mut out, mut most) = (redactor.stream(), Vec::new(), 0);
+    stream.push(b"a\nb secret ", &mut out);
+    for _ in 0..4096 {
+        stream.push(&[b'x'; 1024], &mut out);
+        most = most.max(stream.held());
+    }
+    assert!(most < 3 << 19, "{most} bytes were kept back of four million");
+    assert_eq!(String::from_utf8_lossy(&out), "a\nb [redacted]", "before its line ends");
+    stream.push(b"the end\nafter it\nsecret 2\n", &mut out);
+    assert_eq!(stream.finish(&mut out), 2);
+    assert_eq!(String::from_utf8_lossy(&out), "a\nb [redacted]\nafter it\n[redacted]\n");
+}
+
+#[test]
 fn what_is_as_short_as_can_be_is_found_and_what_is_shorter_is_none() {
     let tail = |tail: shape::Tail| match tail {
         shape::Tail::Key => "PRIVATE KEY-----".to_owned(),
