@@ -94,7 +94,7 @@ fn an_unknown_tool_comes_with_the_nearest_names() {
     refused: tool.unknown (repairable)
       what  there is no tool `zzz`
       where the tool's name
-      help  offered: 7 tools; `harness list tools` shows them
+      help  offered: `fetch_note`, `file_note`, `read_artifact`, `read_note`, `send_note`, `wait_for_note`, `write_note`
       next  harness list tools
       who   the caller: change the call
     exit 1

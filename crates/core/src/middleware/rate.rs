@@ -16,10 +16,10 @@ pub struct RateLimit {
 }
 
 impl RateLimit {
-    /// So many calls in this time.
+    /// So many calls in this time. Where it is none, all are refused.
     #[must_use]
     pub fn new(calls: usize, per: Duration) -> Self {
-        Self { calls: calls.max(1), per, made: Mutex::default() }
+        Self { calls, per, made: Mutex::default() }
     }
 
     /// How long a call of a tool has to wait; counted when it has not.
@@ -43,6 +43,9 @@ impl Middleware for RateLimit {
     }
 
     fn before<'a>(&'a self, call: &'a mut Judged<'_>) -> Step<'a, Decision> {
+        if self.calls == 0 {
+            return Decision::Refuse("its rate is no calls at all".to_owned()).into();
+        }
         if call.call().is_rehearsed() {
             return Decision::Allow.into();
         }

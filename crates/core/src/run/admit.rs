@@ -28,7 +28,7 @@ impl Admitted {
     }
 }
 
-/// Values of an `enum` that a refusal spells out; longer lists are in the schema.
+/// Values of an `enum`, and names of tools, that a refusal spells out; longer lists are in the schema and the surface.
 const MAX_LISTED_VALUES: usize = 12;
 
 /// Arguments longer than this are refused unread.
@@ -202,14 +202,15 @@ fn nearest(ctx: &Context) -> (String, Vec<String>) {
     let near: Vec<String> = near.into_iter().take(3).map(|(_, name)| name.to_owned()).collect();
     let help = match near.as_slice() {
         [] if surface.tools.is_empty() => "no tools are offered here".to_owned(),
-        [] => format!("offered: {}; `harness list tools` shows them", counted(surface.tools.len())),
-        names => format!("nearest: {}", names.iter().map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ")),
+        [] if surface.tools.len() > MAX_LISTED_VALUES => format!("offered: {} tools, none of a name like it", surface.tools.len()),
+        [] => format!("offered: {}", listed(surface.tools.iter().map(|tool| tool.name.as_str()))),
+        names => format!("nearest: {}", listed(names.iter().map(String::as_str))),
     };
     (help, near)
 }
 
-fn counted(tools: usize) -> String {
-    if tools == 1 { "1 tool".to_owned() } else { format!("{tools} tools") }
+fn listed<'a>(names: impl Iterator<Item = &'a str>) -> String {
+    names.map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ")
 }
 
 /// Declared restrictions that nothing enforces must not be passed over.

@@ -94,6 +94,9 @@ pub enum RegisterError {
     /// A retry policy has no attempt in it, not even the first.
     #[error("`{0}` may be tried zero times, so that it would never run; 1 means that it is not tried again")]
     NoAttempt(String),
+    /// The waits of a retry policy grow by something that is no number, or less than nothing.
+    #[error("the waits of `{0}` before it is tried again have no `multiplier` of zero or more; 2 doubles them")]
+    Multiplier(String),
     /// A limit is so low that no call could keep it.
     #[error("`{tool}` has a `{limit}` below {least}, which no call could keep; leave it out where there is to be none")]
     Limit {
@@ -133,12 +136,14 @@ pub enum RegisterError {
         name: String,
     },
     /// A key is made of an argument that the schema does not have.
-    #[error("`{tool}` names the argument `{argument}`, which its schema does not have")]
+    #[error("`{tool}` names the argument `{argument}`, which its schema does not have; it has {}", said(.known))]
     NoSuchArgument {
         /// The tool.
         tool: String,
         /// The argument.
         argument: String,
+        /// Those that the schema has.
+        known: Vec<String>,
     },
     /// A key is made of no argument, so that all calls would be one.
     #[error("`{0}` has an idempotency key of no argument, so that all its calls would be one")]
@@ -270,10 +275,19 @@ fn judge(spec: &ToolSpec) -> Result<Effects, RegisterError> {
     };
     let named = keyed.iter().chain(&spec.serial_by).chain(&spec.path_params);
     if let Some(argument) = named.into_iter().find(|name| compiled.property(name).is_none()) {
-        return Err(RegisterError::NoSuchArgument { tool: tool(), argument: argument.clone() });
+        let known = compiled.properties().map(str::to_owned).collect();
+        return Err(RegisterError::NoSuchArgument { tool: tool(), argument: argument.clone(), known });
     }
     Words::new(spec.safety.redact.iter().map(String::as_str)).map_err(|problem| RegisterError::Redact { tool: tool(), problem })?;
     spec.effects.ok_or_else(|| RegisterError::EffectsUndeclared(tool()))
+}
+
+/// Names of arguments, for people.
+fn said(names: &[String]) -> String {
+    match names {
+        [] => "none".to_owned(),
+        names => names.iter().map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", "),
+    }
 }
 
 /// Refuses what says nothing, or more than can be done.
@@ -297,6 +311,9 @@ fn judge_words(spec: &ToolSpec) -> Result<(), RegisterError> {
     }
     if spec.retry.is_some_and(|retry| retry.max_attempts == 0) {
         return Err(RegisterError::NoAttempt(tool()));
+    }
+    if spec.retry.is_some_and(|retry| !(0.0..=f64::MAX).contains(&retry.multiplier)) {
+        return Err(RegisterError::Multiplier(tool()));
     }
     let limits = &spec.limits;
     for (limit, most, least) in [

@@ -393,6 +393,8 @@ async fn a_rate_limit_puts_calls_off_and_refuses_those_that_cannot_wait() {
     let codes = [engine.call(call("one", json!({"n": 1}))).await, engine.call(call("one", json!({"n": 1}))).await];
     assert_eq!(codes.each_ref().map(code), ["", "tool.limit"]);
     assert!(codes[1].error.as_ref().expect("refused").details["retry_after_ms"].is_u64());
+    let (engine, _) = load(bare().middleware(RateLimit::new(0, Duration::from_millis(1))).tool(echo("one"))).await;
+    assert_eq!(code(&engine.call(call("one", json!({"n": 1}))).await), "tool.hook.blocked", "none is none");
 }
 
 #[tokio::test]

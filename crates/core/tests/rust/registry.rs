@@ -64,7 +64,9 @@ async fn whatever_could_surprise_a_call_is_refused_with_a_type() {
     assert_eq!(refused(bare().tool(injected)).await, RegisterError::InjectedInSchema { tool, argument });
     let keyed = Spec(spec("a").idempotency(Idempotency::By(vec!["m".into()])));
     let (tool, argument) = named("a", "m");
-    assert_eq!(refused(bare().tool(keyed)).await, RegisterError::NoSuchArgument { tool, argument });
+    let unknown = refused(bare().tool(keyed)).await;
+    assert_eq!(unknown, RegisterError::NoSuchArgument { tool, argument, known: vec!["n".into()] });
+    assert!(unknown.to_string().ends_with("does not have; it has `n`"), "{unknown}");
     let hosted = Spec(spec("a").inject("who", Inject::Host("user".into())));
     assert!(matches!(refused(bare().tool(hosted)).await, RegisterError::NothingToInject { .. }));
     let unkeyed = Spec(spec("a").idempotency(Idempotency::By(Vec::new())));
@@ -91,6 +93,9 @@ async fn what_says_nothing_or_more_than_can_be_done_is_refused_with_a_type() {
         (spec("a").alias("openai", "b").alias("openai", "c"), RegisterError::AliasTwice { tool: "a".into(), provider: "openai".into() }),
         (spec("a").alias("openai", ""), RegisterError::Name { name: String::new(), problem: NameProblem::Empty }),
         (spec("a").retry(retry(0)), RegisterError::NoAttempt("a".into())),
+        (spec("a").retry(RetryPolicy { multiplier: f64::NAN, ..retry(2) }), RegisterError::Multiplier("a".into())),
+        (spec("a").retry(RetryPolicy { multiplier: f64::INFINITY, ..retry(2) }), RegisterError::Multiplier("a".into())),
+        (spec("a").retry(RetryPolicy { multiplier: -1.0, ..retry(2) }), RegisterError::Multiplier("a".into())),
         (
             spec("a").limits(Limits { max_concurrency: Some(0), ..Limits::default() }),
             RegisterError::Limit { tool: "a".into(), limit: "max_concurrency", least: 1 },
