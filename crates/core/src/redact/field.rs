@@ -10,13 +10,21 @@ use std::ops::Range;
 pub(super) fn head(name: &str) -> String {
     // What comes before may be the rest of an escape.
     let before = r"(?:^|(?P<tag>(?:<|&lt;|\\+u003C)(?:[A-Za-z0-9_.-]+:)?)|[^A-Za-z0-9_-]|%(?:25)*[0-9A-F]{2}|\\[nrt]|\\u[0-9A-F]{4})(?P<option>--?)?";
-    let quote = r#"(?P<quote>\\*(?:["'`]|u002[27])|%(?:25)*2[27]|&(?:quot|apos|#3[49]|#x2[27]);)?"#;
+    let mark = r#"\\*(?:["'`]|u002[27])|%(?:25)*2[27]|&(?:quot|apos|#3[49]|#x2[27]);"#;
+    let quote = format!("(?P<quote>{mark})?");
     let blank = r"(?:[ \t]|%(?:25)*20)";
     let index = format!(r"(?P<index>{blank}*(?:\]|%(?:25)*5D))?(?:\[[0-9]*\]|%(?:25)*5B[0-9]*%(?:25)*5D)*");
     // A sign may stand on the next line, and a text that ends before that says nothing yet.
     let space = format!(r"{blank}*(?:\r?\n[ \t]*)?");
     let escaped = format!(r"{blank}*%(?P<level>(?:25)*)3[AD]");
-    let sign = format!(r"(?:{space}(?:(?P<sign>[:=]{{1,3}}>?|,)|(?P<last>\z))|{escaped}|(?P<gap>[ \t]+)|(?P<end>>|&gt;|\\+u003E))");
+    // What has a name as its own value says in the next field what it is.
+    let line = r"(?:\r?\n|(?:\\+r)?\\+n)[ \t]*";
+    // As much of that as has come: its line may not have ended.
+    let begun = r#"[ \t"'`\\%&;#A-Za-z0-9]{0,40}"#;
+    let pair = format!(
+        r"{blank}*,?{blank}*(?:(?:{line})?(?:{mark})?(?P<pair>value)(?:{mark})?{blank}*(?P<by>[:=])|(?P<next>(?:{line}{begun})?\z))"
+    );
+    let sign = format!(r"(?:{pair}|{space}(?:(?P<sign>[:=]{{1,3}}>?|,)|(?P<last>\z))|{escaped}|(?P<gap>[ \t]+)|(?P<end>>|&gt;|\\+u003E))");
     format!("(?i){before}(?P<name>{name}){quote}{index}{sign}{blank}*(?:(?:Bearer|Basic|Token){blank}+)?")
 }
 
@@ -95,6 +103,8 @@ enum Sign<'a> {
     Tagged(&'a [u8]),
     /// The same with something else in the tag.
     Described(&'a [u8]),
+    /// `name, value: value`, and where the second name begins.
+    Paired(usize, Assigned),
     /// `name`, and then the text ends.
     Awaited,
 }
@@ -102,8 +112,11 @@ enum Sign<'a> {
 /// The sign that was found; nothing where it is none, as in `name::other`.
 fn sign<'a>(found: &Captures<'a>) -> Option<Sign<'a>> {
     let has = |name: &str| found.name(name).is_some();
-    if has("last") {
+    if has("last") || has("next") {
         return Some(Sign::Awaited);
+    }
+    if let (Some(pair), Some(by)) = (found.name("pair"), found.name("by")) {
+        return Some(Sign::Paired(pair.start(), if by.as_bytes() == b":" { Assigned::Colon } else { Assigned::Equals }));
     }
     if let Some(level) = found.name("level") {
         return Some(Sign::Assigned(Assigned::InAddress(level.len() / 2)));
@@ -148,6 +161,7 @@ impl Sign<'_> {
         let quoted = |from: usize| quote(&text[from..]).filter(|_| from < text.len());
         match self {
             Self::Assigned(by) => assigned(text, name, from, *by),
+            Self::Paired(name, by) => assigned(text, *name, from, *by),
             Self::BeforeQuotes if quoted(from).is_some() => enclosed(text, from),
             Self::Listed => match quoted(from) {
                 Some(length) if text.get(from + length) != Some(&b'-') => enclosed(text, from),

@@ -105,10 +105,17 @@ impl Named<'_> {
     fn is_below(&self, value: &Value) -> bool {
         match value {
             Value::Array(items) => items.iter().any(|item| self.is_below(item)),
-            Value::Object(object) => object.iter().any(|(name, value)| self.holds(name, value)),
+            Value::Object(object) => is_pair(&self.0, object) || object.iter().any(|(name, value)| self.holds(name, value)),
             _ => false,
         }
     }
+}
+
+/// Whether an object says the name of a field that must not leave, and beside that what it holds: `{"name": "password", "value": …}`.
+fn is_pair(words: &[Option<&Arc<Words>>; 2], object: &Map<String, Value>) -> bool {
+    let names = |text: &str| words.iter().flatten().any(|words| words.names(text));
+    let is_name = |key: &str| ["name", "key"].iter().any(|name| key.eq_ignore_ascii_case(name));
+    words.iter().any(Option::is_some) && object.iter().any(|(key, value)| is_name(key) && value.as_str().is_some_and(names))
 }
 
 /// Takes secrets out of the parts of one thing, and counts them.
@@ -189,8 +196,9 @@ impl Pass<'_> {
     /// The same for the entries of an object.
     pub(crate) fn object(&mut self, object: &mut Map<String, Value>) {
         let mut dirty = false;
+        let is_pair = is_pair(&self.words, object);
         for (name, value) in object.iter_mut() {
-            if self.words.iter().flatten().any(|words| words.names(name)) {
+            if is_pair && name.eq_ignore_ascii_case("value") || self.words.iter().flatten().any(|words| words.names(name)) {
                 if !value.is_null() && value.as_str() != Some(MARK) {
                     *value = MARK.into();
                     self.count += 1;

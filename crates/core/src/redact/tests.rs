@@ -57,6 +57,12 @@ const FIELDS: &[&str] = &[
     "password[]=hunter2",
     "run --password hunter2",
     "password = \"\"\"a\nhunter2\"\"\"",
+    "{\"name\": \"password\", \"value\": \"hunter2\"}",
+    "{\n  \"Key\": \"x_token\",\n  \"Value\": \"hunter2\"\n}",
+    "env:\n- name: password\n  value: hunter2\n",
+    "- name: password\n  value: |\n    hun\n    hunter2\n",
+    "name = \"password\"\nvalue = \"hunter2\"\n",
+    "{\"text\": \"[{\\\"name\\\": \\\"password\\\",\\n  \\\"value\\\": \\\"hunter2\\\"}]\"}",
 ];
 
 fn in_pieces(redactor: &Redactor, text: &[u8], sizes: &[usize]) -> (Vec<u8>, u64) {
@@ -69,6 +75,40 @@ fn in_pieces(redactor: &Redactor, text: &[u8], sizes: &[usize]) -> (Vec<u8>, u64
     }
     let count = stream.finish(&mut out);
     (out, count)
+}
+
+#[test]
+fn what_stands_beside_the_name_of_a_field_goes_as_the_field_would_and_nothing_else_does() {
+    let redactor = Redactor::new(Arc::default(), Words::new(["password", "*_token"]).expect("words"));
+    let (mut pass, mut value) = (
+        redactor.pass(None),
+        json!({"env": [
+            {"name": "PASSWORD", "value": "hunter2", "line": 3},
+            {"Value": {"all": ["hunter2"]}, "Key": "x_token"},
+            {"name": "user", "value": "me"},
+            {"name": "password", "valueFrom": "secret/db"},
+            {"title": "password", "value": 3},
+        ]}),
+    );
+    pass.value(&mut value);
+    let left = json!({"env": [
+        {"name": "PASSWORD", "value": MARK, "line": 3},
+        {"Value": MARK, "Key": "x_token"},
+        {"name": "user", "value": "me"},
+        {"name": "password", "valueFrom": "secret/db"},
+        {"title": "password", "value": 3},
+    ]});
+    assert_eq!((value, pass.count), (left, 2));
+    for text in [
+        "{\"name\": \"user\", \"value\": \"me\"}",
+        "- name: password\n  valueFrom: secret/db\n",
+        "- name: password\n- name: user\n  value: me\n",
+        "a password\nvaluable: yes\n",
+        "[\"password\", \"value\"]",
+    ] {
+        assert_eq!(redactor.text(text), text);
+        assert_eq!(String::from_utf8_lossy(&in_pieces(&redactor, text.as_bytes(), &[1]).0), text);
+    }
 }
 
 #[test]
