@@ -115,7 +115,8 @@ fn random_bytes() -> [u8; 16] {
         static DRAWN: RefCell<Drawn> = const { RefCell::new(Drawn { process: 0, left: Vec::new() }) };
     }
     let taken = DRAWN.try_with(|drawn| drawn.try_borrow_mut().ok()?.take(std::process::id()));
-    taken.ok().flatten().unwrap_or_else(fallback_bytes)
+    // When a thread ends, what it drew is gone before the last of its own are.
+    taken.ok().flatten().or_else(|| Drawn { process: 0, left: Vec::new() }.take(std::process::id())).unwrap_or_else(fallback_bytes)
 }
 
 /// What was drawn for the next ids of a thread, for many at once: to ask the system takes longer than to mint an id. A process that forked off has
@@ -172,6 +173,26 @@ mod tests {
         let mut forked = here.clone();
         assert_eq!(here.clone().take(1), forked.clone().take(1), "they would be the same");
         assert_ne!(here.take(1), forked.take(2));
+    }
+
+    #[test]
+    fn an_id_that_is_minted_while_its_thread_ends_is_as_random_as_any() {
+        struct Last;
+        impl Drop for Last {
+            fn drop(&mut self) {
+                MINTED.lock().expect("ids").extend([fresh_id("a"), fresh_id("a")]);
+            }
+        }
+        thread_local! {
+            static LAST: Last = const { Last };
+        }
+        static MINTED: std::sync::Mutex<Vec<String>> = std::sync::Mutex::new(Vec::new());
+        // What is made first goes last, when what was drawn is gone.
+        std::thread::spawn(|| LAST.with(|_| fresh_id("a"))).join().expect("an end");
+        let minted = MINTED.lock().expect("ids");
+        // A clock and a counter share most of their digits from one to the next.
+        let same = minted[0].bytes().zip(minted[1].bytes()).filter(|(a, b)| a == b).count();
+        assert!(same < 16, "{minted:?}");
     }
 
     #[test]

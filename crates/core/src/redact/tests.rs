@@ -1,5 +1,7 @@
 //! What is taken out, whole and in pieces.
 
+mod short;
+
 use super::*;
 use base64::Engine as _;
 use base64::engine::general_purpose::{STANDARD, URL_SAFE_NO_PAD};
