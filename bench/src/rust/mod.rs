@@ -183,8 +183,10 @@ async fn peer(report: &mut Report) -> anyhow::Result<()> {
         #[expect(clippy::disallowed_methods, reason = "starts the program of the package beside this one")]
         let output = std::process::Command::new(&program).output().with_context(|| format!("cannot start {}", program.display()))?;
         ensure!(output.status.success(), "{} failed: {}", program.display(), String::from_utf8_lossy(&output.stderr));
-        for (index, (line, governed)) in String::from_utf8_lossy(&output.stdout).lines().zip(&governed).enumerate() {
-            let figure: serde_json::Value = serde_json::from_str(line)?;
+        let figures: Vec<serde_json::Value> =
+            String::from_utf8_lossy(&output.stdout).lines().map(serde_json::from_str).collect::<Result<_, _>>()?;
+        let times = figures.iter().filter(|figure| figure["unit"] == "ns");
+        for (index, (figure, governed)) in times.zip(&governed).enumerate() {
             let time = figure["value"].as_f64().unwrap_or_default();
             if found.len() <= index {
                 found.push((figure["case"].as_str().unwrap_or_default().to_owned(), Samples::default(), Samples::default()));

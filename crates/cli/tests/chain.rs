@@ -115,7 +115,6 @@ async fn a_link_that_never_decides_among_hooks_ends_with_the_callers_time() {
 }
 
 #[tokio::test]
-#[ignore = "`explain` finds the decision of a hook by its name alone"]
 async fn what_a_hook_would_decide_is_not_what_middleware_of_its_name_does() {
     let blocks = hook_with("tool.pre", "priority: 20\n", "def handle(event, payload):\n  return block(\"no\")");
     let says = tool_with("input_schema: {type: object}\n", "def run(args):\n  return 1");

@@ -68,12 +68,18 @@ impl fmt::Debug for UserContext {
     }
 }
 
-/// What ends a call early: a token, or a place for one. Most calls are never cancelled, and the token is made when somebody asks for it. Clones
-/// end the same call.
+/// What ends a call early: a token, or a place for one. Most calls are never cancelled, and the token is made when somebody asks for it. Clones,
+/// and what [`Cancellation::token`] gives, end the same call.
 #[derive(Debug, Default)]
 pub struct Cancellation(OnceLock<CancellationToken>);
 
 impl Cancellation {
+    /// The token.
+    #[must_use]
+    pub fn token(&self) -> CancellationToken {
+        CancellationToken::clone(self)
+    }
+
     /// Whether the call shall end.
     #[must_use]
     pub fn is_cancelled(&self) -> bool {
@@ -91,7 +97,7 @@ impl Deref for Cancellation {
 
 impl Clone for Cancellation {
     fn clone(&self) -> Self {
-        CancellationToken::clone(self).into()
+        self.token().into()
     }
 }
 

@@ -280,11 +280,9 @@ impl<Ctx: Send + Sync + 'static> Turn<'_, Ctx> {
         let mut going = Vec::with_capacity(requests.len());
         for (index, request) in requests.into_iter().enumerate() {
             let mut call = run::begin(shared, self.made(request));
-            if call.goes_on() {
-                results.push(None);
+            results.push(call.refused());
+            if results[index].is_none() {
                 going.push((index, call));
-            } else {
-                results.push(Some(call.finish().await));
             }
         }
         let mut going = going.into_iter();

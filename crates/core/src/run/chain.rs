@@ -93,7 +93,10 @@ pub(super) async fn fire_these(
                     Ok(())
                 }
                 Ok(Decision::Modify(returned)) => match merge(&fired.payload, &returned) {
-                    Ok(Changed::Nothing) => Ok(()),
+                    Ok(Changed::Nothing) => {
+                        rehearsed(ctx, hook, event, "allow");
+                        Ok(())
+                    }
                     Ok(Changed::To(payload)) => {
                         decided(ctx, hook, event, "modify", "");
                         fired.payload = payload;

@@ -10,7 +10,7 @@ use crate::call::{Arguments, Call};
 use crate::effect::Effects;
 use crate::event::{Delivery, Event, EventRef, Sink};
 use crate::plan::{self, Narrowing, plan_lines, plan_to_json};
-use crate::registry::RegisteredTool;
+use crate::registry::{RegisteredTool, Segment};
 use crate::span::Place;
 use serde_json::{Value, json};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -187,20 +187,28 @@ impl Sink for Decided {
 }
 
 impl Decided {
-    /// Each hook of `tool.pre` with its decision, in order.
+    /// Each link of the chain before the body with its decision, in order. Each that was asked has written one, in that order, too.
     fn lines(&self, ctx: &Context) -> Vec<String> {
         let events = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let text = |event: &Event, key: &str| event.fields.get(key).and_then(Value::as_str).unwrap_or_default().to_owned();
-        let line = |name: &str| {
-            let event = events.iter().find(|event| text(event, "hook") == name && text(event, "event_name") == "tool.pre");
+        let mut asked = events.iter().filter(|event| text(event, "event_name") == "tool.pre").peekable();
+        let mut line = |kind: &str, name: &str| {
+            let event = asked.next_if(|event| text(event, "hook") == name);
             match event.map(|event| (text(event, "action"), text(event, "reason"))) {
-                None => format!("hook `{name}`: not reached"),
-                Some((action, _)) if action == "skip" => format!("hook `{name}`: its `when` does not match"),
-                Some((action, reason)) if reason.is_empty() => format!("hook `{name}`: {action}"),
-                Some((action, reason)) => format!("hook `{name}`: {action}: {reason}"),
+                None => format!("{kind} `{name}`: not reached"),
+                Some((action, _)) if action == "skip" => format!("{kind} `{name}`: its `when` does not match"),
+                Some((action, reason)) if reason.is_empty() => format!("{kind} `{name}`: {action}"),
+                Some((action, reason)) => format!("{kind} `{name}`: {action}: {reason}"),
             }
         };
-        ctx.registry().hooks_of("tool.pre").iter().map(|hook| line(&hook.hook.name)).collect()
+        let mut lines = Vec::new();
+        for segment in &ctx.registry().pre {
+            match segment {
+                Segment::Middleware(middleware) => lines.push(line("middleware", &middleware.name)),
+                Segment::Hooks(hooks) => lines.extend(hooks.iter().map(|hook| line("hook", &hook.hook.name))),
+            }
+        }
+        lines
     }
 }
 

@@ -107,9 +107,15 @@ pub(crate) fn begin(shared: &Arc<Shared>, call: Call) -> Begun {
 }
 
 impl Begun {
-    /// Whether the call goes on.
-    pub(crate) fn goes_on(&self) -> bool {
-        matches!(self.rest, Rest::Stages(_))
+    /// The result, if the call was refused.
+    pub(crate) fn refused(&mut self) -> Option<Box<ToolResult>> {
+        match std::mem::replace(&mut self.rest, Rest::Nothing) {
+            Rest::Refused(result) => Some(result),
+            rest => {
+                self.rest = rest;
+                None
+            }
+        }
     }
 
     /// The rest of the way.
@@ -151,7 +157,7 @@ async fn carried_out(ctx: &Context, watch: &mut Stopwatch, authorized: Authorize
 
 impl Drop for Begun {
     fn drop(&mut self) {
-        if self.goes_on() {
+        if let Rest::Stages(_) = self.rest {
             self.ctx.record_ended(refuse(&self.ctx, gone()), &self.watch);
         }
     }

@@ -127,7 +127,7 @@ async fn printed(ctx: &Context, from: &SecretFrom) -> Result<String, String> {
     let (cwd, stdin) = (plan.files.workspace.clone(), String::new());
     let command = Command { program: program.clone(), args: args.to_vec(), cwd, stdin };
     // It is the word of the user or the administrator, in a file that no project can write.
-    let ran = asked(|| shared.outside.run(&plan, Containment::Off, command, (*ctx.call().cancel).clone())).await;
+    let ran = asked(|| shared.outside.run(&plan, Containment::Off, command, ctx.call().cancel.token())).await;
     let ran = ran.map_err(|refused| format!("`{program}` did not run: {}", refused.message()))?;
     match ran.end {
         End::Exited(0) if !ran.stdout.truncated => Ok(line(&ran.stdout.text)),

@@ -197,7 +197,6 @@ async fn what_would_become_of_a_call_is_what_its_links_make_of_it_and_nothing_is
 }
 
 #[tokio::test]
-#[ignore = "`explain` says `no hooks` where only middleware judged"]
 async fn what_would_become_of_a_call_names_every_link() {
     use Does::{Allow, Puts};
     let links =
