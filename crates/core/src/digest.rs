@@ -109,7 +109,7 @@ pub fn fresh_id(prefix: &str) -> String {
     [prefix, "_", std::str::from_utf8(&digits).unwrap_or_default()].concat()
 }
 
-/// Bytes that nobody can guess.
+/// Bytes that nobody can guess, wherever the system has randomness to give.
 fn random_bytes() -> [u8; 16] {
     thread_local! {
         static DRAWN: RefCell<Drawn> = const { RefCell::new(Drawn { process: 0, left: Vec::new() }) };
