@@ -33,46 +33,87 @@ struct Case<'a> {
 
 impl<'a> Case<'a> {
     fn new(name: &'static str, start: impl Fn() -> anyhow::Result<()> + 'a) -> Self {
-        Self { name, start: Box::new(start), times: Samples::default() }
+        Self {
+            name,
+            start: Box::new(start),
+            times: Samples::default(),
+        }
     }
 }
 
 /// Every measurement of a start.
 pub fn run(report: &mut Report) -> anyhow::Result<()> {
     // As the program's own.
-    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
+    let runtime = tokio::runtime::Builder::new_multi_thread()
+        .enable_all()
+        .build()?;
     let place = TempDir::new()?;
     let workspace = place.path().canonicalize()?;
     std::fs::create_dir(workspace.join("src"))?;
     std::fs::write(workspace.join("src/main.rs"), "fn main() {}\n")?;
     let plan = plan(&workspace);
-    let networked = Plan { network: Network::Allowed(Domains::parse(&["example.com"])?), ..plan.clone() };
-    let machines = [Machine::default(), Machine::default(), Machine::with_tier(Tier::B), Machine::with_tier(Tier::B)];
-    let [strong, strong_once, weak, weak_once] = machines.each_ref().map(|machine| machine.sandbox(Containment::On));
+    let networked = Plan {
+        network: Network::Allowed(Domains::parse(&["example.com"])?),
+        ..plan.clone()
+    };
+    let machines = [
+        Machine::default(),
+        Machine::default(),
+        Machine::with_tier(Tier::B),
+        Machine::with_tier(Tier::B),
+    ];
+    let [strong, strong_once, weak, weak_once] = machines
+        .each_ref()
+        .map(|machine| machine.sandbox(Containment::On));
     let count = Cell::new(0);
     // A plan that was never seen before: no place of an earlier call is there for it, and no control group with its bounds.
     let new = |plan: &Plan| {
         count.set(count.get() + 1);
-        let limits = Limits { memory_bytes: plan.limits.memory_bytes + (count.get() << 12), ..plan.limits };
-        Plan { limits, ..plan.clone() }
+        let limits = Limits {
+            memory_bytes: plan.limits.memory_bytes + (count.get() << 12),
+            ..plan.limits
+        };
+        Plan {
+            limits,
+            ..plan.clone()
+        }
     };
-    let covered = if strong.tier() == Tier::A { covered(&runtime, strong, &plan)? } else { Vec::new() };
+    let covered = if strong.tier() == Tier::A {
+        covered(&runtime, strong, &plan)?
+    } else {
+        Vec::new()
+    };
     let mut cases = vec![Case::new("bare", || bare(true_program()))];
     if weak.tier() == Tier::B {
-        cases.push(Case::new("tier B, first call", || contained(&runtime, weak_once, &new(&plan))));
-        cases.push(Case::new("tier B, later call", || contained(&runtime, weak, &plan)));
+        cases.push(Case::new("tier B, first call", || {
+            contained(&runtime, weak_once, &new(&plan))
+        }));
+        cases.push(Case::new("tier B, later call", || {
+            contained(&runtime, weak, &plan)
+        }));
     }
     if strong.tier() == Tier::A {
-        cases.push(Case::new("tier A, first call", || contained(&runtime, strong_once, &new(&plan))));
-        cases.push(Case::new("tier A, later call", || contained(&runtime, strong, &plan)));
-        cases.push(Case::new("tier A with network capture, first call", || contained(&runtime, strong_once, &new(&networked))));
-        cases.push(Case::new("tier A with network capture, later call", || contained(&runtime, strong, &networked)));
+        cases.push(Case::new("tier A, first call", || {
+            contained(&runtime, strong_once, &new(&plan))
+        }));
+        cases.push(Case::new("tier A, later call", || {
+            contained(&runtime, strong, &plan)
+        }));
+        cases.push(Case::new("tier A with network capture, first call", || {
+            contained(&runtime, strong_once, &new(&networked))
+        }));
+        cases.push(Case::new("tier A with network capture, later call", || {
+            contained(&runtime, strong, &networked)
+        }));
     }
     match bare(bwrap(&workspace, &covered)) {
         Ok(()) => cases.push(Case::new("bwrap", || bare(bwrap(&workspace, &covered)))),
         Err(cause) => eprintln!("skipped: bwrap: {cause:#}"),
     }
-    for tier in ["tier A", "tier B"].into_iter().filter(|tier| !cases.iter().any(|case| case.name.starts_with(tier))) {
+    for tier in ["tier A", "tier B"]
+        .into_iter()
+        .filter(|tier| !cases.iter().any(|case| case.name.starts_with(tier)))
+    {
         eprintln!("skipped: {tier}: this machine has none");
     }
     for round in 0..FIRST + ROUNDS {
@@ -93,55 +134,114 @@ fn add(report: &mut Report, cases: &[Case<'_>]) {
     for case in cases {
         report.add_samples(case.name, &case.times, "µs");
     }
-    let median = |name: &str| cases.iter().find(|case| case.name == name).map(|case| case.times.median());
+    let median = |name: &str| {
+        cases
+            .iter()
+            .find(|case| case.name == name)
+            .map(|case| case.times.median())
+    };
     for case in cases.iter().filter(|case| case.name != "bare") {
         if let Some(bare) = median("bare") {
-            report.add(format!("{} / bare", case.name), case.times.median() / bare, "ratio");
+            report.add(
+                format!("{} / bare", case.name),
+                case.times.median() / bare,
+                "ratio",
+            );
         }
     }
     for case in cases.iter().filter(|case| case.name.starts_with("tier A")) {
         if let Some(bwrap) = median("bwrap") {
-            report.add(format!("bwrap / {}", case.name), bwrap / case.times.median(), "ratio");
+            report.add(
+                format!("bwrap / {}", case.name),
+                bwrap / case.times.median(),
+                "ratio",
+            );
         }
     }
 }
 
-fn contained(runtime: &tokio::runtime::Runtime, sandbox: &Sandbox, plan: &Plan) -> anyhow::Result<()> {
+fn contained(
+    runtime: &tokio::runtime::Runtime,
+    sandbox: &Sandbox,
+    plan: &Plan,
+) -> anyhow::Result<()> {
     let (sandbox, plan) = (sandbox.clone(), plan.clone());
     // As a call is: a task of its own.
-    let task = runtime.spawn(async move { sandbox.run(&plan, Command::new(PROGRAM, [""; 0]), CancellationToken::new()).await });
+    let task = runtime.spawn(async move {
+        sandbox
+            .run(
+                &plan,
+                Command::new(PROGRAM, [""; 0]),
+                CancellationToken::new(),
+            )
+            .await
+    });
     let finished = runtime.block_on(task)??;
-    ensure!(finished.end == End::Exited(0), "{:?}: {}", finished.end, finished.stderr.text);
+    ensure!(
+        finished.end == End::Exited(0),
+        "{:?}: {}",
+        finished.end,
+        finished.stderr.text
+    );
     Ok(())
 }
 
 fn bare(mut command: Bare) -> anyhow::Result<()> {
     let ran = command.stdin(Stdio::null()).output()?;
-    ensure!(ran.status.success(), "{}", String::from_utf8_lossy(&ran.stderr));
+    ensure!(
+        ran.status.success(),
+        "{}",
+        String::from_utf8_lossy(&ran.stderr)
+    );
     Ok(())
 }
 
-#[expect(clippy::disallowed_methods, reason = "what the others are compared with")]
+#[expect(
+    clippy::disallowed_methods,
+    reason = "what the others are compared with"
+)]
 fn true_program() -> Bare {
     Bare::new(PROGRAM)
 }
 
 /// What tier A lays something over on this machine: where more is mounted inside than outside. `/dev` and `/proc` have options of their own.
-fn covered(runtime: &tokio::runtime::Runtime, sandbox: &Sandbox, plan: &Plan) -> anyhow::Result<Vec<PathBuf>> {
+fn covered(
+    runtime: &tokio::runtime::Runtime,
+    sandbox: &Sandbox,
+    plan: &Plan,
+) -> anyhow::Result<Vec<PathBuf>> {
     const MOUNTS: &str = "/proc/self/mountinfo";
-    let inside = runtime.block_on(sandbox.run(plan, Command::new("/bin/cat", [MOUNTS]), CancellationToken::new()))?;
-    ensure!(inside.end == End::Exited(0) && !inside.stdout.truncated, "{:?}: {}", inside.end, inside.stderr.text);
+    let inside = runtime.block_on(sandbox.run(
+        plan,
+        Command::new("/bin/cat", [MOUNTS]),
+        CancellationToken::new(),
+    ))?;
+    ensure!(
+        inside.end == End::Exited(0) && !inside.stdout.truncated,
+        "{:?}: {}",
+        inside.end,
+        inside.stderr.text
+    );
     let outside = std::fs::read_to_string(MOUNTS)?;
-    let places = |text: &str| text.lines().filter_map(|line| line.split(' ').nth(4).map(PathBuf::from)).collect::<Vec<_>>();
+    let places = |text: &str| {
+        text.lines()
+            .filter_map(|line| line.split(' ').nth(4).map(PathBuf::from))
+            .collect::<Vec<_>>()
+    };
     let (mut covered, mut outside) = (places(&inside.stdout.text), places(&outside));
-    covered.retain(|place| match outside.iter().position(|other| other == place) {
-        Some(at) => {
-            outside.swap_remove(at);
-            false
-        }
-        None => true,
+    covered.retain(
+        |place| match outside.iter().position(|other| other == place) {
+            Some(at) => {
+                outside.swap_remove(at);
+                false
+            }
+            None => true,
+        },
+    );
+    covered.retain(|place| {
+        !["/dev", "/proc"].iter().any(|own| place.starts_with(own))
+            && *place != plan.files.workspace
     });
-    covered.retain(|place| !["/dev", "/proc"].iter().any(|own| place.starts_with(own)) && *place != plan.files.workspace);
     covered.sort();
     // What tier A made its covers in is under the private folder there, and nobody sees it.
     covered.dedup();
@@ -149,10 +249,19 @@ fn covered(runtime: &tokio::runtime::Runtime, sandbox: &Sandbox, plan: &Plan) ->
 }
 
 /// `bwrap` with the mounts and namespaces of tier A, as far as it can: it has no Landlock, no system call filter and no limits.
-#[expect(clippy::disallowed_methods, reason = "the program is measured from outside")]
+#[expect(
+    clippy::disallowed_methods,
+    reason = "the program is measured from outside"
+)]
 fn bwrap(workspace: &Path, covered: &[PathBuf]) -> Bare {
     let mut command = Bare::new("bwrap");
-    command.args(["--unshare-user", "--unshare-pid", "--unshare-net", "--unshare-ipc", "--unshare-uts"]);
+    command.args([
+        "--unshare-user",
+        "--unshare-pid",
+        "--unshare-net",
+        "--unshare-ipc",
+        "--unshare-uts",
+    ]);
     command.args(["--die-with-parent", "--new-session", "--ro-bind", "/", "/"]);
     for place in covered {
         if place.is_dir() {
@@ -162,7 +271,12 @@ fn bwrap(workspace: &Path, covered: &[PathBuf]) -> Bare {
         };
     }
     command.args(["--proc", "/proc", "--dev", "/dev"]);
-    command.arg("--bind").args([workspace, workspace]).arg("--chdir").arg(workspace).arg(PROGRAM);
+    command
+        .arg("--bind")
+        .args([workspace, workspace])
+        .arg("--chdir")
+        .arg(workspace)
+        .arg(PROGRAM);
     command
 }
 
@@ -177,7 +291,11 @@ fn plan(workspace: &Path) -> Plan {
         writable: Vec::new(),
         home: None,
     };
-    let environment = [("PATH", "/usr/local/bin:/usr/bin:/bin"), ("HOME", "/tmp"), ("LANG", "C.UTF-8")];
+    let environment = [
+        ("PATH", "/usr/local/bin:/usr/bin:/bin"),
+        ("HOME", "/tmp"),
+        ("LANG", "C.UTF-8"),
+    ];
     let limits = Limits {
         deadline: Duration::from_secs(60),
         memory_bytes: 2 << 30,
@@ -188,6 +306,14 @@ fn plan(workspace: &Path) -> Plan {
         output_bytes: 64 << 10,
         flood_bytes: 64 << 20,
     };
-    let environment = environment.map(|(name, value)| (name.to_owned(), value.to_owned())).into();
-    Plan { files, programs: Programs::Any, network: Network::None, environment, limits }
+    let environment = environment
+        .map(|(name, value)| (name.to_owned(), value.to_owned()))
+        .into();
+    Plan {
+        files,
+        programs: Programs::Any,
+        network: Network::None,
+        environment,
+        limits,
+    }
 }

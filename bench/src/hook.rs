@@ -22,16 +22,25 @@ pub fn run(report: &mut Report) -> anyhow::Result<()> {
     let installed = TempDir::new()?;
     let program = program(installed.path())?;
     let project = project()?;
-    let [mut allowed, mut denied, mut python] = [const { Vec::new() }; 3].map(|_: Vec<f64>| Samples::default());
+    let [mut allowed, mut denied, mut python] =
+        [const { Vec::new() }; 3].map(|_: Vec<f64>| Samples::default());
     for round in 0..ROUNDS + 3 {
         let times = [
             time(|| answer(hook(&program, project.path(), "git status")?, ""))?,
             time(|| answer(hook(&program, project.path(), "forbidden")?, "\"deny\""))?,
-            time(|| answer(spawn("/usr/bin/python3", &["-c", "pass"], project.path())?, ""))?,
+            time(|| {
+                answer(
+                    spawn("/usr/bin/python3", &["-c", "pass"], project.path())?,
+                    "",
+                )
+            })?,
         ];
         // The first rounds fill the caches of the system.
         if round >= 3 {
-            for (samples, time) in [&mut allowed, &mut denied, &mut python].into_iter().zip(times) {
+            for (samples, time) in [&mut allowed, &mut denied, &mut python]
+                .into_iter()
+                .zip(times)
+            {
                 samples.push(time);
             }
         }
@@ -39,8 +48,16 @@ pub fn run(report: &mut Report) -> anyhow::Result<()> {
     report.add_samples("allowed, cold", &allowed.times(1e3), "ms");
     report.add_samples("denied, cold", &denied.times(1e3), "ms");
     report.add_samples("python3 -c pass", &python.times(1e3), "ms");
-    report.add("allowed / python3 -c pass", allowed.median() / python.median(), "ratio");
-    report.add("denied / python3 -c pass", denied.median() / python.median(), "ratio");
+    report.add(
+        "allowed / python3 -c pass",
+        allowed.median() / python.median(),
+        "ratio",
+    );
+    report.add(
+        "denied / python3 -c pass",
+        denied.median() / python.median(),
+        "ratio",
+    );
     at_once(report, &program, project.path())
 }
 
@@ -51,20 +68,36 @@ fn at_once(report: &mut Report, program: &Path, project: &Path) -> anyhow::Resul
     let longest = std::thread::scope(|scope| -> anyhow::Result<f64> {
         let mut running = Vec::new();
         for index in 0..AT_ONCE {
-            let (command, expected) = if index.is_multiple_of(3) { ("forbidden", "\"deny\"") } else { ("git status", "") };
-            running.push(scope.spawn(move || time(|| answer(hook(program, project, command)?, expected))));
+            let (command, expected) = if index.is_multiple_of(3) {
+                ("forbidden", "\"deny\"")
+            } else {
+                ("git status", "")
+            };
+            running.push(
+                scope.spawn(move || time(|| answer(hook(program, project, command)?, expected))),
+            );
         }
         let mut longest = 0.0_f64;
         for thread in running {
-            let time = thread.join().map_err(|_| anyhow::anyhow!("a hook gave no answer"))??;
+            let time = thread
+                .join()
+                .map_err(|_| anyhow::anyhow!("a hook gave no answer"))??;
             times.push(time);
             longest = longest.max(time);
         }
         Ok(longest)
     })?;
-    report.add(format!("{AT_ONCE} at once, median"), times.median() * 1e3, "ms");
+    report.add(
+        format!("{AT_ONCE} at once, median"),
+        times.median() * 1e3,
+        "ms",
+    );
     report.add(format!("{AT_ONCE} at once, longest"), longest * 1e3, "ms");
-    report.add(format!("{AT_ONCE} at once, all"), started.elapsed().as_secs_f64() * 1e3, "ms");
+    report.add(
+        format!("{AT_ONCE} at once, all"),
+        started.elapsed().as_secs_f64() * 1e3,
+        "ms",
+    );
     Ok(())
 }
 
@@ -78,8 +111,19 @@ fn time(work: impl FnOnce() -> anyhow::Result<()>) -> anyhow::Result<f64> {
 fn answer(child: Child, expected: &str) -> anyhow::Result<()> {
     let output = child.wait_with_output()?;
     let said = String::from_utf8_lossy(&output.stdout);
-    ensure!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
-    ensure!(if expected.is_empty() { said.is_empty() } else { said.contains(expected) }, "the wrong answer: {said}");
+    ensure!(
+        output.status.success(),
+        "{}",
+        String::from_utf8_lossy(&output.stderr)
+    );
+    ensure!(
+        if expected.is_empty() {
+            said.is_empty()
+        } else {
+            said.contains(expected)
+        },
+        "the wrong answer: {said}"
+    );
     Ok(())
 }
 
@@ -89,14 +133,30 @@ fn hook(program: &Path, project: &Path, command: &str) -> anyhow::Result<Child> 
         "session_id": "s", "cwd": project, "hook_event_name": "PreToolUse", "tool_name": "Bash", "tool_use_id": "toolu_1",
         "tool_input": {"command": command, "description": "what it does"},
     });
-    child.stdin.take().context("no input")?.write_all(message.to_string().as_bytes())?;
+    child
+        .stdin
+        .take()
+        .context("no input")?
+        .write_all(message.to_string().as_bytes())?;
     Ok(child)
 }
 
-#[expect(clippy::disallowed_methods, reason = "the program is measured from outside")]
-fn spawn(program: impl AsRef<std::ffi::OsStr>, words: &[&str], folder: &Path) -> anyhow::Result<Child> {
+#[expect(
+    clippy::disallowed_methods,
+    reason = "the program is measured from outside"
+)]
+fn spawn(
+    program: impl AsRef<std::ffi::OsStr>,
+    words: &[&str],
+    folder: &Path,
+) -> anyhow::Result<Child> {
     let mut command = Command::new(program);
-    command.args(words).current_dir(folder).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    command
+        .args(words)
+        .current_dir(folder)
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped());
     Ok(command.spawn()?)
 }
 
@@ -104,7 +164,11 @@ fn spawn(program: impl AsRef<std::ffi::OsStr>, words: &[&str], folder: &Path) ->
 /// pieces, and starting from them is slower than from a file that was copied, unpacked or read from the disk.
 fn program(folder: &Path) -> anyhow::Result<PathBuf> {
     let built = std::env::current_exe()?.with_file_name("harness");
-    ensure!(built.exists(), "{} is not built; `cargo build --release -p tool-harness-cli` builds it", built.display());
+    ensure!(
+        built.exists(),
+        "{} is not built; `cargo build --release -p tool-harness-cli` builds it",
+        built.display()
+    );
     let program = folder.join("harness");
     std::fs::copy(built, &program)?;
     Ok(program)

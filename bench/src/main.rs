@@ -15,7 +15,10 @@ fn main() -> anyhow::Result<()> {
     for name in &names {
         let Some(benchmark) = BENCHMARKS.iter().find(|benchmark| benchmark.name == name) else {
             let known: Vec<_> = BENCHMARKS.iter().map(|benchmark| benchmark.name).collect();
-            anyhow::bail!("there is no benchmark `{name}`; accepted: {}", known.join(", "));
+            anyhow::bail!(
+                "there is no benchmark `{name}`; accepted: {}",
+                known.join(", ")
+            );
         };
         let mut report = Report::new(benchmark.name);
         report.add_load("before");

@@ -41,7 +41,11 @@ pub fn run(report: &mut Report) -> anyhow::Result<()> {
     }
     report.add_samples("bare rmcp server", &of_bare, "us");
     report.add_samples("governed, all stages", &of_governed, "us");
-    report.add("governed / bare, medians", of_governed.median() / of_bare.median(), "ratio");
+    report.add(
+        "governed / bare, medians",
+        of_governed.median() / of_bare.median(),
+        "ratio",
+    );
     let (mut of_bare, mut of_governed) = (Samples::default(), Samples::default());
     for _ in 0..ROUNDS {
         of_bare.push(bare.calls(AT_ONCE)?);
@@ -49,7 +53,11 @@ pub fn run(report: &mut Report) -> anyhow::Result<()> {
     }
     report.add_samples("bare, a hundred at once", &of_bare, "us");
     report.add_samples("governed, a hundred at once", &of_governed, "us");
-    report.add("governed / bare at once, medians", of_governed.median() / of_bare.median(), "ratio");
+    report.add(
+        "governed / bare at once, medians",
+        of_governed.median() / of_bare.median(),
+        "ratio",
+    );
     Ok(())
 }
 
@@ -65,14 +73,33 @@ struct Server {
 impl Server {
     fn start(words: &[&str]) -> anyhow::Result<Self> {
         let program = std::env::current_exe()?.with_file_name("serve");
-        #[expect(clippy::disallowed_methods, reason = "starts the other program of this package")]
+        #[expect(
+            clippy::disallowed_methods,
+            reason = "starts the other program of this package"
+        )]
         let mut command = std::process::Command::new(&program);
-        let started = command.args(words).stdin(Stdio::piped()).stdout(Stdio::piped()).spawn();
+        let started = command
+            .args(words)
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .spawn();
         let mut child = started.with_context(|| format!("cannot start {}", program.display()))?;
-        let (input, output) = (child.stdin.take().context("no input")?, child.stdout.take().context("no output")?);
-        let mut server = Self { child, input, output: BufReader::new(output), line: String::new(), last_id: 0 };
+        let (input, output) = (
+            child.stdin.take().context("no input")?,
+            child.stdout.take().context("no output")?,
+        );
+        let mut server = Self {
+            child,
+            input,
+            output: BufReader::new(output),
+            line: String::new(),
+            last_id: 0,
+        };
         let told = json!({"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {"name": "bench", "version": "1"}});
-        server.send(&json!({"jsonrpc": "2.0", "id": "hello", "method": "initialize", "params": told}).to_string())?;
+        server.send(
+            &json!({"jsonrpc": "2.0", "id": "hello", "method": "initialize", "params": told})
+                .to_string(),
+        )?;
         server.receive()?;
         server.send(r#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#)?;
         Ok(server)
@@ -97,7 +124,10 @@ impl Server {
         }
         let taken = microseconds(started.elapsed());
         let answer: Value = serde_json::from_str(&self.line)?;
-        anyhow::ensure!(answer["result"]["structuredContent"]["count"] == 3, "not the answer: {answer}");
+        anyhow::ensure!(
+            answer["result"]["structuredContent"]["count"] == 3,
+            "not the answer: {answer}"
+        );
         Ok(taken)
     }
 
@@ -110,7 +140,10 @@ impl Server {
 
     fn receive(&mut self) -> anyhow::Result<()> {
         self.line.clear();
-        anyhow::ensure!(self.output.read_line(&mut self.line)? > 0, "the server is gone");
+        anyhow::ensure!(
+            self.output.read_line(&mut self.line)? > 0,
+            "the server is gone"
+        );
         Ok(())
     }
 }

@@ -12,7 +12,9 @@ pub struct Project {
 impl Project {
     /// An empty project.
     pub fn new() -> anyhow::Result<Self> {
-        let project = Self { folder: tempfile::tempdir()? };
+        let project = Self {
+            folder: tempfile::tempdir()?,
+        };
         fs::create_dir_all(project.path().join(".harness/tools"))?;
         fs::create_dir_all(project.path().join(".harness/hooks"))?;
         Ok(project)
@@ -26,12 +28,18 @@ impl Project {
 
     /// Adds a tool.
     pub fn tool(&self, name: &str, text: &str) -> anyhow::Result<()> {
-        Ok(fs::write(self.path().join(format!(".harness/tools/{name}.md")), text)?)
+        Ok(fs::write(
+            self.path().join(format!(".harness/tools/{name}.md")),
+            text,
+        )?)
     }
 
     /// Adds a hook.
     pub fn hook(&self, name: &str, text: &str) -> anyhow::Result<()> {
-        Ok(fs::write(self.path().join(format!(".harness/hooks/{name}.md")), text)?)
+        Ok(fs::write(
+            self.path().join(format!(".harness/hooks/{name}.md")),
+            text,
+        )?)
     }
 
     /// Adds the root file.
@@ -92,7 +100,11 @@ Looks for words in the names of files and says of what kind they are. Tool numbe
 /// A tool that runs this script and takes no arguments.
 #[must_use]
 pub fn plain_tool(fields: &str, script: &str) -> String {
-    let script: String = script.trim_matches('\n').lines().map(|line| format!("  {line}\n")).collect();
+    let script: String = script
+        .trim_matches('\n')
+        .lines()
+        .map(|line| format!("  {line}\n"))
+        .collect();
     format!("---\n{fields}script: |\n{script}---\nFor a measurement.\n")
 }
 
@@ -168,6 +180,10 @@ def handle(event, payload):
 /// A hook file around a script.
 #[must_use]
 pub fn hook(event: &str, script: &str) -> String {
-    let script: String = script.trim_matches('\n').lines().map(|line| format!("  {line}\n")).collect();
+    let script: String = script
+        .trim_matches('\n')
+        .lines()
+        .map(|line| format!("  {line}\n"))
+        .collect();
     format!("---\nevent: {event}\nscript: |\n{script}---\nFor a measurement.\n")
 }

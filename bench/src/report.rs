@@ -14,7 +14,10 @@ impl Report {
     /// An empty report.
     #[must_use]
     pub fn new(bench: &'static str) -> Self {
-        Self { bench, rows: Vec::new() }
+        Self {
+            bench,
+            rows: Vec::new(),
+        }
     }
 
     /// Adds how busy the machine is.
@@ -26,7 +29,10 @@ impl Report {
     pub fn add(&mut self, case: impl Into<String>, value: f64, unit: &'static str) {
         let case = case.into();
         let value = (value * 1000.0).round() / 1000.0;
-        println!("{}", json!({"bench": self.bench, "case": case, "value": value, "unit": unit}));
+        println!(
+            "{}",
+            json!({"bench": self.bench, "case": case, "value": value, "unit": unit})
+        );
         self.rows.push((case, value, unit));
     }
 
@@ -39,17 +45,28 @@ impl Report {
     /// Takes over a line that another program of this package printed.
     pub fn adopt(&mut self, line: &str) {
         println!("{line}");
-        let Ok(figure) = serde_json::from_str::<Value>(line) else { return };
+        let Ok(figure) = serde_json::from_str::<Value>(line) else {
+            return;
+        };
         let unit = match figure["unit"].as_str() {
             Some("bytes") => "bytes",
             _ => "allocations",
         };
-        self.rows.push((figure["case"].as_str().unwrap_or_default().to_owned(), figure["value"].as_f64().unwrap_or_default(), unit));
+        self.rows.push((
+            figure["case"].as_str().unwrap_or_default().to_owned(),
+            figure["value"].as_f64().unwrap_or_default(),
+            unit,
+        ));
     }
 
     /// Prints the table for people.
     pub fn print_table(&self) {
-        let width = self.rows.iter().map(|(case, ..)| case.len()).max().unwrap_or_default();
+        let width = self
+            .rows
+            .iter()
+            .map(|(case, ..)| case.len())
+            .max()
+            .unwrap_or_default();
         eprintln!("\n{}", self.bench);
         for (case, value, unit) in &self.rows {
             eprintln!("  {case:<width$}  {value:>12.3} {unit}");

@@ -40,7 +40,10 @@ impl Samples {
         let mut sorted = self.0.clone();
         sorted.sort_by(f64::total_cmp);
         let last = sorted.len().saturating_sub(1);
-        sorted.get((sorted.len() * share / 100).min(last)).copied().unwrap_or_default()
+        sorted
+            .get((sorted.len() * share / 100).min(last))
+            .copied()
+            .unwrap_or_default()
     }
 }
 

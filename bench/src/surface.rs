@@ -41,7 +41,12 @@ const CASES: &[Case] = &[
         surface: |times| json!({"tools": tools(1, false), "system": "<tool_call>".repeat(96_000 * times / 11)}),
         findings: |_| 0,
     },
-    Case { name: "10,000 tools", rounds: 7, surface: |times| json!({ "tools": tools(10_000 * times, false) }), findings: |_| 0 },
+    Case {
+        name: "10,000 tools",
+        rounds: 7,
+        surface: |times| json!({ "tools": tools(10_000 * times, false) }),
+        findings: |_| 0,
+    },
 ];
 
 /// Every case, and each again with twice as much.
@@ -51,27 +56,61 @@ pub fn run(report: &mut Report) -> anyhow::Result<()> {
         let surfaces = [&once, &twice].map(|text| read_text("surface.json", text));
         for (times, surface) in [1, 2].into_iter().zip(&surfaces) {
             let found = check(surface).diagnostics.len();
-            ensure!(found == (case.findings)(times), "{}: {found} findings", case.name);
+            ensure!(
+                found == (case.findings)(times),
+                "{}: {found} findings",
+                case.name
+            );
         }
         // Taken in turns, so that a busy moment of the machine meets both.
         let mut checked = [Samples::default(), Samples::default()];
         let mut whole = [Samples::default(), Samples::default()];
         for _ in 0..case.rounds {
             for (index, text) in [&once, &twice].into_iter().enumerate() {
-                checked[index].push(Samples::of(1, || drop(std::hint::black_box(check(&surfaces[index])))).median());
-                whole[index].push(Samples::of(1, || drop(check(&read_text("surface.json", std::hint::black_box(text))))).median());
+                checked[index].push(
+                    Samples::of(1, || drop(std::hint::black_box(check(&surfaces[index])))).median(),
+                );
+                whole[index].push(
+                    Samples::of(1, || {
+                        drop(check(&read_text(
+                            "surface.json",
+                            std::hint::black_box(text),
+                        )))
+                    })
+                    .median(),
+                );
             }
         }
-        report.add_samples(&format!("{}, check", case.name), &checked[0].times(0.001), "ms");
-        report.add(format!("{}, with reading the JSON, median", case.name), whole[0].median() / 1000.0, "ms");
-        report.add(format!("{}, check, twice as much / once", case.name), checked[1].median() / checked[0].median(), "ratio");
-        report.add(format!("{}, with reading, twice as much / once", case.name), whole[1].median() / whole[0].median(), "ratio");
+        report.add_samples(
+            &format!("{}, check", case.name),
+            &checked[0].times(0.001),
+            "ms",
+        );
+        report.add(
+            format!("{}, with reading the JSON, median", case.name),
+            whole[0].median() / 1000.0,
+            "ms",
+        );
+        report.add(
+            format!("{}, check, twice as much / once", case.name),
+            checked[1].median() / checked[0].median(),
+            "ratio",
+        );
+        report.add(
+            format!("{}, with reading, twice as much / once", case.name),
+            whole[1].median() / whole[0].median(),
+            "ratio",
+        );
     }
     Ok(())
 }
 
 fn tools(count: usize, aliased: bool) -> Vec<Value> {
-    let aliases = if aliased { json!({"file": "path", "filename": "path", "target": "path"}) } else { json!({}) };
+    let aliases = if aliased {
+        json!({"file": "path", "filename": "path", "target": "path"})
+    } else {
+        json!({})
+    };
     let tool = |number: usize| {
         json!({
             "name": format!("read_note_{number}"),

@@ -16,14 +16,20 @@ pub(crate) struct Cpu {
 impl Cpu {
     pub(crate) fn now() -> anyhow::Result<Self> {
         let ticks = |stat: &Stat| stat.ticks / TICKS_PER_SECOND * 1e6;
-        Ok(Self { harness: ticks(&Stat::of("self")?), workers: children()?.iter().map(ticks).sum() })
+        Ok(Self {
+            harness: ticks(&Stat::of("self")?),
+            workers: children()?.iter().map(ticks).sum(),
+        })
     }
 }
 
 /// How many processes wanted to run over the last minute: what the figures are worth.
 pub(crate) fn load_average() -> f64 {
     let text = fs::read_to_string("/proc/loadavg").unwrap_or_default();
-    text.split(' ').next().and_then(|first| first.parse().ok()).unwrap_or_default()
+    text.split(' ')
+        .next()
+        .and_then(|first| first.parse().ok())
+        .unwrap_or_default()
 }
 
 /// The largest memory this process had since [`forget_peak`], in megabytes.
@@ -43,7 +49,10 @@ pub(crate) fn forget_peak() -> anyhow::Result<()> {
 
 fn status_megabytes(key: &str) -> anyhow::Result<f64> {
     let status = fs::read_to_string("/proc/self/status")?;
-    let line = status.lines().find_map(|line| line.strip_prefix(key)).context("no such line in /proc/self/status")?;
+    let line = status
+        .lines()
+        .find_map(|line| line.strip_prefix(key))
+        .context("no such line in /proc/self/status")?;
     let kilobytes: f64 = line.trim().trim_end_matches("kB").trim().parse()?;
     Ok(kilobytes / 1024.0)
 }
@@ -58,16 +67,27 @@ impl Stat {
     fn of(process: &str) -> anyhow::Result<Self> {
         let text = fs::read_to_string(format!("/proc/{process}/stat"))?;
         // The program's name may hold anything; the fields after it are numbers.
-        let fields: Vec<&str> = text.rsplit_once(')').map_or("", |(_, rest)| rest).split_whitespace().collect();
+        let fields: Vec<&str> = text
+            .rsplit_once(')')
+            .map_or("", |(_, rest)| rest)
+            .split_whitespace()
+            .collect();
         let field = |index: usize| fields.get(index).copied().unwrap_or("0");
-        Ok(Self { parent: field(1).parse()?, ticks: field(11).parse::<f64>()? + field(12).parse::<f64>()? })
+        Ok(Self {
+            parent: field(1).parse()?,
+            ticks: field(11).parse::<f64>()? + field(12).parse::<f64>()?,
+        })
     }
 }
 
 fn children() -> anyhow::Result<Vec<Stat>> {
     let own = std::process::id();
-    let names = fs::read_dir("/proc")?.filter_map(|entry| entry.ok()?.file_name().into_string().ok());
+    let names =
+        fs::read_dir("/proc")?.filter_map(|entry| entry.ok()?.file_name().into_string().ok());
     let processes = names.filter(|name| name.bytes().all(|byte| byte.is_ascii_digit()));
     // A process may end between the listing and the look.
-    Ok(processes.filter_map(|process| Stat::of(&process).ok()).filter(|stat| stat.parent == own).collect())
+    Ok(processes
+        .filter_map(|process| Stat::of(&process).ok())
+        .filter(|stat| stat.parent == own)
+        .collect())
 }

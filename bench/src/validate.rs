@@ -17,15 +17,24 @@ const PROMPT_BYTES: usize = 100_000;
 
 /// Every measurement of a project.
 pub fn run(report: &mut Report) -> anyhow::Result<()> {
-    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
-    let projects = SIZES.iter().map(|(tools, _)| project(*tools)).collect::<anyhow::Result<Vec<_>>>()?;
+    let runtime = tokio::runtime::Builder::new_multi_thread()
+        .enable_all()
+        .build()?;
+    let projects = SIZES
+        .iter()
+        .map(|(tools, _)| project(*tools))
+        .collect::<anyhow::Result<Vec<_>>>()?;
     runtime.block_on(memory(report, &projects))?;
     let mut wholes: Vec<(usize, f64)> = Vec::new();
     for ((tools, rounds), project) in SIZES.into_iter().zip(&projects) {
         let whole = runtime.block_on(whole(report, project, tools, rounds))?;
         parts(report, project, tools, rounds, whole);
         if let Some((fewer, before)) = wholes.last() {
-            report.add(format!("{tools} tools / {fewer} tools, whole"), whole / before, "ratio");
+            report.add(
+                format!("{tools} tools / {fewer} tools, whole"),
+                whole / before,
+                "ratio",
+            );
         }
         wholes.push((tools, whole));
     }
@@ -44,8 +53,16 @@ async fn memory(report: &mut Report, projects: &[Project]) -> anyhow::Result<()>
             "not every tool is there: {:?}",
             engine.diagnostics().first()
         );
-        report.add(format!("{tools} tools, memory they take once loaded"), resident_megabytes()? - before, "MB");
-        report.add(format!("{tools} tools, peak of memory while loading"), peak_megabytes()? - before, "MB");
+        report.add(
+            format!("{tools} tools, memory they take once loaded"),
+            resident_megabytes()? - before,
+            "MB",
+        );
+        report.add(
+            format!("{tools} tools, peak of memory while loading"),
+            peak_megabytes()? - before,
+            "MB",
+        );
         loaded.push(engine);
     }
     Ok(())
@@ -54,7 +71,9 @@ async fn memory(report: &mut Report, projects: &[Project]) -> anyhow::Result<()>
 fn project(tools: usize) -> anyhow::Result<Project> {
     let project = Project::new()?;
     let prompt = "Answer with care, and say what was done. ".repeat(PROMPT_BYTES / 41 + 1);
-    project.root(&format!("---\ntools_policy:\n  deny: [\"exec.*\"]\n---\n{prompt}\n"))?;
+    project.root(&format!(
+        "---\ntools_policy:\n  deny: [\"exec.*\"]\n---\n{prompt}\n"
+    ))?;
     for number in 0..tools {
         project.tool(&format!("find_files_{number}"), &script_tool(number))?;
     }
@@ -62,9 +81,16 @@ fn project(tools: usize) -> anyhow::Result<Project> {
 }
 
 /// Loads the project as a program would; the workers it starts are part of it. The median in milliseconds.
-async fn whole(report: &mut Report, project: &Project, tools: usize, rounds: usize) -> anyhow::Result<f64> {
+async fn whole(
+    report: &mut Report,
+    project: &Project,
+    tools: usize,
+    rounds: usize,
+) -> anyhow::Result<f64> {
     let engine = Engine::load(project.path()).await?;
-    let surface = Samples::of(rounds, || drop(std::hint::black_box(engine.surface("default"))));
+    let surface = Samples::of(rounds, || {
+        drop(std::hint::black_box(engine.surface("default")))
+    });
     drop(engine);
     let mut times = Samples::default();
     for _ in 0..rounds {
@@ -74,14 +100,20 @@ async fn whole(report: &mut Report, project: &Project, tools: usize, rounds: usi
         drop(engine);
     }
     report.add_samples(&format!("{tools} tools, whole"), &times, "ms");
-    report.add(format!("{tools} tools, the surface of a mode, median"), surface.median() / 1000.0, "ms");
+    report.add(
+        format!("{tools} tools, the surface of a mode, median"),
+        surface.median() / 1000.0,
+        "ms",
+    );
     Ok(times.median())
 }
 
 /// The parts that can be had by themselves; what is left of the whole is the workers' part and the registry.
 fn parts(report: &mut Report, project: &Project, tools: usize, rounds: usize, whole: f64) {
     let milliseconds = |samples: &Samples| samples.median() / 1000.0;
-    let read = milliseconds(&Samples::of(rounds, || drop(artifact::load(project.path()))));
+    let read = milliseconds(&Samples::of(rounds, || {
+        drop(artifact::load(project.path()))
+    }));
     let artifacts = artifact::load(project.path());
     let started = Instant::now();
     let facts: FactsBySource = scripts(&artifacts)
@@ -93,9 +125,23 @@ fn parts(report: &mut Report, project: &Project, tools: usize, rounds: usize, wh
         .collect();
     let facts_here = started.elapsed().as_secs_f64() * 1000.0;
     let mut copies: Vec<_> = (0..rounds).map(|_| artifacts.clone()).collect();
-    let checked = milliseconds(&Samples::of(rounds, || drop(copies.pop().map(|artifacts| check(artifacts, &facts)))));
+    let checked = milliseconds(&Samples::of(rounds, || {
+        drop(copies.pop().map(|artifacts| check(artifacts, &facts)))
+    }));
     report.add(format!("{tools} tools, reading"), read, "ms");
-    report.add(format!("{tools} tools, facts of the scripts, on one thread without a worker"), facts_here, "ms");
-    report.add(format!("{tools} tools, rules over artifacts and facts"), checked, "ms");
-    report.add(format!("{tools} tools, the rest: workers and registry"), whole - read - checked, "ms");
+    report.add(
+        format!("{tools} tools, facts of the scripts, on one thread without a worker"),
+        facts_here,
+        "ms",
+    );
+    report.add(
+        format!("{tools} tools, rules over artifacts and facts"),
+        checked,
+        "ms",
+    );
+    report.add(
+        format!("{tools} tools, the rest: workers and registry"),
+        whole - read - checked,
+        "ms",
+    );
 }

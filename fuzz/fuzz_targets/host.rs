@@ -24,6 +24,11 @@ fuzz_target!(|bytes: &[u8]| {
         assert_eq!(Domains::parse(&again).as_ref(), Ok(&list));
         assert!(list.intersect(&Domains::default()).is_empty());
         let narrowed = list.intersect(&any);
-        assert!(narrowed.ports().iter().all(|port| list.ports().contains(port)));
+        assert!(
+            narrowed
+                .ports()
+                .iter()
+                .all(|port| list.ports().contains(port))
+        );
     }
 });

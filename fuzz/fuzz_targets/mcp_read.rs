@@ -11,8 +11,12 @@ fuzz_target!(|bytes: &[u8]| {
     let mut input = bytes;
     while let Ok(Some(line)) = read::line(&mut input, 4096) {
         match read::read(line) {
-            Read::Message(message) => drop(serde_json::to_string(&*message).expect("a message can be written")),
-            Read::Answer(answer) => drop(serde_json::to_string(&answer).expect("an answer can be written")),
+            Read::Message(message) => {
+                drop(serde_json::to_string(&*message).expect("a message can be written"))
+            }
+            Read::Answer(answer) => {
+                drop(serde_json::to_string(&answer).expect("an answer can be written"))
+            }
             Read::Nothing => {}
         }
     }

@@ -22,13 +22,21 @@ fuzz_target!(|bytes: &[u8]| {
     let given = check(&read_text("surface.json", &text));
     // The same text as a prompt, and as a description.
     let tool = json!({"name": "read_note", "description": &text, "parameters": {"path": {"type": "string"}}, "annotations": {"arg_schema": {"arg_aliases": {"file": "path"}}}});
-    let said = check(&read(&json!({"tools": [tool], "system": &text, "options": {"scan_fences": true, "context_tokens": 1000}}), None));
+    let said = check(&read(
+        &json!({"tools": [tool], "system": &text, "options": {"scan_fences": true, "context_tokens": 1000}}),
+        None,
+    ));
     for found in given.diagnostics.iter().chain(&said.diagnostics) {
-        assert!(RULES.iter().any(|rule| rule.code == found.code), "{}", found.code);
+        assert!(
+            RULES.iter().any(|rule| rule.code == found.code),
+            "{}",
+            found.code
+        );
         assert!(!found.message.contains('\n'), "{}", found.message);
     }
     // Generous for a machine under sanitizers; a quadratic pass over the longest inputs takes far more.
-    let allowed = Duration::from_millis(200) + Duration::from_micros(20) * u32::try_from(bytes.len()).unwrap_or(u32::MAX);
+    let allowed = Duration::from_millis(200)
+        + Duration::from_micros(20) * u32::try_from(bytes.len()).unwrap_or(u32::MAX);
     let took = worked() - started;
     assert!(took < allowed, "{took:?} for {} bytes", bytes.len());
 });

@@ -4,7 +4,10 @@
 // The tests of what is compiled in here are run where it belongs.
 #![cfg(not(test))]
 
-use rmcp::model::{CallToolRequestParams, CallToolResponse, CallToolResult, ContentBlock, ServerCapabilities, ServerConfig};
+use rmcp::model::{
+    CallToolRequestParams, CallToolResponse, CallToolResult, ContentBlock, ServerCapabilities,
+    ServerConfig,
+};
 use rmcp::service::{RequestContext, RoleServer};
 use rmcp::{ErrorData, ServerHandler, ServiceExt};
 use serde_json::{Value, json};
@@ -22,11 +25,22 @@ async fn main() -> anyhow::Result<()> {
     match words.as_slice() {
         ["governed", project] => {
             let routes = Arc::new(mcp::Routes::default());
-            let builder = EngineBuilder::new(project).sink(Arc::clone(&routes) as _).body("look", |args| async move { Ok(found(&args)) });
-            mcp::serve(Live::load(builder).await?, routes, DEFAULT_MODE, CancellationToken::new()).await
+            let builder = EngineBuilder::new(project)
+                .sink(Arc::clone(&routes) as _)
+                .body("look", |args| async move { Ok(found(&args)) });
+            mcp::serve(
+                Live::load(builder).await?,
+                routes,
+                DEFAULT_MODE,
+                CancellationToken::new(),
+            )
+            .await
         }
         ["bare"] => {
-            Bare.serve((tokio::io::stdin(), tokio::io::stdout())).await?.waiting().await?;
+            Bare.serve((tokio::io::stdin(), tokio::io::stdout()))
+                .await?
+                .waiting()
+                .await?;
             Ok(())
         }
         _ => anyhow::bail!("accepted: `serve governed PROJECT`, `serve bare`"),
@@ -45,7 +59,11 @@ impl ServerHandler for Bare {
         ServerConfig::new(ServerCapabilities::builder().enable_tools().build())
     }
 
-    async fn call_tool(&self, request: CallToolRequestParams, _: RequestContext<RoleServer>) -> Result<CallToolResponse, ErrorData> {
+    async fn call_tool(
+        &self,
+        request: CallToolRequestParams,
+        _: RequestContext<RoleServer>,
+    ) -> Result<CallToolResponse, ErrorData> {
         let value = found(&Value::Object(request.arguments.unwrap_or_default()));
         let mut result = CallToolResult::success(vec![ContentBlock::text(value.to_string())]);
         result.structured_content = Some(value);

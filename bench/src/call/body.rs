@@ -25,9 +25,19 @@ fn project() -> anyhow::Result<Project> {
 }
 
 async fn engine(project: &Project, sinks: Vec<Arc<dyn Sink>>) -> anyhow::Result<Engine> {
-    let builder = EngineBuilder::new(project.path()).body(TOOL, |arguments: Value| async move { Ok(json!({"found": arguments["limit"]})) });
-    let engine = sinks.into_iter().fold(builder, EngineBuilder::sink).load().await?;
-    ensure!(engine.is_valid(), "the project has errors: {:?}", engine.diagnostics());
+    let builder = EngineBuilder::new(project.path()).body(TOOL, |arguments: Value| async move {
+        Ok(json!({"found": arguments["limit"]}))
+    });
+    let engine = sinks
+        .into_iter()
+        .fold(builder, EngineBuilder::sink)
+        .load()
+        .await?;
+    ensure!(
+        engine.is_valid(),
+        "the project has errors: {:?}",
+        engine.diagnostics()
+    );
     Ok(engine)
 }
 
@@ -48,15 +58,38 @@ pub(super) fn measure(report: &mut Report) -> anyhow::Result<()> {
     })?;
     report.add_samples("Rust body, no sink", &silent.times(1000.0), "ns");
     report.add_samples("Rust body, one sink", &heard.times(1000.0), "ns");
-    report.add("Rust body, one sink / no sink", heard.median() / silent.median(), "ratio");
+    report.add(
+        "Rust body, one sink / no sink",
+        heard.median() / silent.median(),
+        "ratio",
+    );
     stages.report(report, "Rust body");
-    let single = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+    let single = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()?;
     let single = single.block_on(async { times(&engine(&project, Vec::new()).await?).await })?;
-    report.add_samples("Rust body, no sink, runtime of one thread", &single.times(1000.0), "ns");
+    report.add_samples(
+        "Rust body, no sink, runtime of one thread",
+        &single.times(1000.0),
+        "ns",
+    );
     let task = on_runtime(async { Ok(empty_task().await) })?;
-    report.add("an empty task, spawned and awaited, median", task.median() * 1000.0, "ns");
-    let made = Samples::of(CALLS, || drop(black_box(Call::new(TOOL, tool_harness::Arguments::Value(Value::Null)))));
-    report.add("a Call with its three fresh ids, median", made.median() * 1000.0, "ns");
+    report.add(
+        "an empty task, spawned and awaited, median",
+        task.median() * 1000.0,
+        "ns",
+    );
+    let made = Samples::of(CALLS, || {
+        drop(black_box(Call::new(
+            TOOL,
+            tool_harness::Arguments::Value(Value::Null),
+        )))
+    });
+    report.add(
+        "a Call with its three fresh ids, median",
+        made.median() * 1000.0,
+        "ns",
+    );
     Ok(())
 }
 
@@ -80,8 +113,16 @@ async fn empty_task() -> Samples {
 pub fn count(report: &mut Report, allocator: &'static StatsAlloc<System>) -> anyhow::Result<()> {
     const COUNTED: usize = 1_000;
     let project = project()?;
-    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
-    for (case, sinks) in [("no sink", Vec::new()), ("one sink", vec![Arc::new(Counter::default()) as Arc<dyn Sink>])] {
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()?;
+    for (case, sinks) in [
+        ("no sink", Vec::new()),
+        (
+            "one sink",
+            vec![Arc::new(Counter::default()) as Arc<dyn Sink>],
+        ),
+    ] {
         let (allocations, bytes) = runtime.block_on(async {
             let engine = engine(&project, sinks).await?;
             repeat(&engine, WARM_UP, TOOL, &arguments()).await?;
@@ -92,12 +133,29 @@ pub fn count(report: &mut Report, allocator: &'static StatsAlloc<System>) -> any
                 results.push(engine.call(call).await);
             }
             let change = region.change();
-            ensure!(results.iter().all(|result| !result.is_error), "a call failed");
-            Ok((change.allocations + change.reallocations, change.bytes_allocated))
+            ensure!(
+                results.iter().all(|result| !result.is_error),
+                "a call failed"
+            );
+            Ok((
+                change.allocations + change.reallocations,
+                change.bytes_allocated,
+            ))
         })?;
-        let each = |total: usize| f64::from(u32::try_from(total).unwrap_or(u32::MAX)) / f64::from(u32::try_from(COUNTED).unwrap_or(1));
-        report.add(format!("Rust body, {case}, allocations of one call"), each(allocations), "allocations");
-        report.add(format!("Rust body, {case}, bytes allocated by one call"), each(bytes), "bytes");
+        let each = |total: usize| {
+            f64::from(u32::try_from(total).unwrap_or(u32::MAX))
+                / f64::from(u32::try_from(COUNTED).unwrap_or(1))
+        };
+        report.add(
+            format!("Rust body, {case}, allocations of one call"),
+            each(allocations),
+            "allocations",
+        );
+        report.add(
+            format!("Rust body, {case}, bytes allocated by one call"),
+            each(bytes),
+            "bytes",
+        );
     }
     Ok(())
 }

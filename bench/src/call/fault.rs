@@ -31,7 +31,11 @@ pub(super) fn measure(report: &mut Report) -> anyhow::Result<()> {
     for (case, script) in [("endless loop", LOOP), ("huge product", PRODUCT)] {
         let (late, next) = on_runtime(async move { faults(script).await })?;
         report.add_samples(&format!("{case}, answer after its deadline"), &late, "ms");
-        report.add(format!("{case}, the next call of the session, median"), next.median(), "ms");
+        report.add(
+            format!("{case}, the next call of the session, median"),
+            next.median(),
+            "ms",
+        );
     }
     Ok(())
 }
@@ -40,15 +44,29 @@ async fn faults(script: &str) -> anyhow::Result<(Samples, Samples)> {
     let project = Project::new()?;
     let fields = format!("timeout_ms: {}\n", DEADLINE.as_millis());
     project.tool("run_forever", &plain_tool(&fields, script))?;
-    project.tool("run_nothing", &plain_tool("", "def run(args):\n    return None"))?;
+    project.tool(
+        "run_nothing",
+        &plain_tool("", "def run(args):\n    return None"),
+    )?;
     let engine = EngineBuilder::new(project.path()).load().await?;
-    ensure!(engine.is_valid(), "the project has errors: {:?}", engine.diagnostics());
+    ensure!(
+        engine.is_valid(),
+        "the project has errors: {:?}",
+        engine.diagnostics()
+    );
     let (mut late, mut next) = (Samples::default(), Samples::default());
     for _ in 0..15 {
         let started = Instant::now();
         let result = engine.call(call("run_forever", &json!({}))).await;
         late.push((started.elapsed().as_secs_f64() - DEADLINE.as_secs_f64()) * 1000.0);
-        ensure!(result.error.as_ref().is_some_and(|error| error.code == Code::Timeout), "not a timeout: {}", result.text());
+        ensure!(
+            result
+                .error
+                .as_ref()
+                .is_some_and(|error| error.code == Code::Timeout),
+            "not a timeout: {}",
+            result.text()
+        );
         let started = Instant::now();
         let result = engine.call(call("run_nothing", &json!({}))).await;
         next.push(started.elapsed().as_secs_f64() * 1000.0);

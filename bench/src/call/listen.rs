@@ -26,7 +26,13 @@ pub(super) struct Stages(Mutex<Vec<(String, Samples)>>);
 impl Sink for Stages {
     fn record(&self, event: &EventRef<'_>) {
         let mut known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        for (stage, time) in event.fields().get("stages_ms").and_then(|stages| stages.as_object()).into_iter().flatten() {
+        for (stage, time) in event
+            .fields()
+            .get("stages_ms")
+            .and_then(|stages| stages.as_object())
+            .into_iter()
+            .flatten()
+        {
             let microseconds = time.as_f64().unwrap_or_default() * 1000.0;
             match known.iter_mut().find(|(name, _)| name == stage) {
                 Some((_, samples)) => samples.push(microseconds),
@@ -47,7 +53,10 @@ impl Sink for Stages {
 impl Stages {
     /// Forgets what was measured so far.
     pub(super) fn clear(&self) {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).clear();
+        self.0
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .clear();
     }
 
     /// Adds the median of each stage.

@@ -44,10 +44,23 @@ pub fn faults(report: &mut Report) -> anyhow::Result<()> {
 /// Counts in the program beside this one: counting every allocation would slow down what is timed here.
 pub(crate) fn count_with(report: &mut Report, what: &str) -> anyhow::Result<()> {
     let program = std::env::current_exe()?.with_file_name("count");
-    #[expect(clippy::disallowed_methods, reason = "starts the other program of this package")]
-    let output = std::process::Command::new(&program).arg(what).output().with_context(|| format!("cannot start {}", program.display()))?;
-    ensure!(output.status.success(), "{} failed: {}", program.display(), String::from_utf8_lossy(&output.stderr));
-    String::from_utf8_lossy(&output.stdout).lines().for_each(|line| report.adopt(line));
+    #[expect(
+        clippy::disallowed_methods,
+        reason = "starts the other program of this package"
+    )]
+    let output = std::process::Command::new(&program)
+        .arg(what)
+        .output()
+        .with_context(|| format!("cannot start {}", program.display()))?;
+    ensure!(
+        output.status.success(),
+        "{} failed: {}",
+        program.display(),
+        String::from_utf8_lossy(&output.stderr)
+    );
+    String::from_utf8_lossy(&output.stdout)
+        .lines()
+        .for_each(|line| report.adopt(line));
     Ok(())
 }
 
@@ -64,7 +77,12 @@ fn arguments() -> Value {
 }
 
 /// The time of each of `count` calls, in microseconds; making the request is not part of it.
-async fn repeat(engine: &Engine, count: usize, tool: &str, arguments: &Value) -> anyhow::Result<Samples> {
+async fn repeat(
+    engine: &Engine,
+    count: usize,
+    tool: &str,
+    arguments: &Value,
+) -> anyhow::Result<Samples> {
     let mut samples = Samples::default();
     for _ in 0..count {
         let call = call(tool, arguments);
@@ -77,7 +95,11 @@ async fn repeat(engine: &Engine, count: usize, tool: &str, arguments: &Value) ->
 }
 
 /// Runs on a runtime like the program's, inside a task as a server would.
-fn on_runtime<T: Send + 'static>(work: impl Future<Output = anyhow::Result<T>> + Send + 'static) -> anyhow::Result<T> {
-    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
+fn on_runtime<T: Send + 'static>(
+    work: impl Future<Output = anyhow::Result<T>> + Send + 'static,
+) -> anyhow::Result<T> {
+    let runtime = tokio::runtime::Builder::new_multi_thread()
+        .enable_all()
+        .build()?;
     runtime.block_on(async { tokio::spawn(work).await? })
 }

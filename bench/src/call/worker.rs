@@ -9,10 +9,17 @@ use std::io::{Read, Write};
 use std::time::Instant;
 use tool_harness::check::facts::ScriptKind;
 use tool_harness::worker::announced;
-use tool_harness::worker::protocol::{Budget, HEADER, Link, Outcome, Request, Response, Verdict, header, push_frame};
+use tool_harness::worker::protocol::{
+    Budget, HEADER, Link, Outcome, Request, Response, Verdict, header, push_frame,
+};
 use tool_harness_sandbox::process::{Channel, WorkerLimits, WorkerProcess};
 
-const BUDGET: Budget = Budget { wall_ms: 3000, cpu_ms: 2000, memory_bytes: 64 << 20, result_bytes: 1 << 20 };
+const BUDGET: Budget = Budget {
+    wall_ms: 3000,
+    cpu_ms: 2000,
+    memory_bytes: 64 << 20,
+    result_bytes: 1 << 20,
+};
 
 /// A worker and its channel; killed when dropped.
 struct Worker {
@@ -25,9 +32,17 @@ impl Worker {
     fn start() -> anyhow::Result<Self> {
         let program = announced().context("this program cannot be a worker")?;
         let mut process = WorkerProcess::spawn(&program, &WorkerLimits::default())?;
-        let channel = process.take_channel().context("the worker has no channel")?;
-        let mut worker = Self { _process: process, channel };
-        ensure!(worker.receive()? == Response::Ready, "the worker is not ready");
+        let channel = process
+            .take_channel()
+            .context("the worker has no channel")?;
+        let mut worker = Self {
+            _process: process,
+            channel,
+        };
+        ensure!(
+            worker.receive()? == Response::Ready,
+            "the worker is not ready"
+        );
         Ok(worker)
     }
 
@@ -39,7 +54,12 @@ impl Worker {
     }
 
     fn load(&mut self, script: u32, kind: ScriptKind, source: &str) -> anyhow::Result<()> {
-        self.send(&Request::Load { script, kind, source: source.to_owned(), linked: Vec::new() })
+        self.send(&Request::Load {
+            script,
+            kind,
+            source: source.to_owned(),
+            linked: Vec::new(),
+        })
     }
 
     fn trip(&mut self, request: &Request) -> anyhow::Result<Response> {
@@ -76,16 +96,47 @@ pub(super) fn measure(report: &mut Report) -> anyhow::Result<()> {
     for (number, script) in (1..).zip(PRE_HOOKS) {
         worker.load(number, ScriptKind::Hook, script)?;
     }
-    let empty = Request::Run { script: 0, args: json!({}), budget: BUDGET };
-    ensure!(worker.trip(&empty)? == Response::Done(Outcome::Value(json!(null))), "the empty run gave something");
-    report.add_samples("round trip of a worker, empty run, blocking caller", &worker.trips(&empty), "µs");
-    let links: Vec<Link> = (1..8).map(|script| Link { when: None, script, timeout_ms: 1000 }).collect();
+    let empty = Request::Run {
+        script: 0,
+        args: json!({}),
+        budget: BUDGET,
+    };
+    ensure!(
+        worker.trip(&empty)? == Response::Done(Outcome::Value(json!(null))),
+        "the empty run gave something"
+    );
+    report.add_samples(
+        "round trip of a worker, empty run, blocking caller",
+        &worker.trips(&empty),
+        "µs",
+    );
+    let links: Vec<Link> = (1..8)
+        .map(|script| Link {
+            when: None,
+            script,
+            timeout_ms: 1000,
+        })
+        .collect();
     for (case, count) in [("one hook", 1), ("seven hooks", 7)] {
         let links = links.iter().take(count).copied().collect();
-        let chain = Request::Chain { event: "tool.pre".into(), payload: payload(), links, budget: BUDGET };
-        let Response::Chain(verdicts) = worker.trip(&chain)? else { bail!("the chain gave no verdicts") };
-        ensure!(verdicts.len() == count && verdicts.iter().all(|verdict| *verdict == Verdict::Allowed), "{verdicts:?}");
-        report.add_samples(&format!("round trip of a worker, {case}, blocking caller"), &worker.trips(&chain), "µs");
+        let chain = Request::Chain {
+            event: "tool.pre".into(),
+            payload: payload(),
+            links,
+            budget: BUDGET,
+        };
+        let Response::Chain(verdicts) = worker.trip(&chain)? else {
+            bail!("the chain gave no verdicts")
+        };
+        ensure!(
+            verdicts.len() == count && verdicts.iter().all(|verdict| *verdict == Verdict::Allowed),
+            "{verdicts:?}"
+        );
+        report.add_samples(
+            &format!("round trip of a worker, {case}, blocking caller"),
+            &worker.trips(&chain),
+            "µs",
+        );
     }
     Ok(())
 }

@@ -8,7 +8,9 @@ use std::time::Duration;
 use tool_harness::effect::Effects;
 use tool_harness::event::{Delivery, EventRef, Sink};
 use tool_harness::middleware::{Decision, Judged, Middleware, Reply, Seen, Step};
-use tool_harness::{Arguments, Call, Engine, EngineBuilder, ToolError, ToolRuntime, ToolSpec, TypedTool};
+use tool_harness::{
+    Arguments, Call, Engine, EngineBuilder, ToolError, ToolRuntime, ToolSpec, TypedTool,
+};
 
 pub(super) const TOOL: &str = "find_things";
 
@@ -51,7 +53,9 @@ impl TypedTool for FindThings {
 
     async fn call(&self, (): &(), _: ToolRuntime<'_>, input: Find) -> Result<Found, ToolError> {
         let most = usize::try_from(input.limit).unwrap_or(0);
-        Ok(Found { found: most.min(input.path.len() + input.query.len()) })
+        Ok(Found {
+            found: most.min(input.path.len() + input.query.len()),
+        })
     }
 }
 
@@ -72,10 +76,15 @@ impl TypedTool for Waits {
     }
 
     async fn call(&self, (): &(), _: ToolRuntime<'_>, input: Find) -> Result<Found, ToolError> {
-        self.most.fetch_max(self.now.fetch_add(1, Ordering::SeqCst) + 1, Ordering::SeqCst);
+        self.most.fetch_max(
+            self.now.fetch_add(1, Ordering::SeqCst) + 1,
+            Ordering::SeqCst,
+        );
         tokio::time::sleep(self.time).await;
         self.now.fetch_sub(1, Ordering::SeqCst);
-        Ok(Found { found: usize::try_from(input.limit).unwrap_or(0) })
+        Ok(Found {
+            found: usize::try_from(input.limit).unwrap_or(0),
+        })
     }
 }
 
@@ -111,8 +120,14 @@ impl Sink for Counter {
 }
 
 /// An engine with this many middleware, tools and sinks.
-pub(super) async fn engine(middleware: usize, tools: usize, sinks: usize) -> anyhow::Result<Engine> {
-    let mut builder = EngineBuilder::without_project().root(ROOT).tool(FindThings(TOOL.to_owned()));
+pub(super) async fn engine(
+    middleware: usize,
+    tools: usize,
+    sinks: usize,
+) -> anyhow::Result<Engine> {
+    let mut builder = EngineBuilder::without_project()
+        .root(ROOT)
+        .tool(FindThings(TOOL.to_owned()));
     for index in 1..tools {
         builder = builder.tool(FindThings(format!("{TOOL}_{index}")));
     }

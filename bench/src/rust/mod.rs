@@ -19,11 +19,16 @@ const BATCHES: usize = 300;
 
 /// Every measurement of a typed tool.
 pub fn run(report: &mut Report) -> anyhow::Result<()> {
-    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()?;
     runtime.block_on(cases(report))?;
     runtime.block_on(steady(report))?;
     runtime.block_on(peer(report))?;
-    let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build()?;
+    let runtime = tokio::runtime::Builder::new_multi_thread()
+        .worker_threads(2)
+        .enable_all()
+        .build()?;
     runtime.block_on(turn(report))?;
     crate::call::count_with(report, "rust")
 }
@@ -39,7 +44,11 @@ async fn cases(report: &mut Report) -> anyhow::Result<()> {
     ];
     let mut engines = Vec::new();
     for (case, middleware, tools, sinks) in kinds {
-        engines.push((case, engine(middleware, tools, sinks).await?, Samples::default()));
+        engines.push((
+            case,
+            engine(middleware, tools, sinks).await?,
+            Samples::default(),
+        ));
     }
     for (_, engine, _) in &engines {
         batch(engine, 20 * BATCH).await?;
@@ -52,7 +61,11 @@ async fn cases(report: &mut Report) -> anyhow::Result<()> {
     for (case, _, samples) in &engines {
         report.add_samples(&format!("typed tool, {case}"), samples, "ns");
     }
-    let median = |index: usize| engines.get(index).map_or(0.0, |(_, _, samples)| samples.median());
+    let median = |index: usize| {
+        engines
+            .get(index)
+            .map_or(0.0, |(_, _, samples)| samples.median())
+    };
     report.add("10 tools / 1 tool", median(3) / median(0), "ratio");
     report.add("1000 tools / 1 tool", median(4) / median(0), "ratio");
     Ok(())
@@ -85,7 +98,11 @@ async fn steady(report: &mut Report) -> anyhow::Result<()> {
     }
     report.add("the calls after the 100th, median", early.median(), "ns");
     report.add("the calls after the 100,000th, median", late.median(), "ns");
-    report.add("after the 100,000th / after the 100th", late.median() / early.median(), "ratio");
+    report.add(
+        "after the 100,000th / after the 100th",
+        late.median() / early.median(),
+        "ratio",
+    );
     Ok(())
 }
 
@@ -93,7 +110,10 @@ async fn steady(report: &mut Report) -> anyhow::Result<()> {
 async fn turn(report: &mut Report) -> anyhow::Result<()> {
     const CALLS: u32 = 1000;
     const AT_ONCE: u32 = 8;
-    let tool = Waits { time: Duration::from_millis(20), ..Waits::default() };
+    let tool = Waits {
+        time: Duration::from_millis(20),
+        ..Waits::default()
+    };
     let most = tool.most.clone();
     // A timer is never early, and mostly late: what eight who only wait would take is what is ideal here.
     let started = Instant::now();
@@ -110,7 +130,10 @@ async fn turn(report: &mut Report) -> anyhow::Result<()> {
         waiter.await?;
     }
     let ideal = started.elapsed();
-    let run = waiting(tool).await?.start(()).max_concurrency(usize::try_from(AT_ONCE)?);
+    let run = waiting(tool)
+        .await?
+        .start(())
+        .max_concurrency(usize::try_from(AT_ONCE)?);
     let request = |index: u32| {
         let mut arguments = arguments();
         arguments["limit"] = index.into();
@@ -121,28 +144,68 @@ async fn turn(report: &mut Report) -> anyhow::Result<()> {
     let started = Instant::now();
     let turned = turn.call(requests).await;
     let took = started.elapsed();
-    let found = |result: &tool_harness::ToolResult| result.value.as_ref().and_then(|value| value["found"].as_u64());
-    ensure!(turned.results.iter().map(found).eq((0..u64::from(CALLS)).map(Some)), "the results are not in the order of the calls");
-    report.add("1000 calls of one turn, most at once", f64::from(u32::try_from(most.load(Ordering::SeqCst))?), "calls");
-    report.add("1000 calls of one turn, 8 at once, 20 ms each", took.as_secs_f64() * 1000.0, "ms");
-    report.add("1000 calls of one turn / eight who only wait", took.as_secs_f64() / ideal.as_secs_f64(), "ratio");
+    let found = |result: &tool_harness::ToolResult| {
+        result
+            .value
+            .as_ref()
+            .and_then(|value| value["found"].as_u64())
+    };
+    ensure!(
+        turned
+            .results
+            .iter()
+            .map(found)
+            .eq((0..u64::from(CALLS)).map(Some)),
+        "the results are not in the order of the calls"
+    );
+    report.add(
+        "1000 calls of one turn, most at once",
+        f64::from(u32::try_from(most.load(Ordering::SeqCst))?),
+        "calls",
+    );
+    report.add(
+        "1000 calls of one turn, 8 at once, 20 ms each",
+        took.as_secs_f64() * 1000.0,
+        "ms",
+    );
+    report.add(
+        "1000 calls of one turn / eight who only wait",
+        took.as_secs_f64() / ideal.as_secs_f64(),
+        "ratio",
+    );
     Ok(())
 }
 
 /// Counts what a call allocates, and what is left of many. Exact on a runtime of one thread.
 pub fn count(report: &mut Report, allocator: &'static StatsAlloc<System>) -> anyhow::Result<()> {
-    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
-    for (case, middleware, sinks) in
-        [("three middleware, one sink", 3, 1), ("no middleware, one sink", 0, 1), ("three middleware, no sink", 3, 0)]
-    {
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()?;
+    for (case, middleware, sinks) in [
+        ("three middleware, one sink", 3, 1),
+        ("no middleware, one sink", 0, 1),
+        ("three middleware, no sink", 3, 0),
+    ] {
         let (allocations, kept) = runtime.block_on(counted(allocator, middleware, sinks))?;
-        report.add(format!("typed tool, {case}, allocations of one call"), allocations, "allocations");
-        report.add(format!("typed tool, {case}, bytes kept after 100,000 calls more"), kept, "bytes");
+        report.add(
+            format!("typed tool, {case}, allocations of one call"),
+            allocations,
+            "allocations",
+        );
+        report.add(
+            format!("typed tool, {case}, bytes kept after 100,000 calls more"),
+            kept,
+            "bytes",
+        );
     }
     Ok(())
 }
 
-async fn counted(allocator: &'static StatsAlloc<System>, middleware: usize, sinks: usize) -> anyhow::Result<(f64, f64)> {
+async fn counted(
+    allocator: &'static StatsAlloc<System>,
+    middleware: usize,
+    sinks: usize,
+) -> anyhow::Result<(f64, f64)> {
     const COUNTED: usize = 1000;
     let engine = engine(middleware, 1, sinks).await?;
     for _ in 0..10 {
@@ -161,14 +224,22 @@ async fn counted(allocator: &'static StatsAlloc<System>, middleware: usize, sink
     let kept = region.change();
     let number = |count: usize| f64::from(u32::try_from(count).unwrap_or(u32::MAX));
     let left = number(kept.bytes_allocated) - number(kept.bytes_deallocated);
-    Ok((number(change.allocations + change.reallocations) / number(COUNTED), left))
+    Ok((
+        number(change.allocations + change.reallocations) / number(COUNTED),
+        left,
+    ))
 }
 
 /// TinyAgents, in the program of a package of its own, in turn with the governed call: each of its cases beside the same one here.
 async fn peer(report: &mut Report) -> anyhow::Result<()> {
     const ROUNDS: usize = 7;
-    let program = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tinyagents/target/release/tinyagents-peer");
-    let engines = [engine(3, 1, 1).await?, engine(0, 1, 1).await?, engine(3, 1000, 1).await?];
+    let program =
+        PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tinyagents/target/release/tinyagents-peer");
+    let engines = [
+        engine(3, 1, 1).await?,
+        engine(0, 1, 1).await?,
+        engine(3, 1000, 1).await?,
+    ];
     for engine in &engines {
         batch(engine, 20 * BATCH).await?;
     }
@@ -180,16 +251,32 @@ async fn peer(report: &mut Report) -> anyhow::Result<()> {
                 samples.push(batch(engine, BATCH).await?);
             }
         }
-        #[expect(clippy::disallowed_methods, reason = "starts the program of the package beside this one")]
-        let output = std::process::Command::new(&program).output().with_context(|| format!("cannot start {}", program.display()))?;
-        ensure!(output.status.success(), "{} failed: {}", program.display(), String::from_utf8_lossy(&output.stderr));
-        let figures: Vec<serde_json::Value> =
-            String::from_utf8_lossy(&output.stdout).lines().map(serde_json::from_str).collect::<Result<_, _>>()?;
+        #[expect(
+            clippy::disallowed_methods,
+            reason = "starts the program of the package beside this one"
+        )]
+        let output = std::process::Command::new(&program)
+            .output()
+            .with_context(|| format!("cannot start {}", program.display()))?;
+        ensure!(
+            output.status.success(),
+            "{} failed: {}",
+            program.display(),
+            String::from_utf8_lossy(&output.stderr)
+        );
+        let figures: Vec<serde_json::Value> = String::from_utf8_lossy(&output.stdout)
+            .lines()
+            .map(serde_json::from_str)
+            .collect::<Result<_, _>>()?;
         let times = figures.iter().filter(|figure| figure["unit"] == "ns");
         for (index, (figure, governed)) in times.zip(&governed).enumerate() {
             let time = figure["value"].as_f64().unwrap_or_default();
             if found.len() <= index {
-                found.push((figure["case"].as_str().unwrap_or_default().to_owned(), Samples::default(), Samples::default()));
+                found.push((
+                    figure["case"].as_str().unwrap_or_default().to_owned(),
+                    Samples::default(),
+                    Samples::default(),
+                ));
             }
             if let Some((_, times, ratios)) = found.get_mut(index) {
                 times.push(time);
@@ -199,7 +286,11 @@ async fn peer(report: &mut Report) -> anyhow::Result<()> {
     }
     for (case, times, ratios) in &found {
         report.add(format!("{case}, median of rounds"), times.median(), "ns");
-        report.add(format!("{case} / the same here, median of rounds"), ratios.median(), "ratio");
+        report.add(
+            format!("{case} / the same here, median of rounds"),
+            ratios.median(),
+            "ratio",
+        );
     }
     Ok(())
 }

@@ -51,8 +51,14 @@ impl Tool<()> for FindThings {
 
     async fn call(&self, _: &(), call: ToolCall) -> Result<ToolResult> {
         let input: Find = serde_json::from_value(call.arguments).expect("arguments that fit");
-        let found = usize::try_from(input.limit).unwrap_or(0).min(input.path.len() + input.query.len());
-        Ok(ToolResult::text(call.id, self.0.clone(), json!({"found": found}).to_string()))
+        let found = usize::try_from(input.limit)
+            .unwrap_or(0)
+            .min(input.path.len() + input.query.len());
+        Ok(ToolResult::text(
+            call.id,
+            self.0.clone(),
+            json!({"found": found}).to_string(),
+        ))
     }
 }
 
@@ -79,9 +85,18 @@ fn arguments() -> Value {
 }
 
 fn answer(tool_calls: Vec<ToolCall>) -> ModelResponse {
-    let content = if tool_calls.is_empty() { vec![ContentBlock::Text("done".to_owned())] } else { Vec::new() };
+    let content = if tool_calls.is_empty() {
+        vec![ContentBlock::Text("done".to_owned())]
+    } else {
+        Vec::new()
+    };
     ModelResponse {
-        message: AssistantMessage { id: None, content, tool_calls, usage: None },
+        message: AssistantMessage {
+            id: None,
+            content,
+            tool_calls,
+            usage: None,
+        },
         usage: None,
         finish_reason: None,
         raw: None,
@@ -93,14 +108,21 @@ fn answer(tool_calls: Vec<ToolCall>) -> ModelResponse {
 
 /// A harness whose model asks for so many calls in one turn and then is done.
 fn harness(calls: usize, middleware: usize, tools: usize) -> AgentHarness<()> {
-    let asked = (0..calls).map(|index| ToolCall::new(format!("call-{index}"), "find_things", arguments())).collect::<Vec<_>>();
+    let asked = (0..calls)
+        .map(|index| ToolCall::new(format!("call-{index}"), "find_things", arguments()))
+        .collect::<Vec<_>>();
     let mut answers = vec![answer(asked), answer(Vec::new())];
     if calls == 0 {
         // The same number of model calls, so that only the tool calls are left of the difference.
-        answers = vec![answer(vec![ToolCall::new("call-0", "find_things", arguments())]), answer(Vec::new())];
+        answers = vec![
+            answer(vec![ToolCall::new("call-0", "find_things", arguments())]),
+            answer(Vec::new()),
+        ];
     }
     let mut harness: AgentHarness<()> = AgentHarness::new();
-    harness.register_model("scripted", Arc::new(ScriptedModel::new(answers))).set_default_model("scripted");
+    harness
+        .register_model("scripted", Arc::new(ScriptedModel::new(answers)))
+        .set_default_model("scripted");
     harness.register_tool(Arc::new(FindThings("find_things".to_owned())));
     for index in 1..tools {
         harness.register_tool(Arc::new(FindThings(format!("find_things_{index}"))));
@@ -121,7 +143,10 @@ async fn once(calls: usize, middleware: usize, tools: usize) -> (f64, f64) {
     let input = vec![Message::user("go")];
     let region = Region::new(&INSTRUMENTED_SYSTEM);
     let started = Instant::now();
-    let run = harness.invoke_in_context(&(), context, input).await.expect("a run");
+    let run = harness
+        .invoke_in_context(&(), context, input)
+        .await
+        .expect("a run");
     let took = started.elapsed().as_secs_f64() * 1e9;
     let change = region.change();
     assert_eq!(run.tool_calls, calls.max(1));
@@ -151,12 +176,25 @@ async fn measure(middleware: usize, tools: usize) -> (f64, f64) {
 }
 
 fn main() {
-    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().expect("a runtime");
-    for (case, middleware, tools) in [("three middleware", 3, 1), ("no middleware", 0, 1), ("three middleware, 1000 tools", 3, 1000)] {
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()
+        .expect("a runtime");
+    for (case, middleware, tools) in [
+        ("three middleware", 3, 1),
+        ("no middleware", 0, 1),
+        ("three middleware, 1000 tools", 3, 1000),
+    ] {
         let (time, allocations) = runtime.block_on(measure(middleware, tools));
-        println!("{}", json!({"case": format!("TinyAgents 2.1.1, {case}"), "value": time, "unit": "ns"}));
+        println!(
+            "{}",
+            json!({"case": format!("TinyAgents 2.1.1, {case}"), "value": time, "unit": "ns"})
+        );
         if cfg!(feature = "count") {
-            println!("{}", json!({"case": format!("TinyAgents 2.1.1, {case}, allocations of one call"), "value": allocations, "unit": "allocations"}));
+            println!(
+                "{}",
+                json!({"case": format!("TinyAgents 2.1.1, {case}, allocations of one call"), "value": allocations, "unit": "allocations"})
+            );
         }
     }
 }

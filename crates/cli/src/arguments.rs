@@ -9,8 +9,7 @@ use tool_harness::call::{Arguments, Call, DEFAULT_MODE, Door};
 use tool_harness::engine::Engine;
 
 /// What `k=v` may look like, for every complaint about it.
-const ACCEPTED: &str =
-    "arguments are `key=text`, or `key:=json` as in `limit:=10` or `tags:='[\"a\"]'`; `--args '{...}'` gives all at once";
+const ACCEPTED: &str = "arguments are `key=text`, or `key:=json` as in `limit:=10` or `tags:='[\"a\"]'`; `--args '{...}'` gives all at once";
 
 /// The arguments of a call.
 #[derive(Args)]
@@ -30,7 +29,11 @@ impl Request {
     /// The call of `tool` that these arguments describe.
     pub(crate) fn call(&self, engine: &Engine, tool: &str) -> anyhow::Result<Call> {
         let surface = engine.surface(&self.mode)?;
-        let schema = surface.tools.iter().find(|offered| offered.name == tool).map(|offered| &offered.input_schema);
+        let schema = surface
+            .tools
+            .iter()
+            .find(|offered| offered.name == tool)
+            .map(|offered| &offered.input_schema);
         let whole = match self.args.as_deref() {
             Some("-") => Some(from_stdin()?),
             given => given.map(str::to_owned),
@@ -40,16 +43,25 @@ impl Request {
             Some(text) if self.pairs.is_empty() => Arguments::Text(text),
             whole => {
                 let together = together(whole.as_deref(), &self.pairs, schema);
-                Arguments::Value(Value::Object(together.map_err(|usage| usage.cleaned(engine.redactor()))?))
+                Arguments::Value(Value::Object(
+                    together.map_err(|usage| usage.cleaned(engine.redactor()))?,
+                ))
             }
         };
-        Ok(Call::new(tool, arguments).door(Door::Cli).mode(self.mode.clone()))
+        Ok(Call::new(tool, arguments)
+            .door(Door::Cli)
+            .mode(self.mode.clone()))
     }
 
     /// The arguments as they would be typed again.
     pub(crate) fn words(&self) -> String {
         let whole = self.args.iter().flat_map(|text| ["--args", text.as_str()]);
-        let words = self.pairs.iter().map(String::as_str).chain(whole).map(quoted);
+        let words = self
+            .pairs
+            .iter()
+            .map(String::as_str)
+            .chain(whole)
+            .map(quoted);
         words.collect::<Vec<_>>().join(" ")
     }
 
@@ -63,17 +75,27 @@ fn from_stdin() -> anyhow::Result<String> {
     let mut text = String::new();
     std::io::stdin()
         .read_to_string(&mut text)
-        .map_err(|problem| Usage::new(format!("cannot read the arguments from standard input: {problem}")))?;
+        .map_err(|problem| {
+            Usage::new(format!(
+                "cannot read the arguments from standard input: {problem}"
+            ))
+        })?;
     Ok(text)
 }
 
 /// The object of `--args` with the pairs added; a key given twice is a mistake.
-fn together(whole: Option<&str>, pairs: &[String], schema: Option<&Value>) -> Result<Map<String, Value>, Usage> {
+fn together(
+    whole: Option<&str>,
+    pairs: &[String],
+    schema: Option<&Value>,
+) -> Result<Map<String, Value>, Usage> {
     let mut map = match whole.map(serde_json::from_str) {
         None => Map::new(),
         Some(Ok(Value::Object(map))) => map,
         Some(Ok(_)) => return Err(Usage::new("`--args` is not a JSON object").help(ACCEPTED)),
-        Some(Err(problem)) => return Err(Usage::new(format!("`--args` is not JSON: {problem}")).help(ACCEPTED)),
+        Some(Err(problem)) => {
+            return Err(Usage::new(format!("`--args` is not JSON: {problem}")).help(ACCEPTED));
+        }
     };
     for pair in pairs {
         let (key, value) = argument(pair, schema)?;
@@ -89,13 +111,16 @@ fn argument(pair: &str, schema: Option<&Value>) -> Result<(String, Value), Usage
     let Some((key, text)) = pair.split_once('=') else {
         return Err(Usage::new(format!("`{pair}` is not an argument")).help(ACCEPTED));
     };
-    let (key, is_json) = key.strip_suffix(':').map_or((key, false), |key| (key, true));
+    let (key, is_json) = key
+        .strip_suffix(':')
+        .map_or((key, false), |key| (key, true));
     if key.is_empty() {
         return Err(Usage::new(format!("`{pair}` has no key before the `=`")).help(ACCEPTED));
     }
     if is_json {
         let value = serde_json::from_str(text).map_err(|problem| {
-            Usage::new(format!("`{key}:=` is not followed by JSON: {problem}")).help(format!("for text write `{key}={text}`"))
+            Usage::new(format!("`{key}:=` is not followed by JSON: {problem}"))
+                .help(format!("for text write `{key}={text}`"))
         })?;
         return Ok((key.to_owned(), value));
     }
@@ -136,12 +161,20 @@ fn coerce(key: &str, text: &str, wanted: &[&str]) -> Result<Value, Usage> {
             "array" => "'[\"a\", \"b\"]'",
             _ => "'{\"a\": 1}'",
         };
-        Usage::new(format!("`{key}` takes {} {wanted}, and `{text}` is none", article(&wanted))).help(format!("as in `{key}={example}`"))
+        Usage::new(format!(
+            "`{key}` takes {} {wanted}, and `{text}` is none",
+            article(&wanted)
+        ))
+        .help(format!("as in `{key}={example}`"))
     })
 }
 
 fn article(word: &str) -> &'static str {
-    if word.starts_with(['a', 'e', 'i', 'o', 'u']) { "an" } else { "a" }
+    if word.starts_with(['a', 'e', 'i', 'o', 'u']) {
+        "an"
+    } else {
+        "a"
+    }
 }
 
 #[cfg(test)]
@@ -159,22 +192,36 @@ mod tests {
 
     fn check(pairs: &[&str], expected: &Value) {
         let pairs: Vec<String> = pairs.iter().map(|&pair| pair.to_owned()).collect();
-        let got = together(None, &pairs, Some(&schema())).map(Value::Object).map_err(|usage| usage.message);
+        let got = together(None, &pairs, Some(&schema()))
+            .map(Value::Object)
+            .map_err(|usage| usage.message);
         assert_eq!(got.unwrap_or_else(Value::from), *expected, "{pairs:?}");
     }
 
     #[test]
     fn text_stays_text_unless_the_schema_wants_something_else() {
         check(&["path=a=b"], &json!({"path": "a=b"}));
-        check(&["path=12", "any=12", "unknown=true", "either=7"], &json!({"path": "12", "any": "12", "unknown": "true", "either": "7"}));
-        check(&["limit=12", "ratio=2.5", "all=true"], &json!({"limit": 12, "ratio": 2.5, "all": true}));
-        check(&["tags=[\"a\"]", "where={\"b\":1}", "maybe=null"], &json!({"tags": ["a"], "where": {"b": 1}, "maybe": null}));
+        check(
+            &["path=12", "any=12", "unknown=true", "either=7"],
+            &json!({"path": "12", "any": "12", "unknown": "true", "either": "7"}),
+        );
+        check(
+            &["limit=12", "ratio=2.5", "all=true"],
+            &json!({"limit": 12, "ratio": 2.5, "all": true}),
+        );
+        check(
+            &["tags=[\"a\"]", "where={\"b\":1}", "maybe=null"],
+            &json!({"tags": ["a"], "where": {"b": 1}, "maybe": null}),
+        );
         check(&["path="], &json!({"path": ""}));
     }
 
     #[test]
     fn json_is_json_whatever_the_schema_says() {
-        check(&["path:=12", "limit:=\"x\"", "n:={\"k\":\"a=b\"}"], &json!({"path": 12, "limit": "x", "n": {"k": "a=b"}}));
+        check(
+            &["path:=12", "limit:=\"x\"", "n:={\"k\":\"a=b\"}"],
+            &json!({"path": 12, "limit": "x", "n": {"k": "a=b"}}),
+        );
     }
 
     #[test]
@@ -188,9 +235,18 @@ mod tests {
     fn wrong_words_say_what_is_accepted() {
         check(&["path"], &json!("`path` is not an argument"));
         check(&["=x"], &json!("`=x` has no key before the `=`"));
-        check(&["limit=ten"], &json!("`limit` takes an integer, and `ten` is none"));
-        check(&["all=yes"], &json!("`all` takes a boolean, and `yes` is none"));
-        check(&["path=a", "path=b"], &json!("the argument `path` is given twice"));
+        check(
+            &["limit=ten"],
+            &json!("`limit` takes an integer, and `ten` is none"),
+        );
+        check(
+            &["all=yes"],
+            &json!("`all` takes a boolean, and `yes` is none"),
+        );
+        check(
+            &["path=a", "path=b"],
+            &json!("the argument `path` is given twice"),
+        );
         let got = argument("limit:=ten", None).expect_err("no JSON");
         assert_eq!(got.help.as_deref(), Some("for text write `limit=ten`"));
     }
@@ -200,8 +256,16 @@ mod tests {
         let pairs = ["limit=1".to_owned()];
         let got = together(Some(r#"{"path": "a"}"#), &pairs, Some(&schema())).expect("both");
         assert_eq!(Value::Object(got), json!({"path": "a", "limit": 1}));
-        for (whole, message) in [("[1]", "`--args` is not a JSON object"), (r#"{"limit": 2}"#, "the argument `limit` is given twice")] {
-            assert_eq!(together(Some(whole), &pairs, None).expect_err("a mistake").message, message);
+        for (whole, message) in [
+            ("[1]", "`--args` is not a JSON object"),
+            (r#"{"limit": 2}"#, "the argument `limit` is given twice"),
+        ] {
+            assert_eq!(
+                together(Some(whole), &pairs, None)
+                    .expect_err("a mistake")
+                    .message,
+                message
+            );
         }
     }
 }

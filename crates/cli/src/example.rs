@@ -30,39 +30,65 @@ pub(crate) enum Outcome {
 
 impl Outcome {
     fn compare(agrees: bool, expected: impl Into<String>, got: impl Into<String>) -> Self {
-        if agrees { Self::Passed } else { Self::Failed { expected: expected.into(), got: got.into() } }
+        if agrees {
+            Self::Passed
+        } else {
+            Self::Failed {
+                expected: expected.into(),
+                got: got.into(),
+            }
+        }
     }
 }
 
 /// Runs a tool's example through the whole path, in a fresh workspace that holds its files.
-pub(crate) async fn run_tool(engine: &Engine, tool: &str, example: &ToolExample, cancel: &CancellationToken) -> anyhow::Result<Outcome> {
+pub(crate) async fn run_tool(
+    engine: &Engine,
+    tool: &str,
+    example: &ToolExample,
+    cancel: &CancellationToken,
+) -> anyhow::Result<Outcome> {
     let workspace = TempDir::with_prefix("harness-test-")?;
     for (path, text) in &example.files {
         if let Err(problem) = place_file(workspace.path(), path, text) {
-            return Ok(Outcome::Failed { expected: format!("a file `{path}` in the workspace"), got: problem });
+            return Ok(Outcome::Failed {
+                expected: format!("a file `{path}` in the workspace"),
+                got: problem,
+            });
         }
     }
-    let mut call = Call::new(tool, Arguments::Value(Value::Object(example.args.clone()))).door(Door::Test);
+    let mut call =
+        Call::new(tool, Arguments::Value(Value::Object(example.args.clone()))).door(Door::Test);
     call.cancel = cancel.clone().into();
     let answers = Arc::new(Answers::new(&example.exec, &example.http));
-    let result = engine.rehearsing(workspace.path(), Arc::clone(&answers) as Arc<dyn Outside>)?.call(call).await;
+    let result = engine
+        .rehearsing(workspace.path(), Arc::clone(&answers) as Arc<dyn Outside>)?
+        .call(call)
+        .await;
     let problems = answers.problems();
     if !problems.is_empty() {
         let expected = "the answers of the example, each used once, in order".to_owned();
-        return Ok(Outcome::Failed { expected, got: problems.join("; ") });
+        return Ok(Outcome::Failed {
+            expected,
+            got: problems.join("; "),
+        });
     }
     Ok(judge_tool(example, &result))
 }
 
 /// Writes a file of an example; it must stay in the workspace.
 fn place_file(workspace: &Path, path: &str, text: &str) -> Result<(), String> {
-    let inside = Path::new(path).components().all(|part| matches!(part, Component::Normal(_) | Component::CurDir));
+    let inside = Path::new(path)
+        .components()
+        .all(|part| matches!(part, Component::Normal(_) | Component::CurDir));
     if !inside {
         return Err("the path leaves the workspace".to_owned());
     }
     let target = workspace.join(path);
     let folders = target.parent().map_or(Ok(()), std::fs::create_dir_all);
-    folders.and_then(|()| std::fs::write(&target, text)).map_err(|problem| problem.to_string())
+    folders
+        .and_then(|()| std::fs::write(&target, text))
+        .map_err(|problem| problem.to_string())
 }
 
 fn judge_tool(example: &ToolExample, result: &ToolResult) -> Outcome {
@@ -74,22 +100,49 @@ fn judge_tool(example: &ToolExample, result: &ToolResult) -> Outcome {
     };
     if let Some(expected) = &example.result {
         let text = || Value::from(result.text());
-        let agrees = result.value.as_ref().map_or_else(|| text() == *expected, |value| value == expected);
-        let both = agrees && example.is_error.is_none_or(|wanted| wanted == result.is_error);
-        let error = example.is_error.map_or(String::new(), |wanted| format!(" with is_error: {wanted}"));
+        let agrees = result
+            .value
+            .as_ref()
+            .map_or_else(|| text() == *expected, |value| value == expected);
+        let both = agrees
+            && example
+                .is_error
+                .is_none_or(|wanted| wanted == result.is_error);
+        let error = example
+            .is_error
+            .map_or(String::new(), |wanted| format!(" with is_error: {wanted}"));
         return Outcome::compare(both, format!("{expected}{error}"), got());
     }
     let wanted = example.is_error.unwrap_or(false);
-    Outcome::compare(wanted == result.is_error, if wanted { "an error" } else { "a result without an error" }, got())
+    Outcome::compare(
+        wanted == result.is_error,
+        if wanted {
+            "an error"
+        } else {
+            "a result without an error"
+        },
+        got(),
+    )
 }
 
 /// Runs a hook's example on its payload, away from the project's own workspace.
-pub(crate) async fn run_hook(engine: &Engine, hook: &str, event: &str, example: &HookExample) -> anyhow::Result<Outcome> {
+pub(crate) async fn run_hook(
+    engine: &Engine,
+    hook: &str,
+    event: &str,
+    example: &HookExample,
+) -> anyhow::Result<Outcome> {
     let workspace = TempDir::with_prefix("harness-test-")?;
     let event = example.event.as_deref().unwrap_or(event);
     let nothing: Arc<dyn Outside> = Arc::new(Answers::default());
-    let report = engine.rehearsing(workspace.path(), nothing)?.run_hook(hook, event, example.payload.clone()).await;
-    Ok(report.map_or_else(|| Outcome::Skipped("the hook is not active".to_owned()), |report| judge_hook(example, &report)))
+    let report = engine
+        .rehearsing(workspace.path(), nothing)?
+        .run_hook(hook, event, example.payload.clone())
+        .await;
+    Ok(report.map_or_else(
+        || Outcome::Skipped("the hook is not active".to_owned()),
+        |report| judge_hook(example, &report),
+    ))
 }
 
 fn judge_hook(example: &HookExample, report: &HookReport) -> Outcome {
@@ -117,7 +170,10 @@ fn judge_hook(example: &HookExample, report: &HookReport) -> Outcome {
 
 /// Whether `whole` has every key of `part`, with the same value.
 fn holds(whole: &Value, part: &Value) -> bool {
-    let all = |whole: &Map<String, Value>, part: &Map<String, Value>| part.iter().all(|(key, value)| whole.get(key) == Some(value));
+    let all = |whole: &Map<String, Value>, part: &Map<String, Value>| {
+        part.iter()
+            .all(|(key, value)| whole.get(key) == Some(value))
+    };
     match (whole, part) {
         (Value::Object(whole), Value::Object(part)) => all(whole, part),
         (whole, part) => whole == part,
@@ -151,7 +207,11 @@ mod tests {
     }
 
     fn wants(result: Option<Value>, is_error: Option<bool>) -> ToolExample {
-        ToolExample { result, is_error, ..ToolExample::default() }
+        ToolExample {
+            result,
+            is_error,
+            ..ToolExample::default()
+        }
     }
 
     #[test]
@@ -162,13 +222,33 @@ mod tests {
             (wants(None, None), gave(None, denied()), false),
             (wants(None, Some(true)), gave(None, denied()), true),
             (wants(None, Some(true)), gave(Some(json!(1)), None), false),
-            (wants(Some(json!({"a": 1})), None), gave(Some(json!({"a": 1})), None), true),
-            (wants(Some(json!({"a": 1})), None), gave(Some(json!({"a": 1, "b": 2})), None), false),
-            (wants(Some(json!({"error": "x"})), Some(true)), gave(Some(json!({"error": "x"})), denied()), true),
-            (wants(Some(json!({"error": "x"})), Some(false)), gave(Some(json!({"error": "x"})), denied()), false),
+            (
+                wants(Some(json!({"a": 1})), None),
+                gave(Some(json!({"a": 1})), None),
+                true,
+            ),
+            (
+                wants(Some(json!({"a": 1})), None),
+                gave(Some(json!({"a": 1, "b": 2})), None),
+                false,
+            ),
+            (
+                wants(Some(json!({"error": "x"})), Some(true)),
+                gave(Some(json!({"error": "x"})), denied()),
+                true,
+            ),
+            (
+                wants(Some(json!({"error": "x"})), Some(false)),
+                gave(Some(json!({"error": "x"})), denied()),
+                false,
+            ),
             (wants(Some(json!("said")), None), gave(None, None), true),
         ] {
-            assert_eq!(judge_tool(&example, &result) == Outcome::Passed, passes, "{example:?} {result:?}");
+            assert_eq!(
+                judge_tool(&example, &result) == Outcome::Passed,
+                passes,
+                "{example:?} {result:?}"
+            );
         }
     }
 
@@ -187,18 +267,58 @@ mod tests {
             modified,
         };
         for (example, report, passes) in [
-            (example("allow", None, None), report("allow", None, None), true),
-            (example("allow", None, None), report("skip", None, None), true),
-            (example("block", None, None), report("skip", None, None), false),
-            (example("allow", None, None), report("block", Some("no"), None), false),
-            (example("block", Some("delete"), None), report("block", Some("would delete all"), None), true),
-            (example("block", Some("delete"), None), report("block", Some("no"), None), false),
-            (example("block", None, None), report("failed", Some("raised"), None), false),
-            (example("modify", None, Some(json!({"a": 1}))), report("modify", None, Some(json!({"a": 1, "b": 2}))), true),
-            (example("modify", None, Some(json!({"a": 1}))), report("modify", None, Some(json!({"a": 2}))), false),
+            (
+                example("allow", None, None),
+                report("allow", None, None),
+                true,
+            ),
+            (
+                example("allow", None, None),
+                report("skip", None, None),
+                true,
+            ),
+            (
+                example("block", None, None),
+                report("skip", None, None),
+                false,
+            ),
+            (
+                example("allow", None, None),
+                report("block", Some("no"), None),
+                false,
+            ),
+            (
+                example("block", Some("delete"), None),
+                report("block", Some("would delete all"), None),
+                true,
+            ),
+            (
+                example("block", Some("delete"), None),
+                report("block", Some("no"), None),
+                false,
+            ),
+            (
+                example("block", None, None),
+                report("failed", Some("raised"), None),
+                false,
+            ),
+            (
+                example("modify", None, Some(json!({"a": 1}))),
+                report("modify", None, Some(json!({"a": 1, "b": 2}))),
+                true,
+            ),
+            (
+                example("modify", None, Some(json!({"a": 1}))),
+                report("modify", None, Some(json!({"a": 2}))),
+                false,
+            ),
         ] {
             let outcome = judge_hook(&example, &report);
-            assert_eq!(outcome == Outcome::Passed, passes, "{example:?} {outcome:?}");
+            assert_eq!(
+                outcome == Outcome::Passed,
+                passes,
+                "{example:?} {outcome:?}"
+            );
         }
     }
 
@@ -206,10 +326,18 @@ mod tests {
     fn the_files_of_an_example_stay_in_its_workspace() {
         let scratch = tempfile::tempdir().expect("a folder");
         let workspace = scratch.path().join("workspace");
-        for (path, allowed) in
-            [("a/b.txt", true), ("./c.txt", true), ("../out.txt", false), ("a/../../out.txt", false), ("/tmp/out.txt", false)]
-        {
-            assert_eq!(place_file(&workspace, path, "text").is_ok(), allowed, "{path}");
+        for (path, allowed) in [
+            ("a/b.txt", true),
+            ("./c.txt", true),
+            ("../out.txt", false),
+            ("a/../../out.txt", false),
+            ("/tmp/out.txt", false),
+        ] {
+            assert_eq!(
+                place_file(&workspace, path, "text").is_ok(),
+                allowed,
+                "{path}"
+            );
         }
         assert!(workspace.join("a/b.txt").is_file() && !scratch.path().join("out.txt").exists());
     }

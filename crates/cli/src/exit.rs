@@ -85,13 +85,19 @@ pub(crate) struct Usage {
 
 impl Usage {
     pub(crate) fn new(message: impl Into<String>) -> Self {
-        Self { message: message.into(), help: None }
+        Self {
+            message: message.into(),
+            help: None,
+        }
     }
 
     /// Without the secrets that were typed.
     pub(crate) fn cleaned(self, redactor: &Redactor) -> Self {
         let clean = |text: String| redactor.text(&text).into_owned();
-        Self { message: clean(self.message), help: self.help.map(clean) }
+        Self {
+            message: clean(self.message),
+            help: self.help.map(clean),
+        }
     }
 
     pub(crate) fn help(mut self, help: impl Into<String>) -> Self {
@@ -116,7 +122,10 @@ mod tests {
     fn every_code_has_the_exit_code_of_the_reference() {
         for &code in Code::ALL {
             let text = code.text();
-            let expected = if text == "tool.denied" || text.starts_with("tool.hook.") || text.starts_with("tool.approval.") {
+            let expected = if text == "tool.denied"
+                || text.starts_with("tool.hook.")
+                || text.starts_with("tool.approval.")
+            {
                 Exit::Refused
             } else if text == "tool.timeout" || text == "tool.cancelled" {
                 Exit::Stopped

@@ -22,38 +22,66 @@ impl Tried {
     /// The findings that can be mended and were not yet.
     pub(crate) fn fresh(&mut self, findings: Vec<Diagnostic>) -> Vec<Diagnostic> {
         let mut fresh = findings;
-        fresh.retain(|finding| finding.fix.is_some() && !self.known.contains(&(finding.code, finding.message.clone())));
-        self.known.extend(fresh.iter().map(|finding| (finding.code, finding.message.clone())));
+        fresh.retain(|finding| {
+            finding.fix.is_some()
+                && !self
+                    .known
+                    .contains(&(finding.code, finding.message.clone()))
+        });
+        self.known.extend(
+            fresh
+                .iter()
+                .map(|finding| (finding.code, finding.message.clone())),
+        );
         fresh
     }
 }
 
 /// Mends the files of the project in `folder`; says how many places were changed. Files above the project are not its to change.
 pub(crate) fn mend(folder: &Path, findings: &[Diagnostic]) -> std::io::Result<usize> {
-    mend_each(findings, |path| Path::new(path).is_relative().then(|| folder.join(path)))
+    mend_each(findings, |path| {
+        Path::new(path).is_relative().then(|| folder.join(path))
+    })
 }
 
 /// Mends one file, whose places are given by `name`. Texts inside it have places of their own and are left alone.
-pub(crate) fn mend_file(file: &Path, name: &str, findings: &[Diagnostic]) -> std::io::Result<usize> {
+pub(crate) fn mend_file(
+    file: &Path,
+    name: &str,
+    findings: &[Diagnostic],
+) -> std::io::Result<usize> {
     mend_each(findings, |path| (path == name).then(|| file.to_owned()))
 }
 
 /// Mends the files that the paths of findings stand for. A file that is no longer what was checked is left alone.
-fn mend_each(findings: &[Diagnostic], file_of: impl Fn(&str) -> Option<PathBuf>) -> std::io::Result<usize> {
+fn mend_each(
+    findings: &[Diagnostic],
+    file_of: impl Fn(&str) -> Option<PathBuf>,
+) -> std::io::Result<usize> {
     let mut edits: BTreeMap<&str, Vec<(&Place, &str)>> = BTreeMap::new();
     for finding in findings {
-        let Some(words) = finding.fix.as_deref() else { continue };
+        let Some(words) = finding.fix.as_deref() else {
+            continue;
+        };
         for place in finding.place.iter().chain(&finding.also) {
-            edits.entry(&place.source.path).or_default().push((place, words));
+            edits
+                .entry(&place.source.path)
+                .or_default()
+                .push((place, words));
         }
     }
     let mut changed = 0;
     for (path, edits) in edits {
-        let Some(file) = file_of(path).filter(|file| file.is_file() && !file.is_symlink()) else { continue };
+        let Some(file) = file_of(path).filter(|file| file.is_file() && !file.is_symlink()) else {
+            continue;
+        };
         if let Some((place, _)) = edits.first()
             && fs::read_to_string(&file)? == *place.source.text
         {
-            let spans = edits.iter().map(|(place, words)| (place.span, *words)).collect();
+            let spans = edits
+                .iter()
+                .map(|(place, words)| (place.span, *words))
+                .collect();
             let (text, count) = edited(&place.source.text, spans);
             replace(&file, &text)?;
             changed += count;
@@ -70,7 +98,12 @@ fn edited(text: &str, mut edits: Vec<(Span, &str)>) -> (String, usize) {
         if span.start < at {
             continue;
         }
-        let Some(between) = text.get(at..span.start).filter(|_| text.get(span.start..span.end).is_some()) else { continue };
+        let Some(between) = text
+            .get(at..span.start)
+            .filter(|_| text.get(span.start..span.end).is_some())
+        else {
+            continue;
+        };
         out.push_str(between);
         out.push_str(words);
         at = span.end;
@@ -85,8 +118,13 @@ fn replace(file: &Path, text: &str) -> std::io::Result<()> {
     let folder = file.parent().unwrap_or(Path::new("."));
     let mut fresh = tempfile::NamedTempFile::new_in(folder)?;
     fresh.write_all(text.as_bytes())?;
-    fresh.as_file().set_permissions(fs::metadata(file)?.permissions())?;
-    fresh.persist(file).map(drop).map_err(|problem| problem.error)
+    fresh
+        .as_file()
+        .set_permissions(fs::metadata(file)?.permissions())?;
+    fresh
+        .persist(file)
+        .map(drop)
+        .map_err(|problem| problem.error)
 }
 
 #[cfg(test)]
@@ -96,8 +134,16 @@ mod tests {
     #[test]
     fn places_are_replaced_in_order_and_overlaps_once() {
         let text = "a: 1\nbb: 2\né: 3\n";
-        let edits = vec![(Span::new(5, 7), "c"), (Span::new(0, 1), "long"), (Span::new(6, 7), "never"), (Span::new(11, 13), "e")];
+        let edits = vec![
+            (Span::new(5, 7), "c"),
+            (Span::new(0, 1), "long"),
+            (Span::new(6, 7), "never"),
+            (Span::new(11, 13), "e"),
+        ];
         assert_eq!(edited(text, edits), ("long: 1\nc: 2\ne: 3\n".to_owned(), 3));
-        assert_eq!(edited("é", vec![(Span::new(1, 2), "x")]), ("é".to_owned(), 0));
+        assert_eq!(
+            edited("é", vec![(Span::new(1, 2), "x")]),
+            ("é".to_owned(), 0)
+        );
     }
 }

@@ -14,10 +14,18 @@ tokio::task_local! {
 
 /// Runs a command. The first Ctrl-C or SIGTERM cancels what the command gave to [`cancelled_by_signals`], or ends it where it stands, as while
 /// the project is loaded; the second ends the program at once.
-pub(crate) async fn ending<T>(command: impl Future<Output = anyhow::Result<T>>) -> anyhow::Result<T> {
-    let (answered_by, unanswered) = (Arc::<OnceLock<CancellationToken>>::default(), CancellationToken::new());
+pub(crate) async fn ending<T>(
+    command: impl Future<Output = anyhow::Result<T>>,
+) -> anyhow::Result<T> {
+    let (answered_by, unanswered) = (
+        Arc::<OnceLock<CancellationToken>>::default(),
+        CancellationToken::new(),
+    );
     // Where signals cannot be watched their default action stays in force, which ends the program as well.
-    if let (Ok(mut interrupt), Ok(mut terminate)) = (signal(SignalKind::interrupt()), signal(SignalKind::terminate())) {
+    if let (Ok(mut interrupt), Ok(mut terminate)) = (
+        signal(SignalKind::interrupt()),
+        signal(SignalKind::terminate()),
+    ) {
         let (answered_by, unanswered) = (Arc::clone(&answered_by), unanswered.clone());
         tokio::spawn(async move {
             for token in [Some(answered_by), None] {
@@ -41,7 +49,9 @@ pub(crate) async fn ending<T>(command: impl Future<Output = anyhow::Result<T>>) 
 
 /// A token that the first Ctrl-C or SIGTERM cancels: the command answers it from now on.
 pub(crate) fn cancelled_by_signals() -> CancellationToken {
-    ANSWERED_BY.try_with(|token| token.get_or_init(CancellationToken::new).clone()).unwrap_or_default()
+    ANSWERED_BY
+        .try_with(|token| token.get_or_init(CancellationToken::new).clone())
+        .unwrap_or_default()
 }
 
 /// A signal ended the command before it could answer. Ends the program with [`Exit::Stopped`].

@@ -25,7 +25,13 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 /// Tools for AI agents as files that a person can review, and one governed path for every call.
 #[derive(Parser)]
-#[command(name = "harness", version, arg_required_else_help = true, infer_subcommands = false, max_term_width = 100)]
+#[command(
+    name = "harness",
+    version,
+    arg_required_else_help = true,
+    infer_subcommands = false,
+    max_term_width = 100
+)]
 struct Cli {
     #[command(flatten)]
     folder: Folder,
@@ -50,17 +56,27 @@ pub fn main() -> ExitCode {
             }
             let words = problem.to_string();
             let mut lines = words.lines().map(str::trim).filter(|line| !line.is_empty());
-            let message = lines.next().unwrap_or_default().trim_start_matches("error: ").to_owned();
-            let _ = Output::new(Colour::Auto, answer).document_failure("usage", &message, Some(&lines.collect::<Vec<_>>().join("; ")));
+            let message = lines
+                .next()
+                .unwrap_or_default()
+                .trim_start_matches("error: ")
+                .to_owned();
+            let _ = Output::new(Colour::Auto, answer).document_failure(
+                "usage",
+                &message,
+                Some(&lines.collect::<Vec<_>>().join("; ")),
+            );
             return Exit::Usage.into();
         }
     };
     let mut output = Output::new(cli.color, answer);
     let guards = cli.command.guards();
-    let ended = without_panic_messages(|| run(cli, &mut output)).unwrap_or_else(|problem| match report(&problem, &mut output) {
-        // Whatever went wrong, a client must not take it for a yes.
-        _ if guards => Exit::Usage,
-        reported => reported,
+    let ended = without_panic_messages(|| run(cli, &mut output)).unwrap_or_else(|problem| {
+        match report(&problem, &mut output) {
+            // Whatever went wrong, a client must not take it for a yes.
+            _ if guards => Exit::Usage,
+            reported => reported,
+        }
     });
     ended.into()
 }
@@ -75,7 +91,10 @@ fn run(cli: Cli, output: &mut Output) -> anyhow::Result<Exit> {
 /// Says what went wrong, and which exit code that is.
 fn report(problem: &anyhow::Error, output: &mut Output) -> Exit {
     let pipe_closed = |cause: &std::io::Error| cause.kind() == std::io::ErrorKind::BrokenPipe;
-    if problem.chain().any(|cause| cause.downcast_ref().is_some_and(pipe_closed)) {
+    if problem
+        .chain()
+        .any(|cause| cause.downcast_ref().is_some_and(pipe_closed))
+    {
         return Exit::Done;
     }
     let (message, help) = match problem.downcast_ref::<Usage>() {
@@ -111,9 +130,12 @@ impl std::error::Error for Panicked {}
 fn without_panic_messages<T>(body: impl FnOnce() -> anyhow::Result<T>) -> anyhow::Result<T> {
     let last = Arc::new(Mutex::new(String::new()));
     let seen = Arc::clone(&last);
-    panic::set_hook(Box::new(move |info| *seen.lock().unwrap_or_else(PoisonError::into_inner) = info.to_string().replace('\n', " ")));
-    panic::catch_unwind(AssertUnwindSafe(body))
-        .unwrap_or_else(|_| Err(Panicked(last.lock().unwrap_or_else(PoisonError::into_inner).clone()).into()))
+    panic::set_hook(Box::new(move |info| {
+        *seen.lock().unwrap_or_else(PoisonError::into_inner) = info.to_string().replace('\n', " ")
+    }));
+    panic::catch_unwind(AssertUnwindSafe(body)).unwrap_or_else(|_| {
+        Err(Panicked(last.lock().unwrap_or_else(PoisonError::into_inner).clone()).into())
+    })
 }
 
 #[cfg(test)]
@@ -132,7 +154,9 @@ mod tests {
         let _ = panic::take_hook();
         let message = ended.expect_err("a panic").to_string();
         assert!(
-            message.starts_with("harness itself is broken: ") && message.contains("lib.rs") && message.lines().count() == 1,
+            message.starts_with("harness itself is broken: ")
+                && message.contains("lib.rs")
+                && message.lines().count() == 1,
             "{message}"
         );
     }

@@ -35,10 +35,21 @@ impl Folder {
     pub(crate) fn find(&self) -> Result<PathBuf, Usage> {
         if let Some(named) = &self.project {
             let folder = std::path::absolute(named).unwrap_or_else(|_| named.clone());
-            return if is_project(&folder) { Ok(folder) } else { Err(no_project(&format!("no harness project at `{}`", named.display()))) };
+            return if is_project(&folder) {
+                Ok(folder)
+            } else {
+                Err(no_project(&format!(
+                    "no harness project at `{}`",
+                    named.display()
+                )))
+            };
         }
-        let here = std::env::current_dir().map_err(|problem| Usage::new(format!("cannot tell the current folder: {problem}")))?;
-        here.ancestors().find(|folder| is_project(folder)).map(Path::to_path_buf).ok_or_else(|| no_project("no harness project here"))
+        let here = std::env::current_dir()
+            .map_err(|problem| Usage::new(format!("cannot tell the current folder: {problem}")))?;
+        here.ancestors()
+            .find(|folder| is_project(folder))
+            .map(Path::to_path_buf)
+            .ok_or_else(|| no_project("no harness project here"))
     }
 
     /// Loads the project, also when its root file is broken.
@@ -101,19 +112,35 @@ const MACHINE_LAYER: &str = "/etc/harness/harness.md";
 
 /// Where a project's state is: outside the workspace, so that none of its tools can reach it.
 fn state_of(project: &Path) -> Option<PathBuf> {
-    let named = environment("XDG_STATE_HOME").map(PathBuf::from).filter(|folder| folder.is_absolute());
-    let states = named.or_else(|| Some(home()?.join(".local/state")))?.join("harness");
+    let named = environment("XDG_STATE_HOME")
+        .map(PathBuf::from)
+        .filter(|folder| folder.is_absolute());
+    let states = named
+        .or_else(|| Some(home()?.join(".local/state")))?
+        .join("harness");
     let real = std::fs::canonicalize(project).unwrap_or_else(|_| project.to_owned());
-    let name = real.file_name().map_or_else(|| "root".to_owned(), |name| name.to_string_lossy().into_owned());
+    let name = real.file_name().map_or_else(
+        || "root".to_owned(),
+        |name| name.to_string_lossy().into_owned(),
+    );
     // Two projects of one name are two projects.
     let digest = digest::of(&real.to_string_lossy().into_owned().into());
-    Some(states.join(format!("{name}-{}", digest.trim_start_matches("blake3:").get(..16)?)))
+    Some(states.join(format!(
+        "{name}-{}",
+        digest.trim_start_matches("blake3:").get(..16)?
+    )))
 }
 
 /// The user's own file.
 fn user_layer() -> Option<PathBuf> {
-    let named = environment("XDG_CONFIG_HOME").map(PathBuf::from).filter(|folder| folder.is_absolute());
-    Some(named.or_else(|| Some(home()?.join(".config")))?.join("harness/harness.md"))
+    let named = environment("XDG_CONFIG_HOME")
+        .map(PathBuf::from)
+        .filter(|folder| folder.is_absolute());
+    Some(
+        named
+            .or_else(|| Some(home()?.join(".config")))?
+            .join("harness/harness.md"),
+    )
 }
 
 /// What scripts may read of the names that a project lists: nothing yet. A cloned project lists names as it likes; only a person who trusts it
@@ -126,8 +153,17 @@ fn environment_for_scripts(name: &str) -> Result<Option<String>, String> {
 }
 
 /// Loads what of a project judges a client's calls.
-pub(crate) async fn load_policy(folder: &Path, worker: Option<WorkerProcess>, sink: Arc<dyn Sink>) -> anyhow::Result<Engine> {
-    Ok(worker.into_iter().fold(builder(folder).sink(sink), EngineBuilder::first_worker).policy_only().load().await?)
+pub(crate) async fn load_policy(
+    folder: &Path,
+    worker: Option<WorkerProcess>,
+    sink: Arc<dyn Sink>,
+) -> anyhow::Result<Engine> {
+    Ok(worker
+        .into_iter()
+        .fold(builder(folder).sink(sink), EngineBuilder::first_worker)
+        .policy_only()
+        .load()
+        .await?)
 }
 
 /// Whether a folder has anything of a project, be it broken: a guard that cannot be read is not one that is not there.
@@ -145,40 +181,70 @@ pub(crate) fn holds_project(folder: &Path) -> std::io::Result<bool> {
 
 /// The folder Claude Code was started in, as it tells its hooks.
 pub(crate) fn claude_project() -> Option<PathBuf> {
-    environment("CLAUDE_PROJECT_DIR").map(PathBuf::from).filter(|folder| folder.is_absolute())
+    environment("CLAUDE_PROJECT_DIR")
+        .map(PathBuf::from)
+        .filter(|folder| folder.is_absolute())
 }
 
 /// What `~` means to programs that this user starts.
 pub(crate) fn home() -> Option<PathBuf> {
-    environment("HOME").map(PathBuf::from).filter(|folder| folder.is_absolute())
+    environment("HOME")
+        .map(PathBuf::from)
+        .filter(|folder| folder.is_absolute())
 }
 
 /// This program: where it lies, and where the name it was started by leads, links followed.
 pub(crate) fn programs() -> Vec<PathBuf> {
-    let named = std::env::args_os().next().map(PathBuf::from).filter(|name| name.components().count() > 1);
-    let found: Vec<PathBuf> =
-        std::env::current_exe().into_iter().chain(named).filter_map(|path| std::fs::canonicalize(path).ok()).collect();
+    let named = std::env::args_os()
+        .next()
+        .map(PathBuf::from)
+        .filter(|name| name.components().count() > 1);
+    let found: Vec<PathBuf> = std::env::current_exe()
+        .into_iter()
+        .chain(named)
+        .filter_map(|path| std::fs::canonicalize(path).ok())
+        .collect();
     found
 }
 
 /// The one place where the program reads its environment: to find files of clients and of the user, and for what processes get of it.
-#[expect(clippy::disallowed_methods, reason = "the library reads no environment itself")]
+#[expect(
+    clippy::disallowed_methods,
+    reason = "the library reads no environment itself"
+)]
 pub(crate) fn environment(name: &str) -> Option<String> {
     std::env::var(name).ok()
 }
 
 /// A broken root file stops here.
 pub(crate) fn running(engine: &Engine) -> Result<(), Usage> {
-    let Some(problem) = engine.stopped() else { return Ok(()) };
-    let at = problem.place.as_ref().map(|place| format!("{place}: ")).unwrap_or_default();
-    Err(Usage::new(format!("{at}{}", problem.message)).help("nothing runs until this file is mended; `harness validate` shows all of it"))
+    let Some(problem) = engine.stopped() else {
+        return Ok(());
+    };
+    let at = problem
+        .place
+        .as_ref()
+        .map(|place| format!("{place}: "))
+        .unwrap_or_default();
+    Err(Usage::new(format!("{at}{}", problem.message))
+        .help("nothing runs until this file is mended; `harness validate` shows all of it"))
 }
 
 /// Errors of the surface stop a door before it offers anything.
 pub(crate) fn offering(engine: &Engine) -> Result<(), Usage> {
     let report = engine.check_surface();
-    let Some(problem) = report.diagnostics.iter().find(|found| found.severity == Severity::Error) else { return Ok(()) };
-    let at = problem.place.as_ref().map(|place| format!("{place}: ")).unwrap_or_default();
+    let Some(problem) = report
+        .diagnostics
+        .iter()
+        .find(|found| found.severity == Severity::Error)
+    else {
+        return Ok(());
+    };
+    let at = problem
+        .place
+        .as_ref()
+        .map(|place| format!("{place}: "))
+        .unwrap_or_default();
     let help = "nothing is offered until this is mended; `harness validate` shows all of it";
     Err(Usage::new(format!("{at}{}: {}", problem.code, problem.message)).help(help))
 }
@@ -188,8 +254,9 @@ fn is_project(folder: &Path) -> bool {
 }
 
 fn no_project(message: &str) -> Usage {
-    Usage::new(format!("{message}; run harness init"))
-        .help("a project has a `.harness` folder or a `harness.md`; `--project DIR` names one elsewhere")
+    Usage::new(format!("{message}; run harness init")).help(
+        "a project has a `.harness` folder or a `harness.md`; `--project DIR` names one elsewhere",
+    )
 }
 
 #[cfg(test)]
@@ -200,8 +267,12 @@ mod tests {
     fn a_project_is_a_folder_with_a_harness_folder_or_a_root_file() {
         let scratch = tempfile::tempdir().expect("a folder");
         assert!(!is_project(scratch.path()));
-        std::fs::create_dir(scratch.path().join("harness.md")).expect("a folder in place of the file");
-        assert!(!is_project(scratch.path()), "a folder named harness.md is no root file");
+        std::fs::create_dir(scratch.path().join("harness.md"))
+            .expect("a folder in place of the file");
+        assert!(
+            !is_project(scratch.path()),
+            "a folder named harness.md is no root file"
+        );
         std::fs::write(scratch.path().join("harness.yml"), "").expect("a file");
         assert!(is_project(scratch.path()));
     }
@@ -209,8 +280,16 @@ mod tests {
     #[test]
     fn a_named_folder_without_a_project_says_which_and_what_next() {
         let scratch = tempfile::tempdir().expect("a folder");
-        let folder = Folder { project: Some(scratch.path().to_path_buf()) };
+        let folder = Folder {
+            project: Some(scratch.path().to_path_buf()),
+        };
         let problem = folder.find().expect_err("nothing there");
-        assert_eq!(problem.message, format!("no harness project at `{}`; run harness init", scratch.path().display()));
+        assert_eq!(
+            problem.message,
+            format!(
+                "no harness project at `{}`; run harness init",
+                scratch.path().display()
+            )
+        );
     }
 }

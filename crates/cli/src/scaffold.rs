@@ -11,15 +11,42 @@ use std::path::Path;
 /// Path and text of every file of a new project.
 pub(crate) const FILES: [(&str, &str); 10] = [
     ("harness.md", include_str!("template/harness.md")),
-    (".harness/tools/read_file.md", include_str!("template/read_file.md")),
-    (".harness/tools/write_file.md", include_str!("template/write_file.md")),
-    (".harness/tools/search_code.md", include_str!("template/search_code.md")),
-    (".harness/tools/run_command.md", include_str!("template/run_command.md")),
-    (".harness/tools/http_get.md", include_str!("template/http_get.md")),
-    (".harness/hooks/audit_tool_pre.md", include_str!("template/audit_tool_pre.md")),
-    (".harness/hooks/audit_tool_post.md", include_str!("template/audit_tool_post.md")),
-    (".harness/hooks/guard_commands.md", include_str!("template/guard_commands.md")),
-    (".harness/hooks/guard_paths.md", include_str!("template/guard_paths.md")),
+    (
+        ".harness/tools/read_file.md",
+        include_str!("template/read_file.md"),
+    ),
+    (
+        ".harness/tools/write_file.md",
+        include_str!("template/write_file.md"),
+    ),
+    (
+        ".harness/tools/search_code.md",
+        include_str!("template/search_code.md"),
+    ),
+    (
+        ".harness/tools/run_command.md",
+        include_str!("template/run_command.md"),
+    ),
+    (
+        ".harness/tools/http_get.md",
+        include_str!("template/http_get.md"),
+    ),
+    (
+        ".harness/hooks/audit_tool_pre.md",
+        include_str!("template/audit_tool_pre.md"),
+    ),
+    (
+        ".harness/hooks/audit_tool_post.md",
+        include_str!("template/audit_tool_post.md"),
+    ),
+    (
+        ".harness/hooks/guard_commands.md",
+        include_str!("template/guard_commands.md"),
+    ),
+    (
+        ".harness/hooks/guard_paths.md",
+        include_str!("template/guard_paths.md"),
+    ),
 ];
 
 /// What became of each file.
@@ -31,8 +58,13 @@ pub(crate) struct Written {
 
 /// Writes the files that are not there yet into `folder`; what exists stays as it is.
 pub(crate) fn write(folder: &Path) -> anyhow::Result<Written> {
-    let mut written = Written { created: Vec::new(), kept: Vec::new() };
-    let root_file = ROOT_FILES.into_iter().find(|name| fs::symlink_metadata(folder.join(name)).is_ok());
+    let mut written = Written {
+        created: Vec::new(),
+        kept: Vec::new(),
+    };
+    let root_file = ROOT_FILES
+        .into_iter()
+        .find(|name| fs::symlink_metadata(folder.join(name)).is_ok());
     for (path, text) in FILES {
         // A second root file would be an error, whatever the first one is called.
         if let (true, Some(existing)) = (ROOT_FILES.contains(&path), root_file) {
@@ -42,10 +74,17 @@ pub(crate) fn write(folder: &Path) -> anyhow::Result<Written> {
         let target = folder.join(path);
         match create(&target, text) {
             Ok(()) => written.created.push(path),
-            Err(problem) if problem.kind() == io::ErrorKind::AlreadyExists && fs::symlink_metadata(&target).is_ok() => {
+            Err(problem)
+                if problem.kind() == io::ErrorKind::AlreadyExists
+                    && fs::symlink_metadata(&target).is_ok() =>
+            {
                 written.kept.push(path.to_owned())
             }
-            Err(problem) => return Err(Usage::new(format!("cannot write `{}`: {problem}", target.display())).into()),
+            Err(problem) => {
+                return Err(
+                    Usage::new(format!("cannot write `{}`: {problem}", target.display())).into(),
+                );
+            }
         }
     }
     Ok(written)
@@ -61,7 +100,11 @@ fn create(target: &Path, text: &str) -> io::Result<()> {
 
 /// The two commands to try first.
 pub(crate) fn next_steps(folder: &Path) -> String {
-    let enter = if folder == Path::new(".") { String::new() } else { format!("cd {} && ", quoted(&folder.to_string_lossy())) };
+    let enter = if folder == Path::new(".") {
+        String::new()
+    } else {
+        format!("cd {} && ", quoted(&folder.to_string_lossy()))
+    };
     format!("\ntry next:\n  {enter}harness test\n  {enter}harness call read_file path=harness.md")
 }
 
@@ -73,7 +116,12 @@ impl fmt::Display for Written {
         for path in &self.kept {
             writeln!(f, "{} {path}", paint(look::QUIET, "exists "))?;
         }
-        write!(f, "{} created, {} left as they were", self.created.len(), self.kept.len())
+        write!(
+            f,
+            "{} created, {} left as they were",
+            self.created.len(),
+            self.kept.len()
+        )
     }
 }
 
@@ -98,7 +146,10 @@ mod tests {
         fs::write(&mine, "mine").expect("a file");
         fs::write(scratch.path().join("harness.yaml"), "format: 1\n").expect("a file");
         let written = write(scratch.path()).expect("written");
-        assert_eq!(written.kept, ["harness.yaml", ".harness/tools/read_file.md"]);
+        assert_eq!(
+            written.kept,
+            ["harness.yaml", ".harness/tools/read_file.md"]
+        );
         assert_eq!(fs::read_to_string(mine).expect("still there"), "mine");
         assert!(!scratch.path().join("harness.md").exists());
     }
@@ -108,6 +159,9 @@ mod tests {
         let scratch = tempfile::tempdir().expect("a folder");
         fs::write(scratch.path().join(".harness"), "").expect("a file");
         let problem = write(scratch.path()).expect_err("no room").to_string();
-        assert!(problem.starts_with("cannot write `") && problem.contains("read_file.md"), "{problem}");
+        assert!(
+            problem.starts_with("cannot write `") && problem.contains("read_file.md"),
+            "{problem}"
+        );
     }
 }

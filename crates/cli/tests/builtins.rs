@@ -14,10 +14,17 @@ async fn every_example_of_a_host_built_in_gives_what_it_says() {
             continue;
         }
         for example in builtin.examples {
-            let project =
-                Project::new(&[(".harness/tools/run_example.md", &tool(&format!("def run(args):\n    return {}", example.script)))]);
+            let project = Project::new(&[(
+                ".harness/tools/run_example.md",
+                &tool(&format!("def run(args):\n    return {}", example.script)),
+            )]);
             let workspace = tempfile::tempdir().expect("a workspace");
-            let engine = project.builder().workspace(workspace.path()).load().await.expect("loads");
+            let engine = project
+                .builder()
+                .workspace(workspace.path())
+                .load()
+                .await
+                .expect("loads");
             let result = engine.call(call("run_example", json!({}))).await;
             ran += 1;
             let fits = match example.gives.strip_prefix("error: ") {
@@ -41,10 +48,39 @@ async fn every_example_of_a_host_built_in_gives_what_it_says() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn print_and_log_reach_the_record() {
-    let project = Project::script("def run(args):\n    print(\"a\", 1)\n    log.warn(\"b\", n = 2)\n    log(\"c\")\n    return 1");
-    assert!(!project.engine().await.call(call("t", json!({}))).await.is_error);
-    let logs: Vec<_> = project.events.all().into_iter().filter(|event| event.name == "log").collect();
-    let seen: Vec<_> = logs.iter().map(|event| (event.fields["level"].clone(), event.fields["message"].clone())).collect();
-    assert_eq!(seen, [(json!("info"), json!("a 1")), (json!("warn"), json!("b")), (json!("info"), json!("c"))]);
+    let project = Project::script(
+        "def run(args):\n    print(\"a\", 1)\n    log.warn(\"b\", n = 2)\n    log(\"c\")\n    return 1",
+    );
+    assert!(
+        !project
+            .engine()
+            .await
+            .call(call("t", json!({})))
+            .await
+            .is_error
+    );
+    let logs: Vec<_> = project
+        .events
+        .all()
+        .into_iter()
+        .filter(|event| event.name == "log")
+        .collect();
+    let seen: Vec<_> = logs
+        .iter()
+        .map(|event| {
+            (
+                event.fields["level"].clone(),
+                event.fields["message"].clone(),
+            )
+        })
+        .collect();
+    assert_eq!(
+        seen,
+        [
+            (json!("info"), json!("a 1")),
+            (json!("warn"), json!("b")),
+            (json!("info"), json!("c"))
+        ]
+    );
     assert_eq!(logs[1].fields["fields"], json!({"n": 2}));
 }

@@ -20,23 +20,39 @@ async fn every_case_goes_as_its_page_says() {
         .expect("the cases")
         .flatten()
         .map(|entry| entry.path())
-        .filter(|path| path.extension().is_some_and(|extension| extension == "md") && !path.ends_with("README.md"))
+        .filter(|path| {
+            path.extension().is_some_and(|extension| extension == "md")
+                && !path.ends_with("README.md")
+        })
         .collect();
     pages.sort();
     assert!(pages.len() >= 12, "only {} cases", pages.len());
     let mut wrong = Vec::new();
     for path in &pages {
         if let Err(problem) = play(path).await {
-            wrong.push(format!("{}: {problem}", path.file_name().unwrap_or_default().to_string_lossy()));
+            wrong.push(format!(
+                "{}: {problem}",
+                path.file_name().unwrap_or_default().to_string_lossy()
+            ));
         }
     }
-    assert!(wrong.is_empty(), "{} of {} cases:\n{}", wrong.len(), pages.len(), wrong.join("\n"));
+    assert!(
+        wrong.is_empty(),
+        "{} of {} cases:\n{}",
+        wrong.len(),
+        pages.len(),
+        wrong.join("\n")
+    );
 }
 
 /// Reads a page, makes its project, and makes its calls in one session.
 async fn play(path: &Path) -> Result<(), String> {
     let page = Page::read(&std::fs::read_to_string(path).map_err(|problem| problem.to_string())?)?;
-    let files: Vec<(&str, &str)> = page.files.iter().map(|(path, text)| (path.as_str(), text.as_str())).collect();
+    let files: Vec<(&str, &str)> = page
+        .files
+        .iter()
+        .map(|(path, text)| (path.as_str(), text.as_str()))
+        .collect();
     let project = Project::new(&files);
     let engine = project.engine().await;
     judge_diagnostics(page.diagnostics.as_deref(), &engine.report())?;
@@ -44,13 +60,28 @@ async fn play(path: &Path) -> Result<(), String> {
         match step {
             Step::Surface(expected) => {
                 let found = surface(&engine)?;
-                fits(expected, &found, "surface").map_err(|problem| format!("{problem}; the surface is {found:.600}"))?;
+                fits(expected, &found, "surface")
+                    .map_err(|problem| format!("{problem}; the surface is {found:.600}"))?;
             }
-            Step::Call { tool, arguments, result, events } => {
+            Step::Call {
+                tool,
+                arguments,
+                result,
+                events,
+            } => {
                 project.events.clear();
-                let answer = engine.call(Call::new(tool, Arguments::Text(arguments.clone())).session("page")).await.to_json();
-                let of = |problem: String| format!("call of `{tool}` with `{:.80}`: {problem}", arguments.trim());
-                fits(result, &answer, "result").map_err(|problem| of(format!("{problem}; the result is {answer:.600}")))?;
+                let answer = engine
+                    .call(Call::new(tool, Arguments::Text(arguments.clone())).session("page"))
+                    .await
+                    .to_json();
+                let of = |problem: String| {
+                    format!(
+                        "call of `{tool}` with `{:.80}`: {problem}",
+                        arguments.trim()
+                    )
+                };
+                fits(result, &answer, "result")
+                    .map_err(|problem| of(format!("{problem}; the result is {answer:.600}")))?;
                 happened(events, &project.events).map_err(of)?;
             }
         }
@@ -59,7 +90,9 @@ async fn play(path: &Path) -> Result<(), String> {
 }
 
 fn surface(engine: &Engine) -> Result<Value, String> {
-    let surface = engine.surface("default").map_err(|problem| problem.to_string())?;
+    let surface = engine
+        .surface("default")
+        .map_err(|problem| problem.to_string())?;
     // The harness's own tool is in every surface, and in no page.
     let tools: Vec<Value> = surface
         .tools
@@ -81,18 +114,29 @@ fn judge_diagnostics(expected: Option<&[String]>, found: &[Diagnostic]) -> Resul
         .iter()
         .filter(|found| notes || found.severity != Severity::Note)
         .map(|found| {
-            let place = found.place.as_ref().map(|place| format!(" {}:{}", place.source.path, place.position().line)).unwrap_or_default();
+            let place = found
+                .place
+                .as_ref()
+                .map(|place| format!(" {}:{}", place.source.path, place.position().line))
+                .unwrap_or_default();
             format!("{} {}{place}", found.severity, found.code)
         })
         .collect();
-    if found == expected { Ok(()) } else { Err(format!("the diagnostics are {found:?}, not {expected:?}")) }
+    if found == expected {
+        Ok(())
+    } else {
+        Err(format!("the diagnostics are {found:?}, not {expected:?}"))
+    }
 }
 
 /// The events named happened in this order, whatever else happened between them.
 fn happened(expected: &[String], events: &Events) -> Result<(), String> {
     let names = events.names();
     let mut rest = names.iter();
-    match expected.iter().find(|wanted| !rest.any(|name| name == *wanted)) {
+    match expected
+        .iter()
+        .find(|wanted| !rest.any(|name| name == *wanted))
+    {
         None => Ok(()),
         Some(missing) => Err(format!("no `{missing}` at its place among {names:?}")),
     }
@@ -102,14 +146,31 @@ fn happened(expected: &[String], events: &Events) -> Result<(), String> {
 fn fits(expected: &Value, found: &Value, at: &str) -> Result<(), String> {
     match (expected, found) {
         (Value::Object(wanted), Value::Object(map)) => {
-            wanted.iter().try_for_each(|(key, value)| fits(value, map.get(key).unwrap_or(&Value::Null), &format!("{at}/{key}")))
+            wanted.iter().try_for_each(|(key, value)| {
+                fits(
+                    value,
+                    map.get(key).unwrap_or(&Value::Null),
+                    &format!("{at}/{key}"),
+                )
+            })
         }
-        (Value::Array(wanted), Value::Array(items)) if wanted.len() == items.len() => {
-            wanted.iter().zip(items).enumerate().try_for_each(|(index, (value, item))| fits(value, item, &format!("{at}/{index}")))
+        (Value::Array(wanted), Value::Array(items)) if wanted.len() == items.len() => wanted
+            .iter()
+            .zip(items)
+            .enumerate()
+            .try_for_each(|(index, (value, item))| fits(value, item, &format!("{at}/{index}"))),
+        (Value::String(wanted), Value::String(text))
+            if wanted
+                .strip_prefix('~')
+                .is_some_and(|part| text.contains(part)) =>
+        {
+            Ok(())
         }
-        (Value::String(wanted), Value::String(text)) if wanted.strip_prefix('~').is_some_and(|part| text.contains(part)) => Ok(()),
         (wanted, found) if wanted == found => Ok(()),
-        (wanted, found) => Err(format!("{at} is `{:.200}`, not `{wanted}`", found.to_string())),
+        (wanted, found) => Err(format!(
+            "{at} is `{:.200}`, not `{wanted}`",
+            found.to_string()
+        )),
     }
 }
 

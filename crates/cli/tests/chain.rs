@@ -39,7 +39,14 @@ impl Middleware for Adds {
             _ => {}
         }
         let mut arguments = call.arguments().clone();
-        arguments.insert("word".into(), json!(format!("{}{}", word.as_str().unwrap_or_default(), self.letter)));
+        arguments.insert(
+            "word".into(),
+            json!(format!(
+                "{}{}",
+                word.as_str().unwrap_or_default(),
+                self.letter
+            )),
+        );
         match self.how {
             "later" => Step::later(async move {
                 tokio::task::yield_now().await;
@@ -55,29 +62,44 @@ impl Middleware for Adds {
 }
 
 fn project() -> Project {
-    let schema = "input_schema: {type: object, properties: {word: {type: string}}, required: [word]}\n";
+    let schema =
+        "input_schema: {type: object, properties: {word: {type: string}}, required: [word]}\n";
     let says = tool_with(schema, "def run(args):\n  return args[\"word\"]");
     let adds = |letter: &str| {
-        format!("def handle(event, payload):\n  return modify({{\"args\": {{\"word\": payload[\"args\"][\"word\"] + \"{letter}\"}}}})")
+        format!(
+            "def handle(event, payload):\n  return modify({{\"args\": {{\"word\": payload[\"args\"][\"word\"] + \"{letter}\"}}}})"
+        )
     };
     let sees = "def handle(event, payload):\n  return modify({\"result\": payload[\"result\"] + \" of \" + payload[\"args\"][\"word\"]})";
     Project::new(&[
         (".harness/tools/t.md", &says),
-        (".harness/hooks/early.md", &hook_with("tool.pre", "priority: 20\n", &adds("1"))),
-        (".harness/hooks/late.md", &hook_with("tool.pre", "priority: 40\n", &adds("2"))),
+        (
+            ".harness/hooks/early.md",
+            &hook_with("tool.pre", "priority: 20\n", &adds("1")),
+        ),
+        (
+            ".harness/hooks/late.md",
+            &hook_with("tool.pre", "priority: 40\n", &adds("2")),
+        ),
         (".harness/hooks/after.md", &hook_with("tool.post", "", sees)),
     ])
 }
 
 #[tokio::test]
-async fn hooks_and_middleware_each_see_what_the_one_before_left_and_the_last_hooks_what_the_body_got() {
+async fn hooks_and_middleware_each_see_what_the_one_before_left_and_the_last_hooks_what_the_body_got()
+ {
     for how in ["at once", "later", "put off", "nothing"] {
         for timeout in [None, Some(Duration::from_secs(60)), Some(Duration::MAX)] {
             let project = project();
             let seen: Vec<Arc<Mutex<Vec<Value>>>> = (0..3).map(|_| Arc::default()).collect();
             let links = [("a", 10), ("b", 30), ("c", 50)].into_iter().zip(&seen);
             let builder = links.fold(project.builder(), |builder, ((letter, priority), seen)| {
-                builder.middleware(Adds { letter, priority, how, seen: Arc::clone(seen) })
+                builder.middleware(Adds {
+                    letter,
+                    priority,
+                    how,
+                    seen: Arc::clone(seen),
+                })
             });
             let engine = builder.load().await.expect("an engine");
             let mut asked = call("t", json!({"word": "w"}));
@@ -87,10 +109,19 @@ async fn hooks_and_middleware_each_see_what_the_one_before_left_and_the_last_hoo
                 "nothing" => (["w", "w1", "w12"], "w12"),
                 _ => (["w", "wa1", "wa1b2"], "wa1b2c"),
             };
-            assert_eq!(result.value, Some(json!(format!("{last} of {last}"))), "{how}: {}", result.text());
+            assert_eq!(
+                result.value,
+                Some(json!(format!("{last} of {last}"))),
+                "{how}: {}",
+                result.text()
+            );
             let times = if how == "put off" { 2 } else { 1 };
             for (seen, word) in seen.iter().zip(words) {
-                assert_eq!(*seen.lock().expect("words"), vec![json!(word); times], "{how}");
+                assert_eq!(
+                    *seen.lock().expect("words"),
+                    vec![json!(word); times],
+                    "{how}"
+                );
             }
         }
     }
@@ -99,8 +130,18 @@ async fn hooks_and_middleware_each_see_what_the_one_before_left_and_the_last_hoo
 #[tokio::test]
 async fn a_link_that_never_decides_among_hooks_ends_with_the_callers_time() {
     let project = project();
-    let never = Adds { letter: "x", priority: 30, how: "never", seen: Arc::default() };
-    let engine = project.builder().middleware(never).load().await.expect("an engine");
+    let never = Adds {
+        letter: "x",
+        priority: 30,
+        how: "never",
+        seen: Arc::default(),
+    };
+    let engine = project
+        .builder()
+        .middleware(never)
+        .load()
+        .await
+        .expect("an engine");
     let mut asked = call("t", json!({"word": "w"}));
     asked.timeout = Some(Duration::from_millis(1500));
     let result = engine.call(asked).await;
@@ -116,12 +157,39 @@ async fn a_link_that_never_decides_among_hooks_ends_with_the_callers_time() {
 
 #[tokio::test]
 async fn what_a_hook_would_decide_is_not_what_middleware_of_its_name_does() {
-    let blocks = hook_with("tool.pre", "priority: 20\n", "def handle(event, payload):\n  return block(\"no\")");
-    let says = tool_with("input_schema: {type: object}\n", "def run(args):\n  return 1");
-    let project = Project::new(&[(".harness/tools/t.md", &says), (".harness/hooks/h.md", &blocks)]);
-    let same = Adds { letter: "h", priority: 10, how: "nothing", seen: Arc::default() };
-    let engine = project.builder().middleware(same).load().await.expect("an engine");
+    let blocks = hook_with(
+        "tool.pre",
+        "priority: 20\n",
+        "def handle(event, payload):\n  return block(\"no\")",
+    );
+    let says = tool_with(
+        "input_schema: {type: object}\n",
+        "def run(args):\n  return 1",
+    );
+    let project = Project::new(&[
+        (".harness/tools/t.md", &says),
+        (".harness/hooks/h.md", &blocks),
+    ]);
+    let same = Adds {
+        letter: "h",
+        priority: 10,
+        how: "nothing",
+        seen: Arc::default(),
+    };
+    let engine = project
+        .builder()
+        .middleware(same)
+        .load()
+        .await
+        .expect("an engine");
     let explained = engine.explain(call("t", json!({"word": "w"}))).await;
-    let lines: Vec<&String> = explained.stages.iter().flat_map(|stage| &stage.lines).collect();
-    assert!(lines.iter().any(|line| line.contains("hook `h`: block")), "{lines:?}");
+    let lines: Vec<&String> = explained
+        .stages
+        .iter()
+        .flat_map(|stage| &stage.lines)
+        .collect();
+    assert!(
+        lines.iter().any(|line| line.contains("hook `h`: block")),
+        "{lines:?}"
+    );
 }

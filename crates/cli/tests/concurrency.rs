@@ -12,12 +12,29 @@ async fn two_scripts_blocked_in_built_ins_with_hooks_and_room_for_two_workers_bo
     let files = [
         (
             ".harness/tools/run_wait.md",
-            tool("def run(args):\n    sleep(0.3)\n    fs.write(args[\"path\"], \"x\")\n    return fs.exists(args[\"path\"])"),
+            tool(
+                "def run(args):\n    sleep(0.3)\n    fs.write(args[\"path\"], \"x\")\n    return fs.exists(args[\"path\"])",
+            ),
         ),
-        (".harness/hooks/watch.md", hook("builtin.pre", "def handle(event, payload):\n    cache.set(\"k\", 1)\n    return allow()")),
-        (".harness/hooks/watch_after.md", hook("builtin.post", "def handle(event, payload):\n    return allow()")),
+        (
+            ".harness/hooks/watch.md",
+            hook(
+                "builtin.pre",
+                "def handle(event, payload):\n    cache.set(\"k\", 1)\n    return allow()",
+            ),
+        ),
+        (
+            ".harness/hooks/watch_after.md",
+            hook(
+                "builtin.post",
+                "def handle(event, payload):\n    return allow()",
+            ),
+        ),
     ];
-    let files: Vec<(&str, &str)> = files.iter().map(|(path, text)| (*path, text.as_str())).collect();
+    let files: Vec<(&str, &str)> = files
+        .iter()
+        .map(|(path, text)| (*path, text.as_str()))
+        .collect();
     let project = Project::new(&files);
     let engine = project.builder().places(2).load().await.expect("loads");
     let both = async {
@@ -27,7 +44,9 @@ async fn two_scripts_blocked_in_built_ins_with_hooks_and_room_for_two_workers_bo
             engine.call(call("run_wait", json!({"path": "c"})).session("s")),
         )
     };
-    let (a, b, c) = tokio::time::timeout(Duration::from_secs(20), both).await.expect("nobody waits for ever");
+    let (a, b, c) = tokio::time::timeout(Duration::from_secs(20), both)
+        .await
+        .expect("nobody waits for ever");
     for result in [a, b, c] {
         assert_eq!(result.value, Some(json!(true)), "{:?}", result.error);
     }
@@ -37,19 +56,31 @@ async fn two_scripts_blocked_in_built_ins_with_hooks_and_room_for_two_workers_bo
 #[tokio::test(flavor = "multi_thread")]
 async fn ten_thousand_concurrent_calls_each_end_once() {
     const CALLS: usize = 10_000;
-    let project = Project::script("def run(args):\n    return {\"n\": args[\"n\"], \"count\": state.increment(\"count\")}");
+    let project = Project::script(
+        "def run(args):\n    return {\"n\": args[\"n\"], \"count\": state.increment(\"count\")}",
+    );
     let engine = project.engine().await;
     let mut tasks = tokio::task::JoinSet::new();
     for n in 0..CALLS {
         let engine = engine.clone();
-        tasks.spawn(async move { (n, engine.call(call("t", json!({"n": n})).session("s")).await) });
+        tasks.spawn(async move {
+            (
+                n,
+                engine.call(call("t", json!({"n": n})).session("s")).await,
+            )
+        });
     }
     let mut counts = HashSet::new();
     while let Some(joined) = tasks.join_next().await {
         let (n, result) = joined.expect("joins");
-        let value = result.value.unwrap_or_else(|| panic!("{n}: {:?}", result.error));
+        let value = result
+            .value
+            .unwrap_or_else(|| panic!("{n}: {:?}", result.error));
         assert_eq!(value["n"], json!(n));
-        assert!(counts.insert(value["count"].as_u64().expect("a count")), "a lost update");
+        assert!(
+            counts.insert(value["count"].as_u64().expect("a count")),
+            "a lost update"
+        );
     }
     assert_eq!(counts.len(), CALLS);
     assert_eq!(counts.iter().max(), Some(&(CALLS as u64)));
@@ -83,10 +114,19 @@ async fn cancelling_half_leaves_no_worker_busy_and_every_call_has_one_end() {
             other => panic!("{n} ended as {other}: {:?}", result.error),
         }
     }
-    assert!(cancelled > CALLS / 4, "most of the cancelled half had not run yet: {cancelled}");
+    assert!(
+        cancelled > CALLS / 4,
+        "most of the cancelled half had not run yet: {cancelled}"
+    );
     one_end_each(&project, CALLS);
     assert_eq!(engine.workers().0, 0, "no worker is left busy");
-    assert_eq!(engine.call(call("t", json!({"n": 1})).session("s")).await.value, Some(json!(1)));
+    assert_eq!(
+        engine
+            .call(call("t", json!({"n": 1})).session("s"))
+            .await
+            .value,
+        Some(json!(1))
+    );
 }
 
 fn one_end_each(project: &Project, calls: usize) {
@@ -118,7 +158,11 @@ async fn a_tool_that_allows_two_at_once_never_has_three() {
     }
     while let Some(joined) = set.join_next().await {
         let result = joined.expect("joins");
-        let now = result.value.as_ref().and_then(serde_json::Value::as_u64).unwrap_or_else(|| panic!("{:?}", result.error));
+        let now = result
+            .value
+            .as_ref()
+            .and_then(serde_json::Value::as_u64)
+            .unwrap_or_else(|| panic!("{:?}", result.error));
         assert!(now <= 2, "{now} at once");
     }
 }

@@ -9,12 +9,19 @@ fn the_demonstration_shows_each_stage_and_ends_well() {
     let folder = tempfile::tempdir().expect("a folder");
     let ran = harness(folder.path(), &["demo"]).ends(0);
     assert_eq!(ran.err, "");
-    assert_eq!(std::fs::read_dir(folder.path()).expect("a folder").count(), 0, "it works in a folder of its own");
+    assert_eq!(
+        std::fs::read_dir(folder.path()).expect("a folder").count(),
+        0,
+        "it works in a folder of its own"
+    );
     let text: Vec<String> = ran
         .out
         .lines()
         .map(|line| match line.split_once("(pid ") {
-            Some((before, rest)) => format!("{before}(pid N{}", rest.trim_start_matches(|c: char| c.is_ascii_digit())),
+            Some((before, rest)) => format!(
+                "{before}(pid N{}",
+                rest.trim_start_matches(|c: char| c.is_ascii_digit())
+            ),
             None => line.to_owned(),
         })
         .collect();
@@ -73,5 +80,10 @@ fn the_demonstration_shows_each_stage_and_ends_well() {
 #[test]
 fn the_demonstration_has_colour_where_it_is_asked_for() {
     let folder = tempfile::tempdir().expect("a folder");
-    assert!(harness(folder.path(), &["demo", "--color", "always"]).ends(0).out.contains("\u{1b}[1m\u{1b}[32m✓"));
+    assert!(
+        harness(folder.path(), &["demo", "--color", "always"])
+            .ends(0)
+            .out
+            .contains("\u{1b}[1m\u{1b}[32m✓")
+    );
 }

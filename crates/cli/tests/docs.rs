@@ -10,14 +10,26 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
 fn root() -> PathBuf {
-    PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../..").canonicalize().expect("the root")
+    PathBuf::from(env!("CARGO_MANIFEST_DIR"))
+        .join("../..")
+        .canonicalize()
+        .expect("the root")
 }
 
 /// Every document written by hand, relative to the root.
 fn documents() -> Vec<PathBuf> {
-    let mut found: Vec<PathBuf> = ["README.md", "ARCHITECTURE.md", "CONTRIBUTING.md", "CHANGELOG.md"].map(PathBuf::from).to_vec();
+    let mut found: Vec<PathBuf> = [
+        "README.md",
+        "ARCHITECTURE.md",
+        "CONTRIBUTING.md",
+        "CHANGELOG.md",
+    ]
+    .map(PathBuf::from)
+    .to_vec();
     for folder in ["docs/guide", "docs/decisions"] {
-        let entries = fs::read_dir(root().join(folder)).expect("a folder of documents").flatten();
+        let entries = fs::read_dir(root().join(folder))
+            .expect("a folder of documents")
+            .flatten();
         found.extend(entries.map(|entry| Path::new(folder).join(entry.file_name())));
     }
     found.sort();
@@ -25,7 +37,8 @@ fn documents() -> Vec<PathBuf> {
 }
 
 fn text(document: &Path) -> String {
-    fs::read_to_string(root().join(document)).unwrap_or_else(|problem| panic!("{}: {problem}", document.display()))
+    fs::read_to_string(root().join(document))
+        .unwrap_or_else(|problem| panic!("{}: {problem}", document.display()))
 }
 
 /// A fenced block: the words after the fence, and its lines.
@@ -37,7 +50,9 @@ struct Block {
 
 impl Block {
     fn title(&self) -> Option<&str> {
-        self.words.split_whitespace().find_map(|word| word.strip_prefix("title="))
+        self.words
+            .split_whitespace()
+            .find_map(|word| word.strip_prefix("title="))
     }
 }
 
@@ -49,10 +64,19 @@ fn blocks(text: &str) -> Vec<Block> {
         match &mut open {
             None if fence >= 3 => {
                 let words = line[fence..].trim().to_owned();
-                open = Some((line[..fence].to_owned(), Block { words, lines: String::new(), line: number + 1 }));
+                open = Some((
+                    line[..fence].to_owned(),
+                    Block {
+                        words,
+                        lines: String::new(),
+                        line: number + 1,
+                    },
+                ));
             }
             None => {}
-            Some((closing, _)) if line == closing => found.extend(open.take().map(|(_, block)| block)),
+            Some((closing, _)) if line == closing => {
+                found.extend(open.take().map(|(_, block)| block))
+            }
             Some((_, block)) => block.lines.extend([line, "\n"]),
         }
     }
@@ -62,11 +86,20 @@ fn blocks(text: &str) -> Vec<Block> {
 
 /// Runs a line of a document as a reader would, with the program under test as `harness`.
 fn run(line: &str, folder: &Path) -> Output {
-    let program = Path::new(env!("CARGO_BIN_EXE_harness")).parent().expect("a folder");
-    let line = line.replace("cargo run", &format!("'{}' run --quiet --offline", env!("CARGO")));
+    let program = Path::new(env!("CARGO_BIN_EXE_harness"))
+        .parent()
+        .expect("a folder");
+    let line = line.replace(
+        "cargo run",
+        &format!("'{}' run --quiet --offline", env!("CARGO")),
+    );
     let script = format!("exec 2>&1; PATH='{}':\"$PATH\"; {line}", program.display());
     #[expect(clippy::disallowed_methods, reason = "what a document shows is run")]
-    let output = Command::new("sh").args(["-c", &script]).current_dir(folder).env("XDG_STATE_HOME", env!("CARGO_TARGET_TMPDIR")).output();
+    let output = Command::new("sh")
+        .args(["-c", &script])
+        .current_dir(folder)
+        .env("XDG_STATE_HOME", env!("CARGO_TARGET_TMPDIR"))
+        .output();
     output.expect("a shell")
 }
 
@@ -93,8 +126,16 @@ struct Printed {
 impl Printed {
     fn of(command: &str, folder: &Path) -> Self {
         let output = run(command, folder);
-        let lines = String::from_utf8_lossy(&output.stdout).lines().map(steady).filter(|line| !line.is_empty()).collect();
-        Self { lines, shown: 0, gap: false }
+        let lines = String::from_utf8_lossy(&output.stdout)
+            .lines()
+            .map(steady)
+            .filter(|line| !line.is_empty())
+            .collect();
+        Self {
+            lines,
+            shown: 0,
+            gap: false,
+        }
     }
 
     fn show(&mut self, line: &str) -> Result<(), String> {
@@ -103,7 +144,12 @@ impl Printed {
         match skipped {
             Some(0) => {}
             Some(_) if self.gap => {}
-            _ => return Err(format!("this does not come next: {line}\nprinted: {}", rest.join("\n"))),
+            _ => {
+                return Err(format!(
+                    "this does not come next: {line}\nprinted: {}",
+                    rest.join("\n")
+                ));
+            }
         }
         self.shown += skipped.unwrap_or_default() + 1;
         self.gap = false;
@@ -112,7 +158,11 @@ impl Printed {
 
     fn end(&self) -> Result<(), String> {
         let rest = self.lines.get(self.shown..).unwrap_or_default();
-        if rest.is_empty() || self.gap { Ok(()) } else { Err(format!("printed and not shown: {}", rest.join("\n"))) }
+        if rest.is_empty() || self.gap {
+            Ok(())
+        } else {
+            Err(format!("printed and not shown: {}", rest.join("\n")))
+        }
     }
 }
 
@@ -122,7 +172,11 @@ fn follow(block: &Block, folder: &Path) -> Result<(), String> {
     for line in block.lines.lines().filter(|line| !line.trim().is_empty()) {
         if let Some(command) = line.strip_prefix("$ ") {
             printed.end()?;
-            let place = if command.starts_with("cargo run") { root() } else { folder.to_owned() };
+            let place = if command.starts_with("cargo run") {
+                root()
+            } else {
+                folder.to_owned()
+            };
             printed = Printed::of(command, &place);
         } else if line.trim() == "…" {
             printed.gap = true;
@@ -137,14 +191,22 @@ fn follow(block: &Block, folder: &Path) -> Result<(), String> {
 fn what_the_readme_and_the_guides_show_is_what_happens() {
     let (mut files, mut commands) = (0, 0);
     let mut wrong = Vec::new();
-    for document in documents().iter().filter(|document| **document == *"README.md" || document.starts_with("docs/guide")) {
+    for document in documents()
+        .iter()
+        .filter(|document| **document == *"README.md" || document.starts_with("docs/guide"))
+    {
         let scratch = tempfile::tempdir().expect("a folder");
         let mut wrote = false;
         for block in blocks(&text(document)) {
             if let Some(title) = block.title() {
                 files += 1;
                 if title.starts_with("examples/") {
-                    assert_eq!(block.lines, text(Path::new(title)), "{}: {title} differs", document.display());
+                    assert_eq!(
+                        block.lines,
+                        text(Path::new(title)),
+                        "{}: {title} differs",
+                        document.display()
+                    );
                     continue;
                 }
                 let path = scratch.path().join(title);
@@ -152,16 +214,30 @@ fn what_the_readme_and_the_guides_show_is_what_happens() {
                 fs::write(path, &block.lines).expect("a file");
                 wrote = true;
             } else if block.words == "console" {
-                commands += block.lines.lines().filter(|line| line.starts_with("$ ")).count();
+                commands += block
+                    .lines
+                    .lines()
+                    .filter(|line| line.starts_with("$ "))
+                    .count();
                 let problem = follow(&block, scratch.path()).err();
-                wrong.extend(problem.map(|problem| format!("{}, block at line {}: {problem}", document.display(), block.line)));
+                wrong.extend(problem.map(|problem| {
+                    format!(
+                        "{}, block at line {}: {problem}",
+                        document.display(),
+                        block.line
+                    )
+                }));
             }
         }
         if wrote {
             for command in ["harness validate --deny-warnings", "harness test"] {
                 let output = run(command, scratch.path());
                 if !output.status.success() {
-                    wrong.push(format!("{}: {command}\n{}", document.display(), String::from_utf8_lossy(&output.stdout)));
+                    wrong.push(format!(
+                        "{}: {command}\n{}",
+                        document.display(),
+                        String::from_utf8_lossy(&output.stdout)
+                    ));
                 }
             }
         }
@@ -188,8 +264,15 @@ fn every_command_that_is_named_exists() {
         // In code: after a backtick, a prompt or a double dash.
         for start in ["`harness ", "$ harness ", "-- harness "] {
             for rest in text.split(start).skip(1) {
-                let word: String = rest.chars().take_while(|c| c.is_ascii_lowercase()).collect();
-                assert!(word.is_empty() || known.contains(word.as_str()), "{}: there is no `harness {word}`", document.display());
+                let word: String = rest
+                    .chars()
+                    .take_while(|c| c.is_ascii_lowercase())
+                    .collect();
+                assert!(
+                    word.is_empty() || known.contains(word.as_str()),
+                    "{}: there is no `harness {word}`",
+                    document.display()
+                );
             }
         }
     }
@@ -219,7 +302,11 @@ fn every_link_leads_to_a_file() {
             }
             links += 1;
             let path = folder.join(target.split('#').next().unwrap_or_default());
-            assert!(path.exists(), "{}: {target} does not exist", document.display());
+            assert!(
+                path.exists(),
+                "{}: {target} does not exist",
+                document.display()
+            );
         }
     }
     assert!(links >= 30, "{links} links");
@@ -232,13 +319,23 @@ fn every_path_and_every_test_that_is_named_exists() {
     gather(&root.join("crates"), &mut sources);
     for document in documents() {
         for name in prose(&document).split('`').skip(1).step_by(2) {
-            let is_path = ["crates/", "docs/", "examples/", "bench/", "tests/cases/"].iter().any(|start| name.starts_with(start));
+            let is_path = ["crates/", "docs/", "examples/", "bench/", "tests/cases/"]
+                .iter()
+                .any(|start| name.starts_with(start));
             if is_path && !name.contains(['*', '<', ' ', '{']) {
-                assert!(root.join(name).exists(), "{}: {name} does not exist", document.display());
+                assert!(
+                    root.join(name).exists(),
+                    "{}: {name} does not exist",
+                    document.display()
+                );
             }
-            let is_test = name.matches('_').count() >= 3 && name.chars().all(|c| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '_');
+            let is_test = name.matches('_').count() >= 3
+                && name
+                    .chars()
+                    .all(|c| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '_');
             if is_test {
-                let known = sources.contains(&format!("fn {name}(")) || sources.contains(&format!("\"{name}\""));
+                let known = sources.contains(&format!("fn {name}("))
+                    || sources.contains(&format!("\"{name}\""));
                 assert!(known, "{}: no test is called {name}", document.display());
             }
         }
@@ -258,19 +355,38 @@ fn gather(folder: &Path, sources: &mut String) {
 
 #[test]
 fn the_guides_list_all_that_their_programs_depend_on() {
-    for (guide, example) in [("write-a-tool-in-rust", "typed"), ("embed-in-rust", "embed")] {
+    for (guide, example) in [
+        ("write-a-tool-in-rust", "typed"),
+        ("embed-in-rust", "embed"),
+    ] {
         let guide = text(&Path::new("docs/guide").join(guide).with_extension("md"));
-        let listed: BTreeSet<String> =
-            dependencies(guide.split("\n```").find(|block| block.starts_with("toml")).expect("a list")).collect();
+        let listed: BTreeSet<String> = dependencies(
+            guide
+                .split("\n```")
+                .find(|block| block.starts_with("toml"))
+                .expect("a list"),
+        )
+        .collect();
         let manifest = text(&Path::new("examples").join(example).join("Cargo.toml"));
-        assert_eq!(listed, dependencies(&manifest).collect::<BTreeSet<String>>(), "examples/{example}");
+        assert_eq!(
+            listed,
+            dependencies(&manifest).collect::<BTreeSet<String>>(),
+            "examples/{example}"
+        );
     }
 }
 
 /// The names of what a manifest depends on.
 fn dependencies(manifest: &str) -> impl Iterator<Item = String> {
-    let section = manifest.split("[dependencies]").nth(1).and_then(|rest| rest.split("\n[").next()).expect("dependencies");
-    section.lines().filter(|line| line.contains('=')).filter_map(|line| Some(line.split(['.', ' ', '=']).next()?.to_owned()))
+    let section = manifest
+        .split("[dependencies]")
+        .nth(1)
+        .and_then(|rest| rest.split("\n[").next())
+        .expect("dependencies");
+    section
+        .lines()
+        .filter(|line| line.contains('='))
+        .filter_map(|line| Some(line.split(['.', ' ', '=']).next()?.to_owned()))
 }
 
 #[test]
@@ -279,7 +395,10 @@ fn every_dependency_has_its_reason_in_the_architecture() {
     for name in ["sandbox", "core", "script", "cli"] {
         let manifest = text(&Path::new("crates").join(name).join("Cargo.toml"));
         for dependency in dependencies(&manifest) {
-            assert!(architecture.contains(&format!("`{dependency}`")), "crates/{name}: `{dependency}` has no reason in ARCHITECTURE.md");
+            assert!(
+                architecture.contains(&format!("`{dependency}`")),
+                "crates/{name}: `{dependency}` has no reason in ARCHITECTURE.md"
+            );
         }
     }
 }

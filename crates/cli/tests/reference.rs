@@ -24,7 +24,10 @@ fn every_reference_page_says_what_the_code_says() {
     for kind in ArtifactKind::ALL {
         pages.insert(format!("reference/{}.md", kind.word()), artifact_page(kind));
         let schema = serde_json::to_string_pretty(&json_schema(kind)).expect("JSON");
-        pages.insert(format!("reference/schema/{}.json", kind.word()), schema + "\n");
+        pages.insert(
+            format!("reference/schema/{}.json", kind.word()),
+            schema + "\n",
+        );
     }
     pages.insert("reference/unsupported.md".into(), unsupported_page());
     pages.insert("reference/builtins.md".into(), builtins_page());
@@ -37,7 +40,10 @@ fn every_reference_page_says_what_the_code_says() {
         pages.insert(format!("diagnostics/{}.md", rule.code), page(rule));
     }
     pages.insert("diagnostics/README.md".into(), index());
-    pages.insert("reference/surface-compared.md".into(), format!("{MADE}{}", compared::page()));
+    pages.insert(
+        "reference/surface-compared.md".into(),
+        format!("{MADE}{}", compared::page()),
+    );
     compare(&pages);
 }
 
@@ -48,7 +54,11 @@ fn compare(pages: &BTreeMap<String, String>) {
     let update = std::env::var_os("UPDATE").is_some();
     let mut stale = Vec::new();
     for folder in ["reference", "reference/schema", "diagnostics"] {
-        for entry in std::fs::read_dir(docs.join(folder)).into_iter().flatten().flatten() {
+        for entry in std::fs::read_dir(docs.join(folder))
+            .into_iter()
+            .flatten()
+            .flatten()
+        {
             let name = format!("{folder}/{}", entry.file_name().to_string_lossy());
             if entry.path().is_file() && !pages.contains_key(&name) {
                 if update {
@@ -69,17 +79,30 @@ fn compare(pages: &BTreeMap<String, String>) {
         }
         stale.push(name.clone());
     }
-    assert!(update || stale.is_empty(), "stale pages, run with UPDATE=1: {stale:?}");
+    assert!(
+        update || stale.is_empty(),
+        "stale pages, run with UPDATE=1: {stale:?}"
+    );
 }
 
 fn artifact_page(kind: ArtifactKind) -> String {
     let (title, intro) = match kind {
-        ArtifactKind::Tool => ("Tool", "`.harness/tools/<name>.md`, or an entry of `tools:` in `harness.md` or a bundle."),
-        ArtifactKind::Hook => ("Hook", "`.harness/hooks/<name>.md`, or an entry of `hooks:` in `harness.md` or a bundle."),
-        ArtifactKind::Root => {
-            ("Root", "`harness.md`, `harness.yaml` or `harness.yml` at the top of the project. The body is the system prompt.")
-        }
-        ArtifactKind::Bundle => ("Bundle", "`.harness/builtins/`, `.harness/plugins/` or `.harness/overrides/`, one file each."),
+        ArtifactKind::Tool => (
+            "Tool",
+            "`.harness/tools/<name>.md`, or an entry of `tools:` in `harness.md` or a bundle.",
+        ),
+        ArtifactKind::Hook => (
+            "Hook",
+            "`.harness/hooks/<name>.md`, or an entry of `hooks:` in `harness.md` or a bundle.",
+        ),
+        ArtifactKind::Root => (
+            "Root",
+            "`harness.md`, `harness.yaml` or `harness.yml` at the top of the project. The body is the system prompt.",
+        ),
+        ArtifactKind::Bundle => (
+            "Bundle",
+            "`.harness/builtins/`, `.harness/plugins/` or `.harness/overrides/`, one file each.",
+        ),
         ArtifactKind::Layer => (
             "Files above a project",
             "`/etc/harness/harness.md` for a machine, `$XDG_CONFIG_HOME/harness/harness.md` (or `~/.config/harness/harness.md`) for a user. What they say holds in every project: nothing in a project opens what they close.",
@@ -89,7 +112,10 @@ fn artifact_page(kind: ArtifactKind) -> String {
             "`.harness/clients/<client>.md`, for `claude-code` or `codex`. What it does not say, the [built-in map](clients.md) says.",
         ),
     };
-    let mut text = format!("{MADE}# {title}\n\n{intro}\n\nJSON Schema: [schema/{word}.json](schema/{word}.json).\n\n", word = kind.word());
+    let mut text = format!(
+        "{MADE}# {title}\n\n{intro}\n\nJSON Schema: [schema/{word}.json](schema/{word}.json).\n\n",
+        word = kind.word()
+    );
     text.push_str("| field | accepted | default | |\n| --- | --- | --- | --- |\n");
     rows(fields_of(kind), "", &mut text);
     text
@@ -97,19 +123,35 @@ fn artifact_page(kind: ArtifactKind) -> String {
 
 fn rows(fields: &[Field], path: &str, text: &mut String) {
     for field in fields {
-        let name = if path.is_empty() { field.name.to_owned() } else { format!("{path}.{}", field.name) };
+        let name = if path.is_empty() {
+            field.name.to_owned()
+        } else {
+            format!("{path}.{}", field.name)
+        };
         let status = match field.status {
             Status::Enforced => String::new(),
-            Status::Unsupported => " **Not enforced yet: calls are refused as `tool.unsupported`.**".into(),
+            Status::Unsupported => {
+                " **Not enforced yet: calls are refused as `tool.unsupported`.**".into()
+            }
             Status::Idle => " *Has no effect yet.*".into(),
             Status::Partly(forms) => {
                 format!(
                     " **Not enforced yet, so calls are refused:** {}.",
-                    forms.iter().map(|form| form.name.trim()).collect::<Vec<_>>().join(", ")
+                    forms
+                        .iter()
+                        .map(|form| form.name.trim())
+                        .collect::<Vec<_>>()
+                        .join(", ")
                 )
             }
         };
-        let _ = writeln!(text, "| `{name}` | {} | {} | {}{status} |", cell(&field.shape.accepted()), cell(field.default), cell(field.doc));
+        let _ = writeln!(
+            text,
+            "| `{name}` | {} | {} | {}{status} |",
+            cell(&field.shape.accepted()),
+            cell(field.default),
+            cell(field.doc)
+        );
         inside(&field.shape, &name, text);
     }
 }
@@ -139,10 +181,15 @@ fn unsupported_page() -> String {
 }
 
 fn builtins_page() -> String {
-    let mut text =
-        format!("{MADE}# Built-ins\n\nWhat scripts can call. *Effects* are what a mention of the call adds to a tool's effects.\n");
+    let mut text = format!(
+        "{MADE}# Built-ins\n\nWhat scripts can call. *Effects* are what a mention of the call adds to a tool's effects.\n"
+    );
     for module in MODULES {
-        let title = if module.name.is_empty() { "Globals" } else { module.name };
+        let title = if module.name.is_empty() {
+            "Globals"
+        } else {
+            module.name
+        };
         let _ = write!(text, "\n## {title}\n\n{}\n", module.doc);
         for (name, value) in module.constants {
             let _ = write!(text, "\n- `{}.{name}` = {value}\n", module.name);
@@ -165,14 +212,24 @@ fn builtin_entry(module: &Module, builtin: &Builtin, text: &mut String) {
             (_, None) => param.name.to_owned(),
         })
         .collect();
-    let _ = write!(text, "\n### `{}({})`\n\n{}\n", full_name(module, builtin), params.join(", "), builtin.doc);
+    let _ = write!(
+        text,
+        "\n### `{}({})`\n\n{}\n",
+        full_name(module, builtin),
+        params.join(", "),
+        builtin.doc
+    );
     let _ = write!(text, "\nReturns {}.", builtin.returns.trim_end_matches('.'));
     let side = match builtin.scope {
         Scope::Both => "",
         Scope::Tools => " Tools only.",
         Scope::Hooks => " Hooks only.",
     };
-    let missing = if let Body::Absent(why) = builtin.body { format!(" **Not available yet:** {why}.") } else { String::new() };
+    let missing = if let Body::Absent(why) = builtin.body {
+        format!(" **Not available yet:** {why}.")
+    } else {
+        String::new()
+    };
     let _ = writeln!(text, " Effects: {}.{side}{missing}", builtin.effects);
     if !builtin.examples.is_empty() {
         text.push_str("\n```python\n");
@@ -189,10 +246,20 @@ fn hook_events_page() -> String {
     );
     for event in HOOK_EVENTS {
         let keys = match event.keys {
-            Keys::Only(keys) => keys.iter().map(|key| format!("`{key}`")).collect::<Vec<_>>().join(", "),
+            Keys::Only(keys) => keys
+                .iter()
+                .map(|key| format!("`{key}`"))
+                .collect::<Vec<_>>()
+                .join(", "),
             Keys::Any => "whatever was sent".into(),
         };
-        let _ = writeln!(text, "| `{}` | {} | {} | {keys} |", event.name, cell(event.doc), if event.gating { "yes" } else { "no" });
+        let _ = writeln!(
+            text,
+            "| `{}` | {} | {} | {keys} |",
+            event.name,
+            cell(event.doc),
+            if event.gating { "yes" } else { "no" }
+        );
     }
     text
 }
@@ -215,7 +282,13 @@ fn clients_page() -> String {
         "{MADE}# The tools of clients\n\nHow `harness hook` shows each client's own tools to hooks and policy, unless a [client map](client.md) of the project says otherwise. \
          The first entry that fits counts; `*` stands for any text.\n"
     );
-    let ticked = |words: &[&str]| words.iter().map(|word| format!("`{word}`")).collect::<Vec<_>>().join(", ");
+    let ticked = |words: &[&str]| {
+        words
+            .iter()
+            .map(|word| format!("`{word}`"))
+            .collect::<Vec<_>>()
+            .join(", ")
+    };
     for client in CLIENTS {
         let _ = write!(
             text,
@@ -227,10 +300,19 @@ fn clients_page() -> String {
                 (Served::Elsewhere, "") => "the same name".to_owned(),
                 (Served::Elsewhere, name) => format!("`{name}`"),
             };
-            let mut args: Vec<String> = tool.args.iter().map(|(from, to)| format!("`{from}` as `{to}`")).collect();
-            args.extend(tool.split.map(|split| match split {
-                Split::Edits => "one judgement for each of `edits`".to_owned(),
-                Split::Patch => "one judgement for each file of the patch: `path`, `content`, `change`".to_owned(),
+            let mut args: Vec<String> = tool
+                .args
+                .iter()
+                .map(|(from, to)| format!("`{from}` as `{to}`"))
+                .collect();
+            args.extend(tool.split.map(|split| {
+                match split {
+                    Split::Edits => "one judgement for each of `edits`".to_owned(),
+                    Split::Patch => {
+                        "one judgement for each file of the patch: `path`, `content`, `change`"
+                            .to_owned()
+                    }
+                }
             }));
             let _ = writeln!(
                 text,
@@ -252,13 +334,22 @@ fn refusals_page() -> String {
         "{MADE}# Refusals and failures\n\nRepairable: another call, changed, may succeed. Retryable: the same call may succeed later. Fatal: a person must act first.\n\n| code | class | meaning |\n| --- | --- | --- |\n"
     );
     for code in Code::ALL {
-        let _ = writeln!(text, "| `{}` | {} | {} |", code.text(), code.class(), code.meaning().trim());
+        let _ = writeln!(
+            text,
+            "| `{}` | {} | {} |",
+            code.text(),
+            code.class(),
+            code.meaning().trim()
+        );
     }
     text
 }
 
 fn cli_page() -> String {
-    let mut text = format!("{MADE}# The `harness` program\n\n```text\n{}```\n", help(&[]));
+    let mut text = format!(
+        "{MADE}# The `harness` program\n\n```text\n{}```\n",
+        help(&[])
+    );
     let commands: Vec<String> = help(&[])
         .lines()
         .skip_while(|line| !line.starts_with("Commands:"))
@@ -269,17 +360,31 @@ fn cli_page() -> String {
         .collect();
     assert!(commands.len() >= 12, "{commands:?}");
     for command in commands {
-        let _ = write!(text, "\n## `harness {command}`\n\n```text\n{}```\n", help(&[&command]));
+        let _ = write!(
+            text,
+            "\n## `harness {command}`\n\n```text\n{}```\n",
+            help(&[&command])
+        );
     }
-    let _ = write!(text, "\n## `harness surface check`\n\n```text\n{}```\n", help(&["surface", "check"]));
+    let _ = write!(
+        text,
+        "\n## `harness surface check`\n\n```text\n{}```\n",
+        help(&["surface", "check"])
+    );
     text
 }
 
 fn help(command: &[&str]) -> String {
     #[expect(clippy::disallowed_methods, reason = "the program under test")]
-    let output =
-        std::process::Command::new(env!("CARGO_BIN_EXE_harness")).args(command).arg("--help").env("COLUMNS", "100").output().expect("runs");
+    let output = std::process::Command::new(env!("CARGO_BIN_EXE_harness"))
+        .args(command)
+        .arg("--help")
+        .env("COLUMNS", "100")
+        .output()
+        .expect("runs");
     assert!(output.status.success(), "{command:?} --help");
     let text = String::from_utf8(output.stdout).expect("text");
-    text.lines().map(|line| line.trim_end().to_owned() + "\n").collect()
+    text.lines()
+        .map(|line| line.trim_end().to_owned() + "\n")
+        .collect()
 }

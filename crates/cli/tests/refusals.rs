@@ -39,13 +39,34 @@ fn project() -> Project {
     Project::new(&[
         ("harness.md", ROOT),
         (".harness/tools/read_note.md", &tool_with(PARAMETERS, echo)),
-        (".harness/tools/write_note.md", &tool_with("parameters:\n  path: { type: string, required: true }\n", echo)),
+        (
+            ".harness/tools/write_note.md",
+            &tool_with(
+                "parameters:\n  path: { type: string, required: true }\n",
+                echo,
+            ),
+        ),
         (".harness/tools/drop_notes.md", &tool(echo)),
-        (".harness/tools/send_note.md", &tool_with("requires_approval: true\n", echo)),
-        (".harness/tools/fetch_note.md", &tool_with("async: true\n", echo)),
-        (".harness/tools/file_note.md", "---\nparameters: {}\n---\nServed by a Rust body.\n"),
-        (".harness/tools/sort_notes.md", &tool("def run(args)\n    return 1")),
-        (".harness/tools/wait_for_note.md", &tool_with("timeout_ms: 150\n", "def run(args):\n    sleep(30)")),
+        (
+            ".harness/tools/send_note.md",
+            &tool_with("requires_approval: true\n", echo),
+        ),
+        (
+            ".harness/tools/fetch_note.md",
+            &tool_with("async: true\n", echo),
+        ),
+        (
+            ".harness/tools/file_note.md",
+            "---\nparameters: {}\n---\nServed by a Rust body.\n",
+        ),
+        (
+            ".harness/tools/sort_notes.md",
+            &tool("def run(args)\n    return 1"),
+        ),
+        (
+            ".harness/tools/wait_for_note.md",
+            &tool_with("timeout_ms: 150\n", "def run(args):\n    sleep(30)"),
+        ),
         (".harness/hooks/guard.md", &hook("tool.pre", GUARD)),
     ])
 }
@@ -57,11 +78,33 @@ fn seen(project: &Project, words: &[&str]) -> String {
     assert_ne!(ran.code, Some(0));
     for part in ["what", "where", "help", "next", "who"] {
         let label = format!("\n  {part:5} ");
-        assert!(ran.err.split(&label).nth(1).is_some_and(|text| !text.starts_with('\n')), "no `{part}` in\n{}", ran.err);
+        assert!(
+            ran.err
+                .split(&label)
+                .nth(1)
+                .is_some_and(|text| !text.starts_with('\n')),
+            "no `{part}` in\n{}",
+            ran.err
+        );
     }
-    let next = ran.err.lines().find_map(|line| line.strip_prefix("  next  harness ")).expect("a command");
-    let again = harness(project.path(), &shell_words(next).iter().map(String::as_str).collect::<Vec<_>>());
-    assert_ne!(again.code, Some(2), "`harness {next}` does not work: {}", again.err);
+    let next = ran
+        .err
+        .lines()
+        .find_map(|line| line.strip_prefix("  next  harness "))
+        .expect("a command");
+    let again = harness(
+        project.path(),
+        &shell_words(next)
+            .iter()
+            .map(String::as_str)
+            .collect::<Vec<_>>(),
+    );
+    assert_ne!(
+        again.code,
+        Some(2),
+        "`harness {next}` does not work: {}",
+        again.err
+    );
     format!("{}exit {}", ran.err, ran.code.expect("a code"))
 }
 

@@ -12,10 +12,22 @@ async fn check(project: &Project, name: &str, event: &str, expected: &[&str]) {
     project.engine().await.call(call(name, json!({}))).await;
     let last = project.events.all().pop().expect("an event");
     let stages = last.fields["stages_ms"].as_object().expect("an object");
-    assert_eq!((last.name.as_str(), stages.keys().map(String::as_str).collect::<Vec<_>>()), (event, expected.to_vec()));
+    assert_eq!(
+        (
+            last.name.as_str(),
+            stages.keys().map(String::as_str).collect::<Vec<_>>()
+        ),
+        (event, expected.to_vec())
+    );
     let elapsed = last.fields["elapsed_ms"].as_f64().expect("a number");
-    let sum: f64 = stages.values().map(|time| time.as_f64().expect("a number")).sum();
-    assert!(sum > 0.0 && sum < elapsed + 50.0, "{sum} ms in stages, {elapsed} ms in all");
+    let sum: f64 = stages
+        .values()
+        .map(|time| time.as_f64().expect("a number"))
+        .sum();
+    assert!(
+        sum > 0.0 && sum < elapsed + 50.0,
+        "{sum} ms in stages, {elapsed} ms in all"
+    );
 }
 
 #[tokio::test]
@@ -25,7 +37,13 @@ async fn the_last_event_names_the_stages_a_call_reached() {
     check(&plain, "absent", "tool.rejected", &ALL[..1]).await;
     let failing = Project::script("def run(args):\n  fail(\"no\")");
     check(&failing, "t", "tool.failed", &ALL).await;
-    let blocking = hook("tool.pre", "def handle(event, payload):\n  return block(\"no\")");
-    let blocked = Project::new(&[(".harness/tools/t.md", &tool("def run(args):\n  return 1")), (".harness/hooks/h.md", &blocking)]);
+    let blocking = hook(
+        "tool.pre",
+        "def handle(event, payload):\n  return block(\"no\")",
+    );
+    let blocked = Project::new(&[
+        (".harness/tools/t.md", &tool("def run(args):\n  return 1")),
+        (".harness/hooks/h.md", &blocking),
+    ]);
     check(&blocked, "t", "tool.failed", &ALL[..3]).await;
 }

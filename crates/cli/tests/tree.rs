@@ -5,17 +5,31 @@ use std::collections::{BTreeMap, HashMap};
 use std::path::{Path, PathBuf};
 
 fn root() -> PathBuf {
-    PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../..").canonicalize().expect("the root")
+    PathBuf::from(env!("CARGO_MANIFEST_DIR"))
+        .join("../..")
+        .canonicalize()
+        .expect("the root")
 }
 
 fn metadata() -> Value {
     #[expect(clippy::disallowed_methods, reason = "asks cargo about the tree")]
     let output = std::process::Command::new(env!("CARGO"))
-        .args(["metadata", "--format-version", "1", "--locked", "--filter-platform", "x86_64-unknown-linux-gnu"])
+        .args([
+            "metadata",
+            "--format-version",
+            "1",
+            "--locked",
+            "--filter-platform",
+            "x86_64-unknown-linux-gnu",
+        ])
         .current_dir(root())
         .output()
         .expect("cargo runs");
-    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    assert!(
+        output.status.success(),
+        "{}",
+        String::from_utf8_lossy(&output.stderr)
+    );
     serde_json::from_slice(&output.stdout).expect("JSON")
 }
 
@@ -36,17 +50,38 @@ fn crates_depend_only_as_the_architecture_says() {
     let allowed: HashMap<&str, &[&str]> = HashMap::from([
         ("tool-harness-sandbox", [].as_slice()),
         ("tool-harness", &["tool-harness-sandbox"]),
-        ("tool-harness-script", &["tool-harness", "tool-harness-sandbox"]),
-        ("tool-harness-cli", &["tool-harness", "tool-harness-sandbox", "tool-harness-script"]),
+        (
+            "tool-harness-script",
+            &["tool-harness", "tool-harness-sandbox"],
+        ),
+        (
+            "tool-harness-cli",
+            &[
+                "tool-harness",
+                "tool-harness-sandbox",
+                "tool-harness-script",
+            ],
+        ),
     ]);
     for package in metadata["packages"].as_array().expect("packages") {
         let name = package["name"].as_str().expect("a name");
-        let Some(allowed) = allowed.get(name) else { continue };
+        let Some(allowed) = allowed.get(name) else {
+            continue;
+        };
         for dependency in package["dependencies"].as_array().expect("dependencies") {
-            let (of, kind) = (dependency["name"].as_str().expect("a name"), &dependency["kind"]);
+            let (of, kind) = (
+                dependency["name"].as_str().expect("a name"),
+                &dependency["kind"],
+            );
             if kind.is_null() {
-                assert!(!of.starts_with("tool-harness") || allowed.contains(&of), "{name} must not depend on {of}");
-                assert!(!of.starts_with("starlark") || name == "tool-harness-script", "only the script crate may name Starlark");
+                assert!(
+                    !of.starts_with("tool-harness") || allowed.contains(&of),
+                    "{name} must not depend on {of}"
+                );
+                assert!(
+                    !of.starts_with("starlark") || name == "tool-harness-script",
+                    "only the script crate may name Starlark"
+                );
             }
         }
     }
@@ -55,14 +90,20 @@ fn crates_depend_only_as_the_architecture_says() {
 #[test]
 fn every_licence_is_one_we_accept() {
     let deny = std::fs::read_to_string(root().join("deny.toml")).expect("deny.toml");
-    let list = deny.split("allow = [").nth(1).and_then(|rest| rest.split(']').next()).expect("the list");
+    let list = deny
+        .split("allow = [")
+        .nth(1)
+        .and_then(|rest| rest.split(']').next())
+        .expect("the list");
     let allowed: Vec<&str> = list.split('"').skip(1).step_by(2).collect();
     let mut strange = BTreeMap::new();
     for package in metadata()["packages"].as_array().expect("packages") {
         let licence = package["license"].as_str().unwrap_or("none");
         let acceptable = licence.replace('/', " OR ").split(" AND ").all(|part| {
             let part = part.trim_matches(|c: char| c == '(' || c == ')' || c == ' ');
-            part.split(" OR ").any(|choice| allowed.contains(&choice.trim_matches(|c: char| c == '(' || c == ')' || c == ' ')))
+            part.split(" OR ").any(|choice| {
+                allowed.contains(&choice.trim_matches(|c: char| c == '(' || c == ')' || c == ' '))
+            })
         });
         if !acceptable {
             strange.insert(package["name"].to_string(), licence.to_owned());
@@ -77,8 +118,18 @@ fn files_stay_readable() {
     for folder in ["crates", "bench", "examples"] {
         sources(&root().join(folder), &mut files);
     }
-    let mut lengths: Vec<(usize, PathBuf)> =
-        files.into_iter().map(|path| (std::fs::read_to_string(&path).expect("text").lines().count(), path)).collect();
+    let mut lengths: Vec<(usize, PathBuf)> = files
+        .into_iter()
+        .map(|path| {
+            (
+                std::fs::read_to_string(&path)
+                    .expect("text")
+                    .lines()
+                    .count(),
+                path,
+            )
+        })
+        .collect();
     lengths.sort();
     let at = |share: usize| lengths[lengths.len() * share / 100].0;
     assert!(at(50) <= 150, "the median file has {} lines", at(50));
@@ -98,23 +149,53 @@ fn unsafe_code_is_in_the_sandbox_only_and_says_why() {
         let lines: Vec<&str> = text.lines().collect();
         for (index, line) in lines.iter().enumerate() {
             let code = line.split("//").next().unwrap_or_default();
-            let is_unsafe =
-                ["unsafe {", "unsafe fn", "unsafe impl", "unsafe extern"].iter().any(|word| code.contains(word)) && !code.contains('"');
+            let is_unsafe = ["unsafe {", "unsafe fn", "unsafe impl", "unsafe extern"]
+                .iter()
+                .any(|word| code.contains(word))
+                && !code.contains('"');
             if !is_unsafe {
                 continue;
             }
-            assert!(path.components().any(|part| part.as_os_str() == "sandbox"), "{}:{} is unsafe", path.display(), index + 1);
-            let said = lines[index.saturating_sub(6)..=index].iter().any(|line| line.contains("SAFETY") || line.contains("# Safety"));
-            assert!(said, "{}:{} does not say why it is sound", path.display(), index + 1);
+            assert!(
+                path.components().any(|part| part.as_os_str() == "sandbox"),
+                "{}:{} is unsafe",
+                path.display(),
+                index + 1
+            );
+            let said = lines[index.saturating_sub(6)..=index]
+                .iter()
+                .any(|line| line.contains("SAFETY") || line.contains("# Safety"));
+            assert!(
+                said,
+                "{}:{} does not say why it is sound",
+                path.display(),
+                index + 1
+            );
         }
     }
 }
 
 #[test]
 fn no_file_names_a_registry_host() {
-    let hosts = [["crates", "io"].join("."), ["pypi", "org"].join("."), ["npmjs", "org"].join("."), ["deb", "debian", "org"].join(".")];
-    for name in ["README.md", "ARCHITECTURE.md", "CONTRIBUTING.md", "CHANGELOG.md", "check", "Cargo.toml", ".ci/run"] {
+    let hosts = [
+        ["crates", "io"].join("."),
+        ["pypi", "org"].join("."),
+        ["npmjs", "org"].join("."),
+        ["deb", "debian", "org"].join("."),
+    ];
+    for name in [
+        "README.md",
+        "ARCHITECTURE.md",
+        "CONTRIBUTING.md",
+        "CHANGELOG.md",
+        "check",
+        "Cargo.toml",
+        ".ci/run",
+    ] {
         let text = std::fs::read_to_string(root().join(name)).unwrap_or_default();
-        assert!(!hosts.iter().any(|host| text.contains(host.as_str())), "{name}");
+        assert!(
+            !hosts.iter().any(|host| text.contains(host.as_str())),
+            "{name}"
+        );
     }
 }

@@ -64,7 +64,11 @@ impl UserContext {
 
 impl fmt::Debug for UserContext {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(if self.0.is_some() { "a context" } else { "no context" })
+        f.write_str(if self.0.is_some() {
+            "a context"
+        } else {
+            "no context"
+        })
     }
 }
 

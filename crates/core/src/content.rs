@@ -80,7 +80,10 @@ impl ContentBlock {
     pub(crate) fn text_len(&self) -> usize {
         match self {
             Self::Text(text) => text.len(),
-            Self::Resource(Resource { body: ResourceBody::Text(text), .. }) => self.fixed_len() + text.len(),
+            Self::Resource(Resource {
+                body: ResourceBody::Text(text),
+                ..
+            }) => self.fixed_len() + text.len(),
             _ => self.fixed_len(),
         }
     }
@@ -89,7 +92,10 @@ impl ContentBlock {
     pub(crate) fn media_len(&self) -> usize {
         match self {
             Self::Image(media) | Self::Audio(media) => media.data.len(),
-            Self::Resource(Resource { body: ResourceBody::Bytes(bytes), .. }) => bytes.len(),
+            Self::Resource(Resource {
+                body: ResourceBody::Bytes(bytes),
+                ..
+            }) => bytes.len(),
             Self::Text(_) | Self::Link(_) | Self::Resource(_) => 0,
         }
     }
@@ -100,7 +106,12 @@ impl ContentBlock {
         match self {
             Self::Text(_) => 0,
             Self::Image(media) | Self::Audio(media) => media.media_type.len(),
-            Self::Link(link) => link.uri.len() + link.name.len() + length(&link.description) + length(&link.media_type),
+            Self::Link(link) => {
+                link.uri.len()
+                    + link.name.len()
+                    + length(&link.description)
+                    + length(&link.media_type)
+            }
             Self::Resource(resource) => resource.uri.len() + length(&resource.media_type),
         }
     }
@@ -115,14 +126,21 @@ impl ContentBlock {
             Self::Link(link) => {
                 let mut object = described("resource_link", &link.uri, link.media_type.as_deref());
                 object.insert("name".into(), json!(link.name));
-                object.extend(link.description.as_ref().map(|words| ("description".to_owned(), json!(words))));
+                object.extend(
+                    link.description
+                        .as_ref()
+                        .map(|words| ("description".to_owned(), json!(words))),
+                );
                 Value::Object(object)
             }
             Self::Resource(resource) => {
-                let mut object = described("resource", &resource.uri, resource.media_type.as_deref());
+                let mut object =
+                    described("resource", &resource.uri, resource.media_type.as_deref());
                 match &resource.body {
                     ResourceBody::Text(text) => object.insert("text".into(), json!(text)),
-                    ResourceBody::Bytes(bytes) => object.insert("data".into(), json!(STANDARD.encode(bytes))),
+                    ResourceBody::Bytes(bytes) => {
+                        object.insert("data".into(), json!(STANDARD.encode(bytes)))
+                    }
                 };
                 Value::Object(object)
             }
@@ -134,7 +152,12 @@ impl ContentBlock {
     pub fn from_json(value: &Value) -> Option<Self> {
         let text = |key: &str| value.get(key).and_then(Value::as_str).map(str::to_owned);
         let bytes = || STANDARD.decode(value.get("data")?.as_str()?).ok();
-        let media = || Some(Media { data: bytes()?, media_type: text("media_type")? });
+        let media = || {
+            Some(Media {
+                data: bytes()?,
+                media_type: text("media_type")?,
+            })
+        };
         Some(match value.get("type")?.as_str()? {
             "text" => Self::Text(text("text")?),
             "image" => Self::Image(media()?),
@@ -160,7 +183,12 @@ impl ContentBlock {
     /// Reads a list of blocks; `None` when any of it is something else, and for a list of nothing.
     #[must_use]
     pub fn list_from_json(value: &Value) -> Option<Vec<Self>> {
-        value.as_array().filter(|blocks| !blocks.is_empty())?.iter().map(Self::from_json).collect()
+        value
+            .as_array()
+            .filter(|blocks| !blocks.is_empty())?
+            .iter()
+            .map(Self::from_json)
+            .collect()
     }
 }
 
@@ -184,9 +212,21 @@ mod tests {
 
     #[test]
     fn every_kind_of_block_is_read_as_it_was_written() {
-        let media = Media { data: vec![0, 255, 7], media_type: "image/png".into() };
-        let link = Link { uri: "file:///a".into(), name: "a".into(), description: Some("the a".into()), media_type: None };
-        let resource = |body| Resource { uri: "artifact:///b".into(), media_type: Some("text/plain".into()), body };
+        let media = Media {
+            data: vec![0, 255, 7],
+            media_type: "image/png".into(),
+        };
+        let link = Link {
+            uri: "file:///a".into(),
+            name: "a".into(),
+            description: Some("the a".into()),
+            media_type: None,
+        };
+        let resource = |body| Resource {
+            uri: "artifact:///b".into(),
+            media_type: Some("text/plain".into()),
+            body,
+        };
         for block in [
             ContentBlock::text("words"),
             ContentBlock::Image(media.clone()),
@@ -207,6 +247,9 @@ mod tests {
             assert_eq!(ContentBlock::from_json(&wrong), None, "{wrong}");
         }
         assert_eq!(ContentBlock::list_from_json(&json!([])), None);
-        assert_eq!(ContentBlock::list_from_json(&json!([{"type": "text", "text": "a"}, 1])), None);
+        assert_eq!(
+            ContentBlock::list_from_json(&json!([{"type": "text", "text": "a"}, 1])),
+            None
+        );
     }
 }

@@ -20,8 +20,12 @@ pub(crate) fn is_deep(value: &Value) -> bool {
 /// Whether a value nests deeper than this. It goes no deeper itself.
 pub(crate) fn deeper_than(value: &Value, most: usize) -> bool {
     match value {
-        Value::Array(items) => items.iter().any(|item| most == 0 || deeper_than(item, most - 1)),
-        Value::Object(map) => map.values().any(|item| most == 0 || deeper_than(item, most - 1)),
+        Value::Array(items) => items
+            .iter()
+            .any(|item| most == 0 || deeper_than(item, most - 1)),
+        Value::Object(map) => map
+            .values()
+            .any(|item| most == 0 || deeper_than(item, most - 1)),
         _ => false,
     }
 }

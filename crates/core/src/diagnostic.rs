@@ -51,7 +51,17 @@ pub struct Diagnostic {
 impl Diagnostic {
     /// A finding without a place yet.
     pub fn new(code: &'static str, severity: Severity, message: impl Into<String>) -> Self {
-        Self { code, severity, message: message.into(), place: None, also: Vec::new(), tool: None, field: None, help: None, fix: None }
+        Self {
+            code,
+            severity,
+            message: message.into(),
+            place: None,
+            also: Vec::new(),
+            tool: None,
+            field: None,
+            help: None,
+            fix: None,
+        }
     }
 
     /// Says where.
@@ -111,7 +121,12 @@ impl Diagnostic {
         if !self.also.is_empty() {
             object.insert("also".into(), self.also.iter().map(place_json).collect());
         }
-        for (key, value) in [("tool", &self.tool), ("field", &self.field), ("help", &self.help), ("fix", &self.fix)] {
+        for (key, value) in [
+            ("tool", &self.tool),
+            ("field", &self.field),
+            ("help", &self.help),
+            ("fix", &self.fix),
+        ] {
             if let Some(text) = value {
                 object.insert(key.into(), json!(text));
             }

@@ -49,7 +49,9 @@ fn feed(hasher: &mut blake3::Hasher, value: &Value, canonical: Canonical) {
         }
         Value::String(text) => sized(hasher, b's', text.as_bytes()),
         Value::Array(items) => {
-            hasher.update(b"a").update(&(items.len() as u64).to_le_bytes());
+            hasher
+                .update(b"a")
+                .update(&(items.len() as u64).to_le_bytes());
             items.iter().for_each(|item| feed(hasher, item, canonical));
         }
         Value::Object(object) => feed_object(hasher, object, canonical),
@@ -57,7 +59,9 @@ fn feed(hasher: &mut blake3::Hasher, value: &Value, canonical: Canonical) {
 }
 
 fn feed_object(hasher: &mut blake3::Hasher, object: &Map<String, Value>, canonical: Canonical) {
-    hasher.update(b"o").update(&(object.len() as u64).to_le_bytes());
+    hasher
+        .update(b"o")
+        .update(&(object.len() as u64).to_le_bytes());
     let mut entries: Vec<_> = object.iter().collect();
     entries.sort_unstable_by_key(|(key, _)| *key);
     for (key, value) in entries {
@@ -67,14 +71,24 @@ fn feed_object(hasher: &mut blake3::Hasher, object: &Map<String, Value>, canonic
 }
 
 fn sized(hasher: &mut blake3::Hasher, tag: u8, bytes: &[u8]) {
-    hasher.update(&[tag]).update(&(bytes.len() as u64).to_le_bytes()).update(bytes);
+    hasher
+        .update(&[tag])
+        .update(&(bytes.len() as u64).to_le_bytes())
+        .update(bytes);
 }
 
 /// An integer as its digits, a float as the shortest text that gives the same float back.
 fn canonical_number(number: &Number) -> (u8, String) {
     let text = number.as_str();
     if is_integer(text) {
-        return (b'i', if text == "-0" { "0".to_owned() } else { text.to_owned() });
+        return (
+            b'i',
+            if text == "-0" {
+                "0".to_owned()
+            } else {
+                text.to_owned()
+            },
+        );
     }
     match text.parse::<f64>() {
         Ok(value) if value.is_finite() => (b'd', format!("{value:?}")),
@@ -87,13 +101,19 @@ fn worth(number: &Number) -> (u8, String) {
     let text = number.as_str();
     let (mantissa, power) = text.split_once(['e', 'E']).unwrap_or((text, "0"));
     let (whole, fraction) = mantissa.split_once('.').unwrap_or((mantissa, ""));
-    let (sign, whole) = whole.strip_prefix('-').map_or(("", whole), |whole| ("-", whole));
+    let (sign, whole) = whole
+        .strip_prefix('-')
+        .map_or(("", whole), |whole| ("-", whole));
     // A power that has no room here belongs to a number that nothing can hold; it is only itself.
-    let Ok(power) = power.parse::<i64>() else { return (b'x', text.to_owned()) };
+    let Ok(power) = power.parse::<i64>() else {
+        return (b'x', text.to_owned());
+    };
     let digits = [whole, fraction].concat();
     let shortest = digits.trim_end_matches('0');
     let zeros = digits.len() - shortest.len();
-    let power = power.saturating_sub(fraction.len() as i64).saturating_add(zeros as i64);
+    let power = power
+        .saturating_sub(fraction.len() as i64)
+        .saturating_add(zeros as i64);
     match shortest.trim_start_matches('0') {
         "" => (b'w', "0".to_owned()),
         digits => (b'w', format!("{sign}{digits}e{power}")),
@@ -105,8 +125,15 @@ fn worth(number: &Number) -> (u8, String) {
 pub fn fresh_id(prefix: &str) -> String {
     const DIGITS: &[u8; 16] = b"0123456789abcdef";
     let bytes = random_bytes();
-    let digits: [u8; 32] = std::array::from_fn(|index| DIGITS[usize::from(bytes[index / 2] >> (4 * (1 - index % 2)) & 15)]);
-    [prefix, "_", std::str::from_utf8(&digits).unwrap_or_default()].concat()
+    let digits: [u8; 32] = std::array::from_fn(|index| {
+        DIGITS[usize::from(bytes[index / 2] >> (4 * (1 - index % 2)) & 15)]
+    });
+    [
+        prefix,
+        "_",
+        std::str::from_utf8(&digits).unwrap_or_default(),
+    ]
+    .concat()
 }
 
 /// Bytes that nobody can guess, wherever the system has randomness to give.
@@ -116,7 +143,17 @@ fn random_bytes() -> [u8; 16] {
     }
     let taken = DRAWN.try_with(|drawn| drawn.try_borrow_mut().ok()?.take(std::process::id()));
     // When a thread ends, what it drew is gone before the last of its own are.
-    taken.ok().flatten().or_else(|| Drawn { process: 0, left: Vec::new() }.take(std::process::id())).unwrap_or_else(fallback_bytes)
+    taken
+        .ok()
+        .flatten()
+        .or_else(|| {
+            Drawn {
+                process: 0,
+                left: Vec::new(),
+            }
+            .take(std::process::id())
+        })
+        .unwrap_or_else(fallback_bytes)
 }
 
 /// What was drawn for the next ids of a thread, for many at once: to ask the system takes longer than to mint an id. A process that forked off has
@@ -146,7 +183,10 @@ impl Drawn {
 fn fallback_bytes() -> [u8; 16] {
     use std::sync::atomic::{AtomicU64, Ordering};
     static COUNTER: AtomicU64 = AtomicU64::new(0);
-    let clock = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap_or_default().as_nanos();
+    let clock = std::time::SystemTime::now()
+        .duration_since(std::time::UNIX_EPOCH)
+        .unwrap_or_default()
+        .as_nanos();
     let mut bytes = clock.to_le_bytes();
     bytes[8..].copy_from_slice(&COUNTER.fetch_add(1, Ordering::Relaxed).to_le_bytes());
     bytes
@@ -165,13 +205,26 @@ mod tests {
     fn no_id_comes_twice_in_one_process_or_in_two_that_were_one() {
         let ids: std::collections::HashSet<String> = (0..1000).map(|_| fresh_id("call")).collect();
         let is_id = |id: &String| {
-            id.strip_prefix("call_").is_some_and(|digits| digits.len() == 32 && digits.bytes().all(|digit| digit.is_ascii_hexdigit()))
+            id.strip_prefix("call_").is_some_and(|digits| {
+                digits.len() == 32 && digits.bytes().all(|digit| digit.is_ascii_hexdigit())
+            })
         };
-        assert!(ids.len() == 1000 && ids.iter().all(is_id), "{:?}", ids.iter().find(|id| !is_id(id)));
-        let mut here = Drawn { process: 0, left: Vec::new() };
+        assert!(
+            ids.len() == 1000 && ids.iter().all(is_id),
+            "{:?}",
+            ids.iter().find(|id| !is_id(id))
+        );
+        let mut here = Drawn {
+            process: 0,
+            left: Vec::new(),
+        };
         here.take(1).expect("randomness");
         let mut forked = here.clone();
-        assert_eq!(here.clone().take(1), forked.clone().take(1), "they would be the same");
+        assert_eq!(
+            here.clone().take(1),
+            forked.clone().take(1),
+            "they would be the same"
+        );
         assert_ne!(here.take(1), forked.take(2));
     }
 
@@ -180,7 +233,10 @@ mod tests {
         struct Last;
         impl Drop for Last {
             fn drop(&mut self) {
-                MINTED.lock().expect("ids").extend([fresh_id("a"), fresh_id("a")]);
+                MINTED
+                    .lock()
+                    .expect("ids")
+                    .extend([fresh_id("a"), fresh_id("a")]);
             }
         }
         thread_local! {
@@ -188,10 +244,16 @@ mod tests {
         }
         static MINTED: std::sync::Mutex<Vec<String>> = std::sync::Mutex::new(Vec::new());
         // What is made first goes last, when what was drawn is gone.
-        std::thread::spawn(|| LAST.with(|_| fresh_id("a"))).join().expect("an end");
+        std::thread::spawn(|| LAST.with(|_| fresh_id("a")))
+            .join()
+            .expect("an end");
         let minted = MINTED.lock().expect("ids");
         // A clock and a counter share most of their digits from one to the next.
-        let same = minted[0].bytes().zip(minted[1].bytes()).filter(|(a, b)| a == b).count();
+        let same = minted[0]
+            .bytes()
+            .zip(minted[1].bytes())
+            .filter(|(a, b)| a == b)
+            .count();
         assert!(same < 16, "{minted:?}");
     }
 
@@ -237,7 +299,8 @@ mod tests {
             "1e300",
             "1e301",
         ];
-        let digests: std::collections::HashSet<_> = texts.iter().map(|text| of(&parse(text))).collect();
+        let digests: std::collections::HashSet<_> =
+            texts.iter().map(|text| of(&parse(text))).collect();
         assert_eq!(digests.len(), texts.len());
     }
 
@@ -272,9 +335,20 @@ mod tests {
                 ],
                 "123456789012345678901234567891",
             ),
-            (["[1, {\"a\": 2.0}]", "[1.0, {\"a\": 2}]", "[1, {\"a\": 2}]", "[1e0, {\"a\": 2}]"], "[1, {\"a\": \"2\"}]"),
+            (
+                [
+                    "[1, {\"a\": 2.0}]",
+                    "[1.0, {\"a\": 2}]",
+                    "[1, {\"a\": 2}]",
+                    "[1e0, {\"a\": 2}]",
+                ],
+                "[1, {\"a\": \"2\"}]",
+            ),
         ] {
-            assert!(same.iter().all(|text| one(text) == one(same[0])), "{same:?}");
+            assert!(
+                same.iter().all(|text| one(text) == one(same[0])),
+                "{same:?}"
+            );
             assert_ne!(one(same[0]), one(other), "{other}");
         }
     }
@@ -285,13 +359,16 @@ mod tests {
             any::<bool>().prop_map(Value::from),
             any::<i64>().prop_map(Value::from),
             "-?[1-9][0-9]{17,40}".prop_map(|digits| parse(&digits)),
-            any::<f64>().prop_filter("finite", |f| f.is_finite()).prop_map(Value::from),
+            any::<f64>()
+                .prop_filter("finite", |f| f.is_finite())
+                .prop_map(Value::from),
             ".{0,4}".prop_map(Value::from),
         ];
         leaf.prop_recursive(3, 16, 4, |inner| {
             prop_oneof![
                 proptest::collection::vec(inner.clone(), 0..4).prop_map(Value::from),
-                proptest::collection::hash_map(".{0,2}", inner, 0..4).prop_map(|map| Value::Object(map.into_iter().collect())),
+                proptest::collection::hash_map(".{0,2}", inner, 0..4)
+                    .prop_map(|map| Value::Object(map.into_iter().collect())),
             ]
         })
     }
@@ -300,7 +377,12 @@ mod tests {
     fn reversed(value: &Value) -> Value {
         match value {
             Value::Array(items) => items.iter().map(reversed).collect(),
-            Value::Object(map) => Value::Object(map.iter().rev().map(|(key, value)| (key.clone(), reversed(value))).collect()),
+            Value::Object(map) => Value::Object(
+                map.iter()
+                    .rev()
+                    .map(|(key, value)| (key.clone(), reversed(value)))
+                    .collect(),
+            ),
             other => other.clone(),
         }
     }
@@ -308,13 +390,21 @@ mod tests {
     /// Sorted text: an independent statement of which values are the same.
     fn model(value: &Value) -> String {
         match value {
-            Value::Array(items) => format!("[{}]", items.iter().map(model).collect::<Vec<_>>().join(",")),
+            Value::Array(items) => format!(
+                "[{}]",
+                items.iter().map(model).collect::<Vec<_>>().join(",")
+            ),
             Value::Object(map) => {
-                let mut parts: Vec<_> = map.iter().map(|(key, value)| format!("{}:{}", Value::from(key.as_str()), model(value))).collect();
+                let mut parts: Vec<_> = map
+                    .iter()
+                    .map(|(key, value)| format!("{}:{}", Value::from(key.as_str()), model(value)))
+                    .collect();
                 parts.sort();
                 format!("{{{}}}", parts.join(","))
             }
-            Value::Number(number) if !is_integer(number.as_str()) => format!("f{:x}", number.as_f64().expect("finite").to_bits()),
+            Value::Number(number) if !is_integer(number.as_str()) => {
+                format!("f{:x}", number.as_f64().expect("finite").to_bits())
+            }
             other => other.to_string(),
         }
     }

@@ -79,13 +79,19 @@ impl Effects {
 
     /// The names in the set, in a fixed order.
     pub fn names(self) -> impl Iterator<Item = &'static str> {
-        NAMES.into_iter().filter(move |&(effect, _)| self.contains(effect)).map(|(_, name)| name)
+        NAMES
+            .into_iter()
+            .filter(move |&(effect, _)| self.contains(effect))
+            .map(|(_, name)| name)
     }
 
     /// The effect or flag of that name.
     #[must_use]
     pub fn named(name: &str) -> Option<Self> {
-        NAMES.into_iter().find(|&(_, known)| known == name).map(|(effect, _)| effect)
+        NAMES
+            .into_iter()
+            .find(|&(_, known)| known == name)
+            .map(|(effect, _)| effect)
     }
 }
 
@@ -141,8 +147,15 @@ pub enum Level {
 
 impl Level {
     /// All levels, lowest first.
-    pub const LADDER: [Self; 7] =
-        [Self::None, Self::ReadOnly, Self::WorkspaceWrite, Self::ProcessExec, Self::NetworkRead, Self::Network, Self::DesktopControl];
+    pub const LADDER: [Self; 7] = [
+        Self::None,
+        Self::ReadOnly,
+        Self::WorkspaceWrite,
+        Self::ProcessExec,
+        Self::NetworkRead,
+        Self::Network,
+        Self::DesktopControl,
+    ];
 
     /// The word authors write.
     #[must_use]
@@ -189,7 +202,10 @@ impl Level {
             (Effects::WRITE, Self::WorkspaceWrite),
             (Effects::READ, Self::ReadOnly),
         ];
-        rungs.into_iter().find(|&(effect, _)| effects.contains(effect)).map_or(Self::None, |(_, level)| level)
+        rungs
+            .into_iter()
+            .find(|&(effect, _)| effects.contains(effect))
+            .map_or(Self::None, |(_, level)| level)
     }
 }
 

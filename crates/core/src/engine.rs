@@ -51,13 +51,18 @@ pub struct Engine<Ctx = ()> {
 
 impl<Ctx> Clone for Engine<Ctx> {
     fn clone(&self) -> Self {
-        Self { shared: Arc::clone(&self.shared), context: PhantomData }
+        Self {
+            shared: Arc::clone(&self.shared),
+            context: PhantomData,
+        }
     }
 }
 
 impl<Ctx> fmt::Debug for Engine<Ctx> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Engine").field("shared", &self.shared).finish()
+        f.debug_struct("Engine")
+            .field("shared", &self.shared)
+            .finish()
     }
 }
 
@@ -90,20 +95,30 @@ struct Parts {
 
 impl<State, Ctx> fmt::Debug for EngineBuilder<State, Ctx> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("EngineBuilder").field("project", &self.parts.project).finish_non_exhaustive()
+        f.debug_struct("EngineBuilder")
+            .field("project", &self.parts.project)
+            .finish_non_exhaustive()
     }
 }
 
 impl EngineBuilder {
     /// An engine for the project in this folder.
     pub fn new(project: impl AsRef<Path>) -> Self {
-        Self { state: Arc::new(()), context: PhantomData, parts: Parts::new(Some(project.as_ref().to_owned())) }
+        Self {
+            state: Arc::new(()),
+            context: PhantomData,
+            parts: Parts::new(Some(project.as_ref().to_owned())),
+        }
     }
 
     /// An engine without a project: only the tools of its host, under the rules of its layers and of [`EngineBuilder::root`].
     #[must_use]
     pub fn without_project() -> Self {
-        Self { state: Arc::new(()), context: PhantomData, parts: Parts::new(None) }
+        Self {
+            state: Arc::new(()),
+            context: PhantomData,
+            parts: Parts::new(None),
+        }
     }
 }
 
@@ -113,7 +128,11 @@ impl Parts {
             project,
             root: None,
             workspace: None,
-            environment: Arc::new(|name| Err(format!("this program lets no script read `{name}` from its environment"))),
+            environment: Arc::new(|name| {
+                Err(format!(
+                    "this program lets no script read `{name}` from its environment"
+                ))
+            }),
             sinks: Vec::new(),
             host: Host::default(),
             unfit: None,
@@ -135,13 +154,21 @@ impl<State, Ctx> EngineBuilder<State, Ctx> {
     /// What the Rust tools that are registered from here on share.
     #[must_use]
     pub fn state<Other>(self, state: Other) -> EngineBuilder<Other, Ctx> {
-        EngineBuilder { state: Arc::new(state), context: PhantomData, parts: self.parts }
+        EngineBuilder {
+            state: Arc::new(state),
+            context: PhantomData,
+            parts: self.parts,
+        }
     }
 
     /// The type of what each run gives to the Rust tools that are registered from here on.
     #[must_use]
     pub fn context<Other>(self) -> EngineBuilder<State, Other> {
-        EngineBuilder { state: self.state, context: PhantomData, parts: self.parts }
+        EngineBuilder {
+            state: self.state,
+            context: PhantomData,
+            parts: self.parts,
+        }
     }
 
     /// The text of a root file, `harness.md`, for a host without a project: its rules, limits and prompt.
@@ -159,7 +186,8 @@ impl<State, Ctx> EngineBuilder<State, Ctx> {
         State: Send + Sync + 'static,
         Ctx: Send + Sync + 'static,
     {
-        let added = HostTool::new(tool, Arc::clone(&self.state)).and_then(|tool| self.parts.host.add(tool));
+        let added =
+            HostTool::new(tool, Arc::clone(&self.state)).and_then(|tool| self.parts.host.add(tool));
         self.parts.unfit = self.parts.unfit.take().or(added.err());
         self
     }
@@ -193,7 +221,10 @@ impl<State, Ctx> EngineBuilder<State, Ctx> {
     where
         F: Fn(&Call) -> Option<Value> + Send + Sync + 'static,
     {
-        self.parts.host.injectors.insert(name.into(), Arc::new(value));
+        self.parts
+            .host
+            .injectors
+            .insert(name.into(), Arc::new(value));
         self
     }
 
@@ -207,7 +238,9 @@ impl<State, Ctx> EngineBuilder<State, Ctx> {
     /// A file above the project, whether it is there or not: its rules count beside the project's, and its bounds hold for it.
     #[must_use]
     pub fn layer(mut self, authority: Authority, file: impl AsRef<Path>) -> Self {
-        self.parts.layers.push((authority, file.as_ref().to_owned()));
+        self.parts
+            .layers
+            .push((authority, file.as_ref().to_owned()));
         self.parts.layers.sort_by_key(|(authority, _)| *authority);
         self
     }
@@ -311,13 +344,20 @@ impl<State, Ctx> EngineBuilder<State, Ctx> {
     pub async fn load(self) -> Result<Engine<Ctx>, Error> {
         let ground = self.ground()?;
         let shared = ground.shared(ground.files().artifacts(), None).await?;
-        Ok(Engine { shared, context: PhantomData })
+        Ok(Engine {
+            shared,
+            context: PhantomData,
+        })
     }
 
     /// What all versions of the project share.
     pub(crate) fn ground(self) -> Result<Ground, Error> {
         let parts = self.parts;
-        if let Some(project) = parts.project.as_ref().filter(|project| !is_project(project)) {
+        if let Some(project) = parts
+            .project
+            .as_ref()
+            .filter(|project| !is_project(project))
+        {
             return Err(Error::NoProject(project.clone()));
         }
         match parts.unfit {
@@ -325,12 +365,16 @@ impl<State, Ctx> EngineBuilder<State, Ctx> {
             None => parts.host.check()?,
         }
         let places = parts.places.unwrap_or_else(|| match parts.extent {
-            Extent::Whole => std::thread::available_parallelism().map_or(2, usize::from).clamp(2, 64),
+            Extent::Whole => std::thread::available_parallelism()
+                .map_or(2, usize::from)
+                .clamp(2, 64),
             // One decision needs one hook worker, and asking the system how many it could have takes its time.
             Extent::Policy => 1,
         });
         let workspace = parts.workspace.as_ref().or(parts.project.as_ref());
-        let jail = workspace.map(|folder| Jail::open(folder).map_err(|error| Error::Workspace(error.to_string()))).transpose()?;
+        let jail = workspace
+            .map(|folder| Jail::open(folder).map_err(|error| Error::Workspace(error.to_string())))
+            .transpose()?;
         Ok(Ground {
             extent: parts.extent,
             workers: Arc::new(Workers::new(parts.worker, parts.first_worker, places)),
@@ -357,7 +401,9 @@ impl<State, Ctx> EngineBuilder<State, Ctx> {
 /// Whether a folder holds a project.
 #[must_use]
 pub fn is_project(folder: &Path) -> bool {
-    [".harness", "harness.md", "harness.yaml", "harness.yml"].iter().any(|name| folder.join(name).exists())
+    [".harness", "harness.md", "harness.yaml", "harness.yml"]
+        .iter()
+        .any(|name| folder.join(name).exists())
 }
 
 impl Engine {
@@ -407,7 +453,9 @@ impl<Ctx> Engine<Ctx> {
     pub fn check_surface(&self) -> Report {
         let found = surface::check(&Surface::of_registry(&self.shared.registry)).diagnostics;
         let ours = |finding: &Diagnostic| finding.code != "CHECKS_INEFFECTIVE";
-        Report { diagnostics: self.configured(found).into_iter().filter(ours).collect() }
+        Report {
+            diagnostics: self.configured(found).into_iter().filter(ours).collect(),
+        }
     }
 
     /// Everything wrong with the project and with its surface, in file order, as its `checks` say. Of a broken root file's surface nothing
@@ -419,7 +467,12 @@ impl<Ctx> Engine<Ctx> {
             all.extend(surface::check(&Surface::of_registry(&self.shared.registry)).diagnostics);
         }
         let mut all = self.configured(all);
-        let key = |found: &Diagnostic| found.place.as_ref().map(|place| (Arc::clone(&place.source.path), place.span.start));
+        let key = |found: &Diagnostic| {
+            found
+                .place
+                .as_ref()
+                .map(|place| (Arc::clone(&place.source.path), place.span.start))
+        };
         all.sort_by_cached_key(key);
         all
     }
@@ -438,7 +491,11 @@ impl<Ctx> Engine<Ctx> {
             place: one.hook.place(Span::default()),
             frontmatter: &one.hook.frontmatter,
         });
-        configure(&registry.root.checks, &tools.chain(hooks).collect::<Vec<_>>(), findings)
+        configure(
+            &registry.root.checks,
+            &tools.chain(hooks).collect::<Vec<_>>(),
+            findings,
+        )
     }
 
     /// Judges a call that a client is about to run itself, by the same rules and hooks as any other.
@@ -448,7 +505,11 @@ impl<Ctx> Engine<Ctx> {
 
     /// The arguments of such a call, once it was judged, with its commands inside the sandbox: where the map of the client's tools says
     /// `contain: true`, and else nothing.
-    pub fn contain(&self, call: &Call, client: &Client) -> Result<Option<Map<String, Value>>, Refusal> {
+    pub fn contain(
+        &self,
+        call: &Call,
+        client: &Client,
+    ) -> Result<Option<Map<String, Value>>, Refusal> {
         run::contain(&self.shared, call, client)
     }
 
@@ -467,12 +528,23 @@ impl<Ctx> Engine<Ctx> {
     pub fn plan(&self, tool: Option<&str>) -> Option<Plan> {
         let (registry, site) = (&self.shared.registry, self.shared.site());
         let Some(name) = tool else {
-            return Some(plan::plan(site, &Narrowing::default(), registry.confines.limits, self.shared.budget));
+            return Some(plan::plan(
+                site,
+                &Narrowing::default(),
+                registry.confines.limits,
+                self.shared.budget,
+            ));
         };
         let tool = registry.find(name)?;
-        let own = Some(Duration::from_millis(tool.tool.timeout_ms)).filter(|limit| !limit.is_zero());
+        let own =
+            Some(Duration::from_millis(tool.tool.timeout_ms)).filter(|limit| !limit.is_zero());
         let deadline = own.map_or(self.shared.budget, |own| own.min(self.shared.budget));
-        Some(plan::plan(site, &Narrowing::of(tool), tool.limits, deadline))
+        Some(plan::plan(
+            site,
+            &Narrowing::of(tool),
+            tool.limits,
+            deadline,
+        ))
     }
 
     /// What answers the commands and requests of this engine's calls.
@@ -495,13 +567,24 @@ impl<Ctx> Engine<Ctx> {
     /// How many events sinks have missed, because they were too slow or panicked, or because a tool raised them after the end of its call.
     #[must_use]
     pub fn missed_events(&self) -> u64 {
-        self.shared.host.late.load(Ordering::Relaxed) + self.shared.listeners.iter().map(Listener::missed).sum::<u64>()
+        self.shared.host.late.load(Ordering::Relaxed)
+            + self
+                .shared
+                .listeners
+                .iter()
+                .map(Listener::missed)
+                .sum::<u64>()
     }
 
     /// What a session keeps: long results, and whatever its tools, its client or the host put there. Handles of other sessions are unknown to it.
     #[must_use]
     pub fn shelf(&self, session_id: &str) -> Shelf {
-        Shelf::new(Arc::clone(&self.shared.kept), self.shared.redactor.clone(), None, session_id)
+        Shelf::new(
+            Arc::clone(&self.shared.kept),
+            self.shared.redactor.clone(),
+            None,
+            session_id,
+        )
     }
 
     /// The file in which a person finds an artifact, where there is one.
@@ -517,7 +600,11 @@ impl<Ctx> Engine<Ctx> {
     }
 
     /// The same artifacts over another workspace, with stores and an outside of its own, and with stand-ins for secrets.
-    pub fn rehearsing(&self, workspace: impl AsRef<Path>, outside: Arc<dyn Outside>) -> Result<Self, Error> {
+    pub fn rehearsing(
+        &self,
+        workspace: impl AsRef<Path>,
+        outside: Arc<dyn Outside>,
+    ) -> Result<Self, Error> {
         let mut engine = self.with_workspace(workspace)?;
         if let Some(shared) = Arc::get_mut(&mut engine.shared) {
             shared.outside = outside;
@@ -528,7 +615,8 @@ impl<Ctx> Engine<Ctx> {
 
     /// The same artifacts over another workspace, with stores of its own.
     pub fn with_workspace(&self, workspace: impl AsRef<Path>) -> Result<Self, Error> {
-        let jail = Jail::open(workspace.as_ref()).map_err(|error| Error::Workspace(error.to_string()))?;
+        let jail =
+            Jail::open(workspace.as_ref()).map_err(|error| Error::Workspace(error.to_string()))?;
         let shared = &self.shared;
         Ok(Self {
             shared: Arc::new(Shared {
@@ -554,7 +642,11 @@ impl<Ctx> Engine<Ctx> {
 
     /// What one hook says to one payload; `None` when no hook has that name.
     pub async fn run_hook(&self, name: &str, event: &str, payload: Value) -> Option<HookReport> {
-        let hook = self.shared.registry.hooks().find(|hook| hook.hook.name == name)?;
+        let hook = self
+            .shared
+            .registry
+            .hooks()
+            .find(|hook| hook.hook.name == name)?;
         let call = Call::new("hook example", Arguments::Value(json!({})));
         let (ctx, _) = Context::rehearsed(&self.shared, call, None);
         let payload = payload.as_object().cloned().unwrap_or_default();
@@ -567,16 +659,25 @@ impl<Ctx> Engine<Ctx> {
             .registry
             .tools()
             .filter(|tool| tool.unusable.is_none())
-            .flat_map(|tool| tool.tool.examples.iter().map(|At { value, span }| (tool.name(), tool.tool.place(*span), value)))
+            .flat_map(|tool| {
+                tool.tool
+                    .examples
+                    .iter()
+                    .map(|At { value, span }| (tool.name(), tool.tool.place(*span), value))
+            })
     }
 
     /// The examples of every hook, with their places.
     pub fn hook_examples(&self) -> impl Iterator<Item = (&str, &str, Place, &HookExample)> {
         self.shared.registry.hooks().flat_map(|hook| {
-            hook.hook
-                .examples
-                .iter()
-                .map(|At { value, span }| (hook.hook.name.as_str(), hook.event.as_str(), hook.hook.place(*span), value))
+            hook.hook.examples.iter().map(|At { value, span }| {
+                (
+                    hook.hook.name.as_str(),
+                    hook.event.as_str(),
+                    hook.hook.place(*span),
+                    value,
+                )
+            })
         })
     }
 
@@ -595,6 +696,8 @@ impl<Ctx> Engine<Ctx> {
     /// Whether the project has an error.
     #[must_use]
     pub fn is_valid(&self) -> bool {
-        self.diagnostics().iter().all(|diagnostic| diagnostic.severity != Severity::Error)
+        self.diagnostics()
+            .iter()
+            .all(|diagnostic| diagnostic.severity != Severity::Error)
     }
 }

@@ -23,7 +23,9 @@ impl Reaction {
     }
 
     fn named(word: &str) -> Option<Self> {
-        [Self::Tell, Self::Stop].into_iter().find(|one| one.word() == word)
+        [Self::Tell, Self::Stop]
+            .into_iter()
+            .find(|one| one.word() == word)
     }
 }
 
@@ -47,7 +49,11 @@ impl Default for ErrorPolicy {
                 // The tool's own word for how bad it is.
                 (Code::Failed, Reaction::Tell),
             ],
-            by_class: [(Class::Repairable, Reaction::Tell), (Class::Retryable, Reaction::Tell), (Class::Fatal, Reaction::Stop)],
+            by_class: [
+                (Class::Repairable, Reaction::Tell),
+                (Class::Retryable, Reaction::Tell),
+                (Class::Fatal, Reaction::Stop),
+            ],
         }
     }
 }
@@ -65,26 +71,42 @@ impl ErrorPolicy {
     /// whatever class they have; a tool that ends the run says so by [`ToolError::control`](crate::ToolError::control).
     #[must_use]
     pub fn class(mut self, class: Class, reaction: Reaction) -> Self {
-        self.by_class.iter_mut().filter(|(known, _)| *known == class).for_each(|(_, old)| *old = reaction);
+        self.by_class
+            .iter_mut()
+            .filter(|(known, _)| *known == class)
+            .for_each(|(_, old)| *old = reaction);
         self
     }
 
     /// What to do about a failure.
     #[must_use]
     pub fn reaction(&self, refusal: &Refusal) -> Reaction {
-        let of_code = self.by_code.iter().find(|(code, _)| *code == refusal.code).map(|(_, reaction)| *reaction);
+        let of_code = self
+            .by_code
+            .iter()
+            .find(|(code, _)| *code == refusal.code)
+            .map(|(_, reaction)| *reaction);
         of_code.unwrap_or_else(|| self.of_class(refusal.class))
     }
 
     fn of_class(&self, class: Class) -> Reaction {
-        self.by_class.iter().find(|(known, _)| *known == class).map_or(Reaction::Stop, |(_, reaction)| *reaction)
+        self.by_class
+            .iter()
+            .find(|(known, _)| *known == class)
+            .map_or(Reaction::Stop, |(_, reaction)| *reaction)
     }
 
     /// As JSON: `{"tool.cancelled": "stop", "fatal": "stop", ...}`.
     #[must_use]
     pub fn to_json(&self) -> Value {
-        let codes = self.by_code.iter().map(|(code, reaction)| (code.text().to_owned(), json!(reaction.word())));
-        let classes = self.by_class.iter().map(|(class, reaction)| (class.to_string(), json!(reaction.word())));
+        let codes = self
+            .by_code
+            .iter()
+            .map(|(code, reaction)| (code.text().to_owned(), json!(reaction.word())));
+        let classes = self
+            .by_class
+            .iter()
+            .map(|(class, reaction)| (class.to_string(), json!(reaction.word())));
         Value::Object(codes.chain(classes).collect::<Map<_, _>>())
     }
 
@@ -92,9 +114,13 @@ impl ErrorPolicy {
     pub fn from_json(value: &Value) -> Result<Self, String> {
         let mut policy = Self::default();
         for (key, word) in value.as_object().ok_or("an error policy is an object")? {
-            let reaction =
-                word.as_str().and_then(Reaction::named).ok_or_else(|| format!("`{key}` must be `tell` or `stop`, got {word}"))?;
-            let class = [Class::Repairable, Class::Retryable, Class::Fatal].into_iter().find(|class| class.to_string() == *key);
+            let reaction = word
+                .as_str()
+                .and_then(Reaction::named)
+                .ok_or_else(|| format!("`{key}` must be `tell` or `stop`, got {word}"))?;
+            let class = [Class::Repairable, Class::Retryable, Class::Fatal]
+                .into_iter()
+                .find(|class| class.to_string() == *key);
             policy = match (class, Code::ALL.iter().find(|code| code.text() == key)) {
                 (Some(class), _) => policy.class(class, reaction),
                 (None, Some(code)) => policy.code(*code, reaction),
@@ -115,15 +141,34 @@ mod tests {
         for code in Code::ALL {
             let reaction = default.reaction(&Refusal::new(*code, ""));
             let recoverable = code.class() != Class::Fatal && *code != Code::Cancelled;
-            assert!(!recoverable || reaction == Reaction::Tell, "{code} ends a run");
+            assert!(
+                !recoverable || reaction == Reaction::Tell,
+                "{code} ends a run"
+            );
         }
-        assert_eq!(default.reaction(&Refusal::new(Code::Internal, "")), Reaction::Stop);
-        let strict = default.clone().code(Code::Denied, Reaction::Stop).class(Class::Retryable, Reaction::Stop);
-        assert_eq!(strict.reaction(&Refusal::new(Code::Denied, "")), Reaction::Stop);
-        assert_eq!(strict.reaction(&Refusal::new(Code::Timeout, "")), Reaction::Stop);
+        assert_eq!(
+            default.reaction(&Refusal::new(Code::Internal, "")),
+            Reaction::Stop
+        );
+        let strict = default
+            .clone()
+            .code(Code::Denied, Reaction::Stop)
+            .class(Class::Retryable, Reaction::Stop);
+        assert_eq!(
+            strict.reaction(&Refusal::new(Code::Denied, "")),
+            Reaction::Stop
+        );
+        assert_eq!(
+            strict.reaction(&Refusal::new(Code::Timeout, "")),
+            Reaction::Stop
+        );
         assert_eq!(ErrorPolicy::from_json(&strict.to_json()), Ok(strict));
         assert_eq!(ErrorPolicy::from_json(&json!({})), Ok(default));
-        for wrong in [json!([]), json!({"fatal": "ignore"}), json!({"tool.nothing": "stop"})] {
+        for wrong in [
+            json!([]),
+            json!({"fatal": "ignore"}),
+            json!({"tool.nothing": "stop"}),
+        ] {
             assert!(ErrorPolicy::from_json(&wrong).is_err(), "{wrong}");
         }
     }

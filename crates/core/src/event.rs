@@ -21,15 +21,40 @@ impl Event {
     /// The event as it was when it happened, for a sink that takes it later.
     pub(crate) fn as_it_happened(&self) -> EventRef<'_> {
         let made = OnceCell::from(self.fields.clone());
-        let Self { name, time, session_id, call_id, .. } = self;
-        EventRef { name, time: OnceCell::from(*time), session_id, call_id: call_id.as_deref(), make: &Map::new, made }
+        let Self {
+            name,
+            time,
+            session_id,
+            call_id,
+            ..
+        } = self;
+        EventRef {
+            name,
+            time: OnceCell::from(*time),
+            session_id,
+            call_id: call_id.as_deref(),
+            make: &Map::new,
+            made,
+        }
     }
 }
 
 impl<'a> EventRef<'a> {
     /// An event that happens now.
-    pub fn new(name: &'a str, session_id: &'a str, call_id: Option<&'a str>, make: &'a dyn Fn() -> Map<String, Value>) -> Self {
-        Self { name, session_id, call_id, make, made: OnceCell::new(), time: OnceCell::new() }
+    pub fn new(
+        name: &'a str,
+        session_id: &'a str,
+        call_id: Option<&'a str>,
+        make: &'a dyn Fn() -> Map<String, Value>,
+    ) -> Self {
+        Self {
+            name,
+            session_id,
+            call_id,
+            make,
+            made: OnceCell::new(),
+            time: OnceCell::new(),
+        }
     }
 
     /// When: the clock is looked at for the first who asks.
@@ -78,8 +103,14 @@ impl Event {
     pub fn to_json(&self) -> Value {
         let mut object = Map::new();
         object.insert("event".into(), json!(self.name));
-        let since = self.time.duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
-        object.insert("time_ms".into(), json!(u64::try_from(since.as_millis()).unwrap_or(u64::MAX)));
+        let since = self
+            .time
+            .duration_since(SystemTime::UNIX_EPOCH)
+            .unwrap_or_default();
+        object.insert(
+            "time_ms".into(),
+            json!(u64::try_from(since.as_millis()).unwrap_or(u64::MAX)),
+        );
         object.insert("session_id".into(), json!(self.session_id));
         if let Some(call_id) = &self.call_id {
             object.insert("call_id".into(), json!(call_id));
@@ -146,16 +177,28 @@ pub struct EventKind {
 }
 
 /// The field in which a call's last event says where its time went.
-const STAGES: (&str, &str) = ("stages_ms", "time by stage, for the stages it reached; `before` begins with the writing of `tool.started`");
+const STAGES: (&str, &str) = (
+    "stages_ms",
+    "time by stage, for the stages it reached; `before` begins with the writing of `tool.started`",
+);
 
 /// The field in which it says how much of its result may not be shown.
-const REDACTED: (&str, &str) = ("redacted", "how often something was taken out of the result and of what the call kept, if anything was");
+const REDACTED: (&str, &str) = (
+    "redacted",
+    "how often something was taken out of the result and of what the call kept, if anything was",
+);
 
 /// The field in which it says what was kept.
-const ARTIFACTS: (&str, &str) = ("artifacts", "`id` and `digest` of each artifact of the result, if there are any");
+const ARTIFACTS: (&str, &str) = (
+    "artifacts",
+    "`id` and `digest` of each artifact of the result, if there are any",
+);
 
 /// What an end says to a sink that asks for payloads.
-const RESULT: (&str, &str) = ("result", "`content` and `value` of the result, for a sink that asks for payloads");
+const RESULT: (&str, &str) = (
+    "result",
+    "`content` and `value` of the result, for a sink that asks for payloads",
+);
 
 /// Every event the path writes.
 pub const EVENTS: &[EventKind] = &[
@@ -190,7 +233,10 @@ pub const EVENTS: &[EventKind] = &[
             ("tool", "canonical name"),
             ("code", "the error's code"),
             ("class", "what may be hoped for"),
-            ("message", "the error's message, for a sink that asks for payloads: it may quote what was sent"),
+            (
+                "message",
+                "the error's message, for a sink that asks for payloads: it may quote what was sent",
+            ),
             ("elapsed_ms", "time taken"),
             STAGES,
             REDACTED,
@@ -205,7 +251,10 @@ pub const EVENTS: &[EventKind] = &[
             ("tool", "the name asked for"),
             ("code", "the refusal's code"),
             ("class", "what may be hoped for"),
-            ("message", "the refusal's message, for a sink that asks for payloads: it may quote what was sent"),
+            (
+                "message",
+                "the refusal's message, for a sink that asks for payloads: it may quote what was sent",
+            ),
             ("elapsed_ms", "time taken"),
             STAGES,
             REDACTED,
@@ -218,26 +267,45 @@ pub const EVENTS: &[EventKind] = &[
         fields: &[
             ("tool", "canonical name"),
             ("attempt", "which attempt it is, from 2"),
-            ("code", "why the one before failed, when a `retry` policy says so"),
+            (
+                "code",
+                "why the one before failed, when a `retry` policy says so",
+            ),
             ("wait_ms", "how long it waits before"),
         ],
     },
     EventKind {
         name: "tool.repaired",
         doc: "The arguments of a call were repaired before they were validated, as the host's policy allows.",
-        fields: &[("tool", "canonical name"), ("repairs", "what was undone: fence, text, wrapper, argument")],
+        fields: &[
+            ("tool", "canonical name"),
+            ("repairs", "what was undone: fence, text, wrapper, argument"),
+        ],
     },
     EventKind {
         name: "surface.narrowed",
         doc: "A turn offers fewer tools than the mode has.",
-        fields: &[("run_id", "the run"), ("turn", "which turn of the run it is"), ("offered", "names of the tools that are left")],
+        fields: &[
+            ("run_id", "the run"),
+            ("turn", "which turn of the run it is"),
+            ("offered", "names of the tools that are left"),
+        ],
     },
     EventKind {
         name: "tool.delegated",
         doc: "A started call passed its hooks and is the client's to run. Its hook after the call writes the last event.",
-        fields: &[("tool", "the name hooks saw"), ("client", "the client"), ("native", "the client's name for the tool"), STAGES],
+        fields: &[
+            ("tool", "the name hooks saw"),
+            ("client", "the client"),
+            ("native", "the client's name for the tool"),
+            STAGES,
+        ],
     },
-    EventKind { name: "tool.progress", doc: "A script called `progress`.", fields: &[("fraction", "0 to 1"), ("message", "text")] },
+    EventKind {
+        name: "tool.progress",
+        doc: "A script called `progress`.",
+        fields: &[("fraction", "0 to 1"), ("message", "text")],
+    },
     EventKind {
         name: "artifact.stored",
         doc: "Something was kept: the whole of a long result or output, or what a tool put aside.",
@@ -245,7 +313,10 @@ pub const EVENTS: &[EventKind] = &[
             ("id", "its handle, which only this session can use"),
             ("media_type", "what it is"),
             ("bytes", "how long it is"),
-            ("digest", "the digest of its content, which has no secrets in it"),
+            (
+                "digest",
+                "the digest of its content, which has no secrets in it",
+            ),
         ],
     },
     EventKind {
@@ -282,7 +353,10 @@ pub const EVENTS: &[EventKind] = &[
     EventKind {
         name: "custom.*",
         doc: "A script called `emit`.",
-        fields: &[("payload", "what was emitted"), ("source", "the tool or hook")],
+        fields: &[
+            ("payload", "what was emitted"),
+            ("source", "the tool or hook"),
+        ],
     },
     EventKind {
         name: "file.denied",

@@ -46,17 +46,30 @@ pub(crate) struct Host {
 
 impl fmt::Debug for Host {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Host").field("tools", &self.tools.keys()).finish_non_exhaustive()
+        f.debug_struct("Host")
+            .field("tools", &self.tools.keys())
+            .finish_non_exhaustive()
     }
 }
 
 impl Host {
     /// Takes a tool in, unless its name or one of its aliases is taken.
     pub(crate) fn add(&mut self, tool: HostTool) -> Result<(), RegisterError> {
-        let known =
-            |name: &str| self.tools.values().any(|one| one.spec.name == name || one.spec.aliases.iter().any(|(_, alias)| alias == name));
-        let aliases = tool.spec.aliases.iter().map(|(_, alias)| alias).filter(|alias| **alias != tool.spec.name);
-        if let Some(name) = std::iter::once(&tool.spec.name).chain(aliases).find(|name| known(name)) {
+        let known = |name: &str| {
+            self.tools.values().any(|one| {
+                one.spec.name == name || one.spec.aliases.iter().any(|(_, alias)| alias == name)
+            })
+        };
+        let aliases = tool
+            .spec
+            .aliases
+            .iter()
+            .map(|(_, alias)| alias)
+            .filter(|alias| **alias != tool.spec.name);
+        if let Some(name) = std::iter::once(&tool.spec.name)
+            .chain(aliases)
+            .find(|name| known(name))
+        {
             return Err(RegisterError::Duplicate(name.clone()));
         }
         self.tools.insert(tool.spec.name.clone(), tool);
@@ -64,7 +77,10 @@ impl Host {
     }
 
     /// Takes a link of the chain in, at its place.
-    pub(crate) fn add_middleware(&mut self, middleware: impl Middleware) -> Result<(), RegisterError> {
+    pub(crate) fn add_middleware(
+        &mut self,
+        middleware: impl Middleware,
+    ) -> Result<(), RegisterError> {
         self.middleware.push(Known::middleware(middleware)?);
         self.middleware.sort_by_key(|one| one.priority);
         Ok(())
@@ -84,8 +100,13 @@ impl Host {
                 if let Inject::Host(name) = inject
                     && !self.injectors.contains_key(name)
                 {
-                    let (tool, argument, name) = (tool.spec.name.clone(), argument.clone(), name.clone());
-                    return Err(RegisterError::NothingToInject { tool, argument, name });
+                    let (tool, argument, name) =
+                        (tool.spec.name.clone(), argument.clone(), name.clone());
+                    return Err(RegisterError::NothingToInject {
+                        tool,
+                        argument,
+                        name,
+                    });
                 }
             }
         }

@@ -21,8 +21,13 @@ fn discard(payload: Box<dyn Any + Send>) {
 }
 
 /// What comes of the host's own code on a thread that may wait; nothing when it panics.
-pub(crate) async fn blocking<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> Option<T> {
-    tokio::task::spawn_blocking(|| caught(work)).await.ok().flatten()
+pub(crate) async fn blocking<T: Send + 'static>(
+    work: impl FnOnce() -> T + Send + 'static,
+) -> Option<T> {
+    tokio::task::spawn_blocking(|| caught(work))
+        .await
+        .ok()
+        .flatten()
 }
 
 /// A future of the host's own: it gives nothing when it panics, be it in a step or at its end.
@@ -44,7 +49,9 @@ impl<T> Future for Isolated<'_, T> {
     type Output = Option<T>;
 
     fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
-        let Some(work) = self.0.as_mut() else { return Poll::Ready(None) };
+        let Some(work) = self.0.as_mut() else {
+            return Poll::Ready(None);
+        };
         match caught(|| work.as_mut().poll(cx)) {
             Some(Poll::Pending) => Poll::Pending,
             Some(Poll::Ready(answer)) => Poll::Ready(self.end().map(|()| answer)),

@@ -45,5 +45,7 @@ pub use engine::{Engine, EngineBuilder};
 pub use error_policy::{ErrorPolicy, Reaction};
 pub use message::ToolMessage;
 pub use result::{ArtifactRef, ToolResult};
-pub use tool::{Tool, ToolCallId, ToolError, ToolName, ToolOutput, ToolRuntime, ToolSpec, TypedTool};
+pub use tool::{
+    Tool, ToolCallId, ToolError, ToolName, ToolOutput, ToolRuntime, ToolSpec, TypedTool,
+};
 pub use turn::{Run, ToolRequest, Turn};

@@ -44,7 +44,12 @@ impl Listener {
             overflow => Some(Queue::new(Arc::clone(&sink), overflow)),
         };
         let payloads = caught(|| sink.payloads()).unwrap_or(Payloads::LeftOut);
-        Self { payloads, queue, sink, panicked: AtomicU64::new(0) }
+        Self {
+            payloads,
+            queue,
+            sink,
+            panicked: AtomicU64::new(0),
+        }
     }
 
     /// Whether it wants what goes in and comes out.
@@ -66,7 +71,11 @@ impl Listener {
 
     /// Whether a call has to wait for it.
     pub(crate) fn holds_up(&self, until: Instant) -> bool {
-        self.queue.as_ref().is_some_and(|queue| queue.patience(&mut queue.shared.lock(), ROOM, until).is_some())
+        self.queue.as_ref().is_some_and(|queue| {
+            queue
+                .patience(&mut queue.shared.lock(), ROOM, until)
+                .is_some()
+        })
     }
 
     /// Waits for it without holding up a thread, which it may need itself.
@@ -76,14 +85,20 @@ impl Listener {
             let mut emptied = pin!(queue.shared.room.notified());
             // Whatever is taken from here on is heard of.
             emptied.as_mut().enable();
-            let Some(patience) = queue.patience(&mut queue.shared.lock(), ROOM, until) else { return };
+            let Some(patience) = queue.patience(&mut queue.shared.lock(), ROOM, until) else {
+                return;
+            };
             let _ = timeout(patience, emptied).await;
         }
     }
 
     /// Events that it did not take: dropped, or because it panicked.
     pub(crate) fn missed(&self) -> u64 {
-        self.panicked.load(Ordering::Relaxed) + self.queue.as_ref().map_or(0, |queue| queue.shared.lock().missed)
+        self.panicked.load(Ordering::Relaxed)
+            + self
+                .queue
+                .as_ref()
+                .map_or(0, |queue| queue.shared.lock().missed)
     }
 
     /// Whether it has taken everything so far.
@@ -152,14 +167,28 @@ impl Waiting {
 impl Queue {
     fn new(sink: Arc<dyn Sink>, overflow: Delivery) -> Self {
         let (filled, emptied, room) = (Condvar::new(), Condvar::new(), Notify::new());
-        let shared = Arc::new(Waiting { state: Mutex::default(), filled, emptied, room, passed: AtomicU64::new(0) });
-        Self { shared, sink, overflow }
+        let shared = Arc::new(Waiting {
+            state: Mutex::default(),
+            filled,
+            emptied,
+            room,
+            passed: AtomicU64::new(0),
+        });
+        Self {
+            shared,
+            sink,
+            overflow,
+        }
     }
 
     /// How long somebody who wants one of so many places has to wait for it at most; nothing for one who need not, or must not any more.
     fn patience(&self, state: &mut State, most: usize, until: Instant) -> Option<Duration> {
         let is_sink = || state.thread == Some(thread::current().id());
-        if self.overflow != Delivery::Waiting || state.events.len() < most || state.closed || is_sink() {
+        if self.overflow != Delivery::Waiting
+            || state.events.len() < most
+            || state.closed
+            || is_sink()
+        {
             return None;
         }
         let (now, passed) = (Instant::now(), self.shared.passed.load(Ordering::Relaxed));
@@ -175,12 +204,26 @@ impl Queue {
         {
             let mut state = self.shared.lock();
             // A call that starts waits as soon as it can do so without its thread, and until then its start is with the ends.
-            let waits_later = event.name == "tool.started" && self.patience(&mut state, ROOM, until).is_some();
-            let most = if is_end || waits_later { ROOM + ROOM_FOR_ENDS } else { ROOM };
+            let waits_later =
+                event.name == "tool.started" && self.patience(&mut state, ROOM, until).is_some();
+            let most = if is_end || waits_later {
+                ROOM + ROOM_FOR_ENDS
+            } else {
+                ROOM
+            };
             // An end is not given up because the call has no time left.
-            let until = if is_end { until.checked_add(LONG).unwrap_or(until) } else { until };
+            let until = if is_end {
+                until.checked_add(LONG).unwrap_or(until)
+            } else {
+                until
+            };
             while let Some(patience) = self.patience(&mut state, most, until) {
-                state = self.shared.emptied.wait_timeout(state, patience).unwrap_or_else(PoisonError::into_inner).0;
+                state = self
+                    .shared
+                    .emptied
+                    .wait_timeout(state, patience)
+                    .unwrap_or_else(PoisonError::into_inner)
+                    .0;
             }
             if state.events.len() >= most || !self.is_started(&mut state) {
                 state.dropped += 1;
@@ -205,7 +248,10 @@ impl Queue {
     fn is_started(&self, state: &mut State) -> bool {
         if !state.started {
             let (shared, sink) = (Arc::clone(&self.shared), Arc::clone(&self.sink));
-            state.started = thread::Builder::new().name("harness-sink".to_owned()).spawn(move || pass_on(&shared, &*sink)).is_ok();
+            state.started = thread::Builder::new()
+                .name("harness-sink".to_owned())
+                .spawn(move || pass_on(&shared, &*sink))
+                .is_ok();
         }
         state.started
     }
@@ -251,15 +297,25 @@ fn next(shared: &Waiting) -> Option<(VecDeque<Event>, u64)> {
         }
         state.asleep = looks >= LOOKS;
         state = if state.asleep {
-            shared.filled.wait(state).unwrap_or_else(PoisonError::into_inner)
+            shared
+                .filled
+                .wait(state)
+                .unwrap_or_else(PoisonError::into_inner)
         } else {
-            shared.filled.wait_timeout(state, PAUSE).unwrap_or_else(PoisonError::into_inner).0
+            shared
+                .filled
+                .wait_timeout(state, PAUSE)
+                .unwrap_or_else(PoisonError::into_inner)
+                .0
         };
         looks += 1;
     }
     state.asleep = false;
     state.busy = true;
-    let taken = (std::mem::take(&mut state.events), std::mem::take(&mut state.dropped));
+    let taken = (
+        std::mem::take(&mut state.events),
+        std::mem::take(&mut state.dropped),
+    );
     state.moved.1 = Instant::now();
     shared.emptied.notify_all();
     shared.room.notify_waiters();
@@ -268,12 +324,16 @@ fn next(shared: &Waiting) -> Option<(VecDeque<Event>, u64)> {
 
 /// Tells a sink what it missed because it was slow.
 fn notice(events: &VecDeque<Event>, dropped: u64) -> Event {
-    let message = format!("{dropped} events were not passed on to this sink, which was too slow for them");
+    let message =
+        format!("{dropped} events were not passed on to this sink, which was too slow for them");
     let fields = json!({"level": "warn", "message": message, "fields": {"dropped": dropped}, "source": "harness"});
     Event {
         name: "log".to_owned(),
         time: SystemTime::now(),
-        session_id: events.front().map(|event| event.session_id.clone()).unwrap_or_default(),
+        session_id: events
+            .front()
+            .map(|event| event.session_id.clone())
+            .unwrap_or_default(),
         call_id: None,
         fields: fields.as_object().cloned().unwrap_or_else(Map::new),
     }
@@ -294,7 +354,10 @@ mod tests {
     impl Sink for Gate {
         fn record(&self, event: &EventRef<'_>) {
             let _ = self.let_on.lock().expect("the gate").recv();
-            self.names.lock().expect("names").push(event.name.to_owned());
+            self.names
+                .lock()
+                .expect("names")
+                .push(event.name.to_owned());
             assert_ne!(event.name, "panic", "as it was told");
         }
 
@@ -305,7 +368,11 @@ mod tests {
 
     fn gate(how: Delivery) -> (Sender<()>, Arc<Gate>, Listener) {
         let (open, let_on) = channel();
-        let gate = Arc::new(Gate { let_on: Mutex::new(let_on), names: Mutex::default(), how });
+        let gate = Arc::new(Gate {
+            let_on: Mutex::new(let_on),
+            names: Mutex::default(),
+            how,
+        });
         (open, Arc::clone(&gate), Listener::new(gate))
     }
 
@@ -314,7 +381,10 @@ mod tests {
     }
 
     fn send_by(listener: &Listener, name: &str, time: Duration) {
-        listener.take(&EventRef::new(name, "s", None, &Map::new), Instant::now() + time);
+        listener.take(
+            &EventRef::new(name, "s", None, &Map::new),
+            Instant::now() + time,
+        );
     }
 
     /// Whether its sink has all that there was.
@@ -349,13 +419,19 @@ mod tests {
             send(&listener, "tool.started");
             send(&listener, "tool.completed");
         }
-        assert!(!listener.is_done() && listener.missed() > ROOM as u64, "nobody waited for it");
+        assert!(
+            !listener.is_done() && listener.missed() > ROOM as u64,
+            "nobody waited for it"
+        );
         drop(open);
         wait_until(|| listener.is_done());
         let names = gate.names.lock().expect("names");
         let count = |name: &str| names.iter().filter(|known| *known == name).count();
         assert_eq!(count("tool.completed"), 3 * ROOM);
-        assert_eq!(count("tool.started") as u64 + listener.missed(), 3 * ROOM as u64);
+        assert_eq!(
+            count("tool.started") as u64 + listener.missed(),
+            3 * ROOM as u64
+        );
         // Once for each time the queue was full; its thread may have begun before the first was.
         assert!((1..=2).contains(&count("log")), "{}", count("log"));
     }
@@ -372,7 +448,10 @@ mod tests {
         drop(open);
         let listener = writer.join().expect("written");
         wait_until(|| listener.is_done());
-        assert_eq!((gate.names.lock().expect("names").len(), listener.missed()), (3 * ROOM, 0));
+        assert_eq!(
+            (gate.names.lock().expect("names").len(), listener.missed()),
+            (3 * ROOM, 0)
+        );
     }
 
     #[test]
@@ -380,16 +459,33 @@ mod tests {
         let (open, gate, listener) = full();
         let started = Instant::now();
         send_by(&listener, "tool.progress", Duration::from_millis(50));
-        assert!((50..2000).contains(&started.elapsed().as_millis()), "{:?}", started.elapsed());
+        assert!(
+            (50..2000).contains(&started.elapsed().as_millis()),
+            "{:?}",
+            started.elapsed()
+        );
         assert_eq!(listener.missed(), 1);
         let started = Instant::now();
         (0..3 * ROOM).for_each(|_| send_by(&listener, "tool.completed", Duration::ZERO));
-        assert!(started.elapsed() < STILL && listener.missed() == 1, "they have room of their own");
+        assert!(
+            started.elapsed() < STILL && listener.missed() == 1,
+            "they have room of their own"
+        );
         drop(open);
         wait_until(|| listener.is_done());
         let names = gate.names.lock().expect("names");
-        assert_eq!(names.iter().filter(|name| *name == "tool.completed").count(), 3 * ROOM);
-        assert_eq!(names.iter().filter(|name| *name == "log").count(), 1, "it is told");
+        assert_eq!(
+            names
+                .iter()
+                .filter(|name| *name == "tool.completed")
+                .count(),
+            3 * ROOM
+        );
+        assert_eq!(
+            names.iter().filter(|name| *name == "log").count(),
+            1,
+            "it is told"
+        );
     }
 
     #[test]
@@ -397,7 +493,11 @@ mod tests {
         let (open, gate, listener) = full();
         let started = Instant::now();
         (0..100).for_each(|_| send(&listener, "tool.progress"));
-        assert!((STILL / 2..2 * STILL).contains(&started.elapsed()), "{:?}", started.elapsed());
+        assert!(
+            (STILL / 2..2 * STILL).contains(&started.elapsed()),
+            "{:?}",
+            started.elapsed()
+        );
         assert!(!listener.holds_up(Instant::now() + STILL));
         open.send(()).expect("open");
         wait_until(|| gate.names.lock().expect("names").len() == 1 && is_at_work(&listener));
@@ -410,11 +510,19 @@ mod tests {
         for how in [Delivery::OnThePath, Delivery::Counting] {
             let (open, gate, listener) = gate(how);
             drop(open);
-            ["tool.started", "panic", "tool.completed"].iter().for_each(|name| send(&listener, name));
+            ["tool.started", "panic", "tool.completed"]
+                .iter()
+                .for_each(|name| send(&listener, name));
             wait_until(|| listener.is_done());
             // The one that panicked holds the lock of its names no more, but left it in a bad state.
             let names = gate.names.lock().unwrap_or_else(PoisonError::into_inner);
-            assert_eq!((names.as_slice(), listener.missed()), (&["tool.started", "panic", "tool.completed"].map(str::to_owned)[..], 1));
+            assert_eq!(
+                (names.as_slice(), listener.missed()),
+                (
+                    &["tool.started", "panic", "tool.completed"].map(str::to_owned)[..],
+                    1
+                )
+            );
         }
     }
 

@@ -38,19 +38,31 @@ impl Live {
         let files = ground.files();
         let engine = ground.engine(files.clone().artifacts(), None).await?;
         let good = without_errors(&files, &engine);
-        Ok(Self { ground, current: RwLock::new((engine, stamp)), good: Mutex::new(good) })
+        Ok(Self {
+            ground,
+            current: RwLock::new((engine, stamp)),
+            good: Mutex::new(good),
+        })
     }
 
     /// The version that serves now.
     #[must_use]
     pub fn engine(&self) -> Engine {
-        self.current.read().unwrap_or_else(PoisonError::into_inner).0.clone()
+        self.current
+            .read()
+            .unwrap_or_else(PoisonError::into_inner)
+            .0
+            .clone()
     }
 
     /// The stamp of the files just before this version was read: what is written meanwhile is a change.
     #[must_use]
     pub fn stamp(&self) -> Stamp {
-        self.current.read().unwrap_or_else(PoisonError::into_inner).1.clone()
+        self.current
+            .read()
+            .unwrap_or_else(PoisonError::into_inner)
+            .1
+            .clone()
     }
 
     /// The stamp of the files as they are now, those above the project included.
@@ -71,25 +83,39 @@ impl Live {
         let before = self.engine();
         let stamp = self.look();
         let mut files = self.ground.files();
-        let read = self.ground.engine(files.clone().artifacts(), Some(before.registry())).await?;
+        let read = self
+            .ground
+            .engine(files.clone().artifacts(), Some(before.registry()))
+            .await?;
         let diagnostics = read.diagnostics().to_vec();
         let kept = keep_good(&mut files, &read, &good);
         let engine = match kept.is_empty() {
             true => read,
-            false => self.ground.engine(files.clone().artifacts(), Some(before.registry())).await?,
+            false => {
+                self.ground
+                    .engine(files.clone().artifacts(), Some(before.registry()))
+                    .await?
+            }
         };
         let old = std::mem::replace(&mut *good, without_errors(&files, &engine));
         // A file that is broken in both versions keeps its claim on the text that once was good.
-        good.extend(
-            old.into_iter().filter(|(path, _)| files.readable().any(|(there, _)| there == path) && broken(&engine).contains(&**path)),
-        );
+        good.extend(old.into_iter().filter(|(path, _)| {
+            files.readable().any(|(there, _)| there == path) && broken(&engine).contains(&**path)
+        }));
         *self.current.write().unwrap_or_else(PoisonError::into_inner) = (engine.clone(), stamp);
-        Ok(Reload { engine, kept, diagnostics })
+        Ok(Reload {
+            engine,
+            kept,
+            diagnostics,
+        })
     }
 }
 
 fn look(ground: &Ground) -> Stamp {
-    let files = ground.project.as_ref().map_or_else(Stamp::default, |project| Stamp::of(project));
+    let files = ground
+        .project
+        .as_ref()
+        .map_or_else(Stamp::default, |project| Stamp::of(project));
     files.and(ground.layers.iter().map(|(_, path)| path.as_path()))
 }
 
@@ -118,14 +144,22 @@ fn keep_good(files: &mut Files, read: &Engine, good: &HashMap<String, Vec<u8>>) 
 
 /// The files that hold something unusable.
 fn broken(engine: &Engine) -> BTreeSet<Arc<str>> {
-    let errors = engine.diagnostics().iter().filter(|found| found.severity == Severity::Error);
+    let errors = engine
+        .diagnostics()
+        .iter()
+        .filter(|found| found.severity == Severity::Error);
     let errors = errors.filter_map(|found| Some(Arc::clone(&found.place.as_ref()?.source.path)));
-    let hooks = engine.registry().broken_hooks().iter().map(|hook| Arc::clone(&hook.source.path));
+    let hooks = engine
+        .registry()
+        .broken_hooks()
+        .iter()
+        .map(|hook| Arc::clone(&hook.source.path));
     errors.chain(hooks).collect()
 }
 
 fn without_errors(files: &Files, engine: &Engine) -> HashMap<String, Vec<u8>> {
     let broken = broken(engine);
     let good = files.readable().filter(|(path, _)| !broken.contains(*path));
-    good.map(|(path, bytes)| (path.to_owned(), bytes.to_vec())).collect()
+    good.map(|(path, bytes)| (path.to_owned(), bytes.to_vec()))
+        .collect()
 }

@@ -33,20 +33,43 @@ impl ToolMessage {
 impl From<ToolResult> for ToolMessage {
     fn from(result: ToolResult) -> Self {
         let mut about = Map::new();
-        let mut add = |key: &str, value: Option<Value>| about.extend(value.map(|value| (key.to_owned(), value)));
-        add("error", result.error.as_ref().map(crate::run::Refusal::to_json));
+        let mut add = |key: &str, value: Option<Value>| {
+            about.extend(value.map(|value| (key.to_owned(), value)))
+        };
+        add(
+            "error",
+            result.error.as_ref().map(crate::run::Refusal::to_json),
+        );
         add("artifacts", result.artifacts_json());
-        add("refs", (!result.refs.is_empty()).then(|| json!(result.refs)));
-        add("metadata", (!result.metadata.is_empty()).then(|| Value::Object(result.metadata.clone())));
-        add("provider", (!result.provider.is_empty()).then(|| Value::Object(result.provider.clone())));
+        add(
+            "refs",
+            (!result.refs.is_empty()).then(|| json!(result.refs)),
+        );
+        add(
+            "metadata",
+            (!result.metadata.is_empty()).then(|| Value::Object(result.metadata.clone())),
+        );
+        add(
+            "provider",
+            (!result.provider.is_empty()).then(|| Value::Object(result.provider.clone())),
+        );
         let mut content = result.content;
         if let Some(value) = &result.value {
-            let text = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
+            let text = value
+                .as_str()
+                .map_or_else(|| value.to_string(), str::to_owned);
             if content.iter().all(|block| block.as_text() != Some(&*text)) {
                 content.push(ContentBlock::Text(text));
             }
         }
-        Self { call_id: result.call_id, name: result.name, is_error: result.is_error, content, value: result.value, about }
+        Self {
+            call_id: result.call_id,
+            name: result.name,
+            is_error: result.is_error,
+            content,
+            value: result.value,
+            about,
+        }
     }
 }
 
@@ -54,6 +77,10 @@ impl From<ToolResult> for ToolMessage {
 pub(crate) fn joined(content: &[ContentBlock]) -> String {
     match content {
         [ContentBlock::Text(text)] => text.clone(),
-        blocks => blocks.iter().filter_map(ContentBlock::as_text).collect::<Vec<_>>().join("\n"),
+        blocks => blocks
+            .iter()
+            .filter_map(ContentBlock::as_text)
+            .collect::<Vec<_>>()
+            .join("\n"),
     }
 }

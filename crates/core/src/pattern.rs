@@ -34,15 +34,27 @@ impl Pattern {
     /// A pattern; the reason when the text is none.
     pub fn new(text: &str, separator: Separator) -> Result<Self, String> {
         if !text.contains(['*', '?', '[', '{', '}', '\\']) {
-            return Ok(Self { text: text.to_owned(), glob: None });
+            return Ok(Self {
+                text: text.to_owned(),
+                glob: None,
+            });
         }
         if text.len() > MAX_BYTES {
             return Err(format!("it is longer than {MAX_BYTES} bytes"));
         }
         let literal = separator == Separator::Literal;
-        let glob = GlobBuilder::new(text).literal_separator(literal).backslash_escape(true).build();
+        let glob = GlobBuilder::new(text)
+            .literal_separator(literal)
+            .backslash_escape(true)
+            .build();
         let glob = glob.map_err(|problem| problem.kind().to_string())?;
-        Ok(Self { text: text.to_owned(), glob: Some(Box::new(Lazy { glob, matcher: OnceLock::new() })) })
+        Ok(Self {
+            text: text.to_owned(),
+            glob: Some(Box::new(Lazy {
+                glob,
+                matcher: OnceLock::new(),
+            })),
+        })
     }
 
     /// Whether it stands for this text.
@@ -50,7 +62,10 @@ impl Pattern {
     pub fn is_match(&self, text: &str) -> bool {
         match &self.glob {
             None => self.text == text,
-            Some(lazy) => lazy.matcher.get_or_init(|| lazy.glob.compile_matcher()).is_match(text),
+            Some(lazy) => lazy
+                .matcher
+                .get_or_init(|| lazy.glob.compile_matcher())
+                .is_match(text),
         }
     }
 
@@ -98,26 +113,60 @@ mod tests {
         ] {
             let compiled = Pattern::new(pattern, separator).expect(pattern);
             assert_eq!(compiled.is_match(text), expected, "{pattern} on {text}");
-            assert_eq!(compiled.clone().is_match(text), expected, "{pattern} on {text}");
+            assert_eq!(
+                compiled.clone().is_match(text),
+                expected,
+                "{pattern} on {text}"
+            );
         }
     }
 
     #[test]
     fn what_is_no_pattern_says_why() {
-        for text in ["[oops", "{a", "a}", "[z-a]", "a\\", &"?".repeat(MAX_BYTES + 1)] {
-            assert!(!Pattern::new(text, Separator::Ordinary).expect_err(text).is_empty());
+        for text in [
+            "[oops",
+            "{a",
+            "a}",
+            "[z-a]",
+            "a\\",
+            &"?".repeat(MAX_BYTES + 1),
+        ] {
+            assert!(
+                !Pattern::new(text, Separator::Ordinary)
+                    .expect_err(text)
+                    .is_empty()
+            );
         }
-        assert!(Pattern::new("read_file", Separator::Ordinary).expect("a name").is_exact());
-        assert!(!Pattern::new("rea?_file", Separator::Ordinary).expect("a glob").is_exact());
+        assert!(
+            Pattern::new("read_file", Separator::Ordinary)
+                .expect("a name")
+                .is_exact()
+        );
+        assert!(
+            !Pattern::new("rea?_file", Separator::Ordinary)
+                .expect("a glob")
+                .is_exact()
+        );
     }
 
     #[test]
     fn the_longest_pattern_still_makes_a_machine() {
-        for part in ["?", "*", "**/", "[a-z]", "[!\u{10ffff}]", "{a,b}", "{[!a],*}", "\u{10ffff}"] {
+        for part in [
+            "?",
+            "*",
+            "**/",
+            "[a-z]",
+            "[!\u{10ffff}]",
+            "{a,b}",
+            "{[!a],*}",
+            "\u{10ffff}",
+        ] {
             let text = part.repeat((MAX_BYTES - 1) / part.len());
             for separator in [Separator::Ordinary, Separator::Literal] {
                 // What is refused is fine as well; what is taken must answer.
-                let Ok(pattern) = Pattern::new(&format!("{text}*"), separator) else { continue };
+                let Ok(pattern) = Pattern::new(&format!("{text}*"), separator) else {
+                    continue;
+                };
                 let _: bool = pattern.is_match("x");
             }
         }

@@ -58,8 +58,11 @@ pub struct ArtifactRef {
 impl ArtifactRef {
     /// Whether a store could have given it: then it says nothing but where to look.
     pub(crate) fn is_well_formed(&self) -> bool {
-        let digits = |text: &str| text.len() == 64 && text.bytes().all(|byte| byte.is_ascii_hexdigit());
-        is_id(&self.id) && self.digest.strip_prefix("blake3:").is_some_and(digits) && self.media_type.len() <= MOST_MEDIA_TYPE
+        let digits =
+            |text: &str| text.len() == 64 && text.bytes().all(|byte| byte.is_ascii_hexdigit());
+        is_id(&self.id)
+            && self.digest.strip_prefix("blake3:").is_some_and(digits)
+            && self.media_type.len() <= MOST_MEDIA_TYPE
     }
 
     /// The form results use.
@@ -98,9 +101,12 @@ impl Enforced {
         let mut set = |name: &str, value: Value| drop(by.insert(name.to_owned(), value));
         set("files", enforced.files.into());
         set("network", enforced.network.into());
-        for (name, mechanism) in
-            [("memory", enforced.memory), ("cpu", enforced.cpu), ("processes", enforced.processes), ("tmp", enforced.tmp)]
-        {
+        for (name, mechanism) in [
+            ("memory", enforced.memory),
+            ("cpu", enforced.cpu),
+            ("processes", enforced.processes),
+            ("tmp", enforced.tmp),
+        ] {
             set(name, mechanism.to_string().into());
         }
         if !enforced.weaker.is_empty() {
@@ -109,13 +115,18 @@ impl Enforced {
         if containment == Containment::Off {
             set("sandbox", "off".into());
         }
-        Self::Processes(Box::new(Held { tier: enforced.tier, by }))
+        Self::Processes(Box::new(Held {
+            tier: enforced.tier,
+            by,
+        }))
     }
 
     /// The weaker of what held two commands of one call.
     pub(crate) fn weaker(self, other: Self) -> Self {
         match (&self, &other) {
-            (Self::Processes(one), Self::Processes(two)) if rank(one.tier) <= rank(two.tier) => self,
+            (Self::Processes(one), Self::Processes(two)) if rank(one.tier) <= rank(two.tier) => {
+                self
+            }
             (_, Self::Processes(_)) => other,
             _ => self,
         }
@@ -128,7 +139,8 @@ impl Enforced {
             Self::Nothing => None,
             Self::Worker => Some(json!({"tier": "worker"})),
             Self::Processes(held) => {
-                let mut object = Map::from_iter([("tier".to_owned(), json!(held.tier.to_string()))]);
+                let mut object =
+                    Map::from_iter([("tier".to_owned(), json!(held.tier.to_string()))]);
                 object.extend(held.by.clone());
                 Some(Value::Object(object))
             }
@@ -148,7 +160,11 @@ fn rank(tier: Tier) -> u8 {
 
 impl ToolResult {
     /// The result of a call that never reached its body.
-    pub(crate) fn refused(call_id: ToolCallId, name: impl Into<ToolName>, refusal: Refusal) -> Self {
+    pub(crate) fn refused(
+        call_id: ToolCallId,
+        name: impl Into<ToolName>,
+        refusal: Refusal,
+    ) -> Self {
         Self {
             call_id,
             name: name.into(),
@@ -173,12 +189,18 @@ impl ToolResult {
         object.insert("name".into(), json!(self.name.as_str()));
         object.insert("is_error".into(), json!(self.is_error));
         if !self.content.is_empty() {
-            object.insert("content".into(), self.content.iter().map(ContentBlock::to_json).collect());
+            object.insert(
+                "content".into(),
+                self.content.iter().map(ContentBlock::to_json).collect(),
+            );
         }
         if let Some(value) = &self.value {
             object.insert("value".into(), value.clone());
         }
-        object.extend(self.artifacts_json().map(|artifacts| ("artifacts".to_owned(), artifacts)));
+        object.extend(
+            self.artifacts_json()
+                .map(|artifacts| ("artifacts".to_owned(), artifacts)),
+        );
         if !self.refs.is_empty() {
             object.insert("refs".into(), Value::Array(self.refs.clone()));
         }
@@ -208,7 +230,8 @@ impl ToolResult {
 
     /// The artifacts as results carry them; nothing when there are none.
     pub(crate) fn artifacts_json(&self) -> Option<Value> {
-        (!self.artifacts.is_empty()).then(|| self.artifacts.iter().map(ArtifactRef::to_json).collect())
+        (!self.artifacts.is_empty())
+            .then(|| self.artifacts.iter().map(ArtifactRef::to_json).collect())
     }
 
     /// The text a model reads, all content together.

@@ -74,7 +74,10 @@ struct Objection {
 
 impl From<String> for Objection {
     fn from(because: String) -> Self {
-        Self { because, argument: None }
+        Self {
+            because,
+            argument: None,
+        }
     }
 }
 
@@ -121,7 +124,13 @@ enum Matcher {
     /// A tool wants a capability or operation that is not listed.
     BeyondCapabilities(Vec<(String, Vec<String>)>),
     /// An argument of a matching tool matches none of these.
-    Argument { tool: Pattern, key: Option<String>, patterns: Vec<String>, paths: Vec<Pattern>, values: Vec<Pattern> },
+    Argument {
+        tool: Pattern,
+        key: Option<String>,
+        patterns: Vec<String>,
+        paths: Vec<Pattern>,
+        values: Vec<Pattern>,
+    },
     /// A client's tool would change what governs it, or decide in a person's place.
     Governs,
     /// Processes would be contained by less than namespaces.
@@ -132,7 +141,10 @@ enum Matcher {
 /// policy fails closed.
 #[must_use]
 pub fn rules(layers: &[LayerFile], root: &Root) -> Vec<Rule> {
-    let mut list = Desugar { root, rules: Vec::new() };
+    let mut list = Desugar {
+        root,
+        rules: Vec::new(),
+    };
     for root in layers.iter().map(|layer| &layer.root).chain([root]) {
         list.root = root;
         list.tools_policy();
@@ -141,7 +153,8 @@ pub fn rules(layers: &[LayerFile], root: &Root) -> Vec<Rule> {
     if root.source.is_none() {
         list.rules.push(Rule {
             action: Action::Ask,
-            words: "built in: without a root file, processes ask unless namespaces contain them".into(),
+            words: "built in: without a root file, processes ask unless namespaces contain them"
+                .into(),
             place: None,
             matcher: Matcher::Uncontained,
         });
@@ -165,7 +178,10 @@ pub fn rules(layers: &[LayerFile], root: &Root) -> Vec<Rule> {
 /// something.
 #[must_use]
 pub(crate) fn denies_by_name(rules: &[Rule], builtin: &str) -> bool {
-    rules.iter().any(|rule| matches!(rule.matcher, Matcher::Named(_)) && rule.matcher.objects(&Subject::Builtin(builtin)).is_some())
+    rules.iter().any(|rule| {
+        matches!(rule.matcher, Matcher::Named(_))
+            && rule.matcher.objects(&Subject::Builtin(builtin)).is_some()
+    })
 }
 
 /// Every rule that matches, strongest first, in list order among equals.
@@ -175,14 +191,25 @@ pub fn matches<'a>(rules: &'a [Rule], subject: &Subject<'_>) -> Vec<Match<'a>> {
 }
 
 /// Every rule that matches, of those that [`relevant`] left.
-pub(crate) fn matches_among<'a>(rules: &'a [Rule], relevant: &[usize], subject: &Subject<'_>) -> Vec<Match<'a>> {
-    judged(relevant.iter().filter_map(|index| rules.get(*index)), subject)
+pub(crate) fn matches_among<'a>(
+    rules: &'a [Rule],
+    relevant: &[usize],
+    subject: &Subject<'_>,
+) -> Vec<Match<'a>> {
+    judged(
+        relevant.iter().filter_map(|index| rules.get(*index)),
+        subject,
+    )
 }
 
 fn judged<'a>(rules: impl Iterator<Item = &'a Rule>, subject: &Subject<'_>) -> Vec<Match<'a>> {
     let judge = |rule: &'a Rule| {
         let Objection { because, argument } = rule.matcher.objects(subject)?;
-        Some(Match { rule, because, argument })
+        Some(Match {
+            rule,
+            because,
+            argument,
+        })
     };
     let mut found: Vec<_> = rules.filter_map(judge).collect();
     found.sort_by_key(|found| std::cmp::Reverse(found.rule.action));
@@ -191,14 +218,31 @@ fn judged<'a>(rules: impl Iterator<Item = &'a Rule>, subject: &Subject<'_>) -> V
 
 /// The rules that any call of a tool can break, by index. What depends on nothing but the tool itself is decided here, once, and not again
 /// for every call.
-pub(crate) fn relevant(rules: &[Rule], name: &str, effects: Effects, capabilities: &[(String, Vec<String>)]) -> Vec<usize> {
+pub(crate) fn relevant(
+    rules: &[Rule],
+    name: &str,
+    effects: Effects,
+    capabilities: &[(String, Vec<String>)],
+) -> Vec<usize> {
     let arguments = Map::new();
-    let tool = Subject::Tool { name, effects, capabilities, path_params: &[], arguments: &arguments, files: None };
+    let tool = Subject::Tool {
+        name,
+        effects,
+        capabilities,
+        path_params: &[],
+        arguments: &arguments,
+        files: None,
+    };
     let concerns = |rule: &Rule| match &rule.matcher {
         Matcher::Argument { tool, .. } => tool.is_match(name),
         other => other.objects(&tool).is_some(),
     };
-    rules.iter().enumerate().filter(|(_, rule)| concerns(rule)).map(|(index, _)| index).collect()
+    rules
+        .iter()
+        .enumerate()
+        .filter(|(_, rule)| concerns(rule))
+        .map(|(index, _)| index)
+        .collect()
 }
 
 struct Desugar<'a> {
@@ -208,15 +252,30 @@ struct Desugar<'a> {
 
 impl Desugar<'_> {
     fn push(&mut self, action: Action, words: String, span: Span, matcher: Matcher) {
-        let place = self.root.source.as_ref().map(|source| Place::new(source, span));
-        self.rules.push(Rule { action, words, place, matcher });
+        let place = self
+            .root
+            .source
+            .as_ref()
+            .map(|source| Place::new(source, span));
+        self.rules.push(Rule {
+            action,
+            words,
+            place,
+            matcher,
+        });
     }
 
     fn tools_policy(&mut self) {
         let policy = &self.root.tools_policy;
         for pattern in &policy.deny {
-            let matcher = name_pattern(&pattern.value).map_or_else(|_| Matcher::ToolNotNamed(Vec::new()), Matcher::Named);
-            self.push(Action::Deny, format!("tools_policy.deny: {}", pattern.value), pattern.span, matcher);
+            let matcher = name_pattern(&pattern.value)
+                .map_or_else(|_| Matcher::ToolNotNamed(Vec::new()), Matcher::Named);
+            self.push(
+                Action::Deny,
+                format!("tools_policy.deny: {}", pattern.value),
+                pattern.span,
+                matcher,
+            );
         }
         let listed = match &policy.mode {
             Some(mode) => mode.value == ListMode::Allowlist,
@@ -225,14 +284,38 @@ impl Desugar<'_> {
         if !listed {
             return;
         }
-        let first = policy.allow.first().map(|pattern| pattern.span).or(policy.mode.as_ref().map(|mode| mode.span)).unwrap_or_default();
-        let compile = |patterns: Vec<&At<String>>| patterns.iter().filter_map(|at| name_pattern(&at.value).ok()).collect();
-        let (builtins, tools): (Vec<_>, Vec<_>) = policy.allow.iter().partition(|pattern| names_builtins(&pattern.value));
-        let words = |patterns: &[&At<String>]| patterns.iter().map(|at| at.value.as_str()).collect::<Vec<_>>().join(", ");
+        let first = policy
+            .allow
+            .first()
+            .map(|pattern| pattern.span)
+            .or(policy.mode.as_ref().map(|mode| mode.span))
+            .unwrap_or_default();
+        let compile = |patterns: Vec<&At<String>>| {
+            patterns
+                .iter()
+                .filter_map(|at| name_pattern(&at.value).ok())
+                .collect()
+        };
+        let (builtins, tools): (Vec<_>, Vec<_>) = policy
+            .allow
+            .iter()
+            .partition(|pattern| names_builtins(&pattern.value));
+        let words = |patterns: &[&At<String>]| {
+            patterns
+                .iter()
+                .map(|at| at.value.as_str())
+                .collect::<Vec<_>>()
+                .join(", ")
+        };
         let any = policy.allow.iter().any(|pattern| pattern.value == "*");
         if !any {
             let allowed = words(&tools);
-            self.push(Action::Deny, format!("tools_policy.allow: only {allowed}"), first, Matcher::ToolNotNamed(compile(tools)));
+            self.push(
+                Action::Deny,
+                format!("tools_policy.allow: only {allowed}"),
+                first,
+                Matcher::ToolNotNamed(compile(tools)),
+            );
         }
         if !builtins.is_empty() && !any {
             let allowed = words(&builtins);
@@ -255,13 +338,31 @@ impl Desugar<'_> {
             self.push(Action::Deny, words, *span, Matcher::Above(*value));
         }
         if let Some(At { value, span }) = &policy.capabilities {
-            self.push(Action::Deny, "policy.capabilities".into(), *span, Matcher::BeyondCapabilities(value.clone()));
+            self.push(
+                Action::Deny,
+                "policy.capabilities".into(),
+                *span,
+                Matcher::BeyondCapabilities(value.clone()),
+            );
         }
-        for At { value: constraint, span } in &policy.constraints {
+        for At {
+            value: constraint,
+            span,
+        } in &policy.constraints
+        {
             let key = constraint.arg_key.as_deref().unwrap_or("its paths");
-            let words = format!("policy.tool_arg_constraints: {} {key}: {}", constraint.tool, constraint.arg_patterns.join(", "));
-            let compile =
-                |separator: Separator| constraint.arg_patterns.iter().filter_map(|pattern| Pattern::new(pattern, separator).ok()).collect();
+            let words = format!(
+                "policy.tool_arg_constraints: {} {key}: {}",
+                constraint.tool,
+                constraint.arg_patterns.join(", ")
+            );
+            let compile = |separator: Separator| {
+                constraint
+                    .arg_patterns
+                    .iter()
+                    .filter_map(|pattern| Pattern::new(pattern, separator).ok())
+                    .collect()
+            };
             let matcher = match Pattern::new(&constraint.tool, Separator::Ordinary) {
                 Ok(tool) => Matcher::Argument {
                     tool,
@@ -299,19 +400,46 @@ impl Matcher {
     /// Why the subject is matched; nothing when it is not.
     fn objects(&self, subject: &Subject<'_>) -> Option<Objection> {
         match (self, subject) {
-            (Self::Named(pattern), Subject::Name(name) | Subject::Tool { name, .. } | Subject::Builtin(name)) => {
-                pattern.is_match(name).then(|| format!("its name matches `{}`, which is denied", pattern.text()).into())
-            }
+            (
+                Self::Named(pattern),
+                Subject::Name(name) | Subject::Tool { name, .. } | Subject::Builtin(name),
+            ) => pattern
+                .is_match(name)
+                .then(|| format!("its name matches `{}`, which is denied", pattern.text()).into()),
             (Self::ToolNotNamed(patterns), Subject::Name(name) | Subject::Tool { name, .. })
-            | (Self::BuiltinNotNamed(patterns), Subject::Builtin(name)) => (!patterns.iter().any(|pattern| pattern.is_match(name)))
-                .then(|| "its name is not on the list of what is allowed".to_owned().into()),
-            (Self::Above(ceiling), Subject::Tool { effects, .. }) => above(*ceiling, *effects).map(Into::into),
+            | (Self::BuiltinNotNamed(patterns), Subject::Builtin(name)) => {
+                (!patterns.iter().any(|pattern| pattern.is_match(name))).then(|| {
+                    "its name is not on the list of what is allowed"
+                        .to_owned()
+                        .into()
+                })
+            }
+            (Self::Above(ceiling), Subject::Tool { effects, .. }) => {
+                above(*ceiling, *effects).map(Into::into)
+            }
             (Self::Flagged(flags), Subject::Tool { effects, .. }) => {
                 let has = Effects::NONE.and(*effects).without(effects.without(*flags));
                 (!has.is_empty()).then(|| format!("the tool is marked {has}").into())
             }
-            (Self::BeyondCapabilities(allowed), Subject::Tool { capabilities, .. }) => beyond(allowed, capabilities).map(Into::into),
-            (Self::Argument { tool, key, patterns, paths, values }, Subject::Tool { name, path_params, arguments, files, .. }) => {
+            (Self::BeyondCapabilities(allowed), Subject::Tool { capabilities, .. }) => {
+                beyond(allowed, capabilities).map(Into::into)
+            }
+            (
+                Self::Argument {
+                    tool,
+                    key,
+                    patterns,
+                    paths,
+                    values,
+                },
+                Subject::Tool {
+                    name,
+                    path_params,
+                    arguments,
+                    files,
+                    ..
+                },
+            ) => {
                 if !tool.is_match(name) {
                     return None;
                 }
@@ -320,22 +448,44 @@ impl Matcher {
                     None => path_params.iter().map(String::as_str).collect(),
                 };
                 if keys.is_empty() {
-                    return Some("the rule is about path arguments and the tool declares none".to_owned().into());
+                    return Some(
+                        "the rule is about path arguments and the tool declares none"
+                            .to_owned()
+                            .into(),
+                    );
                 }
                 keys.into_iter().find_map(|key| {
-                    let is_path = path_params.iter().any(|param| param == key) || patterns.iter().any(|pattern| pattern.contains('/'));
-                    let reading = if is_path { Reading::Path(*files) } else { Reading::Value };
-                    let because = constrained(key, arguments.get(key)?, if is_path { paths } else { values }, reading, patterns)?;
-                    Some(Objection { because, argument: Some(key.to_owned()) })
+                    let is_path = path_params.iter().any(|param| param == key)
+                        || patterns.iter().any(|pattern| pattern.contains('/'));
+                    let reading = if is_path {
+                        Reading::Path(*files)
+                    } else {
+                        Reading::Value
+                    };
+                    let because = constrained(
+                        key,
+                        arguments.get(key)?,
+                        if is_path { paths } else { values },
+                        reading,
+                        patterns,
+                    )?;
+                    Some(Objection {
+                        because,
+                        argument: Some(key.to_owned()),
+                    })
                 })
             }
             (Self::Governs, Subject::Client(foreign, arguments)) => {
                 let (because, argument) = foreign.objection(arguments)?;
-                Some(Objection { because, argument: Some(argument) })
+                Some(Objection {
+                    because,
+                    argument: Some(argument),
+                })
             }
-            (Self::Uncontained, Subject::Processes(tier)) => {
-                (*tier != Tier::A).then(|| format!("its processes would be contained by tier {tier} and not by namespaces").into())
-            }
+            (Self::Uncontained, Subject::Processes(tier)) => (*tier != Tier::A).then(|| {
+                format!("its processes would be contained by tier {tier} and not by namespaces")
+                    .into()
+            }),
             _ => None,
         }
     }
@@ -345,27 +495,44 @@ pub(crate) fn above(ceiling: Ceiling, effects: Effects) -> Option<String> {
     match ceiling {
         Ceiling::Level(level) => {
             let needed = Level::of(effects);
-            (needed > level).then(|| format!("the tool needs `{}` and the ceiling is `{}`", needed.word(), level.word()))
+            (needed > level).then(|| {
+                format!(
+                    "the tool needs `{}` and the ceiling is `{}`",
+                    needed.word(),
+                    level.word()
+                )
+            })
         }
         Ceiling::Effects(allowed) => {
             let more = effects.unflagged().without(allowed);
-            (!more.is_empty()).then(|| format!("the tool needs {more}, which the policy does not list"))
+            (!more.is_empty())
+                .then(|| format!("the tool needs {more}, which the policy does not list"))
         }
     }
 }
 
-pub(crate) fn beyond(allowed: &[(String, Vec<String>)], wanted: &[(String, Vec<String>)]) -> Option<String> {
+pub(crate) fn beyond(
+    allowed: &[(String, Vec<String>)],
+    wanted: &[(String, Vec<String>)],
+) -> Option<String> {
     wanted.iter().find_map(|(capability, operations)| {
         let Some((_, listed)) = allowed.iter().find(|(known, _)| known == capability) else {
-            return Some(format!("the tool wants the capability `{capability}`, which the policy does not list"));
+            return Some(format!(
+                "the tool wants the capability `{capability}`, which the policy does not list"
+            ));
         };
         let is_listed = |operation: &String| {
             let glob = |listed: &&String| listed.contains(['*', '?', '[', '{']);
-            let matches = |listed: &String| Pattern::new(listed, Separator::Ordinary).is_ok_and(|pattern| pattern.is_match(operation));
+            let matches = |listed: &String| {
+                Pattern::new(listed, Separator::Ordinary)
+                    .is_ok_and(|pattern| pattern.is_match(operation))
+            };
             listed.contains(operation) || listed.iter().filter(glob).any(matches)
         };
         let missing = operations.iter().find(|operation| !is_listed(operation))?;
-        Some(format!("the tool wants `{capability}: {missing}`, which the policy does not list"))
+        Some(format!(
+            "the tool wants `{capability}: {missing}`, which the policy does not list"
+        ))
     })
 }
 
@@ -376,23 +543,43 @@ enum Reading<'a> {
     Path(Option<&'a Jail>),
 }
 
-fn constrained(key: &str, value: &Value, globs: &[Pattern], reading: Reading<'_>, patterns: &[String]) -> Option<String> {
+fn constrained(
+    key: &str,
+    value: &Value,
+    globs: &[Pattern],
+    reading: Reading<'_>,
+    patterns: &[String],
+) -> Option<String> {
     let fits = |text: &str| globs.iter().any(|glob| glob.is_match(text));
     match (value, reading) {
-        (Value::String(text), Reading::Value) => (!fits(text)).then(|| format!("`{key}` is `{text}`; accepted: {}", patterns.join(", "))),
+        (Value::String(text), Reading::Value) => {
+            (!fits(text)).then(|| format!("`{key}` is `{text}`; accepted: {}", patterns.join(", ")))
+        }
         (Value::String(text), Reading::Path(files)) => {
             let named = normalise(text);
             if !fits(&named) {
-                return Some(format!("`{key}` is `{named}`; accepted: {}", patterns.join(", ")));
+                return Some(format!(
+                    "`{key}` is `{named}`; accepted: {}",
+                    patterns.join(", ")
+                ));
             }
             match behind(files?, text, &named) {
                 Ok(real) if fits(&real) => None,
-                Ok(real) => Some(format!("`{key}` is `{named}`, which leads to `{real}`; accepted: {}", patterns.join(", "))),
-                Err(problem) => Some(format!("`{key}` cannot be followed to what it leads to: {problem}")),
+                Ok(real) => Some(format!(
+                    "`{key}` is `{named}`, which leads to `{real}`; accepted: {}",
+                    patterns.join(", ")
+                )),
+                Err(problem) => Some(format!(
+                    "`{key}` cannot be followed to what it leads to: {problem}"
+                )),
             }
         }
-        (Value::Array(items), _) => items.iter().find_map(|item| constrained(key, item, globs, reading, patterns)),
-        _ => Some(format!("`{key}` must be text or a list of texts to be judged")),
+        (Value::Array(items), _) => items
+            .iter()
+            .find_map(|item| constrained(key, item, globs, reading, patterns)),
+        _ => Some(format!(
+            "`{key}` must be text or a list of texts to be judged"
+        )),
     }
 }
 
@@ -400,12 +587,15 @@ fn constrained(key: &str, value: &Value, globs: &[Pattern], reading: Reading<'_>
 /// its name alone stays as it is.
 fn behind(files: &Jail, given: &str, named: &str) -> Result<String, FileError> {
     match files.real(given) {
-        Ok(real) if named.starts_with('/') => Ok(normalise(&format!("{}/{real}", files.root().display()))),
+        Ok(real) if named.starts_with('/') => {
+            Ok(normalise(&format!("{}/{real}", files.root().display())))
+        }
         Ok(real) => Ok(normalise(&real)),
         // Nothing can be there, so there is nothing else to judge.
         Err(FileError::BadPath { .. } | FileError::NotDirectory(_)) => Ok(named.to_owned()),
         Err(FileError::Outside(_))
-            if named.starts_with("..") || (named.starts_with('/') && !Path::new(named).starts_with(files.root())) =>
+            if named.starts_with("..")
+                || (named.starts_with('/') && !Path::new(named).starts_with(files.root())) =>
         {
             Ok(named.to_owned())
         }
@@ -417,7 +607,13 @@ fn behind(files: &Jail, given: &str, named: &str) -> Result<String, FileError> {
 pub(crate) fn within_workspace(path: &str) -> Option<String> {
     let path = normalise(path);
     let leaves = path.starts_with(['/', '~']) || path == ".." || path.starts_with("../");
-    (!leaves).then(|| if path.is_empty() { ".".to_owned() } else { path })
+    (!leaves).then(|| {
+        if path.is_empty() {
+            ".".to_owned()
+        } else {
+            path
+        }
+    })
 }
 
 /// A path as the file jail will see it: `.` and `..` resolved by name, slashes single. What leaves the start keeps its `..`.
@@ -433,7 +629,11 @@ pub fn normalise(path: &str) -> String {
         }
     }
     let joined = parts.join("/");
-    if path.starts_with('/') { format!("/{joined}") } else { joined }
+    if path.starts_with('/') {
+        format!("/{joined}")
+    } else {
+        joined
+    }
 }
 
 #[cfg(test)]
@@ -443,26 +643,47 @@ mod tests {
     use serde_json::json;
 
     fn at<T>(value: T) -> At<T> {
-        At { value, span: Span::default() }
+        At {
+            value,
+            span: Span::default(),
+        }
     }
 
     fn verdict(root: &Root, subject: &Subject<'_>) -> Option<(Action, String)> {
-        matches(&rules(&[], root), subject).first().map(|found| (found.rule.action, found.because.clone()))
+        matches(&rules(&[], root), subject)
+            .first()
+            .map(|found| (found.rule.action, found.because.clone()))
     }
 
     fn lists(allow: &[&str], deny: &[&str]) -> Root {
         let texts = |items: &[&str]| items.iter().map(|item| at((*item).to_owned())).collect();
-        Root { tools_policy: ToolsPolicy { mode: None, allow: texts(allow), deny: texts(deny) }, ..Root::default() }
+        Root {
+            tools_policy: ToolsPolicy {
+                mode: None,
+                allow: texts(allow),
+                deny: texts(deny),
+            },
+            ..Root::default()
+        }
     }
 
     fn constrain(tool: &str, key: Option<&str>, patterns: &[&str]) -> Root {
         let constraint = ArgConstraint {
             tool: tool.into(),
             arg_key: key.map(Into::into),
-            arg_patterns: patterns.iter().map(|pattern| (*pattern).to_owned()).collect(),
+            arg_patterns: patterns
+                .iter()
+                .map(|pattern| (*pattern).to_owned())
+                .collect(),
             span: Span::default(),
         };
-        Root { policy: Policy { constraints: vec![at(constraint)], ..Policy::default() }, ..Root::default() }
+        Root {
+            policy: Policy {
+                constraints: vec![at(constraint)],
+                ..Policy::default()
+            },
+            ..Root::default()
+        }
     }
 
     #[test]
@@ -472,7 +693,10 @@ mod tests {
         assert!(verdict(&root, &Subject::Name("write_file")).is_some());
         assert!(verdict(&root, &Subject::Name("other")).is_some());
         assert!(verdict(&root, &Subject::Builtin("exec.run")).is_some());
-        assert!(verdict(&root, &Subject::Builtin("fs.read")).is_none(), "an allow list of tools leaves built-ins alone");
+        assert!(
+            verdict(&root, &Subject::Builtin("fs.read")).is_none(),
+            "an allow list of tools leaves built-ins alone"
+        );
     }
 
     #[test]
@@ -511,17 +735,36 @@ mod tests {
         ] {
             assert_eq!(judge(&root, &arguments).is_none(), fine, "{arguments}");
         }
-        assert!(judge(&constrain("write_*", None, &["src/*"]), &json!({"path": "src/a/b"})).is_some(), "a star stops at a slash");
+        assert!(
+            judge(
+                &constrain("write_*", None, &["src/*"]),
+                &json!({"path": "src/a/b"})
+            )
+            .is_some(),
+            "a star stops at a slash"
+        );
         assert!(judge(&constrain("other", None, &["src/*"]), &json!({"path": "x"})).is_none());
     }
 
     #[test]
     fn ceilings_compare_rungs_or_sets() {
-        let ceiling = |ceiling| Root { policy: Policy { ceiling: Some(at(ceiling)), ..Policy::default() }, ..Root::default() };
+        let ceiling = |ceiling| Root {
+            policy: Policy {
+                ceiling: Some(at(ceiling)),
+                ..Policy::default()
+            },
+            ..Root::default()
+        };
         assert!(judge(&ceiling(Ceiling::Level(Level::ReadOnly)), &json!({})).is_some());
         assert!(judge(&ceiling(Ceiling::Level(Level::ProcessExec)), &json!({})).is_none());
         assert!(judge(&ceiling(Ceiling::Effects(Effects::READ)), &json!({})).is_some());
-        assert!(judge(&ceiling(Ceiling::Effects(Effects::READ | Effects::WRITE)), &json!({})).is_none());
+        assert!(
+            judge(
+                &ceiling(Ceiling::Effects(Effects::READ | Effects::WRITE)),
+                &json!({})
+            )
+            .is_none()
+        );
     }
 
     #[test]
@@ -532,9 +775,15 @@ mod tests {
 
     #[test]
     fn normalising_a_path_resolves_dots_by_name() {
-        for (path, expected) in
-            [("a/./b", "a/b"), ("a/../b", "b"), ("../a", "../a"), ("a/../../b", "../b"), ("/../a", "/a"), ("//a//b/", "/a/b"), ("", "")]
-        {
+        for (path, expected) in [
+            ("a/./b", "a/b"),
+            ("a/../b", "b"),
+            ("../a", "../a"),
+            ("a/../../b", "../b"),
+            ("/../a", "/a"),
+            ("//a//b/", "/a/b"),
+            ("", ""),
+        ] {
             assert_eq!(normalise(path), expected);
         }
     }

@@ -16,7 +16,10 @@ pub(crate) struct Slots {
 impl Slots {
     pub(crate) fn new(most: usize) -> Arc<Self> {
         let most = most.clamp(1, Semaphore::MAX_PERMITS);
-        Arc::new(Self { free: Arc::new(Semaphore::new(most)), most })
+        Arc::new(Self {
+            free: Arc::new(Semaphore::new(most)),
+            most,
+        })
     }
 }
 
@@ -105,36 +108,72 @@ impl Drop for Waiting<'_> {
 
 impl Waits {
     /// A slot for a call, if one is free.
-    pub(crate) fn take(self: &Arc<Self>, slots: &Arc<Slots>, callers: &Arc<[Caller]>) -> Option<Held> {
+    pub(crate) fn take(
+        self: &Arc<Self>,
+        slots: &Arc<Slots>,
+        callers: &Arc<[Caller]>,
+    ) -> Option<Held> {
         let permit = Arc::clone(&slots.free).try_acquire_owned().ok()?;
         Some(self.hold(permit, slots, callers))
     }
 
     /// A slot for a call, as soon as somebody gives one back; refused where nobody can.
-    pub(crate) async fn wait_for(self: &Arc<Self>, slots: &Arc<Slots>, callers: &Arc<[Caller]>) -> Result<Held, NoSlot> {
+    pub(crate) async fn wait_for(
+        self: &Arc<Self>,
+        slots: &Arc<Slots>,
+        callers: &Arc<[Caller]>,
+    ) -> Result<Held, NoSlot> {
         let waiting = self.wait(slots, callers)?;
-        let permit = Arc::clone(&slots.free).acquire_owned().await.map_err(|_| NoSlot::Gone)?;
+        let permit = Arc::clone(&slots.free)
+            .acquire_owned()
+            .await
+            .map_err(|_| NoSlot::Gone)?;
         drop(waiting);
         Ok(self.hold(permit, slots, callers))
     }
 
-    fn hold(self: &Arc<Self>, permit: OwnedSemaphorePermit, slots: &Arc<Slots>, callers: &Arc<[Caller]>) -> Held {
-        let number = self.book().holds(Entry { slots: Arc::clone(slots), callers: Arc::clone(callers) });
-        Held { _permit: permit, waits: Arc::clone(self), number }
+    fn hold(
+        self: &Arc<Self>,
+        permit: OwnedSemaphorePermit,
+        slots: &Arc<Slots>,
+        callers: &Arc<[Caller]>,
+    ) -> Held {
+        let number = self.book().holds(Entry {
+            slots: Arc::clone(slots),
+            callers: Arc::clone(callers),
+        });
+        Held {
+            _permit: permit,
+            waits: Arc::clone(self),
+            number,
+        }
     }
 
     /// Writes down who waits. Who holds nothing, nobody waits for, and need not be.
-    fn wait(&self, slots: &Arc<Slots>, callers: &Arc<[Caller]>) -> Result<Option<Waiting<'_>>, NoSlot> {
+    fn wait(
+        &self,
+        slots: &Arc<Slots>,
+        callers: &Arc<[Caller]>,
+    ) -> Result<Option<Waiting<'_>>, NoSlot> {
         let mut book = self.book();
-        if !callers.iter().any(|caller| book.holding.contains_key(caller)) {
+        if !callers
+            .iter()
+            .any(|caller| book.holding.contains_key(caller))
+        {
             return Ok(None);
         }
-        let entry = Entry { slots: Arc::clone(slots), callers: Arc::clone(callers) };
+        let entry = Entry {
+            slots: Arc::clone(slots),
+            callers: Arc::clone(callers),
+        };
         if !book.surely_comes(&entry) && book.never_comes(&entry) {
             return Err(NoSlot::Never);
         }
         let number = book.waits_for(entry);
-        Ok(Some(Waiting { waits: self, number }))
+        Ok(Some(Waiting {
+            waits: self,
+            number,
+        }))
     }
 
     fn book(&self) -> MutexGuard<'_, Book> {
@@ -165,8 +204,12 @@ impl Book {
     }
 
     fn gives_back(&mut self, number: u64) {
-        let Some(entry) = self.held.remove(&number) else { return };
-        let Some(holder) = entry.callers.first() else { return };
+        let Some(entry) = self.held.remove(&number) else {
+            return;
+        };
+        let Some(holder) = entry.callers.first() else {
+            return;
+        };
         take_off(&mut self.holding, holder);
         if let Some(holders) = self.holders.get_mut(&entry.kind()) {
             take_off(holders, holder);
@@ -177,25 +220,37 @@ impl Book {
     }
 
     fn waits_for(&mut self, entry: Entry) -> u64 {
-        entry.callers.iter().for_each(|caller| add(&mut self.held_up, *caller));
+        entry
+            .callers
+            .iter()
+            .for_each(|caller| add(&mut self.held_up, *caller));
         let number = self.number();
         self.waiting.insert(number, entry);
         number
     }
 
     fn waits_no_more(&mut self, number: u64) {
-        let Some(entry) = self.waiting.remove(&number) else { return };
-        entry.callers.iter().for_each(|caller| take_off(&mut self.held_up, caller));
+        let Some(entry) = self.waiting.remove(&number) else {
+            return;
+        };
+        entry
+            .callers
+            .iter()
+            .for_each(|caller| take_off(&mut self.held_up, caller));
     }
 
     /// Whether a slot comes for what can be seen at a glance: somebody holds one who waits for nothing. That is so for almost all who wait.
     fn surely_comes(&self, wanted: &Entry) -> bool {
-        self.comes(wanted, |holder| !self.held_up.contains_key(holder) && !wanted.callers.contains(holder))
+        self.comes(wanted, |holder| {
+            !self.held_up.contains_key(holder) && !wanted.callers.contains(holder)
+        })
     }
 
     /// Whether a slot comes, when those are free of whom that is said. Where fewer are on the book than there are slots, one is on its way.
     fn comes(&self, wanted: &Entry, is_free: impl Fn(&Caller) -> bool) -> bool {
-        let Some(holders) = self.holders.get(&wanted.kind()) else { return true };
+        let Some(holders) = self.holders.get(&wanted.kind()) else {
+            return true;
+        };
         holders.values().sum::<usize>() < wanted.slots.most || holders.keys().any(is_free)
     }
 
@@ -204,13 +259,19 @@ impl Book {
     fn never_comes(&self, wanted: &Entry) -> bool {
         let mut waiting: Vec<&Entry> = self.waiting.values().chain([wanted]).collect();
         let mut held_up = self.held_up.clone();
-        wanted.callers.iter().for_each(|caller| add(&mut held_up, *caller));
+        wanted
+            .callers
+            .iter()
+            .for_each(|caller| add(&mut held_up, *caller));
         loop {
             let before = waiting.len();
             waiting.retain(|entry| {
                 let comes = self.comes(entry, |holder| !held_up.contains_key(holder));
                 if comes {
-                    entry.callers.iter().for_each(|caller| take_off(&mut held_up, caller));
+                    entry
+                        .callers
+                        .iter()
+                        .for_each(|caller| take_off(&mut held_up, caller));
                 }
                 !comes
             });
@@ -233,7 +294,11 @@ mod tests {
     }
 
     /// Begins to wait, and gives what comes of it.
-    async fn waits<const N: usize>(waits: &Arc<Waits>, slots: &Arc<Slots>, call: [usize; N]) -> JoinHandle<Result<Held, NoSlot>> {
+    async fn waits<const N: usize>(
+        waits: &Arc<Waits>,
+        slots: &Arc<Slots>,
+        call: [usize; N],
+    ) -> JoinHandle<Result<Held, NoSlot>> {
         let (waits, slots) = (Arc::clone(waits), Arc::clone(slots));
         let waiting = tokio::spawn(async move { waits.wait_for(&slots, &callers(call)).await });
         tokio::time::sleep(Duration::from_millis(5)).await;
@@ -262,9 +327,20 @@ mod tests {
         let sibling = comes(sibling).await;
         drop((sibling, outer));
         drop(comes(stranger).await);
-        let Book { held, waiting, holders, holding, held_up, .. } = &*book.book();
+        let Book {
+            held,
+            waiting,
+            holders,
+            holding,
+            held_up,
+            ..
+        } = &*book.book();
         assert!(
-            held.is_empty() && waiting.is_empty() && holders.is_empty() && holding.is_empty() && held_up.is_empty(),
+            held.is_empty()
+                && waiting.is_empty()
+                && holders.is_empty()
+                && holding.is_empty()
+                && held_up.is_empty(),
             "all are off the book"
         );
     }
@@ -273,12 +349,17 @@ mod tests {
     async fn no_circle_is_closed_however_many_are_in_it() {
         let book = Arc::new(Waits::default());
         let kinds: Vec<Arc<Slots>> = (0..4).map(|_| Slots::new(1)).collect();
-        let mut held: Vec<Held> = (0..4).map(|call| book.take(&kinds[call], &callers([call])).expect("free")).collect();
+        let mut held: Vec<Held> = (0..4)
+            .map(|call| book.take(&kinds[call], &callers([call])).expect("free"))
+            .collect();
         let mut waiting = Vec::new();
         for call in 0..3 {
             waiting.push(waits(&book, &kinds[call + 1], [10 + call, call]).await);
         }
-        assert!(never(waits(&book, &kinds[0], [13, 3]).await).await, "each would wait for the next");
+        assert!(
+            never(waits(&book, &kinds[0], [13, 3]).await).await,
+            "each would wait for the next"
+        );
         assert!(waiting.iter().all(|waiting| !waiting.is_finished()));
         // The last one ends without it, and so does one after the other.
         while let Some(waiting) = waiting.pop() {
@@ -295,8 +376,14 @@ mod tests {
         let _third = book.take(&one, &callers([3])).expect("free");
         let inside_first = waits(&book, &one, [11, 1]).await;
         let inside_third = waits(&book, &two, [13, 3]).await;
-        assert!(!inside_third.is_finished(), "the first waits for the third, and the second for nobody");
-        assert!(never(waits(&book, &one, [12, 2]).await).await, "now it would be all of them");
+        assert!(
+            !inside_third.is_finished(),
+            "the first waits for the third, and the second for nobody"
+        );
+        assert!(
+            never(waits(&book, &one, [12, 2]).await).await,
+            "now it would be all of them"
+        );
         drop(second);
         drop(comes(inside_third).await);
         inside_first.abort();
@@ -308,15 +395,26 @@ mod tests {
     fn many_who_wait_are_not_gone_through_for_each_of_them() {
         const MANY: usize = 20_000;
         let (book, outer, inner) = (Arc::new(Waits::default()), Slots::new(MANY), Slots::new(8));
-        let _busy: Vec<_> = (0..8).map(|call| book.take(&inner, &callers([call])).expect("free")).collect();
+        let _busy: Vec<_> = (0..8)
+            .map(|call| book.take(&inner, &callers([call])).expect("free"))
+            .collect();
         let started = std::time::Instant::now();
         let mut waiting = Vec::new();
         for call in 100..100 + MANY {
             let around = book.take(&outer, &callers([call])).expect("free");
-            waiting.push((book.wait(&inner, &callers([MANY + call, call])).expect("it comes").expect("it is written down"), around));
+            waiting.push((
+                book.wait(&inner, &callers([MANY + call, call]))
+                    .expect("it comes")
+                    .expect("it is written down"),
+                around,
+            ));
         }
         drop(waiting);
         // Each time through all of them takes minutes.
-        assert!(started.elapsed() < Duration::from_secs(10), "{:?}", started.elapsed());
+        assert!(
+            started.elapsed() < Duration::from_secs(10),
+            "{:?}",
+            started.elapsed()
+        );
     }
 }

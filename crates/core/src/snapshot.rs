@@ -64,32 +64,59 @@ impl Ground {
     }
 
     /// Checks the artifacts and makes an engine of them.
-    pub(crate) async fn engine(&self, artifacts: Artifacts, before: Option<&Registry>) -> Result<Engine, Error> {
-        Ok(Engine { shared: self.shared(artifacts, before).await?, context: PhantomData })
+    pub(crate) async fn engine(
+        &self,
+        artifacts: Artifacts,
+        before: Option<&Registry>,
+    ) -> Result<Engine, Error> {
+        Ok(Engine {
+            shared: self.shared(artifacts, before).await?,
+            context: PhantomData,
+        })
     }
 
     /// Checks the artifacts and makes of them what calls share. Limits on calls at once go on counting from the version before.
-    pub(crate) async fn shared(&self, mut artifacts: Artifacts, before: Option<&Registry>) -> Result<Arc<Shared>, Error> {
+    pub(crate) async fn shared(
+        &self,
+        mut artifacts: Artifacts,
+        before: Option<&Registry>,
+    ) -> Result<Arc<Shared>, Error> {
         self.add_tools(&mut artifacts)?;
-        for (layer, problems) in self.layers.iter().filter_map(|(authority, path)| read_layer(*authority, path)) {
+        for (layer, problems) in self
+            .layers
+            .iter()
+            .filter_map(|(authority, path)| read_layer(*authority, path))
+        {
             artifacts.layers.push(layer);
             artifacts.problems.extend(problems);
         }
-        let served = |name: &str| artifacts.tools.iter().any(|tool| tool.name == name && tool.script.is_none());
+        let served = |name: &str| {
+            artifacts
+                .tools
+                .iter()
+                .any(|tool| tool.name == name && tool.script.is_none())
+        };
         // Later a tool's file may go, and its body waits for it to come back.
         if before.is_none()
             && let Some(name) = self.host.bodies.keys().find(|name| !served(name))
         {
-            return Err(Error::Body(format!("a body is registered for `{name}`, and no tool of that name without a script is declared")));
+            return Err(Error::Body(format!(
+                "a body is registered for `{name}`, and no tool of that name without a script is declared"
+            )));
         }
         let facts = self.facts_of(&artifacts).await;
-        let registry = Registry::new(check::check_as_read(artifacts, &facts, self.extent), &self.host, &self.workers.scripts);
+        let registry = Registry::new(
+            check::check_as_read(artifacts, &facts, self.extent),
+            &self.host,
+            &self.workers.scripts,
+        );
         *self.facts.lock().unwrap_or_else(PoisonError::into_inner) = facts;
         let registry = match before {
             Some(before) => registry.counting_with(before),
             None => registry,
         };
-        self.secrets.learn(&self.values, &registry.layers, &self.surroundings);
+        self.secrets
+            .learn(&self.values, &registry.layers, &self.surroundings);
         let shared = Shared {
             redactor: Redactor::new(Arc::clone(&self.values), registry.redaction()),
             values: Arc::clone(&self.values),
@@ -119,7 +146,10 @@ impl Ground {
     fn add_tools(&self, artifacts: &mut Artifacts) -> Result<(), RegisterError> {
         let mut tools: Vec<_> = self.host.tools.values().map(HostTool::artifact).collect();
         tools.sort_by(|a, b| a.name.cmp(&b.name));
-        let taken = |name: &str| artifacts.tools.iter().any(|tool| tool.name == name) || self.host.bodies.contains_key(name);
+        let taken = |name: &str| {
+            artifacts.tools.iter().any(|tool| tool.name == name)
+                || self.host.bodies.contains_key(name)
+        };
         if let Some(tool) = tools.iter().find(|tool| taken(&tool.name)) {
             return Err(RegisterError::Duplicate(tool.name.clone()));
         }
@@ -129,11 +159,15 @@ impl Ground {
 
     /// The facts of every script; only those that are new are looked at by workers.
     async fn facts_of(&self, artifacts: &Artifacts) -> FactsBySource {
-        let mut known = std::mem::take(&mut *self.facts.lock().unwrap_or_else(PoisonError::into_inner));
+        let mut known =
+            std::mem::take(&mut *self.facts.lock().unwrap_or_else(PoisonError::into_inner));
         let mut facts = FactsBySource::new();
         let mut unknown = Vec::new();
         let wanted = |kind: ScriptKind| self.extent == Extent::Whole || kind != ScriptKind::Tool;
-        for source in check::scripts(artifacts).into_iter().filter(|(kind, _)| wanted(*kind)) {
+        for source in check::scripts(artifacts)
+            .into_iter()
+            .filter(|(kind, _)| wanted(*kind))
+        {
             match known.remove(&source) {
                 Some(Ok(found)) => drop(facts.insert(source, Ok(found))),
                 _ => unknown.push(source),
@@ -153,24 +187,48 @@ async fn ask_artifact_hooks(shared: Shared) -> Result<Shared, Error> {
     let (tools, hooks) = refused_artifacts(&shared).await;
     // Nobody else has the engine yet, so both are unwrapped.
     let mut shared = Arc::into_inner(shared).ok_or(Error::Loading)?;
-    shared.registry = Arc::new(Arc::into_inner(shared.registry).ok_or(Error::Loading)?.refusing(tools, hooks));
+    shared.registry = Arc::new(
+        Arc::into_inner(shared.registry)
+            .ok_or(Error::Loading)?
+            .refusing(tools, hooks),
+    );
     Ok(shared)
 }
 
 /// The tools, by index, and the hooks, by name, that an `artifact.load` hook refuses.
-async fn refused_artifacts(shared: &Arc<Shared>) -> (Vec<(usize, Diagnostic)>, Vec<(String, Diagnostic)>) {
-    let (ctx, _) = Context::rehearsed(shared, Call::new("artifact.load", Arguments::Value(json!({}))), None);
+async fn refused_artifacts(
+    shared: &Arc<Shared>,
+) -> (Vec<(usize, Diagnostic)>, Vec<(String, Diagnostic)>) {
+    let (ctx, _) = Context::rehearsed(
+        shared,
+        Call::new("artifact.load", Arguments::Value(json!({}))),
+        None,
+    );
     let mut tools = Vec::new();
     for (index, tool) in shared.registry.tools().enumerate() {
         if let Err(refusal) = run::load_artifacts(&ctx, tool.load_payload()).await {
-            tools.push((index, artifact_blocked::found(tool.tool.place(tool.tool.name_span), tool.name(), &refusal.message)));
+            tools.push((
+                index,
+                artifact_blocked::found(
+                    tool.tool.place(tool.tool.name_span),
+                    tool.name(),
+                    &refusal.message,
+                ),
+            ));
         }
     }
     let mut hooks = Vec::new();
-    for hook in shared.registry.hooks().filter(|hook| hook.event != "artifact.load") {
+    for hook in shared
+        .registry
+        .hooks()
+        .filter(|hook| hook.event != "artifact.load")
+    {
         if let Err(refusal) = run::load_artifacts(&ctx, hook.load_payload()).await {
             let name = hook.hook.name.clone();
-            hooks.push((name.clone(), artifact_blocked::found(hook.hook.place(Span::default()), &name, &refusal.message)));
+            hooks.push((
+                name.clone(),
+                artifact_blocked::found(hook.hook.place(Span::default()), &name, &refusal.message),
+            ));
         }
     }
     (tools, hooks)

@@ -25,7 +25,10 @@ impl Span {
     /// A range from `start` up to, not including, `end`.
     #[must_use]
     pub fn new(start: usize, end: usize) -> Self {
-        Self { start, end: end.max(start) }
+        Self {
+            start,
+            end: end.max(start),
+        }
     }
 }
 
@@ -48,8 +51,18 @@ impl Source {
     pub fn new(path: impl Into<Arc<str>>, text: impl Into<Arc<str>>) -> Arc<Self> {
         let text: Arc<str> = text.into();
         let mut line_starts = vec![0];
-        line_starts.extend(text.bytes().enumerate().filter(|&(_, byte)| byte == b'\n').map(|(at, _)| at + 1));
-        Arc::new(Self { path: path.into(), text, line_starts, steps: OnceLock::new() })
+        line_starts.extend(
+            text.bytes()
+                .enumerate()
+                .filter(|&(_, byte)| byte == b'\n')
+                .map(|(at, _)| at + 1),
+        );
+        Arc::new(Self {
+            path: path.into(),
+            text,
+            line_starts,
+            steps: OnceLock::new(),
+        })
     }
 
     /// The line and column of a byte offset; an offset past the end counts as the end.
@@ -59,14 +72,20 @@ impl Source {
         while !self.text.is_char_boundary(offset) {
             offset -= 1;
         }
-        let line = self.line_starts.partition_point(|&start| start <= offset).saturating_sub(1);
+        let line = self
+            .line_starts
+            .partition_point(|&start| start <= offset)
+            .saturating_sub(1);
         let start = self.line_starts[line];
         let before = if offset - start <= STEP {
             characters(&self.text.as_bytes()[start..offset])
         } else {
             self.before(offset) - self.before(start)
         };
-        Position { line: count(line + 1), column: count(before + 1) }
+        Position {
+            line: count(line + 1),
+            column: count(before + 1),
+        }
     }
 
     /// How many characters stand before a byte, so that many places on one long line are not each counted from its start.
@@ -81,17 +100,27 @@ impl Source {
             sums.collect()
         });
         let step = (offset / STEP).min(steps.len().saturating_sub(1));
-        steps.get(step).map_or(0, |before| before + characters(&bytes[step * STEP..offset]))
+        steps
+            .get(step)
+            .map_or(0, |before| before + characters(&bytes[step * STEP..offset]))
     }
 
     /// The byte offset of a line and column; clamped to the line, and to the text.
     #[must_use]
     pub fn offset(&self, position: Position) -> usize {
         let line = (position.line.max(1) - 1) as usize;
-        let Some(&start) = self.line_starts.get(line) else { return self.text.len() };
-        let end = self.line_starts.get(line + 1).map_or(self.text.len(), |next| next - 1);
+        let Some(&start) = self.line_starts.get(line) else {
+            return self.text.len();
+        };
+        let end = self
+            .line_starts
+            .get(line + 1)
+            .map_or(self.text.len(), |next| next - 1);
         let column = (position.column.max(1) - 1) as usize;
-        self.text[start..end].char_indices().nth(column).map_or(end, |(at, _)| start + at)
+        self.text[start..end]
+            .char_indices()
+            .nth(column)
+            .map_or(end, |(at, _)| start + at)
     }
 }
 
@@ -114,7 +143,10 @@ impl Place {
     /// A span of `source`.
     #[must_use]
     pub fn new(source: &Arc<Source>, span: Span) -> Self {
-        Self { source: Arc::clone(source), span }
+        Self {
+            source: Arc::clone(source),
+            span,
+        }
     }
 
     /// Line and column of the first byte.
@@ -153,14 +185,31 @@ mod tests {
     #[test]
     fn offsets_and_positions_are_inverse_and_count_characters() {
         let source = Source::new("a.md", "é=1\nb\n\n");
-        for (offset, line, column) in [(0, 1, 1), (2, 1, 2), (4, 1, 4), (5, 2, 1), (7, 3, 1), (8, 4, 1)] {
+        for (offset, line, column) in [
+            (0, 1, 1),
+            (2, 1, 2),
+            (4, 1, 4),
+            (5, 2, 1),
+            (7, 3, 1),
+            (8, 4, 1),
+        ] {
             let position = Position { line, column };
             assert_eq!(source.position(offset), position);
             assert_eq!(source.offset(position), offset);
         }
-        assert_eq!(source.position(1), Position { line: 1, column: 1 }, "inside a character counts as its start");
+        assert_eq!(
+            source.position(1),
+            Position { line: 1, column: 1 },
+            "inside a character counts as its start"
+        );
         assert_eq!(source.position(99), Position { line: 4, column: 1 });
-        assert_eq!(source.offset(Position { line: 99, column: 1 }), 8);
+        assert_eq!(
+            source.offset(Position {
+                line: 99,
+                column: 1
+            }),
+            8
+        );
     }
 
     #[test]
@@ -168,10 +217,25 @@ mod tests {
         let line = "é=1😀".repeat(3 * STEP);
         let source = Source::new("a.md", format!("ab\n{line}\nc"));
         for (column, (at, _)) in line.char_indices().enumerate().step_by(97) {
-            assert_eq!(source.position(3 + at), Position { line: 2, column: count(column + 1) });
+            assert_eq!(
+                source.position(3 + at),
+                Position {
+                    line: 2,
+                    column: count(column + 1)
+                }
+            );
         }
-        assert_eq!(source.position(3 + line.len()), Position { line: 2, column: count(line.chars().count() + 1) });
-        assert_eq!(source.position(4 + line.len()), Position { line: 3, column: 1 });
+        assert_eq!(
+            source.position(3 + line.len()),
+            Position {
+                line: 2,
+                column: count(line.chars().count() + 1)
+            }
+        );
+        assert_eq!(
+            source.position(4 + line.len()),
+            Position { line: 3, column: 1 }
+        );
     }
 
     #[test]

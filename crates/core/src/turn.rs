@@ -58,7 +58,9 @@ pub(crate) struct Terms {
 impl Terms {
     /// Whether the turn offers a tool.
     pub(crate) fn offers(&self, tool: &str) -> bool {
-        self.offered.as_ref().is_none_or(|offered| offered.contains(tool))
+        self.offered
+            .as_ref()
+            .is_none_or(|offered| offered.contains(tool))
     }
 
     /// Counts a call, or says which limit it would break.
@@ -82,7 +84,11 @@ struct Count {
 impl Count {
     fn take(&self) -> Result<(), u64> {
         let most = self.most.unwrap_or(u64::MAX);
-        let taken = self.made.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |made| (made < most).then_some(made + 1));
+        let taken = self
+            .made
+            .fetch_update(Ordering::Relaxed, Ordering::Relaxed, |made| {
+                (made < most).then_some(made + 1)
+            });
         taken.map_err(|_| most)?;
         let outer = self.outer.as_ref().map_or(Ok(()), |outer| outer.take());
         outer.inspect_err(|_| {
@@ -110,7 +116,11 @@ pub struct ToolRequest {
 impl ToolRequest {
     /// A request whose arguments are a value.
     pub fn new(id: impl Into<ToolCallId>, tool: impl Into<String>, arguments: Value) -> Self {
-        Self { id: id.into(), tool: tool.into(), arguments: Arguments::Value(arguments) }
+        Self {
+            id: id.into(),
+            tool: tool.into(),
+            arguments: Arguments::Value(arguments),
+        }
     }
 }
 
@@ -148,7 +158,11 @@ impl<Ctx: Send + Sync + 'static> Run<Ctx> {
     /// Calls in the whole run; more are refused. It never widens a limit that is there, such as a parent's.
     #[must_use]
     pub fn max_calls(mut self, most: u64) -> Self {
-        self.calls = Arc::new(Count { most: Some(most), outer: Some(self.calls), ..Count::default() });
+        self.calls = Arc::new(Count {
+            most: Some(most),
+            outer: Some(self.calls),
+            ..Count::default()
+        });
         self
     }
 
@@ -162,7 +176,11 @@ impl<Ctx: Send + Sync + 'static> Run<Ctx> {
     /// Calls of one turn at once, of which there is at least one; more wait. It never widens a limit that is there, such as a parent's.
     #[must_use]
     pub fn max_concurrency(mut self, at_once: usize) -> Self {
-        self.at_once = Some(self.at_once.map_or(at_once, |there| there.min(at_once)).max(1));
+        self.at_once = Some(
+            self.at_once
+                .map_or(at_once, |there| there.min(at_once))
+                .max(1),
+        );
         self
     }
 
@@ -185,8 +203,14 @@ impl<Ctx: Send + Sync + 'static> Run<Ctx> {
         let surface = self.engine.shared.registry.surface(&self.mode);
         // As of its own latest turn: what middleware hides from a run, it hides from those inside it.
         let number = self.turns.load(Ordering::Relaxed).max(1);
-        let mine = surface.tools.iter().filter(|tool| self.offers(number, tool));
-        let offered = mine.filter(|tool| caught(|| offers(tool)).unwrap_or(false)).map(|tool| tool.name.clone()).collect();
+        let mine = surface
+            .tools
+            .iter()
+            .filter(|tool| self.offers(number, tool));
+        let offered = mine
+            .filter(|tool| caught(|| offers(tool)).unwrap_or(false))
+            .map(|tool| tool.name.clone())
+            .collect();
         Self {
             engine: self.engine.clone(),
             context: UserContext::new(Arc::new(context)),
@@ -206,7 +230,12 @@ impl<Ctx: Send + Sync + 'static> Run<Ctx> {
 
     /// Whether a turn of the run offers a tool.
     fn offers(&self, number: u64, tool: &OfferedTool) -> bool {
-        let view = TurnView { session_id: &self.session_id, run_id: &self.run_id, number, context: self.context.as_any() };
+        let view = TurnView {
+            session_id: &self.session_id,
+            run_id: &self.run_id,
+            number,
+            context: self.context.as_any(),
+        };
         self.offered.as_ref().is_none_or(|offered| offered.contains(&tool.name))
             && self.engine.shared.host.middleware.iter().all(|one| {
                 caught(|| one.given.offers(&view, tool)).unwrap_or_else(|| {
@@ -224,7 +253,11 @@ impl<Ctx: Send + Sync + 'static> Run<Ctx> {
         let event = EventRef::new(name, &self.session_id, None, fields);
         // It has no time of its own, so that sinks which stand still are waited for as long as they are by anybody.
         let until = Instant::now() + STILL;
-        self.engine.shared.listeners.iter().for_each(|listener| listener.take(&event, until));
+        self.engine
+            .shared
+            .listeners
+            .iter()
+            .for_each(|listener| listener.take(&event, until));
     }
 
     /// Begins a turn: the tools it offers are those of the surface that the run may use and no middleware takes away. Calls of the turn
@@ -241,7 +274,11 @@ impl<Ctx: Send + Sync + 'static> Run<Ctx> {
         surface.tools.retain(|tool| self.offers(number, tool));
         if surface.tools.len() < whole {
             let fields = || {
-                let names: Vec<&str> = surface.tools.iter().map(|tool| tool.name.as_str()).collect();
+                let names: Vec<&str> = surface
+                    .tools
+                    .iter()
+                    .map(|tool| tool.name.as_str())
+                    .collect();
                 Map::from_iter([
                     ("run_id".to_owned(), json!(self.run_id)),
                     ("turn".to_owned(), json!(number)),
@@ -251,9 +288,21 @@ impl<Ctx: Send + Sync + 'static> Run<Ctx> {
             self.record("surface.narrowed", &fields);
         }
         let offered = Arc::new(surface.tools.iter().map(|tool| tool.name.clone()).collect());
-        let turn = Count { most: self.most_in_turn, ..Count::default() };
-        let terms = Arc::new(Terms { offered: Some(offered), run: Arc::clone(&self.calls), turn, store: Arc::default() });
-        Ok(Turn { run: self, surface, terms })
+        let turn = Count {
+            most: self.most_in_turn,
+            ..Count::default()
+        };
+        let terms = Arc::new(Terms {
+            offered: Some(offered),
+            run: Arc::clone(&self.calls),
+            turn,
+            store: Arc::default(),
+        });
+        Ok(Turn {
+            run: self,
+            surface,
+            terms,
+        })
     }
 }
 
@@ -275,7 +324,10 @@ impl<Ctx: Send + Sync + 'static> Turn<'_, Ctx> {
     /// three of five are allowed, the first three run.
     pub async fn call(&self, requests: Vec<ToolRequest>) -> Turned {
         let shared = &self.run.engine.shared;
-        let asked: Vec<(ToolCallId, String)> = requests.iter().map(|request| (request.id.clone(), request.tool.clone())).collect();
+        let asked: Vec<(ToolCallId, String)> = requests
+            .iter()
+            .map(|request| (request.id.clone(), request.tool.clone()))
+            .collect();
         let mut results: Vec<Option<Box<ToolResult>>> = Vec::with_capacity(requests.len());
         let mut going = Vec::with_capacity(requests.len());
         for (index, request) in requests.into_iter().enumerate() {
@@ -301,13 +353,27 @@ impl<Ctx: Send + Sync + 'static> Turn<'_, Ctx> {
                 Some(Err(_)) => {}
             }
         }
-        let lost =
-            |(id, tool)| ToolResult::refused(id, tool, Refusal::new(run::Code::Internal, "the harness is broken, and lost the call"));
-        let results = results
-            .into_iter()
-            .zip(asked)
-            .map(|(result, asked): (_, (ToolCallId, String))| result.map_or_else(|| lost(asked), |result| *result));
-        Turned { results: results.collect(), policy: Arc::clone(&self.run.policy) }
+        let lost = |(id, tool)| {
+            ToolResult::refused(
+                id,
+                tool,
+                Refusal::new(
+                    run::Code::Internal,
+                    "the harness is broken, and lost the call",
+                ),
+            )
+        };
+        let results =
+            results
+                .into_iter()
+                .zip(asked)
+                .map(|(result, asked): (_, (ToolCallId, String))| {
+                    result.map_or_else(|| lost(asked), |result| *result)
+                });
+        Turned {
+            results: results.collect(),
+            policy: Arc::clone(&self.run.policy),
+        }
     }
 
     fn made(&self, request: ToolRequest) -> Call {
@@ -349,7 +415,11 @@ pub enum Ended {
 impl Turned {
     /// The messages for the model, or why there are none: control flow never becomes one, and neither does what the policy stops at.
     pub fn messages(self) -> Result<Vec<ToolMessage>, Ended> {
-        for refusal in self.results.iter().filter_map(|result| result.error.as_ref()) {
+        for refusal in self
+            .results
+            .iter()
+            .filter_map(|result| result.error.as_ref())
+        {
             if let Some(control) = &refusal.control {
                 return Err(Ended::Control(control.clone()));
             }

@@ -106,7 +106,13 @@ pub(crate) unsafe fn call(number: u32, a: [u64; 6]) -> i64 {
 /// The flags are those of `clone`, with shared memory among them. The stack, which ends at a multiple of 16, and what the argument leads to are
 /// left to the child until it executes a program or ends. The child uses no thread-local memory, which is its parent's.
 #[cfg(target_arch = "x86_64")]
-pub(crate) unsafe fn branch(flags: u64, stack: u64, watched: u64, child: extern "C" fn(u64) -> !, argument: u64) -> i64 {
+pub(crate) unsafe fn branch(
+    flags: u64,
+    stack: u64,
+    watched: u64,
+    child: extern "C" fn(u64) -> !,
+    argument: u64,
+) -> i64 {
     let result: i64;
     // SAFETY: the parent comes back with nothing changed but the result. The child has an empty stack and never comes back.
     unsafe {
@@ -135,7 +141,13 @@ pub(crate) unsafe fn branch(flags: u64, stack: u64, watched: u64, child: extern 
 /// The flags are those of `clone`, with shared memory among them. The stack, which ends at a multiple of 16, and what the argument leads to are
 /// left to the child until it executes a program or ends. The child uses no thread-local memory, which is its parent's.
 #[cfg(target_arch = "aarch64")]
-pub(crate) unsafe fn branch(flags: u64, stack: u64, watched: u64, child: extern "C" fn(u64) -> !, argument: u64) -> i64 {
+pub(crate) unsafe fn branch(
+    flags: u64,
+    stack: u64,
+    watched: u64,
+    child: extern "C" fn(u64) -> !,
+    argument: u64,
+) -> i64 {
     let result: i64;
     // SAFETY: the parent comes back with nothing changed but the result. The child has an empty stack and never comes back.
     unsafe {
@@ -168,7 +180,11 @@ pub(crate) fn begin_elsewhere(pid: i64, all: &[u64]) {
     let (word, bit) = (here as usize / BITS, here as usize % BITS);
     let (mut at, mut is_one) = (0, false);
     while at < all.len() && at < WORDS {
-        others[at] = if at == word { all[at] & !(1 << bit) } else { all[at] };
+        others[at] = if at == word {
+            all[at] & !(1 << bit)
+        } else {
+            all[at]
+        };
         is_one |= others[at] != 0;
         at += 1;
     }
@@ -181,5 +197,17 @@ pub(crate) fn begin_elsewhere(pid: i64, all: &[u64]) {
 /// Keeps a process to a set of processors; gives what the kernel says. One is told by 0 to keep to them itself.
 pub(crate) fn keep_to(pid: i64, set: &[u64]) -> i64 {
     // SAFETY: the set is as long as said, and it is only read.
-    unsafe { call(number::SCHED_SETAFFINITY, [pid as u64, 8 * set.len() as u64, set.as_ptr() as u64, 0, 0, 0]) }
+    unsafe {
+        call(
+            number::SCHED_SETAFFINITY,
+            [
+                pid as u64,
+                8 * set.len() as u64,
+                set.as_ptr() as u64,
+                0,
+                0,
+                0,
+            ],
+        )
+    }
 }

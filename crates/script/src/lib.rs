@@ -10,7 +10,9 @@ pub use worker::Check;
 use tool_harness::builtin::MODULES;
 use tool_harness::check::facts::ScriptKind;
 use tool_harness::worker::protocol::WORKER_ARGUMENT;
-use tool_harness_sandbox::process::{ExitCode, ProcessError, WorkerLimits, WorkerProcess, WorkerProgram, leave};
+use tool_harness_sandbox::process::{
+    ExitCode, ProcessError, WorkerLimits, WorkerProcess, WorkerProgram, leave,
+};
 
 /// Call this first in `main`: a process that was started as a script worker becomes one here and never returns; any other becomes
 /// known as a program that can be started as one.
@@ -25,7 +27,11 @@ pub fn run_if_worker() {
 pub fn run_if_worker_with(table: Table, check: Check) {
     let mut arguments = std::env::args().skip(1);
     if arguments.next().as_deref() == Some(WORKER_ARGUMENT) {
-        match arguments.next().as_deref().and_then(WorkerLimits::from_argument) {
+        match arguments
+            .next()
+            .as_deref()
+            .and_then(WorkerLimits::from_argument)
+        {
             Some(limits) => worker::work(&limits, table, check),
             None => leave(ExitCode::Unconfined),
         }

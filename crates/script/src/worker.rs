@@ -6,7 +6,9 @@ use std::io::{ErrorKind, Read, Write};
 use std::panic;
 use std::rc::Rc;
 use tool_harness::check::facts::ScriptKind;
-use tool_harness::worker::protocol::{HEADER, MAX_FRAME, Request, RequestHead, Response, header, push_frame};
+use tool_harness::worker::protocol::{
+    HEADER, MAX_FRAME, Request, RequestHead, Response, header, push_frame,
+};
 use tool_harness::worker::wire::WireError;
 use tool_harness_sandbox::process::{self, ExitCode, WorkerLimits, become_worker, leave};
 
@@ -15,13 +17,29 @@ pub type Check = fn(ScriptKind, &str, Table) -> String;
 
 /// Becomes a worker with these built-ins and never returns.
 pub(crate) fn work(limits: &WorkerLimits, table: Table, check: Check) -> ! {
-    panic::set_hook(Box::new(|panic| leave(if is_about_memory(panic.payload_as_str()) { ExitCode::Memory } else { ExitCode::Panic })));
-    become_worker(limits, move || Names::prepare(table), move |names, channel| serve(names, channel, table, check))
+    panic::set_hook(Box::new(|panic| {
+        leave(if is_about_memory(panic.payload_as_str()) {
+            ExitCode::Memory
+        } else {
+            ExitCode::Panic
+        })
+    }));
+    become_worker(
+        limits,
+        move || Names::prepare(table),
+        move |names, channel| serve(names, channel, table, check),
+    )
 }
 
 /// The evaluator panics, rather than fails, when something would be larger than memory or its own counters.
 fn is_about_memory(message: Option<&str>) -> bool {
-    let signs = ["out of memory", "capacity overflow", "len overflow", "AlignedSize must not exceed", "memory allocation"];
+    let signs = [
+        "out of memory",
+        "capacity overflow",
+        "len overflow",
+        "AlignedSize must not exceed",
+        "memory allocation",
+    ];
     message.is_some_and(|message| signs.iter().any(|sign| message.contains(sign)))
 }
 
@@ -31,12 +49,28 @@ fn serve(names: Names, channel: process::Channel, table: Table, check: Check) {
     reply(&stream, Response::Ready.encode());
     loop {
         let frame = stream.receive();
-        let Ok((head, mut rest)) = Request::decode(&frame) else { stream.malformed() };
+        let Ok((head, mut rest)) = Request::decode(&frame) else {
+            stream.malformed()
+        };
         match head {
-            RequestHead::Check { kind, source } => reply(&stream, Response::Facts(check(kind, &source, table)).encode()),
-            RequestHead::Load { script, kind, source, linked } => scripts.load(script, kind, source, linked),
-            RequestHead::Run { script, budget } => reply(&stream, scripts.run(script, &budget, &mut rest)),
-            RequestHead::Chain { budget, event, links } => reply(&stream, scripts.chain(&event, &links, &budget, &mut rest)),
+            RequestHead::Check { kind, source } => reply(
+                &stream,
+                Response::Facts(check(kind, &source, table)).encode(),
+            ),
+            RequestHead::Load {
+                script,
+                kind,
+                source,
+                linked,
+            } => scripts.load(script, kind, source, linked),
+            RequestHead::Run { script, budget } => {
+                reply(&stream, scripts.run(script, &budget, &mut rest))
+            }
+            RequestHead::Chain {
+                budget,
+                event,
+                links,
+            } => reply(&stream, scripts.chain(&event, &links, &budget, &mut rest)),
             RequestHead::Answer | RequestHead::Raise(_) => stream.malformed(),
         }
         if !rest.is_empty() {
@@ -117,7 +151,12 @@ impl Channel for Stream {
         let read = header(&self.held.borrow()).filter(|(length, _)| *length <= MAX_FRAME);
         let (length, ticket) = read.unwrap_or_else(|| self.malformed());
         self.fill(HEADER + length);
-        let frame = self.held.borrow().get(HEADER..HEADER + length).unwrap_or_default().to_vec();
+        let frame = self
+            .held
+            .borrow()
+            .get(HEADER..HEADER + length)
+            .unwrap_or_default()
+            .to_vec();
         self.used.set(HEADER + length);
         self.ticket.set(ticket);
         frame

@@ -30,7 +30,12 @@ const fn absent(name: &'static str) -> Builtin {
 }
 
 const fn module(name: &'static str, calls: &'static [Builtin]) -> Module {
-    Module { name, doc: "", constants: &[], calls }
+    Module {
+        name,
+        doc: "",
+        constants: &[],
+        calls,
+    }
 }
 
 /// Every namespace has the same calls, so that any of them can stand where another was expected.
@@ -101,11 +106,23 @@ fn globals() -> Globals {
 
 /// Runs a script and gives what it called, and the error it ended with.
 fn run(source: &str, globals: &Globals) -> (BTreeSet<String>, Option<String>) {
-    let dialect = Dialect { enable_f_strings: true, enable_keyword_only_arguments: true, ..Dialect::Standard };
+    let dialect = Dialect {
+        enable_f_strings: true,
+        enable_keyword_only_arguments: true,
+        ..Dialect::Standard
+    };
     CALLED.with_borrow_mut(BTreeSet::clear);
-    let outcome = AstModule::parse("script", source.to_owned(), &dialect)
-        .and_then(|script| Script::with_temp_heap(|module| Evaluator::new(&module).eval_module(script, globals).map(|_| ())));
-    (CALLED.with_borrow(Clone::clone), outcome.err().map(|error| error.to_string()))
+    let outcome = AstModule::parse("script", source.to_owned(), &dialect).and_then(|script| {
+        Script::with_temp_heap(|module| {
+            Evaluator::new(&module)
+                .eval_module(script, globals)
+                .map(|_| ())
+        })
+    });
+    (
+        CALLED.with_borrow(Clone::clone),
+        outcome.err().map(|error| error.to_string()),
+    )
 }
 
 /// What a variable holds.
@@ -128,7 +145,13 @@ struct Writer<'a> {
 
 impl Writer<'_> {
     fn script(choices: &[u16]) -> String {
-        let mut writer = Writer { choices: choices.iter(), text: String::new(), indent: 0, scopes: vec![Vec::new()], fresh: 0 };
+        let mut writer = Writer {
+            choices: choices.iter(),
+            text: String::new(),
+            indent: 0,
+            scopes: vec![Vec::new()],
+            fresh: 0,
+        };
         if writer.pick(6) == 0 {
             let (shadow, of) = writer.two_spaces();
             writer.line(&format!("{shadow} = {of}"));
@@ -144,7 +167,9 @@ impl Writer<'_> {
 
     /// A number below `count`; zero when the choices have run out, which is always the simplest.
     fn pick(&mut self, count: usize) -> usize {
-        self.choices.next().map_or(0, |&choice| usize::from(choice) % count)
+        self.choices
+            .next()
+            .map_or(0, |&choice| usize::from(choice) % count)
     }
 
     fn line(&mut self, line: &str) {
@@ -165,11 +190,20 @@ impl Writer<'_> {
     }
 
     fn bind(&mut self, name: &str, kind: Kind) {
-        self.scopes.last_mut().expect("a scope").push((name.to_owned(), kind));
+        self.scopes
+            .last_mut()
+            .expect("a scope")
+            .push((name.to_owned(), kind));
     }
 
     fn variable(&mut self, kind: Kind) -> Option<String> {
-        let all: Vec<&str> = self.scopes.iter().flatten().filter(|(_, of)| *of == kind).map(|(name, _)| name.as_str()).collect();
+        let all: Vec<&str> = self
+            .scopes
+            .iter()
+            .flatten()
+            .filter(|(_, of)| *of == kind)
+            .map(|(name, _)| name.as_str())
+            .collect();
         if all.is_empty() {
             return None;
         }
@@ -180,36 +214,58 @@ impl Writer<'_> {
 
     /// An expression that gives a namespace.
     fn space(&mut self, depth: usize) -> String {
-        let choice = if depth == 0 { self.pick(3) } else { self.pick(14) };
+        let choice = if depth == 0 {
+            self.pick(3)
+        } else {
+            self.pick(14)
+        };
         let inner = depth.saturating_sub(1);
         match choice {
             0 => SPACES[self.pick(SPACES.len())].to_owned(),
-            1..=3 => self.variable(Kind::Space).unwrap_or_else(|| "http".to_owned()),
-            4 => format!("({} if {} else {})", self.space(inner), self.condition(inner), self.space(inner)),
+            1..=3 => self
+                .variable(Kind::Space)
+                .unwrap_or_else(|| "http".to_owned()),
+            4 => format!(
+                "({} if {} else {})",
+                self.space(inner),
+                self.condition(inner),
+                self.space(inner)
+            ),
             5 => format!("[{}][0]", self.space(inner)),
             6 => format!("{{'k': {}}}['k']", self.space(inner)),
             7 => format!("(lambda: {})()", self.space(inner)),
             8 => {
                 let name = self.parameter();
                 let argument = self.space(inner);
-                self.inside(&name, Kind::Space, |writer| format!("(lambda {name}: {})({argument})", writer.space(inner)))
+                self.inside(&name, Kind::Space, |writer| {
+                    format!("(lambda {name}: {})({argument})", writer.space(inner))
+                })
             }
             9 => {
                 let name = self.parameter();
                 let over = self.space(inner);
-                self.inside(&name, Kind::Space, |writer| format!("[{} for {name} in [{over}]][0]", writer.space(inner)))
+                self.inside(&name, Kind::Space, |writer| {
+                    format!("[{} for {name} in [{over}]][0]", writer.space(inner))
+                })
             }
             10 => format!("({} or 1)", self.space(inner)),
             11 => {
                 let name = self.parameter();
                 let default = self.space(inner);
-                self.inside(&name, Kind::Space, |writer| format!("(lambda {name}={default}: {})()", writer.space(inner)))
+                self.inside(&name, Kind::Space, |writer| {
+                    format!("(lambda {name}={default}: {})()", writer.space(inner))
+                })
             }
             12 => format!("({},)[-1]", self.space(inner)),
             _ => {
                 let name = self.parameter();
                 let over = self.space(inner);
-                self.inside(&name, Kind::Space, |writer| format!("{{'k': {} for {name} in [{over}]}}['k']", writer.space(inner)))
+                self.inside(&name, Kind::Space, |writer| {
+                    format!(
+                        "{{'k': {} for {name} in [{over}]}}['k']",
+                        writer.space(inner)
+                    )
+                })
             }
         }
     }
@@ -217,15 +273,39 @@ impl Writer<'_> {
     /// An expression that gives something to call.
     fn callable(&mut self, depth: usize) -> String {
         let inner = depth.saturating_sub(1);
-        match if depth == 0 { self.pick(4) } else { self.pick(11) } {
-            0 | 1 => format!("{}.{}", self.space(inner), MEMBERS[self.pick(MEMBERS.len())]),
+        match if depth == 0 {
+            self.pick(4)
+        } else {
+            self.pick(11)
+        } {
+            0 | 1 => format!(
+                "{}.{}",
+                self.space(inner),
+                MEMBERS[self.pick(MEMBERS.len())]
+            ),
             2 => GLOBALS[self.pick(GLOBALS.len())].to_owned(),
-            3 => self.variable(Kind::Call).unwrap_or_else(|| "fs.get".to_owned()),
-            4 => format!("getattr({}, '{}')", self.space(inner), MEMBERS[self.pick(MEMBERS.len())]),
-            5 => format!("[{}, {}][{}]", self.callable(inner), self.callable(inner), self.pick(2)),
+            3 => self
+                .variable(Kind::Call)
+                .unwrap_or_else(|| "fs.get".to_owned()),
+            4 => format!(
+                "getattr({}, '{}')",
+                self.space(inner),
+                MEMBERS[self.pick(MEMBERS.len())]
+            ),
+            5 => format!(
+                "[{}, {}][{}]",
+                self.callable(inner),
+                self.callable(inner),
+                self.pick(2)
+            ),
             6 => format!("{{'k': {}}}.get('k')", self.callable(inner)),
             7 => format!("(lambda *a: {}(*a))", self.callable(inner)),
-            8 => format!("({} if {} else {})", self.callable(inner), self.condition(inner), self.callable(inner)),
+            8 => format!(
+                "({} if {} else {})",
+                self.callable(inner),
+                self.condition(inner),
+                self.callable(inner)
+            ),
             9 => {
                 let (name, over) = (self.parameter(), self.callable(inner));
                 format!("[{name} for {name} in [{over}]][0]")
@@ -245,10 +325,19 @@ impl Writer<'_> {
 
     /// A name for a parameter or a loop: new, or one that shadows a namespace.
     fn parameter(&mut self) -> String {
-        if self.pick(3) == 0 { SPACES[self.pick(SPACES.len())].to_owned() } else { self.name() }
+        if self.pick(3) == 0 {
+            SPACES[self.pick(SPACES.len())].to_owned()
+        } else {
+            self.name()
+        }
     }
 
-    fn inside(&mut self, name: &str, kind: Kind, write: impl FnOnce(&mut Self) -> String) -> String {
+    fn inside(
+        &mut self,
+        name: &str,
+        kind: Kind,
+        write: impl FnOnce(&mut Self) -> String,
+    ) -> String {
         self.scopes.push(vec![(name.to_owned(), kind)]);
         let text = write(self);
         self.scopes.pop();
@@ -276,7 +365,12 @@ impl Writer<'_> {
                 self.bind(&other, Kind::Call);
             }
             4 => {
-                let value = format!("{} if {} else {}", self.space(0), self.condition(0), self.space(0));
+                let value = format!(
+                    "{} if {} else {}",
+                    self.space(0),
+                    self.condition(0),
+                    self.space(0)
+                );
                 self.line(&format!("{name} = {value}"));
                 self.bind(&name, Kind::Space);
             }
@@ -316,7 +410,9 @@ impl Writer<'_> {
                 let (table, key) = (self.name(), self.name());
                 let (first, second) = (self.callable(1), self.callable(1));
                 self.line(&format!("{table} = {{'a': {first}, 'b': {second}}}"));
-                self.line(&format!("[{table}[{key}]({key}) for {key} in ['b', 'a'] if {key} != 'a']"));
+                self.line(&format!(
+                    "[{table}[{key}]({key}) for {key} in ['b', 'a'] if {key} != 'a']"
+                ));
             }
         }
     }
@@ -338,7 +434,11 @@ impl Writer<'_> {
         let parameter = self.parameter();
         let argument = self.space(1);
         let by_default = self.pick(3) == 0;
-        let head = if by_default { format!("{parameter}={argument}") } else { parameter.clone() };
+        let head = if by_default {
+            format!("{parameter}={argument}")
+        } else {
+            parameter.clone()
+        };
         self.line(&format!("def {name}({head}):"));
         self.scopes.push(vec![(parameter.clone(), Kind::Space)]);
         self.indent += 1;
@@ -357,7 +457,11 @@ impl Writer<'_> {
         self.indent -= 1;
         self.scopes.pop();
         let result = self.name();
-        let arguments = if by_default { String::new() } else { self.space(1) };
+        let arguments = if by_default {
+            String::new()
+        } else {
+            self.space(1)
+        };
         self.line(&format!("{result} = {name}({arguments})"));
         self.bind(&result, Kind::Call);
         if self.pick(2) == 0 {
@@ -370,22 +474,41 @@ impl Writer<'_> {
 fn whatever_a_script_calls_was_in_its_static_reach() {
     let cases = 10_000;
     let globals = globals();
-    let (scripts, calling, calls, finished, precise) = (Cell::new(0), Cell::new(0), Cell::new(0), Cell::new(0), Cell::new(0));
+    let (scripts, calling, calls, finished, precise) = (
+        Cell::new(0),
+        Cell::new(0),
+        Cell::new(0),
+        Cell::new(0),
+        Cell::new(0),
+    );
     let count = |counter: &Cell<usize>, by: usize| counter.set(counter.get() + by);
-    let mut runner = TestRunner::new(Config { cases, failure_persistence: None, ..Config::default() });
+    let mut runner = TestRunner::new(Config {
+        cases,
+        failure_persistence: None,
+        ..Config::default()
+    });
     let outcome = runner.run(&vec(any::<u16>(), 5..200), |choices| {
         let source = Writer::script(&choices);
         let found = facts(ScriptKind::Tool, &source, MODULES);
         let (called, error) = run(&source, &globals);
-        let reaches: BTreeSet<&str> = found.reaches.iter().map(|named| named.name.as_str()).collect();
+        let reaches: BTreeSet<&str> = found
+            .reaches
+            .iter()
+            .map(|named| named.name.as_str())
+            .collect();
         if let Some(problem) = &found.syntax {
             return Err(TestCaseError::fail(format!("{problem:?}\n{source}")));
         }
         if let Some(missed) = called.iter().find(|name| !reaches.contains(name.as_str())) {
-            return Err(TestCaseError::fail(format!("`{missed}` was called, reach is {reaches:?}\n{source}")));
+            return Err(TestCaseError::fail(format!(
+                "`{missed}` was called, reach is {reaches:?}\n{source}"
+            )));
         }
         if !found.unknown_names.is_empty() {
-            return Err(TestCaseError::fail(format!("{:?}\n{source}", found.unknown_names)));
+            return Err(TestCaseError::fail(format!(
+                "{:?}\n{source}",
+                found.unknown_names
+            )));
         }
         count(&scripts, 1);
         count(&calling, usize::from(!called.is_empty()));
@@ -398,9 +521,27 @@ fn whatever_a_script_calls_was_in_its_static_reach() {
         panic!("{error}");
     }
     let (scripts, calling, finished) = (scripts.get(), calling.get(), finished.get());
-    println!("{scripts} scripts, {calling} call, {} calls, {finished} finish, {} reach less than everything", calls.get(), precise.get());
-    assert!(calling * 10 > scripts * 8, "most scripts call something: {calling} of {scripts}");
-    assert!(finished * 10 > scripts * 6, "most scripts run to their end: {finished} of {scripts}");
-    assert!(calls.get() > scripts * 2, "scripts call several things: {} in {scripts}", calls.get());
-    assert!(precise.get() * 10 > scripts * 2, "reach is not simply everything: {} of {scripts}", precise.get());
+    println!(
+        "{scripts} scripts, {calling} call, {} calls, {finished} finish, {} reach less than everything",
+        calls.get(),
+        precise.get()
+    );
+    assert!(
+        calling * 10 > scripts * 8,
+        "most scripts call something: {calling} of {scripts}"
+    );
+    assert!(
+        finished * 10 > scripts * 6,
+        "most scripts run to their end: {finished} of {scripts}"
+    );
+    assert!(
+        calls.get() > scripts * 2,
+        "scripts call several things: {} in {scripts}",
+        calls.get()
+    );
+    assert!(
+        precise.get() * 10 > scripts * 2,
+        "reach is not simply everything: {} of {scripts}",
+        precise.get()
+    );
 }

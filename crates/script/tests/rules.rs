@@ -10,14 +10,27 @@ use tool_harness::surface::{self, Surface};
 use tool_harness_script::check::facts;
 
 /// Codes whose example would be too long to show, or is no file. Each has a test of its own.
-const WITHOUT_EXAMPLE: &[&str] = &["EXPORT_DESCRIPTION_LONG", "EXPORT_TOO_MANY", "FILE_TOO_LARGE", "SCRIPT_CRASHED", "SCRIPT_UNREAD"];
+const WITHOUT_EXAMPLE: &[&str] = &[
+    "EXPORT_DESCRIPTION_LONG",
+    "EXPORT_TOO_MANY",
+    "FILE_TOO_LARGE",
+    "SCRIPT_CRASHED",
+    "SCRIPT_UNREAD",
+];
 
 fn project(files: &[(&str, &str)]) -> Artifacts {
-    read(files.iter().map(|(path, text)| ((*path).to_owned(), text.as_bytes().to_vec())))
+    read(
+        files
+            .iter()
+            .map(|(path, text)| ((*path).to_owned(), text.as_bytes().to_vec())),
+    )
 }
 
 fn facts_of(artifacts: &Artifacts) -> FactsBySource {
-    scripts(artifacts).into_iter().map(|(kind, text)| ((kind, text.clone()), Ok(facts(kind, &text, MODULES)))).collect()
+    scripts(artifacts)
+        .into_iter()
+        .map(|(kind, text)| ((kind, text.clone()), Ok(facts(kind, &text, MODULES))))
+        .collect()
 }
 
 /// What is found in a project and its surface, or in a surface given as JSON.
@@ -39,13 +52,29 @@ fn judge(files: &[(&str, &str)]) -> Vec<Diagnostic> {
             frontmatter: &one.tool.frontmatter,
         })
         .collect();
-    configure(&checked.root.checks, &silencers, checked.diagnostics.iter().cloned().chain(on_surface).collect())
+    configure(
+        &checked.root.checks,
+        &silencers,
+        checked
+            .diagnostics
+            .iter()
+            .cloned()
+            .chain(on_surface)
+            .collect(),
+    )
 }
 
 fn report(findings: &[Diagnostic]) -> String {
     let lines = findings.iter().map(|found| {
-        let place = found.place.as_ref().map(ToString::to_string).unwrap_or_default();
-        format!("{place} {} {}: {}\n", found.severity, found.code, found.message)
+        let place = found
+            .place
+            .as_ref()
+            .map(ToString::to_string)
+            .unwrap_or_default();
+        format!(
+            "{place} {} {}: {}\n",
+            found.severity, found.code, found.message
+        )
     });
     lines.collect()
 }
@@ -55,16 +84,30 @@ fn codes_are_unique_and_shaped_alike() {
     let mut seen = HashSet::new();
     for rule in RULES {
         assert!(seen.insert(rule.code), "{} twice", rule.code);
-        assert!(rule.code.bytes().all(|byte| byte.is_ascii_uppercase() || byte == b'_'), "{}", rule.code);
-        assert!(rule.why.ends_with(['.', ')']) && !rule.why.contains('\n'), "{}: why is a sentence on one line", rule.code);
+        assert!(
+            rule.code
+                .bytes()
+                .all(|byte| byte.is_ascii_uppercase() || byte == b'_'),
+            "{}",
+            rule.code
+        );
+        assert!(
+            rule.why.ends_with(['.', ')']) && !rule.why.contains('\n'),
+            "{}: why is a sentence on one line",
+            rule.code
+        );
     }
 }
 
 #[test]
 fn every_bad_example_gives_exactly_its_code_and_every_good_one_nothing() {
     let mut wrong = String::new();
-    let found_later = |rule: &Rule| matches!(rule.check, Check::WhileLoading | Check::WhileExporting);
-    for rule in RULES.iter().filter(|rule| !WITHOUT_EXAMPLE.contains(&rule.code) && !found_later(rule)) {
+    let found_later =
+        |rule: &Rule| matches!(rule.check, Check::WhileLoading | Check::WhileExporting);
+    for rule in RULES
+        .iter()
+        .filter(|rule| !WITHOUT_EXAMPLE.contains(&rule.code) && !found_later(rule))
+    {
         let bad = judge(rule.bad);
         if bad.is_empty() || bad.iter().any(|found| found.code != rule.code) {
             wrong += &format!("{}: bad gives\n{}", rule.code, report(&bad));
@@ -79,7 +122,11 @@ fn every_bad_example_gives_exactly_its_code_and_every_good_one_nothing() {
 
 #[test]
 fn only_the_listed_rules_have_no_example() {
-    let without: HashSet<_> = RULES.iter().filter(|rule| rule.bad.is_empty() || rule.good.is_empty()).map(|rule| rule.code).collect();
+    let without: HashSet<_> = RULES
+        .iter()
+        .filter(|rule| rule.bad.is_empty() || rule.good.is_empty())
+        .map(|rule| rule.code)
+        .collect();
     assert_eq!(without, WITHOUT_EXAMPLE.iter().copied().collect());
 }
 
@@ -89,8 +136,16 @@ fn every_finding_of_an_example_has_a_place_and_help() {
         for found in judge(rule.bad) {
             assert!(found.place.is_some(), "{} has no place", found.code);
             // What the reader says about a value of the wrong type, or about YAML, already names what is accepted.
-            assert!(found.help.is_some() || matches!(rule.check, Check::WhileReading), "{} has no help", found.code);
-            assert!(!found.message.ends_with('.') && !found.message.contains('\n'), "{}", found.message);
+            assert!(
+                found.help.is_some() || matches!(rule.check, Check::WhileReading),
+                "{} has no help",
+                found.code
+            );
+            assert!(
+                !found.message.ends_with('.') && !found.message.contains('\n'),
+                "{}",
+                found.message
+            );
         }
     }
 }

@@ -8,11 +8,24 @@ use tool_harness_script::check::facts;
 
 /// The codes of everything found in a project and on its surface.
 fn codes(files: &[(&str, &str)]) -> Vec<String> {
-    let artifacts: Artifacts = read(files.iter().map(|(path, text)| ((*path).to_owned(), text.as_bytes().to_vec())));
-    let facts = scripts(&artifacts).into_iter().map(|(kind, text)| ((kind, text.clone()), Ok(facts(kind, &text, MODULES)))).collect();
+    let artifacts: Artifacts = read(
+        files
+            .iter()
+            .map(|(path, text)| ((*path).to_owned(), text.as_bytes().to_vec())),
+    );
+    let facts = scripts(&artifacts)
+        .into_iter()
+        .map(|(kind, text)| ((kind, text.clone()), Ok(facts(kind, &text, MODULES))))
+        .collect();
     let checked = check(artifacts, &facts);
-    let found = checked.diagnostics.iter().cloned().chain(surface::check(&Surface::of_checked(&checked)).diagnostics);
-    found.map(|found| found.code.trim_start_matches("TOOL_SURFACE_").to_owned()).collect()
+    let found = checked
+        .diagnostics
+        .iter()
+        .cloned()
+        .chain(surface::check(&Surface::of_checked(&checked)).diagnostics);
+    found
+        .map(|found| found.code.trim_start_matches("TOOL_SURFACE_").to_owned())
+        .collect()
 }
 
 fn expect(files: &[(&str, &str)], expected: &[&str]) {
@@ -20,7 +33,9 @@ fn expect(files: &[(&str, &str)], expected: &[&str]) {
 }
 
 fn tool(frontmatter: &str, script: &str) -> String {
-    format!("---\n{frontmatter}script: |\n  def run(args):\n      return {script}\n---\nDoes one thing.\n")
+    format!(
+        "---\n{frontmatter}script: |\n  def run(args):\n      return {script}\n---\nDoes one thing.\n"
+    )
 }
 
 fn root(frontmatter: &str, body: &str) -> String {
@@ -32,9 +47,18 @@ const LETTER: &str = ".harness/tools/list_letters.md";
 
 #[test]
 fn a_tool_that_waits_has_a_timeout() {
-    let one = |frontmatter: &str, script: &str| codes(&[(".harness/tools/get_news.md", &tool(frontmatter, script)), ("harness.md", HOSTS)]);
+    let one = |frontmatter: &str, script: &str| {
+        codes(&[
+            (".harness/tools/get_news.md", &tool(frontmatter, script)),
+            ("harness.md", HOSTS),
+        ])
+    };
     const HOSTS: &str = "---\nnetwork: { allowed_domains: [example.com] }\n---\nYou help.\n";
-    for script in ["exec.run(\"true\")", "http.get(\"https://example.com/\")", "http.post(\"https://example.com/\", \"x\")"] {
+    for script in [
+        "exec.run(\"true\")",
+        "http.get(\"https://example.com/\")",
+        "http.post(\"https://example.com/\", \"x\")",
+    ] {
         assert_eq!(one("", script), ["NO_TIMEOUT"], "{script}");
         assert_eq!(one("timeout_ms: 0\n", script), ["NO_TIMEOUT"], "{script}");
         assert_eq!(one("timeout_ms: 5000\n", script), [""; 0], "{script}");
@@ -45,45 +69,110 @@ fn a_tool_that_waits_has_a_timeout() {
     // One that nobody is told about waits for nobody.
     let denied = root("tools_policy: { deny: [get_news] }\n", "You help.");
     expect(
-        &[(".harness/tools/get_news.md", &tool("", "exec.run(\"true\")")), (NOTE, &tool("", "1")), ("harness.md", &denied)],
+        &[
+            (
+                ".harness/tools/get_news.md",
+                &tool("", "exec.run(\"true\")"),
+            ),
+            (NOTE, &tool("", "1")),
+            ("harness.md", &denied),
+        ],
         &["UNREACHABLE"],
     );
 }
 
 #[test]
 fn a_timeout_is_no_number_of_seconds() {
-    for (cap, expected) in [(30, &["SUSPICIOUS_UNITS"][..]), (49, &["SUSPICIOUS_UNITS"]), (50, &[]), (30_000, &[])] {
-        expect(&[(NOTE, &tool(&format!("timeout_ms: {cap}\n"), "exec.run(\"true\")"))], expected);
+    for (cap, expected) in [
+        (30, &["SUSPICIOUS_UNITS"][..]),
+        (49, &["SUSPICIOUS_UNITS"]),
+        (50, &[]),
+        (30_000, &[]),
+    ] {
+        expect(
+            &[(
+                NOTE,
+                &tool(&format!("timeout_ms: {cap}\n"), "exec.run(\"true\")"),
+            )],
+            expected,
+        );
     }
 }
 
 #[test]
 fn a_tool_that_the_policy_never_offers_is_reported_once() {
     let files = |frontmatter: &str, body: &str| {
-        codes(&[(NOTE, &tool("", "fs.read(\"a\")")), (LETTER, &tool("", "fs.read(\"b\")")), ("harness.md", &root(frontmatter, body))])
+        codes(&[
+            (NOTE, &tool("", "fs.read(\"a\")")),
+            (LETTER, &tool("", "fs.read(\"b\")")),
+            ("harness.md", &root(frontmatter, body)),
+        ])
     };
     assert_eq!(files("", "You help."), [""; 0]);
-    assert_eq!(files("tools_policy: { deny: [read_note] }\n", "You help."), ["UNREACHABLE"]);
-    assert_eq!(files("tools_policy: { allow: [list_letters] }\n", "You help."), ["UNREACHABLE"]);
-    assert_eq!(files("tools_policy: { allow: [list_letters, \"read_*\"] }\n", "You help."), [""; 0]);
+    assert_eq!(
+        files("tools_policy: { deny: [read_note] }\n", "You help."),
+        ["UNREACHABLE"]
+    );
+    assert_eq!(
+        files("tools_policy: { allow: [list_letters] }\n", "You help."),
+        ["UNREACHABLE"]
+    );
+    assert_eq!(
+        files(
+            "tools_policy: { allow: [list_letters, \"read_*\"] }\n",
+            "You help."
+        ),
+        [""; 0]
+    );
     // Whoever is told to use it is told there, and not again.
-    assert_eq!(files("tools_policy: { deny: [read_note] }\n", "Call read_note() first."), ["PROMPT_TOOL_NOT_IN_POLICY"]);
-    assert_eq!(files("tools_policy: { deny: [\"*\"] }\n", "You help."), ["NO_ACTIVE_TOOLS"]);
+    assert_eq!(
+        files(
+            "tools_policy: { deny: [read_note] }\n",
+            "Call read_note() first."
+        ),
+        ["PROMPT_TOOL_NOT_IN_POLICY"]
+    );
+    assert_eq!(
+        files("tools_policy: { deny: [\"*\"] }\n", "You help."),
+        ["NO_ACTIVE_TOOLS"]
+    );
 }
 
 #[test]
 fn a_deferred_tool_of_a_project_is_reported_once_and_truly() {
     let deferred = tool("deferred: true\n", "fs.read(\"a\")");
     let files = |frontmatter: &str, body: &str| {
-        codes(&[(NOTE, &deferred), (LETTER, &tool("", "fs.read(\"b\")")), ("harness.md", &root(frontmatter, body))])
+        codes(&[
+            (NOTE, &deferred),
+            (LETTER, &tool("", "fs.read(\"b\")")),
+            ("harness.md", &root(frontmatter, body)),
+        ])
     };
     assert_eq!(files("", "You help."), ["DEFERRED_UNREACHABLE"]);
-    assert_eq!(files("", "Call read_note() first, then `read_note`."), ["DEFERRED_TOOL_PROMPT_REFERENCE"]);
-    assert_eq!(files("tools_policy: { deny: [read_note] }\n", "You help."), ["UNREACHABLE"]);
-    assert_eq!(files("tools_policy: { deny: [read_note] }\n", "Call read_note() first."), ["PROMPT_TOOL_NOT_IN_POLICY"]);
+    assert_eq!(
+        files("", "Call read_note() first, then `read_note`."),
+        ["DEFERRED_TOOL_PROMPT_REFERENCE"]
+    );
+    assert_eq!(
+        files("tools_policy: { deny: [read_note] }\n", "You help."),
+        ["UNREACHABLE"]
+    );
+    assert_eq!(
+        files(
+            "tools_policy: { deny: [read_note] }\n",
+            "Call read_note() first."
+        ),
+        ["PROMPT_TOOL_NOT_IN_POLICY"]
+    );
     // Writing `tool_search` changes nothing while nothing reads it.
-    assert_eq!(files("tool_search: true\n", "You help."), ["DEFERRED_UNREACHABLE"]);
-    assert_eq!(files("", "Call list_letters() first."), ["DEFERRED_UNREACHABLE"]);
+    assert_eq!(
+        files("tool_search: true\n", "You help."),
+        ["DEFERRED_UNREACHABLE"]
+    );
+    assert_eq!(
+        files("", "Call list_letters() first."),
+        ["DEFERRED_UNREACHABLE"]
+    );
 }
 
 #[test]
@@ -93,7 +182,9 @@ fn a_secret_is_found_in_every_artifact_and_a_placeholder_in_none() {
     let (script, hook) = (
         |word: &str| tool("", &format!("\"{word}\"")),
         |word: &str| {
-            format!("---\nevent: tool.post\nscript: |\n  def handle(event, payload):\n      log.info(\"{word}\")\n---\nWatches.\n")
+            format!(
+                "---\nevent: tool.post\nscript: |\n  def handle(event, payload):\n      log.info(\"{word}\")\n---\nWatches.\n"
+            )
         },
     );
     for (word, expected) in [(key, 1), (fine, 0)] {
@@ -102,9 +193,15 @@ fn a_secret_is_found_in_every_artifact_and_a_placeholder_in_none() {
             (NOTE, format!("{}It knows {word}.\n", tool("", "1"))),
             (".harness/hooks/watch.md", hook(word)),
             ("harness.md", root("", &format!("Use {word}."))),
-            (".harness/skills/tidy_up.md", format!("---\n---\nUse {word}.\n")),
+            (
+                ".harness/skills/tidy_up.md",
+                format!("---\n---\nUse {word}.\n"),
+            ),
             (".harness/context/house.md", format!("Use {word}.\n")),
-            (".harness/agents/helper.md", format!("---\ndescription: x\n---\nUse {word}.\n")),
+            (
+                ".harness/agents/helper.md",
+                format!("---\ndescription: x\n---\nUse {word}.\n"),
+            ),
             (
                 ".harness/plugins/more.md",
                 format!(
@@ -113,15 +210,31 @@ fn a_secret_is_found_in_every_artifact_and_a_placeholder_in_none() {
             ),
         ] {
             let found = codes(&[(path, &text), (LETTER, &tool("", "fs.read(\"b\")"))]);
-            assert_eq!(found.iter().filter(|code| *code == "SECRET_IN_ARTIFACT").count(), expected, "{path}: {found:?}\n{text}");
+            assert_eq!(
+                found
+                    .iter()
+                    .filter(|code| *code == "SECRET_IN_ARTIFACT")
+                    .count(),
+                expected,
+                "{path}: {found:?}\n{text}"
+            );
         }
     }
 }
 
 #[test]
 fn a_long_description_is_reported_by_the_context_that_the_project_has() {
-    let long = format!("{}{}\n", tool("", "1"), "It does one thing and nothing else. ".repeat(10));
-    let files = |frontmatter: &str| codes(&[(NOTE, &long), ("harness.md", &root(frontmatter, "You help."))]);
+    let long = format!(
+        "{}{}\n",
+        tool("", "1"),
+        "It does one thing and nothing else. ".repeat(10)
+    );
+    let files = |frontmatter: &str| {
+        codes(&[
+            (NOTE, &long),
+            ("harness.md", &root(frontmatter, "You help.")),
+        ])
+    };
     assert_eq!(files("checks: { context_tokens: 1000 }\n"), ["TOO_LARGE"]);
     assert_eq!(files("checks: { context_tokens: 100000 }\n"), [""; 0]);
     assert_eq!(files(""), [""; 0]);
@@ -131,26 +244,53 @@ fn a_long_description_is_reported_by_the_context_that_the_project_has() {
 #[test]
 fn a_project_may_have_its_fenced_code_looked_at() {
     let files = |frontmatter: &str| {
-        codes(&[(NOTE, &tool("", "fs.read(\"a\")")), ("harness.md", &root(frontmatter, "Once:\n\n```\nfind_note(x)\n```"))])
+        codes(&[
+            (NOTE, &tool("", "fs.read(\"a\")")),
+            (
+                "harness.md",
+                &root(frontmatter, "Once:\n\n```\nfind_note(x)\n```"),
+            ),
+        ])
     };
     assert_eq!(files(""), [""; 0]);
     assert_eq!(files("checks: { scan_fences: false }\n"), [""; 0]);
-    assert_eq!(files("checks: { scan_fences: true }\n"), ["UNKNOWN_PROMPT_TOOL"]);
+    assert_eq!(
+        files("checks: { scan_fences: true }\n"),
+        ["UNKNOWN_PROMPT_TOOL"]
+    );
     assert!(files("checks: { scan_fences: often }\n").contains(&"FIELD_WRONG_TYPE".to_owned()));
 }
 
 #[test]
 fn an_argument_that_every_run_reads_is_required() {
     for (parameter, script, expected) in [
-        ("{ type: string }", "args[\"path\"]", &["ARGUMENT_NOT_REQUIRED"][..]),
-        ("{ type: string, required: false }", "args[\"path\"]", &["ARGUMENT_NOT_REQUIRED"]),
+        (
+            "{ type: string }",
+            "args[\"path\"]",
+            &["ARGUMENT_NOT_REQUIRED"][..],
+        ),
+        (
+            "{ type: string, required: false }",
+            "args[\"path\"]",
+            &["ARGUMENT_NOT_REQUIRED"],
+        ),
         ("{ type: string, required: true }", "args[\"path\"]", &[]),
         ("{ type: string, default: a }", "args[\"path\"]", &[]),
         ("{ type: string }", "args.get(\"path\")", &[]),
-        ("{ type: string }", "args[\"path\"] if \"path\" in args else 1", &[]),
+        (
+            "{ type: string }",
+            "args[\"path\"] if \"path\" in args else 1",
+            &[],
+        ),
         ("{ type: string }", "args[\"other\"]", &[]),
     ] {
-        expect(&[(NOTE, &tool(&format!("parameters:\n  path: {parameter}\n"), script))], expected);
+        expect(
+            &[(
+                NOTE,
+                &tool(&format!("parameters:\n  path: {parameter}\n"), script),
+            )],
+            expected,
+        );
     }
     let required = "annotations: { side_effect_level: none, arg_schema: { required: [path] } }\nparameters:\n  path: { type: string }\n";
     expect(&[(NOTE, &tool(required, "args[\"path\"]"))], &[]);

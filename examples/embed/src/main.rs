@@ -19,7 +19,10 @@ fn main() -> anyhow::Result<()> {
 
 async fn serve() -> anyhow::Result<()> {
     let project = concat!(env!("CARGO_MANIFEST_DIR"), "/project");
-    let engine = EngineBuilder::new(project).body("look_up_order", look_up_order).load().await?;
+    let engine = EngineBuilder::new(project)
+        .body("look_up_order", look_up_order)
+        .load()
+        .await?;
     for diagnostic in engine.report() {
         println!("{}: {}", diagnostic.code, diagnostic.message);
     }

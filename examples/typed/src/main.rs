@@ -40,11 +40,22 @@ impl TypedTool<Shop, Customer> for LookUpOrder {
         ToolSpec::new("look_up_order", "Look up an order by its number.").effects(Effects::READ)
     }
 
-    async fn call(&self, shop: &Shop, runtime: ToolRuntime<'_, Customer>, order: Order) -> Result<Status, ToolError> {
+    async fn call(
+        &self,
+        shop: &Shop,
+        runtime: ToolRuntime<'_, Customer>,
+        order: Order,
+    ) -> Result<Status, ToolError> {
         let Some(items) = shop.orders.get(order.id.as_str()) else {
-            return Err(ToolError::repairable("no_such_order", format!("there is no order {}", order.id)));
+            return Err(ToolError::repairable(
+                "no_such_order",
+                format!("there is no order {}", order.id),
+            ));
         };
-        Ok(Status { items: *items, asked_by: runtime.context().0.to_owned() })
+        Ok(Status {
+            items: *items,
+            asked_by: runtime.context().0.to_owned(),
+        })
     }
 }
 
@@ -58,7 +69,9 @@ impl Middleware for PrivateOrders {
 
     fn before<'a>(&'a self, call: &'a mut Judged<'_>) -> Step<'a, Decision> {
         match call.arguments().get("id").and_then(|id| id.as_str()) {
-            Some(id) if id.starts_with('X') => Decision::Refuse("orders that start with X are private".into()).into(),
+            Some(id) if id.starts_with('X') => {
+                Decision::Refuse("orders that start with X are private".into()).into()
+            }
             _ => Decision::Allow.into(),
         }
     }
@@ -75,13 +88,18 @@ You answer questions about orders.
 #[tokio::main]
 async fn main() -> anyhow::Result<()> {
     let count = ToolSpec::new("count_letters", "Count the letters of a word.").pure();
-    let delete = ToolSpec::new("delete_order", "Delete an order.").effects(Effects::READ | Effects::WRITE);
+    let delete =
+        ToolSpec::new("delete_order", "Delete an order.").effects(Effects::READ | Effects::WRITE);
     let engine = EngineBuilder::without_project()
         .root(RULES)
-        .state(Shop { orders: BTreeMap::from([("A-17", 3)]) })
+        .state(Shop {
+            orders: BTreeMap::from([("A-17", 3)]),
+        })
         .context::<Customer>()
         .tool(LookUpOrder)
-        .tool(function(count, |order: Order| async move { Ok(order.id.chars().filter(|c| c.is_alphabetic()).count()) }))
+        .tool(function(count, |order: Order| async move {
+            Ok(order.id.chars().filter(|c| c.is_alphabetic()).count())
+        }))
         .tool(function(delete, |_: Order| async { Ok("gone") }))
         .middleware(PrivateOrders)
         .load()
@@ -100,9 +118,16 @@ async fn main() -> anyhow::Result<()> {
         ("look_up_order", json!({"number": 17})),
         ("delete_order", json!({"id": "A-17"})),
     ];
-    let requests = asked.into_iter().enumerate().map(|(at, (tool, arguments))| ToolRequest::new(format!("call-{at}"), tool, arguments));
+    let requests = asked
+        .into_iter()
+        .enumerate()
+        .map(|(at, (tool, arguments))| ToolRequest::new(format!("call-{at}"), tool, arguments));
     for result in turn.call(requests.collect()).await.results {
-        println!("{}: {}", result.call_id, result.text().replace('\n', "\n  "));
+        println!(
+            "{}: {}",
+            result.call_id,
+            result.text().replace('\n', "\n  ")
+        );
     }
     Ok(())
 }

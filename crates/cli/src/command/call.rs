@@ -49,19 +49,42 @@ impl Call {
             output.json(&result.to_json())?;
         } else if let Some(refusal) = &result.error {
             // A script's own error value may say more than the message made from it.
-            if let Some(value) = result.value.as_ref().filter(|value| value.as_object().is_some_and(|map| map.len() > 1)) {
+            if let Some(value) = result
+                .value
+                .as_ref()
+                .filter(|value| value.as_object().is_some_and(|map| map.len() > 1))
+            {
                 output.say(&plain(&value.to_string()))?;
             }
             let arguments = engine.redactor().text(&self.request.words()).into_owned();
-            output.say(&output::refusal(refusal, &Asked { tool: self.tool, arguments }))?;
+            output.say(&output::refusal(
+                refusal,
+                &Asked {
+                    tool: self.tool,
+                    arguments,
+                },
+            ))?;
         } else {
             output.print(&output::result(&result))?;
             for artifact in &result.artifacts {
-                let place = engine.kept_file(artifact).map(|file| format!(" in {}", file.display())).unwrap_or_default();
-                output.say(&paint(look::QUIET, &format!("kept: {} bytes as {}{place}", artifact.bytes, artifact.id)))?;
+                let place = engine
+                    .kept_file(artifact)
+                    .map(|file| format!(" in {}", file.display()))
+                    .unwrap_or_default();
+                output.say(&paint(
+                    look::QUIET,
+                    &format!("kept: {} bytes as {}{place}", artifact.bytes, artifact.id),
+                ))?;
             }
             let word = if result.is_error { "failed" } else { "done" };
-            output.say(&paint(look::QUIET, &format!("{}: {word} in {:.1} ms", result.name, result.elapsed.as_secs_f64() * 1000.0)))?;
+            output.say(&paint(
+                look::QUIET,
+                &format!(
+                    "{}: {word} in {:.1} ms",
+                    result.name,
+                    result.elapsed.as_secs_f64() * 1000.0
+                ),
+            ))?;
         }
         Ok(Exit::from(&result))
     }
@@ -88,10 +111,20 @@ impl Sink for LogOf {
     fn record(&self, event: &EventRef<'_>) {
         let text = |key: &str| event.fields().get(key).and_then(Value::as_str);
         if event.name == "log" && text("source") == Some(self.0.as_str()) {
-            let fields = event.fields().get("fields").filter(|fields| fields.as_object().is_some_and(|map| !map.is_empty()));
-            let fields = fields.map(|fields| format!(" {fields}")).unwrap_or_default();
+            let fields = event
+                .fields()
+                .get("fields")
+                .filter(|fields| fields.as_object().is_some_and(|map| !map.is_empty()));
+            let fields = fields
+                .map(|fields| format!(" {fields}"))
+                .unwrap_or_default();
             let message = format!("{}{fields}", text("message").unwrap_or_default());
-            let _ = writeln!(io::stderr().lock(), "{}: {}", text("level").unwrap_or("info"), plain(&message));
+            let _ = writeln!(
+                io::stderr().lock(),
+                "{}: {}",
+                text("level").unwrap_or("info"),
+                plain(&message)
+            );
         }
     }
 

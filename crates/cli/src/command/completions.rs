@@ -16,7 +16,12 @@ impl Completions {
     pub(super) fn run(self, output: &mut Output) -> anyhow::Result<Exit> {
         // Written to memory first: the generator panics when its stream closes early.
         let mut script = Vec::new();
-        clap_complete::generate(self.shell, &mut crate::Cli::command(), "harness", &mut script);
+        clap_complete::generate(
+            self.shell,
+            &mut crate::Cli::command(),
+            "harness",
+            &mut script,
+        );
         output.raw(&String::from_utf8_lossy(&script))?;
         Ok(Exit::Done)
     }

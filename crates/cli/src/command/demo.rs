@@ -22,12 +22,30 @@ pub(crate) struct Demo {}
 
 /// The built-in project.
 const FILES: [(&str, &str); 6] = [
-    (".harness/tools/count_words.md", include_str!("../template/demo/count_words.md")),
-    (".harness/tools/save_note.md", include_str!("../template/demo/save_note.md")),
-    (".harness/tools/read_note.md", include_str!("../template/demo/read_note.md")),
-    (".harness/tools/fill_memory.md", include_str!("../template/demo/fill_memory.md")),
-    (".harness/hooks/no_passwords.md", include_str!("../template/demo/no_passwords.md")),
-    (".harness/hooks/tidy_names.md", include_str!("../template/demo/tidy_names.md")),
+    (
+        ".harness/tools/count_words.md",
+        include_str!("../template/demo/count_words.md"),
+    ),
+    (
+        ".harness/tools/save_note.md",
+        include_str!("../template/demo/save_note.md"),
+    ),
+    (
+        ".harness/tools/read_note.md",
+        include_str!("../template/demo/read_note.md"),
+    ),
+    (
+        ".harness/tools/fill_memory.md",
+        include_str!("../template/demo/fill_memory.md"),
+    ),
+    (
+        ".harness/hooks/no_passwords.md",
+        include_str!("../template/demo/no_passwords.md"),
+    ),
+    (
+        ".harness/hooks/tidy_names.md",
+        include_str!("../template/demo/tidy_names.md"),
+    ),
 ];
 
 /// A file beside the workspace that no tool may see.
@@ -105,19 +123,30 @@ impl Demo {
         set_stage(&project)?;
         let events = Arc::new(Recorded::default());
         let engine = open::load(&project, Some(Arc::clone(&events) as Arc<dyn Sink>)).await?;
-        output.print(&format!("A project with {} and {}, in a temporary folder.", output::count(4, "tool"), output::count(2, "hook")))?;
+        output.print(&format!(
+            "A project with {} and {}, in a temporary folder.",
+            output::count(4, "tool"),
+            output::count(2, "hook")
+        ))?;
         let scenes = scenes();
         let cancel = interrupt::cancelled_by_signals();
         let mut as_expected = 0;
         for (number, scene) in (1..).zip(&scenes) {
-            output.print(&format!("\n{}", paint(look::STRONG, &format!("{number}. {}", scene.title))))?;
+            output.print(&format!(
+                "\n{}",
+                paint(look::STRONG, &format!("{number}. {}", scene.title))
+            ))?;
             as_expected += usize::from(play(&engine, &events, scene, &cancel, output).await?);
             if cancel.is_cancelled() {
                 output.say("stopped before the end")?;
                 return Ok(Exit::Stopped);
             }
         }
-        let served = format!("one process (pid {}) served all {} calls", std::process::id(), scenes.len());
+        let served = format!(
+            "one process (pid {}) served all {} calls",
+            std::process::id(),
+            scenes.len()
+        );
         if as_expected == scenes.len() {
             output.print(&format!(
                 "\n{} {served}, and is still here; `harness new DIR` starts a project of your own",
@@ -126,7 +155,10 @@ impl Demo {
             Ok(Exit::Done)
         } else {
             let wrong = scenes.len() - as_expected;
-            output.print(&format!("\n{} {served}; {wrong} did not end as expected", paint(look::BAD, "✗")))?;
+            output.print(&format!(
+                "\n{} {served}; {wrong} did not end as expected",
+                paint(look::BAD, "✗")
+            ))?;
             Ok(Exit::Failed)
         }
     }
@@ -138,28 +170,51 @@ fn set_stage(project: &Path) -> std::io::Result<()> {
         target.parent().map_or(Ok(()), fs::create_dir_all)?;
         fs::write(target, text)?;
     }
-    project.parent().map_or(Ok(()), |outside| fs::write(outside.join("secret.txt"), CANARY))
+    project.parent().map_or(Ok(()), |outside| {
+        fs::write(outside.join("secret.txt"), CANARY)
+    })
 }
 
 /// Makes one call, shows it, and says whether it ended as it should.
-async fn play(engine: &Engine, events: &Recorded, scene: &Scene, cancel: &CancellationToken, output: &mut Output) -> anyhow::Result<bool> {
-    output.print(&format!("   {}", paint(look::NAME, &command_line(scene.tool, &scene.args))))?;
+async fn play(
+    engine: &Engine,
+    events: &Recorded,
+    scene: &Scene,
+    cancel: &CancellationToken,
+    output: &mut Output,
+) -> anyhow::Result<bool> {
+    output.print(&format!(
+        "   {}",
+        paint(look::NAME, &command_line(scene.tool, &scene.args))
+    ))?;
     let mut call = Call::new(scene.tool, Arguments::Value(scene.args.clone())).door(Door::Cli);
     call.cancel = cancel.clone().into();
     let result = engine.call(call).await;
     let events = events.take();
     output.print(&format!("   {}", stages(&events, &result)))?;
-    for event in events.iter().filter(|event| event.name == "hook.decided" || event.name == "file.denied") {
-        output.print(&format!("   {}", paint(look::QUIET, &plain(&decision(event)))))?;
+    for event in events
+        .iter()
+        .filter(|event| event.name == "hook.decided" || event.name == "file.denied")
+    {
+        output.print(&format!(
+            "   {}",
+            paint(look::QUIET, &plain(&decision(event)))
+        ))?;
     }
     match &result.error {
-        Some(refusal) => {
-            output.print(&format!("   {} {}", paint(look::BAD, refusal.code.text()), indented(3, &plain(&refusal.message)).trim_start()))?
-        }
+        Some(refusal) => output.print(&format!(
+            "   {} {}",
+            paint(look::BAD, refusal.code.text()),
+            indented(3, &plain(&refusal.message)).trim_start()
+        ))?,
         None => output.print(&indented(3, &output::result(&result)))?,
     }
     let fits = ends_as(&result, &scene.expected);
-    let (style, mark) = if fits { (look::GOOD, "✓") } else { (look::BAD, "✗ not as expected:") };
+    let (style, mark) = if fits {
+        (look::GOOD, "✓")
+    } else {
+        (look::BAD, "✗ not as expected:")
+    };
     output.print(&format!("   {} {}", paint(style, mark), scene.moral))?;
     Ok(fits)
 }
@@ -192,7 +247,9 @@ fn stages(events: &[Event], result: &ToolResult) -> String {
     const STAGES: [&str; 5] = ["admit", "authorize", "before", "execute", "finish"];
     let started = events.iter().any(|event| event.name == "tool.started");
     let stopped = result.error.as_ref().map(|refusal| match refusal.code {
-        Code::HookBlocked | Code::HookFailed | Code::ApprovalDenied | Code::ApprovalTimeout => "before",
+        Code::HookBlocked | Code::HookFailed | Code::ApprovalDenied | Code::ApprovalTimeout => {
+            "before"
+        }
         Code::Denied | Code::Unsupported => "authorize",
         _ if started => "execute",
         _ => "admit",
@@ -201,18 +258,30 @@ fn stages(events: &[Event], result: &ToolResult) -> String {
     let marked = STAGES.iter().enumerate().map(|(at, stage)| match reached {
         Some(end) if at == end => format!("{stage} {}", paint(look::BAD, "✗")),
         // What fails in its body still ends like every call: audited, bounded, recorded.
-        Some(end) if at > end && STAGES[end] != "execute" => paint(look::QUIET, &format!("{stage} ·")),
+        Some(end) if at > end && STAGES[end] != "execute" => {
+            paint(look::QUIET, &format!("{stage} ·"))
+        }
         _ => format!("{stage} {}", paint(look::GOOD, "✓")),
     });
     marked.collect::<Vec<_>>().join("  ")
 }
 
 fn decision(event: &Event) -> String {
-    let text = |key: &str| event.fields.get(key).and_then(Value::as_str).unwrap_or_default();
+    let text = |key: &str| {
+        event
+            .fields
+            .get(key)
+            .and_then(Value::as_str)
+            .unwrap_or_default()
+    };
     if event.name == "file.denied" {
         return format!("{} refused: {}", text("builtin"), text("message"));
     }
-    let reason = if text("reason").is_empty() { String::new() } else { format!(": {}", text("reason")) };
+    let reason = if text("reason").is_empty() {
+        String::new()
+    } else {
+        format!(": {}", text("reason"))
+    };
     format!("hook {} decided {}{reason}", text("hook"), text("action"))
 }
 
@@ -228,7 +297,10 @@ impl Recorded {
 
 impl Sink for Recorded {
     fn record(&self, event: &EventRef<'_>) {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).push(event.to_event());
+        self.0
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .push(event.to_event());
     }
 
     fn delivery(&self) -> Delivery {
@@ -242,6 +314,9 @@ mod tests {
 
     #[test]
     fn a_command_line_can_be_typed_as_shown() {
-        assert_eq!(command_line("x", &json!({"a": "b", "c": "d e", "n": 1})), "harness call x a=b c='d e' n:=1");
+        assert_eq!(
+            command_line("x", &json!({"a": "b", "c": "d e", "n": 1})),
+            "harness call x a=b c='d e' n:=1"
+        );
     }
 }

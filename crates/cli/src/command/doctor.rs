@@ -13,8 +13,7 @@ use tool_harness_sandbox::process::Sandbox;
 use tool_harness_sandbox::tier::{Layer, Report, Tier};
 
 /// What nothing here can close.
-const CLIENTS: &str =
-    "a client that loses patience with a hook runs its call; harness decides within 20 s, so keep a client's hook timeout above that";
+const CLIENTS: &str = "a client that loses patience with a hook runs its call; harness decides within 20 s, so keep a client's hook timeout above that";
 
 #[derive(Args)]
 pub(crate) struct Doctor {
@@ -43,21 +42,57 @@ impl Doctor {
         } else {
             output.print(&lines(sandbox, &scripts, &project).join("\n"))?;
         }
-        Ok(if sandbox.tier() == Tier::None || scripts.is_err() || project.is_broken() { Exit::Failed } else { Exit::Done })
+        Ok(
+            if sandbox.tier() == Tier::None || scripts.is_err() || project.is_broken() {
+                Exit::Failed
+            } else {
+                Exit::Done
+            },
+        )
     }
 }
 
 fn lines(sandbox: &Sandbox, scripts: &Result<(), String>, project: &Project) -> Vec<String> {
-    let mark = |works: bool| if works { paint(look::GOOD, "yes") } else { paint(look::BAD, "no ") };
+    let mark = |works: bool| {
+        if works {
+            paint(look::GOOD, "yes")
+        } else {
+            paint(look::BAD, "no ")
+        }
+    };
     let report = sandbox.report();
-    let mut lines = vec![format!("{} {}: {}", paint(look::STRONG, "processes: tier"), report.tier, meaning(report))];
+    let mut lines = vec![format!(
+        "{} {}: {}",
+        paint(look::STRONG, "processes: tier"),
+        report.tier,
+        meaning(report)
+    )];
     for layer in &report.layers {
-        lines.push(format!("  {} {:<11} {}", mark(layer.works), layer.name, layer.detail));
-        lines.extend(layer.fix.iter().map(|fix| format!("      {:<11} {} {fix}", "", paint(look::CAREFUL, "to mend:"))));
+        lines.push(format!(
+            "  {} {:<11} {}",
+            mark(layer.works),
+            layer.name,
+            layer.detail
+        ));
+        lines.extend(layer.fix.iter().map(|fix| {
+            format!(
+                "      {:<11} {} {fix}",
+                "",
+                paint(look::CAREFUL, "to mend:")
+            )
+        }));
     }
     lines.push(match scripts {
-        Ok(()) => format!("{} {} confined workers start", paint(look::STRONG, "scripts:"), mark(true)),
-        Err(problem) => format!("{} {} {problem}", paint(look::STRONG, "scripts:"), mark(false)),
+        Ok(()) => format!(
+            "{} {} confined workers start",
+            paint(look::STRONG, "scripts:"),
+            mark(true)
+        ),
+        Err(problem) => format!(
+            "{} {} {problem}",
+            paint(look::STRONG, "scripts:"),
+            mark(false)
+        ),
     });
     lines.extend(project.lines());
     lines.push(format!("{} {CLIENTS}", paint(look::STRONG, "clients:")));
@@ -65,11 +100,20 @@ fn lines(sandbox: &Sandbox, scripts: &Result<(), String>, project: &Project) -> 
 }
 
 fn meaning(report: &Report) -> &'static str {
-    let has_landlock = report.layers.iter().any(|layer| layer.name == "landlock" && layer.works);
+    let has_landlock = report
+        .layers
+        .iter()
+        .any(|layer| layer.name == "landlock" && layer.works);
     match report.tier {
-        Tier::A if !has_landlock => "namespaces, with a system call filter inside; hosts of the list can be reached",
-        Tier::A => "namespaces, with Landlock and a system call filter inside; hosts of the list can be reached",
-        Tier::B => "Landlock and a system call filter; no network for processes, and less is hidden than in tier A",
+        Tier::A if !has_landlock => {
+            "namespaces, with a system call filter inside; hosts of the list can be reached"
+        }
+        Tier::A => {
+            "namespaces, with Landlock and a system call filter inside; hosts of the list can be reached"
+        }
+        Tier::B => {
+            "Landlock and a system call filter; no network for processes, and less is hidden than in tier A"
+        }
         Tier::None => "commands cannot be contained here, so none is run",
     }
 }
@@ -87,7 +131,13 @@ enum Project {
     /// There is none here.
     None(String),
     /// It can be read.
-    Read { errors: usize, stopped: Option<String>, plan: Value, lines: Vec<String>, off: bool },
+    Read {
+        errors: usize,
+        stopped: Option<String>,
+        plan: Value,
+        lines: Vec<String>,
+        off: bool,
+    },
 }
 
 impl Project {
@@ -96,7 +146,11 @@ impl Project {
             Ok(engine) => engine,
             Err(problem) => return Self::None(problem.to_string()),
         };
-        let errors = engine.diagnostics().iter().filter(|finding| finding.severity == Severity::Error).count();
+        let errors = engine
+            .diagnostics()
+            .iter()
+            .filter(|finding| finding.severity == Severity::Error)
+            .count();
         let plan = engine.plan(None);
         Self::Read {
             errors,
@@ -108,13 +162,26 @@ impl Project {
     }
 
     fn is_broken(&self) -> bool {
-        matches!(self, Self::Read { errors: 1.., .. } | Self::Read { stopped: Some(_), .. })
+        matches!(
+            self,
+            Self::Read { errors: 1.., .. }
+                | Self::Read {
+                    stopped: Some(_),
+                    ..
+                }
+        )
     }
 
     fn document(&self) -> Value {
         match self {
             Self::None(why) => json!({"found": false, "detail": why}),
-            Self::Read { errors, stopped, plan, off, .. } => {
+            Self::Read {
+                errors,
+                stopped,
+                plan,
+                off,
+                ..
+            } => {
                 json!({"found": true, "errors": errors, "stopped": stopped, "plan": plan, "sandbox_off": off})
             }
         }
@@ -124,16 +191,29 @@ impl Project {
         let title = paint(look::STRONG, "project:");
         match self {
             Self::None(why) => vec![format!("{title} {why}")],
-            Self::Read { errors, stopped, lines, off, .. } => {
+            Self::Read {
+                errors,
+                stopped,
+                lines,
+                off,
+                ..
+            } => {
                 let state = match (stopped, errors) {
                     (Some(problem), _) => format!("nothing runs: {problem}"),
                     (None, 0) => "no errors; its processes get".to_owned(),
-                    (None, 1) => "1 error (`harness validate` shows it); its processes get".to_owned(),
-                    (None, errors) => format!("{errors} errors (`harness validate` shows them); its processes get"),
+                    (None, 1) => {
+                        "1 error (`harness validate` shows it); its processes get".to_owned()
+                    }
+                    (None, errors) => format!(
+                        "{errors} errors (`harness validate` shows them); its processes get"
+                    ),
                 };
                 let mut all = vec![format!("{title} {state}")];
                 if *off {
-                    all.push(format!("  {} `sandbox.mode: off` in the user's or the machine's file", paint(look::BAD, "not contained:")));
+                    all.push(format!(
+                        "  {} `sandbox.mode: off` in the user's or the machine's file",
+                        paint(look::BAD, "not contained:")
+                    ));
                 }
                 all.extend(lines.iter().map(|line| format!("  {line}")));
                 all

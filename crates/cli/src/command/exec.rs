@@ -16,7 +16,9 @@ use tokio::time::{sleep, sleep_until};
 use tokio_util::sync::CancellationToken;
 use tool_harness::outside::Machine;
 use tool_harness::redact::{self, Redactor};
-use tool_harness_sandbox::process::{self, Command, End, Finished, SandboxError, Standard, Stdin, Stream, was_closed};
+use tool_harness_sandbox::process::{
+    self, Command, End, Finished, SandboxError, Standard, Stdin, Stream, was_closed,
+};
 
 /// What a shell says of a program that is not there.
 const NOT_FOUND: u8 = 127;
@@ -42,14 +44,21 @@ pub(crate) struct Exec {
     #[arg(long, value_name = "MS")]
     timeout_ms: Option<u64>,
     /// The program and its arguments
-    #[arg(required = true, trailing_var_arg = true, allow_hyphen_values = true, value_name = "COMMAND")]
+    #[arg(
+        required = true,
+        trailing_var_arg = true,
+        allow_hyphen_values = true,
+        value_name = "COMMAND"
+    )]
     command: Vec<OsString>,
 }
 
 impl Exec {
     pub(super) async fn run(self, folder: &Folder, output: &mut Output) -> anyhow::Result<Exit> {
         let engine = folder.open_plan().await?;
-        let mut plan = engine.plan(None).ok_or_else(|| Usage::new("the project has no plan"))?;
+        let mut plan = engine
+            .plan(None)
+            .ok_or_else(|| Usage::new("the project has no plan"))?;
         plan.limits.deadline = self.timeout_ms.map_or(NO_LIMIT, Duration::from_millis);
         let mut words = self.command.into_iter();
         let program = words.next().unwrap_or_default();
@@ -84,7 +93,10 @@ impl Exec {
         match finished {
             // As for any program in a pipeline whose reader has had enough.
             Ok(_) if written == Written::Unread => Ok(by_signal(BROKEN_PIPE)),
-            Ok(Finished { end: End::Cancelled, .. }) => Ok(asked.exit()),
+            Ok(Finished {
+                end: End::Cancelled,
+                ..
+            }) => Ok(asked.exit()),
             Ok(finished) => ended(&finished, engine.redactor(), output),
             Err(error) => refused(&error, engine.redactor(), output),
         }
@@ -134,9 +146,19 @@ fn ended(finished: &Finished, redactor: &Redactor, output: &mut Output) -> anyho
     for denial in &finished.denials {
         // What was denied is the command's own word.
         let clean = |text: &str| plain(&redactor.text(text)).to_string();
-        output.say(&format!("{}: {}: {}", paint(look::CAREFUL, "harness"), clean(&denial.what), clean(&denial.why)))?;
+        output.say(&format!(
+            "{}: {}: {}",
+            paint(look::CAREFUL, "harness"),
+            clean(&denial.what),
+            clean(&denial.why)
+        ))?;
     }
-    let mut killed = |why: &str| output.say(&format!("{}: the command was killed: {why}", paint(look::BAD, "harness")));
+    let mut killed = |why: &str| {
+        output.say(&format!(
+            "{}: the command was killed: {why}",
+            paint(look::BAD, "harness")
+        ))
+    };
     Ok(match finished.end {
         End::Exited(code) => Exit::As(u8::try_from(code).unwrap_or(u8::MAX)),
         End::Signalled(signal) => by_signal(signal),
@@ -169,10 +191,14 @@ fn refused(error: &SandboxError, redactor: &Redactor, output: &mut Output) -> an
     let doctor = "`harness doctor` says what this machine lacks, and how to mend it";
     let (exit, help) = match error {
         SandboxError::NotFound { .. } => (Exit::As(NOT_FOUND), None),
-        SandboxError::NotExecutable { .. } | SandboxError::Start { .. } => (Exit::As(NOT_EXECUTABLE), None),
+        SandboxError::NotExecutable { .. } | SandboxError::Start { .. } => {
+            (Exit::As(NOT_EXECUTABLE), None)
+        }
         SandboxError::NotAllowed { .. } | SandboxError::BadFolder(_) => (Exit::Refused, None),
         SandboxError::NullCharacter(_) => (Exit::Failed, None),
-        SandboxError::NoSandbox(_) | SandboxError::BadPlace { .. } | SandboxError::SetUp { .. } => (Exit::Usage, Some(doctor)),
+        SandboxError::NoSandbox(_) | SandboxError::BadPlace { .. } | SandboxError::SetUp { .. } => {
+            (Exit::Usage, Some(doctor))
+        }
     };
     output.complain(&redactor.text(&error.to_string()), help)?;
     Ok(exit)
@@ -241,7 +267,11 @@ fn write_out(
 }
 
 fn unread(problem: io::Error) -> io::Result<Written> {
-    if problem.kind() == io::ErrorKind::BrokenPipe { Ok(Written::Unread) } else { Err(problem) }
+    if problem.kind() == io::ErrorKind::BrokenPipe {
+        Ok(Written::Unread)
+    } else {
+        Err(problem)
+    }
 }
 
 fn write(stream: Stream, bytes: &[u8]) -> io::Result<()> {
@@ -253,7 +283,9 @@ fn write(stream: Stream, bytes: &[u8]) -> io::Result<()> {
         return Err(io::Error::other(name));
     }
     match stream {
-        Stream::Out => io::stdout().write_all(bytes).and_then(|()| io::stdout().flush()),
+        Stream::Out => io::stdout()
+            .write_all(bytes)
+            .and_then(|()| io::stdout().flush()),
         Stream::Err => io::stderr().write_all(bytes),
     }
 }
@@ -271,14 +303,22 @@ fn passed_on(cancel: &CancellationToken, asked: &Asked) -> io::Result<mpsc::Rece
         SignalKind::user_defined2(),
         SignalKind::window_change(),
     ] {
-        let (mut signals, sender, cancel, asked) = (signal(kind)?, sender.clone(), cancel.clone(), asked.clone());
-        let asks_to_end = [SignalKind::interrupt(), SignalKind::terminate(), SignalKind::hangup()].contains(&kind);
+        let (mut signals, sender, cancel, asked) =
+            (signal(kind)?, sender.clone(), cancel.clone(), asked.clone());
+        let asks_to_end = [
+            SignalKind::interrupt(),
+            SignalKind::terminate(),
+            SignalKind::hangup(),
+        ]
+        .contains(&kind);
         tokio::spawn(async move {
             while signals.recv().await.is_some() {
                 if asks_to_end && asked.0.swap(kind.as_raw_value(), Ordering::Relaxed) != 0 {
                     cancel.cancel();
                 }
-                if sender.send(kind.as_raw_value()).await.is_err() && kind != SignalKind::window_change() {
+                if sender.send(kind.as_raw_value()).await.is_err()
+                    && kind != SignalKind::window_change()
+                {
                     cancel.cancel();
                     return;
                 }

@@ -26,7 +26,11 @@ impl Explain {
     pub(super) async fn run(self, folder: &Folder, output: &mut Output) -> anyhow::Result<Exit> {
         if let Some(page) = Page::of(&self.subject)? {
             if !self.request.is_empty() {
-                return Err(Usage::new(format!("`{}` is a code, which takes no arguments", self.subject)).into());
+                return Err(Usage::new(format!(
+                    "`{}` is a code, which takes no arguments",
+                    self.subject
+                ))
+                .into());
             }
             if self.json {
                 output.json(&page.to_json())?
@@ -44,7 +48,10 @@ impl Explain {
         } else {
             output.print(&output::explanation(&explained))?;
         }
-        Ok(explained.outcome.as_ref().map_or_else(|refusal| Exit::from(refusal.code), |_| Exit::Done))
+        Ok(explained
+            .outcome
+            .as_ref()
+            .map_or_else(|refusal| Exit::from(refusal.code), |_| Exit::Done))
     }
 }
 
@@ -57,7 +64,10 @@ enum Page {
 impl Page {
     /// The page of a word that is a code; nothing for a word that can only be a tool's name.
     fn of(word: &str) -> Result<Option<Self>, Usage> {
-        if let Some(rule) = RULES.iter().find(|rule| rule.code.eq_ignore_ascii_case(word) && is_code(word)) {
+        if let Some(rule) = RULES
+            .iter()
+            .find(|rule| rule.code.eq_ignore_ascii_case(word) && is_code(word))
+        {
             return Ok(Some(Self::Diagnostic(rule)));
         }
         if let Some(&code) = Code::ALL.iter().find(|code| code.text() == word) {
@@ -66,10 +76,21 @@ impl Page {
         if !is_code(word) {
             return Ok(None);
         }
-        let known: Vec<&str> = RULES.iter().map(|rule| rule.code).chain(Code::ALL.iter().map(|code| code.text())).collect();
-        let near: Vec<String> = known.iter().filter(|code| is_near(code, word)).map(|code| format!("`{code}`")).collect();
+        let known: Vec<&str> = RULES
+            .iter()
+            .map(|rule| rule.code)
+            .chain(Code::ALL.iter().map(|code| code.text()))
+            .collect();
+        let near: Vec<String> = known
+            .iter()
+            .filter(|code| is_near(code, word))
+            .map(|code| format!("`{code}`"))
+            .collect();
         let help = if near.is_empty() {
-            format!("there are {} codes; docs/diagnostics has a page for each", known.len())
+            format!(
+                "there are {} codes; docs/diagnostics has a page for each",
+                known.len()
+            )
         } else {
             format!("did you mean {}?", near.join(" or "))
         };
@@ -79,7 +100,12 @@ impl Page {
     fn text(&self) -> String {
         match self {
             Self::Diagnostic(rule) => check::page(rule),
-            Self::Refusal(code) => format!("{code} ({})\n\n{}\n\nWho can act: {}", code.class(), meaning(*code), who_can_act(*code)),
+            Self::Refusal(code) => format!(
+                "{code} ({})\n\n{}\n\nWho can act: {}",
+                code.class(),
+                meaning(*code),
+                who_can_act(*code)
+            ),
         }
     }
 
@@ -101,15 +127,20 @@ fn meaning(code: Code) -> &'static str {
 
 /// Diagnostics are written in capitals, refusals with a dot; a tool's name has neither form.
 fn is_code(word: &str) -> bool {
-    let capitals =
-        word.contains(|c: char| c.is_ascii_uppercase()) && word.chars().all(|c| c.is_ascii_uppercase() || c.is_ascii_digit() || c == '_');
+    let capitals = word.contains(|c: char| c.is_ascii_uppercase())
+        && word
+            .chars()
+            .all(|c| c.is_ascii_uppercase() || c.is_ascii_digit() || c == '_');
     capitals || word.contains('.')
 }
 
 /// Whether one could be a slip of the other.
 fn is_near(code: &str, word: &str) -> bool {
     let code_parts: Vec<&str> = code.split(['_', '.']).collect();
-    let shared = word.split(['_', '.']).filter(|part| part.len() > 2 && code_parts.contains(part)).count();
+    let shared = word
+        .split(['_', '.'])
+        .filter(|part| part.len() > 2 && code_parts.contains(part))
+        .count();
     word.len() > 3 && (code.contains(word) || (shared >= 2 && shared + 1 >= code_parts.len()))
 }
 
@@ -119,9 +150,14 @@ mod tests {
 
     #[test]
     fn words_in_the_form_of_a_code_are_codes() {
-        for (word, expected) in
-            [("TOOL_X", true), ("tool.denied", true), ("read_file", false), ("readFile", false), ("X2", true), ("_", false)]
-        {
+        for (word, expected) in [
+            ("TOOL_X", true),
+            ("tool.denied", true),
+            ("read_file", false),
+            ("readFile", false),
+            ("X2", true),
+            ("_", false),
+        ] {
             assert_eq!(is_code(word), expected, "{word}");
         }
     }
@@ -133,7 +169,10 @@ mod tests {
             assert!(page.text().len() > code.text().len() + 20);
         }
         let problem = Page::of("tool.args.invalid").err().expect("no such code");
-        assert_eq!(problem.help.as_deref(), Some("did you mean `tool.args.invalid_schema`?"));
+        assert_eq!(
+            problem.help.as_deref(),
+            Some("did you mean `tool.args.invalid_schema`?")
+        );
         assert!(Page::of("read_file").expect("a name").is_none());
     }
 }

@@ -16,7 +16,11 @@ pub(crate) struct Init {
 
 impl Init {
     pub(super) fn run(self, folder: &Folder, output: &mut Output) -> anyhow::Result<Exit> {
-        let target = self.folder.as_deref().or(folder.named()).unwrap_or(Path::new("."));
+        let target = self
+            .folder
+            .as_deref()
+            .or(folder.named())
+            .unwrap_or(Path::new("."));
         let written = scaffold::write(target)?;
         output.print(&written.to_string())?;
         output.print(&scaffold::next_steps(target))?;

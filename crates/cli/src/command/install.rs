@@ -36,7 +36,11 @@ pub(crate) struct Install {
 impl Install {
     pub(super) fn run(self, folder: &Folder, output: &mut Output) -> anyhow::Result<Exit> {
         let about = self.client.about();
-        let scope = self.scope.unwrap_or(if about.in_projects { Scope::Project } else { Scope::User });
+        let scope = self.scope.unwrap_or(if about.in_projects {
+            Scope::Project
+        } else {
+            Scope::User
+        });
         if scope == Scope::Project && !about.in_projects {
             let problem = Usage::new(format!("{} has no configuration of a project", about.title));
             return Err(problem.help("use `--scope user`").into());
@@ -44,20 +48,40 @@ impl Install {
         let (home, state) = places(scope)?;
         let found = folder.find().ok();
         if let Some(named) = folder.named().filter(|named| !named.is_dir()) {
-            return Err(Usage::new(format!("there is no folder `{}`", named.display())).help("make it first; nothing was written").into());
+            return Err(
+                Usage::new(format!("there is no folder `{}`", named.display()))
+                    .help("make it first; nothing was written")
+                    .into(),
+            );
         }
         let project = match &found {
             Some(project) => project.clone(),
             None => std::path::absolute(folder.named().unwrap_or(Path::new(".")))?,
         };
         let program = std::env::current_exe()?;
-        let program = program.to_str().ok_or_else(|| Usage::new("the path of this program is not UTF-8"))?;
-        let setting = Setting { scope, project: &project, home: &home, program, environment };
-        let plan =
-            if self.uninstall { Plan::uninstall(self.client, &setting, &state)? } else { Plan::install(self.client, &setting, &state)? };
+        let program = program
+            .to_str()
+            .ok_or_else(|| Usage::new("the path of this program is not UTF-8"))?;
+        let setting = Setting {
+            scope,
+            project: &project,
+            home: &home,
+            program,
+            environment,
+        };
+        let plan = if self.uninstall {
+            Plan::uninstall(self.client, &setting, &state)?
+        } else {
+            Plan::install(self.client, &setting, &state)?
+        };
         let needed = !self.uninstall && scope == Scope::Project && found.is_none();
         let new_project = needed.then_some(project.as_path());
-        let report = Report { install: &self, plan: &plan, new_project, project: found.as_deref().or(new_project) };
+        let report = Report {
+            install: &self,
+            plan: &plan,
+            new_project,
+            project: found.as_deref().or(new_project),
+        };
         let changes = plan.changes().count() > 0 || new_project.is_some();
         if !self.json {
             output.print(&report.changes(about.title))?;
@@ -78,7 +102,9 @@ impl Install {
             }
         }
         if changes && !write && !self.dry_run {
-            return Err(Usage::new("nothing was written").help("look at the change above, then add `--yes`").into());
+            return Err(Usage::new("nothing was written")
+                .help("look at the change above, then add `--yes`")
+                .into());
         }
         Ok(Exit::Done)
     }
@@ -86,7 +112,9 @@ impl Install {
 
 /// The user's home, and where installations are remembered. A project's files are found without a home.
 fn places(scope: Scope) -> Result<(PathBuf, PathBuf), Usage> {
-    let state = environment("XDG_STATE_HOME").map(PathBuf::from).filter(|named| named.is_absolute());
+    let state = environment("XDG_STATE_HOME")
+        .map(PathBuf::from)
+        .filter(|named| named.is_absolute());
     let why = match environment("HOME") {
         Some(home) if Path::new(&home).is_absolute() => {
             let state = state.unwrap_or_else(|| Path::new(&home).join(".local/state"));
@@ -99,18 +127,27 @@ fn places(scope: Scope) -> Result<(PathBuf, PathBuf), Usage> {
     match (scope, state) {
         (Scope::Project, Some(state)) => Ok((PathBuf::from("/"), state.join("harness"))),
         (Scope::Project, None) => {
-            let problem = Usage::new(format!("{why}, so there is no place to remember what is written"));
+            let problem = Usage::new(format!(
+                "{why}, so there is no place to remember what is written"
+            ));
             Err(problem.help("set `HOME`, or `XDG_STATE_HOME`"))
         }
-        (Scope::User, _) => Err(Usage::new(format!("{why}, so the files of clients cannot be found"))),
+        (Scope::User, _) => Err(Usage::new(format!(
+            "{why}, so the files of clients cannot be found"
+        ))),
     }
 }
 
 /// Whether the project has the guard that the first steps try, and is in order.
 fn guard_works(project: &Path) -> bool {
-    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
-    let loaded = runtime.ok().and_then(|runtime| runtime.block_on(open::load(project, None)).ok());
-    project.join(".harness/hooks/guard_commands.md").exists() && loaded.is_some_and(|engine| engine.stopped().is_none())
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build();
+    let loaded = runtime
+        .ok()
+        .and_then(|runtime| runtime.block_on(open::load(project, None)).ok());
+    project.join(".harness/hooks/guard_commands.md").exists()
+        && loaded.is_some_and(|engine| engine.stopped().is_none())
 }
 
 /// Asks on a terminal; without one nobody agrees.
@@ -148,13 +185,27 @@ impl Report<'_> {
             text.push('\n');
         }
         if let Some(project) = self.new_project {
-            text +=
-                &format!("there is no project here: one is made in `{}`, {}\n", project.display(), count(scaffold::FILES.len(), "file"));
+            text += &format!(
+                "there is no project here: one is made in `{}`, {}\n",
+                project.display(),
+                count(scaffold::FILES.len(), "file")
+            );
         }
         if text.is_empty() {
-            let files: Vec<String> = self.plan.files().map(|file| format!("`{}`", file.display())).collect();
-            let state = if self.install.uninstall { "is not in" } else { "is already in" };
-            text = format!("harness {state} the configuration of {title}: {}\n", files.join(", "));
+            let files: Vec<String> = self
+                .plan
+                .files()
+                .map(|file| format!("`{}`", file.display()))
+                .collect();
+            let state = if self.install.uninstall {
+                "is not in"
+            } else {
+                "is already in"
+            };
+            text = format!(
+                "harness {state} the configuration of {title}: {}\n",
+                files.join(", ")
+            );
         }
         text
     }
@@ -162,22 +213,37 @@ impl Report<'_> {
     fn outcome(&self, written: bool, changes: bool) -> String {
         let about = self.install.client.about();
         if !written && changes {
-            return if self.install.dry_run { "nothing was written".to_owned() } else { String::new() };
+            return if self.install.dry_run {
+                "nothing was written".to_owned()
+            } else {
+                String::new()
+            };
         }
         let files = count(self.plan.changes().count(), "file");
-        let mut text = if written { format!("{}: {files} changed\n", paint(look::GOOD, "done")) } else { String::new() };
+        let mut text = if written {
+            format!("{}: {files} changed\n", paint(look::GOOD, "done"))
+        } else {
+            String::new()
+        };
         if self.install.uninstall {
             text += "the files of projects stay; remove `.harness` and `harness.md` by hand where they are not wanted";
             return text;
         }
         if !about.judged {
-            let own = format!("{} can now use the project's tools; its own shell and edit tools are not judged", about.title);
+            let own = format!(
+                "{} can now use the project's tools; its own shell and edit tools are not judged",
+                about.title
+            );
             text += &format!("{} {own}\n", paint(look::CAREFUL, "note:"));
         }
         for step in about.then {
             text += &format!("{} {step}\n", paint(look::CAREFUL, "then:"));
         }
-        text + &self.next().iter().map(|line| format!("\n  {line}")).fold("\ntry next:".to_owned(), |all, line| all + &line)
+        text + &self
+            .next()
+            .iter()
+            .map(|line| format!("\n  {line}"))
+            .fold("\ntry next:".to_owned(), |all, line| all + &line)
     }
 
     /// The exact thing to try.
@@ -187,17 +253,30 @@ impl Report<'_> {
             return vec!["cd YOUR_PROJECT && harness init".to_owned()];
         }
         if self.new_project.is_none() && !self.project.is_some_and(guard_works) {
-            return vec!["harness validate     # what the project has, and what is wrong with it".to_owned(), about.start.to_owned()];
+            return vec![
+                "harness validate     # what the project has, and what is wrong with it".to_owned(),
+                about.start.to_owned(),
+            ];
         }
-        let tool = if about.judged { "its shell" } else { "the tool run_command" };
+        let tool = if about.judged {
+            "its shell"
+        } else {
+            "the tool run_command"
+        };
         vec![
-            "harness call run_command command='rm -rf /'".to_owned() + "     # the guard stops it; nothing runs",
-            format!("{}     # and ask it to run `sudo true` with {tool}: stopped by the same guard", about.start),
+            "harness call run_command command='rm -rf /'".to_owned()
+                + "     # the guard stops it; nothing runs",
+            format!(
+                "{}     # and ask it to run `sudo true` with {tool}: stopped by the same guard",
+                about.start
+            ),
         ]
     }
 
     fn document(&self, scope: Scope, written: bool) -> Value {
-        let name = |value: Option<clap::builder::PossibleValue>| value.map(|value| value.get_name().to_owned());
+        let name = |value: Option<clap::builder::PossibleValue>| {
+            value.map(|value| value.get_name().to_owned())
+        };
         let files: Vec<Value> = self
             .plan
             .changes()
@@ -224,7 +303,16 @@ impl Report<'_> {
 
 fn difference(change: &Change) -> String {
     let path = change.path.to_string_lossy();
-    let name = |text: &Option<String>| if text.is_some() { path.to_string() } else { "/dev/null".to_owned() };
+    let name = |text: &Option<String>| {
+        if text.is_some() {
+            path.to_string()
+        } else {
+            "/dev/null".to_owned()
+        }
+    };
     let (before, after) = (name(&change.before), name(&change.after));
-    diff((&before, change.before.as_deref().unwrap_or_default()), (&after, change.after.as_deref().unwrap_or_default()))
+    diff(
+        (&before, change.before.as_deref().unwrap_or_default()),
+        (&after, change.after.as_deref().unwrap_or_default()),
+    )
 }

@@ -59,7 +59,13 @@ impl List {
         if tables.is_empty() {
             output.say("nothing here yet; `harness init` adds tools and hooks to start from")?;
         }
-        output.print(&tables.iter().map(Table::render).collect::<Vec<_>>().join("\n\n"))?;
+        output.print(
+            &tables
+                .iter()
+                .map(Table::render)
+                .collect::<Vec<_>>()
+                .join("\n\n"),
+        )?;
         output.mention_errors(&engine)?;
         Ok(Exit::Done)
     }
@@ -71,11 +77,23 @@ fn tool_table(engine: &Engine) -> Table {
     for tool in engine.registry().tools() {
         let offered = if shown.has(tool) { "yes" } else { "no" };
         let about = first_sentence(&tool.tool.description, 50);
-        table.row([tool.name().to_owned(), offered.to_owned(), tool.effects.to_string(), tool.path().to_owned(), about]);
+        table.row([
+            tool.name().to_owned(),
+            offered.to_owned(),
+            tool.effects.to_string(),
+            tool.path().to_owned(),
+            about,
+        ]);
     }
     for tool in engine.registry().broken_tools() {
         let about = format!("broken: {}", tool.problem.message);
-        table.row([tool.name.clone(), "no".to_owned(), "-".to_owned(), tool.source.path.to_string(), about]);
+        table.row([
+            tool.name.clone(),
+            "no".to_owned(),
+            "-".to_owned(),
+            tool.source.path.to_string(),
+            about,
+        ]);
     }
     table
 }
@@ -84,7 +102,13 @@ fn hook_table(engine: &Engine) -> Table {
     let mut table = Table::new(["HOOK", "EVENT", "PRIORITY", "STATE", "FILE"]);
     for hook in engine.registry().hooks() {
         let path = hook.hook.origin.source.path.to_string();
-        table.row([hook.hook.name.clone(), hook.event.clone(), hook.hook.priority.to_string(), "active".to_owned(), path]);
+        table.row([
+            hook.hook.name.clone(),
+            hook.event.clone(),
+            hook.hook.priority.to_string(),
+            "active".to_owned(),
+            path,
+        ]);
     }
     for hook in engine.registry().broken_hooks() {
         table.row([
@@ -103,7 +127,12 @@ pub(super) struct Offered(HashSet<String>);
 
 impl Offered {
     pub(super) fn by(engine: &Engine) -> Self {
-        Self(engine.surface(DEFAULT_MODE).map(|surface| surface.tools.into_iter().map(|tool| tool.name).collect()).unwrap_or_default())
+        Self(
+            engine
+                .surface(DEFAULT_MODE)
+                .map(|surface| surface.tools.into_iter().map(|tool| tool.name).collect())
+                .unwrap_or_default(),
+        )
     }
 
     pub(super) fn has(&self, tool: &RegisteredTool) -> bool {
@@ -130,7 +159,10 @@ pub(super) fn blocked_event(hook: &BrokenHook) -> &str {
 }
 
 /// Every tool, those whose file gave none last.
-pub(super) fn tool_documents(engine: &Engine, document: impl Fn(&RegisteredTool) -> Value) -> Value {
+pub(super) fn tool_documents(
+    engine: &Engine,
+    document: impl Fn(&RegisteredTool) -> Value,
+) -> Value {
     let read = engine.registry().tools().map(|tool| document(tool));
     let broken = engine.registry().broken_tools().iter();
     read.chain(broken.map(|tool| {

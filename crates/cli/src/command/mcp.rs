@@ -21,7 +21,9 @@ pub(crate) struct Mcp {
 impl Mcp {
     pub(super) async fn run(self, folder: &Folder, output: &mut Output) -> anyhow::Result<Exit> {
         let routes = Arc::new(mcp::Routes::default());
-        let builder = open::builder(&folder.find()?).sink(Arc::clone(&routes) as _).sink(Arc::new(mcp::Log));
+        let builder = open::builder(&folder.find()?)
+            .sink(Arc::clone(&routes) as _)
+            .sink(Arc::new(mcp::Log));
         let live = Live::load(builder).await?;
         open::running(&live.engine())?;
         open::offering(&live.engine())?;

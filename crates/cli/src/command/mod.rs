@@ -108,7 +108,9 @@ const SETTLE: Duration = Duration::from_secs(1);
 
 /// Runs a command that answers signals itself; what it leaves behind is given up after a moment.
 fn on_plain_runtime(command: impl Future<Output = anyhow::Result<Exit>>) -> anyhow::Result<Exit> {
-    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
+    let runtime = tokio::runtime::Builder::new_multi_thread()
+        .enable_all()
+        .build()?;
     let ended = runtime.block_on(command);
     process::settle(SETTLE);
     runtime.shutdown_timeout(Duration::from_millis(200));

@@ -24,7 +24,13 @@ impl New {
             }
             Ok(0) => {}
             Err(problem) if problem.kind() == io::ErrorKind::NotFound => {}
-            Err(problem) => return Err(Usage::new(format!("cannot use `{}`: {problem}", self.folder.display())).into()),
+            Err(problem) => {
+                return Err(Usage::new(format!(
+                    "cannot use `{}`: {problem}",
+                    self.folder.display()
+                ))
+                .into());
+            }
         }
         let written = scaffold::write(&self.folder)?;
         output.print(&written.to_string())?;

@@ -49,7 +49,11 @@ impl Check {
         let (name, mut text) = read(&self.file)?;
         if self.fix {
             if self.file == "-" {
-                return Err(Usage::new("`--fix` changes a file, and standard input is none").help("give the file's name").into());
+                return Err(
+                    Usage::new("`--fix` changes a file, and standard input is none")
+                        .help("give the file's name")
+                        .into(),
+                );
             }
             let mut tried = fix::Tried::default();
             for _ in 0..fix::ROUNDS {
@@ -65,8 +69,20 @@ impl Check {
         }
         let surface = surface::read_text(&name, &text);
         let report = surface::check(&surface);
-        let counted = format!("{}, {}", output::count(surface.tools.len(), "tool"), output::count(surface.texts.len(), "text"));
-        self.reporting.write(&Looked { findings: &report.diagnostics, counted, started, prefix: String::new() }, output)
+        let counted = format!(
+            "{}, {}",
+            output::count(surface.tools.len(), "tool"),
+            output::count(surface.texts.len(), "text")
+        );
+        self.reporting.write(
+            &Looked {
+                findings: &report.diagnostics,
+                counted,
+                started,
+                prefix: String::new(),
+            },
+            output,
+        )
     }
 }
 
@@ -75,16 +91,31 @@ fn read(file: &str) -> Result<(String, String), Usage> {
     let failed = |problem: io::Error| Usage::new(format!("cannot read `{file}`: {problem}"));
     let mut bytes = Vec::new();
     let name = if file == "-" {
-        io::stdin().lock().take(MAX_BYTES + 1).read_to_end(&mut bytes).map_err(failed)?;
+        io::stdin()
+            .lock()
+            .take(MAX_BYTES + 1)
+            .read_to_end(&mut bytes)
+            .map_err(failed)?;
         "stdin"
     } else {
         let opened = std::fs::File::open(file).map_err(failed)?;
-        opened.take(MAX_BYTES + 1).read_to_end(&mut bytes).map_err(failed)?;
-        Path::new(file).strip_prefix("./").ok().and_then(Path::to_str).unwrap_or(file)
+        opened
+            .take(MAX_BYTES + 1)
+            .read_to_end(&mut bytes)
+            .map_err(failed)?;
+        Path::new(file)
+            .strip_prefix("./")
+            .ok()
+            .and_then(Path::to_str)
+            .unwrap_or(file)
     };
     if bytes.len() as u64 > MAX_BYTES {
-        return Err(Usage::new(format!("`{file}` is longer than {MAX_BYTES} bytes")).help("check its parts one by one"));
+        return Err(
+            Usage::new(format!("`{file}` is longer than {MAX_BYTES} bytes"))
+                .help("check its parts one by one"),
+        );
     }
-    let text = String::from_utf8(bytes).map_err(|_| Usage::new(format!("`{file}` is no text in UTF-8")))?;
+    let text = String::from_utf8(bytes)
+        .map_err(|_| Usage::new(format!("`{file}` is no text in UTF-8")))?;
     Ok((name.to_owned(), text))
 }

@@ -28,8 +28,16 @@ impl Test {
         let started = Instant::now();
         let engine = folder.open().await?;
         let cancel = interrupt::cancelled_by_signals();
-        let mut report = Report { json: self.json, lines: Vec::new(), numbers: HashMap::new() };
-        let wanted = |name: &str| self.filter.as_deref().is_none_or(|filter| name.contains(filter));
+        let mut report = Report {
+            json: self.json,
+            lines: Vec::new(),
+            numbers: HashMap::new(),
+        };
+        let wanted = |name: &str| {
+            self.filter
+                .as_deref()
+                .is_none_or(|filter| name.contains(filter))
+        };
         for (tool, place, example) in engine.tool_examples().filter(|(tool, ..)| wanted(tool)) {
             let outcome = example::run_tool(&engine, tool, example, &cancel).await?;
             report.add("tool", tool.to_owned(), place, outcome, output)?;
@@ -38,7 +46,9 @@ impl Test {
                 return Ok(Exit::Stopped);
             }
         }
-        for (hook, event, place, example) in engine.hook_examples().filter(|(hook, ..)| wanted(hook)) {
+        for (hook, event, place, example) in
+            engine.hook_examples().filter(|(hook, ..)| wanted(hook))
+        {
             let outcome = example::run_hook(&engine, hook, event, example).await?;
             report.add("hook", hook.to_owned(), place, outcome, output)?;
             if cancel.is_cancelled() {
@@ -48,17 +58,25 @@ impl Test {
         }
         for broken in broken_artifacts(&engine).filter(|broken| wanted(&broken.1)) {
             let (kind, name, problem) = broken;
-            let Some(place) = problem.place.clone() else { continue };
+            let Some(place) = problem.place.clone() else {
+                continue;
+            };
             report.add(
                 kind,
                 name,
                 place,
-                Outcome::Failed { expected: "an artifact without errors".to_owned(), got: problem.message.clone() },
+                Outcome::Failed {
+                    expected: "an artifact without errors".to_owned(),
+                    got: problem.message.clone(),
+                },
                 output,
             )?;
         }
         if let (true, Some(filter)) = (report.lines.is_empty(), &self.filter) {
-            return Err(Usage::new(format!("no tool or hook with examples has `{filter}` in its name")).into());
+            return Err(Usage::new(format!(
+                "no tool or hook with examples has `{filter}` in its name"
+            ))
+            .into());
         }
         report.end(started, output)
     }
@@ -67,9 +85,17 @@ impl Test {
 /// Tools and hooks whose examples cannot be run, with the reason.
 fn broken_artifacts(engine: &Engine) -> impl Iterator<Item = (&'static str, String, &Diagnostic)> {
     let registry = engine.registry();
-    let tools = registry.tools().filter_map(|tool| Some(("tool", tool.name().to_owned(), tool.unusable.as_ref()?)));
-    let files = registry.broken_tools().iter().map(|broken| ("tool", broken.name.clone(), &broken.problem));
-    let hooks = registry.broken_hooks().iter().map(|broken| ("hook", broken.name.clone(), &broken.problem));
+    let tools = registry
+        .tools()
+        .filter_map(|tool| Some(("tool", tool.name().to_owned(), tool.unusable.as_ref()?)));
+    let files = registry
+        .broken_tools()
+        .iter()
+        .map(|broken| ("tool", broken.name.clone(), &broken.problem));
+    let hooks = registry
+        .broken_hooks()
+        .iter()
+        .map(|broken| ("hook", broken.name.clone(), &broken.problem));
     tools.chain(files).chain(hooks)
 }
 
@@ -91,10 +117,23 @@ struct Line {
 }
 
 impl Report {
-    fn add(&mut self, kind: &'static str, name: String, place: Place, outcome: Outcome, output: &mut Output) -> io::Result<()> {
+    fn add(
+        &mut self,
+        kind: &'static str,
+        name: String,
+        place: Place,
+        outcome: Outcome,
+        output: &mut Output,
+    ) -> io::Result<()> {
         let number = self.numbers.entry((kind, name.clone())).or_default();
         *number += 1;
-        let line = Line { kind, name, number: *number, place, outcome };
+        let line = Line {
+            kind,
+            name,
+            number: *number,
+            place,
+            outcome,
+        };
         if !self.json {
             output.print(&line.text())?;
         }
@@ -103,7 +142,12 @@ impl Report {
     }
 
     fn end(self, started: Instant, output: &mut Output) -> anyhow::Result<Exit> {
-        let count = |wanted: fn(&Outcome) -> bool| self.lines.iter().filter(|line| wanted(&line.outcome)).count();
+        let count = |wanted: fn(&Outcome) -> bool| {
+            self.lines
+                .iter()
+                .filter(|line| wanted(&line.outcome))
+                .count()
+        };
         let passed = count(|outcome| matches!(outcome, Outcome::Passed));
         let failed = count(|outcome| matches!(outcome, Outcome::Failed { .. }));
         let skipped = count(|outcome| matches!(outcome, Outcome::Skipped(_)));
@@ -111,14 +155,26 @@ impl Report {
             let examples: Vec<Value> = self.lines.iter().map(Line::to_json).collect();
             output.json(&json!({"passed": passed, "failed": failed, "skipped": skipped, "examples": examples}))?;
         } else {
-            let (style, verdict) = if failed == 0 { (look::GOOD, "ok") } else { (look::BAD, "FAILED") };
+            let (style, verdict) = if failed == 0 {
+                (look::GOOD, "ok")
+            } else {
+                (look::BAD, "FAILED")
+            };
             let counts = format!("{passed} passed, {failed} failed, {skipped} skipped");
-            output.print(&format!("{}: {counts} in {} ms", paint(style, verdict), started.elapsed().as_millis()))?;
+            output.print(&format!(
+                "{}: {counts} in {} ms",
+                paint(style, verdict),
+                started.elapsed().as_millis()
+            ))?;
             if self.lines.is_empty() {
                 output.say("no tool or hook here has `examples:`; each one is a test that reviewers can read")?;
             }
         }
-        Ok(if failed == 0 { Exit::Done } else { Exit::Failed })
+        Ok(if failed == 0 {
+            Exit::Done
+        } else {
+            Exit::Failed
+        })
     }
 }
 
@@ -129,13 +185,24 @@ impl Line {
             Outcome::Failed { .. } => (look::BAD, "FAILED "),
             Outcome::Skipped(_) => (look::CAREFUL, "skipped"),
         };
-        let at = paint(look::QUIET, &format!("{}:{}", self.place.source.path, self.place.position().line));
-        let mut text = format!("{} {} {} #{}  {at}", paint(style, word), self.kind, plain(&self.name), self.number);
+        let at = paint(
+            look::QUIET,
+            &format!("{}:{}", self.place.source.path, self.place.position().line),
+        );
+        let mut text = format!(
+            "{} {} {} #{}  {at}",
+            paint(style, word),
+            self.kind,
+            plain(&self.name),
+            self.number
+        );
         match &self.outcome {
             Outcome::Passed => {}
-            Outcome::Failed { expected, got } => {
-                text.push_str(&format!("\n        expected {}\n        got      {}", plain(expected), plain(got)))
-            }
+            Outcome::Failed { expected, got } => text.push_str(&format!(
+                "\n        expected {}\n        got      {}",
+                plain(expected),
+                plain(got)
+            )),
             Outcome::Skipped(reason) => text.push_str(&format!("  {reason}")),
         }
         text
@@ -174,11 +241,25 @@ mod tests {
     fn each_outcome_has_its_line() {
         let place = Place::new(&Source::new("x.md", "---\n- a\n"), Span::new(4, 5));
         let line = |outcome| {
-            let line = Line { kind: "tool", name: "read_file".into(), number: 2, place: place.clone(), outcome };
+            let line = Line {
+                kind: "tool",
+                name: "read_file".into(),
+                number: 2,
+                place: place.clone(),
+                outcome,
+            };
             anstream::adapter::strip_str(&line.text()).to_string()
         };
-        let failed = Outcome::Failed { expected: "1".into(), got: "2".into() };
-        let all = [line(Outcome::Passed), line(failed), line(Outcome::Skipped("exec is not available yet".into()))].join("\n");
+        let failed = Outcome::Failed {
+            expected: "1".into(),
+            got: "2".into(),
+        };
+        let all = [
+            line(Outcome::Passed),
+            line(failed),
+            line(Outcome::Skipped("exec is not available yet".into())),
+        ]
+        .join("\n");
         insta::assert_snapshot!(all, @r"
         ok      tool read_file #2  x.md:2
         FAILED  tool read_file #2  x.md:2

@@ -65,7 +65,10 @@ impl Tools {
                 exported.diagnostics.extend(worth_saying(&engine));
             }
             let ended = write(&exported, self.json, output)?;
-            let broken = engine.diagnostics().iter().any(|finding| finding.severity == Severity::Error);
+            let broken = engine
+                .diagnostics()
+                .iter()
+                .any(|finding| finding.severity == Severity::Error);
             if !self.json {
                 log(&engine, output)?;
             }
@@ -78,7 +81,12 @@ impl Tools {
         }
         let mut table = Table::new(["TOOL", "PARAMETERS", "EFFECTS", "DESCRIPTION"]);
         for tool in &surface.tools {
-            table.row([tool.name.clone(), parameters(&tool.input_schema), tool.effects.to_string(), first_sentence(&tool.description, 60)]);
+            table.row([
+                tool.name.clone(),
+                parameters(&tool.input_schema),
+                tool.effects.to_string(),
+                first_sentence(&tool.description, 60),
+            ]);
         }
         if table.is_empty() {
             output.say("no tool is offered; `harness validate` says what is wrong, `harness inspect --policy` what is denied")?;
@@ -92,7 +100,10 @@ impl Tools {
 
 /// What whoever offers these tools should know; notes are for `harness validate`.
 fn worth_saying(engine: &Engine) -> impl Iterator<Item = Diagnostic> {
-    engine.report().into_iter().filter(|finding| finding.severity >= Severity::Warning)
+    engine
+        .report()
+        .into_iter()
+        .filter(|finding| finding.severity >= Severity::Warning)
 }
 
 /// Writes it for the person, as every door does.
@@ -115,7 +126,16 @@ fn write(exported: &export::Exported, json: bool, output: &mut Output) -> anyhow
             output.say(&format!("{}\n", output::diagnostic(finding)))?;
         }
     }
-    Ok(if findings.iter().any(|finding| finding.severity == Severity::Error) { Exit::Failed } else { Exit::Done })
+    Ok(
+        if findings
+            .iter()
+            .any(|finding| finding.severity == Severity::Error)
+        {
+            Exit::Failed
+        } else {
+            Exit::Done
+        },
+    )
 }
 
 fn document(tool: &OfferedTool) -> Value {
@@ -137,17 +157,42 @@ fn document(tool: &OfferedTool) -> Value {
 
 /// The names of the arguments, optional ones with a question mark.
 fn parameters(schema: &Value) -> String {
-    let required: Vec<&str> = schema.get("required").and_then(Value::as_array).into_iter().flatten().filter_map(Value::as_str).collect();
-    let properties = schema.get("properties").and_then(Value::as_object).into_iter().flatten();
-    let names: Vec<String> =
-        properties.map(|(name, _)| if required.contains(&name.as_str()) { name.clone() } else { format!("{name}?") }).collect();
-    if names.is_empty() { "-".to_owned() } else { names.join(" ") }
+    let required: Vec<&str> = schema
+        .get("required")
+        .and_then(Value::as_array)
+        .into_iter()
+        .flatten()
+        .filter_map(Value::as_str)
+        .collect();
+    let properties = schema
+        .get("properties")
+        .and_then(Value::as_object)
+        .into_iter()
+        .flatten();
+    let names: Vec<String> = properties
+        .map(|(name, _)| {
+            if required.contains(&name.as_str()) {
+                name.clone()
+            } else {
+                format!("{name}?")
+            }
+        })
+        .collect();
+    if names.is_empty() {
+        "-".to_owned()
+    } else {
+        names.join(" ")
+    }
 }
 
 /// The first line of prose, headings left out, cut at `most` characters.
 pub(super) fn first_sentence(text: &str, most: usize) -> String {
     let prose = text.lines().map(str::trim).filter(|line| !line.is_empty());
-    let line = prose.clone().find(|line| !line.starts_with('#')).or_else(|| prose.clone().next()).unwrap_or_default();
+    let line = prose
+        .clone()
+        .find(|line| !line.starts_with('#'))
+        .or_else(|| prose.clone().next())
+        .unwrap_or_default();
     if line.chars().count() <= most {
         return line.to_owned();
     }

@@ -35,8 +35,20 @@ impl Validate {
         let registry = engine.registry();
         let tools = registry.tools().count() + registry.broken_tools().len();
         let hooks = registry.hooks().count() + registry.broken_hooks().len();
-        let counted = format!("{}, {}", output::count(tools, "tool"), output::count(hooks, "hook"));
+        let counted = format!(
+            "{}, {}",
+            output::count(tools, "tool"),
+            output::count(hooks, "hook")
+        );
         let prefix = output::prefix(&folder.find()?);
-        self.reporting.write(&Looked { findings: &engine.report(), counted, started, prefix }, output)
+        self.reporting.write(
+            &Looked {
+                findings: &engine.report(),
+                counted,
+                started,
+                prefix,
+            },
+            output,
+        )
     }
 }

@@ -39,7 +39,13 @@ pub(super) const OTHER_EVENTS: &[&str] = &[
 
 /// The call must not run.
 pub(super) fn deny(reason: &str) -> Answer {
-    specific("PreToolUse", &[("permissionDecision", json!("deny")), ("permissionDecisionReason", json!(reason))])
+    specific(
+        "PreToolUse",
+        &[
+            ("permissionDecision", json!("deny")),
+            ("permissionDecisionReason", json!(reason)),
+        ],
+    )
 }
 
 /// The call runs with other arguments, if the client's own permissions let it: there is no decision here.
@@ -50,18 +56,28 @@ pub(super) fn rewrite(input: Map<String, Value>) -> Answer {
 /// The model reads something else. A result that has no place for text is followed by it; after a failure that is all the client takes.
 pub(super) fn amend(moment: Moment, tool: &str, text: &str, response: Option<Value>) -> Answer {
     match (moment, response) {
-        (Moment::Failed, _) => specific("PostToolUseFailure", &[("additionalContext", json!(text))]),
+        (Moment::Failed, _) => {
+            specific("PostToolUseFailure", &[("additionalContext", json!(text))])
+        }
         (_, None) => Answer::Print(json!({ "decision": "block", "reason": text })),
         // Versions that cannot replace every result can replace those of MCP tools, under another name.
-        (_, Some(response)) if tool.starts_with("mcp__") => {
-            specific("PostToolUse", &[("updatedToolOutput", response.clone()), ("updatedMCPToolOutput", response)])
-        }
+        (_, Some(response)) if tool.starts_with("mcp__") => specific(
+            "PostToolUse",
+            &[
+                ("updatedToolOutput", response.clone()),
+                ("updatedMCPToolOutput", response),
+            ],
+        ),
         (_, Some(response)) => specific("PostToolUse", &[("updatedToolOutput", response)]),
     }
 }
 
 fn specific(event: &str, fields: &[(&str, Value)]) -> Answer {
     let mut output = Map::from_iter([("hookEventName".to_owned(), json!(event))]);
-    output.extend(fields.iter().map(|(key, value)| ((*key).to_owned(), value.clone())));
+    output.extend(
+        fields
+            .iter()
+            .map(|(key, value)| ((*key).to_owned(), value.clone())),
+    );
     Answer::Print(json!({ "hookSpecificOutput": output }))
 }

@@ -22,12 +22,16 @@ pub(super) const OTHER_EVENTS: &[&str] = &[
 
 /// The call must not run.
 pub(super) fn deny(reason: &str) -> Answer {
-    pre(&json!({ "hookEventName": "PreToolUse", "permissionDecision": "deny", "permissionDecisionReason": reason }))
+    pre(
+        &json!({ "hookEventName": "PreToolUse", "permissionDecision": "deny", "permissionDecisionReason": reason }),
+    )
 }
 
 /// The call runs with other arguments. Codex takes them only with the word `allow`, which there does not stand for anybody's approval.
 pub(super) fn rewrite(input: Map<String, Value>) -> Answer {
-    pre(&json!({ "hookEventName": "PreToolUse", "permissionDecision": "allow", "updatedInput": input }))
+    pre(
+        &json!({ "hookEventName": "PreToolUse", "permissionDecision": "allow", "updatedInput": input }),
+    )
 }
 
 /// The model reads this in place of the result.

@@ -28,29 +28,53 @@ impl Message {
     /// Reads to the end of the input. Whatever is not one whole message is an error.
     pub(super) fn read(input: impl Read) -> anyhow::Result<Self> {
         let mut bytes = Vec::new();
-        input.take(MAX_MESSAGE_BYTES + 1).read_to_end(&mut bytes).context("cannot read the client's message")?;
+        input
+            .take(MAX_MESSAGE_BYTES + 1)
+            .read_to_end(&mut bytes)
+            .context("cannot read the client's message")?;
         if bytes.len() as u64 > MAX_MESSAGE_BYTES {
-            bail!("the client's message is longer than {MAX_MESSAGE_BYTES} bytes, so the call cannot be judged");
+            bail!(
+                "the client's message is longer than {MAX_MESSAGE_BYTES} bytes, so the call cannot be judged"
+            );
         }
         if bytes.iter().all(u8::is_ascii_whitespace) {
-            bail!("the client's message is empty; a hook is given one JSON object on its standard input");
+            bail!(
+                "the client's message is empty; a hook is given one JSON object on its standard input"
+            );
         }
         let value = serde_json::from_slice(&bytes).context("the client's message is not JSON")?;
-        let Value::Object(fields) = value else { bail!("the client's message is not a JSON object") };
+        let Value::Object(fields) = value else {
+            bail!("the client's message is not a JSON object")
+        };
         let text = |key: &str| fields.get(key).and_then(Value::as_str).map(str::to_owned);
-        let event = text("hook_event_name").context("the client's message has no `hook_event_name`")?;
+        let event =
+            text("hook_event_name").context("the client's message has no `hook_event_name`")?;
         let cwd = text("cwd").map(PathBuf::from);
         if let Some(cwd) = cwd.as_deref().filter(|cwd| !cwd.is_absolute()) {
-            bail!("the client's message has the `cwd` \"{}\", and a folder is given by its whole path", cwd.display());
+            bail!(
+                "the client's message has the `cwd` \"{}\", and a folder is given by its whole path",
+                cwd.display()
+            );
         }
-        Ok(Self { event, session: text("session_id"), cwd, fields })
+        Ok(Self {
+            event,
+            session: text("session_id"),
+            cwd,
+            fields,
+        })
     }
 
     /// The call it is about.
     pub(super) fn tool_use(&mut self) -> anyhow::Result<ToolUse> {
-        let tool = self.text("tool_name").with_context(|| format!("the client's `{}` message has no `tool_name`", self.event))?;
+        let tool = self
+            .text("tool_name")
+            .with_context(|| format!("the client's `{}` message has no `tool_name`", self.event))?;
         let id = self.text("tool_use_id");
-        Ok(ToolUse { tool, input: self.fields.remove("tool_input").unwrap_or_default(), id })
+        Ok(ToolUse {
+            tool,
+            input: self.fields.remove("tool_input").unwrap_or_default(),
+            id,
+        })
     }
 
     /// What the call came to.
@@ -60,6 +84,9 @@ impl Message {
 
     /// The text under a key.
     pub(super) fn text(&self, key: &str) -> Option<String> {
-        self.fields.get(key).and_then(Value::as_str).map(str::to_owned)
+        self.fields
+            .get(key)
+            .and_then(Value::as_str)
+            .map(str::to_owned)
     }
 }

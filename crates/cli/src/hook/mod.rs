@@ -69,7 +69,11 @@ impl ClientName {
                 "{} sent the event `{event}`, which this version of harness does not know; it knows PreToolUse, PostToolUse{}, and says \
                  nothing to {}",
                 self.word(),
-                if self == Self::ClaudeCode { ", PostToolUseFailure" } else { "" },
+                if self == Self::ClaudeCode {
+                    ", PostToolUseFailure"
+                } else {
+                    ""
+                },
                 other.join(", ")
             ),
         })
@@ -98,7 +102,11 @@ impl ClientName {
 /// Whether the folder the client was started in has hooks, as far as can be told before its message is read.
 pub(crate) fn has_hooks(client: ClientName, folder: &Folder) -> bool {
     let projects = project::governing(client, folder, None);
-    projects.is_ok_and(|projects| projects.first().is_some_and(|project| project.join(".harness/hooks").is_dir()))
+    projects.is_ok_and(|projects| {
+        projects
+            .first()
+            .is_some_and(|project| project.join(".harness/hooks").is_dir())
+    })
 }
 
 /// Hooks that failed and were passed over: nothing else would tell.
@@ -107,11 +115,25 @@ struct PassedOver(Mutex<Vec<String>>);
 
 impl Sink for PassedOver {
     fn record(&self, event: &EventRef<'_>) {
-        let text = |key: &str| event.fields().get(key).and_then(Value::as_str).unwrap_or_default().to_owned();
+        let text = |key: &str| {
+            event
+                .fields()
+                .get(key)
+                .and_then(Value::as_str)
+                .unwrap_or_default()
+                .to_owned()
+        };
         if event.name == "hook.decided" && text("action") == "failed" {
-            let line =
-                format!("warning: hook `{}` failed on `{}` and decided nothing: {}", text("hook"), text("event_name"), text("reason"));
-            self.0.lock().unwrap_or_else(PoisonError::into_inner).push(line.replace('\n', " "));
+            let line = format!(
+                "warning: hook `{}` failed on `{}` and decided nothing: {}",
+                text("hook"),
+                text("event_name"),
+                text("reason")
+            );
+            self.0
+                .lock()
+                .unwrap_or_else(PoisonError::into_inner)
+                .push(line.replace('\n', " "));
         }
     }
 
@@ -128,17 +150,28 @@ pub(crate) async fn answer(
     mut worker: Option<WorkerProcess>,
 ) -> anyhow::Result<Answer> {
     let mut message = Message::read(input)?;
-    let Some(moment) = client.moment(&message.event)? else { return Ok(Answer::Nothing) };
+    let Some(moment) = client.moment(&message.event)? else {
+        return Ok(Answer::Nothing);
+    };
     let projects = project::governing(client, folder, message.cwd.as_deref())?;
-    let Some(project) = projects.first() else { return Ok(Answer::Nothing) };
+    let Some(project) = projects.first() else {
+        return Ok(Answer::Nothing);
+    };
     let ToolUse { tool, input, id } = message.tool_use()?;
     let cwd = message.cwd.clone().unwrap_or_else(|| project.clone());
-    let caller = Client { name: client.word().to_owned(), cwd, home: open::home(), programs: open::programs() };
+    let caller = Client {
+        name: client.word().to_owned(),
+        cwd,
+        home: open::home(),
+        programs: open::programs(),
+    };
     let passed_over = Arc::new(PassedOver::default());
     let mut engines = Vec::with_capacity(projects.len());
     for project in &projects {
         // Never dropped: the process ends with its answer, and the worker with the process. To end it first would keep the client waiting.
-        engines.push(ManuallyDrop::new(open::load_policy(project, worker.take(), passed_over.clone()).await?));
+        engines.push(ManuallyDrop::new(
+            open::load_policy(project, worker.take(), passed_over.clone()).await?,
+        ));
     }
     let mut call = Call::new(&tool, Arguments::Value(input)).door(Door::Hook);
     call.id = id.map_or(call.id, Into::into);
@@ -146,13 +179,30 @@ pub(crate) async fn answer(
     let answer = match moment {
         Moment::Before => judge(client, &engines, call, &caller).await?,
         Moment::After | Moment::Failed => {
-            let error =
-                (moment == Moment::Failed).then(|| message.text("error").unwrap_or_else(|| "the client gives no reason".to_owned()));
-            let response = error.clone().map_or_else(|| message.response(), Value::from);
-            observe(client, &engines, call, &caller, (moment, Outcome { response, error })).await
+            let error = (moment == Moment::Failed).then(|| {
+                message
+                    .text("error")
+                    .unwrap_or_else(|| "the client gives no reason".to_owned())
+            });
+            let response = error
+                .clone()
+                .map_or_else(|| message.response(), Value::from);
+            observe(
+                client,
+                &engines,
+                call,
+                &caller,
+                (moment, Outcome { response, error }),
+            )
+            .await
         }
     };
-    for line in passed_over.0.lock().unwrap_or_else(PoisonError::into_inner).iter() {
+    for line in passed_over
+        .0
+        .lock()
+        .unwrap_or_else(PoisonError::into_inner)
+        .iter()
+    {
         // Whether anybody reads it changes nothing.
         let _ = writeln!(std::io::stderr(), "{line}");
     }
@@ -160,7 +210,12 @@ pub(crate) async fn answer(
 }
 
 /// Each project sees the arguments as the one inside it leaves them, so that the outermost has seen what runs.
-async fn judge(client: ClientName, engines: &[ManuallyDrop<Engine>], mut call: Call, caller: &Client) -> anyhow::Result<Answer> {
+async fn judge(
+    client: ClientName,
+    engines: &[ManuallyDrop<Engine>],
+    mut call: Call,
+    caller: &Client,
+) -> anyhow::Result<Answer> {
     let mut instead = None;
     for engine in engines {
         match engine.judge(call.clone(), caller).await {
@@ -192,17 +247,28 @@ async fn judge(client: ClientName, engines: &[ManuallyDrop<Engine>], mut call: C
 
 /// The patch in a command of Codex's shell, as a call of its own: Codex takes it out and applies it itself.
 fn applied_by_codex(client: ClientName, call: &Call, caller: &Client) -> Option<(Call, Client)> {
-    let Arguments::Value(Value::Object(input)) = &call.arguments else { return None };
+    let Arguments::Value(Value::Object(input)) = &call.arguments else {
+        return None;
+    };
     let text = |value: &Value| match value {
-        Value::Array(words) => words.iter().rev().find_map(Value::as_str).map(str::to_owned),
+        Value::Array(words) => words
+            .iter()
+            .rev()
+            .find_map(Value::as_str)
+            .map(str::to_owned),
         value => value.as_str().map(str::to_owned),
     };
-    let command = ["command", "cmd"].iter().find_map(|key| input.get(*key)).and_then(text)?;
-    let found = inline(&command).filter(|_| client == ClientName::Codex && call.tool != "apply_patch")?;
+    let command = ["command", "cmd"]
+        .iter()
+        .find_map(|key| input.get(*key))
+        .and_then(text)?;
+    let found =
+        inline(&command).filter(|_| client == ClientName::Codex && call.tool != "apply_patch")?;
     let patch = Map::from_iter([("command".to_owned(), json!(found.patch))]);
     let mut caller = caller.clone();
     caller.cwd.extend(found.folder);
-    let mut patch = Call::new("apply_patch", Arguments::Value(Value::Object(patch))).door(Door::Hook);
+    let mut patch =
+        Call::new("apply_patch", Arguments::Value(Value::Object(patch))).door(Door::Hook);
     (patch.id, patch.session_id) = (format!("{}/patch", call.id).into(), call.session_id.clone());
     Some((patch, caller))
 }
@@ -217,8 +283,14 @@ async fn observe(
     let tool = call.tool.clone();
     let mut answer = Answer::Nothing;
     for engine in engines {
-        if let Observation::Instead { text, response } = engine.observe(call.clone(), caller, &outcome).await {
-            let text = if text.trim().is_empty() { "the result is withheld" } else { &text };
+        if let Observation::Instead { text, response } =
+            engine.observe(call.clone(), caller, &outcome).await
+        {
+            let text = if text.trim().is_empty() {
+                "the result is withheld"
+            } else {
+                &text
+            };
             outcome.response = response.clone().unwrap_or_else(|| json!(text));
             answer = match client {
                 ClientName::ClaudeCode => claude_code::amend(moment, &tool, text, response),

@@ -9,15 +9,29 @@ pub(super) const ABOUT: About = About {
             Scope::Project => (setting.project.join(".codex"), setting.project.to_owned()),
             Scope::User => {
                 let folder = setting.folder("CODEX_HOME", ".codex");
-                let root = if folder.starts_with(setting.home) { setting.home.to_owned() } else { folder.clone() };
+                let root = if folder.starts_with(setting.home) {
+                    setting.home.to_owned()
+                } else {
+                    folder.clone()
+                };
                 (folder, root)
             }
         };
         let server = setting.server(&["mcp_servers"])?;
         let hooks = hook::entries(setting.program, "codex", hook::BEFORE_AND_AFTER);
         Ok(vec![
-            Target { path: folder.join("config.toml"), root: root.clone(), syntax: Syntax::Toml, entries: vec![server] },
-            Target { path: folder.join("hooks.json"), root, syntax: Syntax::Json, entries: hooks },
+            Target {
+                path: folder.join("config.toml"),
+                root: root.clone(),
+                syntax: Syntax::Toml,
+                entries: vec![server],
+            },
+            Target {
+                path: folder.join("hooks.json"),
+                root,
+                syntax: Syntax::Json,
+                entries: hooks,
+            },
         ])
     },
     judged: true,

@@ -11,16 +11,28 @@ const LARGEST: u64 = 64 << 20;
 
 /// Where a path really leads. It has to stay beneath `root`, links followed.
 pub(super) fn real(path: &Path, root: &Path) -> Result<PathBuf, Usage> {
-    let refuse = |why: &str| Usage::new(format!("`{}` {why}", path.display())).help("nothing was written");
+    let refuse =
+        |why: &str| Usage::new(format!("`{}` {why}", path.display())).help("nothing was written");
     let real_root = fs::canonicalize(root);
-    let existing = path.ancestors().find(|one| fs::symlink_metadata(one).is_ok()).unwrap_or(path);
+    let existing = path
+        .ancestors()
+        .find(|one| fs::symlink_metadata(one).is_ok())
+        .unwrap_or(path);
     let found = fs::canonicalize(existing).map_err(|_| refuse("is a link that leads nowhere"))?;
     // A root that is not there yet, as a `CODEX_HOME` of a first installation, holds nothing that could lead away.
     if real_root.is_ok_and(|root| !found.starts_with(root)) {
-        return Err(refuse(&format!("leads out of `{}` through a link, to `{}`", root.display(), found.display())));
+        return Err(refuse(&format!(
+            "leads out of `{}` through a link, to `{}`",
+            root.display(),
+            found.display()
+        )));
     }
     let rest = path.strip_prefix(existing).unwrap_or(Path::new(""));
-    let real = if rest.as_os_str().is_empty() { found } else { found.join(rest) };
+    let real = if rest.as_os_str().is_empty() {
+        found
+    } else {
+        found.join(rest)
+    };
     match fs::metadata(&real) {
         Ok(about) if !about.is_file() => Err(refuse("is not a file")),
         Ok(about) if about.len() > LARGEST => Err(refuse("is too large to be a configuration")),
@@ -33,10 +45,22 @@ pub(super) fn read(path: &Path) -> Result<Option<String>, Usage> {
     match fs::read(path) {
         Ok(bytes) => {
             let text = String::from_utf8(bytes);
-            text.map(Some).map_err(|_| Usage::new(format!("`{}` is not UTF-8", path.display())).help("nothing was written"))
+            text.map(Some).map_err(|_| {
+                Usage::new(format!("`{}` is not UTF-8", path.display())).help("nothing was written")
+            })
         }
-        Err(problem) if matches!(problem.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory) => Ok(None),
-        Err(problem) => Err(Usage::new(format!("cannot read `{}`: {problem}", path.display())).help("nothing was written")),
+        Err(problem)
+            if matches!(
+                problem.kind(),
+                io::ErrorKind::NotFound | io::ErrorKind::NotADirectory
+            ) =>
+        {
+            Ok(None)
+        }
+        Err(problem) => Err(
+            Usage::new(format!("cannot read `{}`: {problem}", path.display()))
+                .help("nothing was written"),
+        ),
     }
 }
 
@@ -72,7 +96,12 @@ pub(super) fn replace(path: &Path, text: &str) -> io::Result<()> {
 
 /// The folders that have to be made for a file, the outer ones first.
 pub(super) fn missing_folders(path: &Path) -> Vec<PathBuf> {
-    let mut missing: Vec<PathBuf> = path.ancestors().skip(1).take_while(|folder| !folder.exists()).map(Path::to_owned).collect();
+    let mut missing: Vec<PathBuf> = path
+        .ancestors()
+        .skip(1)
+        .take_while(|folder| !folder.exists())
+        .map(Path::to_owned)
+        .collect();
     missing.reverse();
     missing
 }

@@ -7,7 +7,11 @@ pub(super) const ABOUT: About = About {
     title: "Goose",
     targets: |setting| {
         let folder = setting.folder("XDG_CONFIG_HOME", ".config").join("goose");
-        let root = if folder.starts_with(setting.home) { setting.home.to_owned() } else { folder.clone() };
+        let root = if folder.starts_with(setting.home) {
+            setting.home.to_owned()
+        } else {
+            folder.clone()
+        };
         let value = json!({
             "enabled": true,
             "type": "stdio",
@@ -19,8 +23,17 @@ pub(super) const ABOUT: About = About {
             "env_keys": [],
             "timeout": 300,
         });
-        let entry = Entry { path: &["extensions"], slot: Slot::Member, value };
-        Ok(vec![Target { path: folder.join("config.yaml"), root, syntax: Syntax::Yaml, entries: vec![entry] }])
+        let entry = Entry {
+            path: &["extensions"],
+            slot: Slot::Member,
+            value,
+        };
+        Ok(vec![Target {
+            path: folder.join("config.yaml"),
+            root,
+            syntax: Syntax::Yaml,
+            entries: vec![entry],
+        }])
     },
     judged: false,
     in_projects: false,

@@ -11,16 +11,31 @@ const BEGIN: &str = "/bin/sh -c '\"$0\" hook ";
 const END: &str = " || { echo stopped by harness >&2; exit 2; }' ";
 
 /// Where a client looks for what to run before a call, and after it. The last one is written first.
-pub(super) const BEFORE_AND_AFTER: &[&[&str]] = &[&["hooks", "PostToolUse"], &["hooks", "PreToolUse"]];
+pub(super) const BEFORE_AND_AFTER: &[&[&str]] =
+    &[&["hooks", "PostToolUse"], &["hooks", "PreToolUse"]];
 /// The same for a client that tells of calls that failed by themselves.
-pub(super) const BEFORE_AFTER_AND_FAILED: &[&[&str]] =
-    &[&["hooks", "PostToolUseFailure"], &["hooks", "PostToolUse"], &["hooks", "PreToolUse"]];
+pub(super) const BEFORE_AFTER_AND_FAILED: &[&[&str]] = &[
+    &["hooks", "PostToolUseFailure"],
+    &["hooks", "PostToolUse"],
+    &["hooks", "PreToolUse"],
+];
 
 /// The hook entries of a client; both clients use one form.
-pub(super) fn entries(program: &str, client: &str, paths: &[&'static [&'static str]]) -> Vec<Entry> {
+pub(super) fn entries(
+    program: &str,
+    client: &str,
+    paths: &[&'static [&'static str]],
+) -> Vec<Entry> {
     let command = command(program, client);
     let value = json!({"matcher": "*", "hooks": [{"type": "command", "command": command}]});
-    paths.iter().map(|&path| Entry { path, slot: Slot::Element, value: value.clone() }).collect()
+    paths
+        .iter()
+        .map(|&path| Entry {
+            path,
+            slot: Slot::Element,
+            value: value.clone(),
+        })
+        .collect()
 }
 
 fn command(program: &str, client: &str) -> String {
@@ -29,13 +44,19 @@ fn command(program: &str, client: &str) -> String {
 
 /// Whether an entry of hooks has harness's for the same client among its own. A person may have added others to it.
 pub(super) fn is_same_client(one: &Value, other: &Value) -> bool {
-    other.get("hooks").and_then(Value::as_array).is_some_and(|hooks| hooks.iter().any(|hook| is_same_hook(one, hook)))
+    other
+        .get("hooks")
+        .and_then(Value::as_array)
+        .is_some_and(|hooks| hooks.iter().any(|hook| is_same_hook(one, hook)))
 }
 
 /// Whether a hook is the one of harness's entry, be it of another version.
 pub(super) fn is_same_hook(entry: &Value, hook: &Value) -> bool {
     let client = |hook: &Value| {
-        let rest = hook.get("command").and_then(Value::as_str)?.strip_prefix(BEGIN)?;
+        let rest = hook
+            .get("command")
+            .and_then(Value::as_str)?
+            .strip_prefix(BEGIN)?;
         // Whatever another version of harness writes after the client's name.
         let end = rest.find(|c: char| !c.is_ascii_alphanumeric() && c != '-');
         Some(rest[..end.unwrap_or(rest.len())].to_owned())

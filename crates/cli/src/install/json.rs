@@ -8,7 +8,9 @@ use serde_json::{Map, Value, json};
 use std::str::FromStr;
 
 pub(super) fn look(text: &str, entry: &Entry) -> Result<Found, String> {
-    let Some(top) = parse(text)? else { return Ok(Found::Absent) };
+    let Some(top) = parse(text)? else {
+        return Ok(Found::Absent);
+    };
     let (holder, missing) = descend(&top, entry.path)?;
     if !missing.is_empty() {
         return Ok(Found::Absent);
@@ -19,10 +21,17 @@ pub(super) fn look(text: &str, entry: &Entry) -> Result<Found, String> {
         false => Found::Foreign,
     };
     match entry.slot {
-        Slot::Member => Ok(member(object(holder, entry.path)?, NAME)?.map_or(Found::Absent, |node| judge(&value(node)))),
+        Slot::Member => Ok(member(object(holder, entry.path)?, NAME)?
+            .map_or(Found::Absent, |node| judge(&value(node)))),
         Slot::Element => {
-            let elements = holder.as_array().ok_or_else(|| format!("`{}` is not a list", entry.path.join(".")))?;
-            let found = elements.elements.iter().map(|element| judge(&value(element))).filter(|found| *found != Found::Foreign);
+            let elements = holder
+                .as_array()
+                .ok_or_else(|| format!("`{}` is not a list", entry.path.join(".")))?;
+            let found = elements
+                .elements
+                .iter()
+                .map(|element| judge(&value(element)))
+                .filter(|found| *found != Found::Foreign);
             Ok(found.reduce(|_, _| Found::Older).unwrap_or(Found::Absent))
         }
     }
@@ -33,39 +42,84 @@ pub(super) fn add(text: &str, entry: &Entry) -> Result<Added, String> {
         Slot::Member => json!({ NAME: entry.value }),
         Slot::Element => json!([entry.value]),
     };
-    let wrap = |missing: &[&str], inner: Value| missing.iter().rev().fold(inner, |inner, key| json!({ *key: inner }));
+    let wrap = |missing: &[&str], inner: Value| {
+        missing
+            .iter()
+            .rev()
+            .fold(inner, |inner, key| json!({ *key: inner }))
+    };
     let Some(top) = parse(text)? else {
         let end = newline(text);
         let document = pretty(&wrap(entry.path, whole), "  ", "", end) + end;
-        let made = (0..=entry.path.len()).map(|depth| path(&entry.path[..depth])).collect();
-        return Ok(Added { text: format!("{text}{document}"), at: text.len(), piece: document, made });
+        let made = (0..=entry.path.len())
+            .map(|depth| path(&entry.path[..depth]))
+            .collect();
+        return Ok(Added {
+            text: format!("{text}{document}"),
+            at: text.len(),
+            piece: document,
+            made,
+        });
     };
     let (holder, missing) = descend(&top, entry.path)?;
     let item = match (missing, entry.slot) {
-        ([key, rest @ ..], _) => Item { key: Some(key), value: wrap(rest, whole) },
-        ([], Slot::Member) => Item { key: Some(NAME), value: entry.value.clone() },
-        ([], Slot::Element) => Item { key: None, value: entry.value.clone() },
+        ([key, rest @ ..], _) => Item {
+            key: Some(key),
+            value: wrap(rest, whole),
+        },
+        ([], Slot::Member) => Item {
+            key: Some(NAME),
+            value: entry.value.clone(),
+        },
+        ([], Slot::Element) => Item {
+            key: None,
+            value: entry.value.clone(),
+        },
     };
-    let unit = object(&top, &[])?.properties.first().map(|first| indent(text, first.start())).filter(|unit| !unit.is_empty());
+    let unit = object(&top, &[])?
+        .properties
+        .first()
+        .map(|first| indent(text, first.start()))
+        .filter(|unit| !unit.is_empty());
     let (at, piece) = item.piece(text, holder, unit.unwrap_or("  "));
     let known = entry.path.len() - missing.len();
-    let made = (known + 1..=entry.path.len()).map(|depth| path(&entry.path[..depth])).collect();
-    Ok(Added { text: format!("{}{piece}{}", &text[..at], &text[at..]), at, piece, made })
+    let made = (known + 1..=entry.path.len())
+        .map(|depth| path(&entry.path[..depth]))
+        .collect();
+    Ok(Added {
+        text: format!("{}{piece}{}", &text[..at], &text[at..]),
+        at,
+        piece,
+        made,
+    })
 }
 
 pub(super) fn remove(text: &str, entry: &Entry, made: &[Vec<String>]) -> Result<String, String> {
     let mut text = text.to_owned();
     loop {
         let cut = {
-            let Some(top) = parse(&text)? else { return Ok(text) };
+            let Some(top) = parse(&text)? else {
+                return Ok(text);
+            };
             let (holder, missing) = descend(&top, entry.path)?;
             let is_it = |index: usize, node: &Node<'_>| match (entry.slot, holder) {
-                (Slot::Member, Node::Object(object)) => object.properties[index].name.as_str() == NAME,
+                (Slot::Member, Node::Object(object)) => {
+                    object.properties[index].name.as_str() == NAME
+                }
                 _ => entry.is_ours(&value(node)),
             };
-            let items = if missing.is_empty() { items(holder) } else { Vec::new() };
-            let found = items.iter().enumerate().find(|(index, (_, node))| is_it(*index, node));
-            let ranges = |items: &[(Range, &Node<'_>)]| items.iter().map(|(range, _)| *range).collect::<Vec<_>>();
+            let items = if missing.is_empty() {
+                items(holder)
+            } else {
+                Vec::new()
+            };
+            let found = items
+                .iter()
+                .enumerate()
+                .find(|(index, (_, node))| is_it(*index, node));
+            let ranges = |items: &[(Range, &Node<'_>)]| {
+                items.iter().map(|(range, _)| *range).collect::<Vec<_>>()
+            };
             found.map(|(index, (_, node))| match shared(node, entry) {
                 Some((hooks, at)) => without(&text, &hooks, at),
                 None => without(&text, &ranges(&items), index),
@@ -77,23 +131,43 @@ pub(super) fn remove(text: &str, entry: &Entry, made: &[Vec<String>]) -> Result<
     for path in made.iter().rev().filter(|path| !path.is_empty()) {
         let keys: Vec<&str> = path.iter().map(String::as_str).collect();
         let Some(top) = parse(&text)? else { break };
-        let Some((last, above)) = keys.split_last() else { continue };
-        let Ok((Node::Object(holder), [])) = descend(&top, above) else { continue };
+        let Some((last, above)) = keys.split_last() else {
+            continue;
+        };
+        let Ok((Node::Object(holder), [])) = descend(&top, above) else {
+            continue;
+        };
         let ranges: Vec<Range> = holder.properties.iter().map(Ranged::range).collect();
-        let empty = holder.properties.iter().position(|property| property.name.as_str() == *last && is_empty(&property.value));
+        let empty = holder
+            .properties
+            .iter()
+            .position(|property| property.name.as_str() == *last && is_empty(&property.value));
         if let Some(index) = empty {
             text = without(&text, &ranges, index);
         }
     }
-    let is_bare = parse(&text)?.is_some_and(|top| top.as_object().is_some_and(|top| top.properties.is_empty()));
-    Ok(if is_bare && made.iter().any(Vec::is_empty) { String::new() } else { text })
+    let is_bare = parse(&text)?
+        .is_some_and(|top| top.as_object().is_some_and(|top| top.properties.is_empty()));
+    Ok(if is_bare && made.iter().any(Vec::is_empty) {
+        String::new()
+    } else {
+        text
+    })
 }
 
 /// The hooks of an element and which of them is ours, where there are others: then only ours goes.
 fn shared(node: &Node<'_>, entry: &Entry) -> Option<(Vec<Range>, usize)> {
     let object = node.as_object().filter(|_| entry.slot == Slot::Element)?;
-    let hooks = object.properties.iter().find(|property| property.name.as_str() == "hooks")?.value.as_array()?;
-    let at = hooks.elements.iter().position(|element| super::hook::is_same_hook(&entry.value, &value(element)))?;
+    let hooks = object
+        .properties
+        .iter()
+        .find(|property| property.name.as_str() == "hooks")?
+        .value
+        .as_array()?;
+    let at = hooks
+        .elements
+        .iter()
+        .position(|element| super::hook::is_same_hook(&entry.value, &value(element)))?;
     (hooks.elements.len() > 1).then(|| (hooks.elements.iter().map(Ranged::range).collect(), at))
 }
 
@@ -114,12 +188,19 @@ fn parse(text: &str) -> Result<Option<Node<'_>>, String> {
     if text.starts_with('\u{feff}') {
         return Err("it begins with a byte order mark (BOM), which does not belong into JSON; save it without one".to_owned());
     }
-    let parsed = parse_to_ast(text, &CollectOptions::default(), &options).map_err(|problem| problem.to_string())?;
-    parsed.value.ok_or_else(|| "there are only comments in it".to_owned()).map(Some)
+    let parsed = parse_to_ast(text, &CollectOptions::default(), &options)
+        .map_err(|problem| problem.to_string())?;
+    parsed
+        .value
+        .ok_or_else(|| "there are only comments in it".to_owned())
+        .map(Some)
 }
 
 /// As far down the keys as there is something, and the keys that are left.
-fn descend<'n, 't, 'k>(top: &'n Node<'t>, keys: &'k [&'k str]) -> Result<(&'n Node<'t>, &'k [&'k str]), String> {
+fn descend<'n, 't, 'k>(
+    top: &'n Node<'t>,
+    keys: &'k [&'k str],
+) -> Result<(&'n Node<'t>, &'k [&'k str]), String> {
     let mut node = top;
     for (depth, key) in keys.iter().enumerate() {
         match member(object(node, &keys[..depth])?, key)? {
@@ -131,20 +212,40 @@ fn descend<'n, 't, 'k>(top: &'n Node<'t>, keys: &'k [&'k str]) -> Result<(&'n No
 }
 
 fn object<'n, 't>(node: &'n Node<'t>, keys: &[&str]) -> Result<&'n Object<'t>, String> {
-    let name = if keys.is_empty() { "the document".to_owned() } else { format!("`{}`", keys.join(".")) };
-    node.as_object().ok_or_else(|| format!("{name} is not an object"))
+    let name = if keys.is_empty() {
+        "the document".to_owned()
+    } else {
+        format!("`{}`", keys.join("."))
+    };
+    node.as_object()
+        .ok_or_else(|| format!("{name} is not an object"))
 }
 
 fn member<'n, 't>(object: &'n Object<'t>, key: &str) -> Result<Option<&'n Node<'t>>, String> {
-    let mut found = object.properties.iter().filter(|property| property.name.as_str() == key);
+    let mut found = object
+        .properties
+        .iter()
+        .filter(|property| property.name.as_str() == key);
     let first = found.next();
-    if found.next().is_some() { Err(format!("`{key}` stands in it twice")) } else { Ok(first.map(|property| &property.value)) }
+    if found.next().is_some() {
+        Err(format!("`{key}` stands in it twice"))
+    } else {
+        Ok(first.map(|property| &property.value))
+    }
 }
 
 fn items<'n, 't>(node: &'n Node<'t>) -> Vec<(Range, &'n Node<'t>)> {
     match node {
-        Node::Object(object) => object.properties.iter().map(|property| (property.range, &property.value)).collect(),
-        Node::Array(array) => array.elements.iter().map(|element| (element.range(), element)).collect(),
+        Node::Object(object) => object
+            .properties
+            .iter()
+            .map(|property| (property.range, &property.value))
+            .collect(),
+        Node::Array(array) => array
+            .elements
+            .iter()
+            .map(|element| (element.range(), element))
+            .collect(),
         _ => Vec::new(),
     }
 }
@@ -156,12 +257,16 @@ fn is_empty(node: &Node<'_>) -> bool {
 fn value(node: &Node<'_>) -> Value {
     match node {
         Node::StringLit(text) => json!(text.value),
-        Node::NumberLit(number) => serde_json::Number::from_str(number.value).map_or_else(|_| json!(number.value), Value::Number),
+        Node::NumberLit(number) => serde_json::Number::from_str(number.value)
+            .map_or_else(|_| json!(number.value), Value::Number),
         Node::BooleanLit(truth) => json!(truth.value),
         Node::NullKeyword(_) => Value::Null,
         Node::Array(array) => array.elements.iter().map(value).collect(),
         Node::Object(object) => {
-            let members = object.properties.iter().map(|property| (property.name.as_str().to_owned(), value(&property.value)));
+            let members = object
+                .properties
+                .iter()
+                .map(|property| (property.name.as_str().to_owned(), value(&property.value)));
             Value::Object(members.collect::<Map<_, _>>())
         }
     }
@@ -178,16 +283,29 @@ impl Item<'_> {
     fn piece(&self, text: &str, holder: &Node<'_>, unit: &str) -> (usize, String) {
         let range = holder.range();
         let open = range.start + 1;
-        let key = self.key.map(|key| format!("{}: ", json!(key))).unwrap_or_default();
+        let key = self
+            .key
+            .map(|key| format!("{}: ", json!(key)))
+            .unwrap_or_default();
         let first = items(holder).first().map(|(range, _)| range.start);
         if first.is_some_and(|first| !text[open..first].contains('\n')) {
-            let space = if text[open..].starts_with(' ') { " " } else { "" };
+            let space = if text[open..].starts_with(' ') {
+                " "
+            } else {
+                ""
+            };
             return (open, format!("{space}{key}{},", self.value));
         }
         let (end, outer) = (newline(text), indent(text, range.start));
-        let inner = first.map_or_else(|| format!("{outer}{unit}"), |first| indent(text, first).to_owned());
+        let inner = first.map_or_else(
+            || format!("{outer}{unit}"),
+            |first| indent(text, first).to_owned(),
+        );
         let at = after_line(text, open);
-        let mut piece = format!("{end}{inner}{key}{}", pretty(&self.value, unit, &inner, end));
+        let mut piece = format!(
+            "{end}{inner}{key}{}",
+            pretty(&self.value, unit, &inner, end)
+        );
         if first.is_some() {
             piece.push(',');
         } else if !text[at..range.end].contains('\n') {
@@ -199,10 +317,16 @@ impl Item<'_> {
 
 /// Laid out over several lines, all but the first moved right by `inner`.
 fn pretty(value: &Value, unit: &str, inner: &str, end: &str) -> String {
-    let lines = format!("{value:#}").lines().map(str::to_owned).collect::<Vec<_>>();
+    let lines = format!("{value:#}")
+        .lines()
+        .map(str::to_owned)
+        .collect::<Vec<_>>();
     let lay_out = |line: &String| {
         let bare = line.trim_start_matches(' ');
-        format!("{inner}{}{bare}", unit.repeat((line.len() - bare.len()) / 2))
+        format!(
+            "{inner}{}{bare}",
+            unit.repeat((line.len() - bare.len()) / 2)
+        )
     };
     let mut made: Vec<String> = lines.iter().map(lay_out).collect();
     if let Some(first) = made.first_mut() {
@@ -216,14 +340,23 @@ fn after_line(text: &str, at: usize) -> usize {
     let line = text[at..].split('\n').next().unwrap_or_default();
     let line = line.strip_suffix('\r').unwrap_or(line);
     let rest = line.trim_start();
-    let closed = rest.strip_prefix("/*").and_then(|rest| rest.find("*/").map(|end| rest[end + 2..].trim().is_empty()));
-    if rest.is_empty() || rest.starts_with("//") || closed == Some(true) { at + line.len() } else { at }
+    let closed = rest
+        .strip_prefix("/*")
+        .and_then(|rest| rest.find("*/").map(|end| rest[end + 2..].trim().is_empty()));
+    if rest.is_empty() || rest.starts_with("//") || closed == Some(true) {
+        at + line.len()
+    } else {
+        at
+    }
 }
 
 /// The text without one of several items, and without the comma that belongs to it. Comments stay.
 fn without(text: &str, items: &[Range], index: usize) -> String {
-    let Some(item) = items.get(index) else { return text.to_owned() };
-    let comma_after = |at: usize| Some(significant(text, at)).filter(|&at| text[at..].starts_with(','));
+    let Some(item) = items.get(index) else {
+        return text.to_owned();
+    };
+    let comma_after =
+        |at: usize| Some(significant(text, at)).filter(|&at| text[at..].starts_with(','));
     let mut start = item.start;
     let before = &text[..start];
     let line = before.trim_end_matches([' ', '\t']);
@@ -231,11 +364,13 @@ fn without(text: &str, items: &[Range], index: usize) -> String {
         start = line.len() - if line.ends_with("\r\n") { 2 } else { 1 };
     }
     let previous = index.checked_sub(1).and_then(|index| items.get(index));
-    let comma = comma_after(item.end).or_else(|| previous.and_then(|previous| comma_after(previous.end)));
-    let without_comma = |from: usize, to: usize| match comma.filter(|comma| (from..to).contains(comma)) {
-        Some(comma) => format!("{}{}", &text[from..comma], &text[comma + 1..to]),
-        None => text[from..to].to_owned(),
-    };
+    let comma =
+        comma_after(item.end).or_else(|| previous.and_then(|previous| comma_after(previous.end)));
+    let without_comma =
+        |from: usize, to: usize| match comma.filter(|comma| (from..to).contains(comma)) {
+            Some(comma) => format!("{}{}", &text[from..comma], &text[comma + 1..to]),
+            None => text[from..to].to_owned(),
+        };
     without_comma(0, start) + &without_comma(item.end, text.len())
 }
 

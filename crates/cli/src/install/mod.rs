@@ -108,7 +108,12 @@ impl Setting<'_> {
         let mut words = vec!["mcp".to_owned()];
         if self.scope == Scope::Project {
             let project = self.project.to_str();
-            let project = project.ok_or_else(|| Usage::new(format!("the path `{}` is not UTF-8", self.project.display())))?;
+            let project = project.ok_or_else(|| {
+                Usage::new(format!(
+                    "the path `{}` is not UTF-8",
+                    self.project.display()
+                ))
+            })?;
             words.extend(["--project".to_owned(), project.to_owned()]);
         }
         Ok(words)
@@ -116,7 +121,11 @@ impl Setting<'_> {
 
     /// The member `harness` of the servers under `path`.
     fn server(&self, path: &'static [&'static str]) -> Result<Entry, Usage> {
-        Ok(Entry { path, slot: Slot::Member, value: json!({"command": self.program, "args": self.mcp_words()?}) })
+        Ok(Entry {
+            path,
+            slot: Slot::Member,
+            value: json!({"command": self.program, "args": self.mcp_words()?}),
+        })
     }
 }
 
@@ -207,9 +216,19 @@ impl Entry {
     fn is_ours(&self, value: &Value) -> bool {
         match self.slot {
             Slot::Member => {
-                let program = value.get("command").or_else(|| value.get("cmd")).and_then(Value::as_str).unwrap_or_default();
-                let first = value.get("args").and_then(|words| words.get(0)).and_then(Value::as_str);
-                Path::new(program).file_name().is_some_and(|name| name == NAME) && first == Some("mcp")
+                let program = value
+                    .get("command")
+                    .or_else(|| value.get("cmd"))
+                    .and_then(Value::as_str)
+                    .unwrap_or_default();
+                let first = value
+                    .get("args")
+                    .and_then(|words| words.get(0))
+                    .and_then(Value::as_str);
+                Path::new(program)
+                    .file_name()
+                    .is_some_and(|name| name == NAME)
+                    && first == Some("mcp")
             }
             Slot::Element => hook::is_same_client(&self.value, value),
         }

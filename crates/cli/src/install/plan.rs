@@ -31,7 +31,11 @@ pub(crate) struct Change {
 
 impl Plan {
     /// Puts harness into the files of a client. `state` is where is remembered what was done.
-    pub(crate) fn install(client: Client, setting: &Setting<'_>, state: &Path) -> Result<Self, Usage> {
+    pub(crate) fn install(
+        client: Client,
+        setting: &Setting<'_>,
+        state: &Path,
+    ) -> Result<Self, Usage> {
         Self::of(client, setting, state, |target, change| {
             let mut record = change.remembered.clone().unwrap_or_default();
             let text = change.before.clone().unwrap_or_default();
@@ -41,7 +45,11 @@ impl Plan {
                 return Ok(text);
             }
             let clean = if found.iter().all(|found| *found == Found::Absent) {
-                record = Record { existed: change.before.is_some(), folders: file::missing_folders(&change.real), ..Record::default() };
+                record = Record {
+                    existed: change.before.is_some(),
+                    folders: file::missing_folders(&change.real),
+                    ..Record::default()
+                };
                 text
             } else {
                 strip(target, &text, Some(&record))?
@@ -60,14 +68,27 @@ impl Plan {
     }
 
     /// Takes harness out of the files of a client again.
-    pub(crate) fn uninstall(client: Client, setting: &Setting<'_>, state: &Path) -> Result<Self, Usage> {
+    pub(crate) fn uninstall(
+        client: Client,
+        setting: &Setting<'_>,
+        state: &Path,
+    ) -> Result<Self, Usage> {
         Self::of(client, setting, state, |target, change| {
-            let Some(text) = change.before.clone() else { return Ok(String::new()) };
-            if look(target, &text)?.iter().all(|found| *found == Found::Absent) {
+            let Some(text) = change.before.clone() else {
+                return Ok(String::new());
+            };
+            if look(target, &text)?
+                .iter()
+                .all(|found| *found == Found::Absent)
+            {
                 return Ok(text);
             }
             let bare = strip(target, &text, change.remembered.as_ref())?;
-            if let Some(record) = change.remembered.as_ref().filter(|record| !record.existed && bare.is_empty()) {
+            if let Some(record) = change
+                .remembered
+                .as_ref()
+                .filter(|record| !record.existed && bare.is_empty())
+            {
                 (change.after, change.folders) = (None, record.folders.clone());
             }
             Ok(bare)
@@ -86,20 +107,37 @@ impl Plan {
             let before = file::read(&real)?;
             let remembered = Record::read(state, &real);
             let after = Some(before.clone().unwrap_or_default());
-            let mut change = Change { path: target.path.clone(), real, before, after, remembered, record: None, folders: Vec::new() };
+            let mut change = Change {
+                path: target.path.clone(),
+                real,
+                before,
+                after,
+                remembered,
+                record: None,
+                folders: Vec::new(),
+            };
             let text = work_out(&target, &mut change).map_err(|why| {
-                Usage::new(format!("cannot change `{}`: {why}", target.path.display())).help("nothing was written; mend the file first")
+                Usage::new(format!("cannot change `{}`: {why}", target.path.display()))
+                    .help("nothing was written; mend the file first")
             })?;
             // Absent stays absent: that is a file that goes, or one that never was.
-            change.after = change.after.filter(|_| change.before.is_some() || !text.is_empty()).map(|_| text);
+            change.after = change
+                .after
+                .filter(|_| change.before.is_some() || !text.is_empty())
+                .map(|_| text);
             changes.push(change);
         }
-        Ok(Self { state: state.to_owned(), changes })
+        Ok(Self {
+            state: state.to_owned(),
+            changes,
+        })
     }
 
     /// The files that change.
     pub(crate) fn changes(&self) -> impl Iterator<Item = &Change> {
-        self.changes.iter().filter(|change| change.before != change.after)
+        self.changes
+            .iter()
+            .filter(|change| change.before != change.after)
     }
 
     /// Every file it looked at.
@@ -111,9 +149,11 @@ impl Plan {
     pub(crate) fn write(&self) -> Result<(), Usage> {
         for change in self.changes() {
             if file::read(&change.real)? != change.before {
-                return Err(
-                    Usage::new(format!("`{}` has changed in the meantime", change.path.display())).help("nothing was written; try again")
-                );
+                return Err(Usage::new(format!(
+                    "`{}` has changed in the meantime",
+                    change.path.display()
+                ))
+                .help("nothing was written; try again"));
             }
         }
         let mut done: Vec<&Change> = Vec::new();
@@ -123,7 +163,10 @@ impl Plan {
                     earlier.put_back(&self.state);
                 }
                 change.put_back(&self.state);
-                return Err(Usage::new(format!("cannot write `{}`: {problem}", path.display())).help("nothing was changed"));
+                return Err(
+                    Usage::new(format!("cannot write `{}`: {problem}", path.display()))
+                        .help("nothing was changed"),
+                );
             }
             done.push(change);
         }
@@ -135,9 +178,12 @@ impl Change {
     /// Writes it; an error comes with what could not be written.
     fn write(&self, state: &Path) -> Result<(), (PathBuf, std::io::Error)> {
         if let Some(record) = &self.record {
-            record.write(state, &self.real).map_err(|problem| (state.join("installed"), problem))?;
+            record
+                .write(state, &self.real)
+                .map_err(|problem| (state.join("installed"), problem))?;
         }
-        self.write_file().map_err(|problem| (self.path.clone(), problem))?;
+        self.write_file()
+            .map_err(|problem| (self.path.clone(), problem))?;
         if self.record.is_none() {
             Record::forget(state, &self.real);
         }
@@ -153,7 +199,10 @@ impl Change {
             None => {
                 fs::remove_file(&self.real)?;
                 // Folders that others use by now are not empty and stay.
-                self.folders.iter().rev().for_each(|folder| drop(fs::remove_dir(folder)));
+                self.folders
+                    .iter()
+                    .rev()
+                    .for_each(|folder| drop(fs::remove_dir(folder)));
             }
         }
         Ok(())
@@ -165,7 +214,10 @@ impl Change {
             Some(text) => file::replace(&self.real, text),
             None => fs::remove_file(&self.real),
         };
-        self.record.iter().flat_map(|record| record.folders.iter().rev()).for_each(|folder| drop(fs::remove_dir(folder)));
+        self.record
+            .iter()
+            .flat_map(|record| record.folders.iter().rev())
+            .for_each(|folder| drop(fs::remove_dir(folder)));
         match &self.remembered {
             Some(record) => drop(record.write(state, &self.real)),
             None => Record::forget(state, &self.real),
@@ -177,17 +229,34 @@ fn look(target: &Target, text: &str) -> Result<Vec<Found>, String> {
     let found = target.entries.iter().map(|entry| {
         let found = target.syntax.look(text, entry)?;
         let path = entry.path.join(".");
-        if found == Found::Foreign { Err(format!("it has a `{path}.harness` that harness did not write")) } else { Ok(found) }
+        if found == Found::Foreign {
+            Err(format!(
+                "it has a `{path}.harness` that harness did not write"
+            ))
+        } else {
+            Ok(found)
+        }
     });
     found.collect()
 }
 
 /// The text without our entries: byte for byte as it was where it can be told, otherwise by their place in the structure.
 fn strip(target: &Target, text: &str, record: Option<&Record>) -> Result<String, String> {
-    let is_clean = |text: &str| look(target, text).is_ok_and(|found| found.iter().all(|found| *found == Found::Absent));
-    if let Some(bare) = record.and_then(|record| record.undo(text)).filter(|bare| is_clean(bare)) {
+    let is_clean = |text: &str| {
+        look(target, text).is_ok_and(|found| found.iter().all(|found| *found == Found::Absent))
+    };
+    if let Some(bare) = record
+        .and_then(|record| record.undo(text))
+        .filter(|bare| is_clean(bare))
+    {
         return Ok(bare);
     }
     let made = record.map_or(&[][..], |record| &record.made);
-    target.entries.iter().rev().try_fold(text.to_owned(), |text, entry| target.syntax.remove(&text, entry, made))
+    target
+        .entries
+        .iter()
+        .rev()
+        .try_fold(text.to_owned(), |text, entry| {
+            target.syntax.remove(&text, entry, made)
+        })
 }

@@ -22,15 +22,19 @@ pub(super) struct Record {
 impl Record {
     /// The text without the pieces; absent when they are not all there as they were put in.
     pub(super) fn undo(&self, text: &str) -> Option<String> {
-        self.undo_in_place(text).or_else(|| self.undo_anywhere(text))
+        self.undo_in_place(text)
+            .or_else(|| self.undo_anywhere(text))
     }
 
     /// For a text that is as it was left, at least up to the pieces.
     fn undo_in_place(&self, text: &str) -> Option<String> {
-        self.pieces.iter().rev().try_fold(text.to_owned(), |text, (at, piece)| {
-            let rest = text.get(*at..)?.strip_prefix(piece.as_str())?;
-            Some(format!("{}{rest}", text.get(..*at)?))
-        })
+        self.pieces
+            .iter()
+            .rev()
+            .try_fold(text.to_owned(), |text, (at, piece)| {
+                let rest = text.get(*at..)?.strip_prefix(piece.as_str())?;
+                Some(format!("{}{rest}", text.get(..*at)?))
+            })
     }
 
     /// For a text that was changed elsewhere: each piece has to be there as often as it was put in.
@@ -41,7 +45,11 @@ impl Record {
             if done.contains(&piece) {
                 continue;
             }
-            let put_in = self.pieces.iter().filter(|(_, other)| other == piece).count();
+            let put_in = self
+                .pieces
+                .iter()
+                .filter(|(_, other)| other == piece)
+                .count();
             if piece.is_empty() || text.matches(piece.as_str()).count() != put_in {
                 return None;
             }
@@ -53,22 +61,50 @@ impl Record {
 
     pub(super) fn read(state: &Path, of: &Path) -> Option<Self> {
         let document: Value = serde_json::from_slice(&fs::read(place(state, of)).ok()?).ok()?;
-        let texts =
-            |value: &Value| -> Option<Vec<String>> { value.as_array()?.iter().map(|one| one.as_str().map(str::to_owned)).collect() };
-        let piece = |value: &Value| Some((usize::try_from(value["at"].as_u64()?).ok()?, value["text"].as_str()?.to_owned()));
+        let texts = |value: &Value| -> Option<Vec<String>> {
+            value
+                .as_array()?
+                .iter()
+                .map(|one| one.as_str().map(str::to_owned))
+                .collect()
+        };
+        let piece = |value: &Value| {
+            Some((
+                usize::try_from(value["at"].as_u64()?).ok()?,
+                value["text"].as_str()?.to_owned(),
+            ))
+        };
         Some(Self {
             existed: document["existed"].as_bool()?,
-            folders: texts(&document["folders"])?.into_iter().map(PathBuf::from).collect(),
-            pieces: document["pieces"].as_array()?.iter().map(piece).collect::<Option<_>>()?,
-            made: document["made"].as_array()?.iter().map(texts).collect::<Option<_>>()?,
+            folders: texts(&document["folders"])?
+                .into_iter()
+                .map(PathBuf::from)
+                .collect(),
+            pieces: document["pieces"]
+                .as_array()?
+                .iter()
+                .map(piece)
+                .collect::<Option<_>>()?,
+            made: document["made"]
+                .as_array()?
+                .iter()
+                .map(texts)
+                .collect::<Option<_>>()?,
         })
     }
 
     pub(super) fn write(&self, state: &Path, of: &Path) -> std::io::Result<()> {
-        let folders: Vec<_> = self.folders.iter().map(|folder| folder.to_string_lossy()).collect();
-        let pieces: Vec<Value> = self.pieces.iter().map(|(at, text)| json!({"at": at, "text": text})).collect();
-        let document =
-            json!({"file": of.to_string_lossy(), "existed": self.existed, "folders": folders, "pieces": pieces, "made": self.made});
+        let folders: Vec<_> = self
+            .folders
+            .iter()
+            .map(|folder| folder.to_string_lossy())
+            .collect();
+        let pieces: Vec<Value> = self
+            .pieces
+            .iter()
+            .map(|(at, text)| json!({"at": at, "text": text}))
+            .collect();
+        let document = json!({"file": of.to_string_lossy(), "existed": self.existed, "folders": folders, "pieces": pieces, "made": self.made});
         let place = place(state, of);
         place.parent().map_or(Ok(()), fs::create_dir_all)?;
         file::replace(&place, &format!("{document:#}\n"))
@@ -93,7 +129,10 @@ mod tests {
     #[test]
     fn pieces_come_out_in_reverse_and_only_when_all_are_there() {
         let record = |pieces: &[(usize, &str)]| Record {
-            pieces: pieces.iter().map(|(at, piece)| (*at, (*piece).to_owned())).collect(),
+            pieces: pieces
+                .iter()
+                .map(|(at, piece)| (*at, (*piece).to_owned()))
+                .collect(),
             ..Record::default()
         };
         for (pieces, text, expected) in [
@@ -109,7 +148,11 @@ mod tests {
             (&[(1, "h")], "hah", None),
             (&[(9, "h")], "é", None),
         ] {
-            assert_eq!(record(pieces).undo(text).as_deref(), expected, "{pieces:?} {text}");
+            assert_eq!(
+                record(pieces).undo(text).as_deref(),
+                expected,
+                "{pieces:?} {text}"
+            );
         }
     }
 

@@ -8,7 +8,11 @@ use serde_json::{Value, json};
 const PROGRAM: &str = "/opt/it's here/harness";
 
 fn server(path: &'static [&'static str]) -> Vec<Entry> {
-    vec![Entry { path, slot: Slot::Member, value: json!({"command": PROGRAM, "args": ["mcp", "--project", "/p \"q\""]}) }]
+    vec![Entry {
+        path,
+        slot: Slot::Member,
+        value: json!({"command": PROGRAM, "args": ["mcp", "--project", "/p \"q\""]}),
+    }]
 }
 
 /// All entries in, all out; gives the text with them.
@@ -17,8 +21,13 @@ fn there_and_back(syntax: Syntax, text: &str, entries: &[Entry]) -> String {
     let mut with = text.to_owned();
     for entry in entries {
         assert_eq!(syntax.look(&with, entry), Ok(Found::Absent), "{with}");
-        let added = syntax.add(&with, entry).unwrap_or_else(|why| panic!("{why} in\n{with}"));
-        assert!(added.text.len() == with.len() + added.piece.len() && added.text.contains(&added.piece), "only one piece is added\n{with}");
+        let added = syntax
+            .add(&with, entry)
+            .unwrap_or_else(|why| panic!("{why} in\n{with}"));
+        assert!(
+            added.text.len() == with.len() + added.piece.len() && added.text.contains(&added.piece),
+            "only one piece is added\n{with}"
+        );
         record.pieces.push((added.at, added.piece));
         record.made.extend(added.made);
         with = added.text;
@@ -29,11 +38,17 @@ fn there_and_back(syntax: Syntax, text: &str, entries: &[Entry]) -> String {
     assert_eq!(record.undo(&with).as_deref(), Some(text), "{with}");
     let mut without = with.clone();
     for entry in entries.iter().rev() {
-        without = syntax.remove(&without, entry, &record.made).unwrap_or_else(|why| panic!("{why} in\n{with}"));
+        without = syntax
+            .remove(&without, entry, &record.made)
+            .unwrap_or_else(|why| panic!("{why} in\n{with}"));
         assert_eq!(syntax.look(&without, entry), Ok(Found::Absent), "{without}");
     }
     let bare = |text: &str| text.split_whitespace().collect::<String>();
-    assert_eq!(bare(&without), bare(text), "by structure all but white space comes back\n{without}");
+    assert_eq!(
+        bare(&without),
+        bare(text),
+        "by structure all but white space comes back\n{without}"
+    );
     with
 }
 
@@ -56,16 +71,32 @@ fn json_of_any_layout_takes_entries_and_gives_them_back() {
         "{\n  \"hooks\": {\n    \"PreToolUse\": [\n      // mine\n      {\n        \"matcher\": \"Bash\"\n      }\n    ]\n  }\n}",
     ] {
         there_and_back(Syntax::Json, text, &server(&["mcpServers"]));
-        there_and_back(Syntax::Json, text, &hook::entries(PROGRAM, "claude-code", hook::BEFORE_AFTER_AND_FAILED));
+        there_and_back(
+            Syntax::Json,
+            text,
+            &hook::entries(PROGRAM, "claude-code", hook::BEFORE_AFTER_AND_FAILED),
+        );
     }
 }
 
 #[test]
 fn json_is_laid_out_like_its_neighbours() {
-    let with = there_and_back(Syntax::Json, "{\n\t\"mcpServers\": { // all\n\t\t\"b\": {}\n\t}\n}", &server(&["mcpServers"]));
-    assert!(with.starts_with("{\n\t\"mcpServers\": { // all\n\t\t\"harness\": {\n\t\t\t\"command\": \""), "{with}");
+    let with = there_and_back(
+        Syntax::Json,
+        "{\n\t\"mcpServers\": { // all\n\t\t\"b\": {}\n\t}\n}",
+        &server(&["mcpServers"]),
+    );
+    assert!(
+        with.starts_with(
+            "{\n\t\"mcpServers\": { // all\n\t\t\"harness\": {\n\t\t\t\"command\": \""
+        ),
+        "{with}"
+    );
     let with = there_and_back(Syntax::Json, "{ \"a\": 1 }", &server(&["mcpServers"]));
-    assert!(with.starts_with("{ \"mcpServers\": {\"harness\"") && with.ends_with("}}, \"a\": 1 }"), "{with}");
+    assert!(
+        with.starts_with("{ \"mcpServers\": {\"harness\"") && with.ends_with("}}, \"a\": 1 }"),
+        "{with}"
+    );
 }
 
 #[test]
@@ -90,69 +121,151 @@ fn toml_and_yaml_of_any_layout_take_the_entry_and_give_it_back() {
     ] {
         there_and_back(Syntax::Yaml, text, &server(&["extensions"]));
     }
-    let flow = Syntax::Yaml.add("extensions: {}\n", &server(&["extensions"])[0]).map(|added| added.text).unwrap_or_default();
+    let flow = Syntax::Yaml
+        .add("extensions: {}\n", &server(&["extensions"])[0])
+        .map(|added| added.text)
+        .unwrap_or_default();
     assert!(flow.starts_with("extensions: {harness: {"), "{flow}");
 }
 
 #[test]
 fn what_cannot_be_followed_is_refused() {
-    let (json, toml, yaml) = (&server(&["mcpServers"])[0], &server(&["mcp_servers"])[0], &server(&["extensions"])[0]);
+    let (json, toml, yaml) = (
+        &server(&["mcpServers"])[0],
+        &server(&["mcp_servers"])[0],
+        &server(&["extensions"])[0],
+    );
     // Only what was remembered tells this text from a table.
-    let quoted = Syntax::Toml.add("a = \"\"\"\n[mcp_servers.harness]\n\"\"\"\n", toml).map(|added| added.text).unwrap_or_default();
+    let quoted = Syntax::Toml
+        .add("a = \"\"\"\n[mcp_servers.harness]\n\"\"\"\n", toml)
+        .map(|added| added.text)
+        .unwrap_or_default();
     assert!(Syntax::Toml.remove(&quoted, toml, &[]).is_err(), "{quoted}");
     for (syntax, text, entry) in [
         (Syntax::Json, "{", json),
         (Syntax::Json, "[]", json),
         (Syntax::Json, "{\"a\": 1 \"b\": 2}", json),
         (Syntax::Json, "{\"mcpServers\": []}", json),
-        (Syntax::Json, "{\"mcpServers\": {}, \"mcpServers\": {}}", json),
+        (
+            Syntax::Json,
+            "{\"mcpServers\": {}, \"mcpServers\": {}}",
+            json,
+        ),
         (Syntax::Toml, "a = ", toml),
         (Syntax::Toml, "mcp_servers = 1\n", toml),
-        (Syntax::Toml, "mcp_servers = { x = { command = \"y\" } }\n", toml),
+        (
+            Syntax::Toml,
+            "mcp_servers = { x = { command = \"y\" } }\n",
+            toml,
+        ),
         (Syntax::Yaml, "a: [", yaml),
         (Syntax::Yaml, "- a\n", yaml),
         (Syntax::Yaml, "a: 1\n---\nb: 1\n", yaml),
         (Syntax::Yaml, "extensions: [a]\n", yaml),
         (Syntax::Yaml, "extensions: &x\n  a: {}\n", yaml),
     ] {
-        assert!(syntax.look(text, entry).is_err() || syntax.add(text, entry).is_err(), "{text}");
+        assert!(
+            syntax.look(text, entry).is_err() || syntax.add(text, entry).is_err(),
+            "{text}"
+        );
     }
 }
 
 #[test]
 fn an_entry_of_another_is_never_taken_for_ours() {
     let ours = server(&["mcpServers"]);
-    let look = |value: Value| Syntax::Json.look(&json!({"mcpServers": {"harness": value}}).to_string(), &ours[0]);
-    assert_eq!(look(json!({"command": "/old/harness", "args": ["mcp"]})), Ok(Found::Older));
-    assert_eq!(look(json!({"command": "npx", "args": ["harness"]})), Ok(Found::Foreign));
-    assert_eq!(look(json!({"url": "https://example.com"})), Ok(Found::Foreign));
+    let look = |value: Value| {
+        Syntax::Json.look(
+            &json!({"mcpServers": {"harness": value}}).to_string(),
+            &ours[0],
+        )
+    };
+    assert_eq!(
+        look(json!({"command": "/old/harness", "args": ["mcp"]})),
+        Ok(Found::Older)
+    );
+    assert_eq!(
+        look(json!({"command": "npx", "args": ["harness"]})),
+        Ok(Found::Foreign)
+    );
+    assert_eq!(
+        look(json!({"url": "https://example.com"})),
+        Ok(Found::Foreign)
+    );
     let hooks = hook::entries(PROGRAM, "codex", hook::BEFORE_AND_AFTER);
-    let of =
-        |client| json!({"hooks": {"PreToolUse": [hook::entries("/old/harness", client, hook::BEFORE_AND_AFTER)[0].value]}}).to_string();
+    let of = |client| {
+        json!({"hooks": {"PreToolUse": [hook::entries("/old/harness", client, hook::BEFORE_AND_AFTER)[0].value]}}).to_string()
+    };
     assert_eq!(Syntax::Json.look(&of("codex"), &hooks[1]), Ok(Found::Older));
-    assert_eq!(Syntax::Json.look(&of("claude-code"), &hooks[1]), Ok(Found::Absent));
+    assert_eq!(
+        Syntax::Json.look(&of("claude-code"), &hooks[1]),
+        Ok(Found::Absent)
+    );
     let later = of("codex").replace(" || ", " --then ");
-    assert_eq!(Syntax::Json.look(&later, &hooks[1]), Ok(Found::Older), "what another version wrote");
+    assert_eq!(
+        Syntax::Json.look(&later, &hooks[1]),
+        Ok(Found::Older),
+        "what another version wrote"
+    );
 }
 
 /// White space and comments between tokens.
 fn gap() -> impl Strategy<Value = &'static str> {
-    prop_oneof![Just(""), Just(" "), Just("\n"), Just("\r\n\t"), Just(" // c\n"), Just("/* , } */"), Just("\n    ")]
+    prop_oneof![
+        Just(""),
+        Just(" "),
+        Just("\n"),
+        Just("\r\n\t"),
+        Just(" // c\n"),
+        Just("/* , } */"),
+        Just("\n    ")
+    ]
 }
 
 /// A document in pieces, with gaps everywhere.
 fn documents() -> impl Strategy<Value = String> {
-    let leaf = prop_oneof![Just("1"), Just("\"}{ // é\""), Just("null"), Just("{}"), Just("[]")].prop_map(str::to_owned);
-    let key = prop_oneof![Just("a"), Just("mcpServers"), Just("hooks"), Just("PreToolUse"), Just("PostToolUse"), Just("b")];
+    let leaf = prop_oneof![
+        Just("1"),
+        Just("\"}{ // é\""),
+        Just("null"),
+        Just("{}"),
+        Just("[]")
+    ]
+    .prop_map(str::to_owned);
+    let key = prop_oneof![
+        Just("a"),
+        Just("mcpServers"),
+        Just("hooks"),
+        Just("PreToolUse"),
+        Just("PostToolUse"),
+        Just("b")
+    ];
     let value = leaf.prop_recursive(3, 16, 3, move |inner| {
         let member = (gap(), key.clone(), gap(), gap(), inner.clone(), gap());
         prop_oneof![
             (prop::collection::vec(member, 0..4), any::<bool>()).prop_map(|(members, trailing)| {
-                let made: Vec<String> = members.iter().map(|(a, key, b, c, value, d)| format!("{a}\"{key}\"{b}:{c}{value}{d}")).collect();
-                format!("{{{}{}}}", made.join(","), if trailing && !made.is_empty() { ",\n" } else { "" })
+                let made: Vec<String> = members
+                    .iter()
+                    .map(|(a, key, b, c, value, d)| format!("{a}\"{key}\"{b}:{c}{value}{d}"))
+                    .collect();
+                format!(
+                    "{{{}{}}}",
+                    made.join(","),
+                    if trailing && !made.is_empty() {
+                        ",\n"
+                    } else {
+                        ""
+                    }
+                )
             }),
-            prop::collection::vec((gap(), inner, gap()), 0..3)
-                .prop_map(|items| format!("[{}]", items.iter().map(|(a, item, b)| format!("{a}{item}{b}")).collect::<Vec<_>>().join(","))),
+            prop::collection::vec((gap(), inner, gap()), 0..3).prop_map(|items| format!(
+                "[{}]",
+                items
+                    .iter()
+                    .map(|(a, item, b)| format!("{a}{item}{b}"))
+                    .collect::<Vec<_>>()
+                    .join(",")
+            )),
         ]
     });
     (gap(), value, gap()).prop_map(|(before, value, after)| format!("{before}{value}{after}"))

@@ -6,9 +6,15 @@ use toml_edit::{DocumentMut, Item};
 
 pub(super) fn look(text: &str, entry: &Entry) -> Result<Found, String> {
     let document = parse(text)?;
-    let Some(holder) = document.get(&entry.path.join(".")) else { return Ok(Found::Absent) };
-    let holder = holder.as_table_like().ok_or_else(|| format!("`{}` is not a table", entry.path.join(".")))?;
-    let Some(found) = holder.get(NAME) else { return Ok(Found::Absent) };
+    let Some(holder) = document.get(&entry.path.join(".")) else {
+        return Ok(Found::Absent);
+    };
+    let holder = holder
+        .as_table_like()
+        .ok_or_else(|| format!("`{}` is not a table", entry.path.join(".")))?;
+    let Some(found) = holder.get(NAME) else {
+        return Ok(Found::Absent);
+    };
     let value = json!({"command": text_of(found.get("command")), "args": words(found.get("args"))});
     Ok(match value == entry.value {
         true => Found::Same,
@@ -33,9 +39,17 @@ pub(super) fn add(text: &str, entry: &Entry) -> Result<Added, String> {
     let at = text.len();
     let text = format!("{text}{piece}");
     if !matches!(look(&text, entry), Ok(Found::Same)) {
-        return Err(format!("`{0}` is written in one line; write it as `[{0}]`", entry.path.join(".")));
+        return Err(format!(
+            "`{0}` is written in one line; write it as `[{0}]`",
+            entry.path.join(".")
+        ));
     }
-    Ok(Added { text, at, piece, made: Vec::new() })
+    Ok(Added {
+        text,
+        at,
+        piece,
+        made: Vec::new(),
+    })
 }
 
 /// Takes out the table with its sub-tables, each up to the first empty line, comment or next table.
@@ -46,7 +60,10 @@ pub(super) fn remove(text: &str, entry: &Entry) -> Result<String, String> {
         let bare = line.trim();
         if let Some(header) = bare.strip_prefix('[') {
             let header = header.split(']').next().unwrap_or_default().trim();
-            inside = header == name || header.strip_prefix(&name).is_some_and(|rest| rest.starts_with('.'));
+            inside = header == name
+                || header
+                    .strip_prefix(&name)
+                    .is_some_and(|rest| rest.starts_with('.'));
         } else if bare.is_empty() || bare.starts_with('#') {
             inside = false;
         }
@@ -56,12 +73,21 @@ pub(super) fn remove(text: &str, entry: &Entry) -> Result<String, String> {
     }
     match look(&kept, entry)? {
         Found::Absent => Ok(kept),
-        _ => Err(format!("`{name}` is not a table of its own; take it out by hand")),
+        _ => Err(format!(
+            "`{name}` is not a table of its own; take it out by hand"
+        )),
     }
 }
 
 fn parse(text: &str) -> Result<DocumentMut, String> {
-    text.parse::<DocumentMut>().map_err(|problem| problem.to_string().lines().next().unwrap_or_default().to_owned())
+    text.parse::<DocumentMut>().map_err(|problem| {
+        problem
+            .to_string()
+            .lines()
+            .next()
+            .unwrap_or_default()
+            .to_owned()
+    })
 }
 
 fn text_of(item: Option<&Item>) -> Value {
@@ -70,13 +96,21 @@ fn text_of(item: Option<&Item>) -> Value {
 
 fn words(item: Option<&Item>) -> Value {
     let words = item.and_then(Item::as_array);
-    words.map_or(Value::Null, |words| words.iter().map(|word| word.as_str().map_or(Value::Null, Value::from)).collect())
+    words.map_or(Value::Null, |words| {
+        words
+            .iter()
+            .map(|word| word.as_str().map_or(Value::Null, Value::from))
+            .collect()
+    })
 }
 
 /// A text, or a list of texts.
 fn written(value: &Value) -> String {
     match value {
-        Value::Array(words) => format!("[{}]", words.iter().map(written).collect::<Vec<_>>().join(", ")),
+        Value::Array(words) => format!(
+            "[{}]",
+            words.iter().map(written).collect::<Vec<_>>().join(", ")
+        ),
         value => toml_edit::Value::from(value.as_str().unwrap_or_default()).to_string(),
     }
 }

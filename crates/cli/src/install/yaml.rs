@@ -10,9 +10,13 @@ pub(super) fn look(text: &str, entry: &Entry) -> Result<Found, String> {
     let holder = match document.get(&key) {
         None => return Ok(Found::Absent),
         Some(holder) if is_nothing(holder) => return Ok(Found::Absent),
-        Some(holder) => holder.as_object().ok_or_else(|| format!("`{key}` is not a mapping"))?,
+        Some(holder) => holder
+            .as_object()
+            .ok_or_else(|| format!("`{key}` is not a mapping"))?,
     };
-    let Some(found) = holder.get(NAME) else { return Ok(Found::Absent) };
+    let Some(found) = holder.get(NAME) else {
+        return Ok(Found::Absent);
+    };
     let ours = parse(&block(entry, "", "\n"))?;
     Ok(match ours.get(NAME) == Some(found) {
         true => Found::Same,
@@ -26,17 +30,35 @@ pub(super) fn add(text: &str, entry: &Entry) -> Result<Added, String> {
     let key_at = key_line(text, &key);
     let (at, piece) = match key_at {
         None => {
-            let start = if text.is_empty() || text.ends_with('\n') { "" } else { end };
-            (text.len(), format!("{start}{key}:{end}{}", block(entry, "  ", end)))
+            let start = if text.is_empty() || text.ends_with('\n') {
+                ""
+            } else {
+                end
+            };
+            (
+                text.len(),
+                format!("{start}{key}:{end}{}", block(entry, "  ", end)),
+            )
         }
         Some((after_key, next)) => match text[after_key..next].trim() {
             value if value.is_empty() || value.starts_with('#') => {
-                let start = if text[..next].ends_with('\n') { "" } else { end };
-                (next, format!("{start}{}", block(entry, &child_indent(&text[next..]), end)))
+                let start = if text[..next].ends_with('\n') {
+                    ""
+                } else {
+                    end
+                };
+                (
+                    next,
+                    format!("{start}{}", block(entry, &child_indent(&text[next..]), end)),
+                )
             }
             value if value.starts_with('{') => {
                 let open = after_key + text[after_key..next].find('{').unwrap_or_default() + 1;
-                let comma = if text[open..].trim_start().starts_with('}') { "" } else { ", " };
+                let comma = if text[open..].trim_start().starts_with('}') {
+                    ""
+                } else {
+                    ", "
+                };
                 (open, format!("{NAME}: {}{comma}", entry.value))
             }
             _ => return Err(format!("`{key}` is not a mapping of lines")),
@@ -45,10 +67,21 @@ pub(super) fn add(text: &str, entry: &Entry) -> Result<Added, String> {
     let made = format!("{}{piece}{}", &text[..at], &text[at..]);
     match look(&made, entry) {
         Ok(Found::Same) => {
-            let made_key = if key_at.is_none() { vec![vec![key]] } else { Vec::new() };
-            Ok(Added { text: made, at, piece, made: made_key })
+            let made_key = if key_at.is_none() {
+                vec![vec![key]]
+            } else {
+                Vec::new()
+            };
+            Ok(Added {
+                text: made,
+                at,
+                piece,
+                made: made_key,
+            })
         }
-        _ => Err(format!("`{key}` is laid out in a way that harness does not follow; add the entry by hand")),
+        _ => Err(format!(
+            "`{key}` is laid out in a way that harness does not follow; add the entry by hand"
+        )),
     }
 }
 
@@ -60,7 +93,9 @@ pub(super) fn remove(text: &str, entry: &Entry, made: &[Vec<String>]) -> Result<
     for line in text[start..].split_inclusive('\n') {
         let bare = line.trim();
         let depth = line.len() - line.trim_start_matches(' ').len();
-        if bare.split('#').next().unwrap_or_default().trim() == format!("{NAME}:") && inside.is_none() {
+        if bare.split('#').next().unwrap_or_default().trim() == format!("{NAME}:")
+            && inside.is_none()
+        {
             inside = Some(depth);
             continue;
         }
@@ -71,18 +106,24 @@ pub(super) fn remove(text: &str, entry: &Entry, made: &[Vec<String>]) -> Result<
         kept.push_str(line);
     }
     let is_empty = parse(&kept)?.get(&key).is_some_and(is_nothing);
-    if let (true, false, Some((after_key, next))) = (is_empty, made.is_empty(), key_line(&kept, &key)) {
+    if let (true, false, Some((after_key, next))) =
+        (is_empty, made.is_empty(), key_line(&kept, &key))
+    {
         let start = kept[..after_key].rfind('\n').map_or(0, |end| end + 1);
         kept.replace_range(start..next, "");
     }
     match look(&kept, entry)? {
         Found::Absent => Ok(kept),
-        _ => Err(format!("`{key}.{NAME}` is laid out in a way that harness does not follow; take it out by hand")),
+        _ => Err(format!(
+            "`{key}.{NAME}` is laid out in a way that harness does not follow; take it out by hand"
+        )),
     }
 }
 
 fn is_nothing(value: &Value) -> bool {
-    value.as_str().is_some_and(|text| ["", "~", "null"].contains(&text))
+    value
+        .as_str()
+        .is_some_and(|text| ["", "~", "null"].contains(&text))
 }
 
 /// After a key of the top, and the start of the line after it.
@@ -101,7 +142,10 @@ fn key_line(text: &str, key: &str) -> Option<(usize, usize)> {
 
 /// How far the entries below a key are moved right.
 fn child_indent(below: &str) -> String {
-    let line = below.lines().find(|line| !line.trim().is_empty() && !line.trim_start().starts_with('#')).unwrap_or_default();
+    let line = below
+        .lines()
+        .find(|line| !line.trim().is_empty() && !line.trim_start().starts_with('#'))
+        .unwrap_or_default();
     let depth = line.len() - line.trim_start_matches(' ').len();
     " ".repeat(if depth == 0 { 2 } else { depth })
 }
@@ -124,7 +168,11 @@ fn parse(text: &str) -> Result<Value, String> {
             Event::Scalar(value, ..) => Value::String(value.into_owned()),
             Event::Alias(_) => Value::Null,
             Event::SequenceStart(..) | Event::MappingStart(..) => {
-                let empty = if matches!(event, Event::MappingStart(..)) { Value::Object(Map::new()) } else { Value::Array(Vec::new()) };
+                let empty = if matches!(event, Event::MappingStart(..)) {
+                    Value::Object(Map::new())
+                } else {
+                    Value::Array(Vec::new())
+                };
                 stack.push(empty);
                 keys.push(None);
                 if stack.len() > 200 {
@@ -142,7 +190,13 @@ fn parse(text: &str) -> Result<Value, String> {
             (Some(Value::Array(items)), _) => items.push(finished),
             (Some(Value::Object(members)), Some(key)) => match key.take() {
                 Some(key) => drop(members.insert(key, finished)),
-                None => *key = Some(finished.as_str().map_or_else(|| finished.to_string(), str::to_owned)),
+                None => {
+                    *key = Some(
+                        finished
+                            .as_str()
+                            .map_or_else(|| finished.to_string(), str::to_owned),
+                    )
+                }
             },
             _ if document.is_some() => return Err("there are several documents in it".into()),
             _ => document = Some(finished),
@@ -151,7 +205,9 @@ fn parse(text: &str) -> Result<Value, String> {
     match document {
         None => Ok(Value::Object(Map::new())),
         Some(document) if document.is_object() => Ok(document),
-        Some(document) if document.as_str().is_some_and(str::is_empty) => Ok(Value::Object(Map::new())),
+        Some(document) if document.as_str().is_some_and(str::is_empty) => {
+            Ok(Value::Object(Map::new()))
+        }
         Some(_) => Err("the document is not a mapping".into()),
     }
 }

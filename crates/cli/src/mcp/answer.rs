@@ -4,7 +4,9 @@ use super::kept;
 use super::offer::Revision;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
-use rmcp::model::{CallToolResult, ContentBlock, ErrorData, MetaObject, Resource, ResourceContents};
+use rmcp::model::{
+    CallToolResult, ContentBlock, ErrorData, MetaObject, Resource, ResourceContents,
+};
 use serde_json::Value;
 use tool_harness::content::{self, ResourceBody};
 use tool_harness::message::ToolMessage;
@@ -22,27 +24,52 @@ pub(super) enum Promise {
 
 /// The answer to `tools/call`. A refusal or failure is a result that a model can act on; only a tool that does not exist is an error of
 /// the protocol, because the protocol says so.
-pub(super) fn answer(result: ToolResult, revision: Revision, promise: Promise) -> Result<CallToolResult, ErrorData> {
-    if let Some(unknown) = result.error.as_ref().filter(|error| error.code == Code::ToolUnknown) {
-        return Err(ErrorData::invalid_params(unknown.text(), Some(unknown.to_json())));
+pub(super) fn answer(
+    result: ToolResult,
+    revision: Revision,
+    promise: Promise,
+) -> Result<CallToolResult, ErrorData> {
+    if let Some(unknown) = result
+        .error
+        .as_ref()
+        .filter(|error| error.code == Code::ToolUnknown)
+    {
+        return Err(ErrorData::invalid_params(
+            unknown.text(),
+            Some(unknown.to_json()),
+        ));
     }
     let links: Vec<ContentBlock> = match revision {
         Revision::Early => Vec::new(),
         Revision::Objects | Revision::AnyJson => result.artifacts.iter().map(kept::link).collect(),
     };
-    let ToolMessage { is_error, content, value, about, .. } = result.into();
+    let ToolMessage {
+        is_error,
+        content,
+        value,
+        about,
+        ..
+    } = result.into();
     let mut answer = CallToolResult::success(Vec::new());
     answer.is_error = Some(is_error);
     answer.content = content.into_iter().map(block).chain(links).collect();
     // A failure need not fit the schema of successes, and some clients look all the same.
-    let fits = |value: &Value| (revision == Revision::AnyJson || value.is_object()) && !(is_error && promise == Promise::Output);
+    let fits = |value: &Value| {
+        (revision == Revision::AnyJson || value.is_object())
+            && !(is_error && promise == Promise::Output)
+    };
     answer.structured_content = value.filter(fits);
     if promise == Promise::Output && !is_error && answer.structured_content.is_none() {
         answer.is_error = Some(true);
         let words = "the call was done; its result is too long to be given as the tool's output schema promises";
         answer.content.push(ContentBlock::text(words));
     }
-    let meta = MetaObject(about.into_iter().map(|(key, value)| (format!("harness/{key}"), value)).collect());
+    let meta = MetaObject(
+        about
+            .into_iter()
+            .map(|(key, value)| (format!("harness/{key}"), value))
+            .collect(),
+    );
     answer.meta = (!meta.0.is_empty()).then_some(meta);
     Ok(answer)
 }
@@ -51,8 +78,12 @@ pub(super) fn answer(result: ToolResult, revision: Revision, promise: Promise) -
 fn block(block: content::ContentBlock) -> ContentBlock {
     match block {
         content::ContentBlock::Text(text) => ContentBlock::text(text),
-        content::ContentBlock::Image(media) => ContentBlock::image(STANDARD.encode(media.data), media.media_type),
-        content::ContentBlock::Audio(media) => ContentBlock::audio(STANDARD.encode(media.data), media.media_type),
+        content::ContentBlock::Image(media) => {
+            ContentBlock::image(STANDARD.encode(media.data), media.media_type)
+        }
+        content::ContentBlock::Audio(media) => {
+            ContentBlock::audio(STANDARD.encode(media.data), media.media_type)
+        }
         content::ContentBlock::Link(link) => {
             let mut resource = Resource::new(link.uri, link.name);
             resource.description = link.description;
@@ -62,7 +93,9 @@ fn block(block: content::ContentBlock) -> ContentBlock {
         content::ContentBlock::Resource(resource) => {
             let contents = match resource.body {
                 ResourceBody::Text(text) => ResourceContents::text(text, resource.uri),
-                ResourceBody::Bytes(bytes) => ResourceContents::blob(STANDARD.encode(bytes), resource.uri),
+                ResourceBody::Bytes(bytes) => {
+                    ResourceContents::blob(STANDARD.encode(bytes), resource.uri)
+                }
             };
             ContentBlock::resource(match resource.media_type {
                 Some(media_type) => contents.with_mime_type(media_type),
@@ -80,14 +113,38 @@ mod tests {
 
     #[test]
     fn every_kind_of_block_is_written_as_the_protocol_has_it() {
-        let media = || Media { data: vec![0, 1, 2], media_type: "image/png".into() };
-        let link = || Link { uri: "u:a".into(), name: "a".into(), description: None, media_type: Some("text/plain".into()) };
-        let resource = |body| content::Resource { uri: "u:b".into(), media_type: Some("text/plain".into()), body };
+        let media = || Media {
+            data: vec![0, 1, 2],
+            media_type: "image/png".into(),
+        };
+        let link = || Link {
+            uri: "u:a".into(),
+            name: "a".into(),
+            description: None,
+            media_type: Some("text/plain".into()),
+        };
+        let resource = |body| content::Resource {
+            uri: "u:b".into(),
+            media_type: Some("text/plain".into()),
+            body,
+        };
         for (given, expected) in [
-            (content::ContentBlock::text("t"), json!({"type": "text", "text": "t"})),
-            (content::ContentBlock::Image(media()), json!({"type": "image", "data": "AAEC", "mimeType": "image/png"})),
-            (content::ContentBlock::Audio(media()), json!({"type": "audio", "data": "AAEC", "mimeType": "image/png"})),
-            (content::ContentBlock::Link(link()), json!({"type": "resource_link", "uri": "u:a", "name": "a", "mimeType": "text/plain"})),
+            (
+                content::ContentBlock::text("t"),
+                json!({"type": "text", "text": "t"}),
+            ),
+            (
+                content::ContentBlock::Image(media()),
+                json!({"type": "image", "data": "AAEC", "mimeType": "image/png"}),
+            ),
+            (
+                content::ContentBlock::Audio(media()),
+                json!({"type": "audio", "data": "AAEC", "mimeType": "image/png"}),
+            ),
+            (
+                content::ContentBlock::Link(link()),
+                json!({"type": "resource_link", "uri": "u:a", "name": "a", "mimeType": "text/plain"}),
+            ),
             (
                 content::ContentBlock::Resource(resource(ResourceBody::Text("t".into()))),
                 json!({"type": "resource", "resource": {"uri": "u:b", "mimeType": "text/plain", "text": "t"}}),

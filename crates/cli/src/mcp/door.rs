@@ -8,10 +8,11 @@ use super::transport::OpenRequests;
 use rmcp::ErrorData;
 use rmcp::ServerHandler;
 use rmcp::model::{
-    CacheScope, CallToolRequestParams, CallToolResponse, CompleteRequestParams, CompleteResult, CustomRequest, CustomResult, ErrorCode,
-    Implementation, InitializeRequestParams, InitializeResult, ListPromptsResult, ListResourceTemplatesResult, ListResourcesResult,
-    ListToolsResult, PaginatedRequestParams, ReadResourceRequestParams, ReadResourceResponse, ReadResourceResult, ResourceTemplate,
-    ServerCapabilities, ServerConfig, SubscriptionFilter,
+    CacheScope, CallToolRequestParams, CallToolResponse, CompleteRequestParams, CompleteResult,
+    CustomRequest, CustomResult, ErrorCode, Implementation, InitializeRequestParams,
+    InitializeResult, ListPromptsResult, ListResourceTemplatesResult, ListResourcesResult,
+    ListToolsResult, PaginatedRequestParams, ReadResourceRequestParams, ReadResourceResponse,
+    ReadResourceResult, ResourceTemplate, ServerCapabilities, ServerConfig, SubscriptionFilter,
 };
 use rmcp::service::{RequestContext, RoleServer, SubscriptionContext};
 use serde_json::Value;
@@ -52,10 +53,16 @@ impl Door {
     }
 
     /// Runs the call to its end, passing its progress on.
-    async fn run(&self, offer: &Offer, call: Call, context: &RequestContext<RoleServer>) -> Result<ToolResult, ErrorData> {
+    async fn run(
+        &self,
+        offer: &Offer,
+        call: Call,
+        context: &RequestContext<RoleServer>,
+    ) -> Result<ToolResult, ErrorData> {
         let _guard = self.in_flight.clone();
         let token = context.meta.get_progress_token();
-        let mut route = token.map(|token| Route::open(&self.routes, &call.id, token, context.peer.clone()));
+        let mut route =
+            token.map(|token| Route::open(&self.routes, &call.id, token, context.peer.clone()));
         let cancel = call.cancel.clone();
         let result = {
             let mut running = pin!(caught(offer.engine.call(call)));
@@ -88,10 +95,15 @@ impl Door {
 /// Runs a future; a defect of this program becomes an answer instead of silence.
 async fn caught<F: Future>(future: F) -> Result<F::Output, ErrorData> {
     let mut future = pin!(future);
-    let mut step = |context: &mut Context<'_>| catch_unwind(AssertUnwindSafe(|| future.as_mut().poll(context)));
+    let mut step = |context: &mut Context<'_>| {
+        catch_unwind(AssertUnwindSafe(|| future.as_mut().poll(context)))
+    };
     poll_fn(move |context| match step(context) {
         Ok(polled) => polled.map(Ok),
-        Err(_) => Poll::Ready(Err(ErrorData::internal_error("harness itself is broken; the call may have been made all the same", None))),
+        Err(_) => Poll::Ready(Err(ErrorData::internal_error(
+            "harness itself is broken; the call may have been made all the same",
+            None,
+        ))),
     })
     .await
 }
@@ -106,8 +118,13 @@ fn revision(context: &RequestContext<RoleServer>) -> Result<Revision, ErrorData>
 
 impl ServerHandler for Door {
     fn get_info(&self) -> ServerConfig {
-        let capabilities = ServerCapabilities::builder().enable_tools().enable_tool_list_changed().enable_resources().build();
-        ServerConfig::new(capabilities).with_server_info(Implementation::new("harness", env!("CARGO_PKG_VERSION")))
+        let capabilities = ServerCapabilities::builder()
+            .enable_tools()
+            .enable_tool_list_changed()
+            .enable_resources()
+            .build();
+        ServerConfig::new(capabilities)
+            .with_server_info(Implementation::new("harness", env!("CARGO_PKG_VERSION")))
     }
 
     async fn initialize(
@@ -130,27 +147,46 @@ impl ServerHandler for Door {
         let revision = revision(&context)?;
         // Several clients never ask for a second page, so there is only one.
         if request.is_some_and(|request| request.cursor.is_some()) {
-            return Err(ErrorData::invalid_params("there is one page; leave `cursor` out", None));
+            return Err(ErrorData::invalid_params(
+                "there is one page; leave `cursor` out",
+                None,
+            ));
         }
         let tools = ListToolsResult::with_all_items(self.offer().tools(revision));
         Ok(match revision {
-            Revision::AnyJson => tools.with_ttl_ms(FRESH_MS).with_cache_scope(CacheScope::Private),
+            Revision::AnyJson => tools
+                .with_ttl_ms(FRESH_MS)
+                .with_cache_scope(CacheScope::Private),
             Revision::Objects | Revision::Early => tools,
         })
     }
 
-    async fn call_tool(&self, request: CallToolRequestParams, context: RequestContext<RoleServer>) -> Result<CallToolResponse, ErrorData> {
+    async fn call_tool(
+        &self,
+        request: CallToolRequestParams,
+        context: RequestContext<RoleServer>,
+    ) -> Result<CallToolResponse, ErrorData> {
         let revision = revision(&context)?;
         let offer = self.offer();
         let arguments = Arguments::Value(Value::Object(request.arguments.unwrap_or_default()));
-        let mut call = Call::new(request.name, arguments).session(&*self.session_id).door(Came::Mcp).mode(self.mode.to_string());
+        let mut call = Call::new(request.name, arguments)
+            .session(&*self.session_id)
+            .door(Came::Mcp)
+            .mode(self.mode.to_string());
         call.cancel = self.calls.child_token().into();
         let result = self.run(&offer, call, &context).await?;
-        let promise = if offer.promises_output(&result.name, revision) { Promise::Output } else { Promise::None };
+        let promise = if offer.promises_output(&result.name, revision) {
+            Promise::Output
+        } else {
+            Promise::None
+        };
         Ok(answer(result, revision, promise)?.into())
     }
 
-    fn accepted_subscription_filter(&self, requested: &SubscriptionFilter) -> Option<SubscriptionFilter> {
+    fn accepted_subscription_filter(
+        &self,
+        requested: &SubscriptionFilter,
+    ) -> Option<SubscriptionFilter> {
         let mut accepted = SubscriptionFilter::new();
         accepted.tools_list_changed = requested.tools_list_changed;
         Some(accepted)
@@ -175,11 +211,23 @@ impl ServerHandler for Door {
         }
     }
 
-    async fn on_custom_request(&self, request: CustomRequest, _: RequestContext<RoleServer>) -> Result<CustomResult, ErrorData> {
-        Err(ErrorData::new(ErrorCode::METHOD_NOT_FOUND, format!("there is no method `{}`", request.method), None))
+    async fn on_custom_request(
+        &self,
+        request: CustomRequest,
+        _: RequestContext<RoleServer>,
+    ) -> Result<CustomResult, ErrorData> {
+        Err(ErrorData::new(
+            ErrorCode::METHOD_NOT_FOUND,
+            format!("there is no method `{}`", request.method),
+            None,
+        ))
     }
 
-    async fn list_prompts(&self, _: Option<PaginatedRequestParams>, _: RequestContext<RoleServer>) -> Result<ListPromptsResult, ErrorData> {
+    async fn list_prompts(
+        &self,
+        _: Option<PaginatedRequestParams>,
+        _: RequestContext<RoleServer>,
+    ) -> Result<ListPromptsResult, ErrorData> {
         Err(nothing_of("prompts"))
     }
 
@@ -190,13 +238,20 @@ impl ServerHandler for Door {
     ) -> Result<ListResourcesResult, ErrorData> {
         let revision = revision(&context)?;
         if request.is_some_and(|request| request.cursor.is_some()) {
-            return Err(ErrorData::invalid_params("there is one page; leave `cursor` out", None));
+            return Err(ErrorData::invalid_params(
+                "there is one page; leave `cursor` out",
+                None,
+            ));
         }
         let shelf = self.offer().engine.shelf(&self.session_id);
-        let resources = ListResourcesResult::with_all_items(kept::waited_for(move || kept::list(&shelf)).await?);
+        let resources = ListResourcesResult::with_all_items(
+            kept::waited_for(move || kept::list(&shelf)).await?,
+        );
         Ok(match revision {
             // What was kept a moment ago must be in it.
-            Revision::AnyJson => resources.with_ttl_ms(0).with_cache_scope(CacheScope::Private),
+            Revision::AnyJson => resources
+                .with_ttl_ms(0)
+                .with_cache_scope(CacheScope::Private),
             Revision::Objects | Revision::Early => resources,
         })
     }
@@ -211,7 +266,9 @@ impl ServerHandler for Door {
         let contents = kept::waited_for(move || kept::read(&shelf, &request.uri)).await?;
         let read = ReadResourceResult::new(vec![contents]);
         Ok(match revision {
-            Revision::AnyJson => read.with_ttl_ms(FRESH_MS).with_cache_scope(CacheScope::Private),
+            Revision::AnyJson => read
+                .with_ttl_ms(FRESH_MS)
+                .with_cache_scope(CacheScope::Private),
             Revision::Objects | Revision::Early => read,
         }
         .into())
@@ -222,22 +279,33 @@ impl ServerHandler for Door {
         _: Option<PaginatedRequestParams>,
         context: RequestContext<RoleServer>,
     ) -> Result<ListResourceTemplatesResult, ErrorData> {
-        let template = ResourceTemplate::new(format!("{ADDRESS}{{id}}"), "artifact").with_description("what was left out of a long result");
+        let template = ResourceTemplate::new(format!("{ADDRESS}{{id}}"), "artifact")
+            .with_description("what was left out of a long result");
         let templates = ListResourceTemplatesResult::with_all_items(vec![template]);
         Ok(match revision(&context)? {
-            Revision::AnyJson => templates.with_ttl_ms(FRESH_MS).with_cache_scope(CacheScope::Private),
+            Revision::AnyJson => templates
+                .with_ttl_ms(FRESH_MS)
+                .with_cache_scope(CacheScope::Private),
             Revision::Objects | Revision::Early => templates,
         })
     }
 
-    async fn complete(&self, _: CompleteRequestParams, _: RequestContext<RoleServer>) -> Result<CompleteResult, ErrorData> {
+    async fn complete(
+        &self,
+        _: CompleteRequestParams,
+        _: RequestContext<RoleServer>,
+    ) -> Result<CompleteResult, ErrorData> {
         Err(nothing_of("completions"))
     }
 }
 
 /// What is answered to requests for what this server does not have.
 fn nothing_of(what: &str) -> ErrorData {
-    ErrorData::new(ErrorCode::METHOD_NOT_FOUND, format!("this server has no {what}: it has tools and resources"), None)
+    ErrorData::new(
+        ErrorCode::METHOD_NOT_FOUND,
+        format!("this server has no {what}: it has tools and resources"),
+        None,
+    )
 }
 
 #[cfg(test)]

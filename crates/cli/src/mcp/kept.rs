@@ -23,9 +23,20 @@ pub(super) fn list(shelf: &Shelf) -> Result<Vec<Resource>, ErrorData> {
 
 /// The whole of what is at an address: text as it is, anything else as Base64.
 pub(super) fn read(shelf: &Shelf, uri: &str) -> Result<ResourceContents, ErrorData> {
-    let unknown = || ErrorData::resource_not_found(format!("there is no resource `{uri}`"), Some(json!({"uri": uri})));
+    let unknown = || {
+        ErrorData::resource_not_found(
+            format!("there is no resource `{uri}`"),
+            Some(json!({"uri": uri})),
+        )
+    };
     let id = uri.strip_prefix(ADDRESS).ok_or_else(unknown)?;
-    let of_store = |problem| if let KeptError::Unknown(_) = problem { unknown() } else { error(problem) };
+    let of_store = |problem| {
+        if let KeptError::Unknown(_) = problem {
+            unknown()
+        } else {
+            error(problem)
+        }
+    };
     let artifact = shelf.find(id).map_err(of_store)?;
     let contents = match String::from_utf8(shelf.read(id, 0, u64::MAX).map_err(of_store)?) {
         Ok(text) => ResourceContents::text(text, uri),
@@ -46,6 +57,10 @@ fn error(problem: KeptError) -> ErrorData {
 }
 
 /// Waits for a disk where others do not wait with it.
-pub(super) async fn waited_for<T: Send + 'static>(look: impl FnOnce() -> Result<T, ErrorData> + Send + 'static) -> Result<T, ErrorData> {
-    tokio::task::spawn_blocking(look).await.unwrap_or_else(|_| Err(ErrorData::internal_error("the store crashed", None)))
+pub(super) async fn waited_for<T: Send + 'static>(
+    look: impl FnOnce() -> Result<T, ErrorData> + Send + 'static,
+) -> Result<T, ErrorData> {
+    tokio::task::spawn_blocking(look)
+        .await
+        .unwrap_or_else(|_| Err(ErrorData::internal_error("the store crashed", None)))
 }

@@ -13,14 +13,20 @@ pub(super) fn say(text: &str) {
 
 /// Writes errors and warnings with their place; notes are for `harness validate`.
 pub(super) fn diagnostics<'a>(found: impl IntoIterator<Item = &'a Diagnostic>) {
-    for finding in found.into_iter().filter(|finding| finding.severity >= Severity::Warning) {
+    for finding in found
+        .into_iter()
+        .filter(|finding| finding.severity >= Severity::Warning)
+    {
         say(&output::diagnostic(finding));
     }
 }
 
 /// A file broke while it was in use.
 pub(super) fn kept(path: &str) {
-    say(&format!("{}: `{path}` broke; its last good version stays in use", paint(look::CAREFUL, "kept")));
+    say(&format!(
+        "{}: `{path}` broke; its last good version stays in use",
+        paint(look::CAREFUL, "kept")
+    ));
 }
 
 /// Shows what scripts log and print. A client that does not read it keeps no call waiting.
@@ -39,8 +45,24 @@ impl Sink for Log {
 }
 
 fn script(event: &EventRef<'_>) {
-    let text = |key: &str| event.fields().get(key).and_then(Value::as_str).unwrap_or_default();
-    let fields = event.fields().get("fields").filter(|fields| fields.as_object().is_some_and(|map| !map.is_empty()));
-    let fields = fields.map(|fields| format!(" {fields}")).unwrap_or_default();
-    say(&plain(&format!("{}: {}: {}{fields}", text("level"), text("source"), text("message"))));
+    let text = |key: &str| {
+        event
+            .fields()
+            .get(key)
+            .and_then(Value::as_str)
+            .unwrap_or_default()
+    };
+    let fields = event
+        .fields()
+        .get("fields")
+        .filter(|fields| fields.as_object().is_some_and(|map| !map.is_empty()));
+    let fields = fields
+        .map(|fields| format!(" {fields}"))
+        .unwrap_or_default();
+    say(&plain(&format!(
+        "{}: {}: {}{fields}",
+        text("level"),
+        text("source"),
+        text("message")
+    )));
 }

@@ -33,7 +33,12 @@ const LAST_WORDS: Duration = Duration::from_secs(1);
 const ENDING: Duration = Duration::from_secs(2);
 
 /// Serves the project until the input ends or `stop` is cancelled. `routes` takes the events of its engine.
-pub async fn serve(live: Live, routes: Arc<Routes>, mode: &str, stop: CancellationToken) -> anyhow::Result<()> {
+pub async fn serve(
+    live: Live,
+    routes: Arc<Routes>,
+    mode: &str,
+    stop: CancellationToken,
+) -> anyhow::Result<()> {
     let offer = Offer::new(live.engine(), mode)?;
     log::diagnostics(&offer.engine.report());
 
@@ -57,7 +62,11 @@ pub async fn serve(live: Live, routes: Arc<Routes>, mode: &str, stop: Cancellati
     tokio::spawn(end_calls(ended, stop.clone(), calls.clone()));
     // Without a gate for the handshake: what comes before it is answered like everything else instead of ending the connection.
     let serving = serve_directly_with_ct(Arc::clone(&door), stdio, None, stop);
-    let watching = tokio::spawn(watch::watch(live, Arc::clone(&door), serving.peer().clone()));
+    let watching = tokio::spawn(watch::watch(
+        live,
+        Arc::clone(&door),
+        serving.peer().clone(),
+    ));
     let quit = serving.waiting().await;
     watching.abort();
     calls.cancel();

@@ -57,7 +57,11 @@ impl Output {
             shared.waiting.store(0, Ordering::SeqCst);
             shared.emptied.notify_waiters();
         });
-        Self { queue, state, unread }
+        Self {
+            queue,
+            state,
+            unread,
+        }
     }
 
     /// Writes a message, or queues it behind those that wait. Never blocks.
@@ -68,7 +72,9 @@ impl Output {
             && self.state.waiting.load(Ordering::SeqCst) == 0
             && is_ready()
         {
-            return put(&message).map(|()| Wait::No).inspect_err(|_| self.unread.cancel());
+            return put(&message)
+                .map(|()| Wait::No)
+                .inspect_err(|_| self.unread.cancel());
         }
         self.state.waiting.fetch_add(1, Ordering::SeqCst);
         match self.queue.try_send(message) {
@@ -76,7 +82,12 @@ impl Output {
             Err(TrySendError::Closed(_)) => Err(io::ErrorKind::BrokenPipe.into()),
             Err(TrySendError::Full(message)) => {
                 let queue = self.queue.clone();
-                Ok(Wait::For(Box::pin(async move { queue.send(message).await.map_err(|_| io::ErrorKind::BrokenPipe.into()) })))
+                Ok(Wait::For(Box::pin(async move {
+                    queue
+                        .send(message)
+                        .await
+                        .map_err(|_| io::ErrorKind::BrokenPipe.into())
+                })))
             }
         }
     }
@@ -84,7 +95,9 @@ impl Output {
     /// Queues a message from a thread that may wait.
     pub(super) fn queue(&self, message: Vec<u8>) -> io::Result<()> {
         self.state.waiting.fetch_add(1, Ordering::SeqCst);
-        self.queue.blocking_send(message).map_err(|_| io::ErrorKind::BrokenPipe.into())
+        self.queue
+            .blocking_send(message)
+            .map_err(|_| io::ErrorKind::BrokenPipe.into())
     }
 
     /// Waits, not for ever, until everything is written.
@@ -134,5 +147,6 @@ fn is_ready() -> bool {
     let stdout = io::stdout();
     let mut asked = [PollFd::new(&stdout, PollFlags::OUT)];
     let ready = poll(&mut asked, Some(&Timespec::default()));
-    ready.is_ok_and(|count| count == 1) && asked.iter().all(|found| found.revents() == PollFlags::OUT)
+    ready.is_ok_and(|count| count == 1)
+        && asked.iter().all(|found| found.revents() == PollFlags::OUT)
 }

@@ -27,9 +27,21 @@ impl Sink for Routes {
         if event.name != "tool.progress" {
             return;
         }
-        let (Some(call), Some(fraction)) = (event.call_id, event.fields().get("fraction").and_then(Value::as_f64)) else { return };
-        let message = text("message").filter(|message| !message.is_empty()).map(str::to_owned);
-        if let Some(route) = self.0.lock().unwrap_or_else(PoisonError::into_inner).get(call) {
+        let (Some(call), Some(fraction)) = (
+            event.call_id,
+            event.fields().get("fraction").and_then(Value::as_f64),
+        ) else {
+            return;
+        };
+        let message = text("message")
+            .filter(|message| !message.is_empty())
+            .map(str::to_owned);
+        if let Some(route) = self
+            .0
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .get(call)
+        {
             let _ = route.try_send(Step { fraction, message });
         }
     }
@@ -50,10 +62,26 @@ pub(super) struct Route {
 }
 
 impl Route {
-    pub(super) fn open(routes: &Arc<Routes>, call: &str, token: ProgressToken, peer: Peer<RoleServer>) -> Self {
+    pub(super) fn open(
+        routes: &Arc<Routes>,
+        call: &str,
+        token: ProgressToken,
+        peer: Peer<RoleServer>,
+    ) -> Self {
         let (sender, steps) = mpsc::channel(WAITING);
-        routes.0.lock().unwrap_or_else(PoisonError::into_inner).insert(call.to_owned(), sender);
-        Self { routes: Arc::clone(routes), call: call.to_owned(), steps, token, peer, last: -1.0 }
+        routes
+            .0
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .insert(call.to_owned(), sender);
+        Self {
+            routes: Arc::clone(routes),
+            call: call.to_owned(),
+            steps,
+            token,
+            peer,
+            last: -1.0,
+        }
     }
 
     /// Passes steps on for as long as there are any to come.
@@ -87,6 +115,10 @@ impl Route {
 
 impl Drop for Route {
     fn drop(&mut self) {
-        self.routes.0.lock().unwrap_or_else(PoisonError::into_inner).remove(&self.call);
+        self.routes
+            .0
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .remove(&self.call);
     }
 }

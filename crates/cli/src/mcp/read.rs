@@ -1,8 +1,9 @@
 //! Bytes to messages. What is no sound message is answered here, so that nothing a client writes ends the connection.
 
 use rmcp::model::{
-    CallToolRequest, CallToolRequestParams, ClientJsonRpcMessage, ClientRequest, ErrorCode, ErrorData, JsonObject, JsonRpcError,
-    JsonRpcMessage, JsonRpcRequest, MetaObject, RequestId, RequestMetaObject,
+    CallToolRequest, CallToolRequestParams, ClientJsonRpcMessage, ClientRequest, ErrorCode,
+    ErrorData, JsonObject, JsonRpcError, JsonRpcMessage, JsonRpcRequest, MetaObject, RequestId,
+    RequestMetaObject,
 };
 use serde_json::Value;
 use std::io::{self, BufRead};
@@ -40,7 +41,11 @@ pub(super) fn line(input: &mut impl BufRead, most: usize) -> io::Result<Option<L
             Err(error) => return Err(error),
         };
         if available.is_empty() {
-            return Ok(any.then_some(if too_long { Line::TooLong } else { Line::Whole(line) }));
+            return Ok(any.then_some(if too_long {
+                Line::TooLong
+            } else {
+                Line::Whole(line)
+            }));
         }
         any = true;
         let end = available.iter().position(|&byte| byte == b'\n');
@@ -54,7 +59,11 @@ pub(super) fn line(input: &mut impl BufRead, most: usize) -> io::Result<Option<L
         let used = part.len() + usize::from(end.is_some());
         input.consume(used);
         if end.is_some() {
-            return Ok(Some(if too_long { Line::TooLong } else { Line::Whole(line) }));
+            return Ok(Some(if too_long {
+                Line::TooLong
+            } else {
+                Line::Whole(line)
+            }));
         }
     }
 }
@@ -62,19 +71,48 @@ pub(super) fn line(input: &mut impl BufRead, most: usize) -> io::Result<Option<L
 /// What a line says.
 pub(super) fn read(line: Line) -> Read {
     let text = match &line {
-        Line::TooLong => return refused(None, ErrorCode::INVALID_REQUEST, format!("a message is at most {MAX_LINE_BYTES} bytes long")),
-        Line::Whole(bytes) => bytes.strip_prefix("\u{feff}".as_bytes()).unwrap_or(bytes).trim_ascii(),
+        Line::TooLong => {
+            return refused(
+                None,
+                ErrorCode::INVALID_REQUEST,
+                format!("a message is at most {MAX_LINE_BYTES} bytes long"),
+            );
+        }
+        Line::Whole(bytes) => bytes
+            .strip_prefix("\u{feff}".as_bytes())
+            .unwrap_or(bytes)
+            .trim_ascii(),
     };
     if text.is_empty() {
         return Read::Nothing;
     }
     let mut message = match serde_json::from_slice(text) {
         Ok(Value::Object(message)) => message,
-        Ok(Value::Array(_)) => return refused(None, ErrorCode::INVALID_REQUEST, "batches are not taken; write one message a line"),
-        Ok(_) => return refused(None, ErrorCode::INVALID_REQUEST, "a message is a JSON object"),
-        Err(problem) => return refused(id_in(text), ErrorCode::PARSE_ERROR, format!("this is not JSON: {problem}")),
+        Ok(Value::Array(_)) => {
+            return refused(
+                None,
+                ErrorCode::INVALID_REQUEST,
+                "batches are not taken; write one message a line",
+            );
+        }
+        Ok(_) => {
+            return refused(
+                None,
+                ErrorCode::INVALID_REQUEST,
+                "a message is a JSON object",
+            );
+        }
+        Err(problem) => {
+            return refused(
+                id_in(text),
+                ErrorCode::PARSE_ERROR,
+                format!("this is not JSON: {problem}"),
+            );
+        }
     };
-    let id = message.get("id").map(|id| serde_json::from_value::<RequestId>(id.clone()));
+    let id = message
+        .get("id")
+        .map(|id| serde_json::from_value::<RequestId>(id.clone()));
     let known_id = || id.as_ref().and_then(|id| id.as_ref().ok()).cloned();
     let invalid = |text: &str| refused(known_id(), ErrorCode::INVALID_REQUEST, text.to_owned());
     if message.get("jsonrpc").and_then(Value::as_str) != Some("2.0") {
@@ -85,23 +123,35 @@ pub(super) fn read(line: Line) -> Read {
         // Nothing is ever asked of the client, so there is nothing it could be answering.
         (None, _) if outcome => return Read::Nothing,
         (None, _) => return invalid("a message has a `method`"),
-        (Some(Value::String(_)), Some(Err(_))) => return invalid("an `id` is a string or an integer"),
-        (Some(Value::String(_)), Some(Ok(_))) if outcome => return invalid("a request has neither `result` nor `error`"),
+        (Some(Value::String(_)), Some(Err(_))) => {
+            return invalid("an `id` is a string or an integer");
+        }
+        (Some(Value::String(_)), Some(Ok(_))) if outcome => {
+            return invalid("a request has neither `result` nor `error`");
+        }
         (Some(Value::String(method)), _) => method.clone(),
         (Some(_), _) => return invalid("a `method` is a string"),
     };
     let Some(id) = known_id() else {
         // Notifications are never answered, whatever is wrong with them.
-        return serde_json::from_value(Value::Object(message)).map_or(Read::Nothing, |known| Read::Message(Box::new(known)));
+        return serde_json::from_value(Value::Object(message))
+            .map_or(Read::Nothing, |known| Read::Message(Box::new(known)));
     };
     request(id, &method, &mut message).unwrap_or_else(|answer| Read::Answer(*answer))
 }
 
 /// A request whose parts fit its method.
-fn request(id: RequestId, method: &str, message: &mut JsonObject) -> Result<Read, Box<JsonRpcError>> {
+fn request(
+    id: RequestId,
+    method: &str,
+    message: &mut JsonObject,
+) -> Result<Read, Box<JsonRpcError>> {
     let unfit = |why: &str| {
         let text = format!("the parameters of `{method}` do not fit: {why}");
-        Box::new(JsonRpcError::new(Some(id.clone()), ErrorData::invalid_params(text, None)))
+        Box::new(JsonRpcError::new(
+            Some(id.clone()),
+            ErrorData::invalid_params(text, None),
+        ))
     };
     match message.get("params") {
         None => {}
@@ -110,16 +160,21 @@ fn request(id: RequestId, method: &str, message: &mut JsonObject) -> Result<Read
         Some(_) => return Err(unfit("they are not an object")),
     }
     let parsed = if method == "tools/call" {
-        let Some(Value::Object(params)) = message.remove("params") else { return Err(unfit("`name` is missing")) };
+        let Some(Value::Object(params)) = message.remove("params") else {
+            return Err(unfit("`name` is missing"));
+        };
         let request = ClientRequest::CallToolRequest(call(params).map_err(|why| unfit(&why))?);
         JsonRpcMessage::Request(JsonRpcRequest::new(id.clone(), request))
     } else {
-        serde_json::from_value(Value::Object(std::mem::take(message))).map_err(|problem| unfit(&problem.to_string()))?
+        serde_json::from_value(Value::Object(std::mem::take(message)))
+            .map_err(|problem| unfit(&problem.to_string()))?
     };
     match &parsed {
         // A known method whose parameters fit nothing comes out as a method nobody knows.
         JsonRpcMessage::Request(request) => match &request.request {
-            ClientRequest::CustomRequest(_) if METHODS.contains(&method) => Err(unfit("see the protocol's schema")),
+            ClientRequest::CustomRequest(_) if METHODS.contains(&method) => {
+                Err(unfit("see the protocol's schema"))
+            }
             _ => Ok(Read::Message(Box::new(parsed))),
         },
         _ => Err(unfit("this is no request")),
@@ -153,7 +208,9 @@ fn call(mut params: JsonObject) -> Result<CallToolRequest, String> {
     if params.contains_key("inputResponses") || params.contains_key("requestState") {
         return Err("this server asks for no input, so there is none to give".to_owned());
     }
-    let Some(Value::String(name)) = params.remove("name") else { return Err("`name` is not a string".to_owned()) };
+    let Some(Value::String(name)) = params.remove("name") else {
+        return Err("`name` is not a string".to_owned());
+    };
     let mut wanted = CallToolRequestParams::new(name);
     wanted.arguments = arguments;
     let mut request = CallToolRequest::new(wanted);
@@ -165,13 +222,18 @@ fn call(mut params: JsonObject) -> Result<CallToolRequest, String> {
 fn id_in(text: &[u8]) -> Option<RequestId> {
     let text = String::from_utf8_lossy(text);
     let (mut mended, mut rest) = (String::with_capacity(text.len()), &*text);
-    let code = |rest: &str| rest.strip_prefix("\\u").and_then(|rest| u32::from_str_radix(rest.get(..4)?, 16).ok());
+    let code = |rest: &str| {
+        rest.strip_prefix("\\u")
+            .and_then(|rest| u32::from_str_radix(rest.get(..4)?, 16).ok())
+    };
     while let Some(at) = rest.find('\\') {
         mended.push_str(&rest[..at]);
         rest = &rest[at..];
         let next = rest.get(6..).and_then(code);
         let (kept, used) = match code(rest) {
-            Some(0xd800..=0xdbff) if next.is_some_and(|next| (0xdc00..=0xdfff).contains(&next)) => (rest.get(..12), 12),
+            Some(0xd800..=0xdbff) if next.is_some_and(|next| (0xdc00..=0xdfff).contains(&next)) => {
+                (rest.get(..12), 12)
+            }
             Some(0xd800..=0xdfff) => (Some("?"), 6),
             _ => {
                 let used = rest.chars().take(2).map(char::len_utf8).sum();
@@ -186,7 +248,10 @@ fn id_in(text: &[u8]) -> Option<RequestId> {
 }
 
 fn refused(id: Option<RequestId>, code: ErrorCode, message: impl Into<String>) -> Read {
-    Read::Answer(JsonRpcError::new(id, ErrorData::new(code, message.into(), None)))
+    Read::Answer(JsonRpcError::new(
+        id,
+        ErrorData::new(code, message.into(), None),
+    ))
 }
 
 #[cfg(test)]

@@ -4,7 +4,10 @@ use super::output::{Output, Wait};
 use super::read::{self, Line, MAX_LINE_BYTES, Read};
 use super::{ENDING, GRACE};
 use rmcp::RoleServer;
-use rmcp::model::{ClientJsonRpcMessage, ClientRequest, ErrorData, JsonRpcError, JsonRpcMessage, RequestId, ServerJsonRpcMessage};
+use rmcp::model::{
+    ClientJsonRpcMessage, ClientRequest, ErrorData, JsonRpcError, JsonRpcMessage, RequestId,
+    ServerJsonRpcMessage,
+};
 use rmcp::transport::Transport;
 use serde_json::json;
 use std::collections::HashSet;
@@ -77,7 +80,13 @@ impl Stdio {
             ended.cancel();
             drop(to_serve);
         });
-        Self { incoming, output, open, handshake: None, over: None }
+        Self {
+            incoming,
+            output,
+            open,
+            handshake: None,
+            over: None,
+        }
     }
 
     /// The requests that wait for an answer.
@@ -87,25 +96,47 @@ impl Stdio {
 }
 
 /// Passes a line on, or answers it. `None` when the connection is over.
-fn take(line: Line, to_serve: &mpsc::Sender<ClientJsonRpcMessage>, answers: &Output, open: &OpenRequests) -> Option<()> {
+fn take(
+    line: Line,
+    to_serve: &mpsc::Sender<ClientJsonRpcMessage>,
+    answers: &Output,
+    open: &OpenRequests,
+) -> Option<()> {
     let answer = match read::read(line) {
         Read::Nothing => return Some(()),
         // An answer under an id in use would be taken for that of the request that has it.
         Read::Answer(answer) if answer.id.as_ref().is_some_and(|id| open.ids().contains(id)) => {
-            let data = answer.id.and_then(|id| serde_json::to_value(id).ok()).map(|id| json!({ "id": id }));
-            JsonRpcError::new(None, ErrorData { data, ..answer.error })
+            let data = answer
+                .id
+                .and_then(|id| serde_json::to_value(id).ok())
+                .map(|id| json!({ "id": id }));
+            JsonRpcError::new(
+                None,
+                ErrorData {
+                    data,
+                    ..answer.error
+                },
+            )
         }
         Read::Answer(answer) => answer,
         Read::Message(message) => match &*message {
             JsonRpcMessage::Request(request) if !open.claim(&request.id) => {
-                let text = format!("the id `{}` belongs to a request that is not answered yet", request.id);
+                let text = format!(
+                    "the id `{}` belongs to a request that is not answered yet",
+                    request.id
+                );
                 // Without the id: an answer under it would be taken for that of the first request.
-                JsonRpcError::new(None, ErrorData::invalid_request(text, Some(json!({ "id": request.id }))))
+                JsonRpcError::new(
+                    None,
+                    ErrorData::invalid_request(text, Some(json!({ "id": request.id }))),
+                )
             }
             _ => return to_serve.blocking_send(*message).ok(),
         },
     };
-    answers.queue(encoded(&ServerJsonRpcMessage::Error(answer)).ok()?).ok()
+    answers
+        .queue(encoded(&ServerJsonRpcMessage::Error(answer)).ok()?)
+        .ok()
 }
 
 fn encoded(message: &ServerJsonRpcMessage) -> io::Result<Vec<u8>> {
@@ -117,7 +148,10 @@ fn encoded(message: &ServerJsonRpcMessage) -> io::Result<Vec<u8>> {
 impl Transport<RoleServer> for Stdio {
     type Error = io::Error;
 
-    fn send(&mut self, message: ServerJsonRpcMessage) -> impl Future<Output = io::Result<()>> + Send + 'static {
+    fn send(
+        &mut self,
+        message: ServerJsonRpcMessage,
+    ) -> impl Future<Output = io::Result<()>> + Send + 'static {
         match &message {
             JsonRpcMessage::Response(response) => self.open.release(&response.id),
             JsonRpcMessage::Error(JsonRpcError { id: Some(id), .. }) => self.open.release(id),
@@ -142,7 +176,9 @@ impl Transport<RoleServer> for Stdio {
         let Some(message) = self.incoming.recv().await else {
             // Whoever serves hears no more of what was sent once the input has ended, and a request that waits to hear of it would never be
             // answered. So the input ends when all that came is answered, or when that takes too long.
-            let over = *self.over.get_or_insert_with(|| Instant::now() + GRACE + ENDING);
+            let over = *self
+                .over
+                .get_or_insert_with(|| Instant::now() + GRACE + ENDING);
             let _ = tokio::time::timeout_at(over, self.open.until(HashSet::is_empty)).await;
             return None;
         };

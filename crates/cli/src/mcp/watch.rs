@@ -33,7 +33,11 @@ pub(super) async fn watch(live: Live, door: Arc<Door>, peer: Peer<RoleServer>) {
         }
         match live.reload().await {
             Ok(reload) => {
-                let found = [reload.diagnostics.clone(), reload.engine.check_surface().diagnostics].concat();
+                let found = [
+                    reload.diagnostics.clone(),
+                    reload.engine.check_surface().diagnostics,
+                ]
+                .concat();
                 report(&reload, &found, &known);
                 known = found;
                 serve(reload, &door, &peer).await;
@@ -52,7 +56,11 @@ fn report(reload: &Reload, found: &[Diagnostic], known: &[Diagnostic]) {
         let place = |found: &Diagnostic| found.place.as_ref().map(ToString::to_string);
         a.code == b.code && a.message == b.message && place(a) == place(b)
     };
-    log::diagnostics(found.iter().filter(|found| !known.iter().any(|old| same(old, found))));
+    log::diagnostics(
+        found
+            .iter()
+            .filter(|found| !known.iter().any(|old| same(old, found))),
+    );
 }
 
 /// Puts the new version in place, and tells the client when it would see other tools.
@@ -60,13 +68,18 @@ async fn serve(reload: Reload, door: &Door, peer: &Peer<RoleServer>) {
     let before = door.offer();
     let offer = Offer::new(reload.engine.clone(), &door.mode).unwrap_or_else(|problem| {
         // A root file that never was good: calls are refused and say why, nothing is listed.
-        log::say(&format!("nothing is offered until the root file is mended: {problem}"));
+        log::say(&format!(
+            "nothing is offered until the root file is mended: {problem}"
+        ));
         Offer::nothing(reload.engine)
     });
     let offer = Arc::new(offer);
     let same = offer.lists_as(&before);
     *door.offer.write().unwrap_or_else(PoisonError::into_inner) = Arc::clone(&offer);
-    log::say(&format!("loaded again: {} offered", crate::output::count(offer.len(), "tool")));
+    log::say(&format!(
+        "loaded again: {} offered",
+        crate::output::count(offer.len(), "tool")
+    ));
     if same {
         return;
     }

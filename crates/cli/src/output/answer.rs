@@ -18,7 +18,10 @@ pub(crate) fn result(result: &ToolResult) -> String {
         None => parts.push(plain(&text).into_owned()),
     }
     for reference in &result.refs {
-        parts.push(paint(look::QUIET, &format!("ref {}", plain(&reference.to_string()))));
+        parts.push(paint(
+            look::QUIET,
+            &format!("ref {}", plain(&reference.to_string())),
+        ));
     }
     parts.retain(|part| !part.is_empty());
     parts.join("\n")
@@ -26,7 +29,9 @@ pub(crate) fn result(result: &ToolResult) -> String {
 
 /// Whether the text is only the value written out.
 fn says_the_same(text: &str, value: &Value) -> bool {
-    text.is_empty() || value.as_str() == Some(text) || serde_json::from_str::<Value>(text).is_ok_and(|said| said == *value)
+    text.is_empty()
+        || value.as_str() == Some(text)
+        || serde_json::from_str::<Value>(text).is_ok_and(|said| said == *value)
 }
 
 /// A value as a person would write it down: text as it is, an object as one line or block for each key.
@@ -34,9 +39,17 @@ fn value_for_people(value: &Value) -> String {
     match value {
         Value::Null => paint(look::QUIET, "nothing"),
         Value::String(text) => plain(text).into_owned(),
-        Value::Object(map) if !map.is_empty() => map.iter().map(|(key, value)| entry(key, value)).collect::<Vec<_>>().join("\n"),
+        Value::Object(map) if !map.is_empty() => map
+            .iter()
+            .map(|(key, value)| entry(key, value))
+            .collect::<Vec<_>>()
+            .join("\n"),
         Value::Array(items) if items.iter().any(|item| item.is_object() || item.is_array()) => {
-            items.iter().map(|item| format!("- {}", plain(&item.to_string()))).collect::<Vec<_>>().join("\n")
+            items
+                .iter()
+                .map(|item| format!("- {}", plain(&item.to_string())))
+                .collect::<Vec<_>>()
+                .join("\n")
         }
         other => plain(&other.to_string()).into_owned(),
     }
@@ -45,10 +58,15 @@ fn value_for_people(value: &Value) -> String {
 fn entry(key: &str, value: &Value) -> String {
     let key = paint(look::NAME, &plain(key));
     match value {
-        Value::String(text) if text.trim_end_matches('\n').contains('\n') => format!("{key}:\n{}", indented(2, &plain(text))),
+        Value::String(text) if text.trim_end_matches('\n').contains('\n') => {
+            format!("{key}:\n{}", indented(2, &plain(text)))
+        }
         Value::String(text) => format!("{key}: {}", plain(text.trim_end_matches('\n'))),
         Value::Array(items) if items.len() > 1 || items.iter().any(Value::is_object) => {
-            let lines: Vec<String> = items.iter().map(|item| format!("  - {}", scalar(item))).collect();
+            let lines: Vec<String> = items
+                .iter()
+                .map(|item| format!("  - {}", scalar(item)))
+                .collect();
             format!("{key}:\n{}", lines.join("\n"))
         }
         other => format!("{key}: {}", scalar(other)),
@@ -56,7 +74,9 @@ fn entry(key: &str, value: &Value) -> String {
 }
 
 fn scalar(value: &Value) -> String {
-    let text = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
+    let text = value
+        .as_str()
+        .map_or_else(|| value.to_string(), str::to_owned);
     plain(&text).replace('\n', "\\n")
 }
 
@@ -71,11 +91,24 @@ pub(crate) struct Asked {
 /// Why a call was refused or failed: what, where, what is accepted, the next command, who can act.
 pub(crate) fn refusal(refusal: &Refusal, asked: &Asked) -> String {
     let word = match refusal.code {
-        Code::Failed | Code::OutputInvalid | Code::ScriptResult | Code::ScriptCrashed | Code::Internal => "failed",
-        Code::Timeout | Code::Cancelled | Code::ScriptMemory | Code::ScriptSteps | Code::ScriptRecursion => "stopped",
+        Code::Failed
+        | Code::OutputInvalid
+        | Code::ScriptResult
+        | Code::ScriptCrashed
+        | Code::Internal => "failed",
+        Code::Timeout
+        | Code::Cancelled
+        | Code::ScriptMemory
+        | Code::ScriptSteps
+        | Code::ScriptRecursion => "stopped",
         _ => "refused",
     };
-    let mut lines = vec![format!("{}: {} ({})", paint(look::BAD, word), refusal.code, refusal.class)];
+    let mut lines = vec![format!(
+        "{}: {} ({})",
+        paint(look::BAD, word),
+        refusal.code,
+        refusal.class
+    )];
     lines.extend(row("what", &refusal.message));
     if let Some(place) = place(refusal) {
         lines.extend(row("where", &place));
@@ -90,7 +123,12 @@ pub(crate) fn refusal(refusal: &Refusal, asked: &Asked) -> String {
 
 /// The end of an explanation, whose stages have said the rest.
 pub(crate) fn verdict(refusal: &Refusal) -> String {
-    let mut lines = vec![format!("{}: {} ({})", paint(look::BAD, "would be refused"), refusal.code, refusal.class)];
+    let mut lines = vec![format!(
+        "{}: {} ({})",
+        paint(look::BAD, "would be refused"),
+        refusal.code,
+        refusal.class
+    )];
     if let Some(place) = place(refusal) {
         lines.extend(row("where", &place));
     }
@@ -102,7 +140,11 @@ pub(crate) fn verdict(refusal: &Refusal) -> String {
 fn row(label: &str, text: &str) -> Vec<String> {
     let text = plain(text);
     let mut rows = text.lines();
-    let mut lines = vec![format!("  {} {}", paint(look::QUIET, &format!("{label:5}")), rows.next().unwrap_or_default())];
+    let mut lines = vec![format!(
+        "  {} {}",
+        paint(look::QUIET, &format!("{label:5}")),
+        rows.next().unwrap_or_default()
+    )];
     lines.extend(rows.map(|row| format!("        {row}")));
     lines
 }
@@ -112,12 +154,26 @@ fn place(refusal: &Refusal) -> Option<String> {
     let number = |key: &str| refusal.details.get(key).and_then(Value::as_u64);
     match (refusal.code, number("line"), number("column")) {
         (Code::ToolUnknown, ..) => return Some("the tool's name".to_owned()),
-        (Code::ArgsMalformed, Some(line), Some(column)) => return Some(format!("the arguments, line {line}, column {column}")),
+        (Code::ArgsMalformed, Some(line), Some(column)) => {
+            return Some(format!("the arguments, line {line}, column {column}"));
+        }
         (Code::ArgsMalformed, ..) => return Some("the arguments".to_owned()),
         _ => {}
     }
-    let of_errors = refusal.details.get("errors").and_then(Value::as_array).into_iter().flatten().filter_map(|error| error.get("path"));
-    let mut paths: Vec<&str> = refusal.details.get("path").into_iter().chain(of_errors).filter_map(Value::as_str).collect();
+    let of_errors = refusal
+        .details
+        .get("errors")
+        .and_then(Value::as_array)
+        .into_iter()
+        .flatten()
+        .filter_map(|error| error.get("path"));
+    let mut paths: Vec<&str> = refusal
+        .details
+        .get("path")
+        .into_iter()
+        .chain(of_errors)
+        .filter_map(Value::as_str)
+        .collect();
     paths.retain(|path| !path.is_empty());
     let line = refusal.place.as_ref().map(ToString::to_string);
     match (paths.is_empty(), line) {
@@ -135,10 +191,16 @@ fn next_command(refusal: &Refusal, asked: &Asked) -> String {
         Code::ToolUnknown => "harness list tools".to_owned(),
         Code::ToolNotAdvertised | Code::NoBody | Code::Unsupported => "harness validate".to_owned(),
         Code::Denied => "harness inspect --policy".to_owned(),
-        Code::ArgsMalformed | Code::ArgsInvalid | Code::Failed => format!("harness inspect {}", quoted(tool)),
-        Code::HookBlocked | Code::HookFailed | Code::ApprovalDenied | Code::ApprovalTimeout | Code::SandboxDenied => {
-            format!("harness explain {} {arguments}", quoted(tool)).trim_end().to_owned()
+        Code::ArgsMalformed | Code::ArgsInvalid | Code::Failed => {
+            format!("harness inspect {}", quoted(tool))
         }
+        Code::HookBlocked
+        | Code::HookFailed
+        | Code::ApprovalDenied
+        | Code::ApprovalTimeout
+        | Code::SandboxDenied => format!("harness explain {} {arguments}", quoted(tool))
+            .trim_end()
+            .to_owned(),
         other => format!("harness explain {other}"),
     }
 }
@@ -146,18 +208,30 @@ fn next_command(refusal: &Refusal, asked: &Asked) -> String {
 /// Who can change the answer.
 pub(crate) fn who_can_act(code: Code) -> &'static str {
     match code {
-        Code::ToolUnknown | Code::ArgsMalformed | Code::ArgsInvalid => "the caller: change the call",
-        Code::Limit | Code::Timeout | Code::ScriptCrashed => "the caller: try again, or ask for less",
-        Code::SandboxDenied => "the caller: change the call; or whoever may change what the tool may touch",
+        Code::ToolUnknown | Code::ArgsMalformed | Code::ArgsInvalid => {
+            "the caller: change the call"
+        }
+        Code::Limit | Code::Timeout | Code::ScriptCrashed => {
+            "the caller: try again, or ask for less"
+        }
+        Code::SandboxDenied => {
+            "the caller: change the call; or whoever may change what the tool may touch"
+        }
         Code::SandboxUnavailable => "the caller: try again; or whoever set up this machine",
         Code::Cancelled => "whoever cancelled the call",
         Code::Interrupted => "whoever runs the program: its own code ended or halted the run",
-        Code::Denied => "the caller: change the call; or whoever may change the policy in the root file",
+        Code::Denied => {
+            "the caller: change the call; or whoever may change the policy in the root file"
+        }
         Code::HookBlocked => "the caller: change the call; or whoever may change the hook",
         Code::HookFailed => "whoever may mend the hook: it fails closed until then",
         Code::ApprovalDenied | Code::ApprovalTimeout => "a person who may approve the call",
-        Code::ToolNotAdvertised | Code::Unsupported | Code::NoBody => "the author of the tool or its settings",
-        Code::SecretMissing | Code::StoreFailed | Code::ScriptNoWorker => "whoever set up this machine",
+        Code::ToolNotAdvertised | Code::Unsupported | Code::NoBody => {
+            "the author of the tool or its settings"
+        }
+        Code::SecretMissing | Code::StoreFailed | Code::ScriptNoWorker => {
+            "whoever set up this machine"
+        }
         Code::Internal => "the makers of harness: please report it",
         _ => "the caller: change the call; or the author of the tool's script",
     }
@@ -191,7 +265,10 @@ mod tests {
     }
 
     fn asked(tool: &str) -> Asked {
-        Asked { tool: tool.to_owned(), arguments: "path=a".to_owned() }
+        Asked {
+            tool: tool.to_owned(),
+            arguments: "path=a".to_owned(),
+        }
     }
 
     #[test]
@@ -199,27 +276,52 @@ mod tests {
         for (value, expected) in [
             (json!("two\nlines"), "two\nlines"),
             (json!(null), "nothing"),
-            (json!({"exit_code": 0, "stdout": "a\nb\n", "one": "c\n"}), "exit_code: 0\nstdout:\n  a\n  b\none: c"),
-            (json!({"files": ["a", "b"], "none": []}), "files:\n  - a\n  - b\nnone: []"),
+            (
+                json!({"exit_code": 0, "stdout": "a\nb\n", "one": "c\n"}),
+                "exit_code: 0\nstdout:\n  a\n  b\none: c",
+            ),
+            (
+                json!({"files": ["a", "b"], "none": []}),
+                "files:\n  - a\n  - b\nnone: []",
+            ),
             (json!([1, 2]), "[1,2]"),
             (json!({"bell": "\u{7}"}), "bell: \\u{7}"),
         ] {
-            assert_eq!(shown(&value.as_str().map_or_else(|| value.to_string(), str::to_owned), Some(value)), expected);
+            assert_eq!(
+                shown(
+                    &value
+                        .as_str()
+                        .map_or_else(|| value.to_string(), str::to_owned),
+                    Some(value)
+                ),
+                expected
+            );
         }
     }
 
     #[test]
     fn text_of_its_own_comes_before_the_value() {
-        assert_eq!(shown("wrote report.md", Some(json!({"bytes": 12}))), "wrote report.md\nbytes: 12");
+        assert_eq!(
+            shown("wrote report.md", Some(json!({"bytes": 12}))),
+            "wrote report.md\nbytes: 12"
+        );
         assert_eq!(shown("only text", None), "only text");
     }
 
     #[test]
     fn a_refusal_says_what_where_what_is_accepted_what_next_and_who() {
         let place = Place::new(&Source::new("harness.md", "---\nx: 1\n"), Span::new(4, 5));
-        let denied = Refusal::new(Code::Denied, "`fetch_page` is denied").help("a tool without the network").at(place);
-        let wrong = Refusal::new(Code::ArgsInvalid, "`ten` is not an integer").detail("path", "/limit").help("an integer of at least 1");
-        let both = format!("{}\n\n{}", refusal(&denied, &asked("fetch_page")), refusal(&wrong, &asked("read_file")));
+        let denied = Refusal::new(Code::Denied, "`fetch_page` is denied")
+            .help("a tool without the network")
+            .at(place);
+        let wrong = Refusal::new(Code::ArgsInvalid, "`ten` is not an integer")
+            .detail("path", "/limit")
+            .help("an integer of at least 1");
+        let both = format!(
+            "{}\n\n{}",
+            refusal(&denied, &asked("fetch_page")),
+            refusal(&wrong, &asked("read_file"))
+        );
         insta::assert_snapshot!(anstream::adapter::strip_str(&both).to_string(), @r"
         refused: tool.denied (repairable)
           what  `fetch_page` is denied
@@ -241,7 +343,10 @@ mod tests {
     fn every_code_has_a_next_step_and_someone_who_can_act() {
         for &code in Code::ALL {
             let text = refusal(&Refusal::new(code, "no"), &asked("x"));
-            assert!(text.contains("harness ") && text.lines().count() >= 4, "{text}");
+            assert!(
+                text.contains("harness ") && text.lines().count() >= 4,
+                "{text}"
+            );
         }
     }
 
@@ -254,7 +359,10 @@ mod tests {
     #[test]
     fn each_wrong_argument_is_named() {
         let errors = json!([{"path": "/a", "message": "x"}, {"path": "", "message": "y"}, {"path": "/b/0", "message": "z"}]);
-        let text = refusal(&Refusal::new(Code::ArgsInvalid, "no").detail("errors", errors), &asked("x"));
+        let text = refusal(
+            &Refusal::new(Code::ArgsInvalid, "no").detail("errors", errors),
+            &asked("x"),
+        );
         assert!(text.contains("argument /a, /b/0"), "{text}");
     }
 }

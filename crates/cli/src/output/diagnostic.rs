@@ -32,7 +32,11 @@ pub(crate) fn diagnostic(finding: &Diagnostic) -> String {
                     .path(path)
                     .annotation(AnnotationKind::Primary.span(excerpt.start..excerpt.end)),
             ),
-            None => group.element(Origin::path(path).line(line as usize).char_column(column as usize)),
+            None => group.element(
+                Origin::path(path)
+                    .line(line as usize)
+                    .char_column(column as usize),
+            ),
         };
     }
     let also = elsewhere(&finding.also);
@@ -50,7 +54,11 @@ fn elsewhere(places: &[Place]) -> Option<String> {
     const MOST: usize = 8;
     let shown: Vec<String> = places.iter().take(MOST).map(ToString::to_string).collect();
     let more = places.len().saturating_sub(MOST);
-    let more = if more > 0 { format!(" and {more} more") } else { String::new() };
+    let more = if more > 0 {
+        format!(" and {more} more")
+    } else {
+        String::new()
+    };
     (!shown.is_empty()).then(|| format!("also at {}{more}", shown.join(", ")))
 }
 
@@ -89,13 +97,20 @@ impl<'a> Excerpt<'a> {
         let shown = text.get(first..last)?;
         let start = (start.checked_sub(first)?).min(shown.len());
         let end = end.saturating_sub(first).clamp(start, shown.len());
-        Some(Self { text: shown, start, end })
+        Some(Self {
+            text: shown,
+            start,
+            end,
+        })
     }
 }
 
 /// The start of the character at `offset`, or the end of the text.
 fn floor(text: &str, offset: usize) -> usize {
-    (0..=offset.min(text.len())).rev().find(|&at| text.is_char_boundary(at)).unwrap_or_default()
+    (0..=offset.min(text.len()))
+        .rev()
+        .find(|&at| text.is_char_boundary(at))
+        .unwrap_or_default()
 }
 
 /// The last line of a report: how many of what, and how long it took.
@@ -105,13 +120,30 @@ pub(crate) fn summary(findings: &[Diagnostic], elapsed: Duration) -> String {
 
 /// How many of each severity.
 pub(crate) fn counts(findings: &[Diagnostic]) -> String {
-    let parts: Vec<String> = [(Severity::Error, look::BAD), (Severity::Warning, look::CAREFUL), (Severity::Note, look::QUIET)]
-        .into_iter()
-        .map(|(severity, style)| (severity, style, findings.iter().filter(|finding| finding.severity == severity).count()))
-        .filter(|&(_, _, number)| number > 0)
-        .map(|(severity, style, number)| paint(style, &count(number, &severity.to_string())))
-        .collect();
-    if parts.is_empty() { paint(look::GOOD, "no problems") } else { parts.join(", ") }
+    let parts: Vec<String> = [
+        (Severity::Error, look::BAD),
+        (Severity::Warning, look::CAREFUL),
+        (Severity::Note, look::QUIET),
+    ]
+    .into_iter()
+    .map(|(severity, style)| {
+        (
+            severity,
+            style,
+            findings
+                .iter()
+                .filter(|finding| finding.severity == severity)
+                .count(),
+        )
+    })
+    .filter(|&(_, _, number)| number > 0)
+    .map(|(severity, style, number)| paint(style, &count(number, &severity.to_string())))
+    .collect();
+    if parts.is_empty() {
+        paint(look::GOOD, "no problems")
+    } else {
+        parts.join(", ")
+    }
 }
 
 #[cfg(test)]
@@ -151,23 +183,44 @@ mod tests {
     #[test]
     fn a_line_too_long_to_read_is_named_only() {
         let shown = check(&format!("---\nx: {}!\n", "y".repeat(5000)), "!");
-        assert!(shown.contains(".harness/tools/x.md:2:5004") && shown.len() < 300, "{shown}");
+        assert!(
+            shown.contains(".harness/tools/x.md:2:5004") && shown.len() < 300,
+            "{shown}"
+        );
     }
 
     #[test]
     fn places_at_and_beyond_the_end_are_shown_as_the_end() {
-        for (text, start, end) in [("", 0, 0), ("", 5, 9), ("a", 1, 1), ("a\n", 2, 2), ("é", 1, 2), ("a\nb", 0, 99), ("\n\n", 1, 2)] {
+        for (text, start, end) in [
+            ("", 0, 0),
+            ("", 5, 9),
+            ("a", 1, 1),
+            ("a\n", 2, 2),
+            ("é", 1, 2),
+            ("a\nb", 0, 99),
+            ("\n\n", 1, 2),
+        ] {
             let source = Source::new("x.md", text);
-            let finding = Diagnostic::new("X", Severity::Error, "wrong").at(Place::new(&source, Span { start, end }));
-            assert!(diagnostic(&finding).contains("x.md"), "{text:?} {start} {end}");
+            let finding = Diagnostic::new("X", Severity::Error, "wrong")
+                .at(Place::new(&source, Span { start, end }));
+            assert!(
+                diagnostic(&finding).contains("x.md"),
+                "{text:?} {start} {end}"
+            );
         }
     }
 
     #[test]
     fn the_summary_counts_by_severity() {
         let finding = |severity| Diagnostic::new("X", severity, "wrong");
-        let some = [finding(Severity::Error), finding(Severity::Note), finding(Severity::Note)];
-        let line = |findings: &[Diagnostic]| anstream::adapter::strip_str(&summary(findings, Duration::from_millis(12))).to_string();
+        let some = [
+            finding(Severity::Error),
+            finding(Severity::Note),
+            finding(Severity::Note),
+        ];
+        let line = |findings: &[Diagnostic]| {
+            anstream::adapter::strip_str(&summary(findings, Duration::from_millis(12))).to_string()
+        };
         assert_eq!(line(&some), "1 error, 2 notes in 12 ms");
         assert_eq!(line(&[]), "no problems in 12 ms");
     }

@@ -5,7 +5,11 @@ use tool_harness::engine::{Explanation, StageOutcome};
 
 /// The stages with their marks, then what the call would come to.
 pub(crate) fn explanation(explained: &Explanation) -> String {
-    let mut lines = vec![format!("{}  effects: {}", paint(look::STRONG, &plain(&explained.tool)), explained.effects)];
+    let mut lines = vec![format!(
+        "{}  effects: {}",
+        paint(look::STRONG, &plain(&explained.tool)),
+        explained.effects
+    )];
     for report in &explained.stages {
         let mark = match report.outcome {
             StageOutcome::Passed => paint(look::GOOD, "✓"),
@@ -21,7 +25,11 @@ pub(crate) fn explanation(explained: &Explanation) -> String {
         lines.extend(reach.iter().map(|line| indented(4, &plain(line))));
     }
     lines.push(match &explained.outcome {
-        Ok(args) => format!("{} with {}", paint(look::GOOD, "would run"), plain(&args.to_string())),
+        Ok(args) => format!(
+            "{} with {}",
+            paint(look::GOOD, "would run"),
+            plain(&args.to_string())
+        ),
         Err(refusal) => verdict(refusal),
     });
     lines.join("\n")

@@ -58,8 +58,18 @@ impl Answer {
     /// What the command line asks for, also one that cannot be understood.
     pub(crate) fn asked_for(words: impl Iterator<Item = OsString>) -> Self {
         let words: Vec<OsString> = words.take_while(|word| word != "--").collect();
-        let named = words.windows(2).any(|pair| pair[0] == "--format" && pair[1] == "json");
-        if named || words.iter().any(|word| word == "--json" || word == "--format=json") { Self::Document } else { Self::Words }
+        let named = words
+            .windows(2)
+            .any(|pair| pair[0] == "--format" && pair[1] == "json");
+        if named
+            || words
+                .iter()
+                .any(|word| word == "--json" || word == "--format=json")
+        {
+            Self::Document
+        } else {
+            Self::Words
+        }
     }
 }
 
@@ -78,7 +88,11 @@ impl Output {
             Colour::Always => ColorChoice::Always,
             Colour::Never => ColorChoice::Never,
         };
-        Self { out: AutoStream::new(io::stdout(), choice), err: AutoStream::new(io::stderr(), choice), answer }
+        Self {
+            out: AutoStream::new(io::stdout(), choice),
+            err: AutoStream::new(io::stderr(), choice),
+            answer,
+        }
     }
 
     /// One or more lines on standard output, for people.
@@ -99,7 +113,12 @@ impl Output {
     }
 
     /// The document of a command that failed before it had one, where a program waits for it.
-    pub(crate) fn document_failure(&mut self, code: &str, message: &str, help: Option<&str>) -> io::Result<()> {
+    pub(crate) fn document_failure(
+        &mut self,
+        code: &str,
+        message: &str,
+        help: Option<&str>,
+    ) -> io::Result<()> {
         if self.answer == Answer::Words {
             return Ok(());
         }
@@ -117,13 +136,23 @@ impl Output {
 
     /// What went wrong with the command itself.
     pub(crate) fn complain(&mut self, message: &str, help: Option<&str>) -> io::Result<()> {
-        self.say(&format!("{}: {}", paint(look::BAD, "error"), plain(message)))?;
-        help.map_or(Ok(()), |help| self.say(&format!("{}: {}", paint(look::GOOD, "help"), plain(help))))
+        self.say(&format!(
+            "{}: {}",
+            paint(look::BAD, "error"),
+            plain(message)
+        ))?;
+        help.map_or(Ok(()), |help| {
+            self.say(&format!("{}: {}", paint(look::GOOD, "help"), plain(help)))
+        })
     }
 
     /// Says that a listing is not all there is, when the project has errors.
     pub(crate) fn mention_errors(&mut self, engine: &Engine) -> io::Result<()> {
-        let errors = engine.diagnostics().iter().filter(|finding| finding.severity == Severity::Error).count();
+        let errors = engine
+            .diagnostics()
+            .iter()
+            .filter(|finding| finding.severity == Severity::Error)
+            .count();
         if errors == 0 {
             return Ok(());
         }

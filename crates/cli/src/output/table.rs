@@ -11,7 +11,10 @@ pub(crate) struct Table {
 impl Table {
     /// An empty table.
     pub(crate) fn new<const N: usize>(headings: [&'static str; N]) -> Self {
-        Self { headings: headings.to_vec(), rows: Vec::new() }
+        Self {
+            headings: headings.to_vec(),
+            rows: Vec::new(),
+        }
     }
 
     /// Adds a row, one cell for each heading; only the first line of a cell is shown.
@@ -28,11 +31,22 @@ impl Table {
     /// The table as lines.
     pub(crate) fn render(&self) -> String {
         let width = |column: usize| {
-            let cells = self.rows.iter().filter_map(|row| row.get(column)).map(|cell| cell.chars().count());
-            cells.chain(self.headings.get(column).map(|heading| heading.len())).max().unwrap_or_default()
+            let cells = self
+                .rows
+                .iter()
+                .filter_map(|row| row.get(column))
+                .map(|cell| cell.chars().count());
+            cells
+                .chain(self.headings.get(column).map(|heading| heading.len()))
+                .max()
+                .unwrap_or_default()
         };
         let widths: Vec<usize> = (0..self.headings.len()).map(width).collect();
-        let headings: Vec<String> = self.headings.iter().map(|&heading| heading.to_owned()).collect();
+        let headings: Vec<String> = self
+            .headings
+            .iter()
+            .map(|&heading| heading.to_owned())
+            .collect();
         let mut lines = vec![paint(look::STRONG, &line(&headings, &widths))];
         lines.extend(self.rows.iter().map(|row| line(row, &widths)));
         lines.join("\n")
@@ -40,7 +54,11 @@ impl Table {
 }
 
 fn line(cells: &[String], widths: &[usize]) -> String {
-    let padded: Vec<String> = cells.iter().zip(widths).map(|(cell, &width)| format!("{cell:width$}")).collect();
+    let padded: Vec<String> = cells
+        .iter()
+        .zip(widths)
+        .map(|(cell, &width)| format!("{cell:width$}"))
+        .collect();
     padded.join("  ").trim_end().to_owned()
 }
 

@@ -11,7 +11,10 @@ pub(crate) fn paint(style: Style, text: &str) -> String {
 
 /// Text from a tool, a file or a user, made safe for a terminal: control characters are shown, not obeyed.
 pub(crate) fn plain(text: &str) -> Cow<'_, str> {
-    let obeyed = |c: char| (c.is_control() && c != '\n' && c != '\t') || matches!(c, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
+    let obeyed = |c: char| {
+        (c.is_control() && c != '\n' && c != '\t')
+            || matches!(c, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
+    };
     if !text.contains(obeyed) {
         return Cow::Borrowed(text);
     }
@@ -46,8 +49,16 @@ pub(crate) fn count(number: usize, thing: &str) -> String {
 
 /// Every line of `text` moved right by `depth` columns; empty lines stay empty.
 pub(crate) fn indented(depth: usize, text: &str) -> String {
-    let lines: Vec<String> =
-        text.lines().map(|line| if line.is_empty() { String::new() } else { format!("{:depth$}{line}", "") }).collect();
+    let lines: Vec<String> = text
+        .lines()
+        .map(|line| {
+            if line.is_empty() {
+                String::new()
+            } else {
+                format!("{:depth$}{line}", "")
+            }
+        })
+        .collect();
     lines.join("\n")
 }
 
@@ -71,8 +82,14 @@ mod tests {
 
     #[test]
     fn a_quoted_word_is_one_word_to_a_shell() {
-        for (word, expected) in [("a=b", "a=b"), ("a b", "'a b'"), ("", "''"), ("it's", "'it'\\''s'"), ("$(x)", "'$(x)'"), ("é.md", "é.md")]
-        {
+        for (word, expected) in [
+            ("a=b", "a=b"),
+            ("a b", "'a b'"),
+            ("", "''"),
+            ("it's", "'it'\\''s'"),
+            ("$(x)", "'$(x)'"),
+            ("é.md", "é.md"),
+        ] {
             assert_eq!(quoted(word), expected);
         }
     }

@@ -26,9 +26,17 @@ pub(crate) fn page() -> String {
             Silent(said) => format!("blind: {said}"),
         };
         let report = check(&read(&surface, None));
-        let mut codes: Vec<String> = report.diagnostics.iter().map(|found| format!("`{}`", found.code)).collect();
+        let mut codes: Vec<String> = report
+            .diagnostics
+            .iter()
+            .map(|found| format!("`{}`", found.code))
+            .collect();
         codes.dedup();
-        let here = if codes.is_empty() { "nothing".to_owned() } else { codes.join(", ") };
+        let here = if codes.is_empty() {
+            "nothing".to_owned()
+        } else {
+            codes.join(", ")
+        };
         let _ = writeln!(text, "| {what} | {said} | {here} |");
     }
     text += "\nWhat no row can show: findings of the original have no file, line or prompt, no suggestion, and no severity that a project could change; \
@@ -72,8 +80,12 @@ fn with(more: Value) -> Value {
 }
 
 fn runs(more: Value, others: &[Value]) -> Value {
-    let mut annotations = json!({"kind": "execute", "side_effect_level": "process_exec", "emits_artifacts": true});
-    annotations.as_object_mut().expect("an object").extend(more.as_object().expect("an object").clone());
+    let mut annotations =
+        json!({"kind": "execute", "side_effect_level": "process_exec", "emits_artifacts": true});
+    annotations
+        .as_object_mut()
+        .expect("an object")
+        .extend(more.as_object().expect("an object").clone());
     let mut tools = vec![tool("run_command", json!({ "annotations": annotations }))];
     tools.extend(others.iter().cloned());
     json!({ "tools": tools })
@@ -87,9 +99,21 @@ fn rows() -> Vec<(&'static str, Original, Value)> {
     let unknown = "`UNKNOWN_PROMPT_TOOL`";
     let path = json!({"type": "object", "properties": {"path": {"type": "string"}}});
     vec![
-        ("prose: \"Use the tools (listed below).\"", FalseAlarm(unknown), talk("Use the tools (listed below).")),
-        ("prose: \"a run (any run)\", \"runtime (docs)\"", FalseAlarm(unknown), talk("a run (any run), see runtime (docs)")),
-        ("methods and paths: `df.group_by(x)`, `os.path.is_file(p)`", FalseAlarm(unknown), talk("df.group_by(x) and os.path.is_file(p)")),
+        (
+            "prose: \"Use the tools (listed below).\"",
+            FalseAlarm(unknown),
+            talk("Use the tools (listed below)."),
+        ),
+        (
+            "prose: \"a run (any run)\", \"runtime (docs)\"",
+            FalseAlarm(unknown),
+            talk("a run (any run), see runtime (docs)"),
+        ),
+        (
+            "methods and paths: `df.group_by(x)`, `os.path.is_file(p)`",
+            FalseAlarm(unknown),
+            talk("df.group_by(x) and os.path.is_file(p)"),
+        ),
         (
             "a declared tool `strings::count_char`, called",
             FalseAlarm("`UNKNOWN_PROMPT_TOOL` for `count_char`"),
@@ -100,7 +124,11 @@ fn rows() -> Vec<(&'static str, Original, Value)> {
             FalseAlarm("`DEPRECATED_ARG_ALIAS` (0.7)"),
             with(json!({"system": "Every file counts."})),
         ),
-        ("one unknown name, used three times", FalseAlarm("three findings"), talk("find_it(1) find_it(2) find_it(3)")),
+        (
+            "one unknown name, used three times",
+            FalseAlarm("three findings"),
+            talk("find_it(1) find_it(2) find_it(3)"),
+        ),
         (
             "`side_effect_level: none`, written out",
             FalseAlarm("`MISSING_SIDE_EFFECT_LEVEL`"),
@@ -126,20 +154,56 @@ fn rows() -> Vec<(&'static str, Original, Value)> {
             Silent("the rest of the prompt is swallowed"),
             talk("read_note(don't) then find_it(x)"),
         ),
-        ("an unknown call inside another call", Silent("nested calls are lost"), talk("read_note(find_it(x))")),
-        ("a fence that is never closed", Silent("the rest of the prompt is not looked at"), talk("```\nfind_it(x)")),
-        ("a fence of four backticks around three, then an unknown call", Silent("the fences flip"), talk("````\n```\n````\nfind_it(x)")),
-        ("an example in a fence of tildes", FalseAlarm(unknown), talk("~~~\nfind_it(x)\n~~~")),
+        (
+            "an unknown call inside another call",
+            Silent("nested calls are lost"),
+            talk("read_note(find_it(x))"),
+        ),
+        (
+            "a fence that is never closed",
+            Silent("the rest of the prompt is not looked at"),
+            talk("```\nfind_it(x)"),
+        ),
+        (
+            "a fence of four backticks around three, then an unknown call",
+            Silent("the fences flip"),
+            talk("````\n```\n````\nfind_it(x)"),
+        ),
+        (
+            "an example in a fence of tildes",
+            FalseAlarm(unknown),
+            talk("~~~\nfind_it(x)\n~~~"),
+        ),
         (
             "`ignore-next-line`, a blank line, an example",
             FalseAlarm("the blank line uses the marker up"),
             talk("<!-- harn-tool-surface: ignore-next-line -->\n\nfind_it(x)"),
         ),
-        ("a marker that silences nothing", Silent("not reported"), talk("<!-- harn-tool-surface: ignore-next-line -->\nread_note(x)")),
-        ("`ignore-start` without an end", Silent("not reported"), talk("<!-- harn-tool-surface: ignore-start -->\nfind_it(x)")),
-        ("an inactive tool in backticks", Silent("names in backticks are not looked for"), talk("Use `drop_note`.")),
-        ("an inactive tool called `render`", Silent("a list of common words hides it"), talk("render(x)")),
-        ("`<tool_call>ghost`", Silent("a name without an underscore is no name"), talk("<tool_call>ghost</tool_call>")),
+        (
+            "a marker that silences nothing",
+            Silent("not reported"),
+            talk("<!-- harn-tool-surface: ignore-next-line -->\nread_note(x)"),
+        ),
+        (
+            "`ignore-start` without an end",
+            Silent("not reported"),
+            talk("<!-- harn-tool-surface: ignore-start -->\nfind_it(x)"),
+        ),
+        (
+            "an inactive tool in backticks",
+            Silent("names in backticks are not looked for"),
+            talk("Use `drop_note`."),
+        ),
+        (
+            "an inactive tool called `render`",
+            Silent("a list of common words hides it"),
+            talk("render(x)"),
+        ),
+        (
+            "`<tool_call>ghost`",
+            Silent("a name without an underscore is no name"),
+            talk("<tool_call>ghost</tool_call>"),
+        ),
         (
             "`<tool_call>` with JSON in it",
             Silent("JSON is not read"),
@@ -150,7 +214,11 @@ fn rows() -> Vec<(&'static str, Original, Value)> {
             Silent("the whole policy is dropped"),
             with(json!({"policy": {"tools": "read_note", "side_effect_level": "none"}})),
         ),
-        ("`approval_policy` that is a list", Silent("dropped"), with(json!({"approval_policy": []}))),
+        (
+            "`approval_policy` that is a list",
+            Silent("dropped"),
+            with(json!({"approval_policy": []})),
+        ),
         (
             "annotations with `kind: 7` and a level above the ceiling",
             Silent("all annotations are dropped, the level too"),
@@ -161,7 +229,11 @@ fn rows() -> Vec<(&'static str, Original, Value)> {
             Silent("all annotations are dropped"),
             json!({"tools": [said(json!({"kind": "reader", "side_effect_level": "none"}))]}),
         ),
-        ("a tool that is its own reader", Silent("counts as a reader"), runs(json!({"result_readers": ["run_command"]}), &[])),
+        (
+            "a tool that is its own reader",
+            Silent("counts as a reader"),
+            runs(json!({"result_readers": ["run_command"]}), &[]),
+        ),
         (
             "an unrelated search tool as the only reader",
             Silent("counts as a reader"),
@@ -183,8 +255,16 @@ fn rows() -> Vec<(&'static str, Original, Value)> {
             Silent("only `execute` is looked at"),
             json!({"tools": [said(json!({"side_effect_level": "none", "result_readers": ["ghost"]}))]}),
         ),
-        ("two tools of one name", Silent("both are kept"), json!({"tools": [tool("read_note", json!({})), tool("read_note", json!({}))]})),
-        ("a tool whose name is a number", Silent("becomes text"), json!({"tools": [{"name": 5, "parameters": {}}]})),
+        (
+            "two tools of one name",
+            Silent("both are kept"),
+            json!({"tools": [tool("read_note", json!({})), tool("read_note", json!({}))]}),
+        ),
+        (
+            "a tool whose name is a number",
+            Silent("becomes text"),
+            json!({"tools": [{"name": 5, "parameters": {}}]}),
+        ),
         (
             "parameters that are the text `banana`",
             Silent("counts as a schema"),
@@ -205,12 +285,22 @@ fn rows() -> Vec<(&'static str, Original, Value)> {
             Silent("not looked at"),
             json!({"tools": [said(json!({"side_effect_level": "none", "capabilities": {"net": ["get"]}}))], "policy": {"capabilities": {"workspace": ["list"]}}}),
         ),
-        ("a policy that leaves no tool active", Silent("valid"), with(json!({"policy": {"tools": ["ghost_*"]}}))),
-        ("a glob of the policy that matches nothing", Silent("not looked at"), with(json!({"policy": {"tools": ["read_*", "ghost_*"]}}))),
+        (
+            "a policy that leaves no tool active",
+            Silent("valid"),
+            with(json!({"policy": {"tools": ["ghost_*"]}})),
+        ),
+        (
+            "a glob of the policy that matches nothing",
+            Silent("not looked at"),
+            with(json!({"policy": {"tools": ["read_*", "ghost_*"]}})),
+        ),
         (
             "one tool approved and denied",
             Silent("not looked at"),
-            with(json!({"approval_policy": {"auto_approve": ["read_note"], "auto_deny": ["read_note"]}})),
+            with(
+                json!({"approval_policy": {"auto_approve": ["read_note"], "auto_deny": ["read_note"]}}),
+            ),
         ),
         (
             "a constraint on an alias, which is renamed before it is judged",
@@ -247,23 +337,47 @@ fn rows() -> Vec<(&'static str, Original, Value)> {
             Silent("the text counts as on"),
             json!({"tools": [tool("read_note", json!({"defer_loading": true}))], "tool_search": "off", "system": "read_note(x)"}),
         ),
-        ("a tool without a description", Silent("not looked at"), json!({"tools": [tool("read_note", json!({"description": ""}))]})),
-        ("a name that some providers refuse", Silent("not looked at"), json!({"tools": [tool("read note", json!({}))]})),
+        (
+            "a tool without a description",
+            Silent("not looked at"),
+            json!({"tools": [tool("read_note", json!({"description": ""}))]}),
+        ),
+        (
+            "a name that some providers refuse",
+            Silent("not looked at"),
+            json!({"tools": [tool("read note", json!({}))]}),
+        ),
         // Items of lists and parts that are not what they should be.
-        ("an entry of `tools` that is a text", Silent("passed over"), json!({"tools": [tool("read_note", json!({})), "drop_note"]})),
+        (
+            "an entry of `tools` that is a text",
+            Silent("passed over"),
+            json!({"tools": [tool("read_note", json!({})), "drop_note"]}),
+        ),
         (
             "a tool whose name is empty, or nothing",
             Silent("passed over, or named `nil`"),
             json!({"tools": [tool("", json!({})), tool("read_note", json!({"name": null}))]}),
         ),
-        ("`native_tools` that is a text", Silent("passed over"), with(json!({"native_tools": "read_note"}))),
+        (
+            "`native_tools` that is a text",
+            Silent("passed over"),
+            with(json!({"native_tools": "read_note"})),
+        ),
         (
             "a registry as `native_tools`, with a tool without a schema",
             Silent("passed over as a whole: it has no name"),
             json!({"native_tools": {"_type": "tool_registry", "tools": [tool("read_note", json!({"parameters": null}))]}}),
         ),
-        ("`prompts` that is a text", Silent("not looked at"), with(json!({"prompts": "find_it(x)"}))),
-        ("a prompt that is a number", Silent("becomes text"), with(json!({"system": 7}))),
+        (
+            "`prompts` that is a text",
+            Silent("not looked at"),
+            with(json!({"prompts": "find_it(x)"})),
+        ),
+        (
+            "a prompt that is a number",
+            Silent("becomes text"),
+            with(json!({"system": 7})),
+        ),
         (
             "`defer_loading: \"true\"`",
             Silent("only the literal counts, the rest is passed over"),
@@ -284,7 +398,11 @@ fn rows() -> Vec<(&'static str, Original, Value)> {
             Silent("not looked at"),
             json!({"tools": [tool("read_note", json!({"parameters": {"type": "object", "properties": {"path": {"type": "strin"}}}}))]}),
         ),
-        ("a misspelled key of the policy", Silent("passed over"), with(json!({"policy": {"side_effect_levl": "none"}}))),
+        (
+            "a misspelled key of the policy",
+            Silent("passed over"),
+            with(json!({"policy": {"side_effect_levl": "none"}})),
+        ),
         // Constraints and patterns.
         (
             "a constraint on `additionalProperties` of a schema without properties",
@@ -313,7 +431,11 @@ fn rows() -> Vec<(&'static str, Original, Value)> {
             Silent("a glob that matches nothing is not reported"),
             with(json!({"approval_policy": {"auto_deny": ["ghost_*"]}})),
         ),
-        ("a pattern that is no glob: `{a`", Silent("passed over"), with(json!({"approval_policy": {"auto_deny": ["{a"]}}))),
+        (
+            "a pattern that is no glob: `{a`",
+            Silent("passed over"),
+            with(json!({"approval_policy": {"auto_deny": ["{a"]}})),
+        ),
         (
             "`re*te` in `policy.tools`, which matches",
             FalseAlarm("the tool counts as inactive (0.7: one star, at an end)"),
@@ -325,7 +447,10 @@ fn rows() -> Vec<(&'static str, Original, Value)> {
             Silent("counts by its name"),
             runs(
                 json!({}),
-                &[tool("read_command_output", json!({"annotations": {"kind": "delete", "side_effect_level": "workspace_write"}}))],
+                &[tool(
+                    "read_command_output",
+                    json!({"annotations": {"kind": "delete", "side_effect_level": "workspace_write"}}),
+                )],
             ),
         ),
         (
@@ -333,7 +458,10 @@ fn rows() -> Vec<(&'static str, Original, Value)> {
             Silent("counts as a reader"),
             runs(
                 json!({"result_readers": ["drop_note"]}),
-                &[tool("drop_note", json!({"annotations": {"kind": "delete", "side_effect_level": "workspace_write"}}))],
+                &[tool(
+                    "drop_note",
+                    json!({"annotations": {"kind": "delete", "side_effect_level": "workspace_write"}}),
+                )],
             ),
         ),
         // Prompts.
@@ -342,13 +470,21 @@ fn rows() -> Vec<(&'static str, Original, Value)> {
             FalseAlarm(unknown),
             talk("the file_list (below), the read_notes\n(all of them)"),
         ),
-        ("\"each user_id(s)\"", FalseAlarm(unknown), talk("List each user_id(s).")),
+        (
+            "\"each user_id(s)\"",
+            FalseAlarm(unknown),
+            talk("List each user_id(s)."),
+        ),
         (
             "an inactive and deferred tool in a prompt",
             FalseAlarm("two findings"),
             json!({"tools": [tool("read_note", json!({"defer_loading": true})), tool("list_letters", json!({}))], "policy": {"tools": ["list_*"]}, "system": "read_note(x)"}),
         ),
-        ("an alias in a fence", FalseAlarm("`DEPRECATED_ARG_ALIAS` (0.7)"), with(json!({"system": "```\nread_note(file=1)\n```"}))),
+        (
+            "an alias in a fence",
+            FalseAlarm("`DEPRECATED_ARG_ALIAS` (0.7)"),
+            with(json!({"system": "```\nread_note(file=1)\n```"})),
+        ),
         (
             "the word of an alias inside a value",
             FalseAlarm("`DEPRECATED_ARG_ALIAS`"),
@@ -359,8 +495,16 @@ fn rows() -> Vec<(&'static str, Original, Value)> {
             Silent("names with `-`, `.` or `::` are not looked for"),
             json!({"tools": [tool("drop-note", json!({})), tool("list_letters", json!({}))], "policy": {"tools": ["list_*"]}, "system": "drop-note(x)"}),
         ),
-        ("a call in backticks of a name without an underscore", Silent("no name"), talk("Use `ghost(x)`.")),
-        ("a tool call as JSON, outside of tags", Silent("JSON is not read"), talk("Say {\"name\": \"ghost\", \"arguments\": {}}.")),
+        (
+            "a call in backticks of a name without an underscore",
+            Silent("no name"),
+            talk("Use `ghost(x)`."),
+        ),
+        (
+            "a tool call as JSON, outside of tags",
+            Silent("JSON is not read"),
+            talk("Say {\"name\": \"ghost\", \"arguments\": {}}."),
+        ),
         (
             "`ignore-start` inside a fence, then an unknown call",
             Silent("the marker counts there too"),
@@ -376,8 +520,16 @@ fn rows() -> Vec<(&'static str, Original, Value)> {
             Silent("dropped, by a marker that is documented nowhere"),
             talk("Say tool-surface-ignore to find_it(x)."),
         ),
-        ("a marker with two spaces, or none", FalseAlarm(unknown), talk("<!--harn-tool-surface:  ignore-next-line-->\nfind_it(x)")),
-        ("a marker that is none: `ignore-all`", Silent("not reported"), talk("<!-- harn-tool-surface: ignore-all -->\nread_note(x)")),
+        (
+            "a marker with two spaces, or none",
+            FalseAlarm(unknown),
+            talk("<!--harn-tool-surface:  ignore-next-line-->\nfind_it(x)"),
+        ),
+        (
+            "a marker that is none: `ignore-all`",
+            Silent("not reported"),
+            talk("<!-- harn-tool-surface: ignore-all -->\nread_note(x)"),
+        ),
         // Size and hints.
         (
             "`readOnlyHint` and `destructiveHint`, both true",
@@ -400,15 +552,19 @@ fn rows() -> Vec<(&'static str, Original, Value)> {
 #[test]
 fn every_row_says_what_its_original_does_not() {
     for (what, original, surface) in rows() {
-        let codes: Vec<&str> = check(&read(&surface, None)).diagnostics.iter().map(|found| found.code).collect();
+        let codes: Vec<&str> = check(&read(&surface, None))
+            .diagnostics
+            .iter()
+            .map(|found| found.code)
+            .collect();
         match original {
             Silent(_) => assert!(!codes.is_empty(), "{what}: nothing is said"),
             FalseAlarm(said) => {
                 assert!(
                     codes.len() <= 1
-                        && !codes
-                            .iter()
-                            .any(|code| said.contains(code.trim_start_matches("TOOL_SURFACE_")) && !said.ends_with(" findings")),
+                        && !codes.iter().any(|code| said
+                            .contains(code.trim_start_matches("TOOL_SURFACE_"))
+                            && !said.ends_with(" findings")),
                     "{what}: {codes:?}"
                 );
             }

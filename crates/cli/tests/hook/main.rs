@@ -27,7 +27,11 @@ fn hook(folder: &Path, client: &str, message: &str) -> Ran {
         .spawn()
         .expect("the program starts");
     // A message that is refused early is not read to its end.
-    let _ = child.stdin.take().expect("its input").write_all(message.as_bytes());
+    let _ = child
+        .stdin
+        .take()
+        .expect("its input")
+        .write_all(message.as_bytes());
     Ran::from(child.wait_with_output().expect("it ends"))
 }
 
@@ -47,6 +51,16 @@ fn refusal(ran: Ran) -> Option<String> {
         return None;
     }
     let answer = &ran.document()["hookSpecificOutput"];
-    assert_eq!((&answer["hookEventName"], &answer["permissionDecision"]), (&json!("PreToolUse"), &json!("deny")), "{}", ran.out);
-    Some(answer["permissionDecisionReason"].as_str().expect("a reason").to_owned())
+    assert_eq!(
+        (&answer["hookEventName"], &answer["permissionDecision"]),
+        (&json!("PreToolUse"), &json!("deny")),
+        "{}",
+        ran.out
+    );
+    Some(
+        answer["permissionDecisionReason"]
+            .as_str()
+            .expect("a reason")
+            .to_owned(),
+    )
 }

@@ -12,22 +12,48 @@ fn a_hundred_hooks_at_once_give_the_right_answers_in_time() {
     let started = Instant::now();
     let answers: Vec<(usize, bool, Duration)> = std::thread::scope(|scope| {
         let one = |index: usize| {
-            let (project, client) = (&project, if index.is_multiple_of(2) { "claude-code" } else { "codex" });
+            let (project, client) = (
+                &project,
+                if index.is_multiple_of(2) {
+                    "claude-code"
+                } else {
+                    "codex"
+                },
+            );
             scope.spawn(move || {
-                let command = if index.is_multiple_of(3) { "bad" } else { "good" };
+                let command = if index.is_multiple_of(3) {
+                    "bad"
+                } else {
+                    "good"
+                };
                 let started = Instant::now();
-                let refused =
-                    refusal(hook(project.path(), client, &before(project.path(), "Bash", &json!({"command": command})))).is_some();
+                let refused = refusal(hook(
+                    project.path(),
+                    client,
+                    &before(project.path(), "Bash", &json!({"command": command})),
+                ))
+                .is_some();
                 (index, refused, started.elapsed())
             })
         };
         let running: Vec<_> = (0..100).map(one).collect();
-        running.into_iter().map(|thread| thread.join().expect("an answer")).collect()
+        running
+            .into_iter()
+            .map(|thread| thread.join().expect("an answer"))
+            .collect()
     });
     for (index, refused, _) in &answers {
         assert_eq!(*refused, index.is_multiple_of(3), "{index}");
     }
     // `./bench/run hook` measures the real program; this one is built for debugging and shares the machine with other tests.
-    let longest = answers.iter().map(|(_, _, time)| *time).max().unwrap_or_default();
-    assert!(longest < Duration::from_secs(20), "{longest:?} of {:?}", started.elapsed());
+    let longest = answers
+        .iter()
+        .map(|(_, _, time)| *time)
+        .max()
+        .unwrap_or_default();
+    assert!(
+        longest < Duration::from_secs(20),
+        "{longest:?} of {:?}",
+        started.elapsed()
+    );
 }

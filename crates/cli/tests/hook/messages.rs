@@ -17,11 +17,25 @@ fn fixtures(client: &str, project: &Path) -> Vec<Fixture> {
     let folder = support::program::repository("crates/cli/tests/hook").join(client);
     let mut found = Vec::new();
     for entry in std::fs::read_dir(folder).expect("fixtures").flatten() {
-        let Some(tool) = entry.file_name().to_str().and_then(|name| name.strip_suffix(".json")).map(str::to_owned) else { continue };
-        let text = std::fs::read_to_string(entry.path()).expect("text").replace("$PROJECT", &project.to_string_lossy());
+        let Some(tool) = entry
+            .file_name()
+            .to_str()
+            .and_then(|name| name.strip_suffix(".json"))
+            .map(str::to_owned)
+        else {
+            continue;
+        };
+        let text = std::fs::read_to_string(entry.path())
+            .expect("text")
+            .replace("$PROJECT", &project.to_string_lossy());
         let mut whole: Value = serde_json::from_str(&text).expect("JSON");
         let seen_as = whole["seen_as"].as_str().expect("a name").to_owned();
-        found.push(Fixture { tool, seen_as, pre: whole["pre"].take(), post: whole["post"].take() });
+        found.push(Fixture {
+            tool,
+            seen_as,
+            pre: whole["pre"].take(),
+            post: whole["post"].take(),
+        });
     }
     assert!(found.len() > 10, "{client}");
     found
@@ -34,12 +48,25 @@ fn project(event: &str, script: &str) -> Project {
 #[test]
 fn every_tool_is_let_through_without_a_word_when_no_hook_objects() {
     for client in ["claude-code", "codex"] {
-        let project = project("tool.pre", "def handle(event, payload):\n    return allow()");
+        let project = project(
+            "tool.pre",
+            "def handle(event, payload):\n    return allow()",
+        );
         for fixture in fixtures(client, project.path()) {
             let ran = hook(project.path(), client, &fixture.pre.to_string()).ends(0);
-            assert_eq!((ran.out.as_str(), ran.err.as_str()), ("", ""), "{client} {}", fixture.tool);
+            assert_eq!(
+                (ran.out.as_str(), ran.err.as_str()),
+                ("", ""),
+                "{client} {}",
+                fixture.tool
+            );
             let ran = hook(project.path(), client, &fixture.post.to_string()).ends(0);
-            assert_eq!((ran.out.as_str(), ran.err.as_str()), ("", ""), "{client} {}", fixture.tool);
+            assert_eq!(
+                (ran.out.as_str(), ran.err.as_str()),
+                ("", ""),
+                "{client} {}",
+                fixture.tool
+            );
         }
     }
 }
@@ -50,9 +77,17 @@ fn every_tool_is_refused_with_the_reason_and_hooks_see_the_common_name() {
         let script = "def handle(event, payload):\n    return block(payload[\"client\"] + \" \" + payload[\"native\"] + \" as \" + payload[\"name\"])";
         let project = project("tool.pre", script);
         for fixture in fixtures(client, project.path()) {
-            let reason = super::refusal(hook(project.path(), client, &fixture.pre.to_string())).expect("a refusal");
-            assert!(reason.contains(&format!("{client} {} as {}", fixture.tool, fixture.seen_as)), "{reason}");
-            assert!(reason.contains("hook `judge` blocked the call") && reason.contains(".harness/hooks/judge.md"), "{reason}");
+            let reason = super::refusal(hook(project.path(), client, &fixture.pre.to_string()))
+                .expect("a refusal");
+            assert!(
+                reason.contains(&format!("{client} {} as {}", fixture.tool, fixture.seen_as)),
+                "{reason}"
+            );
+            assert!(
+                reason.contains("hook `judge` blocked the call")
+                    && reason.contains(".harness/hooks/judge.md"),
+                "{reason}"
+            );
         }
     }
 }
@@ -79,14 +114,26 @@ fn what_a_hook_changes_comes_back_under_the_clients_own_names() {
             if fixture.tool == "apply_patch" || as_list {
                 // Neither a patch file by file nor a list of words can be written back.
                 let ran = ran.ends(2);
-                assert!(ran.err.contains("cannot carry the change") && ran.out.is_empty(), "{}", ran.err);
+                assert!(
+                    ran.err.contains("cannot carry the change") && ran.out.is_empty(),
+                    "{}",
+                    ran.err
+                );
                 continue;
             }
             let ran = ran.ends(0);
             let answer = &ran.document()["hookSpecificOutput"];
             // Codex takes new arguments only with this word; for Claude Code it would stand for a permission.
-            let word = if client == "codex" { json!("allow") } else { Value::Null };
-            assert_eq!(answer["permissionDecision"], word, "{client} {}", fixture.tool);
+            let word = if client == "codex" {
+                json!("allow")
+            } else {
+                Value::Null
+            };
+            assert_eq!(
+                answer["permissionDecision"], word,
+                "{client} {}",
+                fixture.tool
+            );
             let (sent, changed) = (&fixture.pre["tool_input"], &answer["updatedInput"]);
             let key = [
                 "command",
@@ -107,9 +154,22 @@ fn what_a_hook_changes_comes_back_under_the_clients_own_names() {
                 .chain(&["path", "notebook_path", "added"])
                 .find(|key| !changed[**key].is_null() && changed[**key] != sent[**key]);
             let key = *key.unwrap_or_else(|| panic!("{client} {}: {changed}", fixture.tool));
-            let text = if key == "edits" { changed["edits"][1]["new_string"].to_string() } else { changed[key].to_string() };
-            assert!(text.contains("changed"), "{client} {}: {changed}", fixture.tool);
-            for (other, value) in sent.as_object().expect("an object").iter().filter(|(other, _)| *other != key) {
+            let text = if key == "edits" {
+                changed["edits"][1]["new_string"].to_string()
+            } else {
+                changed[key].to_string()
+            };
+            assert!(
+                text.contains("changed"),
+                "{client} {}: {changed}",
+                fixture.tool
+            );
+            for (other, value) in sent
+                .as_object()
+                .expect("an object")
+                .iter()
+                .filter(|(other, _)| *other != key)
+            {
                 assert_eq!(&changed[other], value, "{client} {} {other}", fixture.tool);
             }
         }
@@ -121,9 +181,21 @@ fn a_changed_path_comes_back_whole() {
     let script = "def handle(event, payload):\n    args = dict(payload[\"args\"])\n    args[\"path\"] = \"safe/\" + args[\"path\"]\n    return modify({\"args\": args})";
     let project = project("tool.pre", script);
     let input = json!({"file_path": project.path().join("a.txt"), "content": "x"});
-    let ran = hook(project.path(), "claude-code", &super::before(project.path(), "Write", &input)).ends(0);
-    let expected = project.path().canonicalize().expect("a path").join("safe/a.txt");
-    assert_eq!(ran.document()["hookSpecificOutput"]["updatedInput"], json!({"file_path": expected, "content": "x"}));
+    let ran = hook(
+        project.path(),
+        "claude-code",
+        &super::before(project.path(), "Write", &input),
+    )
+    .ends(0);
+    let expected = project
+        .path()
+        .canonicalize()
+        .expect("a path")
+        .join("safe/a.txt");
+    assert_eq!(
+        ran.document()["hookSpecificOutput"]["updatedInput"],
+        json!({"file_path": expected, "content": "x"})
+    );
 }
 
 #[test]
@@ -146,28 +218,51 @@ fn results_are_amended_in_the_clients_own_form() {
             _ if response.is_string() => expected = json!("amended"),
             _ if response.is_array() => expected = json!([{"type": "text", "text": "amended"}]),
             _ => {
-                assert_eq!(answer, json!({"decision": "block", "reason": "amended"}), "{}", fixture.tool);
+                assert_eq!(
+                    answer,
+                    json!({"decision": "block", "reason": "amended"}),
+                    "{}",
+                    fixture.tool
+                );
                 continue;
             }
         }
         assert_eq!(updated, &expected, "{}", fixture.tool);
         if fixture.tool.starts_with("mcp__") {
-            assert_eq!(answer["hookSpecificOutput"]["updatedMCPToolOutput"], expected);
+            assert_eq!(
+                answer["hookSpecificOutput"]["updatedMCPToolOutput"],
+                expected
+            );
         }
     }
     for fixture in fixtures("codex", project.path()) {
         let ran = hook(project.path(), "codex", &fixture.post.to_string()).ends(0);
-        assert_eq!(ran.document(), json!({"decision": "block", "reason": "amended"}), "{}", fixture.tool);
+        assert_eq!(
+            ran.document(),
+            json!({"decision": "block", "reason": "amended"}),
+            "{}",
+            fixture.tool
+        );
     }
 }
 
 #[test]
 fn a_withheld_result_says_who_withheld_it_and_nothing_else() {
-    let project = project("tool.post", "def handle(event, payload):\n    return block(\"not for models\")");
-    let fixture = fixtures("claude-code", project.path()).into_iter().find(|fixture| fixture.tool == "Bash").expect("a fixture");
+    let project = project(
+        "tool.post",
+        "def handle(event, payload):\n    return block(\"not for models\")",
+    );
+    let fixture = fixtures("claude-code", project.path())
+        .into_iter()
+        .find(|fixture| fixture.tool == "Bash")
+        .expect("a fixture");
     let ran = hook(project.path(), "claude-code", &fixture.post.to_string()).ends(0);
     let stdout = ran.document()["hookSpecificOutput"]["updatedToolOutput"]["stdout"].to_string();
-    assert!(stdout.contains("not for models") && !ran.out.contains("ok 12 tests"), "{}", ran.out);
+    assert!(
+        stdout.contains("not for models") && !ran.out.contains("ok 12 tests"),
+        "{}",
+        ran.out
+    );
 }
 
 #[test]
@@ -181,27 +276,52 @@ fn after_a_failure_hooks_see_it_and_what_they_say_is_added() {
     let ran = hook(project.path(), "claude-code", &message.to_string()).ends(0);
     let answer = &ran.document()["hookSpecificOutput"];
     assert_eq!(answer["hookEventName"], json!("PostToolUseFailure"));
-    assert!(answer["additionalContext"].as_str().expect("text").contains("seen: `run_command` failed: Exit code 1"), "{answer}");
+    assert!(
+        answer["additionalContext"]
+            .as_str()
+            .expect("text")
+            .contains("seen: `run_command` failed: Exit code 1"),
+        "{answer}"
+    );
 }
 
 #[test]
 fn one_guard_judges_the_projects_own_tools_and_the_clients() {
-    let script =
-        "def handle(event, payload):\n    return block(\"no\") if \"rm -rf\" in payload[\"args\"].get(\"command\", \"\") else allow()";
+    let script = "def handle(event, payload):\n    return block(\"no\") if \"rm -rf\" in payload[\"args\"].get(\"command\", \"\") else allow()";
     let project = Project::new(&[(
         ".harness/hooks/guard.md",
-        &support::hook_with("tool.pre", "when: payload[\"name\"] == \"run_command\"\n", script),
+        &support::hook_with(
+            "tool.pre",
+            "when: payload[\"name\"] == \"run_command\"\n",
+            script,
+        ),
     )]);
     for (client, tool, input) in [
         ("claude-code", "Bash", json!({"command": "rm -rf x"})),
         ("codex", "Bash", json!({"command": "rm -rf x"})),
         ("codex", "exec_command", json!({"cmd": "rm -rf x"})),
-        ("codex", "shell", json!({"command": ["bash", "-lc", "rm -rf x"]})),
+        (
+            "codex",
+            "shell",
+            json!({"command": ["bash", "-lc", "rm -rf x"]}),
+        ),
     ] {
-        assert!(super::refusal(hook(project.path(), client, &super::before(project.path(), tool, &input))).is_some(), "{client} {tool}");
+        assert!(
+            super::refusal(hook(
+                project.path(),
+                client,
+                &super::before(project.path(), tool, &input)
+            ))
+            .is_some(),
+            "{client} {tool}"
+        );
     }
     assert_eq!(
-        super::refusal(hook(project.path(), "claude-code", &super::before(project.path(), "Bash", &json!({"command": "ls"})))),
+        super::refusal(hook(
+            project.path(),
+            "claude-code",
+            &super::before(project.path(), "Bash", &json!({"command": "ls"}))
+        )),
         None
     );
 }
@@ -212,10 +332,22 @@ fn every_file_of_a_patch_is_judged() {
     let project = project("tool.pre", script);
     let judged = |patch: &str| {
         let input = json!({"command": format!("*** Begin Patch\n{patch}*** End Patch")});
-        super::refusal(hook(project.path(), "codex", &super::before(project.path(), "apply_patch", &input)))
+        super::refusal(hook(
+            project.path(),
+            "codex",
+            &super::before(project.path(), "apply_patch", &input),
+        ))
     };
-    assert!(judged("*** Add File: a\n+x\n*** Delete File: Cargo.lock\n").is_some_and(|reason| reason.contains("no Cargo.lock")));
+    assert!(
+        judged("*** Add File: a\n+x\n*** Delete File: Cargo.lock\n")
+            .is_some_and(|reason| reason.contains("no Cargo.lock"))
+    );
     assert!(judged("*** Update File: a\n*** Move to: b.lock\n@@\n-x\n+y\n").is_some());
-    assert_eq!(judged("*** Add File: a\n+x\n*** Delete File: Cargo.toml\n"), None);
-    assert!(judged("*** Rename File: a\n").is_some_and(|reason| reason.contains("is not understood")));
+    assert_eq!(
+        judged("*** Add File: a\n+x\n*** Delete File: Cargo.toml\n"),
+        None
+    );
+    assert!(
+        judged("*** Rename File: a\n").is_some_and(|reason| reason.contains("is not understood"))
+    );
 }

@@ -18,7 +18,8 @@ fn child_of(parent: u32) -> Option<PathBuf> {
 
 /// Waits until the kernel holds the worker to its filter.
 fn confined(worker: &std::path::Path) -> bool {
-    fs::read_to_string(worker.join("status")).is_ok_and(|status| status.lines().any(|line| line == "Seccomp:\t2"))
+    fs::read_to_string(worker.join("status"))
+        .is_ok_and(|status| status.lines().any(|line| line == "Seccomp:\t2"))
 }
 
 #[test]
@@ -37,13 +38,26 @@ fn it_has_no_environment_no_message_and_no_descriptor_but_its_channel() {
         if let Some(worker) = child_of(program.id()).filter(|worker| confined(worker)) {
             break worker;
         }
-        assert!(Instant::now() < until, "no worker was confined before the message came");
+        assert!(
+            Instant::now() < until,
+            "no worker was confined before the message came"
+        );
         std::thread::sleep(Duration::from_millis(5));
     };
-    match (fs::read(worker.join("environ")), fs::read_dir(worker.join("fd")), fs::read_link(worker.join("cwd"))) {
+    match (
+        fs::read(worker.join("environ")),
+        fs::read_dir(worker.join("fd")),
+        fs::read_link(worker.join("cwd")),
+    ) {
         (Ok(environment), Ok(descriptors), Ok(folder)) => {
-            assert!(environment.iter().all(|&byte| byte == 0), "{}", String::from_utf8_lossy(&environment));
-            let mut open: Vec<_> = descriptors.map(|entry| entry.expect("an entry").file_name()).collect();
+            assert!(
+                environment.iter().all(|&byte| byte == 0),
+                "{}",
+                String::from_utf8_lossy(&environment)
+            );
+            let mut open: Vec<_> = descriptors
+                .map(|entry| entry.expect("an entry").file_name())
+                .collect();
             open.sort();
             assert_eq!(open, ["3", "4"]);
             assert_eq!(folder, PathBuf::from("/"));
@@ -52,7 +66,12 @@ fn it_has_no_environment_no_message_and_no_descriptor_but_its_channel() {
         _ => println!("skipped: only root may look into a worker"),
     }
     let message = before(project.path(), "Bash", &json!({"command": "ls"}));
-    program.stdin.take().expect("its input").write_all(message.as_bytes()).expect("it reads");
+    program
+        .stdin
+        .take()
+        .expect("its input")
+        .write_all(message.as_bytes())
+        .expect("it reads");
     let ran = super::Ran::from(program.wait_with_output().expect("it ends"));
     assert!(refusal(ran).is_some_and(|reason| reason.contains("no")));
     let until = Instant::now() + Duration::from_secs(5);

@@ -10,7 +10,8 @@ use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 /// Every revision before 2026-07-28: those with a handshake.
-pub(crate) const WITH_HANDSHAKE: [&str; 4] = ["2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25"];
+pub(crate) const WITH_HANDSHAKE: [&str; 4] =
+    ["2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25"];
 /// The revision without one.
 pub(crate) const WITHOUT: &str = "2026-07-28";
 
@@ -29,14 +30,20 @@ impl Client {
     /// A server that nobody has spoken to yet.
     pub(crate) fn start(folder: &Path) -> Self {
         let mut command = prepared(folder, &["mcp"]);
-        let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("the server");
+        let mut child = command
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .expect("the server");
         let (sender, lines) = channel();
         let output = BufReader::new(child.stdout.take().expect("output"));
         std::thread::spawn(move || {
             for line in output.lines() {
                 let Ok(line) = line else { break };
                 // Nothing but the protocol may come here.
-                let message: Value = serde_json::from_str(&line).unwrap_or_else(|_| json!({"not a message": line}));
+                let message: Value =
+                    serde_json::from_str(&line).unwrap_or_else(|_| json!({"not a message": line}));
                 if sender.send(message).is_err() {
                     break;
                 }
@@ -47,19 +54,30 @@ impl Client {
         std::thread::spawn(move || {
             let mut bytes = [0; 4096];
             while let Ok(count @ 1..) = errors.read(&mut bytes) {
-                kept.lock().expect("the log").push_str(&String::from_utf8_lossy(&bytes[..count]));
+                kept.lock()
+                    .expect("the log")
+                    .push_str(&String::from_utf8_lossy(&bytes[..count]));
             }
         });
         let input = child.stdin.take();
-        Self { child, input, lines, unread: Vec::new(), log, next_id: 0, meta: None }
+        Self {
+            child,
+            input,
+            lines,
+            unread: Vec::new(),
+            log,
+            next_id: 0,
+            meta: None,
+        }
     }
 
     /// A client of that revision, ready to ask.
     pub(crate) fn speaking(folder: &Path, revision: &str) -> Self {
         let mut client = Self::start(folder);
         if revision == WITHOUT {
-            client.meta =
-                Some(json!({"io.modelcontextprotocol/protocolVersion": WITHOUT, "io.modelcontextprotocol/clientCapabilities": {}}));
+            client.meta = Some(
+                json!({"io.modelcontextprotocol/protocolVersion": WITHOUT, "io.modelcontextprotocol/clientCapabilities": {}}),
+            );
             return client;
         }
         let told = json!({"protocolVersion": revision, "capabilities": {}, "clientInfo": {"name": "test", "version": "1"}});
@@ -70,7 +88,11 @@ impl Client {
     }
 
     pub(crate) fn write(&mut self, bytes: &[u8]) {
-        self.input.as_mut().expect("open input").write_all(bytes).expect("written");
+        self.input
+            .as_mut()
+            .expect("open input")
+            .write_all(bytes)
+            .expect("written");
     }
 
     pub(crate) fn send(&mut self, message: &Value) {
@@ -81,10 +103,16 @@ impl Client {
     pub(crate) fn request(&mut self, method: &str, mut params: Value) -> i64 {
         self.next_id += 1;
         if let Some(Value::Object(meta)) = self.meta.clone() {
-            let own = params.as_object_mut().expect("an object").entry("_meta").or_insert_with(|| json!({}));
+            let own = params
+                .as_object_mut()
+                .expect("an object")
+                .entry("_meta")
+                .or_insert_with(|| json!({}));
             own.as_object_mut().expect("an object").extend(meta);
         }
-        self.send(&json!({"jsonrpc": "2.0", "id": self.next_id, "method": method, "params": params}));
+        self.send(
+            &json!({"jsonrpc": "2.0", "id": self.next_id, "method": method, "params": params}),
+        );
         self.next_id
     }
 
@@ -104,7 +132,9 @@ impl Client {
     }
 
     pub(crate) fn answer(&mut self, id: i64) -> Value {
-        self.wait_for(&format!("the answer {id}"), |message| message["id"] == id && message.get("method").is_none())
+        self.wait_for(&format!("the answer {id}"), |message| {
+            message["id"] == id && message.get("method").is_none()
+        })
     }
 
     pub(crate) fn notification(&mut self, method: &str) -> Value {
@@ -123,9 +153,16 @@ impl Client {
                 }
                 at += 1;
             }
-            match self.lines.recv_timeout(until.saturating_duration_since(Instant::now())) {
+            match self
+                .lines
+                .recv_timeout(until.saturating_duration_since(Instant::now()))
+            {
                 Ok(message) => self.unread.push(message),
-                Err(_) => panic!("{what} did not come; unread {:.500?}; log `{}`", self.unread, self.log()),
+                Err(_) => panic!(
+                    "{what} did not come; unread {:.500?}; log `{}`",
+                    self.unread,
+                    self.log()
+                ),
             }
         }
     }
@@ -140,8 +177,12 @@ impl Client {
     /// The names of the project's tools; the harness's own is always among them and left out here.
     pub(crate) fn tools(&mut self) -> Vec<String> {
         let answer = self.ask("tools/list", json!({}));
-        let tools = answer["result"]["tools"].as_array().unwrap_or_else(|| panic!("{answer}"));
-        let names = tools.iter().filter_map(|tool| tool["name"].as_str().map(str::to_owned));
+        let tools = answer["result"]["tools"]
+            .as_array()
+            .unwrap_or_else(|| panic!("{answer}"));
+        let names = tools
+            .iter()
+            .filter_map(|tool| tool["name"].as_str().map(str::to_owned));
         names.filter(|name| name != "read_artifact").collect()
     }
 
@@ -153,7 +194,11 @@ impl Client {
     pub(crate) fn wait_for_log(&self, text: &str) {
         let until = Instant::now() + Duration::from_secs(20);
         while !self.log().contains(text) {
-            assert!(Instant::now() < until, "`{text}` is not in `{}`", self.log());
+            assert!(
+                Instant::now() < until,
+                "`{text}` is not in `{}`",
+                self.log()
+            );
             std::thread::sleep(Duration::from_millis(10));
         }
     }
@@ -171,7 +216,11 @@ impl Client {
             if let Some(status) = self.child.try_wait().expect("a status") {
                 return status.code();
             }
-            assert!(Instant::now() < until, "the server goes on; log `{}`", self.log());
+            assert!(
+                Instant::now() < until,
+                "the server goes on; log `{}`",
+                self.log()
+            );
             std::thread::sleep(Duration::from_millis(5));
         }
     }

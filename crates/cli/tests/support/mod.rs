@@ -1,6 +1,10 @@
 //! A project in a temporary folder, and an engine over it whose workers are the real program.
 
-#![allow(dead_code, unreachable_pub, reason = "each test binary uses a part of it")]
+#![allow(
+    dead_code,
+    unreachable_pub,
+    reason = "each test binary uses a part of it"
+)]
 
 pub mod program;
 pub mod user;
@@ -65,7 +69,10 @@ pub struct Project {
 impl Project {
     pub fn new(files: &[(&str, &str)]) -> Self {
         let folder = tempfile::tempdir().expect("a temporary folder");
-        let project = Self { folder, events: Arc::default() };
+        let project = Self {
+            folder,
+            events: Arc::default(),
+        };
         std::fs::create_dir_all(project.path().join(".harness")).expect("the folder");
         for (path, text) in files {
             project.write(path, text.as_bytes());
@@ -89,7 +96,9 @@ impl Project {
     }
 
     pub fn builder(&self) -> EngineBuilder {
-        EngineBuilder::new(self.path()).worker(worker()).sink(self.events.clone())
+        EngineBuilder::new(self.path())
+            .worker(worker())
+            .sink(self.events.clone())
     }
 
     pub async fn engine(&self) -> Engine {
@@ -99,7 +108,10 @@ impl Project {
 
 /// The real program as a worker.
 pub fn worker() -> WorkerProgram {
-    WorkerProgram { path: user::program(), argument: WORKER_ARGUMENT }
+    WorkerProgram {
+        path: user::program(),
+        argument: WORKER_ARGUMENT,
+    }
 }
 
 /// A tool file around a script.
@@ -109,7 +121,10 @@ pub fn tool(script: &str) -> String {
 
 /// A tool file with more frontmatter.
 pub fn tool_with(fields: &str, script: &str) -> String {
-    format!("---\n{fields}script: |\n{}\n---\nRuns the test.\n", indent(script))
+    format!(
+        "---\n{fields}script: |\n{}\n---\nRuns the test.\n",
+        indent(script)
+    )
 }
 
 /// A hook file around a script.
@@ -119,11 +134,19 @@ pub fn hook(event: &str, script: &str) -> String {
 
 /// A hook file with more frontmatter.
 pub fn hook_with(event: &str, fields: &str, script: &str) -> String {
-    format!("---\nevent: {event}\n{fields}script: |\n{}\n---\nFor the test.\n", indent(script))
+    format!(
+        "---\nevent: {event}\n{fields}script: |\n{}\n---\nFor the test.\n",
+        indent(script)
+    )
 }
 
 fn indent(script: &str) -> String {
-    script.trim_matches('\n').lines().map(|line| format!("  {line}")).collect::<Vec<_>>().join("\n")
+    script
+        .trim_matches('\n')
+        .lines()
+        .map(|line| format!("  {line}"))
+        .collect::<Vec<_>>()
+        .join("\n")
 }
 
 /// A call with arguments as a value.
@@ -133,5 +156,8 @@ pub fn call(tool: &str, arguments: Value) -> Call {
 
 /// The code of a result's error.
 pub fn code(result: &ToolResult) -> &'static str {
-    result.error.as_ref().map_or("none", |error| error.code.text())
+    result
+        .error
+        .as_ref()
+        .map_or("none", |error| error.code.text())
 }

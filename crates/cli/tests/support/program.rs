@@ -18,29 +18,55 @@ pub struct Ran {
 impl Ran {
     pub fn from(output: Output) -> Self {
         let text = |bytes: Vec<u8>| String::from_utf8(bytes).expect("UTF-8");
-        Self { code: output.status.code(), out: text(output.stdout), err: text(output.stderr) }
+        Self {
+            code: output.status.code(),
+            out: text(output.stdout),
+            err: text(output.stderr),
+        }
     }
 
     /// The one document on standard output; anything else there is a failure.
     pub fn document(&self) -> Value {
-        serde_json::from_str(&self.out).unwrap_or_else(|problem| panic!("{problem} in `{:.300}`; stderr `{:.300}`", self.out, self.err))
+        serde_json::from_str(&self.out).unwrap_or_else(|problem| {
+            panic!(
+                "{problem} in `{:.300}`; stderr `{:.300}`",
+                self.out, self.err
+            )
+        })
     }
 
     /// Fails unless the program ended with this code.
     #[track_caller]
     pub fn ends(self, code: i32) -> Self {
-        assert_eq!(self.code, Some(code), "stdout `{:.400}` stderr `{:.400}`", self.out, self.err);
+        assert_eq!(
+            self.code,
+            Some(code),
+            "stdout `{:.400}` stderr `{:.400}`",
+            self.out,
+            self.err
+        );
         self
     }
 }
 
 /// A program to be started in a folder.
-#[expect(clippy::disallowed_methods, reason = "tests drive the program from outside")]
+#[expect(
+    clippy::disallowed_methods,
+    reason = "tests drive the program from outside"
+)]
 pub fn command(program: impl AsRef<OsStr>, folder: &Path, words: &[&str]) -> Command {
     let mut command = Command::new(program);
-    command.args(words).current_dir(folder).stdin(Stdio::null()).env_remove("RUST_BACKTRACE").env_remove("NO_COLOR");
+    command
+        .args(words)
+        .current_dir(folder)
+        .stdin(Stdio::null())
+        .env_remove("RUST_BACKTRACE")
+        .env_remove("NO_COLOR");
     // Whoever runs the tests may have a file of their own, which is not under test.
-    command.env("XDG_CONFIG_HOME", "/nonexistent").env("XDG_STATE_HOME", concat!(env!("CARGO_TARGET_TMPDIR"), "/state"));
+    command.env("XDG_CONFIG_HOME", "/nonexistent").env(
+        "XDG_STATE_HOME",
+        concat!(env!("CARGO_TARGET_TMPDIR"), "/state"),
+    );
     command
 }
 
@@ -51,30 +77,54 @@ pub fn prepared(folder: &Path, words: &[&str]) -> Command {
 
 /// Runs the program in a folder to its end.
 pub fn harness(folder: &Path, words: &[&str]) -> Ran {
-    Ran::from(prepared(folder, words).output().expect("the program starts"))
+    Ran::from(
+        prepared(folder, words)
+            .output()
+            .expect("the program starts"),
+    )
 }
 
 /// Like [`harness`], with something on standard input.
 pub fn harness_reading(folder: &Path, words: &[&str], input: &str) -> Ran {
-    let mut child =
-        prepared(folder, words).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("the program starts");
-    child.stdin.take().expect("its input").write_all(input.as_bytes()).expect("written");
+    let mut child = prepared(folder, words)
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .expect("the program starts");
+    child
+        .stdin
+        .take()
+        .expect("its input")
+        .write_all(input.as_bytes())
+        .expect("written");
     Ran::from(child.wait_with_output().expect("it ends"))
 }
 
 /// Sends a signal, as `INT`, to a process.
 pub fn signal(pid: u32, name: &str) {
-    let sent = command("kill", Path::new("/"), &["-s", name, &pid.to_string()]).status().expect("kill runs");
+    let sent = command("kill", Path::new("/"), &["-s", name, &pid.to_string()])
+        .status()
+        .expect("kill runs");
     assert!(sent.success(), "no signal {name} to {pid}");
 }
 
 /// The living children of a process, with theirs.
 pub fn descendants(pid: u32) -> Vec<u32> {
-    let children = std::fs::read_dir(format!("/proc/{pid}/task")).into_iter().flatten().flatten().flat_map(|task| {
-        let listed = std::fs::read_to_string(task.path().join("children")).unwrap_or_default();
-        listed.split_whitespace().filter_map(|word| word.parse().ok()).collect::<Vec<u32>>()
-    });
-    children.flat_map(|child| std::iter::once(child).chain(descendants(child))).collect()
+    let children = std::fs::read_dir(format!("/proc/{pid}/task"))
+        .into_iter()
+        .flatten()
+        .flatten()
+        .flat_map(|task| {
+            let listed = std::fs::read_to_string(task.path().join("children")).unwrap_or_default();
+            listed
+                .split_whitespace()
+                .filter_map(|word| word.parse().ok())
+                .collect::<Vec<u32>>()
+        });
+    children
+        .flat_map(|child| std::iter::once(child).chain(descendants(child)))
+        .collect()
 }
 
 /// Waits until none of these processes lives; says which still do after a second.
@@ -96,13 +146,19 @@ pub fn gone(pids: &[u32]) -> Vec<u32> {
 /// Copies a program so that it can be started at once. Another process writes it: while this one had it open for writing, a process that
 /// another test starts would hold it open, too, and the kernel starts no program that somebody writes.
 pub fn copy_program(from: &Path, to: &Path) {
-    let copied = command("cp", Path::new("/"), &[]).arg(from).arg(to).status().expect("cp runs");
+    let copied = command("cp", Path::new("/"), &[])
+        .arg(from)
+        .arg(to)
+        .status()
+        .expect("cp runs");
     assert!(copied.success(), "{} is not copied", from.display());
 }
 
 /// A folder of the repository.
 pub fn repository(path: &str) -> PathBuf {
-    PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../..").join(path)
+    PathBuf::from(env!("CARGO_MANIFEST_DIR"))
+        .join("../..")
+        .join(path)
 }
 
 /// Copies a folder with everything in it.

@@ -79,7 +79,10 @@ pub enum Served {
 impl ClientMap {
     /// What stands for a file that gave nothing: the client's calls are refused. A folder that cannot be listed stands for every client.
     pub(super) fn broken(name: &str, source: &Arc<Source>, problem: &Diagnostic) -> Vec<Self> {
-        let named: Vec<&str> = CLIENTS.into_iter().filter(|client| *client == name || !CLIENTS.contains(&name)).collect();
+        let named: Vec<&str> = CLIENTS
+            .into_iter()
+            .filter(|client| *client == name || !CLIENTS.contains(&name))
+            .collect();
         let map = |client: &str| Self {
             client: client.to_owned(),
             source: Arc::clone(source),

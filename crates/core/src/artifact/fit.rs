@@ -11,7 +11,12 @@ use crate::diagnostic::Severity;
 use std::collections::HashMap;
 
 /// Reports unknown keys and wrong types in an artifact. Inline artifacts inside it are left to their own check.
-pub(super) fn fit(problems: &mut Problems<'_>, naming: &'static [Field], fields: &'static [Field], node: &Node) {
+pub(super) fn fit(
+    problems: &mut Problems<'_>,
+    naming: &'static [Field],
+    fields: &'static [Field],
+    node: &Node,
+) {
     if matches!(node.kind, Kind::Map(_) | Kind::Null) {
         record(problems, &[naming, fields], node, "");
     } else {
@@ -28,10 +33,19 @@ pub(super) fn unsupported(kind: ArtifactKind, node: &Node) -> Vec<At<&'static st
 
 fn record(problems: &mut Problems<'_>, tables: &[&'static [Field]], node: &Node, path: &str) {
     let known = || tables.iter().copied().flatten();
-    let meant = |name: &str| if known().any(|field| field.name == name) { None } else { did_you_mean(name, known()) };
+    let meant = |name: &str| {
+        if known().any(|field| field.name == name) {
+            None
+        } else {
+            did_you_mean(name, known())
+        }
+    };
     let mut written: HashMap<&str, usize> = HashMap::new();
     for (key, _) in node.entries() {
-        [Some(key.name.as_str()), meant(&key.name)].into_iter().flatten().for_each(|name| *written.entry(name).or_default() += 1);
+        [Some(key.name.as_str()), meant(&key.name)]
+            .into_iter()
+            .flatten()
+            .for_each(|name| *written.entry(name).or_default() += 1);
     }
     for (key, value) in node.entries() {
         let path = join(path, &key.name);
@@ -47,7 +61,13 @@ fn record(problems: &mut Problems<'_>, tables: &[&'static [Field]], node: &Node,
     }
 }
 
-fn unknown(problems: &mut Problems<'_>, key: &super::node::Key, path: &str, meant: Option<&'static str>, fixable: Option<&'static str>) {
+fn unknown(
+    problems: &mut Problems<'_>,
+    key: &super::node::Key,
+    path: &str,
+    meant: Option<&'static str>,
+    fixable: Option<&'static str>,
+) {
     let (severity, of) = match problems.subject {
         Subject::Tool(_) => (Severity::Warning, "tool"),
         Subject::Hook(_) => (Severity::Error, "hook"),
@@ -60,9 +80,22 @@ fn unknown(problems: &mut Problems<'_>, key: &super::node::Key, path: &str, mean
         && matches!(key.name.as_str(), "name" | "description")
         && !matches!(problems.subject, Subject::Root | Subject::Layer)
     {
-        let from = if key.name == "name" { "the file's name" } else { "the text below the frontmatter" };
-        let message = format!("{} in the file of a {of} has no effect: it comes from {from}", quoted(&key.name));
-        problems.add(name_key_in_file::RULE.finding(message).field(path).help("remove the key"), key.span);
+        let from = if key.name == "name" {
+            "the file's name"
+        } else {
+            "the text below the frontmatter"
+        };
+        let message = format!(
+            "{} in the file of a {of} has no effect: it comes from {from}",
+            quoted(&key.name)
+        );
+        problems.add(
+            name_key_in_file::RULE
+                .finding(message)
+                .field(path)
+                .help("remove the key"),
+            key.span,
+        );
         return;
     }
     let message = format!("{} is not a field of a {of}", quoted(path));
@@ -96,7 +129,12 @@ fn shape(problems: &mut Problems<'_>, shape: &'static Shape, node: &Node, path: 
                 self::shape(problems, chosen, node, path);
             }
         }
-        Shape::Any | Shape::Bool | Shape::Integer(_) | Shape::Number | Shape::Text | Shape::Word(_) => {}
+        Shape::Any
+        | Shape::Bool
+        | Shape::Integer(_)
+        | Shape::Number
+        | Shape::Text
+        | Shape::Word(_) => {}
         Shape::Inline(..) | Shape::JsonSchema | Shape::Parameter => {}
     }
 }
@@ -107,29 +145,51 @@ fn misfit(problems: &mut Problems<'_>, shape: &Shape, node: &Node, path: &str) {
         && matches!(&node.kind, Kind::Number(number) if is_negative_integer(&number.to_string()))
     {
         let message = format!("tool \"{name}\" timeout_ms must be >= 0");
-        problems.add(timeout_negative::RULE.finding(message).field(path).help("0 means no cap of its own"), node.span);
+        problems.add(
+            timeout_negative::RULE
+                .finding(message)
+                .field(path)
+                .help("0 means no cap of its own"),
+            node.span,
+        );
         return;
     }
     problems.wrong_type(node, path, &shape.accepted());
 }
 
 fn is_negative_integer(text: &str) -> bool {
-    text.strip_prefix('-').is_some_and(|digits| digits.bytes().all(|byte| byte.is_ascii_digit()))
+    text.strip_prefix('-')
+        .is_some_and(|digits| digits.bytes().all(|byte| byte.is_ascii_digit()))
 }
 
-fn restrictions(kind: ArtifactKind, fields: &'static [Field], node: &Node, path: &str, found: &mut Vec<At<&'static str>>) {
+fn restrictions(
+    kind: ArtifactKind,
+    fields: &'static [Field],
+    node: &Node,
+    path: &str,
+    found: &mut Vec<At<&'static str>>,
+) {
     for (key, value) in node.entries() {
-        let Some(field) = fields.iter().find(|field| field.name == key.name) else { continue };
+        let Some(field) = fields.iter().find(|field| field.name == key.name) else {
+            continue;
+        };
         let path = join(path, field.name);
         match field.status {
             // `async: false` asks for nothing that is missing.
             Status::Unsupported if value.bool() != Some(false) => {
-                found.extend(unsupported_name(kind, &path).map(|name| At { value: name, span: key.span }));
+                found.extend(unsupported_name(kind, &path).map(|name| At {
+                    value: name,
+                    span: key.span,
+                }));
             }
             Status::Partly(forms) => {
                 for form in forms {
                     let name = unsupported_name(kind, &format!("{path}{}", form.name));
-                    found.extend((form.find)(value).zip(name).map(|(span, name)| At { value: name, span }));
+                    found.extend(
+                        (form.find)(value)
+                            .zip(name)
+                            .map(|(span, name)| At { value: name, span }),
+                    );
                 }
             }
             Status::Unsupported | Status::Enforced | Status::Idle => {}
@@ -150,5 +210,9 @@ fn inner_record(shape: &'static Shape, node: &Node) -> Option<&'static [Field]> 
 }
 
 pub(super) fn join(path: &str, key: &str) -> String {
-    if path.is_empty() { key.to_owned() } else { format!("{path}.{key}") }
+    if path.is_empty() {
+        key.to_owned()
+    } else {
+        format!("{path}.{key}")
+    }
 }

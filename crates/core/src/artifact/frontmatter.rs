@@ -31,11 +31,20 @@ pub(crate) fn split(text: &str) -> Result<Halves, Unsplit> {
         match opened {
             None if delimits => opened = Some(at),
             None => return Err(Unsplit::Missing),
-            Some(yaml) if delimits => return Ok(Halves { yaml: Span::new(yaml, start), body: Span::new(at, text.len()) }),
+            Some(yaml) if delimits => {
+                return Ok(Halves {
+                    yaml: Span::new(yaml, start),
+                    body: Span::new(at, text.len()),
+                });
+            }
             Some(_) => {}
         }
     }
-    Err(if opened.is_some() { Unsplit::Unclosed } else { Unsplit::Missing })
+    Err(if opened.is_some() {
+        Unsplit::Unclosed
+    } else {
+        Unsplit::Missing
+    })
 }
 
 /// The text of a body as a model or a reviewer reads it: LF line ends, no blank space around it.
@@ -62,7 +71,15 @@ mod tests {
 
     #[test]
     fn loader_rule_1_a_file_must_start_with_a_delimiter_line() {
-        for text in ["", "\n---\na: 1\n---\n", " ---\n---\n", "----\n---\n", "---x\n---\n", "# Title\n---\na: 1\n---\n", "--- \n---\n"] {
+        for text in [
+            "",
+            "\n---\na: 1\n---\n",
+            " ---\n---\n",
+            "----\n---\n",
+            "---x\n---\n",
+            "# Title\n---\na: 1\n---\n",
+            "--- \n---\n",
+        ] {
             check(text, Err(Unsplit::Missing));
         }
         check("---\na: 1\n---\nBody.\n", Ok(("a: 1\n", "Body.\n")));
@@ -70,7 +87,15 @@ mod tests {
 
     #[test]
     fn loader_rule_2_the_frontmatter_must_be_closed_by_a_delimiter_on_its_own_line() {
-        for text in ["---", "---\n", "---\na: 1\n", "---\na: 1\n----\n", "---\na: 1\n---x\n", "---\na: 1\n --- \n", "---\na: 1\n--- \n"] {
+        for text in [
+            "---",
+            "---\n",
+            "---\na: 1\n",
+            "---\na: 1\n----\n",
+            "---\na: 1\n---x\n",
+            "---\na: 1\n --- \n",
+            "---\na: 1\n--- \n",
+        ] {
             check(text, Err(Unsplit::Unclosed));
         }
         check("---\n----\n---x\n---\nBody", Ok(("----\n---x\n", "Body")));
@@ -79,13 +104,19 @@ mod tests {
 
     #[test]
     fn a_byte_order_mark_and_carriage_returns_are_accepted() {
-        check("\u{feff}---\r\na: 1\r\n---\r\nBody.\r\n", Ok(("a: 1\r\n", "Body.\r\n")));
+        check(
+            "\u{feff}---\r\na: 1\r\n---\r\nBody.\r\n",
+            Ok(("a: 1\r\n", "Body.\r\n")),
+        );
         check("---\r\n---", Ok(("", "")));
         assert_eq!(body_text("\r\nOne.\r\nTwo.\r\n"), "One.\nTwo.");
     }
 
     #[test]
     fn later_delimiter_lines_belong_to_the_body() {
-        check("---\na: 1\n---\n---\nb\n---\n", Ok(("a: 1\n", "---\nb\n---\n")));
+        check(
+            "---\na: 1\n---\n---\nb\n---\n",
+            Ok(("a: 1\n", "---\nb\n---\n")),
+        );
     }
 }

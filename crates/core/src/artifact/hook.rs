@@ -73,6 +73,7 @@ impl Hook {
     /// Whether a failure of this hook blocks, given whether its event gates.
     #[must_use]
     pub fn blocks_on_error(&self, gating: bool) -> bool {
-        self.on_error.map_or(gating, |choice| choice == OnError::Block)
+        self.on_error
+            .map_or(gating, |choice| choice == OnError::Block)
     }
 }

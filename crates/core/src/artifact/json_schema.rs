@@ -10,8 +10,14 @@ use serde_json::{Map, Value, json};
 pub fn json_schema(kind: ArtifactKind) -> Value {
     let mut schema = record(&[fields_of(kind)], unknown_keys(kind));
     let mut whole = Map::new();
-    whole.insert("$schema".into(), json!("https://json-schema.org/draft/2020-12/schema"));
-    whole.insert("title".into(), json!(format!("Frontmatter of a harness {}", kind.word())));
+    whole.insert(
+        "$schema".into(),
+        json!("https://json-schema.org/draft/2020-12/schema"),
+    );
+    whole.insert(
+        "title".into(),
+        json!(format!("Frontmatter of a harness {}", kind.word())),
+    );
     if let Some(object) = schema.as_object_mut() {
         whole.append(object);
     }
@@ -29,11 +35,20 @@ enum UnknownKeys {
 }
 
 fn unknown_keys(kind: ArtifactKind) -> UnknownKeys {
-    if kind == ArtifactKind::Tool { UnknownKeys::Warned } else { UnknownKeys::Refused }
+    if kind == ArtifactKind::Tool {
+        UnknownKeys::Warned
+    } else {
+        UnknownKeys::Refused
+    }
 }
 
 fn record(tables: &[&'static [Field]], unknown: UnknownKeys) -> Value {
-    let properties: Map<_, _> = tables.iter().copied().flatten().map(|field| (field.name.to_owned(), documented(field, unknown))).collect();
+    let properties: Map<_, _> = tables
+        .iter()
+        .copied()
+        .flatten()
+        .map(|field| (field.name.to_owned(), documented(field, unknown)))
+        .collect();
     let mut schema = json!({ "type": "object", "properties": properties });
     if let UnknownKeys::Refused = unknown {
         schema["additionalProperties"] = json!(false);
@@ -49,7 +64,10 @@ fn documented(field: &'static Field, unknown: UnknownKeys) -> Value {
         Status::Partly(_) => " Some forms are not enforced yet: a call under one is refused.",
         Status::Idle => " Without effect yet.",
     };
-    schema["description"] = json!(format!("{}{missing} Default: {}.", field.doc, field.default));
+    schema["description"] = json!(format!(
+        "{}{missing} Default: {}.",
+        field.doc, field.default
+    ));
     schema
 }
 
@@ -63,7 +81,9 @@ fn value(shape: &'static Shape, unknown: UnknownKeys) -> Value {
         Shape::Text => json!({ "type": "string" }),
         Shape::Word(words) => json!({ "enum": words }),
         Shape::List(item) => json!({ "type": ["array", "null"], "items": value(item, unknown) }),
-        Shape::Map(item) => json!({ "type": ["object", "null"], "additionalProperties": value(item, unknown) }),
+        Shape::Map(item) => {
+            json!({ "type": ["object", "null"], "additionalProperties": value(item, unknown) })
+        }
         Shape::Record(fields) => {
             let mut schema = record(&[fields], unknown);
             schema["type"] = json!(["object", "null"]);
@@ -71,11 +91,24 @@ fn value(shape: &'static Shape, unknown: UnknownKeys) -> Value {
         }
         Shape::Inline(naming, fields) => {
             let hook = naming.iter().any(|field| field.name == "handler");
-            let mut schema = record(&[naming, fields], if hook { UnknownKeys::Refused } else { UnknownKeys::Warned });
-            schema["required"] = if hook { json!(["event"]) } else { json!(["name"]) };
+            let mut schema = record(
+                &[naming, fields],
+                if hook {
+                    UnknownKeys::Refused
+                } else {
+                    UnknownKeys::Warned
+                },
+            );
+            schema["required"] = if hook {
+                json!(["event"])
+            } else {
+                json!(["name"])
+            };
             schema
         }
-        Shape::Either(shapes) => json!({ "anyOf": shapes.iter().map(|shape| value(shape, unknown)).collect::<Vec<_>>() }),
+        Shape::Either(shapes) => {
+            json!({ "anyOf": shapes.iter().map(|shape| value(shape, unknown)).collect::<Vec<_>>() })
+        }
         Shape::JsonSchema => json!({ "type": ["object", "boolean"] }),
         Shape::Parameter => json!({
             "type": "object",
@@ -93,28 +126,53 @@ mod tests {
     use super::*;
 
     fn accepts(kind: ArtifactKind, frontmatter: &Value) -> bool {
-        jsonschema::draft202012::new(&json_schema(kind)).expect("the generated schema is one").is_valid(frontmatter)
+        jsonschema::draft202012::new(&json_schema(kind))
+            .expect("the generated schema is one")
+            .is_valid(frontmatter)
     }
 
     #[test]
     fn the_generated_schemas_are_valid_draft_2020_12() {
         for kind in ArtifactKind::ALL {
-            assert!(jsonschema::meta::is_valid(&json_schema(kind)), "{}", kind.word());
+            assert!(
+                jsonschema::meta::is_valid(&json_schema(kind)),
+                "{}",
+                kind.word()
+            );
             assert!(json_schema(kind).get("$schema").is_some());
         }
     }
 
     #[test]
     fn the_schemas_accept_and_refuse_what_the_reader_does() {
-        let tool = json!({ "parameters": { "path": { "type": "string" } }, "risk": "read", "colour": 1 });
-        assert!(accepts(ArtifactKind::Tool, &tool), "an unknown key of a tool is only a warning");
+        let tool =
+            json!({ "parameters": { "path": { "type": "string" } }, "risk": "read", "colour": 1 });
+        assert!(
+            accepts(ArtifactKind::Tool, &tool),
+            "an unknown key of a tool is only a warning"
+        );
         assert!(!accepts(ArtifactKind::Tool, &json!({ "timeout_ms": -1 })));
-        assert!(!accepts(ArtifactKind::Tool, &json!({ "annotations": { "side_effect_level": "reads" } })));
+        assert!(!accepts(
+            ArtifactKind::Tool,
+            &json!({ "annotations": { "side_effect_level": "reads" } })
+        ));
         assert!(accepts(ArtifactKind::Hook, &json!({ "event": "tool.pre" })));
         assert!(!accepts(ArtifactKind::Hook, &json!({})));
-        assert!(!accepts(ArtifactKind::Hook, &json!({ "event": "tool.pre", "wen": "True" })));
-        assert!(accepts(ArtifactKind::Root, &json!({ "tools": [{ "name": "a" }], "tools_policy": { "deny": ["x"] } })));
-        assert!(!accepts(ArtifactKind::Root, &json!({ "tools_policy": { "denied": ["x"] } })));
-        assert!(!accepts(ArtifactKind::Bundle, &json!({ "hooks": [{ "name": "a" }] })));
+        assert!(!accepts(
+            ArtifactKind::Hook,
+            &json!({ "event": "tool.pre", "wen": "True" })
+        ));
+        assert!(accepts(
+            ArtifactKind::Root,
+            &json!({ "tools": [{ "name": "a" }], "tools_policy": { "deny": ["x"] } })
+        ));
+        assert!(!accepts(
+            ArtifactKind::Root,
+            &json!({ "tools_policy": { "denied": ["x"] } })
+        ));
+        assert!(!accepts(
+            ArtifactKind::Bundle,
+            &json!({ "hooks": [{ "name": "a" }] })
+        ));
     }
 }

@@ -52,41 +52,83 @@ impl Files {
     /// What is there now.
     pub(crate) fn on_disk(project: &Path, extent: Extent) -> Self {
         let mut entries = Vec::new();
-        let file = |slot, path: String, at: &Path| Entry { slot, path, content: Content::File(content(at)) };
-        let folders = FOLDERS.into_iter().chain(OTHER_FOLDERS.map(|folder| (folder, Slot::Prose)));
-        let folders = folders.filter(|(_, slot)| extent == Extent::Whole || !matches!(slot, Slot::Tool | Slot::Prose));
+        let file = |slot, path: String, at: &Path| Entry {
+            slot,
+            path,
+            content: Content::File(content(at)),
+        };
+        let folders = FOLDERS
+            .into_iter()
+            .chain(OTHER_FOLDERS.map(|folder| (folder, Slot::Prose)));
+        let folders = folders.filter(|(_, slot)| {
+            extent == Extent::Whole || !matches!(slot, Slot::Tool | Slot::Prose)
+        });
         for (folder, slot) in folders {
             if folder == "overrides" {
-                entries.extend(roots(project).map(|name| file(Slot::Root, name.to_owned(), &project.join(name))));
+                entries.extend(
+                    roots(project)
+                        .map(|name| file(Slot::Root, name.to_owned(), &project.join(name))),
+                );
             }
             let shown = format!(".harness/{folder}");
             let there = project.join(&shown);
             match names(&there) {
-                Ok(names) => {
-                    entries.extend(names.iter().map(|name| file(slot, format!("{shown}/{}", name.to_string_lossy()), &there.join(name))))
-                }
+                Ok(names) => entries.extend(names.iter().map(|name| {
+                    file(
+                        slot,
+                        format!("{shown}/{}", name.to_string_lossy()),
+                        &there.join(name),
+                    )
+                })),
                 // A link that leads nowhere is a folder somebody meant to be there.
-                Err(error) if error.kind() == ErrorKind::NotFound && fs::symlink_metadata(&there).is_err() => {}
+                Err(error)
+                    if error.kind() == ErrorKind::NotFound
+                        && fs::symlink_metadata(&there).is_err() => {}
                 Err(error) => {
-                    entries.push(Entry { slot, path: shown, content: Content::Unlisted(unreadable("this folder", &error)) });
+                    entries.push(Entry {
+                        slot,
+                        path: shown,
+                        content: Content::Unlisted(unreadable("this folder", &error)),
+                    });
                 }
             }
         }
-        let strays = if extent == Extent::Whole { files(project) } else { Vec::new() };
+        let strays = if extent == Extent::Whole {
+            files(project)
+        } else {
+            Vec::new()
+        };
         Self { entries, strays }
     }
 
     /// One root file, by its text.
     pub(crate) fn of_root(text: &str) -> Self {
         let content = Content::File(Ok(text.as_bytes().to_vec()));
-        Self { entries: vec![Entry { slot: Slot::Root, path: ROOTS[0].to_owned(), content }], strays: Vec::new() }
+        Self {
+            entries: vec![Entry {
+                slot: Slot::Root,
+                path: ROOTS[0].to_owned(),
+                content,
+            }],
+            strays: Vec::new(),
+        }
     }
 
     /// What the files say.
     pub(crate) fn artifacts(self) -> Artifacts {
-        let roots: Vec<_> = self.entries.iter().filter(|entry| entry.slot == Slot::Root).map(|entry| entry.path.clone()).collect();
+        let roots: Vec<_> = self
+            .entries
+            .iter()
+            .filter(|entry| entry.slot == Slot::Root)
+            .map(|entry| entry.path.clone())
+            .collect();
         let mut reader = Reader::new(roots.iter().map(String::as_str));
-        for Entry { slot, path, content } in self.entries {
+        for Entry {
+            slot,
+            path,
+            content,
+        } in self.entries
+        {
             match content {
                 Content::File(content) => reader.add(slot, &path, content),
                 Content::Unlisted(finding) => reader.add_unlisted(slot, &path, finding),
@@ -100,15 +142,19 @@ impl Files {
 
     /// Every file that could be read, with its bytes.
     pub(crate) fn readable(&self) -> impl Iterator<Item = (&str, &[u8])> {
-        self.entries.iter().filter_map(|entry| match &entry.content {
-            Content::File(Ok(bytes)) => Some((entry.path.as_str(), bytes.as_slice())),
-            _ => None,
-        })
+        self.entries
+            .iter()
+            .filter_map(|entry| match &entry.content {
+                Content::File(Ok(bytes)) => Some((entry.path.as_str(), bytes.as_slice())),
+                _ => None,
+            })
     }
 
     /// Puts other bytes in the place of a file that is there; says whether that changed anything.
     pub(crate) fn replace(&mut self, path: &str, bytes: &[u8]) -> bool {
-        let Some(entry) = self.entries.iter_mut().find(|entry| entry.path == path) else { return false };
+        let Some(entry) = self.entries.iter_mut().find(|entry| entry.path == path) else {
+            return false;
+        };
         let same = matches!(&entry.content, Content::File(Ok(old)) if old == bytes);
         entry.content = Content::File(Ok(bytes.to_vec()));
         !same
@@ -117,20 +163,25 @@ impl Files {
     /// The root file that is there and among these.
     pub(crate) fn root_in(&self, among: &HashMap<String, Vec<u8>>) -> Option<String> {
         let mut roots = self.entries.iter().filter(|entry| entry.slot == Slot::Root);
-        roots.find(|entry| among.contains_key(&entry.path)).map(|entry| entry.path.clone())
+        roots
+            .find(|entry| among.contains_key(&entry.path))
+            .map(|entry| entry.path.clone())
     }
 
     /// Leaves out every root file but this one; says whether there was another.
     pub(crate) fn only_root(&mut self, path: &str) -> bool {
         let before = self.entries.len();
-        self.entries.retain(|entry| entry.slot != Slot::Root || entry.path == path);
+        self.entries
+            .retain(|entry| entry.slot != Slot::Root || entry.path == path);
         self.entries.len() < before
     }
 }
 
 /// The root files that are there, be they broken links or folders.
 pub(super) fn roots(project: &Path) -> impl Iterator<Item = &'static str> {
-    ROOTS.into_iter().filter(|name| fs::symlink_metadata(project.join(name)).is_ok())
+    ROOTS
+        .into_iter()
+        .filter(|name| fs::symlink_metadata(project.join(name)).is_ok())
 }
 
 /// How many folders below `.harness/` are looked into for files that nobody reads.
@@ -142,11 +193,19 @@ fn files(project: &Path) -> Vec<String> {
     let mut next = 0;
     while let Some((folder, depth)) = folders.get(next).cloned().filter(|_| next < MAX_FOLDERS) {
         next += 1;
-        for entry in fs::read_dir(project.join(&folder)).into_iter().flatten().flatten() {
-            let Ok(name) = entry.file_name().into_string() else { continue };
+        for entry in fs::read_dir(project.join(&folder))
+            .into_iter()
+            .flatten()
+            .flatten()
+        {
+            let Ok(name) = entry.file_name().into_string() else {
+                continue;
+            };
             let path = format!("{folder}/{name}");
             match entry.file_type() {
-                Ok(kind) if kind.is_dir() && depth < 2 && !name.starts_with(['.', '_']) => folders.push((path, depth + 1)),
+                Ok(kind) if kind.is_dir() && depth < 2 && !name.starts_with(['.', '_']) => {
+                    folders.push((path, depth + 1))
+                }
                 Ok(kind) if !kind.is_dir() => files.push(path),
                 _ => {}
             }
@@ -178,7 +237,9 @@ pub(super) fn content(path: &Path) -> Result<Vec<u8>, Box<Diagnostic>> {
     let metadata = file.metadata().map_err(failed)?;
     regular(&metadata)?;
     let mut bytes = Vec::with_capacity(usize::try_from(metadata.len()).unwrap_or_default() + 1);
-    file.take(MAX_FILE_BYTES + 1).read_to_end(&mut bytes).map_err(failed)?;
+    file.take(MAX_FILE_BYTES + 1)
+        .read_to_end(&mut bytes)
+        .map_err(failed)?;
     Ok(bytes)
 }
 
@@ -187,7 +248,10 @@ fn regular(metadata: &Metadata) -> Result<(), Box<Diagnostic>> {
         return Err(folder_finding().into());
     }
     if !metadata.is_file() {
-        return Err(file_unreadable::RULE.finding("this is a pipe, socket or device, not a file").help("put a text file here").into());
+        return Err(file_unreadable::RULE
+            .finding("this is a pipe, socket or device, not a file")
+            .help("put a text file here")
+            .into());
     }
     if metadata.len() > MAX_FILE_BYTES {
         return Err(size_finding(metadata.len()).into());

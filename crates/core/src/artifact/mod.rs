@@ -70,7 +70,14 @@ pub enum ArtifactKind {
 
 impl ArtifactKind {
     /// Every kind, in the order of the reference.
-    pub const ALL: [Self; 6] = [Self::Tool, Self::Hook, Self::Root, Self::Bundle, Self::Client, Self::Layer];
+    pub const ALL: [Self; 6] = [
+        Self::Tool,
+        Self::Hook,
+        Self::Root,
+        Self::Bundle,
+        Self::Client,
+        Self::Layer,
+    ];
 
     /// The word for it.
     #[must_use]

@@ -56,43 +56,70 @@ impl Node {
     /// The value under `key`, if this is a map that has it.
     #[must_use]
     pub fn get(&self, key: &str) -> Option<&Self> {
-        self.entries().iter().find(|(known, _)| known.name == key).map(|(_, node)| node)
+        self.entries()
+            .iter()
+            .find(|(known, _)| known.name == key)
+            .map(|(_, node)| node)
     }
 
     /// The entries of a map; none for anything else.
     #[must_use]
     pub fn entries(&self) -> &[(Key, Self)] {
-        if let Kind::Map(entries) = &self.kind { entries } else { &[] }
+        if let Kind::Map(entries) = &self.kind {
+            entries
+        } else {
+            &[]
+        }
     }
 
     /// The items of a list; none for anything else.
     #[must_use]
     pub fn items(&self) -> &[Self] {
-        if let Kind::List(items) = &self.kind { items } else { &[] }
+        if let Kind::List(items) = &self.kind {
+            items
+        } else {
+            &[]
+        }
     }
 
     /// The text of a text node.
     #[must_use]
     pub fn text(&self) -> Option<&str> {
-        if let Kind::Text { value, .. } = &self.kind { Some(value) } else { None }
+        if let Kind::Text { value, .. } = &self.kind {
+            Some(value)
+        } else {
+            None
+        }
     }
 
     /// The value of a boolean.
     #[must_use]
     pub fn bool(&self) -> Option<bool> {
-        if let Kind::Bool(value) = self.kind { Some(value) } else { None }
+        if let Kind::Bool(value) = self.kind {
+            Some(value)
+        } else {
+            None
+        }
     }
 
     /// The value of an integer that fits.
     #[must_use]
     pub fn integer(&self) -> Option<i64> {
-        if let Kind::Number(number) = &self.kind { number.as_i64() } else { None }
+        if let Kind::Number(number) = &self.kind {
+            number.as_i64()
+        } else {
+            None
+        }
     }
 
     /// The number, when it is one.
     #[must_use]
     pub fn number(&self) -> Option<f64> {
-        if let Kind::Number(number) = &self.kind { number.as_f64() } else { None }
+        if let Kind::Number(number) = &self.kind {
+            number.as_f64()
+        } else {
+            None
+        }
     }
 
     /// The word for this kind of value in messages.
@@ -118,7 +145,10 @@ impl Node {
             Kind::Text { value, .. } => Value::String(value.clone()),
             Kind::List(items) => items.iter().map(Self::to_json).collect(),
             Kind::Map(entries) => {
-                let map: Map<_, _> = entries.iter().map(|(key, node)| (key.name.clone(), node.to_json())).collect();
+                let map: Map<_, _> = entries
+                    .iter()
+                    .map(|(key, node)| (key.name.clone(), node.to_json()))
+                    .collect();
                 Value::Object(map)
             }
         }

@@ -22,7 +22,12 @@ impl Offsets {
         let mut lines = vec![0];
         let mut strides = Vec::new();
         if part.is_ascii() {
-            lines.extend(part.bytes().enumerate().filter(|&(_, byte)| byte == b'\n').map(|(at, _)| at + 1));
+            lines.extend(
+                part.bytes()
+                    .enumerate()
+                    .filter(|&(_, byte)| byte == b'\n')
+                    .map(|(at, _)| at + 1),
+            );
         } else {
             for (index, (at, c)) in part.char_indices().enumerate() {
                 if index % STRIDE == 0 {
@@ -33,24 +38,39 @@ impl Offsets {
                 }
             }
         }
-        Self { base: span.start, length: part.len(), lines, strides }
+        Self {
+            base: span.start,
+            length: part.len(),
+            lines,
+            strides,
+        }
     }
 
     /// The byte of the whole text at a line (from one) and column (from zero) of the part.
     pub(super) fn byte(&self, text: &str, line: usize, column: usize) -> usize {
-        let Some(&start) = self.lines.get(line.max(1) - 1) else { return self.base + self.length };
+        let Some(&start) = self.lines.get(line.max(1) - 1) else {
+            return self.base + self.length;
+        };
         let mut index = start + column;
         if let Some(&next) = self.lines.get(line.max(1)) {
             index = index.min(next - 1);
         }
-        let within = if self.strides.is_empty() { index } else { self.walk(text, index) };
+        let within = if self.strides.is_empty() {
+            index
+        } else {
+            self.walk(text, index)
+        };
         self.base + within.min(self.length)
     }
 
     fn walk(&self, text: &str, index: usize) -> usize {
-        let Some(&stride) = self.strides.get(index / STRIDE) else { return self.length };
+        let Some(&stride) = self.strides.get(index / STRIDE) else {
+            return self.length;
+        };
         let rest = &text[self.base + stride..self.base + self.length];
-        rest.char_indices().nth(index % STRIDE).map_or(self.length, |(at, _)| stride + at)
+        rest.char_indices()
+            .nth(index % STRIDE)
+            .map_or(self.length, |(at, _)| stride + at)
     }
 }
 
@@ -60,7 +80,11 @@ mod tests {
 
     #[test]
     fn every_character_of_a_part_maps_to_its_byte() {
-        for part in ["ab: 1\nc: [x, y]\n", &format!("é: ü\n{}\n{}é: 1", "ж".repeat(200), "a".repeat(130)), ""] {
+        for part in [
+            "ab: 1\nc: [x, y]\n",
+            &format!("é: ü\n{}\n{}é: 1", "ж".repeat(200), "a".repeat(130)),
+            "",
+        ] {
             let text = format!("---\n{part}---\n");
             let offsets = Offsets::new(&text, Span::new(4, 4 + part.len()));
             let (mut line, mut column) = (1, 0);

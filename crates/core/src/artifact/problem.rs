@@ -34,19 +34,30 @@ pub(super) struct Problems<'a> {
 
 impl<'a> Problems<'a> {
     pub(super) fn new(source: &'a Arc<Source>, subject: Subject<'a>) -> Self {
-        Self { source, subject, found: Vec::new() }
+        Self {
+            source,
+            subject,
+            found: Vec::new(),
+        }
     }
 
     /// Adds a finding at a place of the file.
     pub(super) fn add(&mut self, finding: Diagnostic, span: Span) {
         let finding = finding.at(Place::new(self.source, span));
-        self.found.push(if let Subject::Tool(name) = self.subject { finding.tool(name) } else { finding });
+        self.found.push(if let Subject::Tool(name) = self.subject {
+            finding.tool(name)
+        } else {
+            finding
+        });
     }
 
     /// A value of the wrong kind.
     pub(super) fn wrong_type(&mut self, node: &Node, field: &str, accepted: &str) {
         let message = format!("{} must be {accepted}, not {}", quoted(field), shown(node));
-        self.add(field_wrong_type::RULE.finding(message).field(field), node.span);
+        self.add(
+            field_wrong_type::RULE.finding(message).field(field),
+            node.span,
+        );
     }
 
     /// A required value that is not there.
@@ -57,15 +68,26 @@ impl<'a> Problems<'a> {
 
     /// The first error, which is what a refusal quotes.
     pub(super) fn first_error(&self) -> Option<&Diagnostic> {
-        self.found.iter().find(|problem| problem.severity == Severity::Error)
+        self.found
+            .iter()
+            .find(|problem| problem.severity == Severity::Error)
     }
 }
 
 /// The user's words for a message: in backticks, on one line, not too long.
 pub(crate) fn quoted(words: &str) -> String {
     const LONGEST: usize = 80;
-    let mut shown: String =
-        words.chars().take(LONGEST).flat_map(|c| if c.is_control() { c.escape_default().collect() } else { vec![c] }).collect();
+    let mut shown: String = words
+        .chars()
+        .take(LONGEST)
+        .flat_map(|c| {
+            if c.is_control() {
+                c.escape_default().collect()
+            } else {
+                vec![c]
+            }
+        })
+        .collect();
     if words.chars().nth(LONGEST).is_some() {
         shown.push('…');
     }
@@ -83,22 +105,41 @@ fn shown(node: &Node) -> String {
 }
 
 /// The key that was probably meant.
-pub(super) fn did_you_mean<'f>(key: &str, fields: impl IntoIterator<Item = &'f Field>) -> Option<&'static str> {
+pub(super) fn did_you_mean<'f>(
+    key: &str,
+    fields: impl IntoIterator<Item = &'f Field>,
+) -> Option<&'static str> {
     // Distances are quadratic; a key longer than this is no misspelling of a field.
     if key.len() > 64 {
         return None;
     }
-    let plain = |name: &str| name.chars().filter(|c| c.is_alphanumeric()).flat_map(char::to_lowercase).collect::<String>();
+    let plain = |name: &str| {
+        name.chars()
+            .filter(|c| c.is_alphanumeric())
+            .flat_map(char::to_lowercase)
+            .collect::<String>()
+    };
     let wanted = plain(key);
     let distance = |name: &str| strsim::damerau_levenshtein(&wanted, &plain(name));
-    let (best, distance) = fields.into_iter().map(|field| (field.name, distance(field.name))).min_by_key(|&(_, distance)| distance)?;
+    let (best, distance) = fields
+        .into_iter()
+        .map(|field| (field.name, distance(field.name)))
+        .min_by_key(|&(_, distance)| distance)?;
     (distance <= 2 && distance * 3 <= wanted.len()).then_some(best)
 }
 
 /// The texts of a list, each with its place; other items were reported already.
 pub(super) fn texts(node: Option<&Node>) -> Vec<At<String>> {
     let items = node.map(Node::items).unwrap_or_default();
-    items.iter().filter_map(|item| Some(At { value: item.text()?.to_owned(), span: item.span })).collect()
+    items
+        .iter()
+        .filter_map(|item| {
+            Some(At {
+                value: item.text()?.to_owned(),
+                span: item.span,
+            })
+        })
+        .collect()
 }
 
 /// The texts of a list without their places.

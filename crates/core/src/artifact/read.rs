@@ -11,8 +11,13 @@ use super::read_root::read_root;
 use super::read_tool::{Naming, read_tool};
 use super::slot::{Slot, Stray, is_readme, stem};
 use super::tool::{At, Tool};
-use super::{ArtifactKind, Artifacts, BrokenHook, BrokenTool, Form, Layer, Origin, Root, fields, fit, yaml};
-use crate::check::{file_not_text, file_too_large, file_unreadable, frontmatter_missing, frontmatter_unclosed, inline_name_empty};
+use super::{
+    ArtifactKind, Artifacts, BrokenHook, BrokenTool, Form, Layer, Origin, Root, fields, fit, yaml,
+};
+use crate::check::{
+    file_not_text, file_too_large, file_unreadable, frontmatter_missing, frontmatter_unclosed,
+    inline_name_empty,
+};
 use crate::check::{file_passed_over, file_set_aside, key_duplicate, mode_unread, root_twice};
 use crate::diagnostic::{Diagnostic, Severity};
 use crate::span::{Place, Source, Span};
@@ -30,13 +35,22 @@ pub fn read(files: impl IntoIterator<Item = (String, Vec<u8>)>) -> Artifacts {
         .inspect(|(path, _)| strays.push(path.clone()))
         .filter_map(|(path, bytes)| {
             let (slot, named) = Slot::of(&path)?;
-            let content = if named.len() == path.len() { Ok(bytes) } else { Err(folder_finding().into()) };
+            let content = if named.len() == path.len() {
+                Ok(bytes)
+            } else {
+                Err(folder_finding().into())
+            };
             Some((slot, named.to_owned(), content))
         })
         .collect();
     found.sort_by(|a, b| (a.0.layer(), &a.1).cmp(&(b.0.layer(), &b.1)));
     found.dedup_by(|a, b| a.1 == b.1);
-    let mut reader = Reader::new(found.iter().filter(|(slot, ..)| *slot == Slot::Root).map(|(_, path, _)| path.as_str()));
+    let mut reader = Reader::new(
+        found
+            .iter()
+            .filter(|(slot, ..)| *slot == Slot::Root)
+            .map(|(_, path, _)| path.as_str()),
+    );
     for (slot, path, content) in found {
         reader.add(slot, &path, content);
     }
@@ -48,13 +62,17 @@ pub fn read(files: impl IntoIterator<Item = (String, Vec<u8>)>) -> Artifacts {
 
 /// The finding for a folder where a file should be.
 pub(super) fn folder_finding() -> Diagnostic {
-    file_unreadable::RULE.finding("this is a folder, not a file").help("rename it, or set it aside with an underscore before its name")
+    file_unreadable::RULE
+        .finding("this is a folder, not a file")
+        .help("rename it, or set it aside with an underscore before its name")
 }
 
 /// The finding for a file over the limit.
 pub(super) fn size_finding(bytes: u64) -> Diagnostic {
     let message = format!("the file is {bytes} bytes long; at most {MAX_FILE_BYTES} are read");
-    file_too_large::RULE.finding(message).help("keep data in files of its own; an artifact is what a person reviews")
+    file_too_large::RULE
+        .finding(message)
+        .help("keep data in files of its own; an artifact is what a person reviews")
 }
 
 /// Takes one file after the other.
@@ -66,20 +84,33 @@ pub(super) struct Reader {
 impl Reader {
     /// A reader for a project with these root files. More than one is an error, and none of them counts.
     pub(super) fn new<'a>(roots: impl IntoIterator<Item = &'a str>) -> Self {
-        let mut reader = Self { artifacts: Artifacts::default(), roots_clash: false };
+        let mut reader = Self {
+            artifacts: Artifacts::default(),
+            roots_clash: false,
+        };
         let mut roots = roots.into_iter();
         if let (Some(first), Some(second)) = (roots.next(), roots.next()) {
             reader.roots_clash = true;
             reader.artifacts.root_broken = true;
             let place = Place::new(&Source::new(second, ""), Span::default());
-            let finding = root_twice::RULE.finding(format!("`{first}` and `{second}` are both there; a project has one root file"));
-            reader.artifacts.problems.push(finding.at(place).help("remove one of them"));
+            let finding = root_twice::RULE.finding(format!(
+                "`{first}` and `{second}` are both there; a project has one root file"
+            ));
+            reader
+                .artifacts
+                .problems
+                .push(finding.at(place).help("remove one of them"));
         }
         reader
     }
 
     /// Reads one file, or records why it could not be.
-    pub(super) fn add(&mut self, slot: Slot, path: &str, content: Result<Vec<u8>, Box<Diagnostic>>) {
+    pub(super) fn add(
+        &mut self,
+        slot: Slot,
+        path: &str,
+        content: Result<Vec<u8>, Box<Diagnostic>>,
+    ) {
         if slot == Slot::Root && self.roots_clash {
             return;
         }
@@ -108,7 +139,9 @@ impl Reader {
                 .finding(format!("this file is passed over: {why}"))
                 .help("move or rename it, or set it aside with an underscore before its name"),
             Stray::SetAside => file_set_aside::RULE
-                .finding("this file is set aside by the underscore before its name: it is not in force")
+                .finding(
+                    "this file is set aside by the underscore before its name: it is not in force",
+                )
                 .help("take the underscore away to use it"),
         };
         let place = Place::new(&Source::new(path, ""), Span::default());
@@ -142,13 +175,20 @@ impl Reader {
             (Span::new(mark, text.len()), String::new())
         } else {
             match split(text) {
-                Ok(halves) => (halves.yaml, body_text(&text[halves.body.start..halves.body.end])),
+                Ok(halves) => (
+                    halves.yaml,
+                    body_text(&text[halves.body.start..halves.body.end]),
+                ),
                 Err(Unsplit::Missing) if is_readme(&source.path) => return,
-                Err(unsplit) => return self.give_up(slot, source, vec![unsplit_finding(source, unsplit)]),
+                Err(unsplit) => {
+                    return self.give_up(slot, source, vec![unsplit_finding(source, unsplit)]);
+                }
             }
         };
         let (node, problems) = yaml::parse(source, yaml);
-        let Some(node) = node else { return self.give_up(slot, source, problems) };
+        let Some(node) = node else {
+            return self.give_up(slot, source, problems);
+        };
         match slot {
             Slot::Tool | Slot::Hook => self.add_single(slot, source, &node, body, problems),
             Slot::Root => self.add_root(source, &node, body, problems),
@@ -163,15 +203,32 @@ impl Reader {
 
     /// Keeps a text that may reach a model: what follows the frontmatter, or all of it where there is none.
     fn add_prose(&mut self, source: &Arc<Source>) {
-        let body = split(&source.text).map_or_else(|_| Span::new(0, source.text.len()), |halves| halves.body);
+        let body = split(&source.text)
+            .map_or_else(|_| Span::new(0, source.text.len()), |halves| halves.body);
         if !source.text[body.start..body.end].trim().is_empty() {
             self.artifacts.root.prose.push(Place::new(source, body));
         }
     }
 
-    fn add_single(&mut self, slot: Slot, source: &Arc<Source>, node: &Node, body: String, found: Vec<Diagnostic>) {
-        let origin = Origin { source: Arc::clone(source), layer: Layer::Project, form: Form::File };
-        let naming = Naming { name: stem(&source.path).to_owned(), span: first_line(source), prose: body, prose_span: None };
+    fn add_single(
+        &mut self,
+        slot: Slot,
+        source: &Arc<Source>,
+        node: &Node,
+        body: String,
+        found: Vec<Diagnostic>,
+    ) {
+        let origin = Origin {
+            source: Arc::clone(source),
+            layer: Layer::Project,
+            form: Form::File,
+        };
+        let naming = Naming {
+            name: stem(&source.path).to_owned(),
+            span: first_line(source),
+            prose: body,
+            prose_span: None,
+        };
         if slot == Slot::Tool {
             self.add_tool(origin, naming, node, found, None);
         } else {
@@ -179,26 +236,54 @@ impl Reader {
         }
     }
 
-    fn add_root(&mut self, source: &Arc<Source>, node: &Node, body: String, mut found: Vec<Diagnostic>) {
+    fn add_root(
+        &mut self,
+        source: &Arc<Source>,
+        node: &Node,
+        body: String,
+        mut found: Vec<Diagnostic>,
+    ) {
         self.add_entries(source, Layer::Project, node, &mut found, None);
         let mut problems = Problems::new(source, Subject::Root);
         problems.found = found;
         let prose = std::mem::take(&mut self.artifacts.root.prose);
-        self.artifacts.root = Root { prose, ..read_root(&mut problems, ArtifactKind::Root, node, body) };
+        self.artifacts.root = Root {
+            prose,
+            ..read_root(&mut problems, ArtifactKind::Root, node, body)
+        };
         self.artifacts.root_broken |= problems.first_error().is_some();
         self.keep(problems.found);
     }
 
-    fn add_bundle(&mut self, source: &Arc<Source>, layer: Layer, node: &Node, mut found: Vec<Diagnostic>) {
-        let condition = fit::unsupported(ArtifactKind::Bundle, node).into_iter().next();
+    fn add_bundle(
+        &mut self,
+        source: &Arc<Source>,
+        layer: Layer,
+        node: &Node,
+        mut found: Vec<Diagnostic>,
+    ) {
+        let condition = fit::unsupported(ArtifactKind::Bundle, node)
+            .into_iter()
+            .next();
         self.add_entries(source, layer, node, &mut found, condition.as_ref());
         let mut problems = Problems::new(source, Subject::Bundle);
         problems.found = found;
-        fit::fit(&mut problems, &[], fields::fields_of(ArtifactKind::Bundle), node);
+        fit::fit(
+            &mut problems,
+            &[],
+            fields::fields_of(ArtifactKind::Bundle),
+            node,
+        );
         // A mistake in the bundle itself, such as a misspelled `hooks`, may hide a hook.
         if let Some(problem) = problems.first_error() {
             let name = stem(&source.path).to_owned();
-            let hook = BrokenHook { name, source: Arc::clone(source), form: Form::File, event: None, problem: problem.clone() };
+            let hook = BrokenHook {
+                name,
+                source: Arc::clone(source),
+                form: Form::File,
+                event: None,
+                problem: problem.clone(),
+            };
             self.artifacts.broken_hooks.push(hook);
         }
         self.keep(problems.found);
@@ -211,8 +296,13 @@ impl Reader {
         let mut map = read_client(&mut problems, name, node);
         map.broken = problems.first_error().cloned();
         if !CLIENTS.contains(&name) {
-            let finding = file_passed_over::RULE.finding(format!("this file is passed over: there is no client `{name}`"));
-            problems.add(finding.help(format!("accepted: {}", CLIENTS.join(", "))), first_line(source));
+            let finding = file_passed_over::RULE.finding(format!(
+                "this file is passed over: there is no client `{name}`"
+            ));
+            problems.add(
+                finding.help(format!("accepted: {}", CLIENTS.join(", "))),
+                first_line(source),
+            );
         }
         self.artifacts.clients.push(map);
         self.keep(problems.found);
@@ -228,22 +318,51 @@ impl Reader {
         condition: Option<&At<&'static str>>,
     ) {
         for (list, slot) in [("tools", Slot::Tool), ("hooks", Slot::Hook)] {
-            for (index, entry) in node.get(list).map(Node::items).unwrap_or_default().iter().enumerate() {
+            for (index, entry) in node
+                .get(list)
+                .map(Node::items)
+                .unwrap_or_default()
+                .iter()
+                .enumerate()
+            {
                 if !matches!(entry.kind, Kind::Map(_)) {
                     continue;
                 }
-                let inside = |problem: &mut Diagnostic| problem.place.as_ref().is_some_and(|place| within(place.span, entry.span));
+                let inside = |problem: &mut Diagnostic| {
+                    problem
+                        .place
+                        .as_ref()
+                        .is_some_and(|place| within(place.span, entry.span))
+                };
                 let own = found.extract_if(.., inside).collect();
-                let origin = Origin { source: Arc::clone(source), layer, form: Form::Inline(index) };
-                let spelled = ["name", "handler"].into_iter().take(if slot == Slot::Hook { 2 } else { 1 });
-                let named = spelled.filter_map(|key| entry.get(key)).find(|name| name.text().is_some_and(|text| !text.trim().is_empty()));
+                let origin = Origin {
+                    source: Arc::clone(source),
+                    layer,
+                    form: Form::Inline(index),
+                };
+                let spelled =
+                    ["name", "handler"]
+                        .into_iter()
+                        .take(if slot == Slot::Hook { 2 } else { 1 });
+                let named = spelled
+                    .filter_map(|key| entry.get(key))
+                    .find(|name| name.text().is_some_and(|text| !text.trim().is_empty()));
                 let (name, span) = match named.and_then(|node| Some((node.text()?, node.span))) {
                     Some((name, span)) => (name.to_owned(), span),
                     None => (String::new(), entry.span),
                 };
                 let described = entry.get("description");
-                let prose = described.and_then(Node::text).unwrap_or_default().trim().to_owned();
-                let naming = Naming { name, span, prose, prose_span: described.map(|node| node.span) };
+                let prose = described
+                    .and_then(Node::text)
+                    .unwrap_or_default()
+                    .trim()
+                    .to_owned();
+                let naming = Naming {
+                    name,
+                    span,
+                    prose,
+                    prose_span: described.map(|node| node.span),
+                };
                 match slot {
                     Slot::Tool => self.add_tool(origin, naming, entry, own, condition),
                     _ => self.add_hook(origin, naming, entry, own, condition),
@@ -252,19 +371,38 @@ impl Reader {
         }
     }
 
-    fn add_tool(&mut self, origin: Origin, naming: Naming, node: &Node, found: Vec<Diagnostic>, condition: Option<&At<&'static str>>) {
+    fn add_tool(
+        &mut self,
+        origin: Origin,
+        naming: Naming,
+        node: &Node,
+        found: Vec<Diagnostic>,
+        condition: Option<&At<&'static str>>,
+    ) {
         let (source, form) = (Arc::clone(&origin.source), origin.form);
         let nameless = naming.name.is_empty();
-        let name = if nameless { entry_name("tools", form) } else { naming.name.clone() };
+        let name = if nameless {
+            entry_name("tools", form)
+        } else {
+            naming.name.clone()
+        };
         let mut problems = Problems::new(&source, Subject::Tool(&name));
-        problems.found = found.into_iter().map(|problem| problem.tool(&name)).collect();
+        problems.found = found
+            .into_iter()
+            .map(|problem| problem.tool(&name))
+            .collect();
         if nameless {
             no_name(&mut problems, &name, naming.span);
         }
         let mut tool: Tool = read_tool(&mut problems, origin, naming, node);
         tool.unsupported.extend(condition.cloned());
         if let Some(problem) = problems.first_error() {
-            let broken = BrokenTool { name: name.clone(), source: Arc::clone(&source), form, problem: problem.clone() };
+            let broken = BrokenTool {
+                name: name.clone(),
+                source: Arc::clone(&source),
+                form,
+                problem: problem.clone(),
+            };
             self.artifacts.broken_tools.push(broken);
         }
         self.keep(problems.found);
@@ -273,12 +411,24 @@ impl Reader {
         }
     }
 
-    fn add_hook(&mut self, origin: Origin, naming: Naming, node: &Node, found: Vec<Diagnostic>, condition: Option<&At<&'static str>>) {
+    fn add_hook(
+        &mut self,
+        origin: Origin,
+        naming: Naming,
+        node: &Node,
+        found: Vec<Diagnostic>,
+        condition: Option<&At<&'static str>>,
+    ) {
         let (source, form) = (Arc::clone(&origin.source), origin.form);
         let nameless = naming.name.is_empty();
-        let name = if nameless { entry_name("hooks", form) } else { naming.name.clone() };
-        let event_is_doubtful =
-            found.iter().any(|problem| problem.code == key_duplicate::RULE.code && problem.field.as_deref() == Some("event"));
+        let name = if nameless {
+            entry_name("hooks", form)
+        } else {
+            naming.name.clone()
+        };
+        let event_is_doubtful = found.iter().any(|problem| {
+            problem.code == key_duplicate::RULE.code && problem.field.as_deref() == Some("event")
+        });
         let mut problems = Problems::new(&source, Subject::Hook(&name));
         problems.found = found;
         if nameless {
@@ -291,7 +441,13 @@ impl Reader {
         }
         if let Some(problem) = problems.first_error() {
             let event = hook.event.as_ref().map(|event| event.value.clone());
-            let broken = BrokenHook { name: name.clone(), source: Arc::clone(&source), form, event, problem: problem.clone() };
+            let broken = BrokenHook {
+                name: name.clone(),
+                source: Arc::clone(&source),
+                form,
+                event,
+                problem: problem.clone(),
+            };
             self.artifacts.broken_hooks.push(broken);
         }
         self.keep(problems.found);
@@ -303,20 +459,48 @@ impl Reader {
     /// Records a file that gave nothing.
     fn give_up(&mut self, slot: Slot, source: &Arc<Source>, problems: Vec<Diagnostic>) {
         let name = stem(&source.path).to_owned();
-        let first = problems.iter().find(|problem| problem.severity == Severity::Error).cloned();
+        let first = problems
+            .iter()
+            .find(|problem| problem.severity == Severity::Error)
+            .cloned();
         match (slot, first) {
             (_, None) | (Slot::Prose, _) => {}
             (Slot::Root, _) => self.artifacts.root_broken = true,
             (Slot::Tool, Some(problem)) => {
-                self.artifacts.broken_tools.push(BrokenTool { name, source: Arc::clone(source), form: Form::File, problem });
+                self.artifacts.broken_tools.push(BrokenTool {
+                    name,
+                    source: Arc::clone(source),
+                    form: Form::File,
+                    problem,
+                });
             }
-            (Slot::Client, Some(problem)) => self.artifacts.clients.extend(ClientMap::broken(&name, source, &problem)),
+            (Slot::Client, Some(problem)) => self
+                .artifacts
+                .clients
+                .extend(ClientMap::broken(&name, source, &problem)),
             (Slot::Hook | Slot::Bundle(_) | Slot::Mode, Some(problem)) => {
-                self.artifacts.broken_hooks.push(BrokenHook { name, source: Arc::clone(source), form: Form::File, event: None, problem });
+                self.artifacts.broken_hooks.push(BrokenHook {
+                    name,
+                    source: Arc::clone(source),
+                    form: Form::File,
+                    event: None,
+                    problem,
+                });
             }
         }
         let tool = (slot == Slot::Tool).then(|| stem(&source.path));
-        self.keep(problems.into_iter().map(|problem| if let Some(tool) = tool { problem.tool(tool) } else { problem }).collect());
+        self.keep(
+            problems
+                .into_iter()
+                .map(|problem| {
+                    if let Some(tool) = tool {
+                        problem.tool(tool)
+                    } else {
+                        problem
+                    }
+                })
+                .collect(),
+        );
     }
 
     /// Adds the problems of one file or entry in the order of their places.
@@ -332,11 +516,17 @@ pub(super) fn text_of(bytes: Vec<u8>) -> Result<String, Box<Diagnostic>> {
     }
     let help = "an artifact is a Markdown file in UTF-8";
     if let Some(at) = bytes.iter().position(|&byte| byte == 0) {
-        return Err(file_not_text::RULE.finding(format!("the file is not text: byte {at} is zero")).help(help).into());
+        return Err(file_not_text::RULE
+            .finding(format!("the file is not text: byte {at} is zero"))
+            .help(help)
+            .into());
     }
     String::from_utf8(bytes).map_err(|error| {
         let at = error.utf8_error().valid_up_to();
-        file_not_text::RULE.finding(format!("the file is not text: byte {at} is not utf-8")).help(help).into()
+        file_not_text::RULE
+            .finding(format!("the file is not text: byte {at} is not utf-8"))
+            .help(help)
+            .into()
     })
 }
 
@@ -344,12 +534,18 @@ pub(super) fn unsplit_finding(source: &Arc<Source>, unsplit: Unsplit) -> Diagnos
     let place = Place::new(source, first_line(source));
     match unsplit {
         Unsplit::Missing => {
-            let finding = frontmatter_missing::RULE.finding("the file does not start with a `---` line");
-            finding.at(place).help("write `---`, the fields, `---`, then the text")
+            let finding =
+                frontmatter_missing::RULE.finding("the file does not start with a `---` line");
+            finding
+                .at(place)
+                .help("write `---`, the fields, `---`, then the text")
         }
         Unsplit::Unclosed => {
-            let finding = frontmatter_unclosed::RULE.finding("the frontmatter is not closed by a line that is exactly `---`");
-            finding.at(place).help("write `---` alone on the line after the last field")
+            let finding = frontmatter_unclosed::RULE
+                .finding("the frontmatter is not closed by a line that is exactly `---`");
+            finding
+                .at(place)
+                .help("write `---` alone on the line after the last field")
         }
     }
 }
@@ -362,12 +558,21 @@ fn first_line(source: &Source) -> Span {
 }
 
 fn entry_name(list: &str, form: Form) -> String {
-    if let Form::Inline(index) = form { format!("{list}[{index}]") } else { list.to_owned() }
+    if let Form::Inline(index) = form {
+        format!("{list}[{index}]")
+    } else {
+        list.to_owned()
+    }
 }
 
 fn no_name(problems: &mut Problems<'_>, entry: &str, span: Span) {
     let finding = inline_name_empty::RULE.finding(format!("{entry}.name cannot be empty"));
-    problems.add(finding.field(format!("{entry}.name")).help("write a `name` for it"), span);
+    problems.add(
+        finding
+            .field(format!("{entry}.name"))
+            .help("write a `name` for it"),
+        span,
+    );
 }
 
 fn within(inner: Span, outer: Span) -> bool {

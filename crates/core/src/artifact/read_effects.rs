@@ -4,7 +4,11 @@ use super::node::Node;
 use super::tool::{Claim, DeclaredEffects};
 use crate::effect::{Effects, Level};
 
-const MUTATES: Effects = Effects::WRITE.and(Effects::EXEC).and(Effects::NET_WRITE).and(Effects::DESKTOP).and(Effects::DESTRUCTIVE);
+const MUTATES: Effects = Effects::WRITE
+    .and(Effects::EXEC)
+    .and(Effects::NET_WRITE)
+    .and(Effects::DESKTOP)
+    .and(Effects::DESTRUCTIVE);
 const NETWORK: Effects = Effects::NET_READ.and(Effects::NET_WRITE);
 const FILES: Effects = Effects::READ.and(Effects::WRITE);
 
@@ -12,32 +16,77 @@ const FILES: Effects = Effects::READ.and(Effects::WRITE);
 pub(crate) fn declared_effects(node: &Node) -> Vec<DeclaredEffects> {
     let mut declared = Vec::new();
     let mut look = |path: &[&str], claims: fn(&Node) -> Vec<Claim>| {
-        let Some(value) = path.iter().try_fold(node, |node, key| node.get(key)) else { return };
-        let written = value.text().map_or_else(|| value.to_json().to_string(), str::to_owned);
+        let Some(value) = path.iter().try_fold(node, |node, key| node.get(key)) else {
+            return;
+        };
+        let written = value
+            .text()
+            .map_or_else(|| value.to_json().to_string(), str::to_owned);
         for claim in claims(value) {
-            declared.push(DeclaredEffects { spelling: format!("{}: {written}", path.join(".")), span: value.span, claim });
+            declared.push(DeclaredEffects {
+                spelling: format!("{}: {written}", path.join(".")),
+                span: value.span,
+                claim,
+            });
         }
     };
-    look(&["risk"], |node| node.text().and_then(risk).into_iter().collect());
-    look(&["annotations", "side_effect_level"], |node| {
-        node.text().and_then(Level::named).map(|level| Claim::Exactly(level.effects())).into_iter().collect()
+    look(&["risk"], |node| {
+        node.text().and_then(risk).into_iter().collect()
     });
-    look(&["annotations", "readOnlyHint"], |node| when(node, &[Claim::Without(MUTATES)], &[]));
+    look(&["annotations", "side_effect_level"], |node| {
+        node.text()
+            .and_then(Level::named)
+            .map(|level| Claim::Exactly(level.effects()))
+            .into_iter()
+            .collect()
+    });
+    look(&["annotations", "readOnlyHint"], |node| {
+        when(node, &[Claim::Without(MUTATES)], &[])
+    });
     look(&["annotations", "destructiveHint"], |node| {
-        when(node, &[Claim::AtLeast(Effects::DESTRUCTIVE)], &[Claim::Without(Effects::DESTRUCTIVE)])
+        when(
+            node,
+            &[Claim::AtLeast(Effects::DESTRUCTIVE)],
+            &[Claim::Without(Effects::DESTRUCTIVE)],
+        )
     });
     // An open world may be reached through a process as well, so only the closed one is a claim.
-    look(&["annotations", "openWorldHint"], |node| when(node, &[], &[Claim::Without(NETWORK)]));
-    look(&["safety", "read_only"], |node| when(node, &[Claim::Without(MUTATES)], &[]));
-    look(&["safety", "local_only"], |node| when(node, &[Claim::Without(NETWORK)], &[Claim::AtLeast(Effects::NET_READ)]));
+    look(&["annotations", "openWorldHint"], |node| {
+        when(node, &[], &[Claim::Without(NETWORK)])
+    });
+    look(&["safety", "read_only"], |node| {
+        when(node, &[Claim::Without(MUTATES)], &[])
+    });
+    look(&["safety", "local_only"], |node| {
+        when(
+            node,
+            &[Claim::Without(NETWORK)],
+            &[Claim::AtLeast(Effects::NET_READ)],
+        )
+    });
     look(&["safety", "filesystem"], |node| match node.text() {
         Some("none") => vec![Claim::Without(FILES)],
-        Some("read") => vec![Claim::AtLeast(Effects::READ), Claim::Without(Effects::WRITE)],
+        Some("read") => vec![
+            Claim::AtLeast(Effects::READ),
+            Claim::Without(Effects::WRITE),
+        ],
         Some("write") => vec![Claim::AtLeast(FILES)],
         _ => Vec::new(),
     });
-    look(&["safety", "process"], |node| when(node, &[Claim::AtLeast(Effects::EXEC)], &[Claim::Without(Effects::EXEC)]));
-    look(&["safety", "spend"], |node| when(node, &[Claim::AtLeast(Effects::SPEND)], &[Claim::Without(Effects::SPEND)]));
+    look(&["safety", "process"], |node| {
+        when(
+            node,
+            &[Claim::AtLeast(Effects::EXEC)],
+            &[Claim::Without(Effects::EXEC)],
+        )
+    });
+    look(&["safety", "spend"], |node| {
+        when(
+            node,
+            &[Claim::AtLeast(Effects::SPEND)],
+            &[Claim::Without(Effects::SPEND)],
+        )
+    });
     declared
 }
 
@@ -69,21 +118,41 @@ mod tests {
 
     fn check(yaml: &str, expected: &[(&str, Claim)]) {
         let source = Source::new("x.md", yaml);
-        let node = parse(&source, Span::new(0, yaml.len())).0.expect("good yaml");
-        let seen: Vec<_> = declared_effects(&node).into_iter().map(|declared| (declared.spelling, declared.claim)).collect();
-        let expected: Vec<_> = expected.iter().map(|&(spelling, claim)| (spelling.to_owned(), claim)).collect();
+        let node = parse(&source, Span::new(0, yaml.len()))
+            .0
+            .expect("good yaml");
+        let seen: Vec<_> = declared_effects(&node)
+            .into_iter()
+            .map(|declared| (declared.spelling, declared.claim))
+            .collect();
+        let expected: Vec<_> = expected
+            .iter()
+            .map(|&(spelling, claim)| (spelling.to_owned(), claim))
+            .collect();
         assert_eq!(seen, expected, "{yaml}");
     }
 
     #[test]
     fn each_spelling_is_one_claim() {
-        check("risk: safe", &[("risk: safe", Claim::Exactly(Effects::NONE))]);
-        check("risk: destructive", &[("risk: destructive", Claim::AtLeast(FILES | Effects::DESTRUCTIVE))]);
+        check(
+            "risk: safe",
+            &[("risk: safe", Claim::Exactly(Effects::NONE))],
+        );
+        check(
+            "risk: destructive",
+            &[(
+                "risk: destructive",
+                Claim::AtLeast(FILES | Effects::DESTRUCTIVE),
+            )],
+        );
         check("risk: daring", &[]);
         check(
             "annotations: { side_effect_level: network_read, readOnlyHint: true, openWorldHint: true }",
             &[
-                ("annotations.side_effect_level: network_read", Claim::Exactly(Effects::READ | Effects::NET_READ)),
+                (
+                    "annotations.side_effect_level: network_read",
+                    Claim::Exactly(Effects::READ | Effects::NET_READ),
+                ),
                 ("annotations.readOnlyHint: true", Claim::Without(MUTATES)),
             ],
         );
@@ -101,6 +170,9 @@ mod tests {
 
     #[test]
     fn a_spelling_of_the_wrong_type_claims_nothing_and_the_others_count() {
-        check("safety: { read_only: sometimes, spend: true }", &[("safety.spend: true", Claim::AtLeast(Effects::SPEND))]);
+        check(
+            "safety: { read_only: sometimes, spend: true }",
+            &[("safety.spend: true", Claim::AtLeast(Effects::SPEND))],
+        );
     }
 }

@@ -14,13 +14,33 @@ use crate::check::{event_missing, field_wrong_type};
 use serde_json::{Value, json};
 
 /// Reads every field; what is wrong is reported and left at its default.
-pub(super) fn read_hook(problems: &mut Problems<'_>, origin: Origin, naming: Naming, node: &Node) -> Hook {
-    let inline = if origin.form == Form::File { &[] } else { INLINE_HOOK };
+pub(super) fn read_hook(
+    problems: &mut Problems<'_>,
+    origin: Origin,
+    naming: Naming,
+    node: &Node,
+) -> Hook {
+    let inline = if origin.form == Form::File {
+        &[]
+    } else {
+        INLINE_HOOK
+    };
     fit(problems, inline, fields_of(ArtifactKind::Hook), node);
-    let event = node.get("event").and_then(|event| Some(At { value: event.text()?.trim().to_owned(), span: event.span }));
+    let event = node.get("event").and_then(|event| {
+        Some(At {
+            value: event.text()?.trim().to_owned(),
+            span: event.span,
+        })
+    });
     if node.get("event").is_none() || event.as_ref().is_some_and(|event| event.value.is_empty()) {
-        let finding = event_missing::RULE.finding(format!("hook \"{}\" has no `event`", naming.name));
-        problems.add(finding.field("event").help("write the event it runs for, such as `event: tool.pre`"), naming.span);
+        let finding =
+            event_missing::RULE.finding(format!("hook \"{}\" has no `event`", naming.name));
+        problems.add(
+            finding
+                .field("event")
+                .help("write the event it runs for, such as `event: tool.pre`"),
+            naming.span,
+        );
     }
     Hook {
         name: naming.name,
@@ -43,11 +63,20 @@ pub(super) fn read_hook(problems: &mut Problems<'_>, origin: Origin, naming: Nam
 /// Hooks have files to read and `http`; an entry about anything else would promise what no hook can do.
 fn hook_permissions(problems: &mut Problems<'_>, node: Option<&Node>) -> Vec<Permission> {
     let permissions = permissions(problems, node);
-    for permission in
-        permissions.iter().filter(|permission| !matches!(permission.kind, PermissionKind::Network { .. } | PermissionKind::Custom))
-    {
-        let finding = field_wrong_type::RULE.finding("a hook can be given hosts only: it starts no processes and writes no files");
-        problems.add(finding.field("permissions").help("keep entries of `kind: network`"), permission.span);
+    for permission in permissions.iter().filter(|permission| {
+        !matches!(
+            permission.kind,
+            PermissionKind::Network { .. } | PermissionKind::Custom
+        )
+    }) {
+        let finding = field_wrong_type::RULE
+            .finding("a hook can be given hosts only: it starts no processes and writes no files");
+        problems.add(
+            finding
+                .field("permissions")
+                .help("keep entries of `kind: network`"),
+            permission.span,
+        );
     }
     permissions
 }
@@ -65,17 +94,30 @@ fn examples(problems: &mut Problems<'_>, node: Option<&Node>) -> Vec<At<HookExam
     for (index, node) in node.map(Node::items).unwrap_or_default().iter().enumerate() {
         let text = |name| node.get(name).and_then(Node::text).map(str::to_owned);
         if node.get("decision").is_none() {
-            problems.missing(node.span, &format!("examples[{index}].decision"), "`allow`, `block`, `ask`, `modify` or `delegate`");
+            problems.missing(
+                node.span,
+                &format!("examples[{index}].decision"),
+                "`allow`, `block`, `ask`, `modify` or `delegate`",
+            );
         }
-        let Some(decision) = text("decision") else { continue };
+        let Some(decision) = text("decision") else {
+            continue;
+        };
         let value = HookExample {
             event: text("event"),
-            payload: node.get("payload").map(Node::to_json).filter(Value::is_object).unwrap_or_else(|| json!({})),
+            payload: node
+                .get("payload")
+                .map(Node::to_json)
+                .filter(Value::is_object)
+                .unwrap_or_else(|| json!({})),
             decision,
             reason: text("reason"),
             modified: node.get("modified").map(Node::to_json),
         };
-        examples.push(At { value, span: node.span });
+        examples.push(At {
+            value,
+            span: node.span,
+        });
     }
     examples
 }

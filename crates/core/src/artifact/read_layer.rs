@@ -14,7 +14,10 @@ use std::path::Path;
 use std::sync::Arc;
 
 /// Reads the file of an authority, with what is wrong in it; nothing when there is none.
-pub(crate) fn read_layer(authority: Authority, path: &Path) -> Option<(LayerFile, Vec<Diagnostic>)> {
+pub(crate) fn read_layer(
+    authority: Authority,
+    path: &Path,
+) -> Option<(LayerFile, Vec<Diagnostic>)> {
     let name = path.display().to_string();
     // Only a name that is not there says nothing. One that may not be looked at could hide anything.
     if matches!(fs::symlink_metadata(path), Err(error) if matches!(error.kind(), std::io::ErrorKind::NotFound | std::io::ErrorKind::NotADirectory))
@@ -23,10 +26,23 @@ pub(crate) fn read_layer(authority: Authority, path: &Path) -> Option<(LayerFile
     }
     let (root, problems) = match content(path).and_then(text_of) {
         Ok(text) => read_text(&Source::new(name.as_str(), text)),
-        Err(finding) => (Root::default(), vec![finding.at(Place::new(&Source::new(name.as_str(), ""), Span::default()))]),
+        Err(finding) => (
+            Root::default(),
+            vec![finding.at(Place::new(&Source::new(name.as_str(), ""), Span::default()))],
+        ),
     };
-    let broken = problems.iter().find(|problem| problem.severity == Severity::Error).cloned();
-    Some((LayerFile { authority, root, broken }, problems))
+    let broken = problems
+        .iter()
+        .find(|problem| problem.severity == Severity::Error)
+        .cloned();
+    Some((
+        LayerFile {
+            authority,
+            root,
+            broken,
+        },
+        problems,
+    ))
 }
 
 fn read_text(source: &Arc<Source>) -> (Root, Vec<Diagnostic>) {
@@ -38,6 +54,8 @@ fn read_text(source: &Arc<Source>) -> (Root, Vec<Diagnostic>) {
     let mut problems = Problems::new(source, Subject::Layer);
     problems.found = found;
     let body = body_text(&source.text[halves.body.start..halves.body.end]);
-    let root = node.map(|node| read_root(&mut problems, ArtifactKind::Layer, &node, body)).unwrap_or_default();
+    let root = node
+        .map(|node| read_root(&mut problems, ArtifactKind::Layer, &node, body))
+        .unwrap_or_default();
     (root, problems.found)
 }

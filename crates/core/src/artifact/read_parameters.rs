@@ -21,16 +21,36 @@ pub(super) fn input_schema(
 ) -> (Value, Option<At<&'static str>>) {
     let (parameters, full) = (node.get("parameters"), node.get("input_schema"));
     if let (Some(_), Some(full)) = (parameters, full) {
-        let finding = schema_and_parameters::RULE.finding("`input_schema` and `parameters` exclude each other");
-        problems.add(finding.field("input_schema").help("keep one of the two"), full.span);
+        let finding = schema_and_parameters::RULE
+            .finding("`input_schema` and `parameters` exclude each other");
+        problems.add(
+            finding.field("input_schema").help("keep one of the two"),
+            full.span,
+        );
     }
     let (mut schema, source) = match (parameters, full) {
-        (Some(parameters), _) => (from_parameters(problems, parameters), Some(At { value: "parameters", span: parameters.span })),
-        (None, Some(full)) => (from_schema(problems, full), Some(At { value: "input_schema", span: full.span })),
+        (Some(parameters), _) => (
+            from_parameters(problems, parameters),
+            Some(At {
+                value: "parameters",
+                span: parameters.span,
+            }),
+        ),
+        (None, Some(full)) => (
+            from_schema(problems, full),
+            Some(At {
+                value: "input_schema",
+                span: full.span,
+            }),
+        ),
         (None, None) => (object_schema(Map::new()), None),
     };
     add_required(&mut schema, required);
-    if strict && schema.get("additionalProperties").is_none_or(|extra| *extra == json!(true)) {
+    if strict
+        && schema
+            .get("additionalProperties")
+            .is_none_or(|extra| *extra == json!(true))
+    {
         schema.insert("additionalProperties".into(), json!(false));
     }
     (Value::Object(schema), source)
@@ -64,7 +84,9 @@ fn from_parameters(problems: &mut Problems<'_>, node: &Node) -> Map<String, Valu
     let mut required = Vec::new();
     for (key, parameter) in node.entries() {
         let path = format!("parameters.{}", key.name);
-        let Value::Object(mut property) = parameter.to_json() else { continue };
+        let Value::Object(mut property) = parameter.to_json() else {
+            continue;
+        };
         check_type(problems, parameter, &path, key.span);
         match parameter.get("required").map(|node| (node, &node.kind)) {
             Some((_, Kind::Bool(wanted))) => {
@@ -88,10 +110,17 @@ fn from_parameters(problems: &mut Problems<'_>, node: &Node) -> Map<String, Valu
 }
 
 fn check_type(problems: &mut Problems<'_>, parameter: &Node, path: &str, span: crate::span::Span) {
-    let accepted = format!("one of {} is accepted", TYPES.map(|name| format!("`{name}`")).join(", "));
+    let accepted = format!(
+        "one of {} is accepted",
+        TYPES.map(|name| format!("`{name}`")).join(", ")
+    );
     let Some(kind) = parameter.get("type") else {
-        if !STAND_FOR_A_TYPE.iter().any(|keyword| parameter.get(keyword).is_some()) {
-            let finding = parameter_type_missing::RULE.finding(format!("{} has no `type`", quoted(path)));
+        if !STAND_FOR_A_TYPE
+            .iter()
+            .any(|keyword| parameter.get(keyword).is_some())
+        {
+            let finding =
+                parameter_type_missing::RULE.finding(format!("{} has no `type`", quoted(path)));
             problems.add(finding.field(path).help(accepted), span);
         }
         return;
@@ -99,14 +128,24 @@ fn check_type(problems: &mut Problems<'_>, parameter: &Node, path: &str, span: c
     let known = match &kind.kind {
         Kind::Text { value, .. } => TYPES.contains(&value.as_str()),
         Kind::List(items) => {
-            !items.is_empty() && items.iter().all(|item| item.text().is_some_and(|text| text == "null" || TYPES.contains(&text)))
+            !items.is_empty()
+                && items.iter().all(|item| {
+                    item.text()
+                        .is_some_and(|text| text == "null" || TYPES.contains(&text))
+                })
         }
         _ => false,
     };
     if !known {
-        let written = kind.text().map_or_else(|| kind.kind_word().to_owned(), quoted);
-        let finding = parameter_type_unknown::RULE.finding(format!("{} has the unknown type {written}", quoted(path)));
-        problems.add(finding.field(format!("{path}.type")).help(accepted), kind.span);
+        let written = kind
+            .text()
+            .map_or_else(|| kind.kind_word().to_owned(), quoted);
+        let finding = parameter_type_unknown::RULE
+            .finding(format!("{} has the unknown type {written}", quoted(path)));
+        problems.add(
+            finding.field(format!("{path}.type")).help(accepted),
+            kind.span,
+        );
     }
 }
 

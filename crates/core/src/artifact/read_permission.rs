@@ -14,16 +14,27 @@ pub(super) fn permissions(problems: &mut Problems<'_>, node: Option<&Node>) -> V
     for (index, node) in node.map(Node::items).unwrap_or_default().iter().enumerate() {
         let at = |field: &str| format!("permissions[{index}].{field}");
         if node.get("kind").is_none() {
-            problems.missing(node.span, &at("kind"), "`filesystem`, `shell`, `network` or `custom`");
+            problems.missing(
+                node.span,
+                &at("kind"),
+                "`filesystem`, `shell`, `network` or `custom`",
+            );
         }
         let kind = match node.get("kind").and_then(Node::text) {
             Some("filesystem") => filesystem(problems, node, &at("path")),
-            Some("shell") => PermissionKind::Shell { programs: words(node.get("programs")) },
-            Some("network") => PermissionKind::Network { hosts: hosts(problems, node.get("hosts"), &at("hosts")) },
+            Some("shell") => PermissionKind::Shell {
+                programs: words(node.get("programs")),
+            },
+            Some("network") => PermissionKind::Network {
+                hosts: hosts(problems, node.get("hosts"), &at("hosts")),
+            },
             Some("custom") => PermissionKind::Custom,
             _ => continue,
         };
-        permissions.push(Permission { kind, span: node.span });
+        permissions.push(Permission {
+            kind,
+            span: node.span,
+        });
     }
     permissions
 }
@@ -35,10 +46,16 @@ fn filesystem(problems: &mut Problems<'_>, node: &Node, field: &str) -> Permissi
         _ => Access::Read,
     };
     match node.get("path") {
-        None => PermissionKind::Filesystem { access, path: ".".to_owned() },
+        None => PermissionKind::Filesystem {
+            access,
+            path: ".".to_owned(),
+        },
         Some(path) => match inside(problems, path, field) {
             Some(path) => PermissionKind::Filesystem { access, path },
-            None => PermissionKind::Filesystem { access: Access::Hidden, path: ".".to_owned() },
+            None => PermissionKind::Filesystem {
+                access: Access::Hidden,
+                path: ".".to_owned(),
+            },
         },
     }
 }
@@ -47,9 +64,18 @@ fn filesystem(problems: &mut Problems<'_>, node: &Node, field: &str) -> Permissi
 pub(super) fn inside(problems: &mut Problems<'_>, node: &Node, field: &str) -> Option<String> {
     let path = within_workspace(node.text()?);
     if path.is_none() {
-        let message = format!("{} must be a path in the workspace, not {}", quoted(field), quoted(node.text()?));
+        let message = format!(
+            "{} must be a path in the workspace, not {}",
+            quoted(field),
+            quoted(node.text()?)
+        );
         let finding = field_wrong_type::RULE.finding(message).field(field);
-        problems.add(finding.help("write it relative to the workspace; nothing outside can be given to a tool here"), node.span);
+        problems.add(
+            finding.help(
+                "write it relative to the workspace; nothing outside can be given to a tool here",
+            ),
+            node.span,
+        );
     }
     path
 }
@@ -60,10 +86,18 @@ pub(super) fn domains(problems: &mut Problems<'_>, node: Option<&Node>, field: &
 }
 
 fn hosts(problems: &mut Problems<'_>, node: Option<&Node>, field: &str) -> Vec<String> {
-    let bad: Vec<_> = texts(node).into_iter().filter_map(|entry| Some((Domains::parse(&[&entry.value]).err()?, entry.span))).collect();
+    let bad: Vec<_> = texts(node)
+        .into_iter()
+        .filter_map(|entry| Some((Domains::parse(&[&entry.value]).err()?, entry.span)))
+        .collect();
     let readable = bad.is_empty();
     for (problem, span) in bad {
-        problems.add(domain_invalid::RULE.finding(problem.to_string()).field(field), span);
+        problems.add(
+            domain_invalid::RULE
+                .finding(problem.to_string())
+                .field(field),
+            span,
+        );
     }
     if readable { words(node) } else { Vec::new() }
 }

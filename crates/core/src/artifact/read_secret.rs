@@ -8,11 +8,17 @@ use crate::check::field_wrong_type;
 use crate::redact::Words;
 
 /// `redaction` of the root file, `safety.redact` of a tool. An entry that means nothing is reported, because it would protect nothing.
-pub(super) fn redaction(problems: &mut Problems<'_>, node: Option<&Node>, field: &str) -> Vec<At<String>> {
+pub(super) fn redaction(
+    problems: &mut Problems<'_>,
+    node: Option<&Node>,
+    field: &str,
+) -> Vec<At<String>> {
     let entries = texts(node);
     for (index, entry) in entries.iter().enumerate() {
         if let Err(problem) = Words::new([entry.value.as_str()]) {
-            let finding = field_wrong_type::RULE.finding(problem).field(format!("{field}[{index}]"));
+            let finding = field_wrong_type::RULE
+                .finding(problem)
+                .field(format!("{field}[{index}]"));
             problems
                 .add(finding.help("write the name of a field, as `password` or `*_token`, or a pattern, as `/CUS-[0-9]+/`"), entry.span);
         }
@@ -21,16 +27,28 @@ pub(super) fn redaction(problems: &mut Problems<'_>, node: Option<&Node>, field:
 }
 
 /// `secrets`.
-pub(super) fn secrets(problems: &mut Problems<'_>, node: Option<&Node>) -> Vec<(String, At<SecretFrom>)> {
+pub(super) fn secrets(
+    problems: &mut Problems<'_>,
+    node: Option<&Node>,
+) -> Vec<(String, At<SecretFrom>)> {
     let mut secrets = Vec::new();
     for (key, from) in node.map(Node::entries).unwrap_or_default() {
-        let value = match (from.text().and_then(|text| text.split_once(':')), from.get("command")) {
+        let value = match (
+            from.text().and_then(|text| text.split_once(':')),
+            from.get("command"),
+        ) {
             (Some(("env", name)), _) if !name.is_empty() => SecretFrom::Variable(name.to_owned()),
-            (Some(("file", path)), _) if path.starts_with('/') || path.starts_with("~/") => SecretFrom::File(path.to_owned()),
-            (None, Some(command)) if !words(Some(command)).is_empty() => SecretFrom::Command(words(Some(command))),
+            (Some(("file", path)), _) if path.starts_with('/') || path.starts_with("~/") => {
+                SecretFrom::File(path.to_owned())
+            }
+            (None, Some(command)) if !words(Some(command)).is_empty() => {
+                SecretFrom::Command(words(Some(command)))
+            }
             _ => {
                 let message = format!("{} does not say where it comes from", quoted(&key.name));
-                let finding = field_wrong_type::RULE.finding(message).field(format!("secrets.{}", key.name));
+                let finding = field_wrong_type::RULE
+                    .finding(message)
+                    .field(format!("secrets.{}", key.name));
                 problems.add(
                     finding.help("write `env:VAR`, `file:/absolute/path`, `file:~/path`, or `command: [program, argument]`"),
                     from.span,
@@ -38,7 +56,13 @@ pub(super) fn secrets(problems: &mut Problems<'_>, node: Option<&Node>) -> Vec<(
                 continue;
             }
         };
-        secrets.push((key.name.clone(), At { value, span: from.span }));
+        secrets.push((
+            key.name.clone(),
+            At {
+                value,
+                span: from.span,
+            },
+        ));
     }
     secrets
 }

@@ -8,7 +8,9 @@ use super::read_effects::declared_effects;
 use super::read_parameters::input_schema;
 use super::read_permission::{inside, permissions};
 use super::read_secret::redaction;
-use super::tool::{Annotations, Approval, At, Inject, Limits, RetryPolicy, Script, Tool, ToolExample};
+use super::tool::{
+    Annotations, Approval, At, Inject, Limits, RetryPolicy, Script, Tool, ToolExample,
+};
 use super::{ArtifactKind, Form, Origin};
 use crate::check::field_wrong_type;
 use crate::effect::Level;
@@ -28,8 +30,17 @@ pub(super) struct Naming {
 }
 
 /// Reads every field; what is wrong is reported and left at its default.
-pub(super) fn read_tool(problems: &mut Problems<'_>, origin: Origin, naming: Naming, node: &Node) -> Tool {
-    let inline = if origin.form == Form::File { &[] } else { INLINE_TOOL };
+pub(super) fn read_tool(
+    problems: &mut Problems<'_>,
+    origin: Origin,
+    naming: Naming,
+    node: &Node,
+) -> Tool {
+    let inline = if origin.form == Form::File {
+        &[]
+    } else {
+        INLINE_TOOL
+    };
     fit(problems, inline, fields_of(ArtifactKind::Tool), node);
     let annotations = node.get("annotations").map(annotations).unwrap_or_default();
     let strict = flag(node.get("strict"));
@@ -37,13 +48,20 @@ pub(super) fn read_tool(problems: &mut Problems<'_>, origin: Origin, naming: Nam
     Tool {
         described: !naming.prose.is_empty(),
         description_span: naming.prose_span,
-        description: if naming.prose.is_empty() { naming.name.clone() } else { naming.prose },
+        description: if naming.prose.is_empty() {
+            naming.name.clone()
+        } else {
+            naming.prose
+        },
         name: naming.name,
         name_span: naming.span,
         frontmatter: node.to_json(),
         input_schema,
         schema_source,
-        output_schema: node.get("output_schema").map(|schema| At { value: schema.to_json(), span: schema.span }),
+        output_schema: node.get("output_schema").map(|schema| At {
+            value: schema.to_json(),
+            span: schema.span,
+        }),
         script: script(&origin, node.get("script")),
         timeout_ms: natural(node.get("timeout_ms")).unwrap_or(0),
         declared_effects: declared_effects(node),
@@ -51,15 +69,28 @@ pub(super) fn read_tool(problems: &mut Problems<'_>, origin: Origin, naming: Nam
         approval_timeout_ms: natural(node.get("approval_timeout_ms")).unwrap_or(300_000),
         idempotent: idempotent(node),
         key: key(&origin, node),
-        retry: node.get("retry").map(|node| At { value: retry(node), span: node.span }),
+        retry: node.get("retry").map(|node| At {
+            value: retry(node),
+            span: node.span,
+        }),
         inject: inject(problems, node.get("inject")),
-        redact: redaction(problems, node.get("safety").and_then(|safety| safety.get("redact")), "safety.redact"),
+        redact: redaction(
+            problems,
+            node.get("safety").and_then(|safety| safety.get("redact")),
+            "safety.redact",
+        ),
         permissions: permissions(problems, node.get("permissions")),
         workspace_root: workspace_root(problems, node),
         limits: node.get("limits").map(limits).unwrap_or_default(),
         deferred: flag(node.get("deferred")),
         aliases: pairs(node.get("aliases")).collect(),
-        examples: node.get("examples").map(Node::items).unwrap_or_default().iter().map(example).collect(),
+        examples: node
+            .get("examples")
+            .map(Node::items)
+            .unwrap_or_default()
+            .iter()
+            .map(example)
+            .collect(),
         strict,
         tags: words(node.get("tags")),
         unsupported: unsupported(ArtifactKind::Tool, node),
@@ -69,16 +100,29 @@ pub(super) fn read_tool(problems: &mut Problems<'_>, origin: Origin, naming: Nam
 }
 
 fn workspace_root(problems: &mut Problems<'_>, node: &Node) -> Option<At<String>> {
-    let root = node.get("safety").and_then(|safety| safety.get("workspace_root"))?;
-    Some(At { value: inside(problems, root, "safety.workspace_root")?, span: root.span })
+    let root = node
+        .get("safety")
+        .and_then(|safety| safety.get("workspace_root"))?;
+    Some(At {
+        value: inside(problems, root, "safety.workspace_root")?,
+        span: root.span,
+    })
 }
 
 /// A script value; empty text is no script.
 pub(super) fn script(origin: &Origin, node: Option<&Node>) -> Option<Script> {
     let node = node?;
     let text = node.text().filter(|text| !text.trim().is_empty())?;
-    let block = if let super::node::Kind::Text { block, .. } = node.kind { block } else { None };
-    Some(Script { text: text.into(), place: Place::new(&origin.source, node.span), block })
+    let block = if let super::node::Kind::Text { block, .. } = node.kind {
+        block
+    } else {
+        None
+    };
+    Some(Script {
+        text: text.into(),
+        place: Place::new(&origin.source, node.span),
+        block,
+    })
 }
 
 /// `limits` of a tool or the root file.
@@ -101,7 +145,10 @@ pub(super) fn natural(node: Option<&Node>) -> Option<u64> {
 
 /// Capability to operations.
 pub(super) fn capabilities(node: &Node) -> Vec<(String, Vec<String>)> {
-    node.entries().iter().map(|(key, operations)| (key.name.clone(), words(Some(operations)))).collect()
+    node.entries()
+        .iter()
+        .map(|(key, operations)| (key.name.clone(), words(Some(operations))))
+        .collect()
 }
 
 fn flag(node: Option<&Node>) -> bool {
@@ -110,35 +157,68 @@ fn flag(node: Option<&Node>) -> bool {
 
 fn pairs(node: Option<&Node>) -> impl Iterator<Item = (String, At<String>)> {
     let entries = node.map(Node::entries).unwrap_or_default();
-    entries.iter().filter_map(|(key, node)| Some((key.name.clone(), At { value: node.text()?.to_owned(), span: node.span })))
+    entries.iter().filter_map(|(key, node)| {
+        Some((
+            key.name.clone(),
+            At {
+                value: node.text()?.to_owned(),
+                span: node.span,
+            },
+        ))
+    })
 }
 
 fn annotations(node: &Node) -> Annotations {
     let args = |name| node.get("arg_schema").and_then(|schema| schema.get(name));
-    let hints = ["readOnlyHint", "destructiveHint", "idempotentHint", "openWorldHint"];
+    let hints = [
+        "readOnlyHint",
+        "destructiveHint",
+        "idempotentHint",
+        "openWorldHint",
+    ];
     Annotations {
         kind: node.get("kind").and_then(Node::text).map(str::to_owned),
-        level: node.get("side_effect_level").and_then(Node::text).and_then(Level::named),
+        level: node
+            .get("side_effect_level")
+            .and_then(Node::text)
+            .and_then(Level::named),
         path_params: words(args("path_params")),
-        arg_aliases: pairs(args("arg_aliases")).map(|(alias, canonical)| (alias, canonical.value)).collect(),
+        arg_aliases: pairs(args("arg_aliases"))
+            .map(|(alias, canonical)| (alias, canonical.value))
+            .collect(),
         required: words(args("required")),
-        capabilities: node.get("capabilities").map(capabilities).unwrap_or_default(),
+        capabilities: node
+            .get("capabilities")
+            .map(capabilities)
+            .unwrap_or_default(),
         emits_artifacts: flag(node.get("emits_artifacts")),
         result_readers: words(node.get("result_readers")),
         inline_result: flag(node.get("inline_result")),
-        hints: hints.into_iter().filter_map(|hint| Some((hint.to_owned(), Value::Bool(node.get(hint)?.bool()?)))).collect(),
+        hints: hints
+            .into_iter()
+            .filter_map(|hint| Some((hint.to_owned(), Value::Bool(node.get(hint)?.bool()?))))
+            .collect(),
     }
 }
 
 fn requires_approval(node: &Node) -> Option<At<Approval>> {
     let confirm = node.get("safety").and_then(|safety| safety.get("confirm"));
     // An expression beside `confirm: true` asks for less than `confirm` does, so the plain demand wins.
-    let always = [node.get("requires_approval"), confirm].into_iter().flatten().find(|node| node.bool() == Some(true));
+    let always = [node.get("requires_approval"), confirm]
+        .into_iter()
+        .flatten()
+        .find(|node| node.bool() == Some(true));
     if let Some(node) = always {
-        return Some(At { value: Approval::Always, span: node.span });
+        return Some(At {
+            value: Approval::Always,
+            span: node.span,
+        });
     }
     let node = node.get("requires_approval")?;
-    Some(At { value: Approval::When(node.text()?.to_owned()), span: node.span })
+    Some(At {
+        value: Approval::When(node.text()?.to_owned()),
+        span: node.span,
+    })
 }
 
 /// `idempotency.key` as a script. It is one expression, whatever lines it has.
@@ -146,13 +226,18 @@ fn key(origin: &Origin, node: &Node) -> Option<Script> {
     let node = node.get("idempotency")?.get("key")?;
     let expression = node.text().filter(|text| !text.trim().is_empty())?;
     let text = format!("def run(args):\n    return (\n{expression}\n    )\n");
-    Some(Script { text: text.into(), place: Place::new(&origin.source, node.span), block: None })
+    Some(Script {
+        text: text.into(),
+        place: Place::new(&origin.source, node.span),
+        block: None,
+    })
 }
 
 fn retry(node: &Node) -> RetryPolicy {
     let count = |name: &str| natural(node.get(name));
     RetryPolicy {
-        max_attempts: count("max_attempts").map_or(1, |count| u32::try_from(count).unwrap_or(u32::MAX)),
+        max_attempts: count("max_attempts")
+            .map_or(1, |count| u32::try_from(count).unwrap_or(u32::MAX)),
         initial_backoff_ms: count("initial_backoff_ms").unwrap_or(0),
         max_backoff_ms: count("max_backoff_ms").unwrap_or(u64::MAX),
         multiplier: node.get("multiplier").and_then(Node::number).unwrap_or(1.0),
@@ -161,9 +246,16 @@ fn retry(node: &Node) -> RetryPolicy {
 
 fn idempotent(node: &Node) -> bool {
     let natural = node.get("idempotency").and_then(Node::text) == Some("natural");
-    let keyed = node.get("idempotency").and_then(|idempotency| idempotency.get("key")).is_some();
-    let promised = node.get("safety").and_then(|safety| safety.get("idempotent"));
-    let hinted = node.get("annotations").and_then(|annotations| annotations.get("idempotentHint"));
+    let keyed = node
+        .get("idempotency")
+        .and_then(|idempotency| idempotency.get("key"))
+        .is_some();
+    let promised = node
+        .get("safety")
+        .and_then(|safety| safety.get("idempotent"));
+    let hinted = node
+        .get("annotations")
+        .and_then(|annotations| annotations.get("idempotentHint"));
     natural || keyed || flag(promised) || flag(hinted)
 }
 
@@ -183,25 +275,55 @@ fn inject(problems: &mut Problems<'_>, node: Option<&Node>) -> Vec<(String, At<I
                     let field = format!("inject.{name}");
                     let message = format!("{} is nothing that can be injected", quoted(other));
                     let accepted = "`run_id`, `call_id`, `session_id`, `mode`, `idempotency_key`, `state:KEY` or `secret:NAME` is accepted";
-                    problems.add(field_wrong_type::RULE.finding(message).field(field).help(accepted), from.span);
+                    problems.add(
+                        field_wrong_type::RULE
+                            .finding(message)
+                            .field(field)
+                            .help(accepted),
+                        from.span,
+                    );
                     continue;
                 }
             },
         };
-        injected.push((name, At { value, span: from.span }));
+        injected.push((
+            name,
+            At {
+                value,
+                span: from.span,
+            },
+        ));
     }
     injected
 }
 
 fn example(node: &Node) -> At<ToolExample> {
-    let values = |name| node.get(name).map(Node::items).unwrap_or_default().iter().map(Node::to_json).collect();
+    let values = |name| {
+        node.get(name)
+            .map(Node::items)
+            .unwrap_or_default()
+            .iter()
+            .map(Node::to_json)
+            .collect()
+    };
     let value = ToolExample {
-        args: node.get("args").map_or_else(Map::new, |args| if let Value::Object(map) = args.to_json() { map } else { Map::new() }),
+        args: node.get("args").map_or_else(Map::new, |args| {
+            if let Value::Object(map) = args.to_json() {
+                map
+            } else {
+                Map::new()
+            }
+        }),
         result: node.get("result").map(Node::to_json),
         is_error: node.get("is_error").and_then(Node::bool),
-        files: pairs(node.get("files")).map(|(path, text)| (path, text.value)).collect(),
+        files: pairs(node.get("files"))
+            .map(|(path, text)| (path, text.value))
+            .collect(),
         http: values("http"),
         exec: values("exec"),
     };
-    At { value, span: node.span }
+    At {
+        value,
+        span: node.span,
+    }
 }

@@ -76,7 +76,10 @@ pub struct CheckedPaths {
 impl Checks {
     /// Every code that is named, with the place of the whole.
     pub fn codes(&self) -> impl Iterator<Item = (&str, Option<&Place>)> {
-        let all = self.severity.iter().chain(self.paths.iter().flat_map(|part| &part.severity));
+        let all = self
+            .severity
+            .iter()
+            .chain(self.paths.iter().flat_map(|part| &part.severity));
         all.map(|(code, _)| (code.as_str(), self.place.as_ref()))
     }
 }

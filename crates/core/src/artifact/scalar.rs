@@ -11,7 +11,10 @@ pub(super) fn resolve(text: &str) -> Result<Kind, &'static str> {
         "false" | "False" | "FALSE" => Kind::Bool(false),
         _ => match number(text)? {
             Some(number) => Kind::Number(number),
-            None => Kind::Text { value: text.to_owned(), block: None },
+            None => Kind::Text {
+                value: text.to_owned(),
+                block: None,
+            },
         },
     })
 }
@@ -40,7 +43,9 @@ fn number(text: &str) -> Result<Option<Number>, &'static str> {
     if whole.is_empty() && fraction.is_none_or(str::is_empty) {
         return Ok(None);
     }
-    let Some(exponent) = exponent(rest) else { return Ok(None) };
+    let Some(exponent) = exponent(rest) else {
+        return Ok(None);
+    };
     let whole = whole.trim_start_matches('0');
     let mut json = format!("{sign}{}", if whole.is_empty() { "0" } else { whole });
     if let Some(fraction) = fraction {
@@ -55,7 +60,8 @@ fn based(digits: &str, radix: u32) -> Result<Option<Number>, &'static str> {
     if digits.is_empty() || !digits.chars().all(|digit| digit.is_digit(radix)) {
         return Ok(None);
     }
-    let value = u128::from_str_radix(digits, radix).map_err(|_| "a number this large must be written in decimal")?;
+    let value = u128::from_str_radix(digits, radix)
+        .map_err(|_| "a number this large must be written in decimal")?;
     Ok(value.to_string().parse().ok())
 }
 
@@ -65,7 +71,9 @@ fn digits(text: &str) -> (&str, &str) {
 
 /// `text` itself when it is a whole exponent or empty.
 fn exponent(text: &str) -> Option<&str> {
-    let Some(rest) = text.strip_prefix(['e', 'E']) else { return text.is_empty().then_some(text) };
+    let Some(rest) = text.strip_prefix(['e', 'E']) else {
+        return text.is_empty().then_some(text);
+    };
     let (digits, rest) = digits(rest.strip_prefix(['-', '+']).unwrap_or(rest));
     (!digits.is_empty() && rest.is_empty()).then_some(text)
 }
@@ -123,9 +131,15 @@ mod tests {
     fn integers_are_exact_at_any_size() {
         let long = "9".repeat(400);
         check(&long, &format!("number {long}"));
-        for (text, number) in
-            [("0", "0"), ("-0", "-0"), ("+7", "7"), ("007", "7"), ("9007199254740993", "9007199254740993"), ("0x1F", "31"), ("0o17", "15")]
-        {
+        for (text, number) in [
+            ("0", "0"),
+            ("-0", "-0"),
+            ("+7", "7"),
+            ("007", "7"),
+            ("9007199254740993", "9007199254740993"),
+            ("0x1F", "31"),
+            ("0o17", "15"),
+        ] {
             check(text, &format!("number {number}"));
         }
         check(&format!("0x{}", "f".repeat(33)), "error");
@@ -133,9 +147,18 @@ mod tests {
 
     #[test]
     fn floats_keep_their_digits_and_never_become_infinite() {
-        for (text, number) in [("1.50", "1.50"), (".5", "0.5"), ("5.", "5.0"), ("-.5e3", "-0.5e+3"), ("1E+4", "1E+4"), ("00.1", "0.1")] {
+        for (text, number) in [
+            ("1.50", "1.50"),
+            (".5", "0.5"),
+            ("5.", "5.0"),
+            ("-.5e3", "-0.5e+3"),
+            ("1E+4", "1E+4"),
+            ("00.1", "0.1"),
+        ] {
             let seen = resolve(text).expect("a number");
-            let Kind::Number(seen) = seen else { panic!("{text} is not a number") };
+            let Kind::Number(seen) = seen else {
+                panic!("{text} is not a number")
+            };
             assert_eq!(seen.to_string().to_lowercase(), number.to_lowercase());
         }
         for text in [".inf", "-.Inf", "+.INF", ".nan", ".NaN"] {

@@ -79,8 +79,19 @@ pub enum Shape {
 
 impl Field {
     /// A field that has its effect.
-    pub(super) const fn new(name: &'static str, shape: Shape, default: &'static str, doc: &'static str) -> Self {
-        Self { name, shape, default, doc, status: Status::Enforced }
+    pub(super) const fn new(
+        name: &'static str,
+        shape: Shape,
+        default: &'static str,
+        doc: &'static str,
+    ) -> Self {
+        Self {
+            name,
+            shape,
+            default,
+            doc,
+            status: Status::Enforced,
+        }
     }
 
     /// The same, not enforced yet.
@@ -132,7 +143,10 @@ impl Shape {
             Self::Integer(least) => format!("an integer of at least {least}"),
             Self::Number => "a number".into(),
             Self::Text => "text".into(),
-            Self::Word(words) => or(&words.iter().map(|word| format!("`{word}`")).collect::<Vec<_>>()),
+            Self::Word(words) => or(&words
+                .iter()
+                .map(|word| format!("`{word}`"))
+                .collect::<Vec<_>>()),
             Self::List(Self::Any | Self::Record(_) | Self::Inline(..)) => "a list of maps".into(),
             Self::List(Self::Word(words)) => format!("a list of {}", Self::Word(words).accepted()),
             Self::List(Self::Text) => "a list of texts".into(),

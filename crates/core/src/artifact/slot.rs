@@ -56,7 +56,11 @@ impl Slot {
         let inside = path.strip_prefix(".harness/")?;
         let (folder, file) = inside.split_once('/')?;
         let prose = || OTHER_FOLDERS.contains(&folder).then_some(Slot::Prose);
-        let slot = FOLDERS.into_iter().find(|&(known, _)| known == folder).map(|(_, slot)| slot).or_else(prose)?;
+        let slot = FOLDERS
+            .into_iter()
+            .find(|&(known, _)| known == folder)
+            .map(|(_, slot)| slot)
+            .or_else(prose)?;
         let named = end(path.len() - file.len());
         is_artifact_name(&path[path.len() - file.len()..named]).then_some((slot, &path[..named]))
     }
@@ -78,29 +82,39 @@ impl Stray {
     /// What a file is to its author if not an artifact; `None` when it is one, or nobody would take it for one.
     pub(super) fn of(path: &str) -> Option<Self> {
         let inside = path.strip_prefix(".harness/")?;
-        if is_readme(inside) || Slot::of(path).is_some() || inside.split('/').any(|part| part.starts_with('.')) {
+        if is_readme(inside)
+            || Slot::of(path).is_some()
+            || inside.split('/').any(|part| part.starts_with('.'))
+        {
             return None;
         }
         let known = || FOLDERS.iter().map(|(name, _)| *name);
         let Some((folder, file)) = inside.split_once('/') else {
-            return is_artifact_name(inside).then(|| Self::PassedOver("a file directly in `.harness` is not read".to_owned()));
+            return is_artifact_name(inside)
+                .then(|| Self::PassedOver("a file directly in `.harness` is not read".to_owned()));
         };
         let read = known().any(|name| name == folder);
         if let Some(rest) = file.strip_prefix('_') {
             return (read && is_artifact_name(rest)).then_some(Self::SetAside);
         }
         if read && !file.contains('/') {
-            return Some(Self::PassedOver(format!("only names that end in `.md` are read from `.harness/{folder}`")));
+            return Some(Self::PassedOver(format!(
+                "only names that end in `.md` are read from `.harness/{folder}`"
+            )));
         }
         if !is_artifact_name(inside) || inside.split('/').any(|part| part.starts_with('_')) {
             return None;
         }
         if read {
-            return Some(Self::PassedOver(format!("only files directly in `.harness/{folder}` are read")));
+            return Some(Self::PassedOver(format!(
+                "only files directly in `.harness/{folder}` are read"
+            )));
         }
         (!OTHER_FOLDERS.contains(&folder)).then(|| {
             let nearest = known().find(|name| strsim::osa_distance(name, folder) <= 2);
-            let hint = nearest.map(|name| format!("; did you mean `.harness/{name}`?")).unwrap_or_default();
+            let hint = nearest
+                .map(|name| format!("; did you mean `.harness/{name}`?"))
+                .unwrap_or_default();
             Self::PassedOver(format!("the folder `.harness/{folder}` is not read{hint}"))
         })
     }
@@ -109,7 +123,9 @@ impl Stray {
 /// Whether a file of a folder with artifacts is one: `.md` in any case, not hidden, not set aside by an underscore.
 /// A guard saved as `guard.MD` must not be passed over.
 pub(super) fn is_artifact_name(name: &str) -> bool {
-    name.rsplit_once('.').is_some_and(|(_, extension)| extension.eq_ignore_ascii_case("md")) && !name.starts_with(['.', '_'])
+    name.rsplit_once('.')
+        .is_some_and(|(_, extension)| extension.eq_ignore_ascii_case("md"))
+        && !name.starts_with(['.', '_'])
 }
 
 /// The name a file gives to what it defines.
@@ -133,9 +149,18 @@ mod tests {
         check("harness.md", Some((Slot::Root, "harness.md")));
         check("harness.yml", Some((Slot::Root, "harness.yml")));
         check("harness.md/x", Some((Slot::Root, "harness.md")));
-        check(".harness/tools/a.md", Some((Slot::Tool, ".harness/tools/a.md")));
-        check(".harness/hooks/a.md/b.txt", Some((Slot::Hook, ".harness/hooks/a.md")));
-        check(".harness/overrides/a.md", Some((Slot::Bundle(Layer::Override), ".harness/overrides/a.md")));
+        check(
+            ".harness/tools/a.md",
+            Some((Slot::Tool, ".harness/tools/a.md")),
+        );
+        check(
+            ".harness/hooks/a.md/b.txt",
+            Some((Slot::Hook, ".harness/hooks/a.md")),
+        );
+        check(
+            ".harness/overrides/a.md",
+            Some((Slot::Bundle(Layer::Override), ".harness/overrides/a.md")),
+        );
         for path in [
             "README.md",
             "sub/harness.md",

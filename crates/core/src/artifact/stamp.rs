@@ -23,7 +23,8 @@ impl Stamp {
     /// The same with files from elsewhere.
     #[must_use]
     pub fn and<'a>(mut self, files: impl IntoIterator<Item = &'a Path>) -> Self {
-        self.0.extend(files.into_iter().map(|path| (path.to_owned(), mark(path))));
+        self.0
+            .extend(files.into_iter().map(|path| (path.to_owned(), mark(path))));
         self
     }
 
@@ -39,7 +40,13 @@ impl Stamp {
                 Err(_) => files.push(folder),
             }
         }
-        Self(files.into_iter().map(|path| (mark(&path), path)).map(|(mark, path)| (path, mark)).collect())
+        Self(
+            files
+                .into_iter()
+                .map(|path| (mark(&path), path))
+                .map(|(mark, path)| (path, mark))
+                .collect(),
+        )
     }
 }
 
@@ -80,8 +87,12 @@ mod tests {
             write("_new", "two");
             fs::rename(tools.join("_new"), tools.join("a.md")).expect("a rename");
         });
-        changes("a root file", &|| fs::write(project.path().join("harness.md"), "---\n---\n").expect("a file"));
-        changes("a file removed", &|| fs::remove_file(tools.join("a.md")).expect("removed"));
+        changes("a root file", &|| {
+            fs::write(project.path().join("harness.md"), "---\n---\n").expect("a file")
+        });
+        changes("a file removed", &|| {
+            fs::remove_file(tools.join("a.md")).expect("removed")
+        });
         assert_eq!(Stamp::of(project.path()), last);
         write("notes.txt", "no artifact");
         assert_eq!(Stamp::of(project.path()), last);

@@ -178,7 +178,12 @@ impl RetryPolicy {
     #[must_use]
     pub fn attempts(max_attempts: u32, initial_backoff: Duration) -> Self {
         let initial_backoff_ms = u64::try_from(initial_backoff.as_millis()).unwrap_or(u64::MAX);
-        Self { max_attempts, initial_backoff_ms, max_backoff_ms: u64::MAX, multiplier: 2.0 }
+        Self {
+            max_attempts,
+            initial_backoff_ms,
+            max_backoff_ms: u64::MAX,
+            multiplier: 2.0,
+        }
     }
 
     /// The wait after this many attempts, before chance shortens it.
@@ -186,10 +191,24 @@ impl RetryPolicy {
     pub fn backoff(&self, made: u32) -> Duration {
         // An hour is for ever: no call waits that long.
         const LONGEST: f64 = 3_600_000.0;
-        #[expect(clippy::cast_precision_loss, reason = "whole milliseconds up to an hour")]
-        let (first, most) = (self.initial_backoff_ms as f64, (self.max_backoff_ms as f64).min(LONGEST));
-        let grown = first * self.multiplier.max(0.0).powi(i32::try_from(made.saturating_sub(1)).unwrap_or(i32::MAX));
-        let wait = if grown.is_finite() { grown.min(most) } else { most };
+        #[expect(
+            clippy::cast_precision_loss,
+            reason = "whole milliseconds up to an hour"
+        )]
+        let (first, most) = (
+            self.initial_backoff_ms as f64,
+            (self.max_backoff_ms as f64).min(LONGEST),
+        );
+        let grown = first
+            * self
+                .multiplier
+                .max(0.0)
+                .powi(i32::try_from(made.saturating_sub(1)).unwrap_or(i32::MAX));
+        let wait = if grown.is_finite() {
+            grown.min(most)
+        } else {
+            most
+        };
         Duration::from_secs_f64(wait.max(0.0) / 1000.0)
     }
 }
@@ -243,12 +262,20 @@ impl Script {
     /// The place in the file of a position in the script (both from one).
     #[must_use]
     pub fn place_of(&self, position: Position) -> Place {
-        let Some(block) = self.block else { return self.place.clone() };
+        let Some(block) = self.block else {
+            return self.place.clone();
+        };
         let source = &self.place.source;
         // The position comes from a worker, so nothing about it is certain.
         let line = block.first_line.saturating_add(position.line.max(1) - 1);
-        let start = source.offset(Position { line, column: position.column.saturating_add(block.indent) });
-        Place::new(source, Span::new(start, start + token_length(&source.text[start..])))
+        let start = source.offset(Position {
+            line,
+            column: position.column.saturating_add(block.indent),
+        });
+        Place::new(
+            source,
+            Span::new(start, start + token_length(&source.text[start..])),
+        )
     }
 }
 
@@ -261,17 +288,28 @@ fn token_length(text: &str) -> usize {
     {
         return end + 2;
     }
-    let word = line.find(|c: char| !(c.is_alphanumeric() || c == '_' || c == '.')).unwrap_or(line.len());
+    let word = line
+        .find(|c: char| !(c.is_alphanumeric() || c == '_' || c == '.'))
+        .unwrap_or(line.len());
     word.max(first.map_or(0, char::len_utf8))
 }
 
 impl Tool {
     /// A tool that a client has of its own: no file of the project defines it.
-    pub(crate) fn of_client(client: &str, name: &str, path_params: Vec<String>, tags: Vec<String>) -> Self {
+    pub(crate) fn of_client(
+        client: &str,
+        name: &str,
+        path_params: Vec<String>,
+        tags: Vec<String>,
+    ) -> Self {
         let source = Source::new(format!("the map of {client}'s tools"), "");
         Self {
             name: name.to_owned(),
-            origin: Origin { source, layer: Layer::Builtin, form: Form::File },
+            origin: Origin {
+                source,
+                layer: Layer::Builtin,
+                form: Form::File,
+            },
             name_span: Span::default(),
             description: String::new(),
             described: false,
@@ -285,7 +323,10 @@ impl Tool {
             declared_effects: Vec::new(),
             requires_approval: None,
             approval_timeout_ms: 0,
-            annotations: Annotations { path_params, ..Annotations::default() },
+            annotations: Annotations {
+                path_params,
+                ..Annotations::default()
+            },
             idempotent: false,
             key: None,
             retry: None,

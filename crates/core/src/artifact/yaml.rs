@@ -21,18 +21,33 @@ pub const MAX_DEPTH: usize = 32;
 /// Reads the part `span` of a file. Without a tree the problems say why; with one they may still hold duplicate keys.
 pub(crate) fn parse(source: &Arc<Source>, span: Span) -> (Option<Node>, Vec<Diagnostic>) {
     let text = &source.text[span.start..span.end];
-    let mut tree =
-        Tree { source, offsets: Offsets::new(&source.text, span), open: Vec::new(), root: None, nodes: 0, duplicates: Vec::new() };
+    let mut tree = Tree {
+        source,
+        offsets: Offsets::new(&source.text, span),
+        open: Vec::new(),
+        root: None,
+        nodes: 0,
+        duplicates: Vec::new(),
+    };
     let outcome = admit(source, span, text).and_then(|()| {
         // The scanner is another project's code fed with anybody's text: a panic in it costs one file, not the project.
         catch_unwind(AssertUnwindSafe(|| tree.build(text))).unwrap_or_else(|_| {
             let place = Place::new(source, Span::new(span.start, span.start));
-            Err(yaml_invalid::RULE.finding("the yaml scanner failed on this text").at(place).into())
+            Err(yaml_invalid::RULE
+                .finding("the yaml scanner failed on this text")
+                .at(place)
+                .into())
         })
     });
     let mut problems = tree.duplicates;
     match outcome {
-        Ok(()) => (tree.root.or(Some(Node { span: Span::new(span.start, span.start), kind: Kind::Null })), problems),
+        Ok(()) => (
+            tree.root.or(Some(Node {
+                span: Span::new(span.start, span.start),
+                kind: Kind::Null,
+            })),
+            problems,
+        ),
         Err(problem) => {
             problems.push(*problem);
             (None, problems)
@@ -44,17 +59,30 @@ pub(crate) fn parse(source: &Arc<Source>, span: Span) -> (Option<Node>, Vec<Diag
 fn admit(source: &Arc<Source>, span: Span, text: &str) -> Result<(), Box<Diagnostic>> {
     let place = |at: usize| Place::new(source, Span::new(span.start + at, span.start + at));
     if text.len() > MAX_BYTES {
-        let message = format!("the yaml is {} bytes long; at most {MAX_BYTES} are read", text.len());
+        let message = format!(
+            "the yaml is {} bytes long; at most {MAX_BYTES} are read",
+            text.len()
+        );
         return Err(yaml_limit::RULE.finding(message).at(place(0)).into());
     }
     for (at, c) in text.char_indices() {
         if c == '\r' && text.as_bytes().get(at + 1) != Some(&b'\n') {
-            return Err(yaml_invalid::RULE.finding("a carriage return stands without a line feed").at(place(at)).into());
+            return Err(yaml_invalid::RULE
+                .finding("a carriage return stands without a line feed")
+                .at(place(at))
+                .into());
         }
         let forbidden = c.is_control() && !matches!(c, '\t' | '\n' | '\r' | '\u{85}');
         if forbidden || matches!(c, '\u{feff}' | '\u{fffe}' | '\u{ffff}') {
-            let message = format!("the character `{}` is not allowed in yaml", c.escape_unicode());
-            return Err(yaml_invalid::RULE.finding(message).at(place(at)).help("write it as an escape in double quotes").into());
+            let message = format!(
+                "the character `{}` is not allowed in yaml",
+                c.escape_unicode()
+            );
+            return Err(yaml_invalid::RULE
+                .finding(message)
+                .at(place(at))
+                .help("write it as an escape in double quotes")
+                .into());
         }
     }
     Ok(())
@@ -72,8 +100,15 @@ struct Tree<'a> {
 
 /// A list or map whose end has not come yet.
 enum Open {
-    List { start: usize, items: Vec<Node> },
-    Map { start: usize, entries: Vec<(Key, Node)>, key: Option<Key> },
+    List {
+        start: usize,
+        items: Vec<Node>,
+    },
+    Map {
+        start: usize,
+        entries: Vec<(Key, Node)>,
+        key: Option<Key>,
+    },
 }
 
 type Step = Result<(), Box<Diagnostic>>;
@@ -98,18 +133,33 @@ impl Tree<'_> {
                         );
                     }
                 }
-                Event::Alias(_) => return self.not_accepted(at, "yaml aliases are not accepted", QUOTE_STAR),
+                Event::Alias(_) => {
+                    return self.not_accepted(at, "yaml aliases are not accepted", QUOTE_STAR);
+                }
                 Event::Scalar(value, style, anchor, tag) => {
                     self.plain_only(anchor, tag.is_some(), at)?;
                     self.scalar(&value, style, span.start, at)?;
                 }
                 Event::SequenceStart(anchor, tag) => {
                     self.plain_only(anchor, tag.is_some(), at)?;
-                    self.open(Open::List { start: at.start, items: Vec::new() }, at)?;
+                    self.open(
+                        Open::List {
+                            start: at.start,
+                            items: Vec::new(),
+                        },
+                        at,
+                    )?;
                 }
                 Event::MappingStart(anchor, tag) => {
                     self.plain_only(anchor, tag.is_some(), at)?;
-                    self.open(Open::Map { start: at.start, entries: Vec::new(), key: None }, at)?;
+                    self.open(
+                        Open::Map {
+                            start: at.start,
+                            entries: Vec::new(),
+                            key: None,
+                        },
+                        at,
+                    )?;
                 }
                 Event::SequenceEnd | Event::MappingEnd => self.close(at.start),
             }
@@ -119,29 +169,53 @@ impl Tree<'_> {
 
     fn plain_only(&self, anchor: usize, tagged: bool, at: Span) -> Step {
         if anchor > 0 {
-            return self.not_accepted(at, "yaml anchors are not accepted", "quote text that starts with `&`");
+            return self.not_accepted(
+                at,
+                "yaml anchors are not accepted",
+                "quote text that starts with `&`",
+            );
         }
         if tagged {
-            return self.not_accepted(at, "yaml tags are not accepted", "quote text that starts with `!`");
+            return self.not_accepted(
+                at,
+                "yaml tags are not accepted",
+                "quote text that starts with `!`",
+            );
         }
         Ok(())
     }
 
     fn scalar(&mut self, value: &str, style: ScalarStyle, start: Marker, at: Span) -> Step {
         self.count(at)?;
-        if let Some(Open::Map { key: key @ None, .. }) = self.open.last_mut() {
-            *key = Some(Key { name: value.to_owned(), span: at });
+        if let Some(Open::Map {
+            key: key @ None, ..
+        }) = self.open.last_mut()
+        {
+            *key = Some(Key {
+                name: value.to_owned(),
+                span: at,
+            });
             return Ok(());
         }
-        let at = if value.is_empty() { self.pending_key().unwrap_or(at) } else { at };
+        let at = if value.is_empty() {
+            self.pending_key().unwrap_or(at)
+        } else {
+            at
+        };
         let kind = match style {
             ScalarStyle::Plain => match scalar::resolve(value) {
                 Ok(kind) => kind,
                 Err(why) => return self.not_accepted(at, why, "quote it if it is text"),
             },
-            ScalarStyle::Literal => Kind::Text { value: value.to_owned(), block: Some(self.block(value, start, at)) },
+            ScalarStyle::Literal => Kind::Text {
+                value: value.to_owned(),
+                block: Some(self.block(value, start, at)),
+            },
             ScalarStyle::SingleQuoted | ScalarStyle::DoubleQuoted | ScalarStyle::Folded => {
-                Kind::Text { value: value.to_owned(), block: None }
+                Kind::Text {
+                    value: value.to_owned(),
+                    block: None,
+                }
             }
         };
         self.place(Node { span: at, kind });
@@ -161,11 +235,18 @@ impl Tree<'_> {
     fn open(&mut self, open: Open, at: Span) -> Step {
         self.count(at)?;
         if let Some(Open::Map { key: None, .. }) = self.open.last() {
-            return self.not_accepted(at, "a key must be text, not a list or a map", "text with `{` or `[` at its start needs quotes");
+            return self.not_accepted(
+                at,
+                "a key must be text, not a list or a map",
+                "text with `{` or `[` at its start needs quotes",
+            );
         }
         if self.open.len() >= MAX_DEPTH {
             let message = format!("lists and maps are nested more than {MAX_DEPTH} deep");
-            return Err(yaml_limit::RULE.finding(message).at(Place::new(self.source, at)).into());
+            return Err(yaml_limit::RULE
+                .finding(message)
+                .at(Place::new(self.source, at))
+                .into());
         }
         self.open.push(open);
         Ok(())
@@ -175,16 +256,33 @@ impl Tree<'_> {
         let Some(open) = self.open.pop() else { return };
         // A flow collection ends with its bracket; a block one with its last value, not where the next token happens to be.
         let bracket = matches!(self.source.text.as_bytes().get(end), Some(b']' | b'}'));
-        let end_after = |last: Option<usize>, start: usize| if bracket { end + 1 } else { last.unwrap_or(start) };
+        let end_after = |last: Option<usize>, start: usize| {
+            if bracket {
+                end + 1
+            } else {
+                last.unwrap_or(start)
+            }
+        };
         let node = match open {
             Open::List { start, items } => {
                 let end = end_after(items.last().map(|item| item.span.end), start);
-                Node { span: Span::new(start, end), kind: Kind::List(items) }
+                Node {
+                    span: Span::new(start, end),
+                    kind: Kind::List(items),
+                }
             }
             Open::Map { start, entries, .. } => {
-                let end = end_after(entries.last().map(|(key, node)| node.span.end.max(key.span.end)), start);
+                let end = end_after(
+                    entries
+                        .last()
+                        .map(|(key, node)| node.span.end.max(key.span.end)),
+                    start,
+                );
                 let entries = self.unique(entries);
-                Node { span: Span::new(start, end), kind: Kind::Map(entries) }
+                Node {
+                    span: Span::new(start, end),
+                    kind: Kind::Map(entries),
+                }
             }
         };
         self.place(node);
@@ -220,15 +318,25 @@ impl Tree<'_> {
             };
             let first = Place::new(self.source, first).position();
             let name = quoted(&entry.0.name);
-            let message = format!("the key {name} is already written on line {}, column {}", first.line, first.column);
-            let problem = key_duplicate::RULE.finding(message).at(Place::new(self.source, entry.0.span)).field(entry.0.name);
+            let message = format!(
+                "the key {name} is already written on line {}, column {}",
+                first.line, first.column
+            );
+            let problem = key_duplicate::RULE
+                .finding(message)
+                .at(Place::new(self.source, entry.0.span))
+                .field(entry.0.name);
             self.duplicates.push(problem.help("keep one of the two"));
         }
         kept
     }
 
     fn pending_key(&self) -> Option<Span> {
-        if let Some(Open::Map { key: Some(key), .. }) = self.open.last() { Some(key.span) } else { None }
+        if let Some(Open::Map { key: Some(key), .. }) = self.open.last() {
+            Some(key.span)
+        } else {
+            None
+        }
     }
 
     fn count(&mut self, at: Span) -> Step {
@@ -237,7 +345,10 @@ impl Tree<'_> {
             return Ok(());
         }
         let message = format!("the yaml holds more than {MAX_NODES} keys and values");
-        Err(yaml_limit::RULE.finding(message).at(Place::new(self.source, at)).into())
+        Err(yaml_limit::RULE
+            .finding(message)
+            .at(Place::new(self.source, at))
+            .into())
     }
 
     fn span(&self, start: Marker, end: Marker) -> Span {
@@ -248,7 +359,11 @@ impl Tree<'_> {
     }
 
     fn not_accepted(&self, at: Span, message: &str, help: &str) -> Step {
-        Err(yaml_not_accepted::RULE.finding(message).at(Place::new(self.source, at)).help(help).into())
+        Err(yaml_not_accepted::RULE
+            .finding(message)
+            .at(Place::new(self.source, at))
+            .help(help)
+            .into())
     }
 
     fn scan_error(&self, error: &ScanError) -> Box<Diagnostic> {
@@ -256,13 +371,20 @@ impl Tree<'_> {
         let place = Place::new(self.source, at);
         let info = error.info();
         if info.contains("unknown anchor") {
-            return yaml_not_accepted::RULE.finding("yaml aliases are not accepted").at(place).help(QUOTE_STAR).into();
+            return yaml_not_accepted::RULE
+                .finding("yaml aliases are not accepted")
+                .at(place)
+                .help(QUOTE_STAR)
+                .into();
         }
         if info.contains("recursion limit") {
             let message = format!("lists and maps are nested more than {MAX_DEPTH} deep");
             return yaml_limit::RULE.finding(message).at(place).into();
         }
-        yaml_invalid::RULE.finding(format!("yaml: {info}")).at(place).into()
+        yaml_invalid::RULE
+            .finding(format!("yaml: {info}"))
+            .at(place)
+            .into()
     }
 }
 

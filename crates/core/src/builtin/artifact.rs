@@ -23,14 +23,20 @@ pub(super) const MODULE: Module = Module {
             scope: Scope::Tools,
             body: Body::Host(read),
             examples: &[
-                Example::new(r#"artifact.read(artifact.write("long text")["id"], 5)"#, "\"text\""),
+                Example::new(
+                    r#"artifact.read(artifact.write("long text")["id"], 5)"#,
+                    "\"text\"",
+                ),
                 Example::new(r#"artifact.read("art_1")"#, "error: there is no artifact"),
             ],
             ..PLAIN
         },
         Builtin {
             name: "write",
-            params: &[Param::required("content", Kind::Text), Param::optional("media_type", Kind::Text, "\"text/plain\"")],
+            params: &[
+                Param::required("content", Kind::Text),
+                Param::optional("media_type", Kind::Text, "\"text/plain\""),
+            ],
             doc: "Keeps a text, at most 64 MiB of it, without its secrets. The result of the call lists it, and `read_artifact` reads it.",
             returns: "a dict with `id`, `media_type`, `bytes` and `digest`",
             scope: Scope::Tools,
@@ -43,9 +49,15 @@ pub(super) const MODULE: Module = Module {
 
 fn read(host: &dyn Host, args: &Args) -> Result<Value, String> {
     let number = |index: usize, name: &str| match args.int(index) {
-        Some(number) => u64::try_from(number).map_err(|_| format!("`{name}` must be 0 or more, got {number}")),
+        Some(number) => {
+            u64::try_from(number).map_err(|_| format!("`{name}` must be 0 or more, got {number}"))
+        }
         None => Ok(MOST),
     };
-    let bytes = host.kept(args.text(0), number(1, "offset")?, number(2, "length")?.min(MOST))?;
+    let bytes = host.kept(
+        args.text(0),
+        number(1, "offset")?,
+        number(2, "length")?.min(MOST),
+    )?;
     Ok(String::from_utf8_lossy(&bytes).into_owned().into())
 }

@@ -10,13 +10,17 @@ const TEXT: &[Param] = &[Param::required("text", Kind::Text)];
 /// What is written has padding; what is read may or may not.
 pub(super) const STANDARD: GeneralPurpose = GeneralPurpose::new(
     &alphabet::STANDARD,
-    GeneralPurposeConfig::new().with_encode_padding(true).with_decode_padding_mode(DecodePaddingMode::Indifferent),
+    GeneralPurposeConfig::new()
+        .with_encode_padding(true)
+        .with_decode_padding_mode(DecodePaddingMode::Indifferent),
 );
 
 /// What is written has no padding; what is read may or may not.
 pub(super) const URL_SAFE: GeneralPurpose = GeneralPurpose::new(
     &alphabet::URL_SAFE,
-    GeneralPurposeConfig::new().with_encode_padding(false).with_decode_padding_mode(DecodePaddingMode::Indifferent),
+    GeneralPurposeConfig::new()
+        .with_encode_padding(false)
+        .with_decode_padding_mode(DecodePaddingMode::Indifferent),
 );
 
 pub(super) const MODULE: Module = Module {
@@ -69,15 +73,28 @@ pub(super) const MODULE: Module = Module {
 
 /// Decodes, white space ignored.
 pub(super) fn bytes(engine: &GeneralPurpose, text: &str) -> Result<Vec<u8>, String> {
-    let bare: Vec<u8> = text.bytes().filter(|byte| !byte.is_ascii_whitespace()).collect();
-    engine.decode(bare).map_err(|error| format!("not base64: {}", error.to_string().to_lowercase().trim_end_matches('.')))
+    let bare: Vec<u8> = text
+        .bytes()
+        .filter(|byte| !byte.is_ascii_whitespace())
+        .collect();
+    engine.decode(bare).map_err(|error| {
+        format!(
+            "not base64: {}",
+            error.to_string().to_lowercase().trim_end_matches('.')
+        )
+    })
 }
 
 fn decode(engine: &GeneralPurpose, args: &Args) -> Result<Value, String> {
     let bytes = bytes(engine, args.text(0))?;
     String::from_utf8(bytes)
         .map(Value::String)
-        .map_err(|error| format!("the decoded bytes are not UTF-8 text (at byte {})", error.utf8_error().valid_up_to()))
+        .map_err(|error| {
+            format!(
+                "the decoded bytes are not UTF-8 text (at byte {})",
+                error.utf8_error().valid_up_to()
+            )
+        })
 }
 
 #[cfg(test)]

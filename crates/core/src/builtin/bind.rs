@@ -4,9 +4,17 @@ use super::{Args, Builtin, Kind, Param};
 use serde_json::{Map, Value};
 
 /// Assigns positional and named arguments to parameters, fills in defaults and checks kinds.
-pub fn bind(builtin_name: &str, params: &[Param], positional: Vec<Value>, named: Vec<(String, Value)>) -> Result<Args, String> {
+pub fn bind(
+    builtin_name: &str,
+    params: &[Param],
+    positional: Vec<Value>,
+    named: Vec<(String, Value)>,
+) -> Result<Args, String> {
     let mut slots: Vec<Option<Value>> = params.iter().map(|_| None).collect();
-    let plain = params.iter().take_while(|param| !matches!(param.kind, Kind::Rest | Kind::Named)).count();
+    let plain = params
+        .iter()
+        .take_while(|param| !matches!(param.kind, Kind::Rest | Kind::Named))
+        .count();
     let given = positional.len();
     let mut positional = positional.into_iter();
     for (slot, value) in slots.iter_mut().take(plain).zip(&mut positional) {
@@ -18,13 +26,20 @@ pub fn bind(builtin_name: &str, params: &[Param], positional: Vec<Value>, named:
         return Err(match plain {
             0 => format!("`{builtin_name}` takes no arguments by position, got {given}"),
             1 => format!("`{builtin_name}` takes 1 argument by position, got {given}"),
-            _ => format!("`{builtin_name}` takes at most {plain} arguments by position, got {given}"),
+            _ => {
+                format!("`{builtin_name}` takes at most {plain} arguments by position, got {given}")
+            }
         });
     }
     let mut further = Map::new();
     let has_named = params.iter().any(|param| param.kind == Kind::Named);
     for (name, value) in named {
-        match params.iter().take(plain).zip(slots.iter_mut()).find(|(param, _)| param.name == name) {
+        match params
+            .iter()
+            .take(plain)
+            .zip(slots.iter_mut())
+            .find(|(param, _)| param.name == name)
+        {
             Some((_, slot @ None)) => *slot = Some(value),
             Some((_, Some(_))) => return Err(format!("`{builtin_name}` got `{name}` twice")),
             None if has_named => drop(further.insert(name, value)),
@@ -38,8 +53,12 @@ pub fn bind(builtin_name: &str, params: &[Param], positional: Vec<Value>, named:
             (Kind::Rest, ..) => Value::Array(rest.take().unwrap_or_default()),
             (Kind::Named, ..) => Value::Object(further.take().unwrap_or_default()),
             (_, Some(value), _) => {
-                check(param, &value)
-                    .map_err(|(accepted, got)| format!("`{}` of `{builtin_name}` must be {accepted}, got {got}", param.name))?;
+                check(param, &value).map_err(|(accepted, got)| {
+                    format!(
+                        "`{}` of `{builtin_name}` must be {accepted}, got {got}",
+                        param.name
+                    )
+                })?;
                 value
             }
             (_, None, Some(default)) => serde_json::from_str(default).unwrap_or(Value::Null),
@@ -52,10 +71,20 @@ pub fn bind(builtin_name: &str, params: &[Param], positional: Vec<Value>, named:
 /// Checks arguments that a worker says it bound: a worker that was taken over sends anything.
 pub fn verify(builtin: &Builtin, args: Vec<Value>) -> Result<Args, String> {
     if args.len() != builtin.params.len() {
-        return Err(format!("`{}` was called with {} bound arguments instead of {}", builtin.name, args.len(), builtin.params.len()));
+        return Err(format!(
+            "`{}` was called with {} bound arguments instead of {}",
+            builtin.name,
+            args.len(),
+            builtin.params.len()
+        ));
     }
     for (param, value) in builtin.params.iter().zip(&args) {
-        check(param, value).map_err(|(accepted, got)| format!("`{}` of `{}` must be {accepted}, got {got}", param.name, builtin.name))?;
+        check(param, value).map_err(|(accepted, got)| {
+            format!(
+                "`{}` of `{}` must be {accepted}, got {got}",
+                param.name, builtin.name
+            )
+        })?;
     }
     Ok(Args(args))
 }
@@ -72,13 +101,20 @@ fn check(param: &Param, value: &Value) -> Result<(), (&'static str, &'static str
         Kind::Dict | Kind::Named => "a dict",
     };
     let fits = match (param.kind, value) {
-        (Kind::Text, Value::String(_)) | (Kind::Bool, Value::Bool(_)) | (Kind::Number, Value::Number(_)) => true,
+        (Kind::Text, Value::String(_))
+        | (Kind::Bool, Value::Bool(_))
+        | (Kind::Number, Value::Number(_)) => true,
         (Kind::Int, Value::Number(number)) => crate::worker::wire::is_integer(number.as_str()),
-        (Kind::List | Kind::Rest, Value::Array(_)) | (Kind::Dict | Kind::Named, Value::Object(_)) => true,
+        (Kind::List | Kind::Rest, Value::Array(_))
+        | (Kind::Dict | Kind::Named, Value::Object(_)) => true,
         (_, Value::Null) => param.default == Some("null"),
         _ => false,
     };
-    if fits { Ok(()) } else { Err((accepted, describe(value))) }
+    if fits {
+        Ok(())
+    } else {
+        Err((accepted, describe(value)))
+    }
 }
 
 /// What a value is, in the words of script authors.
@@ -94,14 +130,23 @@ pub(super) fn describe(value: &Value) -> &'static str {
 }
 
 fn unknown(builtin_name: &str, params: &[Param], name: &str) -> String {
-    let nearest = params.iter().map(|param| (strsim::damerau_levenshtein(param.name, name), param.name)).min();
+    let nearest = params
+        .iter()
+        .map(|param| (strsim::damerau_levenshtein(param.name, name), param.name))
+        .min();
     match nearest {
         Some((distance, near)) if distance <= 2 && distance < near.len() => {
             format!("`{builtin_name}` has no parameter `{name}`; did you mean `{near}`?")
         }
         Some(_) => {
-            let names: Vec<String> = params.iter().map(|param| format!("`{}`", param.name)).collect();
-            format!("`{builtin_name}` has no parameter `{name}`; it has {}", names.join(", "))
+            let names: Vec<String> = params
+                .iter()
+                .map(|param| format!("`{}`", param.name))
+                .collect();
+            format!(
+                "`{builtin_name}` has no parameter `{name}`; it has {}",
+                names.join(", ")
+            )
         }
         None => format!("`{builtin_name}` has no parameter `{name}`"),
     }
@@ -115,42 +160,123 @@ mod tests {
 
     fn check(name: &str, positional: Value, named: Value, expected: Result<Value, &str>) {
         let (_, _, builtin) = find(name).expect("a built-in");
-        let Value::Array(positional) = positional else { panic!("positional arguments are a list") };
-        let Value::Object(named) = named else { panic!("named arguments are a dict") };
-        let bound = bind(name, builtin.params, positional, named.into_iter().collect());
-        assert_eq!(bound.map(|args| Value::Array(args.0)), expected.map_err(str::to_owned), "{name}");
+        let Value::Array(positional) = positional else {
+            panic!("positional arguments are a list")
+        };
+        let Value::Object(named) = named else {
+            panic!("named arguments are a dict")
+        };
+        let bound = bind(
+            name,
+            builtin.params,
+            positional,
+            named.into_iter().collect(),
+        );
+        assert_eq!(
+            bound.map(|args| Value::Array(args.0)),
+            expected.map_err(str::to_owned),
+            "{name}"
+        );
     }
 
     #[test]
     fn arguments_come_by_position_or_name_and_defaults_fill_the_rest() {
-        check("fs.read", json!(["a"]), json!({}), Ok(json!(["a", 1_048_576, "utf-8"])));
-        check("fs.read", json!([]), json!({"encoding": "lossy", "path": "a"}), Ok(json!(["a", 1_048_576, "lossy"])));
+        check(
+            "fs.read",
+            json!(["a"]),
+            json!({}),
+            Ok(json!(["a", 1_048_576, "utf-8"])),
+        );
+        check(
+            "fs.read",
+            json!([]),
+            json!({"encoding": "lossy", "path": "a"}),
+            Ok(json!(["a", 1_048_576, "lossy"])),
+        );
         check("print", json!([1, "b"]), json!({}), Ok(json!([[1, "b"]])));
-        check("log", json!(["m"]), json!({"k": 1}), Ok(json!(["m", {"k": 1}])));
+        check(
+            "log",
+            json!(["m"]),
+            json!({"k": 1}),
+            Ok(json!(["m", {"k": 1}])),
+        );
         check("env", json!(["A", null]), json!({}), Ok(json!(["A", null])));
     }
 
     #[test]
     fn what_does_not_fit_is_named_with_what_is_accepted() {
-        check("fs.read", json!([]), json!({"pth": "a"}), Err("`fs.read` has no parameter `pth`; did you mean `path`?"));
-        check("fs.read", json!([]), json!({"bytes": 1}), Err("`fs.read` has no parameter `bytes`; it has `path`, `max_bytes`, `encoding`"));
-        check("fs.read", json!([]), json!({}), Err("`fs.read` needs `path`"));
-        check("fs.read", json!([7]), json!({}), Err("`path` of `fs.read` must be text, got a number"));
-        check("fs.read", json!([null]), json!({}), Err("`path` of `fs.read` must be text, got None"));
-        check("fs.read", json!(["a", 1.5]), json!({}), Err("`max_bytes` of `fs.read` must be an integer, got a number"));
-        check("fs.read", json!(["a"]), json!({"path": "b"}), Err("`fs.read` got `path` twice"));
-        check("fs.exists", json!(["a", "b"]), json!({}), Err("`fs.exists` takes 1 argument by position, got 2"));
-        check("allow", json!([1]), json!({}), Err("`allow` takes no arguments by position, got 1"));
-        check("print", json!([]), json!({"args": 1}), Err("`print` has no parameter `args`"));
+        check(
+            "fs.read",
+            json!([]),
+            json!({"pth": "a"}),
+            Err("`fs.read` has no parameter `pth`; did you mean `path`?"),
+        );
+        check(
+            "fs.read",
+            json!([]),
+            json!({"bytes": 1}),
+            Err("`fs.read` has no parameter `bytes`; it has `path`, `max_bytes`, `encoding`"),
+        );
+        check(
+            "fs.read",
+            json!([]),
+            json!({}),
+            Err("`fs.read` needs `path`"),
+        );
+        check(
+            "fs.read",
+            json!([7]),
+            json!({}),
+            Err("`path` of `fs.read` must be text, got a number"),
+        );
+        check(
+            "fs.read",
+            json!([null]),
+            json!({}),
+            Err("`path` of `fs.read` must be text, got None"),
+        );
+        check(
+            "fs.read",
+            json!(["a", 1.5]),
+            json!({}),
+            Err("`max_bytes` of `fs.read` must be an integer, got a number"),
+        );
+        check(
+            "fs.read",
+            json!(["a"]),
+            json!({"path": "b"}),
+            Err("`fs.read` got `path` twice"),
+        );
+        check(
+            "fs.exists",
+            json!(["a", "b"]),
+            json!({}),
+            Err("`fs.exists` takes 1 argument by position, got 2"),
+        );
+        check(
+            "allow",
+            json!([1]),
+            json!({}),
+            Err("`allow` takes no arguments by position, got 1"),
+        );
+        check(
+            "print",
+            json!([]),
+            json!({"args": 1}),
+            Err("`print` has no parameter `args`"),
+        );
     }
 
     #[test]
     fn a_worker_that_lies_about_its_arguments_is_refused() {
         let (_, _, read) = find("fs.read").expect("a built-in");
         assert!(verify(read, vec![json!("a"), json!(10), json!("utf-8")]).is_ok());
-        for lie in
-            [vec![], vec![json!("a"), json!(10)], vec![json!({}), json!(10), json!("utf-8")], vec![json!("a"), json!(1.5), json!("utf-8")]]
-        {
+        for lie in [
+            vec![],
+            vec![json!("a"), json!(10)],
+            vec![json!({}), json!(10), json!("utf-8")],
+            vec![json!("a"), json!(1.5), json!("utf-8")],
+        ] {
             assert!(verify(read, lie).is_err());
         }
     }

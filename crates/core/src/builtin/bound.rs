@@ -25,7 +25,10 @@ impl Bounded {
 pub(super) fn fits(bytes: Option<usize>) -> Result<(), String> {
     match bytes {
         Some(bytes) if bytes <= MAX_OUTPUT => Ok(()),
-        _ => Err(format!("the result would be larger than {} MiB", MAX_OUTPUT >> 20)),
+        _ => Err(format!(
+            "the result would be larger than {} MiB",
+            MAX_OUTPUT >> 20
+        )),
     }
 }
 

@@ -166,10 +166,24 @@ macro_rules! module {
     };
 }
 
-pub(super) const CACHE: Module = module!("cache", Run, Scope::Both, "Values that live as long as the run.");
-pub(super) const CTX: Module = module!("ctx", Turn, Scope::Both, "Values that live as long as the turn.");
-pub(super) const STATE: Module =
-    module!("state", Session, Scope::Tools, "Values that live as long as the session. Hooks may read them, tools may change them.");
+pub(super) const CACHE: Module = module!(
+    "cache",
+    Run,
+    Scope::Both,
+    "Values that live as long as the run."
+);
+pub(super) const CTX: Module = module!(
+    "ctx",
+    Turn,
+    Scope::Both,
+    "Values that live as long as the turn."
+);
+pub(super) const STATE: Module = module!(
+    "state",
+    Session,
+    Scope::Tools,
+    "Values that live as long as the session. Hooks may read them, tools may change them."
+);
 
 fn store<L: Lifetime>(host: &dyn Host) -> &dyn KeyValue {
     host.store(L::SCOPE)
@@ -183,7 +197,9 @@ fn checked(key: &str) -> Result<&str, String> {
 }
 
 fn get<L: Lifetime>(host: &dyn Host, args: &Args) -> Result<Value, String> {
-    Ok(store::<L>(host).get(args.text(0)).unwrap_or_else(|| args.get(1).clone()))
+    Ok(store::<L>(host)
+        .get(args.text(0))
+        .unwrap_or_else(|| args.get(1).clone()))
 }
 
 fn has<L: Lifetime>(host: &dyn Host, args: &Args) -> Result<Value, String> {
@@ -224,7 +240,12 @@ fn append<L: Lifetime>(host: &dyn Host, args: &Args) -> Result<Value, String> {
         let mut items = match old {
             None => Vec::new(),
             Some(Value::Array(items)) => items.clone(),
-            Some(other) => return Err(format!("`{key}` must be a list, but it is {}", super::bind::describe(other))),
+            Some(other) => {
+                return Err(format!(
+                    "`{key}` must be a list, but it is {}",
+                    super::bind::describe(other)
+                ));
+            }
         };
         items.push(args.get(1).clone());
         Ok(Some(Value::Array(items)))
@@ -237,15 +258,23 @@ fn compare_and_set<L: Lifetime>(host: &dyn Host, args: &Args) -> Result<Value, S
     let mut equal = false;
     store::<L>(host).update(checked(args.text(0))?, &mut |old| {
         equal = equality(old.unwrap_or(&Value::Null)) == expected;
-        Ok(if equal { Some(args.get(2).clone()) } else { old.cloned() })
+        Ok(if equal {
+            Some(args.get(2).clone())
+        } else {
+            old.cloned()
+        })
     })?;
     Ok(json!(equal))
 }
 
 fn update<L: Lifetime>(host: &dyn Host, args: &Args) -> Result<Value, String> {
     let values = args.get(0).as_object().into_iter().flatten();
-    values.clone().try_for_each(|(key, _)| checked(key).map(|_| ()))?;
-    values.clone().try_for_each(|(key, value)| store::<L>(host).set(key, value.clone()))?;
+    values
+        .clone()
+        .try_for_each(|(key, _)| checked(key).map(|_| ()))?;
+    values
+        .clone()
+        .try_for_each(|(key, value)| store::<L>(host).set(key, value.clone()))?;
     Ok(Value::Null)
 }
 
@@ -261,7 +290,10 @@ mod tests {
             call_on(&host, &format!("{name}.set"), json!(["who", name]));
         }
         for name in ["cache", "ctx", "state"] {
-            assert_eq!(call_on(&host, &format!("{name}.snapshot"), json!([])), json!({"who": name}));
+            assert_eq!(
+                call_on(&host, &format!("{name}.snapshot"), json!([])),
+                json!({"who": name})
+            );
         }
     }
 
@@ -279,16 +311,34 @@ mod tests {
             }
         });
         assert_eq!(call_on(&host, "state.get", json!(["n"])), json!(1000));
-        assert_eq!(call_on(&host, "state.get", json!(["l"])).as_array().map(Vec::len), Some(1000));
+        assert_eq!(
+            call_on(&host, "state.get", json!(["l"]))
+                .as_array()
+                .map(Vec::len),
+            Some(1000)
+        );
     }
 
     #[test]
     fn comparing_is_by_value_and_a_refusal_changes_nothing() {
         let host = TestHost::default();
         call_on(&host, "cache.set", json!(["a", {"x": 1, "y": 2}]));
-        assert_eq!(call_on(&host, "cache.compare_and_set", json!(["a", {"y": 2, "x": 1.0}, 5])), json!(true));
-        assert_eq!(call_on(&host, "cache.compare_and_set", json!(["a", 6, 7])), json!(false));
-        assert_eq!(call_on(&host, "cache.compare_and_set", json!(["b", 6, 7])), json!(false));
+        assert_eq!(
+            call_on(
+                &host,
+                "cache.compare_and_set",
+                json!(["a", {"y": 2, "x": 1.0}, 5])
+            ),
+            json!(true)
+        );
+        assert_eq!(
+            call_on(&host, "cache.compare_and_set", json!(["a", 6, 7])),
+            json!(false)
+        );
+        assert_eq!(
+            call_on(&host, "cache.compare_and_set", json!(["b", 6, 7])),
+            json!(false)
+        );
         refused_on(&host, "cache.append", json!(["a", 1]));
         refused_on(&host, "cache.set", json!(["", 1]));
         refused_on(&host, "cache.update", json!([{"c": 1, "": 2}]));
@@ -298,7 +348,10 @@ mod tests {
     #[test]
     fn a_store_is_bounded() {
         let host = TestHost::default();
-        assert!(refused_on(&host, "cache.set", json!(["big", "x".repeat(9 << 20)])).contains("more than"));
+        assert!(
+            refused_on(&host, "cache.set", json!(["big", "x".repeat(9 << 20)]))
+                .contains("more than")
+        );
         call_on(&host, "cache.set", json!(["small", "x"]));
     }
 }

@@ -13,7 +13,10 @@ use std::fmt::Write;
 /// Random bytes one call gives.
 const MAX_RANDOM: usize = 65_536;
 
-const KEYED: &[Param] = &[Param::required("key", Kind::Text), Param::required("text", Kind::Text)];
+const KEYED: &[Param] = &[
+    Param::required("key", Kind::Text),
+    Param::required("text", Kind::Text),
+];
 
 pub(super) const MODULE: Module = Module {
     name: "crypto",
@@ -25,7 +28,9 @@ pub(super) const MODULE: Module = Module {
             params: KEYED,
             doc: "The HMAC of a text with SHA-256, as hexadecimal.",
             returns: "text of 64 characters",
-            body: Body::Pure(|args| Ok(json!(sha256(args.text(0), args.text(1)).map_err(refused)?))),
+            body: Body::Pure(|args| {
+                Ok(json!(sha256(args.text(0), args.text(1)).map_err(refused)?))
+            }),
             examples: &[Example::new(
                 r#"crypto.hmac_sha256("key", "text")"#,
                 r#""6afa9046a9579cad143a384c1b564b9a250d27d6f6a63f9f20bf3a7594c9e2c6""#,
@@ -37,8 +42,13 @@ pub(super) const MODULE: Module = Module {
             params: KEYED,
             doc: "The HMAC of a text with SHA-512, as hexadecimal.",
             returns: "text of 128 characters",
-            body: Body::Pure(|args| Ok(json!(sha512(args.text(0), args.text(1)).map_err(refused)?))),
-            examples: &[Example::new(r#"len(crypto.hmac_sha512("key", "text"))"#, "128")],
+            body: Body::Pure(|args| {
+                Ok(json!(sha512(args.text(0), args.text(1)).map_err(refused)?))
+            }),
+            examples: &[Example::new(
+                r#"len(crypto.hmac_sha512("key", "text"))"#,
+                "128",
+            )],
             ..PLAIN
         },
         Builtin {
@@ -47,12 +57,18 @@ pub(super) const MODULE: Module = Module {
             doc: "The HMAC of a text with SHA-1, as hexadecimal, for systems that need it.",
             returns: "text of 40 characters",
             body: Body::Pure(|args| Ok(json!(sha1(args.text(0), args.text(1)).map_err(refused)?))),
-            examples: &[Example::new(r#"len(crypto.hmac_sha1("key", "text"))"#, "40")],
+            examples: &[Example::new(
+                r#"len(crypto.hmac_sha1("key", "text"))"#,
+                "40",
+            )],
             ..PLAIN
         },
         Builtin {
             name: "constant_time_equal",
-            params: &[Param::required("a", Kind::Text), Param::required("b", Kind::Text)],
+            params: &[
+                Param::required("a", Kind::Text),
+                Param::required("b", Kind::Text),
+            ],
             doc: "Whether two texts are equal, in a time that does not tell where they differ.",
             returns: "True or False",
             body: Body::Pure(equal),
@@ -87,15 +103,24 @@ pub(super) const MODULE: Module = Module {
 };
 
 fn sha256(key: &str, text: &str) -> Result<String, InvalidLength> {
-    Ok(hex(&Hmac::<Sha256>::new_from_slice(key.as_bytes())?.chain_update(text).finalize().into_bytes()))
+    Ok(hex(&Hmac::<Sha256>::new_from_slice(key.as_bytes())?
+        .chain_update(text)
+        .finalize()
+        .into_bytes()))
 }
 
 fn sha512(key: &str, text: &str) -> Result<String, InvalidLength> {
-    Ok(hex(&Hmac::<Sha512>::new_from_slice(key.as_bytes())?.chain_update(text).finalize().into_bytes()))
+    Ok(hex(&Hmac::<Sha512>::new_from_slice(key.as_bytes())?
+        .chain_update(text)
+        .finalize()
+        .into_bytes()))
 }
 
 fn sha1(key: &str, text: &str) -> Result<String, InvalidLength> {
-    Ok(hex(&Hmac::<Sha1>::new_from_slice(key.as_bytes())?.chain_update(text).finalize().into_bytes()))
+    Ok(hex(&Hmac::<Sha1>::new_from_slice(key.as_bytes())?
+        .chain_update(text)
+        .finalize()
+        .into_bytes()))
 }
 
 fn refused(_: InvalidLength) -> String {
@@ -105,7 +130,11 @@ fn refused(_: InvalidLength) -> String {
 /// Compares authentication codes of both texts under a fresh key: neither the place of a difference nor a length shows in the time.
 fn equal(args: &Args) -> Result<Value, String> {
     let key: [u8; 32] = random()?;
-    let code = |text: &str| Hmac::<Sha256>::new_from_slice(&key).map(|code| code.chain_update(text)).map_err(refused);
+    let code = |text: &str| {
+        Hmac::<Sha256>::new_from_slice(&key)
+            .map(|code| code.chain_update(text))
+            .map_err(refused)
+    };
     let other = code(args.text(1))?.finalize().into_bytes();
     Ok(json!(code(args.text(0))?.verify_slice(&other).is_ok()))
 }
@@ -125,10 +154,12 @@ pub(super) fn random<const N: usize>() -> Result<[u8; N], String> {
 
 /// Bytes as lower-case hexadecimal.
 pub(super) fn hex(bytes: &[u8]) -> String {
-    bytes.iter().fold(String::with_capacity(bytes.len() * 2), |mut text, byte| {
-        let _ = write!(text, "{byte:02x}");
-        text
-    })
+    bytes
+        .iter()
+        .fold(String::with_capacity(bytes.len() * 2), |mut text, byte| {
+            let _ = write!(text, "{byte:02x}");
+            text
+        })
 }
 
 #[cfg(test)]
@@ -140,8 +171,14 @@ mod tests {
     fn codes_agree_with_rfc_4231_and_rfc_2202() {
         let (key, text) = ("Jefe", "what do ya want for nothing?");
         for (name, expected) in [
-            ("crypto.hmac_sha256", "5bdcc146bf60754e6a042426089575c75a003f089d2739839dec58b964ec3843"),
-            ("crypto.hmac_sha1", "effcdf6ae5eb2fa2d27416d5f184df9c259a7c79"),
+            (
+                "crypto.hmac_sha256",
+                "5bdcc146bf60754e6a042426089575c75a003f089d2739839dec58b964ec3843",
+            ),
+            (
+                "crypto.hmac_sha1",
+                "effcdf6ae5eb2fa2d27416d5f184df9c259a7c79",
+            ),
             (
                 "crypto.hmac_sha512",
                 concat!(
@@ -156,9 +193,18 @@ mod tests {
 
     #[test]
     fn comparison_and_randomness() {
-        assert_eq!(call("crypto.constant_time_equal", json!(["", ""])), json!(true));
-        assert_eq!(call("crypto.constant_time_equal", json!(["abc", "ab"])), json!(false));
-        assert_ne!(call("crypto.random_hex", json!([16])), call("crypto.random_hex", json!([16])));
+        assert_eq!(
+            call("crypto.constant_time_equal", json!(["", ""])),
+            json!(true)
+        );
+        assert_eq!(
+            call("crypto.constant_time_equal", json!(["abc", "ab"])),
+            json!(false)
+        );
+        assert_ne!(
+            call("crypto.random_hex", json!([16])),
+            call("crypto.random_hex", json!([16]))
+        );
         assert_eq!(call("crypto.random_hex", json!([0])), json!(""));
         assert!(refused("crypto.random_token", json!([1_000_000])).contains("65536"));
     }

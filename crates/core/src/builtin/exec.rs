@@ -28,7 +28,10 @@ pub(super) const MODULE: Module = Module {
         scope: Scope::Tools,
         body: Body::Host(run),
         examples: &[
-            Example::new(r#"exec.run("sh", ["-c", "echo hello; exit 3"]).get("exit_code")"#, "3"),
+            Example::new(
+                r#"exec.run("sh", ["-c", "echo hello; exit 3"]).get("exit_code")"#,
+                "3",
+            ),
             Example::new(r#"exec.run("cat", stdin="hello")["stdout"]"#, "\"hello\""),
             Example::new(r#"exec.run("sleep", ["10"], 50)["timed_out"]"#, "true"),
             Example::new(r#"exec.run("no-such-program")"#, "error: no-such-program"),
@@ -57,14 +60,25 @@ impl Program {
     /// A program without arguments, in the workspace, for as long as `exec.run` would give it.
     pub fn new(program: impl Into<String>) -> Self {
         let program = program.into();
-        Self { program, args: Vec::new(), stdin: String::new(), env: Vec::new(), cwd: None, timeout: Duration::from_secs(30) }
+        Self {
+            program,
+            args: Vec::new(),
+            stdin: String::new(),
+            env: Vec::new(),
+            cwd: None,
+            timeout: Duration::from_secs(30),
+        }
     }
 }
 
 fn run(host: &dyn Host, args: &Args) -> Result<Value, String> {
     let program = Program {
         program: args.text(0).to_owned(),
-        args: args.texts(1, "args")?.into_iter().map(str::to_owned).collect(),
+        args: args
+            .texts(1, "args")?
+            .into_iter()
+            .map(str::to_owned)
+            .collect(),
         timeout: timeout(args)?,
         stdin: args.text(3).to_owned(),
         env: variables(args.get(4))?,
@@ -73,7 +87,10 @@ fn run(host: &dyn Host, args: &Args) -> Result<Value, String> {
     if program.program.is_empty() {
         return Err("`cmd` must name a program".to_owned());
     }
-    if std::iter::once(&program.program).chain(&program.args).any(|word| word.contains('\0')) {
+    if std::iter::once(&program.program)
+        .chain(&program.args)
+        .any(|word| word.contains('\0'))
+    {
         return Err("neither `cmd` nor `args` can hold a zero byte".to_owned());
     }
     Ok(result(host.run(program)?))
@@ -85,25 +102,36 @@ fn timeout(args: &Args) -> Result<Duration, String> {
         Some(seconds) => seconds_of(seconds),
         None => match args.int(2).and_then(|ms| u64::try_from(ms).ok()) {
             Some(ms) => Ok(Duration::from_millis(ms)),
-            None => Err(format!("`timeout_ms` must be 0 or more, got {}", args.get(2))),
+            None => Err(format!(
+                "`timeout_ms` must be 0 or more, got {}",
+                args.get(2)
+            )),
         },
     }
 }
 
 /// A number of seconds that a clock can show.
 pub(super) fn seconds_of(seconds: f64) -> Result<Duration, String> {
-    Duration::try_from_secs_f64(seconds).map_err(|_| format!("`timeout_seconds` must be 0 or more, got {seconds}"))
+    Duration::try_from_secs_f64(seconds)
+        .map_err(|_| format!("`timeout_seconds` must be 0 or more, got {seconds}"))
 }
 
 fn variables(given: &Value) -> Result<Vec<(String, String)>, String> {
     let variable = |(name, value): (&String, &Value)| {
-        let Some(text) = value.as_str() else { return Err(format!("`env` must have texts only, and `{name}` is none")) };
+        let Some(text) = value.as_str() else {
+            return Err(format!("`env` must have texts only, and `{name}` is none"));
+        };
         if name.is_empty() || name.contains(['=', '\0']) || text.contains('\0') {
             return Err(format!("`{name}` cannot be a variable"));
         }
         Ok((name.clone(), text.to_owned()))
     };
-    given.as_object().into_iter().flatten().map(variable).collect()
+    given
+        .as_object()
+        .into_iter()
+        .flatten()
+        .map(variable)
+        .collect()
 }
 
 /// The exit code of a process that was ended, as shells give it.
@@ -119,12 +147,21 @@ fn result(ran: Ran) -> Value {
     let mut stderr = ran.stderr.text;
     if let End::Exceeded(why) = &ran.end {
         // A model reads it where it looks for the reason of a failure.
-        let line = if stderr.is_empty() || stderr.ends_with('\n') { "" } else { "\n" };
+        let line = if stderr.is_empty() || stderr.ends_with('\n') {
+            ""
+        } else {
+            "\n"
+        };
         stderr.push_str(&format!("{line}[harness killed it: {why}]\n"));
     }
-    let kept = [("stdout", ran.stdout.artifact), ("stderr", ran.stderr.artifact)];
-    let kept: Map<String, Value> =
-        kept.into_iter().filter_map(|(stream, artifact)| Some((stream.to_owned(), artifact?.to_json()))).collect();
+    let kept = [
+        ("stdout", ran.stdout.artifact),
+        ("stderr", ran.stderr.artifact),
+    ];
+    let kept: Map<String, Value> = kept
+        .into_iter()
+        .filter_map(|(stream, artifact)| Some((stream.to_owned(), artifact?.to_json())))
+        .collect();
     let mut result = json!({
         "ok": ran.end == End::Exited(0),
         "stdout": ran.stdout.text,

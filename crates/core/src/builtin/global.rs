@@ -13,7 +13,8 @@ const MAX_NAME: usize = 200;
 
 /// Why a tool cannot `delegate` yet, for [`absent`](super::absent). Hooks have it as a decision: the worker decides by the kind of
 /// script.
-pub const DELEGATE_IN_TOOLS: &str = "delegation comes with agents; in a hook `delegate(request)` is a decision";
+pub const DELEGATE_IN_TOOLS: &str =
+    "delegation comes with agents; in a hook `delegate(request)` is a decision";
 
 pub(super) const MODULE: Module = Module {
     name: "",
@@ -22,17 +23,26 @@ pub(super) const MODULE: Module = Module {
     calls: &[
         Builtin {
             name: "env",
-            params: &[Param::required("name", Kind::Text), Param::optional("default", Kind::Any, "null")],
+            params: &[
+                Param::required("name", Kind::Text),
+                Param::optional("default", Kind::Any, "null"),
+            ],
             doc: "An environment variable that the project lists in `sandbox.env`; any other name raises, and so does a listed one while the project is not trusted.",
             returns: "text, or `default` when it is not set",
             effects: Effects::READ,
             body: Body::Host(env),
-            examples: &[Example::new(r#"env("NOT_LISTED_ANYWHERE")"#, "error: NOT_LISTED_ANYWHERE")],
+            examples: &[Example::new(
+                r#"env("NOT_LISTED_ANYWHERE")"#,
+                "error: NOT_LISTED_ANYWHERE",
+            )],
             ..PLAIN
         },
         Builtin {
             name: "emit",
-            params: &[Param::required("name", Kind::Text), Param::optional("payload", Kind::Dict, "{}")],
+            params: &[
+                Param::required("name", Kind::Text),
+                Param::optional("payload", Kind::Dict, "{}"),
+            ],
             doc: "Raises the event `custom.<name>`, for hooks and the record. The name has lower-case letters, digits, `_` and `.`, \
                 and may be given with or without `custom.`.",
             body: Body::Host(emit),
@@ -47,12 +57,18 @@ pub(super) const MODULE: Module = Module {
             params: &[Param::required("seconds", Kind::Number)],
             doc: "Waits. The call's own time limit goes on meanwhile.",
             body: Body::Host(sleep),
-            examples: &[Example::new("sleep(0.01)", "null"), Example::new("sleep(-1)", "error: `seconds` must be from 0 to 3600")],
+            examples: &[
+                Example::new("sleep(0.01)", "null"),
+                Example::new("sleep(-1)", "error: `seconds` must be from 0 to 3600"),
+            ],
             ..PLAIN
         },
         Builtin {
             name: "progress",
-            params: &[Param::required("fraction", Kind::Number), Param::optional("message", Kind::Text, "\"\"")],
+            params: &[
+                Param::required("fraction", Kind::Number),
+                Param::optional("message", Kind::Text, "\"\""),
+            ],
             doc: "Reports how far the call is, from 0 to 1.",
             scope: Scope::Tools,
             body: Body::Host(progress),
@@ -122,7 +138,10 @@ pub(super) const MODULE: Module = Module {
             returns: "a decision",
             scope: Scope::Hooks,
             body: Body::Worker,
-            examples: &[Example::new(r#"block("not on Fridays")"#, r#"{"action": "block", "reason": "not on Fridays"}"#)],
+            examples: &[Example::new(
+                r#"block("not on Fridays")"#,
+                r#"{"action": "block", "reason": "not on Fridays"}"#,
+            )],
             ..PLAIN
         },
         Builtin {
@@ -132,7 +151,10 @@ pub(super) const MODULE: Module = Module {
             returns: "a decision",
             scope: Scope::Hooks,
             body: Body::Worker,
-            examples: &[Example::new(r#"modify({"args": {"n": 1}})"#, r#"{"action": "modify", "payload": {"args": {"n": 1}}}"#)],
+            examples: &[Example::new(
+                r#"modify({"args": {"n": 1}})"#,
+                r#"{"action": "modify", "payload": {"args": {"n": 1}}}"#,
+            )],
             ..PLAIN
         },
         Builtin {
@@ -142,7 +164,10 @@ pub(super) const MODULE: Module = Module {
             returns: "a decision",
             scope: Scope::Hooks,
             body: Body::Worker,
-            examples: &[Example::new(r#"ask("costs money")"#, r#"{"action": "ask", "reason": "costs money"}"#)],
+            examples: &[Example::new(
+                r#"ask("costs money")"#,
+                r#"{"action": "ask", "reason": "costs money"}"#,
+            )],
             ..PLAIN
         },
         Builtin {
@@ -151,12 +176,18 @@ pub(super) const MODULE: Module = Module {
             doc: "In a hook, the decision to hand the work to another agent. In a tool it is not available yet.",
             returns: "a decision",
             body: Body::Worker,
-            examples: &[Example::new(r#"delegate({"agent": "reviewer"})"#, "error: not available yet: delegation comes with agents")],
+            examples: &[Example::new(
+                r#"delegate({"agent": "reviewer"})"#,
+                "error: not available yet: delegation comes with agents",
+            )],
             ..PLAIN
         },
         Builtin {
             name: "tool_surface_validate",
-            params: &[Param::required("surface", Kind::Any), Param::optional("options", Kind::Dict, "{}")],
+            params: &[
+                Param::required("surface", Kind::Any),
+                Param::optional("options", Kind::Dict, "{}"),
+            ],
             doc: "What is wrong with a surface: a dict with `tools`, `native_tools`, `policy`, `approval_policy`, `system`, `prompt`, `prompts` and \
                 `tool_search`, or a list of tools. The same check as `harness surface check`. What the surface does not say, `options` may; \
                 `scan_fences` and `context_tokens` are among them.",
@@ -164,7 +195,10 @@ pub(super) const MODULE: Module = Module {
             body: Body::Pure(tool_surface_validate),
             examples: &[
                 Example::new(r#"tool_surface_validate([])["valid"]"#, "true"),
-                Example::new(r#"tool_surface_validate([])["diagnostics"][0]["code"]"#, r#""TOOL_SURFACE_NO_ACTIVE_TOOLS""#),
+                Example::new(
+                    r#"tool_surface_validate([])["diagnostics"][0]["code"]"#,
+                    r#""TOOL_SURFACE_NO_ACTIVE_TOOLS""#,
+                ),
                 Example::new(r#"tool_surface_validate({"tools": 7})["valid"]"#, "false"),
             ],
             ..PLAIN
@@ -177,30 +211,46 @@ fn tool_surface_validate(args: &Args) -> Result<Value, String> {
 }
 
 fn env(host: &dyn Host, args: &Args) -> Result<Value, String> {
-    Ok(host.env(args.text(0))?.map_or_else(|| args.get(1).clone(), Value::String))
+    Ok(host
+        .env(args.text(0))?
+        .map_or_else(|| args.get(1).clone(), Value::String))
 }
 
 fn emit(host: &dyn Host, args: &Args) -> Result<Value, String> {
     let given = args.text(0);
     let name = given.strip_prefix("custom.").unwrap_or(given);
-    let fits = |char: char| char.is_ascii_lowercase() || char.is_ascii_digit() || matches!(char, '_' | '.');
+    let fits = |char: char| {
+        char.is_ascii_lowercase() || char.is_ascii_digit() || matches!(char, '_' | '.')
+    };
     if name.is_empty() || name.len() > MAX_NAME || !name.chars().all(fits) {
-        return Err(format!("`{given}` is not a name for an event: 1 to {MAX_NAME} lower-case letters, digits, `_` and `.`"));
+        return Err(format!(
+            "`{given}` is not a name for an event: 1 to {MAX_NAME} lower-case letters, digits, `_` and `.`"
+        ));
     }
     host.emit(name, args.get(1))?;
     Ok(Value::Null)
 }
 
 fn sleep(host: &dyn Host, args: &Args) -> Result<Value, String> {
-    let seconds = args.number(0).filter(|seconds| (0.0..=MAX_SLEEP).contains(seconds));
-    let seconds = seconds.ok_or_else(|| format!("`seconds` must be from 0 to {MAX_SLEEP}, got {}", args.get(0)))?;
+    let seconds = args
+        .number(0)
+        .filter(|seconds| (0.0..=MAX_SLEEP).contains(seconds));
+    let seconds = seconds.ok_or_else(|| {
+        format!(
+            "`seconds` must be from 0 to {MAX_SLEEP}, got {}",
+            args.get(0)
+        )
+    })?;
     host.sleep(Duration::from_secs_f64(seconds))?;
     Ok(Value::Null)
 }
 
 fn progress(host: &dyn Host, args: &Args) -> Result<Value, String> {
-    let fraction = args.number(0).filter(|fraction| (0.0..=1.0).contains(fraction));
-    let fraction = fraction.ok_or_else(|| format!("`fraction` must be from 0 to 1, got {}", args.get(0)))?;
+    let fraction = args
+        .number(0)
+        .filter(|fraction| (0.0..=1.0).contains(fraction));
+    let fraction =
+        fraction.ok_or_else(|| format!("`fraction` must be from 0 to 1, got {}", args.get(0)))?;
     host.progress(fraction, args.text(1));
     Ok(json!(null))
 }
@@ -215,7 +265,13 @@ mod tests {
         let host = TestHost::default();
         call_on(&host, "emit", json!(["a.b_2"]));
         call_on(&host, "emit", json!(["custom.a.b_2", {"k": 1}]));
-        assert_eq!(*host.emitted.lock().expect("a lock"), [("a.b_2".to_owned(), json!({})), ("a.b_2".to_owned(), json!({"k": 1}))]);
+        assert_eq!(
+            *host.emitted.lock().expect("a lock"),
+            [
+                ("a.b_2".to_owned(), json!({})),
+                ("a.b_2".to_owned(), json!({"k": 1}))
+            ]
+        );
         for bad in ["", "custom.", "A", "a b", "meta/x", "tool-pre"] {
             refused_on(&host, "emit", json!([bad]));
         }
@@ -225,7 +281,10 @@ mod tests {
     fn only_listed_variables_are_told() {
         let host = TestHost::default();
         assert_eq!(call_on(&host, "env", json!(["LISTED"])), json!("value"));
-        assert_eq!(call_on(&host, "env", json!(["LISTED_UNSET", "d"])), json!("d"));
+        assert_eq!(
+            call_on(&host, "env", json!(["LISTED_UNSET", "d"])),
+            json!("d")
+        );
         assert!(refused_on(&host, "env", json!(["SECRET", "d"])).contains("SECRET"));
     }
 

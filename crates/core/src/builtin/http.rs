@@ -15,13 +15,23 @@ const TIMEOUT_MS: Param = Param::optional("timeout_ms", Kind::Int, "null");
 
 const REQUEST: Builtin = Builtin {
     name: "request",
-    params: &[Param::required("method", Kind::Text), URL, BODY, HEADERS, TIMEOUT_SECONDS, TIMEOUT_MS],
+    params: &[
+        Param::required("method", Kind::Text),
+        URL,
+        BODY,
+        HEADERS,
+        TIMEOUT_SECONDS,
+        TIMEOUT_MS,
+    ],
     doc: "Sends a request of any method; a dict or list as `body` is sent as JSON. A status that is an error does not raise; a host that is \
           not allowed ends the call. Of a body of more than 8 MiB the start is kept, and `truncated` says so.",
     returns: "a dict with `ok`, `status`, `headers`, `body`, `url`, `truncated`",
     effects: Effects::NET_READ.and(Effects::NET_WRITE),
     body: Body::Host(request),
-    examples: &[Example::new(r#"http.request("PUT", "https://example.com/a", {"n": 1})"#, "error: not in network.allowed_domains")],
+    examples: &[Example::new(
+        r#"http.request("PUT", "https://example.com/a", {"n": 1})"#,
+        "error: not in network.allowed_domains",
+    )],
     ..PLAIN
 };
 
@@ -36,7 +46,10 @@ pub(super) const MODULE: Module = Module {
             doc: "Fetches an address.",
             effects: Effects::NET_READ,
             body: Body::Host(get),
-            examples: &[Example::new(r#"http.get("https://example.com")"#, "error: not in network.allowed_domains")],
+            examples: &[Example::new(
+                r#"http.get("https://example.com")"#,
+                "error: not in network.allowed_domains",
+            )],
             ..REQUEST
         },
         Builtin {
@@ -44,7 +57,10 @@ pub(super) const MODULE: Module = Module {
             params: &[URL, BODY, HEADERS, TIMEOUT_SECONDS, TIMEOUT_MS],
             doc: "Posts a body to an address; a dict or list is sent as JSON.",
             body: Body::Host(post),
-            examples: &[Example::new(r#"http.post("https://example.com", {"n": 1})"#, "error: not in network.allowed_domains")],
+            examples: &[Example::new(
+                r#"http.post("https://example.com", {"n": 1})"#,
+                "error: not in network.allowed_domains",
+            )],
             ..REQUEST
         },
         REQUEST,
@@ -52,19 +68,43 @@ pub(super) const MODULE: Module = Module {
 };
 
 fn get(host: &dyn Host, args: &Args) -> Result<Value, String> {
-    send(host, "GET", args.text(0), &Value::Null, args.get(1), timeout(args, 2)?)
+    send(
+        host,
+        "GET",
+        args.text(0),
+        &Value::Null,
+        args.get(1),
+        timeout(args, 2)?,
+    )
 }
 
 fn post(host: &dyn Host, args: &Args) -> Result<Value, String> {
-    send(host, "POST", args.text(0), args.get(1), args.get(2), timeout(args, 3)?)
+    send(
+        host,
+        "POST",
+        args.text(0),
+        args.get(1),
+        args.get(2),
+        timeout(args, 3)?,
+    )
 }
 
 fn request(host: &dyn Host, args: &Args) -> Result<Value, String> {
     let method = args.text(0).to_ascii_uppercase();
     if method.is_empty() || !method.bytes().all(|byte| byte.is_ascii_uppercase()) {
-        return Err(format!("`method` must be a method such as `PUT`, got `{}`", args.text(0)));
+        return Err(format!(
+            "`method` must be a method such as `PUT`, got `{}`",
+            args.text(0)
+        ));
     }
-    send(host, &method, args.text(1), args.get(2), args.get(3), timeout(args, 4)?)
+    send(
+        host,
+        &method,
+        args.text(1),
+        args.get(2),
+        args.get(3),
+        timeout(args, 4)?,
+    )
 }
 
 /// `timeout_ms` when it is given, else `timeout_seconds`, which comes first by position.
@@ -78,17 +118,33 @@ fn timeout(args: &Args, at: usize) -> Result<Duration, String> {
     }
 }
 
-fn send(host: &dyn Host, method: &str, url: &str, body: &Value, headers: &Value, timeout: Duration) -> Result<Value, String> {
+fn send(
+    host: &dyn Host,
+    method: &str,
+    url: &str,
+    body: &Value,
+    headers: &Value,
+    timeout: Duration,
+) -> Result<Value, String> {
     let mut headers = texts(headers)?;
     let (body, is_json) = match body {
         Value::Null => (Vec::new(), false),
         Value::String(text) => (text.clone().into_bytes(), false),
         other => (other.to_string().into_bytes(), true),
     };
-    if is_json && !headers.iter().any(|(name, _)| name.eq_ignore_ascii_case("content-type")) {
+    if is_json
+        && !headers
+            .iter()
+            .any(|(name, _)| name.eq_ignore_ascii_case("content-type"))
+    {
         headers.push(("content-type".to_owned(), "application/json".to_owned()));
     }
-    let request = Request { method: method.to_owned(), url: url.to_owned(), headers, body };
+    let request = Request {
+        method: method.to_owned(),
+        url: url.to_owned(),
+        headers,
+        body,
+    };
     Ok(result(&host.send(request, timeout)?))
 }
 
@@ -96,9 +152,16 @@ fn texts(given: &Value) -> Result<Vec<(String, String)>, String> {
     let header = |(name, value): (&String, &Value)| match value {
         Value::String(text) => Ok((name.clone(), text.clone())),
         Value::Number(number) => Ok((name.clone(), number.to_string())),
-        _ => Err(format!("`headers` must have texts only, and `{name}` is none")),
+        _ => Err(format!(
+            "`headers` must have texts only, and `{name}` is none"
+        )),
     };
-    given.as_object().into_iter().flatten().map(header).collect()
+    given
+        .as_object()
+        .into_iter()
+        .flatten()
+        .map(header)
+        .collect()
 }
 
 fn result(response: &Response) -> Value {

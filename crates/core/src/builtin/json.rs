@@ -17,25 +17,37 @@ pub(super) const MODULE: Module = Module {
     calls: &[
         Builtin {
             name: "encode",
-            params: &[Param::required("value", Kind::Any), Param::optional("indent", Kind::Int, "0")],
+            params: &[
+                Param::required("value", Kind::Any),
+                Param::optional("indent", Kind::Int, "0"),
+            ],
             doc: "The JSON text of a value; with `indent` spaces for each level, one entry to a line.",
             returns: "text",
             body: Body::Pure(encode),
             examples: &[
-                Example::new(r#"json.encode({"b": [1, None], "a": True})"#, r#""{\"b\":[1,null],\"a\":true}""#),
+                Example::new(
+                    r#"json.encode({"b": [1, None], "a": True})"#,
+                    r#""{\"b\":[1,null],\"a\":true}""#,
+                ),
                 Example::new(r#"json.encode([1], indent=2)"#, r#""[\n  1\n]""#),
             ],
             ..PLAIN
         },
         Builtin {
             name: "decode",
-            params: &[Param::required("text", Kind::Text), Param::optional("default", Kind::Any, "null")],
+            params: &[
+                Param::required("text", Kind::Text),
+                Param::optional("default", Kind::Any, "null"),
+            ],
             doc: "The value JSON text stands for. Text that is not JSON raises, with line and column, unless a `default` other than \
                 None is given.",
             returns: "the value, or `default`",
             body: Body::Pure(decode),
             examples: &[
-                Example::new(r#"json.decode("[12345678901234567890, 1.5]")"#, "[12345678901234567890, 1.5]"),
+                Example::new(
+                    r#"json.decode("[12345678901234567890, 1.5]")"#,
+                    "[12345678901234567890, 1.5]",
+                ),
                 Example::new(r#"json.decode("{oops", default={})"#, "{}"),
                 Example::new(r#"json.decode("[1,")"#, "error: line 1 column 3"),
             ],
@@ -51,10 +63,13 @@ fn encode(args: &Args) -> Result<Value, String> {
         serde_json::to_writer(&mut bytes, args.get(0))
     } else {
         let formatter = PrettyFormatter::with_indent(indent.as_bytes());
-        args.get(0).serialize(&mut Serializer::with_formatter(&mut bytes, formatter))
+        args.get(0)
+            .serialize(&mut Serializer::with_formatter(&mut bytes, formatter))
     };
     written.map_err(|error| error.to_string())?;
-    String::from_utf8(bytes.0).map(Value::String).map_err(|error| error.to_string())
+    String::from_utf8(bytes.0)
+        .map(Value::String)
+        .map_err(|error| error.to_string())
 }
 
 fn decode(args: &Args) -> Result<Value, String> {
@@ -105,7 +120,10 @@ fn representable(value: &Value) -> Result<(), String> {
         Value::Number(number) => {
             let text = number.as_str();
             if text.len() > MAX_DIGITS {
-                return Err(format!("not accepted: a number of {} characters, at most {MAX_DIGITS}", text.len()));
+                return Err(format!(
+                    "not accepted: a number of {} characters, at most {MAX_DIGITS}",
+                    text.len()
+                ));
             }
             if !is_integer(text) && number.as_f64().is_none_or(|float| !float.is_finite()) {
                 return Err(format!("not accepted: no float can hold the number {text}"));
@@ -141,7 +159,11 @@ mod tests {
             (r#""\ud800""#, "line 1"),
             ("[1] 2", "trailing characters at line 1 column 5"),
         ] {
-            assert!(refused("json.decode", json!([text])).contains(part), "{text}: {}", refused("json.decode", json!([text])));
+            assert!(
+                refused("json.decode", json!([text])).contains(part),
+                "{text}: {}",
+                refused("json.decode", json!([text]))
+            );
         }
     }
 
@@ -149,7 +171,10 @@ mod tests {
     fn depth_is_bounded_and_brackets_in_text_do_not_count() {
         let nested = |depth: usize| format!("{}{}", "[".repeat(depth), "]".repeat(depth));
         assert!(call("json.decode", json!([nested(MAX_DEPTH)])).is_array());
-        assert!(refused("json.decode", json!([nested(100_000)])).contains("deeper than 64 levels at line 1 column 65"));
+        assert!(
+            refused("json.decode", json!([nested(100_000)]))
+                .contains("deeper than 64 levels at line 1 column 65")
+        );
         let text = format!("\"{}\\\"{}\"", "[".repeat(1000), "{".repeat(1000));
         assert!(call("json.decode", json!([text])).is_string());
     }
@@ -157,7 +182,9 @@ mod tests {
     #[test]
     fn a_number_with_too_many_digits_is_refused() {
         assert!(call("json.decode", json!(["9".repeat(400)])).is_number());
-        assert!(refused("json.decode", json!(["9".repeat(MAX_DIGITS + 1)])).contains("at most 4300"));
+        assert!(
+            refused("json.decode", json!(["9".repeat(MAX_DIGITS + 1)])).contains("at most 4300")
+        );
     }
 
     fn values() -> impl Strategy<Value = Value> {
@@ -172,7 +199,8 @@ mod tests {
         leaf.prop_recursive(4, 40, 6, |inner| {
             prop_oneof![
                 proptest::collection::vec(inner.clone(), 0..6).prop_map(Value::from),
-                proptest::collection::vec((any::<String>(), inner), 0..6).prop_map(|entries| entries.into_iter().collect()),
+                proptest::collection::vec((any::<String>(), inner), 0..6)
+                    .prop_map(|entries| entries.into_iter().collect()),
             ]
         })
     }

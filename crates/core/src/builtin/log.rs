@@ -4,7 +4,10 @@ use super::{Body, Builtin, Example, Kind, Module, PLAIN, Param};
 
 const INFO: Builtin = Builtin {
     name: "info",
-    params: &[Param::required("message", Kind::Any), Param::optional("fields", Kind::Named, "{}")],
+    params: &[
+        Param::required("message", Kind::Any),
+        Param::optional("fields", Kind::Named, "{}"),
+    ],
     doc: "Writes a message and named values to the log.",
     body: Body::Note,
     examples: &[Example::new(r#"log.info("started", files=3)"#, "null")],
@@ -16,7 +19,12 @@ pub(super) const MODULE: Module = Module {
     doc: "Messages for people, with named values. `log(message)` is the same as `log.info(message)`. The script does not wait.",
     constants: &[],
     calls: &[
-        Builtin { name: "", doc: "The same as `log.info`.", examples: &[Example::new(r#"log("started", files=3)"#, "null")], ..INFO },
+        Builtin {
+            name: "",
+            doc: "The same as `log.info`.",
+            examples: &[Example::new(r#"log("started", files=3)"#, "null")],
+            ..INFO
+        },
         INFO,
         Builtin {
             name: "warn",

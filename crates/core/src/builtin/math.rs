@@ -7,7 +7,10 @@ use std::cmp::Ordering;
 use std::f64::consts;
 
 const X: &[Param] = &[Param::required("x", Kind::Number)];
-const VALUES: &[Param] = &[Param::required("values", Kind::Any), Param::optional("more", Kind::Rest, "[]")];
+const VALUES: &[Param] = &[
+    Param::required("values", Kind::Any),
+    Param::optional("more", Kind::Rest, "[]"),
+];
 
 pub(super) const MODULE: Module = Module {
     name: "math",
@@ -23,7 +26,10 @@ pub(super) const MODULE: Module = Module {
                 Num::Int(int) => Num::Int(int.saturating_abs()).value(),
                 Num::Float(float) => Num::Float(float.abs()).value(),
             }),
-            examples: &[Example::new("math.abs(-3)", "3"), Example::new("math.abs(-1.5)", "1.5")],
+            examples: &[
+                Example::new("math.abs(-3)", "3"),
+                Example::new("math.abs(-1.5)", "1.5"),
+            ],
             ..PLAIN
         },
         Builtin {
@@ -46,12 +52,18 @@ pub(super) const MODULE: Module = Module {
         },
         Builtin {
             name: "round",
-            params: &[Param::required("x", Kind::Number), Param::optional("digits", Kind::Int, "0")],
+            params: &[
+                Param::required("x", Kind::Number),
+                Param::optional("digits", Kind::Int, "0"),
+            ],
             doc: "The nearest integer, or the nearest number with `digits` decimal places (at most 15). What lies exactly between \
                 two goes to the even one.",
             returns: "an integer, or a float when `digits` is more than 0",
             body: Body::Pure(round),
-            examples: &[Example::new("math.round(2.6)", "3"), Example::new("math.round(3.14159, 2)", "3.14")],
+            examples: &[
+                Example::new("math.round(2.6)", "3"),
+                Example::new("math.round(3.14159, 2)", "3.14"),
+            ],
             ..PLAIN
         },
         Builtin {
@@ -60,16 +72,25 @@ pub(super) const MODULE: Module = Module {
             doc: "The square root.",
             returns: "a float",
             body: Body::Pure(|args| float(args, f64::sqrt)),
-            examples: &[Example::new("math.sqrt(16)", "4.0"), Example::new("math.sqrt(-1)", "error: not a finite number")],
+            examples: &[
+                Example::new("math.sqrt(16)", "4.0"),
+                Example::new("math.sqrt(-1)", "error: not a finite number"),
+            ],
             ..PLAIN
         },
         Builtin {
             name: "pow",
-            params: &[Param::required("x", Kind::Number), Param::required("y", Kind::Number)],
+            params: &[
+                Param::required("x", Kind::Number),
+                Param::required("y", Kind::Number),
+            ],
             doc: "`x` to the power of `y`.",
             returns: "an integer when both are integers and the result is exact, otherwise a float",
             body: Body::Pure(pow),
-            examples: &[Example::new("math.pow(2, 64)", "18446744073709551616"), Example::new("math.pow(2, -1)", "0.5")],
+            examples: &[
+                Example::new("math.pow(2, 64)", "18446744073709551616"),
+                Example::new("math.pow(2, -1)", "0.5"),
+            ],
             ..PLAIN
         },
         Builtin {
@@ -83,11 +104,17 @@ pub(super) const MODULE: Module = Module {
         },
         Builtin {
             name: "log",
-            params: &[Param::required("x", Kind::Number), Param::optional("base", Kind::Number, "null")],
+            params: &[
+                Param::required("x", Kind::Number),
+                Param::optional("base", Kind::Number, "null"),
+            ],
             doc: "The logarithm, natural unless a `base` is given.",
             returns: "a float",
             body: Body::Pure(log),
-            examples: &[Example::new("math.log(1000, 10)", "3.0"), Example::new("math.log(0)", "error: not a finite number")],
+            examples: &[
+                Example::new("math.log(1000, 10)", "3.0"),
+                Example::new("math.log(0)", "error: not a finite number"),
+            ],
             ..PLAIN
         },
         Builtin {
@@ -96,7 +123,10 @@ pub(super) const MODULE: Module = Module {
             doc: "The smallest number of a list, or of the arguments.",
             returns: "a number",
             body: Body::Pure(|args| extreme(args, Ordering::Less)),
-            examples: &[Example::new("math.min([3, 1.5, 2])", "1.5"), Example::new("math.min(3, 2)", "2")],
+            examples: &[
+                Example::new("math.min([3, 1.5, 2])", "1.5"),
+                Example::new("math.min(3, 2)", "2"),
+            ],
             ..PLAIN
         },
         Builtin {
@@ -105,7 +135,10 @@ pub(super) const MODULE: Module = Module {
             doc: "The largest number of a list, or of the arguments.",
             returns: "a number",
             body: Body::Pure(|args| extreme(args, Ordering::Greater)),
-            examples: &[Example::new("math.max([3, 1.5, 2])", "3"), Example::new("math.max([])", "error: at least one number")],
+            examples: &[
+                Example::new("math.max([3, 1.5, 2])", "3"),
+                Example::new("math.max([])", "error: at least one number"),
+            ],
             ..PLAIN
         },
         Builtin {
@@ -113,8 +146,16 @@ pub(super) const MODULE: Module = Module {
             params: VALUES,
             doc: "The sum of a list, or of the arguments; 0 for an empty list.",
             returns: "a number",
-            body: Body::Pure(|args| numbers(args)?.into_iter().try_fold(Num::Int(0), Num::plus)?.value()),
-            examples: &[Example::new("math.sum([1, 2, 3])", "6"), Example::new("math.sum([0.5, 1])", "1.5")],
+            body: Body::Pure(|args| {
+                numbers(args)?
+                    .into_iter()
+                    .try_fold(Num::Int(0), Num::plus)?
+                    .value()
+            }),
+            examples: &[
+                Example::new("math.sum([1, 2, 3])", "6"),
+                Example::new("math.sum([0.5, 1])", "1.5"),
+            ],
             ..PLAIN
         },
         Builtin {
@@ -146,20 +187,32 @@ pub(super) const MODULE: Module = Module {
         },
         Builtin {
             name: "atan2",
-            params: &[Param::required("y", Kind::Number), Param::required("x", Kind::Number)],
+            params: &[
+                Param::required("y", Kind::Number),
+                Param::required("x", Kind::Number),
+            ],
             doc: "The angle of the point (`x`, `y`), in radians.",
             returns: "a float",
-            body: Body::Pure(|args| Num::Float(one(args)?.float().atan2(Num::of(args.get(1), "x")?.float())).value()),
+            body: Body::Pure(|args| {
+                Num::Float(one(args)?.float().atan2(Num::of(args.get(1), "x")?.float())).value()
+            }),
             examples: &[Example::new("math.atan2(0, 1)", "0.0")],
             ..PLAIN
         },
         Builtin {
             name: "clamp",
-            params: &[Param::required("x", Kind::Number), Param::required("low", Kind::Number), Param::required("high", Kind::Number)],
+            params: &[
+                Param::required("x", Kind::Number),
+                Param::required("low", Kind::Number),
+                Param::required("high", Kind::Number),
+            ],
             doc: "`x`, but not below `low` and not above `high`.",
             returns: "a number",
             body: Body::Pure(clamp),
-            examples: &[Example::new("math.clamp(12, 0, 10)", "10"), Example::new("math.clamp(1, 5, 0)", "error: `low` is above `high`")],
+            examples: &[
+                Example::new("math.clamp(12, 0, 10)", "10"),
+                Example::new("math.clamp(1, 5, 0)", "error: `low` is above `high`"),
+            ],
             ..PLAIN
         },
     ],
@@ -185,7 +238,9 @@ fn round(args: &Args) -> Result<Value, String> {
     match (one(args)?, digits) {
         (Num::Float(float), 0) => Num::whole(float.round_ties_even())?.value(),
         // Printing rounds the exact binary value, which scaling by a power of ten would already have changed.
-        (Num::Float(float), _) => Num::Float(format!("{float:.digits$}").parse().unwrap_or(float)).value(),
+        (Num::Float(float), _) => {
+            Num::Float(format!("{float:.digits$}").parse().unwrap_or(float)).value()
+        }
         (int, _) => int.value(),
     }
 }
@@ -196,7 +251,9 @@ fn pow(args: &Args) -> Result<Value, String> {
         (Num::Int(x), Num::Int(y)) => u32::try_from(y).ok().and_then(|y| x.checked_pow(y)),
         _ => None,
     };
-    exact.map_or_else(|| Num::Float(x.float().powf(y.float())), Num::Int).value()
+    exact
+        .map_or_else(|| Num::Float(x.float().powf(y.float())), Num::Int)
+        .value()
 }
 
 fn log(args: &Args) -> Result<Value, String> {
@@ -214,25 +271,47 @@ fn log(args: &Args) -> Result<Value, String> {
 fn numbers(args: &Args) -> Result<Vec<Num>, String> {
     let more = args.list(1);
     match args.get(0) {
-        Value::Array(items) if more.is_empty() => {
-            items.iter().enumerate().map(|(at, item)| Num::of(item, &format!("values[{at}]"))).collect()
-        }
-        first => std::iter::once(first).chain(more).map(|value| Num::of(value, "values")).collect(),
+        Value::Array(items) if more.is_empty() => items
+            .iter()
+            .enumerate()
+            .map(|(at, item)| Num::of(item, &format!("values[{at}]")))
+            .collect(),
+        first => std::iter::once(first)
+            .chain(more)
+            .map(|value| Num::of(value, "values"))
+            .collect(),
     }
 }
 
 fn extreme(args: &Args, wanted: Ordering) -> Result<Value, String> {
-    let found = numbers(args)?.into_iter().reduce(|best, next| if next.compare(best) == wanted { next } else { best });
-    found.ok_or_else(|| "`values` must have at least one number".to_owned())?.value()
+    let found = numbers(args)?.into_iter().reduce(|best, next| {
+        if next.compare(best) == wanted {
+            next
+        } else {
+            best
+        }
+    });
+    found
+        .ok_or_else(|| "`values` must have at least one number".to_owned())?
+        .value()
 }
 
 fn clamp(args: &Args) -> Result<Value, String> {
-    let (x, low, high) = (one(args)?, Num::of(args.get(1), "low")?, Num::of(args.get(2), "high")?);
+    let (x, low, high) = (
+        one(args)?,
+        Num::of(args.get(1), "low")?,
+        Num::of(args.get(2), "high")?,
+    );
     if low.compare(high).is_gt() {
         return Err("`low` is above `high`".to_owned());
     }
     let raised = if x.compare(low).is_lt() { low } else { x };
-    if raised.compare(high).is_gt() { high } else { raised }.value()
+    if raised.compare(high).is_gt() {
+        high
+    } else {
+        raised
+    }
+    .value()
 }
 
 #[cfg(test)]
@@ -241,12 +320,20 @@ mod tests {
     use serde_json::{Value, json};
 
     fn check(name: &str, args: Value, expected: &str) {
-        assert_eq!(call(&format!("math.{name}"), args.clone()).to_string(), expected, "{name} {args}");
+        assert_eq!(
+            call(&format!("math.{name}"), args.clone()).to_string(),
+            expected,
+            "{name} {args}"
+        );
     }
 
     #[test]
     fn integers_stay_integers_and_floats_stay_floats() {
-        check("abs", json!([-9_007_199_254_740_993_i64]), "9007199254740993");
+        check(
+            "abs",
+            json!([-9_007_199_254_740_993_i64]),
+            "9007199254740993",
+        );
         check("floor", json!([7]), "7");
         check("floor", json!([1e20]), "100000000000000000000");
         check("round", json!([2.5]), "2");
@@ -257,7 +344,11 @@ mod tests {
         check("pow", json!([2.0, 3]), "8.0");
         check("sum", json!([[i64::MAX, 1]]), "9223372036854775808");
         check("sum", json!([[]]), "0");
-        check("max", json!([[1, 9_007_199_254_740_993_i64, 9_007_199_254_740_992_i64]]), "9007199254740993");
+        check(
+            "max",
+            json!([[1, 9_007_199_254_740_993_i64, 9_007_199_254_740_992_i64]]),
+            "9007199254740993",
+        );
         check("clamp", json!([5, 0, 10]), "5");
         check("log", json!([8, 2]), "3.0");
     }

@@ -4,15 +4,22 @@ use super::{Body, Builtin, Example, Kind, Module, PLAIN, Param, Scope};
 use crate::effect::Effects;
 
 /// Calling or adding a tool counts as everything: what the other does is not in this script.
-const META: Builtin =
-    Builtin { effects: Effects::ALL, scope: Scope::Tools, body: Body::Absent("tools that change tools come with `meta.enabled`"), ..PLAIN };
+const META: Builtin = Builtin {
+    effects: Effects::ALL,
+    scope: Scope::Tools,
+    body: Body::Absent("tools that change tools come with `meta.enabled`"),
+    ..PLAIN
+};
 
 const REGISTER_TOOL: Builtin = Builtin {
     name: "register_tool",
     params: &[Param::required("definition", Kind::Dict)],
     doc: "Adds a tool to this session, checked like a file.",
     returns: "a list of diagnostics",
-    examples: &[Example::new(r#"meta.register_tool({"name": "x"})"#, "error: not available yet")],
+    examples: &[Example::new(
+        r#"meta.register_tool({"name": "x"})"#,
+        "error: not available yet",
+    )],
     ..META
 };
 
@@ -21,7 +28,10 @@ const REGISTER_HOOK: Builtin = Builtin {
     params: &[Param::required("definition", Kind::Dict)],
     doc: "Adds a hook to this session, checked like a file.",
     returns: "a list of diagnostics",
-    examples: &[Example::new(r#"meta.register_hook({"event": "tool.pre"})"#, "error: not available yet")],
+    examples: &[Example::new(
+        r#"meta.register_hook({"event": "tool.pre"})"#,
+        "error: not available yet",
+    )],
     ..META
 };
 
@@ -35,29 +45,44 @@ pub(super) const MODULE: Module = Module {
             doc: "The tools of this surface.",
             returns: "a list of dicts with `name` and `description`",
             effects: Effects::NONE,
-            examples: &[Example::new("meta.list_tools()", "error: not available yet")],
+            examples: &[Example::new(
+                "meta.list_tools()",
+                "error: not available yet",
+            )],
             ..META
         },
         Builtin {
             name: "call_tool",
-            params: &[Param::required("name", Kind::Text), Param::optional("args", Kind::Dict, "{}")],
+            params: &[
+                Param::required("name", Kind::Text),
+                Param::optional("args", Kind::Dict, "{}"),
+            ],
             doc: "Calls another tool, which passes the same rules and hooks as a call by the model.",
             returns: "its result",
-            examples: &[Example::new(r#"meta.call_tool("other", {})"#, "error: not available yet")],
+            examples: &[Example::new(
+                r#"meta.call_tool("other", {})"#,
+                "error: not available yet",
+            )],
             ..META
         },
         REGISTER_TOOL,
         Builtin {
             name: "tool_register",
             doc: "The same as `meta.register_tool`.",
-            examples: &[Example::new(r#"meta.tool_register({"name": "x"})"#, "error: not available yet")],
+            examples: &[Example::new(
+                r#"meta.tool_register({"name": "x"})"#,
+                "error: not available yet",
+            )],
             ..REGISTER_TOOL
         },
         REGISTER_HOOK,
         Builtin {
             name: "hook_register",
             doc: "The same as `meta.register_hook`.",
-            examples: &[Example::new(r#"meta.hook_register({"event": "tool.pre"})"#, "error: not available yet")],
+            examples: &[Example::new(
+                r#"meta.hook_register({"event": "tool.pre"})"#,
+                "error: not available yet",
+            )],
             ..REGISTER_HOOK
         },
     ],

@@ -20,7 +20,10 @@ pub(super) const MODULE: Module = Module {
             doc: "Adds to a counter, which starts at 0.",
             returns: "the new number",
             body: Body::Host(incr),
-            examples: &[Example::new(r#"[metrics.incr("calls"), metrics.incr("calls", by=2)]"#, "[1, 3]")],
+            examples: &[Example::new(
+                r#"[metrics.incr("calls"), metrics.incr("calls", by=2)]"#,
+                "[1, 3]",
+            )],
             ..PLAIN
         },
         Builtin {
@@ -28,7 +31,10 @@ pub(super) const MODULE: Module = Module {
             params: &[NAME, Param::required("value", Kind::Number)],
             doc: "Sets a gauge.",
             body: Body::Host(set),
-            examples: &[Example::new(r#"[metrics.set("load", 0.5), metrics.get("load")][1]"#, "0.5")],
+            examples: &[Example::new(
+                r#"[metrics.set("load", 0.5), metrics.get("load")][1]"#,
+                "0.5",
+            )],
             ..PLAIN
         },
         Builtin {
@@ -36,7 +42,12 @@ pub(super) const MODULE: Module = Module {
             params: &[NAME, Param::optional("default", Kind::Any, "0")],
             doc: "A counter or gauge.",
             returns: "the number, or `default` when it was never set",
-            body: Body::Host(|host, args| Ok(host.metrics().get(args.text(0)).map_or_else(|| args.get(1).clone(), number))),
+            body: Body::Host(|host, args| {
+                Ok(host
+                    .metrics()
+                    .get(args.text(0))
+                    .map_or_else(|| args.get(1).clone(), number))
+            }),
             examples: &[Example::new(r#"metrics.get("calls")"#, "0")],
             ..PLAIN
         },
@@ -45,7 +56,10 @@ pub(super) const MODULE: Module = Module {
             doc: "Every counter and gauge, by name.",
             returns: "a dict",
             body: Body::Host(|host, _| Ok(Value::Object(host.metrics().snapshot()))),
-            examples: &[Example::new(r#"[metrics.incr("b"), metrics.incr("a"), metrics.snapshot()][2]"#, r#"{"a": 1, "b": 1}"#)],
+            examples: &[Example::new(
+                r#"[metrics.incr("b"), metrics.incr("a"), metrics.snapshot()][2]"#,
+                r#"{"a": 1, "b": 1}"#,
+            )],
             ..PLAIN
         },
     ],
@@ -54,16 +68,22 @@ pub(super) const MODULE: Module = Module {
 fn name(args: &Args) -> Result<&str, String> {
     match args.text(0).len() {
         1..=MAX_NAME => Ok(args.text(0)),
-        bytes => Err(format!("`name` must have 1 to {MAX_NAME} bytes, got {bytes}")),
+        bytes => Err(format!(
+            "`name` must have 1 to {MAX_NAME} bytes, got {bytes}"
+        )),
     }
 }
 
 fn finite(args: &Args, what: &str) -> Result<f64, String> {
-    args.number(1).filter(|number| number.is_finite()).ok_or_else(|| format!("`{what}` must be a finite number, got {}", args.get(1)))
+    args.number(1)
+        .filter(|number| number.is_finite())
+        .ok_or_else(|| format!("`{what}` must be a finite number, got {}", args.get(1)))
 }
 
 fn incr(host: &dyn Host, args: &Args) -> Result<Value, String> {
-    Ok(number(host.metrics().incr(name(args)?, finite(args, "by")?)?))
+    Ok(number(
+        host.metrics().incr(name(args)?, finite(args, "by")?)?,
+    ))
 }
 
 fn set(host: &dyn Host, args: &Args) -> Result<Value, String> {

@@ -70,8 +70,12 @@ pub const MODULES: &[&Module] = &[
 
 /// Every module and call with its number.
 pub fn all() -> impl Iterator<Item = (u32, &'static Module, &'static Builtin)> {
-    let calls = MODULES.iter().flat_map(|module| module.calls.iter().map(move |call| (*module, call)));
-    (0..).zip(calls).map(|(index, (module, call))| (index, module, call))
+    let calls = MODULES
+        .iter()
+        .flat_map(|module| module.calls.iter().map(move |call| (*module, call)));
+    (0..)
+        .zip(calls)
+        .map(|(index, (module, call))| (index, module, call))
 }
 
 /// The built-in of that name (`fs.read`, `env`, `log`), with its number.
@@ -81,7 +85,10 @@ pub fn find(full_name: &str) -> Option<(u32, &'static Module, &'static Builtin)>
     let matches = |module: &Module, builtin: &Builtin| match full_name.split_once('.') {
         Some((_, "") | ("", _)) => false,
         Some((module_name, name)) => module.name == module_name && builtin.name == name,
-        None => [module.name, builtin.name].contains(&"") && [module.name, builtin.name].contains(&full_name),
+        None => {
+            [module.name, builtin.name].contains(&"")
+                && [module.name, builtin.name].contains(&full_name)
+        }
     };
     all().find(|(_, module, builtin)| !full_name.is_empty() && matches(module, builtin))
 }
@@ -157,7 +164,11 @@ impl Builtin {
     /// declares to read only may start one, which then sees a workspace it cannot write.
     #[must_use]
     pub const fn needs(&self) -> Effects {
-        if self.effects.contains(Effects::EXEC) { Effects::EXEC } else { self.effects }
+        if self.effects.contains(Effects::EXEC) {
+            Effects::EXEC
+        } else {
+            self.effects
+        }
     }
 
     /// Whether a script that calls it waits for the harness's answer.
@@ -222,12 +233,20 @@ pub struct Param {
 
 impl Param {
     const fn required(name: &'static str, kind: Kind) -> Self {
-        Self { name, kind, default: None }
+        Self {
+            name,
+            kind,
+            default: None,
+        }
     }
 
     /// `default` is JSON text. With `null`, None may be passed whatever the kind.
     const fn optional(name: &'static str, kind: Kind, default: &'static str) -> Self {
-        Self { name, kind, default: Some(default) }
+        Self {
+            name,
+            kind,
+            default: Some(default),
+        }
     }
 }
 
@@ -317,17 +336,28 @@ impl Args {
 
     /// The integer at `index` as a count from 0 to `max`.
     fn count(&self, index: usize, name: &str, max: usize) -> Result<usize, String> {
-        let count = self.int(index).and_then(|count| usize::try_from(count).ok());
-        count.filter(|&count| count <= max).ok_or_else(|| match max {
-            usize::MAX => format!("`{name}` must be 0 or more, got {}", self.get(index)),
-            _ => format!("`{name}` must be from 0 to {max}, got {}", self.get(index)),
-        })
+        let count = self
+            .int(index)
+            .and_then(|count| usize::try_from(count).ok());
+        count
+            .filter(|&count| count <= max)
+            .ok_or_else(|| match max {
+                usize::MAX => format!("`{name}` must be 0 or more, got {}", self.get(index)),
+                _ => format!("`{name}` must be from 0 to {max}, got {}", self.get(index)),
+            })
     }
 
     /// The list at `index`, whose items must all be text.
     fn texts(&self, index: usize, name: &str) -> Result<Vec<&str>, String> {
         let item = |(at, item): (usize, &'_ Value)| -> Result<(), String> {
-            if item.is_string() { Ok(()) } else { Err(format!("item {at} of `{name}` must be text, got {}", bind::describe(item))) }
+            if item.is_string() {
+                Ok(())
+            } else {
+                Err(format!(
+                    "item {at} of `{name}` must be text, got {}",
+                    bind::describe(item)
+                ))
+            }
         };
         self.list(index).iter().enumerate().try_for_each(item)?;
         Ok(self.list(index).iter().filter_map(Value::as_str).collect())
@@ -353,7 +383,11 @@ pub trait Host: Send + Sync {
     /// Runs a program under the call's plan.
     fn run(&self, program: Program) -> Result<crate::outside::Ran, String>;
     /// Sends a request to a host that the call may reach; it takes no longer than `time`.
-    fn send(&self, request: crate::outside::Request, time: std::time::Duration) -> Result<crate::outside::Response, String>;
+    fn send(
+        &self,
+        request: crate::outside::Request,
+        time: std::time::Duration,
+    ) -> Result<crate::outside::Response, String>;
     /// Keeps a text for this session.
     fn keep(&self, content: &str, media_type: &str) -> Result<crate::result::ArtifactRef, String>;
     /// At most `length` bytes of something that this session kept.

@@ -15,15 +15,23 @@ impl Num {
     /// Reads a value; `name` is for the message when it is no number or too large.
     pub(super) fn of(value: &Value, name: &str) -> Result<Self, String> {
         let Value::Number(number) = value else {
-            return Err(format!("`{name}` must be a number, got {}", super::bind::describe(value)));
+            return Err(format!(
+                "`{name}` must be a number, got {}",
+                super::bind::describe(value)
+            ));
         };
         let text = number.as_str();
         let parsed = if is_integer(text) {
             text.parse().ok().map(Self::Int)
         } else {
-            number.as_f64().filter(|float| float.is_finite()).map(Self::Float)
+            number
+                .as_f64()
+                .filter(|float| float.is_finite())
+                .map(Self::Float)
         };
-        parsed.ok_or_else(|| format!("`{name}` is too large: integers of at most 38 digits are calculated with"))
+        parsed.ok_or_else(|| {
+            format!("`{name}` is too large: integers of at most 38 digits are calculated with")
+        })
     }
 
     #[expect(clippy::cast_precision_loss, reason = "a float is asked for")]
@@ -39,13 +47,18 @@ impl Num {
             Self::Int(int) => Some(Number::from_string_unchecked(int.to_string())),
             Self::Float(float) => Number::from_f64(float),
         };
-        number.map(Value::Number).ok_or_else(|| "the result is not a finite number".to_owned())
+        number
+            .map(Value::Number)
+            .ok_or_else(|| "the result is not a finite number".to_owned())
     }
 
     /// The sum: exact between integers.
     pub(super) fn plus(self, other: Self) -> Result<Self, String> {
         match (self, other) {
-            (Self::Int(a), Self::Int(b)) => a.checked_add(b).map(Self::Int).ok_or_else(|| "the sum is too large".to_owned()),
+            (Self::Int(a), Self::Int(b)) => a
+                .checked_add(b)
+                .map(Self::Int)
+                .ok_or_else(|| "the sum is too large".to_owned()),
             (a, b) => Ok(Self::Float(a.float() + b.float())),
         }
     }
@@ -62,7 +75,10 @@ impl Num {
         /// Below 2^126 every whole float is an `i128`.
         const LIMIT: f64 = 8.5e37;
         if float.abs() < LIMIT {
-            #[expect(clippy::cast_possible_truncation, reason = "whole and within the range")]
+            #[expect(
+                clippy::cast_possible_truncation,
+                reason = "whole and within the range"
+            )]
             return Ok(Self::Int(float as i128));
         }
         Err("the result is too large for an integer".to_owned())

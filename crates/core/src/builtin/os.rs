@@ -40,5 +40,9 @@ pub(super) const MODULE: Module = Module {
 
 fn hostname(_: &dyn Host, _: &Args) -> Result<Value, String> {
     let name = std::fs::read_to_string(HOSTNAME).unwrap_or_default();
-    Ok(json!(if name.trim().is_empty() { "localhost" } else { name.trim() }))
+    Ok(json!(if name.trim().is_empty() {
+        "localhost"
+    } else {
+        name.trim()
+    }))
 }

@@ -18,14 +18,20 @@ const MAX_ITEMS: usize = 1_000_000;
 
 const FIND_ALL: Builtin = Builtin {
     name: "find_all",
-    params: &[Param::required("pattern", Kind::Text), Param::required("text", Kind::Text)],
+    params: &[
+        Param::required("pattern", Kind::Text),
+        Param::required("text", Kind::Text),
+    ],
     doc: "Every match, left to right, without overlap. A pattern with one group gives that group's text, with several a list of \
         their texts; a group that took no part is an empty text.",
     returns: "a list of texts, or of lists of texts",
     body: Body::Pure(find_all),
     examples: &[
         Example::new(r#"re.find_all("[0-9]+", "a1b22")"#, r#"["1", "22"]"#),
-        Example::new(r#"re.find_all("([a-z])([0-9])", "a1b2")"#, r#"[["a", "1"], ["b", "2"]]"#),
+        Example::new(
+            r#"re.find_all("([a-z])([0-9])", "a1b2")"#,
+            r#"[["a", "1"], ["b", "2"]]"#,
+        ),
     ],
     ..PLAIN
 };
@@ -37,7 +43,10 @@ pub(super) const MODULE: Module = Module {
     calls: &[
         Builtin {
             name: "match",
-            params: &[Param::required("pattern", Kind::Text), Param::required("text", Kind::Text)],
+            params: &[
+                Param::required("pattern", Kind::Text),
+                Param::required("text", Kind::Text),
+            ],
             doc: "The match that begins at the start of the text.",
             returns: "None, or a dict with `matched` (True), `text`, `start` and `end` in characters, `groups` (a list) and `named` \
                 (a dict)",
@@ -53,7 +62,10 @@ pub(super) const MODULE: Module = Module {
         },
         Builtin {
             name: "search",
-            params: &[Param::required("pattern", Kind::Text), Param::required("text", Kind::Text)],
+            params: &[
+                Param::required("pattern", Kind::Text),
+                Param::required("text", Kind::Text),
+            ],
             doc: "The first match anywhere in the text.",
             returns: "None, or a dict as `re.match` gives",
             body: Body::Pure(search),
@@ -67,7 +79,10 @@ pub(super) const MODULE: Module = Module {
         Builtin {
             name: "findall",
             doc: "The same as `re.find_all`.",
-            examples: &[Example::new(r#"re.findall("a.", "abac")"#, r#"["ab", "ac"]"#)],
+            examples: &[Example::new(
+                r#"re.findall("a.", "abac")"#,
+                r#"["ab", "ac"]"#,
+            )],
             ..FIND_ALL
         },
         Builtin {
@@ -83,7 +98,10 @@ pub(super) const MODULE: Module = Module {
             returns: "text",
             body: Body::Pure(replace),
             examples: &[
-                Example::new(r#"re.replace("([a-z])([0-9])", "\\2\\1", "a1 b2")"#, r#""1a 2b""#),
+                Example::new(
+                    r#"re.replace("([a-z])([0-9])", "\\2\\1", "a1 b2")"#,
+                    r#""1a 2b""#,
+                ),
                 Example::new(r#"re.replace("a", "$$", "aaa", count=2)"#, r#""$$a""#),
                 Example::new(r#"re.replace("a", "$5", "a")"#, "error: group `5`"),
             ],
@@ -91,7 +109,11 @@ pub(super) const MODULE: Module = Module {
         },
         Builtin {
             name: "split",
-            params: &[Param::required("pattern", Kind::Text), Param::required("text", Kind::Text), Param::optional("max", Kind::Int, "0")],
+            params: &[
+                Param::required("pattern", Kind::Text),
+                Param::required("text", Kind::Text),
+                Param::optional("max", Kind::Int, "0"),
+            ],
             doc: "The pieces between matches; with `max`, at most that many splits. Groups are not part of the answer.",
             returns: "a list of texts",
             body: Body::Pure(split),
@@ -120,7 +142,10 @@ thread_local! {
 /// A compiled pattern, kept for the next call of this thread.
 pub(super) fn compile(pattern: &str) -> Result<Regex, String> {
     if pattern.len() > MAX_PATTERN {
-        return Err(format!("a pattern of {} bytes, at most {MAX_PATTERN}", pattern.len()));
+        return Err(format!(
+            "a pattern of {} bytes, at most {MAX_PATTERN}",
+            pattern.len()
+        ));
     }
     compile_any_length(pattern)
 }
@@ -131,8 +156,12 @@ pub(super) fn compile_any_length(pattern: &str) -> Result<Regex, String> {
         if let Some(regex) = compiled.get(pattern) {
             return Ok(regex.clone());
         }
-        let built = RegexBuilder::new(pattern).size_limit(MAX_COMPILED).dfa_size_limit(MAX_COMPILED).build();
-        let regex = built.map_err(|error| format!("`{pattern}` is not a pattern: {}", reason(&error)))?;
+        let built = RegexBuilder::new(pattern)
+            .size_limit(MAX_COMPILED)
+            .dfa_size_limit(MAX_COMPILED)
+            .build();
+        let regex =
+            built.map_err(|error| format!("`{pattern}` is not a pattern: {}", reason(&error)))?;
         if compiled.len() >= KEPT {
             compiled.clear();
         }
@@ -156,21 +185,30 @@ fn reason(error: &regex::Error) -> String {
 fn matches(args: &Args) -> Result<Value, String> {
     let regex = compile(args.text(0))?;
     // The leftmost match begins at the start whenever any match does.
-    let found = regex.captures(args.text(1)).filter(|found| found.get_match().start() == 0);
+    let found = regex
+        .captures(args.text(1))
+        .filter(|found| found.get_match().start() == 0);
     Ok(found.map_or(Value::Null, |found| describe(&regex, args.text(1), &found)))
 }
 
 fn search(args: &Args) -> Result<Value, String> {
     let regex = compile(args.text(0))?;
-    Ok(regex.captures(args.text(1)).map_or(Value::Null, |found| describe(&regex, args.text(1), &found)))
+    Ok(regex
+        .captures(args.text(1))
+        .map_or(Value::Null, |found| describe(&regex, args.text(1), &found)))
 }
 
 fn describe(regex: &Regex, text: &str, found: &Captures<'_>) -> Value {
     let whole = found.get_match();
     let start = text[..whole.start()].chars().count();
-    let group = |group: Option<regex::Match<'_>>| group.map_or(Value::Null, |group| json!(group.as_str()));
+    let group =
+        |group: Option<regex::Match<'_>>| group.map_or(Value::Null, |group| json!(group.as_str()));
     let groups: Vec<Value> = found.iter().skip(1).map(group).collect();
-    let named: Map<String, Value> = regex.capture_names().flatten().map(|name| (name.to_owned(), group(found.name(name)))).collect();
+    let named: Map<String, Value> = regex
+        .capture_names()
+        .flatten()
+        .map(|name| (name.to_owned(), group(found.name(name))))
+        .collect();
     json!({
         "matched": true,
         "text": whole.as_str(),
@@ -183,7 +221,8 @@ fn describe(regex: &Regex, text: &str, found: &Captures<'_>) -> Value {
 
 fn find_all(args: &Args) -> Result<Value, String> {
     let regex = compile(args.text(0))?;
-    let group = |found: &Captures<'_>, at: usize| json!(found.get(at).map_or("", |group| group.as_str()));
+    let group =
+        |found: &Captures<'_>, at: usize| json!(found.get(at).map_or("", |group| group.as_str()));
     let mut items = Vec::new();
     for found in regex.captures_iter(args.text(1)) {
         few(items.len())?;
@@ -197,7 +236,11 @@ fn find_all(args: &Args) -> Result<Value, String> {
 }
 
 fn few(items: usize) -> Result<(), String> {
-    if items < MAX_ITEMS { Ok(()) } else { Err(format!("more than {MAX_ITEMS} matches")) }
+    if items < MAX_ITEMS {
+        Ok(())
+    } else {
+        Err(format!("more than {MAX_ITEMS} matches"))
+    }
 }
 
 fn split(args: &Args) -> Result<Value, String> {
@@ -230,7 +273,9 @@ fn replace(args: &Args) -> Result<Value, String> {
         for part in &parts {
             match part {
                 Part::Text(text) => made.push(text)?,
-                Part::Group(group) => made.push(found.get(*group).map_or("", |group| group.as_str()))?,
+                Part::Group(group) => {
+                    made.push(found.get(*group).map_or("", |group| group.as_str()))?
+                }
             }
         }
         copied = whole.end();
@@ -253,10 +298,15 @@ fn replacement(regex: &Regex, repl: &str) -> Result<Vec<Part>, String> {
         text.push_str(&rest[..at]);
         let (sign, after) = rest[at..].split_at(1);
         let (name, used) = match (sign, after.chars().next()) {
-            ("\\", Some('g')) if after.starts_with("g<") => enclosed(&after[1..], '>').map(|(name, used)| (name, used + 1))?,
+            ("\\", Some('g')) if after.starts_with("g<") => {
+                enclosed(&after[1..], '>').map(|(name, used)| (name, used + 1))?
+            }
             ("$", Some('{')) => enclosed(after, '}')?,
             (_, Some('0'..='9')) => {
-                let digits = after.len() - after.trim_start_matches(|char: char| char.is_ascii_digit()).len();
+                let digits = after.len()
+                    - after
+                        .trim_start_matches(|char: char| char.is_ascii_digit())
+                        .len();
                 (&after[..digits], digits)
             }
             ("\\", Some('n')) | ("\\", Some('t')) => {
@@ -287,12 +337,17 @@ fn replacement(regex: &Regex, repl: &str) -> Result<Vec<Part>, String> {
 fn enclosed(text: &str, close: char) -> Result<(&str, usize), String> {
     match text.find(close) {
         Some(end) if end > 1 => Ok((&text[1..end], end + 1)),
-        _ => Err(format!("`repl` opens a group name without closing it with `{close}`")),
+        _ => Err(format!(
+            "`repl` opens a group name without closing it with `{close}`"
+        )),
     }
 }
 
 fn group(regex: &Regex, name: &str) -> Result<usize, String> {
-    let by_number = name.parse().ok().filter(|&at: &usize| at < regex.captures_len());
+    let by_number = name
+        .parse()
+        .ok()
+        .filter(|&at: &usize| at < regex.captures_len());
     by_number
         .or_else(|| regex.capture_names().position(|known| known == Some(name)))
         .ok_or_else(|| format!("`repl` names group `{name}`, which the pattern does not have; `$$` is a dollar sign, `\\\\` a backslash"))
@@ -309,7 +364,10 @@ mod tests {
         assert_eq!(call("re.match", json!(["b", "ab"])), json!(null));
         assert_eq!(call("re.match", json!(["a|ab", "ab"]))["text"], json!("a"));
         assert_eq!(call("re.search", json!(["b", "äab"]))["start"], json!(2));
-        assert_eq!(call("re.search", json!(["(a)|(b)", "b"]))["groups"], json!([null, "b"]));
+        assert_eq!(
+            call("re.search", json!(["(a)|(b)", "b"]))["groups"],
+            json!([null, "b"])
+        );
     }
 
     #[test]
@@ -325,25 +383,47 @@ mod tests {
             ("cost $", "cost $"),
             (r"\n", "\n"),
         ] {
-            assert_eq!(call("re.replace", json!(["(?P<x>a)", repl, "a"])), json!(expected), "{repl}");
+            assert_eq!(
+                call("re.replace", json!(["(?P<x>a)", repl, "a"])),
+                json!(expected),
+                "{repl}"
+            );
         }
         for bad in ["$7", "${y}", r"\g<y>", r"\g<1", "${"] {
-            assert!(refused("re.replace", json!(["(?P<x>a)", bad, "a"])).starts_with("`repl`"), "{bad}");
+            assert!(
+                refused("re.replace", json!(["(?P<x>a)", bad, "a"])).starts_with("`repl`"),
+                "{bad}"
+            );
         }
     }
 
     #[test]
     fn empty_matches_and_splits_end() {
-        assert_eq!(call("re.replace", json!(["x*", "-", "abc"])), json!("-a-b-c-"));
-        assert_eq!(call("re.split", json!(["", "ab"])), json!(["", "a", "b", ""]));
-        assert_eq!(call("re.find_all", json!(["b?", "abc"])), json!(["", "b", ""]));
+        assert_eq!(
+            call("re.replace", json!(["x*", "-", "abc"])),
+            json!("-a-b-c-")
+        );
+        assert_eq!(
+            call("re.split", json!(["", "ab"])),
+            json!(["", "a", "b", ""])
+        );
+        assert_eq!(
+            call("re.find_all", json!(["b?", "abc"])),
+            json!(["", "b", ""])
+        );
     }
 
     #[test]
     fn patterns_that_cannot_be_linear_or_small_are_refused() {
         assert!(refused("re.search", json!(["(?=a)", "a"])).contains("look-around"));
-        assert!(refused("re.search", json!([r"(a)\1", "a"])).contains("backreferences are not supported"));
-        assert!(refused("re.search", json!(["(?:(?:a{1000}){1000}){1000}", "a"])).contains("too much memory"));
+        assert!(
+            refused("re.search", json!([r"(a)\1", "a"]))
+                .contains("backreferences are not supported")
+        );
+        assert!(
+            refused("re.search", json!(["(?:(?:a{1000}){1000}){1000}", "a"]))
+                .contains("too much memory")
+        );
         assert!(refused("re.search", json!(["a".repeat(10_241), "a"])).contains("at most 10240"));
         assert!(!refused("re.search", json!(["(", "a"])).contains('\n'));
     }
@@ -351,7 +431,13 @@ mod tests {
     #[test]
     fn nested_repetition_is_quick() {
         let started = Instant::now();
-        assert_eq!(call("re.match", json!(["(a+)+$", format!("{}b", "a".repeat(20_000))])), json!(null));
+        assert_eq!(
+            call(
+                "re.match",
+                json!(["(a+)+$", format!("{}b", "a".repeat(20_000))])
+            ),
+            json!(null)
+        );
         assert!(started.elapsed() < Duration::from_secs(5));
     }
 

@@ -6,7 +6,10 @@ use serde_json::{Number, Value, json};
 use std::collections::HashSet;
 use std::fmt::Write;
 
-const TWO: &[Param] = &[Param::required("a", Kind::List), Param::required("b", Kind::List)];
+const TWO: &[Param] = &[
+    Param::required("a", Kind::List),
+    Param::required("b", Kind::List),
+];
 
 pub(super) const MODULE: Module = Module {
     name: "set",
@@ -19,7 +22,10 @@ pub(super) const MODULE: Module = Module {
             doc: "Each item once.",
             returns: "a list",
             body: Body::Pure(|args| Ok(keep(args.list(0), |_| true))),
-            examples: &[Example::new("set.unique([3, 1, 3, [1], [1]])", "[3, 1, [1]]")],
+            examples: &[Example::new(
+                "set.unique([3, 1, 3, [1], [1]])",
+                "[3, 1, [1]]",
+            )],
             ..PLAIN
         },
         Builtin {
@@ -40,7 +46,10 @@ pub(super) const MODULE: Module = Module {
                 let b = keys(args.list(1));
                 Ok(keep(args.list(0), |key| b.contains(key)))
             }),
-            examples: &[Example::new("set.intersection([1, 2, 3], [3, 2])", "[2, 3]")],
+            examples: &[Example::new(
+                "set.intersection([1, 2, 3], [3, 2])",
+                "[2, 3]",
+            )],
             ..PLAIN
         },
         Builtin {
@@ -62,9 +71,14 @@ pub(super) const MODULE: Module = Module {
             returns: "a list",
             body: Body::Pure(|args| {
                 let (a, b) = (keys(args.list(0)), keys(args.list(1)));
-                Ok(keep(args.list(0).iter().chain(args.list(1)), |key| a.contains(key) != b.contains(key)))
+                Ok(keep(args.list(0).iter().chain(args.list(1)), |key| {
+                    a.contains(key) != b.contains(key)
+                }))
             }),
-            examples: &[Example::new("set.symmetric_difference([1, 2], [2, 3])", "[1, 3]")],
+            examples: &[Example::new(
+                "set.symmetric_difference([1, 2], [2, 3])",
+                "[1, 3]",
+            )],
             ..PLAIN
         },
         Builtin {
@@ -73,16 +87,25 @@ pub(super) const MODULE: Module = Module {
             doc: "Whether everything in `a` is also in `b`.",
             returns: "True or False",
             body: Body::Pure(|args| Ok(json!(keys(args.list(0)).is_subset(&keys(args.list(1)))))),
-            examples: &[Example::new("set.is_subset([1], [1, 2])", "true"), Example::new("set.is_subset([3], [1, 2])", "false")],
+            examples: &[
+                Example::new("set.is_subset([1], [1, 2])", "true"),
+                Example::new("set.is_subset([3], [1, 2])", "false"),
+            ],
             ..PLAIN
         },
         Builtin {
             name: "contains",
-            params: &[Param::required("items", Kind::List), Param::required("value", Kind::Any)],
+            params: &[
+                Param::required("items", Kind::List),
+                Param::required("value", Kind::Any),
+            ],
             doc: "Whether an item equals `value`.",
             returns: "True or False",
             body: Body::Pure(contains),
-            examples: &[Example::new(r#"set.contains([{"a": 1, "b": 2}], {"b": 2, "a": 1})"#, "true")],
+            examples: &[Example::new(
+                r#"set.contains([{"a": 1, "b": 2}], {"b": 2, "a": 1})"#,
+                "true",
+            )],
             ..PLAIN
         },
     ],
@@ -166,7 +189,10 @@ mod tests {
         let items = json!([1, 1.0, true, "1", "True", null, "None", {"a": 1, "b": [2]}, {"b": [2.0], "a": 1}, -0.0, 0]);
         let unique = json!([1, true, "1", "True", null, "None", {"a": 1, "b": [2]}, -0.0]);
         assert_eq!(call("set.unique", json!([items])), unique);
-        assert_ne!(key(&json!(9_007_199_254_740_993_i64)), key(&json!(9_007_199_254_740_992_i64)));
+        assert_ne!(
+            key(&json!(9_007_199_254_740_993_i64)),
+            key(&json!(9_007_199_254_740_992_i64))
+        );
         assert_ne!(key(&json!(["a,", "b"])), key(&json!(["a", ",b"])));
     }
 

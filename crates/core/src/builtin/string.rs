@@ -13,13 +13,20 @@ pub(super) const MODULE: Module = Module {
     calls: &[
         Builtin {
             name: "truncate",
-            params: &[S, Param::required("n", Kind::Int), Param::optional("marker", Kind::Text, "\"\"")],
+            params: &[
+                S,
+                Param::required("n", Kind::Int),
+                Param::optional("marker", Kind::Text, "\"\""),
+            ],
             doc: "At most `n` characters of a text. When something was cut, the last of them are `marker`.",
             returns: "text",
             body: Body::Pure(truncate),
             examples: &[
                 Example::new(r#"string.truncate("héllo", 2)"#, r#""hé""#),
-                Example::new(r#"string.truncate("hello world", 8, marker="...")"#, r#""hello...""#),
+                Example::new(
+                    r#"string.truncate("hello world", 8, marker="...")"#,
+                    r#""hello...""#,
+                ),
                 Example::new(r#"string.truncate("hi", 8, marker="...")"#, r#""hi""#),
             ],
             ..PLAIN
@@ -30,7 +37,10 @@ pub(super) const MODULE: Module = Module {
             doc: "Without white space, or without any of `chars`, at both ends.",
             returns: "text",
             body: Body::Pure(trim),
-            examples: &[Example::new(r#"string.trim("  a b ")"#, r#""a b""#), Example::new(r#"string.trim("--a-", chars="-")"#, r#""a""#)],
+            examples: &[
+                Example::new(r#"string.trim("  a b ")"#, r#""a b""#),
+                Example::new(r#"string.trim("--a-", chars="-")"#, r#""a""#),
+            ],
             ..PLAIN
         },
         Builtin {
@@ -38,8 +48,17 @@ pub(super) const MODULE: Module = Module {
             params: &[S, Param::required("prefix", Kind::Text)],
             doc: "Without `prefix`, when the text starts with it.",
             returns: "text",
-            body: Body::Pure(|args| Ok(json!(args.text(0).strip_prefix(args.text(1)).unwrap_or(args.text(0))))),
-            examples: &[Example::new(r#"string.trim_prefix("v1.2", "v")"#, r#""1.2""#)],
+            body: Body::Pure(|args| {
+                Ok(json!(
+                    args.text(0)
+                        .strip_prefix(args.text(1))
+                        .unwrap_or(args.text(0))
+                ))
+            }),
+            examples: &[Example::new(
+                r#"string.trim_prefix("v1.2", "v")"#,
+                r#""1.2""#,
+            )],
             ..PLAIN
         },
         Builtin {
@@ -47,8 +66,17 @@ pub(super) const MODULE: Module = Module {
             params: &[S, Param::required("suffix", Kind::Text)],
             doc: "Without `suffix`, when the text ends with it.",
             returns: "text",
-            body: Body::Pure(|args| Ok(json!(args.text(0).strip_suffix(args.text(1)).unwrap_or(args.text(0))))),
-            examples: &[Example::new(r#"string.trim_suffix("a.md", ".md")"#, r#""a""#)],
+            body: Body::Pure(|args| {
+                Ok(json!(
+                    args.text(0)
+                        .strip_suffix(args.text(1))
+                        .unwrap_or(args.text(0))
+                ))
+            }),
+            examples: &[Example::new(
+                r#"string.trim_suffix("a.md", ".md")"#,
+                r#""a""#,
+            )],
             ..PLAIN
         },
         Builtin {
@@ -67,7 +95,10 @@ pub(super) const MODULE: Module = Module {
             returns: "True or False",
             body: Body::Pure(contains_any),
             examples: &[
-                Example::new(r#"string.contains_any("rm -rf /", ["sudo", "rm -rf"])"#, "true"),
+                Example::new(
+                    r#"string.contains_any("rm -rf /", ["sudo", "rm -rf"])"#,
+                    "true",
+                ),
                 Example::new(r#"string.contains_any("ls", ["sudo", "rm -rf"])"#, "false"),
             ],
             ..PLAIN
@@ -78,7 +109,10 @@ pub(super) const MODULE: Module = Module {
             doc: "Whether the text starts with `prefix`.",
             returns: "True or False",
             body: Body::Pure(|args| Ok(json!(args.text(0).starts_with(args.text(1))))),
-            examples: &[Example::new(r#"string.starts_with("harness", "har")"#, "true")],
+            examples: &[Example::new(
+                r#"string.starts_with("harness", "har")"#,
+                "true",
+            )],
             ..PLAIN
         },
         Builtin {
@@ -110,19 +144,31 @@ pub(super) const MODULE: Module = Module {
         },
         Builtin {
             name: "replace",
-            params: &[S, Param::required("old", Kind::Text), Param::required("new", Kind::Text), Param::optional("count", Kind::Int, "0")],
+            params: &[
+                S,
+                Param::required("old", Kind::Text),
+                Param::required("new", Kind::Text),
+                Param::optional("count", Kind::Int, "0"),
+            ],
             doc: "With every `old` replaced by `new`, or the first `count` of them.",
             returns: "text",
             body: Body::Pure(replace),
             examples: &[
                 Example::new(r#"string.replace("a-b-c", "-", "+")"#, r#""a+b+c""#),
-                Example::new(r#"string.replace("a-b-c", "-", "+", count=1)"#, r#""a+b-c""#),
+                Example::new(
+                    r#"string.replace("a-b-c", "-", "+", count=1)"#,
+                    r#""a+b-c""#,
+                ),
             ],
             ..PLAIN
         },
         Builtin {
             name: "split",
-            params: &[S, Param::optional("sep", Kind::Text, "null"), Param::optional("max", Kind::Int, "0")],
+            params: &[
+                S,
+                Param::optional("sep", Kind::Text, "null"),
+                Param::optional("max", Kind::Int, "0"),
+            ],
             doc: "The pieces between each `sep`, or between runs of white space when there is none; with `max`, at most that many \
                 splits.",
             returns: "a list of texts",
@@ -136,13 +182,19 @@ pub(super) const MODULE: Module = Module {
         },
         Builtin {
             name: "join",
-            params: &[Param::required("items", Kind::List), Param::optional("sep", Kind::Text, "\"\"")],
+            params: &[
+                Param::required("items", Kind::List),
+                Param::optional("sep", Kind::Text, "\"\""),
+            ],
             doc: "The texts of a list, one after the other, with `sep` between them.",
             returns: "text",
             body: Body::Pure(|args| join(&args.texts(0, "items")?, args.text(1))),
             examples: &[
                 Example::new(r#"string.join(["a", "b"], ", ")"#, r#""a, b""#),
-                Example::new(r#"string.join(["a", 1])"#, "error: item 1 of `items` must be text"),
+                Example::new(
+                    r#"string.join(["a", 1])"#,
+                    "error: item 1 of `items` must be text",
+                ),
             ],
             ..PLAIN
         },
@@ -163,13 +215,20 @@ pub(super) const MODULE: Module = Module {
             body: Body::Pure(repeat),
             examples: &[
                 Example::new(r#"string.repeat("ab", 2)"#, r#""abab""#),
-                Example::new(r#"string.repeat("ab", 1000000000)"#, "error: larger than 64 MiB"),
+                Example::new(
+                    r#"string.repeat("ab", 1000000000)"#,
+                    "error: larger than 64 MiB",
+                ),
             ],
             ..PLAIN
         },
         Builtin {
             name: "pad_left",
-            params: &[S, Param::required("width", Kind::Int), Param::optional("fill", Kind::Text, "\" \"")],
+            params: &[
+                S,
+                Param::required("width", Kind::Int),
+                Param::optional("fill", Kind::Text, "\" \""),
+            ],
             doc: "Filled up to `width` characters on the left.",
             returns: "text",
             body: Body::Pure(|args| Ok(json!(padding(args)? + args.text(0)))),
@@ -178,7 +237,11 @@ pub(super) const MODULE: Module = Module {
         },
         Builtin {
             name: "pad_right",
-            params: &[S, Param::required("width", Kind::Int), Param::optional("fill", Kind::Text, "\" \"")],
+            params: &[
+                S,
+                Param::required("width", Kind::Int),
+                Param::optional("fill", Kind::Text, "\" \""),
+            ],
             doc: "Filled up to `width` characters on the right.",
             returns: "text",
             body: Body::Pure(|args| Ok(json!(args.text(0).to_owned() + &padding(args)?))),
@@ -191,7 +254,10 @@ pub(super) const MODULE: Module = Module {
             doc: "Letters and digits in lower case, everything between them as one `-`.",
             returns: "text",
             body: Body::Pure(slug),
-            examples: &[Example::new(r#"string.slug("  Hello, World! ")"#, r#""hello-world""#)],
+            examples: &[Example::new(
+                r#"string.slug("  Hello, World! ")"#,
+                r#""hello-world""#,
+            )],
             ..PLAIN
         },
         Builtin {
@@ -200,7 +266,10 @@ pub(super) const MODULE: Module = Module {
             doc: "Without the white space that every line that is not blank starts with; blank lines become empty.",
             returns: "text",
             body: Body::Pure(dedent),
-            examples: &[Example::new(r#"string.dedent("  a\n    b\n")"#, r#""a\n  b\n""#)],
+            examples: &[Example::new(
+                r#"string.dedent("  a\n    b\n")"#,
+                r#""a\n  b\n""#,
+            )],
             ..PLAIN
         },
         Builtin {
@@ -209,16 +278,30 @@ pub(super) const MODULE: Module = Module {
             doc: "With `prefix` before every line that is not blank.",
             returns: "text",
             body: Body::Pure(indent),
-            examples: &[Example::new(r#"string.indent("a\n\nb", "> ")"#, r#""> a\n\n> b""#)],
+            examples: &[Example::new(
+                r#"string.indent("a\n\nb", "> ")"#,
+                r#""> a\n\n> b""#,
+            )],
             ..PLAIN
         },
         Builtin {
             name: "diff",
-            params: &[Param::required("a", Kind::Text), Param::required("b", Kind::Text)],
+            params: &[
+                Param::required("a", Kind::Text),
+                Param::required("b", Kind::Text),
+            ],
             doc: "A unified diff that turns one text into another, line by line; empty when they are equal. `fs.diff` compares files.",
             returns: "text",
-            body: Body::Pure(|args| Ok(json!(fs::diff::unified(("a", args.text(0)), ("b", args.text(1)))))),
-            examples: &[Example::new(r#"string.diff("x\ny\n", "x\nz\n")"#, r#""--- a\n+++ b\n@@ -1,2 +1,2 @@\n x\n-y\n+z\n""#)],
+            body: Body::Pure(|args| {
+                Ok(json!(fs::diff::unified(
+                    ("a", args.text(0)),
+                    ("b", args.text(1))
+                )))
+            }),
+            examples: &[Example::new(
+                r#"string.diff("x\ny\n", "x\nz\n")"#,
+                r#""--- a\n+++ b\n@@ -1,2 +1,2 @@\n x\n-y\n+z\n""#,
+            )],
             ..PLAIN
         },
     ],
@@ -226,7 +309,11 @@ pub(super) const MODULE: Module = Module {
 
 fn truncate(args: &Args) -> Result<Value, String> {
     let (text, max) = (args.text(0), args.count(1, "n", usize::MAX)?);
-    let head = |text: &'_ str, count: usize| text.char_indices().nth(count).map_or(text.len(), |(end, _)| end);
+    let head = |text: &'_ str, count: usize| {
+        text.char_indices()
+            .nth(count)
+            .map_or(text.len(), |(end, _)| end)
+    };
     if head(text, max) == text.len() {
         return Ok(json!(text));
     }
@@ -251,8 +338,15 @@ fn contains_any(args: &Args) -> Result<Value, String> {
     if parts.len() <= FEW {
         return Ok(json!(each_in_turn()));
     }
-    let pattern = parts.iter().map(|part| regex::escape(part)).collect::<Vec<_>>().join("|");
-    Ok(json!(re::compile_any_length(&pattern).map_or_else(|_| each_in_turn(), |regex| regex.is_match(text))))
+    let pattern = parts
+        .iter()
+        .map(|part| regex::escape(part))
+        .collect::<Vec<_>>()
+        .join("|");
+    Ok(json!(re::compile_any_length(&pattern).map_or_else(
+        |_| each_in_turn(),
+        |regex| regex.is_match(text)
+    )))
 }
 
 fn replace(args: &Args) -> Result<Value, String> {
@@ -279,7 +373,9 @@ fn split(args: &Args) -> Result<Value, String> {
     let text = args.text(0);
     let max = args.count(2, "max", usize::MAX - 1)?;
     Ok(match (args.given_text(1), max) {
-        (Some(""), _) => return Err("`sep` must not be empty; leave it out to split at white space".to_owned()),
+        (Some(""), _) => {
+            return Err("`sep` must not be empty; leave it out to split at white space".to_owned());
+        }
         (Some(sep), 0) => text.split(sep).collect(),
         (Some(sep), max) => text.splitn(max + 1, sep).collect(),
         (None, 0) => text.split_whitespace().collect(),
@@ -322,13 +418,20 @@ fn padding(args: &Args) -> Result<String, String> {
         return Err("`fill` must be one character".to_owned());
     }
     let missing = width.saturating_sub(args.text(0).chars().count());
-    fits(missing.checked_mul(fill.len()).and_then(|bytes| bytes.checked_add(args.text(0).len())))?;
+    fits(
+        missing
+            .checked_mul(fill.len())
+            .and_then(|bytes| bytes.checked_add(args.text(0).len())),
+    )?;
     Ok(fill.repeat(missing))
 }
 
 fn slug(args: &Args) -> Result<Value, String> {
     let lower = args.text(0).to_lowercase();
-    let words: Vec<&str> = lower.split(|char: char| !char.is_alphanumeric()).filter(|word| !word.is_empty()).collect();
+    let words: Vec<&str> = lower
+        .split(|char: char| !char.is_alphanumeric())
+        .filter(|word| !word.is_empty())
+        .collect();
     Ok(json!(words.join("-")))
 }
 
@@ -343,13 +446,21 @@ fn dedent(args: &Args) -> Result<Value, String> {
     let mut made = String::with_capacity(text.len());
     for line in text.split_inclusive('\n') {
         let blank = line.trim().is_empty();
-        made.push_str(if blank { &line[line.trim_end_matches(['\r', '\n']).len()..] } else { &line[common.len()..] });
+        made.push_str(if blank {
+            &line[line.trim_end_matches(['\r', '\n']).len()..]
+        } else {
+            &line[common.len()..]
+        });
     }
     Ok(json!(made))
 }
 
 fn shared<'a>(a: &'a str, b: &str) -> &'a str {
-    let end = a.char_indices().zip(b.chars()).find(|((_, a), b)| a != b).map_or(a.len().min(b.len()), |((at, _), _)| at);
+    let end = a
+        .char_indices()
+        .zip(b.chars())
+        .find(|((_, a), b)| a != b)
+        .map_or(a.len().min(b.len()), |((at, _), _)| at);
     &a[..end]
 }
 
@@ -371,7 +482,11 @@ mod tests {
     use serde_json::{Value, json};
 
     fn check(name: &str, args: Value, expected: Value) {
-        assert_eq!(call(&format!("string.{name}"), args.clone()), expected, "{name} {args}");
+        assert_eq!(
+            call(&format!("string.{name}"), args.clone()),
+            expected,
+            "{name} {args}"
+        );
     }
 
     #[test]
@@ -386,7 +501,11 @@ mod tests {
 
     #[test]
     fn dedent_keeps_relative_depth_and_line_ends() {
-        check("dedent", json!(["\n  a\r\n\n   \n   b"]), json!("\na\r\n\n\n b"));
+        check(
+            "dedent",
+            json!(["\n  a\r\n\n   \n   b"]),
+            json!("\na\r\n\n\n b"),
+        );
         check("dedent", json!(["\ta\n  b"]), json!("\ta\n  b"));
         check("dedent", json!([""]), json!(""));
     }
@@ -394,10 +513,22 @@ mod tests {
     #[test]
     fn many_parts_are_found_as_few_are() {
         let many: Vec<String> = (0..5000).map(|n| format!("needle{n}.")).collect();
-        check("contains_any", json!(["a needle4999. b", many]), json!(true));
-        check("contains_any", json!(["a needle4999 b", many]), json!(false));
+        check(
+            "contains_any",
+            json!(["a needle4999. b", many]),
+            json!(true),
+        );
+        check(
+            "contains_any",
+            json!(["a needle4999 b", many]),
+            json!(false),
+        );
         check("contains_any", json!(["abc", []]), json!(false));
-        check("contains_any", json!(["a+c", ["1", "2", "3", "4", "a+"]]), json!(true));
+        check(
+            "contains_any",
+            json!(["a+c", ["1", "2", "3", "4", "a+"]]),
+            json!(true),
+        );
     }
 
     #[test]
@@ -410,9 +541,14 @@ mod tests {
             ("join", json!([vec![""; 1000], big])),
             ("indent", json!(["a\n".repeat(1000), big])),
         ] {
-            assert!(refused(&format!("string.{name}"), args).contains("larger than 64 MiB"), "{name}");
+            assert!(
+                refused(&format!("string.{name}"), args).contains("larger than 64 MiB"),
+                "{name}"
+            );
         }
-        assert!(refused("string.repeat", json!(["a", -1])).contains("`n` must be 0 or more, got -1"));
+        assert!(
+            refused("string.repeat", json!(["a", -1])).contains("`n` must be 0 or more, got -1")
+        );
     }
 
     proptest! {

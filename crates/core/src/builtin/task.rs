@@ -4,7 +4,11 @@ use super::{Body, Builtin, Example, Kind, Module, PLAIN, Param, Scope};
 
 const ID: Param = Param::required("id", Kind::Text);
 
-const TASK: Builtin = Builtin { scope: Scope::Tools, body: Body::Absent("background work comes with tasks"), ..PLAIN };
+const TASK: Builtin = Builtin {
+    scope: Scope::Tools,
+    body: Body::Absent("background work comes with tasks"),
+    ..PLAIN
+};
 
 pub(super) const MODULE: Module = Module {
     name: "task",
@@ -16,15 +20,25 @@ pub(super) const MODULE: Module = Module {
             params: &[ID],
             doc: "How a task stands, without waiting.",
             returns: "a dict with `status` and, when it ended, `result`",
-            examples: &[Example::new(r#"task.poll("t1")"#, "error: not available yet")],
+            examples: &[Example::new(
+                r#"task.poll("t1")"#,
+                "error: not available yet",
+            )],
             ..TASK
         },
         Builtin {
             name: "wait",
-            params: &[ID, Param::optional("timeout_ms", Kind::Int, "null"), Param::optional("timeout_seconds", Kind::Number, "null")],
+            params: &[
+                ID,
+                Param::optional("timeout_ms", Kind::Int, "null"),
+                Param::optional("timeout_seconds", Kind::Number, "null"),
+            ],
             doc: "Waits until a task ends.",
             returns: "a dict with `status` and, when it ended, `result`",
-            examples: &[Example::new(r#"task.wait("t1", timeout_ms=100)"#, "error: not available yet")],
+            examples: &[Example::new(
+                r#"task.wait("t1", timeout_ms=100)"#,
+                "error: not available yet",
+            )],
             ..TASK
         },
         Builtin {
@@ -32,7 +46,10 @@ pub(super) const MODULE: Module = Module {
             params: &[ID],
             doc: "Ends a task.",
             returns: "whether it was still going on",
-            examples: &[Example::new(r#"task.cancel("t1")"#, "error: not available yet")],
+            examples: &[Example::new(
+                r#"task.cancel("t1")"#,
+                "error: not available yet",
+            )],
             ..TASK
         },
     ],

@@ -11,7 +11,11 @@ pub(super) const MODULE: Module = Module {
     constants: &[],
     calls: &[Builtin {
         name: "render",
-        params: &[Param::required("text", Kind::Text), Param::required("values", Kind::Any), Param::optional("default", Kind::Any, "null")],
+        params: &[
+            Param::required("text", Kind::Text),
+            Param::required("values", Kind::Any),
+            Param::optional("default", Kind::Any, "null"),
+        ],
         doc: "The text with each `{{ a.b.0 }}` replaced by what that path leads to in `values`: text as it is, anything else as \
             JSON. A path that leads nowhere raises, unless a `default` other than None is given. `{{{{` stands for `{{`.",
         returns: "text",
@@ -22,8 +26,14 @@ pub(super) const MODULE: Module = Module {
                 r#""Hello Ann, x""#,
             ),
             Example::new(r#"template.render("{{{{ {{ n }}", {"n": 3})"#, r#""{{ 3""#),
-            Example::new(r#"template.render("{{ a.b }}", {"a": {}})"#, "error: `a.b` is not in `values`"),
-            Example::new(r#"template.render("{{ a.b }}", {"a": {}}, default="?")"#, r#""?""#),
+            Example::new(
+                r#"template.render("{{ a.b }}", {"a": {}})"#,
+                "error: `a.b` is not in `values`",
+            ),
+            Example::new(
+                r#"template.render("{{ a.b }}", {"a": {}}, default="?")"#,
+                r#""?""#,
+            ),
         ],
         ..PLAIN
     }],
@@ -42,10 +52,17 @@ fn render(args: &Args) -> Result<Value, String> {
             continue;
         }
         let line = || text[..text.len() - rest.len() + at].matches('\n').count() + 1;
-        let end = after.find("}}").ok_or_else(|| format!("`{{{{` in line {} of `text` is not closed with `}}}}`", line()))?;
+        let end = after.find("}}").ok_or_else(|| {
+            format!(
+                "`{{{{` in line {} of `text` is not closed with `}}}}`",
+                line()
+            )
+        })?;
         let path = after[..end].trim();
         let value = match (look_up(values, path), default) {
-            (Err(message), Value::Null) => return Err(format!("{message} (line {} of `text`)", line())),
+            (Err(message), Value::Null) => {
+                return Err(format!("{message} (line {} of `text`)", line()));
+            }
             (Err(_), default) => default,
             (Ok(value), _) => value,
         };
@@ -65,7 +82,12 @@ fn look_up<'a>(values: &'a Value, path: &str) -> Result<&'a Value, String> {
         let next = match value {
             Value::Object(map) => map.get(step),
             Value::Array(items) => step.parse().ok().and_then(|at: usize| items.get(at)),
-            other => return Err(format!("`{path}` is not in `values`: `{step}` of {}", describe(other))),
+            other => {
+                return Err(format!(
+                    "`{path}` is not in `values`: `{step}` of {}",
+                    describe(other)
+                ));
+            }
         };
         value = next.ok_or_else(|| format!("`{path}` is not in `values`: no `{step}`"))?;
     }
@@ -89,14 +111,24 @@ mod tests {
             ("a } }} b", "a } }} b"),
             ("", ""),
         ] {
-            assert_eq!(call("template.render", json!([text, values])), json!(expected), "{text}");
+            assert_eq!(
+                call("template.render", json!([text, values])),
+                json!(expected),
+                "{text}"
+            );
         }
     }
 
     #[test]
     fn mistakes_name_their_line() {
-        assert_eq!(refused("template.render", json!(["a\n{{ x", {}])), "`{{` in line 2 of `text` is not closed with `}}`");
-        assert_eq!(refused("template.render", json!(["\n\n{{x}}", {}])), "`x` is not in `values`: no `x` (line 3 of `text`)");
+        assert_eq!(
+            refused("template.render", json!(["a\n{{ x", {}])),
+            "`{{` in line 2 of `text` is not closed with `}}`"
+        );
+        assert_eq!(
+            refused("template.render", json!(["\n\n{{x}}", {}])),
+            "`x` is not in `values`: no `x` (line 3 of `text`)"
+        );
         assert!(refused("template.render", json!(["{{a.b}}", {"a": "t"}])).contains("`b` of text"));
         assert!(refused("template.render", json!(["{{}}", {}])).contains("not in `values`"));
     }
@@ -104,7 +136,10 @@ mod tests {
     #[test]
     fn a_template_cannot_fill_the_memory() {
         let text = "{{a}}".repeat(1000);
-        assert!(refused("template.render", json!([text, {"a": "x".repeat(100_000)}])).contains("larger than 64 MiB"));
+        assert!(
+            refused("template.render", json!([text, {"a": "x".repeat(100_000)}]))
+                .contains("larger than 64 MiB")
+        );
     }
 
     proptest! {

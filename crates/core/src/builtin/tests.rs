@@ -26,7 +26,10 @@ impl TestHost {
     pub(super) fn with_files() -> Self {
         let folder = tempfile::tempdir().expect("a folder");
         let jail = Jail::open(folder.path()).expect("a jail");
-        Self { jail: Some((jail, folder)), ..Self::default() }
+        Self {
+            jail: Some((jail, folder)),
+            ..Self::default()
+        }
     }
 
     /// The folder of the workspace.
@@ -37,7 +40,10 @@ impl TestHost {
 
 impl Host for TestHost {
     fn files(&self) -> Result<&Jail, String> {
-        self.jail.as_ref().map(|(jail, _)| jail).ok_or_else(|| "no files here".to_owned())
+        self.jail
+            .as_ref()
+            .map(|(jail, _)| jail)
+            .ok_or_else(|| "no files here".to_owned())
     }
 
     fn store(&self, scope: StoreScope) -> &dyn KeyValue {
@@ -61,7 +67,10 @@ impl Host for TestHost {
     }
 
     fn emit(&self, name: &str, payload: &Value) -> Result<(), String> {
-        self.emitted.lock().expect("a lock").push((name.to_owned(), payload.clone()));
+        self.emitted
+            .lock()
+            .expect("a lock")
+            .push((name.to_owned(), payload.clone()));
         Ok(())
     }
 
@@ -76,33 +85,68 @@ impl Host for TestHost {
     fn keep(&self, content: &str, media_type: &str) -> Result<ArtifactRef, String> {
         let digest = blake3::hash(content.as_bytes()).to_hex().to_string();
         self.kept.lock().expect("a lock").push(content.to_owned());
-        Ok(ArtifactRef { id: "art_0".into(), media_type: media_type.into(), bytes: content.len() as u64, digest })
+        Ok(ArtifactRef {
+            id: "art_0".into(),
+            media_type: media_type.into(),
+            bytes: content.len() as u64,
+            digest,
+        })
     }
 
     fn kept(&self, id: &str, offset: u64, length: u64) -> Result<Vec<u8>, String> {
         let kept = self.kept.lock().expect("a lock");
-        let content = kept.first().filter(|_| id == "art_0").ok_or("there is no artifact")?;
-        Ok(content.bytes().skip(usize::try_from(offset).expect("small")).take(usize::try_from(length).expect("small")).collect())
+        let content = kept
+            .first()
+            .filter(|_| id == "art_0")
+            .ok_or("there is no artifact")?;
+        Ok(content
+            .bytes()
+            .skip(usize::try_from(offset).expect("small"))
+            .take(usize::try_from(length).expect("small"))
+            .collect())
     }
 
     fn run(&self, program: Program) -> Result<Ran, String> {
-        let end = if program.timeout.is_zero() { End::TimedOut } else { End::Exited(i32::try_from(program.args.len()).unwrap_or(0)) };
+        let end = if program.timeout.is_zero() {
+            End::TimedOut
+        } else {
+            End::Exited(i32::try_from(program.args.len()).unwrap_or(0))
+        };
         let text = Text::whole;
         let words = format!("{:?} {:?} {:?}", program.env, program.cwd, program.timeout);
-        Ok(Ran { end, stdout: text(program.stdin), stderr: text(words), duration: Duration::ZERO, enforced: None, denials: Vec::new() })
+        Ok(Ran {
+            end,
+            stdout: text(program.stdin),
+            stderr: text(words),
+            duration: Duration::ZERO,
+            enforced: None,
+            denials: Vec::new(),
+        })
     }
 
     fn send(&self, request: Request, time: Duration) -> Result<Response, String> {
-        let headers = request.headers.into_iter().chain([("timeout".to_owned(), format!("{time:?}"))]).collect();
+        let headers = request
+            .headers
+            .into_iter()
+            .chain([("timeout".to_owned(), format!("{time:?}"))])
+            .collect();
         let status = if request.body.is_empty() { 404 } else { 201 };
-        Ok(Response { status, headers, body: request.body, truncated: false, url: request.url })
+        Ok(Response {
+            status,
+            headers,
+            body: request.body,
+            truncated: false,
+            url: request.url,
+        })
     }
 }
 
 /// Binds a list of positional arguments and runs the body.
 fn outcome(host: &dyn Host, name: &str, args: Value) -> Result<Value, String> {
     let (_, _, builtin) = find(name).unwrap_or_else(|| panic!("no built-in `{name}`"));
-    let Value::Array(args) = args else { panic!("arguments are a list") };
+    let Value::Array(args) = args else {
+        panic!("arguments are a list")
+    };
     let args = bind(name, builtin.params, args, Vec::new())?;
     let args = verify(builtin, args.0)?;
     match builtin.body {
@@ -139,26 +183,43 @@ fn names_are_unique_and_numbers_lead_back() {
         let name = full_name(module, builtin);
         assert!(seen.insert(name.clone()), "{name} twice");
         assert_eq!(find(&name).map(|(index, ..)| index), Some(index), "{name}");
-        assert_eq!(at(index).map(|(module, builtin)| full_name(module, builtin)), Some(name));
+        assert_eq!(
+            at(index).map(|(module, builtin)| full_name(module, builtin)),
+            Some(name)
+        );
     }
     assert!(at(u32::try_from(seen.len()).expect("few")).is_none());
     for unknown in ["", ".", "fs", "fs.", ".env", "fs.red", "log.", "fs.read.x"] {
         assert!(find(unknown).is_none(), "{unknown}");
     }
-    assert_eq!(MODULES.iter().map(|module| module.name).collect::<HashSet<_>>().len(), MODULES.len());
+    assert_eq!(
+        MODULES
+            .iter()
+            .map(|module| module.name)
+            .collect::<HashSet<_>>()
+            .len(),
+        MODULES.len()
+    );
 }
 
 #[test]
 fn every_call_is_described_with_an_example() {
     for (_, module, builtin) in all() {
         let name = full_name(module, builtin);
-        assert!(!module.doc.is_empty() && !builtin.doc.is_empty() && !builtin.returns.is_empty(), "{name}");
+        assert!(
+            !module.doc.is_empty() && !builtin.doc.is_empty() && !builtin.returns.is_empty(),
+            "{name}"
+        );
         assert!(builtin.doc.ends_with('.'), "{name}");
         assert!(!builtin.examples.is_empty(), "{name}");
         for example in builtin.examples {
             assert!(example.script.contains(&name), "{name}: {}", example.script);
             let is_json = serde_json::from_str::<Value>(example.gives).is_ok();
-            assert!(is_json || example.gives.starts_with("error: "), "{name}: {}", example.gives);
+            assert!(
+                is_json || example.gives.starts_with("error: "),
+                "{name}: {}",
+                example.gives
+            );
         }
     }
 }
@@ -166,26 +227,57 @@ fn every_call_is_described_with_an_example() {
 #[test]
 fn parameters_can_be_passed_and_defaults_fit_them() {
     const RESERVED: [&str; 24] = [
-        "and", "as", "assert", "async", "await", "break", "class", "continue", "def", "del", "except", "finally", "for", "from", "global",
-        "if", "import", "in", "is", "lambda", "not", "or", "pass", "return",
+        "and", "as", "assert", "async", "await", "break", "class", "continue", "def", "del",
+        "except", "finally", "for", "from", "global", "if", "import", "in", "is", "lambda", "not",
+        "or", "pass", "return",
     ];
     for (_, module, builtin) in all() {
         let name = full_name(module, builtin);
         let mut optional = false;
         for (at, param) in builtin.params.iter().enumerate() {
             assert!(!RESERVED.contains(&param.name), "{name}: {}", param.name);
-            assert!(builtin.params.iter().take(at).all(|earlier| earlier.name != param.name), "{name}: {}", param.name);
+            assert!(
+                builtin
+                    .params
+                    .iter()
+                    .take(at)
+                    .all(|earlier| earlier.name != param.name),
+                "{name}: {}",
+                param.name
+            );
             let rest = builtin.params.len() - at;
-            assert!(param.kind != Kind::Named || rest == 1, "{name}: named arguments come last");
-            let only_named_follow = builtin.params.iter().skip(at + 1).all(|later| later.kind == Kind::Named);
-            assert!(param.kind != Kind::Rest || only_named_follow, "{name}: further arguments come last");
-            assert!(param.default.is_some() || !optional, "{name}: `{}` is required after one that is not", param.name);
+            assert!(
+                param.kind != Kind::Named || rest == 1,
+                "{name}: named arguments come last"
+            );
+            let only_named_follow = builtin
+                .params
+                .iter()
+                .skip(at + 1)
+                .all(|later| later.kind == Kind::Named);
+            assert!(
+                param.kind != Kind::Rest || only_named_follow,
+                "{name}: further arguments come last"
+            );
+            assert!(
+                param.default.is_some() || !optional,
+                "{name}: `{}` is required after one that is not",
+                param.name
+            );
             optional |= param.default.is_some();
             if let Some(default) = param.default {
-                assert!(serde_json::from_str::<Value>(default).is_ok(), "{name}: {default}");
+                assert!(
+                    serde_json::from_str::<Value>(default).is_ok(),
+                    "{name}: {default}"
+                );
             }
         }
-        let required = builtin.params.iter().filter(|param| param.default.is_none()).map(sample).collect();
+        let required = builtin
+            .params
+            .iter()
+            .filter(|param| param.default.is_none())
+            .map(sample)
+            .collect();
         let bound = bind(&name, builtin.params, required, Vec::new()).expect("defaults fit");
         verify(builtin, bound.0).expect("what was bound is accepted");
     }
@@ -205,9 +297,17 @@ fn sample(param: &Param) -> Value {
 fn what_is_pure_has_no_effect_and_hooks_cannot_write() {
     for (_, module, builtin) in all() {
         let name = full_name(module, builtin);
-        assert!(!builtin.is_pure() || (builtin.effects.is_empty() && builtin.scope == Scope::Both), "{name}");
+        assert!(
+            !builtin.is_pure() || (builtin.effects.is_empty() && builtin.scope == Scope::Both),
+            "{name}"
+        );
         let hook = builtin.scope != Scope::Tools;
-        assert!(!hook || !builtin.effects.contains(Effects::WRITE) && !builtin.effects.contains(Effects::EXEC), "{name}");
+        assert!(
+            !hook
+                || !builtin.effects.contains(Effects::WRITE)
+                    && !builtin.effects.contains(Effects::EXEC),
+            "{name}"
+        );
     }
 }
 
@@ -225,24 +325,48 @@ fn everything_the_design_names_is_there() {
     for name in expected.split_whitespace() {
         assert!(find(name).is_some(), "{name}");
     }
-    assert_eq!(absent("task.poll", "tasks come later"), "`task.poll` is not available yet: tasks come later");
+    assert_eq!(
+        absent("task.poll", "tasks come later"),
+        "`task.poll` is not available yet: tasks come later"
+    );
 }
 
 #[test]
 fn a_bare_number_is_milliseconds_for_processes_and_seconds_for_requests() {
-    let ran = call("exec.run", json!(["cmd", ["a", "b"], 1500, "in", {"A": "1"}, "sub"]));
-    assert_eq!((&ran["exit_code"], &ran["ok"], &ran["stdout"]), (&json!(2), &json!(false), &json!("in")));
+    let ran = call(
+        "exec.run",
+        json!(["cmd", ["a", "b"], 1500, "in", {"A": "1"}, "sub"]),
+    );
+    assert_eq!(
+        (&ran["exit_code"], &ran["ok"], &ran["stdout"]),
+        (&json!(2), &json!(false), &json!("in"))
+    );
     assert_eq!(ran["stderr"], json!("[(\"A\", \"1\")] Some(\"sub\") 1.5s"));
-    assert_eq!(call("exec.run", json!(["cmd", [], 0]))["timed_out"], json!(true));
-    assert_eq!(call("exec.run", json!(["cmd", [], 5, "", null, null, 2.5]))["stderr"], json!("[] None 2.5s"));
+    assert_eq!(
+        call("exec.run", json!(["cmd", [], 0]))["timed_out"],
+        json!(true)
+    );
+    assert_eq!(
+        call("exec.run", json!(["cmd", [], 5, "", null, null, 2.5]))["stderr"],
+        json!("[] None 2.5s")
+    );
     let got = call("http.get", json!(["https://example.com/", {"X-A": "1"}, 2]));
     assert_eq!(
         got,
         json!({"ok": false, "status": 404, "headers": {"X-A": "1", "timeout": "2s"}, "body": "", "url": "https://example.com/", "truncated": false})
     );
-    let posted = call("http.post", json!(["https://example.com/", {"n": 1}, {}, 30, 250]));
-    assert_eq!((&posted["ok"], &posted["body"]), (&json!(true), &json!("{\"n\":1}")));
-    assert_eq!(posted["headers"], json!({"content-type": "application/json", "timeout": "250ms"}));
+    let posted = call(
+        "http.post",
+        json!(["https://example.com/", {"n": 1}, {}, 30, 250]),
+    );
+    assert_eq!(
+        (&posted["ok"], &posted["body"]),
+        (&json!(true), &json!("{\"n\":1}"))
+    );
+    assert_eq!(
+        posted["headers"],
+        json!({"content-type": "application/json", "timeout": "250ms"})
+    );
 }
 
 #[test]
@@ -251,7 +375,9 @@ fn what_a_process_or_a_request_cannot_take_is_refused_before_anything_happens() 
     assert!(refused("exec.run", json!(["a", [1]])).contains("must be text"));
     assert!(refused("exec.run", json!(["a", [], -1])).contains("0 or more"));
     assert!(refused("exec.run", json!(["a\0b"])).contains("zero byte"));
-    assert!(refused("exec.run", json!(["a", [], 1, "", {"A=B": "1"}])).contains("cannot be a variable"));
+    assert!(
+        refused("exec.run", json!(["a", [], 1, "", {"A=B": "1"}])).contains("cannot be a variable")
+    );
     assert!(refused("exec.run", json!(["a", [], 1, "", {"A": 1}])).contains("texts only"));
     assert!(refused("http.request", json!(["G T", "https://example.com/"])).contains("method"));
     assert!(refused("http.get", json!(["https://example.com/", {"A": []}])).contains("texts only"));

@@ -41,7 +41,10 @@ pub(super) const MODULE: Module = Module {
         },
         Builtin {
             name: "format",
-            params: &[Param::required("unix", Kind::Number), Param::optional("layout", Kind::Text, r#""%Y-%m-%dT%H:%M:%SZ""#)],
+            params: &[
+                Param::required("unix", Kind::Number),
+                Param::optional("layout", Kind::Text, r#""%Y-%m-%dT%H:%M:%SZ""#),
+            ],
             doc: "Seconds since 1970 as text in UTC, in a layout with `%Y`, `%m`, `%d`, `%H`, `%M`, `%S`, `%b`, `%a` and the like.",
             returns: "text",
             body: Body::Pure(format_unix),
@@ -53,7 +56,10 @@ pub(super) const MODULE: Module = Module {
         },
         Builtin {
             name: "parse",
-            params: &[Param::required("text", Kind::Text), Param::optional("layout", Kind::Text, "null")],
+            params: &[
+                Param::required("text", Kind::Text),
+                Param::optional("layout", Kind::Text, "null"),
+            ],
             doc: "A date or time as seconds since 1970: RFC 3339, RFC 2822, `2026-01-31` or `2026-01-31 12:00:00`, or in a `layout` \
                 as `time.format` takes. Without an offset it is UTC.",
             returns: "an integer, or a float when there is a fraction of a second",
@@ -61,7 +67,10 @@ pub(super) const MODULE: Module = Module {
             examples: &[
                 Example::new(r#"time.parse("1970-01-02T00:00:00Z")"#, "86400"),
                 Example::new(r#"time.parse("02/01/1970", "%d/%m/%Y")"#, "86400"),
-                Example::new(r#"time.parse("soon")"#, "error: `soon` is not a date or time"),
+                Example::new(
+                    r#"time.parse("soon")"#,
+                    "error: `soon` is not a date or time",
+                ),
             ],
             ..PLAIN
         },
@@ -77,14 +86,24 @@ fn now() -> Timestamp {
 fn format_unix(args: &Args) -> Result<Value, String> {
     let layout = args.text(1);
     if layout.len() > MAX_LAYOUT {
-        return Err(format!("`layout` has {} bytes, at most {MAX_LAYOUT}", layout.len()));
+        return Err(format!(
+            "`layout` has {} bytes, at most {MAX_LAYOUT}",
+            layout.len()
+        ));
     }
     let time = match args.int(0) {
         Some(seconds) => Timestamp::from_second(seconds).ok(),
         None => args.number(0).and_then(from_seconds),
     };
-    let time = time.ok_or_else(|| format!("`unix` must be seconds of a year up to 9999, got {}", args.get(0)))?;
-    strtime::format(layout, time).map(Value::String).map_err(|error| format!("`layout` is not understood: {error}"))
+    let time = time.ok_or_else(|| {
+        format!(
+            "`unix` must be seconds of a year up to 9999, got {}",
+            args.get(0)
+        )
+    })?;
+    strtime::format(layout, time)
+        .map(Value::String)
+        .map_err(|error| format!("`layout` is not understood: {error}"))
 }
 
 fn from_seconds(seconds: f64) -> Option<Timestamp> {
@@ -93,7 +112,10 @@ fn from_seconds(seconds: f64) -> Option<Timestamp> {
     if whole.abs() > 1e12 {
         return None;
     }
-    #[expect(clippy::cast_possible_truncation, reason = "both are whole and within range")]
+    #[expect(
+        clippy::cast_possible_truncation,
+        reason = "both are whole and within range"
+    )]
     Timestamp::new(whole as i64, nanos as i32).ok()
 }
 
@@ -101,17 +123,32 @@ fn parse(args: &Args) -> Result<Value, String> {
     let text = args.text(0).trim();
     let utc = |time: DateTime| TimeZone::UTC.to_timestamp(time).ok();
     let time = match args.given_text(1) {
-        Some(layout) if layout.len() > MAX_LAYOUT => return Err(format!("`layout` has {} bytes, at most {MAX_LAYOUT}", layout.len())),
+        Some(layout) if layout.len() > MAX_LAYOUT => {
+            return Err(format!(
+                "`layout` has {} bytes, at most {MAX_LAYOUT}",
+                layout.len()
+            ));
+        }
         Some(layout) => {
-            let parts = strtime::parse(layout, text).map_err(|error| format!("`{text}` does not fit `layout`: {error}"))?;
-            let date = || parts.to_datetime().ok().or_else(|| parts.to_date().ok().map(|date| date.at(0, 0, 0, 0)));
+            let parts = strtime::parse(layout, text)
+                .map_err(|error| format!("`{text}` does not fit `layout`: {error}"))?;
+            let date = || {
+                parts
+                    .to_datetime()
+                    .ok()
+                    .or_else(|| parts.to_date().ok().map(|date| date.at(0, 0, 0, 0)))
+            };
             parts.to_timestamp().ok().or_else(|| date().and_then(utc))
         }
         None => text
             .parse::<Timestamp>()
             .ok()
             .or_else(|| text.parse::<DateTime>().ok().and_then(utc))
-            .or_else(|| text.parse::<Date>().ok().and_then(|date| utc(date.at(0, 0, 0, 0))))
+            .or_else(|| {
+                text.parse::<Date>()
+                    .ok()
+                    .and_then(|date| utc(date.at(0, 0, 0, 0)))
+            })
             .or_else(|| rfc2822::parse(text).ok().map(|time| time.timestamp())),
     };
     let time = time.ok_or_else(|| format!("`{text}` is not a date or time"))?;
@@ -139,17 +176,27 @@ mod tests {
         check(json!(["1970-01-02"]), json!(86_400));
         check(json!(["Fri, 02 Jan 1970 00:00:00 GMT"]), json!(86_400));
         check(json!(["1969-12-31T23:59:59Z"]), json!(-1));
-        check(json!(["02 Jan 1970 06:30", "%d %b %Y %H:%M"]), json!(109_800));
-        check(json!(["1970-01-01 01:00 +0100", "%Y-%m-%d %H:%M %z"]), json!(0));
+        check(
+            json!(["02 Jan 1970 06:30", "%d %b %Y %H:%M"]),
+            json!(109_800),
+        );
+        check(
+            json!(["1970-01-01 01:00 +0100", "%Y-%m-%d %H:%M %z"]),
+            json!(0),
+        );
     }
 
     #[test]
     fn formats_go_both_ways_and_nonsense_is_refused() {
         assert_eq!(call("time.format", json!([1.5, "%S %3f"])), json!("01 500"));
-        assert_eq!(call("time.format", json!([-1])), json!("1969-12-31T23:59:59Z"));
+        assert_eq!(
+            call("time.format", json!([-1])),
+            json!("1969-12-31T23:59:59Z")
+        );
         let now = call("time.now", json!([]));
         assert!(
-            (call("time.unix", json!([])).as_i64().expect("seconds") - call("time.parse", json!([now])).as_f64().expect("seconds") as i64)
+            (call("time.unix", json!([])).as_i64().expect("seconds")
+                - call("time.parse", json!([now])).as_f64().expect("seconds") as i64)
                 .abs()
                 <= 2
         );

@@ -10,7 +10,9 @@ use serde_json::{Map, Value, json};
 const MAX_URL: usize = 1 << 20;
 
 /// What `url.build` understands; also what `url.parse` gives.
-const PARTS: [&str; 9] = ["scheme", "host", "hostname", "port", "path", "query", "params", "fragment", "username"];
+const PARTS: [&str; 9] = [
+    "scheme", "host", "hostname", "port", "path", "query", "params", "fragment", "username",
+];
 
 pub(super) const MODULE: Module = Module {
     name: "url",
@@ -26,9 +28,18 @@ pub(super) const MODULE: Module = Module {
                 `fragment`, `username`",
             body: Body::Pure(parse),
             examples: &[
-                Example::new(r#"url.parse("https://example.com:8443/a?x=1&x=2#top")["params"]"#, r#"{"x": ["1", "2"]}"#),
-                Example::new(r#"url.parse("https://example.com:8443/a")["host"]"#, r#""example.com:8443""#),
-                Example::new(r#"url.parse("no address")"#, "error: `no address` is not an address"),
+                Example::new(
+                    r#"url.parse("https://example.com:8443/a?x=1&x=2#top")["params"]"#,
+                    r#"{"x": ["1", "2"]}"#,
+                ),
+                Example::new(
+                    r#"url.parse("https://example.com:8443/a")["host"]"#,
+                    r#""example.com:8443""#,
+                ),
+                Example::new(
+                    r#"url.parse("no address")"#,
+                    "error: `no address` is not an address",
+                ),
             ],
             ..PLAIN
         },
@@ -44,17 +55,26 @@ pub(super) const MODULE: Module = Module {
                     r#"url.build({"scheme": "https", "host": "example.com", "path": "/a b", "params": {"q": "x&y", "n": 2}})"#,
                     r#""https://example.com/a%20b?q=x%26y&n=2""#,
                 ),
-                Example::new(r#"url.build({"scheme": "https", "host": "a/b"})"#, "error: `a/b` is not a host"),
+                Example::new(
+                    r#"url.build({"scheme": "https", "host": "a/b"})"#,
+                    "error: `a/b` is not a host",
+                ),
             ],
             ..PLAIN
         },
         Builtin {
             name: "join",
-            params: &[Param::required("base", Kind::Text), Param::required("ref", Kind::Text)],
+            params: &[
+                Param::required("base", Kind::Text),
+                Param::required("ref", Kind::Text),
+            ],
             doc: "Where a link leads from a page.",
             returns: "text",
             body: Body::Pure(join),
-            examples: &[Example::new(r#"url.join("https://example.com/a/b", "../c")"#, r#""https://example.com/c""#)],
+            examples: &[Example::new(
+                r#"url.join("https://example.com/a/b", "../c")"#,
+                r#""https://example.com/c""#,
+            )],
             ..PLAIN
         },
         Builtin {
@@ -64,7 +84,10 @@ pub(super) const MODULE: Module = Module {
                 as `url.encode_query` does.",
             returns: "text",
             body: Body::Pure(encode),
-            examples: &[Example::new(r#"url.encode("a b/ü")"#, r#""a%20b%2F%C3%BC""#)],
+            examples: &[Example::new(
+                r#"url.encode("a b/ü")"#,
+                r#""a%20b%2F%C3%BC""#,
+            )],
             ..PLAIN
         },
         Builtin {
@@ -84,8 +107,15 @@ pub(super) const MODULE: Module = Module {
             params: &[Param::required("params", Kind::Dict)],
             doc: "A dict as the query of an address; a list gives its name once for each item.",
             returns: "text",
-            body: Body::Pure(|args| Ok(json!(query(args.get(0).as_object().unwrap_or(&Map::new()))?))),
-            examples: &[Example::new(r#"url.encode_query({"q": "a b", "tag": ["x", "y"]})"#, r#""q=a+b&tag=x&tag=y""#)],
+            body: Body::Pure(|args| {
+                Ok(json!(query(
+                    args.get(0).as_object().unwrap_or(&Map::new())
+                )?))
+            }),
+            examples: &[Example::new(
+                r#"url.encode_query({"q": "a b", "tag": ["x", "y"]})"#,
+                r#""q=a+b&tag=x&tag=y""#,
+            )],
             ..PLAIN
         },
     ],
@@ -93,7 +123,10 @@ pub(super) const MODULE: Module = Module {
 
 fn absolute(text: &str) -> Result<Url, String> {
     if text.len() > MAX_URL {
-        return Err(format!("an address of {} bytes, at most {MAX_URL}", text.len()));
+        return Err(format!(
+            "an address of {} bytes, at most {MAX_URL}",
+            text.len()
+        ));
     }
     Url::parse(text).map_err(|error| format!("`{text}` is not an address: {error}"))
 }
@@ -101,7 +134,9 @@ fn absolute(text: &str) -> Result<Url, String> {
 fn parse(args: &Args) -> Result<Value, String> {
     let url = absolute(args.text(0))?;
     let hostname = url.host_str().unwrap_or_default();
-    let host = url.port().map_or_else(|| hostname.to_owned(), |port| format!("{hostname}:{port}"));
+    let host = url
+        .port()
+        .map_or_else(|| hostname.to_owned(), |port| format!("{hostname}:{port}"));
     let mut params = Map::new();
     for (name, value) in url.query_pairs() {
         let values = params.entry(name).or_insert_with(|| json!([]));
@@ -126,7 +161,10 @@ fn build(args: &Args) -> Result<Value, String> {
     let none = Map::new();
     let parts = args.get(0).as_object().unwrap_or(&none);
     if let Some(unknown) = parts.keys().find(|key| !PARTS.contains(&key.as_str())) {
-        return Err(format!("an address has no part `{unknown}`; its parts are {}", PARTS.join(", ")));
+        return Err(format!(
+            "an address has no part `{unknown}`; its parts are {}",
+            PARTS.join(", ")
+        ));
     }
     let text = |name: &str| match parts.get(name) {
         None | Some(Value::Null) => Ok(None),
@@ -135,7 +173,9 @@ fn build(args: &Args) -> Result<Value, String> {
     };
     let scheme = text("scheme")?.ok_or("an address needs `scheme`")?;
     if !scheme.starts_with(|char: char| char.is_ascii_alphabetic())
-        || !scheme.chars().all(|char| char.is_ascii_alphanumeric() || matches!(char, '+' | '-' | '.'))
+        || !scheme
+            .chars()
+            .all(|char| char.is_ascii_alphanumeric() || matches!(char, '+' | '-' | '.'))
     {
         return Err(format!("`{scheme}` is not a scheme"));
     }
@@ -159,10 +199,17 @@ fn build(args: &Args) -> Result<Value, String> {
 }
 
 /// Host and port as they stand in an address, checked so that a host cannot smuggle in a path or a user.
-fn host(hostname: Option<&str>, host: Option<&str>, port: Option<&Value>) -> Result<Option<String>, String> {
+fn host(
+    hostname: Option<&str>,
+    host: Option<&str>,
+    port: Option<&Value>,
+) -> Result<Option<String>, String> {
     let (name, with_port) = match (hostname, host) {
         (Some(hostname), _) => (hostname, None),
-        (None, Some(host)) => match host.rsplit_once(':').filter(|(_, port)| port.bytes().all(|byte| byte.is_ascii_digit())) {
+        (None, Some(host)) => match host
+            .rsplit_once(':')
+            .filter(|(_, port)| port.bytes().all(|byte| byte.is_ascii_digit()))
+        {
             Some((name, port)) if !name.ends_with(':') => (name, Some(port)),
             _ => (host, None),
         },
@@ -180,14 +227,19 @@ fn host(hostname: Option<&str>, host: Option<&str>, port: Option<&Value>) -> Res
 
 fn join(args: &Args) -> Result<Value, String> {
     let joined = absolute(args.text(0))?.join(args.text(1));
-    joined.map(|url| json!(url.as_str())).map_err(|error| format!("`{}` leads nowhere: {error}", args.text(1)))
+    joined
+        .map(|url| json!(url.as_str()))
+        .map_err(|error| format!("`{}` leads nowhere: {error}", args.text(1)))
 }
 
 fn encode(args: &Args) -> Result<Value, String> {
     match args.get(0) {
         Value::String(text) => Ok(json!(percent_encode(text))),
         Value::Object(params) => Ok(json!(query(params)?)),
-        other => Err(format!("`value` must be text or a dict, got {}", describe(other))),
+        other => Err(format!(
+            "`value` must be text or a dict, got {}",
+            describe(other)
+        )),
     }
 }
 
@@ -198,7 +250,11 @@ fn percent_encode(text: &str) -> String {
         if byte.is_ascii_alphanumeric() || b"-_.~".contains(&byte) {
             made.push(char::from(byte));
         } else {
-            made.extend(['%', char::from(HEX[usize::from(byte >> 4)]), char::from(HEX[usize::from(byte & 15)])]);
+            made.extend([
+                '%',
+                char::from(HEX[usize::from(byte >> 4)]),
+                char::from(HEX[usize::from(byte & 15)]),
+            ]);
         }
     }
     made
@@ -206,7 +262,12 @@ fn percent_encode(text: &str) -> String {
 
 fn decode(args: &Args) -> Result<Value, String> {
     let bytes = args.text(0).as_bytes();
-    let digit = |at: usize| bytes.get(at).and_then(|&byte| char::from(byte).to_digit(16)).and_then(|digit| u8::try_from(digit).ok());
+    let digit = |at: usize| {
+        bytes
+            .get(at)
+            .and_then(|&byte| char::from(byte).to_digit(16))
+            .and_then(|digit| u8::try_from(digit).ok())
+    };
     let mut made = Vec::with_capacity(bytes.len());
     let mut at = 0;
     while let Some(&byte) = bytes.get(at) {
@@ -221,18 +282,27 @@ fn decode(args: &Args) -> Result<Value, String> {
             }
         }
     }
-    String::from_utf8(made).map(Value::String).map_err(|_| "the decoded bytes are not UTF-8 text".to_owned())
+    String::from_utf8(made)
+        .map(Value::String)
+        .map_err(|_| "the decoded bytes are not UTF-8 text".to_owned())
 }
 
 fn query(params: &Map<String, Value>) -> Result<String, String> {
     let mut made = Serializer::new(String::new());
     for (name, value) in params {
-        let items = value.as_array().map_or(std::slice::from_ref(value), Vec::as_slice);
+        let items = value
+            .as_array()
+            .map_or(std::slice::from_ref(value), Vec::as_slice);
         for item in items {
             match item {
                 Value::String(text) => made.append_pair(name, text),
                 Value::Number(_) | Value::Bool(_) => made.append_pair(name, &item.to_string()),
-                other => return Err(format!("`{name}` must be text, a number, a boolean or a list of these, got {}", describe(other))),
+                other => {
+                    return Err(format!(
+                        "`{name}` must be text, a number, a boolean or a list of these, got {}",
+                        describe(other)
+                    ));
+                }
             };
         }
     }
@@ -257,7 +327,11 @@ mod tests {
             let parts = call("url.parse", json!([address]));
             assert_eq!(
                 call("url.build", json!([parts])),
-                json!(call("url.join", json!([address, address])).as_str().map(|text| text.replace("%20", "+"))),
+                json!(
+                    call("url.join", json!([address, address]))
+                        .as_str()
+                        .map(|text| text.replace("%20", "+"))
+                ),
                 "{address}"
             );
         }
@@ -275,7 +349,10 @@ mod tests {
         ] {
             refused("url.build", json!([parts]));
         }
-        let built = call("url.build", json!([{"scheme": "https", "host": "good.example", "path": "?a#b", "fragment": "x"}]));
+        let built = call(
+            "url.build",
+            json!([{"scheme": "https", "host": "good.example", "path": "?a#b", "fragment": "x"}]),
+        );
         assert_eq!(built, json!("https://good.example/%3Fa%23b#x"));
     }
 

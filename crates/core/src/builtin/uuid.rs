@@ -15,7 +15,10 @@ pub(super) const MODULE: Module = Module {
             doc: "A random identifier.",
             returns: "text of 36 characters",
             body: Body::Pure(|_| Ok(json!(text(stamp(random()?, 4))))),
-            examples: &[Example::new("len(uuid.v4())", "36"), Example::new("uuid.v4() == uuid.v4()", "false")],
+            examples: &[
+                Example::new("len(uuid.v4())", "36"),
+                Example::new("uuid.v4() == uuid.v4()", "false"),
+            ],
             ..PLAIN
         },
         Builtin {
@@ -48,7 +51,10 @@ pub(super) const MODULE: Module = Module {
             returns: "True or False",
             body: Body::Pure(|args| Ok(json!(read(args.text(0)).is_some()))),
             examples: &[
-                Example::new(r#"uuid.is_valid("6ba7b810-9dad-11d1-80b4-00c04fd430c8")"#, "true"),
+                Example::new(
+                    r#"uuid.is_valid("6ba7b810-9dad-11d1-80b4-00c04fd430c8")"#,
+                    "true",
+                ),
                 Example::new(r#"uuid.is_valid("6ba7")"#, "false"),
             ],
             ..PLAIN
@@ -71,7 +77,14 @@ fn stamp(mut bytes: [u8; 16], version: u8) -> [u8; 16] {
 
 fn text(bytes: [u8; 16]) -> String {
     let hex = hex(&bytes);
-    [&hex[..8], &hex[8..12], &hex[12..16], &hex[16..20], &hex[20..]].join("-")
+    [
+        &hex[..8],
+        &hex[8..12],
+        &hex[12..16],
+        &hex[16..20],
+        &hex[20..],
+    ]
+    .join("-")
 }
 
 fn parse(args: &Args) -> Result<Value, String> {
@@ -81,15 +94,27 @@ fn parse(args: &Args) -> Result<Value, String> {
 
 /// The bytes of an identifier in any of its written forms.
 fn read(written: &str) -> Option<[u8; 16]> {
-    let bare = written.strip_prefix('{').and_then(|rest| rest.strip_suffix('}'));
-    let bare = bare.or_else(|| written.strip_prefix("urn:uuid:")).unwrap_or(written);
-    plain(bare).or_else(|| Some(bare).filter(|bare| bare.len() == 32 && !bare.contains('-')).and_then(digits))
+    let bare = written
+        .strip_prefix('{')
+        .and_then(|rest| rest.strip_suffix('}'));
+    let bare = bare
+        .or_else(|| written.strip_prefix("urn:uuid:"))
+        .unwrap_or(written);
+    plain(bare).or_else(|| {
+        Some(bare)
+            .filter(|bare| bare.len() == 32 && !bare.contains('-'))
+            .and_then(digits)
+    })
 }
 
 /// The bytes of an identifier in its usual form: 8-4-4-4-12 digits.
 pub(super) fn plain(written: &str) -> Option<[u8; 16]> {
     let hyphens = [8, 13, 18, 23];
-    let usual = written.len() == 36 && written.bytes().enumerate().all(|(at, byte)| hyphens.contains(&at) == (byte == b'-'));
+    let usual = written.len() == 36
+        && written
+            .bytes()
+            .enumerate()
+            .all(|(at, byte)| hyphens.contains(&at) == (byte == b'-'));
     usual.then(|| digits(&written.replace('-', ""))).flatten()
 }
 
@@ -107,7 +132,10 @@ mod tests {
 
     #[test]
     fn identifiers_carry_their_version_and_sort_by_time() {
-        assert_eq!(call("uuid.parse", json!([call("uuid.v4", json!([]))]))["version"], json!(4));
+        assert_eq!(
+            call("uuid.parse", json!([call("uuid.v4", json!([]))]))["version"],
+            json!(4)
+        );
         let first = call("uuid.v7", json!([]));
         std::thread::sleep(std::time::Duration::from_millis(2));
         assert!(first.as_str() < call("uuid.v7", json!([])).as_str());
@@ -116,12 +144,26 @@ mod tests {
     #[test]
     fn every_written_form_is_read_and_nothing_else() {
         let plain = "6ba7b810-9dad-11d1-80b4-00c04fd430c8";
-        for good in [plain.to_owned(), plain.to_uppercase(), plain.replace('-', ""), format!("urn:uuid:{plain}"), format!("{{{plain}}}")] {
-            assert_eq!(call("uuid.parse", json!([good]))["text"], json!(plain), "{good}");
+        for good in [
+            plain.to_owned(),
+            plain.to_uppercase(),
+            plain.replace('-', ""),
+            format!("urn:uuid:{plain}"),
+            format!("{{{plain}}}"),
+        ] {
+            assert_eq!(
+                call("uuid.parse", json!([good]))["text"],
+                json!(plain),
+                "{good}"
+            );
         }
-        for bad in
-            ["", "6ba7b810-9dad-11d1-80b4-00c04fd430c", "+ba7b8109dad11d180b400c04fd430c8", "6ba7b8109-dad-11d1-80b4-00c04fd430c8", "é"]
-        {
+        for bad in [
+            "",
+            "6ba7b810-9dad-11d1-80b4-00c04fd430c",
+            "+ba7b8109dad11d180b400c04fd430c8",
+            "6ba7b8109-dad-11d1-80b4-00c04fd430c8",
+            "é",
+        ] {
             assert_eq!(call("uuid.is_valid", json!([bad])), json!(false), "{bad}");
         }
         assert_eq!(call("uuid.is_valid", json!([7])), json!(false));

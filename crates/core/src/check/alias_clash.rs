@@ -11,14 +11,20 @@ pub(super) const RULE: Rule = Rule {
     why: "A call finds its tool by name or alias, whichever provider sent it. An alias that is also the name or alias of another tool could \
           run either, so the tools that claim it as an alias are not offered.",
     bad: &[
-        (".harness/tools/read_note.md", "---\nscript: |\n  def run(args):\n      return fs.read(\"note.txt\")\n---\nReads the note.\n"),
+        (
+            ".harness/tools/read_note.md",
+            "---\nscript: |\n  def run(args):\n      return fs.read(\"note.txt\")\n---\nReads the note.\n",
+        ),
         (
             ".harness/tools/read_plan.md",
             "---\naliases: { openai: read_note }\nscript: |\n  def run(args):\n      return fs.read(\"plan.txt\")\n---\nReads the plan.\n",
         ),
     ],
     good: &[
-        (".harness/tools/read_note.md", "---\nscript: |\n  def run(args):\n      return fs.read(\"note.txt\")\n---\nReads the note.\n"),
+        (
+            ".harness/tools/read_note.md",
+            "---\nscript: |\n  def run(args):\n      return fs.read(\"note.txt\")\n---\nReads the note.\n",
+        ),
         (
             ".harness/tools/read_plan.md",
             "---\naliases: { openai: readPlan }\nscript: |\n  def run(args):\n      return fs.read(\"plan.txt\")\n---\nReads the plan.\n",
@@ -37,9 +43,15 @@ fn check(project: &Project<'_>, findings: &mut Findings<'_>) {
     }
     for (index, tool) in project.tools.iter().enumerate() {
         for (provider, alias) in &tool.aliases {
-            let other = claims.get(alias.value.as_str()).and_then(|owners| owners.iter().find(|owner| **owner != tool.name));
+            let other = claims
+                .get(alias.value.as_str())
+                .and_then(|owners| owners.iter().find(|owner| **owner != tool.name));
             let Some(other) = other else { continue };
-            let what = if *other == alias.value { "the name of another tool".to_owned() } else { format!("also an alias of `{other}`") };
+            let what = if *other == alias.value {
+                "the name of another tool".to_owned()
+            } else {
+                format!("also an alias of `{other}`")
+            };
             findings.add_for(
                 Owner::Tool(index),
                 RULE.finding(format!("the alias `{}` is {what}", alias.value))

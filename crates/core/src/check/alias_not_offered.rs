@@ -21,12 +21,20 @@ pub(super) const RULE: Rule = Rule {
 };
 
 fn check(subject: &ToolSubject<'_>, findings: &mut Findings<'_>) {
-    for (provider, alias) in subject.tool.aliases.iter().filter(|(_, alias)| !is_offerable(&alias.value)) {
+    for (provider, alias) in subject
+        .tool
+        .aliases
+        .iter()
+        .filter(|(_, alias)| !is_offerable(&alias.value))
+    {
         findings.add(
-            RULE.finding(format!("the alias `{}` cannot be offered to a model", alias.value))
-                .at(subject.tool.place(alias.span))
-                .field(format!("aliases.{provider}"))
-                .help("use at most 64 of `A-Z a-z 0-9 _ -`, not starting with a digit or `-`"),
+            RULE.finding(format!(
+                "the alias `{}` cannot be offered to a model",
+                alias.value
+            ))
+            .at(subject.tool.place(alias.span))
+            .field(format!("aliases.{provider}"))
+            .help("use at most 64 of `A-Z a-z 0-9 _ -`, not starting with a digit or `-`"),
         );
     }
 }

@@ -25,19 +25,33 @@ pub(super) const RULE: Rule = Rule {
 };
 
 fn check(subject: &ToolSubject<'_>, findings: &mut Findings<'_>) {
-    let (tool, Some(facts)) = (subject.tool, subject.facts) else { return };
+    let (tool, Some(facts)) = (subject.tool, subject.facts) else {
+        return;
+    };
     let required = tool.input_schema.get("required").and_then(Value::as_array);
     for key in &facts.demanded {
-        let property = tool.input_schema.get("properties").and_then(|properties| properties.get(&key.name));
+        let property = tool
+            .input_schema
+            .get("properties")
+            .and_then(|properties| properties.get(&key.name));
         let has_default = |property: &Value| property.get("default").is_some();
         let injected = tool.inject.iter().any(|(name, _)| *name == key.name);
-        if injected || property.is_none_or(has_default) || required.is_some_and(|names| names.iter().any(|name| *name == key.name)) {
+        if injected
+            || property.is_none_or(has_default)
+            || required.is_some_and(|names| names.iter().any(|name| *name == key.name))
+        {
             continue;
         }
-        let finding = RULE.finding(format!("`{}` is not required, and every run of the script reads it", key.name));
-        let finding =
-            finding.field(format!("parameters.{}", key.name)).help("write `required: true`, give it a `default`, or use `args.get`");
-        let Some((written, _)) = schemas(tool).next() else { continue };
+        let finding = RULE.finding(format!(
+            "`{}` is not required, and every run of the script reads it",
+            key.name
+        ));
+        let finding = finding
+            .field(format!("parameters.{}", key.name))
+            .help("write `required: true`, give it a `default`, or use `args.get`");
+        let Some((written, _)) = schemas(tool).next() else {
+            continue;
+        };
         let place = locate(tool, written, &["properties", &key.name], Half::Value);
         findings.add(match mended(tool, written.field, &key.name, &place) {
             Some((place, words)) => finding.at(place).fix(words),
@@ -54,12 +68,19 @@ fn mended(tool: &Tool, field: &str, name: &str, parameter: &Place) -> Option<(Pl
     }
     let (text, start) = (&parameter.source.text, parameter.span.start);
     let here = text.get(start..parameter.span.end)?;
-    let at = |offset: usize| Place::new(&parameter.source, Span::new(start + offset, start + offset));
+    let at =
+        |offset: usize| Place::new(&parameter.source, Span::new(start + offset, start + offset));
     if let Some(inside) = here.strip_prefix('{') {
-        return Some((at(1 + inside.len() - inside.trim_start().len()), "required: true, ".to_owned()));
+        return Some((
+            at(1 + inside.len() - inside.trim_start().len()),
+            "required: true, ".to_owned(),
+        ));
     }
     let line = text.get(..start)?.rfind('\n').map_or(0, |end| end + 1);
     let indent = text.get(line..start)?;
     // A block begins on a line of its own; anything else is written in a way that is not guessed at.
-    indent.bytes().all(|byte| byte == b' ').then(|| (at(0), format!("required: true\n{indent}")))
+    indent
+        .bytes()
+        .all(|byte| byte == b' ')
+        .then(|| (at(0), format!("required: true\n{indent}")))
 }

@@ -12,7 +12,10 @@ pub(super) const RULE: Rule = Rule {
     why: "A hook on `artifact.load` is the project's policy about its own files. What it refuses is not offered; a refused hook blocks its event.",
     bad: &[
         (".harness/hooks/need_review.md", GUARD),
-        (".harness/tools/read_note.md", "---\nscript: |\n  def run(args):\n      return fs.read(\"note.txt\")\n---\nReads the note.\n"),
+        (
+            ".harness/tools/read_note.md",
+            "---\nscript: |\n  def run(args):\n      return fs.read(\"note.txt\")\n---\nReads the note.\n",
+        ),
     ],
     good: &[
         (".harness/hooks/need_review.md", GUARD),

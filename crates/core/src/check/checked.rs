@@ -4,7 +4,9 @@ use super::facts::{Facts, ScriptKind, Unread};
 use super::reach::{Declared, inferred, reached};
 use super::subject::{Owner, hook_scripts};
 use super::{FactsBySource, field_unsupported};
-use crate::artifact::{Artifacts, BrokenHook, BrokenTool, ClientMap, Form, Hook, LayerFile, Origin, Root, Tool};
+use crate::artifact::{
+    Artifacts, BrokenHook, BrokenTool, ClientMap, Form, Hook, LayerFile, Origin, Root, Tool,
+};
 use crate::diagnostic::{Diagnostic, Severity};
 use crate::effect::Effects;
 use crate::run::Code;
@@ -83,17 +85,37 @@ pub(super) struct Parts {
 }
 
 /// Joins the reader's problems and the rules' findings, and says what each means for its tool or hook.
-pub(super) fn assemble(parts: Parts, found: Vec<(Owner, Diagnostic)>, facts: &FactsBySource) -> Checked {
-    let mut all: Vec<(Owner, Diagnostic)> = parts.problems.into_iter().map(|problem| (Owner::Project, problem)).chain(found).collect();
+pub(super) fn assemble(
+    parts: Parts,
+    found: Vec<(Owner, Diagnostic)>,
+    facts: &FactsBySource,
+) -> Checked {
+    let mut all: Vec<(Owner, Diagnostic)> = parts
+        .problems
+        .into_iter()
+        .map(|problem| (Owner::Project, problem))
+        .chain(found)
+        .collect();
     all.sort_by_cached_key(|(_, diagnostic)| place_key(diagnostic));
 
     let read_errors = parts.read_errors;
-    let mut broken_tool: Vec<_> = parts.tools.iter().map(|tool| read_errors.tools.get(&Key::of(&tool.origin)).cloned()).collect();
-    let mut broken_hook: Vec<_> = parts.hooks.iter().map(|hook| read_errors.hooks.get(&Key::of(&hook.origin)).cloned()).collect();
+    let mut broken_tool: Vec<_> = parts
+        .tools
+        .iter()
+        .map(|tool| read_errors.tools.get(&Key::of(&tool.origin)).cloned())
+        .collect();
+    let mut broken_hook: Vec<_> = parts
+        .hooks
+        .iter()
+        .map(|hook| read_errors.hooks.get(&Key::of(&hook.origin)).cloned())
+        .collect();
     for (owner, diagnostic) in &all {
         let (slot, breaks) = match *owner {
             Owner::Project => continue,
-            Owner::Tool(index) => (&mut broken_tool[index], diagnostic.severity == Severity::Error),
+            Owner::Tool(index) => (
+                &mut broken_tool[index],
+                diagnostic.severity == Severity::Error,
+            ),
             Owner::Hook(index) => (&mut broken_hook[index], breaks_hook(diagnostic)),
         };
         if breaks && slot.is_none() {
@@ -106,8 +128,12 @@ pub(super) fn assemble(parts: Parts, found: Vec<(Owner, Diagnostic)>, facts: &Fa
     Checked {
         root: parts.root,
         root_broken: parts.root_broken,
-        tools: tools.map(|(tool, broken)| checked_tool(tool, broken, facts)).collect(),
-        hooks: hooks.map(|(hook, broken)| checked_hook(hook, broken, facts)).collect(),
+        tools: tools
+            .map(|(tool, broken)| checked_tool(tool, broken, facts))
+            .collect(),
+        hooks: hooks
+            .map(|(hook, broken)| checked_hook(hook, broken, facts))
+            .collect(),
         broken_hooks: parts.broken_hooks,
         broken_tools: parts.broken_tools,
         clients: parts.clients,
@@ -126,14 +152,25 @@ pub(super) struct ReadErrors {
 impl ReadErrors {
     /// Takes the errors of tools and hooks that are there, and leaves those that stand for a file or entry that gave nothing.
     pub(super) fn take(artifacts: &mut Artifacts) -> Self {
-        let tools: HashSet<Key> = artifacts.tools.iter().map(|tool| Key::of(&tool.origin)).collect();
-        let hooks: HashSet<Key> = artifacts.hooks.iter().map(|hook| Key::of(&hook.origin)).collect();
+        let tools: HashSet<Key> = artifacts
+            .tools
+            .iter()
+            .map(|tool| Key::of(&tool.origin))
+            .collect();
+        let hooks: HashSet<Key> = artifacts
+            .hooks
+            .iter()
+            .map(|hook| Key::of(&hook.origin))
+            .collect();
         let mut taken = Self::default();
         artifacts.broken_tools.retain(|broken| {
             let key = Key::new(&broken.source.path, broken.form);
             let there = tools.contains(&key);
             if there {
-                taken.tools.entry(key).or_insert_with(|| broken.problem.clone());
+                taken
+                    .tools
+                    .entry(key)
+                    .or_insert_with(|| broken.problem.clone());
             }
             !there
         });
@@ -141,7 +178,10 @@ impl ReadErrors {
             let key = Key::new(&broken.source.path, broken.form);
             let there = hooks.contains(&key);
             if there {
-                taken.hooks.entry(key).or_insert_with(|| broken.problem.clone());
+                taken
+                    .hooks
+                    .entry(key)
+                    .or_insert_with(|| broken.problem.clone());
             }
             !there
         });
@@ -155,7 +195,14 @@ struct Key(Arc<str>, Option<usize>);
 
 impl Key {
     fn new(path: &Arc<str>, form: Form) -> Self {
-        Self(Arc::clone(path), if let Form::Inline(index) = form { Some(index) } else { None })
+        Self(
+            Arc::clone(path),
+            if let Form::Inline(index) = form {
+                Some(index)
+            } else {
+                None
+            },
+        )
     }
 
     fn of(origin: &Origin) -> Self {
@@ -168,11 +215,17 @@ fn breaks_hook(diagnostic: &Diagnostic) -> bool {
 }
 
 fn place_key(diagnostic: &Diagnostic) -> Option<(Arc<str>, usize)> {
-    diagnostic.place.as_ref().map(|place| (Arc::clone(&place.source.path), place.span.start))
+    diagnostic
+        .place
+        .as_ref()
+        .map(|place| (Arc::clone(&place.source.path), place.span.start))
 }
 
 fn checked_tool(tool: Tool, broken: Option<Diagnostic>, facts: &FactsBySource) -> CheckedTool {
-    let found = tool.script.as_ref().map(|script| facts.get(&(ScriptKind::Tool, Arc::clone(&script.text))));
+    let found = tool
+        .script
+        .as_ref()
+        .map(|script| facts.get(&(ScriptKind::Tool, Arc::clone(&script.text))));
     let declared = Declared::of(&tool);
     let (effects, reaches) = match found {
         None => (declared.effects(Some(Effects::NONE)), Vec::new()),
@@ -183,20 +236,32 @@ fn checked_tool(tool: Tool, broken: Option<Diagnostic>, facts: &FactsBySource) -
         Some(Some(Err(Unread::NoWorker { code, .. }))) => Some(*code),
         _ => None,
     };
-    CheckedTool { tool, effects, reaches, broken, unread }
+    CheckedTool {
+        tool,
+        effects,
+        reaches,
+        broken,
+        unread,
+    }
 }
 
 fn checked_hook(hook: Hook, broken: Option<Diagnostic>, facts: &FactsBySource) -> CheckedHook {
     let mut reaches = Vec::new();
     for (kind, script) in hook_scripts(&hook) {
-        let found = facts_of(facts, kind, &script.text).map(names).unwrap_or_default();
+        let found = facts_of(facts, kind, &script.text)
+            .map(names)
+            .unwrap_or_default();
         for name in found {
             if !reaches.contains(&name) {
                 reaches.push(name);
             }
         }
     }
-    CheckedHook { hook, reaches, broken }
+    CheckedHook {
+        hook,
+        reaches,
+        broken,
+    }
 }
 
 fn facts_of<'a>(facts: &'a FactsBySource, kind: ScriptKind, text: &Arc<str>) -> Option<&'a Facts> {
@@ -204,5 +269,7 @@ fn facts_of<'a>(facts: &'a FactsBySource, kind: ScriptKind, text: &Arc<str>) -> 
 }
 
 fn names(facts: &Facts) -> Vec<String> {
-    reached(facts).map(|(named, _)| named.name.clone()).collect()
+    reached(facts)
+        .map(|(named, _)| named.name.clone())
+        .collect()
 }

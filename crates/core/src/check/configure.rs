@@ -32,9 +32,16 @@ impl Silencer<'_> {
         let find = || {
             let halves = split(&source.text).ok()?;
             let root = yaml::parse(source, halves.yaml).0?;
-            Some(Place::new(source, root.get("checks")?.items().get(index)?.span))
+            Some(Place::new(
+                source,
+                root.get("checks")?.items().get(index)?.span,
+            ))
         };
-        if self.form == Form::File { find().unwrap_or_else(|| self.place.clone()) } else { self.place.clone() }
+        if self.form == Form::File {
+            find().unwrap_or_else(|| self.place.clone())
+        } else {
+            self.place.clone()
+        }
     }
 }
 
@@ -48,21 +55,36 @@ struct Silence<'a> {
 
 /// The findings as this project wants them: silenced ones left out, the others with the severity that counts here.
 #[must_use]
-pub fn configure(checks: &Checks, silencers: &[Silencer<'_>], findings: Vec<Diagnostic>) -> Vec<Diagnostic> {
+pub fn configure(
+    checks: &Checks,
+    silencers: &[Silencer<'_>],
+    findings: Vec<Diagnostic>,
+) -> Vec<Diagnostic> {
     let (mut silences, mut reported) = read(silencers);
     let mut by_file: HashMap<(Arc<str>, &str), Vec<usize>> = HashMap::new();
     for (index, silence) in silences.iter().enumerate() {
-        by_file.entry((Arc::clone(&silence.by.place.source.path), silence.code)).or_default().push(index);
+        by_file
+            .entry((Arc::clone(&silence.by.place.source.path), silence.code))
+            .or_default()
+            .push(index);
     }
     let paths = compiled(checks);
-    reported.extend(checks.codes().filter_map(|(code, place)| unknown_code(code, place.cloned())));
+    reported.extend(
+        checks
+            .codes()
+            .filter_map(|(code, place)| unknown_code(code, place.cloned())),
+    );
     let mut fixed = HashSet::new();
     for mut finding in findings {
         let setting = severity(checks, &paths, &finding);
         if is_fixed(&finding) {
-            if setting.is_some_and(|setting| setting != Setting::Severity(Severity::Error)) && fixed.insert(finding.code) {
-                let message =
-                    format!("`{}` is set to something else, and stays an error: what does not work cannot be wished away", finding.code);
+            if setting.is_some_and(|setting| setting != Setting::Severity(Severity::Error))
+                && fixed.insert(finding.code)
+            {
+                let message = format!(
+                    "`{}` is set to something else, and stays an error: what does not work cannot be wished away",
+                    finding.code
+                );
                 reported.push(
                     checks_ineffective::RULE
                         .finding(message)
@@ -72,9 +94,14 @@ pub fn configure(checks: &Checks, silencers: &[Silencer<'_>], findings: Vec<Diag
                 );
             }
         } else {
-            let key = finding.place.as_ref().map(|place| (Arc::clone(&place.source.path), finding.code));
+            let key = finding
+                .place
+                .as_ref()
+                .map(|place| (Arc::clone(&place.source.path), finding.code));
             let there = key.and_then(|key| by_file.get(&key)).into_iter().flatten();
-            let silence = there.copied().find(|&index| concerns(silences[index].by, &finding));
+            let silence = there
+                .copied()
+                .find(|&index| concerns(silences[index].by, &finding));
             if let Some(index) = silence {
                 silences[index].used = true;
                 continue;
@@ -89,7 +116,14 @@ pub fn configure(checks: &Checks, silencers: &[Silencer<'_>], findings: Vec<Diag
     }
     let unused = silences.iter().filter(|silence| !silence.used);
     reported.extend(unused.map(|silence| {
-        ineffective(silence.by, silence.entry, format!("`{}` is silenced here, and there is nothing to silence", silence.code))
+        ineffective(
+            silence.by,
+            silence.entry,
+            format!(
+                "`{}` is silenced here, and there is nothing to silence",
+                silence.code
+            ),
+        )
     }));
     reported
 }
@@ -123,21 +157,38 @@ fn is_fixed(finding: &Diagnostic) -> bool {
 }
 
 fn concerns(silencer: &Silencer<'_>, finding: &Diagnostic) -> bool {
-    silencer.form == Form::File || (silencer.tool.is_some() && silencer.tool == finding.tool.as_deref())
+    silencer.form == Form::File
+        || (silencer.tool.is_some() && silencer.tool == finding.tool.as_deref())
 }
 
 fn read<'a>(silencers: &'a [Silencer<'a>]) -> (Vec<Silence<'a>>, Vec<Diagnostic>) {
     let (mut silences, mut wrong) = (Vec::new(), Vec::new());
     for by in silencers {
-        for (index, entry) in by.frontmatter.get("checks").and_then(Value::as_array).into_iter().flatten().enumerate() {
+        for (index, entry) in by
+            .frontmatter
+            .get("checks")
+            .and_then(Value::as_array)
+            .into_iter()
+            .flatten()
+            .enumerate()
+        {
             let text = |key: &str| entry.get(key).and_then(Value::as_str).unwrap_or_default();
             let code = text("code");
             if text("reason").trim().is_empty() {
-                wrong.push(ineffective(by, index, format!("`{code}` is silenced without a reason, so it is not")));
+                wrong.push(ineffective(
+                    by,
+                    index,
+                    format!("`{code}` is silenced without a reason, so it is not"),
+                ));
             } else if let Some(finding) = unknown_code(code, Some(by.entry(index))) {
                 wrong.push(finding);
             } else {
-                silences.push(Silence { by, entry: index, code, used: false });
+                silences.push(Silence {
+                    by,
+                    entry: index,
+                    code,
+                    used: false,
+                });
             }
         }
     }
@@ -145,7 +196,10 @@ fn read<'a>(silencers: &'a [Silencer<'a>]) -> (Vec<Silence<'a>>, Vec<Diagnostic>
 }
 
 fn ineffective(by: &Silencer<'_>, entry: usize, message: String) -> Diagnostic {
-    let mut finding = checks_ineffective::RULE.finding(message).at(by.entry(entry)).field("checks");
+    let mut finding = checks_ineffective::RULE
+        .finding(message)
+        .at(by.entry(entry))
+        .field("checks");
     finding.tool = by.tool.map(str::to_owned);
     finding.help("write `code` and `reason`, or remove the entry")
 }
@@ -155,21 +209,47 @@ fn unknown_code(code: &str, place: Option<Place>) -> Option<Diagnostic> {
         return None;
     }
     let close = nearest(code, RULES.iter().map(|rule| rule.code));
-    let help = close.map_or_else(|| "`docs/diagnostics` lists the codes".to_owned(), |close| format!("did you mean `{close}`?"));
-    Some(checks_ineffective::RULE.finding(format!("`{code}` is no code of a finding")).at_any(place).field("checks").help(help))
+    let help = close.map_or_else(
+        || "`docs/diagnostics` lists the codes".to_owned(),
+        |close| format!("did you mean `{close}`?"),
+    );
+    Some(
+        checks_ineffective::RULE
+            .finding(format!("`{code}` is no code of a finding"))
+            .at_any(place)
+            .field("checks")
+            .help(help),
+    )
 }
 
 type Compiled = Vec<(Pattern, HashMap<String, Setting>)>;
 
 fn compiled(checks: &Checks) -> Compiled {
     let of = |path: &str| Pattern::new(path, Separator::Literal).ok();
-    checks.paths.iter().filter_map(|part| Some((of(&part.path)?, part.severity.iter().cloned().collect()))).collect()
+    checks
+        .paths
+        .iter()
+        .filter_map(|part| Some((of(&part.path)?, part.severity.iter().cloned().collect())))
+        .collect()
 }
 
 /// The last path that fits and says something about the code counts; then what holds everywhere.
 fn severity(checks: &Checks, paths: &Compiled, finding: &Diagnostic) -> Option<Setting> {
-    let path = finding.place.as_ref().map_or("", |place| &place.source.path);
-    let here = paths.iter().rev().filter(|(pattern, _)| pattern.is_match(path)).find_map(|(_, severity)| severity.get(finding.code));
-    let everywhere = || checks.severity.iter().find(|(code, _)| code == finding.code).map(|(_, setting)| *setting);
+    let path = finding
+        .place
+        .as_ref()
+        .map_or("", |place| &place.source.path);
+    let here = paths
+        .iter()
+        .rev()
+        .filter(|(pattern, _)| pattern.is_match(path))
+        .find_map(|(_, severity)| severity.get(finding.code));
+    let everywhere = || {
+        checks
+            .severity
+            .iter()
+            .find(|(code, _)| code == finding.code)
+            .map(|(_, setting)| *setting)
+    };
     here.copied().or_else(everywhere)
 }

@@ -27,37 +27,54 @@ fn check(subject: &ToolSubject<'_>, findings: &mut Findings<'_>) {
     for (earlier, later) in contradictions(tool) {
         let line = tool.place(earlier.span).position().line;
         findings.add(
-            RULE.finding(format!("`{}` contradicts `{}` on line {line}", later.spelling, earlier.spelling))
-                .at(tool.place(later.span))
-                .help("keep the one that is true and remove the other"),
+            RULE.finding(format!(
+                "`{}` contradicts `{}` on line {line}",
+                later.spelling, earlier.spelling
+            ))
+            .at(tool.place(later.span))
+            .help("keep the one that is true and remove the other"),
         );
     }
 }
 
 /// Each spelling that contradicts an earlier one, with the first such. A tool has but a handful of spellings.
-pub(super) fn contradictions(tool: &Tool) -> impl Iterator<Item = (&DeclaredEffects, &DeclaredEffects)> {
+pub(super) fn contradictions(
+    tool: &Tool,
+) -> impl Iterator<Item = (&DeclaredEffects, &DeclaredEffects)> {
     among(&tool.declared_effects)
 }
 
 /// The same for spellings wherever they were written.
-pub(crate) fn among(declared: &[DeclaredEffects]) -> impl Iterator<Item = (&DeclaredEffects, &DeclaredEffects)> {
-    declared.iter().enumerate().filter_map(move |(index, later)| {
-        let earlier = declared[..index].iter().find(|earlier| contradict(earlier.claim, later.claim))?;
-        Some((earlier, later))
-    })
+pub(crate) fn among(
+    declared: &[DeclaredEffects],
+) -> impl Iterator<Item = (&DeclaredEffects, &DeclaredEffects)> {
+    declared
+        .iter()
+        .enumerate()
+        .filter_map(move |(index, later)| {
+            let earlier = declared[..index]
+                .iter()
+                .find(|earlier| contradict(earlier.claim, later.claim))?;
+            Some((earlier, later))
+        })
 }
 
 /// Both, when they contradict each other.
-pub(crate) fn between<'d>(earlier: &'d DeclaredEffects, later: &'d DeclaredEffects) -> Option<(&'d DeclaredEffects, &'d DeclaredEffects)> {
+pub(crate) fn between<'d>(
+    earlier: &'d DeclaredEffects,
+    later: &'d DeclaredEffects,
+) -> Option<(&'d DeclaredEffects, &'d DeclaredEffects)> {
     contradict(earlier.claim, later.claim).then_some((earlier, later))
 }
 
 fn contradict(one: Claim, other: Claim) -> bool {
     match (one, other) {
         (Claim::Exactly(a), Claim::Exactly(b)) => a.unflagged() != b.unflagged(),
-        (Claim::Exactly(all), Claim::AtLeast(some)) | (Claim::AtLeast(some), Claim::Exactly(all)) => {
+        (Claim::Exactly(all), Claim::AtLeast(some))
+        | (Claim::AtLeast(some), Claim::Exactly(all)) => {
             // What changes nothing destroys nothing.
-            !all.contains(some.unflagged()) || (some.contains(Effects::DESTRUCTIVE) && !all.changes())
+            !all.contains(some.unflagged())
+                || (some.contains(Effects::DESTRUCTIVE) && !all.changes())
         }
         (Claim::Exactly(set) | Claim::AtLeast(set), Claim::Without(none))
         | (Claim::Without(none), Claim::Exactly(set) | Claim::AtLeast(set)) => overlap(set, none),
@@ -77,15 +94,39 @@ mod tests {
     fn claims_contradict_when_no_set_satisfies_both() {
         let write = Effects::READ | Effects::WRITE;
         for (one, other, expected) in [
-            (Claim::Exactly(write), Claim::Exactly(write | Effects::DESTRUCTIVE), false),
+            (
+                Claim::Exactly(write),
+                Claim::Exactly(write | Effects::DESTRUCTIVE),
+                false,
+            ),
             (Claim::Exactly(write), Claim::Exactly(Effects::READ), true),
             (Claim::Exactly(write), Claim::AtLeast(Effects::SPEND), false),
             (Claim::Exactly(write), Claim::AtLeast(Effects::EXEC), true),
-            (Claim::Exactly(write), Claim::AtLeast(Effects::DESTRUCTIVE), false),
-            (Claim::Exactly(Effects::READ), Claim::AtLeast(Effects::DESTRUCTIVE), true),
-            (Claim::Exactly(write), Claim::Without(Effects::WRITE | Effects::EXEC), true),
-            (Claim::Exactly(write), Claim::Without(Effects::NET_READ | Effects::NET_WRITE), false),
-            (Claim::AtLeast(Effects::EXEC), Claim::Without(Effects::EXEC), true),
+            (
+                Claim::Exactly(write),
+                Claim::AtLeast(Effects::DESTRUCTIVE),
+                false,
+            ),
+            (
+                Claim::Exactly(Effects::READ),
+                Claim::AtLeast(Effects::DESTRUCTIVE),
+                true,
+            ),
+            (
+                Claim::Exactly(write),
+                Claim::Without(Effects::WRITE | Effects::EXEC),
+                true,
+            ),
+            (
+                Claim::Exactly(write),
+                Claim::Without(Effects::NET_READ | Effects::NET_WRITE),
+                false,
+            ),
+            (
+                Claim::AtLeast(Effects::EXEC),
+                Claim::Without(Effects::EXEC),
+                true,
+            ),
             (Claim::AtLeast(Effects::EXEC), Claim::AtLeast(write), false),
         ] {
             assert_eq!(contradict(one, other), expected, "{one:?} {other:?}");

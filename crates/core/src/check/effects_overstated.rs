@@ -33,11 +33,20 @@ fn check(subject: &ToolSubject<'_>, findings: &mut Findings<'_>) {
     let done = inferred(facts).unflagged();
     // The words of the ladder carry the lower rungs with them, so only the top one says what the author meant.
     let top = top_effect(Level::of(claimed));
-    let Some(spelling) = tool.declared_effects.first().filter(|_| !top.is_empty() && !done.contains(top)) else { return };
+    let Some(spelling) = tool
+        .declared_effects
+        .first()
+        .filter(|_| !top.is_empty() && !done.contains(top))
+    else {
+        return;
+    };
     findings.add(
-        RULE.finding(format!("`{}` declares {top}, and the script can do {done}", spelling.spelling))
-            .at(tool.place(spelling.span))
-            .help("declare what the script does, or declare nothing and let it be inferred"),
+        RULE.finding(format!(
+            "`{}` declares {top}, and the script can do {done}",
+            spelling.spelling
+        ))
+        .at(tool.place(spelling.span))
+        .help("declare what the script does, or declare nothing and let it be inferred"),
     );
 }
 

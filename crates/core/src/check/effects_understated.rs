@@ -23,7 +23,9 @@ pub(super) const RULE: Rule = Rule {
 };
 
 fn check(subject: &ToolSubject<'_>, findings: &mut Findings<'_>) {
-    let (Some(script), Some(facts)) = (&subject.tool.script, subject.facts) else { return };
+    let (Some(script), Some(facts)) = (&subject.tool.script, subject.facts) else {
+        return;
+    };
     // What was declared is in doubt then, and the contradiction is reported.
     if contradictions(subject.tool).next().is_some() {
         return;
@@ -34,7 +36,12 @@ fn check(subject: &ToolSubject<'_>, findings: &mut Findings<'_>) {
         if beyond.is_empty() {
             continue;
         }
-        let spellings: Vec<String> = subject.tool.declared_effects.iter().map(|declared| format!("`{}`", declared.spelling)).collect();
+        let spellings: Vec<String> = subject
+            .tool
+            .declared_effects
+            .iter()
+            .map(|declared| format!("`{}`", declared.spelling))
+            .collect();
         findings.add(
             RULE.finding(format!("`{}` needs the effect {beyond}, which {} does not allow", named.name, spellings.join(" with ")))
                 .at(script.place_of(named.position()))

@@ -30,7 +30,10 @@ impl Named {
     /// The place in the script.
     #[must_use]
     pub fn position(&self) -> Position {
-        Position { line: self.line, column: self.column }
+        Position {
+            line: self.line,
+            column: self.column,
+        }
     }
 }
 

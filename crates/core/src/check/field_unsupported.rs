@@ -25,26 +25,44 @@ pub(super) const RULE: Rule = Rule {
 fn check(project: &Project<'_>, findings: &mut Findings<'_>) {
     for (index, tool) in project.tools.iter().enumerate() {
         for field in &tool.unsupported {
-            let finding = finding(field, tool.place(field.span), "calls of this tool are refused as `tool.unsupported`");
+            let finding = finding(
+                field,
+                tool.place(field.span),
+                "calls of this tool are refused as `tool.unsupported`",
+            );
             findings.add_for(Owner::Tool(index), finding);
         }
     }
     for (index, hook) in project.hooks.iter().enumerate() {
         for field in &hook.unsupported {
-            let finding = finding(field, hook.place(field.span), "this hook blocks every call of its event");
+            let finding = finding(
+                field,
+                hook.place(field.span),
+                "this hook blocks every call of its event",
+            );
             findings.add_for(Owner::Hook(index), finding);
         }
     }
     if let Some(source) = &project.root.source {
         for field in &project.root.unsupported {
-            findings.add(finding(field, Place::new(source, field.span), "every call is refused as `tool.unsupported`"));
+            findings.add(finding(
+                field,
+                Place::new(source, field.span),
+                "every call is refused as `tool.unsupported`",
+            ));
         }
     }
 }
 
 fn finding(field: &At<&'static str>, place: Place, consequence: &str) -> Diagnostic {
-    RULE.finding(format!("`{}` is not enforced by this version: {consequence}", field.value))
-        .at(place)
-        .field(field.value)
-        .help(format!("take `{}` out, or wait for a version that enforces it", field.value))
+    RULE.finding(format!(
+        "`{}` is not enforced by this version: {consequence}",
+        field.value
+    ))
+    .at(place)
+    .field(field.value)
+    .help(format!(
+        "take `{}` out, or wait for a version that enforces it",
+        field.value
+    ))
 }

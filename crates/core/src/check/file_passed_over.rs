@@ -3,7 +3,8 @@
 use super::{Check, Rule};
 use crate::diagnostic::Severity;
 
-const SCRIPT: &str = "---\nscript: |\n  def run(args):\n      return fs.read(\"note.txt\")\n---\nReads the note.\n";
+const SCRIPT: &str =
+    "---\nscript: |\n  def run(args):\n      return fs.read(\"note.txt\")\n---\nReads the note.\n";
 
 pub(crate) const RULE: Rule = Rule {
     code: "FILE_PASSED_OVER",

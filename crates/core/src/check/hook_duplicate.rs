@@ -34,8 +34,13 @@ pub(super) const RULE: Rule = Rule {
 
 fn check(project: &Project<'_>, findings: &mut Findings<'_>) {
     for clash in &project.resolution.hook_clashes {
-        let Some(hook) = project.hooks.get(clash.index) else { continue };
-        let other = clash.other.as_ref().map_or_else(|| "in another file".to_owned(), |place| format!("at {place}"));
+        let Some(hook) = project.hooks.get(clash.index) else {
+            continue;
+        };
+        let other = clash.other.as_ref().map_or_else(
+            || "in another file".to_owned(),
+            |place| format!("at {place}"),
+        );
         findings.add_for(
             Owner::Hook(clash.index),
             RULE.finding(format!("hook \"{}\" is defined more than once", hook.name))

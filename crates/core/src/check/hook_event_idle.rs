@@ -21,17 +21,29 @@ pub(super) const RULE: Rule = Rule {
 };
 
 /// The events that something raises. Shrinks to a list of none left out.
-const RAISED: [&str; 6] = ["artifact.load", "builtin.post", "builtin.pre", "custom.*", "tool.post", "tool.pre"];
+const RAISED: [&str; 6] = [
+    "artifact.load",
+    "builtin.post",
+    "builtin.pre",
+    "custom.*",
+    "tool.post",
+    "tool.pre",
+];
 
 fn check(subject: &HookSubject<'_>, findings: &mut Findings<'_>) {
-    let Some(event) = &subject.hook.event else { return };
+    let Some(event) = &subject.hook.event else {
+        return;
+    };
     if find(&event.value).is_none_or(|known| RAISED.contains(&known.name)) {
         return;
     }
     findings.add(
-        RULE.finding(format!("nothing raises `{}` yet, so this hook does not run", event.value))
-            .at(subject.hook.place(event.span))
-            .field("event")
-            .help(format!("raised today: {}", RAISED.join(", "))),
+        RULE.finding(format!(
+            "nothing raises `{}` yet, so this hook does not run",
+            event.value
+        ))
+        .at(subject.hook.place(event.span))
+        .field("event")
+        .help(format!("raised today: {}", RAISED.join(", "))),
     );
 }

@@ -44,7 +44,9 @@ const ELSEWHERE: &[(&str, &str)] = &[
 ];
 
 fn check(subject: &HookSubject<'_>, findings: &mut Findings<'_>) {
-    let Some(event) = &subject.hook.event else { return };
+    let Some(event) = &subject.hook.event else {
+        return;
+    };
     if find(&event.value).is_some() {
         return;
     }
@@ -57,12 +59,20 @@ fn check(subject: &HookSubject<'_>, findings: &mut Findings<'_>) {
 }
 
 fn help_for(event: &str) -> String {
-    let plain: String = event.chars().filter(char::is_ascii_alphanumeric).map(|c| c.to_ascii_lowercase()).collect();
+    let plain: String = event
+        .chars()
+        .filter(char::is_ascii_alphanumeric)
+        .map(|c| c.to_ascii_lowercase())
+        .collect();
     if let Some((_, name)) = ELSEWHERE.iter().find(|(word, _)| *word == plain) {
         return format!("did you mean `{name}`?");
     }
     if event.starts_with("custom.") || event.starts_with("meta.") {
         return "what follows the first dot has lower case letters, digits, `_` and `.`".to_owned();
     }
-    suggest(event, HOOK_EVENTS.iter().map(|event| event.name), "the events are")
+    suggest(
+        event,
+        HOOK_EVENTS.iter().map(|event| event.name),
+        "the events are",
+    )
 }

@@ -35,15 +35,30 @@ pub enum NameMeans {
 }
 
 const fn gate(name: &'static str, doc: &'static str, keys: &'static [&'static str]) -> HookEvent {
-    HookEvent { name, doc, gating: true, keys: Keys::Only(keys), name_means: NameMeans::Other }
+    HookEvent {
+        name,
+        doc,
+        gating: true,
+        keys: Keys::Only(keys),
+        name_means: NameMeans::Other,
+    }
 }
 
 const fn watch(name: &'static str, doc: &'static str, keys: &'static [&'static str]) -> HookEvent {
-    HookEvent { name, doc, gating: false, keys: Keys::Only(keys), name_means: NameMeans::Other }
+    HookEvent {
+        name,
+        doc,
+        gating: false,
+        keys: Keys::Only(keys),
+        name_means: NameMeans::Other,
+    }
 }
 
 const fn named(event: HookEvent, name_means: NameMeans) -> HookEvent {
-    HookEvent { name_means, ..event }
+    HookEvent {
+        name_means,
+        ..event
+    }
 }
 
 /// Every event, in the order of a session.
@@ -51,21 +66,69 @@ pub const HOOK_EVENTS: &[HookEvent] = &[
     gate(
         "artifact.load",
         "A tool, hook or agent is about to be registered.",
-        &["kind", "name", "path", "frontmatter", "script", "body", "tags", "effects"],
+        &[
+            "kind",
+            "name",
+            "path",
+            "frontmatter",
+            "script",
+            "body",
+            "tags",
+            "effects",
+        ],
     ),
-    watch("session.start", "A session begins.", &["session_id", "mode", "door", "client", "cwd"]),
-    watch("session.end", "A session ends.", &["session_id", "mode", "door", "client", "cwd", "reason"]),
-    watch("run.start", "A prompt begins to be answered.", &["session_id", "run_id", "mode", "agent", "model", "prompt"]),
+    watch(
+        "session.start",
+        "A session begins.",
+        &["session_id", "mode", "door", "client", "cwd"],
+    ),
+    watch(
+        "session.end",
+        "A session ends.",
+        &["session_id", "mode", "door", "client", "cwd", "reason"],
+    ),
+    watch(
+        "run.start",
+        "A prompt begins to be answered.",
+        &["session_id", "run_id", "mode", "agent", "model", "prompt"],
+    ),
     watch(
         "run.end",
         "A prompt was answered, or given up.",
-        &["session_id", "run_id", "mode", "agent", "model", "prompt", "text", "usage", "reason", "error"],
+        &[
+            "session_id",
+            "run_id",
+            "mode",
+            "agent",
+            "model",
+            "prompt",
+            "text",
+            "usage",
+            "reason",
+            "error",
+        ],
     ),
-    watch("turn.start", "A model is about to be asked.", &["session_id", "run_id", "mode", "agent", "model", "turn"]),
+    watch(
+        "turn.start",
+        "A model is about to be asked.",
+        &["session_id", "run_id", "mode", "agent", "model", "turn"],
+    ),
     watch(
         "turn.end",
         "A model answered and its calls ended.",
-        &["session_id", "run_id", "mode", "agent", "model", "turn", "text", "tool_calls", "tool_results", "usage", "error"],
+        &[
+            "session_id",
+            "run_id",
+            "mode",
+            "agent",
+            "model",
+            "turn",
+            "text",
+            "tool_calls",
+            "tool_results",
+            "usage",
+            "error",
+        ],
     ),
     named(
         gate(
@@ -123,45 +186,151 @@ pub const HOOK_EVENTS: &[HookEvent] = &[
         ),
         NameMeans::Tool,
     ),
-    named(gate("builtin.pre", "A script is about to use a built-in.", &["name", "args", "tool", "call_id"]), NameMeans::Builtin),
-    named(watch("builtin.post", "A built-in answered.", &["name", "args", "tool", "call_id", "result", "error"]), NameMeans::Builtin),
+    named(
+        gate(
+            "builtin.pre",
+            "A script is about to use a built-in.",
+            &["name", "args", "tool", "call_id"],
+        ),
+        NameMeans::Builtin,
+    ),
+    named(
+        watch(
+            "builtin.post",
+            "A built-in answered.",
+            &["name", "args", "tool", "call_id", "result", "error"],
+        ),
+        NameMeans::Builtin,
+    ),
     gate(
         "completion.pre",
         "A request is about to go to a model provider.",
-        &["session_id", "run_id", "turn", "mode", "agent", "model", "messages", "tools"],
+        &[
+            "session_id",
+            "run_id",
+            "turn",
+            "mode",
+            "agent",
+            "model",
+            "messages",
+            "tools",
+        ],
     ),
     watch(
         "completion.post",
         "A model provider answered.",
-        &["session_id", "run_id", "turn", "mode", "agent", "model", "text", "content", "tool_calls", "usage", "stop_reason", "error"],
+        &[
+            "session_id",
+            "run_id",
+            "turn",
+            "mode",
+            "agent",
+            "model",
+            "text",
+            "content",
+            "tool_calls",
+            "usage",
+            "stop_reason",
+            "error",
+        ],
     ),
     gate(
         "delegation.pre",
         "A task is about to go to another agent.",
-        &["id", "parent_id", "session_id", "run_id", "mode", "agent", "task", "prompt", "model", "tools", "hooks", "depth"],
+        &[
+            "id",
+            "parent_id",
+            "session_id",
+            "run_id",
+            "mode",
+            "agent",
+            "task",
+            "prompt",
+            "model",
+            "tools",
+            "hooks",
+            "depth",
+        ],
     ),
     watch(
         "delegation.post",
         "Another agent ended its task.",
-        &["id", "parent_id", "session_id", "run_id", "mode", "agent", "task", "prompt", "text", "content", "result", "is_error", "error"],
+        &[
+            "id",
+            "parent_id",
+            "session_id",
+            "run_id",
+            "mode",
+            "agent",
+            "task",
+            "prompt",
+            "text",
+            "content",
+            "result",
+            "is_error",
+            "error",
+        ],
     ),
     watch(
         "delegation.post_verify",
         "The result of another agent was verified.",
-        &["id", "parent_id", "session_id", "run_id", "mode", "agent", "task", "result", "verified", "reason", "error"],
+        &[
+            "id",
+            "parent_id",
+            "session_id",
+            "run_id",
+            "mode",
+            "agent",
+            "task",
+            "result",
+            "verified",
+            "reason",
+            "error",
+        ],
     ),
-    gate("mode.enter", "A session is about to change its mode.", &["session_id", "mode", "from", "to", "reason"]),
-    watch("mode.exit", "A session left a mode.", &["session_id", "mode", "from", "to", "reason"]),
+    gate(
+        "mode.enter",
+        "A session is about to change its mode.",
+        &["session_id", "mode", "from", "to", "reason"],
+    ),
+    watch(
+        "mode.exit",
+        "A session left a mode.",
+        &["session_id", "mode", "from", "to", "reason"],
+    ),
     gate(
         "agent.stop",
         "An agent is about to stop.",
-        &["session_id", "run_id", "turn", "mode", "agent", "text", "content", "reason", "usage", "tool_calls"],
+        &[
+            "session_id",
+            "run_id",
+            "turn",
+            "mode",
+            "agent",
+            "text",
+            "content",
+            "reason",
+            "usage",
+            "tool_calls",
+        ],
     ),
     named(
         watch(
             "approval.requested",
             "A call waits for a person.",
-            &["id", "name", "tool_name", "args", "arguments", "call_id", "session_id", "mode", "effects", "reason", "plan"],
+            &[
+                "id",
+                "name",
+                "tool_name",
+                "args",
+                "arguments",
+                "call_id",
+                "session_id",
+                "mode",
+                "effects",
+                "reason",
+                "plan",
+            ],
         ),
         NameMeans::Tool,
     ),
@@ -187,7 +356,21 @@ pub const HOOK_EVENTS: &[HookEvent] = &[
         ),
         NameMeans::Tool,
     ),
-    watch("error", "Something failed.", &["session_id", "call_id", "stage", "code", "class", "message", "name", "tool", "hook"]),
+    watch(
+        "error",
+        "Something failed.",
+        &[
+            "session_id",
+            "call_id",
+            "stage",
+            "code",
+            "class",
+            "message",
+            "name",
+            "tool",
+            "hook",
+        ],
+    ),
     HookEvent {
         name: "meta.*",
         doc: "A script is about to change the project it runs in.",
@@ -195,36 +378,56 @@ pub const HOOK_EVENTS: &[HookEvent] = &[
         keys: Keys::Any,
         name_means: NameMeans::Other,
     },
-    HookEvent { name: "custom.*", doc: "A script called `emit`.", gating: false, keys: Keys::Any, name_means: NameMeans::Other },
+    HookEvent {
+        name: "custom.*",
+        doc: "A script called `emit`.",
+        gating: false,
+        keys: Keys::Any,
+        name_means: NameMeans::Other,
+    },
 ];
 
 /// The event of that name. `custom.*` and `meta.*` accept any suffix of lower case letters, digits, `_` and `.`, or the star itself.
 #[must_use]
 pub fn find(name: &str) -> Option<&'static HookEvent> {
-    HOOK_EVENTS.iter().find(|event| match event.name.strip_suffix('*') {
-        None => event.name == name,
-        Some(family) => name.strip_prefix(family).is_some_and(|suffix| suffix == "*" || is_suffix(suffix)),
-    })
+    HOOK_EVENTS
+        .iter()
+        .find(|event| match event.name.strip_suffix('*') {
+            None => event.name == name,
+            Some(family) => name
+                .strip_prefix(family)
+                .is_some_and(|suffix| suffix == "*" || is_suffix(suffix)),
+        })
 }
 
 impl HookEvent {
     /// Whether the payload can hold this key; `tool.name` is the part `name` of the key `tool`.
     #[must_use]
     pub fn has_key(&self, key: &str) -> bool {
-        let Keys::Only(keys) = self.keys else { return true };
-        let (first, rest) = key.split_once('.').map_or((key, None), |(first, rest)| (first, Some(rest)));
+        let Keys::Only(keys) = self.keys else {
+            return true;
+        };
+        let (first, rest) = key
+            .split_once('.')
+            .map_or((key, None), |(first, rest)| (first, Some(rest)));
         if !keys.contains(&first) {
             return false;
         }
         let Some(rest) = rest else { return true };
         let part = rest.split('.').next().unwrap_or(rest);
-        let mut parts = keys.iter().filter_map(|known| known.strip_prefix(first)?.strip_prefix('.')).peekable();
+        let mut parts = keys
+            .iter()
+            .filter_map(|known| known.strip_prefix(first)?.strip_prefix('.'))
+            .peekable();
         parts.peek().is_none() || parts.any(|known| known == part)
     }
 }
 
 fn is_suffix(text: &str) -> bool {
-    !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_lowercase() || byte.is_ascii_digit() || matches!(byte, b'_' | b'.'))
+    !text.is_empty()
+        && text.bytes().all(|byte| {
+            byte.is_ascii_lowercase() || byte.is_ascii_digit() || matches!(byte, b'_' | b'.')
+        })
 }
 
 #[cfg(test)]
@@ -250,7 +453,8 @@ mod tests {
     #[test]
     fn what_design_calls_gating_gates() {
         for event in HOOK_EVENTS {
-            let expected = event.name.ends_with(".pre") || ["artifact.load", "mode.enter", "agent.stop", "meta.*"].contains(&event.name);
+            let expected = event.name.ends_with(".pre")
+                || ["artifact.load", "mode.enter", "agent.stop", "meta.*"].contains(&event.name);
             assert_eq!(event.gating, expected, "{}", event.name);
         }
     }

@@ -22,16 +22,32 @@ pub(super) const RULE: Rule = Rule {
 };
 
 fn check(subject: &ScriptSubject<'_>, findings: &mut Findings<'_>) {
-    let (ScriptKind::Hook, Ok(facts)) = (subject.kind, subject.facts) else { return };
-    let Some(handle) = facts.functions.iter().rfind(|function| function.at.name == "handle") else { return };
-    let called = |index: usize, name: &str| handle.parameters.get(index).is_some_and(|parameter| parameter == name);
+    let (ScriptKind::Hook, Ok(facts)) = (subject.kind, subject.facts) else {
+        return;
+    };
+    let Some(handle) = facts
+        .functions
+        .iter()
+        .rfind(|function| function.at.name == "handle")
+    else {
+        return;
+    };
+    let called = |index: usize, name: &str| {
+        handle
+            .parameters
+            .get(index)
+            .is_some_and(|parameter| parameter == name)
+    };
     if !called(0, "payload") && !called(1, "event") {
         return;
     }
     findings.add(
-        RULE.finding(format!("`handle({})` is called with the event first and the payload second", handle.parameters.join(", ")))
-            .at(subject.script.place_of(handle.at.position()))
-            .field("script")
-            .help("write `def handle(event, payload):`"),
+        RULE.finding(format!(
+            "`handle({})` is called with the event first and the payload second",
+            handle.parameters.join(", ")
+        ))
+        .at(subject.script.place_of(handle.at.position()))
+        .field("script")
+        .help("write `def handle(event, payload):`"),
     );
 }

@@ -23,8 +23,17 @@ pub(super) const RULE: Rule = Rule {
 };
 
 fn check(subject: &HookSubject<'_>, findings: &mut Findings<'_>) {
-    let Some(event) = subject.hook.event.as_ref().and_then(|event| find(&event.value)) else { return };
-    let Keys::Only(known) = event.keys else { return };
+    let Some(event) = subject
+        .hook
+        .event
+        .as_ref()
+        .and_then(|event| find(&event.value))
+    else {
+        return;
+    };
+    let Keys::Only(known) = event.keys else {
+        return;
+    };
     let mut seen = HashSet::new();
     for (script, facts) in &subject.scripts {
         for key in &facts.payload_keys {
@@ -32,13 +41,26 @@ fn check(subject: &HookSubject<'_>, findings: &mut Findings<'_>) {
                 continue;
             }
             let help = nearest(&key.name, known.iter().copied()).map_or_else(
-                || format!("`{}` has {}", event.name, known.iter().map(|key| format!("`{key}`")).collect::<Vec<_>>().join(", ")),
+                || {
+                    format!(
+                        "`{}` has {}",
+                        event.name,
+                        known
+                            .iter()
+                            .map(|key| format!("`{key}`"))
+                            .collect::<Vec<_>>()
+                            .join(", ")
+                    )
+                },
                 |close| format!("did you mean `{close}`?"),
             );
             findings.add(
-                RULE.finding(format!("the payload of `{}` never has `{}`", event.name, key.name))
-                    .at(script.place_of(key.position()))
-                    .help(help),
+                RULE.finding(format!(
+                    "the payload of `{}` never has `{}`",
+                    event.name, key.name
+                ))
+                .at(script.place_of(key.position()))
+                .help(help),
             );
         }
     }

@@ -22,11 +22,19 @@ pub(super) const RULE: Rule = Rule {
 };
 
 fn check(subject: &HookSubject<'_>, findings: &mut Findings<'_>) {
-    let event = subject.hook.event.as_ref().and_then(|event| find(&event.value));
+    let event = subject
+        .hook
+        .event
+        .as_ref()
+        .and_then(|event| find(&event.value));
     // A watcher has nothing to decide and may return nothing.
     let watches = event.is_some_and(|event| !event.gating);
     for (script, facts) in &subject.scripts {
-        for odd in facts.odd_returns.iter().filter(|odd| !(watches && odd.name == "None")) {
+        for odd in facts
+            .odd_returns
+            .iter()
+            .filter(|odd| !(watches && odd.name == "None"))
+        {
             findings.add(
                 RULE.finding(format!("what is returned here is not a decision: `{}`", odd.name))
                     .at(script.place_of(odd.position()))

@@ -15,14 +15,20 @@ pub(super) const RULE: Rule = Rule {
     severity: Severity::Warning,
     why: "A hook that waits for a tool nobody has never acts. Most often the tool was renamed and its guard was forgotten.",
     bad: &[
-        (".harness/tools/send_mail.md", "---\nscript: |\n  def run(args):\n      return \"sent\"\n---\nSends the mail.\n"),
+        (
+            ".harness/tools/send_mail.md",
+            "---\nscript: |\n  def run(args):\n      return \"sent\"\n---\nSends the mail.\n",
+        ),
         (
             ".harness/hooks/guard_mail.md",
             "---\nevent: tool.pre\nscript: |\n  def handle(event, payload):\n      if payload[\"name\"] == \"sent_mail\":\n          return block(\"no mail today\")\n      return allow()\n---\nStops mail.\n",
         ),
     ],
     good: &[
-        (".harness/tools/send_mail.md", "---\nscript: |\n  def run(args):\n      return \"sent\"\n---\nSends the mail.\n"),
+        (
+            ".harness/tools/send_mail.md",
+            "---\nscript: |\n  def run(args):\n      return \"sent\"\n---\nSends the mail.\n",
+        ),
         (
             ".harness/hooks/guard_mail.md",
             "---\nevent: tool.pre\nscript: |\n  def handle(event, payload):\n      if payload[\"name\"] == \"send_mail\":\n          return block(\"no mail today\")\n      return allow()\n---\nStops mail.\n",
@@ -32,7 +38,14 @@ pub(super) const RULE: Rule = Rule {
 };
 
 fn check(subject: &HookSubject<'_>, findings: &mut Findings<'_>) {
-    let Some(event) = subject.hook.event.as_ref().and_then(|event| find(&event.value)) else { return };
+    let Some(event) = subject
+        .hook
+        .event
+        .as_ref()
+        .and_then(|event| find(&event.value))
+    else {
+        return;
+    };
     let names = &subject.project.tool_names;
     let mut seen = HashSet::new();
     for (script, facts) in &subject.scripts {
@@ -42,22 +55,37 @@ fn check(subject: &HookSubject<'_>, findings: &mut Findings<'_>) {
                 continue;
             }
             let (known, what, close) = match event.name_means {
-                NameMeans::Tool => {
-                    (names.contains(name) || client::knows(name), "tool", nearest(name, names.iter().copied()).map(str::to_owned))
-                }
-                NameMeans::Builtin => (builtin_named(name).is_some(), "built-in", nearest_builtin(name)),
+                NameMeans::Tool => (
+                    names.contains(name) || client::knows(name),
+                    "tool",
+                    nearest(name, names.iter().copied()).map(str::to_owned),
+                ),
+                NameMeans::Builtin => (
+                    builtin_named(name).is_some(),
+                    "built-in",
+                    nearest_builtin(name),
+                ),
                 NameMeans::Other => continue,
             };
             if known {
                 continue;
             }
-            let help = close.map_or_else(|| format!("no {what} of this project has that name"), |close| format!("did you mean `{close}`?"));
-            findings.add(RULE.finding(format!("there is no {what} `{name}`")).at(script.place_of(compared.position())).help(help));
+            let help = close.map_or_else(
+                || format!("no {what} of this project has that name"),
+                |close| format!("did you mean `{close}`?"),
+            );
+            findings.add(
+                RULE.finding(format!("there is no {what} `{name}`"))
+                    .at(script.place_of(compared.position()))
+                    .help(help),
+            );
         }
     }
 }
 
 fn nearest_builtin(name: &str) -> Option<String> {
-    let all: Vec<String> = builtin::all().map(|(_, module, builtin)| builtin::full_name(module, builtin)).collect();
+    let all: Vec<String> = builtin::all()
+        .map(|(_, module, builtin)| builtin::full_name(module, builtin))
+        .collect();
     nearest(name, all.iter().map(String::as_str)).map(str::to_owned)
 }

@@ -22,12 +22,16 @@ pub(super) const RULE: Rule = Rule {
 };
 
 fn check(subject: &ScriptSubject<'_>, findings: &mut Findings<'_>) {
-    let (ScriptKind::When, Ok(facts)) = (subject.kind, subject.facts) else { return };
+    let (ScriptKind::When, Ok(facts)) = (subject.kind, subject.facts) else {
+        return;
+    };
     let Some(impure) = &facts.impure else { return };
     findings.add(
         RULE.finding(format!("`when` is not a pure expression: {}", impure.name))
             .at(subject.script.place_of(impure.position()))
             .field("when")
-            .help("write one expression over `event` and `payload`, and leave the rest to `handle`"),
+            .help(
+                "write one expression over `event` and `payload`, and leave the rest to `handle`",
+            ),
     );
 }

@@ -21,14 +21,22 @@ pub(super) const RULE: Rule = Rule {
             ".harness/hooks/ask_scanner.md",
             "---\nevent: tool.pre\npermissions:\n  - {kind: network, hosts: [scanner.example]}\nscript: |\n  def handle(event, payload):\n      scanned = http.post(\"https://scanner.example/\", payload[\"arguments\"])\n      return allow() if scanned[\"ok\"] else block(\"the scanner refuses it\")\n---\nAsks the scanner.\n",
         ),
-        ("harness.md", "---\nnetwork: {allowed_domains: [scanner.example]}\n---\nYou are careful.\n"),
+        (
+            "harness.md",
+            "---\nnetwork: {allowed_domains: [scanner.example]}\n---\nYou are careful.\n",
+        ),
     ],
     check: Check::Hook(check),
 };
 
 fn check(subject: &HookSubject<'_>, findings: &mut Findings<'_>) {
     let names_hosts = |kind: &PermissionKind| matches!(kind, PermissionKind::Network { hosts } if !hosts.is_empty());
-    if subject.hook.permissions.iter().any(|permission| names_hosts(&permission.kind)) {
+    if subject
+        .hook
+        .permissions
+        .iter()
+        .any(|permission| names_hosts(&permission.kind))
+    {
         return;
     }
     for (script, facts) in &subject.scripts {

@@ -23,12 +23,20 @@ pub(super) const RULE: Rule = Rule {
 
 fn check(subject: &ToolSubject<'_>, findings: &mut Findings<'_>) {
     let tool = subject.tool;
-    for (name, inject) in tool.inject.iter().filter(|(name, _)| shows(&tool.input_schema, name)) {
+    for (name, inject) in tool
+        .inject
+        .iter()
+        .filter(|(name, _)| shows(&tool.input_schema, name))
+    {
         findings.add(
-            RULE.finding(format!("`{name}` is injected, and the schema speaks of it as a parameter"))
-                .at(tool.place(inject.span))
-                .field(format!("inject.{name}"))
-                .help(format!("take `{name}` out of the parameters, or inject it under another name")),
+            RULE.finding(format!(
+                "`{name}` is injected, and the schema speaks of it as a parameter"
+            ))
+            .at(tool.place(inject.span))
+            .field(format!("inject.{name}"))
+            .help(format!(
+                "take `{name}` out of the parameters, or inject it under another name"
+            )),
         );
     }
 }

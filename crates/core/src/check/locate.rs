@@ -26,8 +26,24 @@ pub(crate) struct Written {
 
 /// The schemas a tool's author wrote, with where they stand.
 pub(crate) fn schemas(tool: &Tool) -> impl Iterator<Item = (Written, &Value)> {
-    let input = tool.schema_source.as_ref().map(|source| (Written { field: source.value, span: source.span }, &tool.input_schema));
-    let output = tool.output_schema.as_ref().map(|schema| (Written { field: "output_schema", span: schema.span }, &schema.value));
+    let input = tool.schema_source.as_ref().map(|source| {
+        (
+            Written {
+                field: source.value,
+                span: source.span,
+            },
+            &tool.input_schema,
+        )
+    });
+    let output = tool.output_schema.as_ref().map(|schema| {
+        (
+            Written {
+                field: "output_schema",
+                span: schema.span,
+            },
+            &schema.value,
+        )
+    });
     input.into_iter().chain(output)
 }
 
@@ -44,15 +60,28 @@ pub(crate) fn locate(tool: &Tool, written: Written, path: &[&str], half: Half) -
 
 fn find(tool: &Tool, span: Span, path: &[&str], half: Half) -> Option<Span> {
     let source = &tool.origin.source;
-    let line_start = source.text.get(..span.start)?.rfind('\n').map_or(0, |at| at + 1);
+    let line_start = source
+        .text
+        .get(..span.start)?
+        .rfind('\n')
+        .map_or(0, |at| at + 1);
     // A block map needs the indentation of its first line to be read on its own.
-    let indented = source.text.get(line_start..span.start)?.bytes().all(|byte| byte == b' ');
+    let indented = source
+        .text
+        .get(line_start..span.start)?
+        .bytes()
+        .all(|byte| byte == b' ');
     let start = if indented { line_start } else { span.start };
     let root = yaml::parse(source, Span::new(start, span.end)).0?;
     let (last, parents) = path.split_last()?;
-    let parent = parents.iter().try_fold(&root, |node, part| step(node, part))?;
+    let parent = parents
+        .iter()
+        .try_fold(&root, |node, part| step(node, part))?;
     match (half, &parent.kind) {
-        (Half::Key, Kind::Map(entries)) => entries.iter().find(|(key, _)| key.name == *last).map(|(key, _)| key.span),
+        (Half::Key, Kind::Map(entries)) => entries
+            .iter()
+            .find(|(key, _)| key.name == *last)
+            .map(|(key, _)| key.span),
         _ => step(parent, last).map(|node| node.span),
     }
 }

@@ -289,10 +289,17 @@ pub const RULES: &[&Rule] = &[
 /// Every distinct source that workers must look at before [`check`].
 #[must_use]
 pub fn scripts(artifacts: &Artifacts) -> Vec<(ScriptKind, Arc<str>)> {
-    let of_tools = artifacts.tools.iter().flat_map(|tool| tool.script.iter().chain(&tool.key).map(|script| (ScriptKind::Tool, script)));
+    let of_tools = artifacts.tools.iter().flat_map(|tool| {
+        tool.script
+            .iter()
+            .chain(&tool.key)
+            .map(|script| (ScriptKind::Tool, script))
+    });
     let of_hooks = artifacts.hooks.iter().flat_map(hook_scripts);
     let mut seen = HashSet::new();
-    let all = of_tools.chain(of_hooks).map(|(kind, script): (_, &Script)| (kind, Arc::clone(&script.text)));
+    let all = of_tools
+        .chain(of_hooks)
+        .map(|(kind, script): (_, &Script)| (kind, Arc::clone(&script.text)));
     all.filter(|source| seen.insert(source.clone())).collect()
 }
 
@@ -303,16 +310,45 @@ pub fn check(artifacts: Artifacts, facts: &FactsBySource) -> Checked {
 }
 
 /// The same of what may be policy only: then only what can break a hook is looked for. The rest is for a report that nobody asked for.
-pub(crate) fn check_as_read(mut artifacts: Artifacts, facts: &FactsBySource, extent: Extent) -> Checked {
+pub(crate) fn check_as_read(
+    mut artifacts: Artifacts,
+    facts: &FactsBySource,
+    extent: Extent,
+) -> Checked {
     let read_errors = checked::ReadErrors::take(&mut artifacts);
-    let Artifacts { root, root_broken, tools, hooks, broken_hooks, broken_tools, clients, layers, problems } = artifacts;
+    let Artifacts {
+        root,
+        root_broken,
+        tools,
+        hooks,
+        broken_hooks,
+        broken_tools,
+        clients,
+        layers,
+        problems,
+    } = artifacts;
     let (tools, hooks, resolution) = resolve::resolve(tools, hooks, &broken_tools);
     let found = {
-        let names = tools.iter().map(|tool| tool.name.as_str()).chain(broken_tools.iter().map(|tool| tool.name.as_str()));
-        let aliases = tools.iter().flat_map(|tool| tool.aliases.iter().map(|(_, alias)| alias.value.as_str()));
-        let of_clients = clients.iter().flat_map(|map| map.tools.iter().filter_map(|tool| tool.name.as_deref()));
+        let names = tools
+            .iter()
+            .map(|tool| tool.name.as_str())
+            .chain(broken_tools.iter().map(|tool| tool.name.as_str()));
+        let aliases = tools
+            .iter()
+            .flat_map(|tool| tool.aliases.iter().map(|(_, alias)| alias.value.as_str()));
+        let of_clients = clients
+            .iter()
+            .flat_map(|map| map.tools.iter().filter_map(|tool| tool.name.as_deref()));
         let tool_names = names.chain(aliases).chain(of_clients).collect();
-        let project = Project { root: &root, tools: &tools, hooks: &hooks, clients: &clients, resolution: &resolution, tool_names, facts };
+        let project = Project {
+            root: &root,
+            tools: &tools,
+            hooks: &hooks,
+            clients: &clients,
+            resolution: &resolution,
+            tool_names,
+            facts,
+        };
         let mut findings = Findings::new(&tools);
         look_at_project(&project, extent, &mut findings);
         if extent == Extent::Whole {
@@ -321,7 +357,18 @@ pub(crate) fn check_as_read(mut artifacts: Artifacts, facts: &FactsBySource, ext
         look_at_hooks(&project, &mut findings);
         findings.into_found()
     };
-    let parts = checked::Parts { root, root_broken, tools, hooks, broken_hooks, broken_tools, clients, layers, problems, read_errors };
+    let parts = checked::Parts {
+        root,
+        root_broken,
+        tools,
+        hooks,
+        broken_hooks,
+        broken_tools,
+        clients,
+        layers,
+        problems,
+        read_errors,
+    };
     checked::assemble(parts, found, facts)
 }
 
@@ -342,17 +389,32 @@ fn look_at_project(project: &Project<'_>, extent: Extent, findings: &mut Finding
 
 fn look_at_tools(project: &Project<'_>, findings: &mut Findings<'_>) {
     for (index, tool) in project.tools.iter().enumerate() {
-        let facts = tool.script.as_ref().and_then(|script| Some((script, project.facts_of(ScriptKind::Tool, script)?)));
-        let subject = ToolSubject { tool, facts: facts.and_then(|(_, facts)| subject::read(facts)) };
-        let key = tool.key.as_ref().and_then(|script| Some((script, project.facts_of(ScriptKind::Tool, script)?)));
+        let facts = tool
+            .script
+            .as_ref()
+            .and_then(|script| Some((script, project.facts_of(ScriptKind::Tool, script)?)));
+        let subject = ToolSubject {
+            tool,
+            facts: facts.and_then(|(_, facts)| subject::read(facts)),
+        };
+        let key = tool
+            .key
+            .as_ref()
+            .and_then(|script| Some((script, project.facts_of(ScriptKind::Tool, script)?)));
         for (order, rule) in RULES.iter().enumerate() {
             findings.concern(order, Owner::Tool(index));
             match &rule.check {
                 Check::Tool(look) => look(&subject, findings),
-                Check::Script(look) => facts
-                    .into_iter()
-                    .chain(key)
-                    .for_each(|(script, facts)| look(&ScriptSubject { kind: ScriptKind::Tool, script, facts }, findings)),
+                Check::Script(look) => facts.into_iter().chain(key).for_each(|(script, facts)| {
+                    look(
+                        &ScriptSubject {
+                            kind: ScriptKind::Tool,
+                            script,
+                            facts,
+                        },
+                        findings,
+                    )
+                }),
                 _ => {}
             }
         }
@@ -361,17 +423,31 @@ fn look_at_tools(project: &Project<'_>, findings: &mut Findings<'_>) {
 
 fn look_at_hooks(project: &Project<'_>, findings: &mut Findings<'_>) {
     for (index, hook) in project.hooks.iter().enumerate() {
-        let scripts: Vec<_> =
-            hook_scripts(hook).filter_map(|(kind, script)| Some((kind, script, project.facts_of(kind, script)?))).collect();
-        let read = scripts.iter().filter_map(|&(_, script, facts)| Some((script, subject::read(facts)?)));
-        let subject = HookSubject { project, hook, scripts: read.collect() };
+        let scripts: Vec<_> = hook_scripts(hook)
+            .filter_map(|(kind, script)| Some((kind, script, project.facts_of(kind, script)?)))
+            .collect();
+        let read = scripts
+            .iter()
+            .filter_map(|&(_, script, facts)| Some((script, subject::read(facts)?)));
+        let subject = HookSubject {
+            project,
+            hook,
+            scripts: read.collect(),
+        };
         for (order, rule) in RULES.iter().enumerate() {
             findings.concern(order, Owner::Hook(index));
             match &rule.check {
                 Check::Hook(look) => look(&subject, findings),
-                Check::Script(look) => {
-                    scripts.iter().for_each(|&(kind, script, facts)| look(&ScriptSubject { kind, script, facts }, findings))
-                }
+                Check::Script(look) => scripts.iter().for_each(|&(kind, script, facts)| {
+                    look(
+                        &ScriptSubject {
+                            kind,
+                            script,
+                            facts,
+                        },
+                        findings,
+                    )
+                }),
                 _ => {}
             }
         }

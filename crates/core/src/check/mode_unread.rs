@@ -3,14 +3,22 @@
 use super::{Check, Rule};
 use crate::diagnostic::Severity;
 
-const TOOL: (&str, &str) =
-    (".harness/tools/read_note.md", "---\nscript: |\n  def run(args):\n      return fs.read(\"note.txt\")\n---\nReads the note.\n");
+const TOOL: (&str, &str) = (
+    ".harness/tools/read_note.md",
+    "---\nscript: |\n  def run(args):\n      return fs.read(\"note.txt\")\n---\nReads the note.\n",
+);
 
 pub(crate) const RULE: Rule = Rule {
     code: "MODE_UNREAD",
     severity: Severity::Warning,
     why: "A mode says which tools may be used. Nothing reads modes yet, so calls are refused rather than made with every tool.",
-    bad: &[TOOL, (".harness/modes/plan.md", "---\ntools: [read_note]\n---\nOnly look.\n")],
+    bad: &[
+        TOOL,
+        (
+            ".harness/modes/plan.md",
+            "---\ntools: [read_note]\n---\nOnly look.\n",
+        ),
+    ],
     good: &[TOOL],
     check: Check::WhileReading,
 };

@@ -26,12 +26,17 @@ pub(crate) fn is_offerable(name: &str) -> bool {
     let first = name.bytes().next();
     first.is_some_and(|byte| byte.is_ascii_alphabetic() || byte == b'_')
         && name.len() <= 64
-        && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-'))
+        && name
+            .bytes()
+            .all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-'))
 }
 
 fn check(subject: &ToolSubject<'_>, findings: &mut Findings<'_>) {
     let tool = subject.tool;
-    let has_alias = tool.aliases.iter().any(|(_, alias)| is_offerable(&alias.value));
+    let has_alias = tool
+        .aliases
+        .iter()
+        .any(|(_, alias)| is_offerable(&alias.value));
     if is_offerable(&tool.name) || has_alias {
         return;
     }

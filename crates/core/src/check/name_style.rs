@@ -9,7 +9,10 @@ pub(super) const RULE: Rule = Rule {
     code: "NAME_STYLE",
     severity: Severity::Warning,
     why: "Models guess names in `snake_case`; one style for all tools means fewer calls to tools that do not exist.",
-    bad: &[(".harness/tools/readNote.md", "---\nscript: |\n  def run(args):\n      return fs.read(\"note.txt\")\n---\nReads the note.\n")],
+    bad: &[(
+        ".harness/tools/readNote.md",
+        "---\nscript: |\n  def run(args):\n      return fs.read(\"note.txt\")\n---\nReads the note.\n",
+    )],
     good: &[(
         ".harness/tools/read_note.md",
         "---\nscript: |\n  def run(args):\n      return fs.read(\"note.txt\")\n---\nReads the note.\n",
@@ -22,7 +25,9 @@ fn check(subject: &ToolSubject<'_>, findings: &mut Findings<'_>) {
     let snake = to_snake_case(&tool.name);
     if is_offerable(&tool.name) && snake != tool.name {
         findings.add(
-            RULE.finding(format!("the name `{}` is not in snake_case", tool.name)).at(tool_place(tool)).help(format!("call it `{snake}`")),
+            RULE.finding(format!("the name `{}` is not in snake_case", tool.name))
+                .at(tool_place(tool))
+                .help(format!("call it `{snake}`")),
         );
     }
 }
@@ -35,7 +40,11 @@ fn to_snake_case(name: &str) -> String {
             snake.push('_');
         }
         previous_lower = c.is_ascii_lowercase() || c.is_ascii_digit();
-        snake.push(if c == '-' { '_' } else { c.to_ascii_lowercase() });
+        snake.push(if c == '-' {
+            '_'
+        } else {
+            c.to_ascii_lowercase()
+        });
     }
     snake
 }
@@ -46,7 +55,12 @@ mod tests {
 
     #[test]
     fn suggested_names_are_snake_case() {
-        for (name, expected) in [("readNote", "read_note"), ("read-note", "read_note"), ("HTTPGet", "httpget"), ("_a1", "_a1")] {
+        for (name, expected) in [
+            ("readNote", "read_note"),
+            ("read-note", "read_note"),
+            ("HTTPGet", "httpget"),
+            ("_a1", "_a1"),
+        ] {
             assert_eq!(to_snake_case(name), expected);
         }
     }

@@ -24,9 +24,12 @@ fn check(subject: &ToolSubject<'_>, findings: &mut Findings<'_>) {
     let tool = subject.tool;
     if is_offerable(&tool.name) && !says_what_it_does(&tool.name) {
         findings.add(
-            RULE.finding(format!("the name `{}` does not start with a verb", tool.name))
-                .at(tool_place(tool))
-                .help("start with what a call does, as in `read_note` or `list_orders`"),
+            RULE.finding(format!(
+                "the name `{}` does not start with a verb",
+                tool.name
+            ))
+            .at(tool_place(tool))
+            .help("start with what a call does, as in `read_note` or `list_orders`"),
         );
     }
 }
@@ -34,7 +37,11 @@ fn check(subject: &ToolSubject<'_>, findings: &mut Findings<'_>) {
 /// A verb first, or second after the thing it is about, as in `http_get`. A name without a word says nothing to judge.
 fn says_what_it_does(name: &str) -> bool {
     let words = words(name);
-    words.is_empty() || words.iter().take(2).any(|word| VERBS.binary_search(&word.as_str()).is_ok())
+    words.is_empty()
+        || words
+            .iter()
+            .take(2)
+            .any(|word| VERBS.binary_search(&word.as_str()).is_ok())
 }
 
 fn words(name: &str) -> Vec<String> {

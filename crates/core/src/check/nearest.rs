@@ -16,14 +16,23 @@ pub(crate) fn nearest<'a>(word: &str, known: impl IntoIterator<Item = &'a str>) 
     let scored = known
         .into_iter()
         .filter(|candidate| candidate.len().abs_diff(word.len()) <= 16)
-        .map(|candidate| (strsim::osa_distance(&lower, &candidate.to_lowercase()), candidate));
+        .map(|candidate| {
+            (
+                strsim::osa_distance(&lower, &candidate.to_lowercase()),
+                candidate,
+            )
+        });
     let (distance, candidate) = scored.min_by_key(|&(distance, _)| distance)?;
     let total = candidate.chars().count().min(word.chars().count());
     (distance <= limit && distance < total).then_some(candidate)
 }
 
 /// Help that suggests a close word, or lists what there is.
-pub(crate) fn suggest<'a>(word: &str, known: impl IntoIterator<Item = &'a str> + Clone, what: &str) -> String {
+pub(crate) fn suggest<'a>(
+    word: &str,
+    known: impl IntoIterator<Item = &'a str> + Clone,
+    what: &str,
+) -> String {
     if let Some(close) = nearest(word, known.clone()) {
         return format!("did you mean `{close}`?");
     }

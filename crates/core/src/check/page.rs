@@ -6,7 +6,10 @@ use std::fmt::Write as _;
 /// The page of one code, as Markdown.
 #[must_use]
 pub fn page(rule: &Rule) -> String {
-    let mut text = format!("# `{}`\n\nSeverity: {}.\n\n{}\n", rule.code, rule.severity, rule.why);
+    let mut text = format!(
+        "# `{}`\n\nSeverity: {}.\n\n{}\n",
+        rule.code, rule.severity, rule.why
+    );
     example(&mut text, "Wrong", rule.bad);
     example(&mut text, "Right", rule.good);
     text
@@ -15,10 +18,18 @@ pub fn page(rule: &Rule) -> String {
 /// The list of all codes, as Markdown.
 #[must_use]
 pub fn index() -> String {
-    let mut text = String::from("# Diagnostics\n\nGenerated from the rules; `harness explain CODE` prints the same pages.\n\n");
+    let mut text = String::from(
+        "# Diagnostics\n\nGenerated from the rules; `harness explain CODE` prints the same pages.\n\n",
+    );
     text.push_str("| code | severity | why it matters |\n| --- | --- | --- |\n");
     for rule in RULES {
-        let _ = writeln!(text, "| [`{code}`]({code}.md) | {} | {} |", rule.severity, rule.why.replace('|', "\\|"), code = rule.code);
+        let _ = writeln!(
+            text,
+            "| [`{code}`]({code}.md) | {} | {} |",
+            rule.severity,
+            rule.why.replace('|', "\\|"),
+            code = rule.code
+        );
     }
     text
 }
@@ -31,7 +42,11 @@ fn example(text: &mut String, title: &str, files: &[(&str, &str)]) {
     for (path, content) in files {
         let fence = fence_for(content);
         let end = if content.ends_with('\n') { "" } else { "\n" };
-        let _ = write!(text, "\n`{path}`:\n\n{fence}{}\n{content}{end}{fence}\n", language(path));
+        let _ = write!(
+            text,
+            "\n`{path}`:\n\n{fence}{}\n{content}{end}{fence}\n",
+            language(path)
+        );
     }
 }
 

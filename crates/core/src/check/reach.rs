@@ -11,14 +11,21 @@ use std::sync::OnceLock;
 /// The built-in of that full name, as `fs.read` or `env`.
 pub(super) fn builtin_named(name: &str) -> Option<&'static Builtin> {
     static BY_NAME: OnceLock<HashMap<String, &'static Builtin>> = OnceLock::new();
-    let by_name = BY_NAME.get_or_init(|| builtin::all().map(|(_, module, builtin)| (full_name(module, builtin), builtin)).collect());
+    let by_name = BY_NAME.get_or_init(|| {
+        builtin::all()
+            .map(|(_, module, builtin)| (full_name(module, builtin), builtin))
+            .collect()
+    });
     by_name.get(name).copied()
 }
 
 /// The built-ins a script reaches, each once, where it is first mentioned.
 pub(super) fn reached(facts: &Facts) -> impl Iterator<Item = (&Named, &'static Builtin)> {
     let mut seen = HashSet::new();
-    let first = facts.reaches.iter().filter(move |named| seen.insert(named.name.as_str()));
+    let first = facts
+        .reaches
+        .iter()
+        .filter(move |named| seen.insert(named.name.as_str()));
     first.filter_map(|named| builtin_named(&named.name).map(|builtin| (named, builtin)))
 }
 
@@ -39,10 +46,16 @@ pub(super) struct Declared {
 
 impl Declared {
     pub(super) fn of(tool: &Tool) -> Self {
-        let mut declared = Self { exactly: None, at_least: Effects::NONE, without: Effects::NONE };
+        let mut declared = Self {
+            exactly: None,
+            at_least: Effects::NONE,
+            without: Effects::NONE,
+        };
         for spelling in &tool.declared_effects {
             match spelling.claim {
-                Claim::Exactly(set) => declared.exactly = Some(declared.exactly.unwrap_or_default() | set),
+                Claim::Exactly(set) => {
+                    declared.exactly = Some(declared.exactly.unwrap_or_default() | set)
+                }
                 Claim::AtLeast(set) => declared.at_least |= set,
                 Claim::Without(set) => declared.without |= set,
             }
@@ -52,16 +65,27 @@ impl Declared {
 
     /// The most the script may do: what was given in full and added, or all that was not ruled out.
     pub(super) fn bound(&self) -> Effects {
-        let widest = self.exactly.map_or(Effects::ALL, |exactly| exactly | self.at_least);
+        let widest = self
+            .exactly
+            .map_or(Effects::ALL, |exactly| exactly | self.at_least);
         widest.unflagged().without(self.without)
     }
 
     /// The effects the tool counts as having. A script nobody could look at counts as doing all it was not forbidden.
     pub(super) fn effects(&self, inferred: Option<Effects>) -> Effects {
-        let flags = inferred.map_or(Effects::NONE, |set| set.without(Effects::ALL)).without(self.without);
+        let flags = inferred
+            .map_or(Effects::NONE, |set| set.without(Effects::ALL))
+            .without(self.without);
         // What a process of the tool could do, and the tool rules out, is withheld from it.
-        let starts = inferred.is_some_and(|set| set.contains(Effects::EXEC)) && !self.without.contains(Effects::EXEC);
-        let inferred = inferred.map(|set| if starts { set.without(self.without) } else { set });
+        let starts = inferred.is_some_and(|set| set.contains(Effects::EXEC))
+            && !self.without.contains(Effects::EXEC);
+        let inferred = inferred.map(|set| {
+            if starts {
+                set.without(self.without)
+            } else {
+                set
+            }
+        });
         let base = self.exactly.or(inferred).unwrap_or_else(|| self.bound());
         base | self.at_least | flags
     }

@@ -37,8 +37,15 @@ pub struct Replacement {
 }
 
 /// Takes out what overrides replace and finds the clashes.
-pub(super) fn resolve(tools: Vec<Tool>, hooks: Vec<Hook>, broken: &[BrokenTool]) -> (Vec<Tool>, Vec<Hook>, Resolution) {
-    let unread = broken.iter().map(|tool| (tool.name.as_str(), tool.problem.place.clone())).collect();
+pub(super) fn resolve(
+    tools: Vec<Tool>,
+    hooks: Vec<Hook>,
+    broken: &[BrokenTool],
+) -> (Vec<Tool>, Vec<Hook>, Resolution) {
+    let unread = broken
+        .iter()
+        .map(|tool| (tool.name.as_str(), tool.problem.place.clone()))
+        .collect();
     let tools = settle(tools, unread);
     let hooks = settle(hooks, Vec::new());
     let resolution = Resolution {
@@ -90,7 +97,10 @@ struct Settled<T> {
 fn settle<T: Defined>(all: Vec<T>, unread: Vec<(&str, Option<Place>)>) -> Settled<T> {
     let mut by_name: HashMap<String, Vec<usize>> = HashMap::new();
     for (index, one) in all.iter().enumerate() {
-        by_name.entry(one.name().to_owned()).or_default().push(index);
+        by_name
+            .entry(one.name().to_owned())
+            .or_default()
+            .push(index);
     }
     let mut unread_by_name: HashMap<&str, Option<Place>> = HashMap::new();
     for (name, place) in unread {
@@ -100,13 +110,27 @@ fn settle<T: Defined>(all: Vec<T>, unread: Vec<(&str, Option<Place>)>) -> Settle
     let mut replaced_by: HashMap<usize, usize> = HashMap::new();
     let mut clashing: HashMap<usize, Option<Place>> = HashMap::new();
     for (name, group) in &by_name {
-        let overrides: Vec<usize> = group.iter().copied().filter(|&index| all[index].layer() == Layer::Override).collect();
+        let overrides: Vec<usize> = group
+            .iter()
+            .copied()
+            .filter(|&index| all[index].layer() == Layer::Override)
+            .collect();
         if let [winner] = overrides[..] {
-            replaced_by.extend(group.iter().filter(|&&index| index != winner).map(|&index| (index, winner)));
+            replaced_by.extend(
+                group
+                    .iter()
+                    .filter(|&&index| index != winner)
+                    .map(|&index| (index, winner)),
+            );
         } else if let Some(other) = unread_by_name.get(name.as_str()) {
             clashing.extend(group.iter().map(|&index| (index, other.clone())));
         } else if let [first, second, ..] = group[..] {
-            clashing.extend(group.iter().map(|&index| (index, Some(all[if index == first { second } else { first }].place()))));
+            clashing.extend(group.iter().map(|&index| {
+                (
+                    index,
+                    Some(all[if index == first { second } else { first }].place()),
+                )
+            }));
         }
     }
 
@@ -120,11 +144,24 @@ fn settle<T: Defined>(all: Vec<T>, unread: Vec<(&str, Option<Place>)>) -> Settle
             continue;
         }
         if let Some(other) = clashing.remove(&index) {
-            clashes.push(Clash { index: kept.len(), other });
+            clashes.push(Clash {
+                index: kept.len(),
+                other,
+            });
         }
         kept_index[index] = kept.len();
         kept.push(one);
     }
-    let replaced = gone.into_iter().map(|(winner, place)| Replacement { by: kept_index[winner], gone: place }).collect();
-    Settled { kept, clashes, replaced }
+    let replaced = gone
+        .into_iter()
+        .map(|(winner, place)| Replacement {
+            by: kept_index[winner],
+            gone: place,
+        })
+        .collect();
+    Settled {
+        kept,
+        clashes,
+        replaced,
+    }
 }

@@ -85,10 +85,16 @@ pub(super) fn each_unknown_keyword(schema: &Value, found: &mut impl FnMut(&[Stri
 }
 
 fn walk(schema: &Value, path: &mut Vec<String>, found: &mut impl FnMut(&[String], &str)) {
-    let Some(object) = schema.as_object() else { return };
+    let Some(object) = schema.as_object() else {
+        return;
+    };
     for (key, value) in object {
         path.push(key.clone());
-        match KEYWORDS.binary_search_by(|(known, _)| (*known).cmp(key)).ok().map(|at| KEYWORDS[at].1) {
+        match KEYWORDS
+            .binary_search_by(|(known, _)| (*known).cmp(key))
+            .ok()
+            .map(|at| KEYWORDS[at].1)
+        {
             None if key.starts_with("x-") => {}
             None => found(path, key),
             Some(Holds::Plain) => {}
@@ -113,12 +119,22 @@ fn walk(schema: &Value, path: &mut Vec<String>, found: &mut impl FnMut(&[String]
 }
 
 /// Calls `each` with every schema in `schema`, the outer ones first, and with its path. What `each` leaves of one is then gone through.
-pub(crate) fn edit_schemas(schema: &mut Value, path: &mut Vec<String>, each: &mut impl FnMut(&[String], &mut Value)) {
+pub(crate) fn edit_schemas(
+    schema: &mut Value,
+    path: &mut Vec<String>,
+    each: &mut impl FnMut(&[String], &mut Value),
+) {
     each(path, schema);
-    let Some(object) = schema.as_object_mut() else { return };
+    let Some(object) = schema.as_object_mut() else {
+        return;
+    };
     for (key, value) in object {
         path.push(key.clone());
-        match KEYWORDS.binary_search_by(|(known, _)| (*known).cmp(key)).ok().map(|at| KEYWORDS[at].1) {
+        match KEYWORDS
+            .binary_search_by(|(known, _)| (*known).cmp(key))
+            .ok()
+            .map(|at| KEYWORDS[at].1)
+        {
             None | Some(Holds::Plain) => {}
             Some(Holds::Schema) => edit_schemas(value, path, each),
             Some(Holds::Schemas) => {
@@ -129,7 +145,12 @@ pub(crate) fn edit_schemas(schema: &mut Value, path: &mut Vec<String>, each: &mu
                 }
             }
             Some(Holds::SchemaByName) => {
-                for (name, one) in value.as_object_mut().map(Map::iter_mut).into_iter().flatten() {
+                for (name, one) in value
+                    .as_object_mut()
+                    .map(Map::iter_mut)
+                    .into_iter()
+                    .flatten()
+                {
                     path.push(name.clone());
                     edit_schemas(one, path, each);
                     path.pop();
@@ -142,12 +163,18 @@ pub(crate) fn edit_schemas(schema: &mut Value, path: &mut Vec<String>, each: &mu
 
 /// A path as a JSON pointer.
 pub(crate) fn pointer(path: &[String]) -> String {
-    path.iter().map(|part| format!("/{}", crate::schema::escaped(part))).collect()
+    path.iter()
+        .map(|part| format!("/{}", crate::schema::escaped(part)))
+        .collect()
 }
 
 /// The path of a JSON pointer.
 pub(super) fn parts(pointer: &str) -> Vec<String> {
-    pointer.split('/').skip(1).map(|part| part.replace("~1", "/").replace("~0", "~")).collect()
+    pointer
+        .split('/')
+        .skip(1)
+        .map(|part| part.replace("~1", "/").replace("~0", "~"))
+        .collect()
 }
 
 #[cfg(test)]
@@ -169,11 +196,23 @@ mod tests {
 
     #[test]
     fn only_keys_in_the_place_of_keywords_are_judged() {
-        check(&json!({"type": "object", "properties": {"requierd": {"type": "string"}}}), &[]);
+        check(
+            &json!({"type": "object", "properties": {"requierd": {"type": "string"}}}),
+            &[],
+        );
         check(&json!({"requierd": [], "x-mine": 1}), &["/requierd"]);
-        check(&json!({"properties": {"a": {"minlength": 1}}}), &["/properties/a/minlength"]);
-        check(&json!({"anyOf": [true, {"enums": []}], "default": {"enums": 1}}), &["/anyOf/1/enums"]);
-        check(&json!({"$defs": {"a/b": {"items": {"tipe": 1}}}}), &["/$defs/a~1b/items/tipe"]);
+        check(
+            &json!({"properties": {"a": {"minlength": 1}}}),
+            &["/properties/a/minlength"],
+        );
+        check(
+            &json!({"anyOf": [true, {"enums": []}], "default": {"enums": 1}}),
+            &["/anyOf/1/enums"],
+        );
+        check(
+            &json!({"$defs": {"a/b": {"items": {"tipe": 1}}}}),
+            &["/$defs/a~1b/items/tipe"],
+        );
     }
 
     #[test]

@@ -24,14 +24,23 @@ pub(super) const RULE: Rule = Rule {
 
 fn check(subject: &ToolSubject<'_>, findings: &mut Findings<'_>) {
     let tool = subject.tool;
-    let (Some(source), Some(unfit)) = (&tool.schema_source, unfit_default(&tool.input_schema)) else { return };
+    let (Some(source), Some(unfit)) = (&tool.schema_source, unfit_default(&tool.input_schema))
+    else {
+        return;
+    };
     let path = parts(&unfit.path);
     let path: Vec<&str> = path.iter().map(String::as_str).collect();
-    let written = Written { field: source.value, span: source.span };
+    let written = Written {
+        field: source.value,
+        span: source.span,
+    };
     findings.add(
-        RULE.finding(format!("the default at {} does not fit its own schema: {}", unfit.path, unfit.message))
-            .at(locate(tool, written, &path, Half::Value))
-            .field(source.value)
-            .help("change the default, or the schema around it"),
+        RULE.finding(format!(
+            "the default at {} does not fit its own schema: {}",
+            unfit.path, unfit.message
+        ))
+        .at(locate(tool, written, &path, Half::Value))
+        .field(source.value)
+        .help("change the default, or the schema around it"),
     );
 }

@@ -25,21 +25,35 @@ pub(crate) const RULE: Rule = Rule {
 
 fn check(subject: &ToolSubject<'_>, findings: &mut Findings<'_>) {
     for (written, schema) in schemas(subject.tool) {
-        let Err(error) = compile(schema) else { continue };
+        let Err(error) = compile(schema) else {
+            continue;
+        };
         let path = parts(error.instance_path().as_str());
         let path: Vec<&str> = path.iter().map(String::as_str).collect();
         // The reader has judged the type of each parameter, in the words of parameters.
-        if matches!((written.field, &path[..]), ("parameters", ["properties", _, "type", ..])) {
+        if matches!(
+            (written.field, &path[..]),
+            ("parameters", ["properties", _, "type", ..])
+        ) {
             continue;
         }
         let (message, help) = explain(written.field, &error);
-        findings.add(RULE.finding(message).at(locate(subject.tool, written, &path, Half::Value)).field(written.field).help(help));
+        findings.add(
+            RULE.finding(message)
+                .at(locate(subject.tool, written, &path, Half::Value))
+                .field(written.field)
+                .help(help),
+        );
     }
 }
 
 fn explain(field: &str, error: &ValidationError<'_>) -> (String, String) {
     let pointer = error.instance_path().as_str();
-    let at = if pointer.is_empty() { String::new() } else { format!(" at `{pointer}`") };
+    let at = if pointer.is_empty() {
+        String::new()
+    } else {
+        format!(" at `{pointer}`")
+    };
     let keyword = pointer.rsplit('/').next().unwrap_or_default();
     let written = shorten(&error.instance().to_string());
     let (reason, help) = match keyword {
@@ -54,11 +68,16 @@ fn explain(field: &str, error: &ValidationError<'_>) -> (String, String) {
         ),
         _ => (shorten(&error.to_string()), "write a JSON Schema of draft 2020-12 that refers to nothing outside itself".to_owned()),
     };
-    (format!("`{field}` is not a valid JSON Schema{at}: {reason}"), help)
+    (
+        format!("`{field}` is not a valid JSON Schema{at}: {reason}"),
+        help,
+    )
 }
 
 /// A bounded part; schemas may hold whole documents.
 fn shorten(text: &str) -> String {
     const MOST: usize = 160;
-    text.char_indices().nth(MOST).map_or_else(|| text.to_owned(), |(end, _)| format!("{}…", &text[..end]))
+    text.char_indices()
+        .nth(MOST)
+        .map_or_else(|| text.to_owned(), |(end, _)| format!("{}…", &text[..end]))
 }

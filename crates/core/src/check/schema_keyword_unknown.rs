@@ -24,10 +24,19 @@ pub(super) const RULE: Rule = Rule {
 
 /// Words of other dialects, and how JSON Schema says the same.
 const ELSEWHERE: &[(&str, &str)] = &[
-    ("nullable", "write `type: [string, \"null\"]`, with the type it has otherwise"),
+    (
+        "nullable",
+        "write `type: [string, \"null\"]`, with the type it has otherwise",
+    ),
     ("example", "write `examples: [...]`"),
-    ("dependencies", "write `dependentRequired` or `dependentSchemas`"),
-    ("additionalItems", "write `prefixItems` for the first items and `items` for the others"),
+    (
+        "dependencies",
+        "write `dependentRequired` or `dependentSchemas`",
+    ),
+    (
+        "additionalItems",
+        "write `prefixItems` for the first items and `items` for the others",
+    ),
     ("id", "write `$id`"),
     ("optional", "list the others in `required`"),
 ];
@@ -35,8 +44,17 @@ const ELSEWHERE: &[(&str, &str)] = &[
 fn check(subject: &ToolSubject<'_>, findings: &mut Findings<'_>) {
     for (written, schema) in schemas(subject.tool) {
         each_unknown_keyword(schema, &mut |path, key| {
-            let place = locate(subject.tool, written, &path.iter().map(String::as_str).collect::<Vec<_>>(), Half::Key);
-            let finding = RULE.finding(format!("`{key}` is not a JSON Schema keyword, at `{}` of `{}`", pointer(path), written.field));
+            let place = locate(
+                subject.tool,
+                written,
+                &path.iter().map(String::as_str).collect::<Vec<_>>(),
+                Half::Key,
+            );
+            let finding = RULE.finding(format!(
+                "`{key}` is not a JSON Schema keyword, at `{}` of `{}`",
+                pointer(path),
+                written.field
+            ));
             findings.add(finding.at(place).field(written.field).help(help_for(key)));
         });
     }
@@ -46,6 +64,8 @@ fn help_for(key: &str) -> String {
     if let Some((_, help)) = ELSEWHERE.iter().find(|(word, _)| *word == key) {
         return (*help).to_owned();
     }
-    nearest(key, keywords())
-        .map_or_else(|| format!("remove it, or call it `x-{key}` if it is meant for others"), |close| format!("did you mean `{close}`?"))
+    nearest(key, keywords()).map_or_else(
+        || format!("remove it, or call it `x-{key}` if it is meant for others"),
+        |close| format!("did you mean `{close}`?"),
+    )
 }

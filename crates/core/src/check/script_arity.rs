@@ -10,7 +10,10 @@ pub(super) const RULE: Rule = Rule {
     severity: Severity::Error,
     why: "`run` is called with one argument, the dict of arguments, and `handle` with two, the event and the payload. With another number every \
           call fails.",
-    bad: &[(".harness/tools/read_note.md", "---\nscript: |\n  def run():\n      return fs.read(\"note.txt\")\n---\nReads the note.\n")],
+    bad: &[(
+        ".harness/tools/read_note.md",
+        "---\nscript: |\n  def run():\n      return fs.read(\"note.txt\")\n---\nReads the note.\n",
+    )],
     good: &[(
         ".harness/tools/read_note.md",
         "---\nscript: |\n  def run(args):\n      return fs.read(\"note.txt\")\n---\nReads the note.\n",
@@ -26,7 +29,13 @@ fn check(subject: &ScriptSubject<'_>, findings: &mut Findings<'_>) {
         ScriptKind::When => return,
     };
     // A later definition of the same name replaces an earlier one.
-    let Some(function) = facts.functions.iter().rfind(|function| function.at.name == entry) else { return };
+    let Some(function) = facts
+        .functions
+        .iter()
+        .rfind(|function| function.at.name == entry)
+    else {
+        return;
+    };
     if function.required <= given && function.accepted.is_none_or(|most| most >= given) {
         return;
     }
@@ -36,9 +45,11 @@ fn check(subject: &ScriptSubject<'_>, findings: &mut Findings<'_>) {
         (least, None) => format!("at least {least}"),
     };
     findings.add(
-        RULE.finding(format!("`{entry}` takes {takes} positional arguments and is called with {given}"))
-            .at(subject.script.place_of(function.at.position()))
-            .field("script")
-            .help(format!("write `{form}`")),
+        RULE.finding(format!(
+            "`{entry}` takes {takes} positional arguments and is called with {given}"
+        ))
+        .at(subject.script.place_of(function.at.position()))
+        .field("script")
+        .help(format!("write `{form}`")),
     );
 }

@@ -16,7 +16,9 @@ pub(super) const RULE: Rule = Rule {
 };
 
 fn check(subject: &ScriptSubject<'_>, findings: &mut Findings<'_>) {
-    let Err(Unread::Crashed(how)) = subject.facts else { return };
+    let Err(Unread::Crashed(how)) = subject.facts else {
+        return;
+    };
     let field = match subject.kind {
         ScriptKind::Tool | ScriptKind::Hook => "script",
         ScriptKind::When => "when",

@@ -22,17 +22,40 @@ pub(super) const RULE: Rule = Rule {
 
 fn check(subject: &HookSubject<'_>, findings: &mut Findings<'_>) {
     let Some(script) = &subject.hook.script else {
-        let finding = RULE.finding(format!("hook \"{}\" has no script", subject.hook.name)).at(hook_place(subject.hook));
-        findings.add(finding.field("script").help("add a `script` that defines `handle(event, payload)`"));
+        let finding = RULE
+            .finding(format!("hook \"{}\" has no script", subject.hook.name))
+            .at(hook_place(subject.hook));
+        findings.add(
+            finding
+                .field("script")
+                .help("add a `script` that defines `handle(event, payload)`"),
+        );
         return;
     };
-    let Some(facts) = subject.project.read_facts(ScriptKind::Hook, script) else { return };
-    if facts.functions.iter().any(|function| function.at.name == "handle") {
+    let Some(facts) = subject.project.read_facts(ScriptKind::Hook, script) else {
+        return;
+    };
+    if facts
+        .functions
+        .iter()
+        .any(|function| function.at.name == "handle")
+    {
         return;
     }
     let (place, help) = match &facts.functions[..] {
-        [only] => (script.place_of(only.at.position()), format!("rename `{}` to `handle`", only.at.name)),
-        _ => (script.place.clone(), "add `def handle(event, payload):`, which returns a decision".to_owned()),
+        [only] => (
+            script.place_of(only.at.position()),
+            format!("rename `{}` to `handle`", only.at.name),
+        ),
+        _ => (
+            script.place.clone(),
+            "add `def handle(event, payload):`, which returns a decision".to_owned(),
+        ),
     };
-    findings.add(RULE.finding("the script does not define `handle(event, payload)`").at(place).field("script").help(help));
+    findings.add(
+        RULE.finding("the script does not define `handle(event, payload)`")
+            .at(place)
+            .field("script")
+            .help(help),
+    );
 }

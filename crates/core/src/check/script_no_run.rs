@@ -20,13 +20,30 @@ pub(super) const RULE: Rule = Rule {
 };
 
 fn check(subject: &ToolSubject<'_>, findings: &mut Findings<'_>) {
-    let (Some(script), Some(facts)) = (&subject.tool.script, subject.facts) else { return };
-    if facts.functions.iter().any(|function| function.at.name == "run") {
+    let (Some(script), Some(facts)) = (&subject.tool.script, subject.facts) else {
+        return;
+    };
+    if facts
+        .functions
+        .iter()
+        .any(|function| function.at.name == "run")
+    {
         return;
     }
     let (place, help) = match &facts.functions[..] {
-        [only] => (script.place_of(only.at.position()), format!("rename `{}` to `run`", only.at.name)),
-        _ => (script.place.clone(), "add `def run(args):`, which returns the result".to_owned()),
+        [only] => (
+            script.place_of(only.at.position()),
+            format!("rename `{}` to `run`", only.at.name),
+        ),
+        _ => (
+            script.place.clone(),
+            "add `def run(args):`, which returns the result".to_owned(),
+        ),
     };
-    findings.add(RULE.finding("the script does not define `run(args)`").at(place).field("script").help(help));
+    findings.add(
+        RULE.finding("the script does not define `run(args)`")
+            .at(place)
+            .field("script")
+            .help(help),
+    );
 }

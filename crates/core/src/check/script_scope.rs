@@ -26,12 +26,16 @@ pub(super) const RULE: Rule = Rule {
 fn check(subject: &ScriptSubject<'_>, findings: &mut Findings<'_>) {
     let Ok(facts) = subject.facts else { return };
     let (foreign, who, help) = match subject.kind {
-        ScriptKind::Tool => {
-            (Scope::Hooks, "tools", "return the result itself, or `error(code, message)`; a hook on `tool.pre` decides about calls")
-        }
-        ScriptKind::Hook => {
-            (Scope::Tools, "hooks", "hooks can read files, use the pure built-ins, `log`, `emit` and `metrics`; let a tool do the work")
-        }
+        ScriptKind::Tool => (
+            Scope::Hooks,
+            "tools",
+            "return the result itself, or `error(code, message)`; a hook on `tool.pre` decides about calls",
+        ),
+        ScriptKind::Hook => (
+            Scope::Tools,
+            "hooks",
+            "hooks can read files, use the pure built-ins, `log`, `emit` and `metrics`; let a tool do the work",
+        ),
         // A `when` may use nothing but pure built-ins, which is another rule.
         ScriptKind::When => return,
     };

@@ -30,7 +30,9 @@ fn check(subject: &ScriptSubject<'_>, findings: &mut Findings<'_>) {
         ScriptKind::When => return,
     };
     for (named, builtin) in reached(facts) {
-        let Body::Absent(missing) = builtin.body else { continue };
+        let Body::Absent(missing) = builtin.body else {
+            continue;
+        };
         if builtin.scope == foreign {
             continue;
         }

@@ -11,7 +11,10 @@ pub(super) const RULE: Rule = Rule {
     code: "SCRIPT_UNKNOWN_BUILTIN",
     severity: Severity::Error,
     why: "The module exists, the call does not: it would fail in the middle of a run, after part of the work was done.",
-    bad: &[(".harness/tools/read_note.md", "---\nscript: |\n  def run(args):\n      return fs.raed(\"note.txt\")\n---\nReads the note.\n")],
+    bad: &[(
+        ".harness/tools/read_note.md",
+        "---\nscript: |\n  def run(args):\n      return fs.raed(\"note.txt\")\n---\nReads the note.\n",
+    )],
     good: &[(
         ".harness/tools/read_note.md",
         "---\nscript: |\n  def run(args):\n      return fs.read(\"note.txt\")\n---\nReads the note.\n",
@@ -26,13 +29,23 @@ fn check(subject: &ScriptSubject<'_>, findings: &mut Findings<'_>) {
         let members = MODULES
             .iter()
             .filter(|module| module.name == module_name)
-            .flat_map(|module| module.calls.iter().map(|call| call.name).chain(module.constants.iter().map(|&(name, _)| name)))
+            .flat_map(|module| {
+                module
+                    .calls
+                    .iter()
+                    .map(|call| call.name)
+                    .chain(module.constants.iter().map(|&(name, _)| name))
+            })
             // A call without a name is what calling the module itself does.
             .filter(|name| !name.is_empty());
         findings.add(
             RULE.finding(format!("`{module_name}` has no `{member}`"))
                 .at(subject.script.place_of(unknown.position()))
-                .field(if subject.kind == ScriptKind::When { "when" } else { "script" })
+                .field(if subject.kind == ScriptKind::When {
+                    "when"
+                } else {
+                    "script"
+                })
                 .help(suggest(member, members, &format!("`{module_name}` has"))),
         );
     }

@@ -27,10 +27,21 @@ pub(crate) const RULE: Rule = Rule {
 fn check(project: &Project<'_>, findings: &mut Findings<'_>) {
     let of_tools = project.tools.iter().map(|tool| &tool.origin.source);
     let of_hooks = project.hooks.iter().map(|hook| &hook.origin.source);
-    let texts = project.root.prose.iter().map(|place| &place.source).chain(&project.root.source);
+    let texts = project
+        .root
+        .prose
+        .iter()
+        .map(|place| &place.source)
+        .chain(&project.root.source);
     let mut seen = HashSet::new();
-    for source in of_tools.chain(of_hooks).chain(texts).filter(|source| seen.insert(&*source.path)) {
-        found(source).into_iter().for_each(|finding| findings.add(finding));
+    for source in of_tools
+        .chain(of_hooks)
+        .chain(texts)
+        .filter(|source| seen.insert(&*source.path))
+    {
+        found(source)
+            .into_iter()
+            .for_each(|finding| findings.add(finding));
     }
 }
 
@@ -38,8 +49,12 @@ fn check(project: &Project<'_>, findings: &mut Findings<'_>) {
 pub(crate) fn found(source: &Arc<Source>) -> Vec<Diagnostic> {
     let of = |(range, what): (Range<usize>, &str)| {
         let span = Span::new(range.start, range.end);
-        let finding = RULE.finding(format!("this looks like {what}")).at(Place::new(source, span));
-        finding.help("revoke it, and give the tool its secrets at run time: `inject` with `secret:NAME`")
+        let finding = RULE
+            .finding(format!("this looks like {what}"))
+            .at(Place::new(source, span));
+        finding.help(
+            "revoke it, and give the tool its secrets at run time: `inject` with `secret:NAME`",
+        )
     };
     redact::tokens(&source.text).into_iter().map(of).collect()
 }

@@ -77,7 +77,12 @@ pub struct Findings<'a> {
 
 impl<'a> Findings<'a> {
     pub(super) fn new(tools: &'a [Tool]) -> Self {
-        Self { tools, rule: 0, owner: Owner::Project, found: Vec::new() }
+        Self {
+            tools,
+            rule: 0,
+            owner: Owner::Project,
+            found: Vec::new(),
+        }
     }
 
     /// What comes next is of the rule at this place in the list, and concerns this artifact.
@@ -105,14 +110,23 @@ impl<'a> Findings<'a> {
     /// Everything found, in the order of the rules.
     pub(super) fn into_found(mut self) -> Vec<(Owner, Diagnostic)> {
         self.found.sort_by_key(|(rule, _, _)| *rule);
-        self.found.into_iter().map(|(_, owner, diagnostic)| (owner, diagnostic)).collect()
+        self.found
+            .into_iter()
+            .map(|(_, owner, diagnostic)| (owner, diagnostic))
+            .collect()
     }
 }
 
 /// The text with control characters written out and its length bounded: names come from files and scripts, and may hold anything.
 pub(crate) fn one_line(text: &str) -> String {
     const LONGEST: usize = 1000;
-    let shown = |c: char| if c.is_control() { c.escape_default().collect::<String>() } else { c.to_string() };
+    let shown = |c: char| {
+        if c.is_control() {
+            c.escape_default().collect::<String>()
+        } else {
+            c.to_string()
+        }
+    };
     let mut line: String = text.chars().take(LONGEST).map(shown).collect();
     if text.chars().nth(LONGEST).is_some() {
         line.push('…');

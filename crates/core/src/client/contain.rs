@@ -11,23 +11,39 @@ const SHELL: [&str; 4] = ["--", "bash", "-c", "--"];
 
 impl Foreign {
     /// The client's arguments with its commands handed to `harness exec`; `None` where there is nothing to contain.
-    pub(crate) fn contained(&self, input: &Map<String, Value>) -> Result<Option<Map<String, Value>>, Refusal> {
+    pub(crate) fn contained(
+        &self,
+        input: &Map<String, Value>,
+    ) -> Result<Option<Map<String, Value>>, Refusal> {
         if !self.is_contained(input) {
             return Ok(None);
         }
         let Some(words) = self.container() else {
-            let message = format!("{}'s commands are to be contained, and the program that judges them cannot do it", self.client.name);
-            return Err(Refusal::new(Code::Unsupported, message).help("a host must say which program's `exec` contains commands"));
+            let message = format!(
+                "{}'s commands are to be contained, and the program that judges them cannot do it",
+                self.client.name
+            );
+            return Err(Refusal::new(Code::Unsupported, message)
+                .help("a host must say which program's `exec` contains commands"));
         };
         let mut output = input.clone();
         for value in self.commands_in(&mut output) {
             match value {
                 Value::String(command) => {
-                    let words: Vec<String> = words.iter().map(String::as_str).chain(SHELL).map(quoted).collect();
+                    let words: Vec<String> = words
+                        .iter()
+                        .map(String::as_str)
+                        .chain(SHELL)
+                        .map(quoted)
+                        .collect();
                     *command = format!("{} {}", words.join(" "), quoted(command));
                 }
                 Value::Array(command) => {
-                    let words = words.iter().map(String::as_str).chain(["--"]).map(|word| json!(word));
+                    let words = words
+                        .iter()
+                        .map(String::as_str)
+                        .chain(["--"])
+                        .map(|word| json!(word));
                     command.splice(0..0, words);
                 }
                 _ => {}
@@ -38,7 +54,9 @@ impl Foreign {
 
     /// The client's arguments before some project [`contained`](Self::contained) them: hooks see the command that a model wrote.
     pub(crate) fn uncontained(&self, mut input: Map<String, Value>) -> Map<String, Value> {
-        let Some(program) = self.program() else { return input };
+        let Some(program) = self.program() else {
+            return input;
+        };
         for value in self.commands_in(&mut input) {
             match value {
                 Value::String(command) => {
@@ -63,25 +81,47 @@ impl Foreign {
 
     /// Whether this call runs a command that the client itself starts. What another server runs is out of reach.
     fn is_contained(&self, input: &Map<String, Value>) -> bool {
-        self.commands == Commands::Contained && !self.native.starts_with("mcp__") && input.keys().any(|key| self.is_command(key))
+        self.commands == Commands::Contained
+            && !self.native.starts_with("mcp__")
+            && input.keys().any(|key| self.is_command(key))
     }
 
     /// `harness exec` with the project it contains commands for.
     fn container(&self) -> Option<Vec<String>> {
-        Some([self.program()?, "exec", "--project", self.project().to_str()?].map(str::to_owned).to_vec())
+        Some(
+            [
+                self.program()?,
+                "exec",
+                "--project",
+                self.project().to_str()?,
+            ]
+            .map(str::to_owned)
+            .to_vec(),
+        )
     }
 
     fn program(&self) -> Option<&str> {
         self.client.programs.first()?.to_str()
     }
 
-    fn commands_in<'a>(&'a self, input: &'a mut Map<String, Value>) -> impl Iterator<Item = &'a mut Value> {
-        input.iter_mut().filter(|(key, _)| self.is_command(key)).map(|(_, value)| value)
+    fn commands_in<'a>(
+        &'a self,
+        input: &'a mut Map<String, Value>,
+    ) -> impl Iterator<Item = &'a mut Value> {
+        input
+            .iter_mut()
+            .filter(|(key, _)| self.is_command(key))
+            .map(|(_, value)| value)
     }
 
     /// Whether the client's argument of this name is a command.
     fn is_command(&self, native: &str) -> bool {
-        let seen = self.entry.args.iter().find(|(known, _)| known == native).map_or(native, |(_, seen)| seen.as_str());
+        let seen = self
+            .entry
+            .args
+            .iter()
+            .find(|(known, _)| known == native)
+            .map_or(native, |(_, seen)| seen.as_str());
         self.entry.commands.iter().any(|command| command == seen)
     }
 }
@@ -99,7 +139,10 @@ fn unquoted(word: &str) -> Option<String> {
     if quoted(word) == word {
         return Some(word.to_owned());
     }
-    let inner = word.strip_prefix('\'')?.strip_suffix('\'')?.replace("'\\''", "'");
+    let inner = word
+        .strip_prefix('\'')?
+        .strip_suffix('\'')?
+        .replace("'\\''", "'");
     (quoted(&inner) == word).then_some(inner)
 }
 

@@ -11,13 +11,20 @@ use tool_harness_sandbox::file::is_protected;
 /// Effects of a tool that changes nothing.
 const HARMLESS: Effects = Effects::READ.and(Effects::NET_READ);
 /// Folders of a client's own below a home folder that hold its notes and no settings.
-const NOTES: [&str; 4] = [".claude/plans", ".claude/projects", ".claude/tasks", ".claude/todos"];
+const NOTES: [&str; 4] = [
+    ".claude/plans",
+    ".claude/projects",
+    ".claude/tasks",
+    ".claude/todos",
+];
 /// Texts looked at in the arguments of a tool that nothing is known about.
 const MAX_TEXTS: usize = 10_000;
 
 /// The path inside a worktree of Claude Code's, which lies among its settings and is a copy of the project to work in.
 fn in_worktree(path: &str) -> Option<&str> {
-    path.strip_prefix(".claude/worktrees/")?.split_once('/').map(|(_, inside)| inside)
+    path.strip_prefix(".claude/worktrees/")?
+        .split_once('/')
+        .map(|(_, inside)| inside)
 }
 
 impl Foreign {
@@ -29,16 +36,32 @@ impl Foreign {
         let of_path = |key: &String, value: &Value| {
             let named = self.entry.paths.iter().any(|path| path == key);
             let any = self.entry.paths.iter().any(|path| path == "*");
-            let base = if named { self.project().to_owned() } else { self.cwd() };
+            let base = if named {
+                self.project().to_owned()
+            } else {
+                self.cwd()
+            };
             let mut left = MAX_TEXTS;
-            let path = (named || any).then(|| self.protected_in(value, &base, &mut left)).flatten()?;
-            Some((format!("`{path}` decides what may be done here, and only a person changes it"), key.clone()))
+            let path = (named || any)
+                .then(|| self.protected_in(value, &base, &mut left))
+                .flatten()?;
+            Some((
+                format!("`{path}` decides what may be done here, and only a person changes it"),
+                key.clone(),
+            ))
         };
         let of_command = |key: &String, value: &Value| {
-            let command = self.entry.commands.contains(key).then(|| value.as_str()).flatten()?;
+            let command = self
+                .entry
+                .commands
+                .contains(key)
+                .then(|| value.as_str())
+                .flatten()?;
             Some((self.command_objection(command)?, key.clone()))
         };
-        arguments.iter().find_map(|(key, value)| of_path(key, value).or_else(|| of_command(key, value)))
+        arguments
+            .iter()
+            .find_map(|(key, value)| of_path(key, value).or_else(|| of_command(key, value)))
     }
 
     /// The first text in a value that leads to something protected, as it was written.
@@ -46,10 +69,15 @@ impl Foreign {
         match value {
             Value::String(text) if *left > 0 && text.len() <= 4096 => {
                 *left -= 1;
-                (self.is_protected(text, base) || self.is_program(&self.resolve(text, base))).then(|| text.clone())
+                (self.is_protected(text, base) || self.is_program(&self.resolve(text, base)))
+                    .then(|| text.clone())
             }
-            Value::Array(items) => items.iter().find_map(|item| self.protected_in(item, base, left)),
-            Value::Object(fields) => fields.values().find_map(|item| self.protected_in(item, base, left)),
+            Value::Array(items) => items
+                .iter()
+                .find_map(|item| self.protected_in(item, base, left)),
+            Value::Object(fields) => fields
+                .values()
+                .find_map(|item| self.protected_in(item, base, left)),
             _ => None,
         }
     }
@@ -66,22 +94,37 @@ impl Foreign {
             // What cannot be looked at is taken for protected.
             return guard.as_ref().is_none_or(|guard| guard.covers(&inside));
         }
-        let notes = |home: &std::path::PathBuf| NOTES.iter().any(|notes| real.starts_with(super::path::real(home).join(notes)));
-        is_protected(real.to_string_lossy().trim_start_matches('/')) && !self.client.home.as_ref().is_some_and(notes)
+        let notes = |home: &std::path::PathBuf| {
+            NOTES
+                .iter()
+                .any(|notes| real.starts_with(super::path::real(home).join(notes)))
+        };
+        is_protected(real.to_string_lossy().trim_start_matches('/'))
+            && !self.client.home.as_ref().is_some_and(notes)
     }
 
     fn command_objection(&self, text: &str) -> Option<String> {
         let cwd = self.cwd();
         let command = Command::read(text, &self.variables(&cwd));
         if let Some(words) = command.decides() {
-            return Some(format!("`{words}` decides in a person's place, and only a person may run it"));
+            return Some(format!(
+                "`{words}` decides in a person's place, and only a person may run it"
+            ));
         }
         let mut walk = Walk::new(self, &cwd);
         if let Some(objection) = walk.objection(text, 0) {
             return Some(objection);
         }
-        let named = || std::iter::once(&cwd).chain(&walk.entered).find_map(|folder| self.mentioned(&command, folder));
-        let named = if self.is_protected(".", &cwd) { Some(self.shown(&cwd)) } else { named() };
+        let named = || {
+            std::iter::once(&cwd)
+                .chain(&walk.entered)
+                .find_map(|folder| self.mentioned(&command, folder))
+        };
+        let named = if self.is_protected(".", &cwd) {
+            Some(self.shown(&cwd))
+        } else {
+            named()
+        };
         let named = named.filter(|_| !shell::is_plain_read(text))?;
         Some(format!(
             "`{named}` decides what may be done here, and only a person changes it: a command may name it to read it, with {}, without redirection or \
@@ -92,17 +135,30 @@ impl Foreign {
 
     /// The first word of a command that leads to something protected, or could.
     fn mentioned(&self, command: &Command, cwd: &Path) -> Option<String> {
-        command.words().find(|word| self.is_protected(word, cwd) || is_protected(word) || self.could_match(word, cwd)).map(str::to_owned)
+        command
+            .words()
+            .find(|word| {
+                self.is_protected(word, cwd) || is_protected(word) || self.could_match(word, cwd)
+            })
+            .map(str::to_owned)
     }
 
     /// Whether a word with wildcards or variables in it could become something protected that is there.
     fn could_match(&self, word: &str, cwd: &Path) -> bool {
-        let Some((folder, pattern)) = shell::wild_part(word) else { return false };
+        let Some((folder, pattern)) = shell::wild_part(word) else {
+            return false;
+        };
         if means_to_govern(pattern) {
             return true;
         }
-        let Ok(entries) = std::fs::read_dir(self.resolve(folder, cwd)) else { return false };
-        let names = entries.flatten().map(|entry| entry.file_name().to_string_lossy().into_owned());
-        names.filter(|name| shell::could_be(pattern, name)).any(|name| self.is_protected(&format!("{folder}{name}"), cwd))
+        let Ok(entries) = std::fs::read_dir(self.resolve(folder, cwd)) else {
+            return false;
+        };
+        let names = entries
+            .flatten()
+            .map(|entry| entry.file_name().to_string_lossy().into_owned());
+        names
+            .filter(|name| shell::could_be(pattern, name))
+            .any(|name| self.is_protected(&format!("{folder}{name}"), cwd))
     }
 }

@@ -84,19 +84,42 @@ pub struct Foreign {
 
 impl Foreign {
     /// The tool of that name, by the project's map and then the built-in one.
-    pub(crate) fn find(maps: &[ClientMap], jail: &Arc<Jail>, client: &Client, native: &str) -> Result<Self, Refusal> {
+    pub(crate) fn find(
+        maps: &[ClientMap],
+        jail: &Arc<Jail>,
+        client: &Client,
+        native: &str,
+    ) -> Result<Self, Refusal> {
         let own = maps.iter().find(|map| map.client == client.name);
         if let Some(map) = own {
             usable(map)?;
         }
-        let written = own.and_then(|map| map.tools.iter().find(|tool| fits(&tool.pattern, native)).map(Arc::clone));
-        let known = || built_in(&client.name).iter().find(|tool| fits(tool.pattern, native)).map(|tool| Arc::new(tool.into()));
+        let written = own.and_then(|map| {
+            map.tools
+                .iter()
+                .find(|tool| fits(&tool.pattern, native))
+                .map(Arc::clone)
+        });
+        let known = || {
+            built_in(&client.name)
+                .iter()
+                .find(|tool| fits(tool.pattern, native))
+                .map(|tool| Arc::new(tool.into()))
+        };
         let Some(entry) = written.or_else(known) else {
             let message = format!("there is no client `{}`", client.name);
-            return Err(Refusal::new(Code::ToolUnknown, message).help(format!("accepted: {}", CLIENTS.join(", "))));
+            return Err(Refusal::new(Code::ToolUnknown, message)
+                .help(format!("accepted: {}", CLIENTS.join(", "))));
         };
         let commands = own.map(|map| map.commands).unwrap_or_default();
-        Ok(Self { client: client.clone(), jail: Arc::clone(jail), native: native.to_owned(), entry, commands, guard: OnceLock::new() })
+        Ok(Self {
+            client: client.clone(),
+            jail: Arc::clone(jail),
+            native: native.to_owned(),
+            entry,
+            commands,
+            guard: OnceLock::new(),
+        })
     }
 
     /// The name that hooks and policy see.
@@ -126,16 +149,27 @@ impl Foreign {
 
 /// A map with a mistake lets nothing through.
 fn usable(map: &ClientMap) -> Result<(), Refusal> {
-    let Some(problem) = &map.broken else { return Ok(()) };
-    let message = format!("the map of {}'s tools is broken, so it may call nothing: {}", map.client, problem.message);
-    let refusal = Refusal::new(Code::Stopped, message).help("a person must mend it; `harness validate` shows everything that is wrong");
-    Err(problem.place.iter().fold(refusal, |refusal, place| refusal.at(place.clone())))
+    let Some(problem) = &map.broken else {
+        return Ok(());
+    };
+    let message = format!(
+        "the map of {}'s tools is broken, so it may call nothing: {}",
+        map.client, problem.message
+    );
+    let refusal = Refusal::new(Code::Stopped, message)
+        .help("a person must mend it; `harness validate` shows everything that is wrong");
+    Err(problem
+        .place
+        .iter()
+        .fold(refusal, |refusal, place| refusal.at(place.clone())))
 }
 
 /// Whether a name fits a pattern in which `*` stands for any text.
 fn fits(pattern: &str, name: &str) -> bool {
     let mut parts = pattern.split('*');
-    let Some(mut rest) = name.strip_prefix(parts.next().unwrap_or_default()) else { return false };
+    let Some(mut rest) = name.strip_prefix(parts.next().unwrap_or_default()) else {
+        return false;
+    };
     let mut parts = parts.peekable();
     if parts.peek().is_none() {
         return rest.is_empty();
@@ -144,7 +178,9 @@ fn fits(pattern: &str, name: &str) -> bool {
         if parts.peek().is_none() {
             return rest.ends_with(part);
         }
-        let Some(at) = rest.find(part) else { return false };
+        let Some(at) = rest.find(part) else {
+            return false;
+        };
         rest = &rest[at + part.len()..];
     }
     true
@@ -152,7 +188,10 @@ fn fits(pattern: &str, name: &str) -> bool {
 
 /// Whether a client's tool appears under this name.
 pub(crate) fn knows(name: &str) -> bool {
-    CLIENTS.iter().flat_map(|client| built_in(client)).any(|tool| tool.name == name || (tool.name.is_empty() && tool.pattern == name))
+    CLIENTS
+        .iter()
+        .flat_map(|client| built_in(client))
+        .any(|tool| tool.name == name || (tool.name.is_empty() && tool.pattern == name))
 }
 
 #[cfg(test)]

@@ -51,7 +51,12 @@ impl Native {
 
     /// A tool with these effects.
     pub(super) const fn with(pattern: &'static str, effects: Effects) -> Self {
-        Self { effects, paths: &[], commands: &[], ..Self::unknown(pattern) }
+        Self {
+            effects,
+            paths: &[],
+            commands: &[],
+            ..Self::unknown(pattern)
+        }
     }
 
     /// A tool that changes nothing outside the client.
@@ -61,7 +66,10 @@ impl Native {
 
     /// A tool that harness serves.
     pub(super) const fn own(pattern: &'static str) -> Self {
-        Self { served: Served::Here, ..Self::inner(pattern) }
+        Self {
+            served: Served::Here,
+            ..Self::inner(pattern)
+        }
     }
 
     pub(super) const fn named(self, name: &'static str) -> Self {
@@ -73,15 +81,24 @@ impl Native {
     }
 
     pub(super) const fn path(self) -> Self {
-        Self { paths: &["path"], ..self }
+        Self {
+            paths: &["path"],
+            ..self
+        }
     }
 
     pub(super) const fn command(self) -> Self {
-        Self { commands: &["command"], ..self }
+        Self {
+            commands: &["command"],
+            ..self
+        }
     }
 
     pub(super) const fn split(self, split: Split) -> Self {
-        Self { split: Some(split), ..self }
+        Self {
+            split: Some(split),
+            ..self
+        }
     }
 
     pub(super) const fn result(self, result: &'static [&'static str]) -> Self {
@@ -104,8 +121,14 @@ impl From<&Native> for ClientTool {
         let texts = |texts: &[&str]| texts.iter().map(|text| (*text).to_owned()).collect();
         Self {
             pattern: native.pattern.to_owned(),
-            name: Some(native.name).filter(|name| !name.is_empty()).map(str::to_owned),
-            args: native.args.iter().map(|(from, to)| ((*from).to_owned(), (*to).to_owned())).collect(),
+            name: Some(native.name)
+                .filter(|name| !name.is_empty())
+                .map(str::to_owned),
+            args: native
+                .args
+                .iter()
+                .map(|(from, to)| ((*from).to_owned(), (*to).to_owned()))
+                .collect(),
             paths: texts(native.paths),
             commands: texts(native.commands),
             split: native.split,
@@ -128,7 +151,11 @@ mod tests {
         for client in CLIENTS {
             let tools = built_in(client);
             let last = tools.last().expect("entries");
-            assert_eq!((last.pattern, last.effects), ("*", Effects::ALL), "{client}");
+            assert_eq!(
+                (last.pattern, last.effects),
+                ("*", Effects::ALL),
+                "{client}"
+            );
             let patterns: HashSet<&str> = tools.iter().map(|tool| tool.pattern).collect();
             assert_eq!(patterns.len(), tools.len(), "{client} names a tool twice");
         }

@@ -70,7 +70,14 @@ pub(super) struct Walk<'f> {
 impl<'f> Walk<'f> {
     pub(super) fn new(foreign: &'f Foreign, cwd: &Path) -> Self {
         let variables = foreign.variables(cwd);
-        Self { foreign, variables, folders: vec![Some(cwd.to_owned())], entered: Vec::new(), listed: None, said: None }
+        Self {
+            foreign,
+            variables,
+            folders: vec![Some(cwd.to_owned())],
+            entered: Vec::new(),
+            listed: None,
+            said: None,
+        }
     }
 
     /// Why a command must not run, beyond the names in it.
@@ -98,48 +105,94 @@ impl<'f> Walk<'f> {
     fn of_segment(&mut self, segment: &Segment, depth: usize) -> Option<String> {
         let (mut words, mut wild, mut computed) = (Vec::new(), Vec::new(), false);
         for word in &segment.words {
-            for made in self.variables.expand(&word.text).iter().flat_map(|made| shell::braces(made)) {
+            for made in self
+                .variables
+                .expand(&word.text)
+                .iter()
+                .flat_map(|made| shell::braces(made))
+            {
                 // `rm -rf $all` becomes several words.
-                for part in if made == word.text { vec![made.as_str()] } else { made.split_whitespace().collect() } {
+                for part in if made == word.text {
+                    vec![made.as_str()]
+                } else {
+                    made.split_whitespace().collect()
+                } {
                     wild.push(word.wild);
                     words.push(part.to_owned());
                 }
             }
             computed |= word.computed && words.len() == 1;
         }
-        let leading = words.iter().take_while(|word| self.variables.assign(word)).count();
-        let setting =
-            words[..leading].iter().filter_map(|word| word.split_once('=')).find(|(name, value)| shell::git::is_setting(name, value));
+        let leading = words
+            .iter()
+            .take_while(|word| self.variables.assign(word))
+            .count();
+        let setting = words[..leading]
+            .iter()
+            .filter_map(|word| word.split_once('='))
+            .find(|(name, value)| shell::git::is_setting(name, value));
         if let Some((name, _)) = setting {
             return Some(runs_later(name));
         }
-        if words.first().is_some_and(|word| word == "for") && words.get(2).is_some_and(|word| word == "in") {
+        if words.first().is_some_and(|word| word == "for")
+            && words.get(2).is_some_and(|word| word == "in")
+        {
             let name = words.get(1).cloned().unwrap_or_default();
             for value in words.iter().skip(3) {
                 self.variables.assign(&format!("{name}={value}"));
             }
             return None;
         }
-        if matches!(words.first().map(String::as_str), Some("export" | "declare" | "local" | "typeset" | "readonly")) {
-            let given: Vec<&String> = words.iter().skip(1).filter(|word| self.variables.assign(word)).collect();
-            let setting = given.iter().filter_map(|word| word.split_once('=')).find(|(name, value)| shell::git::is_setting(name, value));
+        if matches!(
+            words.first().map(String::as_str),
+            Some("export" | "declare" | "local" | "typeset" | "readonly")
+        ) {
+            let given: Vec<&String> = words
+                .iter()
+                .skip(1)
+                .filter(|word| self.variables.assign(word))
+                .collect();
+            let setting = given
+                .iter()
+                .filter_map(|word| word.split_once('='))
+                .find(|(name, value)| shell::git::is_setting(name, value));
             return setting.map(|(name, _)| runs_later(name));
         }
-        let files = segment.files.iter().flat_map(|word| self.variables.expand(&word.text)).collect::<Vec<_>>();
+        let files = segment
+            .files
+            .iter()
+            .flat_map(|word| self.variables.expand(&word.text))
+            .collect::<Vec<_>>();
         let program = shell::program(&words);
-        let reads = program.as_ref().is_some_and(|program| LOOKERS.contains(&program.name));
-        let args = program.iter().flat_map(|program| program.args).filter(|_| !reads);
+        let reads = program
+            .as_ref()
+            .is_some_and(|program| LOOKERS.contains(&program.name));
+        let args = program
+            .iter()
+            .flat_map(|program| program.args)
+            .filter(|_| !reads);
         if let Some(word) = args.chain(&files).find(|word| self.names_program(word)) {
-            return Some(format!("`{word}` is the program that judges, and only a person changes or copies it"));
+            return Some(format!(
+                "`{word}` is the program that judges, and only a person changes or copies it"
+            ));
         }
         let program = program?;
-        let scripts = program.script().into_iter().chain(segment.input.clone().filter(|_| program.is_shell()));
+        let scripts = program
+            .script()
+            .into_iter()
+            .chain(segment.input.clone().filter(|_| program.is_shell()));
         let scripts: Vec<String> = scripts.collect();
-        if let Some(found) = scripts.iter().find_map(|script| self.objection(script, depth + 1)) {
+        if let Some(found) = scripts
+            .iter()
+            .find_map(|script| self.objection(script, depth + 1))
+        {
             return Some(found);
         }
         let listed = self.listed.take().filter(|_| segment.piped);
-        let said = self.said.take().filter(|_| segment.piped && program.is_shell());
+        let said = self
+            .said
+            .take()
+            .filter(|_| segment.piped && program.is_shell());
         if let Some(found) = said.and_then(|said| self.objection(&said, depth + 1)) {
             return Some(found);
         }
@@ -149,13 +202,21 @@ impl<'f> Walk<'f> {
             return None;
         }
         if self.decides(&program, computed) {
-            return Some(format!("`{}` decides in a person's place, and only a person may run it", words.join(" ")));
+            return Some(format!(
+                "`{}` decides in a person's place, and only a person may run it",
+                words.join(" ")
+            ));
         }
-        if let Some(setting) = (program.name == "git").then(|| shell::git::sets(&texts(program.args))).flatten() {
+        if let Some(setting) = (program.name == "git")
+            .then(|| shell::git::sets(&texts(program.args)))
+            .flatten()
+        {
             return Some(runs_later(&setting));
         }
         if let Some(settings) = program.configures_client() {
-            return Some(format!("`{settings}` changes the settings of a client, and only a person does that"));
+            return Some(format!(
+                "`{settings}` changes the settings of a client, and only a person does that"
+            ));
         }
         let taken = match listed.filter(|_| program.fed && changes(&program)) {
             Some(listed) => listed,
@@ -165,9 +226,16 @@ impl<'f> Walk<'f> {
             self.listed = Some(taken);
             return None;
         }
-        let is_wild = |word: &String| words.iter().zip(&wild).any(|(other, wild)| *wild && other == word);
+        let is_wild = |word: &String| {
+            words
+                .iter()
+                .zip(&wild)
+                .any(|(other, wild)| *wild && other == word)
+        };
         let here = self.folders.last()?.clone();
-        let lost = taken.iter().find(|word| self.loses(word, is_wild(word), here.as_deref()))?;
+        let lost = taken
+            .iter()
+            .find(|word| self.loses(word, is_wild(word), here.as_deref()))?;
         Some(format!(
             "`{}` on `{lost}` would take away or replace what decides what may be done here, and only a person does that; name what is \
              meant more closely",
@@ -176,7 +244,11 @@ impl<'f> Walk<'f> {
     }
 
     fn names_program(&self, word: &str) -> bool {
-        let here = self.folders.last().and_then(Option::as_deref).unwrap_or(Path::new("/"));
+        let here = self
+            .folders
+            .last()
+            .and_then(Option::as_deref)
+            .unwrap_or(Path::new("/"));
         let value = word.split_once('=').map_or(word, |(_, value)| value);
         value.contains("harness") && self.foreign.is_program(&self.foreign.resolve(value, here))
             || self.foreign.is_program(&self.foreign.resolve(word, here))
@@ -188,7 +260,9 @@ impl<'f> Walk<'f> {
         let to = match self.folders.last().and_then(Option::as_ref) {
             _ if word.contains(['$', '*', '?']) || word == "-" => None,
             Some(here) => Some(self.foreign.resolve(word, here)),
-            None if word.starts_with(['/', '~']) => Some(self.foreign.resolve(word, Path::new("/"))),
+            None if word.starts_with(['/', '~']) => {
+                Some(self.foreign.resolve(word, Path::new("/")))
+            }
             None => None,
         };
         if let Some(to) = &to {
@@ -202,12 +276,29 @@ impl<'f> Walk<'f> {
 
     /// Whether a program is harness under another name, or could be, and decides.
     fn decides(&self, program: &Program<'_>, computed: bool) -> bool {
-        let here = self.folders.last().and_then(Option::as_deref).unwrap_or(Path::new("/"));
+        let here = self
+            .folders
+            .last()
+            .and_then(Option::as_deref)
+            .unwrap_or(Path::new("/"));
         let unknown = computed || program.word.starts_with('$');
-        let itself = program.word.contains('/') && self.foreign.is_program(&self.foreign.resolve(program.word, here));
+        let itself = program.word.contains('/')
+            && self
+                .foreign
+                .is_program(&self.foreign.resolve(program.word, here));
         let words = texts(program.args);
-        let Some(word) = words.iter().find(|word| !word.starts_with('-')) else { return false };
-        let clients = ["claude-code", "codex", "cursor", "vscode", "goose", "gemini", "--uninstall"];
+        let Some(word) = words.iter().find(|word| !word.starts_with('-')) else {
+            return false;
+        };
+        let clients = [
+            "claude-code",
+            "codex",
+            "cursor",
+            "vscode",
+            "goose",
+            "gemini",
+            "--uninstall",
+        ];
         match *word {
             word if itself => shell::DECIDING.contains(&word),
             "install" => unknown && words.iter().any(|word| clients.contains(word)),
@@ -220,16 +311,33 @@ impl<'f> Walk<'f> {
     /// The words of a program for places that it removes, moves, overwrites or changes with all that is in them.
     fn taken(&self, program: &Program<'_>) -> Vec<String> {
         let operands: Vec<String> = program.operands().into_iter().map(str::to_owned).collect();
-        let globs = || operands.iter().filter(|word| word.contains(['*', '?', '['])).cloned().collect::<Vec<_>>();
+        let globs = || {
+            operands
+                .iter()
+                .filter(|word| word.contains(['*', '?', '[']))
+                .cloned()
+                .collect::<Vec<_>>()
+        };
         let recursive = program.has(&['r', 'R'], &["recursive"]);
         match program.name {
             // `rm` refuses the top by itself; what is said to whoever tries is for the project's own hooks.
-            "rm" if recursive && !program.has(&[], &["no-preserve-root"]) => operands.into_iter().filter(|word| word != "/").collect(),
-            "rm" | "chmod" | "chown" | "chgrp" | "setfacl" | "chattr" | "gzip" | "bzip2" | "xz" | "zstd" if recursive => operands,
+            "rm" if recursive && !program.has(&[], &["no-preserve-root"]) => {
+                operands.into_iter().filter(|word| word != "/").collect()
+            }
+            "rm" | "chmod" | "chown" | "chgrp" | "setfacl" | "chattr" | "gzip" | "bzip2" | "xz"
+            | "zstd"
+                if recursive =>
+            {
+                operands
+            }
             "rmdir" | "shred" | "unlink" | "trash" | "trash-put" => operands,
             "mv" => match program.has(&['t'], &["target-directory"]) {
                 true => operands,
-                false => operands.iter().take(operands.len().saturating_sub(1)).cloned().collect(),
+                false => operands
+                    .iter()
+                    .take(operands.len().saturating_sub(1))
+                    .cloned()
+                    .collect(),
             },
             "sed" | "perl" if !program.has(&['i'], &["in-place"]) => Vec::new(),
             name if CHANGERS.contains(&name) => globs(),
@@ -238,14 +346,27 @@ impl<'f> Walk<'f> {
             "ls" => operands,
             "cp" if program.has(&['r', 'R', 'a'], &["recursive", "archive"]) => {
                 let replaces = program.has(&['T'], &["no-target-directory"]);
-                let slash = |word: &String| if replaces { format!("{word}/") } else { word.clone() };
+                let slash = |word: &String| {
+                    if replaces {
+                        format!("{word}/")
+                    } else {
+                        word.clone()
+                    }
+                };
                 self.poured(&operands.iter().map(slash).collect::<Vec<_>>())
             }
             "rsync" if program.has(&['n'], &["dry-run"]) => Vec::new(),
             "rsync" => {
                 let to = operands.last().filter(|to| !to.contains(':')).into_iter();
-                let empties = program.args.iter().any(|word| word.starts_with("--delete") || word == "--remove-source-files");
-                if empties { to.cloned().collect() } else { self.poured(&operands) }
+                let empties = program
+                    .args
+                    .iter()
+                    .any(|word| word.starts_with("--delete") || word == "--remove-source-files");
+                if empties {
+                    to.cloned().collect()
+                } else {
+                    self.poured(&operands)
+                }
             }
             "git" => self.cleaned(program),
             "tar" if program.has(&[], &["remove-files"]) => operands,
@@ -257,32 +378,71 @@ impl<'f> Walk<'f> {
     fn found(&self, program: &Program<'_>) -> Vec<String> {
         let words = texts(program.args);
         let is_test = |word: &&&str| word.starts_with(['-', '(', '!']);
-        let mut places: Vec<String> = words.iter().take_while(|word| !is_test(word)).map(|word| (*word).to_owned()).collect();
+        let mut places: Vec<String> = words
+            .iter()
+            .take_while(|word| !is_test(word))
+            .map(|word| (*word).to_owned())
+            .collect();
         if places.is_empty() {
             places.push(".".to_owned());
         }
         let names = words.iter().enumerate().filter(|(at, word)| {
-            let refused = at.checked_sub(1).and_then(|before| words.get(before)).is_some_and(|word| matches!(*word, "!" | "-not"));
-            matches!(**word, "-name" | "-iname" | "-path" | "-ipath" | "-wholename" | "-regex") && !refused
+            let refused = at
+                .checked_sub(1)
+                .and_then(|before| words.get(before))
+                .is_some_and(|word| matches!(*word, "!" | "-not"));
+            matches!(
+                **word,
+                "-name" | "-iname" | "-path" | "-ipath" | "-wholename" | "-regex"
+            ) && !refused
         });
-        let patterns: Vec<&str> = names.filter_map(|(at, _)| words.get(at + 1).copied()).collect();
-        let governs = ["harness.md", ".harness", "./harness.md", "./.harness/hooks/x.md", "guard.md"];
+        let patterns: Vec<&str> = names
+            .filter_map(|(at, _)| words.get(at + 1).copied())
+            .collect();
+        let governs = [
+            "harness.md",
+            ".harness",
+            "./harness.md",
+            "./.harness/hooks/x.md",
+            "guard.md",
+        ];
         let could = |pattern: &&str| governs.iter().any(|name| shell::could_be(pattern, name));
         let narrowed = !patterns.is_empty() && !patterns.iter().any(could);
-        if narrowed || words.contains(&"-empty") { Vec::new() } else { places }
+        if narrowed || words.contains(&"-empty") {
+            Vec::new()
+        } else {
+            places
+        }
     }
 
     /// The target of a copy of all that is in a folder, unless that folder plainly has nothing that governs.
     fn poured(&self, operands: &[String]) -> Vec<String> {
-        let Some((to, from)) = operands.split_last() else { return Vec::new() };
-        let Some(here) = self.folders.last().and_then(Option::as_deref) else { return Vec::new() };
-        let pours = |word: &&String| word.ends_with("/.") || word.ends_with("/*") || word.ends_with("/.*") || word.ends_with('/');
+        let Some((to, from)) = operands.split_last() else {
+            return Vec::new();
+        };
+        let Some(here) = self.folders.last().and_then(Option::as_deref) else {
+            return Vec::new();
+        };
+        let pours = |word: &&String| {
+            word.ends_with("/.")
+                || word.ends_with("/*")
+                || word.ends_with("/.*")
+                || word.ends_with('/')
+        };
         let harmless = |word: &String| {
             let folder = word.trim_end_matches(['*', '.']);
-            let Ok(entries) = std::fs::read_dir(self.foreign.resolve(folder, here)) else { return false };
-            !entries.flatten().any(|entry| tool_harness_sandbox::file::is_protected(&entry.file_name().to_string_lossy()))
+            let Ok(entries) = std::fs::read_dir(self.foreign.resolve(folder, here)) else {
+                return false;
+            };
+            !entries.flatten().any(|entry| {
+                tool_harness_sandbox::file::is_protected(&entry.file_name().to_string_lossy())
+            })
         };
-        if from.iter().filter(pours).all(harmless) { Vec::new() } else { vec![to.clone()] }
+        if from.iter().filter(pours).all(harmless) {
+            Vec::new()
+        } else {
+            vec![to.clone()]
+        }
     }
 
     fn cleaned(&self, program: &Program<'_>) -> Vec<String> {
@@ -294,7 +454,11 @@ impl<'f> Walk<'f> {
                     folder.push(into);
                     rest = after;
                 }
-                ["-c" | "--git-dir" | "--work-tree" | "--namespace", _, after @ ..] => rest = after,
+                [
+                    "-c" | "--git-dir" | "--work-tree" | "--namespace",
+                    _,
+                    after @ ..,
+                ] => rest = after,
                 [option, after @ ..] if option.starts_with('-') => rest = after,
                 [verb, after @ ..] => {
                     rest = after;
@@ -304,10 +468,17 @@ impl<'f> Walk<'f> {
             }
         };
         let option = |letter: char, long: &str| {
-            rest.iter().any(|word| *word == long || (word.starts_with('-') && !word.starts_with("--") && word.contains(letter)))
+            rest.iter().any(|word| {
+                *word == long
+                    || (word.starts_with('-') && !word.starts_with("--") && word.contains(letter))
+            })
         };
         let place = |word: &str| folder.join(word).to_string_lossy().into_owned();
-        let mut places: Vec<String> = rest.iter().filter(|word| !word.starts_with('-')).map(|word| place(word)).collect();
+        let mut places: Vec<String> = rest
+            .iter()
+            .filter(|word| !word.starts_with('-'))
+            .map(|word| place(word))
+            .collect();
         match verb {
             _ if option('n', "--dry-run") => Vec::new(),
             "clean" if option('f', "--force") => {
@@ -333,15 +504,24 @@ impl<'f> Walk<'f> {
             None => return false,
         };
         let Some((folder, pattern, rest)) = shell::wildcard(word).filter(|_| wild) else {
-            return self.foreign.holds_what_governs(&self.foreign.resolve(word, base));
+            return self
+                .foreign
+                .holds_what_governs(&self.foreign.resolve(word, base));
         };
-        let Ok(entries) = std::fs::read_dir(self.foreign.resolve(folder, base)) else { return false };
-        let names = entries.flatten().map(|entry| entry.file_name().to_string_lossy().into_owned());
-        let mut names =
-            names.filter(|name| pattern.starts_with('.') || !name.starts_with('.')).filter(|name| shell::could_be(pattern, name));
+        let Ok(entries) = std::fs::read_dir(self.foreign.resolve(folder, base)) else {
+            return false;
+        };
+        let names = entries
+            .flatten()
+            .map(|entry| entry.file_name().to_string_lossy().into_owned());
+        let mut names = names
+            .filter(|name| pattern.starts_with('.') || !name.starts_with('.'))
+            .filter(|name| shell::could_be(pattern, name));
         names.any(|name| {
             let place = format!("{folder}{name}{rest}");
-            self.foreign.holds_what_governs(&self.foreign.resolve(&place, base)) || self.foreign.is_protected(&place, base)
+            self.foreign
+                .holds_what_governs(&self.foreign.resolve(&place, base))
+                || self.foreign.is_protected(&place, base)
         })
     }
 }
@@ -350,9 +530,22 @@ impl Foreign {
     /// What is known of variables before a command begins.
     pub(super) fn variables(&self, cwd: &Path) -> Variables {
         let mut known = vec![("PWD", cwd.to_string_lossy().into_owned())];
-        known.push(("CLAUDE_PROJECT_DIR", self.project().to_string_lossy().into_owned()));
-        known.extend(self.client.programs.first().map(|program| ("HARNESS_PROGRAM", program.to_string_lossy().into_owned())));
-        known.extend(self.client.home.iter().map(|home| ("HOME", home.to_string_lossy().into_owned())));
+        known.push((
+            "CLAUDE_PROJECT_DIR",
+            self.project().to_string_lossy().into_owned(),
+        ));
+        known.extend(
+            self.client
+                .programs
+                .first()
+                .map(|program| ("HARNESS_PROGRAM", program.to_string_lossy().into_owned())),
+        );
+        known.extend(
+            self.client
+                .home
+                .iter()
+                .map(|home| ("HOME", home.to_string_lossy().into_owned())),
+        );
         Variables::new(&known)
     }
 
@@ -366,15 +559,23 @@ impl Foreign {
         let home = self.client.home.as_deref().map(super::path::real);
         self.project().starts_with(real)
             || home.is_some_and(|home| home.starts_with(real))
-            || self.client.programs.iter().any(|program| program.starts_with(real))
+            || self
+                .client
+                .programs
+                .iter()
+                .any(|program| program.starts_with(real))
     }
 }
 
 /// Whether a pattern that is somewhere in a command says enough to mean what governs, be it there or not.
 pub(super) fn means_to_govern(pattern: &str) -> bool {
-    let said = pattern.find(['*', '?', '[']).map_or("", |at| &pattern[..at]);
+    let said = pattern
+        .find(['*', '?', '['])
+        .map_or("", |at| &pattern[..at]);
     said.len() > 1
-        && NAMES.iter().any(|name| name.starts_with(&said.to_lowercase()))
+        && NAMES
+            .iter()
+            .any(|name| name.starts_with(&said.to_lowercase()))
         && NAMES.iter().any(|name| shell::could_be(pattern, name))
 }
 
@@ -383,7 +584,8 @@ fn texts(words: &[String]) -> Vec<&str> {
 }
 
 fn changes(program: &Program<'_>) -> bool {
-    CHANGERS.contains(&program.name) && (!matches!(program.name, "sed" | "perl") || program.has(&['i'], &["in-place"]))
+    CHANGERS.contains(&program.name)
+        && (!matches!(program.name, "sed" | "perl") || program.has(&['i'], &["in-place"]))
 }
 
 /// Whether a `find` changes what it finds by itself.
@@ -392,7 +594,8 @@ fn deletes(program: &Program<'_>) -> bool {
     words.iter().any(|word| word == "-delete")
         || words.iter().enumerate().any(|(at, word)| {
             matches!(word.as_str(), "-exec" | "-execdir" | "-ok" | "-okdir")
-                && shell::program(&words[at + 1..]).is_some_and(|inner| changes(&inner) || inner.is_shell())
+                && shell::program(&words[at + 1..])
+                    .is_some_and(|inner| changes(&inner) || inner.is_shell())
         })
 }
 

@@ -15,8 +15,12 @@ pub(super) struct Touched {
 
 const BEGIN: &str = "*** Begin Patch";
 const END: &str = "*** End Patch";
-const FILES: [(&str, &str); 4] =
-    [("*** Add File: ", "add"), ("*** Update File: ", "update"), ("*** Delete File: ", "delete"), ("*** Move to: ", "move")];
+const FILES: [(&str, &str); 4] = [
+    ("*** Add File: ", "add"),
+    ("*** Update File: ", "update"),
+    ("*** Delete File: ", "delete"),
+    ("*** Move to: ", "move"),
+];
 
 /// A patch in a shell command, which Codex applies itself.
 #[derive(Debug, PartialEq, Eq)]
@@ -37,7 +41,9 @@ fn inline_in(command: &str, depth: usize) -> Option<Inline> {
     let mut folder = None;
     for segment in lex(command) {
         let words: Vec<String> = segment.words.iter().map(|word| word.text.clone()).collect();
-        let Some(program) = program(&words) else { continue };
+        let Some(program) = program(&words) else {
+            continue;
+        };
         match program.name {
             "cd" => folder = program.args.first().cloned(),
             "apply_patch" | "applypatch" => {
@@ -45,9 +51,15 @@ fn inline_in(command: &str, depth: usize) -> Option<Inline> {
                 return text.map(|patch| Inline { patch, folder });
             }
             _ => {
-                let inner = program.script().filter(|_| depth < 3).and_then(|script| inline_in(&script, depth + 1));
+                let inner = program
+                    .script()
+                    .filter(|_| depth < 3)
+                    .and_then(|script| inline_in(&script, depth + 1));
                 if let Some(inner) = inner {
-                    return Some(Inline { folder: inner.folder.or(folder), ..inner });
+                    return Some(Inline {
+                        folder: inner.folder.or(folder),
+                        ..inner
+                    });
                 }
             }
         }
@@ -57,7 +69,10 @@ fn inline_in(command: &str, depth: usize) -> Option<Inline> {
 
 /// Every file that a patch touches. A line that could name a file and is not understood is an error: nothing may be passed over.
 pub(super) fn touched(patch: &str) -> Result<Vec<Touched>, String> {
-    let mut lines = patch.lines().map(str::trim_end).skip_while(|line| line.trim().is_empty());
+    let mut lines = patch
+        .lines()
+        .map(str::trim_end)
+        .skip_while(|line| line.trim().is_empty());
     if lines.next().map(str::trim) != Some(BEGIN) {
         return Err(format!("it does not begin with `{BEGIN}`"));
     }
@@ -67,17 +82,27 @@ pub(super) fn touched(patch: &str) -> Result<Vec<Touched>, String> {
         if marked == END {
             break;
         }
-        if let Some((path, change)) = FILES.iter().find_map(|(mark, change)| Some((marked.strip_prefix(mark)?.trim(), *change))) {
+        if let Some((path, change)) = FILES
+            .iter()
+            .find_map(|(mark, change)| Some((marked.strip_prefix(mark)?.trim(), *change)))
+        {
             if path.is_empty() {
                 return Err(format!("`{line}` names no file"));
             }
-            files.push(Touched { path: path.to_owned(), change, content: String::new() });
+            files.push(Touched {
+                path: path.to_owned(),
+                change,
+                content: String::new(),
+            });
         } else if let Some(added) = line.strip_prefix('+') {
             if let Some(file) = files.last_mut() {
                 file.content.push_str(added);
                 file.content.push('\n');
             }
-        } else if marked.starts_with("***") && !marked.starts_with("*** End of File") && !marked.starts_with("*** Environment ID: ") {
+        } else if marked.starts_with("***")
+            && !marked.starts_with("*** End of File")
+            && !marked.starts_with("*** Environment ID: ")
+        {
             return Err(format!("`{line}` is not understood"));
         }
     }
@@ -89,7 +114,11 @@ pub(super) fn touched(patch: &str) -> Result<Vec<Touched>, String> {
             files[index].content = files[index - 1].content.clone();
         }
     }
-    if files.is_empty() { Err("it touches no file".to_owned()) } else { Ok(files) }
+    if files.is_empty() {
+        Err("it touches no file".to_owned())
+    } else {
+        Ok(files)
+    }
 }
 
 #[cfg(test)]
@@ -100,9 +129,21 @@ mod tests {
     fn every_file_is_found_with_what_is_added_to_it() {
         let patch = "*** Begin Patch\n*** Add File: a.txt\n+one\n+two\n*** Update File: b.rs\n*** Move to: c.rs\n@@ fn\n-x\n+y\n z\n\
                      *** Delete File: d\n*** End Patch\n";
-        let found: Vec<_> = touched(patch).expect("a patch").into_iter().map(|file| (file.path, file.change, file.content)).collect();
-        let expected = [("a.txt", "add", "one\ntwo\n"), ("b.rs", "update", "y\n"), ("c.rs", "move", "y\n"), ("d", "delete", "")];
-        assert_eq!(found, expected.map(|(path, change, content)| (path.to_owned(), change, content.to_owned())));
+        let found: Vec<_> = touched(patch)
+            .expect("a patch")
+            .into_iter()
+            .map(|file| (file.path, file.change, file.content))
+            .collect();
+        let expected = [
+            ("a.txt", "add", "one\ntwo\n"),
+            ("b.rs", "update", "y\n"),
+            ("c.rs", "move", "y\n"),
+            ("d", "delete", ""),
+        ];
+        assert_eq!(
+            found,
+            expected.map(|(path, change, content)| (path.to_owned(), change, content.to_owned()))
+        );
     }
 
     #[test]
@@ -110,12 +151,22 @@ mod tests {
         let patch = "*** Begin Patch\n*** Add File: a\n+x\n*** End Patch";
         for (command, folder) in [
             (format!("apply_patch <<'EOF'\n{patch}\nEOF"), None),
-            (format!("cd sub && apply_patch <<'EOF'\n{patch}\nEOF\n"), Some("sub")),
-            (format!("bash -lc \"apply_patch <<'EOF'\n{patch}\nEOF\""), None),
+            (
+                format!("cd sub && apply_patch <<'EOF'\n{patch}\nEOF\n"),
+                Some("sub"),
+            ),
+            (
+                format!("bash -lc \"apply_patch <<'EOF'\n{patch}\nEOF\""),
+                None,
+            ),
             (format!("apply_patch '{patch}'"), None),
         ] {
             let found = inline(&command).unwrap_or_else(|| panic!("{command}"));
-            assert_eq!((found.patch.trim_end(), found.folder.as_deref()), (patch, folder), "{command}");
+            assert_eq!(
+                (found.patch.trim_end(), found.folder.as_deref()),
+                (patch, folder),
+                "{command}"
+            );
         }
         assert_eq!(inline("grep -r apply_patch ."), None);
     }
@@ -131,6 +182,9 @@ mod tests {
         ] {
             assert!(touched(patch).is_err(), "{patch}");
         }
-        assert!(touched("\n  *** Begin Patch\n  *** Add File: x\n+1").is_ok(), "as lenient as the client");
+        assert!(
+            touched("\n  *** Begin Patch\n  *** Add File: x\n+1").is_ok(),
+            "as lenient as the client"
+        );
     }
 }

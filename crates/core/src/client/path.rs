@@ -48,7 +48,9 @@ impl Foreign {
     /// The real place of a path that is relative to `base`, or starts with `~`, or is a `file:` address.
     pub(super) fn resolve(&self, text: &str, base: &Path) -> PathBuf {
         let text = text.strip_prefix("file://").unwrap_or(text);
-        let from_home = text.strip_prefix('~').filter(|rest| rest.is_empty() || rest.starts_with('/'));
+        let from_home = text
+            .strip_prefix('~')
+            .filter(|rest| rest.is_empty() || rest.starts_with('/'));
         match (from_home, &self.client.home) {
             (Some(rest), Some(home)) => real(&home.join(rest.trim_start_matches('/'))),
             _ => real(&base.join(text)),

@@ -4,12 +4,27 @@ use crate::artifact::client::ClientTool;
 use serde_json::{Map, Value, json};
 
 /// Parts of a client's result that lead to the text that was replaced.
-const LEADS_BACK: [&str; 4] = ["persistedOutputPath", "persistedOutputSize", "rawOutputPath", "structuredContent"];
+const LEADS_BACK: [&str; 4] = [
+    "persistedOutputPath",
+    "persistedOutputSize",
+    "rawOutputPath",
+    "structuredContent",
+];
 
 /// What the model would read of a result.
 pub(crate) fn text(entry: &ClientTool, response: &Value) -> String {
-    let found: Vec<String> = entry.result.iter().filter_map(|path| at(response, path)).map(flat).filter(|text| !text.is_empty()).collect();
-    if found.is_empty() && !entry.result.iter().any(|path| at(response, path).is_some()) { flat(response) } else { found.join("\n") }
+    let found: Vec<String> = entry
+        .result
+        .iter()
+        .filter_map(|path| at(response, path))
+        .map(flat)
+        .filter(|text| !text.is_empty())
+        .collect();
+    if found.is_empty() && !entry.result.iter().any(|path| at(response, path).is_some()) {
+        flat(response)
+    } else {
+        found.join("\n")
+    }
 }
 
 /// The same result with other text, in the client's own form; `None` where that form has no place for it.
@@ -20,8 +35,16 @@ pub(crate) fn instead(entry: &ClientTool, response: &Value, text: &str) -> Optio
         Value::Object(fields) => {
             let mut fields = fields.clone();
             fields.retain(|key, _| !LEADS_BACK.contains(&key.as_str()));
-            let mut places: Vec<&str> = entry.result.iter().map(String::as_str).filter(|path| at(response, path).is_some()).collect();
-            if places.is_empty() && entry.result.is_empty() && fields.get("content").is_some_and(Value::is_array) {
+            let mut places: Vec<&str> = entry
+                .result
+                .iter()
+                .map(String::as_str)
+                .filter(|path| at(response, path).is_some())
+                .collect();
+            if places.is_empty()
+                && entry.result.is_empty()
+                && fields.get("content").is_some_and(Value::is_array)
+            {
                 places.push("content");
             }
             let (first, rest) = places.split_first()?;
@@ -34,7 +57,9 @@ pub(crate) fn instead(entry: &ClientTool, response: &Value, text: &str) -> Optio
 }
 
 fn at<'a>(value: &'a Value, path: &str) -> Option<&'a Value> {
-    path.split('.').try_fold(value, |value, key| value.get(key)).filter(|value| value.is_string() || value.is_array())
+    path.split('.')
+        .try_fold(value, |value, key| value.get(key))
+        .filter(|value| value.is_string() || value.is_array())
 }
 
 /// Texts as they are, lists of them line by line, blocks of content by their text, anything else as JSON.
@@ -42,19 +67,25 @@ fn flat(value: &Value) -> String {
     match value {
         Value::String(text) => text.clone(),
         Value::Array(items) => items.iter().map(flat).collect::<Vec<_>>().join("\n"),
-        Value::Object(block) if block.get("type") == Some(&json!("text")) => block.get("text").map(flat).unwrap_or_default(),
+        Value::Object(block) if block.get("type") == Some(&json!("text")) => {
+            block.get("text").map(flat).unwrap_or_default()
+        }
         other => other.to_string(),
     }
 }
 
 fn put(fields: &mut Map<String, Value>, path: &str, text: &str) {
-    let (first, rest) = path.split_once('.').map_or((path, None), |(first, rest)| (first, Some(rest)));
+    let (first, rest) = path
+        .split_once('.')
+        .map_or((path, None), |(first, rest)| (first, Some(rest)));
     match (fields.get_mut(first), rest) {
         (Some(Value::Object(inner)), Some(rest)) => put(inner, rest, text),
         (Some(place), None) => {
             *place = match place {
                 Value::Array(_) if text.is_empty() => json!([]),
-                Value::Array(items) if items.first().is_some_and(Value::is_object) && first == "content" => {
+                Value::Array(items)
+                    if items.first().is_some_and(Value::is_object) && first == "content" =>
+                {
                     json!([{ "type": "text", "text": text }])
                 }
                 Value::Array(_) => json!([text]),
@@ -73,7 +104,10 @@ mod tests {
     #[test]
     fn text_is_found_and_replaced_where_the_client_keeps_it() {
         let check = |tool: &str, response: Value, expected_text: &str, expected: Option<Value>| {
-            let native = built_in("claude-code").iter().find(|native| native.pattern == tool).expect("a tool");
+            let native = built_in("claude-code")
+                .iter()
+                .find(|native| native.pattern == tool)
+                .expect("a tool");
             let entry = ClientTool::from(native);
             assert_eq!(text(&entry, &response), expected_text, "{tool}");
             assert_eq!(instead(&entry, &response, "new"), expected, "{tool}");
@@ -88,9 +122,16 @@ mod tests {
             "Read",
             json!({"type": "text", "file": {"filePath": "/a", "content": "old", "numLines": 1}}),
             "old",
-            Some(json!({"type": "text", "file": {"filePath": "/a", "content": "new", "numLines": 1}})),
+            Some(
+                json!({"type": "text", "file": {"filePath": "/a", "content": "new", "numLines": 1}}),
+            ),
         );
-        check("Glob", json!({"filenames": ["a", "b"], "numFiles": 2}), "a\nb", Some(json!({"filenames": ["new"], "numFiles": 2})));
+        check(
+            "Glob",
+            json!({"filenames": ["a", "b"], "numFiles": 2}),
+            "a\nb",
+            Some(json!({"filenames": ["new"], "numFiles": 2})),
+        );
         check(
             "Agent",
             json!({"content": [{"type": "text", "text": "done"}], "agentId": "1"}),
@@ -104,7 +145,17 @@ mod tests {
             Some(json!([{"type": "text", "text": "new"}])),
         );
         check("*", json!("old"), "old", Some(json!("new")));
-        check("Write", json!({"filePath": "/a"}), "{\"filePath\":\"/a\"}", None);
-        check("Read", json!({"type": "image", "file": {"base64": "xx"}}), "{\"type\":\"image\",\"file\":{\"base64\":\"xx\"}}", None);
+        check(
+            "Write",
+            json!({"filePath": "/a"}),
+            "{\"filePath\":\"/a\"}",
+            None,
+        );
+        check(
+            "Read",
+            json!({"type": "image", "file": {"base64": "xx"}}),
+            "{\"type\":\"image\",\"file\":{\"base64\":\"xx\"}}",
+            None,
+        );
     }
 }

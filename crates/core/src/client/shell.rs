@@ -36,7 +36,14 @@ impl Command {
         let mut texts = vec![decode(&text), with_said(&text)];
         texts.retain(|other| *other != text);
         texts.insert(0, text);
-        let segments = texts.iter().flat_map(|text| expanded(flat(text), variables.clone()).into_iter().take(MAX_WORDS)).collect();
+        let segments = texts
+            .iter()
+            .flat_map(|text| {
+                expanded(flat(text), variables.clone())
+                    .into_iter()
+                    .take(MAX_WORDS)
+            })
+            .collect();
         Self { segments, expands }
     }
 
@@ -44,17 +51,26 @@ impl Command {
     pub(super) fn words(&self) -> impl Iterator<Item = &str> {
         let parts = |word: &'_ String| -> Vec<(usize, usize)> {
             let mut parts = vec![(0, word.len())];
-            parts.extend(word.match_indices(['=', ':', ',', '@']).map(|(at, _)| (at + 1, word.len())));
+            parts.extend(
+                word.match_indices(['=', ':', ',', '@'])
+                    .map(|(at, _)| (at + 1, word.len())),
+            );
             parts.extend(word.match_indices([':', ',']).map(|(at, _)| (0, at)));
             // An option of one letter with its value.
-            let glued = word.strip_prefix('-').is_some_and(|rest| rest.len() > 1 && rest.starts_with(|c: char| c.is_ascii_alphabetic()));
+            let glued = word.strip_prefix('-').is_some_and(|rest| {
+                rest.len() > 1 && rest.starts_with(|c: char| c.is_ascii_alphabetic())
+            });
             parts.extend(glued.then_some((2, word.len())));
             parts
         };
         self.segments
             .iter()
             .flatten()
-            .flat_map(move |word| parts(word).into_iter().map(|(from, to)| word[from..to].trim_matches(['{', '}'])))
+            .flat_map(move |word| {
+                parts(word)
+                    .into_iter()
+                    .map(|(from, to)| word[from..to].trim_matches(['{', '}']))
+            })
             .filter(|part| !part.is_empty())
     }
 
@@ -62,7 +78,11 @@ impl Command {
     pub(super) fn decides(&self) -> Option<String> {
         let is_harness = |word: &str| word.rsplit('/').next() == Some("harness");
         for segment in &self.segments {
-            for (index, _) in segment.iter().enumerate().filter(|(_, word)| is_harness(word)) {
+            for (index, _) in segment
+                .iter()
+                .enumerate()
+                .filter(|(_, word)| is_harness(word))
+            {
                 let mut rest = segment[index + 1..].iter();
                 let mut subcommand = None;
                 while let Some(word) = rest.next() {
@@ -73,10 +93,16 @@ impl Command {
                         break;
                     }
                 }
-                let fed = segment[..index].iter().any(|word| matches!(word.rsplit('/').next(), Some("xargs" | "parallel")));
+                let fed = segment[..index]
+                    .iter()
+                    .any(|word| matches!(word.rsplit('/').next(), Some("xargs" | "parallel")));
                 match subcommand {
-                    Some(word) if DECIDING.contains(&word) => return Some(format!("harness {word}")),
-                    Some(word) if word.contains(['$', '{', '*', '?', '[']) => return Some(format!("harness {word}")),
+                    Some(word) if DECIDING.contains(&word) => {
+                        return Some(format!("harness {word}"));
+                    }
+                    Some(word) if word.contains(['$', '{', '*', '?', '[']) => {
+                        return Some(format!("harness {word}"));
+                    }
                     None if fed => return Some("xargs harness".to_owned()),
                     _ => {}
                 }
@@ -84,8 +110,10 @@ impl Command {
         }
         // A name put together from variables: both halves are somewhere in the text.
         let all = || self.segments.iter().flatten();
-        let deciding = all().find(|word| DECIDING.contains(&word.as_str()) && word.as_str() != "install")?;
-        (self.expands && all().any(|word| word.split(['/', '=']).any(|part| part == "harness"))).then(|| format!("harness {deciding}"))
+        let deciding =
+            all().find(|word| DECIDING.contains(&word.as_str()) && word.as_str() != "install")?;
+        (self.expands && all().any(|word| word.split(['/', '=']).any(|part| part == "harness")))
+            .then(|| format!("harness {deciding}"))
     }
 }
 
@@ -107,9 +135,16 @@ fn with_said(text: &str) -> String {
     let mut made = String::with_capacity(text.len());
     let mut rest = text;
     while let Some(at) = rest.find("$(").into_iter().chain(rest.find('`')).min() {
-        let (open, close) = if rest[at..].starts_with('`') { (1, '`') } else { (2, ')') };
+        let (open, close) = if rest[at..].starts_with('`') {
+            (1, '`')
+        } else {
+            (2, ')')
+        };
         let inner = &rest[at + open..];
-        let (shown, used) = match inner.find(close).and_then(|end| Some((said(&inner[..end])?, open + end + 1))) {
+        let (shown, used) = match inner
+            .find(close)
+            .and_then(|end| Some((said(&inner[..end])?, open + end + 1)))
+        {
             Some(found) => found,
             None => (rest[at..at + open].to_owned(), open),
         };
@@ -153,8 +188,14 @@ fn decode(text: &str) -> String {
         decoded.push_str(&rest[..at]);
         let code = &rest[at + 1..];
         let digits = |from: usize, most: usize, radix: u32| {
-            let end = code[from..].char_indices().take(most).take_while(|(_, c)| c.is_digit(radix)).count();
-            let value = u32::from_str_radix(code.get(from..from + end)?, radix).ok().and_then(char::from_u32)?;
+            let end = code[from..]
+                .char_indices()
+                .take(most)
+                .take_while(|(_, c)| c.is_digit(radix))
+                .count();
+            let value = u32::from_str_radix(code.get(from..from + end)?, radix)
+                .ok()
+                .and_then(char::from_u32)?;
             Some((value, from + end))
         };
         let found = match code.chars().next() {
@@ -179,7 +220,10 @@ pub(super) fn wild_part(word: &str) -> Option<(&str, &str)> {
     let at = word.find(wild)?;
     let start = word[..at].rfind('/').map_or(0, |slash| slash + 1);
     let part = word[start..].split('/').next()?;
-    let says = part.starts_with('.') || literals(part).iter().any(|literal| literal.chars().any(|c| c != '.'));
+    let says = part.starts_with('.')
+        || literals(part)
+            .iter()
+            .any(|literal| literal.chars().any(|c| c != '.'));
     says.then_some((&word[..start], part))
 }
 
@@ -200,7 +244,12 @@ fn literals(pattern: &str) -> Vec<String> {
             '{' | '[' => depth += 1,
             '}' | ']' => depth = depth.saturating_sub(1),
             '*' | '?' if depth == 0 => {}
-            '$' => while chars.next_if(|c| c.is_alphanumeric() || *c == '_').is_some() {},
+            '$' => {
+                while chars
+                    .next_if(|c| c.is_alphanumeric() || *c == '_')
+                    .is_some()
+                {}
+            }
             c if depth == 0 => {
                 literal.push(c);
                 continue;
@@ -218,7 +267,11 @@ pub(super) fn could_be(pattern: &str, name: &str) -> bool {
     let (literals, name) = (literals(pattern), name.to_lowercase());
     let mut rest = name.as_str();
     for (index, literal) in literals.iter().enumerate() {
-        let found = if index == 0 { rest.starts_with(literal).then_some(0) } else { rest.find(literal) };
+        let found = if index == 0 {
+            rest.starts_with(literal).then_some(0)
+        } else {
+            rest.find(literal)
+        };
         let Some(at) = found else { return false };
         rest = &rest[at + literal.len()..];
     }
@@ -234,7 +287,8 @@ pub(super) fn is_plain_read(text: &str) -> bool {
 fn segments(text: &str) -> Option<Vec<Vec<String>>> {
     // Taken away first: the only redirections that cannot change a file.
     let text = text.replace("2>/dev/null", " ").replace("2>&1", " ");
-    let (mut segments, mut word, mut chars) = (vec![Vec::new()], None::<String>, text.chars().peekable());
+    let (mut segments, mut word, mut chars) =
+        (vec![Vec::new()], None::<String>, text.chars().peekable());
     while let Some(c) = chars.next() {
         match c {
             '\'' => {
@@ -257,7 +311,9 @@ fn segments(text: &str) -> Option<Vec<Vec<String>>> {
                     }
                 }
             }
-            '\\' => word.get_or_insert_default().push(chars.next().filter(|c| *c != '\n')?),
+            '\\' => word
+                .get_or_insert_default()
+                .push(chars.next().filter(|c| *c != '\n')?),
             '<' | '>' | '$' | '`' | '(' | ')' | '{' | '}' | '!' | '#' | '\r' => return None,
             '|' | ';' | '&' | '\n' => {
                 let doubled = chars.next_if_eq(&c).is_some();
@@ -278,19 +334,39 @@ fn segments(text: &str) -> Option<Vec<Vec<String>>> {
 
 /// Whether a program with these arguments only reads.
 fn reads(words: &[String]) -> bool {
-    let Some((program, args)) = words.split_first() else { return true };
-    let none_of = |refused: &[&str]| !args.iter().any(|arg| refused.iter().any(|option| arg.starts_with(option)));
+    let Some((program, args)) = words.split_first() else {
+        return true;
+    };
+    let none_of = |refused: &[&str]| {
+        !args
+            .iter()
+            .any(|arg| refused.iter().any(|option| arg.starts_with(option)))
+    };
     match program.as_str() {
-        "cat" | "head" | "tail" | "ls" | "grep" | "wc" | "stat" | "diff" | "cmp" | "file" | "cd" | "pwd" | "echo" | "true" | "jq" => true,
+        "cat" | "head" | "tail" | "ls" | "grep" | "wc" | "stat" | "diff" | "cmp" | "file"
+        | "cd" | "pwd" | "echo" | "true" | "jq" => true,
         "rg" => none_of(&["--pre", "--hostname-bin", "--search-zip", "-z"]),
         "sort" => none_of(&["-o", "--output", "--compress-program", "-T", "-S"]),
         "tree" => none_of(&["-o", "--output"]),
         "find" => none_of(&["-exec", "-ok", "-delete", "-fprint", "-fls"]),
         "git" => reads_git(args),
         "harness" => {
-            let read =
-                ["validate", "list", "inspect", "explain", "tools", "test", "version", "doctor", "log", "diff", "--version", "--help"];
-            args.first().is_some_and(|word| read.contains(&word.as_str()))
+            let read = [
+                "validate",
+                "list",
+                "inspect",
+                "explain",
+                "tools",
+                "test",
+                "version",
+                "doctor",
+                "log",
+                "diff",
+                "--version",
+                "--help",
+            ];
+            args.first()
+                .is_some_and(|word| read.contains(&word.as_str()))
         }
         _ => false,
     }
@@ -299,11 +375,40 @@ fn reads(words: &[String]) -> bool {
 /// Whether a git command leaves the working tree and its settings alone. What is added or committed was written before.
 fn reads_git(args: &[String]) -> bool {
     let mut rest = args.iter().skip_while(|word| word.as_str() == "--no-pager");
-    let known = ["status", "diff", "log", "show", "blame", "grep", "ls-files", "ls-tree", "rev-parse", "add", "commit", "check-ignore"];
-    let refused = ["--output", "-O", "--open-files-in-pager", "--ext-diff", "--textconv", "-e", "--edit", "--exec"];
-    let glued = |option: &str, arg: &str| (option.starts_with("--") || option == "-O") && arg.starts_with(option);
-    rest.next().is_some_and(|word| known.contains(&word.as_str()))
-        && !args.iter().any(|arg| refused.iter().any(|option| arg == option || glued(option, arg)))
+    let known = [
+        "status",
+        "diff",
+        "log",
+        "show",
+        "blame",
+        "grep",
+        "ls-files",
+        "ls-tree",
+        "rev-parse",
+        "add",
+        "commit",
+        "check-ignore",
+    ];
+    let refused = [
+        "--output",
+        "-O",
+        "--open-files-in-pager",
+        "--ext-diff",
+        "--textconv",
+        "-e",
+        "--edit",
+        "--exec",
+    ];
+    let glued = |option: &str, arg: &str| {
+        (option.starts_with("--") || option == "-O") && arg.starts_with(option)
+    };
+    rest.next()
+        .is_some_and(|word| known.contains(&word.as_str()))
+        && !args.iter().any(|arg| {
+            refused
+                .iter()
+                .any(|option| arg == option || glued(option, arg))
+        })
 }
 
 #[cfg(test)]

@@ -17,22 +17,45 @@ impl Foreign {
         match self.entry.split {
             None => Ok(vec![self.placed(whole, &self.cwd())?]),
             Some(Split::Edits) => {
-                let Some(Value::Array(edits)) = whole.remove("edits") else { return Err(self.unreadable("edits", "a list of edits")) };
+                let Some(Value::Array(edits)) = whole.remove("edits") else {
+                    return Err(self.unreadable("edits", "a list of edits"));
+                };
                 let mut parts = Vec::with_capacity(edits.len());
                 for edit in &edits {
-                    let edit = edit.as_object().ok_or_else(|| self.unreadable("edits", "a list of edits"))?;
+                    let edit = edit
+                        .as_object()
+                        .ok_or_else(|| self.unreadable("edits", "a list of edits"))?;
                     let mut part = whole.clone();
                     part.extend(self.renamed(edit)?);
                     parts.push(self.placed(part, &self.cwd())?);
                 }
-                if parts.is_empty() { Err(self.unreadable("edits", "at least one edit")) } else { Ok(parts) }
+                if parts.is_empty() {
+                    Err(self.unreadable("edits", "at least one edit"))
+                } else {
+                    Ok(parts)
+                }
             }
             Some(Split::Patch) => {
-                let text = whole.get("patch").and_then(Value::as_str).ok_or_else(|| self.unreadable("patch", "the text of a patch"))?;
-                let files = touched(text).map_err(|problem| self.unreadable("patch", &format!("a patch that can be read: {problem}")))?;
+                let text = whole
+                    .get("patch")
+                    .and_then(Value::as_str)
+                    .ok_or_else(|| self.unreadable("patch", "the text of a patch"))?;
+                let files = touched(text).map_err(|problem| {
+                    self.unreadable("patch", &format!("a patch that can be read: {problem}"))
+                })?;
                 let part = |file: super::patch::Touched| {
-                    let fields = [("path", file.path), ("content", file.content), ("change", file.change.to_owned())];
-                    self.placed(fields.into_iter().map(|(key, value)| (key.to_owned(), json!(value))).collect(), &self.cwd())
+                    let fields = [
+                        ("path", file.path),
+                        ("content", file.content),
+                        ("change", file.change.to_owned()),
+                    ];
+                    self.placed(
+                        fields
+                            .into_iter()
+                            .map(|(key, value)| (key.to_owned(), json!(value)))
+                            .collect(),
+                        &self.cwd(),
+                    )
                 };
                 files.into_iter().map(part).collect()
             }
@@ -61,28 +84,56 @@ impl Foreign {
             }
             let target = match self.entry.split {
                 None => Some(&mut output),
-                Some(Split::Edits) => output.get_mut("edits").and_then(|edits| edits.get_mut(index)).and_then(Value::as_object_mut),
+                Some(Split::Edits) => output
+                    .get_mut("edits")
+                    .and_then(|edits| edits.get_mut(index))
+                    .and_then(Value::as_object_mut),
                 Some(Split::Patch) => None,
             };
-            self.put_back(target.ok_or_else(|| self.unwritable("its parts"))?, before, after)?;
+            self.put_back(
+                target.ok_or_else(|| self.unwritable("its parts"))?,
+                before,
+                after,
+            )?;
         }
         Ok(Some(output))
     }
 
-    fn put_back(&self, target: &mut Map<String, Value>, before: &Part, after: &Part) -> Result<(), Refusal> {
-        let keys = before.keys().chain(after.keys().filter(|key| !before.contains_key(*key)));
+    fn put_back(
+        &self,
+        target: &mut Map<String, Value>,
+        before: &Part,
+        after: &Part,
+    ) -> Result<(), Refusal> {
+        let keys = before
+            .keys()
+            .chain(after.keys().filter(|key| !before.contains_key(*key)));
         for key in keys.filter(|key| before.get(*key) != after.get(*key)) {
-            let mut spellings = self.entry.args.iter().filter(|(_, seen)| seen == key).map(|(native, _)| native);
-            let native = spellings.clone().find(|native| target.contains_key(*native)).or_else(|| spellings.next()).unwrap_or(key);
+            let mut spellings = self
+                .entry
+                .args
+                .iter()
+                .filter(|(_, seen)| seen == key)
+                .map(|(native, _)| native);
+            let native = spellings
+                .clone()
+                .find(|native| target.contains_key(*native))
+                .or_else(|| spellings.next())
+                .unwrap_or(key);
             if self.entry.split.is_some() && !target.contains_key(native) {
                 return Err(self.unwritable(key));
             }
             match (after.get(key), target.get(native)) {
                 (None, _) => drop(target.remove(native)),
                 // A list of words was shown as one command, and one command cannot become a list again.
-                (Some(_), Some(Value::Array(_))) if self.entry.commands.contains(key) => return Err(self.unwritable(key)),
+                (Some(_), Some(Value::Array(_))) if self.entry.commands.contains(key) => {
+                    return Err(self.unwritable(key));
+                }
                 (Some(Value::String(path)), _) if self.is_path(key) => {
-                    target.insert(native.clone(), json!(self.project().join(path).to_string_lossy()));
+                    target.insert(
+                        native.clone(),
+                        json!(self.project().join(path).to_string_lossy()),
+                    );
                 }
                 (Some(value), _) => drop(target.insert(native.clone(), value.clone())),
             }
@@ -93,10 +144,17 @@ impl Foreign {
     fn renamed(&self, input: &Map<String, Value>) -> Result<Part, Refusal> {
         let mut part = Part::with_capacity(input.len());
         for (native, value) in input {
-            let key = self.entry.args.iter().find(|(known, _)| known == native).map_or(native, |(_, seen)| seen);
+            let key = self
+                .entry
+                .args
+                .iter()
+                .find(|(known, _)| known == native)
+                .map_or(native, |(_, seen)| seen);
             if part.insert(key.clone(), value.clone()).is_some() {
                 let message = format!("`{}` got `{key}` twice, under two names", self.native);
-                return Err(Refusal::new(Code::ArgsInvalid, message).help("send it once").detail("path", format!("/{native}")));
+                return Err(Refusal::new(Code::ArgsInvalid, message)
+                    .help("send it once")
+                    .detail("path", format!("/{native}")));
             }
         }
         Ok(part)
@@ -112,7 +170,8 @@ impl Foreign {
                 *value = match value {
                     Value::String(_) | Value::Null => continue,
                     Value::Array(words) => {
-                        let words: Option<Vec<String>> = words.iter().map(|word| word.as_str().map(quoted)).collect();
+                        let words: Option<Vec<String>> =
+                            words.iter().map(|word| word.as_str().map(quoted)).collect();
                         json!(words.ok_or_else(|| self.unreadable(key, "text"))?.join(" "))
                     }
                     _ => return Err(self.unreadable(key, "text")),
@@ -136,17 +195,27 @@ impl Foreign {
 
     fn unreadable(&self, key: &str, accepted: &str) -> Refusal {
         let message = format!("`{key}` of `{}` must be {accepted}", self.native);
-        Refusal::new(Code::ArgsInvalid, message).help("what cannot be read cannot be judged").detail("path", format!("/{key}"))
+        Refusal::new(Code::ArgsInvalid, message)
+            .help("what cannot be read cannot be judged")
+            .detail("path", format!("/{key}"))
     }
 
     fn unwritable(&self, key: &str) -> Refusal {
-        let message = format!("a hook changed `{key}` of `{}`, and the client's own form of the call cannot carry the change", self.native);
-        Refusal::new(Code::HookFailed, message).help("a person must have the hook block the call instead")
+        let message = format!(
+            "a hook changed `{key}` of `{}`, and the client's own form of the call cannot carry the change",
+            self.native
+        );
+        Refusal::new(Code::HookFailed, message)
+            .help("a person must have the hook block the call instead")
     }
 }
 
 /// A word as a shell would have to read it.
 pub(super) fn quoted(word: &str) -> String {
     let plain = |c: char| c.is_ascii_alphanumeric() || "-_./=:,@%+".contains(c);
-    if !word.is_empty() && word.chars().all(plain) { word.to_owned() } else { format!("'{}'", word.replace('\'', "'\\''")) }
+    if !word.is_empty() && word.chars().all(plain) {
+        word.to_owned()
+    } else {
+        format!("'{}'", word.replace('\'', "'\\''"))
+    }
 }

@@ -25,7 +25,10 @@ impl NoRepeats {
     /// The same call so often in a run, and not more.
     #[must_use]
     pub fn new(most: u32) -> Self {
-        Self { most, made: Mutex::default() }
+        Self {
+            most,
+            made: Mutex::default(),
+        }
     }
 
     fn count(&self, key: String) -> u32 {
@@ -55,11 +58,20 @@ impl Middleware for NoRepeats {
         if seen.is_rehearsed() {
             return Decision::Allow.into();
         }
-        let key = format!("{} {} {}", seen.call().run_id, seen.tool().name(), digest::of_object(call.arguments()));
+        let key = format!(
+            "{} {} {}",
+            seen.call().run_id,
+            seen.tool().name(),
+            digest::of_object(call.arguments())
+        );
         let made = self.count(key);
         if made <= self.most {
             return Decision::Allow.into();
         }
-        Decision::Refuse(format!("the same call was made {} times in this run; try something else", made - 1)).into()
+        Decision::Refuse(format!(
+            "the same call was made {} times in this run; try something else",
+            made - 1
+        ))
+        .into()
     }
 }

@@ -61,7 +61,11 @@ pub trait Around: Send + Sync + 'static {
     }
 
     /// Runs what is inside, as often as it likes.
-    fn around<'a>(&'a self, call: Seen<'a>, next: Next<'a>) -> Later<'a, Result<ToolOutput, ToolError>>;
+    fn around<'a>(
+        &'a self,
+        call: Seen<'a>,
+        next: Next<'a>,
+    ) -> Later<'a, Result<ToolOutput, ToolError>>;
 }
 
 /// A middleware or a layer, and what it said about itself when it was added.
@@ -79,7 +83,11 @@ impl<T: ?Sized> fmt::Debug for Known<T> {
 
 impl<T: ?Sized> Clone for Known<T> {
     fn clone(&self) -> Self {
-        Self { name: Arc::clone(&self.name), priority: self.priority, given: Arc::clone(&self.given) }
+        Self {
+            name: Arc::clone(&self.name),
+            priority: self.priority,
+            given: Arc::clone(&self.given),
+        }
     }
 }
 
@@ -87,7 +95,11 @@ impl Known<dyn Middleware> {
     pub(crate) fn middleware(given: impl Middleware) -> Result<Self, RegisterError> {
         let name = asked("`name` of a middleware", || given.name().into())?;
         let priority = asked("`priority` of a middleware", || given.priority())?;
-        Ok(Self { name, priority, given: Arc::new(given) })
+        Ok(Self {
+            name,
+            priority,
+            given: Arc::new(given),
+        })
     }
 }
 
@@ -95,7 +107,11 @@ impl Known<dyn Around> {
     pub(crate) fn layer(given: impl Around) -> Result<Self, RegisterError> {
         let name = asked("`name` of a layer", || given.name().into())?;
         let priority = asked("`priority` of a layer", || given.priority())?;
-        Ok(Self { name, priority, given: Arc::new(given) })
+        Ok(Self {
+            name,
+            priority,
+            given: Arc::new(given),
+        })
     }
 }
 
@@ -242,7 +258,8 @@ impl Reply<'_> {
 
     /// Makes a failure of it, and withholds what the body gave.
     pub fn fail(&mut self, tool: &str, error: ToolError) {
-        (*self.output, *self.error, self.changed) = (ToolOutput::default(), Some(error.into_refusal(tool)), true);
+        (*self.output, *self.error, self.changed) =
+            (ToolOutput::default(), Some(error.into_refusal(tool)), true);
     }
 }
 

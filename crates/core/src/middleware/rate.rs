@@ -19,21 +19,29 @@ impl RateLimit {
     /// So many calls in this time. Where it is none, all are refused.
     #[must_use]
     pub fn new(calls: usize, per: Duration) -> Self {
-        Self { calls, per, made: Mutex::default() }
+        Self {
+            calls,
+            per,
+            made: Mutex::default(),
+        }
     }
 
     /// How long a call of a tool has to wait; counted when it has not.
     fn wait(&self, tool: &ToolName, now: Instant) -> Option<Duration> {
         let mut made = self.made.lock().unwrap_or_else(PoisonError::into_inner);
         let made = made.entry(tool.clone()).or_default();
-        while made.front().is_some_and(|first| now.duration_since(*first) >= self.per) {
+        while made
+            .front()
+            .is_some_and(|first| now.duration_since(*first) >= self.per)
+        {
             made.pop_front();
         }
         if made.len() < self.calls {
             made.push_back(now);
             return None;
         }
-        made.front().map(|first| self.per.saturating_sub(now.duration_since(*first)))
+        made.front()
+            .map(|first| self.per.saturating_sub(now.duration_since(*first)))
     }
 }
 

@@ -26,7 +26,11 @@ impl Answers {
     /// The answers of `exec` (`cmd`, `args`, `stdout`, `stderr`, `exit_code`) and of `http` (`method`, `url`, `status`, `headers`, `body`).
     #[must_use]
     pub fn new(exec: &[Value], http: &[Value]) -> Self {
-        Self(Mutex::new(State { exec: exec.iter().cloned().collect(), http: http.iter().cloned().collect(), problems: Vec::new() }))
+        Self(Mutex::new(State {
+            exec: exec.iter().cloned().collect(),
+            http: http.iter().cloned().collect(),
+            problems: Vec::new(),
+        }))
     }
 
     /// What was asked and not answered, or answered and not asked.
@@ -38,11 +42,22 @@ impl Answers {
             1 => Some(format!("one answer of `{what}` was not used")),
             more => Some(format!("{more} answers of `{what}` were not used")),
         };
-        state.problems.iter().cloned().chain(unused(&state.exec, "exec")).chain(unused(&state.http, "http")).collect()
+        state
+            .problems
+            .iter()
+            .cloned()
+            .chain(unused(&state.exec, "exec"))
+            .chain(unused(&state.http, "http"))
+            .collect()
     }
 
     /// The next answer of a list when it fits; otherwise the problem is kept, because a script may pass over a failure.
-    fn next(&self, list: fn(&mut State) -> &mut VecDeque<Value>, asked: &str, fits: impl Fn(&Value) -> bool) -> Result<Value, Refused> {
+    fn next(
+        &self,
+        list: fn(&mut State) -> &mut VecDeque<Value>,
+        asked: &str,
+        fits: impl Fn(&Value) -> bool,
+    ) -> Result<Value, Refused> {
         let mut state = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let problem = match list(&mut state).pop_front() {
             Some(answer) if fits(&answer) => return Ok(answer),
@@ -55,7 +70,11 @@ impl Answers {
 }
 
 fn text(answer: &Value, key: &str) -> String {
-    answer.get(key).and_then(Value::as_str).unwrap_or_default().to_owned()
+    answer
+        .get(key)
+        .and_then(Value::as_str)
+        .unwrap_or_default()
+        .to_owned()
 }
 
 impl Outside for Answers {
@@ -63,16 +82,42 @@ impl Outside for Answers {
         Tier::A
     }
 
-    fn run<'a>(&'a self, _: &'a Plan, _: Containment, command: Command, _: CancellationToken) -> Pending<'a, Ran> {
-        let words: Vec<&str> = std::iter::once(command.program.as_str()).chain(command.args.iter().map(String::as_str)).collect();
+    fn run<'a>(
+        &'a self,
+        _: &'a Plan,
+        _: Containment,
+        command: Command,
+        _: CancellationToken,
+    ) -> Pending<'a, Ran> {
+        let words: Vec<&str> = std::iter::once(command.program.as_str())
+            .chain(command.args.iter().map(String::as_str))
+            .collect();
         let fits = |answer: &Value| {
-            let program = answer.get("cmd").and_then(Value::as_str).is_none_or(|cmd| cmd == command.program);
+            let program = answer
+                .get("cmd")
+                .and_then(Value::as_str)
+                .is_none_or(|cmd| cmd == command.program);
             let listed = answer.get("args").and_then(Value::as_array);
-            program && listed.is_none_or(|args| args.iter().map(Value::as_str).eq(command.args.iter().map(|arg| Some(arg.as_str()))))
+            program
+                && listed.is_none_or(|args| {
+                    args.iter()
+                        .map(Value::as_str)
+                        .eq(command.args.iter().map(|arg| Some(arg.as_str())))
+                })
         };
-        let answer = self.next(|state| &mut state.exec, &format!("`{}`", words.join(" ")), fits);
+        let answer = self.next(
+            |state| &mut state.exec,
+            &format!("`{}`", words.join(" ")),
+            fits,
+        );
         let ran = answer.map(|answer| Ran {
-            end: End::Exited(answer.get("exit_code").and_then(Value::as_i64).and_then(|code| i32::try_from(code).ok()).unwrap_or(0)),
+            end: End::Exited(
+                answer
+                    .get("exit_code")
+                    .and_then(Value::as_i64)
+                    .and_then(|code| i32::try_from(code).ok())
+                    .unwrap_or(0),
+            ),
             stdout: Text::whole(text(&answer, "stdout")),
             stderr: Text::whole(text(&answer, "stderr")),
             duration: Duration::ZERO,
@@ -82,15 +127,35 @@ impl Outside for Answers {
         Box::pin(std::future::ready(ran))
     }
 
-    fn send<'a>(&'a self, _: &'a Domains, request: Request, _: Duration, _: CancellationToken) -> Pending<'a, Response> {
+    fn send<'a>(
+        &'a self,
+        _: &'a Domains,
+        request: Request,
+        _: Duration,
+        _: CancellationToken,
+    ) -> Pending<'a, Response> {
         let fits = |answer: &Value| {
-            let method = answer.get("method").and_then(Value::as_str).unwrap_or("GET");
-            let url = answer.get("url").and_then(Value::as_str).is_none_or(|url| url == request.url);
+            let method = answer
+                .get("method")
+                .and_then(Value::as_str)
+                .unwrap_or("GET");
+            let url = answer
+                .get("url")
+                .and_then(Value::as_str)
+                .is_none_or(|url| url == request.url);
             url && method.eq_ignore_ascii_case(&request.method)
         };
-        let answer = self.next(|state| &mut state.http, &format!("`{} {}`", request.method, request.url), fits);
+        let answer = self.next(
+            |state| &mut state.http,
+            &format!("`{} {}`", request.method, request.url),
+            fits,
+        );
         let response = answer.map(|answer| Response {
-            status: answer.get("status").and_then(Value::as_u64).and_then(|status| u16::try_from(status).ok()).unwrap_or(200),
+            status: answer
+                .get("status")
+                .and_then(Value::as_u64)
+                .and_then(|status| u16::try_from(status).ok())
+                .unwrap_or(200),
             headers: headers(&answer),
             body: match answer.get("body") {
                 None | Some(Value::Null) => Vec::new(),
@@ -105,8 +170,14 @@ impl Outside for Answers {
 }
 
 fn headers(answer: &Value) -> Vec<(String, String)> {
-    let entries = answer.get("headers").and_then(Value::as_object).into_iter().flatten();
-    entries.filter_map(|(name, value)| Some((name.to_lowercase(), value.as_str()?.to_owned()))).collect()
+    let entries = answer
+        .get("headers")
+        .and_then(Value::as_object)
+        .into_iter()
+        .flatten();
+    entries
+        .filter_map(|(name, value)| Some((name.to_lowercase(), value.as_str()?.to_owned())))
+        .collect()
 }
 
 #[cfg(test)]
@@ -116,12 +187,42 @@ mod tests {
 
     #[tokio::test]
     async fn answers_come_in_order_and_what_does_not_fit_or_is_left_over_is_a_problem() {
-        let answers = Answers::new(&[], &[json!({"url": "https://a/", "body": {"n": 1}}), json!({"url": "https://b/"}), json!({})]);
+        let answers = Answers::new(
+            &[],
+            &[
+                json!({"url": "https://a/", "body": {"n": 1}}),
+                json!({"url": "https://b/"}),
+                json!({}),
+            ],
+        );
         let hosts = Domains::default();
-        let first = answers.send(&hosts, Request::get("https://a/"), Duration::ZERO, CancellationToken::new()).await.expect("an answer");
+        let first = answers
+            .send(
+                &hosts,
+                Request::get("https://a/"),
+                Duration::ZERO,
+                CancellationToken::new(),
+            )
+            .await
+            .expect("an answer");
         assert_eq!((first.status, first.body), (200, b"{\"n\":1}".to_vec()));
-        assert!(answers.send(&hosts, Request::get("https://c/"), Duration::ZERO, CancellationToken::new()).await.is_err());
+        assert!(
+            answers
+                .send(
+                    &hosts,
+                    Request::get("https://c/"),
+                    Duration::ZERO,
+                    CancellationToken::new()
+                )
+                .await
+                .is_err()
+        );
         let problems = answers.problems();
-        assert!(problems.len() == 2 && problems[0].contains("https://c/") && problems[1].contains("not used"), "{problems:?}");
+        assert!(
+            problems.len() == 2
+                && problems[0].contains("https://c/")
+                && problems[1].contains("not used"),
+            "{problems:?}"
+        );
     }
 }

@@ -1,13 +1,17 @@
 //! The outside as it is: the sandbox of this machine, and its network.
 
-use super::{Command, Denial, DenialKind, End, Outside, Pending, Ran, Refused, Request, Response, Text};
+use super::{
+    Command, Denial, DenialKind, End, Outside, Pending, Ran, Refused, Request, Response, Text,
+};
 use crate::artifact::root::Containment;
 use std::io;
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
-use tool_harness_sandbox::network::{self, Bounds, Client, Denied, Domains, HttpError, Listeners, Relay, SystemResolver};
+use tool_harness_sandbox::network::{
+    self, Bounds, Client, Denied, Domains, HttpError, Listeners, Relay, SystemResolver,
+};
 use tool_harness_sandbox::plan::Plan;
 use tool_harness_sandbox::process::{self, Guard, Output, Sandbox, SandboxError, Serve, Stdin};
 use tool_harness_sandbox::tier::Tier;
@@ -24,14 +28,18 @@ impl Machine {
     #[must_use]
     pub fn with_tier(tier: Tier) -> Self {
         let machine = Self::default();
-        let _ = machine.on.set(Sandbox::with_tier(tier).serving(Arc::new(Relayed)));
+        let _ = machine
+            .on
+            .set(Sandbox::with_tier(tier).serving(Arc::new(Relayed)));
         machine
     }
 
     /// What runs commands: the strongest sandbox there is, or none where a person turned it off.
     pub fn sandbox(&self, containment: Containment) -> &Sandbox {
         match containment {
-            Containment::On => self.on.get_or_init(|| Sandbox::detect().serving(Arc::new(Relayed))),
+            Containment::On => self
+                .on
+                .get_or_init(|| Sandbox::detect().serving(Arc::new(Relayed))),
             Containment::Off => self.off.get_or_init(Sandbox::off),
         }
     }
@@ -42,12 +50,36 @@ impl Outside for Machine {
         self.sandbox(Containment::On).tier()
     }
 
-    fn run<'a>(&'a self, plan: &'a Plan, containment: Containment, command: Command, cancel: CancellationToken) -> Pending<'a, Ran> {
+    fn run<'a>(
+        &'a self,
+        plan: &'a Plan,
+        containment: Containment,
+        command: Command,
+        cancel: CancellationToken,
+    ) -> Pending<'a, Ran> {
         Box::pin(async move {
-            let Command { program, args, cwd, stdin } = command;
-            let stdin = if stdin.is_empty() { Stdin::Empty } else { Stdin::Bytes(stdin.into_bytes()) };
-            let command = process::Command { cwd: Some(cwd), stdin, output: Output::Capture, ..process::Command::new(program, args) };
-            let finished = self.sandbox(containment).run(plan, command, cancel).await.map_err(unstarted)?;
+            let Command {
+                program,
+                args,
+                cwd,
+                stdin,
+            } = command;
+            let stdin = if stdin.is_empty() {
+                Stdin::Empty
+            } else {
+                Stdin::Bytes(stdin.into_bytes())
+            };
+            let command = process::Command {
+                cwd: Some(cwd),
+                stdin,
+                output: Output::Capture,
+                ..process::Command::new(program, args)
+            };
+            let finished = self
+                .sandbox(containment)
+                .run(plan, command, cancel)
+                .await
+                .map_err(unstarted)?;
             Ok(Ran {
                 end: end(finished.end, plan),
                 stdout: text(finished.stdout),
@@ -59,9 +91,21 @@ impl Outside for Machine {
         })
     }
 
-    fn send<'a>(&'a self, hosts: &'a Domains, request: Request, time: Duration, cancel: CancellationToken) -> Pending<'a, Response> {
+    fn send<'a>(
+        &'a self,
+        hosts: &'a Domains,
+        request: Request,
+        time: Duration,
+        cancel: CancellationToken,
+    ) -> Pending<'a, Response> {
         Box::pin(async move {
-            let client = Client::new(hosts.clone(), Bounds { time, ..Bounds::default() });
+            let client = Client::new(
+                hosts.clone(),
+                Bounds {
+                    time,
+                    ..Bounds::default()
+                },
+            );
             tokio::select! {
                 answer = client.request(request) => answer.map_err(unanswered),
                 () = cancel.cancelled() => Err(Refused::Failed("cancelled while waiting for an answer".to_owned())),
@@ -73,13 +117,20 @@ impl Outside for Machine {
 fn unstarted(error: SandboxError) -> Refused {
     let message = error.to_string();
     match error {
-        SandboxError::NotAllowed { .. } | SandboxError::BadFolder(_) => Refused::Denied { message, host: None },
+        SandboxError::NotAllowed { .. } | SandboxError::BadFolder(_) => Refused::Denied {
+            message,
+            host: None,
+        },
         SandboxError::NotFound { .. }
         | SandboxError::NotExecutable { .. }
         | SandboxError::NullCharacter(_)
         | SandboxError::Start { .. } => Refused::Failed(message),
         SandboxError::NoSandbox(_) | SandboxError::BadPlace { .. } | SandboxError::SetUp { .. } => {
-            Refused::Unavailable { message, help: "`harness doctor` says what this machine lacks, and how to mend it".to_owned() }
+            Refused::Unavailable {
+                message,
+                help: "`harness doctor` says what this machine lacks, and how to mend it"
+                    .to_owned(),
+            }
         }
     }
 }
@@ -91,15 +142,30 @@ fn end(end: process::End, plan: &Plan) -> End {
         process::End::Signalled(signal) => End::Signalled(signal),
         process::End::TimedOut => End::TimedOut,
         process::End::Cancelled => End::Cancelled,
-        process::End::Flooded => End::Exceeded(format!("it wrote more than {} bytes", limits.flood_bytes)),
-        process::End::OutOfMemory => End::Exceeded(format!("it used more than {} MiB of memory", limits.memory_bytes >> 20)),
-        process::End::OutOfTime => End::Exceeded(format!("it used more than {} ms of processor time", limits.cpu.as_millis())),
-        process::End::Protected => End::Exceeded("a file that governs calls was made or replaced while it ran".to_owned()),
+        process::End::Flooded => {
+            End::Exceeded(format!("it wrote more than {} bytes", limits.flood_bytes))
+        }
+        process::End::OutOfMemory => End::Exceeded(format!(
+            "it used more than {} MiB of memory",
+            limits.memory_bytes >> 20
+        )),
+        process::End::OutOfTime => End::Exceeded(format!(
+            "it used more than {} ms of processor time",
+            limits.cpu.as_millis()
+        )),
+        process::End::Protected => {
+            End::Exceeded("a file that governs calls was made or replaced while it ran".to_owned())
+        }
     }
 }
 
 fn text(captured: process::Captured) -> Text {
-    Text { text: captured.text, truncated: captured.truncated, spill: captured.spill.map(Arc::new), artifact: None }
+    Text {
+        text: captured.text,
+        truncated: captured.truncated,
+        spill: captured.spill.map(Arc::new),
+        artifact: None,
+    }
 }
 
 fn denial(denial: process::Denial) -> Denial {
@@ -108,15 +174,25 @@ fn denial(denial: process::Denial) -> Denial {
         "files" => DenialKind::File,
         _ => DenialKind::Process,
     };
-    Denial { kind, what: denial.what, why: denial.why, layer: denial.layer.to_owned() }
+    Denial {
+        kind,
+        what: denial.what,
+        why: denial.why,
+        layer: denial.layer.to_owned(),
+    }
 }
 
 fn unanswered(error: HttpError) -> Refused {
     let message = error.to_string();
     match error {
         HttpError::Refused(
-            network::Refused::Host { host } | network::Refused::Port { host, .. } | network::Refused::Address { host, .. },
-        ) => Refused::Denied { message, host: Some(host.to_string()) },
+            network::Refused::Host { host }
+            | network::Refused::Port { host, .. }
+            | network::Refused::Address { host, .. },
+        ) => Refused::Denied {
+            message,
+            host: Some(host.to_string()),
+        },
         _ => Refused::Failed(message),
     }
 }
@@ -145,6 +221,12 @@ impl Guard for Answering {
     fn finish(mut self: Box<Self>) -> Vec<process::Denial> {
         self.relay.report_refusals();
         let denied = std::iter::from_fn(|| self.denied.try_recv().ok());
-        denied.map(|denied| process::Denial { layer: "network", what: denied.what, why: denied.why }).collect()
+        denied
+            .map(|denied| process::Denial {
+                layer: "network",
+                what: denied.what,
+                why: denied.why,
+            })
+            .collect()
     }
 }

@@ -30,10 +30,22 @@ pub trait Outside: Send + Sync {
     fn tier(&self) -> Tier;
 
     /// Runs a command under a plan, to its end, its deadline or a cancel. Nothing it started is left when this is answered.
-    fn run<'a>(&'a self, plan: &'a Plan, containment: Containment, command: Command, cancel: CancellationToken) -> Pending<'a, Ran>;
+    fn run<'a>(
+        &'a self,
+        plan: &'a Plan,
+        containment: Containment,
+        command: Command,
+        cancel: CancellationToken,
+    ) -> Pending<'a, Ran>;
 
     /// Sends a request to a host of a list, and judges each one it leads to. It takes no longer than `time`, all in all.
-    fn send<'a>(&'a self, hosts: &'a Domains, request: Request, time: Duration, cancel: CancellationToken) -> Pending<'a, Response>;
+    fn send<'a>(
+        &'a self,
+        hosts: &'a Domains,
+        request: Request,
+        time: Duration,
+        cancel: CancellationToken,
+    ) -> Pending<'a, Response>;
 }
 
 /// How strongly processes are contained; not at all, when the outside cannot even say.
@@ -47,7 +59,11 @@ pub(crate) async fn asked<'a, T>(ask: impl FnOnce() -> Pending<'a, T>) -> Result
         Some(answer) => Isolated::new(answer).await,
         None => None,
     };
-    answer.unwrap_or_else(|| Err(Refused::Failed("the host's own outside panicked".to_owned())))
+    answer.unwrap_or_else(|| {
+        Err(Refused::Failed(
+            "the host's own outside panicked".to_owned(),
+        ))
+    })
 }
 
 /// A command to run.
@@ -112,7 +128,10 @@ impl Text {
     /// A text that is complete.
     #[must_use]
     pub fn whole(text: String) -> Self {
-        Self { text, ..Self::default() }
+        Self {
+            text,
+            ..Self::default()
+        }
     }
 }
 
@@ -166,14 +185,20 @@ impl Refused {
     #[must_use]
     pub fn message(&self) -> &str {
         match self {
-            Self::Denied { message, .. } | Self::Unavailable { message, .. } | Self::Failed(message) => message,
+            Self::Denied { message, .. }
+            | Self::Unavailable { message, .. }
+            | Self::Failed(message) => message,
         }
     }
 }
 
 /// Whether an address may be asked, as far as its text says.
 pub(crate) fn judge_address(hosts: &Domains, address: &str) -> Result<(), Refused> {
-    let failed = |why: &str| Refused::Failed(format!("`{address}` is not an address that can be asked: {why}"));
+    let failed = |why: &str| {
+        Refused::Failed(format!(
+            "`{address}` is not an address that can be asked: {why}"
+        ))
+    };
     let url = url::Url::parse(address).map_err(|error| failed(&error.to_string()))?;
     let port = match url.scheme() {
         "http" => url.port().unwrap_or(80),
@@ -182,5 +207,8 @@ pub(crate) fn judge_address(hosts: &Domains, address: &str) -> Result<(), Refuse
     };
     let host = url.host_str().ok_or_else(|| failed("it has no host"))?;
     let host = Host::parse(host).map_err(|error| failed(&error.to_string()))?;
-    hosts.check(&host, port).map_err(|refused| Refused::Denied { message: refused.to_string(), host: Some(host.to_string()) })
+    hosts.check(&host, port).map_err(|refused| Refused::Denied {
+        message: refused.to_string(),
+        host: Some(host.to_string()),
+    })
 }

@@ -36,31 +36,57 @@ impl Confines {
     pub fn of(layers: &[LayerFile], root: &Root) -> Self {
         let above = || layers.iter().map(|layer| &layer.root);
         let all = || above().chain([root]);
-        let mut confines = Self { configured: root.source.is_some(), ..Self::default() };
+        let mut confines = Self {
+            configured: root.source.is_some(),
+            ..Self::default()
+        };
         // The highest file that says anything decides; a project's word is not asked for.
-        confines.containment = above().find_map(|root| root.sandbox.mode.as_ref()).map_or(Containment::On, |mode| mode.value);
-        confines.ceilings = all().filter_map(|root| root.policy.ceiling.as_ref()).map(|ceiling| ceiling.value).collect();
-        confines.limits = all().fold(Limits::default(), |limits, root| narrowed(limits, root.limits));
+        confines.containment = above()
+            .find_map(|root| root.sandbox.mode.as_ref())
+            .map_or(Containment::On, |mode| mode.value);
+        confines.ceilings = all()
+            .filter_map(|root| root.policy.ceiling.as_ref())
+            .map(|ceiling| ceiling.value)
+            .collect();
+        confines.limits = all().fold(Limits::default(), |limits, root| {
+            narrowed(limits, root.limits)
+        });
         confines.hidden = all().flat_map(|root| texts(&root.sandbox.hidden)).collect();
         for (index, root) in above().enumerate() {
-            let higher: Vec<String> = above().take(index).flat_map(|root| texts(&root.sandbox.hidden)).collect();
-            let opened = |places: &[At<String>]| texts(places).filter(|place| !covered(&higher, place)).collect::<Vec<_>>();
+            let higher: Vec<String> = above()
+                .take(index)
+                .flat_map(|root| texts(&root.sandbox.hidden))
+                .collect();
+            let opened = |places: &[At<String>]| {
+                texts(places)
+                    .filter(|place| !covered(&higher, place))
+                    .collect::<Vec<_>>()
+            };
             confines.readable.extend(opened(&root.sandbox.readable));
             confines.writable.extend(opened(&root.sandbox.writable));
             confines.env.extend(texts(&root.sandbox.env));
         }
         if let Some(asked) = &root.network {
-            confines.network =
-                above().filter_map(|root| root.network.as_ref()).fold(asked.value.clone(), |list, at| list.intersect(&at.value));
-            let lists = [root].into_iter().chain(above()).filter_map(|root| Some((root.source.as_ref()?, root.network.as_ref()?)));
-            confines.network_from = lists.map(|(source, list)| Place::new(source, list.span)).collect();
+            confines.network = above()
+                .filter_map(|root| root.network.as_ref())
+                .fold(asked.value.clone(), |list, at| list.intersect(&at.value));
+            let lists = [root]
+                .into_iter()
+                .chain(above())
+                .filter_map(|root| Some((root.source.as_ref()?, root.network.as_ref()?)));
+            confines.network_from = lists
+                .map(|(source, list)| Place::new(source, list.span))
+                .collect();
         }
         confines
     }
 
     /// The hosts that `http` may reach for somebody.
     pub(crate) fn hosts(&self, tool: &Narrowing) -> Domains {
-        tool.hosts.as_ref().map_or_else(|| self.network.clone(), |hosts| self.network.intersect(hosts))
+        tool.hosts.as_ref().map_or_else(
+            || self.network.clone(),
+            |hosts| self.network.intersect(hosts),
+        )
     }
 
     /// The hosts that processes may reach. What they send cannot be told from what they fetch, so a ceiling has to admit both.
@@ -70,7 +96,11 @@ impl Confines {
             Ceiling::Level(level) => *level >= Level::Network,
             Ceiling::Effects(effects) => effects.contains(NETWORK),
         };
-        if self.ceilings.iter().all(admits) { self.hosts(tool) } else { Domains::default() }
+        if self.ceilings.iter().all(admits) {
+            self.hosts(tool)
+        } else {
+            Domains::default()
+        }
     }
 }
 
@@ -80,7 +110,9 @@ fn texts(list: &[At<String>]) -> impl Iterator<Item = String> {
 
 /// Whether a place is, or is in, one of these.
 fn covered(places: &[String], place: &str) -> bool {
-    places.iter().any(|higher| Path::new(place).starts_with(higher))
+    places
+        .iter()
+        .any(|higher| Path::new(place).starts_with(higher))
 }
 
 /// The smaller of two limits, each.

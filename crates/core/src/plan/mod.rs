@@ -51,12 +51,28 @@ pub(crate) fn plan(site: Site<'_>, tool: &Narrowing, limits: Declared, deadline:
     let toolchains = toolchain::of(site.surroundings, &path);
     let programs = match &tool.programs {
         None => Programs::Any,
-        Some(names) => Programs::Only(names.iter().filter_map(|name| program::real(name, &path, site.workspace)).collect()),
+        Some(names) => Programs::Only(
+            names
+                .iter()
+                .filter_map(|name| program::real(name, &path, site.workspace))
+                .collect(),
+        ),
     };
     let mut environment = vec![
-        ("PATH".to_owned(), path.iter().map(|folder| folder.to_string_lossy()).collect::<Vec<_>>().join(":")),
+        (
+            "PATH".to_owned(),
+            path.iter()
+                .map(|folder| folder.to_string_lossy())
+                .collect::<Vec<_>>()
+                .join(":"),
+        ),
         ("HOME".to_owned(), HOME.to_owned()),
-        ("LANG".to_owned(), site.surroundings.variable("LANG").unwrap_or_else(|| "C.UTF-8".to_owned())),
+        (
+            "LANG".to_owned(),
+            site.surroundings
+                .variable("LANG")
+                .unwrap_or_else(|| "C.UTF-8".to_owned()),
+        ),
         ("TERM".to_owned(), "dumb".to_owned()),
         ("TMPDIR".to_owned(), "/tmp".to_owned()),
     ];
@@ -71,11 +87,18 @@ pub(crate) fn plan(site: Site<'_>, tool: &Narrowing, limits: Declared, deadline:
     Plan {
         files: files(site, tool, toolchains.readable, toolchains.hidden),
         programs,
-        network: if domains.is_empty() { Network::None } else { Network::Allowed(domains) },
+        network: if domains.is_empty() {
+            Network::None
+        } else {
+            Network::Allowed(domains)
+        },
         environment,
         limits: Limits {
             deadline,
-            memory_bytes: limits.memory_mb.unwrap_or(MEMORY_MB).saturating_mul(1 << 20),
+            memory_bytes: limits
+                .memory_mb
+                .unwrap_or(MEMORY_MB)
+                .saturating_mul(1 << 20),
             cpu: limits.cpu_ms.map_or(CPU, Duration::from_millis),
             processes: limits.processes.unwrap_or(PROCESSES),
             file_bytes: FILE_BYTES,
@@ -88,26 +111,78 @@ pub(crate) fn plan(site: Site<'_>, tool: &Narrowing, limits: Declared, deadline:
 
 /// A tool that is kept to some places sees those and nothing else of the workspace: the first takes its place, and the rest is hidden.
 /// Only what is there can be given to a process; a place that is not is no place.
-fn files(site: Site<'_>, tool: &Narrowing, mut readable: Vec<PathBuf>, mut hidden: Vec<PathBuf>) -> Files {
-    let at = |path: &String| site.workspace.join(path).canonicalize().ok().filter(|real| real.starts_with(site.workspace));
-    hidden.extend(site.confines.hidden.iter().filter_map(|place| resolved(site, place)));
-    readable.extend(site.confines.readable.iter().filter_map(|place| opened(site, place)));
-    let mut writable: Vec<PathBuf> = site.confines.writable.iter().filter_map(|place| opened(site, place)).collect();
-    let read = tool.read.as_ref().map_or_else(|| vec![site.workspace.to_owned()], |read| read.iter().filter_map(at).collect());
+fn files(
+    site: Site<'_>,
+    tool: &Narrowing,
+    mut readable: Vec<PathBuf>,
+    mut hidden: Vec<PathBuf>,
+) -> Files {
+    let at = |path: &String| {
+        site.workspace
+            .join(path)
+            .canonicalize()
+            .ok()
+            .filter(|real| real.starts_with(site.workspace))
+    };
+    hidden.extend(
+        site.confines
+            .hidden
+            .iter()
+            .filter_map(|place| resolved(site, place)),
+    );
+    readable.extend(
+        site.confines
+            .readable
+            .iter()
+            .filter_map(|place| opened(site, place)),
+    );
+    let mut writable: Vec<PathBuf> = site
+        .confines
+        .writable
+        .iter()
+        .filter_map(|place| opened(site, place))
+        .collect();
+    let read = tool.read.as_ref().map_or_else(
+        || vec![site.workspace.to_owned()],
+        |read| read.iter().filter_map(at).collect(),
+    );
     // No permission of a tool's opens what governs calls.
-    let is_free = |real: &PathBuf| real.strip_prefix(site.workspace).is_ok_and(|inside| !is_protected(&inside.to_string_lossy()));
-    let write = tool.write.as_ref().map(|write| write.iter().filter_map(at).filter(is_free).collect::<Vec<_>>());
+    let is_free = |real: &PathBuf| {
+        real.strip_prefix(site.workspace)
+            .is_ok_and(|inside| !is_protected(&inside.to_string_lossy()))
+    };
+    let write = tool.write.as_ref().map(|write| {
+        write
+            .iter()
+            .filter_map(at)
+            .filter(is_free)
+            .collect::<Vec<_>>()
+    });
     if !read.iter().any(|place| place == site.workspace) {
         hidden.push(site.workspace.to_owned());
     }
     // The workspace itself comes first, or a place that is written.
     let mut read: Vec<PathBuf> = read;
     let (project, home) = (site.workspace.to_owned(), site.surroundings.home.clone());
-    read.sort_by_key(|place| (place != site.workspace, tool.in_place(place, write.as_deref()).0 != Access::Write));
+    read.sort_by_key(|place| {
+        (
+            place != site.workspace,
+            tool.in_place(place, write.as_deref()).0 != Access::Write,
+        )
+    });
     let mut places = read.into_iter();
     let Some(workspace) = places.next() else {
         let workspace = site.workspace.to_owned();
-        return Files { project, workspace, access: Access::Hidden, only: Vec::new(), hidden, readable, writable, home };
+        return Files {
+            project,
+            workspace,
+            access: Access::Hidden,
+            only: Vec::new(),
+            hidden,
+            readable,
+            writable,
+            home,
+        };
     };
     for place in places {
         match tool.in_place(&place, write.as_deref()) {
@@ -120,22 +195,49 @@ fn files(site: Site<'_>, tool: &Narrowing, mut readable: Vec<PathBuf>, mut hidde
         }
     }
     let (access, only) = tool.in_place(&workspace, write.as_deref());
-    Files { project, workspace, access, only, hidden, readable, writable, home }
+    Files {
+        project,
+        workspace,
+        access,
+        only,
+        hidden,
+        readable,
+        writable,
+        home,
+    }
 }
 
 /// Where a place is that the layers open, if it is there. A link that lies where commands write may be theirs, and opens nothing outside.
 fn opened(site: Site<'_>, place: &str) -> Option<PathBuf> {
-    let path = PathBuf::from(crate::rule::normalise(&written(site, place)?.to_string_lossy()));
+    let path = PathBuf::from(crate::rule::normalise(
+        &written(site, place)?.to_string_lossy(),
+    ));
     let real = path.canonicalize().ok()?;
-    let others = site.confines.writable.iter().filter_map(|other| written(site, other)).filter(|other| *other != path);
-    let mut around = others.chain([site.workspace.to_owned()]).filter(|other| path.starts_with(other));
-    around.all(|other| other.canonicalize().is_ok_and(|other| real.starts_with(other))).then_some(real)
+    let others = site
+        .confines
+        .writable
+        .iter()
+        .filter_map(|other| written(site, other))
+        .filter(|other| *other != path);
+    let mut around = others
+        .chain([site.workspace.to_owned()])
+        .filter(|other| path.starts_with(other));
+    around
+        .all(|other| {
+            other
+                .canonicalize()
+                .is_ok_and(|other| real.starts_with(other))
+        })
+        .then_some(real)
 }
 
 /// Where a place is that the layers hide. What is there is named as it really lies; what is not there yet is named as it was written.
 fn resolved(site: Site<'_>, place: &str) -> Option<PathBuf> {
     let path = written(site, place)?;
-    Some(path.canonicalize().unwrap_or_else(|_| PathBuf::from(crate::rule::normalise(&path.to_string_lossy()))))
+    Some(
+        path.canonicalize()
+            .unwrap_or_else(|_| PathBuf::from(crate::rule::normalise(&path.to_string_lossy()))),
+    )
 }
 
 /// A place as authors write it: absolute, from `~`, or in the workspace. One from a home that nobody has is nowhere.

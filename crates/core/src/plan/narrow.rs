@@ -30,17 +30,31 @@ impl Narrowing {
     pub(crate) fn of(tool: &RegisteredTool) -> Self {
         let mut narrowing = Self::of_permissions(&tool.tool.permissions);
         narrowing.effects = Some(tool.effects);
-        let local = tool.tool.declared_effects.iter().any(|declared| match declared.claim {
-            Claim::Without(none) => none.contains(Effects::NET_READ | Effects::NET_WRITE),
-            Claim::Exactly(_) | Claim::AtLeast(_) => false,
-        });
+        let local = tool
+            .tool
+            .declared_effects
+            .iter()
+            .any(|declared| match declared.claim {
+                Claim::Without(none) => none.contains(Effects::NET_READ | Effects::NET_WRITE),
+                Claim::Exactly(_) | Claim::AtLeast(_) => false,
+            });
         if local {
             narrowing.hosts = Some(Domains::default());
         }
-        if let Some(root) = tool.tool.workspace_root.as_ref().filter(|root| root.value != ".") {
+        if let Some(root) = tool
+            .tool
+            .workspace_root
+            .as_ref()
+            .filter(|root| root.value != ".")
+        {
             let within = |places: Option<Vec<String>>| {
                 let places = places.unwrap_or_else(|| vec![".".to_owned()]);
-                Some(places.iter().filter_map(|place| both(place, &root.value)).collect())
+                Some(
+                    places
+                        .iter()
+                        .filter_map(|place| both(place, &root.value))
+                        .collect(),
+                )
             };
             narrowing.write = narrowing.write.and_then(|places| within(Some(places)));
             narrowing.read = within(narrowing.read);
@@ -55,7 +69,10 @@ impl Narrowing {
         for permission in permissions {
             match &permission.kind {
                 PermissionKind::Filesystem { access, path } => {
-                    let (read, write) = (narrowing.read.get_or_insert_default(), narrowing.write.get_or_insert_default());
+                    let (read, write) = (
+                        narrowing.read.get_or_insert_default(),
+                        narrowing.write.get_or_insert_default(),
+                    );
                     if *access >= Access::Read {
                         read.push(path.clone());
                     }
@@ -63,8 +80,13 @@ impl Narrowing {
                         write.push(path.clone());
                     }
                 }
-                PermissionKind::Shell { programs } => narrowing.programs.get_or_insert_default().extend(programs.iter().cloned()),
-                PermissionKind::Network { hosts: listed } => hosts.get_or_insert_default().extend(listed.iter().cloned()),
+                PermissionKind::Shell { programs } => narrowing
+                    .programs
+                    .get_or_insert_default()
+                    .extend(programs.iter().cloned()),
+                PermissionKind::Network { hosts: listed } => {
+                    hosts.get_or_insert_default().extend(listed.iter().cloned())
+                }
                 PermissionKind::Custom => {}
             }
         }
@@ -75,14 +97,20 @@ impl Narrowing {
     /// Of a hook, which has the network only where it says so.
     pub(crate) fn of_hook(permissions: &[Permission]) -> Self {
         let hosts = Self::of_permissions(permissions).hosts.unwrap_or_default();
-        Self { hosts: Some(hosts), ..Self::default() }
+        Self {
+            hosts: Some(hosts),
+            ..Self::default()
+        }
     }
 
     /// What its processes may do in the workspace.
     pub(super) fn access(&self) -> Access {
         let effects = self.effects.unwrap_or(Effects::ALL);
         let nowhere = |places: &Option<Vec<String>>| places.as_ref().is_some_and(Vec::is_empty);
-        match (effects.contains(Effects::READ), effects.contains(Effects::WRITE)) {
+        match (
+            effects.contains(Effects::READ),
+            effects.contains(Effects::WRITE),
+        ) {
             _ if nowhere(&self.read) => Access::Hidden,
             (_, true) if !nowhere(&self.write) => Access::Write,
             (_, true) | (true, false) => Access::Read,
@@ -91,15 +119,29 @@ impl Narrowing {
     }
 
     /// What processes may do in one place of the workspace, and the only places there they may write; none means all of it.
-    pub(super) fn in_place(&self, place: &Path, write: Option<&[PathBuf]>) -> (Access, Vec<PathBuf>) {
+    pub(super) fn in_place(
+        &self,
+        place: &Path,
+        write: Option<&[PathBuf]>,
+    ) -> (Access, Vec<PathBuf>) {
         let access = self.access();
-        let Some(write) = write.filter(|_| access == Access::Write) else { return (access, Vec::new()) };
+        let Some(write) = write.filter(|_| access == Access::Write) else {
+            return (access, Vec::new());
+        };
         if write.iter().any(|path| place.starts_with(path)) {
             return (access, Vec::new());
         }
-        let only: Vec<PathBuf> = write.iter().filter(|path| path.starts_with(place)).cloned().collect();
+        let only: Vec<PathBuf> = write
+            .iter()
+            .filter(|path| path.starts_with(place))
+            .cloned()
+            .collect();
         // An empty list would mean all of it.
-        if only.is_empty() { (Access::Read, only) } else { (access, only) }
+        if only.is_empty() {
+            (Access::Read, only)
+        } else {
+            (access, only)
+        }
     }
 }
 
@@ -119,10 +161,22 @@ fn both(one: &str, other: &str) -> Option<String> {
 pub(crate) fn bounds(site: Site<'_>, tool: &Narrowing) -> Bounds {
     let hidden = site.confines.hidden.iter().filter_map(|place| {
         let path = resolved(site, place)?;
-        let inside = path.strip_prefix(site.workspace).ok()?.to_string_lossy().into_owned();
-        Some(if inside.is_empty() { ".".to_owned() } else { inside })
+        let inside = path
+            .strip_prefix(site.workspace)
+            .ok()?
+            .to_string_lossy()
+            .into_owned();
+        Some(if inside.is_empty() {
+            ".".to_owned()
+        } else {
+            inside
+        })
     });
-    Bounds { hidden: hidden.collect(), read: whole(tool.read.clone()), write: whole(tool.write.clone()) }
+    Bounds {
+        hidden: hidden.collect(),
+        read: whole(tool.read.clone()),
+        write: whole(tool.write.clone()),
+    }
 }
 
 /// A list that has the whole workspace is none.

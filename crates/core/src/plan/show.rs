@@ -43,25 +43,44 @@ pub fn plan_to_json(plan: &Plan) -> Value {
 #[must_use]
 pub fn plan_lines(plan: &Plan) -> Vec<String> {
     let files = &plan.files;
-    let places = |places: &[PathBuf]| places.iter().map(|place| place.display().to_string()).collect::<Vec<_>>().join(", ");
-    let mut lines = vec![format!("workspace {}: {}", access(files.access), files.workspace.display())];
-    for (words, list) in
-        [("writable there only", &files.only), ("hidden", &files.hidden), ("readable", &files.readable), ("writable", &files.writable)]
-    {
+    let places = |places: &[PathBuf]| {
+        places
+            .iter()
+            .map(|place| place.display().to_string())
+            .collect::<Vec<_>>()
+            .join(", ")
+    };
+    let mut lines = vec![format!(
+        "workspace {}: {}",
+        access(files.access),
+        files.workspace.display()
+    )];
+    for (words, list) in [
+        ("writable there only", &files.only),
+        ("hidden", &files.hidden),
+        ("readable", &files.readable),
+        ("writable", &files.writable),
+    ] {
         if !list.is_empty() {
             lines.push(format!("{words}: {}", places(list)));
         }
     }
     lines.push(match &plan.programs {
         Programs::Any => "programs: any".to_owned(),
-        Programs::Only(programs) if programs.is_empty() => "programs: none of those listed is there".to_owned(),
+        Programs::Only(programs) if programs.is_empty() => {
+            "programs: none of those listed is there".to_owned()
+        }
         Programs::Only(programs) => format!("programs: {}", places(programs)),
     });
     lines.push(match &plan.network {
         Network::None => "network: none".to_owned(),
         Network::Allowed(domains) => format!("network: {domains}"),
     });
-    let names: Vec<&str> = plan.environment.iter().map(|(name, _)| name.as_str()).collect();
+    let names: Vec<&str> = plan
+        .environment
+        .iter()
+        .map(|(name, _)| name.as_str())
+        .collect();
     lines.push(format!("environment: {}", names.join(", ")));
     let limits = &plan.limits;
     lines.push(format!(

@@ -17,8 +17,14 @@ pub struct Surroundings {
 
 impl Surroundings {
     /// A home and a way to read variables.
-    pub fn new(home: Option<PathBuf>, read: impl Fn(&str) -> Option<String> + Send + Sync + 'static) -> Self {
-        Self { home, read: Arc::new(read) }
+    pub fn new(
+        home: Option<PathBuf>,
+        read: impl Fn(&str) -> Option<String> + Send + Sync + 'static,
+    ) -> Self {
+        Self {
+            home,
+            read: Arc::new(read),
+        }
     }
 
     /// The value of a variable. One whose reading panics is not set.
@@ -37,6 +43,8 @@ impl Default for Surroundings {
 
 impl fmt::Debug for Surroundings {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Surroundings").field("home", &self.home).finish_non_exhaustive()
+        f.debug_struct("Surroundings")
+            .field("home", &self.home)
+            .finish_non_exhaustive()
     }
 }

@@ -9,7 +9,10 @@ pub(super) fn declared(text: &[u8]) -> Option<usize> {
     let line = &line[..memchr::memchr(b'\n', line).unwrap_or(line.len())];
     let sign = memchr::memchr(b'=', line)?;
     let (kind, after) = (line[..sign].trim_ascii_end(), &line[sign + 1..]);
-    let blanks = after.iter().take_while(|byte| b" \t".contains(byte)).count();
+    let blanks = after
+        .iter()
+        .take_while(|byte| b" \t".contains(byte))
+        .count();
     // Without a blank before it, a sign is a part of a value more often than not.
     let is_apart = kind.len() < sign || after.first().is_some_and(|byte| b"\"'`".contains(byte));
     let is_sign = is_apart && !after.first().is_some_and(|byte| b"=>~".contains(byte));
@@ -28,11 +31,24 @@ fn is_type(text: &[u8]) -> bool {
         }
         outer.push(*byte);
     }
-    let is_before =
-        |word: &[u8]| matches!(word, b"mut" | b"const" | b"dyn" | b"&mut" | b"*mut" | b"*const" | b"&dyn") || word.contains(&b'\'');
-    let is_name = |word: &[u8]| word.iter().all(|byte| byte.is_ascii_alphanumeric() || b"_.:?!&*<>[]()".contains(byte));
-    let words = || outer.split(u8::is_ascii_whitespace).filter(|word| !word.is_empty());
+    let is_before = |word: &[u8]| {
+        matches!(
+            word,
+            b"mut" | b"const" | b"dyn" | b"&mut" | b"*mut" | b"*const" | b"&dyn"
+        ) || word.contains(&b'\'')
+    };
+    let is_name = |word: &[u8]| {
+        word.iter()
+            .all(|byte| byte.is_ascii_alphanumeric() || b"_.:?!&*<>[]()".contains(byte))
+    };
+    let words = || {
+        outer
+            .split(u8::is_ascii_whitespace)
+            .filter(|word| !word.is_empty())
+    };
     let bars = words().filter(|word| *word == b"|").count();
-    let names: Vec<&[u8]> = words().filter(|word| *word != b"|" && !is_before(word)).collect();
+    let names: Vec<&[u8]> = words()
+        .filter(|word| *word != b"|" && !is_before(word))
+        .collect();
     depth == 0 && names.len() == bars + 1 && names.into_iter().all(is_name)
 }

@@ -13,7 +13,8 @@ pub(super) fn head(name: &str) -> String {
     let mark = r#"\\*(?:["'`]|u002[27])|%(?:25)*2[27]|&(?:quot|apos|#3[49]|#x2[27]);"#;
     let quote = format!("(?P<quote>{mark})?");
     let blank = r"(?:[ \t]|%(?:25)*20)";
-    let index = format!(r"(?P<index>{blank}*(?:\]|%(?:25)*5D))?(?:\[[0-9]*\]|%(?:25)*5B[0-9]*%(?:25)*5D)*");
+    let index =
+        format!(r"(?P<index>{blank}*(?:\]|%(?:25)*5D))?(?:\[[0-9]*\]|%(?:25)*5B[0-9]*%(?:25)*5D)*");
     // A sign may stand on the next line, and a text that ends before that says nothing yet.
     let space = format!(r"{blank}*(?:\r?\n[ \t]*)?");
     let escaped = format!(r"{blank}*%(?P<level>(?:25)*)3[AD]");
@@ -24,8 +25,12 @@ pub(super) fn head(name: &str) -> String {
     let pair = format!(
         r"{blank}*,?{blank}*(?:(?:{line})?(?:{mark})?(?P<pair>value)(?:{mark})?{blank}*(?P<by>[:=])|(?P<next>(?:{line}{begun})?\z))"
     );
-    let sign = format!(r"(?:{pair}|{space}(?:(?P<sign>[:=]{{1,3}}>?|,)|(?P<last>\z))|{escaped}|(?P<gap>[ \t]+)|(?P<end>>|&gt;|\\+u003E))");
-    format!("(?i){before}(?P<name>{name}){quote}{index}{sign}{blank}*(?:(?:Bearer|Basic|Token){blank}+)?")
+    let sign = format!(
+        r"(?:{pair}|{space}(?:(?P<sign>[:=]{{1,3}}>?|,)|(?P<last>\z))|{escaped}|(?P<gap>[ \t]+)|(?P<end>>|&gt;|\\+u003E))"
+    );
+    format!(
+        "(?i){before}(?P<name>{name}){quote}{index}{sign}{blank}*(?:(?:Bearer|Basic|Token){blank}+)?"
+    )
 }
 
 /// A field that was found in a text.
@@ -51,7 +56,8 @@ impl Field {
     /// Whether the value is this word already.
     pub(super) fn is(&self, text: &[u8], word: &str) -> bool {
         let value = &text[self.value.clone()];
-        let quoted = || quote(value).and_then(|length| value.get(length..value.len().checked_sub(length)?));
+        let quoted =
+            || quote(value).and_then(|length| value.get(length..value.len().checked_sub(length)?));
         value == word.as_bytes() || quoted() == Some(word.as_bytes())
     }
 }
@@ -68,11 +74,18 @@ pub(super) fn fields<'a>(head: &'a Regex, text: &'a [u8]) -> impl Iterator<Item 
             let quote = found.name("quote").map_or(0..0, |quote| quote.range());
             // A word without end is no name, and nobody waits for what comes after blanks without end.
             let is_long = name.len().max(whole.end() - name.end()) > MOST_LINE;
-            let extent = sign(&found).filter(|_| !is_long).map(|sign| sign.extent(text, name.start(), whole.end()));
+            let extent = sign(&found)
+                .filter(|_| !is_long)
+                .map(|sign| sign.extent(text, name.start(), whole.end()));
             match extent {
                 Some(Extent { value, is_open }) if is_open || !value.is_empty() => {
                     at = value.end;
-                    return Some(Field { start, value, quote, is_open });
+                    return Some(Field {
+                        start,
+                        value,
+                        quote,
+                        is_open,
+                    });
                 }
                 // What looked like the sign of one field may be the start of another.
                 _ => at = name.end(),
@@ -81,7 +94,12 @@ pub(super) fn fields<'a>(head: &'a Regex, text: &'a [u8]) -> impl Iterator<Item 
             let after = &text[whole.end()..];
             let is_below = text[name.end()..whole.end()].contains(&b'\n');
             if is_below && !is_long && after.len() < MOST_LINE && !after.contains(&b'\n') {
-                return Some(Field { start, value: whole.end()..whole.end(), quote, is_open: true });
+                return Some(Field {
+                    start,
+                    value: whole.end()..whole.end(),
+                    quote,
+                    is_open: true,
+                });
             }
         }
     })
@@ -116,7 +134,14 @@ fn sign<'a>(found: &Captures<'a>) -> Option<Sign<'a>> {
         return Some(Sign::Awaited);
     }
     if let (Some(pair), Some(by)) = (found.name("pair"), found.name("by")) {
-        return Some(Sign::Paired(pair.start(), if by.as_bytes() == b":" { Assigned::Colon } else { Assigned::Equals }));
+        return Some(Sign::Paired(
+            pair.start(),
+            if by.as_bytes() == b":" {
+                Assigned::Colon
+            } else {
+                Assigned::Equals
+            },
+        ));
     }
     if let Some(level) = found.name("level") {
         return Some(Sign::Assigned(Assigned::InAddress(level.len() / 2)));
@@ -173,7 +198,8 @@ impl Sign<'_> {
                 _ => Extent::none(from),
             },
             Self::Tagged(opening) => until_tag(text, from, opening),
-            Self::Described(opening) => end_of_tag(text, from, opening).map_or(Extent::none(from), |from| until_tag(text, from, opening)),
+            Self::Described(opening) => end_of_tag(text, from, opening)
+                .map_or(Extent::none(from), |from| until_tag(text, from, opening)),
             Self::Awaited => Extent::awaited(from),
             Self::BeforeQuotes => Extent::none(from),
         }

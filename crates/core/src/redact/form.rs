@@ -12,9 +12,15 @@ const LEAST_REST: usize = 8;
 /// Every form of a value, without repeats.
 pub(super) fn forms(value: &[u8]) -> Vec<Vec<u8>> {
     let mut all = of_one(value);
-    let lines: Vec<&[u8]> = value.split(|byte| *byte == b'\n').map(<[u8]>::trim_ascii).collect();
+    let lines: Vec<&[u8]> = value
+        .split(|byte| *byte == b'\n')
+        .map(<[u8]>::trim_ascii)
+        .collect();
     if lines.len() > 1 {
-        lines.into_iter().filter(|line| line.len() >= LEAST_LINE).for_each(|line| all.extend(of_one(line)));
+        lines
+            .into_iter()
+            .filter(|line| line.len() >= LEAST_LINE)
+            .for_each(|line| all.extend(of_one(line)));
     }
     all.sort();
     all.dedup();
@@ -29,11 +35,21 @@ fn of_one(value: &[u8]) -> Vec<Vec<u8>> {
     }
     let mut forms: Vec<Vec<u8>> = written.iter().map(|form| read(form)).collect();
     // Forms in the web write a space as a plus.
-    forms.push(read(value).into_iter().map(|byte| if byte == b' ' { b'+' } else { byte }).collect());
+    forms.push(
+        read(value)
+            .into_iter()
+            .map(|byte| if byte == b' ' { b'+' } else { byte })
+            .collect(),
+    );
     forms.append(&mut written);
     // What comes before it may take its start for the rest of an escape, and the end of its first line for a wrapped one.
     forms.extend(rests(value).map(read));
-    forms.push(read(value).into_iter().filter(|byte| !b"\r\n".contains(byte)).collect());
+    forms.push(
+        read(value)
+            .into_iter()
+            .filter(|byte| !b"\r\n".contains(byte))
+            .collect(),
+    );
     forms.retain(|form| form.len() >= super::LEAST_VALUE);
     forms
 }
@@ -41,10 +57,18 @@ fn of_one(value: &[u8]) -> Vec<Vec<u8>> {
 /// What is left of a value whose start was taken for the rest of an escape: after a backslash that is one letter, after a percent sign one
 /// digit or two. The same letter may be both.
 fn rests(value: &[u8]) -> impl Iterator<Item = &[u8]> {
-    let digits = value.iter().take(2).take_while(|byte| byte.is_ascii_hexdigit()).count();
+    let digits = value
+        .iter()
+        .take(2)
+        .take_while(|byte| byte.is_ascii_hexdigit())
+        .count();
     let is_letter = value.first().is_some_and(|first| b"nrtbf".contains(first));
     let taken = [(1, is_letter || digits > 0), (2, digits > 1)];
-    taken.into_iter().filter(|(_, may_be)| *may_be).filter_map(|(taken, _)| value.get(taken..)).filter(|rest| rest.len() >= LEAST_REST)
+    taken
+        .into_iter()
+        .filter(|(_, may_be)| *may_be)
+        .filter_map(|(taken, _)| value.get(taken..))
+        .filter(|rest| rest.len() >= LEAST_REST)
 }
 
 /// The characters that only this value decides, when `shift` bytes come before it.
@@ -65,7 +89,11 @@ mod tests {
     fn a_value_is_known_in_base64_wherever_it_starts_and_however_it_is_escaped() {
         let value = b"p\xc3\xa4ss/w\"ord +1";
         let forms = forms(value);
-        let known = |text: &[u8]| forms.iter().any(|form| super::super::shape::find(&read(text), form).is_some());
+        let known = |text: &[u8]| {
+            forms
+                .iter()
+                .any(|form| super::super::shape::find(&read(text), form).is_some())
+        };
         for before in ["", "a", "ab", "abc", "{\"k\":\""] {
             let whole = [before.as_bytes(), value, b" and more"].concat();
             for engine in [STANDARD_NO_PAD, URL_SAFE_NO_PAD] {

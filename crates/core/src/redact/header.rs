@@ -12,20 +12,31 @@ pub(super) fn of_header(text: &[u8], name: usize, mut own: Extent) -> Extent {
     }
     // `Bearer` and its like are no part of the value.
     let is_first = text[..own.value.start].trim_ascii_end().ends_with(b":");
-    let mut is_scheme = has_scheme && is_first && extent::name(&text[own.value.clone()]) == own.value.len();
+    let mut is_scheme =
+        has_scheme && is_first && extent::name(&text[own.value.clone()]) == own.value.len();
     while !own.is_open && own.value.len() < MOST_VALUE {
         let rest = &text[own.value.end..];
         let sign = usize::from(matches!(rest.first(), Some(b',' | b';')));
-        let next = sign + rest[sign..].iter().take_while(|byte| **byte == b' ').count();
+        let next = sign
+            + rest[sign..]
+                .iter()
+                .take_while(|byte| **byte == b' ')
+                .count();
         let pair = extent::name(&rest[next..]);
         let is_pair = pair > 0 && rest.get(next + pair) == Some(&b'=');
-        let from = match (is_pair && (sign > 0 || is_scheme), is_scheme && sign == 0 && next > 0 && pair > 0) {
+        let from = match (
+            is_pair && (sign > 0 || is_scheme),
+            is_scheme && sign == 0 && next > 0 && pair > 0,
+        ) {
             (true, _) => next + pair + 1,
             (false, true) => next,
             (false, false) => break,
         };
         let more = enclosed(text, own.value.end + from);
-        own = Extent { value: own.value.start..more.value.end, ..more };
+        own = Extent {
+            value: own.value.start..more.value.end,
+            ..more
+        };
         is_scheme = false;
     }
     own

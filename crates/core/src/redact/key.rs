@@ -78,10 +78,16 @@ impl Lines {
             match found {
                 Part::Of(length, word) => {
                     end = start + length;
-                    self = Self { word, has_body: self.has_body || word >= LONG, is_about: word == 0 };
+                    self = Self {
+                        word,
+                        has_body: self.has_body || word >= LONG,
+                        is_about: word == 0,
+                    };
                 }
                 Part::Last(length) => return (Swallowed::Whole(start + length), self),
-                Part::Undecided if more == More::MayCome && start - end <= MOST_GAP => return (Swallowed::Part(end), self),
+                Part::Undecided if more == More::MayCome && start - end <= MOST_GAP => {
+                    return (Swallowed::Part(end), self);
+                }
                 Part::Undecided | Part::Other => return (Swallowed::Whole(end), self),
             }
         }
@@ -112,7 +118,9 @@ impl Lines {
         while at <= 2 * MOST_GAP {
             let (length, next) = line(&view[at..]);
             match kind(&view[at..], length, at == 0) {
-                Line::Word(end, word) if !has_other || self.is_about => return Part::Of(at + end, word),
+                Line::Word(end, word) if !has_other || self.is_about => {
+                    return Part::Of(at + end, word);
+                }
                 Line::Last(end) if self.has_body => return Part::Last(at + end),
                 Line::About if !self.has_body => return Part::Of(at + length, 0),
                 _ if length > MOST_AROUND + LONG => return Part::Other,
@@ -144,12 +152,17 @@ fn kind(text: &[u8], length: usize, is_rest: bool) -> Line {
     if !is_rest && ABOUT.iter().any(|name| names(line, name)) {
         return Line::About;
     }
-    if line.iter().any(u8::is_ascii_alphanumeric) { Line::Other } else { Line::Signs }
+    if line.iter().any(u8::is_ascii_alphanumeric) {
+        Line::Other
+    } else {
+        Line::Signs
+    }
 }
 
 /// Whether the rest of a line that begins like this is more of the key: the next word of a text is not.
 fn goes_on(before: &[u8]) -> bool {
-    !before.iter().any(u8::is_ascii_alphanumeric) || !before.first().is_some_and(u8::is_ascii_whitespace)
+    !before.iter().any(u8::is_ascii_alphanumeric)
+        || !before.first().is_some_and(u8::is_ascii_whitespace)
 }
 
 /// Whether a line says this about the key.
@@ -180,7 +193,11 @@ fn long_word(line: &[u8]) -> Option<Range<usize>> {
 /// Whether this is base64, and neither a name nor a number.
 fn is_long(word: &[u8]) -> bool {
     let has = |class: fn(&u8) -> bool| word.iter().any(class);
-    let is_mixed = || has(u8::is_ascii_uppercase) && has(u8::is_ascii_lowercase) && has(|byte| !byte.is_ascii_alphabetic());
+    let is_mixed = || {
+        has(u8::is_ascii_uppercase)
+            && has(u8::is_ascii_lowercase)
+            && has(|byte| !byte.is_ascii_alphabetic())
+    };
     word.len() >= WRAPPED || word.len() >= LONG && is_mixed()
 }
 
@@ -206,7 +223,8 @@ fn part(rest: &[u8], before: usize, is_last: bool, is_new_line: bool, more: More
     if begins(rest, END) {
         return last_line(rest);
     }
-    let is_about = |name: &&&[u8]| begins(rest, name) && (rest.len() >= name.len() || more == More::MayCome);
+    let is_about =
+        |name: &&&[u8]| begins(rest, name) && (rest.len() >= name.len() || more == More::MayCome);
     if is_new_line && let Some(name) = ABOUT.iter().find(is_about) {
         return about(rest, name, more);
     }
@@ -215,7 +233,9 @@ fn part(rest: &[u8], before: usize, is_last: bool, is_new_line: bool, more: More
     let whole = before + length;
     // An escape that has not come may be the end of the line.
     let escape = &rest[length..];
-    let is_open = more == More::MayCome && escape.len() <= MOST_GAP && escape.iter().all(|byte| *byte == b'\\');
+    let is_open = more == More::MayCome
+        && escape.len() <= MOST_GAP
+        && escape.iter().all(|byte| *byte == b'\\');
     if whole >= LONG && length > 0 {
         return Part::Of(length, whole);
     }
@@ -233,8 +253,16 @@ fn part(rest: &[u8], before: usize, is_last: bool, is_new_line: bool, more: More
     }
     let is_whole = next.is_none_or(|next| b" \t\r\n\\\"'-<".contains(next));
     // A short word is a line of its own, or the last one after others.
-    let fits = if is_new_line { !matches!(next, Some(b' ' | b'\t')) } else { is_last };
-    if length > 0 && is_whole && fits { Part::Of(length, whole) } else { Part::Other }
+    let fits = if is_new_line {
+        !matches!(next, Some(b' ' | b'\t'))
+    } else {
+        is_last
+    };
+    if length > 0 && is_whole && fits {
+        Part::Of(length, whole)
+    } else {
+        Part::Other
+    }
 }
 
 /// Whether a text begins like this, as far as it goes.
@@ -269,7 +297,8 @@ fn about(rest: &[u8], name: &[u8], more: More) -> Part {
 fn word(text: &[u8]) -> usize {
     let mut at = 0;
     while let Some(byte) = text.get(at) {
-        let is_escaped = *byte == b'\\' && text.get(at + 1).is_some_and(|next| b"/u".contains(next));
+        let is_escaped =
+            *byte == b'\\' && text.get(at + 1).is_some_and(|next| b"/u".contains(next));
         if !is_escaped && !byte.is_ascii_alphanumeric() && !b"+/=".contains(byte) {
             break;
         }
@@ -282,7 +311,11 @@ fn word(text: &[u8]) -> usize {
 fn after_gap(text: &[u8], from: usize) -> (usize, bool) {
     let (mut at, mut is_new_line) = (from, false);
     while at < text.len() && at - from <= MOST_GAP {
-        let backslashes = text[at..].iter().take(MOST_GAP).take_while(|byte| **byte == b'\\').count();
+        let backslashes = text[at..]
+            .iter()
+            .take(MOST_GAP)
+            .take_while(|byte| **byte == b'\\')
+            .count();
         let length = match (backslashes, text.get(at + backslashes)) {
             (0, Some(b' ' | b'\t' | b'\r' | b'\n')) => 1,
             (1.., Some(b'n' | b'r' | b't')) => backslashes + 1,

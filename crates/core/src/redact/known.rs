@@ -42,24 +42,50 @@ pub(super) struct Hit {
 
 impl Known {
     fn new(values: &[&[u8]]) -> Self {
-        let heads = SHAPES.iter().flat_map(|shape| shape.heads.iter().map(move |head| (head.as_bytes().to_vec(), Some(shape))));
-        let mut needles: Vec<(Vec<u8>, Option<&'static Shape>)> =
-            values.iter().flat_map(|value| forms(value)).map(|form| (form, None)).chain(heads).collect();
+        let heads = SHAPES.iter().flat_map(|shape| {
+            shape
+                .heads
+                .iter()
+                .map(move |head| (head.as_bytes().to_vec(), Some(shape)))
+        });
+        let mut needles: Vec<(Vec<u8>, Option<&'static Shape>)> = values
+            .iter()
+            .flat_map(|value| forms(value))
+            .map(|form| (form, None))
+            .chain(heads)
+            .collect();
         // What is both a value and a head is a value.
         needles.sort_by(|(a, of_a), (b, of_b)| a.cmp(b).then(of_a.is_some().cmp(&of_b.is_some())));
         needles.dedup_by(|(a, _), (b, _)| a == b);
         let mut starts = [false; 256];
-        needles.iter().filter_map(|(needle, _)| needle.first()).for_each(|first| starts[usize::from(*first)] = true);
-        let machine = AhoCorasick::builder().match_kind(MatchKind::LeftmostLongest).build(needles.iter().map(|(needle, _)| needle));
+        needles
+            .iter()
+            .filter_map(|(needle, _)| needle.first())
+            .for_each(|first| starts[usize::from(*first)] = true);
+        let machine = AhoCorasick::builder()
+            .match_kind(MatchKind::LeftmostLongest)
+            .build(needles.iter().map(|(needle, _)| needle));
         let (sorted, shapes): (Vec<_>, Vec<_>) = needles.into_iter().unzip();
         let longest = sorted.iter().map(Vec::len).max().unwrap_or(0);
         let least = |(needle, shape): (&Vec<u8>, &Option<&Shape>)| match shape {
             Some(shape) => needle.len() + shape.tail.least(),
             // What comes of a backslash at its end depends on how the text is read.
-            None => needle.iter().rposition(|byte| *byte != b'\\').map_or(0, |last| last + 1),
+            None => needle
+                .iter()
+                .rposition(|byte| *byte != b'\\')
+                .map_or(0, |last| last + 1),
         };
         let least = sorted.iter().zip(&shapes).map(least).min().unwrap_or(0);
-        Self { machine: machine.ok(), shapes, longest, least, cut: cut(&sorted), starts, has_values: !values.is_empty(), sorted }
+        Self {
+            machine: machine.ok(),
+            shapes,
+            longest,
+            least,
+            cut: cut(&sorted),
+            starts,
+            has_values: !values.is_empty(),
+            sorted,
+        }
     }
 
     /// Whether a text has none of them, neither as it is written nor as it reads.
@@ -70,7 +96,9 @@ impl Known {
         if self.find(text, 0).is_some() {
             return false;
         }
-        !self.has_values || !text.iter().any(|byte| read::may_differ(*byte)) || self.reads_clean(text)
+        !self.has_values
+            || !text.iter().any(|byte| read::may_differ(*byte))
+            || self.reads_clean(text)
     }
 
     /// In pieces: what is known of a text's escapes takes more room than they do.
@@ -78,7 +106,14 @@ impl Known {
         let (mut reader, mut start, mut end) = (Reader::default(), 0, 0);
         while end < text.len() {
             end = text.len().min(end + PIECE);
-            reader.feed(&text[start..end], if end < text.len() { More::MayCome } else { More::Not });
+            reader.feed(
+                &text[start..end],
+                if end < text.len() {
+                    More::MayCome
+                } else {
+                    More::Not
+                },
+            );
             if self.read(&reader).next().is_some() {
                 return false;
             }
@@ -90,20 +125,42 @@ impl Known {
     }
 
     /// Where values are in what was read, if it differs from what is written: their places there. They may overlap, and are in no order.
-    pub(super) fn read<'a>(&'a self, reader: &'a Reader) -> impl Iterator<Item = Range<usize>> + 'a {
+    pub(super) fn read<'a>(
+        &'a self,
+        reader: &'a Reader,
+    ) -> impl Iterator<Item = Range<usize>> + 'a {
         let text = reader.differs().unwrap_or_default();
-        let find = move |at: usize| self.find(text, at).map(|hit| (hit.start..hit.end, hit.shape.is_none()));
+        let find = move |at: usize| {
+            self.find(text, at)
+                .map(|hit| (hit.start..hit.end, hit.shape.is_none()))
+        };
         let find_cut = move |at: usize| {
-            let found = self.cut.as_ref()?.find(Input::new(text).range(at.min(text.len())..))?;
+            let found = self
+                .cut
+                .as_ref()?
+                .find(Input::new(text).range(at.min(text.len())..))?;
             Some((found.range(), reader.has_backslash(found.end())))
         };
-        hits(find).chain(hits(find_cut)).map(|found| reader.written(found))
+        hits(find)
+            .chain(hits(find_cut))
+            .map(|found| reader.written(found))
     }
 
     /// The first of them from `at` on.
     pub(super) fn find(&self, text: &[u8], at: usize) -> Option<Hit> {
-        let found = self.machine.as_ref()?.find(Input::new(text).range(at.min(text.len())..))?;
-        Some(Hit { start: found.start(), end: found.end(), shape: self.shapes.get(found.pattern().as_usize()).copied().flatten() })
+        let found = self
+            .machine
+            .as_ref()?
+            .find(Input::new(text).range(at.min(text.len())..))?;
+        Some(Hit {
+            start: found.start(),
+            end: found.end(),
+            shape: self
+                .shapes
+                .get(found.pattern().as_usize())
+                .copied()
+                .flatten(),
+        })
     }
 
     /// Where the end of a text begins that may be the start of one of them.
@@ -111,15 +168,24 @@ impl Known {
         let from = text.len().saturating_sub(self.longest.saturating_sub(1));
         let may_begin = |at: &usize| {
             let rest = &text[*at..];
-            let next = self.sorted.partition_point(|needle| needle.as_slice() <= rest);
-            self.sorted.get(next).is_some_and(|needle| needle.starts_with(rest))
+            let next = self
+                .sorted
+                .partition_point(|needle| needle.as_slice() <= rest);
+            self.sorted
+                .get(next)
+                .is_some_and(|needle| needle.starts_with(rest))
         };
-        (from..text.len()).filter(|at| self.starts[usize::from(text[*at])]).find(may_begin).unwrap_or(text.len())
+        (from..text.len())
+            .filter(|at| self.starts[usize::from(text[*at])])
+            .find(may_begin)
+            .unwrap_or(text.len())
     }
 }
 
 /// What is found and counts, one after another.
-fn hits(find: impl Fn(usize) -> Option<(Range<usize>, bool)>) -> impl Iterator<Item = Range<usize>> {
+fn hits(
+    find: impl Fn(usize) -> Option<(Range<usize>, bool)>,
+) -> impl Iterator<Item = Range<usize>> {
     let mut at = 0;
     let all = std::iter::from_fn(move || {
         let hit = find(at)?;
@@ -132,9 +198,18 @@ fn hits(find: impl Fn(usize) -> Option<(Range<usize>, bool)>) -> impl Iterator<I
 /// Finds what ends in a backslash by what comes before it.
 fn cut(needles: &[Vec<u8>]) -> Option<AhoCorasick> {
     let is_backslash = |byte: &u8| *byte == b'\\';
-    let ends = needles.iter().filter(|needle| needle.last().is_some_and(is_backslash));
-    let cut: Vec<&[u8]> = ends.filter_map(|needle| Some(&needle[..=needle.iter().rposition(|byte| !is_backslash(byte))?])).collect();
-    let machine = || AhoCorasick::builder().match_kind(MatchKind::LeftmostLongest).build(&cut).ok();
+    let ends = needles
+        .iter()
+        .filter(|needle| needle.last().is_some_and(is_backslash));
+    let cut: Vec<&[u8]> = ends
+        .filter_map(|needle| Some(&needle[..=needle.iter().rposition(|byte| !is_backslash(byte))?]))
+        .collect();
+    let machine = || {
+        AhoCorasick::builder()
+            .match_kind(MatchKind::LeftmostLongest)
+            .build(&cut)
+            .ok()
+    };
     if cut.is_empty() { None } else { machine() }
 }
 
@@ -193,7 +268,11 @@ impl Values {
     }
 
     /// Adds a value in this way, which says whether it was new.
-    fn add(&self, value: &[u8], add: impl FnOnce(&mut Learned, &[u8]) -> bool) -> Result<(), TooShort> {
+    fn add(
+        &self,
+        value: &[u8],
+        add: impl FnOnce(&mut Learned, &[u8]) -> bool,
+    ) -> Result<(), TooShort> {
         // Whoever prints it may leave out the end of its line.
         let value = value.trim_ascii();
         if value.len() < super::LEAST_VALUE {
@@ -201,7 +280,12 @@ impl Values {
         }
         let mut learned = self.learned.write().unwrap_or_else(PoisonError::into_inner);
         if add(&mut learned, value) {
-            let all: Vec<&[u8]> = learned.values.iter().chain(&learned.fresh).map(Vec::as_slice).collect();
+            let all: Vec<&[u8]> = learned
+                .values
+                .iter()
+                .chain(&learned.fresh)
+                .map(Vec::as_slice)
+                .collect();
             let known = Known::new(&all);
             learned.known = Some(Arc::new(known));
             self.any.store(true, Ordering::Release);
@@ -211,7 +295,11 @@ impl Values {
 
     pub(super) fn known(&self) -> Held {
         if self.any.load(Ordering::Acquire)
-            && let Some(known) = &self.learned.read().unwrap_or_else(PoisonError::into_inner).known
+            && let Some(known) = &self
+                .learned
+                .read()
+                .unwrap_or_else(PoisonError::into_inner)
+                .known
         {
             return Held::Learned(Arc::clone(known));
         }

@@ -63,13 +63,18 @@ struct Sought {
 impl Redactor {
     /// One that knows the tokens with a shape of their own, values as they are learned, and these words.
     pub(crate) fn new(values: Arc<Values>, words: Words) -> Self {
-        Self(Arc::new(Sought { values, words: Arc::new(words) }))
+        Self(Arc::new(Sought {
+            values,
+            words: Arc::new(words),
+        }))
     }
 
     /// A text without its secrets; the same text when it has none.
     #[must_use]
     pub fn text<'a>(&self, text: &'a str) -> Cow<'a, str> {
-        self.pass(None).clean(text).map_or(Cow::Borrowed(text), Cow::Owned)
+        self.pass(None)
+            .clean(text)
+            .map_or(Cow::Borrowed(text), Cow::Owned)
     }
 
     /// For bytes that come in pieces.
@@ -81,7 +86,11 @@ impl Redactor {
     /// For one result or event, with the words of one tool beside those of all.
     pub(crate) fn pass<'a>(&'a self, of_tool: Option<&'a Arc<Words>>) -> Pass<'a> {
         let Named(words) = self.named(of_tool);
-        Pass { known: self.0.values.known(), words, count: 0 }
+        Pass {
+            known: self.0.values.known(),
+            words,
+            count: 0,
+        }
     }
 
     /// The names of fields alone, those of one tool beside those of all.
@@ -105,7 +114,10 @@ impl Named<'_> {
     fn is_below(&self, value: &Value) -> bool {
         match value {
             Value::Array(items) => items.iter().any(|item| self.is_below(item)),
-            Value::Object(object) => is_pair(&self.0, object) || object.iter().any(|(name, value)| self.holds(name, value)),
+            Value::Object(object) => {
+                is_pair(&self.0, object)
+                    || object.iter().any(|(name, value)| self.holds(name, value))
+            }
             _ => false,
         }
     }
@@ -114,8 +126,15 @@ impl Named<'_> {
 /// Whether an object says the name of a field that must not leave, and beside that what it holds: `{"name": "password", "value": …}`.
 fn is_pair(words: &[Option<&Arc<Words>>; 2], object: &Map<String, Value>) -> bool {
     let names = |text: &str| words.iter().flatten().any(|words| words.names(text));
-    let is_name = |key: &str| ["name", "key"].iter().any(|name| key.eq_ignore_ascii_case(name));
-    words.iter().any(Option::is_some) && object.iter().any(|(key, value)| is_name(key) && value.as_str().is_some_and(names))
+    let is_name = |key: &str| {
+        ["name", "key"]
+            .iter()
+            .any(|name| key.eq_ignore_ascii_case(name))
+    };
+    words.iter().any(Option::is_some)
+        && object
+            .iter()
+            .any(|(key, value)| is_name(key) && value.as_str().is_some_and(names))
 }
 
 /// Takes secrets out of the parts of one thing, and counts them.
@@ -133,12 +152,24 @@ impl Pass<'_> {
 
     /// The same for bytes that come in pieces.
     pub(crate) fn stream(&self) -> Stream {
-        Stream::new(self.known.clone(), self.words.iter().flatten().map(|words| Arc::clone(words)).collect())
+        Stream::new(
+            self.known.clone(),
+            self.words
+                .iter()
+                .flatten()
+                .map(|words| Arc::clone(words))
+                .collect(),
+        )
     }
 
     /// Whether there is nothing in a text that must not leave, as far as one look tells.
     pub(crate) fn is_clean(&self, text: &str) -> bool {
-        self.known.is_clean(text.as_bytes()) && !self.words.iter().flatten().any(|words| words.is_in(text.as_bytes()))
+        self.known.is_clean(text.as_bytes())
+            && !self
+                .words
+                .iter()
+                .flatten()
+                .any(|words| words.is_in(text.as_bytes()))
     }
 
     /// Whether a value in JSON is as clean as its text. Where that is written other than it reads, the marks of JSON and what stands in the
@@ -161,7 +192,10 @@ impl Pass<'_> {
         }
         self.count += count;
         // A value that is no text may have been cut out of the middle of a character.
-        (count > 0).then(|| String::from_utf8(out).unwrap_or_else(|error| String::from_utf8_lossy(error.as_bytes()).into_owned()))
+        (count > 0).then(|| {
+            String::from_utf8(out)
+                .unwrap_or_else(|error| String::from_utf8_lossy(error.as_bytes()).into_owned())
+        })
     }
 
     /// Takes the secrets out of a text.
@@ -185,7 +219,10 @@ impl Pass<'_> {
             Value::String(text) => self.string(text),
             Value::Array(items) => items.iter_mut().for_each(|item| self.value(item)),
             Value::Object(object) => self.object(object),
-            Value::Number(number) if (self.known.has_values || self.has_words()) && !self.is_clean(number.as_str()) => {
+            Value::Number(number)
+                if (self.known.has_values || self.has_words())
+                    && !self.is_clean(number.as_str()) =>
+            {
                 self.count += 1;
                 *value = MARK.into();
             }
@@ -198,7 +235,9 @@ impl Pass<'_> {
         let mut dirty = false;
         let is_pair = is_pair(&self.words, object);
         for (name, value) in object.iter_mut() {
-            if is_pair && name.eq_ignore_ascii_case("value") || self.words.iter().flatten().any(|words| words.names(name)) {
+            if is_pair && name.eq_ignore_ascii_case("value")
+                || self.words.iter().flatten().any(|words| words.names(name))
+            {
                 if !value.is_null() && value.as_str() != Some(MARK) {
                     *value = MARK.into();
                     self.count += 1;
@@ -238,13 +277,22 @@ impl Pass<'_> {
 
     /// What is wrong with a field that somebody named is said in words that quote it.
     fn violations(&mut self, refusal: &mut Refusal) {
-        let Grounds { message, details, .. } = &mut **refusal;
-        let Some(Value::Array(errors)) = details.get_mut("errors").filter(|_| self.has_words()) else { return };
+        let Grounds {
+            message, details, ..
+        } = &mut **refusal;
+        let Some(Value::Array(errors)) = details.get_mut("errors").filter(|_| self.has_words())
+        else {
+            return;
+        };
         for error in errors {
             let names = |part: &str| self.words.iter().flatten().any(|words| words.names(part));
             // Whoever read the arguments knows what is below the path, and may have taken the words out.
             let is_out = error.get("message").and_then(Value::as_str) == Some(MARK);
-            if (is_out || error.get("path").and_then(Value::as_str).is_some_and(|path| path.split('/').any(names)))
+            if (is_out
+                || error
+                    .get("path")
+                    .and_then(Value::as_str)
+                    .is_some_and(|path| path.split('/').any(names)))
                 && let Some(Value::String(said)) = error.get_mut("message")
             {
                 *message = message.replace(&**said, MARK);

@@ -67,7 +67,10 @@ struct Decoded {
 
 impl From<u8> for Decoded {
     fn from(byte: u8) -> Self {
-        Self { bytes: [byte, 0, 0, 0], count: 1 }
+        Self {
+            bytes: [byte, 0, 0, 0],
+            count: 1,
+        }
     }
 }
 
@@ -119,16 +122,29 @@ impl Reader {
             return;
         }
         self.is_wrapped = false;
-        let goes_on = self
-            .stretches
-            .last()
-            .is_some_and(|last| last.escape.is_none() && escape.is_none() && last.written + (self.text.len() - last.read) == self.next);
+        let goes_on = self.stretches.last().is_some_and(|last| {
+            last.escape.is_none()
+                && escape.is_none()
+                && last.written + (self.text.len() - last.read) == self.next
+        });
         if !goes_on {
-            self.stretches.push(Stretch { read: self.text.len(), written: self.next, escape });
+            self.stretches.push(Stretch {
+                read: self.text.len(),
+                written: self.next,
+                escape,
+            });
         }
         self.text.extend_from_slice(bytes);
-        let word = bytes.iter().rev().take_while(|byte| is_base64(**byte)).count();
-        self.run = if word == bytes.len() { self.run + word } else { word };
+        let word = bytes
+            .iter()
+            .rev()
+            .take_while(|byte| is_base64(**byte))
+            .count();
+        self.run = if word == bytes.len() {
+            self.run + word
+        } else {
+            word
+        };
     }
 
     /// What was read.
@@ -154,7 +170,9 @@ impl Reader {
 
     /// Where a byte is written; where reading goes on for one that is still to come.
     pub(super) fn place(&self, read: usize) -> Range<usize> {
-        let after = self.stretches.partition_point(|stretch| stretch.read <= read);
+        let after = self
+            .stretches
+            .partition_point(|stretch| stretch.read <= read);
         match after.checked_sub(1).and_then(|at| self.stretches.get(at)) {
             Some(stretch) if read < self.text.len() => match stretch.escape {
                 Some(escape) => stretch.written..stretch.written + escape.length,
@@ -169,20 +187,39 @@ impl Reader {
 
     /// Whether a backslash is written where a byte was read, or before it: what it stands for was read without it.
     pub(super) fn has_backslash(&self, read: usize) -> bool {
-        let after = self.stretches.partition_point(|stretch| stretch.read <= read);
+        let after = self
+            .stretches
+            .partition_point(|stretch| stretch.read <= read);
         let stretch = after.checked_sub(1).and_then(|at| self.stretches.get(at));
         self.text.get(read) == Some(&b'\\')
-            || read < self.text.len() && stretch.and_then(|stretch| stretch.escape).is_some_and(|escape| escape.by_backslash)
+            || read < self.text.len()
+                && stretch
+                    .and_then(|stretch| stretch.escape)
+                    .is_some_and(|escape| escape.by_backslash)
     }
 
     /// Forgets what is written before `start`, which is where the text begins from now on.
     pub(super) fn forget(&mut self, start: usize) {
-        let kept = self.stretches.partition_point(|stretch| stretch.written < start);
+        let kept = self
+            .stretches
+            .partition_point(|stretch| stretch.written < start);
         // The stretch that goes on beyond it loses its first part; an escape is kept as a whole or not at all.
-        let cut = kept.checked_sub(1).and_then(|at| self.stretches.get(at)).filter(|stretch| stretch.escape.is_none());
-        let end = self.stretches.get(kept).map_or(self.text.len(), |stretch| stretch.read);
-        let read = cut.map_or(end, |stretch| (stretch.read + (start - stretch.written)).min(end));
-        let first = (read < end).then_some(Stretch { read, written: start, escape: None });
+        let cut = kept
+            .checked_sub(1)
+            .and_then(|at| self.stretches.get(at))
+            .filter(|stretch| stretch.escape.is_none());
+        let end = self
+            .stretches
+            .get(kept)
+            .map_or(self.text.len(), |stretch| stretch.read);
+        let read = cut.map_or(end, |stretch| {
+            (stretch.read + (start - stretch.written)).min(end)
+        });
+        let first = (read < end).then_some(Stretch {
+            read,
+            written: start,
+            escape: None,
+        });
         self.stretches.splice(..kept, first);
         self.text.drain(..read);
         for stretch in &mut self.stretches {
@@ -203,7 +240,10 @@ fn is_base64(byte: u8) -> bool {
 }
 
 fn unit(text: &[u8], more: More) -> Unit {
-    let plain = text.iter().position(|byte| may_differ(*byte)).unwrap_or(text.len());
+    let plain = text
+        .iter()
+        .position(|byte| may_differ(*byte))
+        .unwrap_or(text.len());
     if plain > 0 {
         return Unit::Plain(plain);
     }
@@ -211,17 +251,35 @@ fn unit(text: &[u8], more: More) -> Unit {
         Ok(unit) => unit,
         Err(Ended) if more == More::MayCome => Unit::Undecided,
         // A backslash at the end stands for itself.
-        Err(Ended) => byte(text, more).map_or(Unit::Plain(1), |(byte, length)| in_address(byte, length)),
+        Err(Ended) => {
+            byte(text, more).map_or(Unit::Plain(1), |(byte, length)| in_address(byte, length))
+        }
     }
 }
 
 /// A byte that may be escaped as in an address.
 fn in_address(byte: u8, length: usize) -> Unit {
-    if length == 1 { Unit::Plain(1) } else { Unit::Escape(byte.into(), Escape { length, by_backslash: false }) }
+    if length == 1 {
+        Unit::Plain(1)
+    } else {
+        Unit::Escape(
+            byte.into(),
+            Escape {
+                length,
+                by_backslash: false,
+            },
+        )
+    }
 }
 
 fn by_backslash(decoded: impl Into<Decoded>, length: usize) -> Unit {
-    Unit::Escape(decoded.into(), Escape { length, by_backslash: true })
+    Unit::Escape(
+        decoded.into(),
+        Escape {
+            length,
+            by_backslash: true,
+        },
+    )
 }
 
 /// The text ended before it could be told what stands there.
@@ -237,8 +295,14 @@ fn escape(text: &[u8], more: More) -> Result<Unit, Ended> {
         let (next, mut length) = byte(&text[at..], more)?;
         if next != b'\\' {
             // A backslash may be written by its number, and what follows it is escaped all the same.
-            let numbered = if next == b'u' { hex::<4>(&text[at + length..], more)? } else { None };
-            let Some((BACKSLASH, digits)) = numbered else { break (next, at + length) };
+            let numbered = if next == b'u' {
+                hex::<4>(&text[at + length..], more)?
+            } else {
+                None
+            };
+            let Some((BACKSLASH, digits)) = numbered else {
+                break (next, at + length);
+            };
             length += digits;
         }
         (at, count) = (at + length, count + 1);
@@ -254,7 +318,9 @@ fn escape(text: &[u8], more: More) -> Result<Unit, Ended> {
         b'b' => control(8),
         b'f' => control(12),
         b'x' => Ok(match hex::<2>(&text[end..], more)? {
-            Some((value, length)) => by_backslash(u8::try_from(value).unwrap_or_default(), end + length),
+            Some((value, length)) => {
+                by_backslash(u8::try_from(value).unwrap_or_default(), end + length)
+            }
             None => by_backslash(escaped, end),
         }),
         b'u' => Ok(match hex::<4>(&text[end..], more)? {
@@ -268,7 +334,9 @@ fn escape(text: &[u8], more: More) -> Result<Unit, Ended> {
 /// The character of a number in UTF-16, with the second half that may follow at `end`.
 fn character(text: &[u8], value: u32, end: usize, more: More) -> Result<Unit, Ended> {
     let Some(c) = char::from_u32(value) else {
-        let Some((second, after)) = second_half(text, end, more)? else { return Ok(Unit::Unseen(end)) };
+        let Some((second, after)) = second_half(text, end, more)? else {
+            return Ok(Unit::Unseen(end));
+        };
         let pair = [value, second].map(|half| u16::try_from(half).unwrap_or_default());
         let c = char::decode_utf16(pair).next().and_then(Result::ok);
         return Ok(c.map_or(Unit::Unseen(end), |c| by_backslash(c, after)));
@@ -282,7 +350,9 @@ fn second_half(text: &[u8], mut at: usize, more: More) -> Result<Option<(u32, us
         at += length;
         match next {
             b'\\' => {}
-            b'u' => return Ok(hex::<4>(&text[at..], more)?.map(|(value, length)| (value, at + length))),
+            b'u' => {
+                return Ok(hex::<4>(&text[at..], more)?.map(|(value, length)| (value, at + length)));
+            }
             _ => return Ok(None),
         }
     }
@@ -297,7 +367,9 @@ fn hex<const DIGITS: usize>(text: &[u8], more: More) -> Result<Option<(u32, usiz
             return Ok(None);
         }
         let (digit, length) = byte(&text[at..], more)?;
-        let Some(digit) = char::from(digit).to_digit(16) else { return Ok(None) };
+        let Some(digit) = char::from(digit).to_digit(16) else {
+            return Ok(None);
+        };
         (value, at) = (value * 16 + digit, at + length);
     }
     Ok(Some((value, at)))
@@ -324,7 +396,9 @@ fn unescaped(text: &[u8], more: More, rounds: usize) -> Result<(u8, usize), Ende
                 Err(Ended) if more == More::MayCome => return Err(Ended),
                 Err(Ended) => (0, 0),
             };
-            let digit = char::from(digit).to_digit(16).and_then(|digit| u8::try_from(digit).ok());
+            let digit = char::from(digit)
+                .to_digit(16)
+                .and_then(|digit| u8::try_from(digit).ok());
             value = value.zip(digit).map(|(value, digit)| value * 16 + digit);
             end += length;
             if value.is_none() {
@@ -368,9 +442,16 @@ mod tests {
         }
         let line = "QUJD".repeat(19);
         for end in ["\n", "\r\n", r"\n", r"\r\n", "%0A"] {
-            assert_eq!(text(&format!("{line}{end}{line}{end}QUJD")), format!("{line}{line}QUJD"), "{end}");
+            assert_eq!(
+                text(&format!("{line}{end}{line}{end}QUJD")),
+                format!("{line}{line}QUJD"),
+                "{end}"
+            );
         }
-        assert_eq!(text(&format!("{line}\n    {line}\n \tQU JD")), format!("{line}{line}QU JD"));
+        assert_eq!(
+            text(&format!("{line}\n    {line}\n \tQU JD")),
+            format!("{line}{line}QU JD")
+        );
         assert_eq!(text("short\n  lines"), "short\n  lines");
     }
 
@@ -380,7 +461,8 @@ mod tests {
         let whole = read(written);
         for size in 1..written.len() {
             for keep in 0..4 {
-                let (mut reader, mut buffer, mut seen) = (Reader::default(), Vec::new(), Vec::new());
+                let (mut reader, mut buffer, mut seen) =
+                    (Reader::default(), Vec::new(), Vec::new());
                 for piece in written.chunks(size) {
                     buffer.extend_from_slice(piece);
                     reader.feed(&buffer, More::MayCome);
@@ -395,7 +477,10 @@ mod tests {
                 assert_eq!(seen, whole, "{size} {keep}");
                 for at in 0..reader.text.len() {
                     let place = reader.place(at);
-                    assert!(read(&buffer[place.clone()]).contains(&reader.text[at]), "{size} {at} {place:?}");
+                    assert!(
+                        read(&buffer[place.clone()]).contains(&reader.text[at]),
+                        "{size} {at} {place:?}"
+                    );
                 }
             }
         }

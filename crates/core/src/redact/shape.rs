@@ -46,20 +46,108 @@ const UNDERSCORED: Class = |byte| byte.is_ascii_alphanumeric() || byte == b'_';
 const CAPITALS: Class = |byte| byte.is_ascii_digit() || byte.is_ascii_uppercase();
 
 pub(super) const SHAPES: &[Shape] = &[
-    Shape { heads: &["AKIA", "ASIA"], tail: Tail::Exactly { class: CAPITALS, count: 16 }, what: "an access key of AWS" },
-    Shape { heads: &["ghp_", "gho_", "ghu_", "ghs_", "ghr_"], tail: Tail::Run { class: WORD, least: 36 }, what: "a token of GitHub" },
-    Shape { heads: &["github_pat_"], tail: Tail::Run { class: UNDERSCORED, least: 60 }, what: "a token of GitHub" },
-    Shape { heads: &["glpat-"], tail: Tail::Run { class: WIDE, least: 20 }, what: "a token of GitLab" },
-    Shape { heads: &["xoxa-", "xoxb-", "xoxp-", "xoxr-", "xoxs-"], tail: Tail::Run { class: DASHED, least: 20 }, what: "a token of Slack" },
-    Shape { heads: &["sk-ant-"], tail: Tail::Run { class: WIDE, least: 30 }, what: "a key of Anthropic" },
+    Shape {
+        heads: &["AKIA", "ASIA"],
+        tail: Tail::Exactly {
+            class: CAPITALS,
+            count: 16,
+        },
+        what: "an access key of AWS",
+    },
+    Shape {
+        heads: &["ghp_", "gho_", "ghu_", "ghs_", "ghr_"],
+        tail: Tail::Run {
+            class: WORD,
+            least: 36,
+        },
+        what: "a token of GitHub",
+    },
+    Shape {
+        heads: &["github_pat_"],
+        tail: Tail::Run {
+            class: UNDERSCORED,
+            least: 60,
+        },
+        what: "a token of GitHub",
+    },
+    Shape {
+        heads: &["glpat-"],
+        tail: Tail::Run {
+            class: WIDE,
+            least: 20,
+        },
+        what: "a token of GitLab",
+    },
+    Shape {
+        heads: &["xoxa-", "xoxb-", "xoxp-", "xoxr-", "xoxs-"],
+        tail: Tail::Run {
+            class: DASHED,
+            least: 20,
+        },
+        what: "a token of Slack",
+    },
+    Shape {
+        heads: &["sk-ant-"],
+        tail: Tail::Run {
+            class: WIDE,
+            least: 30,
+        },
+        what: "a key of Anthropic",
+    },
     // Names in a style sheet may begin like that, too.
-    Shape { heads: &["sk-"], tail: Tail::Random { class: WIDE, least: 40 }, what: "a key of OpenAI" },
-    Shape { heads: &["AIza"], tail: Tail::Exactly { class: WIDE, count: 35 }, what: "a key of Google" },
-    Shape { heads: &["rk_live_", "sk_live_"], tail: Tail::Run { class: WORD, least: 20 }, what: "a key of Stripe" },
-    Shape { heads: &["npm_"], tail: Tail::Exactly { class: WORD, count: 36 }, what: "a token of npm" },
-    Shape { heads: &["hf_"], tail: Tail::Run { class: WORD, least: 30 }, what: "a token of Hugging Face" },
-    Shape { heads: &["SG."], tail: Tail::Run { class: DOTTED, least: 60 }, what: "a key of SendGrid" },
-    Shape { heads: &["-----BEGIN "], tail: Tail::Key, what: "a private key" },
+    Shape {
+        heads: &["sk-"],
+        tail: Tail::Random {
+            class: WIDE,
+            least: 40,
+        },
+        what: "a key of OpenAI",
+    },
+    Shape {
+        heads: &["AIza"],
+        tail: Tail::Exactly {
+            class: WIDE,
+            count: 35,
+        },
+        what: "a key of Google",
+    },
+    Shape {
+        heads: &["rk_live_", "sk_live_"],
+        tail: Tail::Run {
+            class: WORD,
+            least: 20,
+        },
+        what: "a key of Stripe",
+    },
+    Shape {
+        heads: &["npm_"],
+        tail: Tail::Exactly {
+            class: WORD,
+            count: 36,
+        },
+        what: "a token of npm",
+    },
+    Shape {
+        heads: &["hf_"],
+        tail: Tail::Run {
+            class: WORD,
+            least: 30,
+        },
+        what: "a token of Hugging Face",
+    },
+    Shape {
+        heads: &["SG."],
+        tail: Tail::Run {
+            class: DOTTED,
+            least: 60,
+        },
+        what: "a key of SendGrid",
+    },
+    Shape {
+        heads: &["-----BEGIN "],
+        tail: Tail::Key,
+        what: "a private key",
+    },
 ];
 
 /// Heads of so few bytes are parts of other words, too, and count only where a word begins.
@@ -108,7 +196,13 @@ impl Shape {
         if head <= SHORT_HEAD && !starts_word(&text[start.saturating_sub(CONTEXT)..start]) {
             return Found::Nothing;
         }
-        let run = |class: Class, most: usize| text[from..].iter().take(most).take_while(|byte| class(**byte)).count();
+        let run = |class: Class, most: usize| {
+            text[from..]
+                .iter()
+                .take(most)
+                .take_while(|byte| class(**byte))
+                .count()
+        };
         let (class, least, most) = match self.tail {
             Tail::Run { class, least } | Tail::Random { class, least } => (class, least, DECIDES),
             Tail::Exactly { class, count } => (class, count, count),
@@ -132,20 +226,33 @@ impl Shape {
         }
         // Only what is a token is followed to its end, and nothing of it is looked at again.
         let end = from + run(class, usize::MAX);
-        if end == text.len() && more == More::MayCome { Found::Beyond(Rest::Run(class)) } else { Found::Until(end) }
+        if end == text.len() && more == More::MayCome {
+            Found::Beyond(Rest::Run(class))
+        } else {
+            Found::Until(end)
+        }
     }
 }
 
 fn judge_key(text: &[u8], from: usize, more: More) -> Found {
     let line = &text[from..text.len().min(from + KEY_LINE)];
     let Some(dashes) = find(line, DASHES) else {
-        return if line.len() < KEY_LINE && more == More::MayCome { Found::Undecided } else { Found::Nothing };
+        return if line.len() < KEY_LINE && more == More::MayCome {
+            Found::Undecided
+        } else {
+            Found::Nothing
+        };
     };
-    let label = line[..dashes].strip_suffix(b" BLOCK").unwrap_or(&line[..dashes]);
+    let label = line[..dashes]
+        .strip_suffix(b" BLOCK")
+        .unwrap_or(&line[..dashes]);
     if !label.ends_with(KEY_LABEL) || !label.iter().all(|byte| CAPITALS(*byte) || *byte == b' ') {
         return Found::Nothing;
     }
-    Found::Beyond(Rest::Key { header: from + dashes + DASHES.len(), lines: Lines::default() })
+    Found::Beyond(Rest::Key {
+        header: from + dashes + DASHES.len(),
+        lines: Lines::default(),
+    })
 }
 
 /// What of a token is still to come.
@@ -190,7 +297,14 @@ impl Rest {
             Self::Run(class) => {
                 let run = from + text[from..].iter().take_while(|byte| class(**byte)).count();
                 let is_open = run == text.len() && more == More::MayCome;
-                (if is_open { Swallowed::Part(run) } else { Swallowed::Whole(run) }, self)
+                (
+                    if is_open {
+                        Swallowed::Part(run)
+                    } else {
+                        Swallowed::Whole(run)
+                    },
+                    self,
+                )
             }
         }
     }
@@ -219,9 +333,13 @@ pub(crate) fn tokens(text: &str) -> Vec<(Range<usize>, &'static str)> {
 /// Whether a text only shows what a token looks like.
 fn is_placeholder(token: &[u8]) -> bool {
     let mut seen = [false; 256];
-    token.iter().for_each(|byte| seen[usize::from(*byte)] = true);
+    token
+        .iter()
+        .for_each(|byte| seen[usize::from(*byte)] = true);
     let lower = token.to_ascii_lowercase();
-    seen.iter().filter(|seen| **seen).count() < 8 || find(token, b"EXAMPLE").is_some() || find(&lower, b"xxxx").is_some()
+    seen.iter().filter(|seen| **seen).count() < 8
+        || find(token, b"EXAMPLE").is_some()
+        || find(&lower, b"xxxx").is_some()
 }
 
 /// Whether a text has a part that was chosen at random.
@@ -230,7 +348,10 @@ fn is_random(token: &[u8]) -> bool {
         let digits = part.iter().filter(|byte| byte.is_ascii_digit()).count();
         part.len() >= STRETCH && (DIGITS..part.len()).contains(&digits)
     };
-    find(token, OPENAI).is_some() || token.split(|byte| !byte.is_ascii_alphanumeric()).any(is_stretch)
+    find(token, OPENAI).is_some()
+        || token
+            .split(|byte| !byte.is_ascii_alphanumeric())
+            .any(is_stretch)
 }
 
 /// Whether what comes after these bytes is the start of a word, also where the text is escaped as JSON or as part of an address.
@@ -251,7 +372,8 @@ fn is_word(byte: u8) -> bool {
 }
 
 pub(super) fn find(text: &[u8], wanted: &[u8]) -> Option<usize> {
-    text.windows(wanted.len()).position(|window| window == wanted)
+    text.windows(wanted.len())
+        .position(|window| window == wanted)
 }
 
 #[cfg(test)]
@@ -267,13 +389,33 @@ mod tests {
             (format!("AKIA{}z", "IOSFODNN7QWERTYU"), 0),
             (format!("sk-ant-{body}"), 1),
             (format!("sk-proj-{body}"), 1),
-            (format!("sk-{}{}{}", &body[..20], "T3BlbkFJ", &body[..20]), 1),
-            (format!("sk-svcacct-{}-{}_{}", "aBcD-eFgH_".repeat(5), "T3BlbkFJ", "iJkL-mNoP_".repeat(5)), 1),
+            (
+                format!("sk-{}{}{}", &body[..20], "T3BlbkFJ", &body[..20]),
+                1,
+            ),
+            (
+                format!(
+                    "sk-svcacct-{}-{}_{}",
+                    "aBcD-eFgH_".repeat(5),
+                    "T3BlbkFJ",
+                    "iJkL-mNoP_".repeat(5)
+                ),
+                1,
+            ),
             (format!("sk-or-v1-{}", "0123456789abcdef".repeat(4)), 1),
             (format!("task-{body}{body}"), 0),
-            ("sk-something-long-with-dashes-and-then-some-more-of-them".to_owned(), 0),
-            ("sk-circle-card__header--is-highlighted-on-hover-2xl-2023-11-05".to_owned(), 0),
-            ("sk-theverylongnameofaclassinastylesheetwithoutanydigits".to_owned(), 0),
+            (
+                "sk-something-long-with-dashes-and-then-some-more-of-them".to_owned(),
+                0,
+            ),
+            (
+                "sk-circle-card__header--is-highlighted-on-hover-2xl-2023-11-05".to_owned(),
+                0,
+            ),
+            (
+                "sk-theverylongnameofaclassinastylesheetwithoutanydigits".to_owned(),
+                0,
+            ),
             (format!("npm_{}", &body[..36]), 1),
             (format!("npm_{body}"), 0),
             (format!("-----BEGIN {}PRIVATE KEY-----", "RSA "), 1),
@@ -295,7 +437,10 @@ mod tests {
     fn heads_in_a_row_are_gone_through_once_and_hide_nothing() {
         for head in ["sk-ant-", "sk-proj-", "xoxb-", "glpat-"] {
             // So many that the product of both lengths would take minutes.
-            let text = format!("{}{head}16C7e42F292c6912E7710c838347Ae178B4aQ9-16C7e42F", head.repeat(20_000));
+            let text = format!(
+                "{}{head}16C7e42F292c6912E7710c838347Ae178B4aQ9-16C7e42F",
+                head.repeat(20_000)
+            );
             assert_eq!(tokens(&text).len(), 1, "{head}");
         }
     }

@@ -125,17 +125,42 @@ impl Stream {
         if lines.len() < self.wake {
             return 0;
         }
-        let line = lines.iter().skip(self.unbroken).rposition(|byte| *byte == b'\n').map(|end| self.unbroken + end + 1);
-        let ready = line.unwrap_or(if lines.len() > LONG_LINE { lines.len() - OVERLAP } else { 0 });
-        let found = || self.words.iter().flat_map(|words| words.matches(lines, ready)).collect();
-        let whole = if ready > 0 { whole_until(found(), ready) } else { 0 };
+        let line = lines
+            .iter()
+            .skip(self.unbroken)
+            .rposition(|byte| *byte == b'\n')
+            .map(|end| self.unbroken + end + 1);
+        let ready = line.unwrap_or(if lines.len() > LONG_LINE {
+            lines.len() - OVERLAP
+        } else {
+            0
+        });
+        let found = || {
+            self.words
+                .iter()
+                .flat_map(|words| words.matches(lines, ready))
+                .collect()
+        };
+        let whole = if ready > 0 {
+            whole_until(found(), ready)
+        } else {
+            0
+        };
         let held = lines.len() - whole;
         if held > MOST_HELD {
             (self.overlong, self.wake, self.unbroken) = (true, 0, 0);
             return lines.len();
         }
-        self.wake = if whole < ready && held > OFTEN { held + held / 16 } else { 0 };
-        self.unbroken = if line.is_none() || whole == ready { held } else { 0 };
+        self.wake = if whole < ready && held > OFTEN {
+            held + held / 16
+        } else {
+            0
+        };
+        self.unbroken = if line.is_none() || whole == ready {
+            held
+        } else {
+            0
+        };
         whole
     }
 
@@ -149,9 +174,17 @@ impl Stream {
             self.next = self.swallow(rest, &text, self.next, more);
         }
         let hold = self.hold(&text, more);
-        let look = if self.within.is_some() { hold } else { self.take_until(hold, &text, more, out) };
+        let look = if self.within.is_some() {
+            hold
+        } else {
+            self.take_until(hold, &text, more, out)
+        };
         // What a token may go on with may turn out to be something else.
-        self.look = if self.within.is_some() { look.min(self.next) } else { look };
+        self.look = if self.within.is_some() {
+            look.min(self.next)
+        } else {
+            look
+        };
         let gone = self.next.min(self.look).saturating_sub(CONTEXT);
         self.buffer = text;
         self.buffer.drain(..gone);
@@ -174,14 +207,21 @@ impl Stream {
             }
             let first = written.as_ref().map_or(hold, |hit| hit.start);
             let hit = match read.next_if(|found| found.start < first) {
-                Some(found) => Hit { start: found.start, end: found.end, shape: None },
+                Some(found) => Hit {
+                    start: found.start,
+                    end: found.end,
+                    shape: None,
+                },
                 None => match &written {
                     Some(hit) if hit.start < hold => hit.clone(),
                     _ => break,
                 },
             };
             at = at.max(hit.start + 1);
-            let end = match hit.shape.map(|shape| shape.judge(text, hit.start, hit.end - hit.start, more)) {
+            let end = match hit
+                .shape
+                .map(|shape| shape.judge(text, hit.start, hit.end - hit.start, more))
+            {
                 // What begins inside of a token is a part of it.
                 Some(_) if hit.start < done => continue,
                 Some(Found::Nothing) => continue,
@@ -189,7 +229,9 @@ impl Stream {
                     hold = hit.start;
                     break;
                 }
-                Some(Found::Beyond(rest)) => self.swallow(rest, text, rest.header().unwrap_or(hit.end), more),
+                Some(Found::Beyond(rest)) => {
+                    self.swallow(rest, text, rest.header().unwrap_or(hit.end), more)
+                }
                 Some(Found::Until(end)) => end,
                 None => hit.end,
             };
@@ -234,7 +276,13 @@ impl Stream {
         }
         let written = self.look + self.known.begun(&text[self.look..]);
         // What was read up to an escape that is not whole may be the start of a value, though what is written is none.
-        let read = if self.known.has_values { self.reader.place(self.known.begun(self.reader.text())).start } else { written };
+        let read = if self.known.has_values {
+            self.reader
+                .place(self.known.begun(self.reader.text()))
+                .start
+        } else {
+            written
+        };
         written.min(read).max(self.look)
     }
 }

@@ -16,7 +16,12 @@ pub(super) fn until_tag(text: &[u8], from: usize, opening: &[u8]) -> Extent {
         let inside = tag + opening.len();
         match Tag::at(&rest[inside..]) {
             Tag::Closing if rest[..tag].trim_ascii().is_empty() => return Extent::none(from),
-            Tag::Closing => return Extent { value: from..from + tag, is_open: false },
+            Tag::Closing => {
+                return Extent {
+                    value: from..from + tag,
+                    is_open: false,
+                };
+            }
             Tag::Aside(end) => match find(&rest[inside + 3..], end) {
                 Some(length) => at = inside + 3 + length + end.len(),
                 None => break,
@@ -27,9 +32,15 @@ pub(super) fn until_tag(text: &[u8], from: usize, opening: &[u8]) -> Extent {
     }
     // A text that was cut off has no closing tag, and what help says of an option has a space here.
     let line = memchr::memchr(b'\n', rest).unwrap_or(rest.len());
-    let is_begun = !text[..from].ends_with(b" ") && rest.first().is_some_and(|byte| byte.is_ascii_alphanumeric() || *byte == b'<');
+    let is_begun = !text[..from].ends_with(b" ")
+        && rest
+            .first()
+            .is_some_and(|byte| byte.is_ascii_alphanumeric() || *byte == b'<');
     let length = if is_begun && is_all { line } else { 0 };
-    Extent { value: from..from + length, is_open: is_all }
+    Extent {
+        value: from..from + length,
+        is_open: is_all,
+    }
 }
 
 /// Where the tag ends in which `from` lies, if it does so on its line and has a value after it.

@@ -13,19 +13,29 @@ const VALUE: &str = "correct horse/battery+staple";
 const KEY: &str = "-----BEGIN RSA PRIVATE KEY-----\nMIIEpAIBAAKCAQEA7x/y+z==\nProc-Type: 4\n-----END RSA PRIVATE KEY-----";
 
 /// Overlaps with the end of the other value.
-const LONG: &str =
-    "taple and more than one line of base64 can hold, which is why it is here: base64 was wrapped at 76 by most of its writers";
+const LONG: &str = "taple and more than one line of base64 can hold, which is why it is here: base64 was wrapped at 76 by most of its writers";
 
 /// Has its only escape near its end.
 const QUOTED: &str = "orchard\"9zQ";
 
 /// As somebody writes it into an address in a JSON text.
 fn escaped(value: &str) -> String {
-    json!(value.replace('%', "%25").replace(' ', "%20").replace('/', "%2f")).to_string().replace('c', "\\\\u0063")
+    json!(
+        value
+            .replace('%', "%25")
+            .replace(' ', "%20")
+            .replace('/', "%2f")
+    )
+    .to_string()
+    .replace('c', "\\\\u0063")
 }
 
 fn wrapped(base64: &str) -> String {
-    base64.as_bytes().chunks(76).map(|line| format!("{}\n", String::from_utf8_lossy(line))).collect()
+    base64
+        .as_bytes()
+        .chunks(76)
+        .map(|line| format!("{}\n", String::from_utf8_lossy(line)))
+        .collect()
 }
 
 fn redactor(words: &[&str]) -> Redactor {
@@ -33,7 +43,10 @@ fn redactor(words: &[&str]) -> Redactor {
     for value in [VALUE, LONG, QUOTED] {
         values.learn(value.as_bytes()).expect("long enough");
     }
-    Redactor::new(Arc::new(values), Words::new(words.iter().copied()).expect("words"))
+    Redactor::new(
+        Arc::new(values),
+        Words::new(words.iter().copied()).expect("words"),
+    )
 }
 
 /// Fields as they are written in one place and another.
@@ -81,7 +94,10 @@ fn in_pieces(redactor: &Redactor, text: &[u8], sizes: &[usize]) -> (Vec<u8>, u64
 
 #[test]
 fn what_stands_beside_the_name_of_a_field_goes_as_the_field_would_and_nothing_else_does() {
-    let redactor = Redactor::new(Arc::default(), Words::new(["password", "*_token"]).expect("words"));
+    let redactor = Redactor::new(
+        Arc::default(),
+        Words::new(["password", "*_token"]).expect("words"),
+    );
     let (mut pass, mut value) = (
         redactor.pass(None),
         json!({"env": [
@@ -109,12 +125,16 @@ fn what_stands_beside_the_name_of_a_field_goes_as_the_field_would_and_nothing_el
         "[\"password\", \"value\"]",
     ] {
         assert_eq!(redactor.text(text), text);
-        assert_eq!(String::from_utf8_lossy(&in_pieces(&redactor, text.as_bytes(), &[1]).0), text);
+        assert_eq!(
+            String::from_utf8_lossy(&in_pieces(&redactor, text.as_bytes(), &[1]).0),
+            text
+        );
     }
 }
 
 #[test]
-fn what_matches_without_an_end_is_kept_back_up_to_a_bound_and_then_takes_the_rest_of_its_line_with_it() {
+fn what_matches_without_an_end_is_kept_back_up_to_a_bound_and_then_takes_the_rest_of_its_line_with_it()
+ {
     let redactor = Redactor::new(Arc::default(), Words::new(["/secret.*/"]).expect("words"));
     let (mut stream, mut out, mut most) = (redactor.stream(), Vec::new(), 0);
     stream.push(b"a\nb secret ", &mut out);
@@ -122,11 +142,21 @@ fn what_matches_without_an_end_is_kept_back_up_to_a_bound_and_then_takes_the_res
         stream.push(&[b'x'; 1024], &mut out);
         most = most.max(stream.held());
     }
-    assert!(most < 3 << 19, "{most} bytes were kept back of four million");
-    assert_eq!(String::from_utf8_lossy(&out), "a\nb [redacted]", "before its line ends");
+    assert!(
+        most < 3 << 19,
+        "{most} bytes were kept back of four million"
+    );
+    assert_eq!(
+        String::from_utf8_lossy(&out),
+        "a\nb [redacted]",
+        "before its line ends"
+    );
     stream.push(b"the end\nafter it\nsecret 2\n", &mut out);
     assert_eq!(stream.finish(&mut out), 2);
-    assert_eq!(String::from_utf8_lossy(&out), "a\nb [redacted]\nafter it\n[redacted]\n");
+    assert_eq!(
+        String::from_utf8_lossy(&out),
+        "a\nb [redacted]\nafter it\n[redacted]\n"
+    );
 }
 
 #[test]
@@ -147,7 +177,12 @@ fn what_is_as_short_as_can_be_is_found_and_what_is_shorter_is_none() {
         let values = Values::default();
         values.learn(value.as_bytes()).expect("long enough");
         let redactor = Redactor::new(Arc::new(values), Words::default());
-        for form in [value.to_owned(), STANDARD.encode(value), json!(value).to_string(), value.replace('a', "%61")] {
+        for form in [
+            value.to_owned(),
+            STANDARD.encode(value),
+            json!(value).to_string(),
+            value.replace('a', "%61"),
+        ] {
             assert!(redactor.text(&form).contains(MARK), "{value} as {form}");
         }
     }
@@ -161,12 +196,29 @@ fn values_tokens_and_keys_are_taken_out_in_every_form_and_the_rest_stays() {
         (format!("token={TOKEN}."), "token=[redacted].".to_owned()),
         (format!("<{KEY}>"), "<[redacted]>".to_owned()),
         (format!("<{}>", json!(KEY)), "<\"[redacted]\">".to_owned()),
-        ("nothing to see, ghp_ and sk- and -----BEGIN CERTIFICATE-----".to_owned(), String::new()),
-        ("q=correct%20horse%2Fbattery%2Bstaple&r".to_owned(), "q=[redacted]&r".to_owned()),
+        (
+            "nothing to see, ghp_ and sk- and -----BEGIN CERTIFICATE-----".to_owned(),
+            String::new(),
+        ),
+        (
+            "q=correct%20horse%2Fbattery%2Bstaple&r".to_owned(),
+            "q=[redacted]&r".to_owned(),
+        ),
     ] {
         let clean = redactor.text(&text);
-        assert_eq!(clean, if expected.is_empty() { text.as_str() } else { &expected });
-        assert_eq!(matches!(clean, Cow::Borrowed(_)), expected.is_empty(), "{text}");
+        assert_eq!(
+            clean,
+            if expected.is_empty() {
+                text.as_str()
+            } else {
+                &expected
+            }
+        );
+        assert_eq!(
+            matches!(clean, Cow::Borrowed(_)),
+            expected.is_empty(),
+            "{text}"
+        );
     }
     for before in ["", "x", "xy"] {
         let whole = format!("{before}{VALUE}, and so on");
@@ -179,7 +231,13 @@ fn values_tokens_and_keys_are_taken_out_in_every_form_and_the_rest_stays() {
 #[test]
 fn a_value_is_found_however_it_was_escaped_and_wherever_it_overlaps_with_another() {
     let values = Values::default();
-    for value in ["pä ss/w\"rd<&'~>+1%", "C:\\new\\t", "abcdefgh", "ghijkl", LONG] {
+    for value in [
+        "pä ss/w\"rd<&'~>+1%",
+        "C:\\new\\t",
+        "abcdefgh",
+        "ghijkl",
+        LONG,
+    ] {
         values.learn(value.as_bytes()).expect("long enough");
     }
     let redactor = Redactor::new(Arc::new(values), Words::default());
@@ -208,9 +266,14 @@ fn a_value_is_found_however_it_was_escaped_and_wherever_it_overlaps_with_another
     }
     let base64 = STANDARD.encode(format!("{}{LONG}", "before ".repeat(20)));
     for end in ["\n", "\r\n", "\\n", "%0A"] {
-        let clean = redactor.text(&wrapped(&base64).replace('\n', end)).replace(end, "");
+        let clean = redactor
+            .text(&wrapped(&base64).replace('\n', end))
+            .replace(end, "");
         let left = base64.len() - STANDARD.encode(LONG).len();
-        assert!(clean.contains(MARK) && clean.len() <= left + MARK.len() + 4, "{end}: {clean}");
+        assert!(
+            clean.contains(MARK) && clean.len() <= left + MARK.len() + 4,
+            "{end}: {clean}"
+        );
     }
     for text in ["p%C3%A4+ss", "C:\\new", "abcdef ghijk", "100% \\ of it"] {
         assert_eq!(redactor.text(text), text);
@@ -232,16 +295,33 @@ fn a_value_that_ends_in_a_backslash_is_found_as_a_whole_and_its_start_is_nothing
         (r#"{"a": "hor\"se\\\\"}"#, String::new()),
     ] {
         let clean = redactor.text(text);
-        assert!(clean.contains(MARK) && !clean.contains("pass") && !clean.contains("hor"), "{text}: {clean}");
+        assert!(
+            clean.contains(MARK) && !clean.contains("pass") && !clean.contains("hor"),
+            "{text}: {clean}"
+        );
         assert!(expected.is_empty() || clean == expected, "{text}: {clean}");
         for size in [1, 3, 8] {
-            assert_eq!(String::from_utf8_lossy(&in_pieces(&redactor, text.as_bytes(), &[size]).0), clean, "{size}: {text}");
+            assert_eq!(
+                String::from_utf8_lossy(&in_pieces(&redactor, text.as_bytes(), &[size]).0),
+                clean,
+                "{size}: {text}"
+            );
         }
     }
     // The last ones read other than they are written, as a path with backslashes does.
-    for text in ["password, compass", r#"{"a": "passed\n"}"#, r"C:\password\compass", "50%25 pass", r#"{"a": "pass"}\n"#, r#"hor\"se"#] {
+    for text in [
+        "password, compass",
+        r#"{"a": "passed\n"}"#,
+        r"C:\password\compass",
+        "50%25 pass",
+        r#"{"a": "pass"}\n"#,
+        r#"hor\"se"#,
+    ] {
         assert_eq!(redactor.text(text), text);
-        assert_eq!(in_pieces(&redactor, text.as_bytes(), &[2]).0, text.as_bytes());
+        assert_eq!(
+            in_pieces(&redactor, text.as_bytes(), &[2]).0,
+            text.as_bytes()
+        );
     }
 }
 
@@ -252,29 +332,80 @@ fn a_key_is_taken_out_however_its_lines_are_written_and_prose_about_one_stays() 
     let line = "MIIEvQIBADANBgkqhkiG9w0BAQEFAASCBKcwggSjAgEAAoIBAQC7VJTUt9Us8cKj";
     let (short, marked) = ("MzEfYyji", "[redacted]");
     for (text, expected) in [
-        (format!("{first}\n{line}\n{line}\n{short}\n{last} and on"), format!("{marked} and on")),
-        (format!("{first} {line} {short} {last} and on"), format!("{marked} and on")),
-        (format!("{first}{line}{last} and on"), format!("{marked} and on")),
-        (json!(format!("{first}\n{line}\n{short}\n{last}\n")).to_string(), format!("\"{marked}\\n\"")),
-        (json!(json!(format!("{first}\r\n{line}\r\n{last}")).to_string()).to_string(), format!("\"\\\"{marked}\\\"\"")),
-        (format!("key: |\n  {first}\n  {line}\n  {short}\n  {last}\nnext: 1"), format!("key: |\n  {marked}\nnext: 1")),
-        (format!("{first}\nProc-Type: 4,ENCRYPTED\nDEK-Info: AES-128-CBC,0102\n\n{line}\n{last}"), marked.to_owned()),
+        (
+            format!("{first}\n{line}\n{line}\n{short}\n{last} and on"),
+            format!("{marked} and on"),
+        ),
+        (
+            format!("{first} {line} {short} {last} and on"),
+            format!("{marked} and on"),
+        ),
+        (
+            format!("{first}{line}{last} and on"),
+            format!("{marked} and on"),
+        ),
+        (
+            json!(format!("{first}\n{line}\n{short}\n{last}\n")).to_string(),
+            format!("\"{marked}\\n\""),
+        ),
+        (
+            json!(json!(format!("{first}\r\n{line}\r\n{last}")).to_string()).to_string(),
+            format!("\"\\\"{marked}\\\"\""),
+        ),
+        (
+            format!("key: |\n  {first}\n  {line}\n  {short}\n  {last}\nnext: 1"),
+            format!("key: |\n  {marked}\nnext: 1"),
+        ),
+        (
+            format!(
+                "{first}\nProc-Type: 4,ENCRYPTED\nDEK-Info: AES-128-CBC,0102\n\n{line}\n{last}"
+            ),
+            marked.to_owned(),
+        ),
         // Cut off, wherever.
         (format!("{first}\n{line}\n{line}\nMIIE"), marked.to_owned()),
-        (format!("{first}\n{line}\n{}", &line[..9]), marked.to_owned()),
+        (
+            format!("{first}\n{line}\n{}", &line[..9]),
+            marked.to_owned(),
+        ),
         (format!("{first}\nMIIEvQ"), marked.to_owned()),
-        (format!("\"{first}\\n{line}\\n{}", &line[..30]), format!("\"{marked}")),
-        (format!("{first}\n{line}\n\nThat was it, and this goes on."), format!("{marked}\n\nThat was it, and this goes on.")),
-        (format!("{first}\n{line}\n-----END PRIV"), format!("{marked}\n-----END PRIV")),
+        (
+            format!("\"{first}\\n{line}\\n{}", &line[..30]),
+            format!("\"{marked}"),
+        ),
+        (
+            format!("{first}\n{line}\n\nThat was it, and this goes on."),
+            format!("{marked}\n\nThat was it, and this goes on."),
+        ),
+        (
+            format!("{first}\n{line}\n-----END PRIV"),
+            format!("{marked}\n-----END PRIV"),
+        ),
         // Only spoken of.
         (
-            format!("{first} is the header of a key, and {last} its end.\nNothing of that is secret"),
-            format!("{marked} is the header of a key, and {last} its end.\nNothing of that is secret"),
+            format!(
+                "{first} is the header of a key, and {last} its end.\nNothing of that is secret"
+            ),
+            format!(
+                "{marked} is the header of a key, and {last} its end.\nNothing of that is secret"
+            ),
         ),
-        (format!("look for {first}\nand then read on\nas you like"), format!("look for {marked}\nand then read on\nas you like")),
-        (format!("{first}\nComments are welcome: here"), format!("{marked}\nComments are welcome: here")),
-        (format!("`{first}`\n\n{}{line}", " ".repeat(300)), format!("`{marked}`\n\n{}{line}", " ".repeat(300))),
-        (format!("{first}{}word", "\n".repeat(1000)), format!("{marked}{}word", "\n".repeat(1000))),
+        (
+            format!("look for {first}\nand then read on\nas you like"),
+            format!("look for {marked}\nand then read on\nas you like"),
+        ),
+        (
+            format!("{first}\nComments are welcome: here"),
+            format!("{marked}\nComments are welcome: here"),
+        ),
+        (
+            format!("`{first}`\n\n{}{line}", " ".repeat(300)),
+            format!("`{marked}`\n\n{}{line}", " ".repeat(300)),
+        ),
+        (
+            format!("{first}{}word", "\n".repeat(1000)),
+            format!("{marked}{}word", "\n".repeat(1000)),
+        ),
     ] {
         assert_eq!(redactor.text(&text), expected, "{text}");
         for size in [1, 2, 7, 30] {
@@ -282,15 +413,33 @@ fn a_key_is_taken_out_however_its_lines_are_written_and_prose_about_one_stays() 
             assert_eq!(String::from_utf8_lossy(&out), expected, "{size}: {text}");
         }
     }
-    let (out, count) = in_pieces(&redactor, format!("{first}\n{line} ghp_{}", &TOKEN[4..]).as_bytes(), &[5]);
-    assert_eq!((String::from_utf8_lossy(&out).as_ref(), count), ("[redacted] [redacted]", 2), "what follows a key is looked at, too");
+    let (out, count) = in_pieces(
+        &redactor,
+        format!("{first}\n{line} ghp_{}", &TOKEN[4..]).as_bytes(),
+        &[5],
+    );
+    assert_eq!(
+        (String::from_utf8_lossy(&out).as_ref(), count),
+        ("[redacted] [redacted]", 2),
+        "what follows a key is looked at, too"
+    );
 }
 
 /// A key as something shows it: with this before and after each of its lines.
 fn shown(before: impl Fn(usize) -> String, after: &str) -> String {
     let line = "MIIEvQIBADANBgkqhkiG9w0BAQEFAASCBKcwggSjAgEAAoIBAQC7VJTUt9Us8cKj";
-    let lines = ["-----BEGIN RSA PRIVATE KEY-----", line, line, "bGFzdA==", "-----END RSA PRIVATE KEY-----"];
-    lines.iter().enumerate().map(|(at, line)| format!("{}{line}{after}\n", before(at + 1))).collect()
+    let lines = [
+        "-----BEGIN RSA PRIVATE KEY-----",
+        line,
+        line,
+        "bGFzdA==",
+        "-----END RSA PRIVATE KEY-----",
+    ];
+    lines
+        .iter()
+        .enumerate()
+        .map(|(at, line)| format!("{}{line}{after}\n", before(at + 1)))
+        .collect()
 }
 
 fn always(before: &str) -> impl Fn(usize) -> String + '_ {
@@ -307,9 +456,18 @@ fn all_shown() -> Vec<String> {
         shown(|at| format!("{at:4} | "), ""),
         shown(|at| format!("path/key.pem:{at}:"), ""),
         shown(|at| format!("src/key-{at}-"), ""),
-        shown(|at| format!("crates/core/tests/fixtures/keys/key.pem:{at}:"), ""),
-        shown(|at| format!("/Users/Me/Documents/Projects2/keys/key.pem:{at}:"), ""),
-        shown(|at| format!("2024-05-06T07:08:0{at}.123Z INFO worker[{at}]: "), ""),
+        shown(
+            |at| format!("crates/core/tests/fixtures/keys/key.pem:{at}:"),
+            "",
+        ),
+        shown(
+            |at| format!("/Users/Me/Documents/Projects2/keys/key.pem:{at}:"),
+            "",
+        ),
+        shown(
+            |at| format!("2024-05-06T07:08:0{at}.123Z INFO worker[{at}]: "),
+            "",
+        ),
         shown(|at| format!("May 06 07:08:0{at} host app: "), ""),
         shown(|at| format!("{at:6}\t\""), "\\n\" +"),
     ];
@@ -336,17 +494,38 @@ fn all_shown() -> Vec<String> {
 #[test]
 fn a_key_is_taken_out_whatever_stands_around_its_lines() {
     let redactor = redactor(&[]);
-    let about = |text: &str| text.replacen("MIIE", "Proc-Type: 4,ENCRYPTED\n#  DEK-Info: AES-128-CBC,0102\n# \n# MIIE", 1);
+    let about = |text: &str| {
+        text.replacen(
+            "MIIE",
+            "Proc-Type: 4,ENCRYPTED\n#  DEK-Info: AES-128-CBC,0102\n# \n# MIIE",
+            1,
+        )
+    };
     let mut all = all_shown();
     all.push(about(&shown(always("# "), "")));
     for text in all {
         let cut: String = text.split_inclusive('\n').take(3).collect();
-        let texts = [format!("before\n{text}after it\n"), json!(text).to_string(), json!(json!(text).to_string()).to_string(), cut];
+        let texts = [
+            format!("before\n{text}after it\n"),
+            json!(text).to_string(),
+            json!(json!(text).to_string()).to_string(),
+            cut,
+        ];
         for text in texts {
             let clean = redactor.text(&text).into_owned();
-            assert!(clean.contains(MARK) && !clean.contains("MIIE") && !clean.contains("gkqh"), "{text}\n{clean}");
-            assert!(!clean.contains("bGFz") && !clean.contains("-END"), "{text}\n{clean}");
-            assert!(!text.contains("after it") || clean.starts_with("before\n") && clean.ends_with("after it\n"), "{clean}");
+            assert!(
+                clean.contains(MARK) && !clean.contains("MIIE") && !clean.contains("gkqh"),
+                "{text}\n{clean}"
+            );
+            assert!(
+                !clean.contains("bGFz") && !clean.contains("-END"),
+                "{text}\n{clean}"
+            );
+            assert!(
+                !text.contains("after it")
+                    || clean.starts_with("before\n") && clean.ends_with("after it\n"),
+                "{clean}"
+            );
             for size in [1, 7, 40, 300] {
                 let (out, _) = in_pieces(&redactor, text.as_bytes(), &[size]);
                 assert_eq!(String::from_utf8_lossy(&out), clean, "{size}: {text}");
@@ -359,13 +538,23 @@ fn a_key_is_taken_out_whatever_stands_around_its_lines() {
 fn what_may_be_lines_of_a_key_is_gone_through_a_few_times() {
     let redactor = redactor(&[]);
     let first = "-----BEGIN PRIVATE KEY-----";
-    for part in
-        [first.to_owned(), format!("{first}\n- "), ".MIIEvQIBADANBgkqhkiG9w0B".to_owned(), "\n- MIIEvQIBADANBgkqhkiG9w0B".to_owned()]
-    {
-        let (text, start) = (format!("{first}{}", part.repeat((1 << 20) / part.len())), std::time::Instant::now());
+    for part in [
+        first.to_owned(),
+        format!("{first}\n- "),
+        ".MIIEvQIBADANBgkqhkiG9w0B".to_owned(),
+        "\n- MIIEvQIBADANBgkqhkiG9w0B".to_owned(),
+    ] {
+        let (text, start) = (
+            format!("{first}{}", part.repeat((1 << 20) / part.len())),
+            std::time::Instant::now(),
+        );
         assert!(redactor.text(&text).contains(MARK));
         assert!(in_pieces(&redactor, &text.as_bytes()[..100_000], &[16]).1 > 0);
-        assert!(start.elapsed().as_secs() < 10, "{:?}: {part:?}", start.elapsed());
+        assert!(
+            start.elapsed().as_secs() < 10,
+            "{:?}: {part:?}",
+            start.elapsed()
+        );
     }
 }
 
@@ -383,7 +572,11 @@ fn what_only_speaks_of_a_key_stays_whatever_stands_around_it() {
         let text = format!("It is `{first}{after}");
         assert_eq!(redactor.text(&text), format!("It is `{MARK}{after}"));
         for size in [1, 30] {
-            assert_eq!(in_pieces(&redactor, text.as_bytes(), &[size]).0, redactor.text(&text).as_bytes(), "{size}: {text}");
+            assert_eq!(
+                in_pieces(&redactor, text.as_bytes(), &[size]).0,
+                redactor.text(&text).as_bytes(),
+                "{size}: {text}"
+            );
         }
     }
 }
@@ -392,7 +585,10 @@ fn what_only_speaks_of_a_key_stays_whatever_stands_around_it() {
 fn a_text_with_stars_is_as_long_as_it_was() {
     let text = format!("ä {TOKEN} ö {TOKEN}");
     let starred = starred(&text);
-    assert_eq!((starred.len(), starred.chars().filter(|c| *c == '*').count()), (text.len(), 2 * TOKEN.len()));
+    assert_eq!(
+        (starred.len(), starred.chars().filter(|c| *c == '*').count()),
+        (text.len(), 2 * TOKEN.len())
+    );
     assert!(starred.starts_with("ä *") && matches!(super::starred("none"), Cow::Borrowed("none")));
 }
 
@@ -405,11 +601,17 @@ fn a_value_has_its_fields_texts_numbers_and_names_cleaned_and_each_is_counted() 
     let mut pass = redactor.pass(None);
     let mut value = json!({"pin": {"a": 1}, "n": 91234569, "list": ["123456", true, null], TOKEN: 1, "ok": "fine"});
     pass.value(&mut value);
-    assert_eq!(value, json!({"pin": MARK, "n": MARK, "list": [MARK, true, null], MARK: 1, "ok": "fine"}));
+    assert_eq!(
+        value,
+        json!({"pin": MARK, "n": MARK, "list": [MARK, true, null], MARK: 1, "ok": "fine"})
+    );
     assert_eq!(pass.count, 4);
     let mut names = json!({TOKEN: 1, format!("{TOKEN}."): 2, "123456": {"a": 3}, "x123456": 4, "[redacted] 3": 5});
     pass.value(&mut names);
-    assert_eq!(names, json!({MARK: 1, "[redacted].": 2, "[redacted] 3": {"a": 3}, "x[redacted]": 4, "[redacted] 3 5": 5}));
+    assert_eq!(
+        names,
+        json!({MARK: 1, "[redacted].": 2, "[redacted] 3": {"a": 3}, "x[redacted]": 4, "[redacted] 3 5": 5})
+    );
 }
 
 #[test]
@@ -423,8 +625,15 @@ fn of_values_that_are_another_one_each_time_the_last_are_known_and_those_in_use_
             values.learn_fresh(value.as_bytes()).expect("long enough");
         }
     }
-    let text = format!("{VALUE}, {}, in use all the time, {}", fresh(299), fresh(200));
-    assert_eq!(redactor.text(&text), "[redacted], [redacted], [redacted], [redacted]");
+    let text = format!(
+        "{VALUE}, {}, in use all the time, {}",
+        fresh(299),
+        fresh(200)
+    );
+    assert_eq!(
+        redactor.text(&text),
+        "[redacted], [redacted], [redacted], [redacted]"
+    );
     assert_eq!(redactor.text(&fresh(100)), fresh(100));
 }
 
@@ -444,19 +653,42 @@ fn what_cannot_be_a_secret_goes_at_once_and_what_may_be_one_waits() {
 #[test]
 fn what_comes_before_a_value_hides_no_more_of_it_than_its_first_letters() {
     let values = Values::default();
-    for value in ["nabc\"de/f12345", "ab/cd+ef==gh\"12", "user\nhunter22/x", "b1Z\"abcdefghij"] {
+    for value in [
+        "nabc\"de/f12345",
+        "ab/cd+ef==gh\"12",
+        "user\nhunter22/x",
+        "b1Z\"abcdefghij",
+    ] {
         values.learn(value.as_bytes()).expect("long enough");
     }
     let redactor = Redactor::new(Arc::new(values), Words::default());
     let word = "abcd/".repeat(14);
     for (text, expected) in [
-        ("C:\\\\nabc\\\"de/f12345 end".to_owned(), "C:\\\\n[redacted] end".to_owned()),
-        ("100%ab/cd+ef==gh\\\"12 end".to_owned(), "100%ab[redacted] end".to_owned()),
+        (
+            "C:\\\\nabc\\\"de/f12345 end".to_owned(),
+            "C:\\\\n[redacted] end".to_owned(),
+        ),
+        (
+            "100%ab/cd+ef==gh\\\"12 end".to_owned(),
+            "100%ab[redacted] end".to_owned(),
+        ),
         // The same start after a percent sign, after one and a digit, and after a backslash.
-        ("100%b1Z\\\"abcdefghij end".to_owned(), "100%b1[redacted] end".to_owned()),
-        ("100%7b1Z\\\"abcdefghij end".to_owned(), "100%7b[redacted] end".to_owned()),
-        ("C:\\b1Z\\\"abcdefghij end".to_owned(), "C:\\b[redacted] end".to_owned()),
-        (format!("{word}user\\nhunter22/x end"), format!("{word}[redacted] end")),
+        (
+            "100%b1Z\\\"abcdefghij end".to_owned(),
+            "100%b1[redacted] end".to_owned(),
+        ),
+        (
+            "100%7b1Z\\\"abcdefghij end".to_owned(),
+            "100%7b[redacted] end".to_owned(),
+        ),
+        (
+            "C:\\b1Z\\\"abcdefghij end".to_owned(),
+            "C:\\b[redacted] end".to_owned(),
+        ),
+        (
+            format!("{word}user\\nhunter22/x end"),
+            format!("{word}[redacted] end"),
+        ),
     ] {
         assert_eq!(redactor.text(&text), expected);
     }
@@ -465,11 +697,19 @@ fn what_comes_before_a_value_hides_no_more_of_it_than_its_first_letters() {
 #[test]
 fn a_value_is_found_wherever_a_piece_ends() {
     let redactor = redactor(&[]);
-    for hidden in [QUOTED.replace('"', "\\\""), QUOTED.replace('"', "%22"), QUOTED.replace('"', "%2522")] {
+    for hidden in [
+        QUOTED.replace('"', "\\\""),
+        QUOTED.replace('"', "%22"),
+        QUOTED.replace('"', "%2522"),
+    ] {
         let text = format!("token: {hidden} end");
         for at in 0..text.len() {
             let (out, count) = in_pieces(&redactor, text.as_bytes(), &[at.max(1), text.len()]);
-            assert_eq!((String::from_utf8_lossy(&out).as_ref(), count), ("token: [redacted] end", 1), "{text} at {at}");
+            assert_eq!(
+                (String::from_utf8_lossy(&out).as_ref(), count),
+                ("token: [redacted] end", 1),
+                "{text} at {at}"
+            );
             let long = format!("{}{hidden}", ".".repeat(super::known::PIECE - at));
             assert!(redactor.text(&long).ends_with(MARK), "{hidden} at {at}");
         }
@@ -481,11 +721,17 @@ fn a_long_text_full_of_escapes_takes_little_more_room_than_it_has_and_hides_noth
     let redactor = redactor(&[]);
     let filler = "\\n\\\"%25".repeat(20_000);
     let hidden = escaped(VALUE);
-    for text in
-        [format!("{filler}{hidden}"), format!("{hidden}{filler}"), format!("{}{hidden}{filler}", &filler[..super::known::PIECE - 9])]
-    {
+    for text in [
+        format!("{filler}{hidden}"),
+        format!("{hidden}{filler}"),
+        format!("{}{hidden}{filler}", &filler[..super::known::PIECE - 9]),
+    ] {
         let clean = redactor.text(&text);
-        assert!(clean.contains(MARK) && !clean.contains("horse") && clean.len() > text.len() - 2 * hidden.len());
+        assert!(
+            clean.contains(MARK)
+                && !clean.contains("horse")
+                && clean.len() > text.len() - 2 * hidden.len()
+        );
     }
     assert!(matches!(redactor.text(&filler), Cow::Borrowed(_)));
 }
@@ -493,7 +739,11 @@ fn a_long_text_full_of_escapes_takes_little_more_room_than_it_has_and_hides_noth
 #[test]
 fn a_pattern_is_found_over_pieces_of_a_line_and_of_a_line_without_end() {
     let redactor = redactor(&["/CUS-[0-9]{8}/"]);
-    let text = format!("{}CUS-12345678{}\nCUS-12345678\n", "x".repeat(100_000), "y".repeat(100_000));
+    let text = format!(
+        "{}CUS-12345678{}\nCUS-12345678\n",
+        "x".repeat(100_000),
+        "y".repeat(100_000)
+    );
     let (out, count) = in_pieces(&redactor, text.as_bytes(), &[777]);
     assert_eq!(count, 2);
     assert_eq!(out, text.replace("CUS-12345678", MARK).into_bytes());
@@ -507,7 +757,11 @@ fn a_field_that_holds_a_list_is_found_over_pieces_and_lines_and_holds_no_more_ba
     assert_eq!(redactor.text(text), expected);
     for size in [1, 4, 17, 60] {
         let (out, count) = in_pieces(&redactor, text.as_bytes(), &[size]);
-        assert_eq!((String::from_utf8_lossy(&out).as_ref(), count), (expected, 2), "{size}");
+        assert_eq!(
+            (String::from_utf8_lossy(&out).as_ref(), count),
+            (expected, 2),
+            "{size}"
+        );
     }
     let (mut stream, mut out) = (redactor.stream(), Vec::new());
     stream.push(b"password: [\n", &mut out);
@@ -515,10 +769,22 @@ fn a_field_that_holds_a_list_is_found_over_pieces_and_lines_and_holds_no_more_ba
     for _ in 0..100 {
         stream.push("line\n".repeat(1000).as_bytes(), &mut out);
     }
-    assert!(out.len() > 400_000, "what nobody closes holds 64 KiB back: {}", out.len());
+    assert!(
+        out.len() > 400_000,
+        "what nobody closes holds 64 KiB back: {}",
+        out.len()
+    );
     // Neither a name, nor what comes before a value, nor a header ends.
-    let redactor = Redactor::new(Arc::default(), Words::new(["*secret*", "cookie"]).expect("words"));
-    for (first, more) in [("", "secret_"), ("secret:", "        "), ("secret\n:", "\t\t\t\t\t\t\t"), ("Cookie: ", "a=1; ")] {
+    let redactor = Redactor::new(
+        Arc::default(),
+        Words::new(["*secret*", "cookie"]).expect("words"),
+    );
+    for (first, more) in [
+        ("", "secret_"),
+        ("secret:", "        "),
+        ("secret\n:", "\t\t\t\t\t\t\t"),
+        ("Cookie: ", "a=1; "),
+    ] {
         let (mut stream, mut out) = (redactor.stream(), Vec::new());
         stream.push(first.as_bytes(), &mut out);
         for _ in 0..200 {

@@ -33,19 +33,37 @@ impl Hints {
 pub(super) fn hints(registered: &RegisteredTool) -> Hints {
     let tool = &registered.tool;
     let written = |name: &str| tool.annotations.hints.get(name).and_then(Value::as_bool);
-    from_effects(registered.effects, tool.idempotent, written("destructiveHint"), written("openWorldHint"))
+    from_effects(
+        registered.effects,
+        tool.idempotent,
+        written("destructiveHint"),
+        written("openWorldHint"),
+    )
 }
 
 /// Whoever writes may overwrite, and a process may reach the network: only an author can say that it does not.
-fn from_effects(effects: Effects, idempotent: bool, destructive: Option<bool>, open_world: Option<bool>) -> Hints {
+fn from_effects(
+    effects: Effects,
+    idempotent: bool,
+    destructive: Option<bool>,
+    open_world: Option<bool>,
+) -> Hints {
     let any = |effects_of: &[Effects]| effects_of.iter().any(|&one| effects.contains(one));
-    let changes = [Effects::WRITE, Effects::EXEC, Effects::NET_WRITE, Effects::DESKTOP, Effects::DESTRUCTIVE, Effects::SPEND];
+    let changes = [
+        Effects::WRITE,
+        Effects::EXEC,
+        Effects::NET_WRITE,
+        Effects::DESKTOP,
+        Effects::DESTRUCTIVE,
+        Effects::SPEND,
+    ];
     let read_only = !any(&changes);
     Hints {
         read_only,
         destructive: !read_only && (any(&[Effects::DESTRUCTIVE]) || destructive.unwrap_or(true)),
         idempotent: read_only || idempotent,
-        open_world: any(&[Effects::NET_READ, Effects::NET_WRITE, Effects::DESKTOP]) || open_world.unwrap_or_else(|| any(&[Effects::EXEC])),
+        open_world: any(&[Effects::NET_READ, Effects::NET_WRITE, Effects::DESKTOP])
+            || open_world.unwrap_or_else(|| any(&[Effects::EXEC])),
     }
 }
 
@@ -59,17 +77,57 @@ mod tests {
         for (effects, idempotent, destructive, open_world, expected) in [
             (Effects::NONE, false, None, None, [true, false, true, false]),
             (Effects::READ, false, None, None, [true, false, true, false]),
-            (Effects::READ | Effects::NET_READ, false, None, None, [true, false, true, true]),
-            (Effects::READ | Effects::NET_READ, false, None, Some(false), [true, false, true, true]),
+            (
+                Effects::READ | Effects::NET_READ,
+                false,
+                None,
+                None,
+                [true, false, true, true],
+            ),
+            (
+                Effects::READ | Effects::NET_READ,
+                false,
+                None,
+                Some(false),
+                [true, false, true, true],
+            ),
             (files, false, None, None, [false, true, false, false]),
             (files, true, Some(false), None, [false, false, true, false]),
-            (files | Effects::DESTRUCTIVE, false, Some(false), None, [false, true, false, false]),
-            (files | Effects::EXEC, false, None, None, [false, true, false, true]),
-            (files | Effects::EXEC, false, None, Some(false), [false, true, false, false]),
-            (Effects::SPEND, false, None, Some(true), [false, true, false, true]),
+            (
+                files | Effects::DESTRUCTIVE,
+                false,
+                Some(false),
+                None,
+                [false, true, false, false],
+            ),
+            (
+                files | Effects::EXEC,
+                false,
+                None,
+                None,
+                [false, true, false, true],
+            ),
+            (
+                files | Effects::EXEC,
+                false,
+                None,
+                Some(false),
+                [false, true, false, false],
+            ),
+            (
+                Effects::SPEND,
+                false,
+                None,
+                Some(true),
+                [false, true, false, true],
+            ),
         ] {
-            let Hints { read_only, destructive: lost, idempotent: again, open_world: open } =
-                from_effects(effects, idempotent, destructive, open_world);
+            let Hints {
+                read_only,
+                destructive: lost,
+                idempotent: again,
+                open_world: open,
+            } = from_effects(effects, idempotent, destructive, open_world);
             assert_eq!([read_only, lost, again, open], expected, "{effects}");
         }
     }

@@ -82,7 +82,9 @@ impl fmt::Debug for Segment {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Hooks(hooks) => f.debug_tuple("Hooks").field(&hooks.len()).finish(),
-            Self::Middleware(middleware) => f.debug_tuple("Middleware").field(&middleware.name).finish(),
+            Self::Middleware(middleware) => {
+                f.debug_tuple("Middleware").field(&middleware.name).finish()
+            }
         }
     }
 }
@@ -155,10 +157,21 @@ impl RegisteredTool {
     /// A tool that a client runs itself. How much of its result a model reads is the client's business.
     pub(crate) fn foreign(foreign: Foreign) -> Self {
         let entry = foreign.entry();
-        let tool = Tool::of_client(foreign.client(), foreign.name(), entry.paths.clone(), entry.tags.clone());
-        let limits = Limits { max_output_bytes: Some(u64::MAX), ..Limits::default() };
+        let tool = Tool::of_client(
+            foreign.client(),
+            foreign.name(),
+            entry.paths.clone(),
+            entry.tags.clone(),
+        );
+        let limits = Limits {
+            max_output_bytes: Some(u64::MAX),
+            ..Limits::default()
+        };
         let plain = Self::plain(tool, entry.effects, limits);
-        Self { foreign: Some(foreign), ..plain }
+        Self {
+            foreign: Some(foreign),
+            ..plain
+        }
     }
 
     /// A tool that can be called, and has nothing but what every tool has.
@@ -187,13 +200,21 @@ impl RegisteredTool {
 
     /// The compiled schema of the arguments.
     pub(crate) fn input(&self) -> Result<&CompiledSchema, &str> {
-        self.input.get_or_init(|| CompiledSchema::new(self.tool.input_schema.clone())).as_ref().map_err(String::as_str)
+        self.input
+            .get_or_init(|| CompiledSchema::new(self.tool.input_schema.clone()))
+            .as_ref()
+            .map_err(String::as_str)
     }
 
     /// The compiled schema of the result, when there is one.
     pub(crate) fn output(&self) -> Option<Result<&CompiledSchema, &str>> {
         let schema = self.tool.output_schema.as_ref()?;
-        Some(self.output.get_or_init(|| CompiledSchema::new(schema.value.clone())).as_ref().map_err(String::as_str))
+        Some(
+            self.output
+                .get_or_init(|| CompiledSchema::new(schema.value.clone()))
+                .as_ref()
+                .map_err(String::as_str),
+        )
     }
 
     /// The tool's name.
@@ -214,7 +235,11 @@ impl RegisteredTool {
 
     /// How often a call is tried again: only where a repeat does no harm.
     pub(crate) fn retries(&self) -> Option<RetryPolicy> {
-        let retry = self.tool.retry.as_ref().filter(|retry| retry.value.max_attempts > 1)?;
+        let retry = self
+            .tool
+            .retry
+            .as_ref()
+            .filter(|retry| retry.value.max_attempts > 1)?;
         (self.tool.idempotent || hints::hints(self).idempotent).then_some(retry.value)
     }
 
@@ -233,7 +258,14 @@ impl RegisteredTool {
     pub(crate) fn load_payload(&self) -> Map<String, Value> {
         let effects = self.effects.names().collect();
         let script = self.tool.script.as_ref().map(|script| &*script.text);
-        load_payload(["tool", self.name(), self.path()], &self.tool.frontmatter, script, &self.tool.description, &self.tool.tags, effects)
+        load_payload(
+            ["tool", self.name(), self.path()],
+            &self.tool.frontmatter,
+            script,
+            &self.tool.description,
+            &self.tool.tags,
+            effects,
+        )
     }
 }
 
@@ -260,26 +292,63 @@ fn load_payload(
 impl RegisteredHook {
     /// What `artifact.load` hooks see of it.
     pub(crate) fn load_payload(&self) -> Map<String, Value> {
-        let (hook, script) = (&self.hook, self.hook.script.as_ref().map(|script| &*script.text));
-        load_payload(["hook", &hook.name, &hook.origin.source.path], &hook.frontmatter, script, &hook.body, &hook.tags, Vec::new())
+        let (hook, script) = (
+            &self.hook,
+            self.hook.script.as_ref().map(|script| &*script.text),
+        );
+        load_payload(
+            ["hook", &hook.name, &hook.origin.source.path],
+            &hook.frontmatter,
+            script,
+            &hook.body,
+            &hook.tags,
+            Vec::new(),
+        )
     }
 
     fn listens_to(&self, event: &str) -> bool {
-        self.event == event || self.event.strip_suffix('*').is_some_and(|prefix| event.starts_with(prefix))
+        self.event == event
+            || self
+                .event
+                .strip_suffix('*')
+                .is_some_and(|prefix| event.starts_with(prefix))
     }
 }
 
 impl Registry {
     /// Builds the snapshot of a checked project.
     pub(crate) fn new(checked: Checked, host: &Host, scripts: &Scripts) -> Self {
-        let Checked { root, root_broken, tools, hooks, broken_hooks, broken_tools, clients, layers, diagnostics } = checked;
+        let Checked {
+            root,
+            root_broken,
+            tools,
+            hooks,
+            broken_hooks,
+            broken_tools,
+            clients,
+            layers,
+            diagnostics,
+        } = checked;
         let is_root = |diagnostic: &&Diagnostic| {
-            let path = diagnostic.place.as_ref().map_or("", |place| &place.source.path);
-            diagnostic.severity == Severity::Error && ["harness.md", "harness.yaml", "harness.yml"].contains(&path)
+            let path = diagnostic
+                .place
+                .as_ref()
+                .map_or("", |place| &place.source.path);
+            diagnostic.severity == Severity::Error
+                && ["harness.md", "harness.yaml", "harness.yml"].contains(&path)
         };
         let broken = || Diagnostic::new("YAML_INVALID", Severity::Error, "the root file is broken");
-        let of_project = root_broken.then(|| diagnostics.iter().find(is_root).cloned().unwrap_or_else(broken));
-        let stopped = layers.iter().find_map(|layer| layer.broken.clone()).or(of_project);
+        let of_project = root_broken.then(|| {
+            diagnostics
+                .iter()
+                .find(is_root)
+                .cloned()
+                .unwrap_or_else(broken)
+        });
+        let stopped = layers
+            .iter()
+            .find_map(|layer| layer.broken.clone())
+            .or(of_project);
         let mut registry = Self {
             rules: rule::rules(&layers, &root),
             confines: Confines::of(&layers, &root),
@@ -307,7 +376,12 @@ impl Registry {
             registry.add_hook(hook, scripts);
         }
         registry.hooks.sort_by(|a, b| {
-            let key = |hook: &RegisteredHook| (hook.hook.priority, Arc::clone(&hook.hook.origin.source.path));
+            let key = |hook: &RegisteredHook| {
+                (
+                    hook.hook.priority,
+                    Arc::clone(&hook.hook.origin.source.path),
+                )
+            };
             key(a).cmp(&key(b))
         });
         registry.sort_by_event();
@@ -327,7 +401,10 @@ impl Registry {
     }
 
     fn sort_by_event(&mut self) {
-        let names = hook_events::HOOK_EVENTS.iter().map(|event| event.name).filter(|name| !name.ends_with('*'));
+        let names = hook_events::HOOK_EVENTS
+            .iter()
+            .map(|event| event.name)
+            .filter(|name| !name.ends_with('*'));
         self.by_event = names.map(|name| (name, self.listeners(name))).collect();
         (self.pre, self.post) = (self.chain("tool.pre"), self.chain("tool.post"));
         self.is_hooked = self.has_hooks("tool.pre") || self.has_hooks("tool.post");
@@ -351,17 +428,29 @@ impl Registry {
     }
 
     fn listeners(&self, event: &str) -> Arc<[Arc<RegisteredHook>]> {
-        self.hooks.iter().filter(|hook| hook.listens_to(event)).cloned().collect()
+        self.hooks
+            .iter()
+            .filter(|hook| hook.listens_to(event))
+            .cloned()
+            .collect()
     }
 
     fn add_tool(&mut self, checked: CheckedTool, host: &Host, scripts: &Scripts) {
-        let CheckedTool { tool, effects, reaches, broken: unusable, unread } = checked;
+        let CheckedTool {
+            tool,
+            effects,
+            reaches,
+            broken: unusable,
+            unread,
+        } = checked;
         let script = tool.script.as_ref().map(|script| {
             let linked = linked(&reaches, Scope::Tools, effects, &self.rules);
             scripts.number(ScriptKind::Tool, &script.text, linked)
         });
         let limits = narrowed(tool.limits, self.confines.limits);
-        let at_once = limits.max_concurrency.map(|most| Slots::new(usize::try_from(most).unwrap_or(usize::MAX)));
+        let at_once = limits
+            .max_concurrency
+            .map(|most| Slots::new(usize::try_from(most).unwrap_or(usize::MAX)));
         let index = self.tools.len();
         let offered = unusable.is_none();
         for (_, alias) in tool.aliases.iter().filter(|_| offered) {
@@ -376,7 +465,10 @@ impl Registry {
             (None, Some(of_host)) => Some(Arc::clone(&of_host.body)),
             (None, None) => host.bodies.get(&tool.name).cloned(),
         };
-        let by_script = tool.key.as_ref().map(|script| Key::Script(scripts.number(ScriptKind::Tool, &script.text, Vec::new())));
+        let by_script = tool
+            .key
+            .as_ref()
+            .map(|script| Key::Script(scripts.number(ScriptKind::Tool, &script.text, Vec::new())));
         let key = match of_host.map(|of_host| &of_host.spec.idempotency) {
             Some(Idempotency::By(arguments)) => Some(Key::By(arguments.clone())),
             _ => by_script,
@@ -390,10 +482,21 @@ impl Registry {
             body,
             at_once,
             runs: of_host.map_or(Runs::Inline, |of_host| of_host.spec.runs),
-            serial: of_host.map(|of_host| of_host.spec.serial_by.clone()).unwrap_or_default(),
+            serial: of_host
+                .map(|of_host| of_host.spec.serial_by.clone())
+                .unwrap_or_default(),
             key,
-            rules: Some(rule::relevant(&self.rules, &tool.name, effects, &tool.annotations.capabilities)),
-            defined: if of_host.is_some() { Defined::ByHost } else { Defined::ByFile },
+            rules: Some(rule::relevant(
+                &self.rules,
+                &tool.name,
+                effects,
+                &tool.annotations.capabilities,
+            )),
+            defined: if of_host.is_some() {
+                Defined::ByHost
+            } else {
+                Defined::ByFile
+            },
             canonical: tool.name.as_str().into(),
             words: (!tool.redact.is_empty()).then(|| Arc::new(words(&tool.redact))),
             foreign: None,
@@ -404,22 +507,48 @@ impl Registry {
     }
 
     fn add_hook(&mut self, checked: CheckedHook, scripts: &Scripts) {
-        let CheckedHook { hook, reaches, broken } = checked;
+        let CheckedHook {
+            hook,
+            reaches,
+            broken,
+        } = checked;
         // An event nobody knows cannot be told from one that was meant to guard something.
-        let event = hook.event.as_ref().map(|event| event.value.clone()).filter(|event| hook_events::find(event).is_some());
+        let event = hook
+            .event
+            .as_ref()
+            .map(|event| event.value.clone())
+            .filter(|event| hook_events::find(event).is_some());
         match (broken, &event, &hook.script) {
             (None, Some(event), Some(script)) => {
-                let linked = linked(&reaches, Scope::Hooks, Effects::READ.and(Effects::NET_READ).and(Effects::NET_WRITE), &self.rules);
+                let linked = linked(
+                    &reaches,
+                    Scope::Hooks,
+                    Effects::READ.and(Effects::NET_READ).and(Effects::NET_WRITE),
+                    &self.rules,
+                );
                 let script = scripts.number(ScriptKind::Hook, &script.text, linked.clone());
-                let when = hook.when.as_ref().map(|when| scripts.number(ScriptKind::When, &when.text, linked));
-                self.hooks.push(Arc::new(RegisteredHook { event: event.clone(), script, when, hook }));
+                let when = hook
+                    .when
+                    .as_ref()
+                    .map(|when| scripts.number(ScriptKind::When, &when.text, linked));
+                self.hooks.push(Arc::new(RegisteredHook {
+                    event: event.clone(),
+                    script,
+                    when,
+                    hook,
+                }));
             }
             (broken, _, _) => {
                 // What an override replaced is gone, so a broken one guards everything.
                 let event = event.filter(|_| hook.origin.layer != Layer::Override);
                 let problem = broken.unwrap_or_else(|| {
                     let place = hook.place(crate::span::Span::default());
-                    Diagnostic::new("SCRIPT_NO_HANDLE", Severity::Error, "the hook has no script").at(place)
+                    Diagnostic::new(
+                        "SCRIPT_NO_HANDLE",
+                        Severity::Error,
+                        "the hook has no script",
+                    )
+                    .at(place)
                 });
                 self.broken_hooks.push(BrokenHook {
                     name: hook.name.clone(),
@@ -439,7 +568,9 @@ impl Registry {
 
     /// Every tool of the project, and the harness's own where policy leaves it active.
     pub(crate) fn all_tools(&self) -> impl Iterator<Item = &Arc<RegisteredTool>> {
-        self.tools.iter().chain(self.reader.iter().filter(|reader| self.is_offered(reader)))
+        self.tools
+            .iter()
+            .chain(self.reader.iter().filter(|reader| self.is_offered(reader)))
     }
 
     /// Every hook that can run, in the order they run.
@@ -463,12 +594,21 @@ impl Registry {
     #[must_use]
     pub fn find(&self, name: &str) -> Option<&Arc<RegisteredTool>> {
         let own = || self.reader.as_ref().filter(|reader| reader.name() == name);
-        self.by_name.get(name).and_then(|index| self.tools.get(*index)).or_else(own)
+        self.by_name
+            .get(name)
+            .and_then(|index| self.tools.get(*index))
+            .or_else(own)
     }
 
     /// What the project and the layers above it want taken out of whatever leaves.
     pub(crate) fn redaction(&self) -> Words {
-        words(self.layers.iter().map(|layer| &layer.root).chain([&self.root]).flat_map(|root| &root.redaction))
+        words(
+            self.layers
+                .iter()
+                .map(|layer| &layer.root)
+                .chain([&self.root])
+                .flat_map(|root| &root.redaction),
+        )
     }
 
     /// The tool file of that name that gave no tool.
@@ -479,7 +619,9 @@ impl Registry {
 
     /// The hooks of an event, in order.
     pub(crate) fn hooks_of(&self, event: &str) -> Arc<[Arc<RegisteredHook>]> {
-        self.by_event.get(event).map_or_else(|| self.listeners(event), Arc::clone)
+        self.by_event
+            .get(event)
+            .map_or_else(|| self.listeners(event), Arc::clone)
     }
 
     /// Whether anything listens to an event.
@@ -490,14 +632,26 @@ impl Registry {
     /// A hook that could not be loaded and therefore blocks this event.
     pub(crate) fn broken_for(&self, event: &str) -> Option<&BrokenHook> {
         self.broken_hooks.iter().find(|broken| match &broken.event {
-            Some(of) => of == event || of.strip_suffix('*').is_some_and(|prefix| event.starts_with(prefix)),
+            Some(of) => {
+                of == event
+                    || of
+                        .strip_suffix('*')
+                        .is_some_and(|prefix| event.starts_with(prefix))
+            }
             // Artifacts still load, so that a call is refused by name and says which hook must be mended.
-            None => event != "artifact.load" && hook_events::find(event).is_some_and(|event| event.gating),
+            None => {
+                event != "artifact.load"
+                    && hook_events::find(event).is_some_and(|event| event.gating)
+            }
         })
     }
 
     /// The same snapshot without what a policy refused to load. The event of a refused hook is then blocked.
-    pub(crate) fn refusing(mut self, tools: Vec<(usize, Diagnostic)>, hooks: Vec<(String, Diagnostic)>) -> Self {
+    pub(crate) fn refusing(
+        mut self,
+        tools: Vec<(usize, Diagnostic)>,
+        hooks: Vec<(String, Diagnostic)>,
+    ) -> Self {
         for (index, problem) in tools {
             if let Some(tool) = self.tools.get_mut(index).and_then(Arc::get_mut) {
                 tool.unusable = Some(problem.clone());
@@ -509,7 +663,13 @@ impl Registry {
                 let hook = self.hooks.remove(index);
                 let origin = &hook.hook.origin;
                 let (source, form) = (Arc::clone(&origin.source), origin.form);
-                self.broken_hooks.push(BrokenHook { name, event: Some(hook.event.clone()), source, form, problem: problem.clone() });
+                self.broken_hooks.push(BrokenHook {
+                    name,
+                    event: Some(hook.event.clone()),
+                    source,
+                    form,
+                    problem: problem.clone(),
+                });
             }
             self.diagnostics.push(problem);
         }
@@ -529,8 +689,14 @@ fn linked(reaches: &[String], side: Scope, effects: Effects, rules: &[Rule]) -> 
     let mut indices: Vec<u32> = reaches
         .iter()
         .filter_map(|name| builtin::find(name))
-        .filter(|(_, _, builtin)| (builtin.scope == Scope::Both || builtin.scope == side) && effects.contains(builtin.needs()))
-        .filter(|(_, module, builtin)| builtin.is_asked_for() || !rule::denies_by_name(rules, &builtin::full_name(module, builtin)))
+        .filter(|(_, _, builtin)| {
+            (builtin.scope == Scope::Both || builtin.scope == side)
+                && effects.contains(builtin.needs())
+        })
+        .filter(|(_, module, builtin)| {
+            builtin.is_asked_for()
+                || !rule::denies_by_name(rules, &builtin::full_name(module, builtin))
+        })
         .map(|(index, _, _)| index)
         .collect();
     indices.sort_unstable();

@@ -59,16 +59,25 @@ impl OfferedTool {
 impl Registry {
     /// The tools a mode offers: usable, not deferred, not denied by name.
     pub(crate) fn surface(&self, mode: &str) -> Offered {
-        let mut tools: Vec<_> = self.all_tools().filter(|tool| self.is_offered(tool)).map(|tool| offer(tool)).collect();
+        let mut tools: Vec<_> = self
+            .all_tools()
+            .filter(|tool| self.is_offered(tool))
+            .map(|tool| offer(tool))
+            .collect();
         tools.sort_by(|a, b| a.name.cmp(&b.name));
-        Offered { mode: mode.to_owned(), tools }
+        Offered {
+            mode: mode.to_owned(),
+            tools,
+        }
     }
 
     /// Whether a listing shows the tool.
     pub(crate) fn is_offered(&self, tool: &RegisteredTool) -> bool {
         tool.unusable.is_none()
             && !tool.tool.deferred
-            && !rule::matches(&self.rules, &Subject::Name(tool.name())).iter().any(|found| found.rule.action == Action::Deny)
+            && !rule::matches(&self.rules, &Subject::Name(tool.name()))
+                .iter()
+                .any(|found| found.rule.action == Action::Deny)
     }
 }
 
@@ -78,11 +87,18 @@ fn offer(registered: &RegisteredTool) -> OfferedTool {
         name: tool.name.clone(),
         description: tool.description.clone(),
         input_schema: tool.input_schema.clone(),
-        output_schema: tool.output_schema.as_ref().map(|schema| schema.value.clone()),
+        output_schema: tool
+            .output_schema
+            .as_ref()
+            .map(|schema| schema.value.clone()),
         effects: registered.effects,
         idempotent: tool.idempotent,
         hints: hints(registered),
-        aliases: tool.aliases.iter().map(|(provider, alias)| (provider.clone(), alias.value.clone())).collect(),
+        aliases: tool
+            .aliases
+            .iter()
+            .map(|(provider, alias)| (provider.clone(), alias.value.clone()))
+            .collect(),
         strict: tool.strict,
         tags: tool.tags.clone(),
         path: registered.path().to_owned(),

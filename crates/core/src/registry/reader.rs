@@ -27,13 +27,28 @@ const DESCRIPTION: &str = "Read what was left out of a long result. The result n
 impl Registry {
     /// Adds the tool that reads artifacts, where a project has tools and none of that name.
     pub(crate) fn add_reader(&mut self, store: &Arc<dyn KeptStore>, redactor: &Redactor) {
-        if self.find(READER).is_some() || self.find_broken(READER).is_some() || !self.tools.iter().any(|tool| tool.unusable.is_none()) {
+        if self.find(READER).is_some()
+            || self.find_broken(READER).is_some()
+            || !self.tools.iter().any(|tool| tool.unusable.is_none())
+        {
             return;
         }
-        let bound = self.confines.limits.max_output_bytes.unwrap_or(MOST).min(MOST);
-        let (store, redactor, most) = (Arc::clone(store), redactor.clone(), usize::try_from(bound).unwrap_or(usize::MAX));
+        let bound = self
+            .confines
+            .limits
+            .max_output_bytes
+            .unwrap_or(MOST)
+            .min(MOST);
+        let (store, redactor, most) = (
+            Arc::clone(store),
+            redactor.clone(),
+            usize::try_from(bound).unwrap_or(usize::MAX),
+        );
         let body = unbound(move |arguments: Value| {
-            let session = arguments.get(SESSION).and_then(Value::as_str).unwrap_or_default();
+            let session = arguments
+                .get(SESSION)
+                .and_then(Value::as_str)
+                .unwrap_or_default();
             let shelf = Shelf::new(Arc::clone(&store), redactor.clone(), None, session);
             async move {
                 let looked = isolate::blocking(move || read(&shelf, &arguments, most)).await;
@@ -43,8 +58,14 @@ impl Registry {
                     .map_err(|why| ToolError::repairable("artifact", why))
             }
         });
-        let limits = Limits { max_output_bytes: self.confines.limits.max_output_bytes, ..Limits::default() };
-        self.reader = Some(Arc::new(RegisteredTool { body: Some(body), ..RegisteredTool::plain(tool(), Effects::NONE, limits) }));
+        let limits = Limits {
+            max_output_bytes: self.confines.limits.max_output_bytes,
+            ..Limits::default()
+        };
+        self.reader = Some(Arc::new(RegisteredTool {
+            body: Some(body),
+            ..RegisteredTool::plain(tool(), Effects::NONE, limits)
+        }));
     }
 }
 
@@ -68,30 +89,61 @@ fn tool() -> Tool {
         "required": ["id"],
         "additionalProperties": false,
     });
-    tool.schema_source = Some(At { value: "input_schema", span: Span::default() });
+    tool.schema_source = Some(At {
+        value: "input_schema",
+        span: Span::default(),
+    });
     tool.timeout_ms = TIMEOUT_MS;
-    tool.declared_effects =
-        vec![DeclaredEffects { spelling: "risk: safe".to_owned(), span: Span::default(), claim: Claim::Exactly(Effects::NONE) }];
+    tool.declared_effects = vec![DeclaredEffects {
+        spelling: "risk: safe".to_owned(),
+        span: Span::default(),
+        claim: Claim::Exactly(Effects::NONE),
+    }];
     tool.annotations.kind = Some("read".to_owned());
     tool.annotations.level = Some(Level::None);
     tool.annotations.inline_result = true;
     tool.idempotent = true;
-    tool.inject = vec![(SESSION.to_owned(), At { value: Inject::SessionId, span: Span::default() })];
+    tool.inject = vec![(
+        SESSION.to_owned(),
+        At {
+            value: Inject::SessionId,
+            span: Span::default(),
+        },
+    )];
     tool
 }
 
 fn read(shelf: &Shelf, arguments: &Value, most: usize) -> Result<String, String> {
     // What is too large for a place in a text is behind its end.
-    let number = |name: &str| arguments.get(name).and_then(Value::as_number).map(|number| number.as_u64().unwrap_or(u64::MAX));
-    let id = arguments.get("id").and_then(Value::as_str).unwrap_or_default();
+    let number = |name: &str| {
+        arguments
+            .get(name)
+            .and_then(Value::as_number)
+            .map(|number| number.as_u64().unwrap_or(u64::MAX))
+    };
+    let id = arguments
+        .get("id")
+        .and_then(Value::as_str)
+        .unwrap_or_default();
     let search = arguments.get("search").and_then(Value::as_str);
     let by_line = number("line").is_some() || number("lines").is_some();
     let by_byte = number("offset").is_some() || number("length").is_some();
     let wanted = match (search, by_line, by_byte) {
         (Some(text), false, false) => Wanted::Search(text.to_owned()),
-        (None, true, false) => Wanted::Lines { first: number("line").unwrap_or(1), count: number("lines").unwrap_or(100) },
-        (None, false, _) => Wanted::Part { offset: number("offset").unwrap_or(0), length: number("length").unwrap_or(MOST) },
-        _ => return Err("give offset and length, or line and lines, or search; not several of them".to_owned()),
+        (None, true, false) => Wanted::Lines {
+            first: number("line").unwrap_or(1),
+            count: number("lines").unwrap_or(100),
+        },
+        (None, false, _) => Wanted::Part {
+            offset: number("offset").unwrap_or(0),
+            length: number("length").unwrap_or(MOST),
+        },
+        _ => {
+            return Err(
+                "give offset and length, or line and lines, or search; not several of them"
+                    .to_owned(),
+            );
+        }
     };
     look(shelf, id, &wanted, most).map_err(|error| error.to_string())
 }

@@ -50,7 +50,11 @@ pub(super) fn admit(ctx: &Context, sent: Arguments) -> Result<Admitted, Refusal>
     if !ctx.is_rehearsed() {
         count(ctx, &tool)?;
     }
-    Ok(Admitted { tool, arguments, raw })
+    Ok(Admitted {
+        tool,
+        arguments,
+        raw,
+    })
 }
 
 /// Counts a call wherever it is limited, or nowhere: what one limit refuses, no other has counted.
@@ -58,25 +62,48 @@ fn count(ctx: &Context, tool: &RegisteredTool) -> Result<(), Refusal> {
     let in_run = || match &ctx.call().terms {
         None => Ok(()),
         Some(terms) => terms.count().map_err(|(of, most)| {
-            Refusal::new(Code::Limit, format!("a {of} may make {most} calls, and did")).help(format!("make it in the next {of}"))
+            Refusal::new(
+                Code::Limit,
+                format!("a {of} may make {most} calls, and did"),
+            )
+            .help(format!("make it in the next {of}"))
         }),
     };
-    let Some(most) = tool.limits.max_calls else { return in_run() };
+    let Some(most) = tool.limits.max_calls else {
+        return in_run();
+    };
     if ctx.session().count_call(tool.name(), most, in_run)? == Admission::Counted {
         return Ok(());
     }
-    let message = format!("`{}` may be called {most} times in a session, and was", tool.name());
-    let place = if tool.is_host() { "the host's own code" } else { "the tool's file" };
-    Err(Refusal::new(Code::Limit, message)
-        .help(format!("a new session starts a new count; `limits.max_calls` is set in {place} or in harness.md")))
+    let message = format!(
+        "`{}` may be called {most} times in a session, and was",
+        tool.name()
+    );
+    let place = if tool.is_host() {
+        "the host's own code"
+    } else {
+        "the tool's file"
+    };
+    Err(Refusal::new(Code::Limit, message).help(format!(
+        "a new session starts a new count; `limits.max_calls` is set in {place} or in harness.md"
+    )))
 }
 
 /// A call of a client's own tool: the project must be whole, and what it says about the tool must be readable.
 /// The tool, and what was sent as an object and as text. The schema is the client's business.
-pub(super) fn admit_foreign(ctx: &Context, client: &Client, sent: Arguments) -> Result<ForeignCall, Refusal> {
+pub(super) fn admit_foreign(
+    ctx: &Context,
+    client: &Client,
+    sent: Arguments,
+) -> Result<ForeignCall, Refusal> {
     let sent = walkable(sent);
     running(ctx)?;
-    let foreign = Foreign::find(&ctx.registry().clients, ctx.shared().workspace()?, client, &ctx.call().tool)?;
+    let foreign = Foreign::find(
+        &ctx.registry().clients,
+        ctx.shared().workspace()?,
+        client,
+        &ctx.call().tool,
+    )?;
     let tool = Arc::new(RegisteredTool::foreign(foreign));
     supported(ctx, &tool)?;
     let (input, raw) = parse(ctx, None, sent?)?;
@@ -105,15 +132,24 @@ impl ForeignCall {
 
     /// One part of it, on its way like any call.
     pub(super) fn part(&self, arguments: Map<String, Value>) -> Admitted {
-        Admitted { tool: Arc::clone(&self.tool), arguments, raw: self.raw.clone() }
+        Admitted {
+            tool: Arc::clone(&self.tool),
+            arguments,
+            raw: self.raw.clone(),
+        }
     }
 }
 
 /// Refuses an id that was used before.
 pub(super) fn claim(ctx: &Context) -> Result<(), Refusal> {
     if !ctx.is_rehearsed() && !ctx.session().claim_id(&ctx.call().id) {
-        let message = format!("the call id `{}` was used before in this session", ctx.call().id);
-        return Err(Refusal::new(Code::DuplicateCall, message).help("each call needs an id of its own"));
+        let message = format!(
+            "the call id `{}` was used before in this session",
+            ctx.call().id
+        );
+        return Err(
+            Refusal::new(Code::DuplicateCall, message).help("each call needs an id of its own")
+        );
     }
     Ok(())
 }
@@ -121,13 +157,23 @@ pub(super) fn claim(ctx: &Context) -> Result<(), Refusal> {
 /// Refuses everything while the root file is broken.
 fn running(ctx: &Context) -> Result<(), Refusal> {
     if let Some(problem) = &ctx.registry().stopped {
-        let above = ctx.registry().layers.iter().find(|layer| layer.broken.is_some());
+        let above = ctx
+            .registry()
+            .layers
+            .iter()
+            .find(|layer| layer.broken.is_some());
         let file = match above.and(problem.place.as_ref()) {
             Some(place) => format!("`{}`", place.source.path),
             None => "the project's root file".to_owned(),
         };
-        let refusal = Refusal::new(Code::Stopped, format!("{file} is broken, so nothing may be called: {}", problem.message))
-            .help("a person must mend it; `harness validate` shows everything that is wrong");
+        let refusal = Refusal::new(
+            Code::Stopped,
+            format!(
+                "{file} is broken, so nothing may be called: {}",
+                problem.message
+            ),
+        )
+        .help("a person must mend it; `harness validate` shows everything that is wrong");
         return Err(match &problem.place {
             Some(place) => refusal.at(place.clone()),
             None => refusal,
@@ -140,17 +186,25 @@ fn find(ctx: &Context) -> Result<Arc<RegisteredTool>, Refusal> {
     let (registry, name) = (ctx.registry(), ctx.call().tool.as_str());
     if ctx.call().mode != DEFAULT_MODE {
         let message = format!("there is no mode `{}`", ctx.call().mode);
-        return Err(Refusal::new(Code::ToolNotAdvertised, message).help("this project has one mode, `default`"));
+        return Err(Refusal::new(Code::ToolNotAdvertised, message)
+            .help("this project has one mode, `default`"));
     }
     let Some(tool) = registry.find(name) else {
         if let Some(broken) = registry.find_broken(name) {
-            return Err(not_offered(name, &broken.problem.message, broken.problem.place.clone()));
+            return Err(not_offered(
+                name,
+                &broken.problem.message,
+                broken.problem.place.clone(),
+            ));
         }
         return Err(unknown(ctx));
     };
     if let (Some(problem), Some(code)) = (&tool.unusable, tool.unread) {
         // Not a mistake in its file, as far as anybody knows.
-        let refusal = Refusal::new(code, format!("`{name}` could not be read: {}", problem.message));
+        let refusal = Refusal::new(
+            code,
+            format!("`{name}` could not be read: {}", problem.message),
+        );
         return Err(match (help(code), &problem.help) {
             (Some(help), _) => refusal.help(help),
             (None, Some(help)) => refusal.help(help.as_str()),
@@ -161,10 +215,17 @@ fn find(ctx: &Context) -> Result<Arc<RegisteredTool>, Refusal> {
         return Err(not_offered(name, &problem.message, problem.place.clone()));
     }
     if tool.tool.deferred {
-        let message = format!("`{name}` is deferred: it is offered only after a tool search names it");
-        return Err(Refusal::new(Code::ToolNotAdvertised, message).help("remove `deferred: true` from the tool's file to offer it always"));
+        let message =
+            format!("`{name}` is deferred: it is offered only after a tool search names it");
+        return Err(Refusal::new(Code::ToolNotAdvertised, message)
+            .help("remove `deferred: true` from the tool's file to offer it always"));
     }
-    if ctx.call().terms.as_ref().is_some_and(|terms| !terms.offers(tool.name())) {
+    if ctx
+        .call()
+        .terms
+        .as_ref()
+        .is_some_and(|terms| !terms.offers(tool.name()))
+    {
         let message = format!("`{name}` is not offered in this turn");
         return Err(Refusal::new(Code::ToolNotAdvertised, message).help(nearest(ctx).0));
     }
@@ -172,8 +233,11 @@ fn find(ctx: &Context) -> Result<Arc<RegisteredTool>, Refusal> {
 }
 
 fn not_offered(name: &str, problem: &str, place: Option<crate::span::Place>) -> Refusal {
-    let refusal = Refusal::new(Code::ToolNotAdvertised, format!("`{name}` has an error in its file and is not offered: {problem}"))
-        .help("a person must mend the file; `harness validate` shows everything that is wrong");
+    let refusal = Refusal::new(
+        Code::ToolNotAdvertised,
+        format!("`{name}` has an error in its file and is not offered: {problem}"),
+    )
+    .help("a person must mend the file; `harness validate` shows everything that is wrong");
     match place {
         Some(place) => refusal.at(place),
         None => refusal,
@@ -182,7 +246,12 @@ fn not_offered(name: &str, problem: &str, place: Option<crate::span::Place>) -> 
 
 fn unknown(ctx: &Context) -> Refusal {
     let (help, near) = nearest(ctx);
-    Refusal::new(Code::ToolUnknown, format!("there is no tool `{}`", ctx.call().tool)).help(help).detail("nearest", near)
+    Refusal::new(
+        Code::ToolUnknown,
+        format!("there is no tool `{}`", ctx.call().tool),
+    )
+    .help(help)
+    .detail("nearest", near)
 }
 
 /// What to say about the tools that are offered, and those with the nearest names. Only what is advertised is named.
@@ -199,53 +268,84 @@ fn nearest(ctx: &Context) -> (String, Vec<String>) {
         .filter(|(likeness, _)| *likeness > 0.7)
         .collect();
     near.sort_by(|a, b| b.0.total_cmp(&a.0));
-    let near: Vec<String> = near.into_iter().take(3).map(|(_, name)| name.to_owned()).collect();
+    let near: Vec<String> = near
+        .into_iter()
+        .take(3)
+        .map(|(_, name)| name.to_owned())
+        .collect();
     let help = match near.as_slice() {
         [] if surface.tools.is_empty() => "no tools are offered here".to_owned(),
-        [] if surface.tools.len() > MAX_LISTED_VALUES => format!("offered: {} tools, none of a name like it", surface.tools.len()),
-        [] => format!("offered: {}", listed(surface.tools.iter().map(|tool| tool.name.as_str()))),
+        [] if surface.tools.len() > MAX_LISTED_VALUES => format!(
+            "offered: {} tools, none of a name like it",
+            surface.tools.len()
+        ),
+        [] => format!(
+            "offered: {}",
+            listed(surface.tools.iter().map(|tool| tool.name.as_str()))
+        ),
         names => format!("nearest: {}", listed(names.iter().map(String::as_str))),
     };
     (help, near)
 }
 
 fn listed<'a>(names: impl Iterator<Item = &'a str>) -> String {
-    names.map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ")
+    names
+        .map(|name| format!("`{name}`"))
+        .collect::<Vec<_>>()
+        .join(", ")
 }
 
 /// Declared restrictions that nothing enforces must not be passed over.
 fn supported(ctx: &Context, tool: &RegisteredTool) -> Result<(), Refusal> {
     let root = &ctx.registry().root;
     if let Some(place) = root.modes.first() {
-        let message = format!("this project has modes and nothing reads them yet, so `{}` cannot be called", tool.called());
-        let refusal = Refusal::new(Code::Unsupported, message).help("a person can move the files out of `.harness/modes`");
+        let message = format!(
+            "this project has modes and nothing reads them yet, so `{}` cannot be called",
+            tool.called()
+        );
+        let refusal = Refusal::new(Code::Unsupported, message)
+            .help("a person can move the files out of `.harness/modes`");
         return Err(refusal.detail("field", "modes").at(place.clone()));
     }
-    let of_root = root.unsupported.first().and_then(|field| Some((field, root.source.as_ref()?)));
+    let of_root = root
+        .unsupported
+        .first()
+        .and_then(|field| Some((field, root.source.as_ref()?)));
     let (field, place) = match (tool.tool.unsupported.first(), of_root) {
         (Some(field), _) => (field.value, tool.tool.place(field.span)),
         (None, Some((field, source))) => (field.value, crate::span::Place::new(source, field.span)),
         (None, None) => return Ok(()),
     };
-    let message = format!("`{field}` is declared and nothing enforces it yet, so `{}` cannot be called", tool.called());
+    let message = format!(
+        "`{field}` is declared and nothing enforces it yet, so `{}` cannot be called",
+        tool.called()
+    );
     Err(Refusal::new(Code::Unsupported, message)
         .help("a person can remove the field, or wait for a version that enforces it")
         .detail("field", field)
         .at(place))
 }
 
-fn parse(ctx: &Context, tool: Option<&RegisteredTool>, sent: Arguments) -> Result<(Map<String, Value>, String), Refusal> {
+fn parse(
+    ctx: &Context,
+    tool: Option<&RegisteredTool>,
+    sent: Arguments,
+) -> Result<(Map<String, Value>, String), Refusal> {
     let repaired = tool.filter(|tool| ctx.shared().host.repair.covers(tool));
     let mut done = Vec::new();
     let (value, text) = match sent {
         Arguments::Text(text) if text.len() > MAX_ARGUMENT_BYTES => {
-            return Err(malformed(format!("the arguments are longer than {MAX_ARGUMENT_BYTES} bytes")));
+            return Err(malformed(format!(
+                "the arguments are longer than {MAX_ARGUMENT_BYTES} bytes"
+            )));
         }
         Arguments::Text(text) => {
             let unfenced = repaired.and_then(|_| unfenced(&text));
             done.extend(unfenced.map(|_| "fence"));
             let value = serde_json::from_str(unfenced.unwrap_or(&text)).map_err(|error| {
-                malformed(format!("the arguments are not JSON: {error}")).detail("line", error.line()).detail("column", error.column())
+                malformed(format!("the arguments are not JSON: {error}"))
+                    .detail("line", error.line())
+                    .detail("column", error.column())
             })?;
             representable(&value)?;
             (value, Some(text))
@@ -257,7 +357,9 @@ fn parse(ctx: &Context, tool: Option<&RegisteredTool>, sent: Arguments) -> Resul
         None => value,
     };
     if let (Some(tool), false) = (repaired, done.is_empty()) {
-        ctx.record("tool.repaired", || object(json!({"tool": tool.name(), "repairs": done})));
+        ctx.record("tool.repaired", || {
+            object(json!({"tool": tool.name(), "repairs": done}))
+        });
         representable(&value)?;
     }
     let raw = match text {
@@ -268,12 +370,16 @@ fn parse(ctx: &Context, tool: Option<&RegisteredTool>, sent: Arguments) -> Resul
     };
     match value {
         Value::Object(arguments) => Ok((arguments, raw)),
-        other => Err(malformed(format!("the arguments are {}, not an object", kind(&other)))),
+        other => Err(malformed(format!(
+            "the arguments are {}, not an object",
+            kind(&other)
+        ))),
     }
 }
 
 fn malformed(message: String) -> Refusal {
-    Refusal::new(Code::ArgsMalformed, message).help("send one JSON object whose keys are the tool's parameters")
+    Refusal::new(Code::ArgsMalformed, message)
+        .help("send one JSON object whose keys are the tool's parameters")
 }
 
 /// Arguments that can be walked, and dropped, by anybody.
@@ -317,18 +423,26 @@ pub(super) fn forged(tool: &RegisteredTool, arguments: &Map<String, Value>) -> R
     if tool.tool.inject.is_empty() {
         return Ok(());
     }
-    let Some((name, path)) = repair::forged(tool, arguments) else { return Ok(()) };
+    let Some((name, path)) = repair::forged(tool, arguments) else {
+        return Ok(());
+    };
     let message = format!("`{name}` is filled in by the harness and cannot be sent");
-    Err(Refusal::new(Code::ArgsInvalid, message).help("leave it out").detail("path", path))
+    Err(Refusal::new(Code::ArgsInvalid, message)
+        .help("leave it out")
+        .detail("path", path))
 }
 
-fn rename_aliases(tool: &RegisteredTool, arguments: &mut Map<String, Value>) -> Result<(), Refusal> {
+fn rename_aliases(
+    tool: &RegisteredTool,
+    arguments: &mut Map<String, Value>,
+) -> Result<(), Refusal> {
     for (alias, canonical) in &tool.tool.annotations.arg_aliases {
         if !arguments.contains_key(alias) {
             continue;
         }
         if arguments.contains_key(canonical) {
-            let message = format!("`{alias}` and `{canonical}` are the same argument and both were sent");
+            let message =
+                format!("`{alias}` and `{canonical}` are the same argument and both were sent");
             return Err(Refusal::new(Code::ArgsInvalid, message)
                 .help(format!("send `{canonical}` only"))
                 .detail("path", format!("/{}", escaped(alias))));
@@ -341,11 +455,16 @@ fn rename_aliases(tool: &RegisteredTool, arguments: &mut Map<String, Value>) -> 
 }
 
 /// Defaults filled in, the schema satisfied.
-pub(super) fn validate(tool: &RegisteredTool, mut arguments: Map<String, Value>) -> Result<Map<String, Value>, Refusal> {
+pub(super) fn validate(
+    tool: &RegisteredTool,
+    mut arguments: Map<String, Value>,
+) -> Result<Map<String, Value>, Refusal> {
     if let Some(foreign) = &tool.foreign {
         return foreign.normalised(arguments);
     }
-    let schema = tool.input().map_err(|problem| not_offered(tool.name(), problem, None))?;
+    let schema = tool
+        .input()
+        .map_err(|problem| not_offered(tool.name(), problem, None))?;
     schema.apply_defaults(&mut arguments);
     let mut value = Value::Object(arguments);
     let violations = schema.settle(&mut value);
@@ -359,32 +478,89 @@ pub(super) fn validate(tool: &RegisteredTool, mut arguments: Map<String, Value>)
 }
 
 fn invalid(tool: &RegisteredTool, schema: &CompiledSchema, violations: &[Violation]) -> Refusal {
-    let place = |violation: &Violation| if violation.path.is_empty() { String::new() } else { format!("{}: ", violation.path) };
-    let lines: Vec<String> = violations.iter().map(|violation| format!("{}{}", place(violation), violation.message)).collect();
-    let message = format!("the arguments of `{}` do not fit: {}", tool.name(), lines.join("; "));
-    let properties: Vec<String> = schema.properties().map(|name| describe(schema, name)).collect();
-    let help = if properties.is_empty() { "accepted: no arguments".to_owned() } else { format!("accepted: {}", properties.join(", ")) };
-    let errors: Vec<Value> = violations.iter().map(|violation| json!({"path": violation.path, "message": violation.message})).collect();
-    Refusal::new(Code::ArgsInvalid, message).help(help).detail("errors", errors)
+    let place = |violation: &Violation| {
+        if violation.path.is_empty() {
+            String::new()
+        } else {
+            format!("{}: ", violation.path)
+        }
+    };
+    let lines: Vec<String> = violations
+        .iter()
+        .map(|violation| format!("{}{}", place(violation), violation.message))
+        .collect();
+    let message = format!(
+        "the arguments of `{}` do not fit: {}",
+        tool.name(),
+        lines.join("; ")
+    );
+    let properties: Vec<String> = schema
+        .properties()
+        .map(|name| describe(schema, name))
+        .collect();
+    let help = if properties.is_empty() {
+        "accepted: no arguments".to_owned()
+    } else {
+        format!("accepted: {}", properties.join(", "))
+    };
+    let errors: Vec<Value> = violations
+        .iter()
+        .map(|violation| json!({"path": violation.path, "message": violation.message}))
+        .collect();
+    Refusal::new(Code::ArgsInvalid, message)
+        .help(help)
+        .detail("errors", errors)
 }
 
 /// A parameter in a few words, as `path (string, required)` or `level (one of "low", "high")`.
 fn describe(schema: &CompiledSchema, name: &str) -> String {
-    let required = schema.value.get("required").and_then(Value::as_array).is_some_and(|list| list.iter().any(|item| item == name));
+    let required = schema
+        .value
+        .get("required")
+        .and_then(Value::as_array)
+        .is_some_and(|list| list.iter().any(|item| item == name));
     let property = schema.property(name);
     let keyword = |key: &str| property.and_then(|property| property.get(key));
     let mut words: Vec<String> = Vec::new();
     match (keyword("enum").and_then(Value::as_array), keyword("type")) {
         (Some(values), _) if values.len() <= MAX_LISTED_VALUES => {
-            words.push(format!("one of {}", values.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ")));
+            words.push(format!(
+                "one of {}",
+                values
+                    .iter()
+                    .map(ToString::to_string)
+                    .collect::<Vec<_>>()
+                    .join(", ")
+            ));
         }
         (_, Some(Value::String(kind))) => words.push(kind.clone()),
-        (_, Some(Value::Array(kinds))) => words.push(kinds.iter().filter_map(Value::as_str).collect::<Vec<_>>().join(" or ")),
+        (_, Some(Value::Array(kinds))) => words.push(
+            kinds
+                .iter()
+                .filter_map(Value::as_str)
+                .collect::<Vec<_>>()
+                .join(" or "),
+        ),
         _ => {}
     }
-    for (key, bound) in [("minimum", "at least"), ("maximum", "at most"), ("pattern", "matching")] {
-        words.extend(keyword(key).map(|value| format!("{bound} {}", value.as_str().map_or_else(|| value.to_string(), str::to_owned))));
+    for (key, bound) in [
+        ("minimum", "at least"),
+        ("maximum", "at most"),
+        ("pattern", "matching"),
+    ] {
+        words.extend(keyword(key).map(|value| {
+            format!(
+                "{bound} {}",
+                value
+                    .as_str()
+                    .map_or_else(|| value.to_string(), str::to_owned)
+            )
+        }));
     }
     words.extend(required.then(|| "required".to_owned()));
-    if words.is_empty() { name.to_owned() } else { format!("{name} ({})", words.join(", ")) }
+    if words.is_empty() {
+        name.to_owned()
+    } else {
+        format!("{name} ({})", words.join(", "))
+    }
 }

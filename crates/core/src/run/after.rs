@@ -35,18 +35,36 @@ pub(super) enum Hooks {
 }
 
 pub(super) async fn after(ctx: &Context, executed: Executed) -> Amended {
-    let Executed { tool, arguments, raw, outcome, enforced, .. } = executed;
+    let Executed {
+        tool,
+        arguments,
+        raw,
+        outcome,
+        enforced,
+        ..
+    } = executed;
     let (mut success, mut error) = match outcome {
         Ok(success) => (success, None),
         Err(Failure { error, rest, .. }) => (rest, Some(error)),
     };
-    let halts = |error: &Option<Refusal>| error.as_ref().filter(|error| error.control.is_some()).cloned();
+    let halts = |error: &Option<Refusal>| {
+        error
+            .as_ref()
+            .filter(|error| error.control.is_some())
+            .cloned()
+    };
     let (mut hooks, mut halted) = (Hooks::LeftIt, halts(&error));
     let mut content = shown(&success, error.as_ref());
     for segment in &ctx.registry().post {
         let changed = match segment {
             Segment::Middleware(middleware) => {
-                let changed = Link { ctx, tool: &tool, middleware }.after(&mut success, &mut error).await;
+                let changed = Link {
+                    ctx,
+                    tool: &tool,
+                    middleware,
+                }
+                .after(&mut success, &mut error)
+                .await;
                 if changed
                     && error.is_none()
                     && let Err(refusal) = fits_output(&tool, success.value.as_ref())
@@ -56,7 +74,12 @@ pub(super) async fn after(ctx: &Context, executed: Executed) -> Amended {
                 changed
             }
             Segment::Hooks(fired) => {
-                let before = Before { tool: &tool, arguments: &arguments, raw: &raw, content: &content };
+                let before = Before {
+                    tool: &tool,
+                    arguments: &arguments,
+                    raw: &raw,
+                    content: &content,
+                };
                 Box::pin(shown_to(ctx, fired, &before, &mut success, &mut error)).await
             }
         };
@@ -74,7 +97,14 @@ pub(super) async fn after(ctx: &Context, executed: Executed) -> Amended {
     if ctx.has_emitted() {
         Box::pin(fire_emitted(ctx)).await;
     }
-    Amended { tool, success, error, content, enforced, hooks }
+    Amended {
+        tool,
+        success,
+        error,
+        content,
+        enforced,
+        hooks,
+    }
 }
 
 /// What hooks are shown of a call besides its result.
@@ -97,12 +127,19 @@ async fn shown_to(
     payload.insert("content".into(), joined(before.content).into());
     payload.insert("result".into(), success.value.clone().unwrap_or_default());
     payload.insert("is_error".into(), json!(error.is_some()));
-    payload.insert("error".into(), error.as_ref().map_or(Value::Null, Refusal::to_json));
+    payload.insert(
+        "error".into(),
+        error.as_ref().map_or(Value::Null, Refusal::to_json),
+    );
     let mut judge = |payload: &Map<String, Value>, returned: &Value| {
         let after = merge(payload, returned, &["result", "content", "is_error"])?;
         match (&after["content"], &after["is_error"]) {
-            (Value::String(_), Value::Bool(_)) => Ok(Changed::To(agreeing(payload, after, error.as_ref()))),
-            (Value::String(_), _) => Err("changed `is_error` to something that is not a boolean".to_owned()),
+            (Value::String(_), Value::Bool(_)) => {
+                Ok(Changed::To(agreeing(payload, after, error.as_ref())))
+            }
+            (Value::String(_), _) => {
+                Err("changed `is_error` to something that is not a boolean".to_owned())
+            }
             _ => Err("changed `content` to something that is not text".to_owned()),
         }
     };
@@ -116,12 +153,22 @@ async fn shown_to(
 
 /// What a hook made of a result, where `content` and `result` say the same. A model reads both, so what a hook took out of one of them must not
 /// stay in the other, neither for the model nor for the next hook: a new result is the new content, and new content alone leaves no result.
-fn agreeing(before: &Map<String, Value>, mut after: Map<String, Value>, error: Option<&Refusal>) -> Map<String, Value> {
+fn agreeing(
+    before: &Map<String, Value>,
+    mut after: Map<String, Value>,
+    error: Option<&Refusal>,
+) -> Map<String, Value> {
     let changed = |key: &str| before.get(key) != after.get(key);
     match (changed("result"), changed("content")) {
         (true, false) => {
             let error = error.filter(|_| after["is_error"] == Value::Bool(true));
-            let shown = shown(&Success { value: after.get("result").cloned(), ..Success::default() }, error);
+            let shown = shown(
+                &Success {
+                    value: after.get("result").cloned(),
+                    ..Success::default()
+                },
+                error,
+            );
             after.insert("content".into(), joined(&shown).into());
         }
         (false, true) => drop(after.insert("result".into(), Value::Null)),
@@ -131,7 +178,12 @@ fn agreeing(before: &Map<String, Value>, mut after: Map<String, Value>, error: O
 }
 
 /// Takes over what the hooks changed, and nothing else.
-fn amend(tool: &RegisteredTool, after: &Map<String, Value>, success: &mut Success, error: &mut Option<Refusal>) {
+fn amend(
+    tool: &RegisteredTool,
+    after: &Map<String, Value>,
+    success: &mut Success,
+    error: &mut Option<Refusal>,
+) {
     let changed = |key: &str, before: Value| after.get(key).filter(|value| **value != before);
     let result = changed("result", success.value.clone().unwrap_or_default());
     let content = changed("content", joined(&shown(success, error.as_ref())).into());
@@ -148,7 +200,12 @@ fn amend(tool: &RegisteredTool, after: &Map<String, Value>, success: &mut Succes
         }
     }
     match is_error.and_then(Value::as_bool) {
-        Some(true) => *error = Some(Refusal::new(Code::Failed, format!("a hook marked the result of `{}` as an error", tool.name()))),
+        Some(true) => {
+            *error = Some(Refusal::new(
+                Code::Failed,
+                format!("a hook marked the result of `{}` as an error", tool.name()),
+            ))
+        }
         Some(false) => *error = None,
         None => {}
     }

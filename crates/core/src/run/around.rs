@@ -42,31 +42,59 @@ impl Next<'_> {
         self.made += 1;
         let (tool, made) = (self.tool.name(), self.made);
         if made > 1 {
-            self.ctx.record("tool.retried", || object(json!({"tool": tool, "attempt": made, "wait_ms": 0})));
+            self.ctx.record("tool.retried", || {
+                object(json!({"tool": tool, "attempt": made, "wait_ms": 0}))
+            });
         }
     }
 
     /// Runs it for the last time, without a copy of the arguments.
     pub async fn finish(mut self) -> Result<ToolOutput, ToolError> {
         self.count();
-        inside(self.ctx, self.tool, self.rest, self.arguments, self.enforced).await
+        inside(
+            self.ctx,
+            self.tool,
+            self.rest,
+            self.arguments,
+            self.enforced,
+        )
+        .await
     }
 }
 
 /// Runs the body inside the host's layers, outermost first.
-pub(super) async fn layered(ctx: &Context, tool: &Arc<RegisteredTool>, arguments: &mut Map<String, Value>) -> (Given, Enforced) {
+pub(super) async fn layered(
+    ctx: &Context,
+    tool: &Arc<RegisteredTool>,
+    arguments: &mut Map<String, Value>,
+) -> (Given, Enforced) {
     let layers = &ctx.shared().host.around;
     if layers.is_empty() {
         return attempts(ctx, tool, arguments).await;
     }
     let enforced = Mutex::new(Enforced::Nothing);
-    let work = in_time(ctx, tool, ctx.ends(), inside(ctx, tool, layers, std::mem::take(arguments), &enforced));
-    let outcome = match Box::pin(work).await.unwrap_or_else(|refusal| Err(refusal.into())) {
+    let work = in_time(
+        ctx,
+        tool,
+        ctx.ends(),
+        inside(ctx, tool, layers, std::mem::take(arguments), &enforced),
+    );
+    let outcome = match Box::pin(work)
+        .await
+        .unwrap_or_else(|refusal| Err(refusal.into()))
+    {
         // A layer may have answered itself.
-        Ok(output) => fits_output(tool, output.value.as_ref()).map(|()| Box::new(output)).map_err(Failure::from),
+        Ok(output) => fits_output(tool, output.value.as_ref())
+            .map(|()| Box::new(output))
+            .map_err(Failure::from),
         Err(error) => Err(Failure::of(error, tool.name())),
     };
-    (outcome, enforced.into_inner().unwrap_or_else(PoisonError::into_inner))
+    (
+        outcome,
+        enforced
+            .into_inner()
+            .unwrap_or_else(PoisonError::into_inner),
+    )
 }
 
 async fn inside(
@@ -81,14 +109,32 @@ async fn inside(
         *enforced.lock().unwrap_or_else(PoisonError::into_inner) = held;
         return outcome.map(|output| *output).map_err(Failure::into_error);
     };
-    let seen = Seen { call: ctx.call(), tool, rehearsed: ctx.is_rehearsed() };
-    let next = Next { ctx, tool, rest, arguments, enforced, made: 0 };
+    let seen = Seen {
+        call: ctx.call(),
+        tool,
+        rehearsed: ctx.is_rehearsed(),
+    };
+    let next = Next {
+        ctx,
+        tool,
+        rest,
+        arguments,
+        enforced,
+        made: 0,
+    };
     let answer = match caught(|| layer.given.around(seen, next)) {
         Some(answer) => Isolated::new(answer).await,
         None => None,
     };
     let answer = answer.unwrap_or_else(|| {
-        Err(Refusal::new(Code::HookFailed, format!("the layer `{}` panicked, so the result is withheld", layer.name)).into())
+        Err(Refusal::new(
+            Code::HookFailed,
+            format!(
+                "the layer `{}` panicked, so the result is withheld",
+                layer.name
+            ),
+        )
+        .into())
     });
     // A layer may have answered itself.
     answer.and_then(|output| Ok(output.walkable()?))

@@ -40,7 +40,11 @@ impl Authorized {
     }
 
     /// The same call with other arguments: they are validated and judged like the first ones.
-    pub(super) fn with_arguments(self, ctx: &Context, arguments: Map<String, Value>) -> Result<Self, Refusal> {
+    pub(super) fn with_arguments(
+        self,
+        ctx: &Context,
+        arguments: Map<String, Value>,
+    ) -> Result<Self, Refusal> {
         forged(&self.tool, &arguments)?;
         let arguments = validate(&self.tool, arguments)?;
         judge(ctx, self.tool, arguments, self.raw)
@@ -52,7 +56,12 @@ pub(super) fn authorize(ctx: &Context, admitted: Admitted) -> Result<Authorized,
     judge(ctx, tool, arguments, raw)
 }
 
-fn judge(ctx: &Context, tool: Arc<RegisteredTool>, arguments: Map<String, Value>, raw: String) -> Result<Authorized, Refusal> {
+fn judge(
+    ctx: &Context,
+    tool: Arc<RegisteredTool>,
+    arguments: Map<String, Value>,
+    raw: String,
+) -> Result<Authorized, Refusal> {
     let subject = Subject::Tool {
         name: tool.name(),
         effects: tool.effects,
@@ -69,22 +78,39 @@ fn judge(ctx: &Context, tool: Arc<RegisteredTool>, arguments: Map<String, Value>
     };
     if let Some(foreign) = &tool.foreign {
         // What governs the client is looked at first: no other rule says it better.
-        found.splice(0..0, rule::matches(&ctx.registry().rules, &Subject::Client(foreign, &arguments)));
+        found.splice(
+            0..0,
+            rule::matches(&ctx.registry().rules, &Subject::Client(foreign, &arguments)),
+        );
     }
-    if tool.foreign.is_none() && tool.effects.contains(Effects::EXEC) && !ctx.registry().confines.configured {
+    if tool.foreign.is_none()
+        && tool.effects.contains(Effects::EXEC)
+        && !ctx.registry().confines.configured
+    {
         // Finding out what contains processes takes a moment, and only this rule asks.
-        found.extend(rule::matches(&ctx.registry().rules, &Subject::Processes(tier(&*ctx.shared().outside))));
+        found.extend(rule::matches(
+            &ctx.registry().rules,
+            &Subject::Processes(tier(&*ctx.shared().outside)),
+        ));
     }
     for found in found {
         record(ctx, tool.name(), tool.name(), &found);
         match found.rule.action {
             Action::Deny => return Err(denied(tool.called(), &found)),
             Action::Ask => {
-                asks.push(Ask { because: format!("{} ({})", found.because, found.rule.words), place: found.rule.place.clone() });
+                asks.push(Ask {
+                    because: format!("{} ({})", found.because, found.rule.words),
+                    place: found.rule.place.clone(),
+                });
             }
         }
     }
-    Ok(Authorized { tool, arguments, raw, asks })
+    Ok(Authorized {
+        tool,
+        arguments,
+        raw,
+        asks,
+    })
 }
 
 /// Writes down that a rule matched.
@@ -102,15 +128,24 @@ pub(super) fn record(ctx: &Context, tool: &str, subject: &str, found: &Match<'_>
 
 fn denied(tool: &str, found: &Match<'_>) -> Refusal {
     let refusal = match &found.argument {
-        Some(argument) => Refusal::new(Code::Denied, format!("`{tool}` may not be called like this: {}", found.because))
-            .detail("path", format!("/{}", escaped(argument))),
-        None => Refusal::new(Code::Denied, format!("`{tool}` may not be called: {}", found.because)),
+        Some(argument) => Refusal::new(
+            Code::Denied,
+            format!("`{tool}` may not be called like this: {}", found.because),
+        )
+        .detail("path", format!("/{}", escaped(argument))),
+        None => Refusal::new(
+            Code::Denied,
+            format!("`{tool}` may not be called: {}", found.because),
+        ),
     };
     let refusal = refusal.detail("rule", found.rule.words.as_str());
     match &found.rule.place {
-        Some(place) => {
-            refusal.help(format!("the rule is `{}` at {place}; a person can change it there", found.rule.words)).at(place.clone())
-        }
+        Some(place) => refusal
+            .help(format!(
+                "the rule is `{}` at {place}; a person can change it there",
+                found.rule.words
+            ))
+            .at(place.clone()),
         None => refusal.help(format!("the rule is `{}`", found.rule.words)),
     }
 }

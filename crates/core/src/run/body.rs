@@ -35,7 +35,16 @@ pub(super) async fn run_body(
     }
     match tool.runs {
         Runs::Inline => answered(tool, inline(ctx, tool, body, arguments, deadline).await?),
-        Runs::Blocking => Box::pin(on_thread(ctx, tool, body, std::mem::take(arguments), deadline)).await,
+        Runs::Blocking => {
+            Box::pin(on_thread(
+                ctx,
+                tool,
+                body,
+                std::mem::take(arguments),
+                deadline,
+            ))
+            .await
+        }
     }
 }
 
@@ -45,9 +54,15 @@ fn answered(tool: &RegisteredTool, ended: Ended) -> Given {
         Some(Ok(output)) if tool.is_host() => Ok(output),
         // A body that serves an artifact answers as a script would.
         Some(Ok(output)) => judged(tool, output.value.unwrap_or_default()),
-        Some(Err(error)) if error.is_done() => Err(Failure::when_done(error.into_refusal(tool.name()))),
+        Some(Err(error)) if error.is_done() => {
+            Err(Failure::when_done(error.into_refusal(tool.name())))
+        }
         Some(Err(error)) => Err(error.into_refusal(tool.name()).into()),
-        None => Err(Refusal::new(Code::Failed, describe(tool, Code::Failed, "the body panicked")).into()),
+        None => Err(Refusal::new(
+            Code::Failed,
+            describe(tool, Code::Failed, "the body panicked"),
+        )
+        .into()),
     }
 }
 
@@ -59,8 +74,15 @@ async fn inline(
     arguments: &mut Map<String, Value>,
     deadline: Deadline,
 ) -> Result<Ended, Refusal> {
-    let on = On { ctx, tool, deadline: deadline.at };
-    let Some(mut answer) = caught(|| body.call(on, std::mem::take(arguments))).map(Isolated::new) else { return Ok(None) };
+    let on = On {
+        ctx,
+        tool,
+        deadline: deadline.at,
+    };
+    let Some(mut answer) = caught(|| body.call(on, std::mem::take(arguments))).map(Isolated::new)
+    else {
+        return Ok(None);
+    };
     if let Poll::Ready(ended) = poll_fn(|cx| Poll::Ready(Pin::new(&mut answer).poll(cx))).await {
         return Ok(ended);
     }
@@ -68,7 +90,12 @@ async fn inline(
 }
 
 /// Waits for a body that has begun.
-async fn waited_for(ctx: &Context, tool: &RegisteredTool, answer: Isolated<'_, Answered>, deadline: Deadline) -> Result<Ended, Refusal> {
+async fn waited_for(
+    ctx: &Context,
+    tool: &RegisteredTool,
+    answer: Isolated<'_, Answered>,
+    deadline: Deadline,
+) -> Result<Ended, Refusal> {
     tokio::select! {
         biased;
         ended = answer => Ok(ended),
@@ -99,12 +126,21 @@ async fn on_thread(
     };
     let (done, mut given) = oneshot::channel();
     let waited_for = Arc::new(AtomicBool::new(true));
-    let (ctx_there, tool_there, body, runtime) = (ctx.clone(), Arc::clone(tool), Arc::clone(body), Handle::current());
+    let (ctx_there, tool_there, body, runtime) = (
+        ctx.clone(),
+        Arc::clone(tool),
+        Arc::clone(body),
+        Handle::current(),
+    );
     let still = Arc::clone(&waited_for);
     let hold = ctx.hold();
     let held = hold.clone();
     let work = move || {
-        let on = On { ctx: &ctx_there, tool: &tool_there, deadline: deadline.at };
+        let on = On {
+            ctx: &ctx_there,
+            tool: &tool_there,
+            deadline: deadline.at,
+        };
         let ended = caught(|| runtime.block_on(body.call(on, arguments)));
         let mut outcome = answered(&tool_there, ended);
         // What the thread holds it holds to its end, and what it has done is known even if nobody waits for it any more.
@@ -114,7 +150,11 @@ async fn on_thread(
         }
         drop(place);
         if !still.swap(false, Ordering::SeqCst) {
-            ctx_there.shared().host.abandoned.fetch_sub(1, Ordering::SeqCst);
+            ctx_there
+                .shared()
+                .host
+                .abandoned
+                .fetch_sub(1, Ordering::SeqCst);
         }
         // Nobody may be there to hear it.
         let _ = done.send(outcome);
@@ -122,8 +162,21 @@ async fn on_thread(
     std::thread::Builder::new()
         .name(format!("tool {}", tool.name()))
         .spawn(work)
-        .map_err(|error| Refusal::new(Code::Limit, describe(tool, Code::Limit, &format!("no thread could be started: {error}"))))?;
-    let _waiting = Waiting { waited_for: &waited_for, abandoned: &host.abandoned, hold };
+        .map_err(|error| {
+            Refusal::new(
+                Code::Limit,
+                describe(
+                    tool,
+                    Code::Limit,
+                    &format!("no thread could be started: {error}"),
+                ),
+            )
+        })?;
+    let _waiting = Waiting {
+        waited_for: &waited_for,
+        abandoned: &host.abandoned,
+        hold,
+    };
     tokio::select! {
         biased;
         given = &mut given => given.unwrap_or_else(|_| answered(tool, None)),
@@ -141,7 +194,11 @@ struct Waiting<'a> {
 
 impl Drop for Waiting<'_> {
     fn drop(&mut self) {
-        if let Some(hold) = self.hold.as_ref().filter(|_| self.waited_for.load(Ordering::SeqCst)) {
+        if let Some(hold) = self
+            .hold
+            .as_ref()
+            .filter(|_| self.waited_for.load(Ordering::SeqCst))
+        {
             hold.leave();
         }
         // Counted first, so that a thread that takes itself off the count finds itself on it.
@@ -153,5 +210,8 @@ impl Drop for Waiting<'_> {
 }
 
 pub(super) fn cancelled(tool: &RegisteredTool) -> Refusal {
-    Refusal::new(Code::Cancelled, describe(tool, Code::Cancelled, "cancelled"))
+    Refusal::new(
+        Code::Cancelled,
+        describe(tool, Code::Cancelled, "cancelled"),
+    )
 }

@@ -38,16 +38,31 @@ const MOST_ABOUT: usize = 64 << 10;
 
 /// Refuses what the call's body would keep beyond what its result may list.
 pub(super) fn room_to_keep(ctx: &Context) -> Result<(), Refusal> {
-    if ctx.0.kept.lock().unwrap_or_else(PoisonError::into_inner).len() < MOST_LISTED {
+    if ctx
+        .0
+        .kept
+        .lock()
+        .unwrap_or_else(PoisonError::into_inner)
+        .len()
+        < MOST_LISTED
+    {
         return Ok(());
     }
     let message = format!("a call may keep {MOST_LISTED} artifacts, and has");
-    Err(Refusal::new(Code::Limit, message).class(Class::Repairable).help("keep more in one, or make another call"))
+    Err(Refusal::new(Code::Limit, message)
+        .class(Class::Repairable)
+        .help("keep more in one, or make another call"))
 }
 
 /// Keeps what is too long, and leaves its head, its tail and a handle.
 pub(super) async fn bound(ctx: &Context, result: &mut ToolResult, size: Size) {
-    if result.content.iter().map(ContentBlock::media_len).sum::<usize>() > MOST_MEDIA {
+    if result
+        .content
+        .iter()
+        .map(ContentBlock::media_len)
+        .sum::<usize>()
+        > MOST_MEDIA
+    {
         Box::pin(bound_media(ctx, result)).await;
     }
     if says_much(result) {
@@ -61,22 +76,55 @@ pub(super) async fn bound(ctx: &Context, result: &mut ToolResult, size: Size) {
 }
 
 async fn bound_text(ctx: &Context, result: &mut ToolResult, text: usize, size: Size) {
-    let Size { most, value, is_own_text } = size;
+    let Size {
+        most,
+        value,
+        is_own_text,
+    } = size;
     // A short value is told in any case; a long one gives way to the tool's own words, unless those are its text.
     let is_told = |result: &ToolResult| {
-        let said = result.value.as_ref().map(|value| value.as_str().map_or_else(|| value.to_string(), str::to_owned));
-        said.is_none_or(|said| result.content.iter().any(|block| block.as_text() == Some(&*said)))
+        let said = result.value.as_ref().map(|value| {
+            value
+                .as_str()
+                .map_or_else(|| value.to_string(), str::to_owned)
+        });
+        said.is_none_or(|said| {
+            result
+                .content
+                .iter()
+                .any(|block| block.as_text() == Some(&*said))
+        })
     };
-    let besides = if is_own_text || text <= most && is_told(result) { 0 } else { value };
+    let besides = if is_own_text || text <= most && is_told(result) {
+        0
+    } else {
+        value
+    };
     if text + besides <= most {
         return cut_error(result, most);
     }
-    let too_long = result.value.take_if(|_| if is_own_text { value > most } else { besides > most / 4 });
-    let most_text = if is_own_text || too_long.is_some() { most } else { most - besides };
-    let is_json = too_long.as_ref().is_some_and(|value| value.is_array() || value.is_object());
+    let too_long = result.value.take_if(|_| {
+        if is_own_text {
+            value > most
+        } else {
+            besides > most / 4
+        }
+    });
+    let most_text = if is_own_text || too_long.is_some() {
+        most
+    } else {
+        most - besides
+    };
+    let is_json = too_long
+        .as_ref()
+        .is_some_and(|value| value.is_array() || value.is_object());
     let mut whole = None;
     if text > most_text {
-        let media_type = if is_own_text && is_json { "application/json" } else { "text/plain" };
+        let media_type = if is_own_text && is_json {
+            "application/json"
+        } else {
+            "text/plain"
+        };
         let all = match result.content.as_mut_slice() {
             [ContentBlock::Text(text)] => std::mem::take(text),
             blocks => all_text(blocks),
@@ -94,13 +142,29 @@ async fn bound_text(ctx: &Context, result: &mut ToolResult, text: usize, size: S
     if let Some(too_long) = too_long {
         gone_value = value;
         if !is_own_text {
-            let (kept, _) = keep(ctx, result, too_long.to_string(), "application/json".to_owned()).await;
+            let (kept, _) = keep(
+                ctx,
+                result,
+                too_long.to_string(),
+                "application/json".to_owned(),
+            )
+            .await;
             whole = whole.or(kept);
         }
     }
     let tools = ctx.registry();
-    let reader = tools.find(READER).filter(|tool| tools.is_offered(tool)).map(|_| READER);
-    let (gone, dropped) = cut_all(result, most_text, whole.as_ref().map(|artifact| Handle { artifact, reader }).as_ref());
+    let reader = tools
+        .find(READER)
+        .filter(|tool| tools.is_offered(tool))
+        .map(|_| READER);
+    let (gone, dropped) = cut_all(
+        result,
+        most_text,
+        whole
+            .as_ref()
+            .map(|artifact| Handle { artifact, reader })
+            .as_ref(),
+    );
     let mut about = json!({"left_out_bytes": gone.max(gone_value), "limit_bytes": most});
     if dropped > 0 {
         about["left_out_blocks"] = dropped.into();
@@ -118,22 +182,32 @@ async fn bound_media(ctx: &Context, result: &mut ToolResult) {
         match left.checked_sub(result.content[at].media_len()) {
             Some(rest) => left = rest,
             None => {
-                let (data, media_type) = match std::mem::replace(&mut result.content[at], ContentBlock::text("")) {
-                    ContentBlock::Image(Media { data, media_type }) | ContentBlock::Audio(Media { data, media_type }) => (data, media_type),
-                    ContentBlock::Resource(Resource { body: ResourceBody::Bytes(bytes), media_type, .. }) => {
-                        (bytes, media_type.unwrap_or_else(|| "application/octet-stream".to_owned()))
-                    }
-                    other => {
-                        result.content[at] = other;
-                        continue;
-                    }
-                };
+                let (data, media_type) =
+                    match std::mem::replace(&mut result.content[at], ContentBlock::text("")) {
+                        ContentBlock::Image(Media { data, media_type })
+                        | ContentBlock::Audio(Media { data, media_type }) => (data, media_type),
+                        ContentBlock::Resource(Resource {
+                            body: ResourceBody::Bytes(bytes),
+                            media_type,
+                            ..
+                        }) => (
+                            bytes,
+                            media_type.unwrap_or_else(|| "application/octet-stream".to_owned()),
+                        ),
+                        other => {
+                            result.content[at] = other;
+                            continue;
+                        }
+                    };
                 let (kept, _) = keep(ctx, result, data, media_type).await;
                 result.content[at] = match kept {
                     Some(kept) => ContentBlock::Link(Link {
                         uri: format!("artifact:///{}", kept.id),
                         name: kept.id,
-                        description: Some(format!("{} bytes, too long to be brought along", kept.bytes)),
+                        description: Some(format!(
+                            "{} bytes, too long to be brought along",
+                            kept.bytes
+                        )),
                         media_type: Some(kept.media_type),
                     }),
                     None => ContentBlock::text("[something too long was left out]"),
@@ -148,7 +222,8 @@ fn says_much(result: &ToolResult) -> bool {
     let about = [&result.metadata, &result.provider];
     let details = result.error.as_ref().map(|error| &error.details);
     let long = |map: &Map<String, Value>| !map.is_empty() && encoded_len(map) > MOST_ABOUT;
-    !result.refs.is_empty() && encoded_len(&result.refs) > MOST_ABOUT || about.into_iter().chain(details).any(long)
+    !result.refs.is_empty() && encoded_len(&result.refs) > MOST_ABOUT
+        || about.into_iter().chain(details).any(long)
 }
 
 /// Keeps what is too long for programs, and says where.
@@ -166,9 +241,20 @@ async fn bound_about(ctx: &Context, result: &mut ToolResult) {
         let value = if bytes <= MOST_ABOUT {
             value
         } else {
-            let (kept, _) = keep(ctx, result, value.to_string(), "application/json".to_owned()).await;
-            let left_out = json!({"left_out": {"bytes": bytes, "artifact": kept.map(|kept| kept.id)}});
-            if part == "refs" { json!([left_out]) } else { left_out }
+            let (kept, _) = keep(
+                ctx,
+                result,
+                value.to_string(),
+                "application/json".to_owned(),
+            )
+            .await;
+            let left_out =
+                json!({"left_out": {"bytes": bytes, "artifact": kept.map(|kept| kept.id)}});
+            if part == "refs" {
+                json!([left_out])
+            } else {
+                left_out
+            }
         };
         match (part, value, &mut result.error) {
             (_, Value::Array(refs), _) => result.refs = refs,
@@ -178,7 +264,9 @@ async fn bound_about(ctx: &Context, result: &mut ToolResult) {
             _ => {}
         }
     }
-    result.metadata.extend(redacted.map(|count| ("redacted".to_owned(), count)));
+    result
+        .metadata
+        .extend(redacted.map(|count| ("redacted".to_owned(), count)));
 }
 
 /// Leaves of each field of an event what there is room for. It is nobody's only copy, so that nothing is kept.
@@ -199,7 +287,8 @@ pub(super) fn short(fields: &mut Map<String, Value>) {
 
 /// Bytes that a model reads.
 fn spoken(content: &[ContentBlock]) -> usize {
-    content.iter().map(|block| block.text_len()).sum::<usize>() + BLOCK * content.len().saturating_sub(1)
+    content.iter().map(|block| block.text_len()).sum::<usize>()
+        + BLOCK * content.len().saturating_sub(1)
 }
 
 /// Everything that a model would read, one below the other.
@@ -207,8 +296,16 @@ fn all_text(content: &[ContentBlock]) -> String {
     let mut lines: Vec<&str> = Vec::new();
     for block in content {
         match block {
-            ContentBlock::Text(text) | ContentBlock::Resource(Resource { body: ResourceBody::Text(text), .. }) => lines.push(text),
-            ContentBlock::Link(link) => lines.extend([&*link.uri, &*link.name, link.description.as_deref().unwrap_or_default()]),
+            ContentBlock::Text(text)
+            | ContentBlock::Resource(Resource {
+                body: ResourceBody::Text(text),
+                ..
+            }) => lines.push(text),
+            ContentBlock::Link(link) => lines.extend([
+                &*link.uri,
+                &*link.name,
+                link.description.as_deref().unwrap_or_default(),
+            ]),
             ContentBlock::Resource(resource) => lines.push(&resource.uri),
             ContentBlock::Image(_) | ContentBlock::Audio(_) => {}
         }
@@ -217,7 +314,12 @@ fn all_text(content: &[ContentBlock]) -> String {
 }
 
 /// Keeps something, and gives it back. A store that cannot is no reason to lose the result: it is said, and the call goes on.
-async fn keep<T>(ctx: &Context, result: &mut ToolResult, whole: T, media_type: String) -> (Option<ArtifactRef>, T)
+async fn keep<T>(
+    ctx: &Context,
+    result: &mut ToolResult,
+    whole: T,
+    media_type: String,
+) -> (Option<ArtifactRef>, T)
 where
     T: AsRef<[u8]> + Clone + Send + Sync + 'static,
 {
@@ -240,15 +342,26 @@ where
         }
         Err(problem) => {
             let message = format!("the whole of a long result is lost: {problem}");
-            ctx.record("log", || object(json!({"level": "warn", "message": message, "fields": {}, "source": "harness"})));
+            ctx.record("log", || {
+                object(
+                    json!({"level": "warn", "message": message, "fields": {}, "source": "harness"}),
+                )
+            });
             None
         }
     };
-    (kept, Arc::try_unwrap(whole).unwrap_or_else(|whole| T::clone(&whole)))
+    (
+        kept,
+        Arc::try_unwrap(whole).unwrap_or_else(|whole| T::clone(&whole)),
+    )
 }
 
 /// Cuts every text of a result to what is left of the bound, drops the blocks for which nothing is left, and says how many bytes and blocks went.
-pub(super) fn cut_all(result: &mut ToolResult, most: usize, handle: Option<&Handle<'_>>) -> (usize, usize) {
+pub(super) fn cut_all(
+    result: &mut ToolResult,
+    most: usize,
+    handle: Option<&Handle<'_>>,
+) -> (usize, usize) {
     let (mut gone, mut left, mut dropped) = (0, Some(most), 0_usize);
     result.content.retain_mut(|block| {
         let before = block.text_len();
@@ -258,7 +371,12 @@ pub(super) fn cut_all(result: &mut ToolResult, most: usize, handle: Option<&Hand
             return false;
         };
         let mut rest = room;
-        if let ContentBlock::Text(text) | ContentBlock::Resource(Resource { body: ResourceBody::Text(text), .. }) = block {
+        if let ContentBlock::Text(text)
+        | ContentBlock::Resource(Resource {
+            body: ResourceBody::Text(text),
+            ..
+        }) = block
+        {
             gone += cut(text, room, handle);
             rest -= text.len();
         }
@@ -295,9 +413,21 @@ fn cut_error(result: &mut ToolResult, most: usize) {
 fn mark(gone: usize, handle: Option<&Handle<'_>>) -> String {
     match handle {
         None => format!("\n[… {gone} bytes left out …]\n"),
-        Some(Handle { artifact, reader: None }) => format!("\n[… {gone} bytes left out; all of it is kept as {} …]\n", artifact.id),
-        Some(Handle { artifact, reader: Some(reader) }) => {
-            format!("\n[… {gone} bytes left out; `{reader}` shows any part of it: id {}, {} bytes …]\n", artifact.id, artifact.bytes)
+        Some(Handle {
+            artifact,
+            reader: None,
+        }) => format!(
+            "\n[… {gone} bytes left out; all of it is kept as {} …]\n",
+            artifact.id
+        ),
+        Some(Handle {
+            artifact,
+            reader: Some(reader),
+        }) => {
+            format!(
+                "\n[… {gone} bytes left out; `{reader}` shows any part of it: id {}, {} bytes …]\n",
+                artifact.id, artifact.bytes
+            )
         }
     }
 }
@@ -339,14 +469,27 @@ mod tests {
     #[test]
     fn what_stays_of_a_long_text_is_within_the_bound_with_the_mark_of_the_cut() {
         for whole in ["é".repeat(600), "a".repeat(1200), "€a".repeat(300)] {
-            let artifact = ArtifactRef { id: "art_1".into(), media_type: "text/plain".into(), bytes: 9, digest: String::new() };
-            let named = Handle { artifact: &artifact, reader: Some("read_artifact") };
+            let artifact = ArtifactRef {
+                id: "art_1".into(),
+                media_type: "text/plain".into(),
+                bytes: 9,
+                digest: String::new(),
+            };
+            let named = Handle {
+                artifact: &artifact,
+                reader: Some("read_artifact"),
+            };
             for (most, handle) in (0..1200).flat_map(|most| [(most, None), (most, Some(&named))]) {
                 let mut text = whole.clone();
                 let gone = cut(&mut text, most, handle);
                 assert!(text.len() <= most, "{most}: {} bytes", text.len());
                 let marks = [Some(mark(gone, handle)), Some(mark(gone, None))];
-                let kept = text.len() - marks.iter().flatten().find(|mark| text.contains(*mark)).map_or(0, String::len);
+                let kept = text.len()
+                    - marks
+                        .iter()
+                        .flatten()
+                        .find(|mark| text.contains(*mark))
+                        .map_or(0, String::len);
                 assert_eq!(kept + gone, whole.len(), "{most}");
             }
         }

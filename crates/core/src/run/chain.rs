@@ -36,13 +36,19 @@ pub(super) enum Changed {
 }
 
 /// Judges what a `modify` returned: the payload before, the value returned.
-pub(super) type Merge<'a> = dyn FnMut(&Map<String, Value>, &Value) -> Result<Changed, String> + Send + 'a;
+pub(super) type Merge<'a> =
+    dyn FnMut(&Map<String, Value>, &Value) -> Result<Changed, String> + Send + 'a;
 
 /// Custom events one call may raise.
 const MAX_EMITTED: usize = 100;
 
 /// Runs the hooks of an event. The first block, and every failure of a hook that must not fail, is a refusal.
-pub(super) async fn fire(ctx: &Context, event: &str, payload: Map<String, Value>, merge: &mut Merge<'_>) -> Result<Fired, Refusal> {
+pub(super) async fn fire(
+    ctx: &Context,
+    event: &str,
+    payload: Map<String, Value>,
+    merge: &mut Merge<'_>,
+) -> Result<Fired, Refusal> {
     refuse_if_broken(ctx, event)?;
     fire_these(ctx, event, &ctx.registry().hooks_of(event), payload, merge).await
 }
@@ -55,11 +61,21 @@ pub(super) async fn fire_these(
     payload: Map<String, Value>,
     merge: &mut Merge<'_>,
 ) -> Result<Fired, Refusal> {
-    let mut fired = Fired { payload, asks: Vec::new(), modified: false };
+    let mut fired = Fired {
+        payload,
+        asks: Vec::new(),
+        modified: false,
+    };
     let gating = hook_events::find(event).is_some_and(|event| event.gating);
     let mut rest = hooks;
     while !rest.is_empty() {
-        let verdicts = run(ctx, event, &fired.payload, &rest[..rest.len().min(MAX_LINKS)]).await;
+        let verdicts = run(
+            ctx,
+            event,
+            &fired.payload,
+            &rest[..rest.len().min(MAX_LINKS)],
+        )
+        .await;
         let mut judged = 0;
         for (hook, verdict) in rest.iter().zip(verdicts) {
             judged += 1;
@@ -70,8 +86,12 @@ pub(super) async fn fire_these(
                 }
                 Verdict::Allowed => Ok(Decision::Allow),
                 Verdict::Returned(Value::Null) if !gating => continue,
-                Verdict::Returned(returned) => Decision::read(&returned).map_err(|problem| (problem, None)),
-                Verdict::Failed(_) if ctx.call().cancel.is_cancelled() => return Err(cancelled(event)),
+                Verdict::Returned(returned) => {
+                    Decision::read(&returned).map_err(|problem| (problem, None))
+                }
+                Verdict::Failed(_) if ctx.call().cancel.is_cancelled() => {
+                    return Err(cancelled(event));
+                }
                 Verdict::Failed(failure) => {
                     let error = ScriptError::from(failure);
                     Err((error.message, error.position))
@@ -89,7 +109,10 @@ pub(super) async fn fire_these(
                 Ok(Decision::Ask(reason)) => {
                     decided(ctx, hook, event, "ask", &reason);
                     let because = format!("hook `{}`: {reason}", hook.hook.name);
-                    fired.asks.push(Ask { because, place: Some(hook.hook.place(Span::default())) });
+                    fired.asks.push(Ask {
+                        because,
+                        place: Some(hook.hook.place(Span::default())),
+                    });
                     Ok(())
                 }
                 Ok(Decision::Modify(returned)) => match merge(&fired.payload, &returned) {
@@ -105,7 +128,10 @@ pub(super) async fn fire_these(
                     }
                     Err(problem) => Err((problem, None)),
                 },
-                Ok(Decision::Delegate(_)) => Err((format!("asked to delegate, which means nothing on `{event}`"), None)),
+                Ok(Decision::Delegate(_)) => Err((
+                    format!("asked to delegate, which means nothing on `{event}`"),
+                    None,
+                )),
                 Err(failure) => Err(failure),
             };
             if let Err((problem, position)) = outcome {
@@ -113,7 +139,10 @@ pub(super) async fn fire_these(
                 if hook.hook.blocks_on_error(gating) {
                     return Err(failed(hook, event, &problem, position));
                 }
-                let message = format!("hook `{}` failed on `{event}` and was passed over: {problem}", hook.hook.name);
+                let message = format!(
+                    "hook `{}` failed on `{event}` and was passed over: {problem}",
+                    hook.hook.name
+                );
                 ctx.record("log", || object(json!({"level": "warn", "message": message, "fields": {}, "source": hook.hook.name})));
             }
             // A decision ends the worker's part of the chain; the hooks after it see what it changed.
@@ -125,18 +154,34 @@ pub(super) async fn fire_these(
 }
 
 /// Runs the hooks in one worker. A worker that is lost counts as a failure of the hook it was at.
-async fn run(ctx: &Context, event: &str, payload: &Map<String, Value>, hooks: &[Arc<RegisteredHook>]) -> Vec<Verdict> {
+async fn run(
+    ctx: &Context,
+    event: &str,
+    payload: &Map<String, Value>,
+    hooks: &[Arc<RegisteredHook>],
+) -> Vec<Verdict> {
     let links: Vec<ChainLink<'_>> = hooks
         .iter()
-        .map(|hook| ChainLink { when: hook.when.as_ref(), script: &hook.script, timeout: Duration::from_millis(hook.hook.timeout_ms) })
+        .map(|hook| ChainLink {
+            when: hook.when.as_ref(),
+            script: &hook.script,
+            timeout: Duration::from_millis(hook.hook.timeout_ms),
+        })
         .collect();
     let crossing = HookCrossing { ctx, hooks };
-    let result = ctx.shared().workers.run_chain(event, payload, &links, &ctx.call().cancel, &crossing).await;
+    let result = ctx
+        .shared()
+        .workers
+        .run_chain(event, payload, &links, &ctx.call().cancel, &crossing)
+        .await;
     result.unwrap_or_else(|lost| {
         let mut verdicts = vec![Verdict::Skipped; lost.link.unwrap_or(0)];
         let mut failure = Failure::from(lost.error);
         if lost.link.is_none() && hooks.len() > 1 {
-            let names: Vec<String> = hooks.iter().map(|hook| format!("`{}`", hook.hook.name)).collect();
+            let names: Vec<String> = hooks
+                .iter()
+                .map(|hook| format!("`{}`", hook.hook.name))
+                .collect();
             failure.message = format!("{} in one of {}", failure.message, names.join(", "));
         }
         verdicts.push(Verdict::Failed(failure));
@@ -146,8 +191,13 @@ async fn run(ctx: &Context, event: &str, payload: &Map<String, Value>, hooks: &[
 
 /// Refuses when a hook of the event could not be loaded.
 pub(super) fn refuse_if_broken(ctx: &Context, event: &str) -> Result<(), Refusal> {
-    let Some(broken) = ctx.registry().broken_for(event) else { return Ok(()) };
-    let message = format!("hook `{}` could not be loaded, so nothing may pass `{event}`: {}", broken.name, broken.problem.message);
+    let Some(broken) = ctx.registry().broken_for(event) else {
+        return Ok(());
+    };
+    let message = format!(
+        "hook `{}` could not be loaded, so nothing may pass `{event}`: {}",
+        broken.name, broken.problem.message
+    );
     let refusal = Refusal::new(Code::HookFailed, message)
         .help("a person must mend the hook's file; `harness validate` shows what is wrong")
         .detail("hook", broken.name.as_str())
@@ -161,14 +211,18 @@ pub(super) fn refuse_if_broken(ctx: &Context, event: &str) -> Result<(), Refusal
 /// Runs the hooks of custom events that scripts raised. They decide nothing here; their failures are recorded.
 pub(super) async fn fire_emitted(ctx: &Context) {
     for _ in 0..MAX_EMITTED {
-        let Some((name, payload)) = ctx.next_emitted() else { return };
+        let Some((name, payload)) = ctx.next_emitted() else {
+            return;
+        };
         if !ctx.registry().has_hooks(&name) {
             continue;
         }
         let payload = object(payload);
         // A custom event gates nothing: what its hooks decide has been recorded and ends here.
-        let _ =
-            fire(ctx, &name, payload, &mut |_, _| Err("changed the payload of a custom event; nothing can be changed here".into())).await;
+        let _ = fire(ctx, &name, payload, &mut |_, _| {
+            Err("changed the payload of a custom event; nothing can be changed here".into())
+        })
+        .await;
     }
 }
 
@@ -185,31 +239,51 @@ fn decided(ctx: &Context, hook: &RegisteredHook, event: &str, action: &str, reas
 
 /// Writes down what a hook or a middleware decided.
 pub(super) fn record_decision(ctx: &Context, name: &str, event: &str, action: &str, reason: &str) {
-    ctx.record("hook.decided", || object(json!({"hook": name, "event_name": event, "action": action, "reason": reason})));
+    ctx.record("hook.decided", || {
+        object(json!({"hook": name, "event_name": event, "action": action, "reason": reason}))
+    });
 }
 
 fn blocked(hook: &RegisteredHook, event: &str, reason: &str) -> Refusal {
     let name = &hook.hook.name;
     let path = &hook.hook.origin.source.path;
-    Refusal::new(Code::HookBlocked, format!("hook `{name}` blocked the call: {reason}"))
-        .help(format!("the policy is in {path}; a person can change it there"))
-        .detail("hook", name.as_str())
-        .detail("event", event)
-        .at(hook.hook.place(Span::default()))
+    Refusal::new(
+        Code::HookBlocked,
+        format!("hook `{name}` blocked the call: {reason}"),
+    )
+    .help(format!(
+        "the policy is in {path}; a person can change it there"
+    ))
+    .detail("hook", name.as_str())
+    .detail("event", event)
+    .at(hook.hook.place(Span::default()))
 }
 
 /// The hook is not to blame when the call it judged was cancelled.
 fn cancelled(event: &str) -> Refusal {
-    Refusal::new(Code::Cancelled, format!("cancelled while the hooks of `{event}` ran"))
+    Refusal::new(
+        Code::Cancelled,
+        format!("cancelled while the hooks of `{event}` ran"),
+    )
 }
 
-fn failed(hook: &RegisteredHook, event: &str, problem: &str, position: Option<Position>) -> Refusal {
+fn failed(
+    hook: &RegisteredHook,
+    event: &str,
+    problem: &str,
+    position: Option<Position>,
+) -> Refusal {
     let name = &hook.hook.name;
     let path = &hook.hook.origin.source.path;
-    let refusal = Refusal::new(Code::HookFailed, format!("hook `{name}` gave no decision, so the call is blocked: {problem}"))
-        .help(format!("nothing passes without a decision; a person must look at {path}, and at what it was given"))
-        .detail("hook", name.as_str())
-        .detail("event", event);
+    let refusal = Refusal::new(
+        Code::HookFailed,
+        format!("hook `{name}` gave no decision, so the call is blocked: {problem}"),
+    )
+    .help(format!(
+        "nothing passes without a decision; a person must look at {path}, and at what it was given"
+    ))
+    .detail("hook", name.as_str())
+    .detail("event", event);
     match (position, &hook.hook.script) {
         (Some(position), Some(script)) => refusal.at(script.place_of(position)),
         _ => refusal.at(hook.hook.place(Span::default())),
@@ -228,10 +302,19 @@ pub struct HookReport {
 }
 
 /// Runs one hook on one payload, completed as a call would complete it.
-pub(crate) async fn run_one(ctx: &Context, hook: &Arc<RegisteredHook>, event: &str, payload: Map<String, Value>) -> HookReport {
+pub(crate) async fn run_one(
+    ctx: &Context,
+    hook: &Arc<RegisteredHook>,
+    event: &str,
+    payload: Map<String, Value>,
+) -> HookReport {
     let payload = filled_in(event, ctx.call(), &payload);
     let verdicts = run(ctx, event, &payload, std::slice::from_ref(hook)).await;
-    let report = |action: &str, reason: Option<String>, modified| HookReport { action: action.to_owned(), reason, modified };
+    let report = |action: &str, reason: Option<String>, modified| HookReport {
+        action: action.to_owned(),
+        reason,
+        modified,
+    };
     match verdicts.into_iter().next() {
         None | Some(Verdict::Skipped) => report("skip", None, None),
         Some(Verdict::Allowed) => report("allow", None, None),
@@ -242,8 +325,12 @@ pub(crate) async fn run_one(ctx: &Context, hook: &Arc<RegisteredHook>, event: &s
                 let word = decision.word();
                 match decision {
                     Decision::Allow => report(word, None, None),
-                    Decision::Block(reason) | Decision::Ask(reason) => report(word, Some(reason), None),
-                    Decision::Modify(value) | Decision::Delegate(value) => report(word, None, Some(value)),
+                    Decision::Block(reason) | Decision::Ask(reason) => {
+                        report(word, Some(reason), None)
+                    }
+                    Decision::Modify(value) | Decision::Delegate(value) => {
+                        report(word, None, Some(value))
+                    }
                 }
             }
         },
@@ -251,13 +338,23 @@ pub(crate) async fn run_one(ctx: &Context, hook: &Arc<RegisteredHook>, event: &s
 }
 
 /// Asks the `artifact.load` hooks about one artifact; the text says who refused it and why.
-pub(crate) async fn load_artifacts(ctx: &Context, payload: Map<String, Value>) -> Result<(), Refusal> {
-    let fired = fire(ctx, "artifact.load", payload, &mut |_, _| Err("changed an artifact; nothing can be changed here".into())).await?;
+pub(crate) async fn load_artifacts(
+    ctx: &Context,
+    payload: Map<String, Value>,
+) -> Result<(), Refusal> {
+    let fired = fire(ctx, "artifact.load", payload, &mut |_, _| {
+        Err("changed an artifact; nothing can be changed here".into())
+    })
+    .await?;
     match fired.asks.first() {
         None => Ok(()),
-        Some(ask) => {
-            Err(Refusal::new(Code::ApprovalDenied, format!("needs a person's approval and nobody can be asked here: {}", ask.because)))
-        }
+        Some(ask) => Err(Refusal::new(
+            Code::ApprovalDenied,
+            format!(
+                "needs a person's approval and nobody can be asked here: {}",
+                ask.because
+            ),
+        )),
     }
 }
 
@@ -274,7 +371,10 @@ mod tests {
         std::fs::create_dir_all(&hooks).expect("a folder in it");
         let hook = "---\nevent: custom.seen\nscript: |\n  def handle(event, payload):\n      return allow()\n---\nSees it.\n";
         std::fs::write(hooks.join("see_it.md"), hook).expect("a hook");
-        let engine = EngineBuilder::new(folder.path()).load().await.expect("an engine");
+        let engine = EngineBuilder::new(folder.path())
+            .load()
+            .await
+            .expect("an engine");
         let (ctx, _) = Context::new(&engine.shared, Call::new("t", Arguments::Value(json!({}))));
         for _ in 0..MAX_EMITTED {
             ctx.emit("t", "unseen", &json!({"n": 1}));
@@ -282,7 +382,10 @@ mod tests {
         assert!(!ctx.has_emitted(), "nobody would ever take them");
         ctx.emit("t", "seen", &json!({"n": 2}));
         assert!(ctx.has_emitted());
-        assert_eq!(ctx.next_emitted(), Some(("custom.seen".to_owned(), json!({"n": 2}))));
+        assert_eq!(
+            ctx.next_emitted(),
+            Some(("custom.seen".to_owned(), json!({"n": 2})))
+        );
         assert!(ctx.next_emitted().is_none() && !ctx.has_emitted());
     }
 }

@@ -68,19 +68,30 @@ impl Shared {
     /// Where plans are for.
     pub(crate) fn site(&self) -> Site<'_> {
         let workspace = self.jail.as_deref().map_or(Path::new(NOWHERE), Jail::root);
-        Site { confines: &self.registry.confines, workspace, surroundings: &self.surroundings }
+        Site {
+            confines: &self.registry.confines,
+            workspace,
+            surroundings: &self.surroundings,
+        }
     }
 
     /// What the session of a call keeps, without what the tool wants taken out.
     pub(super) fn shelf(&self, session: &str, tool: &str) -> Shelf {
         let words = self.registry.find(tool).and_then(|tool| tool.words.clone());
-        Shelf::new(Arc::clone(&self.kept), self.redactor.clone(), words, session)
+        Shelf::new(
+            Arc::clone(&self.kept),
+            self.redactor.clone(),
+            words,
+            session,
+        )
     }
 }
 
 impl fmt::Debug for Shared {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Shared").field("registry", &self.registry).finish_non_exhaustive()
+        f.debug_struct("Shared")
+            .field("registry", &self.registry)
+            .finish_non_exhaustive()
     }
 }
 
@@ -96,12 +107,23 @@ impl Context {
     }
 
     /// The same call, thought through without a trace. Only the one who thinks may listen.
-    pub(crate) fn rehearsed(shared: &Arc<Shared>, call: Call, listener: Option<Arc<dyn Sink>>) -> (Self, Arguments) {
+    pub(crate) fn rehearsed(
+        shared: &Arc<Shared>,
+        call: Call,
+        listener: Option<Arc<dyn Sink>>,
+    ) -> (Self, Arguments) {
         let (ctx, sent) = Self::new(shared, call);
         let stores = ctx.stores().discarded();
         let inner = Inner::new(Arc::clone(shared), ctx.call().clone());
-        let rehearsal = Rehearsal { listeners: listener.map(Listener::new).into_iter().collect(), metrics: Arc::default() };
-        let inner = Inner { rehearsal: Some(Box::new(rehearsal)), stores: stores.into(), ..inner };
+        let rehearsal = Rehearsal {
+            listeners: listener.map(Listener::new).into_iter().collect(),
+            metrics: Arc::default(),
+        };
+        let inner = Inner {
+            rehearsal: Some(Box::new(rehearsal)),
+            stores: stores.into(),
+            ..inner
+        };
         (Self(Arc::new(inner)), sent)
     }
 
@@ -133,13 +155,23 @@ impl Context {
     }
 
     pub(crate) fn metrics(&self) -> &Arc<Metrics> {
-        self.0.rehearsal.as_ref().map_or(&self.shared().metrics, |rehearsal| &rehearsal.metrics)
+        self.0
+            .rehearsal
+            .as_ref()
+            .map_or(&self.shared().metrics, |rehearsal| &rehearsal.metrics)
     }
 
     /// The stores that the call sees.
     pub(crate) fn stores(&self) -> &Stores {
-        let turn = || self.call().terms.as_ref().map(|terms| Arc::clone(&terms.store));
-        self.0.stores.get_or_init(|| self.session().stores(&self.call().run_id, turn()))
+        let turn = || {
+            self.call()
+                .terms
+                .as_ref()
+                .map(|terms| Arc::clone(&terms.store))
+        };
+        self.0
+            .stores
+            .get_or_init(|| self.session().stores(&self.call().run_id, turn()))
     }
 
     pub(crate) fn registry(&self) -> &Registry {
@@ -180,7 +212,12 @@ impl Context {
 
     /// Adds all that the body kept to what it listed itself.
     pub(super) fn list_stored(&self, artifacts: &mut Vec<ArtifactRef>) {
-        let kept = self.0.kept.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        let kept = self
+            .0
+            .kept
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .clone();
         if kept.is_empty() && artifacts.is_empty() {
             return;
         }
@@ -191,17 +228,31 @@ impl Context {
 
     /// Keeps a custom event for its hooks.
     pub(super) fn queue(&self, name: String, payload: Value) {
-        self.0.emitted.lock().unwrap_or_else(PoisonError::into_inner).push_back((name, payload));
+        self.0
+            .emitted
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .push_back((name, payload));
     }
 
     /// Whether a custom event waits for its hooks.
     pub(super) fn has_emitted(&self) -> bool {
         // Whatever waits was counted when it was raised.
-        self.0.raised.load(Ordering::Relaxed) > 0 && !self.0.emitted.lock().unwrap_or_else(PoisonError::into_inner).is_empty()
+        self.0.raised.load(Ordering::Relaxed) > 0
+            && !self
+                .0
+                .emitted
+                .lock()
+                .unwrap_or_else(PoisonError::into_inner)
+                .is_empty()
     }
 
     pub(super) fn next_emitted(&self) -> Option<(String, Value)> {
-        self.0.emitted.lock().unwrap_or_else(PoisonError::into_inner).pop_front()
+        self.0
+            .emitted
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .pop_front()
     }
 }
 

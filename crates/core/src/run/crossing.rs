@@ -53,14 +53,22 @@ struct Admitted {
 }
 
 /// Finds the built-in and checks that this script was linked with it, that its side has it, and that the arguments fit.
-fn admit(ctx: &Context, script: &Script, side: Scope, index: u32, args: Vec<Value>) -> Result<Admitted, String> {
+fn admit(
+    ctx: &Context,
+    script: &Script,
+    side: Scope,
+    index: u32,
+    args: Vec<Value>,
+) -> Result<Admitted, String> {
     let (module, builtin) = builtin::at(index).ok_or("there is no such built-in")?;
     let name = builtin::full_name(module, builtin);
     if builtin.scope != Scope::Both && builtin.scope != side {
         return Err(format!("`{name}` cannot be called here"));
     }
     if !script.linked.contains(&index) {
-        return Err(format!("`{name}` is not among what this script was checked for"));
+        return Err(format!(
+            "`{name}` is not among what this script was checked for"
+        ));
     }
     let found = rule::matches(&ctx.registry().rules, &Subject::Builtin(&name));
     if let Some(found) = found.first() {
@@ -68,7 +76,12 @@ fn admit(ctx: &Context, script: &Script, side: Scope, index: u32, args: Vec<Valu
         return Err(found.rule.denial_of(&name));
     }
     let args = builtin::verify(builtin, args).map_err(|problem| format!("{name}: {problem}"))?;
-    Ok(Admitted { module, builtin, name, args })
+    Ok(Admitted {
+        module,
+        builtin,
+        name,
+        args,
+    })
 }
 
 impl Crossing for ToolCrossing<'_> {
@@ -76,7 +89,13 @@ impl Crossing for ToolCrossing<'_> {
         let mut call = admit(self.ctx, self.script, Scope::Tools, index, args)?;
         self.before(&mut call).await?;
         let narrowing = Narrowing::of(self.tool);
-        let by = By { name: self.tool.name(), narrowing, limits: self.tool.limits, traces: &self.traces, alive: self.alive.clone() };
+        let by = By {
+            name: self.tool.name(),
+            narrowing,
+            limits: self.tool.limits,
+            traces: &self.traces,
+            alive: self.alive.clone(),
+        };
         let outcome = run(self.ctx, by, &call, self.deadline).await;
         let outcome = self.after(&call, outcome).await;
         fire_emitted(self.ctx).await;
@@ -94,29 +113,58 @@ impl Crossing for ToolCrossing<'_> {
 
 impl ToolCrossing<'_> {
     fn payload(&self, call: &Admitted) -> Map<String, Value> {
-        let args: Map<String, Value> =
-            call.builtin.params.iter().zip(&call.args.0).map(|(param, value)| (param.name.to_owned(), value.clone())).collect();
-        object(json!({"name": call.name, "args": args, "tool": self.tool.name(), "call_id": self.ctx.call().id.as_str()}))
+        let args: Map<String, Value> = call
+            .builtin
+            .params
+            .iter()
+            .zip(&call.args.0)
+            .map(|(param, value)| (param.name.to_owned(), value.clone()))
+            .collect();
+        object(
+            json!({"name": call.name, "args": args, "tool": self.tool.name(), "call_id": self.ctx.call().id.as_str()}),
+        )
     }
 
     async fn before(&self, call: &mut Admitted) -> Result<(), String> {
         if !self.ctx.registry().has_hooks("builtin.pre") {
             return Ok(());
         }
-        let mut merge_args = |payload: &Map<String, Value>, returned: &Value| merge(payload, returned, &["args"]).map(Changed::To);
-        let fired =
-            fire(self.ctx, "builtin.pre", self.payload(call), &mut merge_args).await.map_err(|refusal| self.traces.refuse(refusal))?;
+        let mut merge_args = |payload: &Map<String, Value>, returned: &Value| {
+            merge(payload, returned, &["args"]).map(Changed::To)
+        };
+        let fired = fire(self.ctx, "builtin.pre", self.payload(call), &mut merge_args)
+            .await
+            .map_err(|refusal| self.traces.refuse(refusal))?;
         if let Some(ask) = fired.asks.first() {
-            let message = format!("`{}` needs a person's approval and nobody can be asked here: {}", call.name, ask.because);
-            return Err(self.traces.refuse(Refusal::new(Code::ApprovalDenied, message)));
+            let message = format!(
+                "`{}` needs a person's approval and nobody can be asked here: {}",
+                call.name, ask.because
+            );
+            return Err(self
+                .traces
+                .refuse(Refusal::new(Code::ApprovalDenied, message)));
         }
         // A hook that left an argument out gives it its default; one that added or mistyped one is told so.
-        let named = fired.payload.get("args").and_then(Value::as_object).cloned().unwrap_or_default();
-        call.args = builtin::bind(&call.name, call.builtin.params, Vec::new(), named.into_iter().collect())?;
+        let named = fired
+            .payload
+            .get("args")
+            .and_then(Value::as_object)
+            .cloned()
+            .unwrap_or_default();
+        call.args = builtin::bind(
+            &call.name,
+            call.builtin.params,
+            Vec::new(),
+            named.into_iter().collect(),
+        )?;
         Ok(())
     }
 
-    async fn after(&self, call: &Admitted, outcome: Result<Value, String>) -> Result<Value, String> {
+    async fn after(
+        &self,
+        call: &Admitted,
+        outcome: Result<Value, String>,
+    ) -> Result<Value, String> {
         if !self.ctx.registry().has_hooks("builtin.post") {
             return outcome;
         }
@@ -125,8 +173,12 @@ impl ToolCrossing<'_> {
             Ok(value) => payload.insert("result".into(), value.clone()),
             Err(message) => payload.insert("error".into(), json!(message)),
         };
-        let mut merge_result = |payload: &Map<String, Value>, returned: &Value| merge(payload, returned, &["result"]).map(Changed::To);
-        let mut fired = fire(self.ctx, "builtin.post", payload, &mut merge_result).await.map_err(|refusal| self.traces.refuse(refusal))?;
+        let mut merge_result = |payload: &Map<String, Value>, returned: &Value| {
+            merge(payload, returned, &["result"]).map(Changed::To)
+        };
+        let mut fired = fire(self.ctx, "builtin.post", payload, &mut merge_result)
+            .await
+            .map_err(|refusal| self.traces.refuse(refusal))?;
         match outcome {
             Ok(_) => Ok(fired.payload.remove("result").unwrap_or_default()),
             Err(message) => Err(message),
@@ -139,8 +191,20 @@ impl Crossing for HookCrossing<'_> {
         let hook = self.hook(link).ok_or("there is no such hook")?;
         let call = admit(self.ctx, &hook.script, Scope::Hooks, index, args)?;
         let narrowing = Narrowing::of_hook(&hook.hook.permissions);
-        let by = By { name: &hook.hook.name, narrowing, limits: Limits::default(), traces: &Arc::default(), alive: None };
-        run(self.ctx, by, &call, Instant::now() + Duration::from_millis(hook.hook.timeout_ms)).await
+        let by = By {
+            name: &hook.hook.name,
+            narrowing,
+            limits: Limits::default(),
+            traces: &Arc::default(),
+            alive: None,
+        };
+        run(
+            self.ctx,
+            by,
+            &call,
+            Instant::now() + Duration::from_millis(hook.hook.timeout_ms),
+        )
+        .await
     }
 
     async fn note(&self, link: u32, index: u32, args: Vec<Value>) {
@@ -167,14 +231,25 @@ struct By<'a> {
 }
 
 /// Runs a built-in on the harness's side.
-async fn run(ctx: &Context, by: By<'_>, call: &Admitted, deadline: Instant) -> Result<Value, String> {
+async fn run(
+    ctx: &Context,
+    by: By<'_>,
+    call: &Admitted,
+    deadline: Instant,
+) -> Result<Value, String> {
     let body = match call.builtin.body {
         Body::Host(body) => body,
         Body::Absent(why) => return Err(why.to_owned()),
-        Body::Pure(_) | Body::Note | Body::Worker => return Err(format!("`{}` does not cross", call.name)),
+        Body::Pure(_) | Body::Note | Body::Worker => {
+            return Err(format!("`{}` does not cross", call.name));
+        }
     };
     let bounds = plan::bounds(ctx.shared().site(), &by.narrowing);
-    let whole = ctx.shared().jail.as_ref().ok_or("this program has no workspace")?;
+    let whole = ctx
+        .shared()
+        .jail
+        .as_ref()
+        .ok_or("this program has no workspace")?;
     let jail = match bounds.is_open() {
         true => Arc::clone(whole),
         false => Arc::new(whole.kept_to(bounds).map_err(|error| error.to_string())?),
@@ -201,20 +276,32 @@ async fn run(ctx: &Context, by: By<'_>, call: &Admitted, deadline: Instant) -> R
         _alive: by.alive,
     };
     if !call.builtin.blocks() {
-        return caught(|| body(&world, &call.args)).unwrap_or_else(|| Err("the built-in crashed".into()));
+        return caught(|| body(&world, &call.args))
+            .unwrap_or_else(|| Err("the built-in crashed".into()));
     }
     let args = call.args.clone();
-    isolate::blocking(move || body(&world, &args)).await.unwrap_or_else(|| Err("the built-in crashed".into()))
+    isolate::blocking(move || body(&world, &args))
+        .await
+        .unwrap_or_else(|| Err("the built-in crashed".into()))
 }
 
 /// `log` and `print`: one event each.
 fn note(ctx: &Context, source: &str, call: &Admitted) {
-    let level = if call.module.name == "log" && !call.builtin.name.is_empty() { call.builtin.name } else { "info" };
+    let level = if call.module.name == "log" && !call.builtin.name.is_empty() {
+        call.builtin.name
+    } else {
+        "info"
+    };
     let message = match call.args.get(0) {
         Value::String(text) => text.clone(),
-        Value::Array(parts) => {
-            parts.iter().map(|part| part.as_str().map_or_else(|| part.to_string(), str::to_owned)).collect::<Vec<_>>().join(" ")
-        }
+        Value::Array(parts) => parts
+            .iter()
+            .map(|part| {
+                part.as_str()
+                    .map_or_else(|| part.to_string(), str::to_owned)
+            })
+            .collect::<Vec<_>>()
+            .join(" "),
         other => other.to_string(),
     };
     ctx.record_raised("log", || object(json!({"level": level, "message": message, "fields": call.args.get(1), "source": source})));
@@ -246,13 +333,28 @@ impl Host for World {
 
     fn env(&self, name: &str) -> Result<Option<String>, String> {
         let shared = self.reach.ctx.shared();
-        if shared.registry.confines.env.iter().any(|listed| listed == name) {
+        if shared
+            .registry
+            .confines
+            .env
+            .iter()
+            .any(|listed| listed == name)
+        {
             return Ok(shared.surroundings.variable(name));
         }
-        if shared.registry.root.sandbox.env.iter().any(|listed| listed.value == name) {
+        if shared
+            .registry
+            .root
+            .sandbox
+            .env
+            .iter()
+            .any(|listed| listed.value == name)
+        {
             return (shared.environment)(name);
         }
-        Err(format!("`{name}` is not listed in `sandbox.env` of harness.md; a person can add it there"))
+        Err(format!(
+            "`{name}` is not listed in `sandbox.env` of harness.md; a person can add it there"
+        ))
     }
 
     fn emit(&self, name: &str, payload: &Value) -> Result<(), String> {
@@ -261,23 +363,39 @@ impl Host for World {
     }
 
     fn progress(&self, fraction: f64, message: &str) {
-        self.reach.ctx.record_raised("tool.progress", || object(json!({"fraction": fraction, "message": message})));
+        self.reach.ctx.record_raised("tool.progress", || {
+            object(json!({"fraction": fraction, "message": message}))
+        });
     }
 
     fn file_denied(&self, error: &FileError) {
-        let Reach { ctx, source, builtin, .. } = &self.reach;
-        ctx.record("file.denied", || object(json!({"source": source, "builtin": builtin, "message": error.to_string()})));
+        let Reach {
+            ctx,
+            source,
+            builtin,
+            ..
+        } = &self.reach;
+        ctx.record("file.denied", || {
+            object(json!({"source": source, "builtin": builtin, "message": error.to_string()}))
+        });
     }
 
     fn keep(&self, content: &str, media_type: &str) -> Result<ArtifactRef, String> {
         room_to_keep(&self.reach.ctx).map_err(|refusal| refusal.message.clone())?;
-        let kept = self.reach.shelf().write_from(content.as_bytes(), media_type, 0).map_err(|error| error.to_string())?;
+        let kept = self
+            .reach
+            .shelf()
+            .write_from(content.as_bytes(), media_type, 0)
+            .map_err(|error| error.to_string())?;
         self.reach.ctx.stored(&kept.artifact, kept.shown.redacted);
         Ok(kept.artifact)
     }
 
     fn kept(&self, id: &str, offset: u64, length: u64) -> Result<Vec<u8>, String> {
-        self.reach.shelf().read(id, offset, length).map_err(|error| error.to_string())
+        self.reach
+            .shelf()
+            .read(id, offset, length)
+            .map_err(|error| error.to_string())
     }
 
     fn run(&self, program: Program) -> Result<Ran, String> {
@@ -289,7 +407,9 @@ impl Host for World {
     }
 
     fn sleep(&self, duration: Duration) -> Result<(), String> {
-        let Reach { cancel, deadline, .. } = &self.reach;
+        let Reach {
+            cancel, deadline, ..
+        } = &self.reach;
         self.runtime.block_on(async {
             tokio::select! {
                 () = tokio::time::sleep(duration) => Ok(()),

@@ -34,14 +34,36 @@ pub(super) fn longest(ctx: &Context, tool: &RegisteredTool) -> Duration {
 pub(super) fn deadline(ctx: &Context, tool: &RegisteredTool) -> Deadline {
     let own = Some(Duration::from_millis(tool.tool.timeout_ms)).filter(|limit| !limit.is_zero());
     // The clock is looked at only for a tool that has a cap.
-    earlier(ctx.ends(), own.and_then(|limit| Some(Deadline { at: Instant::now().checked_add(limit)?, limit, whose: Whose::Tool })))
+    earlier(
+        ctx.ends(),
+        own.and_then(|limit| {
+            Some(Deadline {
+                at: Instant::now().checked_add(limit)?,
+                limit,
+                whose: Whose::Tool,
+            })
+        }),
+    )
 }
 
 /// The earlier of the caller's and the run's, which all that is done for a call has to keep.
 pub(super) fn of_call(started: Instant, budget: Duration, timeout: Option<Duration>) -> Deadline {
-    let run = Deadline { at: started.checked_add(budget).unwrap_or(started + FAR), limit: budget, whose: Whose::Run };
+    let run = Deadline {
+        at: started.checked_add(budget).unwrap_or(started + FAR),
+        limit: budget,
+        whose: Whose::Run,
+    };
     // A bound beyond what a clock can show is none.
-    earlier(run, timeout.and_then(|limit| Some(Deadline { at: started.checked_add(limit)?, limit, whose: Whose::Caller })))
+    earlier(
+        run,
+        timeout.and_then(|limit| {
+            Some(Deadline {
+                at: started.checked_add(limit)?,
+                limit,
+                whose: Whose::Caller,
+            })
+        }),
+    )
 }
 
 fn earlier(one: Deadline, other: Option<Deadline>) -> Deadline {
@@ -51,12 +73,24 @@ fn earlier(one: Deadline, other: Option<Deadline>) -> Deadline {
 impl Deadline {
     pub(super) fn refusal(self, tool: &RegisteredTool, what: &str) -> Refusal {
         let (set_by, help) = match self.whose {
-            Whose::Tool => ("the tool's `timeout_ms`", "ask for less work, or have a person raise `timeout_ms`"),
-            Whose::Caller => ("the limit of this call", "ask for less work, or give the call more time"),
+            Whose::Tool => (
+                "the tool's `timeout_ms`",
+                "ask for less work, or have a person raise `timeout_ms`",
+            ),
+            Whose::Caller => (
+                "the limit of this call",
+                "ask for less work, or give the call more time",
+            ),
             Whose::Run => ("the time any call has", "ask for less work at once"),
         };
-        let message = format!("`{}` {what} within {} ms, {set_by}", tool.name(), self.limit.as_millis());
-        Refusal::new(Code::Timeout, message).help(help).detail("limit_ms", whole_ms(self.limit))
+        let message = format!(
+            "`{}` {what} within {} ms, {set_by}",
+            tool.name(),
+            self.limit.as_millis()
+        );
+        Refusal::new(Code::Timeout, message)
+            .help(help)
+            .detail("limit_ms", whole_ms(self.limit))
     }
 }
 

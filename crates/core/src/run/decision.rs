@@ -28,19 +28,30 @@ impl Decision {
     pub(crate) fn read(returned: &Value) -> Result<Self, String> {
         let accepted = "accepted: allow(), block(reason), modify(payload), ask(reason)";
         let Some(map) = returned.as_object() else {
-            return Err(format!("returned {}, which is not a decision; {accepted}", describe(returned)));
+            return Err(format!(
+                "returned {}, which is not a decision; {accepted}",
+                describe(returned)
+            ));
         };
         let Some(action) = map.get("action") else {
-            return Err(format!("returned a dict without `action`, which is not a decision; {accepted}"));
+            return Err(format!(
+                "returned a dict without `action`, which is not a decision; {accepted}"
+            ));
         };
         let reason = || match map.get("reason") {
             Some(Value::String(text)) if !text.is_empty() => Ok(text.clone()),
             None | Some(Value::Null | Value::String(_)) => Ok("no reason given".to_owned()),
-            Some(other) => Err(format!("gave {} as the reason; accepted: text", describe(other))),
+            Some(other) => Err(format!(
+                "gave {} as the reason; accepted: text",
+                describe(other)
+            )),
         };
         let part = |key: &str| match map.get(key) {
             Some(value @ Value::Object(_)) => Ok(value.clone()),
-            Some(other) => Err(format!("gave {} as `{key}`; accepted: a dict", describe(other))),
+            Some(other) => Err(format!(
+                "gave {} as `{key}`; accepted: a dict",
+                describe(other)
+            )),
             None => Err(format!("gave no `{key}`")),
         };
         match action.as_str() {
@@ -49,7 +60,9 @@ impl Decision {
             Some("ask") => reason().map(Self::Ask),
             Some("modify") => part("payload").map(Self::Modify),
             Some("delegate") => part("request").map(Self::Delegate),
-            _ => Err(format!("returned the action {action}, which means nothing here; {accepted}")),
+            _ => Err(format!(
+                "returned the action {action}, which means nothing here; {accepted}"
+            )),
         }
     }
 }
@@ -74,10 +87,22 @@ mod tests {
         for (returned, expected) in [
             (json!({"action": "allow"}), Some(Decision::Allow)),
             (json!({"action": "continue"}), Some(Decision::Allow)),
-            (json!({"action": "block", "reason": "no"}), Some(Decision::Block("no".into()))),
-            (json!({"action": "block"}), Some(Decision::Block("no reason given".into()))),
-            (json!({"action": "ask", "reason": "sure?"}), Some(Decision::Ask("sure?".into()))),
-            (json!({"action": "modify", "payload": {"args": {}}}), Some(Decision::Modify(json!({"args": {}})))),
+            (
+                json!({"action": "block", "reason": "no"}),
+                Some(Decision::Block("no".into())),
+            ),
+            (
+                json!({"action": "block"}),
+                Some(Decision::Block("no reason given".into())),
+            ),
+            (
+                json!({"action": "ask", "reason": "sure?"}),
+                Some(Decision::Ask("sure?".into())),
+            ),
+            (
+                json!({"action": "modify", "payload": {"args": {}}}),
+                Some(Decision::Modify(json!({"args": {}}))),
+            ),
             (json!({"action": "modify"}), None),
             (json!({"action": "modify", "payload": 1}), None),
             (json!({"action": "block", "reason": 1}), None),

@@ -18,14 +18,19 @@ use std::sync::Arc;
 pub(crate) async fn judge(shared: &Arc<Shared>, call: Call, client: &Client) -> Judgement {
     let (ctx, sent) = Context::new(shared, call);
     let watch = Stopwatch::start(&ctx);
-    let admitted = claim(&ctx).and_then(|()| admit_foreign(&ctx, client, sent)).and_then(|call| Ok((parts(&call)?, call)));
+    let admitted = claim(&ctx)
+        .and_then(|()| admit_foreign(&ctx, client, sent))
+        .and_then(|call| Ok((parts(&call)?, call)));
     match admitted {
         Err(refusal) => {
             ctx.record_rejected(refuse(&ctx, refusal.clone()), &watch);
             Judgement::Refused(ctx.cleaned(refusal))
         }
         Ok((parts, _)) if parts.is_empty() => Judgement::Nothing,
-        Ok((parts, call)) => match judge_parts(&ctx, &call, &parts).await.and_then(|judged| rewritten(&call, &parts, &judged)) {
+        Ok((parts, call)) => match judge_parts(&ctx, &call, &parts)
+            .await
+            .and_then(|judged| rewritten(&call, &parts, &judged))
+        {
             Ok(None) => Judgement::Nothing,
             Ok(Some(input)) => Judgement::Instead(input),
             Err(refusal) => Judgement::Refused(ctx.cleaned(refusal)),
@@ -41,21 +46,42 @@ fn parts(call: &ForeignCall) -> Result<Vec<Part>, Refusal> {
     }
 }
 
-fn rewritten(call: &ForeignCall, before: &[Part], after: &[Part]) -> Result<Option<Map<String, Value>>, Refusal> {
-    call.foreign().map_or(Ok(None), |foreign| foreign.rewritten(call.input(), before, after))
+fn rewritten(
+    call: &ForeignCall,
+    before: &[Part],
+    after: &[Part],
+) -> Result<Option<Map<String, Value>>, Refusal> {
+    call.foreign().map_or(Ok(None), |foreign| {
+        foreign.rewritten(call.input(), before, after)
+    })
 }
 
 /// The arguments of a call that was judged, with its commands inside the sandbox; `None` where the client's map does not want that.
-pub(crate) fn contain(shared: &Shared, call: &Call, client: &Client) -> Result<Option<Map<String, Value>>, Refusal> {
-    let foreign = client::Foreign::find(&shared.registry.clients, shared.workspace()?, client, &call.tool)?;
+pub(crate) fn contain(
+    shared: &Shared,
+    call: &Call,
+    client: &Client,
+) -> Result<Option<Map<String, Value>>, Refusal> {
+    let foreign = client::Foreign::find(
+        &shared.registry.clients,
+        shared.workspace()?,
+        client,
+        &call.tool,
+    )?;
     match &call.arguments {
-        Arguments::Value(Value::Object(input)) => foreign.contained(&foreign.uncontained(input.clone())),
+        Arguments::Value(Value::Object(input)) => {
+            foreign.contained(&foreign.uncontained(input.clone()))
+        }
         _ => Ok(None),
     }
 }
 
 /// The arguments of each part as the hooks leave them. The first refusal ends the parts before it, too.
-async fn judge_parts(whole: &Context, call: &ForeignCall, parts: &[Part]) -> Result<Vec<Part>, Refusal> {
+async fn judge_parts(
+    whole: &Context,
+    call: &ForeignCall,
+    parts: &[Part],
+) -> Result<Vec<Part>, Refusal> {
     let mut passed = Vec::with_capacity(parts.len());
     for (index, part) in parts.iter().enumerate() {
         let (ctx, mut watch) = part_context(whole, index);
@@ -81,7 +107,9 @@ async fn judge_parts(whole: &Context, call: &ForeignCall, parts: &[Part]) -> Res
         }
     }
     let delegated = |(ctx, watch, arguments): (Context, Stopwatch, Part)| {
-        call.foreign().into_iter().for_each(|foreign| ctx.record_delegated(foreign, &watch));
+        call.foreign()
+            .into_iter()
+            .for_each(|foreign| ctx.record_delegated(foreign, &watch));
         arguments
     };
     Ok(passed.into_iter().map(delegated).collect())
@@ -107,7 +135,12 @@ fn part_context(whole: &Context, index: usize) -> (Context, Stopwatch) {
 }
 
 /// Shows the hooks what a client's call came to, and says what the model may read of it.
-pub(crate) async fn observe(shared: &Arc<Shared>, call: Call, client: &Client, outcome: &Outcome) -> Observation {
+pub(crate) async fn observe(
+    shared: &Arc<Shared>,
+    call: Call,
+    client: &Client,
+    outcome: &Outcome,
+) -> Observation {
     let (ctx, sent): (Context, Arguments) = Context::new(shared, call);
     let admitted = admit_foreign(&ctx, client, sent).and_then(|call| Ok((parts(&call)?, call)));
     let (parts, call) = match admitted {
@@ -116,14 +149,23 @@ pub(crate) async fn observe(shared: &Arc<Shared>, call: Call, client: &Client, o
         Err(refusal) => {
             let watch = Stopwatch::start(&ctx);
             let text = ctx.record_ended(refuse(&ctx, refusal), &watch).text();
-            return Observation::Instead { text, response: None };
+            return Observation::Instead {
+                text,
+                response: None,
+            };
         }
     };
-    let Some(entry) = call.foreign().map(client::Foreign::entry) else { return Observation::Nothing };
+    let Some(entry) = call.foreign().map(client::Foreign::entry) else {
+        return Observation::Nothing;
+    };
     let mut observation = Observation::Nothing;
     for (index, part) in parts.into_iter().enumerate() {
         let (ctx, mut watch) = part_context(&ctx, index);
-        let executed = executed_elsewhere(call.part(part), outcome, client::text(entry, &outcome.response));
+        let executed = executed_elsewhere(
+            call.part(part),
+            outcome,
+            client::text(entry, &outcome.response),
+        );
         let finished = finish(&ctx, executed).await;
         watch.done(&finished.result);
         let result = *ctx.record_ended(finished.result, &watch);
@@ -131,7 +173,9 @@ pub(crate) async fn observe(shared: &Arc<Shared>, call: Call, client: &Client, o
         if finished.hooks == Hooks::ChangedIt && observation == Observation::Nothing {
             let text = result.text();
             // A hook that changed only the text leaves no value.
-            let amended = result.value.filter(|value| result.error.is_none() && !value.is_null() && *value != outcome.response);
+            let amended = result.value.filter(|value| {
+                result.error.is_none() && !value.is_null() && *value != outcome.response
+            });
             let response = amended.or_else(|| client::instead(entry, &outcome.response, &text));
             observation = Observation::Instead { text, response };
         }

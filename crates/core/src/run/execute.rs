@@ -46,12 +46,18 @@ pub(super) struct Failure {
 
 impl Failure {
     pub(super) fn with(error: Refusal, rest: Success) -> Self {
-        Self { rest: Box::new(rest), ..error.into() }
+        Self {
+            rest: Box::new(rest),
+            ..error.into()
+        }
     }
 
     /// The same for a body that had done its work.
     pub(super) fn when_done(error: Refusal) -> Self {
-        Self { is_done: true, ..error.into() }
+        Self {
+            is_done: true,
+            ..error.into()
+        }
     }
 
     /// What a layer made of it.
@@ -68,19 +74,38 @@ impl Failure {
 
 impl From<Refusal> for Failure {
     fn from(error: Refusal) -> Self {
-        Self { error, rest: Box::default(), is_done: false }
+        Self {
+            error,
+            rest: Box::default(),
+            is_done: false,
+        }
     }
 }
 
 pub(super) async fn execute(ctx: &Context, prepared: Prepared) -> Executed {
     let (tool, arguments, raw) = prepared.into_parts();
-    let seen_later = if ctx.registry().is_hooked { arguments.clone() } else { Map::new() };
+    let seen_later = if ctx.registry().is_hooked {
+        arguments.clone()
+    } else {
+        Map::new()
+    };
     let (outcome, enforced) = carried_out(ctx, &tool, arguments).await;
-    Executed { tool, arguments: seen_later, raw, outcome, enforced, _made_here: () }
+    Executed {
+        tool,
+        arguments: seen_later,
+        raw,
+        outcome,
+        enforced,
+        _made_here: (),
+    }
 }
 
 /// Waits for a place, fills in what is injected, and runs the body, unless the call only repeats one that was done.
-async fn carried_out(ctx: &Context, tool: &Arc<RegisteredTool>, mut arguments: Map<String, Value>) -> (Given, Enforced) {
+async fn carried_out(
+    ctx: &Context,
+    tool: &Arc<RegisteredTool>,
+    mut arguments: Map<String, Value>,
+) -> (Given, Enforced) {
     // Whatever the tool started and does not wait for is told when the call is over, however it ends.
     let _over = ctx.tell_when_over();
     let not_run = |refusal: Refusal| (Err(Failure::from(refusal)), Enforced::Nothing);
@@ -105,7 +130,11 @@ async fn carried_out(ctx: &Context, tool: &Arc<RegisteredTool>, mut arguments: M
         if let Err(refusal) = inject(ctx, tool, &mut arguments) {
             return not_run(refusal);
         }
-        if tool.tool.inject.iter().any(|(_, inject)| matches!(inject.value, Inject::Secret(_)))
+        if tool
+            .tool
+            .inject
+            .iter()
+            .any(|(_, inject)| matches!(inject.value, Inject::Secret(_)))
             && let Err(refusal) = Box::pin(secret::inject(ctx, tool, &mut arguments)).await
         {
             return not_run(refusal);
@@ -120,20 +149,43 @@ async fn carried_out(ctx: &Context, tool: &Arc<RegisteredTool>, mut arguments: M
 }
 
 /// Runs the body once, with the arguments that it takes from there.
-pub(super) async fn attempt(ctx: &Context, tool: &Arc<RegisteredTool>, arguments: &mut Map<String, Value>) -> (Given, Enforced) {
+pub(super) async fn attempt(
+    ctx: &Context,
+    tool: &Arc<RegisteredTool>,
+    arguments: &mut Map<String, Value>,
+) -> (Given, Enforced) {
     let deadline = deadline(ctx, tool);
     let hold = ctx.hold();
     if hold.as_ref().is_some_and(|hold| hold.was_left()) {
-        let message = describe(tool, Code::Limit, "an attempt of the same call was left at work, so it is not begun again");
-        return (Err(Refusal::new(Code::Limit, message).into()), Enforced::Nothing);
+        let message = describe(
+            tool,
+            Code::Limit,
+            "an attempt of the same call was left at work, so it is not begun again",
+        );
+        return (
+            Err(Refusal::new(Code::Limit, message).into()),
+            Enforced::Nothing,
+        );
     }
     if ctx.interrupted().is_some() {
         return (halted(ctx, tool, Ok(Box::default())), Enforced::Nothing);
     }
     let (outcome, enforced) = match (&tool.script, &tool.body) {
         // What takes long anyway is kept apart, so that the way of a quick body stays small enough to be moved cheaply.
-        (Some(script), _) => Box::pin(run_script(ctx, tool, script, std::mem::take(arguments), deadline)).await,
-        (None, Some(body)) => (run_body(ctx, tool, body, arguments, deadline).await, Enforced::Host),
+        (Some(script), _) => {
+            Box::pin(run_script(
+                ctx,
+                tool,
+                script,
+                std::mem::take(arguments),
+                deadline,
+            ))
+            .await
+        }
+        (None, Some(body)) => (
+            run_body(ctx, tool, body, arguments, deadline).await,
+            Enforced::Host,
+        ),
         (None, None) => (Err(no_body(tool).into()), Enforced::Nothing),
     };
     let outcome = settled(ctx, tool, outcome);
@@ -164,13 +216,19 @@ pub(super) fn halted(ctx: &Context, tool: &RegisteredTool, outcome: Given) -> Gi
         None => outcome,
         Some(control) => {
             let message = format!("`{}`: {}", tool.name(), control.reason());
-            Err(Refusal::new(Code::Interrupted, message).control(control.clone()).into())
+            Err(Refusal::new(Code::Interrupted, message)
+                .control(control.clone())
+                .into())
         }
     }
 }
 
 /// A call that a client ran itself, as it says.
-pub(super) fn executed_elsewhere(admitted: Admitted, outcome: &client::Outcome, text: String) -> Executed {
+pub(super) fn executed_elsewhere(
+    admitted: Admitted,
+    outcome: &client::Outcome,
+    text: String,
+) -> Executed {
     let (tool, arguments, raw) = admitted.into_parts();
     let rest = Success {
         content: Some(vec![ContentBlock::Text(text)]),
@@ -179,9 +237,19 @@ pub(super) fn executed_elsewhere(admitted: Admitted, outcome: &client::Outcome, 
     };
     let outcome = match &outcome.error {
         None => Ok(Box::new(rest)),
-        Some(error) => Err(Failure::with(Refusal::new(Code::Failed, describe(&tool, Code::Failed, error)), rest)),
+        Some(error) => Err(Failure::with(
+            Refusal::new(Code::Failed, describe(&tool, Code::Failed, error)),
+            rest,
+        )),
     };
-    Executed { tool, arguments, raw, outcome, enforced: Enforced::Nothing, _made_here: () }
+    Executed {
+        tool,
+        arguments,
+        raw,
+        outcome,
+        enforced: Enforced::Nothing,
+        _made_here: (),
+    }
 }
 
 /// What a failure says, with the tool it is about.
@@ -197,15 +265,21 @@ pub(super) fn help(code: Code) -> Option<&'static str> {
         Code::ScriptMemory => "ask for less at once, or have a person raise `limits.memory_mb`",
         Code::ScriptSteps => "ask for less work, or have a person raise `limits.cpu_ms`",
         Code::ScriptRecursion => "a person must rewrite the script as a loop",
-        Code::ScriptNoWorker => "the program must call `tool_harness_script::run_if_worker()` first in `main`",
-        Code::ScriptResult => "a result is at most 16 MiB of JSON, nested at most 64 deep, without functions",
+        Code::ScriptNoWorker => {
+            "the program must call `tool_harness_script::run_if_worker()` first in `main`"
+        }
+        Code::ScriptResult => {
+            "a result is at most 16 MiB of JSON, nested at most 64 deep, without functions"
+        }
         _ => return None,
     })
 }
 
 /// Whether a value fits the tool's output schema.
 pub(super) fn fits_output(tool: &RegisteredTool, value: Option<&Value>) -> Result<(), Refusal> {
-    let Some(schema) = tool.output() else { return Ok(()) };
+    let Some(schema) = tool.output() else {
+        return Ok(());
+    };
     let mut errors = Vec::new();
     let problem = match (schema, value) {
         (Err(problem), _) => problem.to_owned(),
@@ -215,17 +289,37 @@ pub(super) fn fits_output(tool: &RegisteredTool, value: Option<&Value>) -> Resul
             Some(violation) => {
                 errors.push(json!({"path": violation.path, "message": violation.message}));
                 let path = Some(violation.path.as_str()).filter(|path| !path.is_empty());
-                path.map_or_else(|| violation.message.clone(), |path| format!("{path}: {}", violation.message))
+                path.map_or_else(
+                    || violation.message.clone(),
+                    |path| format!("{path}: {}", violation.message),
+                )
             }
         },
     };
-    let message = format!("the result of `{}` does not fit its output schema: {problem}", tool.name());
-    let refusal = Refusal::new(Code::OutputInvalid, message).help("a person must mend the tool or its `output_schema`");
-    Err(if errors.is_empty() { refusal } else { refusal.detail("errors", errors) })
+    let message = format!(
+        "the result of `{}` does not fit its output schema: {problem}",
+        tool.name()
+    );
+    let refusal = Refusal::new(Code::OutputInvalid, message)
+        .help("a person must mend the tool or its `output_schema`");
+    Err(if errors.is_empty() {
+        refusal
+    } else {
+        refusal.detail("errors", errors)
+    })
 }
 
 pub(super) fn no_body(tool: &RegisteredTool) -> Refusal {
-    Refusal::new(Code::NoBody, format!("`{}` has no script, and no Rust body is registered for it", tool.name()))
-        .help(format!("add a `script` to {}, or register a body of this name", tool.path()))
-        .at(tool.tool.place(tool.tool.name_span))
+    Refusal::new(
+        Code::NoBody,
+        format!(
+            "`{}` has no script, and no Rust body is registered for it",
+            tool.name()
+        ),
+    )
+    .help(format!(
+        "add a `script` to {}, or register a body of this name",
+        tool.path()
+    ))
+    .at(tool.tool.place(tool.tool.name_span))
 }

@@ -85,7 +85,9 @@ impl Explanation {
             self.stages.iter().map(|stage| json!({"stage": stage.stage, "outcome": stage.outcome.word(), "lines": stage.lines})).collect();
         let effects: Vec<&str> = self.effects.names().collect();
         let mut document = match &self.outcome {
-            Ok(arguments) => json!({"tool": self.tool, "decision": "allow", "arguments": arguments, "effects": effects, "stages": stages}),
+            Ok(arguments) => {
+                json!({"tool": self.tool, "decision": "allow", "arguments": arguments, "effects": effects, "stages": stages})
+            }
             Err(refusal) => {
                 json!({"tool": self.tool, "decision": "refuse", "error": refusal.to_json(), "effects": effects, "stages": stages})
             }
@@ -95,7 +97,10 @@ impl Explanation {
         }
         if let Some(hosts) = &self.hosts {
             let listed = hosts.domains.to_string();
-            let list: Vec<&str> = listed.split(", ").filter(|entry| !entry.is_empty()).collect();
+            let list: Vec<&str> = listed
+                .split(", ")
+                .filter(|entry| !entry.is_empty())
+                .collect();
             document["http"] = json!({"hosts": list, "from": hosts.from.iter().map(ToString::to_string).collect::<Vec<_>>()});
         }
         document
@@ -108,7 +113,9 @@ impl Explanation {
         if let Some(Hosts { domains, from }) = &self.hosts {
             let from: Vec<String> = from.iter().map(ToString::to_string).collect();
             lines.push(match (domains.is_empty(), from.is_empty()) {
-                (true, true) => "http: no host; nothing lists any in `network.allowed_domains`".to_owned(),
+                (true, true) => {
+                    "http: no host; nothing lists any in `network.allowed_domains`".to_owned()
+                }
                 (true, false) => format!("http: no host is left of {}", from.join(", ")),
                 (false, _) => format!("http: {domains} ({})", from.join(", ")),
             });
@@ -127,19 +134,48 @@ pub(crate) async fn explain(shared: &Arc<Shared>, call: Call) -> Explanation {
     let outcome = rehearse(&ctx, sent, &decided, &mut stages).await;
     if let Err(refusal) = &outcome {
         let stage = STAGES[stages.len()];
-        let mut lines = if stage == "before" && all_asked(&ctx, refusal) { decided.lines(&ctx) } else { Vec::new() };
+        let mut lines = if stage == "before" && all_asked(&ctx, refusal) {
+            decided.lines(&ctx)
+        } else {
+            Vec::new()
+        };
         lines.extend(std::iter::once(refusal.message.clone()).chain(refusal.help.clone()));
-        stages.push(StageReport { stage, outcome: StageOutcome::Refused, lines });
+        stages.push(StageReport {
+            stage,
+            outcome: StageOutcome::Refused,
+            lines,
+        });
     }
     for stage in &STAGES[stages.len()..] {
-        stages.push(StageReport { stage, outcome: StageOutcome::NotReached, lines: Vec::new() });
+        stages.push(StageReport {
+            stage,
+            outcome: StageOutcome::NotReached,
+            lines: Vec::new(),
+        });
     }
     let tool = ctx.registry().find(&ctx.call().tool);
-    let reaches = |effects: Effects| tool.filter(|tool| !tool.effects.without(tool.effects.without(effects)).is_empty());
-    let plan = |tool: &Arc<RegisteredTool>| plan::plan(shared.site(), &Narrowing::of(tool), tool.limits, longest(&ctx, tool));
+    let reaches = |effects: Effects| {
+        tool.filter(|tool| {
+            !tool
+                .effects
+                .without(tool.effects.without(effects))
+                .is_empty()
+        })
+    };
+    let plan = |tool: &Arc<RegisteredTool>| {
+        plan::plan(
+            shared.site(),
+            &Narrowing::of(tool),
+            tool.limits,
+            longest(&ctx, tool),
+        )
+    };
     let hosts = |tool: &Arc<RegisteredTool>| {
         let confines = &ctx.registry().confines;
-        Hosts { domains: confines.hosts(&Narrowing::of(tool)), from: confines.network_from.clone() }
+        Hosts {
+            domains: confines.hosts(&Narrowing::of(tool)),
+            from: confines.network_from.clone(),
+        }
     };
     let explanation = Explanation {
         plan: reaches(Effects::EXEC).map(plan),
@@ -160,13 +196,19 @@ fn cleaned(ctx: &Context, mut explanation: Explanation) -> Explanation {
         Ok(arguments) => pass.value(arguments),
         Err(refusal) => pass.refusal(refusal),
     }
-    explanation.stages.iter_mut().flat_map(|stage| &mut stage.lines).for_each(|line| pass.string(line));
+    explanation
+        .stages
+        .iter_mut()
+        .flat_map(|stage| &mut stage.lines)
+        .for_each(|line| pass.string(line));
     explanation
 }
 
 /// Whether the hooks were asked in their order, up to the one that refused.
 fn all_asked(ctx: &Context, refusal: &Refusal) -> bool {
-    let broken = ["tool.pre", "tool.post"].iter().any(|event| ctx.registry().broken_for(event).is_some());
+    let broken = ["tool.pre", "tool.post"]
+        .iter()
+        .any(|event| ctx.registry().broken_for(event).is_some());
     !broken && !matches!(refusal.code, Code::Timeout | Code::Cancelled)
 }
 
@@ -177,7 +219,10 @@ struct Decided(Mutex<Vec<Event>>);
 impl Sink for Decided {
     fn record(&self, event: &EventRef<'_>) {
         if event.name == "hook.decided" {
-            self.0.lock().unwrap_or_else(PoisonError::into_inner).push(event.to_event());
+            self.0
+                .lock()
+                .unwrap_or_else(PoisonError::into_inner)
+                .push(event.to_event());
         }
     }
 
@@ -190,13 +235,25 @@ impl Decided {
     /// Each link of the chain before the body with its decision, in order. Each that was asked has written one, in that order, too.
     fn lines(&self, ctx: &Context) -> Vec<String> {
         let events = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        let text = |event: &Event, key: &str| event.fields.get(key).and_then(Value::as_str).unwrap_or_default().to_owned();
-        let mut asked = events.iter().filter(|event| text(event, "event_name") == "tool.pre").peekable();
+        let text = |event: &Event, key: &str| {
+            event
+                .fields
+                .get(key)
+                .and_then(Value::as_str)
+                .unwrap_or_default()
+                .to_owned()
+        };
+        let mut asked = events
+            .iter()
+            .filter(|event| text(event, "event_name") == "tool.pre")
+            .peekable();
         let mut line = |kind: &str, name: &str| {
             let event = asked.next_if(|event| text(event, "hook") == name);
             match event.map(|event| (text(event, "action"), text(event, "reason"))) {
                 None => format!("{kind} `{name}`: not reached"),
-                Some((action, _)) if action == "skip" => format!("{kind} `{name}`: its `when` does not match"),
+                Some((action, _)) if action == "skip" => {
+                    format!("{kind} `{name}`: its `when` does not match")
+                }
                 Some((action, reason)) if reason.is_empty() => format!("{kind} `{name}`: {action}"),
                 Some((action, reason)) => format!("{kind} `{name}`: {action}: {reason}"),
             }
@@ -205,20 +262,34 @@ impl Decided {
         for segment in &ctx.registry().pre {
             match segment {
                 Segment::Middleware(middleware) => lines.push(line("middleware", &middleware.name)),
-                Segment::Hooks(hooks) => lines.extend(hooks.iter().map(|hook| line("hook", &hook.hook.name))),
+                Segment::Hooks(hooks) => {
+                    lines.extend(hooks.iter().map(|hook| line("hook", &hook.hook.name)))
+                }
             }
         }
         lines
     }
 }
 
-async fn rehearse(ctx: &Context, sent: Arguments, decided: &Decided, stages: &mut Vec<StageReport>) -> Result<Value, Refusal> {
+async fn rehearse(
+    ctx: &Context,
+    sent: Arguments,
+    decided: &Decided,
+    stages: &mut Vec<StageReport>,
+) -> Result<Value, Refusal> {
     let mut passed = |lines: Vec<String>| {
         let stage = STAGES[stages.len()];
-        stages.push(StageReport { stage, outcome: StageOutcome::Passed, lines });
+        stages.push(StageReport {
+            stage,
+            outcome: StageOutcome::Passed,
+            lines,
+        });
     };
     let admitted = admit(ctx, sent)?;
-    passed(vec![format!("the arguments fit the schema of `{}`", ctx.call().tool)]);
+    passed(vec![format!(
+        "the arguments fit the schema of `{}`",
+        ctx.call().tool
+    )]);
     let authorized = authorize(ctx, admitted)?;
     let tool = Arc::clone(authorized.tool());
     let judged = match ctx.registry().rules.len() {
@@ -233,13 +304,20 @@ async fn rehearse(ctx: &Context, sent: Arguments, decided: &Decided, stages: &mu
         lines.push("no hooks".to_owned());
     }
     if *prepared.arguments() != sent {
-        lines.push(format!("arguments after hooks: {}", Value::Object(prepared.arguments().clone())));
+        lines.push(format!(
+            "arguments after hooks: {}",
+            Value::Object(prepared.arguments().clone())
+        ));
     }
     passed(lines);
     if tool.script.is_none() && tool.body.is_none() {
         return Err(super::execute::no_body(&tool));
     }
-    let body = if tool.script.is_some() { "the script would run in a confined worker" } else { "the registered Rust body would run" };
+    let body = if tool.script.is_some() {
+        "the script would run in a confined worker"
+    } else {
+        "the registered Rust body would run"
+    };
     passed(vec![body.to_owned()]);
     Ok(Value::Object(prepared.arguments().clone()))
 }

@@ -22,14 +22,25 @@ pub(super) struct Finished {
 pub(super) async fn finish(ctx: &Context, executed: Executed) -> Finished {
     let mut amended = after(ctx, executed).await;
     redact(ctx, &mut amended);
-    let Amended { tool, success, error, content, enforced, hooks } = amended;
+    let Amended {
+        tool,
+        success,
+        error,
+        content,
+        enforced,
+        hooks,
+    } = amended;
     let value_bytes = match (&success.content, &success.value, &error) {
         (_, None, _) => 0,
         // The content is the value's own text.
-        (None, Some(_), None) => content.first().and_then(ContentBlock::as_text).map_or(0, str::len),
+        (None, Some(_), None) => content
+            .first()
+            .and_then(ContentBlock::as_text)
+            .map_or(0, str::len),
         (_, Some(value), _) => encoded_len(value),
     };
-    let most = usize::try_from(tool.limits.max_output_bytes.unwrap_or(DEFAULT_OUTPUT_BYTES)).unwrap_or(usize::MAX);
+    let most = usize::try_from(tool.limits.max_output_bytes.unwrap_or(DEFAULT_OUTPUT_BYTES))
+        .unwrap_or(usize::MAX);
     let is_own_text = success.content.is_none() && error.is_none();
     let mut result = Box::new(ToolResult {
         call_id: ctx.call().id.clone(),
@@ -46,7 +57,16 @@ pub(super) async fn finish(ctx: &Context, executed: Executed) -> Finished {
         elapsed: Duration::ZERO,
     });
     ctx.list_stored(&mut result.artifacts);
-    bound(ctx, &mut result, Size { most, value: value_bytes, is_own_text }).await;
+    bound(
+        ctx,
+        &mut result,
+        Size {
+            most,
+            value: value_bytes,
+            is_own_text,
+        },
+    )
+    .await;
     result.elapsed = ctx.started().elapsed();
     Finished { result, hooks }
 }
@@ -57,7 +77,10 @@ pub(super) const MOST_NAME: usize = 256;
 /// The result of a call that never reached its body.
 pub(super) fn refuse(ctx: &Context, mut refusal: Refusal) -> Box<ToolResult> {
     let tool = ctx.registry().find(&ctx.call().tool);
-    let mut pass = ctx.shared().redactor.pass(tool.and_then(|tool| tool.words.as_ref()));
+    let mut pass = ctx
+        .shared()
+        .redactor
+        .pass(tool.and_then(|tool| tool.words.as_ref()));
     pass.refusal(&mut refusal);
     let name = match tool {
         Some(tool) => tool.canonical().clone(),
@@ -73,6 +96,10 @@ pub(super) fn refuse(ctx: &Context, mut refusal: Refusal) -> Box<ToolResult> {
         result.metadata.insert("redacted".into(), pass.count.into());
     }
     result.elapsed = ctx.started().elapsed();
-    cut_all(&mut result, usize::try_from(DEFAULT_OUTPUT_BYTES).unwrap_or(usize::MAX), None);
+    cut_all(
+        &mut result,
+        usize::try_from(DEFAULT_OUTPUT_BYTES).unwrap_or(usize::MAX),
+        None,
+    );
     result
 }

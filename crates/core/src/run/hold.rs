@@ -18,7 +18,12 @@ pub(super) struct Hold {
 
 impl Hold {
     pub(super) fn new(key: Option<String>, alone: Vec<Held>) -> Self {
-        Self { key, _alone: alone, was_done: AtomicBool::new(false), was_left: AtomicBool::new(false) }
+        Self {
+            key,
+            _alone: alone,
+            was_done: AtomicBool::new(false),
+            was_left: AtomicBool::new(false),
+        }
     }
 
     pub(super) fn key(&self) -> Option<&str> {
@@ -37,18 +42,33 @@ impl Hold {
 
     /// Stores what the body came to, if it has done its work. Until layers have seen it, only that it was done.
     pub(super) fn body_ended(&self, ctx: &Context, tool: &RegisteredTool, outcome: &Given) {
-        let is_done = outcome.as_ref().map_or_else(|failure| failure.is_done, |_| true);
-        let Some(key) = self.key.as_deref().filter(|_| is_done) else { return };
+        let is_done = outcome
+            .as_ref()
+            .map_or_else(|failure| failure.is_done, |_| true);
+        let Some(key) = self.key.as_deref().filter(|_| is_done) else {
+            return;
+        };
         self.was_done.store(true, Ordering::SeqCst);
         let is_last = ctx.shared().host.around.is_empty();
-        ctx.shared().host.stored.put(tool.name(), key, if is_last { with_kept(ctx, outcome) } else { lost(tool.name()) });
+        ctx.shared().host.stored.put(
+            tool.name(),
+            key,
+            if is_last {
+                with_kept(ctx, outcome)
+            } else {
+                lost(tool.name())
+            },
+        );
     }
 
     /// Stores what the layers made of what the body came to. What may pass they cannot say of something that is not done again.
     pub(super) fn layers_ended(&self, ctx: &Context, tool: &RegisteredTool, outcome: &Given) {
         let host = &ctx.shared().host;
-        let may_pass = outcome.as_ref().is_err_and(|failure| failure.error.class == Class::Retryable);
-        let is_theirs = !host.around.is_empty() && self.was_done.load(Ordering::SeqCst) && !may_pass;
+        let may_pass = outcome
+            .as_ref()
+            .is_err_and(|failure| failure.error.class == Class::Retryable);
+        let is_theirs =
+            !host.around.is_empty() && self.was_done.load(Ordering::SeqCst) && !may_pass;
         if let Some(key) = self.key.as_deref().filter(|_| is_theirs) {
             host.stored.put(tool.name(), key, with_kept(ctx, outcome));
         }

@@ -75,7 +75,9 @@ impl<'a> On<'a> {
     }
 
     pub(crate) fn progress(self, fraction: f64, message: &str) {
-        self.ctx.record_raised("tool.progress", || object(json!({"fraction": fraction, "message": message})));
+        self.ctx.record_raised("tool.progress", || {
+            object(json!({"fraction": fraction, "message": message}))
+        });
     }
 
     pub(crate) fn emit(self, name: &str, payload: &Value) {
@@ -90,8 +92,12 @@ impl<'a> On<'a> {
         if self.tool.effects.contains(effects) {
             return Ok(());
         }
-        let message = format!("`{}` does not declare {effects}, so it may not do that", self.tool.name());
-        Err(Refusal::new(Code::SandboxDenied, message).help("the tool's author has to add it to `effects`"))
+        let message = format!(
+            "`{}` does not declare {effects}, so it may not do that",
+            self.tool.name()
+        );
+        Err(Refusal::new(Code::SandboxDenied, message)
+            .help("the tool's author has to add it to `effects`"))
     }
 
     /// The workspace, kept to what the tool may touch of it.
@@ -105,7 +111,9 @@ impl<'a> On<'a> {
         if bounds.is_open() {
             return Ok(Arc::clone(jail));
         }
-        let kept = jail.kept_to(bounds).map_err(|error| Refusal::new(Code::SandboxUnavailable, error.to_string()))?;
+        let kept = jail
+            .kept_to(bounds)
+            .map_err(|error| Refusal::new(Code::SandboxUnavailable, error.to_string()))?;
         Ok(Arc::new(kept))
     }
 
@@ -119,31 +127,55 @@ impl<'a> On<'a> {
 
     pub(crate) async fn send(self, request: Request, time: Duration) -> Result<Response, Refusal> {
         let reads = ["GET", "HEAD"].contains(&request.method.as_str());
-        self.declared(if reads { Effects::NET_READ } else { Effects::NET_WRITE })?;
+        self.declared(if reads {
+            Effects::NET_READ
+        } else {
+            Effects::NET_WRITE
+        })?;
         let reach = self.reach("send");
         let answer = reach.send(request, time).await;
         answer.map_err(|message| refusal_of(&reach, message))
     }
 
-    pub(crate) async fn keep(self, content: Vec<u8>, media_type: String) -> Result<ArtifactRef, Refusal> {
+    pub(crate) async fn keep(
+        self,
+        content: Vec<u8>,
+        media_type: String,
+    ) -> Result<ArtifactRef, Refusal> {
         room_to_keep(self.ctx)?;
-        let kept = self.at_shelf(move |shelf| shelf.write_from(&*content, &media_type, 0)).await?;
+        let kept = self
+            .at_shelf(move |shelf| shelf.write_from(&*content, &media_type, 0))
+            .await?;
         // Others may have kept something meanwhile.
         room_to_keep(self.ctx)?;
         self.ctx.stored(&kept.artifact, kept.shown.redacted);
         Ok(kept.artifact)
     }
 
-    pub(crate) async fn kept(self, id: String, offset: u64, length: u64) -> Result<Vec<u8>, Refusal> {
-        self.at_shelf(move |shelf| shelf.read(&id, offset, length)).await
+    pub(crate) async fn kept(
+        self,
+        id: String,
+        offset: u64,
+        length: u64,
+    ) -> Result<Vec<u8>, Refusal> {
+        self.at_shelf(move |shelf| shelf.read(&id, offset, length))
+            .await
     }
 
     /// Waits for a disk where no other call waits with it.
-    async fn at_shelf<T: Send + 'static>(self, work: impl FnOnce(&Shelf) -> Result<T, KeptError> + Send + 'static) -> Result<T, Refusal> {
-        let shelf = self.ctx.shared().shelf(&self.ctx.call().session_id, self.tool.name());
+    async fn at_shelf<T: Send + 'static>(
+        self,
+        work: impl FnOnce(&Shelf) -> Result<T, KeptError> + Send + 'static,
+    ) -> Result<T, Refusal> {
+        let shelf = self
+            .ctx
+            .shared()
+            .shelf(&self.ctx.call().session_id, self.tool.name());
         match isolate::blocking(move || work(&shelf)).await {
             Some(Ok(done)) => Ok(done),
-            Some(Err(error @ (KeptError::Unknown(_) | KeptError::TooLarge(_)))) => Err(Refusal::new(Code::Failed, error.to_string())),
+            Some(Err(error @ (KeptError::Unknown(_) | KeptError::TooLarge(_)))) => {
+                Err(Refusal::new(Code::Failed, error.to_string()))
+            }
             Some(Err(error)) => Err(Refusal::new(Code::StoreFailed, error.to_string())),
             None => Err(Refusal::new(Code::StoreFailed, "the store crashed")),
         }
@@ -173,13 +205,22 @@ impl<'a> On<'a> {
         call.inside.push(self.ctx.caller());
         if call.inside.len() > MAX_DEPTH {
             let_go(arguments);
-            let message = format!("calls inside calls go {MAX_DEPTH} deep, and this one would go deeper");
-            return ToolResult::refused(call.id, tool, Refusal::new(Code::Limit, message).help("a tool must not call itself for ever"));
+            let message =
+                format!("calls inside calls go {MAX_DEPTH} deep, and this one would go deeper");
+            return ToolResult::refused(
+                call.id,
+                tool,
+                Refusal::new(Code::Limit, message).help("a tool must not call itself for ever"),
+            );
         }
         call.arguments = Arguments::Value(arguments);
         let result = Box::pin(run(self.ctx.shared(), call)).await;
         // Where the run shall go is not this tool's to decide.
-        if let Some(control) = result.error.as_ref().and_then(|error| error.control.clone()) {
+        if let Some(control) = result
+            .error
+            .as_ref()
+            .and_then(|error| error.control.clone())
+        {
             self.ctx.interrupt(control);
         }
         result
@@ -187,6 +228,11 @@ impl<'a> On<'a> {
 }
 
 fn refusal_of(reach: &Reach, message: String) -> Refusal {
-    let refused = reach.traces.refused.lock().unwrap_or_else(PoisonError::into_inner).take();
+    let refused = reach
+        .traces
+        .refused
+        .lock()
+        .unwrap_or_else(PoisonError::into_inner)
+        .take();
     refused.unwrap_or_else(|| Refusal::new(Code::Failed, message))
 }

@@ -10,7 +10,11 @@ use crate::registry::RegisteredTool;
 use serde_json::{Map, Value};
 
 /// Adds what the tool wants injected.
-pub(super) fn inject(ctx: &Context, tool: &RegisteredTool, arguments: &mut Map<String, Value>) -> Result<(), Refusal> {
+pub(super) fn inject(
+    ctx: &Context,
+    tool: &RegisteredTool,
+    arguments: &mut Map<String, Value>,
+) -> Result<(), Refusal> {
     for (name, inject) in &tool.tool.inject {
         let value = match &inject.value {
             Inject::RunId => Value::from(ctx.call().run_id.as_str()),
@@ -20,16 +24,26 @@ pub(super) fn inject(ctx: &Context, tool: &RegisteredTool, arguments: &mut Map<S
             // Without a key of its own a call is the same as itself alone: every attempt of it has this one. With one, [`super::stored`]
             // puts it here.
             Inject::IdempotencyKey => Value::from(ctx.call().id.as_str()),
-            Inject::State(key) => ctx.stores().scope(StoreScope::Session).get(key).unwrap_or_default(),
+            Inject::State(key) => ctx
+                .stores()
+                .scope(StoreScope::Session)
+                .get(key)
+                .unwrap_or_default(),
             // Given apart, by [`super::secret`].
             Inject::Secret(_) => continue,
             Inject::Host(given) => {
                 let missing = |why: &str| {
-                    let message = format!("`{name}` of `{}` is for the host to fill in, and it {why}", tool.name());
-                    Refusal::new(Code::Internal, message).help("the host has to give it with `inject` when it builds the engine")
+                    let message = format!(
+                        "`{name}` of `{}` is for the host to fill in, and it {why}",
+                        tool.name()
+                    );
+                    Refusal::new(Code::Internal, message)
+                        .help("the host has to give it with `inject` when it builds the engine")
                 };
                 let injector = ctx.shared().host.injectors.get(given);
-                let found = injector.map_or(Some(None), |inject| caught(|| inject(ctx.call()))).ok_or_else(|| missing("panicked"))?;
+                let found = injector
+                    .map_or(Some(None), |inject| caught(|| inject(ctx.call())))
+                    .ok_or_else(|| missing("panicked"))?;
                 let found = found.ok_or_else(|| missing("gave nothing"))?;
                 if is_deep(&found) {
                     let_go(found);

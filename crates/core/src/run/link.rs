@@ -30,7 +30,12 @@ pub(super) struct Link<'a> {
 impl<'a> Link<'a> {
     /// The call with these arguments, as it is shown to the middleware.
     pub(super) fn judged(self, arguments: &'a Map<String, Value>) -> Judged<'a> {
-        Judged { seen: self.seen(), arguments, changed: None, is_too_deep: false }
+        Judged {
+            seen: self.seen(),
+            arguments,
+            changed: None,
+            is_too_deep: false,
+        }
     }
 
     /// Asks the middleware; nothing when it panics.
@@ -42,14 +47,23 @@ impl<'a> Link<'a> {
     }
 
     /// Waits for what it decides. However often it is waited for, the time is that of one call.
-    pub(super) async fn awaited(self, answer: Later<'_, Decision>, until: &mut Option<Deadline>) -> Result<Option<Decision>, Refusal> {
+    pub(super) async fn awaited(
+        self,
+        answer: Later<'_, Decision>,
+        until: &mut Option<Deadline>,
+    ) -> Result<Option<Decision>, Refusal> {
         let limit = *until.get_or_insert_with(|| deadline(self.ctx, self.tool));
-        in_time(self.ctx, self.tool, limit, Isolated::new(answer)).await.map_err(|refusal| refusal.detail("hook", self.name()))
+        in_time(self.ctx, self.tool, limit, Isolated::new(answer))
+            .await
+            .map_err(|refusal| refusal.detail("hook", self.name()))
     }
 
     /// Whether the middleware lets the call go on as it is, and nobody wants to hear of that.
     pub(super) fn leaves(self, judged: &Judged<'_>, decision: Option<&Decision>) -> bool {
-        matches!(decision, Some(Decision::Allow)) && judged.changed.is_none() && !judged.is_too_deep && !self.ctx.is_rehearsed()
+        matches!(decision, Some(Decision::Allow))
+            && judged.changed.is_none()
+            && !judged.is_too_deep
+            && !self.ctx.is_rehearsed()
     }
 
     /// Does what a middleware decided, and asks it again after each time that it defers. Gives the arguments, if it changed them; whom it wants
@@ -62,14 +76,18 @@ impl<'a> Link<'a> {
         asks: &mut Vec<Ask>,
     ) -> Result<Option<Map<String, Value>>, Refusal> {
         let (ctx, name) = (self.ctx, self.name());
-        let decided = |action: &str, reason: &str| record_decision(ctx, name, "tool.pre", action, reason);
+        let decided =
+            |action: &str, reason: &str| record_decision(ctx, name, "tool.pre", action, reason);
         let mut deferred = 0;
         loop {
             match decision {
                 Some(Decision::Allow | Decision::Ask(_)) if judged.is_too_deep => {
                     decided("failed", "its arguments nest too deep");
-                    let message = format!("middleware `{name}` gave arguments that are {}", too_deep());
-                    return Err(Refusal::new(Code::ArgsMalformed, message).help("a person must mend the host's code").detail("hook", name));
+                    let message =
+                        format!("middleware `{name}` gave arguments that are {}", too_deep());
+                    return Err(Refusal::new(Code::ArgsMalformed, message)
+                        .help("a person must mend the host's code")
+                        .detail("hook", name));
                 }
                 Some(Decision::Allow) => {
                     if judged.changed.is_some() {
@@ -81,23 +99,34 @@ impl<'a> Link<'a> {
                 }
                 Some(Decision::Ask(reason)) => {
                     decided("ask", &reason);
-                    asks.push(Ask { because: format!("middleware `{name}`: {reason}"), place: None });
+                    asks.push(Ask {
+                        because: format!("middleware `{name}`: {reason}"),
+                        place: None,
+                    });
                     return Ok(judged.changed);
                 }
                 Some(Decision::Refuse(reason)) => {
                     decided("block", &reason);
                     let message = format!("middleware `{name}` blocked the call: {reason}");
-                    return Err(Refusal::new(Code::HookBlocked, message).help("the policy is in the host's own code").detail("hook", name));
+                    return Err(Refusal::new(Code::HookBlocked, message)
+                        .help("the policy is in the host's own code")
+                        .detail("hook", name));
                 }
                 Some(Decision::Control(control)) => {
                     decided("block", control.reason());
                     let message = format!("middleware `{name}`: {}", control.reason());
-                    return Err(Refusal::new(Code::Interrupted, message).detail("hook", name).control(control));
+                    return Err(Refusal::new(Code::Interrupted, message)
+                        .detail("hook", name)
+                        .control(control));
                 }
                 Some(Decision::Defer(_)) if deferred == MOST_DEFERRED => {
                     decided("failed", "it put the call off too often");
-                    let message = format!("middleware `{name}` put the call off {MOST_DEFERRED} times, and that is as often as it may");
-                    return Err(Refusal::new(Code::Limit, message).help("try again later").detail("hook", name));
+                    let message = format!(
+                        "middleware `{name}` put the call off {MOST_DEFERRED} times, and that is as often as it may"
+                    );
+                    return Err(Refusal::new(Code::Limit, message)
+                        .help("try again later")
+                        .detail("hook", name));
                 }
                 Some(Decision::Defer(wait)) => {
                     deferred += 1;
@@ -124,9 +153,15 @@ impl<'a> Link<'a> {
         let late = || {
             let message = format!("middleware `{name}` put the call off, for longer than it has");
             let after = u64::try_from(wait.as_millis()).unwrap_or(u64::MAX);
-            Refusal::new(Code::Limit, message).help("try again later").detail("hook", name).detail("retry_after_ms", after)
+            Refusal::new(Code::Limit, message)
+                .help("try again later")
+                .detail("hook", name)
+                .detail("retry_after_ms", after)
         };
-        let until = Instant::now().checked_add(wait).filter(|until| *until < limit.at).ok_or_else(late)?;
+        let until = Instant::now()
+            .checked_add(wait)
+            .filter(|until| *until < limit.at)
+            .ok_or_else(late)?;
         if ctx.is_rehearsed() {
             return Err(late());
         }
@@ -139,13 +174,31 @@ impl<'a> Link<'a> {
 
     /// Shows a result to a middleware; says whether it changed anything. One that panics, or does not end, withholds the result.
     pub(super) async fn after(self, output: &mut ToolOutput, error: &mut Option<Refusal>) -> bool {
-        let (Self { ctx, tool, middleware }, seen) = (self, self.seen());
-        let mut reply = Reply { output, error, changed: false };
+        let (
+            Self {
+                ctx,
+                tool,
+                middleware,
+            },
+            seen,
+        ) = (self, self.seen());
+        let mut reply = Reply {
+            output,
+            error,
+            changed: false,
+        };
         let (call, this) = (&seen, &mut reply);
         let name = self.name();
         let wrong = match caught(move || middleware.given.after(call, this)) {
             Some(Step::Now(())) => None,
-            Some(Step::Later(answer)) => match Box::pin(in_time(ctx, tool, deadline(ctx, tool), Isolated::new(answer))).await {
+            Some(Step::Later(answer)) => match Box::pin(in_time(
+                ctx,
+                tool,
+                deadline(ctx, tool),
+                Isolated::new(answer),
+            ))
+            .await
+            {
                 Ok(Some(())) => None,
                 Ok(None) => Some(("it panicked", panicked(name))),
                 Err(refusal) => Some(("it did not end in time", refusal.detail("hook", name))),
@@ -165,7 +218,11 @@ impl<'a> Link<'a> {
     }
 
     fn seen(self) -> Seen<'a> {
-        Seen { call: self.ctx.call(), tool: self.tool, rehearsed: self.ctx.is_rehearsed() }
+        Seen {
+            call: self.ctx.call(),
+            tool: self.tool,
+            rehearsed: self.ctx.is_rehearsed(),
+        }
     }
 
     fn name(self) -> &'a str {
@@ -174,7 +231,12 @@ impl<'a> Link<'a> {
 }
 
 /// What comes of the host's own code, if it comes before the call must be over.
-pub(super) async fn in_time<T>(ctx: &Context, tool: &RegisteredTool, limit: Deadline, work: impl Future<Output = T>) -> Result<T, Refusal> {
+pub(super) async fn in_time<T>(
+    ctx: &Context,
+    tool: &RegisteredTool,
+    limit: Deadline,
+    work: impl Future<Output = T>,
+) -> Result<T, Refusal> {
     tokio::select! {
         biased;
         done = work => Ok(done),
@@ -186,7 +248,10 @@ pub(super) async fn in_time<T>(ctx: &Context, tool: &RegisteredTool, limit: Dead
 }
 
 fn panicked(name: &str) -> Refusal {
-    Refusal::new(Code::HookFailed, format!("middleware `{name}` panicked, so nothing passes it"))
-        .help("a person must mend the host's code")
-        .detail("hook", name)
+    Refusal::new(
+        Code::HookFailed,
+        format!("middleware `{name}` panicked, so nothing passes it"),
+    )
+    .help("a person must mend the host's code")
+    .detail("hook", name)
 }

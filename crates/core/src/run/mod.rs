@@ -125,12 +125,19 @@ impl Begun {
             Rest::Refused(result) => return result,
             Rest::Nothing => return refuse(&self.ctx, gone()),
         };
-        let mut ending = Ending { call: self, ended: false };
+        let mut ending = Ending {
+            call: self,
+            ended: false,
+        };
         let (ctx, watch) = (&ending.call.ctx, &mut ending.call.watch);
         // What the host gave is kept apart where it is asked; this is for what nobody thought of.
         let ended = {
             let mut work = pin!(carried_out(ctx, watch, authorized));
-            poll_fn(|cx| caught(|| work.as_mut().poll(cx)).map_or(Poll::Ready(None), |polled| polled.map(Some))).await
+            poll_fn(|cx| {
+                caught(|| work.as_mut().poll(cx))
+                    .map_or(Poll::Ready(None), |polled| polled.map(Some))
+            })
+            .await
         };
         let result = ended.unwrap_or_else(|| refuse(ctx, broken()));
         ending.ended = true;
@@ -139,7 +146,11 @@ impl Begun {
 }
 
 /// The stages that wait.
-async fn carried_out(ctx: &Context, watch: &mut Stopwatch, authorized: Authorized) -> Box<ToolResult> {
+async fn carried_out(
+    ctx: &Context,
+    watch: &mut Stopwatch,
+    authorized: Authorized,
+) -> Box<ToolResult> {
     ctx.heard().await;
     let prepared = before(ctx, authorized).await;
     watch.lap(Stage::Before);
@@ -158,7 +169,8 @@ async fn carried_out(ctx: &Context, watch: &mut Stopwatch, authorized: Authorize
 impl Drop for Begun {
     fn drop(&mut self) {
         if let Rest::Stages(_) = self.rest {
-            self.ctx.record_ended(refuse(&self.ctx, gone()), &self.watch);
+            self.ctx
+                .record_ended(refuse(&self.ctx, gone()), &self.watch);
         }
     }
 }
@@ -172,14 +184,19 @@ struct Ending<'a> {
 impl Drop for Ending<'_> {
     fn drop(&mut self) {
         if !self.ended {
-            self.call.ctx.record_ended(refuse(&self.call.ctx, gone()), &self.call.watch);
+            self.call
+                .ctx
+                .record_ended(refuse(&self.call.ctx, gone()), &self.call.watch);
         }
     }
 }
 
 fn broken() -> Refusal {
-    Refusal::new(Code::Internal, "the harness is broken: a stage of the call panicked")
-        .help("a person must look at what the program printed")
+    Refusal::new(
+        Code::Internal,
+        "the harness is broken: a stage of the call panicked",
+    )
+    .help("a person must look at what the program printed")
 }
 
 fn gone() -> Refusal {

@@ -7,8 +7,20 @@ use crate::worker::spelling::{self, part};
 use serde_json::{Map, Value, json};
 
 /// The payload of `tool.pre`.
-pub(crate) fn tool_pre(call: &Call, tool: &RegisteredTool, arguments: &Map<String, Value>, raw: &str) -> Map<String, Value> {
-    let mut payload = named_pre(call, tool.name(), arguments, raw, tool.effects, &tool.tool.tags);
+pub(crate) fn tool_pre(
+    call: &Call,
+    tool: &RegisteredTool,
+    arguments: &Map<String, Value>,
+    raw: &str,
+) -> Map<String, Value> {
+    let mut payload = named_pre(
+        call,
+        tool.name(),
+        arguments,
+        raw,
+        tool.effects,
+        &tool.tool.tags,
+    );
     if let Some(foreign) = &tool.foreign {
         payload.insert("client".into(), foreign.client().into());
         payload.insert("native".into(), foreign.native().into());
@@ -16,7 +28,14 @@ pub(crate) fn tool_pre(call: &Call, tool: &RegisteredTool, arguments: &Map<Strin
     payload
 }
 
-fn named_pre(call: &Call, name: &str, arguments: &Map<String, Value>, raw: &str, effects: Effects, tags: &[String]) -> Map<String, Value> {
+fn named_pre(
+    call: &Call,
+    name: &str,
+    arguments: &Map<String, Value>,
+    raw: &str,
+    effects: Effects,
+    tags: &[String],
+) -> Map<String, Value> {
     let mut payload = Map::with_capacity(MOST_KEYS);
     let mut set = |key: &str, value: Value| drop(payload.insert(key.to_owned(), value));
     set("name", name.into());
@@ -34,12 +53,20 @@ fn named_pre(call: &Call, name: &str, arguments: &Map<String, Value>, raw: &str,
 const MOST_KEYS: usize = 18;
 
 /// The payload of a hook's example: what its author left out is filled in as a call would.
-pub(crate) fn filled_in(event: &str, call: &Call, given: &Map<String, Value>) -> Map<String, Value> {
+pub(crate) fn filled_in(
+    event: &str,
+    call: &Call,
+    given: &Map<String, Value>,
+) -> Map<String, Value> {
     let first = |keys: [&str; 2]| keys.iter().find_map(|key| given.get(*key)).cloned();
     let mut payload = match event {
         "tool.pre" | "tool.post" => {
-            let name = first(["name", "tool_name"]).and_then(|name| name.as_str().map(str::to_owned)).unwrap_or_default();
-            let arguments = first(["args", "arguments"]).and_then(|args| args.as_object().cloned()).unwrap_or_default();
+            let name = first(["name", "tool_name"])
+                .and_then(|name| name.as_str().map(str::to_owned))
+                .unwrap_or_default();
+            let arguments = first(["args", "arguments"])
+                .and_then(|args| args.as_object().cloned())
+                .unwrap_or_default();
             let raw = Value::Object(arguments.clone()).to_string();
             named_pre(call, &name, &arguments, &raw, Effects::NONE, &[])
         }
@@ -52,19 +79,36 @@ pub(crate) fn filled_in(event: &str, call: &Call, given: &Map<String, Value>) ->
     };
     if event == "tool.post" {
         let result = given.get("result").cloned().unwrap_or_default();
-        let text = result.as_str().map_or_else(|| result.to_string(), str::to_owned);
+        let text = result
+            .as_str()
+            .map_or_else(|| result.to_string(), str::to_owned);
         payload.extend(
-            [("content", json!(text)), ("result", result), ("is_error", json!(false)), ("error", Value::Null)]
-                .map(|(key, value)| (key.to_owned(), value)),
+            [
+                ("content", json!(text)),
+                ("result", result),
+                ("is_error", json!(false)),
+                ("error", Value::Null),
+            ]
+            .map(|(key, value)| (key.to_owned(), value)),
         );
     }
-    let respelled = |key: &str| spelling::applies_to(event) && spelling::SPELLINGS.iter().any(|(other, _)| *other == key);
-    payload.extend(given.iter().filter(|(key, _)| !respelled(key)).map(|(key, value)| (key.clone(), value.clone())));
+    let respelled = |key: &str| {
+        spelling::applies_to(event) && spelling::SPELLINGS.iter().any(|(other, _)| *other == key)
+    };
+    payload.extend(
+        given
+            .iter()
+            .filter(|(key, _)| !respelled(key))
+            .map(|(key, value)| (key.clone(), value.clone())),
+    );
     payload
 }
 
 /// Merges what a `tool.pre` hook returned; gives the new arguments when they changed.
-pub(crate) fn merge_pre(before: &Map<String, Value>, returned: &Value) -> Result<Option<Map<String, Value>>, String> {
+pub(crate) fn merge_pre(
+    before: &Map<String, Value>,
+    returned: &Value,
+) -> Result<Option<Map<String, Value>>, String> {
     let mut changed: Option<(&str, &Value)> = None;
     for (key, value) in fields(returned) {
         if part(before, key).as_deref() == Some(value) {
@@ -73,8 +117,14 @@ pub(crate) fn merge_pre(before: &Map<String, Value>, returned: &Value) -> Result
         match (key.as_str(), changed) {
             ("args" | "arguments", None) => changed = Some((key, value)),
             ("args" | "arguments", Some((_, other))) if other == value => {}
-            ("args" | "arguments", Some(_)) => return Err("changed `args` and `arguments` to different values".into()),
-            _ => return Err(format!("changed `{key}`; only `args` (or `arguments`) can be changed here")),
+            ("args" | "arguments", Some(_)) => {
+                return Err("changed `args` and `arguments` to different values".into());
+            }
+            _ => {
+                return Err(format!(
+                    "changed `{key}`; only `args` (or `arguments`) can be changed here"
+                ));
+            }
         }
     }
     match changed {
@@ -85,7 +135,11 @@ pub(crate) fn merge_pre(before: &Map<String, Value>, returned: &Value) -> Result
 }
 
 /// Merges what a hook returned into a payload of which only `free` keys may change.
-pub(crate) fn merge(before: &Map<String, Value>, returned: &Value, free: &[&str]) -> Result<Map<String, Value>, String> {
+pub(crate) fn merge(
+    before: &Map<String, Value>,
+    returned: &Value,
+    free: &[&str],
+) -> Result<Map<String, Value>, String> {
     let mut after = before.clone();
     for (key, value) in fields(returned) {
         if part(before, key).as_deref() == Some(value) {
@@ -114,7 +168,14 @@ mod tests {
 
     fn pre() -> Map<String, Value> {
         let arguments = json!({"a": 1}).as_object().cloned().expect("object");
-        named_pre(&Call::new("t", crate::call::Arguments::Value(json!({}))), "t", &arguments, "{\"a\":1}", Effects::NONE, &[])
+        named_pre(
+            &Call::new("t", crate::call::Arguments::Value(json!({}))),
+            "t",
+            &arguments,
+            "{\"a\":1}",
+            Effects::NONE,
+            &[],
+        )
     }
 
     #[test]
@@ -126,18 +187,31 @@ mod tests {
         for (returned, expected) in [
             (json!({"args": {"a": 2}}), Ok(changed.clone())),
             (json!({"arguments": {"a": 2}}), Ok(changed.clone())),
-            (json!({"args": {"a": 2}, "arguments": {"a": 2}}), Ok(changed.clone())),
-            (json!({"args": {"a": 2}, "arguments": {"a": 1}}), Ok(changed.clone())),
+            (
+                json!({"args": {"a": 2}, "arguments": {"a": 2}}),
+                Ok(changed.clone()),
+            ),
+            (
+                json!({"args": {"a": 2}, "arguments": {"a": 1}}),
+                Ok(changed.clone()),
+            ),
             (Value::Object(both), Ok(changed)),
             (Value::Object(before.clone()), Ok(None)),
             (json!({}), Ok(None)),
             (json!({"args": {"a": 2}, "arguments": {"a": 3}}), Err(())),
             (json!({"name": "other"}), Err(())),
             (json!({"extra": 1}), Err(())),
-            (json!({"tool": {"name": "t", "args": {"a": 2}, "arguments": {"a": 1}}}), Err(())),
+            (
+                json!({"tool": {"name": "t", "args": {"a": 2}, "arguments": {"a": 1}}}),
+                Err(()),
+            ),
             (json!({"args": 5}), Err(())),
         ] {
-            assert_eq!(merge_pre(&before, &returned).map_err(|_| ()), expected, "{returned}");
+            assert_eq!(
+                merge_pre(&before, &returned).map_err(|_| ()),
+                expected,
+                "{returned}"
+            );
         }
     }
 
@@ -145,24 +219,60 @@ mod tests {
     fn the_payload_of_an_example_has_what_a_call_would_give() {
         let call = Call::new("example", crate::call::Arguments::Value(json!({})));
         let given = |value: Value| value.as_object().cloned().expect("object");
-        let pre = filled_in("tool.pre", &call, &given(json!({"tool_name": "t", "arguments": {"a": 1}})));
-        assert_eq!((&pre["name"], &pre["args"]), (&json!("t"), &json!({"a": 1})));
-        assert_eq!(part(&pre, "tool").as_deref(), Some(&json!({"name": "t", "args": {"a": 1}, "arguments": {"a": 1}})));
-        assert_eq!(pre["raw_arguments"], json!("{\"a\":1}"));
-        let post = filled_in("tool.post", &call, &given(json!({"name": "t", "result": {"b": 2}, "mode": "careful"})));
+        let pre = filled_in(
+            "tool.pre",
+            &call,
+            &given(json!({"tool_name": "t", "arguments": {"a": 1}})),
+        );
         assert_eq!(
-            (&post["content"], &post["is_error"], &post["error"], &post["mode"]),
-            (&json!("{\"b\":2}"), &json!(false), &Value::Null, &json!("careful"))
+            (&pre["name"], &pre["args"]),
+            (&json!("t"), &json!({"a": 1}))
+        );
+        assert_eq!(
+            part(&pre, "tool").as_deref(),
+            Some(&json!({"name": "t", "args": {"a": 1}, "arguments": {"a": 1}}))
+        );
+        assert_eq!(pre["raw_arguments"], json!("{\"a\":1}"));
+        let post = filled_in(
+            "tool.post",
+            &call,
+            &given(json!({"name": "t", "result": {"b": 2}, "mode": "careful"})),
+        );
+        assert_eq!(
+            (
+                &post["content"],
+                &post["is_error"],
+                &post["error"],
+                &post["mode"]
+            ),
+            (
+                &json!("{\"b\":2}"),
+                &json!(false),
+                &Value::Null,
+                &json!("careful")
+            )
         );
         let builtin = filled_in("builtin.pre", &call, &given(json!({"name": "fs.read"})));
-        assert_eq!((&builtin["tool"], &builtin["args"]), (&json!("example"), &json!({})));
-        assert_eq!(filled_in("custom.done", &call, &given(json!({"x": 1}))), given(json!({"x": 1})));
+        assert_eq!(
+            (&builtin["tool"], &builtin["args"]),
+            (&json!("example"), &json!({}))
+        );
+        assert_eq!(
+            filled_in("custom.done", &call, &given(json!({"x": 1}))),
+            given(json!({"x": 1}))
+        );
     }
 
     #[test]
     fn a_merge_changes_only_what_is_free() {
-        let before = json!({"result": 1, "name": "t"}).as_object().cloned().expect("object");
-        assert_eq!(Value::Object(merge(&before, &json!({"result": 2}), &["result"]).expect("fine")), json!({"result": 2, "name": "t"}));
+        let before = json!({"result": 1, "name": "t"})
+            .as_object()
+            .cloned()
+            .expect("object");
+        assert_eq!(
+            Value::Object(merge(&before, &json!({"result": 2}), &["result"]).expect("fine")),
+            json!({"result": 2, "name": "t"})
+        );
         assert!(merge(&before, &json!({"name": "u"}), &["result"]).is_err());
         assert!(merge(&before, &json!({"name": "u"}), &[]).is_err());
     }

@@ -41,11 +41,19 @@ pub(super) async fn place(
     let everywhere = host.places.iter().filter(|_| !ctx.call().is_nested());
     let mut alone: Vec<Arc<Slots>> = Vec::new();
     if key.is_some() || !tool.serial.is_empty() || writes_paths(tool) {
-        alone.extend(keys(tool, arguments, key.as_deref()).into_iter().map(|key| host.keys.of(key)));
+        alone.extend(
+            keys(tool, arguments, key.as_deref())
+                .into_iter()
+                .map(|key| host.keys.of(key)),
+        );
     }
     // A thread that is left behind has the tool's place until it ends, and what it is at.
     let has_thread = tool.runs == Runs::Blocking;
-    let (of_thread, of_call) = if has_thread { (&tool.at_once, &None) } else { (&None, &tool.at_once) };
+    let (of_thread, of_call) = if has_thread {
+        (&tool.at_once, &None)
+    } else {
+        (&None, &tool.at_once)
+    };
     alone.extend(of_thread.iter().cloned());
     let at_once: Vec<Arc<Slots>> = of_call.iter().chain(everywhere).cloned().collect();
     // That it was left behind is written on the hold, also where there is nothing else to hold.
@@ -55,13 +63,21 @@ pub(super) async fn place(
     }
     // The time it may wait runs from here, whatever it waits for.
     let limit = deadline(ctx, tool);
-    let callers: Arc<[Caller]> = std::iter::once(ctx.caller()).chain(ctx.call().inside.iter().copied()).collect();
+    let callers: Arc<[Caller]> = std::iter::once(ctx.caller())
+        .chain(ctx.call().inside.iter().copied())
+        .collect();
     let hold = match is_held {
         false => None,
-        true => Some(Arc::new(Hold::new(key, slots(ctx, tool, &callers, alone, limit).await?))),
+        true => Some(Arc::new(Hold::new(
+            key,
+            slots(ctx, tool, &callers, alone, limit).await?,
+        ))),
     };
     hold.iter().for_each(|hold| ctx.holds(hold));
-    Ok(Place { hold, _at_once: slots(ctx, tool, &callers, at_once, limit).await? })
+    Ok(Place {
+        hold,
+        _at_once: slots(ctx, tool, &callers, at_once, limit).await?,
+    })
 }
 
 impl Context {
@@ -84,7 +100,15 @@ async fn slots(
     for slots in wanted {
         held.push(match waits.take(&slots, callers) {
             Some(slot) => slot,
-            None => Box::pin(waited_for(ctx, tool, waits.wait_for(&slots, callers), limit)).await?,
+            None => {
+                Box::pin(waited_for(
+                    ctx,
+                    tool,
+                    waits.wait_for(&slots, callers),
+                    limit,
+                ))
+                .await?
+            }
         });
     }
     Ok(held)
@@ -108,7 +132,10 @@ fn no_slot(tool: &RegisteredTool, problem: NoSlot) -> Refusal {
     match problem {
         NoSlot::Gone => Refusal::new(Code::Internal, "the places of calls are gone"),
         NoSlot::Never => {
-            let message = format!("`{}` runs as often as it may at once, and whoever could make room waits for this call", tool.name());
+            let message = format!(
+                "`{}` runs as often as it may at once, and whoever could make room waits for this call",
+                tool.name()
+            );
             Refusal::new(Code::Limit, message).help("let the outer call end first")
         }
     }
@@ -122,10 +149,22 @@ fn writes_paths(tool: &RegisteredTool) -> bool {
 /// What no two calls may be at together, in one order for all, so that none waits for another in a circle.
 fn keys(tool: &RegisteredTool, arguments: &Map<String, Value>, key: Option<&str>) -> Vec<String> {
     let mut keys: Vec<String> = key.map(|key| format!("key {key}")).into_iter().collect();
-    let values = tool.serial.iter().filter_map(|name| Some((name, arguments.get(name)?)));
-    keys.extend(values.map(|(name, value)| format!("value {} {name} {}", tool.name(), digest::of_worth(value))));
+    let values = tool
+        .serial
+        .iter()
+        .filter_map(|name| Some((name, arguments.get(name)?)));
+    keys.extend(
+        values.map(|(name, value)| {
+            format!("value {} {name} {}", tool.name(), digest::of_worth(value))
+        }),
+    );
     if writes_paths(tool) {
-        let paths = tool.tool.annotations.path_params.iter().filter_map(|name| arguments.get(name));
+        let paths = tool
+            .tool
+            .annotations
+            .path_params
+            .iter()
+            .filter_map(|name| arguments.get(name));
         let texts = paths.flat_map(|value| match value {
             Value::Array(items) => items.iter().filter_map(Value::as_str).collect::<Vec<_>>(),
             one => one.as_str().into_iter().collect(),
@@ -180,9 +219,15 @@ mod tests {
     fn keys_that_are_held_are_not_gone_through_for_each_new_one_and_the_others_are_forgotten() {
         let keys = Keys::default();
         let started = Instant::now();
-        let held: Vec<Arc<Slots>> = (0..60_000).map(|key| keys.of(format!("held {key}"))).collect();
+        let held: Vec<Arc<Slots>> = (0..60_000)
+            .map(|key| keys.of(format!("held {key}")))
+            .collect();
         // Each time through all of them takes minutes.
-        assert!(started.elapsed() < std::time::Duration::from_secs(10), "{:?}", started.elapsed());
+        assert!(
+            started.elapsed() < std::time::Duration::from_secs(10),
+            "{:?}",
+            started.elapsed()
+        );
         drop(held);
         (0..200_000).for_each(|key| drop(keys.of(format!("later {key}"))));
         assert!(keys.known.lock().expect("keys").slots.len() <= MANY);

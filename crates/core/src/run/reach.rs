@@ -8,7 +8,9 @@ use crate::artifact::root::Containment;
 use crate::artifact::tool::Limits;
 use crate::builtin::Program;
 use crate::isolate;
-use crate::outside::{Command, Denial, DenialKind, End, Ran, Refused, Request, Response, Text, asked, judge_address};
+use crate::outside::{
+    Command, Denial, DenialKind, End, Ran, Refused, Request, Response, Text, asked, judge_address,
+};
 use crate::plan::{self, Narrowing, Site};
 use crate::result::Enforced;
 use crate::store::kept::{Shelf, Shown};
@@ -37,7 +39,10 @@ impl Traces {
     /// Keeps a refusal as the reason of the call, and gives its words for the script to fail with.
     pub(super) fn refuse(&self, refusal: Refusal) -> String {
         let message = refusal.message.clone();
-        self.refused.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(refusal);
+        self.refused
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .get_or_insert(refusal);
         message
     }
 
@@ -99,13 +104,29 @@ impl Reach {
     /// Runs a program under the plan of this call.
     pub(super) async fn run(&self, jail: &Jail, program: Program) -> Result<Ran, String> {
         let left = self.deadline.saturating_duration_since(Instant::now());
-        let mut plan = plan::plan(self.site(), &self.narrowing, self.limits, program.timeout.min(left));
+        let mut plan = plan::plan(
+            self.site(),
+            &self.narrowing,
+            self.limits,
+            program.timeout.min(left),
+        );
         let cwd = self.folder(jail, &plan, program.cwd.as_deref())?;
         self.add_variables(&mut plan, program.env)?;
         let containment = self.ctx.shared().registry.confines.containment;
         let name = program.program.clone();
-        let command = Command { program: program.program, args: program.args, cwd, stdin: program.stdin };
-        let ran = asked(|| self.ctx.shared().outside.run(&plan, containment, command, self.cancel.clone())).await;
+        let command = Command {
+            program: program.program,
+            args: program.args,
+            cwd,
+            stdin: program.stdin,
+        };
+        let ran = asked(|| {
+            self.ctx
+                .shared()
+                .outside
+                .run(&plan, containment, command, self.cancel.clone())
+        })
+        .await;
         let mut ran = ran.map_err(|refused| self.refused(refused))?;
         for text in [&mut ran.stdout, &mut ran.stderr] {
             self.keep_whole(text, plan.limits.output_bytes).await;
@@ -116,22 +137,37 @@ impl Reach {
 
     /// What the session of the call keeps.
     pub(super) fn shelf(&self) -> Shelf {
-        self.ctx.shared().shelf(&self.ctx.call().session_id, &self.source)
+        self.ctx
+            .shared()
+            .shelf(&self.ctx.call().session_id, &self.source)
     }
 
     /// Keeps the whole of an output of which something is left out. What is shown of it is taken from what was kept, so that no half of a
     /// secret is left where it was cut.
     async fn keep_whole(&self, output: &mut Text, most: u64) {
-        let Some(all) = output.spill.take() else { return };
+        let Some(all) = output.spill.take() else {
+            return;
+        };
         let half = usize::try_from(most / 2).unwrap_or(usize::MAX);
         let shelf = self.shelf();
         let kept = isolate::blocking(move || match shelf.write_from(&*all, "text/plain", half) {
             Ok(kept) => Some((kept.shown, Some(kept.artifact))),
             // A store that fails changes nothing about what may be shown.
-            Err(_) => (&*all).rewind().ok().and_then(|()| shelf.show(&*all, half).ok()).map(|shown| (shown, None)),
+            Err(_) => (&*all)
+                .rewind()
+                .ok()
+                .and_then(|()| shelf.show(&*all, half).ok())
+                .map(|shown| (shown, None)),
         });
-        let Some((shown, artifact)) = kept.await.flatten() else { return };
-        let Shown { head, tail, bytes, redacted } = shown;
+        let Some((shown, artifact)) = kept.await.flatten() else {
+            return;
+        };
+        let Shown {
+            head,
+            tail,
+            bytes,
+            redacted,
+        } = shown;
         match &artifact {
             // Beyond what a result may list, it is found by what is said here alone.
             Some(artifact) if room_to_keep(&self.ctx).is_err() => self.ctx.record_stored(artifact),
@@ -142,8 +178,14 @@ impl Reach {
         output.text = match (missing, &artifact) {
             (0, _) => process::shown(&[head, tail].concat()),
             (missing, artifact) => {
-                let kept = artifact.as_ref().map_or_else(String::new, |artifact| format!("; all of it is kept as {}", artifact.id));
-                format!("{}\n[... {missing} bytes left out{kept} ...]\n{}", process::shown(&head), process::shown(&tail))
+                let kept = artifact.as_ref().map_or_else(String::new, |artifact| {
+                    format!("; all of it is kept as {}", artifact.id)
+                });
+                format!(
+                    "{}\n[... {missing} bytes left out{kept} ...]\n{}",
+                    process::shown(&head),
+                    process::shown(&tail)
+                )
             }
         };
         output.artifact = artifact;
@@ -160,18 +202,37 @@ impl Reach {
             ));
         }
         let time = time.min(self.deadline.saturating_duration_since(Instant::now()));
-        let answer = asked(|| self.ctx.shared().outside.send(&hosts, request, time, self.cancel.clone())).await;
+        let answer = asked(|| {
+            self.ctx
+                .shared()
+                .outside
+                .send(&hosts, request, time, self.cancel.clone())
+        })
+        .await;
         answer.map_err(|refused| self.refused(refused))
     }
 
     /// The folder a program starts in, which has to be one of the workspace.
     fn folder(&self, jail: &Jail, plan: &Plan, given: Option<&str>) -> Result<PathBuf, String> {
-        let Some(given) = given else { return Ok(plan.files.workspace.clone()) };
-        let real = jail.stat(given).and_then(|_| jail.real(given)).map_err(|error| {
-            let message = format!("`cwd` of `exec.run`: {error}");
-            if error.is_denial() { self.denied(Refusal::new(Code::SandboxDenied, message)) } else { message }
-        })?;
-        Ok(if real == "." { jail.root().to_owned() } else { jail.root().join(real) })
+        let Some(given) = given else {
+            return Ok(plan.files.workspace.clone());
+        };
+        let real = jail
+            .stat(given)
+            .and_then(|_| jail.real(given))
+            .map_err(|error| {
+                let message = format!("`cwd` of `exec.run`: {error}");
+                if error.is_denial() {
+                    self.denied(Refusal::new(Code::SandboxDenied, message))
+                } else {
+                    message
+                }
+            })?;
+        Ok(if real == "." {
+            jail.root().to_owned()
+        } else {
+            jail.root().join(real)
+        })
     }
 
     /// Adds variables. None that the plan sets is changed, and where programs are limited none that makes one run another's code.
@@ -187,7 +248,11 @@ impl Reach {
                 continue;
             };
             let message = format!("`{name}` cannot be set by `env` of `exec.run`: {why}");
-            return Err(self.denied(Refusal::new(Code::SandboxDenied, message).help("leave it out").detail("variable", name)));
+            return Err(self.denied(
+                Refusal::new(Code::SandboxDenied, message)
+                    .help("leave it out")
+                    .detail("variable", name),
+            ));
         }
         Ok(())
     }
@@ -203,35 +268,59 @@ impl Reach {
                 match host {
                     Some(host) => {
                         let (what, layer) = (host.clone(), "http".to_owned());
-                        self.record(&Denial { kind: DenialKind::Network, what, why: message, layer }, None);
+                        self.record(
+                            &Denial {
+                                kind: DenialKind::Network,
+                                what,
+                                why: message,
+                                layer,
+                            },
+                            None,
+                        );
                         let help = match self.ctx.shared().registry.confines.network_from.first() {
                             Some(place) => format!(
                                 "a person can add the host to `network.allowed_domains` at {place}, if the layers above and the tool allow it too"
                             ),
-                            None => format!("a person can write `network: {{allowed_domains: [{host}]}}` into harness.md"),
+                            None => format!(
+                                "a person can write `network: {{allowed_domains: [{host}]}}` into harness.md"
+                            ),
                         };
                         self.denied(refusal.help(help).detail("host", host))
                     }
-                    None => self.denied(refusal.help("`harness explain` shows what the tool may touch; a person can change it")),
+                    None => self.denied(refusal.help(
+                        "`harness explain` shows what the tool may touch; a person can change it",
+                    )),
                 }
             }
-            Refused::Unavailable { message, help } => self.denied(Refusal::new(Code::SandboxUnavailable, message).help(help)),
+            Refused::Unavailable { message, help } => {
+                self.denied(Refusal::new(Code::SandboxUnavailable, message).help(help))
+            }
             Refused::Failed(message) => message,
         }
     }
 
     /// Writes down what was refused to a command, what ended it, and what held it.
     fn written_down(&self, program: &str, containment: Containment, ran: &Ran) {
-        ran.denials.iter().for_each(|denial| self.record(denial, Some(program)));
+        ran.denials
+            .iter()
+            .for_each(|denial| self.record(denial, Some(program)));
         let why = match &ran.end {
             End::Exited(_) | End::Signalled(_) => None,
             End::TimedOut => Some("its time was over".to_owned()),
             End::Cancelled => Some("the call was cancelled".to_owned()),
             End::Exceeded(why) => Some(why.clone()),
         };
-        let told = ran.denials.iter().any(|denial| denial.kind == DenialKind::Process);
+        let told = ran
+            .denials
+            .iter()
+            .any(|denial| denial.kind == DenialKind::Process);
         if let Some(why) = why.filter(|_| !told) {
-            let denial = Denial { kind: DenialKind::Process, what: String::new(), why, layer: "harness".to_owned() };
+            let denial = Denial {
+                kind: DenialKind::Process,
+                what: String::new(),
+                why,
+                layer: "harness".to_owned(),
+            };
             self.record(&denial, Some(program));
         }
         if let Some(enforced) = &ran.enforced {
@@ -276,6 +365,8 @@ fn is_loader(name: &str) -> bool {
         "VISUAL",
         "PAGER",
     ];
-    const STARTS: [&str; 8] = ["LD_", "DYLD_", "GIT_", "PYTHON", "PERL", "RUBY", "LUA_", "GCONV"];
+    const STARTS: [&str; 8] = [
+        "LD_", "DYLD_", "GIT_", "PYTHON", "PERL", "RUBY", "LUA_", "GCONV",
+    ];
     NAMES.contains(&name) || STARTS.iter().any(|start| name.starts_with(start))
 }

@@ -30,19 +30,28 @@ impl Context {
     /// Takes out what may not leave a call of this tool.
     pub(super) fn pass(&self) -> Pass<'_> {
         let tool = self.0.shared.registry.find(&self.0.call.tool);
-        self.0.shared.redactor.pass(tool.and_then(|tool| tool.words.as_ref()))
+        self.0
+            .shared
+            .redactor
+            .pass(tool.and_then(|tool| tool.words.as_ref()))
     }
 
     pub(super) fn record_started(&self, authorized: Authorized) -> Authorized {
         let payload = || {
             let mut arguments = authorized.arguments().clone();
-            self.shared().redactor.pass(authorized.tool().words.as_ref()).object(&mut arguments);
+            self.shared()
+                .redactor
+                .pass(authorized.tool().words.as_ref())
+                .object(&mut arguments);
             fields([("args", Value::Object(arguments))])
         };
         self.record_with("tool.started", payload, || {
             fields([
                 ("tool", authorized.tool().name().into()),
-                ("args_digest", digest::of_object(authorized.arguments()).into()),
+                (
+                    "args_digest",
+                    digest::of_object(authorized.arguments()).into(),
+                ),
                 ("door", self.call().door.word().into()),
                 ("mode", (*self.call().mode).into()),
             ])
@@ -61,13 +70,25 @@ impl Context {
         });
     }
 
-    pub(super) fn record_rejected(&self, result: Box<ToolResult>, watch: &Stopwatch) -> Box<ToolResult> {
+    pub(super) fn record_rejected(
+        &self,
+        result: Box<ToolResult>,
+        watch: &Stopwatch,
+    ) -> Box<ToolResult> {
         self.record_dropped();
-        self.record_with("tool.rejected", || fields([("message", said(&result))]), || failure_fields(&result, watch));
+        self.record_with(
+            "tool.rejected",
+            || fields([("message", said(&result))]),
+            || failure_fields(&result, watch),
+        );
         result
     }
 
-    pub(super) fn record_ended(&self, result: Box<ToolResult>, watch: &Stopwatch) -> Box<ToolResult> {
+    pub(super) fn record_ended(
+        &self,
+        result: Box<ToolResult>,
+        watch: &Stopwatch,
+    ) -> Box<ToolResult> {
         self.record_dropped();
         if result.is_error {
             let payload = || {
@@ -104,12 +125,18 @@ impl Context {
 
     /// Writes how many events of scripts there was no room for, if any.
     fn record_dropped(&self) {
-        let dropped = self.0.raised.load(Ordering::Relaxed).saturating_sub(MAX_RAISED);
+        let dropped = self
+            .0
+            .raised
+            .load(Ordering::Relaxed)
+            .saturating_sub(MAX_RAISED);
         if dropped == 0 {
             return;
         }
         self.record("log", || {
-            let message = format!("{dropped} more events of scripts were not recorded; a call may raise {MAX_RAISED}");
+            let message = format!(
+                "{dropped} more events of scripts were not recorded; a call may raise {MAX_RAISED}"
+            );
             fields([
                 ("level", "warn".into()),
                 ("message", message.into()),
@@ -121,10 +148,16 @@ impl Context {
 
     /// Writes a custom event, and keeps it for its hooks.
     pub(super) fn emit(&self, source: &str, name: &str, payload: &Value) {
-        let mut name = if name.starts_with("custom.") { name.to_owned() } else { format!("custom.{name}") };
+        let mut name = if name.starts_with("custom.") {
+            name.to_owned()
+        } else {
+            format!("custom.{name}")
+        };
         self.pass().string(&mut name);
         name.truncate(name.floor_char_boundary(MOST_NAME));
-        self.record_raised(&name, || object(json!({"payload": payload, "source": source})));
+        self.record_raised(&name, || {
+            object(json!({"payload": payload, "source": source}))
+        });
         if self.0.raised.load(Ordering::Relaxed) <= MAX_RAISED && self.registry().has_hooks(&name) {
             self.queue(name, payload.clone());
         }
@@ -133,7 +166,11 @@ impl Context {
     /// Takes note of something that the body of the call kept, which its result will list.
     pub(super) fn stored(&self, artifact: &ArtifactRef, redacted: u64) {
         self.taken_out(redacted);
-        self.0.kept.lock().unwrap_or_else(PoisonError::into_inner).push(artifact.clone());
+        self.0
+            .kept
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .push(artifact.clone());
         self.record_stored(artifact);
     }
 
@@ -153,13 +190,20 @@ impl Context {
     }
 
     fn listeners(&self) -> &[Listener] {
-        self.0.rehearsal.as_ref().map_or(&self.0.shared.listeners, |rehearsal| &rehearsal.listeners)
+        self.0
+            .rehearsal
+            .as_ref()
+            .map_or(&self.0.shared.listeners, |rehearsal| &rehearsal.listeners)
     }
 
     /// Waits for the sinks that ask for it, as long as the call has time.
     pub(super) async fn heard(&self) {
         let until = self.ends().at;
-        if self.listeners().iter().any(|listener| listener.holds_up(until)) {
+        if self
+            .listeners()
+            .iter()
+            .any(|listener| listener.holds_up(until))
+        {
             Box::pin(async {
                 for listener in self.listeners() {
                     tokio::select! {
@@ -188,14 +232,28 @@ impl Context {
         if !self.is_read() {
             return;
         }
-        let event = EventRef::new(name, &self.0.call.session_id, Some(&self.0.call.id), &fields);
-        self.unless_ended(name, || self.listeners().iter().for_each(|listener| listener.take(&event, self.ends().at)));
+        let event = EventRef::new(
+            name,
+            &self.0.call.session_id,
+            Some(&self.0.call.id),
+            &fields,
+        );
+        self.unless_ended(name, || {
+            self.listeners()
+                .iter()
+                .for_each(|listener| listener.take(&event, self.ends().at))
+        });
     }
 
     /// Writes an event, if the last one of the call has not been written: what a tool that was left behind still says is counted only.
     fn unless_ended(&self, name: &str, write: impl FnOnce()) {
         // Who has the only handle on the call is nobody's rival.
-        let _turn = (Arc::strong_count(&self.0) > 1).then(|| self.0.writing.lock().unwrap_or_else(PoisonError::into_inner));
+        let _turn = (Arc::strong_count(&self.0) > 1).then(|| {
+            self.0
+                .writing
+                .lock()
+                .unwrap_or_else(PoisonError::into_inner)
+        });
         if self.0.has_ended.load(Ordering::Relaxed) {
             self.0.shared.host.late.fetch_add(1, Ordering::Relaxed);
             return;
@@ -205,7 +263,12 @@ impl Context {
     }
 
     /// The same, with more for those who ask for payloads.
-    fn record_with(&self, name: &str, payload: impl Fn() -> Map<String, Value>, fields: impl Fn() -> Map<String, Value>) {
+    fn record_with(
+        &self,
+        name: &str,
+        payload: impl Fn() -> Map<String, Value>,
+        fields: impl Fn() -> Map<String, Value>,
+    ) {
         if !self.is_read() {
             return;
         }
@@ -214,8 +277,14 @@ impl Context {
             fields.extend(payload());
             fields
         };
-        let event = EventRef::new(name, &self.0.call.session_id, Some(&self.0.call.id), &fields);
-        let with_payload = EventRef::new(name, &self.0.call.session_id, Some(&self.0.call.id), &whole);
+        let event = EventRef::new(
+            name,
+            &self.0.call.session_id,
+            Some(&self.0.call.id),
+            &fields,
+        );
+        let with_payload =
+            EventRef::new(name, &self.0.call.session_id, Some(&self.0.call.id), &whole);
         let until = self.ends().at;
         self.unless_ended(name, || {
             for listener in self.listeners() {
@@ -229,7 +298,12 @@ impl Context {
 }
 
 fn failure_fields(result: &ToolResult, watch: &Stopwatch) -> Map<String, Value> {
-    let (code, class) = result.error.as_ref().map_or((Code::Failed, Class::Repairable), |error| (error.code, error.class));
+    let (code, class) = result
+        .error
+        .as_ref()
+        .map_or((Code::Failed, Class::Repairable), |error| {
+            (error.code, error.class)
+        });
     let mut fields = fields([
         ("tool", result.name.as_str().into()),
         ("code", code.text().into()),
@@ -243,7 +317,10 @@ fn failure_fields(result: &ToolResult, watch: &Stopwatch) -> Map<String, Value> 
 
 /// The words of an error: they may quote what was sent and what was found.
 fn said(result: &ToolResult) -> Value {
-    result.error.as_ref().map_or(Value::Null, |error| error.message.as_str().into())
+    result
+        .error
+        .as_ref()
+        .map_or(Value::Null, |error| error.message.as_str().into())
 }
 
 /// What a model reads of a result, and its value.
@@ -259,13 +336,19 @@ fn add_counts(fields: &mut Map<String, Value>, result: &ToolResult) {
     }
     if !result.artifacts.is_empty() {
         let handle = |artifact: &ArtifactRef| json!({"id": artifact.id, "digest": artifact.digest});
-        fields.insert("artifacts".into(), result.artifacts.iter().map(handle).collect());
+        fields.insert(
+            "artifacts".into(),
+            result.artifacts.iter().map(handle).collect(),
+        );
     }
 }
 
 /// The fields of an event that every call has: built without the detour that `json!` takes for values.
 fn fields<const N: usize>(fields: [(&str, Value); N]) -> Map<String, Value> {
-    fields.into_iter().map(|(name, value)| (name.to_owned(), value)).collect()
+    fields
+        .into_iter()
+        .map(|(name, value)| (name.to_owned(), value))
+        .collect()
 }
 
 /// The entries of a `json!` object.

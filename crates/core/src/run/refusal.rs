@@ -176,7 +176,15 @@ impl Refusal {
     /// A refusal with a code and a message.
     pub fn new(code: Code, message: impl Into<String>) -> Self {
         let class = code.class();
-        Self(Box::new(Grounds { code, class, message: message.into(), help: None, details: Map::new(), place: None, control: None }))
+        Self(Box::new(Grounds {
+            code,
+            class,
+            message: message.into(),
+            help: None,
+            details: Map::new(),
+            place: None,
+            control: None,
+        }))
     }
 
     /// Adds what would be accepted, or who can change it.

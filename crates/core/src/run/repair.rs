@@ -25,7 +25,16 @@ impl Repair {
 }
 
 /// Keys that models wrap arguments in.
-const WRAPPERS: [&str; 8] = ["arguments", "args", "input", "parameters", "params", "tool_input", "kwargs", "payload"];
+const WRAPPERS: [&str; 8] = [
+    "arguments",
+    "args",
+    "input",
+    "parameters",
+    "params",
+    "tool_input",
+    "kwargs",
+    "payload",
+];
 
 /// JSON text inside a code fence, without the name of its language.
 pub(super) fn unfenced(text: &str) -> Option<&str> {
@@ -34,7 +43,11 @@ pub(super) fn unfenced(text: &str) -> Option<&str> {
 }
 
 /// Undoes what can be undone, and says what that was.
-pub(super) fn repair(schema: Option<&CompiledSchema>, mut value: Value, done: &mut Vec<&'static str>) -> Value {
+pub(super) fn repair(
+    schema: Option<&CompiledSchema>,
+    mut value: Value,
+    done: &mut Vec<&'static str>,
+) -> Value {
     if let Some(inner) = value.as_str().and_then(held) {
         value = inner;
         done.push("text");
@@ -43,13 +56,26 @@ pub(super) fn repair(schema: Option<&CompiledSchema>, mut value: Value, done: &m
         value = Value::Object(inner);
         done.push("wrapper");
     }
-    let (Some(object), Some(schema)) = (value.as_object_mut(), schema) else { return value };
+    let (Some(object), Some(schema)) = (value.as_object_mut(), schema) else {
+        return value;
+    };
     for (name, argument) in object {
-        let wanted = schema.property(name).and_then(|property| property.get("type"));
-        let takes =
-            |kind: &str| wanted.is_some_and(|wanted| wanted == kind || wanted.as_array().is_some_and(|all| all.contains(&kind.into())));
+        let wanted = schema
+            .property(name)
+            .and_then(|property| property.get("type"));
+        let takes = |kind: &str| {
+            wanted.is_some_and(|wanted| {
+                wanted == kind
+                    || wanted
+                        .as_array()
+                        .is_some_and(|all| all.contains(&kind.into()))
+            })
+        };
         // Coercion is narrow: text never becomes a number, and where text is wanted it is what was meant.
-        let fits = |value: &Value| !takes("string") && (takes("object") && value.is_object() || takes("array") && value.is_array());
+        let fits = |value: &Value| {
+            !takes("string")
+                && (takes("object") && value.is_object() || takes("array") && value.is_array())
+        };
         if let Some(inner) = argument.as_str().and_then(held).filter(fits) {
             *argument = inner;
             done.push("argument");
@@ -68,9 +94,14 @@ fn held(text: &str) -> Option<Value> {
 }
 
 /// What is inside the one key that a model wrapped its arguments in. A key that the schema has is no wrapper.
-fn wrapped(schema: Option<&CompiledSchema>, object: &Map<String, Value>) -> Option<Map<String, Value>> {
+fn wrapped(
+    schema: Option<&CompiledSchema>,
+    object: &Map<String, Value>,
+) -> Option<Map<String, Value>> {
     let (key, inner) = object.iter().next().filter(|_| object.len() == 1)?;
-    if !WRAPPERS.contains(&key.as_str()) || schema.is_some_and(|schema| schema.property(key).is_some()) {
+    if !WRAPPERS.contains(&key.as_str())
+        || schema.is_some_and(|schema| schema.property(key).is_some())
+    {
         return None;
     }
     inside(inner)
@@ -79,21 +110,32 @@ fn wrapped(schema: Option<&CompiledSchema>, object: &Map<String, Value>) -> Opti
 fn inside(value: &Value) -> Option<Map<String, Value>> {
     match value {
         Value::Object(inner) => Some(inner.clone()),
-        Value::String(text) => held(text).and_then(|inner| if let Value::Object(inner) = inner { Some(inner) } else { None }),
+        Value::String(text) => held(text).and_then(|inner| {
+            if let Value::Object(inner) = inner {
+                Some(inner)
+            } else {
+                None
+            }
+        }),
         _ => None,
     }
 }
 
 /// An injected name that was sent: as an argument, or in a wrapper that somebody might look through. What the schema itself has is the
 /// tool's business.
-pub(super) fn forged<'a>(tool: &'a RegisteredTool, arguments: &Map<String, Value>) -> Option<(&'a str, String)> {
+pub(super) fn forged<'a>(
+    tool: &'a RegisteredTool,
+    arguments: &Map<String, Value>,
+) -> Option<(&'a str, String)> {
     let injected = || tool.tool.inject.iter().map(|(name, _)| name.as_str());
     if let Some(name) = injected().find(|name| arguments.contains_key(*name)) {
         return Some((name, format!("/{}", escaped(name))));
     }
     let schema = tool.input().ok();
     let declared = |key: &str| schema.is_some_and(|schema| schema.property(key).is_some());
-    let wrappers = arguments.iter().filter(|(key, _)| WRAPPERS.contains(&key.as_str()) && !declared(key));
+    let wrappers = arguments
+        .iter()
+        .filter(|(key, _)| WRAPPERS.contains(&key.as_str()) && !declared(key));
     for (key, value) in wrappers {
         if let Some(inner) = inside(value)
             && let Some(name) = injected().find(|name| inner.contains_key(*name))
@@ -118,22 +160,69 @@ mod tests {
         for (sent, expected, done) in [
             (json!({"n": 1}), json!({"n": 1}), &[][..]),
             (json!("{\"n\": 1}"), json!({"n": 1}), &["text"]),
-            (json!("```json\n{\"n\": 1}\n```"), json!({"n": 1}), &["text"]),
+            (
+                json!("```json\n{\"n\": 1}\n```"),
+                json!({"n": 1}),
+                &["text"],
+            ),
             (json!("```json {\"n\": 1}```"), json!({"n": 1}), &["text"]),
-            (json!({"arguments": {"n": 1}}), json!({"n": 1}), &["wrapper"]),
-            (json!({"arguments": "{\"n\": 1}"}), json!({"n": 1}), &["wrapper"]),
-            (json!("{\"args\": {\"n\": 1}}"), json!({"n": 1}), &["text", "wrapper"]),
-            (json!({"arguments": {"arguments": {"n": 1}}}), json!({"arguments": {"n": 1}}), &["wrapper"]),
-            (json!({"arguments": {"n": 1}, "n": 2}), json!({"arguments": {"n": 1}, "n": 2}), &[]),
+            (
+                json!({"arguments": {"n": 1}}),
+                json!({"n": 1}),
+                &["wrapper"],
+            ),
+            (
+                json!({"arguments": "{\"n\": 1}"}),
+                json!({"n": 1}),
+                &["wrapper"],
+            ),
+            (
+                json!("{\"args\": {\"n\": 1}}"),
+                json!({"n": 1}),
+                &["text", "wrapper"],
+            ),
+            (
+                json!({"arguments": {"arguments": {"n": 1}}}),
+                json!({"arguments": {"n": 1}}),
+                &["wrapper"],
+            ),
+            (
+                json!({"arguments": {"n": 1}, "n": 2}),
+                json!({"arguments": {"n": 1}, "n": 2}),
+                &[],
+            ),
             (json!({"input": {"a": 1}}), json!({"input": {"a": 1}}), &[]),
-            (json!({"items": "[1, 2]"}), json!({"items": [1, 2]}), &["argument"]),
-            (json!({"items": "{\"a\": 1}"}), json!({"items": "{\"a\": 1}"}), &[]),
-            (json!({"maybe": "[1]", "either": "[1]"}), json!({"maybe": [1], "either": "[1]"}), &["argument"]),
-            (json!({"text": "[1, 2]", "n": "1"}), json!({"text": "[1, 2]", "n": "1"}), &[]),
+            (
+                json!({"items": "[1, 2]"}),
+                json!({"items": [1, 2]}),
+                &["argument"],
+            ),
+            (
+                json!({"items": "{\"a\": 1}"}),
+                json!({"items": "{\"a\": 1}"}),
+                &[],
+            ),
+            (
+                json!({"maybe": "[1]", "either": "[1]"}),
+                json!({"maybe": [1], "either": "[1]"}),
+                &["argument"],
+            ),
+            (
+                json!({"text": "[1, 2]", "n": "1"}),
+                json!({"text": "[1, 2]", "n": "1"}),
+                &[],
+            ),
             (json!("hello"), json!("hello"), &[]),
         ] {
             let mut undone = Vec::new();
-            assert_eq!((repair(Some(&schema), sent.clone(), &mut undone), undone.as_slice()), (expected, done), "{sent}");
+            assert_eq!(
+                (
+                    repair(Some(&schema), sent.clone(), &mut undone),
+                    undone.as_slice()
+                ),
+                (expected, done),
+                "{sent}"
+            );
         }
         assert_eq!(unfenced("```\n{}\n```"), Some("{}"));
         assert_eq!(unfenced("{}"), None);

@@ -14,25 +14,40 @@ use std::sync::Arc;
 use std::time::Duration;
 
 /// Runs the body as often as its policy says: while it fails in a way that may pass, and only if a repeat does no harm.
-pub(super) async fn attempts(ctx: &Context, tool: &Arc<RegisteredTool>, arguments: &mut Map<String, Value>) -> (Given, Enforced) {
+pub(super) async fn attempts(
+    ctx: &Context,
+    tool: &Arc<RegisteredTool>,
+    arguments: &mut Map<String, Value>,
+) -> (Given, Enforced) {
     match tool.retries() {
         None => attempt(ctx, tool, arguments).await,
         Some(retry) => Box::pin(repeated(ctx, tool, arguments, retry)).await,
     }
 }
 
-async fn repeated(ctx: &Context, tool: &Arc<RegisteredTool>, arguments: &mut Map<String, Value>, retry: RetryPolicy) -> (Given, Enforced) {
+async fn repeated(
+    ctx: &Context,
+    tool: &Arc<RegisteredTool>,
+    arguments: &mut Map<String, Value>,
+    retry: RetryPolicy,
+) -> (Given, Enforced) {
     let mut made = 1;
     loop {
         let last = made >= retry.max_attempts;
-        let mut these = if last { std::mem::take(arguments) } else { arguments.clone() };
+        let mut these = if last {
+            std::mem::take(arguments)
+        } else {
+            arguments.clone()
+        };
         let (outcome, enforced) = attempt(ctx, tool, &mut these).await;
         match &outcome {
-            Err(failure) if !last && may_pass(ctx, &failure.error) => match pause(ctx, tool, retry, made, &failure.error).await {
-                Pause::Over => made += 1,
-                Pause::TooLong => return (outcome, enforced),
-                Pause::Cancelled => return (Err(cancelled(tool).into()), enforced),
-            },
+            Err(failure) if !last && may_pass(ctx, &failure.error) => {
+                match pause(ctx, tool, retry, made, &failure.error).await {
+                    Pause::Over => made += 1,
+                    Pause::TooLong => return (outcome, enforced),
+                    Pause::Cancelled => return (Err(cancelled(tool).into()), enforced),
+                }
+            }
             _ => return (outcome, enforced),
         }
     }
@@ -41,7 +56,9 @@ async fn repeated(ctx: &Context, tool: &Arc<RegisteredTool>, arguments: &mut Map
 /// Whether the same call may succeed later. What was cancelled is not wanted any more, and what a thread that was left behind is still at is not begun
 /// beside it.
 fn may_pass(ctx: &Context, error: &Refusal) -> bool {
-    error.class == Class::Retryable && error.code != Code::Cancelled && !ctx.hold().is_some_and(|hold| hold.was_left())
+    error.class == Class::Retryable
+        && error.code != Code::Cancelled
+        && !ctx.hold().is_some_and(|hold| hold.was_left())
 }
 
 /// What becomes of the wait before the next attempt.
@@ -52,7 +69,13 @@ enum Pause {
     Cancelled,
 }
 
-async fn pause(ctx: &Context, tool: &RegisteredTool, retry: RetryPolicy, made: u32, error: &Refusal) -> Pause {
+async fn pause(
+    ctx: &Context,
+    tool: &RegisteredTool,
+    retry: RetryPolicy,
+    made: u32,
+    error: &Refusal,
+) -> Pause {
     let wait = jittered(retry.backoff(made));
     let end = deadline(ctx, tool).at;
     if tokio::time::Instant::now() + wait >= end {
@@ -88,10 +111,21 @@ mod tests {
 
     #[test]
     fn waits_grow_up_to_their_cap_and_differ_by_chance() {
-        let retry = RetryPolicy { max_attempts: 9, initial_backoff_ms: 100, max_backoff_ms: 1000, multiplier: 3.0 };
+        let retry = RetryPolicy {
+            max_attempts: 9,
+            initial_backoff_ms: 100,
+            max_backoff_ms: 1000,
+            multiplier: 3.0,
+        };
         let waits: Vec<u128> = (1..5).map(|made| retry.backoff(made).as_millis()).collect();
         assert_eq!(waits, [100, 300, 900, 1000]);
-        let chosen: std::collections::HashSet<Duration> = (0..50).map(|_| jittered(Duration::from_secs(1))).collect();
-        assert!(chosen.len() > 10 && chosen.iter().all(|wait| (500..=1000).contains(&wait.as_millis())));
+        let chosen: std::collections::HashSet<Duration> =
+            (0..50).map(|_| jittered(Duration::from_secs(1))).collect();
+        assert!(
+            chosen.len() > 10
+                && chosen
+                    .iter()
+                    .all(|wait| (500..=1000).contains(&wait.as_millis()))
+        );
     }
 }

@@ -34,11 +34,24 @@ pub(super) async fn run_script(
 ) -> (Given, Enforced) {
     let traces = Arc::new(Traces::default());
     let settling = tool.effects.contains(Effects::EXEC).then(Settling::new);
-    let outcome = run_traced(ctx, tool, script, arguments, deadline, &traces, settling.as_ref().map(Settling::token)).await;
+    let outcome = run_traced(
+        ctx,
+        tool,
+        script,
+        arguments,
+        deadline,
+        &traces,
+        settling.as_ref().map(Settling::token),
+    )
+    .await;
     if let Some(settling) = settling {
         settling.settle().await;
     }
-    let enforced = traces.enforced.lock().unwrap_or_else(PoisonError::into_inner).take();
+    let enforced = traces
+        .enforced
+        .lock()
+        .unwrap_or_else(PoisonError::into_inner)
+        .take();
     (outcome, enforced.unwrap_or(Enforced::Worker))
 }
 
@@ -57,11 +70,39 @@ async fn run_traced(
         memory_mb: tool.limits.memory_mb.unwrap_or(DEFAULT_MEMORY_MB),
         result_bytes: MAX_RESULT_BYTES,
     };
-    let crossing = ToolCrossing { ctx, tool, script, deadline: deadline.at, traces: Arc::clone(traces), alive };
-    let ran = ctx.shared().workers.run_tool(&ctx.call().session_id, script, &arguments, bounds, &ctx.call().cancel, &crossing).await;
-    if let (Err(ScriptError { code: Code::Failed, .. }), Some(refusal)) =
-        (&ran, traces.refused.lock().unwrap_or_else(PoisonError::into_inner).take())
-    {
+    let crossing = ToolCrossing {
+        ctx,
+        tool,
+        script,
+        deadline: deadline.at,
+        traces: Arc::clone(traces),
+        alive,
+    };
+    let ran = ctx
+        .shared()
+        .workers
+        .run_tool(
+            &ctx.call().session_id,
+            script,
+            &arguments,
+            bounds,
+            &ctx.call().cancel,
+            &crossing,
+        )
+        .await;
+    if let (
+        Err(ScriptError {
+            code: Code::Failed, ..
+        }),
+        Some(refusal),
+    ) = (
+        &ran,
+        traces
+            .refused
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .take(),
+    ) {
         return Err(refusal.into());
     }
     match ran {
@@ -77,10 +118,16 @@ async fn run_traced(
             if let Some(help) = help(error.code) {
                 refusal = refusal.help(help);
             }
-            let place = error.position.and_then(|position| Some(tool.tool.script.as_ref()?.place_of(position)));
+            let place = error
+                .position
+                .and_then(|position| Some(tool.tool.script.as_ref()?.place_of(position)));
             let refusal = refusal.at(place.unwrap_or_else(|| tool.tool.place(tool.tool.name_span)));
             // A script whose result cannot be taken has come to its end.
-            Err(if error.code == Code::ScriptResult { Failure::when_done(refusal) } else { refusal.into() })
+            Err(if error.code == Code::ScriptResult {
+                Failure::when_done(refusal)
+            } else {
+                refusal.into()
+            })
         }
     }
 }
@@ -89,35 +136,61 @@ async fn run_traced(
 pub(super) fn judged(tool: &RegisteredTool, value: Value) -> Given {
     let message = match value.get("error") {
         Some(Value::String(text)) if !text.is_empty() => Some(text.clone()),
-        Some(Value::Object(error)) => error.get("message").and_then(Value::as_str).map(str::to_owned),
+        Some(Value::Object(error)) => error
+            .get("message")
+            .and_then(Value::as_str)
+            .map(str::to_owned),
         _ => None,
     };
-    let rest = Success { value: Some(value), ..Success::default() };
+    let rest = Success {
+        value: Some(value),
+        ..Success::default()
+    };
     match message {
         None => Ok(Box::new(rest)),
-        Some(message) => Err(Failure::with(Refusal::new(Code::Failed, describe(tool, Code::Failed, &message)), rest)),
+        Some(message) => Err(Failure::with(
+            Refusal::new(Code::Failed, describe(tool, Code::Failed, &message)),
+            rest,
+        )),
     }
 }
 
 /// `result(content=, data=, refs=, metadata=, is_error=)`.
 fn explicit_result(tool: &RegisteredTool, fields: Value) -> Given {
-    let Value::Object(mut fields) = fields else { return Err(Refusal::new(Code::Internal, "a result without fields").into()) };
+    let Value::Object(mut fields) = fields else {
+        return Err(Refusal::new(Code::Internal, "a result without fields").into());
+    };
     let content = match fields.remove("content") {
         None | Some(Value::Null) => None,
         Some(Value::String(text)) => Some(vec![ContentBlock::Text(text)]),
-        Some(other) => Some(ContentBlock::list_from_json(&other).unwrap_or_else(|| vec![ContentBlock::Text(other.to_string())])),
+        Some(other) => Some(
+            ContentBlock::list_from_json(&other)
+                .unwrap_or_else(|| vec![ContentBlock::Text(other.to_string())]),
+        ),
     };
     let failed = fields.get("is_error") == Some(&Value::Bool(true));
     let rest = Success {
         value: fields.remove("data").filter(|data| !data.is_null()),
-        refs: fields.remove("refs").and_then(|refs| refs.as_array().cloned()).unwrap_or_default(),
-        metadata: fields.remove("metadata").and_then(|metadata| metadata.as_object().cloned()).unwrap_or_default(),
+        refs: fields
+            .remove("refs")
+            .and_then(|refs| refs.as_array().cloned())
+            .unwrap_or_default(),
+        metadata: fields
+            .remove("metadata")
+            .and_then(|metadata| metadata.as_object().cloned())
+            .unwrap_or_default(),
         content,
         ..Success::default()
     };
     if failed {
-        let message = rest.content.as_deref().map_or_else(|| "the tool says so".to_owned(), joined);
-        return Err(Failure::with(Refusal::new(Code::Failed, describe(tool, Code::Failed, &message)), rest));
+        let message = rest
+            .content
+            .as_deref()
+            .map_or_else(|| "the tool says so".to_owned(), joined);
+        return Err(Failure::with(
+            Refusal::new(Code::Failed, describe(tool, Code::Failed, &message)),
+            rest,
+        ));
     }
     Ok(Box::new(rest))
 }
@@ -125,9 +198,20 @@ fn explicit_result(tool: &RegisteredTool, fields: Value) -> Given {
 /// `error(code, message, metadata=)`: the tool's own code is a detail of `tool.failed`.
 fn explicit_error(tool: &RegisteredTool, fields: &Value) -> Failure {
     let text = |key: &str| fields.get(key).and_then(Value::as_str).unwrap_or_default();
-    let error = Refusal::new(Code::Failed, describe(tool, Code::Failed, text("message"))).detail("code", text("code"));
-    let metadata = fields.get("metadata").and_then(Value::as_object).cloned().unwrap_or_default();
-    Failure::with(error, Success { metadata, ..Success::default() })
+    let error = Refusal::new(Code::Failed, describe(tool, Code::Failed, text("message")))
+        .detail("code", text("code"));
+    let metadata = fields
+        .get("metadata")
+        .and_then(Value::as_object)
+        .cloned()
+        .unwrap_or_default();
+    Failure::with(
+        error,
+        Success {
+            metadata,
+            ..Success::default()
+        },
+    )
 }
 
 /// What an expression over `args` says, in a worker that has no built-ins.
@@ -138,7 +222,17 @@ pub(super) async fn value_of(
     arguments: Map<String, Value>,
     deadline: Deadline,
 ) -> Result<Value, Refusal> {
-    match run_traced(ctx, tool, script, arguments, deadline, &Arc::default(), None).await {
+    match run_traced(
+        ctx,
+        tool,
+        script,
+        arguments,
+        deadline,
+        &Arc::default(),
+        None,
+    )
+    .await
+    {
         Ok(success) => Ok(success.value.unwrap_or_default()),
         Err(failure) => Err(failure.error),
     }

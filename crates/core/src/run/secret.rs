@@ -44,19 +44,30 @@ impl Secrets {
 }
 
 /// Adds the secrets that a tool wants.
-pub(super) async fn inject(ctx: &Context, tool: &RegisteredTool, arguments: &mut Map<String, Value>) -> Result<(), Refusal> {
+pub(super) async fn inject(
+    ctx: &Context,
+    tool: &RegisteredTool,
+    arguments: &mut Map<String, Value>,
+) -> Result<(), Refusal> {
     for (argument, inject) in &tool.tool.inject {
-        let Inject::Secret(name) = &inject.value else { continue };
+        let Inject::Secret(name) = &inject.value else {
+            continue;
+        };
         let value = match &ctx.shared().secrets {
             Secrets::StandIns => format!("[secret {name}]"),
             Secrets::Real(given) => match given.get(name) {
                 Some(value) => Ok(value.clone()),
                 None => declared(ctx, name).await,
             }
-            .and_then(|value| match ctx.shared().values.learn_fresh(value.as_bytes()) {
-                Ok(()) => Ok(value),
-                Err(_) => Err("it is shorter than 4 bytes, and could not be told from other text".to_owned()),
-            })
+            .and_then(
+                |value| match ctx.shared().values.learn_fresh(value.as_bytes()) {
+                    Ok(()) => Ok(value),
+                    Err(_) => Err(
+                        "it is shorter than 4 bytes, and could not be told from other text"
+                            .to_owned(),
+                    ),
+                },
+            )
             .map_err(|why| missing(tool, name, &why, inject))?,
         };
         arguments.insert(argument.clone(), value.into());
@@ -65,16 +76,26 @@ pub(super) async fn inject(ctx: &Context, tool: &RegisteredTool, arguments: &mut
 }
 
 fn missing(tool: &RegisteredTool, name: &str, why: &str, at: &At<Inject>) -> Refusal {
-    Refusal::new(Code::SecretMissing, format!("`{}` needs the secret `{name}`, which cannot be had: {why}", tool.name()))
-        .help("a person can give it in `secrets` of their own harness/harness.md")
-        .detail("secret", name)
-        .at(tool.tool.place(at.span))
+    Refusal::new(
+        Code::SecretMissing,
+        format!(
+            "`{}` needs the secret `{name}`, which cannot be had: {why}",
+            tool.name()
+        ),
+    )
+    .help("a person can give it in `secrets` of their own harness/harness.md")
+    .detail("secret", name)
+    .at(tool.tool.place(at.span))
 }
 
 /// The secret of that name, from the highest layer that has it.
 async fn declared(ctx: &Context, name: &str) -> Result<String, String> {
     let registry = ctx.registry();
-    let found = registry.layers.iter().flat_map(|layer| &layer.root.secrets).find(|(known, _)| known == name);
+    let found = registry
+        .layers
+        .iter()
+        .flat_map(|layer| &layer.root.secrets)
+        .find(|(known, _)| known == name);
     let Some((_, from)) = found else {
         return Err(match registry.root.secrets.iter().any(|(known, _)| known == name) {
             // A cloned project must not say which file or variable of a person its tools get.
@@ -93,7 +114,11 @@ async fn declared(ctx: &Context, name: &str) -> Result<String, String> {
 /// The secret in a variable or a file; nothing for a command.
 fn read(from: &SecretFrom, surroundings: &Surroundings) -> Option<Result<String, String>> {
     match from {
-        SecretFrom::Variable(name) => Some(surroundings.variable(name).ok_or_else(|| format!("the variable `{name}` is not set"))),
+        SecretFrom::Variable(name) => Some(
+            surroundings
+                .variable(name)
+                .ok_or_else(|| format!("the variable `{name}` is not set")),
+        ),
         SecretFrom::File(path) => Some(file(path, surroundings)),
         SecretFrom::Command(_) => None,
     }
@@ -106,34 +131,60 @@ fn file(path: &str, surroundings: &Surroundings) -> Result<String, String> {
         (None, _) => PathBuf::from(path),
     };
     let mut text = String::new();
-    let read = std::fs::File::open(place).and_then(|file| file.take(MOST_BYTES + 1).read_to_string(&mut text));
+    let read = std::fs::File::open(place)
+        .and_then(|file| file.take(MOST_BYTES + 1).read_to_string(&mut text));
     match read {
         Err(problem) => Err(format!("`{path}` cannot be read: {}", problem.kind())),
-        Ok(bytes) if bytes as u64 > MOST_BYTES => Err(format!("`{path}` has more than {MOST_BYTES} bytes")),
+        Ok(bytes) if bytes as u64 > MOST_BYTES => {
+            Err(format!("`{path}` has more than {MOST_BYTES} bytes"))
+        }
         Ok(_) => Ok(line(&text)),
     }
 }
 
 /// What the user's own command prints.
 async fn printed(ctx: &Context, from: &SecretFrom) -> Result<String, String> {
-    let SecretFrom::Command(words) = from else { return Err("nothing says where it comes from".to_owned()) };
-    let Some((program, args)) = words.split_first() else { return Err("its `command` is empty".to_owned()) };
+    let SecretFrom::Command(words) = from else {
+        return Err("nothing says where it comes from".to_owned());
+    };
+    let Some((program, args)) = words.split_first() else {
+        return Err("its `command` is empty".to_owned());
+    };
     let shared: &Shared = ctx.shared();
-    let mut plan = plan::plan(shared.site(), &Narrowing::default(), shared.registry.confines.limits, LONGEST);
+    let mut plan = plan::plan(
+        shared.site(),
+        &Narrowing::default(),
+        shared.registry.confines.limits,
+        LONGEST,
+    );
     if let Some(home) = &shared.surroundings.home {
         plan.environment.retain(|(name, _)| name != "HOME");
-        plan.environment.push(("HOME".to_owned(), home.display().to_string()));
+        plan.environment
+            .push(("HOME".to_owned(), home.display().to_string()));
     }
     let (cwd, stdin) = (plan.files.workspace.clone(), String::new());
-    let command = Command { program: program.clone(), args: args.to_vec(), cwd, stdin };
+    let command = Command {
+        program: program.clone(),
+        args: args.to_vec(),
+        cwd,
+        stdin,
+    };
     // It is the word of the user or the administrator, in a file that no project can write.
-    let ran = asked(|| shared.outside.run(&plan, Containment::Off, command, ctx.call().cancel.token())).await;
+    let ran = asked(|| {
+        shared
+            .outside
+            .run(&plan, Containment::Off, command, ctx.call().cancel.token())
+    })
+    .await;
     let ran = ran.map_err(|refused| format!("`{program}` did not run: {}", refused.message()))?;
     match ran.end {
         End::Exited(0) if !ran.stdout.truncated => Ok(line(&ran.stdout.text)),
         End::Exited(0) => Err(format!("`{program}` printed more than a secret has")),
         End::Exited(code) => Err(format!("`{program}` ended with {code}")),
-        _ => Err(format!("`{program}` did not end by itself within {} s", LONGEST.as_secs())),
+        _ => Err(format!(
+            "`{program}` did not end by itself within {} s",
+            LONGEST.as_secs()
+        )),
     }
 }
 

@@ -26,7 +26,10 @@ pub(super) struct Stopwatch {
 
 impl Stopwatch {
     pub(super) fn start(ctx: &Context) -> Self {
-        Self { started: ctx.is_read().then(|| ctx.started().into_std()), ended: [None; STAGES.len()] }
+        Self {
+            started: ctx.is_read().then(|| ctx.started().into_std()),
+            ended: [None; STAGES.len()],
+        }
     }
 
     /// Notes that a stage ended.

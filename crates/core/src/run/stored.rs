@@ -19,41 +19,86 @@ use std::sync::{Arc, Mutex, PoisonError};
 /// What makes a call the same as another one; nothing for a call that is only itself.
 ///
 /// What is injected is filled in on the way, because it is part of the key: nobody gets the answer that was made for somebody else.
-pub(super) async fn key(ctx: &Context, tool: &Arc<RegisteredTool>, arguments: &mut Map<String, Value>) -> Result<Option<String>, Refusal> {
+pub(super) async fn key(
+    ctx: &Context,
+    tool: &Arc<RegisteredTool>,
+    arguments: &mut Map<String, Value>,
+) -> Result<Option<String>, Refusal> {
     let value = match &tool.key {
         None => Value::Null,
         Some(Key::By(names)) => by(names, arguments),
-        Some(Key::Script(script)) => value_of(ctx, tool, script, arguments.clone(), deadline(ctx, tool)).await?,
+        Some(Key::Script(script)) => {
+            value_of(ctx, tool, script, arguments.clone(), deadline(ctx, tool)).await?
+        }
     };
     inject(ctx, tool, arguments)?;
     secret::inject(ctx, tool, arguments).await?;
     if value.is_null() {
         return Ok(None);
     }
-    let known = injected(tool, arguments, |inject| matches!(inject, Inject::SessionId | Inject::Mode | Inject::State(_) | Inject::Host(_)));
+    let known = injected(tool, arguments, |inject| {
+        matches!(
+            inject,
+            Inject::SessionId | Inject::Mode | Inject::State(_) | Inject::Host(_)
+        )
+    });
     // Nobody can look into a run's context, so where nothing else says whose the call is, it is the session's.
-    let says_whose = tool.tool.inject.iter().any(|(_, inject)| matches!(inject.value, Inject::Host(_) | Inject::Secret(_)));
-    let session = (ctx.call().context.is_given() && !says_whose).then(|| ctx.call().session_id.as_str());
-    let key = format!("{}:{}", tool.name(), digest::of_worth(&json!([value, known, session])));
-    for (name, _) in tool.tool.inject.iter().filter(|(_, inject)| inject.value == Inject::IdempotencyKey) {
+    let says_whose = tool
+        .tool
+        .inject
+        .iter()
+        .any(|(_, inject)| matches!(inject.value, Inject::Host(_) | Inject::Secret(_)));
+    let session =
+        (ctx.call().context.is_given() && !says_whose).then(|| ctx.call().session_id.as_str());
+    let key = format!(
+        "{}:{}",
+        tool.name(),
+        digest::of_worth(&json!([value, known, session]))
+    );
+    for (name, _) in tool
+        .tool
+        .inject
+        .iter()
+        .filter(|(_, inject)| inject.value == Inject::IdempotencyKey)
+    {
         arguments.insert(name.clone(), key.as_str().into());
     }
     // The tool may hand its key on, and a secret could be guessed by what it made of it.
-    let secrets = injected(tool, arguments, |inject| matches!(inject, Inject::Secret(_)));
+    let secrets = injected(tool, arguments, |inject| {
+        matches!(inject, Inject::Secret(_))
+    });
     Ok(Some(format!("{key} {}", digest::of(&secrets))))
 }
 
 /// The values of a key; nothing where none of them was given.
 fn by(names: &[String], arguments: &Map<String, Value>) -> Value {
-    let values: Vec<Value> = names.iter().map(|name| arguments.get(name).cloned().unwrap_or_default()).collect();
-    if values.iter().all(Value::is_null) { Value::Null } else { Value::Array(values) }
+    let values: Vec<Value> = names
+        .iter()
+        .map(|name| arguments.get(name).cloned().unwrap_or_default())
+        .collect();
+    if values.iter().all(Value::is_null) {
+        Value::Null
+    } else {
+        Value::Array(values)
+    }
 }
 
 /// What is injected of some kinds. Ids of the call and of its run say which attempt it is, and not whose.
-fn injected(tool: &RegisteredTool, arguments: &Map<String, Value>, counts: impl Fn(&Inject) -> bool) -> Value {
-    let counted = tool.tool.inject.iter().filter(|(_, inject)| counts(&inject.value));
+fn injected(
+    tool: &RegisteredTool,
+    arguments: &Map<String, Value>,
+    counts: impl Fn(&Inject) -> bool,
+) -> Value {
+    let counted = tool
+        .tool
+        .inject
+        .iter()
+        .filter(|(_, inject)| counts(&inject.value));
     Value::Object(
-        counted.filter_map(|(name, _)| arguments.get_key_value(name)).map(|(name, value)| (name.clone(), value.clone())).collect(),
+        counted
+            .filter_map(|(name, _)| arguments.get_key_value(name))
+            .map(|(name, value)| (name.clone(), value.clone()))
+            .collect(),
     )
 }
 
@@ -69,7 +114,12 @@ pub(super) async fn stored(ctx: &Context, tool: &RegisteredTool, key: &str) -> O
         let shelf = ctx.shared().shelf(&ctx.call().session_id, tool.name());
         let listed = std::mem::take(&mut output.artifacts);
         let all = listed.len();
-        let looked = isolate::blocking(move || listed.into_iter().filter(|artifact| shelf.find(&artifact.id).is_ok()).collect());
+        let looked = isolate::blocking(move || {
+            listed
+                .into_iter()
+                .filter(|artifact| shelf.find(&artifact.id).is_ok())
+                .collect()
+        });
         output.artifacts = tokio::select! {
             biased;
             found = looked => found.unwrap_or_default(),
@@ -77,7 +127,10 @@ pub(super) async fn stored(ctx: &Context, tool: &RegisteredTool, key: &str) -> O
             () = tokio::time::sleep_until(ctx.ends().at) => Vec::new(),
         };
         if output.artifacts.len() < all {
-            output.metadata.insert("artifacts_left_out".into(), json!(all - output.artifacts.len()));
+            output.metadata.insert(
+                "artifacts_left_out".into(),
+                json!(all - output.artifacts.len()),
+            );
         }
     }
     Some(outcome)
@@ -85,8 +138,9 @@ pub(super) async fn stored(ctx: &Context, tool: &RegisteredTool, key: &str) -> O
 
 /// What stands for a result that is not there, so that its effect is not done again.
 pub(super) fn lost(tool: &str) -> Given {
-    let message =
-        format!("`{tool}` was done by an earlier call with the same key, whose result is not there any more; it is not done again");
+    let message = format!(
+        "`{tool}` was done by an earlier call with the same key, whose result is not there any more; it is not done again"
+    );
     Err(Refusal::new(Code::Failed, message).into())
 }
 
@@ -115,7 +169,11 @@ impl Stored {
     }
 
     pub(super) fn put(&self, tool: &str, key: &str, outcome: Given) {
-        let outcome = if weight(&outcome) > MAX_ONE { lost(tool) } else { outcome };
+        let outcome = if weight(&outcome) > MAX_ONE {
+            lost(tool)
+        } else {
+            outcome
+        };
         let mut kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let key: Arc<str> = key.into();
         let bytes = key.len() + weight(&outcome);
@@ -126,7 +184,9 @@ impl Stored {
         }
         kept.bytes += bytes;
         while kept.order.len() > MAX_STORED || kept.bytes > MAX_BYTES {
-            let Some(oldest) = kept.order.pop_front() else { break };
+            let Some(oldest) = kept.order.pop_front() else {
+                break;
+            };
             if let Some((_, bytes)) = kept.by_key.remove(&oldest) {
                 kept.bytes -= bytes;
             }
@@ -137,7 +197,9 @@ impl Stored {
 fn weight(outcome: &Given) -> usize {
     match outcome {
         Ok(output) => output.weight(),
-        Err(Failure { error, rest, .. }) => error.message.len() + encoded_len(&error.details) + rest.weight(),
+        Err(Failure { error, rest, .. }) => {
+            error.message.len() + encoded_len(&error.details) + rest.weight()
+        }
     }
 }
 
@@ -154,7 +216,10 @@ mod tests {
         for (outcome, what) in [
             (Err(Refusal::new(Code::Failed, long()).into()), "words"),
             (Err(refusal().detail("long", long()).into()), "details"),
-            (Err(Failure::with(refusal(), ToolOutput::text(long()))), "what is left"),
+            (
+                Err(Failure::with(refusal(), ToolOutput::text(long()))),
+                "what is left",
+            ),
             (Ok(Box::new(ToolOutput::value(long()))), "a value"),
         ] {
             let stored = Stored::default();
@@ -163,22 +228,42 @@ mod tests {
             let first = bytes();
             assert!((LONG..LONG + 1000).contains(&first), "{what}: {first}");
             stored.put("t", "key", lost("t"));
-            assert!(bytes() < 1000, "{what}: what takes its place is what counts");
-            (0..100).for_each(|index| stored.put("t", &index.to_string(), Err(Refusal::new(Code::Failed, long()).into())));
-            assert!(bytes() <= MAX_BYTES && stored.get("key").is_none() && stored.get("99").is_some(), "{what}");
+            assert!(
+                bytes() < 1000,
+                "{what}: what takes its place is what counts"
+            );
+            (0..100).for_each(|index| {
+                stored.put(
+                    "t",
+                    &index.to_string(),
+                    Err(Refusal::new(Code::Failed, long()).into()),
+                )
+            });
+            assert!(
+                bytes() <= MAX_BYTES && stored.get("key").is_none() && stored.get("99").is_some(),
+                "{what}"
+            );
         }
     }
 
     #[test]
     fn stored_results_are_bounded_and_the_newest_stay_and_of_a_huge_one_that_it_was_done() {
         let stored = Stored::default();
-        let put = |key: &str, bytes: usize| stored.put("t", key, Ok(Box::new(ToolOutput::text("x".repeat(bytes)))));
+        let put = |key: &str, bytes: usize| {
+            stored.put("t", key, Ok(Box::new(ToolOutput::text("x".repeat(bytes)))))
+        };
         for index in 0..100 {
             put(&format!("t:{index}"), 1 << 20);
         }
-        assert!(stored.get("t:0").is_none() && stored.get("t:99").is_some_and(|outcome| outcome.is_ok()));
+        assert!(
+            stored.get("t:0").is_none()
+                && stored.get("t:99").is_some_and(|outcome| outcome.is_ok())
+        );
         put("huge", MAX_ONE + 1);
-        assert!(stored.get("huge").is_some_and(|outcome| outcome.is_err()) && stored.get("t:99").is_some());
+        assert!(
+            stored.get("huge").is_some_and(|outcome| outcome.is_err())
+                && stored.get("t:99").is_some()
+        );
         assert!(stored.0.lock().expect("kept").bytes <= MAX_BYTES);
     }
 }

@@ -22,7 +22,10 @@ pub(crate) fn compile(schema: &Value) -> Result<Validator, ValidationError<'stat
 }
 
 fn options() -> jsonschema::ValidationOptions<'static> {
-    jsonschema::options().with_draft(Draft::Draft202012).with_pattern_options(PatternOptions::regex()).offline()
+    jsonschema::options()
+        .with_draft(Draft::Draft202012)
+        .with_pattern_options(PatternOptions::regex())
+        .offline()
 }
 
 /// Whatever has a JSON Schema: JSON itself, or a Rust type by [`of`].
@@ -59,7 +62,10 @@ pub(crate) fn of_type<T: JsonSchema>() -> Value {
         settings.meta_schema = None;
         settings.inline_subschemas = true;
     });
-    let mut schema = settings.into_generator().into_root_schema_for::<T>().to_value();
+    let mut schema = settings
+        .into_generator()
+        .into_root_schema_for::<T>()
+        .to_value();
     if let Some(object) = schema.as_object_mut() {
         object.shift_remove("title");
     }
@@ -111,7 +117,14 @@ impl CompiledSchema {
         each_default(&value, "", &mut |_, _| has_defaults = true);
         let quick = Quick::of(&value);
         let has_numbers = numbers::mentioned(&value);
-        Ok(Self { value, validator, quick, has_defaults, has_numbers, max_depth })
+        Ok(Self {
+            value,
+            validator,
+            quick,
+            has_defaults,
+            has_numbers,
+            max_depth,
+        })
     }
 
     /// What is wrong with arguments; nothing when they fit. Integers are written as such then, however they were sent.
@@ -120,12 +133,18 @@ impl CompiledSchema {
             return Vec::new();
         }
         let violations = self.violations(value);
-        if violations.is_empty() && self.has_numbers { numbers::settle(&self.value, value) } else { violations }
+        if violations.is_empty() && self.has_numbers {
+            numbers::settle(&self.value, value)
+        } else {
+            violations
+        }
     }
 
     /// Whether it surely fits, integers and all.
     fn is_quick(&self, value: &Value) -> bool {
-        self.quick.as_ref().is_some_and(|quick| quick.accepts(value))
+        self.quick
+            .as_ref()
+            .is_some_and(|quick| quick.accepts(value))
     }
 
     /// What is wrong with `value`; nothing when it fits.
@@ -135,8 +154,13 @@ impl CompiledSchema {
             return Vec::new();
         }
         if let Some(most) = self.max_depth.filter(|most| deeper_than(value, *most)) {
-            let message = format!("it nests deeper than {most} levels, the most this recursive schema is checked for");
-            return vec![Violation { path: String::new(), message }];
+            let message = format!(
+                "it nests deeper than {most} levels, the most this recursive schema is checked for"
+            );
+            return vec![Violation {
+                path: String::new(),
+                message,
+            }];
         }
         if self.validator.is_valid(value) {
             return Vec::new();
@@ -144,7 +168,10 @@ impl CompiledSchema {
         self.validator
             .iter_errors(value)
             .take(MAX_VIOLATIONS)
-            .map(|error| Violation { path: place(&error), message: said(&error) })
+            .map(|error| Violation {
+                path: place(&error),
+                message: said(&error),
+            })
             .collect()
     }
 
@@ -163,7 +190,11 @@ impl CompiledSchema {
 
     /// The properties of the top level, in order.
     pub fn properties(&self) -> impl Iterator<Item = &str> {
-        self.value.get("properties").and_then(Value::as_object).into_iter().flat_map(|map| map.keys().map(String::as_str))
+        self.value
+            .get("properties")
+            .and_then(Value::as_object)
+            .into_iter()
+            .flat_map(|map| map.keys().map(String::as_str))
     }
 }
 
@@ -171,7 +202,9 @@ impl CompiledSchema {
 fn place(error: &ValidationError<'_>) -> String {
     let path = error.instance_path().to_string();
     match error.kind() {
-        ValidationErrorKind::Required { property: Value::String(name) } => format!("{path}/{}", escaped(name)),
+        ValidationErrorKind::Required {
+            property: Value::String(name),
+        } => format!("{path}/{}", escaped(name)),
         _ => path,
     }
 }
@@ -189,9 +222,16 @@ const MAX_STEPS: f64 = 100_000.0;
 fn recursive_depth(schema: &Value) -> Option<usize> {
     let mut targets = Vec::new();
     references(schema, &mut targets);
-    let recursive = targets.iter().any(|target| reaches(schema, target, target, &mut Vec::new()));
+    let recursive = targets
+        .iter()
+        .any(|target| reaches(schema, target, target, &mut Vec::new()));
     let branches = targets.len().max(2);
-    #[expect(clippy::cast_precision_loss, clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a small whole number")]
+    #[expect(
+        clippy::cast_precision_loss,
+        clippy::cast_possible_truncation,
+        clippy::cast_sign_loss,
+        reason = "a small whole number"
+    )]
     let depth = (MAX_STEPS.ln() / (branches as f64).ln()) as usize;
     (recursive && targets.len() > 1).then_some(depth.max(2))
 }
@@ -214,15 +254,23 @@ fn reaches<'a>(schema: &'a Value, from: &'a str, goal: &str, seen: &mut Vec<&'a 
         return false;
     }
     seen.push(from);
-    let Some(target) = within(schema, from) else { return true };
+    let Some(target) = within(schema, from) else {
+        return true;
+    };
     let mut next = Vec::new();
     references(target, &mut next);
-    next.into_iter().any(|reference| reference == goal || reaches(schema, reference, goal, seen))
+    next.into_iter()
+        .any(|reference| reference == goal || reaches(schema, reference, goal, seen))
 }
 
 /// Calls `each` with every schema whose default [`defaults`] could fill in, and with its path.
 fn each_default<'a>(schema: &'a Value, path: &str, each: &mut impl FnMut(&str, &'a Value)) {
-    for (name, property) in schema.get("properties").and_then(Value::as_object).into_iter().flatten() {
+    for (name, property) in schema
+        .get("properties")
+        .and_then(Value::as_object)
+        .into_iter()
+        .flatten()
+    {
         let path = format!("{path}/properties/{}", escaped(name));
         if property.get("default").is_some() {
             each(&path, property);
@@ -239,24 +287,41 @@ pub(crate) fn escaped(name: &str) -> String {
 /// Where in a schema a default stands that would be filled in and does not fit, and what is wrong with it.
 pub(crate) fn unfit_default(schema: &Value) -> Option<Violation> {
     let mut found = Vec::new();
-    each_default(schema, "", &mut |path, property| found.push((path.to_owned(), property)));
+    each_default(schema, "", &mut |path, property| {
+        found.push((path.to_owned(), property))
+    });
     let mut whole = None;
     found.into_iter().find_map(|(path, property)| {
         let mut targets = Vec::new();
         references(property, &mut targets);
         let error = if targets.is_empty() {
-            compile(property).ok()?.validate(&property["default"]).err().map(|error| said(&error))
+            compile(property)
+                .ok()?
+                .validate(&property["default"])
+                .err()
+                .map(|error| said(&error))
         } else {
             // What it refers to is in the whole schema.
-            let parts = whole.get_or_insert_with(|| options().build_map(schema).ok()).as_ref()?;
-            parts.get(&format!("#{path}"))?.validate(&property["default"]).err().map(|error| said(&error))
+            let parts = whole
+                .get_or_insert_with(|| options().build_map(schema).ok())
+                .as_ref()?;
+            parts
+                .get(&format!("#{path}"))?
+                .validate(&property["default"])
+                .err()
+                .map(|error| said(&error))
         };
-        error.map(|message| Violation { path: format!("{path}/default"), message })
+        error.map(|message| Violation {
+            path: format!("{path}/default"),
+            message,
+        })
     })
 }
 
 fn defaults(schema: &Value, arguments: &mut Map<String, Value>) {
-    let Some(properties) = schema.get("properties").and_then(Value::as_object) else { return };
+    let Some(properties) = schema.get("properties").and_then(Value::as_object) else {
+        return;
+    };
     for (name, property) in properties {
         match (arguments.get_mut(name), property.get("default")) {
             (Some(Value::Object(inner)), _) => defaults(property, inner),
@@ -273,7 +338,12 @@ fn said(error: &ValidationError<'_>) -> String {
     let fits = |message: &String| message.len() <= MAX;
     let whole = Some(error.to_string()).filter(fits);
     let masked = || Some(error.masked_with("this value").to_string()).filter(fits);
-    whole.or_else(masked).unwrap_or_else(|| format!("this value does not fit what the schema says at {}", error.schema_path()))
+    whole.or_else(masked).unwrap_or_else(|| {
+        format!(
+            "this value does not fit what the schema says at {}",
+            error.schema_path()
+        )
+    })
 }
 
 #[cfg(test)]
@@ -290,9 +360,21 @@ mod tests {
         }))
         .expect("compiles");
         let violations = schema.violations(&json!({"n": "3", "path": "a"}));
-        assert_eq!(violations, [Violation { path: "/n".into(), message: "\"3\" is not of type \"integer\"".into() }]);
+        assert_eq!(
+            violations,
+            [Violation {
+                path: "/n".into(),
+                message: "\"3\" is not of type \"integer\"".into()
+            }]
+        );
         let missing = schema.violations(&json!({"n": 3}));
-        assert_eq!(missing, [Violation { path: "/path".into(), message: "\"path\" is a required property".into() }]);
+        assert_eq!(
+            missing,
+            [Violation {
+                path: "/path".into(),
+                message: "\"path\" is a required property".into()
+            }]
+        );
         let mut arguments = json!({"o": {}}).as_object().cloned().expect("object");
         schema.apply_defaults(&mut arguments);
         assert_eq!(Value::Object(arguments), json!({"o": {"x": true}, "n": 3}));
@@ -300,20 +382,31 @@ mod tests {
 
     #[test]
     fn what_is_too_long_to_be_quoted_is_not_quoted_in_part() {
-        let schema =
-            CompiledSchema::new(json!({"type": "object", "properties": {"n": {"type": "integer"}}, "additionalProperties": false}));
+        let schema = CompiledSchema::new(
+            json!({"type": "object", "properties": {"n": {"type": "integer"}}, "additionalProperties": false}),
+        );
         let schema = schema.expect("compiles");
         let said = |value: &Value| schema.violations(value).remove(0).message;
         assert!(said(&json!({"key": 1})).contains("'key'"));
-        assert_eq!(said(&json!({"n": "x".repeat(500)})), "this value is not of type \"integer\"");
+        assert_eq!(
+            said(&json!({"n": "x".repeat(500)})),
+            "this value is not of type \"integer\""
+        );
         let names: serde_json::Map<String, Value> =
-            ["a".repeat(150), "secret".into(), "z".repeat(400)].map(|name| (name, json!(1))).into_iter().collect();
-        assert_eq!(said(&Value::Object(names)), "this value does not fit what the schema says at /additionalProperties");
+            ["a".repeat(150), "secret".into(), "z".repeat(400)]
+                .map(|name| (name, json!(1)))
+                .into_iter()
+                .collect();
+        assert_eq!(
+            said(&Value::Object(names)),
+            "this value does not fit what the schema says at /additionalProperties"
+        );
     }
 
     #[test]
     fn a_pattern_that_backtracks_is_linear_and_remote_references_are_refused() {
-        let schema = CompiledSchema::new(json!({"type": "string", "pattern": "^(a+)+$"})).expect("compiles");
+        let schema =
+            CompiledSchema::new(json!({"type": "string", "pattern": "^(a+)+$"})).expect("compiles");
         let started = std::time::Instant::now();
         assert_eq!(schema.violations(&json!("a".repeat(50_000) + "b")).len(), 1);
         assert!(started.elapsed().as_secs() < 2);
@@ -334,19 +427,28 @@ mod tests {
         let nested = |levels: usize| (0..levels).fold(json!([1]), |inner, _| json!([inner]));
         let started = std::time::Instant::now();
         for levels in [5, 40, 60] {
-            assert!(!branching.violations(&nested(levels)).is_empty(), "{levels}");
+            assert!(
+                !branching.violations(&nested(levels)).is_empty(),
+                "{levels}"
+            );
         }
         assert!(started.elapsed().as_secs() < 5);
         let list = CompiledSchema::new(
             json!({"$defs": {"n": {"type": "array", "items": {"$ref": "#/$defs/n"}}}, "type": "object", "properties": {"a": {"type": "array"}}}),
         );
-        assert!(list.expect("compiles").violations(&json!({"a": nested(60)})).is_empty());
+        assert!(
+            list.expect("compiles")
+                .violations(&json!({"a": nested(60)}))
+                .is_empty()
+        );
     }
 
     #[test]
     fn integers_beyond_64_bits_are_compared_exactly() {
-        let schema =
-            CompiledSchema::new(serde_json::from_str(r#"{"maximum": 123456789012345678901234567890}"#).expect("JSON")).expect("compiles");
+        let schema = CompiledSchema::new(
+            serde_json::from_str(r#"{"maximum": 123456789012345678901234567890}"#).expect("JSON"),
+        )
+        .expect("compiles");
         let at: Value = serde_json::from_str("123456789012345678901234567890").expect("JSON");
         let above: Value = serde_json::from_str("123456789012345678901234567891").expect("JSON");
         assert!(schema.violations(&at).is_empty());

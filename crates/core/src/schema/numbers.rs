@@ -18,9 +18,13 @@ const FLOAT: &str = "float";
 
 /// Whether a schema anywhere says integer, or a number of so many bits.
 pub(super) fn mentioned(schema: &Value) -> bool {
-    let is_one = |keyword: &str, value: &Value| keyword == "type" && is_said(value) || keyword == "format" && value == FLOAT;
+    let is_one = |keyword: &str, value: &Value| {
+        keyword == "type" && is_said(value) || keyword == "format" && value == FLOAT
+    };
     match schema {
-        Value::Object(keywords) => keywords.iter().any(|(keyword, value)| is_one(keyword, value) || mentioned(value)),
+        Value::Object(keywords) => keywords
+            .iter()
+            .any(|(keyword, value)| is_one(keyword, value) || mentioned(value)),
         Value::Array(items) => items.iter().any(mentioned),
         _ => false,
     }
@@ -28,7 +32,12 @@ pub(super) fn mentioned(schema: &Value) -> bool {
 
 /// Writes integers as such in a value that fits, and finds numbers that are wider than their `format`.
 pub(super) fn settle(schema: &Value, value: &mut Value) -> Vec<Violation> {
-    let mut walk = Walk { root: schema, steps: MAX_STEPS, path: String::new(), found: Vec::new() };
+    let mut walk = Walk {
+        root: schema,
+        steps: MAX_STEPS,
+        path: String::new(),
+        found: Vec::new(),
+    };
     walk.go(schema, value, Certain::Yes, 0);
     walk.found
 }
@@ -64,7 +73,9 @@ struct Walk<'a> {
 
 impl<'a> Walk<'a> {
     fn go(&mut self, schema: &'a Value, value: &mut Value, certain: Certain, hops: usize) {
-        let Some(keywords) = schema.as_object() else { return };
+        let Some(keywords) = schema.as_object() else {
+            return;
+        };
         if self.steps == 0 || hops > MAX_HOPS {
             return;
         }
@@ -79,14 +90,31 @@ impl<'a> Walk<'a> {
             match keyword.as_str() {
                 "$ref" => {
                     let target = more.as_str().and_then(|target| within(self.root, target));
-                    target.into_iter().for_each(|target| self.go(target, value, certain, hops + 1));
+                    target
+                        .into_iter()
+                        .for_each(|target| self.go(target, value, certain, hops + 1));
                 }
-                "allOf" => more.as_array().into_iter().flatten().for_each(|one| self.go(one, value, certain, hops + 1)),
+                "allOf" => more
+                    .as_array()
+                    .into_iter()
+                    .flatten()
+                    .for_each(|one| self.go(one, value, certain, hops + 1)),
                 "anyOf" | "oneOf" => {
                     let is_null = |one: &Value| one.get("type").is_some_and(|kind| kind == "null");
-                    let branches: Vec<&'a Value> = more.as_array().into_iter().flatten().filter(|one| !is_null(one)).collect();
-                    let certain = if branches.len() == 1 { certain } else { Certain::No };
-                    branches.into_iter().for_each(|one| self.go(one, value, certain, hops + 1));
+                    let branches: Vec<&'a Value> = more
+                        .as_array()
+                        .into_iter()
+                        .flatten()
+                        .filter(|one| !is_null(one))
+                        .collect();
+                    let certain = if branches.len() == 1 {
+                        certain
+                    } else {
+                        Certain::No
+                    };
+                    branches
+                        .into_iter()
+                        .for_each(|one| self.go(one, value, certain, hops + 1));
                 }
                 "then" | "else" => self.go(more, value, Certain::No, hops + 1),
                 _ => {}
@@ -95,27 +123,43 @@ impl<'a> Walk<'a> {
     }
 
     fn number(&mut self, keywords: &Map<String, Value>, number: &mut Number, certain: Certain) {
-        let format = keywords.get("format").and_then(Value::as_str).filter(|_| certain == Certain::Yes);
+        let format = keywords
+            .get("format")
+            .and_then(Value::as_str)
+            .filter(|_| certain == Certain::Yes);
         if !keywords.get("type").is_some_and(is_said) {
             let most = f64::from(f32::MAX);
-            if format == Some(FLOAT) && !number.as_f64().is_some_and(|number| number.abs() <= most) {
-                self.refuse(format!("it is no {FLOAT}: at least -{most:e}, at most {most:e}"));
+            if format == Some(FLOAT) && !number.as_f64().is_some_and(|number| number.abs() <= most)
+            {
+                self.refuse(format!(
+                    "it is no {FLOAT}: at least -{most:e}, at most {most:e}"
+                ));
             }
             return;
         }
         if !is_integer(number.as_str()) {
-            let Some(digits) = whole(number.as_str()) else { return };
+            let Some(digits) = whole(number.as_str()) else {
+                return;
+            };
             *number = Number::from_string_unchecked(digits);
         }
-        if let Some((format, (least, most))) = format.and_then(|format| Some((format, width(format)?)))
-            && !number.as_i128().is_some_and(|number| (least..=most).contains(&number))
+        if let Some((format, (least, most))) =
+            format.and_then(|format| Some((format, width(format)?)))
+            && !number
+                .as_i128()
+                .is_some_and(|number| (least..=most).contains(&number))
         {
-            self.refuse(format!("it is no {format}: at least {least}, at most {most}"));
+            self.refuse(format!(
+                "it is no {format}: at least {least}, at most {most}"
+            ));
         }
     }
 
     fn refuse(&mut self, message: String) {
-        self.found.push(Violation { path: self.path.clone(), message });
+        self.found.push(Violation {
+            path: self.path.clone(),
+            message,
+        });
     }
 
     fn items(&mut self, keywords: &'a Map<String, Value>, items: &mut [Value], certain: Certain) {
@@ -128,7 +172,12 @@ impl<'a> Walk<'a> {
         }
     }
 
-    fn properties(&mut self, keywords: &'a Map<String, Value>, map: &mut Map<String, Value>, certain: Certain) {
+    fn properties(
+        &mut self,
+        keywords: &'a Map<String, Value>,
+        map: &mut Map<String, Value>,
+        certain: Certain,
+    ) {
         let named = keywords.get("properties").and_then(Value::as_object);
         let patterns: Vec<(Regex, &'a Value)> = keywords
             .get("patternProperties")
@@ -138,12 +187,21 @@ impl<'a> Walk<'a> {
             .filter_map(|(pattern, schema)| Some((Regex::new(pattern).ok()?, schema)))
             .collect();
         for (name, value) in map {
-            let matching = patterns.iter().filter(|(pattern, _)| pattern.is_match(name)).map(|(_, schema)| *schema);
-            let mut schemas: Vec<&'a Value> = named.and_then(|named| named.get(name)).into_iter().chain(matching).collect();
+            let matching = patterns
+                .iter()
+                .filter(|(pattern, _)| pattern.is_match(name))
+                .map(|(_, schema)| *schema);
+            let mut schemas: Vec<&'a Value> = named
+                .and_then(|named| named.get(name))
+                .into_iter()
+                .chain(matching)
+                .collect();
             if schemas.is_empty() {
                 schemas.extend(keywords.get("additionalProperties"));
             }
-            schemas.into_iter().for_each(|schema| self.inside(name, schema, value, certain));
+            schemas
+                .into_iter()
+                .for_each(|schema| self.inside(name, schema, value, certain));
         }
     }
 
@@ -159,14 +217,18 @@ impl<'a> Walk<'a> {
 /// Whether a `type` says integer, and not also number.
 fn is_said(kind: &Value) -> bool {
     match kind {
-        Value::Array(kinds) => kinds.iter().any(|kind| kind == "integer") && !kinds.iter().any(|kind| kind == "number"),
+        Value::Array(kinds) => {
+            kinds.iter().any(|kind| kind == "integer") && !kinds.iter().any(|kind| kind == "number")
+        }
         kind => kind == "integer",
     }
 }
 
 /// The digits of a number that is whole, however it is written.
 fn whole(text: &str) -> Option<String> {
-    let (sign, text) = text.strip_prefix('-').map_or(("", text), |rest| ("-", rest));
+    let (sign, text) = text
+        .strip_prefix('-')
+        .map_or(("", text), |rest| ("-", rest));
     let (mantissa, exponent) = text.split_once(['e', 'E']).unwrap_or((text, "0"));
     let (before, after) = mantissa.split_once('.').unwrap_or((mantissa, ""));
     let digits = [before, after].concat();
@@ -174,9 +236,16 @@ fn whole(text: &str) -> Option<String> {
     if kept.is_empty() {
         return Some("0".to_owned());
     }
-    let dropped = i64::try_from(digits.len() - kept.len()).ok()? - i64::try_from(after.len()).ok()?;
-    let zeros = usize::try_from(exponent.parse::<i64>().ok()?.checked_add(dropped)?).ok().filter(|zeros| *zeros <= MAX_DIGITS)?;
-    Some(format!("{sign}{}{}", kept.trim_start_matches('0'), "0".repeat(zeros)))
+    let dropped =
+        i64::try_from(digits.len() - kept.len()).ok()? - i64::try_from(after.len()).ok()?;
+    let zeros = usize::try_from(exponent.parse::<i64>().ok()?.checked_add(dropped)?)
+        .ok()
+        .filter(|zeros| *zeros <= MAX_DIGITS)?;
+    Some(format!(
+        "{sign}{}{}",
+        kept.trim_start_matches('0'),
+        "0".repeat(zeros)
+    ))
 }
 
 #[cfg(test)]

@@ -46,26 +46,51 @@ impl Quick {
         };
         let required: Vec<&str> = match schema.get("required") {
             None => Vec::new(),
-            Some(names) => names.as_array()?.iter().map(Value::as_str).collect::<Option<_>>()?,
+            Some(names) => names
+                .as_array()?
+                .iter()
+                .map(Value::as_str)
+                .collect::<Option<_>>()?,
         };
         let none = Map::new();
-        let declared = schema.get("properties").map_or(Some(&none), Value::as_object)?;
+        let declared = schema
+            .get("properties")
+            .map_or(Some(&none), Value::as_object)?;
         let read = |(name, property): (&String, &Value)| {
-            Some(Property { name: name.clone(), kind: Kind::of(property)?, required: required.contains(&name.as_str()) })
+            Some(Property {
+                name: name.clone(),
+                kind: Kind::of(property)?,
+                required: required.contains(&name.as_str()),
+            })
         };
         let properties: Vec<Property> = declared.iter().map(read).collect::<Option<_>>()?;
         // A property that is required and not declared is left to the validator.
-        let found = properties.iter().filter(|property| property.required).count();
-        (found == required.len()).then_some(Self { properties, required: found, open })
+        let found = properties
+            .iter()
+            .filter(|property| property.required)
+            .count();
+        (found == required.len()).then_some(Self {
+            properties,
+            required: found,
+            open,
+        })
     }
 
     /// Whether the value surely fits.
     pub(super) fn accepts(&self, value: &Value) -> bool {
-        let Some(object) = value.as_object() else { return false };
+        let Some(object) = value.as_object() else {
+            return false;
+        };
         let mut required = 0;
         for (name, value) in object {
-            match self.properties.iter().find(|property| property.name == *name) {
-                Some(property) if property.kind.accepts(value) => required += usize::from(property.required),
+            match self
+                .properties
+                .iter()
+                .find(|property| property.name == *name)
+            {
+                Some(property) if property.kind.accepts(value) => {
+                    required += usize::from(property.required)
+                }
                 Some(_) => return false,
                 None if self.open => {}
                 None => return false,
@@ -79,15 +104,26 @@ impl Kind {
     fn of(property: &Value) -> Option<Self> {
         let property = property.as_object()?;
         let kind = property.get("type")?.as_str()?;
-        let only =
-            |known: &[&str]| property.keys().all(|key| key == "type" || known.contains(&key.as_str()) || SILENT.contains(&key.as_str()));
+        let only = |known: &[&str]| {
+            property.keys().all(|key| {
+                key == "type" || known.contains(&key.as_str()) || SILENT.contains(&key.as_str())
+            })
+        };
         match kind {
             "string" if only(&[]) => Some(Self::Text),
             "boolean" if only(&[]) => Some(Self::Bool),
             "integer" if only(&["minimum"]) => {
-                let (least, most) = property.get("format").and_then(Value::as_str).and_then(width).unwrap_or((i128::MIN, i128::MAX));
-                let [least, most] = [least, most].map(|bound| i64::try_from(bound).unwrap_or(if bound < 0 { i64::MIN } else { i64::MAX }));
-                let minimum = property.get("minimum").map_or(Some(i64::MIN), Value::as_i64)?;
+                let (least, most) = property
+                    .get("format")
+                    .and_then(Value::as_str)
+                    .and_then(width)
+                    .unwrap_or((i128::MIN, i128::MAX));
+                let [least, most] = [least, most].map(|bound| {
+                    i64::try_from(bound).unwrap_or(if bound < 0 { i64::MIN } else { i64::MAX })
+                });
+                let minimum = property
+                    .get("minimum")
+                    .map_or(Some(i64::MIN), Value::as_i64)?;
                 Some(Self::Integer(least.max(minimum), most))
             }
             _ => None,
@@ -98,7 +134,9 @@ impl Kind {
         match self {
             Self::Text => value.is_string(),
             Self::Bool => value.is_boolean(),
-            Self::Integer(least, most) => value.as_i64().is_some_and(|value| (least..=most).contains(&&value)),
+            Self::Integer(least, most) => value
+                .as_i64()
+                .is_some_and(|value| (least..=most).contains(&&value)),
         }
     }
 }
@@ -126,7 +164,10 @@ mod tests {
         ] {
             assert!(!quick.accepts(&value) || whole.is_valid(&value), "{value}");
         }
-        assert!(quick.accepts(&json!({"s": "a", "n": 3, "b": true})) && !quick.accepts(&json!({"n": 3})));
+        assert!(
+            quick.accepts(&json!({"s": "a", "n": 3, "b": true}))
+                && !quick.accepts(&json!({"n": 3}))
+        );
         for more in [
             json!({"type": "object", "properties": {"s": {"type": "string", "pattern": "a"}}}),
             json!({"type": "object", "properties": {"s": {"enum": [1]}}}),

@@ -7,7 +7,12 @@ use serde_json::Value;
 /// Whether a schema of an object has a property of this name, wants it, forbids it or gives it in an example: itself, or by any schema that it
 /// applies to the same object. What it says about values inside of the object is not looked at.
 pub(crate) fn shows(schema: &Value, name: &str) -> bool {
-    Search { root: schema, name, followed: Vec::new() }.finds(schema)
+    Search {
+        root: schema,
+        name,
+        followed: Vec::new(),
+    }
+    .finds(schema)
 }
 
 struct Search<'a> {
@@ -19,26 +24,38 @@ struct Search<'a> {
 
 impl<'a> Search<'a> {
     fn finds(&mut self, schema: &'a Value) -> bool {
-        let Some(keywords) = schema.as_object() else { return false };
-        keywords.iter().any(|(keyword, value)| match keyword.as_str() {
-            "properties" => value.get(self.name).is_some(),
-            // A pattern that cannot be read here may mean any name.
-            "patternProperties" => {
-                keys(value).any(|pattern| pattern == self.name || Regex::new(pattern).map_or(true, |pattern| pattern.is_match(self.name)))
-            }
-            "required" => self.is_in(value),
-            "dependentRequired" => entries(value).any(|(of, names)| of == self.name || self.is_in(names)),
-            "dependentSchemas" => entries(value).any(|(of, schema)| of == self.name || self.finds(schema)),
-            // The words of older drafts, which a model reads as well.
-            "dependencies" => entries(value).any(|(of, what)| of == self.name || self.is_in(what) || self.finds(what)),
-            "propertyNames" => self.is_named(value),
-            "const" | "default" => value.get(self.name).is_some(),
-            "enum" | "examples" => items(value).any(|one| one.get(self.name).is_some()),
-            "allOf" | "anyOf" | "oneOf" => items(value).any(|one| self.finds(one)),
-            "not" | "if" | "then" | "else" => self.finds(value),
-            "$ref" | "$dynamicRef" => value.as_str().is_some_and(|target| self.finds_behind(target)),
-            _ => false,
-        })
+        let Some(keywords) = schema.as_object() else {
+            return false;
+        };
+        keywords
+            .iter()
+            .any(|(keyword, value)| match keyword.as_str() {
+                "properties" => value.get(self.name).is_some(),
+                // A pattern that cannot be read here may mean any name.
+                "patternProperties" => keys(value).any(|pattern| {
+                    pattern == self.name
+                        || Regex::new(pattern).map_or(true, |pattern| pattern.is_match(self.name))
+                }),
+                "required" => self.is_in(value),
+                "dependentRequired" => {
+                    entries(value).any(|(of, names)| of == self.name || self.is_in(names))
+                }
+                "dependentSchemas" => {
+                    entries(value).any(|(of, schema)| of == self.name || self.finds(schema))
+                }
+                // The words of older drafts, which a model reads as well.
+                "dependencies" => entries(value)
+                    .any(|(of, what)| of == self.name || self.is_in(what) || self.finds(what)),
+                "propertyNames" => self.is_named(value),
+                "const" | "default" => value.get(self.name).is_some(),
+                "enum" | "examples" => items(value).any(|one| one.get(self.name).is_some()),
+                "allOf" | "anyOf" | "oneOf" => items(value).any(|one| self.finds(one)),
+                "not" | "if" | "then" | "else" => self.finds(value),
+                "$ref" | "$dynamicRef" => value
+                    .as_str()
+                    .is_some_and(|target| self.finds_behind(target)),
+                _ => false,
+            })
     }
 
     /// Whether it is in a list of names.
@@ -51,10 +68,15 @@ impl<'a> Search<'a> {
         match schema {
             Value::String(text) => text == self.name,
             Value::Array(items) => items.iter().any(|item| self.is_named(item)),
-            Value::Object(keywords) => keywords.iter().any(|(keyword, value)| match keyword.as_str() {
-                "const" | "enum" | "examples" | "allOf" | "anyOf" | "oneOf" | "not" | "if" | "then" | "else" => self.is_named(value),
-                _ => false,
-            }),
+            Value::Object(keywords) => {
+                keywords
+                    .iter()
+                    .any(|(keyword, value)| match keyword.as_str() {
+                        "const" | "enum" | "examples" | "allOf" | "anyOf" | "oneOf" | "not"
+                        | "if" | "then" | "else" => self.is_named(value),
+                        _ => false,
+                    })
+            }
             _ => false,
         }
     }
@@ -68,7 +90,11 @@ impl<'a> Search<'a> {
         let root = self.root;
         match within(root, target) {
             Some(found) => self.finds(found),
-            None => ["$defs", "definitions"].iter().filter_map(|key| root.get(key)).flat_map(entries).any(|(_, one)| self.finds(one)),
+            None => ["$defs", "definitions"]
+                .iter()
+                .filter_map(|key| root.get(key))
+                .flat_map(entries)
+                .any(|(_, one)| self.finds(one)),
         }
     }
 }
@@ -78,7 +104,10 @@ pub(super) fn decoded(fragment: &str) -> String {
     let mut bytes = Vec::with_capacity(fragment.len());
     let mut rest = fragment.as_bytes();
     while let Some((&byte, after)) = rest.split_first() {
-        let digits = after.get(..2).filter(|_| byte == b'%').and_then(|digits| std::str::from_utf8(digits).ok());
+        let digits = after
+            .get(..2)
+            .filter(|_| byte == b'%')
+            .and_then(|digits| std::str::from_utf8(digits).ok());
         match digits.and_then(|digits| u8::from_str_radix(digits, 16).ok()) {
             Some(byte) => {
                 bytes.push(byte);
@@ -112,8 +141,18 @@ mod tests {
 
     #[test]
     fn a_pattern_that_cannot_be_read_here_may_mean_any_name() {
-        for (pattern, is_shown) in [("^(?!x)w", true), ("(", true), ("^w", true), ("who", true), ("^x", false)] {
-            assert_eq!(shows(&json!({"patternProperties": {pattern: true}}), "who"), is_shown, "{pattern}");
+        for (pattern, is_shown) in [
+            ("^(?!x)w", true),
+            ("(", true),
+            ("^w", true),
+            ("who", true),
+            ("^x", false),
+        ] {
+            assert_eq!(
+                shows(&json!({"patternProperties": {pattern: true}}), "who"),
+                is_shown,
+                "{pattern}"
+            );
         }
     }
 }

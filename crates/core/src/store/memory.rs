@@ -27,7 +27,12 @@ impl MemoryStore {
     /// The same content in a store of its own.
     pub(crate) fn copy(&self) -> Self {
         let inner = self.lock();
-        Self { inner: Mutex::new(Inner { map: inner.map.clone(), bytes: inner.bytes }) }
+        Self {
+            inner: Mutex::new(Inner {
+                map: inner.map.clone(),
+                bytes: inner.bytes,
+            }),
+        }
     }
 
     fn lock(&self) -> MutexGuard<'_, Inner> {
@@ -55,7 +60,9 @@ impl Inner {
     }
 
     fn remove(&mut self, key: &str) -> bool {
-        let Some(value) = self.map.shift_remove(key) else { return false };
+        let Some(value) = self.map.shift_remove(key) else {
+            return false;
+        };
         self.bytes -= key.len() + weight(&value);
         true
     }
@@ -104,7 +111,12 @@ pub(crate) fn weight(value: &Value) -> usize {
         Value::Number(_) => 16,
         Value::String(text) => 24 + text.len(),
         Value::Array(items) => 24 + items.iter().map(weight).sum::<usize>(),
-        Value::Object(map) => 24 + map.iter().map(|(key, value)| key.len() + weight(value)).sum::<usize>(),
+        Value::Object(map) => {
+            24 + map
+                .iter()
+                .map(|(key, value)| key.len() + weight(value))
+                .sum::<usize>()
+        }
     }
 }
 
@@ -148,7 +160,10 @@ impl Metrics {
     /// Every name and value, by name.
     #[must_use]
     pub fn snapshot(&self) -> Map<String, Value> {
-        self.lock().iter().map(|(name, value)| (name.clone(), number(*value))).collect()
+        self.lock()
+            .iter()
+            .map(|(name, value)| (name.clone(), number(*value)))
+            .collect()
     }
 }
 
@@ -163,7 +178,10 @@ fn room(values: &BTreeMap<String, f64>, name: &str) -> Result<(), String> {
 pub(crate) fn number(value: f64) -> Value {
     const EXACT: f64 = 9_007_199_254_740_992.0;
     if value.fract() == 0.0 && value.abs() <= EXACT {
-        #[expect(clippy::cast_possible_truncation, reason = "whole and within the exact range of i64")]
+        #[expect(
+            clippy::cast_possible_truncation,
+            reason = "whole and within the exact range of i64"
+        )]
         return Value::from(value as i64);
     }
     Number::from_f64(value).map_or(Value::Null, Value::Number)

@@ -74,7 +74,12 @@ impl Session {
     }
 
     /// Counts a call of a tool unless `most` were made, or whatever else counts it refuses: it is counted everywhere, or nowhere.
-    pub(crate) fn count_call<E>(&self, tool: &str, most: u64, elsewhere: impl FnOnce() -> Result<(), E>) -> Result<Admission, E> {
+    pub(crate) fn count_call<E>(
+        &self,
+        tool: &str,
+        most: u64,
+        elsewhere: impl FnOnce() -> Result<(), E>,
+    ) -> Result<Admission, E> {
         let mut calls = lock(&self.calls);
         let count = calls.entry(tool.to_owned()).or_default();
         if *count >= most {
@@ -92,7 +97,11 @@ impl Session {
 
     /// The stores a call of this session sees.
     pub(crate) fn stores(&self, run_id: &str, turn: Option<Arc<MemoryStore>>) -> Stores {
-        Stores { run: self.run(run_id), turn: turn.unwrap_or_default(), session: Arc::clone(&self.state) }
+        Stores {
+            run: self.run(run_id),
+            turn: turn.unwrap_or_default(),
+            session: Arc::clone(&self.state),
+        }
     }
 }
 
@@ -117,7 +126,11 @@ impl Stores {
     /// Copies whose changes nobody sees.
     pub(crate) fn discarded(&self) -> Self {
         let copy = |store: &MemoryStore| Arc::new(store.copy());
-        Self { run: copy(&self.run), turn: copy(&self.turn), session: copy(&self.session) }
+        Self {
+            run: copy(&self.run),
+            turn: copy(&self.turn),
+            session: copy(&self.session),
+        }
     }
 }
 
@@ -132,7 +145,11 @@ struct Recent<T> {
 
 impl<T> Default for Recent<T> {
     fn default() -> Self {
-        Self { map: HashMap::new(), clock: 0, full: 0 }
+        Self {
+            map: HashMap::new(),
+            clock: 0,
+            full: 0,
+        }
     }
 }
 
@@ -147,7 +164,8 @@ impl<T: Default> Recent<T> {
             self.forget(most);
         }
         let value = Arc::<T>::default();
-        self.map.insert(id.to_owned(), (Arc::clone(&value), self.clock));
+        self.map
+            .insert(id.to_owned(), (Arc::clone(&value), self.clock));
         value
     }
 
@@ -155,10 +173,20 @@ impl<T: Default> Recent<T> {
     fn forget(&mut self, most: usize) {
         // Whoever wants to hold one has to come by here, so what nobody holds now stays so.
         let is_held = |value: &Arc<T>| Arc::strong_count(value) > 1;
-        let mut ages: Vec<u64> = self.map.values().filter(|(value, _)| !is_held(value)).map(|(_, used)| *used).collect();
+        let mut ages: Vec<u64> = self
+            .map
+            .values()
+            .filter(|(value, _)| !is_held(value))
+            .map(|(_, used)| *used)
+            .collect();
         ages.sort_unstable();
-        if let Some(cut) = ages.len().checked_sub(most * 3 / 4 + 1).and_then(|last| ages.get(last)) {
-            self.map.retain(|_, (value, used)| *used > *cut || is_held(value));
+        if let Some(cut) = ages
+            .len()
+            .checked_sub(most * 3 / 4 + 1)
+            .and_then(|last| ages.get(last))
+        {
+            self.map
+                .retain(|_, (value, used)| *used > *cut || is_held(value));
         }
         self.full = self.map.len() + self.map.len() / 4;
     }
@@ -183,8 +211,10 @@ mod tests {
         let same_run = sessions.get("s").stores("r1", None);
         let other_run = sessions.get("s").stores("r2", None);
         let other_session = sessions.get("t").stores("r1", None);
-        let seen =
-            |stores: &Stores| [StoreScope::Run, StoreScope::Turn, StoreScope::Session].map(|scope| stores.scope(scope).get("k").is_some());
+        let seen = |stores: &Stores| {
+            [StoreScope::Run, StoreScope::Turn, StoreScope::Session]
+                .map(|scope| stores.scope(scope).get("k").is_some())
+        };
         assert_eq!(seen(&same_run), [true, false, true]);
         assert_eq!(seen(&other_run), [false, false, true]);
         assert_eq!(seen(&other_session), [false, false, false]);
@@ -193,7 +223,11 @@ mod tests {
     #[test]
     fn discarded_stores_leave_the_real_ones_alone() {
         let stores = Session::default().stores("r", None);
-        stores.discarded().scope(StoreScope::Session).set("k", json!(1)).expect("room");
+        stores
+            .discarded()
+            .scope(StoreScope::Session)
+            .set("k", json!(1))
+            .expect("room");
         assert_eq!(stores.scope(StoreScope::Session).get("k"), None);
     }
 
@@ -211,18 +245,32 @@ mod tests {
     #[test]
     fn what_somebody_holds_is_not_forgotten_and_all_else_is_bounded() {
         let sessions = Sessions::default();
-        let held: Vec<Arc<Session>> = (0..2 * MAX_SESSIONS).map(|index| sessions.get(&format!("held {index}"))).collect();
+        let held: Vec<Arc<Session>> = (0..2 * MAX_SESSIONS)
+            .map(|index| sessions.get(&format!("held {index}")))
+            .collect();
         let run = held[0].run("held");
         for index in 0..4 * MAX_SESSIONS {
             sessions.get(&index.to_string());
             held[0].run(&index.to_string());
         }
-        assert!(held.iter().enumerate().all(|(index, one)| Arc::ptr_eq(one, &sessions.get(&format!("held {index}")))));
-        assert!(Arc::ptr_eq(&run, &held[0].run("held")) && lock(&held[0].runs).map.len() <= MAX_RUNS);
-        assert!(lock(&sessions.inner).map.len() <= 4 * MAX_SESSIONS, "half of them are held");
+        assert!(
+            held.iter()
+                .enumerate()
+                .all(|(index, one)| Arc::ptr_eq(one, &sessions.get(&format!("held {index}"))))
+        );
+        assert!(
+            Arc::ptr_eq(&run, &held[0].run("held")) && lock(&held[0].runs).map.len() <= MAX_RUNS
+        );
+        assert!(
+            lock(&sessions.inner).map.len() <= 4 * MAX_SESSIONS,
+            "half of them are held"
+        );
         drop(held);
         (0..2 * MAX_SESSIONS).for_each(|index| drop(sessions.get(&format!("later {index}"))));
-        assert!(lock(&sessions.inner).map.len() <= MAX_SESSIONS, "what nobody holds any more goes");
+        assert!(
+            lock(&sessions.inner).map.len() <= MAX_SESSIONS,
+            "what nobody holds any more goes"
+        );
     }
 
     #[test]
@@ -234,15 +282,24 @@ mod tests {
         assert!(session.claim_id(&"another".into()));
         assert!(session.claim_id(&"first".into()), "after 4,096 others");
         let ids = lock(&session.ids);
-        assert_eq!((ids.known.len(), ids.order.len(), MAX_CALL_IDS), (4096, 4096, 4096));
+        assert_eq!(
+            (ids.known.len(), ids.order.len(), MAX_CALL_IDS),
+            (4096, 4096, 4096)
+        );
     }
 
     #[test]
     fn call_ids_are_claimed_once_and_calls_are_counted() {
         let session = Session::default();
         assert!(session.claim_id(&"a".into()) && !session.claim_id(&"a".into()));
-        assert_eq!(session.count_call("t", 1, || Err("elsewhere")), Err("elsewhere"));
+        assert_eq!(
+            session.count_call("t", 1, || Err("elsewhere")),
+            Err("elsewhere")
+        );
         let count = || session.count_call("t", 1, || Ok::<(), ()>(()));
-        assert_eq!([count(), count()], [Ok(Admission::Counted), Ok(Admission::Exhausted)]);
+        assert_eq!(
+            [count(), count()],
+            [Ok(Admission::Counted), Ok(Admission::Exhausted)]
+        );
     }
 }

@@ -12,7 +12,9 @@ pub struct Budget {
 
 impl Default for Budget {
     fn default() -> Self {
-        Self { context_tokens: Self::DEFAULT }
+        Self {
+            context_tokens: Self::DEFAULT,
+        }
     }
 }
 
@@ -55,7 +57,11 @@ pub(super) fn beyond(text: &str, most: usize) -> Option<Tokens> {
     }
     let end = text.floor_char_boundary(most.saturating_add(2).saturating_mul(LONGEST));
     let count = VOCABULARY.count(&text[..end]);
-    let tokens = if end == text.len() { Tokens::Exactly(count) } else { Tokens::AtLeast(count) };
+    let tokens = if end == text.len() {
+        Tokens::Exactly(count)
+    } else {
+        Tokens::AtLeast(count)
+    };
     (count > most).then_some(tokens)
 }
 
@@ -77,7 +83,11 @@ mod tests {
     fn whatever_a_text_is_made_of_its_beginning_decides() {
         for part in [" ", "a", "é", "\u{1f600}", "\n", "\u{4e2d}", "x1", "=", "-"] {
             let text = part.repeat(100_000);
-            assert!(matches!(beyond(&text, 40), Some(Tokens::AtLeast(41..))), "{part:?}: {:?}", beyond(&text, 40));
+            assert!(
+                matches!(beyond(&text, 40), Some(Tokens::AtLeast(41..))),
+                "{part:?}: {:?}",
+                beyond(&text, 40)
+            );
         }
     }
 }

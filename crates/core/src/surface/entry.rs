@@ -88,26 +88,42 @@ impl Entry<'_> {
     /// What it is: as written, or as its effects say.
     #[must_use]
     pub fn kind(&self) -> Option<&str> {
-        let inferred = || (self.annotated == Annotated::Inferred && self.effects == Some(Effects::READ)).then_some("read");
+        let inferred = || {
+            (self.annotated == Annotated::Inferred && self.effects == Some(Effects::READ))
+                .then_some("read")
+        };
         self.annotations.kind.as_deref().or_else(inferred)
     }
 
     /// The place of a field, or of the name.
     #[must_use]
     pub fn place_of(&self, field: &str) -> Option<Place> {
-        self.fields.iter().find(|(known, _)| *known == field).map(|(_, place)| place.clone()).or_else(|| self.place.clone())
+        self.fields
+            .iter()
+            .find(|(known, _)| *known == field)
+            .map(|(_, place)| place.clone())
+            .or_else(|| self.place.clone())
     }
 
     /// The names and schemas of its arguments.
     pub fn parameters(&self) -> impl Iterator<Item = (&str, &Value)> {
         let schema = self.schema.as_deref().and_then(Value::as_object);
-        let properties = schema.and_then(|schema| schema.get("properties")).and_then(Value::as_object);
-        properties.into_iter().flatten().map(|(name, schema)| (name.as_str(), schema))
+        let properties = schema
+            .and_then(|schema| schema.get("properties"))
+            .and_then(Value::as_object);
+        properties
+            .into_iter()
+            .flatten()
+            .map(|(name, schema)| (name.as_str(), schema))
     }
 
     /// The names that its schema demands.
     pub fn required(&self) -> impl Iterator<Item = &str> {
-        let listed = self.schema.as_deref().and_then(|schema| schema.get("required")).and_then(Value::as_array);
+        let listed = self
+            .schema
+            .as_deref()
+            .and_then(|schema| schema.get("required"))
+            .and_then(Value::as_array);
         listed.into_iter().flatten().filter_map(Value::as_str)
     }
 
@@ -115,8 +131,17 @@ impl Entry<'_> {
     #[must_use]
     pub fn knows_argument(&self, key: &str) -> bool {
         let said = &self.annotations;
-        let declared = said.path_params.iter().chain(&said.required).any(|known| known == key);
-        declared || said.arg_aliases.iter().any(|(alias, canonical)| alias == key || canonical == key) || self.has_parameter(key)
+        let declared = said
+            .path_params
+            .iter()
+            .chain(&said.required)
+            .any(|known| known == key);
+        declared
+            || said
+                .arg_aliases
+                .iter()
+                .any(|(alias, canonical)| alias == key || canonical == key)
+            || self.has_parameter(key)
     }
 
     /// Whether the schema takes arguments that it does not name beside its own properties.
@@ -124,7 +149,9 @@ impl Entry<'_> {
     pub fn takes_others(&self) -> bool {
         let elsewhere = ["$ref", "allOf", "anyOf", "oneOf", "patternProperties"];
         self.schema.as_deref().is_some_and(|schema| {
-            let more = schema.get("additionalProperties").is_some_and(|more| more.is_object() || *more == Value::Bool(true));
+            let more = schema
+                .get("additionalProperties")
+                .is_some_and(|more| more.is_object() || *more == Value::Bool(true));
             more || elsewhere.iter().any(|key| schema.get(key).is_some())
         })
     }
@@ -166,5 +193,9 @@ pub(super) fn stated(declared: &[DeclaredEffects]) -> Option<Effects> {
         None => return without.contains(changes).then_some(Effects::READ),
     };
     // What destroys changes something: files, unless more is said.
-    Some(if said.contains(Effects::DESTRUCTIVE) && !said.changes() { said | Effects::READ | Effects::WRITE } else { said })
+    Some(if said.contains(Effects::DESTRUCTIVE) && !said.changes() {
+        said | Effects::READ | Effects::WRITE
+    } else {
+        said
+    })
 }

@@ -28,26 +28,48 @@ pub(super) fn parse(text: &str) -> Result<Document, NotJson> {
     let mark = text.len() - text.strip_prefix('\u{feff}').unwrap_or(text).len();
     // The grammar is serde's, which counts no depth while it builds nothing; the tree below adds places, and is bounded.
     if let Err(problem) = serde_json::from_str::<IgnoredAny>(&text[mark..]) {
-        return Err(NotJson { at: mark + offset(&text[mark..], problem.line(), problem.column()), message: words(&problem) });
+        return Err(NotJson {
+            at: mark + offset(&text[mark..], problem.line(), problem.column()),
+            message: words(&problem),
+        });
     }
-    let mut tree = Tree { text, at: mark, depth: 0, duplicates: Vec::new() };
+    let mut tree = Tree {
+        text,
+        at: mark,
+        depth: 0,
+        duplicates: Vec::new(),
+    };
     let root = tree.value().ok_or_else(|| {
         let deep = tree.depth > MAX_DEPTH;
-        let message =
-            if deep { format!("lists and maps are nested more than {MAX_DEPTH} deep") } else { "a value was expected".to_owned() };
-        NotJson { message, at: tree.at }
+        let message = if deep {
+            format!("lists and maps are nested more than {MAX_DEPTH} deep")
+        } else {
+            "a value was expected".to_owned()
+        };
+        NotJson {
+            message,
+            at: tree.at,
+        }
     })?;
-    Ok(Document { root, duplicates: tree.duplicates })
+    Ok(Document {
+        root,
+        duplicates: tree.duplicates,
+    })
 }
 
 /// The message without serde's own account of the place.
 fn words(problem: &serde_json::Error) -> String {
     let all = problem.to_string();
-    all.rsplit_once(" at line ").map_or_else(|| all.clone(), |(message, _)| message.to_owned())
+    all.rsplit_once(" at line ")
+        .map_or_else(|| all.clone(), |(message, _)| message.to_owned())
 }
 
 fn offset(text: &str, line: usize, column: usize) -> usize {
-    let start: usize = text.split_inclusive('\n').take(line.saturating_sub(1)).map(str::len).sum();
+    let start: usize = text
+        .split_inclusive('\n')
+        .take(line.saturating_sub(1))
+        .map(str::len)
+        .sum();
     (start + column.saturating_sub(1)).min(text.len())
 }
 
@@ -88,10 +110,16 @@ impl Tree<'_> {
             }
             b'{' => self.object()?,
             b'[' => self.list()?,
-            b'"' => Kind::Text { value: self.string()?, block: None },
+            b'"' => Kind::Text {
+                value: self.string()?,
+                block: None,
+            },
             _ => self.plain()?,
         };
-        Some(Node { span: Span::new(start, self.at), kind })
+        Some(Node {
+            span: Span::new(start, self.at),
+            kind,
+        })
     }
 
     fn object(&mut self) -> Option<Kind> {
@@ -103,7 +131,10 @@ impl Tree<'_> {
             self.space();
             let start = self.at;
             let name = self.string()?;
-            let key = Key { name, span: Span::new(start, self.at) };
+            let key = Key {
+                name,
+                span: Span::new(start, self.at),
+            };
             self.take(b':');
             let value = self.value()?;
             match known.get(&key.name) {
@@ -145,12 +176,18 @@ impl Tree<'_> {
         })?;
         self.at = start + length + 2;
         let raw = &inside[..length];
-        if raw.contains('\\') { serde_json::from_str(&self.text[start..self.at]).ok() } else { Some(raw.to_owned()) }
+        if raw.contains('\\') {
+            serde_json::from_str(&self.text[start..self.at]).ok()
+        } else {
+            Some(raw.to_owned())
+        }
     }
 
     fn plain(&mut self) -> Option<Kind> {
         let rest = self.text.get(self.at..)?;
-        let length = rest.find(|c: char| c.is_ascii_whitespace() || matches!(c, ',' | ']' | '}')).unwrap_or(rest.len());
+        let length = rest
+            .find(|c: char| c.is_ascii_whitespace() || matches!(c, ',' | ']' | '}'))
+            .unwrap_or(rest.len());
         self.at += length;
         Some(match &rest[..length] {
             "null" => Kind::Null,
@@ -174,23 +211,39 @@ mod tests {
         let at = |node: &Node| &text[node.span.start..node.span.end];
         assert_eq!(document.root.to_json(), json!({"a": [1, "x\n"], "b": {}}));
         assert_eq!(at(document.root.get("a").expect("a")), "[1, \"x\\n\"]");
-        assert_eq!(at(&document.root.get("a").expect("a").items()[1]), "\"x\\n\"");
+        assert_eq!(
+            at(&document.root.get("a").expect("a").items()[1]),
+            "\"x\\n\""
+        );
     }
 
     #[test]
     fn what_is_no_json_says_where() {
         assert_eq!(parse("{\n  \"a\": }").expect_err("no JSON").at, 9);
-        assert!(parse("").is_err() && parse("{} {}").is_err() && parse(&"[".repeat(100_000)).is_err());
+        assert!(
+            parse("").is_err() && parse("{} {}").is_err() && parse(&"[".repeat(100_000)).is_err()
+        );
     }
 
     #[test]
     fn what_is_nested_too_deeply_is_refused_and_overflows_nothing() {
-        let nested = |open: &str, depth: usize, close: &str| format!("{}1{}", open.repeat(depth), close.repeat(depth));
+        let nested = |open: &str, depth: usize, close: &str| {
+            format!("{}1{}", open.repeat(depth), close.repeat(depth))
+        };
         for (open, close) in [("[", "]"), ("{\"a\":", "}"), ("[{\"a\":", "}]")] {
             let each = open.matches(['[', '{']).count();
-            assert!(parse(&nested(open, MAX_DEPTH / each, close)).is_ok(), "{open}");
+            assert!(
+                parse(&nested(open, MAX_DEPTH / each, close)).is_ok(),
+                "{open}"
+            );
             for depth in [MAX_DEPTH / each + 1, 100_000] {
-                assert!(parse(&nested(open, depth, close)).expect_err(open).message.contains("128 deep"), "{open} {depth}");
+                assert!(
+                    parse(&nested(open, depth, close))
+                        .expect_err(open)
+                        .message
+                        .contains("128 deep"),
+                    "{open} {depth}"
+                );
             }
         }
     }

@@ -35,7 +35,11 @@ struct Denied<'a> {
 impl<'a> Denied<'a> {
     fn of(surface: &'a Surface<'a>) -> Self {
         let mut denied = Self::default();
-        for approval in surface.approval.iter().filter(|approval| approval.decision == Some("deny")) {
+        for approval in surface
+            .approval
+            .iter()
+            .filter(|approval| approval.decision == Some("deny"))
+        {
             if approval.pattern.is_exact() {
                 denied.names.insert(approval.pattern.text());
             } else {
@@ -85,22 +89,39 @@ impl<'a> Subject<'a> {
         for entry in surface.tools.iter().filter(|entry| entry.is_active()) {
             active.entry(&*entry.name).or_insert(entry);
         }
-        Self { surface, active, mentions: Mentions::of(surface), denied: Denied::of(surface), suggestions: Cell::new(0) }
+        Self {
+            surface,
+            active,
+            mentions: Mentions::of(surface),
+            denied: Denied::of(surface),
+            suggestions: Cell::new(0),
+        }
     }
 
     /// "Did you mean": the active tool whose name is closest.
     #[must_use]
     pub fn nearest(&self, name: &str) -> Option<&'a str> {
-        self.closest(name, self.active.keys().copied().filter(|known| *known != name))
+        self.closest(
+            name,
+            self.active.keys().copied().filter(|known| *known != name),
+        )
     }
 
     /// "Did you mean": the closest of these. Comparing is slow, so only the first findings get it; whoever has more made another mistake.
     #[must_use]
-    pub fn closest<'k>(&self, name: &str, known: impl IntoIterator<Item = &'k str>) -> Option<&'k str> {
+    pub fn closest<'k>(
+        &self,
+        name: &str,
+        known: impl IntoIterator<Item = &'k str>,
+    ) -> Option<&'k str> {
         const MOST: u32 = 20;
         let asked = self.suggestions.get();
         self.suggestions.set(asked.saturating_add(1));
-        if asked < MOST { nearest(name, known) } else { None }
+        if asked < MOST {
+            nearest(name, known)
+        } else {
+            None
+        }
     }
 
     /// Whether a model can ever get an answer of this tool: what is deferred while nothing searches is never seen, and what is denied
@@ -118,15 +139,26 @@ impl<'a> Subject<'a> {
 
     /// The constraints on arguments that were written for these tools.
     pub fn constraints(&self) -> impl Iterator<Item = &'a Constraint> {
-        self.surface.policies.iter().filter(|policy| policy.from == From::Here).flat_map(|policy| &policy.constraints)
+        self.surface
+            .policies
+            .iter()
+            .filter(|policy| policy.from == From::Here)
+            .flat_map(|policy| &policy.constraints)
     }
 
     /// The active tools that a pattern matches.
     pub fn matching(&self, pattern: &Pattern) -> Vec<&'a Entry<'a>> {
         if pattern.is_exact() {
-            return self.active.get(pattern.text()).copied().into_iter().collect();
+            return self
+                .active
+                .get(pattern.text())
+                .copied()
+                .into_iter()
+                .collect();
         }
-        self.active_tools().filter(|entry| pattern.is_match(&entry.name)).collect()
+        self.active_tools()
+            .filter(|entry| pattern.is_match(&entry.name))
+            .collect()
     }
 
     /// Whether a pattern matches any active tool.
@@ -134,7 +166,8 @@ impl<'a> Subject<'a> {
         if pattern.is_exact() {
             return self.active.contains_key(pattern.text());
         }
-        self.active_tools().any(|entry| pattern.is_match(&entry.name))
+        self.active_tools()
+            .any(|entry| pattern.is_match(&entry.name))
     }
 }
 
@@ -146,12 +179,28 @@ struct Gathered<'a, K> {
 
 impl<'a, K: Clone + Eq + std::hash::Hash> Gathered<'a, K> {
     fn new() -> Self {
-        Self { by_key: HashMap::new(), said: Vec::new() }
+        Self {
+            by_key: HashMap::new(),
+            said: Vec::new(),
+        }
     }
 
-    fn add(&mut self, key: K, name: Cow<'a, str>, tool: Option<&'a Entry<'a>>, place: Option<Place>) {
+    fn add(
+        &mut self,
+        key: K,
+        name: Cow<'a, str>,
+        tool: Option<&'a Entry<'a>>,
+        place: Option<Place>,
+    ) {
         let index = *self.by_key.entry(key.clone()).or_insert_with(|| {
-            self.said.push((key, Said { name, tool, places: Vec::new() }));
+            self.said.push((
+                key,
+                Said {
+                    name,
+                    tool,
+                    places: Vec::new(),
+                },
+            ));
             self.said.len() - 1
         });
         self.said[index].1.places.extend(place);
@@ -169,8 +218,15 @@ impl<'a> Mentions<'a> {
             names.add(&entry.name, index);
         }
         for (index, entry) in surface.tools.iter().enumerate() {
-            entry.other_names.iter().for_each(|name| names.add(name, index));
-            entry.annotations.arg_aliases.iter().for_each(|(alias, canonical)| names.add_alias(index, alias, canonical));
+            entry
+                .other_names
+                .iter()
+                .for_each(|name| names.add(name, index));
+            entry
+                .annotations
+                .arg_aliases
+                .iter()
+                .for_each(|(alias, canonical)| names.add_alias(index, alias, canonical));
         }
         let mut mentions = Self::default();
         let [mut unknown, mut inactive, mut deferred] = [(); 3].map(|()| Gathered::new());
@@ -183,10 +239,14 @@ impl<'a> Mentions<'a> {
                 let tool = names.find(&name).and_then(|index| surface.tools.get(index));
                 let gathered = match tool {
                     // Whoever searches for tools has this one.
-                    None if surface.tool_search == ToolSearch::On && name == "tool_search" => continue,
+                    None if surface.tool_search == ToolSearch::On && name == "tool_search" => {
+                        continue;
+                    }
                     None => &mut unknown,
                     Some(entry) if !entry.is_active() => &mut inactive,
-                    Some(entry) if entry.deferred && surface.tool_search == ToolSearch::Off => &mut deferred,
+                    Some(entry) if entry.deferred && surface.tool_search == ToolSearch::Off => {
+                        &mut deferred
+                    }
                     Some(_) => continue,
                 };
                 match found.marker {
@@ -194,11 +254,21 @@ impl<'a> Mentions<'a> {
                     None => gathered.add(name.clone(), name, tool, text.place(found.span)),
                 }
             }
-            for AliasUse { tool, used: found, twice } in &scanned.aliases {
+            for AliasUse {
+                tool,
+                used: found,
+                twice,
+            } in &scanned.aliases
+            {
                 let name = named(text, found);
                 match found.marker {
                     Some(marker) => drop(used.insert(marker)),
-                    None => aliases.add((*tool, name.clone(), *twice), name, surface.tools.get(*tool), text.place(found.span)),
+                    None => aliases.add(
+                        (*tool, name.clone(), *twice),
+                        name,
+                        surface.tools.get(*tool),
+                        text.place(found.span),
+                    ),
                 }
             }
             mentions.add_odd(text, &scanned, &used);
@@ -206,13 +276,23 @@ impl<'a> Mentions<'a> {
         mentions.unknown = unknown.into_said();
         mentions.inactive = inactive.into_said();
         mentions.deferred = deferred.into_said();
-        mentions.aliases = aliases.said.into_iter().filter_map(|((.., twice), said)| Some((said.tool?, said, twice))).collect();
+        mentions.aliases = aliases
+            .said
+            .into_iter()
+            .filter_map(|((.., twice), said)| Some((said.tool?, said, twice)))
+            .collect();
         mentions
     }
 
     fn add_odd(&mut self, text: &Text<'_>, scanned: &Scanned, used: &HashSet<usize>) {
-        self.fences.extend(scanned.unclosed_fence.map(|span| text.place(span)));
-        self.odd_markers.extend(scanned.odd_markers.iter().map(|(span, why)| (text.place(*span), why.clone())));
+        self.fences
+            .extend(scanned.unclosed_fence.map(|span| text.place(span)));
+        self.odd_markers.extend(
+            scanned
+                .odd_markers
+                .iter()
+                .map(|(span, why)| (text.place(*span), why.clone())),
+        );
         let odd: HashSet<Span> = scanned.odd_markers.iter().map(|(span, _)| *span).collect();
         for (index, marker) in scanned.markers.iter().enumerate() {
             if !used.contains(&index) && !odd.contains(&marker.span) {
@@ -226,7 +306,11 @@ impl<'a> Mentions<'a> {
 fn named<'t>(text: &'t Text<'_>, found: &Use) -> Cow<'t, str> {
     match &found.decoded {
         Some(decoded) => Cow::Owned(decoded.to_string()),
-        None => Cow::Borrowed(text.words.get(found.span.start..found.span.end).unwrap_or_default()),
+        None => Cow::Borrowed(
+            text.words
+                .get(found.span.start..found.span.end)
+                .unwrap_or_default(),
+        ),
     }
 }
 
@@ -235,7 +319,11 @@ pub(super) fn listed(names: &[&str]) -> String {
     const MOST: usize = 8;
     let shown: Vec<String> = names.iter().take(MOST).map(|name| quoted(name)).collect();
     let more = names.len().saturating_sub(MOST);
-    if more > 0 { format!("{} and {more} more", shown.join(", ")) } else { shown.join(", ") }
+    if more > 0 {
+        format!("{} and {more} more", shown.join(", "))
+    } else {
+        shown.join(", ")
+    }
 }
 
 /// Collects what rules find.

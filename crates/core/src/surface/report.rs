@@ -21,7 +21,9 @@ impl Report {
     /// Whether there is no error.
     #[must_use]
     pub fn is_valid(&self) -> bool {
-        self.diagnostics.iter().all(|found| found.severity != Severity::Error)
+        self.diagnostics
+            .iter()
+            .all(|found| found.severity != Severity::Error)
     }
 
     /// The form reports use.

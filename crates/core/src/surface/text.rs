@@ -50,7 +50,11 @@ impl Home<'_> {
     /// The home of a text that is this value of a JSON file.
     pub(super) fn json(value: Place) -> Self {
         let start = value.span.start + 1;
-        let raw = value.source.text.get(start..value.span.end.saturating_sub(1)).unwrap_or_default();
+        let raw = value
+            .source
+            .text
+            .get(start..value.span.end.saturating_sub(1))
+            .unwrap_or_default();
         if !raw.contains('\\') {
             return Self::File(value.source, start);
         }
@@ -67,7 +71,10 @@ impl Home<'_> {
 
 /// How many bytes an escape stands for, and how many it has itself.
 fn escape(raw: &str) -> (usize, usize) {
-    let unit = |at: usize| raw.get(at..at + 6).and_then(|escape| u32::from_str_radix(escape.strip_prefix("\\u")?, 16).ok());
+    let unit = |at: usize| {
+        raw.get(at..at + 6)
+            .and_then(|escape| u32::from_str_radix(escape.strip_prefix("\\u")?, 16).ok())
+    };
     match unit(0) {
         None => (1, raw.len().min(2)),
         // Two halves are one character.
@@ -81,13 +88,25 @@ impl Text<'_> {
     #[must_use]
     pub fn place(&self, span: Span) -> Option<Place> {
         let value = match &self.home {
-            Home::File(source, start) => return Some(Place::new(source, Span::new(start + span.start, start + span.end))),
+            Home::File(source, start) => {
+                return Some(Place::new(
+                    source,
+                    Span::new(start + span.start, start + span.end),
+                ));
+            }
             Home::Escaped(source, steps) => {
                 let file = |at: usize| {
-                    let step = steps.partition_point(|(words, _)| *words <= at).saturating_sub(1);
-                    steps.get(step).map_or(at, |(words, file)| file + (at - words))
+                    let step = steps
+                        .partition_point(|(words, _)| *words <= at)
+                        .saturating_sub(1);
+                    steps
+                        .get(step)
+                        .map_or(at, |(words, file)| file + (at - words))
                 };
-                return Some(Place::new(source, Span::new(file(span.start), file(span.end))));
+                return Some(Place::new(
+                    source,
+                    Span::new(file(span.start), file(span.end)),
+                ));
             }
             Home::Value(place) => place.clone(),
             Home::Schema(tool, path) => schema_place(tool, path),
@@ -98,26 +117,51 @@ impl Text<'_> {
 
     /// The part of a value that holds the words of `span`, when the file has them; the whole value otherwise.
     fn inside(&self, value: Place, span: Span) -> Place {
-        let Some(raw) = value.source.text.get(value.span.start..value.span.end) else { return value };
-        let (Some(words), Some(part)) = (self.words.get(..span.end), self.words.get(span.start..span.end)) else { return value };
+        let Some(raw) = value.source.text.get(value.span.start..value.span.end) else {
+            return value;
+        };
+        let (Some(words), Some(part)) = (
+            self.words.get(..span.end),
+            self.words.get(span.start..span.end),
+        ) else {
+            return value;
+        };
         // Where lines are indented, folded or escaped, the part itself is still as it is: it is the same one of its kind, counted from the front.
-        let counted = || raw.match_indices(part).nth(words.matches(part).count().checked_sub(1)?).map(|(at, _)| at);
+        let counted = || {
+            raw.match_indices(part)
+                .nth(words.matches(part).count().checked_sub(1)?)
+                .map(|(at, _)| at)
+        };
         let Some(at) = raw
             .find(words)
             .map(|at| at + span.start)
-            .or_else(|| if raw.len() <= MOST_COUNTED { counted() } else { None })
+            .or_else(|| {
+                if raw.len() <= MOST_COUNTED {
+                    counted()
+                } else {
+                    None
+                }
+            })
             .filter(|_| !part.is_empty())
         else {
             return value;
         };
-        Place::new(&value.source, Span::new(value.span.start + at, value.span.start + at + part.len()))
+        Place::new(
+            &value.source,
+            Span::new(value.span.start + at, value.span.start + at + part.len()),
+        )
     }
 }
 
 fn schema_place(tool: &Tool, path: &[String]) -> Place {
-    let written = schemas(tool).map(|(written, _)| written).find(|written| written.field != "output_schema");
+    let written = schemas(tool)
+        .map(|(written, _)| written)
+        .find(|written| written.field != "output_schema");
     let path: Vec<&str> = path.iter().map(String::as_str).collect();
-    written.map_or_else(|| tool.place(tool.name_span), |written| locate(tool, written, &path, Half::Value))
+    written.map_or_else(
+        || tool.place(tool.name_span),
+        |written| locate(tool, written, &path, Half::Value),
+    )
 }
 
 #[cfg(test)]

@@ -5,7 +5,13 @@ use crate::artifact::node::{Kind, Node};
 use serde_json::Value;
 
 /// Keywords that hold schemas by name, and those that hold a schema or several.
-pub(super) const BY_NAME: [&str; 5] = ["properties", "$defs", "definitions", "patternProperties", "dependentSchemas"];
+pub(super) const BY_NAME: [&str; 5] = [
+    "properties",
+    "$defs",
+    "definitions",
+    "patternProperties",
+    "dependentSchemas",
+];
 pub(super) const SCHEMAS: [&str; 14] = [
     "items",
     "additionalProperties",
@@ -41,7 +47,10 @@ pub(super) trait Tree: Sized {
 
 impl Tree for Node {
     fn named(&self) -> Vec<(&str, &Self)> {
-        self.entries().iter().map(|(key, node)| (key.name.as_str(), node)).collect()
+        self.entries()
+            .iter()
+            .map(|(key, node)| (key.name.as_str(), node))
+            .collect()
     }
 
     fn listed(&self) -> Vec<&Self> {
@@ -49,13 +58,21 @@ impl Tree for Node {
     }
 
     fn words(&self) -> Option<&str> {
-        if let Kind::Text { value, .. } = &self.kind { Some(value) } else { None }
+        if let Kind::Text { value, .. } = &self.kind {
+            Some(value)
+        } else {
+            None
+        }
     }
 }
 
 impl Tree for Value {
     fn named(&self) -> Vec<(&str, &Self)> {
-        self.as_object().into_iter().flatten().map(|(key, value)| (key.as_str(), value)).collect()
+        self.as_object()
+            .into_iter()
+            .flatten()
+            .map(|(key, value)| (key.as_str(), value))
+            .collect()
     }
 
     fn listed(&self) -> Vec<&Self> {
@@ -72,11 +89,17 @@ pub(super) fn words<'t, T: Tree>(schema: &'t T, each: &mut impl FnMut(&'t T, Wha
     look(schema, &mut Vec::new(), each);
 }
 
-fn look<'t, T: Tree>(schema: &'t T, path: &mut Vec<String>, each: &mut impl FnMut(&'t T, What, &[String])) {
+fn look<'t, T: Tree>(
+    schema: &'t T,
+    path: &mut Vec<String>,
+    each: &mut impl FnMut(&'t T, What, &[String]),
+) {
     for (key, part) in schema.named() {
         path.push(key.to_owned());
         match key {
-            "description" | "title" if part.words().is_some() => each(part, What::Words(Role::Description), path),
+            "description" | "title" if part.words().is_some() => {
+                each(part, What::Words(Role::Description), path)
+            }
             "default" | "const" | "enum" | "examples" | "example" => values(part, path, each),
             _ if BY_NAME.contains(&key) => {
                 for (name, schema) in part.named() {
@@ -101,12 +124,23 @@ fn look<'t, T: Tree>(schema: &'t T, path: &mut Vec<String>, each: &mut impl FnMu
 }
 
 /// Whatever a value says, which may be a list or a map.
-fn values<'t, T: Tree>(value: &'t T, path: &mut Vec<String>, each: &mut impl FnMut(&'t T, What, &[String])) {
+fn values<'t, T: Tree>(
+    value: &'t T,
+    path: &mut Vec<String>,
+    each: &mut impl FnMut(&'t T, What, &[String]),
+) {
     if value.words().is_some() {
         each(value, What::Words(Role::Value), path);
     }
-    let listed = value.listed().into_iter().enumerate().map(|(index, part)| (index.to_string(), part));
-    let named = value.named().into_iter().map(|(key, part)| (key.to_owned(), part));
+    let listed = value
+        .listed()
+        .into_iter()
+        .enumerate()
+        .map(|(index, part)| (index.to_string(), part));
+    let named = value
+        .named()
+        .into_iter()
+        .map(|(key, part)| (key.to_owned(), part));
     for (key, part) in listed.chain(named) {
         path.push(key);
         values(part, path, each);
@@ -131,7 +165,11 @@ mod tests {
         });
         let (mut said, mut names) = (Vec::new(), Vec::new());
         words(&schema, &mut |value, what, path| match what {
-            What::Words(role) => said.push((value.as_str().expect("words").to_owned(), role, path.join("/"))),
+            What::Words(role) => said.push((
+                value.as_str().expect("words").to_owned(),
+                role,
+                path.join("/"),
+            )),
             What::Name => names.push(path.join("/")),
         });
         let (description, value) = (Role::Description, Role::Value);
@@ -141,11 +179,26 @@ mod tests {
             ("c", value, "properties/description/enum/0"),
             ("d", value, "properties/description/default/x/0"),
             ("e", description, "properties/list/items/title"),
-            ("f", description, "properties/list/items/properties/deep/description"),
+            (
+                "f",
+                description,
+                "properties/list/items/properties/deep/description",
+            ),
             ("g", description, "properties/list/anyOf/0/description"),
             ("h", description, "$defs/one/description"),
         ];
-        assert_eq!(said, expected.map(|(words, role, path)| (words.to_owned(), role, path.to_owned())));
-        assert_eq!(names, ["properties/description", "properties/list", "properties/list/items/properties/deep", "$defs/one"]);
+        assert_eq!(
+            said,
+            expected.map(|(words, role, path)| (words.to_owned(), role, path.to_owned()))
+        );
+        assert_eq!(
+            names,
+            [
+                "properties/description",
+                "properties/list",
+                "properties/list/items/properties/deep",
+                "$defs/one"
+            ]
+        );
     }
 }

@@ -53,8 +53,16 @@ where
         let given: &'a (dyn Any + Send + Sync) = on.user();
         let Some(context) = given.downcast_ref::<Ctx>() else {
             let message = "the call was made without the context of its run";
-            return Box::pin(std::future::ready(Err(Box::new(ToolError::fatal("context", message)))));
+            return Box::pin(std::future::ready(Err(Box::new(ToolError::fatal(
+                "context", message,
+            )))));
         };
-        Box::pin(async move { boxed(self.tool.call(&self.state, ToolRuntime::new(on, context), arguments).await) })
+        Box::pin(async move {
+            boxed(
+                self.tool
+                    .call(&self.state, ToolRuntime::new(on, context), arguments)
+                    .await,
+            )
+        })
     }
 }

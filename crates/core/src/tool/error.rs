@@ -49,7 +49,10 @@ impl ToolError {
     #[must_use]
     pub fn control(control: Control) -> Self {
         let message = control.reason().to_owned();
-        Self { control: Some(control), ..Self::new(Class::Fatal, "control", message) }
+        Self {
+            control: Some(control),
+            ..Self::new(Class::Fatal, "control", message)
+        }
     }
 
     fn new(class: Class, code: impl Into<String>, message: impl Into<String>) -> Self {
@@ -74,7 +77,10 @@ impl ToolError {
 
     /// The same of a tool that has done its work.
     pub(super) fn when_done(self) -> Self {
-        Self { is_done: true, ..self }
+        Self {
+            is_done: true,
+            ..self
+        }
     }
 
     pub(crate) fn is_done(&self) -> bool {
@@ -93,13 +99,17 @@ impl ToolError {
     /// The failure as results carry it.
     pub(crate) fn into_refusal(self, tool: &str) -> Refusal {
         if let Some(control) = self.control {
-            let mut refusal = Refusal::new(Code::Interrupted, format!("`{tool}`: {}", self.message)).control(control);
+            let mut refusal =
+                Refusal::new(Code::Interrupted, format!("`{tool}`: {}", self.message))
+                    .control(control);
             refusal.details = shallow(self.details);
             return refusal;
         }
         let mut refusal = match self.refusal {
             // Whoever had it in hand may have changed what it says.
-            Some(mut refusal) if refusal.code == Code::Failed || refusal.code.text() == self.code => {
+            Some(mut refusal)
+                if refusal.code == Code::Failed || refusal.code.text() == self.code =>
+            {
                 refusal.message = self.message;
                 refusal
             }
@@ -126,7 +136,11 @@ impl From<Refusal> for ToolError {
             details.remove("code");
         }
         let failed = Self::new(refusal.class, code, refusal.message.clone());
-        Self { details, refusal: Some(refusal), ..failed }
+        Self {
+            details,
+            refusal: Some(refusal),
+            ..failed
+        }
     }
 }
 
@@ -148,14 +162,25 @@ mod tests {
 
     #[test]
     fn a_failure_keeps_its_code_class_and_details_and_any_error_becomes_one() {
-        let refusal = ToolError::retryable("busy", "try later").detail("after_ms", 50).into_refusal("t");
-        assert_eq!((refusal.code, refusal.class, refusal.message.as_str()), (Code::Failed, Class::Retryable, "`t` failed: try later"));
-        assert_eq!((&refusal.details["code"], &refusal.details["after_ms"]), (&"busy".into(), &50.into()));
+        let refusal = ToolError::retryable("busy", "try later")
+            .detail("after_ms", 50)
+            .into_refusal("t");
+        assert_eq!(
+            (refusal.code, refusal.class, refusal.message.as_str()),
+            (Code::Failed, Class::Retryable, "`t` failed: try later")
+        );
+        assert_eq!(
+            (&refusal.details["code"], &refusal.details["after_ms"]),
+            (&"busy".into(), &50.into())
+        );
         fn parse(text: &str) -> Result<u8, ToolError> {
             Ok(text.parse()?)
         }
         let refusal = parse("x").expect_err("no number").into_refusal("t");
-        assert_eq!((refusal.class, &refusal.details["code"]), (Class::Repairable, &"failed".into()));
+        assert_eq!(
+            (refusal.class, &refusal.details["code"]),
+            (Class::Repairable, &"failed".into())
+        );
         let inner = Refusal::new(Code::SandboxDenied, "no host");
         assert_eq!(ToolError::from(inner.clone()).into_refusal("t"), inner);
     }

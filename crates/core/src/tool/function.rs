@@ -28,7 +28,11 @@ where
     Output: Serialize + JsonSchema + 'static,
     Answer: Future<Output = Result<Output, ToolError>> + Send,
 {
-    Function { spec, call, types: PhantomData }
+    Function {
+        spec,
+        call,
+        types: PhantomData,
+    }
 }
 
 /// Makes a tool of a closure that blocks or computes for long: each call has a thread of its own.
@@ -38,7 +42,11 @@ where
     Input: DeserializeOwned + JsonSchema + Send + 'static,
     Output: Serialize + JsonSchema + 'static,
 {
-    BlockingFunction { spec: spec.blocking(), call, types: PhantomData }
+    BlockingFunction {
+        spec: spec.blocking(),
+        call,
+        types: PhantomData,
+    }
 }
 
 impl<State, Ctx, F, Input, Output, Answer> TypedTool<State, Ctx> for Function<F, Input, Output>
@@ -57,7 +65,12 @@ where
         self.spec.clone()
     }
 
-    fn call(&self, _: &State, _: ToolRuntime<'_, Ctx>, input: Input) -> impl Future<Output = Result<Output, ToolError>> + Send {
+    fn call(
+        &self,
+        _: &State,
+        _: ToolRuntime<'_, Ctx>,
+        input: Input,
+    ) -> impl Future<Output = Result<Output, ToolError>> + Send {
         (self.call)(input)
     }
 }
@@ -77,7 +90,12 @@ where
         self.spec.clone()
     }
 
-    async fn call(&self, _: &State, _: ToolRuntime<'_, Ctx>, input: Input) -> Result<Output, ToolError> {
+    async fn call(
+        &self,
+        _: &State,
+        _: ToolRuntime<'_, Ctx>,
+        input: Input,
+    ) -> Result<Output, ToolError> {
         (self.call)(input)
     }
 }

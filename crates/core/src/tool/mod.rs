@@ -75,7 +75,12 @@ impl<State: Sync, Ctx: Sync, T: TypedTool<State, Ctx>> Tool<State, Ctx> for T {
         typed::<T::Input, T::Output>(TypedTool::spec(self))
     }
 
-    async fn call(&self, state: &State, runtime: ToolRuntime<'_, Ctx>, arguments: Map<String, Value>) -> Result<ToolOutput, ToolError> {
+    async fn call(
+        &self,
+        state: &State,
+        runtime: ToolRuntime<'_, Ctx>,
+        arguments: Map<String, Value>,
+    ) -> Result<ToolOutput, ToolError> {
         let input = read(arguments, &runtime.named())?;
         write(TypedTool::call(self, state, runtime, input).await?)
     }
@@ -85,10 +90,14 @@ impl<State: Sync, Ctx: Sync, T: TypedTool<State, Ctx>> Tool<State, Ctx> for T {
 fn typed<Input: JsonSchema, Output: JsonSchema>(mut spec: ToolSpec) -> ToolSpec {
     let input = Some(schema::of_type::<Input>());
     // What gives nothing promises nothing.
-    let output = Some(schema::of_type::<Output>()).filter(|schema| schema.get("type") != Some(&"null".into()));
+    let output = Some(schema::of_type::<Output>())
+        .filter(|schema| schema.get("type") != Some(&"null".into()));
     let is_other = |said: &Option<Value>, types: &Option<Value>| said.is_some() && said != types;
     // What is said and would not be read, registration refuses.
-    spec.beside_types = match (is_other(&spec.input_schema, &input), is_other(&spec.output_schema, &output)) {
+    spec.beside_types = match (
+        is_other(&spec.input_schema, &input),
+        is_other(&spec.output_schema, &output),
+    ) {
         (true, _) => Some("input"),
         (_, true) => Some("output"),
         _ => None,

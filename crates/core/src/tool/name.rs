@@ -97,7 +97,9 @@ pub enum NameProblem {
     #[error("it is longer than {MAX_NAME} characters")]
     Long,
     /// Some provider would have to escape it.
-    #[error("it needs escaping; a letter or `_`, and then letters, digits, `_` and `-` are accepted")]
+    #[error(
+        "it needs escaping; a letter or `_`, and then letters, digits, `_` and `-` are accepted"
+    )]
     Unescapable,
 }
 
@@ -110,7 +112,9 @@ impl NameProblem {
             Some(Self::Empty)
         } else if name.contains(char::is_whitespace) {
             Some(Self::Spaced)
-        } else if !name.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_') || !name.chars().all(plain) {
+        } else if !name.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_')
+            || !name.chars().all(plain)
+        {
             Some(Self::Unescapable)
         } else if name.len() > MAX_NAME {
             Some(Self::Long)

@@ -27,7 +27,10 @@ pub struct ToolOutput {
 impl ToolOutput {
     /// A value, which the model reads as JSON.
     pub fn value(value: impl Into<Value>) -> Self {
-        Self { value: Some(value.into()), ..Self::default() }
+        Self {
+            value: Some(value.into()),
+            ..Self::default()
+        }
     }
 
     /// Text.
@@ -45,40 +48,72 @@ impl ToolOutput {
 
     /// Why not everybody can walk it, if so.
     pub(crate) fn problem(&self) -> Option<Refusal> {
-        let maps = [&self.metadata, &self.provider].into_iter().flat_map(Map::values);
-        let refused = |message: String| Some(Refusal::new(Code::OutputInvalid, message).help("a person must mend the tool"));
+        let maps = [&self.metadata, &self.provider]
+            .into_iter()
+            .flat_map(Map::values);
+        let refused = |message: String| {
+            Some(Refusal::new(Code::OutputInvalid, message).help("a person must mend the tool"))
+        };
         if self.value.iter().chain(&self.refs).chain(maps).any(is_deep) {
             return refused(format!("the result is {}", too_deep()));
         }
         match self.artifacts.len() {
             ..=MOST_LISTED => None,
-            listed => refused(format!("the result lists {listed} artifacts, and may list {MOST_LISTED}")),
+            listed => refused(format!(
+                "the result lists {listed} artifacts, and may list {MOST_LISTED}"
+            )),
         }
     }
 
     /// Drops it level by level, and passes on what was wrong with it.
     #[cold]
     pub(crate) fn let_go(self, problem: Refusal) -> Refusal {
-        let maps = [self.metadata, self.provider].into_iter().flatten().map(|(_, value)| value);
-        self.value.into_iter().chain(self.refs).chain(maps).for_each(let_go);
+        let maps = [self.metadata, self.provider]
+            .into_iter()
+            .flatten()
+            .map(|(_, value)| value);
+        self.value
+            .into_iter()
+            .chain(self.refs)
+            .chain(maps)
+            .for_each(let_go);
         problem
     }
 
     /// How much memory it takes, about.
     pub(crate) fn weight(&self) -> usize {
-        let content = self.content.iter().flatten().map(|block| 64 + block.text_len() + block.media_len());
-        let maps = [&self.metadata, &self.provider].map(|map| map.iter().map(|(name, value)| name.len() + weight(value)).sum::<usize>());
-        let handles = self.artifacts.iter().map(|artifact| artifact.id.len() + artifact.media_type.len() + artifact.digest.len());
+        let content = self
+            .content
+            .iter()
+            .flatten()
+            .map(|block| 64 + block.text_len() + block.media_len());
+        let maps = [&self.metadata, &self.provider].map(|map| {
+            map.iter()
+                .map(|(name, value)| name.len() + weight(value))
+                .sum::<usize>()
+        });
+        let handles = self
+            .artifacts
+            .iter()
+            .map(|artifact| artifact.id.len() + artifact.media_type.len() + artifact.digest.len());
         64 + handles.sum::<usize>()
             + content.sum::<usize>()
-            + self.value.iter().chain(&self.refs).map(weight).sum::<usize>()
+            + self
+                .value
+                .iter()
+                .chain(&self.refs)
+                .map(weight)
+                .sum::<usize>()
             + maps.iter().sum::<usize>()
     }
 
     /// Blocks of content.
     #[must_use]
     pub fn content(content: Vec<ContentBlock>) -> Self {
-        Self { content: Some(content), ..Self::default() }
+        Self {
+            content: Some(content),
+            ..Self::default()
+        }
     }
 }
 
@@ -99,24 +134,52 @@ mod tests {
         const LONG: usize = 100_000;
         let long = || "x".repeat(LONG);
         let map = || Map::from_iter([("k".to_owned(), Value::from(long()))]);
-        let artifact = ArtifactRef { id: String::new(), media_type: long(), bytes: 1, digest: String::new() };
-        let image = ContentBlock::Image(Media { data: vec![0; LONG], media_type: "image/png".into() });
+        let artifact = ArtifactRef {
+            id: String::new(),
+            media_type: long(),
+            bytes: 1,
+            digest: String::new(),
+        };
+        let image = ContentBlock::Image(Media {
+            data: vec![0; LONG],
+            media_type: "image/png".into(),
+        });
         for output in [
             ToolOutput::text(long()),
             ToolOutput::content(vec![image]),
             ToolOutput::value(long()),
             ToolOutput::value(json!({"a": [long()]})),
             ToolOutput::value(Map::from_iter([(long(), Value::Null)])),
-            ToolOutput { artifacts: vec![artifact], ..ToolOutput::default() },
-            ToolOutput { refs: vec![long().into()], ..ToolOutput::default() },
-            ToolOutput { metadata: map(), ..ToolOutput::default() },
-            ToolOutput { provider: map(), ..ToolOutput::default() },
+            ToolOutput {
+                artifacts: vec![artifact],
+                ..ToolOutput::default()
+            },
+            ToolOutput {
+                refs: vec![long().into()],
+                ..ToolOutput::default()
+            },
+            ToolOutput {
+                metadata: map(),
+                ..ToolOutput::default()
+            },
+            ToolOutput {
+                provider: map(),
+                ..ToolOutput::default()
+            },
         ] {
             let weight = output.weight();
-            assert!((LONG..LONG + 1000).contains(&weight), "{weight}: {:.80}", format!("{output:?}"));
+            assert!(
+                (LONG..LONG + 1000).contains(&weight),
+                "{weight}: {:.80}",
+                format!("{output:?}")
+            );
         }
         assert!(ToolOutput::default().weight() < 100);
         let many = ToolOutput::value(vec![0; 10_000]);
-        assert!(many.weight() > 10_000, "short ones count, too: {}", many.weight());
+        assert!(
+            many.weight() > 10_000,
+            "short ones count, too: {}",
+            many.weight()
+        );
     }
 }

@@ -4,11 +4,23 @@ use super::ToolError;
 use crate::redact::{MARK, Named};
 use crate::run::{Code, Refusal};
 use serde::de::value::MapAccessDeserializer;
-use serde::de::{DeserializeOwned, DeserializeSeed, Deserializer, Error as _, IntoDeserializer, MapAccess, Visitor};
+use serde::de::{
+    DeserializeOwned, DeserializeSeed, Deserializer, Error as _, IntoDeserializer, MapAccess,
+    Visitor,
+};
 use serde_json::{Error, Map, Value, json, map};
 
-pub(super) fn read<Input: DeserializeOwned>(arguments: Map<String, Value>, named: &Named<'_>) -> Result<Input, ToolError> {
-    let mut object = Object { entries: arguments.into_iter(), at: None, value: None, named, holds: Holds::default() };
+pub(super) fn read<Input: DeserializeOwned>(
+    arguments: Map<String, Value>,
+    named: &Named<'_>,
+) -> Result<Input, ToolError> {
+    let mut object = Object {
+        entries: arguments.into_iter(),
+        at: None,
+        value: None,
+        named,
+        holds: Holds::default(),
+    };
     Input::deserialize(&mut object).map_err(|error| object.refusal(&error).into())
 }
 
@@ -33,21 +45,41 @@ struct Holds {
 impl Object<'_> {
     #[cold]
     fn refusal(&self, error: &Error) -> Refusal {
-        let path = self.at.as_ref().map_or_else(String::new, |name| format!("/{}", crate::schema::escaped(name)));
+        let path = self.at.as_ref().map_or_else(String::new, |name| {
+            format!("/{}", crate::schema::escaped(name))
+        });
         // What is wrong with all of them is found when they are read.
-        let quotes = if self.at.is_some() { self.holds.here } else { self.holds.so_far };
-        let said = if quotes { MARK.to_owned() } else { error.to_string() };
-        let place = if path.is_empty() { String::new() } else { format!("{path}: ") };
-        Refusal::new(Code::ArgsInvalid, format!("the arguments do not fit: {place}{said}"))
-            .help("the schema says less than the tool takes; send another value")
-            .detail("errors", json!([{"path": path, "message": said}]))
+        let quotes = if self.at.is_some() {
+            self.holds.here
+        } else {
+            self.holds.so_far
+        };
+        let said = if quotes {
+            MARK.to_owned()
+        } else {
+            error.to_string()
+        };
+        let place = if path.is_empty() {
+            String::new()
+        } else {
+            format!("{path}: ")
+        };
+        Refusal::new(
+            Code::ArgsInvalid,
+            format!("the arguments do not fit: {place}{said}"),
+        )
+        .help("the schema says less than the tool takes; send another value")
+        .detail("errors", json!([{"path": path, "message": said}]))
     }
 }
 
 impl<'de> MapAccess<'de> for &mut Object<'_> {
     type Error = Error;
 
-    fn next_key_seed<K: DeserializeSeed<'de>>(&mut self, seed: K) -> Result<Option<K::Value>, Error> {
+    fn next_key_seed<K: DeserializeSeed<'de>>(
+        &mut self,
+        seed: K,
+    ) -> Result<Option<K::Value>, Error> {
         let Some((name, value)) = self.entries.next() else {
             self.at = None;
             return Ok(None);
@@ -55,11 +87,16 @@ impl<'de> MapAccess<'de> for &mut Object<'_> {
         self.holds.here = self.named.holds(&name, &value);
         self.holds.so_far |= self.holds.here;
         self.value = Some(value);
-        seed.deserialize(self.at.insert(name).as_str().into_deserializer()).map(Some)
+        seed.deserialize(self.at.insert(name).as_str().into_deserializer())
+            .map(Some)
     }
 
     fn next_value_seed<V: DeserializeSeed<'de>>(&mut self, seed: V) -> Result<V::Value, Error> {
-        seed.deserialize(self.value.take().ok_or_else(|| Error::custom("there is no value"))?)
+        seed.deserialize(
+            self.value
+                .take()
+                .ok_or_else(|| Error::custom("there is no value"))?,
+        )
     }
 
     fn size_hint(&self) -> Option<usize> {
@@ -78,11 +115,20 @@ impl<'de> Deserializer<'de> for &mut Object<'_> {
         visitor.visit_some(self)
     }
 
-    fn deserialize_newtype_struct<V: Visitor<'de>>(self, _: &'static str, visitor: V) -> Result<V::Value, Error> {
+    fn deserialize_newtype_struct<V: Visitor<'de>>(
+        self,
+        _: &'static str,
+        visitor: V,
+    ) -> Result<V::Value, Error> {
         visitor.visit_newtype_struct(self)
     }
 
-    fn deserialize_enum<V: Visitor<'de>>(self, name: &'static str, names: &'static [&'static str], visitor: V) -> Result<V::Value, Error> {
+    fn deserialize_enum<V: Visitor<'de>>(
+        self,
+        name: &'static str,
+        names: &'static [&'static str],
+        visitor: V,
+    ) -> Result<V::Value, Error> {
         MapAccessDeserializer::new(self).deserialize_enum(name, names, visitor)
     }
 
@@ -105,7 +151,10 @@ mod tests {
     impl<'de> Deserialize<'de> for Pin {
         fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
             let sent = String::deserialize(deserializer)?;
-            Err(D::Error::invalid_value(serde::de::Unexpected::Str(&sent), &"four digits"))
+            Err(D::Error::invalid_value(
+                serde::de::Unexpected::Str(&sent),
+                &"four digits",
+            ))
         }
     }
 
@@ -129,26 +178,59 @@ mod tests {
     }
 
     #[test]
-    fn what_is_wrong_with_an_argument_is_not_said_where_it_holds_a_named_field_and_which_one_it_is_is_said() {
-        let redactor = Redactor::new(Arc::<Values>::default(), Words::new(["password"]).expect("words"));
+    fn what_is_wrong_with_an_argument_is_not_said_where_it_holds_a_named_field_and_which_one_it_is_is_said()
+     {
+        let redactor = Redactor::new(
+            Arc::<Values>::default(),
+            Words::new(["password"]).expect("words"),
+        );
         let refused = |sent: Value, redactor: &Redactor| {
-            let Value::Object(arguments) = sent else { return Default::default() };
-            let mut refusal = read::<Sent>(arguments, &redactor.named(None)).expect_err("refused").into_refusal("x");
+            let Value::Object(arguments) = sent else {
+                return Default::default();
+            };
+            let mut refusal = read::<Sent>(arguments, &redactor.named(None))
+                .expect_err("refused")
+                .into_refusal("x");
             let mut pass = redactor.pass(None);
             pass.refusal(&mut refusal);
-            (format!("{} {}", refusal.message, Value::Object(refusal.details.clone())), pass.count)
+            (
+                format!(
+                    "{} {}",
+                    refusal.message,
+                    Value::Object(refusal.details.clone())
+                ),
+                pass.count,
+            )
         };
         for (sent, path) in [
-            (json!({"login": [{"password": "hunter2"}]}), "/login: [redacted]"),
-            (json!({"login": [{"name": "hunter2"}, {"password": null}]}), "/login: [redacted]"),
-            (json!({"name": "hunter2", "more": {"Password": 1}}), "do not fit: [redacted]"),
+            (
+                json!({"login": [{"password": "hunter2"}]}),
+                "/login: [redacted]",
+            ),
+            (
+                json!({"login": [{"name": "hunter2"}, {"password": null}]}),
+                "/login: [redacted]",
+            ),
+            (
+                json!({"name": "hunter2", "more": {"Password": 1}}),
+                "do not fit: [redacted]",
+            ),
         ] {
             let (said, count) = refused(sent, &redactor);
-            assert!(said.contains(path) && !said.contains("hunter2") && count == 1, "{said} {count}");
+            assert!(
+                said.contains(path) && !said.contains("hunter2") && count == 1,
+                "{said} {count}"
+            );
         }
         let (said, count) = refused(json!({"login": [{"name": "me"}]}), &redactor);
-        assert!(said.contains("/login: invalid value: string \"me\"") && count == 0, "{said}");
-        let (said, _) = refused(json!({"login": [{"password": "hunter2"}]}), &Redactor::default());
+        assert!(
+            said.contains("/login: invalid value: string \"me\"") && count == 0,
+            "{said}"
+        );
+        let (said, _) = refused(
+            json!({"login": [{"password": "hunter2"}]}),
+            &Redactor::default(),
+        );
         assert!(said.contains("hunter2"), "nobody named it: {said}");
     }
 }

@@ -49,7 +49,9 @@ pub enum RegisterError {
         problem: String,
     },
     /// A schema is given beside the types of a typed tool or a closure, which are its schema: nothing would read it.
-    #[error("`{tool}` has an {which} schema beside its types, which are its schema; what it says more belongs to the type")]
+    #[error(
+        "`{tool}` has an {which} schema beside its types, which are its schema; what it says more belongs to the type"
+    )]
     SchemaBesideTypes {
         /// The tool.
         tool: String,
@@ -92,13 +94,19 @@ pub enum RegisterError {
         provider: String,
     },
     /// A retry policy has no attempt in it, not even the first.
-    #[error("`{0}` may be tried zero times, so that it would never run; 1 means that it is not tried again")]
+    #[error(
+        "`{0}` may be tried zero times, so that it would never run; 1 means that it is not tried again"
+    )]
     NoAttempt(String),
     /// The waits of a retry policy grow by something that is no number, or less than nothing.
-    #[error("the waits of `{0}` before it is tried again have no `multiplier` of zero or more; 2 doubles them")]
+    #[error(
+        "the waits of `{0}` before it is tried again have no `multiplier` of zero or more; 2 doubles them"
+    )]
     Multiplier(String),
     /// A limit is so low that no call could keep it.
-    #[error("`{tool}` has a `{limit}` below {least}, which no call could keep; leave it out where there is to be none")]
+    #[error(
+        "`{tool}` has a `{limit}` below {least}, which no call could keep; leave it out where there is to be none"
+    )]
     Limit {
         /// The tool.
         tool: String,
@@ -108,7 +116,9 @@ pub enum RegisterError {
         least: u64,
     },
     /// The folder that a tool is kept to is not in the workspace.
-    #[error("`{tool}` is kept to `{folder}`, which is not in the workspace; a folder of it, relative to it, is accepted")]
+    #[error(
+        "`{tool}` is kept to `{folder}`, which is not in the workspace; a folder of it, relative to it, is accepted"
+    )]
     WorkspaceRoot {
         /// The tool.
         tool: String,
@@ -126,7 +136,9 @@ pub enum RegisterError {
         problem: String,
     },
     /// Nothing fills in an argument.
-    #[error("`{argument}` of `{tool}` is injected by the host as `{name}`, and the host gives nothing of that name")]
+    #[error(
+        "`{argument}` of `{tool}` is injected by the host as `{name}`, and the host gives nothing of that name"
+    )]
     NothingToInject {
         /// The tool.
         tool: String,
@@ -163,7 +175,9 @@ pub enum RegisterError {
     #[error("{0} panicked")]
     Panicked(String),
     /// Nobody said what the tool does.
-    #[error("`{0}` does not say what it does to the world; `effects(Effects::NONE)`, or `pure()`, says that it is nothing")]
+    #[error(
+        "`{0}` does not say what it does to the world; `effects(Effects::NONE)`, or `pure()`, says that it is nothing"
+    )]
     EffectsUndeclared(String),
 }
 
@@ -184,7 +198,15 @@ impl HostTool {
     {
         let spec = asked("`spec` of a tool", || tool.spec())?;
         let effects = judge(&spec)?;
-        Ok(Self { spec, effects, body: Arc::new(Bound { tool, state, context: PhantomData }) })
+        Ok(Self {
+            spec,
+            effects,
+            body: Arc::new(Bound {
+                tool,
+                state,
+                context: PhantomData,
+            }),
+        })
     }
 
     /// The tool in the words of artifacts, so that rules, hooks, doors and checks treat it like any other.
@@ -192,19 +214,34 @@ impl HostTool {
         let (spec, effects) = (&self.spec, self.effects);
         let source = Source::new(format!("the Rust tool {}", spec.name), "");
         let span = Span::default();
-        let flat = |value: Option<Duration>| value.map_or(0, |time| u64::try_from(time.as_millis()).unwrap_or(u64::MAX).max(1));
+        let flat = |value: Option<Duration>| {
+            value.map_or(0, |time| {
+                u64::try_from(time.as_millis()).unwrap_or(u64::MAX).max(1)
+            })
+        };
         let names: Vec<&str> = effects.names().collect();
         let idempotent = spec.idempotency != Idempotency::None;
         Artifact {
             name: spec.name.clone(),
-            origin: Origin { source, layer: Layer::Project, form: Form::File },
+            origin: Origin {
+                source,
+                layer: Layer::Project,
+                form: Form::File,
+            },
             name_span: span,
-            description: if spec.description.is_empty() { spec.name.clone() } else { spec.description.clone() },
+            description: if spec.description.is_empty() {
+                spec.name.clone()
+            } else {
+                spec.description.clone()
+            },
             described: !spec.description.is_empty(),
             description_span: None,
             frontmatter: json!({"effects": names, "safety": {"idempotent": idempotent, "confirm": spec.safety.confirm}, "tags": spec.tags}),
             input_schema: spec.arguments(),
-            schema_source: Some(At { value: "input_schema", span }),
+            schema_source: Some(At {
+                value: "input_schema",
+                span,
+            }),
             output_schema: spec.output_schema.clone().map(|value| At { value, span }),
             script: None,
             timeout_ms: flat(spec.timeout),
@@ -213,19 +250,62 @@ impl HostTool {
                 span,
                 claim: Claim::Exactly(effects),
             }],
-            requires_approval: spec.safety.confirm.then_some(At { value: Approval::Always, span }),
+            requires_approval: spec.safety.confirm.then_some(At {
+                value: Approval::Always,
+                span,
+            }),
             approval_timeout_ms: 300_000,
-            annotations: Annotations { path_params: spec.path_params.clone(), ..Annotations::default() },
+            annotations: Annotations {
+                path_params: spec.path_params.clone(),
+                ..Annotations::default()
+            },
             idempotent,
             key: None,
             retry: spec.retry.map(|value| At { value, span }),
-            inject: spec.injected.iter().map(|(name, value)| (name.clone(), At { value: value.clone(), span })).collect(),
-            redact: spec.safety.redact.iter().map(|value| At { value: value.clone(), span }).collect(),
+            inject: spec
+                .injected
+                .iter()
+                .map(|(name, value)| {
+                    (
+                        name.clone(),
+                        At {
+                            value: value.clone(),
+                            span,
+                        },
+                    )
+                })
+                .collect(),
+            redact: spec
+                .safety
+                .redact
+                .iter()
+                .map(|value| At {
+                    value: value.clone(),
+                    span,
+                })
+                .collect(),
             permissions: Vec::new(),
-            workspace_root: spec.safety.workspace_root.as_deref().and_then(within_workspace).map(|value| At { value, span }),
+            workspace_root: spec
+                .safety
+                .workspace_root
+                .as_deref()
+                .and_then(within_workspace)
+                .map(|value| At { value, span }),
             limits: spec.limits,
             deferred: false,
-            aliases: spec.aliases.iter().map(|(provider, alias)| (provider.clone(), At { value: alias.clone(), span })).collect(),
+            aliases: spec
+                .aliases
+                .iter()
+                .map(|(provider, alias)| {
+                    (
+                        provider.clone(),
+                        At {
+                            value: alias.clone(),
+                            span,
+                        },
+                    )
+                })
+                .collect(),
             examples: Vec::new(),
             strict: false,
             tags: spec.tags.clone(),
@@ -239,66 +319,134 @@ fn judge(spec: &ToolSpec) -> Result<Effects, RegisterError> {
     let tool = || spec.name.clone();
     for name in std::iter::once(&spec.name).chain(spec.aliases.iter().map(|(_, alias)| alias)) {
         if let Some(problem) = NameProblem::of(name) {
-            return Err(RegisterError::Name { name: name.clone(), problem });
+            return Err(RegisterError::Name {
+                name: name.clone(),
+                problem,
+            });
         }
         if name == READER {
             return Err(RegisterError::Reserved(name.clone()));
         }
     }
     if let Some(which) = spec.beside_types {
-        return Err(RegisterError::SchemaBesideTypes { tool: tool(), which });
+        return Err(RegisterError::SchemaBesideTypes {
+            tool: tool(),
+            which,
+        });
     }
     judge_words(spec)?;
     let input = spec.arguments();
     if !schema::is_of_objects(&input) {
         let alone = "arguments are an object, and this is no schema of one";
-        let is_choice = ["oneOf", "anyOf", "enum"].iter().any(|keyword| input.get(*keyword).is_some());
+        let is_choice = ["oneOf", "anyOf", "enum"]
+            .iter()
+            .any(|keyword| input.get(*keyword).is_some());
         // What Rust calls an enum has no object around its variants, and most providers take no choice there.
-        let problem =
-            if is_choice { format!("{alone}: put the choice (an `enum` in Rust) into a field of a struct") } else { alone.to_owned() };
-        return Err(RegisterError::InputSchema { tool: tool(), problem });
+        let problem = if is_choice {
+            format!("{alone}: put the choice (an `enum` in Rust) into a field of a struct")
+        } else {
+            alone.to_owned()
+        };
+        return Err(RegisterError::InputSchema {
+            tool: tool(),
+            problem,
+        });
     }
-    let compiled = CompiledSchema::new(input).map_err(|problem| RegisterError::InputSchema { tool: tool(), problem })?;
+    let compiled = CompiledSchema::new(input).map_err(|problem| RegisterError::InputSchema {
+        tool: tool(),
+        problem,
+    })?;
     if let Some(output) = &spec.output_schema {
-        CompiledSchema::new(output.clone()).map_err(|problem| RegisterError::OutputSchema { tool: tool(), problem })?;
+        CompiledSchema::new(output.clone()).map_err(|problem| RegisterError::OutputSchema {
+            tool: tool(),
+            problem,
+        })?;
     }
-    if let Some((argument, _)) = spec.injected.iter().find(|(name, _)| schema::shows(&compiled.value, name)) {
-        return Err(RegisterError::InjectedInSchema { tool: tool(), argument: argument.clone() });
+    if let Some((argument, _)) = spec
+        .injected
+        .iter()
+        .find(|(name, _)| schema::shows(&compiled.value, name))
+    {
+        return Err(RegisterError::InjectedInSchema {
+            tool: tool(),
+            argument: argument.clone(),
+        });
     }
-    if let Some(Violation { path, message: problem }) = schema::unfit_default(&compiled.value) {
-        return Err(RegisterError::Default { tool: tool(), path, problem });
+    if let Some(Violation {
+        path,
+        message: problem,
+    }) = schema::unfit_default(&compiled.value)
+    {
+        return Err(RegisterError::Default {
+            tool: tool(),
+            path,
+            problem,
+        });
     }
     let keyed = match &spec.idempotency {
-        Idempotency::By(arguments) if arguments.is_empty() => return Err(RegisterError::KeyEmpty(tool())),
+        Idempotency::By(arguments) if arguments.is_empty() => {
+            return Err(RegisterError::KeyEmpty(tool()));
+        }
         Idempotency::By(arguments) => arguments.as_slice(),
         Idempotency::None | Idempotency::Natural => &[],
     };
     let named = keyed.iter().chain(&spec.serial_by).chain(&spec.path_params);
-    if let Some(argument) = named.into_iter().find(|name| compiled.property(name).is_none()) {
+    if let Some(argument) = named
+        .into_iter()
+        .find(|name| compiled.property(name).is_none())
+    {
         let known = compiled.properties().map(str::to_owned).collect();
-        return Err(RegisterError::NoSuchArgument { tool: tool(), argument: argument.clone(), known });
+        return Err(RegisterError::NoSuchArgument {
+            tool: tool(),
+            argument: argument.clone(),
+            known,
+        });
     }
-    Words::new(spec.safety.redact.iter().map(String::as_str)).map_err(|problem| RegisterError::Redact { tool: tool(), problem })?;
-    spec.effects.ok_or_else(|| RegisterError::EffectsUndeclared(tool()))
+    Words::new(spec.safety.redact.iter().map(String::as_str)).map_err(|problem| {
+        RegisterError::Redact {
+            tool: tool(),
+            problem,
+        }
+    })?;
+    spec.effects
+        .ok_or_else(|| RegisterError::EffectsUndeclared(tool()))
 }
 
 /// Names of arguments, for people.
 fn said(names: &[String]) -> String {
     match names {
         [] => "none".to_owned(),
-        names => names.iter().map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", "),
+        names => names
+            .iter()
+            .map(|name| format!("`{name}`"))
+            .collect::<Vec<_>>()
+            .join(", "),
     }
 }
 
 /// Refuses what says nothing, or more than can be done.
 fn judge_words(spec: &ToolSpec) -> Result<(), RegisterError> {
     let tool = || spec.name.clone();
-    if let Some((_, alias)) = spec.aliases.iter().find(|(provider, _)| provider.trim().is_empty()) {
-        return Err(RegisterError::AliasForNobody { tool: tool(), alias: alias.clone() });
+    if let Some((_, alias)) = spec
+        .aliases
+        .iter()
+        .find(|(provider, _)| provider.trim().is_empty())
+    {
+        return Err(RegisterError::AliasForNobody {
+            tool: tool(),
+            alias: alias.clone(),
+        });
     }
     let mut providers = HashSet::new();
-    if let Some((provider, _)) = spec.aliases.iter().find(|(provider, _)| !providers.insert(provider)) {
-        return Err(RegisterError::AliasTwice { tool: tool(), provider: provider.clone() });
+    if let Some((provider, _)) = spec
+        .aliases
+        .iter()
+        .find(|(provider, _)| !providers.insert(provider))
+    {
+        return Err(RegisterError::AliasTwice {
+            tool: tool(),
+            provider: provider.clone(),
+        });
     }
     let mut injected = HashSet::new();
     for (argument, _) in &spec.injected {
@@ -306,13 +454,19 @@ fn judge_words(spec: &ToolSpec) -> Result<(), RegisterError> {
             return Err(RegisterError::InjectedUnnamed(tool()));
         }
         if !injected.insert(argument) {
-            return Err(RegisterError::InjectedTwice { tool: tool(), argument: argument.clone() });
+            return Err(RegisterError::InjectedTwice {
+                tool: tool(),
+                argument: argument.clone(),
+            });
         }
     }
     if spec.retry.is_some_and(|retry| retry.max_attempts == 0) {
         return Err(RegisterError::NoAttempt(tool()));
     }
-    if spec.retry.is_some_and(|retry| !(0.0..=f64::MAX).contains(&retry.multiplier)) {
+    if spec
+        .retry
+        .is_some_and(|retry| !(0.0..=f64::MAX).contains(&retry.multiplier))
+    {
         return Err(RegisterError::Multiplier(tool()));
     }
     let limits = &spec.limits;
@@ -324,11 +478,18 @@ fn judge_words(spec: &ToolSpec) -> Result<(), RegisterError> {
         ("processes", limits.processes, 1),
     ] {
         if most.is_some_and(|most| most < least) {
-            return Err(RegisterError::Limit { tool: tool(), limit, least });
+            return Err(RegisterError::Limit {
+                tool: tool(),
+                limit,
+                least,
+            });
         }
     }
     match &spec.safety.workspace_root {
-        Some(folder) if within_workspace(folder).is_none() => Err(RegisterError::WorkspaceRoot { tool: tool(), folder: folder.clone() }),
+        Some(folder) if within_workspace(folder).is_none() => Err(RegisterError::WorkspaceRoot {
+            tool: tool(),
+            folder: folder.clone(),
+        }),
         _ => Ok(()),
     }
 }

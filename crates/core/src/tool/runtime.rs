@@ -119,7 +119,11 @@ impl<'a, Ctx> ToolRuntime<'a, Ctx> {
 
     /// Keeps bytes, without their secrets, for this session; the result of the call lists them. Of more than 64 MiB the start is kept, and what
     /// one call would keep beyond 1,000 artifacts is refused as `tool.limit`.
-    pub async fn keep(&self, content: impl Into<Vec<u8>>, media_type: &str) -> Result<ArtifactRef, ToolError> {
+    pub async fn keep(
+        &self,
+        content: impl Into<Vec<u8>>,
+        media_type: &str,
+    ) -> Result<ArtifactRef, ToolError> {
         Ok(self.on.keep(content.into(), media_type.to_owned()).await?)
     }
 

@@ -228,6 +228,8 @@ impl ToolSpec {
 
     /// The schema of the arguments; without one there are none.
     pub(crate) fn arguments(&self) -> Value {
-        self.input_schema.clone().unwrap_or_else(|| json!({"type": "object", "properties": {}, "additionalProperties": false}))
+        self.input_schema.clone().unwrap_or_else(
+            || json!({"type": "object", "properties": {}, "additionalProperties": false}),
+        )
     }
 }

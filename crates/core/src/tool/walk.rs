@@ -3,7 +3,8 @@
 use crate::schema::escaped;
 use serde::ser::{Error, Serialize, Serializer};
 use serde::ser::{
-    SerializeMap, SerializeSeq, SerializeStruct, SerializeStructVariant, SerializeTuple, SerializeTupleStruct, SerializeTupleVariant,
+    SerializeMap, SerializeSeq, SerializeStruct, SerializeStructVariant, SerializeTuple,
+    SerializeTupleStruct, SerializeTupleVariant,
 };
 use serde_json::Value;
 use std::fmt;
@@ -18,16 +19,29 @@ const MOST_VALUES: usize = 100_000;
 
 /// Where the first such number stands, as a JSON Pointer.
 pub(super) fn no_number<Output: Serialize>(output: &Output) -> Option<String> {
-    let mut walk = Walk { path: Vec::new(), ends_at: EndsAt::Number };
+    let mut walk = Walk {
+        path: Vec::new(),
+        ends_at: EndsAt::Number,
+    };
     match output.serialize(&mut walk) {
-        Err(Stopped::NoNumber) => Some(walk.path.iter().map(|part| format!("/{}", escaped(part))).collect()),
+        Err(Stopped::NoNumber) => Some(
+            walk.path
+                .iter()
+                .map(|part| format!("/{}", escaped(part)))
+                .collect(),
+        ),
         _ => None,
     }
 }
 
 /// Whether a result is not so deep that dropping it would end the stack.
 pub(super) fn can_be_dropped<Output: Serialize>(output: &Output) -> bool {
-    let mut walk = Walk { path: Vec::new(), ends_at: EndsAt::Depth { values: MOST_VALUES } };
+    let mut walk = Walk {
+        path: Vec::new(),
+        ends_at: EndsAt::Depth {
+            values: MOST_VALUES,
+        },
+    };
     !matches!(output.serialize(&mut walk), Err(Stopped::TooMuch))
 }
 
@@ -72,7 +86,10 @@ impl Walk {
     /// Looks at a part. Where the walk ends, the path stays.
     fn part<T: Serialize + ?Sized>(&mut self, name: String, value: &T) -> Result<(), Stopped> {
         if let EndsAt::Depth { values } = &mut self.ends_at {
-            *values = values.checked_sub(1).filter(|_| self.path.len() < FEW_LEVELS).ok_or(Stopped::TooMuch)?;
+            *values = values
+                .checked_sub(1)
+                .filter(|_| self.path.len() < FEW_LEVELS)
+                .ok_or(Stopped::TooMuch)?;
         }
         self.path.push(name);
         value.serialize(&mut *self)?;
@@ -81,7 +98,11 @@ impl Walk {
     }
 
     fn number(&self, is_finite: bool) -> Result<(), Stopped> {
-        if !is_finite && matches!(self.ends_at, EndsAt::Number) { Err(Stopped::NoNumber) } else { Ok(()) }
+        if !is_finite && matches!(self.ends_at, EndsAt::Number) {
+            Err(Stopped::NoNumber)
+        } else {
+            Ok(())
+        }
     }
 }
 
@@ -97,7 +118,12 @@ struct Parts<'a> {
 impl<'a> Parts<'a> {
     fn new(walk: &'a mut Walk, variant: Option<&'static str>) -> Self {
         walk.path.extend(variant.map(str::to_owned));
-        Self { walk, next: 0, key: String::new(), of_variant: variant.is_some() }
+        Self {
+            walk,
+            next: 0,
+            key: String::new(),
+            of_variant: variant.is_some(),
+        }
     }
 
     fn numbered<T: Serialize + ?Sized>(&mut self, value: &T) -> Result<(), Stopped> {
@@ -160,11 +186,20 @@ impl<'a> Serializer for &'a mut Walk {
         value.serialize(self)
     }
 
-    fn serialize_unit_variant(self, _: &'static str, _: u32, _: &'static str) -> Result<(), Stopped> {
+    fn serialize_unit_variant(
+        self,
+        _: &'static str,
+        _: u32,
+        _: &'static str,
+    ) -> Result<(), Stopped> {
         Ok(())
     }
 
-    fn serialize_newtype_struct<T: Serialize + ?Sized>(self, _: &'static str, value: &T) -> Result<(), Stopped> {
+    fn serialize_newtype_struct<T: Serialize + ?Sized>(
+        self,
+        _: &'static str,
+        value: &T,
+    ) -> Result<(), Stopped> {
         value.serialize(self)
     }
 
@@ -190,7 +225,13 @@ impl<'a> Serializer for &'a mut Walk {
         Ok(Parts::new(self, None))
     }
 
-    fn serialize_tuple_variant(self, _: &'static str, _: u32, variant: &'static str, _: usize) -> Result<Parts<'a>, Stopped> {
+    fn serialize_tuple_variant(
+        self,
+        _: &'static str,
+        _: u32,
+        variant: &'static str,
+        _: usize,
+    ) -> Result<Parts<'a>, Stopped> {
         Ok(Parts::new(self, Some(variant)))
     }
 
@@ -202,7 +243,13 @@ impl<'a> Serializer for &'a mut Walk {
         Ok(Parts::new(self, None))
     }
 
-    fn serialize_struct_variant(self, _: &'static str, _: u32, variant: &'static str, _: usize) -> Result<Parts<'a>, Stopped> {
+    fn serialize_struct_variant(
+        self,
+        _: &'static str,
+        _: u32,
+        variant: &'static str,
+        _: usize,
+    ) -> Result<Parts<'a>, Stopped> {
         Ok(Parts::new(self, Some(variant)))
     }
 }
@@ -225,7 +272,11 @@ macro_rules! parts {
     };
 }
 
-fn named<T: Serialize + ?Sized>(parts: &mut Parts<'_>, key: &'static str, value: &T) -> Result<(), Stopped> {
+fn named<T: Serialize + ?Sized>(
+    parts: &mut Parts<'_>,
+    key: &'static str,
+    value: &T,
+) -> Result<(), Stopped> {
     parts.walk.part(key.to_owned(), value)
 }
 

@@ -6,12 +6,16 @@ use crate::depth::{MAX_DEPTH, too_deep};
 use crate::run::{Code, Refusal};
 use serde::ser::{Error as _, Serialize, Serializer};
 use serde::ser::{
-    SerializeMap, SerializeSeq, SerializeStruct, SerializeStructVariant, SerializeTuple, SerializeTupleStruct, SerializeTupleVariant,
+    SerializeMap, SerializeSeq, SerializeStruct, SerializeStructVariant, SerializeTuple,
+    SerializeTupleStruct, SerializeTupleVariant,
 };
 use serde_json::{Error, Value, json};
 
 pub(super) fn write<Output: Serialize>(output: Output) -> Result<ToolOutput, ToolError> {
-    match output.serialize(Bounded { inner: serde_json::value::Serializer, left: MAX_DEPTH }) {
+    match output.serialize(Bounded {
+        inner: serde_json::value::Serializer,
+        left: MAX_DEPTH,
+    }) {
         Ok(Value::Null) => Ok(ToolOutput::default()),
         Ok(value) => Ok(ToolOutput::value(value)),
         Err(error) => Err(failed(output, &error)),
@@ -21,12 +25,20 @@ pub(super) fn write<Output: Serialize>(output: Output) -> Result<ToolOutput, Too
 #[cold]
 fn failed<Output: Serialize>(output: Output, error: &Error) -> ToolError {
     let said = error.to_string();
-    let invalid = |message: String| Refusal::new(Code::OutputInvalid, message).help("a person must mend the tool");
+    let invalid = |message: String| {
+        Refusal::new(Code::OutputInvalid, message).help("a person must mend the tool")
+    };
     let failure = if said == NO_NUMBER {
         let path = no_number(&output).unwrap_or_default();
-        let place = if path.is_empty() { String::new() } else { format!(" at {path}") };
+        let place = if path.is_empty() {
+            String::new()
+        } else {
+            format!(" at {path}")
+        };
         let errors = json!([{"path": path, "message": said}]);
-        invalid(format!("the result is no JSON{place}: {said}")).detail("errors", errors).into()
+        invalid(format!("the result is no JSON{place}: {said}"))
+            .detail("errors", errors)
+            .into()
     } else if said == too_deep() {
         invalid(format!("the result is {said}")).into()
     } else {
@@ -53,14 +65,23 @@ struct Inside<'a, T: ?Sized> {
 
 impl<T: Serialize + ?Sized> Serialize for Inside<'_, T> {
     fn serialize<S: Serializer>(&self, inner: S) -> Result<S::Ok, S::Error> {
-        self.value.serialize(Bounded { inner, left: self.left })
+        self.value.serialize(Bounded {
+            inner,
+            left: self.left,
+        })
     }
 }
 
 impl<S: Serializer> Bounded<S> {
     fn level<T>(self, open: impl FnOnce(S) -> Result<T, S::Error>) -> Result<Bounded<T>, S::Error> {
-        let left = self.left.checked_sub(1).ok_or_else(|| S::Error::custom(too_deep()))?;
-        Ok(Bounded { inner: open(self.inner)?, left })
+        let left = self
+            .left
+            .checked_sub(1)
+            .ok_or_else(|| S::Error::custom(too_deep()))?;
+        Ok(Bounded {
+            inner: open(self.inner)?,
+            left,
+        })
     }
 }
 
@@ -91,11 +112,19 @@ impl<S: Serializer> Serializer for Bounded<S> {
     }
 
     fn serialize_f32(self, value: f32) -> Result<S::Ok, S::Error> {
-        if value.is_finite() { self.inner.serialize_f32(value) } else { Err(S::Error::custom(NO_NUMBER)) }
+        if value.is_finite() {
+            self.inner.serialize_f32(value)
+        } else {
+            Err(S::Error::custom(NO_NUMBER))
+        }
     }
 
     fn serialize_f64(self, value: f64) -> Result<S::Ok, S::Error> {
-        if value.is_finite() { self.inner.serialize_f64(value) } else { Err(S::Error::custom(NO_NUMBER)) }
+        if value.is_finite() {
+            self.inner.serialize_f64(value)
+        } else {
+            Err(S::Error::custom(NO_NUMBER))
+        }
     }
 
     fn serialize_none(self) -> Result<S::Ok, S::Error> {
@@ -107,15 +136,33 @@ impl<S: Serializer> Serializer for Bounded<S> {
     }
 
     fn serialize_some<T: Serialize + ?Sized>(self, value: &T) -> Result<S::Ok, S::Error> {
-        self.inner.serialize_some(&Inside { value, left: self.left })
+        self.inner.serialize_some(&Inside {
+            value,
+            left: self.left,
+        })
     }
 
-    fn serialize_unit_variant(self, name: &'static str, index: u32, variant: &'static str) -> Result<S::Ok, S::Error> {
+    fn serialize_unit_variant(
+        self,
+        name: &'static str,
+        index: u32,
+        variant: &'static str,
+    ) -> Result<S::Ok, S::Error> {
         self.inner.serialize_unit_variant(name, index, variant)
     }
 
-    fn serialize_newtype_struct<T: Serialize + ?Sized>(self, name: &'static str, value: &T) -> Result<S::Ok, S::Error> {
-        self.inner.serialize_newtype_struct(name, &Inside { value, left: self.left })
+    fn serialize_newtype_struct<T: Serialize + ?Sized>(
+        self,
+        name: &'static str,
+        value: &T,
+    ) -> Result<S::Ok, S::Error> {
+        self.inner.serialize_newtype_struct(
+            name,
+            &Inside {
+                value,
+                left: self.left,
+            },
+        )
     }
 
     fn serialize_newtype_variant<T: Serialize + ?Sized>(
@@ -137,7 +184,11 @@ impl<S: Serializer> Serializer for Bounded<S> {
         self.level(|inner| inner.serialize_tuple(len))
     }
 
-    fn serialize_tuple_struct(self, name: &'static str, len: usize) -> Result<Self::SerializeTupleStruct, S::Error> {
+    fn serialize_tuple_struct(
+        self,
+        name: &'static str,
+        len: usize,
+    ) -> Result<Self::SerializeTupleStruct, S::Error> {
         self.level(|inner| inner.serialize_tuple_struct(name, len))
     }
 
@@ -155,10 +206,17 @@ impl<S: Serializer> Serializer for Bounded<S> {
         self.level(|inner| inner.serialize_map(len))
     }
 
-    fn serialize_struct(self, name: &'static str, len: usize) -> Result<Self::SerializeStruct, S::Error> {
+    fn serialize_struct(
+        self,
+        name: &'static str,
+        len: usize,
+    ) -> Result<Self::SerializeStruct, S::Error> {
         // A number of any size is a struct on its way, and no level.
         if self.left == 0 && name.starts_with("$serde_json::private::") {
-            return Ok(Bounded { inner: self.inner.serialize_struct(name, len)?, left: 0 });
+            return Ok(Bounded {
+                inner: self.inner.serialize_struct(name, len)?,
+                left: 0,
+            });
         }
         self.level(|inner| inner.serialize_struct(name, len))
     }
@@ -214,7 +272,10 @@ impl<S: SerializeMap> SerializeMap for Bounded<S> {
     }
 
     fn serialize_value<T: Serialize + ?Sized>(&mut self, value: &T) -> Result<(), S::Error> {
-        self.inner.serialize_value(&Inside { value, left: self.left })
+        self.inner.serialize_value(&Inside {
+            value,
+            left: self.left,
+        })
     }
 
     fn end(self) -> Result<S::Ok, S::Error> {

@@ -59,10 +59,19 @@ pub(crate) enum Lost {
 
 impl Worker {
     /// Starts a worker and waits until it is confined.
-    pub(crate) async fn start(program: &WorkerProgram, limits: &WorkerLimits) -> Result<Self, String> {
+    pub(crate) async fn start(
+        program: &WorkerProgram,
+        limits: &WorkerLimits,
+    ) -> Result<Self, String> {
         let (program, limits) = (program.clone(), *limits);
-        let spawned = tokio::task::spawn_blocking(move || WorkerProcess::spawn(&program, &limits)).await;
-        Self::adopt(spawned.map_err(|error| error.to_string())?.map_err(|error| error.to_string())?).await
+        let spawned =
+            tokio::task::spawn_blocking(move || WorkerProcess::spawn(&program, &limits)).await;
+        Self::adopt(
+            spawned
+                .map_err(|error| error.to_string())?
+                .map_err(|error| error.to_string())?,
+        )
+        .await
     }
 
     /// Takes over a worker that was started and waits until it is confined.
@@ -101,7 +110,11 @@ impl Worker {
 
     /// The mark of the request at hand. Keyed with a secret, so a worker cannot know the next one. It is ready under zero.
     fn ticket(&self) -> u64 {
-        if self.asked == 0 { 0 } else { self.tickets.hash_one(self.asked) }
+        if self.asked == 0 {
+            0
+        } else {
+            self.tickets.hash_one(self.asked)
+        }
     }
 
     /// Adds a frame of the request at hand.
@@ -114,8 +127,12 @@ impl Worker {
         if !self.loaded.insert(script.number) {
             return Ok(());
         }
-        let request =
-            Request::Load { script: script.number, kind: script.kind, source: script.source.to_string(), linked: script.linked.to_vec() };
+        let request = Request::Load {
+            script: script.number,
+            kind: script.kind,
+            source: script.source.to_string(),
+            linked: script.linked.to_vec(),
+        };
         self.push(&request.encode()?, frames)
     }
 
@@ -143,7 +160,9 @@ impl Worker {
 
     /// Sends frames and waits a moment for the answer, without letting this thread do anything else: for a worker that runs while no other does.
     pub(crate) async fn send_near(&mut self, frames: &[u8]) -> Result<(), Lost> {
-        let Some(process) = self.process.as_mut() else { return self.send(frames).await };
+        let Some(process) = self.process.as_mut() else {
+            return self.send(frames).await;
+        };
         let reader = self.reader.unwatched();
         let writer = &mut self.writer;
         let sent = process.ask_near(reader, PATIENCE, || writer.write(frames));
@@ -158,8 +177,13 @@ impl Worker {
     /// Waits until more can be written. Only a frame larger than what the pipe holds comes here. The worker may be waiting for room
     /// itself, so what it says meanwhile is taken in; and it may be gone.
     async fn wait_for_room(&mut self) -> Result<(), Lost> {
-        let room = self.writer.try_clone().and_then(|writer| watch(writer, Interest::WRITABLE));
-        let Ok(room) = room else { return Err(self.death().await) };
+        let room = self
+            .writer
+            .try_clone()
+            .and_then(|writer| watch(writer, Interest::WRITABLE));
+        let Ok(room) = room else {
+            return Err(self.death().await);
+        };
         let read = tokio::select! {
             _ = room.writable() => return Ok(()),
             read = self.read_some() => read,
@@ -167,7 +191,10 @@ impl Worker {
         if self.buffer.len() > MAX_FRAME {
             // It talks and does not listen.
             self.kill();
-            return Err(Lost::Died { cause: Cause::Other, part: None });
+            return Err(Lost::Died {
+                cause: Cause::Other,
+                part: None,
+            });
         }
         match read {
             Ok(0) => Err(self.death().await),
@@ -177,7 +204,9 @@ impl Worker {
 
     /// The next frame; one larger than `max_bytes` is not read.
     pub(crate) async fn receive(&mut self, max_bytes: u64) -> Result<Response, Lost> {
-        let limit = usize::try_from(max_bytes.saturating_add(FRAME_SLACK)).unwrap_or(MAX_FRAME).min(MAX_FRAME);
+        let limit = usize::try_from(max_bytes.saturating_add(FRAME_SLACK))
+            .unwrap_or(MAX_FRAME)
+            .min(MAX_FRAME);
         loop {
             if let Some((length, ticket)) = header(&self.buffer) {
                 if length > limit {
@@ -190,10 +219,14 @@ impl Worker {
                     let Some(response) = response else { continue };
                     return response.map_err(|_| {
                         self.kill();
-                        Lost::Died { cause: Cause::Other, part: None }
+                        Lost::Died {
+                            cause: Cause::Other,
+                            part: None,
+                        }
                     });
                 }
-                self.buffer.reserve((HEADER + length).saturating_sub(self.buffer.len()));
+                self.buffer
+                    .reserve((HEADER + length).saturating_sub(self.buffer.len()));
             }
             // Cancellation between reads loses nothing: what was read is in the buffer.
             match self.read_some().await {
@@ -208,19 +241,24 @@ impl Worker {
     /// Waits for bytes and appends them to the buffer; says how many there were.
     async fn read_some(&mut self) -> io::Result<usize> {
         let read = self.reader.read(&mut self.chunk).await?;
-        self.buffer.extend_from_slice(self.chunk.get(..read).unwrap_or_default());
+        self.buffer
+            .extend_from_slice(self.chunk.get(..read).unwrap_or_default());
         Ok(read)
     }
 
     /// Processor time used over its life.
     pub(crate) fn cpu_time(&self) -> Duration {
-        self.process.as_ref().and_then(WorkerProcess::cpu_time).unwrap_or_default()
+        self.process
+            .as_ref()
+            .and_then(WorkerProcess::cpu_time)
+            .unwrap_or_default()
     }
 
     /// Whether it says nothing while nobody asks. One that does would be heard as the answer to somebody else's request.
     pub(crate) fn is_silent(&self) -> bool {
         let unheard = (&*self.reader.file).read(&mut [0; 1]);
-        self.buffer.is_empty() && unheard.is_err_and(|error| error.kind() == io::ErrorKind::WouldBlock)
+        self.buffer.is_empty()
+            && unheard.is_err_and(|error| error.kind() == io::ErrorKind::WouldBlock)
     }
 
     fn kill(&self) {
@@ -244,11 +282,17 @@ impl Worker {
         let until = tokio::time::Instant::now() + DEATH_WAIT;
         loop {
             if let Some(death) = self.process.as_ref().and_then(WorkerProcess::try_reap) {
-                return Lost::Died { cause: death.cause(), part: death.part() };
+                return Lost::Died {
+                    cause: death.cause(),
+                    part: death.part(),
+                };
             }
             if tokio::time::Instant::now() >= until {
                 self.kill();
-                return Lost::Died { cause: Cause::Other, part: None };
+                return Lost::Died {
+                    cause: Cause::Other,
+                    part: None,
+                };
             }
             tokio::time::sleep(Duration::from_micros(200)).await;
         }
@@ -275,7 +319,10 @@ struct Reader {
 
 impl Reader {
     fn new(file: File) -> Self {
-        Self { file: Arc::new(file), watched: None }
+        Self {
+            file: Arc::new(file),
+            watched: None,
+        }
     }
 
     /// The pipe, with nobody watching it.
@@ -309,7 +356,10 @@ impl Reader {
 }
 
 /// Registers one end of a pipe.
-#[expect(deprecated, reason = "the pipe is owned and stays open, which is what the unsafe form wants promised")]
+#[expect(
+    deprecated,
+    reason = "the pipe is owned and stays open, which is what the unsafe form wants promised"
+)]
 fn watch<F: AsRawFd>(end: F, interest: Interest) -> io::Result<AsyncFd<F>> {
     AsyncFd::with_interest(end, interest)
 }

@@ -43,7 +43,12 @@ pub(crate) enum Ended {
 /// Answers a script's calls of built-ins.
 pub(crate) trait Crossing: Sync {
     /// Runs a built-in; an error is raised in the script.
-    fn cross(&self, link: u32, builtin: u32, args: Vec<Value>) -> impl Future<Output = Result<Value, String>> + Send;
+    fn cross(
+        &self,
+        link: u32,
+        builtin: u32,
+        args: Vec<Value>,
+    ) -> impl Future<Output = Result<Value, String>> + Send;
     /// Takes note of a built-in nobody waits for.
     fn note(&self, link: u32, builtin: u32, args: Vec<Value>) -> impl Future<Output = ()> + Send;
 }
@@ -68,7 +73,10 @@ pub(crate) async fn drive(
 ) -> Result<Response, Cut> {
     match converse(pool, lease, frames, bounds, cancel, crossing).await {
         Ok(response) => Ok(response),
-        Err(why @ (Ended::Deadline | Ended::Cpu)) => Err(Cut { why, part: lease.worker.stop().await }),
+        Err(why @ (Ended::Deadline | Ended::Cpu)) => Err(Cut {
+            why,
+            part: lease.worker.stop().await,
+        }),
         Err(why @ Ended::Lost(Lost::Died { part, .. })) => Err(Cut { why, part }),
         Err(why) => Err(Cut { why, part: None }),
     }
@@ -84,27 +92,47 @@ async fn converse(
 ) -> Result<Response, Ended> {
     let hard = bounds.deadline + GRACE;
     let started = lease.worker.cpu_time();
-    bounded(hard, cancel, say(pool, &mut lease.worker, frames)).await?.map_err(Ended::Lost)?;
+    bounded(hard, cancel, say(pool, &mut lease.worker, frames))
+        .await?
+        .map_err(Ended::Lost)?;
     loop {
         let response = next_word(&mut lease.worker, hard, bounds, started, cancel).await?;
         match response {
-            Response::Cross { builtin, link, args } => {
+            Response::Cross {
+                builtin,
+                link,
+                args,
+            } => {
                 Pool::give_up_place(lease);
                 let answer = bounded(hard, cancel, crossing.cross(link, builtin, args)).await?;
                 bounded(hard, cancel, pool.take_place(lease)).await?;
                 let mut reply = Vec::new();
-                let encoded = Request::Answer(answer).encode().or_else(|error| Request::Answer(Err(error.to_string())).encode());
-                encoded.and_then(|frame| lease.worker.push(&frame, &mut reply)).map_err(|_| Ended::Lost(Lost::Unsendable))?;
-                bounded(hard, cancel, say(pool, &mut lease.worker, &reply)).await?.map_err(Ended::Lost)?;
+                let encoded = Request::Answer(answer)
+                    .encode()
+                    .or_else(|error| Request::Answer(Err(error.to_string())).encode());
+                encoded
+                    .and_then(|frame| lease.worker.push(&frame, &mut reply))
+                    .map_err(|_| Ended::Lost(Lost::Unsendable))?;
+                bounded(hard, cancel, say(pool, &mut lease.worker, &reply))
+                    .await?
+                    .map_err(Ended::Lost)?;
             }
-            Response::Note { builtin, link, args } => bounded(hard, cancel, crossing.note(link, builtin, args)).await?,
+            Response::Note {
+                builtin,
+                link,
+                args,
+            } => bounded(hard, cancel, crossing.note(link, builtin, args)).await?,
             last => return Ok(last),
         }
     }
 }
 
 async fn say(pool: &Pool, worker: &mut Worker, frames: &[u8]) -> Result<(), Lost> {
-    if pool.is_quiet() { worker.send_near(frames).await } else { worker.send_free(frames).await }
+    if pool.is_quiet() {
+        worker.send_near(frames).await
+    } else {
+        worker.send_free(frames).await
+    }
 }
 
 /// The worker's next frame, with an eye on the clock and on the processor time it uses.
@@ -139,7 +167,11 @@ async fn next_word(
     }
 }
 
-async fn bounded<T>(hard: Instant, cancel: &CancellationToken, work: impl Future<Output = T>) -> Result<T, Ended> {
+async fn bounded<T>(
+    hard: Instant,
+    cancel: &CancellationToken,
+    work: impl Future<Output = T>,
+) -> Result<T, Ended> {
     tokio::select! {
         biased;
         done = work => Ok(done),

@@ -19,7 +19,9 @@ use crate::span::Position;
 use channel::{Lost, Worker};
 use drive::{Ended, drive};
 use pool::{Lease, NoWorker, Pool, Purpose};
-use protocol::{Budget, Failure, FailureKind, Link, Outcome, Request, Response, Verdict, begin_chain, begin_run};
+use protocol::{
+    Budget, Failure, FailureKind, Link, Outcome, Request, Response, Verdict, begin_chain, begin_run,
+};
 use script::{Script, Scripts};
 use serde_json::{Map, Value};
 use std::sync::{Arc, OnceLock};
@@ -44,7 +46,9 @@ pub fn announced() -> Option<WorkerProgram> {
 /// Starts a worker and waits until it is confined, to see whether this machine lets one be.
 pub async fn try_start() -> Result<(), String> {
     let program = announced().ok_or("this program starts no workers")?;
-    Worker::start(&program, &WorkerLimits::default()).await.map(drop)
+    Worker::start(&program, &WorkerLimits::default())
+        .await
+        .map(drop)
 }
 
 /// Time one script may take to be looked at.
@@ -101,8 +105,16 @@ pub(crate) struct ToolBounds {
 }
 
 impl Workers {
-    pub(crate) fn new(program: Option<WorkerProgram>, first: Option<WorkerProcess>, places: usize) -> Self {
-        Self { pool: Pool::new(program, first, places), places: places.max(1), scripts: Scripts::default() }
+    pub(crate) fn new(
+        program: Option<WorkerProgram>,
+        first: Option<WorkerProcess>,
+        places: usize,
+    ) -> Self {
+        Self {
+            pool: Pool::new(program, first, places),
+            places: places.max(1),
+            scripts: Scripts::default(),
+        }
     }
 
     /// Workers in use and idle.
@@ -120,7 +132,10 @@ impl Workers {
         cancel: &CancellationToken,
         crossing: &impl Crossing,
     ) -> Result<Outcome, ScriptError> {
-        let purpose = Purpose::Tool { session_id: session_id.to_owned(), memory_mb: bounds.memory_mb };
+        let purpose = Purpose::Tool {
+            session_id: session_id.to_owned(),
+            memory_mb: bounds.memory_mb,
+        };
         let mut lease = self.lease(purpose, bounds.deadline, cancel).await?;
         let budget = Budget {
             wall_ms: milliseconds(bounds.deadline.saturating_duration_since(Instant::now())).max(1),
@@ -136,8 +151,17 @@ impl Workers {
             .load(script, &mut frames)
             .and_then(|()| run.object(args))
             .and_then(|()| lease.worker.push(&run.bytes, &mut frames))
-            .map_err(|error| ScriptError::new(Code::ArgsMalformed, format!("the arguments cannot be passed on: {error}")))?;
-        let enforced = Bounds { deadline: bounds.deadline, cpu: Duration::from_millis(bounds.cpu_ms), frame_bytes: bounds.result_bytes };
+            .map_err(|error| {
+                ScriptError::new(
+                    Code::ArgsMalformed,
+                    format!("the arguments cannot be passed on: {error}"),
+                )
+            })?;
+        let enforced = Bounds {
+            deadline: bounds.deadline,
+            cpu: Duration::from_millis(bounds.cpu_ms),
+            frame_bytes: bounds.result_bytes,
+        };
         match drive(&self.pool, &mut lease, &frames, enforced, cancel, crossing).await {
             Ok(Response::Done(outcome)) => {
                 self.pool.give_back(lease);
@@ -147,7 +171,10 @@ impl Workers {
                 self.pool.give_back(lease);
                 Err(failure.into())
             }
-            Ok(_) => Err(ScriptError::new(Code::ScriptCrashed, "the worker answered out of turn")),
+            Ok(_) => Err(ScriptError::new(
+                Code::ScriptCrashed,
+                "the worker answered out of turn",
+            )),
             Err(cut) => Err(cut.why.into()),
         }
     }
@@ -164,15 +191,30 @@ impl Workers {
         let lost = |link: Option<usize>, error: ScriptError| ChainLost { link, error };
         let time: Duration = links.iter().map(|link| link.timeout).sum();
         let deadline = Instant::now() + time;
-        let mut lease = self.lease(Purpose::Policy, deadline + CHECK_TIME, cancel).await.map_err(|error| lost(Some(0), error))?;
+        let mut lease = self
+            .lease(Purpose::Policy, deadline + CHECK_TIME, cancel)
+            .await
+            .map_err(|error| lost(Some(0), error))?;
         let deadline = Instant::now() + time;
         let cpu = time.max(Duration::from_millis(100));
         let memory_bytes = DEFAULT_MEMORY_MB << 20;
-        let budget = Budget { wall_ms: milliseconds(time), cpu_ms: milliseconds(cpu), memory_bytes, result_bytes: MAX_DECISION_BYTES };
+        let budget = Budget {
+            wall_ms: milliseconds(time),
+            cpu_ms: milliseconds(cpu),
+            memory_bytes,
+            result_bytes: MAX_DECISION_BYTES,
+        };
         let mut frames = Vec::with_capacity(4 << 10);
         let mut request = Vec::with_capacity(links.len());
-        let unsendable =
-            |error: wire::WireError| lost(Some(0), ScriptError::new(Code::HookFailed, format!("the payload cannot be passed on: {error}")));
+        let unsendable = |error: wire::WireError| {
+            lost(
+                Some(0),
+                ScriptError::new(
+                    Code::HookFailed,
+                    format!("the payload cannot be passed on: {error}"),
+                ),
+            )
+        };
         for link in links {
             for script in link.when.iter().copied().chain([link.script]) {
                 lease.worker.load(script, &mut frames).map_err(unsendable)?;
@@ -188,24 +230,42 @@ impl Workers {
             .and_then(|()| chain.object(payload))
             .and_then(|()| lease.worker.push(&chain.bytes, &mut frames))
             .map_err(unsendable)?;
-        let bounds = Bounds { deadline, cpu, frame_bytes: MAX_DECISION_BYTES };
+        let bounds = Bounds {
+            deadline,
+            cpu,
+            frame_bytes: MAX_DECISION_BYTES,
+        };
         match drive(&self.pool, &mut lease, &frames, bounds, cancel, crossing).await {
             // No verdict at all would pass over a hook, so it counts as none having been given.
             Ok(Response::Chain(verdicts)) if (1..=links.len()).contains(&verdicts.len()) => {
                 self.pool.give_back(lease);
                 Ok(verdicts)
             }
-            Ok(_) => Err(lost(None, ScriptError::new(Code::ScriptCrashed, "the worker answered out of turn"))),
-            Err(cut) => Err(lost(cut.part.filter(|part| *part < links.len()), cut.why.into())),
+            Ok(_) => Err(lost(
+                None,
+                ScriptError::new(Code::ScriptCrashed, "the worker answered out of turn"),
+            )),
+            Err(cut) => Err(lost(
+                cut.part.filter(|part| *part < links.len()),
+                cut.why.into(),
+            )),
         }
     }
 
     /// The facts of every source, or how the worker ended on it.
     pub(crate) async fn facts(&self, sources: Vec<(ScriptKind, Arc<str>)>) -> FactsBySource {
-        let (tools, policy): (Vec<_>, Vec<_>) = sources.into_iter().partition(|(kind, _)| *kind == ScriptKind::Tool);
+        let (tools, policy): (Vec<_>, Vec<_>) = sources
+            .into_iter()
+            .partition(|(kind, _)| *kind == ScriptKind::Tool);
         let share = (tools.len() + policy.len()).div_ceil(self.places).max(1);
-        let shares = tools.chunks(share).map(|chunk| self.facts_of(Purpose::Check, chunk));
-        let shares = shares.chain(policy.chunks(share).map(|chunk| self.facts_of(Purpose::Policy, chunk)));
+        let shares = tools
+            .chunks(share)
+            .map(|chunk| self.facts_of(Purpose::Check, chunk));
+        let shares = shares.chain(
+            policy
+                .chunks(share)
+                .map(|chunk| self.facts_of(Purpose::Policy, chunk)),
+        );
         join_all(shares).await.into_iter().flatten().collect()
     }
 
@@ -214,12 +274,24 @@ impl Workers {
         while found.len() < sources.len() {
             let rest = &sources[found.len()..];
             let never = CancellationToken::new();
-            let lease = self.lease(purpose.clone(), Instant::now() + Duration::from_secs(60), &never).await;
+            let lease = self
+                .lease(
+                    purpose.clone(),
+                    Instant::now() + Duration::from_secs(60),
+                    &never,
+                )
+                .await;
             let mut lease = match lease {
                 Ok(lease) => lease,
                 Err(error) => {
-                    let unread = Unread::NoWorker { code: error.code, why: error.message };
-                    found.extend(rest.iter().map(|source| (source.clone(), Err(unread.clone()))));
+                    let unread = Unread::NoWorker {
+                        code: error.code,
+                        why: error.message,
+                    };
+                    found.extend(
+                        rest.iter()
+                            .map(|source| (source.clone(), Err(unread.clone()))),
+                    );
                     break;
                 }
             };
@@ -228,7 +300,10 @@ impl Workers {
                 Ok(()) => self.pool.give_back(lease),
                 Err(ended) => {
                     let culprit = found.len();
-                    found.push((sources[culprit].clone(), Err(Unread::Crashed(ScriptError::from(ended).message))));
+                    found.push((
+                        sources[culprit].clone(),
+                        Err(Unread::Crashed(ScriptError::from(ended).message)),
+                    ));
                 }
             }
             debug_assert!(found.len() > before, "every round finds at least one");
@@ -236,14 +311,24 @@ impl Workers {
         found
     }
 
-    async fn facts_from(&self, lease: &mut Lease, sources: &[(ScriptKind, Arc<str>)], found: &mut Vec<Found>) -> Result<(), Ended> {
+    async fn facts_from(
+        &self,
+        lease: &mut Lease,
+        sources: &[(ScriptKind, Arc<str>)],
+        found: &mut Vec<Found>,
+    ) -> Result<(), Ended> {
         let mut rest = sources;
         while !rest.is_empty() {
             let mut frames = Vec::new();
             let mut count = 0;
             for (kind, source) in rest {
-                let request = Request::Check { kind: *kind, source: source.to_string() };
-                let encoded = request.encode().and_then(|frame| lease.worker.push(&frame, &mut frames));
+                let request = Request::Check {
+                    kind: *kind,
+                    source: source.to_string(),
+                };
+                let encoded = request
+                    .encode()
+                    .and_then(|frame| lease.worker.push(&frame, &mut frames));
                 encoded.map_err(|_| Ended::Lost(Lost::Unsendable))?;
                 count += 1;
                 if count >= CHECK_WINDOW || frames.len() >= CHECK_WINDOW_BYTES {
@@ -253,18 +338,35 @@ impl Workers {
             let sent = tokio::time::timeout(CHECK_TIME, lease.worker.send(&frames)).await;
             sent.map_err(|_| Ended::Deadline)?.map_err(Ended::Lost)?;
             for source in &rest[..count] {
-                let word = tokio::time::timeout(CHECK_TIME, lease.worker.receive(MAX_DECISION_BYTES)).await;
-                let Ok(Response::Facts(text)) = word.map_err(|_| Ended::Deadline)?.map_err(Ended::Lost).map(Ok::<_, ()>)? else {
-                    return Err(Ended::Lost(Lost::Died { cause: Cause::Other, part: None }));
+                let word =
+                    tokio::time::timeout(CHECK_TIME, lease.worker.receive(MAX_DECISION_BYTES))
+                        .await;
+                let Ok(Response::Facts(text)) = word
+                    .map_err(|_| Ended::Deadline)?
+                    .map_err(Ended::Lost)
+                    .map(Ok::<_, ()>)?
+                else {
+                    return Err(Ended::Lost(Lost::Died {
+                        cause: Cause::Other,
+                        part: None,
+                    }));
                 };
-                found.push((source.clone(), serde_json::from_str(&text).map_err(|error| Unread::Crashed(error.to_string()))));
+                found.push((
+                    source.clone(),
+                    serde_json::from_str(&text).map_err(|error| Unread::Crashed(error.to_string())),
+                ));
             }
             rest = &rest[count..];
         }
         Ok(())
     }
 
-    async fn lease(&self, purpose: Purpose, deadline: Instant, cancel: &CancellationToken) -> Result<Lease, ScriptError> {
+    async fn lease(
+        &self,
+        purpose: Purpose,
+        deadline: Instant,
+        cancel: &CancellationToken,
+    ) -> Result<Lease, ScriptError> {
         tokio::select! {
             biased;
             lease = self.pool.lease(purpose) => lease.map_err(ScriptError::from),
@@ -282,7 +384,11 @@ const MAX_DECISION_BYTES: u64 = 8 << 20;
 
 impl ScriptError {
     fn new(code: Code, message: impl Into<String>) -> Self {
-        Self { code, message: message.into(), position: None }
+        Self {
+            code,
+            message: message.into(),
+            position: None,
+        }
     }
 }
 
@@ -296,31 +402,62 @@ impl From<Failure> for ScriptError {
             FailureKind::Memory => Code::ScriptMemory,
             FailureKind::Result => Code::ScriptResult,
         };
-        let position = (failure.line > 0).then_some(Position { line: failure.line, column: failure.column.max(1) });
-        Self { code, message: failure.message, position }
+        let position = (failure.line > 0).then_some(Position {
+            line: failure.line,
+            column: failure.column.max(1),
+        });
+        Self {
+            code,
+            message: failure.message,
+            position,
+        }
     }
 }
 
 impl From<ScriptError> for Failure {
     fn from(error: ScriptError) -> Self {
         let Position { line, column } = error.position.unwrap_or(Position { line: 0, column: 0 });
-        Self { kind: FailureKind::Raised, message: error.message, line, column }
+        Self {
+            kind: FailureKind::Raised,
+            message: error.message,
+            line,
+            column,
+        }
     }
 }
 
 impl From<Ended> for ScriptError {
     fn from(ended: Ended) -> Self {
         match ended {
-            Ended::Deadline => Self::new(Code::Timeout, "did not finish before its deadline and was killed"),
-            Ended::Cpu => Self::new(Code::ScriptSteps, "used up its processor time and was killed"),
+            Ended::Deadline => Self::new(
+                Code::Timeout,
+                "did not finish before its deadline and was killed",
+            ),
+            Ended::Cpu => Self::new(
+                Code::ScriptSteps,
+                "used up its processor time and was killed",
+            ),
             Ended::Cancelled => Self::new(Code::Cancelled, "cancelled"),
-            Ended::Lost(Lost::Oversized) => Self::new(Code::ScriptResult, "the result is larger than it may be"),
-            Ended::Lost(Lost::Unsendable) => Self::new(Code::ScriptResult, "a value is too large or too deep to be passed on"),
+            Ended::Lost(Lost::Oversized) => {
+                Self::new(Code::ScriptResult, "the result is larger than it may be")
+            }
+            Ended::Lost(Lost::Unsendable) => Self::new(
+                Code::ScriptResult,
+                "a value is too large or too deep to be passed on",
+            ),
             Ended::Lost(Lost::Died { cause, .. }) => match cause {
-                Cause::Memory => Self::new(Code::ScriptMemory, "wanted more memory than it may have"),
-                Cause::Stack => Self::new(Code::ScriptCrashed, "nested too deeply and overflowed its stack"),
+                Cause::Memory => {
+                    Self::new(Code::ScriptMemory, "wanted more memory than it may have")
+                }
+                Cause::Stack => Self::new(
+                    Code::ScriptCrashed,
+                    "nested too deeply and overflowed its stack",
+                ),
                 Cause::Cpu => Self::new(Code::ScriptSteps, "used up its processor time"),
-                Cause::Filter => Self::new(Code::ScriptCrashed, "tried something that workers may not do and was stopped by the system"),
+                Cause::Filter => Self::new(
+                    Code::ScriptCrashed,
+                    "tried something that workers may not do and was stopped by the system",
+                ),
                 _ => Self::new(Code::ScriptCrashed, "the worker died"),
             },
         }
@@ -330,7 +467,10 @@ impl From<Ended> for ScriptError {
 impl From<NoWorker> for ScriptError {
     fn from(none: NoWorker) -> Self {
         match none {
-            NoWorker::NoProgram => Self::new(Code::ScriptNoWorker, "this program cannot start script workers"),
+            NoWorker::NoProgram => Self::new(
+                Code::ScriptNoWorker,
+                "this program cannot start script workers",
+            ),
             NoWorker::Failed(message) => Self::new(Code::SandboxUnavailable, message),
         }
     }
@@ -342,7 +482,10 @@ fn milliseconds(duration: Duration) -> u64 {
 
 /// Runs a handful of futures together.
 async fn join_all<F: Future>(futures: impl IntoIterator<Item = F>) -> Vec<F::Output> {
-    let mut running: Vec<_> = futures.into_iter().map(|future| (Box::pin(future), None)).collect();
+    let mut running: Vec<_> = futures
+        .into_iter()
+        .map(|future| (Box::pin(future), None))
+        .collect();
     std::future::poll_fn(|context| {
         let mut waiting = false;
         for (future, output) in &mut running {
@@ -353,8 +496,15 @@ async fn join_all<F: Future>(futures: impl IntoIterator<Item = F>) -> Vec<F::Out
                 }
             }
         }
-        if waiting { std::task::Poll::Pending } else { std::task::Poll::Ready(()) }
+        if waiting {
+            std::task::Poll::Pending
+        } else {
+            std::task::Poll::Ready(())
+        }
     })
     .await;
-    running.into_iter().filter_map(|(_, output)| output).collect()
+    running
+        .into_iter()
+        .filter_map(|(_, output)| output)
+        .collect()
 }

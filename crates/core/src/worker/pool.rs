@@ -82,9 +82,18 @@ pub(crate) enum NoWorker {
 }
 
 impl Pool {
-    pub(crate) fn new(program: Option<WorkerProgram>, first: Option<WorkerProcess>, places: usize) -> Self {
+    pub(crate) fn new(
+        program: Option<WorkerProgram>,
+        first: Option<WorkerProcess>,
+        places: usize,
+    ) -> Self {
         let places = places.max(1);
-        Self { program, first: Mutex::new(first), tools: Side::new(places), policy: Side::new(places) }
+        Self {
+            program,
+            first: Mutex::new(first),
+            tools: Side::new(places),
+            policy: Side::new(places),
+        }
     }
 
     /// A worker for the purpose. Waits for its turn; the caller bounds the wait.
@@ -92,45 +101,79 @@ impl Pool {
         let program = self.program.as_ref().ok_or(NoWorker::NoProgram)?;
         let side = self.side(&purpose);
         let closed = |_| NoWorker::Failed("the engine is shutting down".into());
-        let slot = Arc::clone(&side.slots).acquire_owned().await.map_err(closed)?;
-        let place = Arc::clone(&side.places).acquire_owned().await.map_err(closed)?;
+        let slot = Arc::clone(&side.slots)
+            .acquire_owned()
+            .await
+            .map_err(closed)?;
+        let place = Arc::clone(&side.places)
+            .acquire_owned()
+            .await
+            .map_err(closed)?;
         let mut worker = match side.take(&purpose).filter(Worker::is_silent) {
             Some(worker) => worker,
             None => match self.take_first(&purpose) {
                 Some(first) => Worker::adopt(first).await.map_err(NoWorker::Failed)?,
-                None => Worker::start(program, &limits(&purpose)).await.map_err(NoWorker::Failed)?,
+                None => Worker::start(program, &limits(&purpose))
+                    .await
+                    .map_err(NoWorker::Failed)?,
             },
         };
         worker.begin();
-        Ok(Lease { worker, purpose, place: Some(place), _slot: slot })
+        Ok(Lease {
+            worker,
+            purpose,
+            place: Some(place),
+            _slot: slot,
+        })
     }
 
     fn take_first(&self, purpose: &Purpose) -> Option<WorkerProcess> {
-        if *purpose == Purpose::Policy { self.first.lock().unwrap_or_else(PoisonError::into_inner).take() } else { None }
+        if *purpose == Purpose::Policy {
+            self.first
+                .lock()
+                .unwrap_or_else(PoisonError::into_inner)
+                .take()
+        } else {
+            None
+        }
     }
 
     /// Puts a worker back that answered its last request in full.
     pub(crate) fn give_back(&self, lease: Lease) {
-        let Lease { mut worker, purpose, .. } = lease;
+        let Lease {
+            mut worker,
+            purpose,
+            ..
+        } = lease;
         worker.used = true;
         let side = self.side(&purpose);
         let surplus = {
             let mut idle = side.idle.lock().unwrap_or_else(PoisonError::into_inner);
             idle.push_back((purpose, worker));
-            if idle.len() > side.most_idle { idle.pop_front() } else { None }
+            if idle.len() > side.most_idle {
+                idle.pop_front()
+            } else {
+                None
+            }
         };
         drop(surplus);
     }
 
     /// Workers that live and do nothing, for tests and reports.
     pub(crate) fn idle(&self) -> usize {
-        let count = |side: &Side| side.idle.lock().unwrap_or_else(PoisonError::into_inner).len();
+        let count = |side: &Side| {
+            side.idle
+                .lock()
+                .unwrap_or_else(PoisonError::into_inner)
+                .len()
+        };
         count(&self.tools) + count(&self.policy)
     }
 
     /// Workers in use, for tests and reports.
     pub(crate) fn busy(&self) -> usize {
-        let count = |side: &Side| side.most_idle / 2 * SLOTS_PER_PLACE - side.slots.available_permits();
+        let count =
+            |side: &Side| side.most_idle / 2 * SLOTS_PER_PLACE - side.slots.available_permits();
         count(&self.tools) + count(&self.policy)
     }
 
@@ -155,7 +198,10 @@ impl Pool {
     /// Takes a place again. Never refused: it waits behind at most as many leases as there are slots.
     pub(crate) async fn take_place(&self, lease: &mut Lease) {
         if lease.place.is_none() {
-            lease.place = Arc::clone(&self.side(&lease.purpose).places).acquire_owned().await.ok();
+            lease.place = Arc::clone(&self.side(&lease.purpose).places)
+                .acquire_owned()
+                .await
+                .ok();
         }
     }
 }
@@ -173,5 +219,8 @@ fn limits(purpose: &Purpose) -> WorkerLimits {
         Purpose::Policy | Purpose::Check => DEFAULT_MEMORY_MB,
         Purpose::Tool { memory_mb, .. } => *memory_mb,
     };
-    WorkerLimits { memory_bytes: memory_mb << 20, ..WorkerLimits::default() }
+    WorkerLimits {
+        memory_bytes: memory_mb << 20,
+        ..WorkerLimits::default()
+    }
 }

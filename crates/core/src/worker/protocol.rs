@@ -13,7 +13,10 @@ pub const HEADER: usize = 12;
 /// Appends a frame and its header. A worker marks all it says with the ticket of the request it serves, which it cannot know before, so
 /// nothing it says too late or too early is heard as the answer to another.
 pub fn push_frame(frames: &mut Vec<u8>, ticket: u64, frame: &[u8]) -> Result<(), WireError> {
-    let length = u32::try_from(frame.len()).ok().filter(|_| frame.len() <= MAX_FRAME).ok_or(WireError::TooLarge)?;
+    let length = u32::try_from(frame.len())
+        .ok()
+        .filter(|_| frame.len() <= MAX_FRAME)
+        .ok_or(WireError::TooLarge)?;
     frames.extend_from_slice(&length.to_le_bytes());
     frames.extend_from_slice(&ticket.to_le_bytes());
     frames.extend_from_slice(frame);
@@ -25,7 +28,10 @@ pub fn push_frame(frames: &mut Vec<u8>, ticket: u64, frame: &[u8]) -> Result<(),
 pub fn header(bytes: &[u8]) -> Option<(usize, u64)> {
     let (length, rest) = bytes.split_first_chunk::<4>()?;
     let ticket = rest.first_chunk::<8>()?;
-    Some((usize::try_from(u32::from_le_bytes(*length)).unwrap_or(usize::MAX), u64::from_le_bytes(*ticket)))
+    Some((
+        usize::try_from(u32::from_le_bytes(*length)).unwrap_or(usize::MAX),
+        u64::from_le_bytes(*ticket),
+    ))
 }
 
 /// The first argument of a process that is a worker.
@@ -196,7 +202,12 @@ impl Request {
                 w.bytes.extend([0, kind_byte(*kind)]);
                 w.raw(source.as_bytes())?;
             }
-            Self::Load { script, kind, source, linked } => {
+            Self::Load {
+                script,
+                kind,
+                source,
+                linked,
+            } => {
                 w.bytes.push(1);
                 w.bytes.extend(script.to_le_bytes());
                 w.bytes.push(kind_byte(*kind));
@@ -206,11 +217,20 @@ impl Request {
                     w.bytes.extend(index.to_le_bytes());
                 }
             }
-            Self::Run { script, args, budget } => {
+            Self::Run {
+                script,
+                args,
+                budget,
+            } => {
                 begin_run(&mut w, *script, budget);
                 w.value(args)?;
             }
-            Self::Chain { event, payload, links, budget } => {
+            Self::Chain {
+                event,
+                payload,
+                links,
+                budget,
+            } => {
                 begin_chain(&mut w, event, links, budget)?;
                 w.value(payload)?;
             }
@@ -230,7 +250,10 @@ impl Request {
     pub fn decode<'a>(bytes: &'a [u8]) -> Result<(RequestHead, Reader<'a>), WireError> {
         let mut r = Reader::new(bytes);
         let head = match r.byte()? {
-            0 => RequestHead::Check { kind: kind_of(r.byte()?)?, source: r.str()?.to_owned() },
+            0 => RequestHead::Check {
+                kind: kind_of(r.byte()?)?,
+                source: r.str()?.to_owned(),
+            },
             1 => RequestHead::Load {
                 script: r.u32()?,
                 kind: kind_of(r.byte()?)?,
@@ -240,7 +263,10 @@ impl Request {
                     (0..len).map(|_| r.u32()).collect::<Result<_, _>>()?
                 },
             },
-            2 => RequestHead::Run { script: r.u32()?, budget: Budget::decode(&mut r)? },
+            2 => RequestHead::Run {
+                script: r.u32()?,
+                budget: Budget::decode(&mut r)?,
+            },
             3 => RequestHead::Chain {
                 budget: Budget::decode(&mut r)?,
                 event: r.str()?.to_owned(),
@@ -249,7 +275,11 @@ impl Request {
                     (0..len)
                         .map(|_| {
                             let when = r.u32()?;
-                            Ok(Link { when: (when != u32::MAX).then_some(when), script: r.u32()?, timeout_ms: r.u64()? })
+                            Ok(Link {
+                                when: (when != u32::MAX).then_some(when),
+                                script: r.u32()?,
+                                timeout_ms: r.u64()?,
+                            })
                         })
                         .collect::<Result<_, WireError>>()?
                 },
@@ -270,13 +300,19 @@ pub fn begin_run(w: &mut Writer, script: u32, budget: &Budget) {
 }
 
 /// Starts a [`Request::Chain`]; the writer's owner writes the payload next.
-pub fn begin_chain(w: &mut Writer, event: &str, links: &[Link], budget: &Budget) -> Result<(), WireError> {
+pub fn begin_chain(
+    w: &mut Writer,
+    event: &str,
+    links: &[Link],
+    budget: &Budget,
+) -> Result<(), WireError> {
     w.bytes.push(3);
     budget.encode(w);
     w.raw(event.as_bytes())?;
     w.len(links.len())?;
     for link in links {
-        w.bytes.extend(link.when.map_or(u32::MAX, |when| when).to_le_bytes());
+        w.bytes
+            .extend(link.when.map_or(u32::MAX, |when| when).to_le_bytes());
         w.bytes.extend(link.script.to_le_bytes());
         w.bytes.extend(link.timeout_ms.to_le_bytes());
     }
@@ -328,13 +364,23 @@ pub enum RequestHead {
 
 impl Budget {
     fn encode(&self, w: &mut Writer) {
-        for number in [self.wall_ms, self.cpu_ms, self.memory_bytes, self.result_bytes] {
+        for number in [
+            self.wall_ms,
+            self.cpu_ms,
+            self.memory_bytes,
+            self.result_bytes,
+        ] {
             w.bytes.extend(number.to_le_bytes());
         }
     }
 
     fn decode(r: &mut Reader<'_>) -> Result<Self, WireError> {
-        Ok(Self { wall_ms: r.u64()?, cpu_ms: r.u64()?, memory_bytes: r.u64()?, result_bytes: r.u64()? })
+        Ok(Self {
+            wall_ms: r.u64()?,
+            cpu_ms: r.u64()?,
+            memory_bytes: r.u64()?,
+            result_bytes: r.u64()?,
+        })
     }
 }
 
@@ -348,8 +394,21 @@ impl Response {
                 w.bytes.push(1);
                 w.raw(text.as_bytes())?;
             }
-            Self::Cross { builtin, link, args } | Self::Note { builtin, link, args } => {
-                let leaving = if matches!(self, Self::Cross { .. }) { Leaving::Cross } else { Leaving::Note };
+            Self::Cross {
+                builtin,
+                link,
+                args,
+            }
+            | Self::Note {
+                builtin,
+                link,
+                args,
+            } => {
+                let leaving = if matches!(self, Self::Cross { .. }) {
+                    Leaving::Cross
+                } else {
+                    Leaving::Note
+                };
                 begin_call(&mut w, leaving, *builtin, *link, args.len())?;
                 for arg in args {
                     w.value(arg)?;
@@ -399,7 +458,19 @@ impl Response {
             tag @ (2 | 3) => {
                 let (builtin, link, len) = (r.u32()?, r.u32()?, r.held()?);
                 let args = (0..len).map(|_| r.json()).collect::<Result<_, _>>()?;
-                if tag == 2 { Self::Cross { builtin, link, args } } else { Self::Note { builtin, link, args } }
+                if tag == 2 {
+                    Self::Cross {
+                        builtin,
+                        link,
+                        args,
+                    }
+                } else {
+                    Self::Note {
+                        builtin,
+                        link,
+                        args,
+                    }
+                }
             }
             4 => Self::Done(Outcome::Value(r.json()?)),
             5 => Self::Done(Outcome::Result(r.json()?)),
@@ -418,7 +489,11 @@ impl Response {
             }
             _ => return Err(WireError::Malformed),
         };
-        if r.is_empty() { Ok(response) } else { Err(WireError::Malformed) }
+        if r.is_empty() {
+            Ok(response)
+        } else {
+            Err(WireError::Malformed)
+        }
     }
 }
 
@@ -432,7 +507,13 @@ pub enum Leaving {
 }
 
 /// Starts the frame of a call; the writer's owner writes `args` values next.
-pub fn begin_call(w: &mut Writer, leaving: Leaving, builtin: u32, link: u32, args: usize) -> Result<(), WireError> {
+pub fn begin_call(
+    w: &mut Writer,
+    leaving: Leaving,
+    builtin: u32,
+    link: u32,
+    args: usize,
+) -> Result<(), WireError> {
     w.bytes.push(match leaving {
         Leaving::Cross => 2,
         Leaving::Note => 3,
@@ -472,7 +553,12 @@ impl Failure {
             5 => FailureKind::Result,
             _ => return Err(WireError::Malformed),
         };
-        Ok(Self { kind, line: r.u32()?, column: r.u32()?, message: r.str()?.to_owned() })
+        Ok(Self {
+            kind,
+            line: r.u32()?,
+            column: r.u32()?,
+            message: r.str()?.to_owned(),
+        })
     }
 }
 
@@ -501,12 +587,25 @@ mod tests {
 
     #[test]
     fn responses_survive_the_trip() {
-        let failure = Failure { kind: FailureKind::Steps, message: "m".into(), line: 3, column: 4 };
+        let failure = Failure {
+            kind: FailureKind::Steps,
+            message: "m".into(),
+            line: 3,
+            column: 4,
+        };
         for response in [
             Response::Ready,
             Response::Facts("{}".into()),
-            Response::Cross { builtin: 7, link: 1, args: vec![json!("a"), json!({"b": [1]})] },
-            Response::Note { builtin: 7, link: 0, args: vec![] },
+            Response::Cross {
+                builtin: 7,
+                link: 1,
+                args: vec![json!("a"), json!({"b": [1]})],
+            },
+            Response::Note {
+                builtin: 7,
+                link: 0,
+                args: vec![],
+            },
             Response::Done(Outcome::Value(json!(null))),
             Response::Done(Outcome::Result(json!({"content": "x"}))),
             Response::Failed(failure.clone()),

@@ -32,7 +32,14 @@ impl Scripts {
         let linked: Arc<[u32]> = linked.into();
         let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
         let next = u32::try_from(known.len()).unwrap_or(u32::MAX);
-        let number = *known.entry((kind, Arc::clone(source), Arc::clone(&linked))).or_insert(next);
-        Script { number, kind, source: Arc::clone(source), linked }
+        let number = *known
+            .entry((kind, Arc::clone(source), Arc::clone(&linked)))
+            .or_insert(next);
+        Script {
+            number,
+            kind,
+            source: Arc::clone(source),
+            linked,
+        }
     }
 }

@@ -4,13 +4,18 @@ use serde_json::{Map, Value};
 use std::borrow::Cow;
 
 /// Names that authors also use, and the part each one stands for.
-pub const SPELLINGS: [(&str, &str); 3] = [("tool_name", "name"), ("arguments", "args"), ("id", "call_id")];
+pub const SPELLINGS: [(&str, &str); 3] = [
+    ("tool_name", "name"),
+    ("arguments", "args"),
+    ("id", "call_id"),
+];
 
 /// The name under which a tool and its arguments stand together.
 pub const TOOL: &str = "tool";
 
 /// The parts of [`TOOL`], and what each one stands for.
-pub const TOOL_PARTS: [(&str, &str); 3] = [("name", "name"), ("args", "args"), ("arguments", "args")];
+pub const TOOL_PARTS: [(&str, &str); 3] =
+    [("name", "name"), ("args", "args"), ("arguments", "args")];
 
 /// Whether payloads of this event have other spellings.
 #[must_use]
@@ -24,8 +29,12 @@ pub(crate) fn part<'a>(payload: &'a Map<String, Value>, key: &str) -> Option<Cow
         return Some(Cow::Borrowed(value));
     }
     if key == TOOL {
-        let parts = TOOL_PARTS.iter().map(|(name, of)| Some(((*name).to_owned(), payload.get(*of)?.clone())));
-        return parts.collect::<Option<Map<_, _>>>().map(|tool| Cow::Owned(tool.into()));
+        let parts = TOOL_PARTS
+            .iter()
+            .map(|(name, of)| Some(((*name).to_owned(), payload.get(*of)?.clone())));
+        return parts
+            .collect::<Option<Map<_, _>>>()
+            .map(|tool| Cow::Owned(tool.into()));
     }
     let (_, of) = SPELLINGS.iter().find(|(spelling, _)| *spelling == key)?;
     payload.get(*of).map(Cow::Borrowed)

@@ -53,7 +53,10 @@ impl Writer {
     /// A writer with room for what most calls say.
     #[must_use]
     pub fn roomy() -> Self {
-        Self { bytes: Vec::with_capacity(2 << 10), values: 0 }
+        Self {
+            bytes: Vec::with_capacity(2 << 10),
+            values: 0,
+        }
     }
 
     /// Writes null.
@@ -193,13 +196,19 @@ fn look_nested(value: &Value, depth: usize, room: &mut usize) -> Result<(), Wire
     if depth > MAX_DEPTH {
         return Err(WireError::TooDeep);
     }
-    *room = room.checked_sub(1).ok_or(WireError::TooMany(MAX_VALUES / SHARES))?;
+    *room = room
+        .checked_sub(1)
+        .ok_or(WireError::TooMany(MAX_VALUES / SHARES))?;
     match value {
         Value::Null | Value::Bool(_) | Value::String(_) => Ok(()),
         Value::Number(number) if is_integer(number.as_str()) => Ok(()),
         Value::Number(number) => finite(number.as_str()).map(drop),
-        Value::Array(items) => items.iter().try_for_each(|item| look_nested(item, depth + 1, room)),
-        Value::Object(object) => object.values().try_for_each(|value| look_nested(value, depth + 1, room)),
+        Value::Array(items) => items
+            .iter()
+            .try_for_each(|item| look_nested(item, depth + 1, room)),
+        Value::Object(object) => object
+            .values()
+            .try_for_each(|value| look_nested(value, depth + 1, room)),
     }
 }
 
@@ -219,9 +228,16 @@ pub fn offends(value: &Value) -> Option<String> {
             found
         };
         match value {
-            Value::Number(number) => !is_integer(number.as_str()) && finite(number.as_str()).is_err(),
-            Value::Array(items) => items.iter().enumerate().any(|(index, item)| inside(index.to_string(), item)),
-            Value::Object(object) => object.iter().any(|(name, value)| inside(name.clone(), value)),
+            Value::Number(number) => {
+                !is_integer(number.as_str()) && finite(number.as_str()).is_err()
+            }
+            Value::Array(items) => items
+                .iter()
+                .enumerate()
+                .any(|(index, item)| inside(index.to_string(), item)),
+            Value::Object(object) => object
+                .iter()
+                .any(|(name, value)| inside(name.clone(), value)),
             _ => false,
         }
     }
@@ -230,7 +246,10 @@ pub fn offends(value: &Value) -> Option<String> {
 }
 
 fn finite(text: &str) -> Result<f64, WireError> {
-    text.parse().ok().filter(|value: &f64| value.is_finite()).ok_or_else(|| WireError::Unrepresentable(shorten(text)))
+    text.parse()
+        .ok()
+        .filter(|value: &f64| value.is_finite())
+        .ok_or_else(|| WireError::Unrepresentable(shorten(text)))
 }
 
 /// Whether JSON number text is an integer: neither fraction nor exponent.
@@ -240,7 +259,11 @@ pub fn is_integer(text: &str) -> bool {
 }
 
 fn shorten(text: &str) -> String {
-    if text.len() <= 40 { text.to_owned() } else { format!("{}… ({} digits)", &text[..20], text.len()) }
+    if text.len() <= 40 {
+        text.to_owned()
+    } else {
+        format!("{}… ({} digits)", &text[..20], text.len())
+    }
 }
 
 /// Builds values while they are decoded.
@@ -286,15 +309,21 @@ impl Build for Json {
 
     fn big_int(&mut self, digits: &str) -> Result<Value, WireError> {
         let body = digits.strip_prefix('-').unwrap_or(digits);
-        let canonical = !body.is_empty() && body.bytes().all(|byte| byte.is_ascii_digit()) && (body == "0" || !body.starts_with('0'));
+        let canonical = !body.is_empty()
+            && body.bytes().all(|byte| byte.is_ascii_digit())
+            && (body == "0" || !body.starts_with('0'));
         if !canonical {
             return Err(WireError::Malformed);
         }
-        Ok(Value::Number(Number::from_string_unchecked(digits.to_owned())))
+        Ok(Value::Number(Number::from_string_unchecked(
+            digits.to_owned(),
+        )))
     }
 
     fn float(&mut self, value: f64) -> Result<Value, WireError> {
-        Number::from_f64(value).map(Value::Number).ok_or_else(|| WireError::Unrepresentable(value.to_string()))
+        Number::from_f64(value)
+            .map(Value::Number)
+            .ok_or_else(|| WireError::Unrepresentable(value.to_string()))
     }
 
     fn text(&mut self, text: &str) -> Value {
@@ -306,7 +335,12 @@ impl Build for Json {
     }
 
     fn map(&mut self, entries: Vec<(&str, Value)>) -> Value {
-        Value::Object(entries.into_iter().map(|(key, value)| (key.to_owned(), value)).collect::<Map<_, _>>())
+        Value::Object(
+            entries
+                .into_iter()
+                .map(|(key, value)| (key.to_owned(), value))
+                .collect::<Map<_, _>>(),
+        )
     }
 }
 
@@ -321,7 +355,10 @@ impl<'a> Reader<'a> {
     /// Reads from these bytes.
     #[must_use]
     pub fn new(bytes: &'a [u8]) -> Self {
-        Self { rest: bytes, values: 0 }
+        Self {
+            rest: bytes,
+            values: 0,
+        }
     }
 
     /// Whether everything was read.
@@ -336,8 +373,15 @@ impl<'a> Reader<'a> {
     }
 
     /// Reads a map's entries and leaves the map to the caller.
-    pub fn entries<B: Build>(&mut self, build: &mut B) -> Result<Vec<(&'a str, B::Out)>, WireError> {
-        if self.byte()? == MAP { self.entries_within(build, 0) } else { Err(WireError::Malformed) }
+    pub fn entries<B: Build>(
+        &mut self,
+        build: &mut B,
+    ) -> Result<Vec<(&'a str, B::Out)>, WireError> {
+        if self.byte()? == MAP {
+            self.entries_within(build, 0)
+        } else {
+            Err(WireError::Malformed)
+        }
     }
 
     /// Reads one value as JSON.
@@ -373,7 +417,11 @@ impl<'a> Reader<'a> {
         })
     }
 
-    fn entries_within<B: Build>(&mut self, build: &mut B, depth: usize) -> Result<Vec<(&'a str, B::Out)>, WireError> {
+    fn entries_within<B: Build>(
+        &mut self,
+        build: &mut B,
+        depth: usize,
+    ) -> Result<Vec<(&'a str, B::Out)>, WireError> {
         let len = self.held()?;
         let mut entries = Vec::with_capacity(len.min(self.rest.len() / 5));
         for _ in 0..len {
@@ -399,7 +447,10 @@ impl<'a> Reader<'a> {
 
     pub(super) fn str(&mut self) -> Result<&'a str, WireError> {
         let len = self.count()?;
-        let (text, rest) = self.rest.split_at_checked(len).ok_or(WireError::Malformed)?;
+        let (text, rest) = self
+            .rest
+            .split_at_checked(len)
+            .ok_or(WireError::Malformed)?;
         self.rest = rest;
         std::str::from_utf8(text).map_err(|_| WireError::Malformed)
     }
@@ -408,7 +459,11 @@ impl<'a> Reader<'a> {
     pub(super) fn held(&mut self) -> Result<usize, WireError> {
         let len = self.count()?;
         self.values = self.values.saturating_add(len);
-        if self.values > MAX_VALUES { Err(WireError::TooMany(MAX_VALUES)) } else { Ok(len) }
+        if self.values > MAX_VALUES {
+            Err(WireError::TooMany(MAX_VALUES))
+        } else {
+            Ok(len)
+        }
     }
 
     pub(super) fn count(&mut self) -> Result<usize, WireError> {
@@ -416,7 +471,10 @@ impl<'a> Reader<'a> {
     }
 
     fn array<const N: usize>(&mut self) -> Result<[u8; N], WireError> {
-        let (head, rest) = self.rest.split_first_chunk::<N>().ok_or(WireError::Malformed)?;
+        let (head, rest) = self
+            .rest
+            .split_first_chunk::<N>()
+            .ok_or(WireError::Malformed)?;
         self.rest = rest;
         Ok(*head)
     }
@@ -443,30 +501,54 @@ mod tests {
     #[test]
     fn what_no_float_can_hold_is_refused() {
         let value: Value = serde_json::from_str("[1e400]").expect("JSON");
-        assert_eq!(Writer::default().value(&value), Err(WireError::Unrepresentable("1e+400".into())));
-        assert_eq!(look(&value), Err(WireError::Unrepresentable("1e+400".into())));
+        assert_eq!(
+            Writer::default().value(&value),
+            Err(WireError::Unrepresentable("1e+400".into()))
+        );
+        assert_eq!(
+            look(&value),
+            Err(WireError::Unrepresentable("1e+400".into()))
+        );
     }
 
     #[test]
     fn more_values_than_memory_should_hold_are_refused_in_both_directions() {
         let wide = Value::Array(vec![Value::Null; MAX_VALUES + 1]);
-        assert_eq!(Writer::default().value(&wide), Err(WireError::TooMany(MAX_VALUES)));
+        assert_eq!(
+            Writer::default().value(&wide),
+            Err(WireError::TooMany(MAX_VALUES))
+        );
         let mut bytes = vec![LIST];
         bytes.extend(u32::MAX.to_le_bytes());
         bytes.push(NULL);
-        assert_eq!(Reader::new(&bytes).json(), Err(WireError::TooMany(MAX_VALUES)));
+        assert_eq!(
+            Reader::new(&bytes).json(),
+            Err(WireError::TooMany(MAX_VALUES))
+        );
         let arguments = |values: usize| serde_json::json!({"a": vec![Value::Null; values]});
-        assert_eq!(look(&arguments(MAX_VALUES / SHARES)), Err(WireError::TooMany(MAX_VALUES / SHARES)));
+        assert_eq!(
+            look(&arguments(MAX_VALUES / SHARES)),
+            Err(WireError::TooMany(MAX_VALUES / SHARES))
+        );
         let fits = arguments(MAX_VALUES / SHARES - 2);
-        assert_eq!((look(&fits), Writer::default().value(&fits)), (Ok(()), Ok(())));
+        assert_eq!(
+            (look(&fits), Writer::default().value(&fits)),
+            (Ok(()), Ok(()))
+        );
     }
 
     #[test]
     fn deep_values_are_refused_in_both_directions() {
         let deep = (0..=MAX_DEPTH + 1).fold(Value::Null, |inner, _| Value::Array(vec![inner]));
-        assert_eq!((Writer::default().value(&deep), look(&deep)), (Err(WireError::TooDeep), Err(WireError::TooDeep)));
+        assert_eq!(
+            (Writer::default().value(&deep), look(&deep)),
+            (Err(WireError::TooDeep), Err(WireError::TooDeep))
+        );
         let shallower = &deep[0][0];
-        assert_eq!((Writer::default().value(shallower), look(shallower)), (Ok(()), Ok(())));
+        assert_eq!(
+            (Writer::default().value(shallower), look(shallower)),
+            (Ok(()), Ok(()))
+        );
         let mut bytes = [LIST, 1, 0, 0, 0].repeat(MAX_DEPTH + 2);
         bytes.push(NULL);
         assert_eq!(Reader::new(&bytes).json(), Err(WireError::TooDeep));

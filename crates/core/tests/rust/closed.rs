@@ -10,7 +10,9 @@ use tool_harness::middleware::{Middleware, TurnView};
 use tool_harness::registry::{OfferedTool, READER};
 use tool_harness::run::Repair;
 use tool_harness::tool::{Inject, Limits};
-use tool_harness::{EngineBuilder, Tool, ToolError, ToolOutput, ToolRequest, ToolRuntime, ToolSpec};
+use tool_harness::{
+    EngineBuilder, Tool, ToolError, ToolOutput, ToolRequest, ToolRuntime, ToolSpec,
+};
 
 /// Gives its arguments back; `user` is the host's.
 struct Whose(Effects);
@@ -27,13 +29,20 @@ impl Tool for Whose {
             .inject("call", Inject::CallId)
     }
 
-    async fn call(&self, (): &(), _: ToolRuntime<'_>, arguments: Map<String, Value>) -> Result<ToolOutput, ToolError> {
+    async fn call(
+        &self,
+        (): &(),
+        _: ToolRuntime<'_>,
+        arguments: Map<String, Value>,
+    ) -> Result<ToolOutput, ToolError> {
         Ok(ToolOutput::value(Value::Object(arguments)))
     }
 }
 
 fn whose(effects: Effects) -> EngineBuilder {
-    bare().tool(Whose(effects)).inject("user", |_| Some(json!("ann")))
+    bare()
+        .tool(Whose(effects))
+        .inject("user", |_| Some(json!("ann")))
 }
 
 #[tokio::test]
@@ -53,7 +62,11 @@ async fn injected_names_cannot_be_forged_however_they_are_wrapped() {
             "```\n{\"arguments\": {\"call\": \"eve\"}}\n```",
         ] {
             let result = engine.call(text("whose", sent)).await;
-            assert!(result.is_error && !result.text().contains("eve\","), "{repair:?} {sent}: {}", result.text());
+            assert!(
+                result.is_error && !result.text().contains("eve\","),
+                "{repair:?} {sent}: {}",
+                result.text()
+            );
             assert!(
                 ["tool.args.invalid_schema", "tool.args.malformed_json"].contains(&code(&result)),
                 "{repair:?} {sent}: {}",
@@ -65,7 +78,12 @@ async fn injected_names_cannot_be_forged_however_they_are_wrapped() {
         twin.id = "c1".into();
         let value = engine.call(twin).await.value.expect("a value");
         assert_eq!(
-            (&value["user"], &value["call"], &value["key"], &value["input"]),
+            (
+                &value["user"],
+                &value["call"],
+                &value["key"],
+                &value["input"]
+            ),
             (&json!("ann"), &json!("c1"), &json!("c1"), &sent["input"])
         );
     }
@@ -85,15 +103,29 @@ async fn arguments_are_repaired_by_policy_only_and_never_for_tools_with_effects(
         (Repair::WithoutEffects, Effects::NONE, true),
         (Repair::WithoutEffects, Effects::READ, false),
         (Repair::WithoutEffects, Effects::NET_READ, false),
-        (Repair::WithoutEffects, Effects::READ | Effects::WRITE, false),
+        (
+            Repair::WithoutEffects,
+            Effects::READ | Effects::WRITE,
+            false,
+        ),
     ] {
         for (sent, plain) in texts {
             let (engine, events) = load(whose(effects).repair(repair)).await;
             let result = engine.call(text("whose", sent)).await;
-            let understood =
-                result.value.as_ref().is_some_and(|value| value["n"] == 1 && (value["list"].is_null() || value["list"].is_array()));
-            assert_eq!(understood, plain || repaired, "{repair:?} {effects} {sent}: {}", result.text());
-            assert_eq!(events.named("tool.repaired").len(), usize::from(repaired && !plain), "{repair:?} {effects} {sent}");
+            let understood = result.value.as_ref().is_some_and(|value| {
+                value["n"] == 1 && (value["list"].is_null() || value["list"].is_array())
+            });
+            assert_eq!(
+                understood,
+                plain || repaired,
+                "{repair:?} {effects} {sent}: {}",
+                result.text()
+            );
+            assert_eq!(
+                events.named("tool.repaired").len(),
+                usize::from(repaired && !plain),
+                "{repair:?} {effects} {sent}"
+            );
         }
     }
 }
@@ -101,14 +133,33 @@ async fn arguments_are_repaired_by_policy_only_and_never_for_tools_with_effects(
 #[tokio::test]
 async fn malformed_json_is_answered_with_the_calls_id_and_is_never_an_empty_object() {
     // `whose` needs no argument, so that an empty object would pass.
-    for (tool, repair) in [("echo", Repair::Off), ("whose", Repair::Off), ("whose", Repair::WithoutEffects)] {
+    for (tool, repair) in [
+        ("echo", Repair::Off),
+        ("whose", Repair::Off),
+        ("whose", Repair::WithoutEffects),
+    ] {
         let (engine, events) = load(whose(Effects::NONE).tool(echo("echo")).repair(repair)).await;
-        let malformed = ["", "{", "[]", "null", "\"n\"", "\"[]\"", "{\"n\": 1,}", "n=1", "{\"n\": 1} {}", "```\n{\n```"];
+        let malformed = [
+            "",
+            "{",
+            "[]",
+            "null",
+            "\"n\"",
+            "\"[]\"",
+            "{\"n\": 1,}",
+            "n=1",
+            "{\"n\": 1} {}",
+            "```\n{\n```",
+        ];
         for sent in malformed {
             let mut call = text(tool, sent);
             call.id = format!("id {sent}").into();
             let result = engine.call(call).await;
-            assert_eq!((result.call_id.as_str(), code(&result)), (format!("id {sent}").as_str(), "tool.args.malformed_json"), "{sent}");
+            assert_eq!(
+                (result.call_id.as_str(), code(&result)),
+                (format!("id {sent}").as_str(), "tool.args.malformed_json"),
+                "{sent}"
+            );
             let message = result.message().expect("a message");
             assert_eq!(message.call_id, format!("id {sent}").as_str());
         }
@@ -118,7 +169,13 @@ async fn malformed_json_is_answered_with_the_calls_id_and_is_never_an_empty_obje
 
 #[tokio::test]
 async fn a_turn_runs_what_it_offers_and_a_child_never_gets_more_than_its_parent() {
-    let (engine, events) = load(bare().tool(echo("one")).tool(echo("two")).tool(echo("three"))).await;
+    let (engine, events) = load(
+        bare()
+            .tool(echo("one"))
+            .tool(echo("two"))
+            .tool(echo("three")),
+    )
+    .await;
     let parent = engine.start(());
     let child = parent.child((), |tool| tool.name != "three");
     let grandchild = child.child((), |tool| tool.name != "two");
@@ -130,13 +187,29 @@ async fn a_turn_runs_what_it_offers_and_a_child_never_gets_more_than_its_parent(
         (&everything, vec!["one", "two"]),
     ] {
         let turn = run.turn().expect("a turn");
-        let names: Vec<&str> = turn.surface().tools.iter().map(|tool| tool.name.as_str()).filter(|name| *name != READER).collect();
+        let names: Vec<&str> = turn
+            .surface()
+            .tools
+            .iter()
+            .map(|tool| tool.name.as_str())
+            .filter(|name| *name != READER)
+            .collect();
         assert_eq!(names, offered);
-        let requests = ["one", "two", "three"].map(|tool| ToolRequest::new(tool_harness::digest::fresh_id("c"), tool, json!({"n": 1})));
+        let requests = ["one", "two", "three"].map(|tool| {
+            ToolRequest::new(tool_harness::digest::fresh_id("c"), tool, json!({"n": 1}))
+        });
         for result in turn.call(requests.into()).await.results {
-            let expected = if offered.contains(&result.name.as_str()) { "" } else { "tool.not_advertised" };
+            let expected = if offered.contains(&result.name.as_str()) {
+                ""
+            } else {
+                "tool.not_advertised"
+            };
             assert_eq!(code(&result), expected, "{}", result.text());
-            assert!(expected.is_empty() || !result.text().contains("`three`, "), "only what is offered is named: {}", result.text());
+            assert!(
+                expected.is_empty() || !result.text().contains("`three`, "),
+                "only what is offered is named: {}",
+                result.text()
+            );
         }
     }
     assert_eq!(events.named("surface.narrowed").len(), 3);
@@ -159,8 +232,17 @@ impl Middleware for ByContext {
 async fn a_child_widens_neither_a_limit_nor_what_middleware_hides_from_its_parent() {
     let (engine, _) = load(bare().tool(echo("one"))).await;
     let ran = async |run: &tool_harness::Run| {
-        let requests = (0..5).map(|_| ToolRequest::new(tool_harness::digest::fresh_id("c"), "one", json!({"n": 1}))).collect();
-        run.turn().expect("a turn").call(requests).await.results.iter().filter(|result| !result.is_error).count()
+        let requests = (0..5)
+            .map(|_| ToolRequest::new(tool_harness::digest::fresh_id("c"), "one", json!({"n": 1})))
+            .collect();
+        run.turn()
+            .expect("a turn")
+            .call(requests)
+            .await
+            .results
+            .iter()
+            .filter(|result| !result.is_error)
+            .count()
     };
     let parent = engine.start(()).max_calls(2);
     assert_eq!(ran(&parent.child((), |_| true).max_calls(100)).await, 2);
@@ -168,7 +250,15 @@ async fn a_child_widens_neither_a_limit_nor_what_middleware_hides_from_its_paren
     let parent = engine.start(()).max_calls(4);
     assert_eq!(ran(&parent.child((), |_| true).max_calls(1)).await, 1);
     assert_eq!(ran(&parent).await, 3);
-    assert_eq!(ran(&engine.start(()).max_calls_in_turn(2).child((), |_| true).max_calls_in_turn(50)).await, 2);
+    assert_eq!(
+        ran(&engine
+            .start(())
+            .max_calls_in_turn(2)
+            .child((), |_| true)
+            .max_calls_in_turn(50))
+        .await,
+        2
+    );
 
     let most = Arc::new(AtomicUsize::new(0));
     let (at_work, seen) = (Arc::new(AtomicUsize::new(0)), Arc::clone(&most));
@@ -182,15 +272,43 @@ async fn a_child_widens_neither_a_limit_nor_what_middleware_hides_from_its_paren
         }
     });
     let (engine, _) = load(bare().tool(slow)).await;
-    assert_eq!(ran(&engine.start(()).max_concurrency(2).child((), |_| true).max_concurrency(50)).await, 5);
+    assert_eq!(
+        ran(&engine
+            .start(())
+            .max_concurrency(2)
+            .child((), |_| true)
+            .max_concurrency(50))
+        .await,
+        5
+    );
     assert_eq!(most.load(Ordering::SeqCst), 2);
 
-    let tool = |name: &str| numbered(ToolSpec::new(name, "A tool.").pure(), |n| async move { Ok(n) });
-    let (engine, _) = load(bare().context::<bool>().middleware(ByContext).tool(tool("one")).tool(tool("two"))).await;
+    let tool = |name: &str| {
+        numbered(
+            ToolSpec::new(name, "A tool.").pure(),
+            |n| async move { Ok(n) },
+        )
+    };
+    let (engine, _) = load(
+        bare()
+            .context::<bool>()
+            .middleware(ByContext)
+            .tool(tool("one"))
+            .tool(tool("two")),
+    )
+    .await;
     for (parent, offered) in [(false, 1), (true, 2)] {
         let child = engine.start(parent).child(true, |_| true);
         let turn = child.turn().expect("a turn");
-        assert_eq!(turn.surface().tools.iter().filter(|tool| tool.name != READER).count(), offered, "{parent}");
+        assert_eq!(
+            turn.surface()
+                .tools
+                .iter()
+                .filter(|tool| tool.name != READER)
+                .count(),
+            offered,
+            "{parent}"
+        );
     }
 }
 
@@ -200,9 +318,17 @@ async fn the_path_of_a_refusal_exists_whatever_the_argument_is_called() {
     impl Tool for Odd {
         fn spec(&self) -> ToolSpec {
             let schema = json!({"type": "object", "properties": {"to/~": {"type": "string"}}});
-            ToolSpec::new("odd", "Has odd names.").pure().input(schema).inject("who/~", Inject::CallId)
+            ToolSpec::new("odd", "Has odd names.")
+                .pure()
+                .input(schema)
+                .inject("who/~", Inject::CallId)
         }
-        async fn call(&self, (): &(), _: ToolRuntime<'_>, _: Map<String, Value>) -> Result<ToolOutput, ToolError> {
+        async fn call(
+            &self,
+            (): &(),
+            _: ToolRuntime<'_>,
+            _: Map<String, Value>,
+        ) -> Result<ToolOutput, ToolError> {
             Ok(ToolOutput::default())
         }
     }
@@ -212,7 +338,10 @@ async fn the_path_of_a_refusal_exists_whatever_the_argument_is_called() {
         (json!({"to/~": "ann"}), ""),
         (json!({"to/~": "eve"}), "tool.denied"),
         (json!({"who/~": "eve"}), "tool.args.invalid_schema"),
-        (json!({"args": {"who/~": "eve"}}), "tool.args.invalid_schema"),
+        (
+            json!({"args": {"who/~": "eve"}}),
+            "tool.args.invalid_schema",
+        ),
     ] {
         let result = engine.call(call("odd", sent.clone())).await;
         assert_eq!(code(&result), expected, "{}", result.text());
@@ -227,25 +356,75 @@ async fn the_path_of_a_refusal_exists_whatever_the_argument_is_called() {
 async fn a_call_that_one_limit_refuses_uses_up_no_other() {
     let limited = |name: &str, most| {
         numbered(
-            ToolSpec::new(name, "A tool.").pure().limits(Limits { max_calls: Some(most), ..Limits::default() }),
+            ToolSpec::new(name, "A tool.").pure().limits(Limits {
+                max_calls: Some(most),
+                ..Limits::default()
+            }),
             |n| async move { Ok(n) },
         )
     };
-    let (engine, _) = load(bare().tool(limited("twice", 2)).tool(limited("once", 1)).tool(echo("often"))).await;
+    let (engine, _) = load(
+        bare()
+            .tool(limited("twice", 2))
+            .tool(limited("once", 1))
+            .tool(echo("often")),
+    )
+    .await;
     let made = async |run: &tool_harness::Run, tools: &[&str]| -> Vec<bool> {
-        let requests = tools.iter().map(|tool| ToolRequest::new(tool_harness::digest::fresh_id("c"), *tool, json!({"n": 1}))).collect();
-        run.turn().expect("a turn").call(requests).await.results.iter().map(|result| !result.is_error).collect()
+        let requests = tools
+            .iter()
+            .map(|tool| {
+                ToolRequest::new(tool_harness::digest::fresh_id("c"), *tool, json!({"n": 1}))
+            })
+            .collect();
+        run.turn()
+            .expect("a turn")
+            .call(requests)
+            .await
+            .results
+            .iter()
+            .map(|result| !result.is_error)
+            .collect()
     };
     let run = engine.start(()).max_calls_in_turn(1);
-    assert_eq!(made(&run, &["twice", "twice", "twice"]).await, [true, false, false]);
-    assert_eq!(made(&run, &["twice", "twice"]).await, [true, false], "what the turn refused is not counted for the tool");
+    assert_eq!(
+        made(&run, &["twice", "twice", "twice"]).await,
+        [true, false, false]
+    );
+    assert_eq!(
+        made(&run, &["twice", "twice"]).await,
+        [true, false],
+        "what the turn refused is not counted for the tool"
+    );
     assert_eq!(made(&run, &["twice"]).await, [false]);
     let run = engine.start(()).max_calls(3);
-    assert_eq!(made(&run.child((), |_| true).max_calls(3), &["once", "once", "once", "often"]).await, [true, false, false, true]);
-    assert_eq!(made(&run, &["often", "often"]).await, [true, false], "what the tool refused is not counted for the run");
-    assert!(!engine.call(call("once", json!({"n": 1})).session("s")).await.is_error);
-    let refused = engine.call(call("once", json!({"n": 1})).session("s")).await.text();
-    assert!(refused.contains("set in the host's own code"), "a tool in Rust has no file: {refused}");
+    assert_eq!(
+        made(
+            &run.child((), |_| true).max_calls(3),
+            &["once", "once", "once", "often"]
+        )
+        .await,
+        [true, false, false, true]
+    );
+    assert_eq!(
+        made(&run, &["often", "often"]).await,
+        [true, false],
+        "what the tool refused is not counted for the run"
+    );
+    assert!(
+        !engine
+            .call(call("once", json!({"n": 1})).session("s"))
+            .await
+            .is_error
+    );
+    let refused = engine
+        .call(call("once", json!({"n": 1})).session("s"))
+        .await
+        .text();
+    assert!(
+        refused.contains("set in the host's own code"),
+        "a tool in Rust has no file: {refused}"
+    );
 }
 
 #[tokio::test]
@@ -255,5 +434,8 @@ async fn a_duplicate_call_id_is_refused() {
     let turn = run.turn().expect("a turn");
     let request = || ToolRequest::new("same", "echo", json!({"n": 1}));
     let results = turn.call(vec![request(), request()]).await.results;
-    assert_eq!((code(&results[0]), code(&results[1])), ("", "tool.duplicate_call"));
+    assert_eq!(
+        (code(&results[0]), code(&results[1])),
+        ("", "tool.duplicate_call")
+    );
 }

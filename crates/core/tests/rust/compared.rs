@@ -15,8 +15,18 @@ struct Row {
     tests: &'static [&'static str],
 }
 
-const fn row(feature: &'static str, there: &'static str, here: &'static str, tests: &'static [&'static str]) -> Row {
-    Row { feature, there, here, tests }
+const fn row(
+    feature: &'static str,
+    there: &'static str,
+    here: &'static str,
+    tests: &'static [&'static str],
+) -> Row {
+    Row {
+        feature,
+        there,
+        here,
+        tests,
+    }
 }
 
 const ROWS: &[Row] = &[
@@ -30,7 +40,10 @@ const ROWS: &[Row] = &[
         "`ToolSpec` as one struct, `ToolName`, `ToolCallId`",
         "N",
         "one struct, each field of which somebody reads",
-        &["whatever_could_surprise_a_call_is_refused_with_a_type", "names_that_some_provider_would_not_take_are_told_apart"],
+        &[
+            "whatever_could_surprise_a_call_is_refused_with_a_type",
+            "names_that_some_provider_would_not_take_are_told_apart",
+        ],
     ),
     row(
         "`ToolRuntime` with stores, events, cancellation",
@@ -72,7 +85,10 @@ const ROWS: &[Row] = &[
         "Arguments are validated against the schema",
         "holes",
         "by the whole of JSON Schema 2020-12; every violation with its path",
-        &["admit_accepts_exactly_what_the_schema_does", "violations_name_the_path_and_defaults_fill_in"],
+        &[
+            "admit_accepts_exactly_what_the_schema_does",
+            "violations_name_the_path_and_defaults_fill_in",
+        ],
     ),
     row(
         "The schema itself is checked at registration",
@@ -102,13 +118,19 @@ const ROWS: &[Row] = &[
         "What a list does not allow is an event and a message the model can act on",
         "N",
         "`tool.rejected`, and the run goes on",
-        &["rules_in_code_govern_rust_tools_and_aliases_lead_to_canonical_names", "every_code_has_a_reaction_and_the_policy_is_data"],
+        &[
+            "rules_in_code_govern_rust_tools_and_aliases_lead_to_canonical_names",
+            "every_code_has_a_reaction_and_the_policy_is_data",
+        ],
     ),
     row(
         "The order of a call's life",
         "P",
         "one path, whose stages cannot be skipped",
-        &["links_run_by_priority_and_each_sees_what_the_one_before_left", "every_case_goes_as_its_page_says"],
+        &[
+            "links_run_by_priority_and_each_sees_what_the_one_before_left",
+            "every_case_goes_as_its_page_says",
+        ],
     ),
     row(
         "What middleware changes is validated again",
@@ -137,9 +159,17 @@ const ROWS: &[Row] = &[
         "Retry policy of a tool",
         "N",
         "growing waits shortened by chance, only where a repeat does no harm",
-        &["what_may_pass_is_tried_again_only_when_a_repeat_does_no_harm", "waits_grow_up_to_their_cap_and_differ_by_chance"],
+        &[
+            "what_may_pass_is_tried_again_only_when_a_repeat_does_no_harm",
+            "waits_grow_up_to_their_cap_and_differ_by_chance",
+        ],
     ),
-    row("Timeout of a tool", "P", "always, whoever set it", &["deadline_and_cancellation_end_a_call_whether_its_tool_listens_or_not"]),
+    row(
+        "Timeout of a tool",
+        "P",
+        "always, whoever set it",
+        &["deadline_and_cancellation_end_a_call_whether_its_tool_listens_or_not"],
+    ),
     row(
         "Cancellation",
         "P",
@@ -169,7 +199,10 @@ const ROWS: &[Row] = &[
         "A panic is isolated",
         "N",
         "it ends its call and nothing else, in tools and middleware",
-        &["a_panic_ends_its_call_and_nothing_else", "a_link_that_panics_lets_nothing_pass"],
+        &[
+            "a_panic_ends_its_call_and_nothing_else",
+            "a_link_that_panics_lets_nothing_pass",
+        ],
     ),
     row(
         "Every call that starts has one last event",
@@ -185,7 +218,10 @@ const ROWS: &[Row] = &[
         "Progress of a tool",
         "D",
         "an event, and a notification of MCP",
-        &["a_typed_tool_has_its_state_its_runs_context_and_schemas_of_its_types", "progress_comes_before_the_answer_and_only_grows"],
+        &[
+            "a_typed_tool_has_its_state_its_runs_context_and_schemas_of_its_types",
+            "progress_comes_before_the_answer_and_only_grows",
+        ],
     ),
     row(
         "Results with blocks, value, artifacts, provider, time",
@@ -218,13 +254,19 @@ const ROWS: &[Row] = &[
         "Safety metadata that is enforced",
         "P",
         "effects, which rules and ceilings judge and the runtime holds a tool to",
-        &["rules_in_code_govern_rust_tools_and_aliases_lead_to_canonical_names", "without_a_workspace_or_the_effect_nothing_is_touched"],
+        &[
+            "rules_in_code_govern_rust_tools_and_aliases_lead_to_canonical_names",
+            "without_a_workspace_or_the_effect_nothing_is_touched",
+        ],
     ),
     row(
         "Approval that does not end the run",
         "P",
         "asked for; where nobody can be asked, a refusal that the model reads",
-        &["a_tool_that_asks_for_a_person_is_refused_where_there_is_none", "a_link_refuses_asks_defers_or_ends_the_run"],
+        &[
+            "a_tool_that_asks_for_a_person_is_refused_where_there_is_none",
+            "a_link_refuses_asks_defers_or_ends_the_run",
+        ],
     ),
     row(
         "The workspace, links included",
@@ -275,23 +317,51 @@ fn sources(folder: &Path, text: &mut String) {
 #[test]
 fn every_row_has_tests_that_are_there_and_the_page_says_what_they_show() {
     let mut all = String::new();
-    for folder in ["crates/core", "crates/cli", "crates/script", "crates/sandbox"] {
+    for folder in [
+        "crates/core",
+        "crates/cli",
+        "crates/script",
+        "crates/sandbox",
+    ] {
         sources(&repository().join(folder), &mut all);
     }
     let mut page = "<!-- Generated by `crates/core/tests/rust/compared.rs`. Do not edit; `UPDATE=1 cargo test -p tool-harness --test rust compared` rewrites it. -->\n\n# What TinyAgents documents and does not do\n\nTinyAgents 2.1.1 is the original of the feature. P: in part. N: documented only. D: code that nothing calls. Each row names the tests here that show it.\n\n| feature | there | here | shown by |\n| --- | --- | --- | --- |\n".to_owned();
-    for Row { feature, there, here, tests } in ROWS {
-        assert!(!there.is_empty() && !here.is_empty() && !tests.is_empty(), "{feature} is blank");
+    for Row {
+        feature,
+        there,
+        here,
+        tests,
+    } in ROWS
+    {
+        assert!(
+            !there.is_empty() && !here.is_empty() && !tests.is_empty(),
+            "{feature} is blank"
+        );
         for test in *tests {
-            assert!(all.contains(&format!("fn {test}(")), "{feature}: there is no test `{test}`");
+            assert!(
+                all.contains(&format!("fn {test}(")),
+                "{feature}: there is no test `{test}`"
+            );
         }
         let tests: Vec<String> = tests.iter().map(|test| format!("`{test}`")).collect();
-        let _ = writeln!(page, "| {feature} | {there} | {here} | {} |", tests.join(", "));
+        let _ = writeln!(
+            page,
+            "| {feature} | {there} | {here} | {} |",
+            tests.join(", ")
+        );
     }
     let file = repository().join("docs/tinyagents.md");
-    #[expect(clippy::disallowed_methods, reason = "how every generated page is rewritten")]
+    #[expect(
+        clippy::disallowed_methods,
+        reason = "how every generated page is rewritten"
+    )]
     let update = std::env::var_os("UPDATE").is_some();
     if update {
         std::fs::write(&file, &page).expect("the page is written");
     }
-    assert_eq!(std::fs::read_to_string(&file).unwrap_or_default(), page, "run it again with UPDATE=1");
+    assert_eq!(
+        std::fs::read_to_string(&file).unwrap_or_default(),
+        page,
+        "run it again with UPDATE=1"
+    );
 }

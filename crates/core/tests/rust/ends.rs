@@ -29,7 +29,11 @@ impl Middleware for Watches {
         if self.1 == "after" {
             call.call().cancel.cancel();
         }
-        let said = format!("{} {}", call.call().cancel.is_cancelled(), answer.error().map_or("", |error| error.code.text()));
+        let said = format!(
+            "{} {}",
+            call.call().cancel.is_cancelled(),
+            answer.error().map_or("", |error| error.code.text())
+        );
         self.0.lock().expect("log").push(said);
         ().into()
     }
@@ -40,27 +44,43 @@ struct Ends;
 
 impl Tool for Ends {
     fn spec(&self) -> ToolSpec {
-        ToolSpec::new("end_it", "Ends.").pure().input(json!({"type": "object"}))
+        ToolSpec::new("end_it", "Ends.")
+            .pure()
+            .input(json!({"type": "object"}))
     }
 
-    async fn call(&self, (): &(), runtime: ToolRuntime<'_>, arguments: Map<String, Value>) -> Result<ToolOutput, ToolError> {
+    async fn call(
+        &self,
+        (): &(),
+        runtime: ToolRuntime<'_>,
+        arguments: Map<String, Value>,
+    ) -> Result<ToolOutput, ToolError> {
         match arguments.get("call").and_then(Value::as_str) {
             Some(tool) => {
                 let result = runtime.call(tool, json!({})).await;
                 let code = result.error.as_ref().map_or("", |error| error.code.text());
-                Ok(ToolOutput::value(json!([code, runtime.cancellation().is_cancelled()])))
+                Ok(ToolOutput::value(json!([
+                    code,
+                    runtime.cancellation().is_cancelled()
+                ])))
             }
             None => std::future::pending().await,
         }
     }
 }
 
-async fn ends(engine: &Engine, asked: tool_harness::Call, cancel: impl FnOnce() + Send + 'static) -> &'static str {
+async fn ends(
+    engine: &Engine,
+    asked: tool_harness::Call,
+    cancel: impl FnOnce() + Send + 'static,
+) -> &'static str {
     let ends = tokio::spawn(async move {
         tokio::time::sleep(Duration::from_millis(15)).await;
         cancel();
     });
-    let result = tokio::time::timeout(Duration::from_secs(20), engine.call(asked)).await.expect("an end");
+    let result = tokio::time::timeout(Duration::from_secs(20), engine.call(asked))
+        .await
+        .expect("an end");
     ends.await.expect("it ended");
     code(&result)
 }
@@ -72,34 +92,59 @@ async fn a_call_is_ended_by_whoever_has_its_token_and_by_nobody_else() {
     // Through a clone made before, a clone of the whole call, the call of which there is a clone, a token of its own, and one around it.
     let made = asked();
     let clone = made.cancel.clone();
-    assert_eq!(ends(&engine, made, move || clone.cancel()).await, "tool.cancelled");
+    assert_eq!(
+        ends(&engine, made, move || clone.cancel()).await,
+        "tool.cancelled"
+    );
     let made = asked();
     let copy = made.clone();
-    assert_eq!(ends(&engine, made, move || copy.cancel.cancel()).await, "tool.cancelled");
+    assert_eq!(
+        ends(&engine, made, move || copy.cancel.cancel()).await,
+        "tool.cancelled"
+    );
     let made = asked();
     let copy = made.clone();
-    assert_eq!(ends(&engine, copy, move || made.cancel.cancel()).await, "tool.cancelled");
+    assert_eq!(
+        ends(&engine, copy, move || made.cancel.cancel()).await,
+        "tool.cancelled"
+    );
     let made = asked();
     let (copy, child) = (made.clone().clone(), made.cancel.child_token());
-    assert_eq!(ends(&engine, copy, move || made.cancel.cancel()).await, "tool.cancelled");
+    assert_eq!(
+        ends(&engine, copy, move || made.cancel.cancel()).await,
+        "tool.cancelled"
+    );
     assert!(child.is_cancelled());
     let (mut made, token) = (asked(), CancellationToken::new());
     made.cancel = token.clone().into();
-    assert_eq!(ends(&engine, made, move || token.cancel()).await, "tool.cancelled");
+    assert_eq!(
+        ends(&engine, made, move || token.cancel()).await,
+        "tool.cancelled"
+    );
     let (mut made, token) = (asked(), CancellationToken::new());
     made.cancel = token.child_token().into();
-    assert_eq!(ends(&engine, made, move || token.cancel()).await, "tool.cancelled");
+    assert_eq!(
+        ends(&engine, made, move || token.cancel()).await,
+        "tool.cancelled"
+    );
 
     // A call that nobody ends does not hear of others, and its own token ends no other call.
     let (one, other) = (call("echo", json!({"n": 1})), asked());
     other.cancel.cancel();
-    assert!(other.cancel.is_cancelled() && other.clone().cancel.is_cancelled() && !one.cancel.is_cancelled());
+    assert!(
+        other.cancel.is_cancelled()
+            && other.clone().cancel.is_cancelled()
+            && !one.cancel.is_cancelled()
+    );
     assert!(!engine.call(one).await.is_error);
     // Nobody asked for its token before it was cancelled, and it was cancelled before it began.
     let late = call("echo", json!({"n": 1}));
     late.cancel.cancel();
     let copy = late.clone();
-    assert_eq!((code(&engine.call(late).await), copy.cancel.is_cancelled()), ("tool.cancelled", true));
+    assert_eq!(
+        (code(&engine.call(late).await), copy.cancel.is_cancelled()),
+        ("tool.cancelled", true)
+    );
     // Afterwards it changes nothing.
     let over = call("echo", json!({"n": 1}));
     let cancel = over.cancel.clone();
@@ -110,13 +155,29 @@ async fn a_call_is_ended_by_whoever_has_its_token_and_by_nobody_else() {
 
 #[tokio::test]
 async fn middleware_may_end_a_call_through_its_token_and_calls_inside_hear_of_it() {
-    for (at, expected, seen) in [("nowhere", "", "false "), ("before", "tool.cancelled", "true tool.cancelled"), ("after", "", "true ")] {
+    for (at, expected, seen) in [
+        ("nowhere", "", "false "),
+        ("before", "tool.cancelled", "true tool.cancelled"),
+        ("after", "", "true "),
+    ] {
         let log = Arc::<Mutex<Vec<String>>>::default();
-        let (engine, events) = load(bare().middleware(Watches(Arc::clone(&log), at)).tool(echo("echo"))).await;
+        let (engine, events) = load(
+            bare()
+                .middleware(Watches(Arc::clone(&log), at))
+                .tool(echo("echo")),
+        )
+        .await;
         let asked = call("echo", json!({"n": 1}));
         let copy = asked.clone();
         assert_eq!(code(&engine.call(asked).await), expected, "{at}");
-        assert_eq!((log.lock().expect("log").as_slice(), copy.cancel.is_cancelled()), (&[seen.to_owned()][..], at != "nowhere"), "{at}");
+        assert_eq!(
+            (
+                log.lock().expect("log").as_slice(),
+                copy.cancel.is_cancelled()
+            ),
+            (&[seen.to_owned()][..], at != "nowhere"),
+            "{at}"
+        );
         assert_eq!(events.ends().len(), 1, "{at}");
     }
     let (engine, events) = load(bare().tool(Ends)).await;
@@ -129,14 +190,34 @@ async fn middleware_may_end_a_call_through_its_token_and_calls_inside_hear_of_it
     let run = engine.start(());
     let cancel = run.cancellation();
     let turn = run.turn().expect("a turn");
-    let sent = (0..3).map(|n| ToolRequest::new(format!("c{n}"), "end_it", if n == 0 { json!({"call": "end_it"}) } else { json!({}) }));
+    let sent = (0..3).map(|n| {
+        ToolRequest::new(
+            format!("c{n}"),
+            "end_it",
+            if n == 0 {
+                json!({"call": "end_it"})
+            } else {
+                json!({})
+            },
+        )
+    });
     let (turned, ()) = tokio::join!(turn.call(sent.collect()), async {
         tokio::time::sleep(Duration::from_millis(15)).await;
         cancel.cancel();
     });
-    assert_eq!(turned.results[0].value, Some(json!(["tool.cancelled", true])));
-    assert_eq!(turned.results.iter().map(code).collect::<Vec<_>>(), ["", "tool.cancelled", "tool.cancelled"]);
-    let after = run.turn().expect("a turn").call(vec![ToolRequest::new("later", "end_it", json!({}))]).await;
+    assert_eq!(
+        turned.results[0].value,
+        Some(json!(["tool.cancelled", true]))
+    );
+    assert_eq!(
+        turned.results.iter().map(code).collect::<Vec<_>>(),
+        ["", "tool.cancelled", "tool.cancelled"]
+    );
+    let after = run
+        .turn()
+        .expect("a turn")
+        .call(vec![ToolRequest::new("later", "end_it", json!({}))])
+        .await;
     assert_eq!(code(&after.results[0]), "tool.cancelled");
     assert_eq!(events.ends().len(), 2 + 4 + 1);
 }
@@ -146,10 +227,17 @@ struct Clock;
 
 impl Tool for Clock {
     fn spec(&self) -> ToolSpec {
-        ToolSpec::new("tell_time", "Tells the time.").pure().input(json!({"type": "object"}))
+        ToolSpec::new("tell_time", "Tells the time.")
+            .pure()
+            .input(json!({"type": "object"}))
     }
 
-    async fn call(&self, (): &(), runtime: ToolRuntime<'_>, arguments: Map<String, Value>) -> Result<ToolOutput, ToolError> {
+    async fn call(
+        &self,
+        (): &(),
+        runtime: ToolRuntime<'_>,
+        arguments: Map<String, Value>,
+    ) -> Result<ToolOutput, ToolError> {
         let left = json!(u64::try_from(runtime.time_left().as_millis()).unwrap_or(u64::MAX));
         Ok(ToolOutput::value(match arguments.contains_key("inside") {
             false => left,
@@ -174,19 +262,33 @@ async fn the_time_of_a_call_is_the_earliest_of_all_and_runs_from_its_start() {
         (Some(Duration::MAX), Some(Duration::MAX), u64::MAX),
         (None, None, u64::MAX),
     ] {
-        let builder = budget.map_or_else(bare, |budget| bare().budget(budget)).middleware(Script::new("quiet", 1, false, &[]));
+        let builder = budget
+            .map_or_else(bare, |budget| bare().budget(budget))
+            .middleware(Script::new("quiet", 1, false, &[]));
         let (engine, _) = load(builder.tool(Clock)).await;
         let mut asked = call("tell_time", json!({"inside": true}));
         asked.timeout = timeout;
         let begun = Instant::now();
         let result = engine.call(asked).await;
         let took = u64::try_from(begun.elapsed().as_millis()).expect("a short time");
-        let value = result.value.clone().unwrap_or_else(|| panic!("{budget:?} {timeout:?}: {}", result.text()));
-        let (outer, inner) = (value[0].as_u64().expect("a time"), value[1].as_u64().expect("a time"));
+        let value = result
+            .value
+            .clone()
+            .unwrap_or_else(|| panic!("{budget:?} {timeout:?}: {}", result.text()));
+        let (outer, inner) = (
+            value[0].as_u64().expect("a time"),
+            value[1].as_u64().expect("a time"),
+        );
         if most < u64::MAX {
-            assert!(outer <= most && outer + took + 1 >= most, "{budget:?} {timeout:?}: {value}");
+            assert!(
+                outer <= most && outer + took + 1 >= most,
+                "{budget:?} {timeout:?}: {value}"
+            );
         }
-        assert!(inner < outer && inner + took + 1 >= outer, "{budget:?} {timeout:?}: {value}");
+        assert!(
+            inner < outer && inner + took + 1 >= outer,
+            "{budget:?} {timeout:?}: {value}"
+        );
     }
     // Without any time, what waits is late at once, and says whose time it was.
     for (budget, timeout, whose) in [
@@ -199,7 +301,11 @@ async fn the_time_of_a_call_is_the_earliest_of_all_and_runs_from_its_start() {
         asked.timeout = timeout;
         let result = engine.call(asked).await;
         assert_eq!((code(&result), events.ends().len()), ("tool.timeout", 1));
-        assert!(result.text().contains(whose) && result.text().contains("within 0 ms"), "{}", result.text());
+        assert!(
+            result.text().contains(whose) && result.text().contains("within 0 ms"),
+            "{}",
+            result.text()
+        );
     }
 }
 
@@ -210,16 +316,28 @@ async fn every_call_of_a_turn_that_is_dropped_ends_once_wherever_it_was() {
             std::thread::sleep(Duration::from_millis(30));
             Ok(input.n)
         });
-        let builder = bare().middleware(Script::new("puts_off", 1, false, &[Does::Defer])).tool(echo("echo")).tool(Ends).tool(blocks);
+        let builder = bare()
+            .middleware(Script::new("puts_off", 1, false, &[Does::Defer]))
+            .tool(echo("echo"))
+            .tool(Ends)
+            .tool(blocks);
         let (engine, events) = load(builder).await;
         let run = engine.start(()).max_calls(6).max_concurrency(3);
         let turn = run.turn().expect("a turn");
-        let tools = ["echo", "nothing", "end_it", "block", "echo", "end_it", "echo", "echo", "echo"];
-        let sent = tools.iter().enumerate().map(|(n, tool)| ToolRequest::new(format!("c{n}"), *tool, json!({"n": n})));
+        let tools = [
+            "echo", "nothing", "end_it", "block", "echo", "end_it", "echo", "echo", "echo",
+        ];
+        let sent = tools
+            .iter()
+            .enumerate()
+            .map(|(n, tool)| ToolRequest::new(format!("c{n}"), *tool, json!({"n": n})));
         {
             let mut call = std::pin::pin!(turn.call(sent.collect()));
             for _ in 0..polls {
-                let step = std::future::poll_fn(|cx| std::task::Poll::Ready(call.as_mut().poll(cx).is_ready())).await;
+                let step = std::future::poll_fn(|cx| {
+                    std::task::Poll::Ready(call.as_mut().poll(cx).is_ready())
+                })
+                .await;
                 assert!(!step, "some of them never end");
                 tokio::time::sleep(Duration::from_millis(3)).await;
             }
@@ -227,16 +345,33 @@ async fn every_call_of_a_turn_that_is_dropped_ends_once_wherever_it_was() {
         tokio::time::sleep(Duration::from_millis(60)).await;
         let mut ended: Vec<String> = Vec::new();
         for event in events.all() {
-            let id = event.call_id.as_ref().map(ToString::to_string).unwrap_or_default();
-            let is_last = ["tool.completed", "tool.failed", "tool.rejected"].contains(&event.name.as_str());
-            assert!(!ended.contains(&id), "{polls}: {} of {id} after its end", event.name);
+            let id = event
+                .call_id
+                .as_ref()
+                .map(ToString::to_string)
+                .unwrap_or_default();
+            let is_last =
+                ["tool.completed", "tool.failed", "tool.rejected"].contains(&event.name.as_str());
+            assert!(
+                !ended.contains(&id),
+                "{polls}: {} of {id} after its end",
+                event.name
+            );
             ended.extend(is_last.then_some(id));
         }
         ended.sort();
         // What was never polled has not begun.
-        let expected = if polls == 0 { Vec::new() } else { (0..9).map(|n| format!("c{n}")).collect::<Vec<_>>() };
+        let expected = if polls == 0 {
+            Vec::new()
+        } else {
+            (0..9).map(|n| format!("c{n}")).collect::<Vec<_>>()
+        };
         assert_eq!(ended, expected, "{polls}");
-        let rejected: Vec<Value> = events.named("tool.rejected").iter().map(|event| event.fields["code"].clone()).collect();
+        let rejected: Vec<Value> = events
+            .named("tool.rejected")
+            .iter()
+            .map(|event| event.fields["code"].clone())
+            .collect();
         if polls > 0 {
             assert_eq!(rejected.len(), 3, "{polls}: {rejected:?}");
         }
@@ -244,43 +379,88 @@ async fn every_call_of_a_turn_that_is_dropped_ends_once_wherever_it_was() {
 }
 
 #[tokio::test]
-async fn a_call_that_is_dropped_ends_once_wherever_it_was_and_what_was_refused_is_not_ended_again() {
+async fn a_call_that_is_dropped_ends_once_wherever_it_was_and_what_was_refused_is_not_ended_again()
+{
     for polls in 0..8 {
-        let builder = bare().middleware(Script::new("waits", 1, true, &[Does::Defer, Does::Puts(2)])).tool(Ends);
+        let builder = bare()
+            .middleware(Script::new("waits", 1, true, &[Does::Defer, Does::Puts(2)]))
+            .tool(Ends);
         let (engine, events) = load(builder).await;
         for tool in ["end_it", "nothing"] {
             let mut call = Box::pin(engine.call(call(tool, json!({}))));
             for _ in 0..polls {
-                if std::future::poll_fn(|cx| std::task::Poll::Ready(call.as_mut().poll(cx).is_ready())).await {
+                if std::future::poll_fn(|cx| {
+                    std::task::Poll::Ready(call.as_mut().poll(cx).is_ready())
+                })
+                .await
+                {
                     break;
                 }
                 tokio::time::sleep(Duration::from_millis(2)).await;
             }
         }
-        let expected: &[&str] = if polls == 0 { &[] } else { &["tool.failed", "tool.rejected"] };
+        let expected: &[&str] = if polls == 0 {
+            &[]
+        } else {
+            &["tool.failed", "tool.rejected"]
+        };
         assert_eq!(events.ends(), expected, "{polls}");
         let names: Vec<String> = events.all().into_iter().map(|event| event.name).collect();
-        assert_eq!(names.iter().filter(|name| *name == "tool.started").count(), polls.min(1), "{names:?}");
+        assert_eq!(
+            names.iter().filter(|name| *name == "tool.started").count(),
+            polls.min(1),
+            "{names:?}"
+        );
     }
 }
 
 #[tokio::test]
 async fn the_stages_of_a_call_are_those_it_reached_in_their_order_and_make_up_its_time() {
-    let (engine, events) = load(bare().middleware(Script::new("quiet", 1, false, &[])).tool(echo("echo")).tool(Ends)).await;
+    let (engine, events) = load(
+        bare()
+            .middleware(Script::new("quiet", 1, false, &[]))
+            .tool(echo("echo"))
+            .tool(Ends),
+    )
+    .await;
     engine.call(call("echo", json!({"n": 1}))).await;
     engine.call(call("echo", json!({"n": "one"}))).await;
     engine.call(call("nothing", json!({}))).await;
     let mut timed = call("end_it", json!({}));
     timed.timeout = Some(Duration::from_millis(5));
     engine.call(timed).await;
-    let stages: Vec<Map<String, Value>> =
-        events.all().iter().filter_map(|event| event.fields.get("stages_ms")?.as_object().cloned()).collect();
-    let names: Vec<Vec<&str>> = stages.iter().map(|stages| stages.keys().map(String::as_str).collect()).collect();
+    let stages: Vec<Map<String, Value>> = events
+        .all()
+        .iter()
+        .filter_map(|event| event.fields.get("stages_ms")?.as_object().cloned())
+        .collect();
+    let names: Vec<Vec<&str>> = stages
+        .iter()
+        .map(|stages| stages.keys().map(String::as_str).collect())
+        .collect();
     let all = vec!["admit", "authorize", "before", "execute", "finish"];
     assert_eq!(names, [all.clone(), vec!["admit"], vec!["admit"], all]);
-    let times = |stages: &Map<String, Value>| stages.values().filter_map(Value::as_f64).collect::<Vec<_>>();
-    assert!(stages.iter().all(|stages| times(stages).iter().all(|time| *time >= 0.0)), "{stages:?}");
+    let times = |stages: &Map<String, Value>| {
+        stages
+            .values()
+            .filter_map(Value::as_f64)
+            .collect::<Vec<_>>()
+    };
+    assert!(
+        stages
+            .iter()
+            .all(|stages| times(stages).iter().all(|time| *time >= 0.0)),
+        "{stages:?}"
+    );
     assert!(times(&stages[3]).iter().sum::<f64>() >= 5.0, "{stages:?}");
-    let elapsed = events.all().iter().filter_map(|event| event.fields.get("elapsed_ms")?.as_f64()).next_back().expect("a time");
-    assert!((times(&stages[3]).iter().sum::<f64>() - elapsed).abs() <= 1.0, "{stages:?} {elapsed}");
+    let elapsed = events
+        .all()
+        .iter()
+        .filter_map(|event| event.fields.get("elapsed_ms")?.as_f64())
+        .next_back()
+        .expect("a time");
+    assert!(
+        (times(&stages[3]).iter().sum::<f64>() - elapsed).abs() <= 1.0,
+        "{stages:?} {elapsed}"
+    );
 }

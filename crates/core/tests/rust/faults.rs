@@ -48,7 +48,15 @@ async fn deadline_and_cancellation_end_a_call_whether_its_tool_listens_or_not() 
         std::thread::sleep(Duration::from_millis(1500));
         Ok(1)
     });
-    let (engine, events) = load(bare().tool(never).tool(deaf).tool(free_never).tool(free_deaf).tool(echo("echo"))).await;
+    let (engine, events) = load(
+        bare()
+            .tool(never)
+            .tool(deaf)
+            .tool(free_never)
+            .tool(free_deaf)
+            .tool(echo("echo")),
+    )
+    .await;
     let mut soonest = Duration::MAX;
     for (tool, how, expected) in [
         ("never", "tool", "tool.timeout"),
@@ -68,22 +76,45 @@ async fn deadline_and_cancellation_end_a_call_whether_its_tool_listens_or_not() 
     assert_eq!(engine.abandoned_threads(), 3);
     assert!(!engine.call(call("echo", json!({"n": 1}))).await.is_error);
     tokio::time::sleep(Duration::from_millis(2000)).await;
-    assert_eq!(engine.abandoned_threads(), 0, "threads that ended are not counted");
-    assert_eq!(events.ends(), [vec!["tool.failed"; 6], vec!["tool.completed"]].concat());
+    assert_eq!(
+        engine.abandoned_threads(),
+        0,
+        "threads that ended are not counted"
+    );
+    assert_eq!(
+        events.ends(),
+        [vec!["tool.failed"; 6], vec!["tool.completed"]].concat()
+    );
 }
 
 #[tokio::test]
 async fn a_panic_ends_its_call_and_nothing_else() {
-    let at_once = function(spec("at_once"), |_: Number| -> std::future::Ready<Result<i64, ToolError>> { panic!("on purpose") });
+    let at_once = function(
+        spec("at_once"),
+        |_: Number| -> std::future::Ready<Result<i64, ToolError>> { panic!("on purpose") },
+    );
     let later = numbered(spec("later"), |_| async {
         tokio::task::yield_now().await;
         panic!("on purpose")
     });
-    let on_thread = blocking(spec("on_thread"), |_: Number| -> Result<i64, ToolError> { panic!("on purpose") });
-    let (engine, events) = load(bare().tool(at_once).tool(later).tool(on_thread).tool(echo("echo"))).await;
+    let on_thread = blocking(spec("on_thread"), |_: Number| -> Result<i64, ToolError> {
+        panic!("on purpose")
+    });
+    let (engine, events) = load(
+        bare()
+            .tool(at_once)
+            .tool(later)
+            .tool(on_thread)
+            .tool(echo("echo")),
+    )
+    .await;
     for tool in ["at_once", "later", "on_thread"] {
         let result = engine.call(call(tool, json!({"n": 1}))).await;
-        assert!(code(&result) == "tool.failed" && result.text().contains("panicked"), "{tool}: {}", result.text());
+        assert!(
+            code(&result) == "tool.failed" && result.text().contains("panicked"),
+            "{tool}: {}",
+            result.text()
+        );
     }
     assert!(!engine.call(call("echo", json!({"n": 1}))).await.is_error);
     assert_eq!(events.ends().len(), 4);
@@ -94,10 +125,18 @@ struct Late;
 
 impl Tool for Late {
     fn spec(&self) -> ToolSpec {
-        spec("late").timeout(Duration::from_millis(30)).blocking().input(json!({"type": "object"}))
+        spec("late")
+            .timeout(Duration::from_millis(30))
+            .blocking()
+            .input(json!({"type": "object"}))
     }
 
-    async fn call(&self, (): &(), runtime: ToolRuntime<'_>, _: Map<String, Value>) -> Result<ToolOutput, ToolError> {
+    async fn call(
+        &self,
+        (): &(),
+        runtime: ToolRuntime<'_>,
+        _: Map<String, Value>,
+    ) -> Result<ToolOutput, ToolError> {
         runtime.progress(0.1, "in time");
         std::thread::sleep(Duration::from_millis(200));
         runtime.progress(0.9, "late");
@@ -110,7 +149,10 @@ impl Tool for Late {
 #[tokio::test]
 async fn nothing_is_recorded_of_a_call_after_its_end_and_what_is_left_out_is_counted() {
     let (engine, events) = load(bare().tool(Late)).await;
-    assert_eq!(code(&engine.call(call("late", json!({}))).await), "tool.timeout");
+    assert_eq!(
+        code(&engine.call(call("late", json!({}))).await),
+        "tool.timeout"
+    );
     let ended = Instant::now();
     while engine.abandoned_threads() > 0 && ended.elapsed() < Duration::from_secs(10) {
         tokio::time::sleep(Duration::from_millis(10)).await;
@@ -130,8 +172,17 @@ impl Tool for Wrong {
             .output(json!({"type": "object", "required": ["x"]}))
     }
 
-    async fn call(&self, (): &(), _: ToolRuntime<'_>, arguments: Map<String, Value>) -> Result<ToolOutput, ToolError> {
-        Ok(if arguments["n"] == 1 { ToolOutput::value(json!({"y": 1})) } else { ToolOutput::text("words") })
+    async fn call(
+        &self,
+        (): &(),
+        _: ToolRuntime<'_>,
+        arguments: Map<String, Value>,
+    ) -> Result<ToolOutput, ToolError> {
+        Ok(if arguments["n"] == 1 {
+            ToolOutput::value(json!({"y": 1}))
+        } else {
+            ToolOutput::text("words")
+        })
     }
 }
 
@@ -144,13 +195,24 @@ struct Strange {
 
 #[tokio::test]
 async fn a_result_that_does_not_fit_its_schema_or_is_no_json_is_an_error() {
-    let strange = function(spec("strange"), |_: Number| async { Ok(Strange { map: [(vec![1], 2)].into() }) });
+    let strange = function(spec("strange"), |_: Number| async {
+        Ok(Strange {
+            map: [(vec![1], 2)].into(),
+        })
+    });
     let (engine, events) = load(bare().tool(Wrong).tool(strange)).await;
-    for (tool, n, expected) in
-        [("wrong", 1, "tool.output.invalid_schema"), ("wrong", 2, "tool.output.invalid_schema"), ("strange", 1, "tool.failed")]
-    {
+    for (tool, n, expected) in [
+        ("wrong", 1, "tool.output.invalid_schema"),
+        ("wrong", 2, "tool.output.invalid_schema"),
+        ("strange", 1, "tool.failed"),
+    ] {
         let result = engine.call(call(tool, json!({ "n": n }))).await;
-        assert_eq!((code(&result), result.value.is_none()), (expected, true), "{tool} {n}: {}", result.text());
+        assert_eq!(
+            (code(&result), result.value.is_none()),
+            (expected, true),
+            "{tool} {n}: {}",
+            result.text()
+        );
     }
     assert_eq!(events.ends(), vec!["tool.failed"; 3]);
 }
@@ -162,7 +224,12 @@ async fn a_call_that_nobody_waits_for_has_its_last_event_and_its_tool_is_told() 
         fn spec(&self) -> ToolSpec {
             spec("spawns").input(json!({"type": "object"}))
         }
-        async fn call(&self, (): &(), runtime: ToolRuntime<'_>, _: Map<String, Value>) -> Result<ToolOutput, ToolError> {
+        async fn call(
+            &self,
+            (): &(),
+            runtime: ToolRuntime<'_>,
+            _: Map<String, Value>,
+        ) -> Result<ToolOutput, ToolError> {
             let (over, told) = (runtime.cancellation(), Arc::clone(&self.0));
             tokio::spawn(async move {
                 over.cancelled().await;
@@ -173,10 +240,20 @@ async fn a_call_that_nobody_waits_for_has_its_last_event_and_its_tool_is_told() 
     }
     let told = Arc::new(AtomicBool::new(false));
     let (engine, events) = load(bare().tool(Spawns(Arc::clone(&told)))).await;
-    let _ = tokio::time::timeout(Duration::from_millis(20), engine.call(call("spawns", json!({})))).await;
+    let _ = tokio::time::timeout(
+        Duration::from_millis(20),
+        engine.call(call("spawns", json!({}))),
+    )
+    .await;
     tokio::time::sleep(Duration::from_millis(20)).await;
-    assert_eq!((events.ends(), told.load(Ordering::SeqCst)), (vec!["tool.failed".to_owned()], true));
-    assert_eq!(events.named("tool.failed")[0].fields["code"], "tool.cancelled");
+    assert_eq!(
+        (events.ends(), told.load(Ordering::SeqCst)),
+        (vec!["tool.failed".to_owned()], true)
+    );
+    assert_eq!(
+        events.named("tool.failed")[0].fields["code"],
+        "tool.cancelled"
+    );
 }
 
 /// Calls another tool for each call that ends, and waits for it.
@@ -186,7 +263,9 @@ struct Calls {
 
 impl tool_harness::event::Sink for Calls {
     fn record(&self, event: &tool_harness::event::EventRef<'_>) {
-        let Some((engine, runtime)) = self.engine.get() else { return };
+        let Some((engine, runtime)) = self.engine.get() else {
+            return;
+        };
         if event.name == "tool.completed" && event.fields()["tool"] == "first" {
             runtime.block_on(engine.call(call("second", json!({"n": 1}))));
         }
@@ -199,10 +278,19 @@ impl tool_harness::event::Sink for Calls {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn a_sink_that_is_waited_for_may_call_tools_itself() {
-    let sink = Arc::new(Calls { engine: std::sync::OnceLock::new() });
-    let builder = bare().sink(Arc::clone(&sink) as Arc<dyn tool_harness::event::Sink>).tool(echo("first")).tool(echo("second"));
+    let sink = Arc::new(Calls {
+        engine: std::sync::OnceLock::new(),
+    });
+    let builder = bare()
+        .sink(Arc::clone(&sink) as Arc<dyn tool_harness::event::Sink>)
+        .tool(echo("first"))
+        .tool(echo("second"));
     let engine = builder.load().await.expect("an engine");
-    assert!(sink.engine.set((engine.clone(), tokio::runtime::Handle::current())).is_ok());
+    assert!(
+        sink.engine
+            .set((engine.clone(), tokio::runtime::Handle::current()))
+            .is_ok()
+    );
     let calls = (0..4).map(|_| {
         let engine = engine.clone();
         tokio::spawn(async move {
@@ -216,7 +304,9 @@ async fn a_sink_that_is_waited_for_may_call_tools_itself() {
             call.await.expect("done")
         }
     };
-    tokio::time::timeout(Duration::from_secs(60), all).await.expect("nobody waits for ever");
+    tokio::time::timeout(Duration::from_secs(60), all)
+        .await
+        .expect("nobody waits for ever");
 }
 
 /// Blocks, and calls a tool that does.
@@ -227,7 +317,12 @@ impl Tool for Outer {
         spec("outer").input(json!({"type": "object"})).blocking()
     }
 
-    async fn call(&self, (): &(), runtime: ToolRuntime<'_>, _: Map<String, Value>) -> Result<ToolOutput, ToolError> {
+    async fn call(
+        &self,
+        (): &(),
+        runtime: ToolRuntime<'_>,
+        _: Map<String, Value>,
+    ) -> Result<ToolOutput, ToolError> {
         tokio::time::sleep(Duration::from_millis(200)).await;
         let inner = runtime.call("inner", json!({"n": 1})).await;
         Ok(ToolOutput::value(!inner.is_error))
@@ -238,14 +333,26 @@ impl Tool for Outer {
 async fn tools_that_block_and_call_others_that_do_wait_for_no_thread_of_their_own() {
     let inner = blocking(spec("inner"), |_: Number| Ok(1));
     let (engine, _) = load(bare().tool(Outer).tool(inner)).await;
-    let calls: Vec<_> = (0..300).map(|_| engine.call(call("outer", json!({})))).collect();
+    let calls: Vec<_> = (0..300)
+        .map(|_| engine.call(call("outer", json!({}))))
+        .collect();
     let started = Instant::now();
-    let results = tokio::time::timeout(Duration::from_secs(60), all_at_once(calls)).await.expect("nobody starves");
-    assert!(results.iter().all(|result| result.value == Some(json!(true))), "{:?}", started.elapsed());
+    let results = tokio::time::timeout(Duration::from_secs(60), all_at_once(calls))
+        .await
+        .expect("nobody starves");
+    assert!(
+        results
+            .iter()
+            .all(|result| result.value == Some(json!(true))),
+        "{:?}",
+        started.elapsed()
+    );
 }
 
 /// All of them, at once.
-async fn all_at_once(calls: Vec<impl Future<Output = tool_harness::ToolResult>>) -> Vec<tool_harness::ToolResult> {
+async fn all_at_once(
+    calls: Vec<impl Future<Output = tool_harness::ToolResult>>,
+) -> Vec<tool_harness::ToolResult> {
     let mut calls: Vec<_> = calls.into_iter().map(Box::pin).collect();
     let mut results: Vec<Option<tool_harness::ToolResult>> = calls.iter().map(|_| None).collect();
     std::future::poll_fn(|cx| {
@@ -256,7 +363,11 @@ async fn all_at_once(calls: Vec<impl Future<Output = tool_harness::ToolResult>>)
                 *result = Some(done);
             }
         }
-        if results.iter().all(Option::is_some) { std::task::Poll::Ready(()) } else { std::task::Poll::Pending }
+        if results.iter().all(Option::is_some) {
+            std::task::Poll::Ready(())
+        } else {
+            std::task::Poll::Pending
+        }
     })
     .await;
     results.into_iter().flatten().collect()

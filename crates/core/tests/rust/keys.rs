@@ -28,9 +28,16 @@ where
         self.spec.clone()
     }
 
-    async fn call(&self, (): &(), runtime: ToolRuntime<'_>, arguments: Map<String, Value>) -> Result<ToolOutput, ToolError> {
+    async fn call(
+        &self,
+        (): &(),
+        runtime: ToolRuntime<'_>,
+        arguments: Map<String, Value>,
+    ) -> Result<ToolOutput, ToolError> {
         let paid = self.paid.fetch_add(1, Ordering::SeqCst) + 1;
-        runtime.keep(format!("receipt {paid}"), "text/plain").await?;
+        runtime
+            .keep(format!("receipt {paid}"), "text/plain")
+            .await?;
         (self.answer)(paid, &arguments)
     }
 }
@@ -47,11 +54,17 @@ fn spec() -> ToolSpec {
 
 /// The same for a tool whose types are its schema.
 fn typed_spec() -> ToolSpec {
-    ToolSpec::new("pay", "Pays.").effects(Effects::NET_WRITE).idempotency(Idempotency::By(vec!["order".into()]))
+    ToolSpec::new("pay", "Pays.")
+        .effects(Effects::NET_WRITE)
+        .idempotency(Idempotency::By(vec!["order".into()]))
 }
 
 fn pays(spec: ToolSpec) -> (impl Tool, Arc<AtomicUsize>) {
-    answers(spec, |paid, arguments| Ok(ToolOutput::value(json!({"paid": paid, "key": arguments.get("key")}))))
+    answers(spec, |paid, arguments| {
+        Ok(ToolOutput::value(
+            json!({"paid": paid, "key": arguments.get("key")}),
+        ))
+    })
 }
 
 fn answers<F>(spec: ToolSpec, answer: F) -> (Pay<F>, Arc<AtomicUsize>)
@@ -59,7 +72,14 @@ where
     F: Fn(usize, &Map<String, Value>) -> Result<ToolOutput, ToolError> + Send + Sync + 'static,
 {
     let paid = Arc::<AtomicUsize>::default();
-    (Pay { spec, paid: Arc::clone(&paid), answer }, paid)
+    (
+        Pay {
+            spec,
+            paid: Arc::clone(&paid),
+            answer,
+        },
+        paid,
+    )
 }
 
 fn is_repeated(result: &ToolResult) -> bool {
@@ -68,7 +88,10 @@ fn is_repeated(result: &ToolResult) -> bool {
 
 #[tokio::test]
 async fn a_key_crosses_sessions_and_never_what_is_injected() {
-    let injected = spec().inject("user", Inject::Host("user".into())).inject("key", Inject::IdempotencyKey).inject("call", Inject::CallId);
+    let injected = spec()
+        .inject("user", Inject::Host("user".into()))
+        .inject("key", Inject::IdempotencyKey)
+        .inject("call", Inject::CallId);
     let (pay, paid) = pays(injected);
     // The name of a session begins with its user's.
     let user = |call: &tool_harness::Call| call.session_id.split('-').next().map(Value::from);
@@ -77,19 +100,48 @@ async fn a_key_crosses_sessions_and_never_what_is_injected() {
     let first = pay("ann-1").await;
     let again = pay("ann-2").await;
     let other = pay("bob-1").await;
-    assert_eq!((is_repeated(&first), is_repeated(&again), is_repeated(&other)), (false, true, false));
-    assert!(first.value == again.value && first.value != other.value, "{:?}", other.value);
+    assert_eq!(
+        (
+            is_repeated(&first),
+            is_repeated(&again),
+            is_repeated(&other)
+        ),
+        (false, true, false)
+    );
+    assert!(
+        first.value == again.value && first.value != other.value,
+        "{:?}",
+        other.value
+    );
     let key = |result: &ToolResult| result.value.as_ref().map(|value| value["key"].clone());
-    assert_ne!(key(&first), key(&other), "what the tool hands on as the key differs as well");
+    assert_ne!(
+        key(&first),
+        key(&other),
+        "what the tool hands on as the key differs as well"
+    );
     assert_eq!(paid.load(Ordering::SeqCst), 2);
 }
 
 #[tokio::test]
 async fn a_secret_is_part_of_the_key_and_not_of_the_key_that_a_tool_sees() {
     let folder = tempfile::tempdir().expect("a folder");
-    let (layer, secret) = (folder.path().join("harness.md"), folder.path().join("secret"));
-    std::fs::write(&layer, format!("---\nsecrets: {{ BANK: 'file:{}' }}\n---\n", secret.display())).expect("a layer");
-    let (pay, _) = pays(spec().inject("token", Inject::Secret("BANK".into())).inject("key", Inject::IdempotencyKey));
+    let (layer, secret) = (
+        folder.path().join("harness.md"),
+        folder.path().join("secret"),
+    );
+    std::fs::write(
+        &layer,
+        format!(
+            "---\nsecrets: {{ BANK: 'file:{}' }}\n---\n",
+            secret.display()
+        ),
+    )
+    .expect("a layer");
+    let (pay, _) = pays(
+        spec()
+            .inject("token", Inject::Secret("BANK".into()))
+            .inject("key", Inject::IdempotencyKey),
+    );
     std::fs::write(&secret, "the secret of ann").expect("a secret");
     let (engine, _) = load(bare().layer(Authority::User, &layer).tool(pay)).await;
     let mut given = Vec::new();
@@ -97,28 +149,58 @@ async fn a_secret_is_part_of_the_key_and_not_of_the_key_that_a_tool_sees() {
         std::fs::write(&secret, format!("the secret of {whose}")).expect("a secret");
         given.push(engine.call(call("pay", json!({"order": 7}))).await);
     }
-    assert_eq!(given.iter().map(is_repeated).collect::<Vec<_>>(), [false, true, false], "{}", given[0].text());
+    assert_eq!(
+        given.iter().map(is_repeated).collect::<Vec<_>>(),
+        [false, true, false],
+        "{}",
+        given[0].text()
+    );
     let key = |result: &ToolResult| result.value.as_ref().map(|value| value["key"].clone());
-    assert_eq!(key(&given[0]), key(&given[2]), "nobody can guess a secret by the keys it gives");
+    assert_eq!(
+        key(&given[0]),
+        key(&given[2]),
+        "nobody can guess a secret by the keys it gives"
+    );
 }
 
 #[tokio::test]
 async fn where_runs_have_a_context_a_key_is_the_sessions_own_unless_the_host_says_whose_it_is() {
-    for (spec, shared) in [(typed_spec(), false), (typed_spec().inject("user", Inject::Host("user".into())), true)] {
+    for (spec, shared) in [
+        (typed_spec(), false),
+        (
+            typed_spec().inject("user", Inject::Host("user".into())),
+            true,
+        ),
+    ] {
         let paid = Arc::<AtomicUsize>::default();
         let counted = Arc::clone(&paid);
         let pay = function(spec, move |input: Order| {
             counted.fetch_add(1, Ordering::SeqCst);
             async move { Ok(input.order) }
         });
-        let (engine, _) = load(bare().context::<String>().inject("user", |_| Some(json!("ann"))).tool(pay)).await;
+        let (engine, _) = load(
+            bare()
+                .context::<String>()
+                .inject("user", |_| Some(json!("ann")))
+                .tool(pay),
+        )
+        .await;
         let mut repeated = Vec::new();
         for (index, session) in ["one", "one", "two"].into_iter().enumerate() {
             let run = engine.start("somebody".to_owned()).session(session);
             let request = ToolRequest::new(format!("c{index}"), "pay", json!({"order": 7}));
-            repeated.push(is_repeated(&run.turn().expect("a turn").call(vec![request]).await.results[0]));
+            repeated.push(is_repeated(
+                &run.turn()
+                    .expect("a turn")
+                    .call(vec![request])
+                    .await
+                    .results[0],
+            ));
         }
-        assert_eq!((repeated, paid.load(Ordering::SeqCst)), (vec![false, true, shared], if shared { 1 } else { 2 }));
+        assert_eq!(
+            (repeated, paid.load(Ordering::SeqCst)),
+            (vec![false, true, shared], if shared { 1 } else { 2 })
+        );
     }
 }
 
@@ -126,19 +208,36 @@ async fn where_runs_have_a_context_a_key_is_the_sessions_own_unless_the_host_say
 async fn a_key_holds_while_a_thread_that_was_left_behind_is_at_work_and_then_has_its_result() {
     let begun = Arc::<AtomicUsize>::default();
     let counted = Arc::clone(&begun);
-    let retry = RetryPolicy { max_attempts: 3, initial_backoff_ms: 1, max_backoff_ms: 1, multiplier: 1.0 };
+    let retry = RetryPolicy {
+        max_attempts: 3,
+        initial_backoff_ms: 1,
+        max_backoff_ms: 1,
+        multiplier: 1.0,
+    };
     let slow = typed_spec().retry(retry);
-    let pay = blocking(slow.timeout(Duration::from_millis(20)), move |input: Order| {
-        counted.fetch_add(1, Ordering::SeqCst);
-        std::thread::sleep(Duration::from_millis(300));
-        Ok(input.order)
-    });
+    let pay = blocking(
+        slow.timeout(Duration::from_millis(20)),
+        move |input: Order| {
+            counted.fetch_add(1, Ordering::SeqCst);
+            std::thread::sleep(Duration::from_millis(300));
+            Ok(input.order)
+        },
+    );
     let (engine, _) = load(bare().tool(pay)).await;
     let first = engine.call(call("pay", json!({"order": 7}))).await;
-    assert_eq!((code(&first), begun.load(Ordering::SeqCst)), ("tool.timeout", 1), "it is not tried again while it is at work");
+    assert_eq!(
+        (code(&first), begun.load(Ordering::SeqCst)),
+        ("tool.timeout", 1),
+        "it is not tried again while it is at work"
+    );
     let second = engine.call(call("pay", json!({"order": 7}))).await;
     let class = second.error.as_ref().map(|error| error.class.to_string());
-    assert_eq!((code(&second), class.as_deref()), ("tool.timeout", Some("retryable")), "{}", second.text());
+    assert_eq!(
+        (code(&second), class.as_deref()),
+        ("tool.timeout", Some("retryable")),
+        "{}",
+        second.text()
+    );
     let started = Instant::now();
     let last = loop {
         let result = engine.call(call("pay", json!({"order": 7}))).await;
@@ -146,7 +245,14 @@ async fn a_key_holds_while_a_thread_that_was_left_behind_is_at_work_and_then_has
             break result;
         }
     };
-    assert_eq!((last.value.as_ref(), is_repeated(&last), begun.load(Ordering::SeqCst)), (Some(&json!(7)), true, 1));
+    assert_eq!(
+        (
+            last.value.as_ref(),
+            is_repeated(&last),
+            begun.load(Ordering::SeqCst)
+        ),
+        (Some(&json!(7)), true, 1)
+    );
 }
 
 #[tokio::test]
@@ -163,20 +269,32 @@ async fn a_call_without_any_value_of_its_key_is_only_itself() {
         (json!({"part": 1}), true),
     ];
     for (arguments, repeated) in calls {
-        assert_eq!(is_repeated(&engine.call(call("pay", arguments.clone())).await), repeated, "{arguments}");
+        assert_eq!(
+            is_repeated(&engine.call(call("pay", arguments.clone())).await),
+            repeated,
+            "{arguments}"
+        );
     }
     assert_eq!(paid.load(Ordering::SeqCst), 4);
 }
 
 #[tokio::test]
 async fn what_was_done_is_not_done_again_whatever_its_result_was() {
-    let (pay, paid) = answers(spec().output(json!({"type": "object"})), |_, _| Ok(ToolOutput::value("no object")));
+    let (pay, paid) = answers(spec().output(json!({"type": "object"})), |_, _| {
+        Ok(ToolOutput::value("no object"))
+    });
     let (engine, events) = load(bare().tool(pay)).await;
     for repeated in [false, true] {
         let result = engine.call(call("pay", json!({"order": 7}))).await;
-        assert_eq!((code(&result), is_repeated(&result)), ("tool.output.invalid_schema", repeated));
+        assert_eq!(
+            (code(&result), is_repeated(&result)),
+            ("tool.output.invalid_schema", repeated)
+        );
     }
-    assert_eq!((paid.load(Ordering::SeqCst), events.ends()), (1, vec!["tool.failed".to_owned(); 2]));
+    assert_eq!(
+        (paid.load(Ordering::SeqCst), events.ends()),
+        (1, vec!["tool.failed".to_owned(); 2])
+    );
     // Its keys are no text, so it cannot be JSON.
     #[derive(serde::Serialize, schemars::JsonSchema)]
     struct Strange(#[schemars(with = "String")] std::collections::BTreeMap<Vec<u8>, u8>);
@@ -189,14 +307,30 @@ async fn what_was_done_is_not_done_again_whatever_its_result_was() {
     let (engine, _) = load(bare().tool(pay)).await;
     for repeated in [false, true] {
         let result = engine.call(call("pay", json!({"order": 7}))).await;
-        assert_eq!((code(&result), is_repeated(&result), paid.load(Ordering::SeqCst)), ("tool.failed", repeated, 1));
+        assert_eq!(
+            (
+                code(&result),
+                is_repeated(&result),
+                paid.load(Ordering::SeqCst)
+            ),
+            ("tool.failed", repeated, 1)
+        );
     }
-    let (pay, paid) = answers(spec(), |_, _| Err(ToolError::retryable("down", "the bank is down")));
+    let (pay, paid) = answers(spec(), |_, _| {
+        Err(ToolError::retryable("down", "the bank is down"))
+    });
     let (engine, _) = load(bare().tool(pay)).await;
     for _ in 0..2 {
-        assert_eq!(code(&engine.call(call("pay", json!({"order": 7}))).await), "tool.failed");
+        assert_eq!(
+            code(&engine.call(call("pay", json!({"order": 7}))).await),
+            "tool.failed"
+        );
     }
-    assert_eq!(paid.load(Ordering::SeqCst), 2, "what says that it failed is tried again");
+    assert_eq!(
+        paid.load(Ordering::SeqCst),
+        2,
+        "what says that it failed is tried again"
+    );
 }
 
 /// Withholds every result, a moment after it has told that there is one.
@@ -207,7 +341,11 @@ impl Around for Withholds {
         "withholds"
     }
 
-    fn around<'a>(&'a self, _: Seen<'a>, next: Next<'a>) -> Later<'a, Result<ToolOutput, ToolError>> {
+    fn around<'a>(
+        &'a self,
+        _: Seen<'a>,
+        next: Next<'a>,
+    ) -> Later<'a, Result<ToolOutput, ToolError>> {
         Box::pin(async move {
             next.finish().await?;
             self.0.notify_one();
@@ -228,7 +366,12 @@ async fn what_a_layer_withholds_stays_withheld_and_the_effect_is_done_once() {
             () = paying.notified(), if gives_up => {}
         }
         let again = engine.call(call("pay", json!({"order": 7}))).await;
-        assert_eq!((code(&again), is_repeated(&again), again.value.is_none()), ("tool.failed", true, true), "{}", again.text());
+        assert_eq!(
+            (code(&again), is_repeated(&again), again.value.is_none()),
+            ("tool.failed", true, true),
+            "{}",
+            again.text()
+        );
         assert_eq!(paid.load(Ordering::SeqCst), 1);
     }
 }
@@ -252,8 +395,17 @@ async fn a_repeated_result_lists_what_was_kept_as_far_as_its_session_can_read_it
     let first = pay("one").await;
     assert_eq!(first.artifacts.len(), 1);
     let again = pay("one").await;
-    assert_eq!((&again.artifacts, again.metadata.get("artifacts_left_out")), (&first.artifacts, None));
+    assert_eq!(
+        (&again.artifacts, again.metadata.get("artifacts_left_out")),
+        (&first.artifacts, None)
+    );
     let elsewhere = pay("two").await;
-    assert_eq!((elsewhere.artifacts.len(), elsewhere.metadata.get("artifacts_left_out")), (0, Some(&json!(1))));
+    assert_eq!(
+        (
+            elsewhere.artifacts.len(),
+            elsewhere.metadata.get("artifacts_left_out")
+        ),
+        (0, Some(&json!(1)))
+    );
     assert_eq!(elsewhere.value, first.value);
 }

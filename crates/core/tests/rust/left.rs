@@ -18,7 +18,11 @@ impl Around for Again {
         "again"
     }
 
-    fn around<'a>(&'a self, _: Seen<'a>, mut next: Next<'a>) -> Later<'a, Result<ToolOutput, ToolError>> {
+    fn around<'a>(
+        &'a self,
+        _: Seen<'a>,
+        mut next: Next<'a>,
+    ) -> Later<'a, Result<ToolOutput, ToolError>> {
         Box::pin(async move {
             for _ in 0..3 {
                 if let Ok(output) = next.run().await {
@@ -34,7 +38,10 @@ impl Around for Again {
 fn slow(spec: ToolSpec) -> (impl Tool, Arc<AtomicUsize>) {
     let begun = Arc::<AtomicUsize>::default();
     let counted = Arc::clone(&begun);
-    let spec = spec.effects(Effects::WRITE).idempotency(Idempotency::Natural).timeout(Duration::from_millis(20));
+    let spec = spec
+        .effects(Effects::WRITE)
+        .idempotency(Idempotency::Natural)
+        .timeout(Duration::from_millis(20));
     let tool = blocking(spec, move |input: Number| {
         counted.fetch_add(1, Ordering::SeqCst);
         std::thread::sleep(Duration::from_millis(500));
@@ -45,12 +52,26 @@ fn slow(spec: ToolSpec) -> (impl Tool, Arc<AtomicUsize>) {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_call_whose_thread_is_left_behind_is_not_tried_again_also_where_it_holds_nothing_else() {
-    let retry = RetryPolicy { max_attempts: 4, initial_backoff_ms: 1, max_backoff_ms: 1, multiplier: 1.0 };
+    let retry = RetryPolicy {
+        max_attempts: 4,
+        initial_backoff_ms: 1,
+        max_backoff_ms: 1,
+        multiplier: 1.0,
+    };
     let (tool, begun) = slow(ToolSpec::new("write_it", "Writes.").retry(retry));
     let (engine, events) = load(bare().tool(tool)).await;
     let result = engine.call(call("write_it", json!({"n": 1}))).await;
-    assert_eq!((code(&result), begun.load(Ordering::SeqCst)), ("tool.timeout", 1));
-    assert_eq!((events.named("tool.retried").len(), engine.abandoned_threads()), (0, 1));
+    assert_eq!(
+        (code(&result), begun.load(Ordering::SeqCst)),
+        ("tool.timeout", 1)
+    );
+    assert_eq!(
+        (
+            events.named("tool.retried").len(),
+            engine.abandoned_threads()
+        ),
+        (0, 1)
+    );
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -58,5 +79,10 @@ async fn a_layer_cannot_begin_again_what_a_thread_that_is_left_behind_is_at() {
     let (tool, begun) = slow(ToolSpec::new("write_it", "Writes."));
     let (engine, _) = load(bare().around(Again).tool(tool)).await;
     let result = engine.call(call("write_it", json!({"n": 1}))).await;
-    assert_eq!((code(&result), begun.load(Ordering::SeqCst)), ("tool.limit", 1), "{}", result.text());
+    assert_eq!(
+        (code(&result), begun.load(Ordering::SeqCst)),
+        ("tool.limit", 1),
+        "{}",
+        result.text()
+    );
 }

@@ -22,7 +22,12 @@ impl Tool for Keeps {
         self.spec.clone()
     }
 
-    async fn call(&self, (): &(), _: ToolRuntime<'_>, arguments: Map<String, Value>) -> Result<ToolOutput, ToolError> {
+    async fn call(
+        &self,
+        (): &(),
+        _: ToolRuntime<'_>,
+        arguments: Map<String, Value>,
+    ) -> Result<ToolOutput, ToolError> {
         let made = {
             let mut got = self.got.lock().expect("arguments");
             got.push(arguments.clone());
@@ -51,7 +56,11 @@ impl Around for Runs {
         "runs"
     }
 
-    fn around<'a>(&'a self, _: Seen<'a>, mut next: Next<'a>) -> Later<'a, Result<ToolOutput, ToolError>> {
+    fn around<'a>(
+        &'a self,
+        _: Seen<'a>,
+        mut next: Next<'a>,
+    ) -> Later<'a, Result<ToolOutput, ToolError>> {
         Box::pin(async move {
             for _ in 0..self.0 {
                 let before = next.arguments().clone();
@@ -65,7 +74,12 @@ impl Around for Runs {
 
 #[tokio::test]
 async fn every_attempt_gets_all_of_the_arguments_however_the_one_before_ended() {
-    let retry = RetryPolicy { max_attempts: 3, initial_backoff_ms: 1, max_backoff_ms: 1, multiplier: 1.0 };
+    let retry = RetryPolicy {
+        max_attempts: 3,
+        initial_backoff_ms: 1,
+        max_backoff_ms: 1,
+        multiplier: 1.0,
+    };
     let mut wrong = Vec::new();
     for (layers, with_policy, keyed, blocks) in [
         (0, true, false, false),
@@ -83,9 +97,18 @@ async fn every_attempt_gets_all_of_the_arguments_however_the_one_before_ended() 
                 continue;
             }
             let time = Duration::from_millis(if how == "never ends" { 40 } else { 20_000 });
-            let mut spec = ToolSpec::new("t", "T.").input(number_schema()).effects(Effects::WRITE).timeout(time);
-            spec = spec.idempotency(if keyed { Idempotency::By(vec!["n".into()]) } else { Idempotency::Natural });
-            spec = spec.inject("who", Inject::Host("who".into())).inject("id", Inject::CallId);
+            let mut spec = ToolSpec::new("t", "T.")
+                .input(number_schema())
+                .effects(Effects::WRITE)
+                .timeout(time);
+            spec = spec.idempotency(if keyed {
+                Idempotency::By(vec!["n".into()])
+            } else {
+                Idempotency::Natural
+            });
+            spec = spec
+                .inject("who", Inject::Host("who".into()))
+                .inject("id", Inject::CallId);
             if keyed {
                 spec = spec.inject("key", Inject::IdempotencyKey);
             }
@@ -96,8 +119,18 @@ async fn every_attempt_gets_all_of_the_arguments_however_the_one_before_ended() 
                 spec = spec.blocking();
             }
             let got = Arc::<Mutex<Vec<Map<String, Value>>>>::default();
-            let builder = bare().inject("who", |_| Some(json!("ann"))).tool(Keeps { spec, got: Arc::clone(&got), fails: 2, how });
-            let (engine, events) = load(if layers > 0 { builder.around(Runs(layers)) } else { builder }).await;
+            let builder = bare().inject("who", |_| Some(json!("ann"))).tool(Keeps {
+                spec,
+                got: Arc::clone(&got),
+                fails: 2,
+                how,
+            });
+            let (engine, events) = load(if layers > 0 {
+                builder.around(Runs(layers))
+            } else {
+                builder
+            })
+            .await;
             let mut asked = call("t", json!({"n": 5}));
             asked.id = "c1".into();
             let result = engine.call(asked).await;
@@ -106,8 +139,12 @@ async fn every_attempt_gets_all_of_the_arguments_however_the_one_before_ended() 
             if keyed {
                 expected["key"] = got[0]["key"].clone();
             }
-            let case = format!("{layers} {with_policy} {keyed} {blocks} {how}: {} {got:?}", result.text());
-            if !got.iter().all(|arguments| json!(arguments) == expected) || events.ends().len() != 1 {
+            let case = format!(
+                "{layers} {with_policy} {keyed} {blocks} {how}: {} {got:?}",
+                result.text()
+            );
+            if !got.iter().all(|arguments| json!(arguments) == expected) || events.ends().len() != 1
+            {
                 wrong.push(case.clone());
             }
             // What may pass is tried again by the policy; a layer tries whatever it was.
@@ -119,7 +156,10 @@ async fn every_attempt_gets_all_of_the_arguments_however_the_one_before_ended() 
                 (_, _) => 4,
             };
             if got.len() != attempts {
-                wrong.push(format!("{} instead of {attempts} attempts: {case}", got.len()));
+                wrong.push(format!(
+                    "{} instead of {attempts} attempts: {case}",
+                    got.len()
+                ));
             }
         }
     }
@@ -135,9 +175,16 @@ impl Tool for Says {
         ToolSpec::new("say_it", "Says it.").pure().input(schema)
     }
 
-    async fn call(&self, (): &(), runtime: ToolRuntime<'_>, arguments: Map<String, Value>) -> Result<ToolOutput, ToolError> {
+    async fn call(
+        &self,
+        (): &(),
+        runtime: ToolRuntime<'_>,
+        arguments: Map<String, Value>,
+    ) -> Result<ToolOutput, ToolError> {
         let value = arguments["text"].clone();
-        let text = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
+        let text = value
+            .as_str()
+            .map_or_else(|| value.to_string(), str::to_owned);
         runtime.progress(0.5, &text);
         runtime.emit("said", &json!({&text: value}));
         let named = Map::from_iter([(text.clone(), value.clone())]);
@@ -146,8 +193,16 @@ impl Tool for Says {
             Some("value") => ToolOutput::value(value),
             Some("name") => ToolOutput::value(Value::Object(named)),
             Some("list") => ToolOutput::value(json!([value, {"a": [value]}])),
-            Some("beside") => ToolOutput { metadata: named.clone(), provider: named, refs: vec![value], ..ToolOutput::text("x") },
-            Some("kept") => ToolOutput { artifacts: vec![runtime.keep(text, "text/plain").await?], ..ToolOutput::text("x") },
+            Some("beside") => ToolOutput {
+                metadata: named.clone(),
+                provider: named,
+                refs: vec![value],
+                ..ToolOutput::text("x")
+            },
+            Some("kept") => ToolOutput {
+                artifacts: vec![runtime.keep(text, "text/plain").await?],
+                ..ToolOutput::text("x")
+            },
             Some("detail") => return Err(ToolError::fatal("no", "no").detail(&text, value)),
             _ => return Err(ToolError::fatal("no", text)),
         })
@@ -156,23 +211,67 @@ impl Tool for Says {
 
 #[tokio::test]
 async fn the_shortest_secret_there_is_leaves_by_no_way() {
-    const HOW: [&str; 8] = ["text", "value", "name", "list", "beside", "kept", "detail", "error"];
+    const HOW: [&str; 8] = [
+        "text", "value", "name", "list", "beside", "kept", "detail", "error",
+    ];
     let forms: [(&str, Vec<Value>); 4] = [
-        ("q7Zk", ["q7Zk", "cTdaaw", "cTdaaw==", "%71%37%5a%6b", "\\u0071\\u0037Z\\u006b", "q7%5Ak"].map(Value::from).to_vec()),
-        ("9274", vec![json!(9274), json!("9274"), json!(9274.5), json!("OTI3NA"), json!("%39274")]),
-        ("a\"b\\", vec![json!("a\"b\\"), json!("a\\\"b\\\\"), json!("a%22b%5C"), json!("\\u0061\\\"b\\\\")]),
-        ("  xk8!\n", vec![json!("xk8!"), json!("xk8%21"), json!("eGs4IQ")]),
+        (
+            "q7Zk",
+            [
+                "q7Zk",
+                "cTdaaw",
+                "cTdaaw==",
+                "%71%37%5a%6b",
+                "\\u0071\\u0037Z\\u006b",
+                "q7%5Ak",
+            ]
+            .map(Value::from)
+            .to_vec(),
+        ),
+        (
+            "9274",
+            vec![
+                json!(9274),
+                json!("9274"),
+                json!(9274.5),
+                json!("OTI3NA"),
+                json!("%39274"),
+            ],
+        ),
+        (
+            "a\"b\\",
+            vec![
+                json!("a\"b\\"),
+                json!("a\\\"b\\\\"),
+                json!("a%22b%5C"),
+                json!("\\u0061\\\"b\\\\"),
+            ],
+        ),
+        (
+            "  xk8!\n",
+            vec![json!("xk8!"), json!("xk8%21"), json!("eGs4IQ")],
+        ),
     ];
     let mut wrong = Vec::new();
     for (secret, forms) in forms {
         for form in forms {
-            let shown = form.as_str().map_or_else(|| form.to_string(), str::to_owned);
+            let shown = form
+                .as_str()
+                .map_or_else(|| form.to_string(), str::to_owned);
             for how in HOW {
                 let (engine, events) = load_asking(bare().secret("S", secret).tool(Says)).await;
                 let asked = call("say_it", json!({"how": how, "text": form})).session("one");
                 let result = engine.call(asked).await;
-                let kept: Vec<u8> =
-                    result.artifacts.iter().flat_map(|kept| engine.shelf("one").read(&kept.id, 0, 1 << 10).expect("kept")).collect();
+                let kept: Vec<u8> = result
+                    .artifacts
+                    .iter()
+                    .flat_map(|kept| {
+                        engine
+                            .shelf("one")
+                            .read(&kept.id, 0, 1 << 10)
+                            .expect("kept")
+                    })
+                    .collect();
                 let quoted = json!(shown).to_string();
                 // Ids are chosen at random, and a number may be in them by chance.
                 let mut said = result.to_json();
@@ -184,7 +283,13 @@ async fn the_shortest_secret_there_is_leaves_by_no_way() {
                     .iter()
                     .map(|event| {
                         let mut fields = event.fields.clone();
-                        for chance in ["elapsed_ms", "stages_ms", "artifacts", "digest", "args_digest"] {
+                        for chance in [
+                            "elapsed_ms",
+                            "stages_ms",
+                            "artifacts",
+                            "digest",
+                            "args_digest",
+                        ] {
                             fields.remove(chance);
                         }
                         json!([event.name, fields])

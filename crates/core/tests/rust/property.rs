@@ -13,10 +13,17 @@ struct Takes(Value);
 
 impl Tool for Takes {
     fn spec(&self) -> ToolSpec {
-        ToolSpec::new("take", "Takes what fits.").pure().input(self.0.clone())
+        ToolSpec::new("take", "Takes what fits.")
+            .pure()
+            .input(self.0.clone())
     }
 
-    async fn call(&self, (): &(), _: ToolRuntime<'_>, arguments: Map<String, Value>) -> Result<ToolOutput, ToolError> {
+    async fn call(
+        &self,
+        (): &(),
+        _: ToolRuntime<'_>,
+        arguments: Map<String, Value>,
+    ) -> Result<ToolOutput, ToolError> {
         Ok(ToolOutput::value(Value::Object(arguments)))
     }
 }
@@ -48,13 +55,15 @@ fn value() -> impl Strategy<Value = Value> + Clone {
         any::<bool>().prop_map(Value::from),
         (-3_i64..6).prop_map(Value::from),
         prop_oneof![Just(1.0), Just(0.5), Just(2.5)].prop_map(Value::from),
-        proptest::sample::select(NUMBERS).prop_map(|text| serde_json::from_str(text).expect("a number")),
+        proptest::sample::select(NUMBERS)
+            .prop_map(|text| serde_json::from_str(text).expect("a number")),
         "[ab]{0,3}".prop_map(Value::from),
     ];
     leaf.prop_recursive(2, 10, 3, |inner| {
         prop_oneof![
             proptest::collection::vec(inner.clone(), 0..3).prop_map(Value::from),
-            proptest::collection::btree_map(key(), inner, 0..3).prop_map(|map| Value::Object(map.into_iter().collect())),
+            proptest::collection::btree_map(key(), inner, 0..3)
+                .prop_map(|map| Value::Object(map.into_iter().collect())),
         ]
     })
 }
@@ -62,10 +71,21 @@ fn value() -> impl Strategy<Value = Value> + Clone {
 /// A value, or one that is in so many lists, or in so many objects.
 fn sent() -> impl Strategy<Value = Value> {
     let deep = (value(), 0_usize..70, any::<bool>()).prop_map(|(inner, levels, in_lists)| {
-        (0..levels)
-            .fold(inner, |inner, _| if in_lists { Value::Array(vec![inner]) } else { Value::Object(Map::from_iter([("a".into(), inner)])) })
+        (0..levels).fold(inner, |inner, _| {
+            if in_lists {
+                Value::Array(vec![inner])
+            } else {
+                Value::Object(Map::from_iter([("a".into(), inner)]))
+            }
+        })
     });
-    prop_oneof![4 => value(), 1 => deep].prop_map(|value| if value.is_object() { value } else { json!({ "a": value }) })
+    prop_oneof![4 => value(), 1 => deep].prop_map(|value| {
+        if value.is_object() {
+            value
+        } else {
+            json!({ "a": value })
+        }
+    })
 }
 
 /// What a reference may lead to besides `i`: schemas that refer to themselves, once or several times.
@@ -87,9 +107,13 @@ fn schema() -> impl Strategy<Value = Value> + Clone {
         Just(json!({"$ref": "#/$defs/r"})),
         Just(json!({"$ref": "#/$defs/r", "minProperties": 1})),
         Just(json!({"type": "string"})),
-        (0_u32..3, 0_u32..4).prop_map(|(least, most)| json!({"type": "string", "minLength": least, "maxLength": most})),
+        (0_u32..3, 0_u32..4).prop_map(
+            |(least, most)| json!({"type": "string", "minLength": least, "maxLength": most})
+        ),
         Just(json!({"type": "string", "pattern": "^a*$"})),
-        (-2_i64..3, 0_i64..5).prop_map(|(least, most)| json!({"type": "integer", "minimum": least, "maximum": most})),
+        (-2_i64..3, 0_i64..5).prop_map(
+            |(least, most)| json!({"type": "integer", "minimum": least, "maximum": most})
+        ),
         Just(json!({"type": "number", "exclusiveMinimum": 0, "multipleOf": 0.5})),
         Just(json!({"type": ["boolean", "null"]})),
         value().prop_map(|value| json!({"const": value})),
@@ -120,11 +144,18 @@ fn object(inner: impl Strategy<Value = Value> + Clone) -> impl Strategy<Value = 
     });
     let properties = proptest::collection::btree_map(key(), property, 0..4);
     let required = proptest::collection::btree_set(key(), 0..2);
-    let additional = prop_oneof![Just(None), any::<bool>().prop_map(|any| Some(Value::from(any))), inner.prop_map(Some)];
+    let additional = prop_oneof![
+        Just(None),
+        any::<bool>().prop_map(|any| Some(Value::from(any))),
+        inner.prop_map(Some)
+    ];
     (properties, required, additional).prop_map(|(properties, required, additional)| {
         let mut schema = Map::new();
         schema.insert("type".into(), json!("object"));
-        schema.insert("properties".into(), Value::Object(properties.into_iter().collect()));
+        schema.insert(
+            "properties".into(),
+            Value::Object(properties.into_iter().collect()),
+        );
         schema.insert("required".into(), required.into_iter().collect());
         schema.extend(additional.map(|additional| ("additionalProperties".to_owned(), additional)));
         Value::Object(schema)
@@ -133,13 +164,19 @@ fn object(inner: impl Strategy<Value = Value> + Clone) -> impl Strategy<Value = 
 
 /// Whether a path leads to something in the arguments, or to something that the schema wants there.
 fn is_there(path: &str, arguments: &Value, schema: &Value) -> bool {
-    let Some((parent, name)) = path.rsplit_once('/') else { return path.is_empty() };
+    let Some((parent, name)) = path.rsplit_once('/') else {
+        return path.is_empty();
+    };
     let name = name.replace("~1", "/").replace("~0", "~");
-    arguments.pointer(path).is_some() || (arguments.pointer(parent).is_some() && requires(schema, &name))
+    arguments.pointer(path).is_some()
+        || (arguments.pointer(parent).is_some() && requires(schema, &name))
 }
 
 fn requires(schema: &Value, name: &str) -> bool {
-    let named = schema.get("required").and_then(Value::as_array).is_some_and(|names| names.iter().any(|one| one == name));
+    let named = schema
+        .get("required")
+        .and_then(Value::as_array)
+        .is_some_and(|names| names.iter().any(|one| one == name));
     named
         || match schema {
             Value::Object(map) => map.values().any(|inner| requires(inner, name)),
@@ -158,7 +195,12 @@ fn whole() -> impl Strategy<Value = Value> {
 
 /// Fills in what is left out, as the guide says: at every level of declared objects.
 fn fill_in(schema: &Value, arguments: &mut Value) {
-    let (Some(properties), Some(object)) = (schema.get("properties").and_then(Value::as_object), arguments.as_object_mut()) else { return };
+    let (Some(properties), Some(object)) = (
+        schema.get("properties").and_then(Value::as_object),
+        arguments.as_object_mut(),
+    ) else {
+        return;
+    };
     for (name, property) in properties {
         match (object.get_mut(name), property.get("default")) {
             (Some(inner), _) => fill_in(property, inner),
@@ -170,14 +212,21 @@ fn fill_in(schema: &Value, arguments: &mut Value) {
 
 /// Whether every default that may be filled in fits its own schema.
 fn defaults_fit(root: &Value, schema: &Value) -> bool {
-    schema.get("properties").and_then(Value::as_object).into_iter().flatten().all(|(_, property)| {
-        let fits = property.get("default").is_none_or(|default| {
-            let mut own = property.clone();
-            own["$defs"] = root["$defs"].clone();
-            jsonschema::draft202012::new(&own).expect("a schema").is_valid(default)
-        });
-        fits && defaults_fit(root, property)
-    })
+    schema
+        .get("properties")
+        .and_then(Value::as_object)
+        .into_iter()
+        .flatten()
+        .all(|(_, property)| {
+            let fits = property.get("default").is_none_or(|default| {
+                let mut own = property.clone();
+                own["$defs"] = root["$defs"].clone();
+                jsonschema::draft202012::new(&own)
+                    .expect("a schema")
+                    .is_valid(default)
+            });
+            fits && defaults_fit(root, property)
+        })
 }
 
 fn any_part(value: &Value, depth: usize, is_it: &impl Fn(&Value, usize) -> bool) -> bool {
@@ -192,7 +241,10 @@ fn any_part(value: &Value, depth: usize, is_it: &impl Fn(&Value, usize) -> bool)
 /// Whether it is refused whatever the schema says: a number that no float can hold, or more than 64 levels.
 fn is_unrepresentable(value: &Value) -> bool {
     any_part(value, 0, &|part, depth| {
-        let text = part.as_number().map(ToString::to_string).unwrap_or_default();
+        let text = part
+            .as_number()
+            .map(ToString::to_string)
+            .unwrap_or_default();
         depth > 64 || (text.contains('e') && text.parse::<f64>().is_ok_and(f64::is_infinite))
     })
 }

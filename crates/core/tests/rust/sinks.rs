@@ -25,7 +25,12 @@ impl Sink for ToTask {
 #[tokio::test]
 async fn a_sink_that_needs_the_runtime_is_waited_for_by_calls_and_misses_nothing() {
     let (sender, mut receiver) = channel(4);
-    let engine = bare().sink(Arc::new(ToTask(sender))).tool(echo("echo")).load().await.expect("an engine");
+    let engine = bare()
+        .sink(Arc::new(ToTask(sender)))
+        .tool(echo("echo"))
+        .load()
+        .await
+        .expect("an engine");
     let taken = tokio::spawn(async move {
         let mut ends = 0;
         while ends < 3000 {
@@ -37,7 +42,10 @@ async fn a_sink_that_needs_the_runtime_is_waited_for_by_calls_and_misses_nothing
         let result = engine.call(call("echo", json!({"n": n}))).await;
         assert!(!result.is_error, "{}", result.text());
     }
-    let taken = tokio::time::timeout(Duration::from_secs(30), taken).await.expect("nobody waits for ever").expect("counted");
+    let taken = tokio::time::timeout(Duration::from_secs(30), taken)
+        .await
+        .expect("nobody waits for ever")
+        .expect("counted");
     assert_eq!((taken, engine.missed_events()), (3000, 0));
 }
 
@@ -47,7 +55,8 @@ struct Slow(AtomicU64);
 impl Sink for Slow {
     fn record(&self, event: &EventRef<'_>) {
         std::thread::sleep(Duration::from_millis(1));
-        self.0.fetch_add(u64::from(event.name == "tool.completed"), Ordering::SeqCst);
+        self.0
+            .fetch_add(u64::from(event.name == "tool.completed"), Ordering::SeqCst);
     }
 
     fn delivery(&self) -> Delivery {
@@ -58,7 +67,12 @@ impl Sink for Slow {
 #[tokio::test]
 async fn no_call_waits_for_a_sink_beyond_its_time_and_others_go_on_meanwhile() {
     let slow = Arc::new(Slow(AtomicU64::new(0)));
-    let engine = bare().sink(Arc::clone(&slow) as Arc<dyn Sink>).tool(echo("echo")).load().await.expect("an engine");
+    let engine = bare()
+        .sink(Arc::clone(&slow) as Arc<dyn Sink>)
+        .tool(echo("echo"))
+        .load()
+        .await
+        .expect("an engine");
     let ticks = Arc::<AtomicU64>::default();
     let ticked = Arc::clone(&ticks);
     let ticking = tokio::spawn(async move {
@@ -79,7 +93,10 @@ async fn no_call_waits_for_a_sink_beyond_its_time_and_others_go_on_meanwhile() {
         let took = started.elapsed();
         assert!(took < Duration::from_millis(700), "{took:?}");
         if took > Duration::from_millis(80) {
-            assert!(ticks.load(Ordering::SeqCst) > before + 5, "the runtime's thread was free");
+            assert!(
+                ticks.load(Ordering::SeqCst) > before + 5,
+                "the runtime's thread was free"
+            );
             waited += 1;
         }
     }
@@ -90,15 +107,31 @@ async fn no_call_waits_for_a_sink_beyond_its_time_and_others_go_on_meanwhile() {
 
 #[tokio::test]
 async fn every_field_that_a_sink_is_given_is_in_the_table_of_events() {
-    let fails = numbered(ToolSpec::new("fail", "Fails.").pure(), |_| async move { Err(ToolError::fatal("broken", "broken")) });
+    let fails = numbered(ToolSpec::new("fail", "Fails.").pure(), |_| async move {
+        Err(ToolError::fatal("broken", "broken"))
+    });
     let (engine, events) = load_asking(bare().tool(echo("echo")).tool(fails)).await;
-    for (tool, arguments) in [("echo", json!({"n": 1})), ("fail", json!({"n": 1})), ("echo", json!({}))] {
+    for (tool, arguments) in [
+        ("echo", json!({"n": 1})),
+        ("fail", json!({"n": 1})),
+        ("echo", json!({})),
+    ] {
         engine.call(call(tool, arguments)).await;
     }
-    assert_eq!(events.ends(), ["tool.completed", "tool.failed", "tool.rejected"]);
+    assert_eq!(
+        events.ends(),
+        ["tool.completed", "tool.failed", "tool.rejected"]
+    );
     for event in events.all() {
-        let kind = EVENTS.iter().find(|kind| kind.name == event.name).expect("a kind of event");
-        let unknown: Vec<&String> = event.fields.keys().filter(|field| !kind.fields.iter().any(|(name, _)| name == field)).collect();
+        let kind = EVENTS
+            .iter()
+            .find(|kind| kind.name == event.name)
+            .expect("a kind of event");
+        let unknown: Vec<&String> = event
+            .fields
+            .keys()
+            .filter(|field| !kind.fields.iter().any(|(name, _)| name == field))
+            .collect();
         assert!(unknown.is_empty(), "{}: {unknown:?}", event.name);
     }
 }

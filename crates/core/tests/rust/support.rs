@@ -36,28 +36,50 @@ impl Events {
     }
 
     pub(crate) fn named(&self, name: &str) -> Vec<Event> {
-        self.all().into_iter().filter(|event| event.name == name).collect()
+        self.all()
+            .into_iter()
+            .filter(|event| event.name == name)
+            .collect()
     }
 
     /// The events that end a call, by name.
     pub(crate) fn ends(&self) -> Vec<String> {
         let ends = ["tool.completed", "tool.failed", "tool.rejected"];
-        self.all().into_iter().map(|event| event.name).filter(|name| ends.contains(&name.as_str())).collect()
+        self.all()
+            .into_iter()
+            .map(|event| event.name)
+            .filter(|name| ends.contains(&name.as_str()))
+            .collect()
     }
 }
 
 /// An engine of these tools, and its events.
-pub(crate) async fn load<State, Ctx>(builder: EngineBuilder<State, Ctx>) -> (Engine<Ctx>, Arc<Events>) {
+pub(crate) async fn load<State, Ctx>(
+    builder: EngineBuilder<State, Ctx>,
+) -> (Engine<Ctx>, Arc<Events>) {
     loaded(builder, Arc::default()).await
 }
 
 /// The same with events that hold what goes in and comes out.
-pub(crate) async fn load_asking<State, Ctx>(builder: EngineBuilder<State, Ctx>) -> (Engine<Ctx>, Arc<Events>) {
-    loaded(builder, Arc::new(Events(Mutex::default(), Payloads::Included))).await
+pub(crate) async fn load_asking<State, Ctx>(
+    builder: EngineBuilder<State, Ctx>,
+) -> (Engine<Ctx>, Arc<Events>) {
+    loaded(
+        builder,
+        Arc::new(Events(Mutex::default(), Payloads::Included)),
+    )
+    .await
 }
 
-async fn loaded<State, Ctx>(builder: EngineBuilder<State, Ctx>, events: Arc<Events>) -> (Engine<Ctx>, Arc<Events>) {
-    let engine = builder.sink(Arc::clone(&events) as Arc<dyn Sink>).load().await.expect("an engine");
+async fn loaded<State, Ctx>(
+    builder: EngineBuilder<State, Ctx>,
+    events: Arc<Events>,
+) -> (Engine<Ctx>, Arc<Events>) {
+    let engine = builder
+        .sink(Arc::clone(&events) as Arc<dyn Sink>)
+        .load()
+        .await
+        .expect("an engine");
     (engine, events)
 }
 
@@ -82,7 +104,10 @@ pub(crate) struct Number {
 
 /// A tool that gives its number back.
 pub(crate) fn echo(name: &str) -> impl tool_harness::Tool {
-    numbered(ToolSpec::new(name, "Gives the number back.").pure(), |n| async move { Ok(n) })
+    numbered(
+        ToolSpec::new(name, "Gives the number back.").pure(),
+        |n| async move { Ok(n) },
+    )
 }
 
 /// A tool over a number.

@@ -24,7 +24,9 @@ impl Bounds {
     /// As a file system that ignores case would say it: that only ever hides more.
     fn hides(&self, path: &str) -> bool {
         let parts = folded_parts(path);
-        self.hidden.iter().any(|hidden| hidden == "." || parts.starts_with(&folded_parts(hidden)))
+        self.hidden
+            .iter()
+            .any(|hidden| hidden == "." || parts.starts_with(&folded_parts(hidden)))
     }
 
     /// Whether a path may be looked at.
@@ -40,16 +42,32 @@ impl Bounds {
 
     /// Refuses a path that may not be looked at.
     pub(super) fn judge_read(&self, path: &str, given: &str) -> Result<(), FileError> {
-        if self.shows(path) { Ok(()) } else { Err(FileError::Kept(shown(given))) }
+        if self.shows(path) {
+            Ok(())
+        } else {
+            Err(FileError::Kept(shown(given)))
+        }
     }
 
     /// Refuses a path that may not be changed.
     pub(super) fn judge_write(&self, path: &str) -> Result<(), FileError> {
         // Whoever changes a directory that a hidden place is in would change that place as well.
         let parts = folded_parts(path);
-        let covers_hidden = self.hidden.iter().any(|hidden| folded_parts(hidden).starts_with(&parts));
-        let may = self.shows(path) && !covers_hidden && self.write.as_ref().is_none_or(|places| within(places, path));
-        if may { Ok(()) } else { Err(FileError::Kept(shown(path))) }
+        let covers_hidden = self
+            .hidden
+            .iter()
+            .any(|hidden| folded_parts(hidden).starts_with(&parts));
+        let may = self.shows(path)
+            && !covers_hidden
+            && self
+                .write
+                .as_ref()
+                .is_none_or(|places| within(places, path));
+        if may {
+            Ok(())
+        } else {
+            Err(FileError::Kept(shown(path)))
+        }
     }
 }
 
@@ -59,7 +77,10 @@ fn within(places: &[String], path: &str) -> bool {
 
 /// Whether `path` is `place` or below it, by whole parts.
 fn is_below(path: &str, place: &str) -> bool {
-    place == "." || path.strip_prefix(place).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+    place == "."
+        || path
+            .strip_prefix(place)
+            .is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
 }
 
 #[cfg(test)]
@@ -67,8 +88,17 @@ mod tests {
     use super::*;
 
     fn bounds(read: Option<&[&str]>, write: Option<&[&str]>, hidden: &[&str]) -> Bounds {
-        let texts = |places: &[&str]| places.iter().map(|place| (*place).to_owned()).collect::<Vec<_>>();
-        Bounds { read: read.map(texts), write: write.map(texts), hidden: texts(hidden) }
+        let texts = |places: &[&str]| {
+            places
+                .iter()
+                .map(|place| (*place).to_owned())
+                .collect::<Vec<_>>()
+        };
+        Bounds {
+            read: read.map(texts),
+            write: write.map(texts),
+            hidden: texts(hidden),
+        }
     }
 
     #[test]
@@ -85,7 +115,11 @@ mod tests {
             ("lib", false),
         ] {
             assert_eq!(bounds.shows(path), shown, "{path}");
-            assert_eq!(bounds.judge_write(path).is_ok(), shown && path != "src", "{path}");
+            assert_eq!(
+                bounds.judge_write(path).is_ok(),
+                shown && path != "src",
+                "{path}"
+            );
         }
         assert!(bounds.leads_on(".") && !bounds.leads_on("lib") && !bounds.leads_on("src/secret"));
     }
@@ -93,7 +127,11 @@ mod tests {
     #[test]
     fn writing_can_be_kept_to_less_than_reading_or_to_nothing() {
         let some = bounds(None, Some(&["out"]), &[]);
-        assert!(some.shows("src/a") && some.judge_write("out/a").is_ok() && some.judge_write("src/a").is_err());
+        assert!(
+            some.shows("src/a")
+                && some.judge_write("out/a").is_ok()
+                && some.judge_write("src/a").is_err()
+        );
         let none = bounds(None, Some(&[]), &[]);
         assert!(none.shows("a") && none.judge_write("a").is_err());
         assert!(Bounds::default().is_open() && Bounds::default().judge_write("a").is_ok());

@@ -16,7 +16,9 @@ impl Jail {
     pub fn remove(&self, path: &str, recursive: bool) -> Result<(), FileError> {
         let guard = self.guard()?;
         let place = self.place(&guard, path, Parents::Require)?;
-        let stat = place.stat()?.ok_or_else(|| FileError::NotFound(shown(path)))?;
+        let stat = place
+            .stat()?
+            .ok_or_else(|| FileError::NotFound(shown(path)))?;
         let flags = if FileKind::of(&stat) == FileKind::Directory {
             if recursive {
                 judge_tree(&guard, &place)?;
@@ -36,7 +38,9 @@ impl Jail {
     pub fn rename(&self, from: &str, to: &str) -> Result<(), FileError> {
         let guard = self.guard()?;
         let source = self.place(&guard, from, Parents::Require)?;
-        let stat = source.stat()?.ok_or_else(|| FileError::NotFound(shown(from)))?;
+        let stat = source
+            .stat()?
+            .ok_or_else(|| FileError::NotFound(shown(from)))?;
         match FileKind::of(&stat) {
             FileKind::File | FileKind::Link => {}
             FileKind::Directory => judge_tree(&guard, &source)?,
@@ -50,16 +54,33 @@ impl Jail {
         }
         for _ in 0..TRIES {
             let renamed = match self.replaceable(&target)? {
-                Some(_) => renameat(source.directory(), source.name(), target.directory(), target.name()),
+                Some(_) => renameat(
+                    source.directory(),
+                    source.name(),
+                    target.directory(),
+                    target.name(),
+                ),
                 None => {
                     let free = RenameFlags::NOREPLACE;
-                    match renameat_with(source.directory(), source.name(), target.directory(), target.name(), free) {
+                    match renameat_with(
+                        source.directory(),
+                        source.name(),
+                        target.directory(),
+                        target.name(),
+                        free,
+                    ) {
                         Err(Errno::EXIST) => continue,
                         other => other,
                     }
                 }
             };
-            return renamed.map_err(|errno| if errno == Errno::NOENT { source.failed(errno) } else { target.failed(errno) });
+            return renamed.map_err(|errno| {
+                if errno == Errno::NOENT {
+                    source.failed(errno)
+                } else {
+                    target.failed(errno)
+                }
+            });
         }
         Err(FileError::Busy(shown(to)))
     }

@@ -21,16 +21,22 @@ pub enum FileError {
     #[error("`{0}` is protected from tools; a person must edit it")]
     Protected(String),
     /// The path is not among what this tool is kept to, or it is hidden.
-    #[error("`{0}` is not among what this tool may touch; `permissions`, `safety.workspace_root` or `sandbox.hidden` keep it out")]
+    #[error(
+        "`{0}` is not among what this tool may touch; `permissions`, `safety.workspace_root` or `sandbox.hidden` keep it out"
+    )]
     Kept(String),
     /// The file has other names, so a change could reach a file outside the workspace.
     #[error("`{0}` has more than one hard link; write to a new file, or remove this name first")]
     HardLinked(String),
     /// A pipe, a socket or a device.
-    #[error("`{0}` is a pipe, a socket or a device; only regular files and directories are accepted")]
+    #[error(
+        "`{0}` is a pipe, a socket or a device; only regular files and directories are accepted"
+    )]
     NotRegular(String),
     /// The last part is a symbolic link and the operation would write through it.
-    #[error("`{0}` is a symbolic link; give the path of the file it points to, or remove the link first")]
+    #[error(
+        "`{0}` is a symbolic link; give the path of the file it points to, or remove the link first"
+    )]
     Link(String),
     /// Links that lead to each other, or one the system invents.
     #[error("`{0}` passes through too many symbolic links; give a path without them")]
@@ -67,7 +73,9 @@ pub enum FileError {
         why: String,
     },
     /// A pattern that matches, or has to look at, too much.
-    #[error("`{pattern}` is too wide: more than {max} {what}; start it with a directory or make it narrower")]
+    #[error(
+        "`{pattern}` is too wide: more than {max} {what}; start it with a directory or make it narrower"
+    )]
     TooWide {
         /// As given.
         pattern: String,
@@ -113,7 +121,15 @@ pub enum FileError {
 impl FileError {
     /// Whether the jail refused on purpose, which is recorded, as opposed to something that went wrong.
     pub fn is_denial(&self) -> bool {
-        matches!(self, Self::Outside(_) | Self::Protected(_) | Self::Kept(_) | Self::HardLinked(_) | Self::NotRegular(_) | Self::Link(_))
+        matches!(
+            self,
+            Self::Outside(_)
+                | Self::Protected(_)
+                | Self::Kept(_)
+                | Self::HardLinked(_)
+                | Self::NotRegular(_)
+                | Self::Link(_)
+        )
     }
 
     /// What an error number means for an operation on a name in an opened directory.
@@ -126,9 +142,17 @@ impl FileError {
             Errno::NOTDIR => Self::NotDirectory(shown),
             Errno::NOTEMPTY => Self::NotEmpty(shown),
             Errno::LOOP => Self::Loop(shown),
-            Errno::NAMETOOLONG => Self::BadPath { path: shown, why: "it is too long for this file system" },
-            Errno::NOSYS => Self::Unavailable("the kernel lacks a system call this needs; Linux 5.6 or newer is needed".into()),
-            other => Self::Io { path: shown, source: other.into() },
+            Errno::NAMETOOLONG => Self::BadPath {
+                path: shown,
+                why: "it is too long for this file system",
+            },
+            Errno::NOSYS => Self::Unavailable(
+                "the kernel lacks a system call this needs; Linux 5.6 or newer is needed".into(),
+            ),
+            other => Self::Io {
+                path: shown,
+                source: other.into(),
+            },
         }
     }
 
@@ -147,7 +171,10 @@ impl FileError {
     pub(super) fn from_io(path: &str, error: io::Error) -> Self {
         match Errno::from_io_error(&error) {
             Some(errno) => Self::from_os(path, errno),
-            None => Self::Io { path: shown(path), source: error },
+            None => Self::Io {
+                path: shown(path),
+                source: error,
+            },
         }
     }
 }
@@ -177,21 +204,37 @@ mod tests {
     #[test]
     fn a_message_stays_on_one_line_and_names_the_path() {
         let text = FileError::Outside(shown("../a\nb\u{202e}c")).to_string();
-        assert_eq!(text, "`../a\\u{a}b\\u{202e}c` is outside the workspace; give a path inside it");
+        assert_eq!(
+            text,
+            "`../a\\u{a}b\\u{202e}c` is outside the workspace; give a path inside it"
+        );
         assert_eq!(shown("a/bé c.txt"), "a/bé c.txt");
         assert!(shown(&"x".repeat(5000)).len() < 320);
     }
 
     #[test]
     fn only_refusals_on_purpose_are_denials() {
-        for errno in [Errno::NOENT, Errno::ACCESS, Errno::NOSPC, Errno::NOSYS, Errno::ISDIR, Errno::IO] {
+        for errno in [
+            Errno::NOENT,
+            Errno::ACCESS,
+            Errno::NOSPC,
+            Errno::NOSYS,
+            Errno::ISDIR,
+            Errno::IO,
+        ] {
             assert!(!FileError::from_open("x", errno).is_denial(), "{errno}");
         }
         for errno in [Errno::XDEV, Errno::NXIO] {
             assert!(FileError::from_open("x", errno).is_denial(), "{errno}");
         }
-        assert!(matches!(FileError::from_os("x", Errno::NOSPC), FileError::Io { .. }));
-        assert!(matches!(FileError::from_os("x", Errno::NOSYS), FileError::Unavailable(_)));
+        assert!(matches!(
+            FileError::from_os("x", Errno::NOSPC),
+            FileError::Io { .. }
+        ));
+        assert!(matches!(
+            FileError::from_os("x", Errno::NOSYS),
+            FileError::Unavailable(_)
+        ));
         // Between two mounts inside the workspace a rename fails with the number that means an escape when opening.
         assert!(!FileError::from_os("x", Errno::XDEV).is_denial());
     }

@@ -23,7 +23,9 @@ impl Jail {
         match beneath(self.root.as_fd(), inside.as_str(), OFlags::PATH, BENEATH) {
             Ok(opened) => {
                 self.judge_listed(opened.as_fd(), path)?;
-                fstat(&opened).map(|stat| Some(Stat::of(&stat))).map_err(|errno| FileError::from_os(path, errno))
+                fstat(&opened)
+                    .map(|stat| Some(Stat::of(&stat)))
+                    .map_err(|errno| FileError::from_os(path, errno))
             }
             Err(Errno::NOENT | Errno::NOTDIR) => Ok(None),
             Err(errno) => Err(FileError::from_open(path, errno)),
@@ -31,19 +33,28 @@ impl Jail {
     }
 
     /// Refuses what neither may be looked at nor leads to what may; says where it really is when entries have to be judged, too.
-    fn judge_listed(&self, opened: BorrowedFd<'_>, given: &str) -> Result<Option<String>, FileError> {
+    fn judge_listed(
+        &self,
+        opened: BorrowedFd<'_>,
+        given: &str,
+    ) -> Result<Option<String>, FileError> {
         if self.bounds.is_open() {
             return Ok(None);
         }
         let real = self.real_of(opened, given)?;
-        if self.bounds.leads_on(&real) { Ok(Some(real)) } else { Err(FileError::Kept(shown(given))) }
+        if self.bounds.leads_on(&real) {
+            Ok(Some(real))
+        } else {
+            Err(FileError::Kept(shown(given)))
+        }
     }
 
     /// The entries of a directory, by name; refused when there are more than `max`.
     pub fn list(&self, path: &str, max: usize) -> Result<Vec<Entry>, FileError> {
         let inside = self.parse(path)?;
         let failed = |errno| FileError::from_open(path, errno);
-        let opened = beneath(self.root.as_fd(), inside.as_str(), READ_DIRECTORY, BENEATH).map_err(failed)?;
+        let opened =
+            beneath(self.root.as_fd(), inside.as_str(), READ_DIRECTORY, BENEATH).map_err(failed)?;
         let real = self.judge_listed(opened.as_fd(), path)?;
         let mut directory = Dir::new(opened).map_err(failed)?;
         let mut entries = Vec::new();
@@ -52,14 +63,29 @@ impl Jail {
             if matches!(entry.file_name().to_bytes(), b"." | b"..") {
                 continue;
             }
-            if real.as_ref().is_some_and(|real| !self.bounds.leads_on(&join(real, &entry.file_name().to_string_lossy()))) {
+            if real.as_ref().is_some_and(|real| {
+                !self
+                    .bounds
+                    .leads_on(&join(real, &entry.file_name().to_string_lossy()))
+            }) {
                 continue;
             }
             if entries.len() == max {
-                return Err(FileError::TooMany { path: shown(path), max, what: "entries" });
+                return Err(FileError::TooMany {
+                    path: shown(path),
+                    max,
+                    what: "entries",
+                });
             }
-            match statat(directory.fd().map_err(failed)?, entry.file_name(), AtFlags::SYMLINK_NOFOLLOW) {
-                Ok(stat) => entries.push(Entry { name: entry.file_name().to_string_lossy().into_owned(), stat: Stat::of(&stat) }),
+            match statat(
+                directory.fd().map_err(failed)?,
+                entry.file_name(),
+                AtFlags::SYMLINK_NOFOLLOW,
+            ) {
+                Ok(stat) => entries.push(Entry {
+                    name: entry.file_name().to_string_lossy().into_owned(),
+                    stat: Stat::of(&stat),
+                }),
                 // It went away between being named and being asked about.
                 Err(Errno::NOENT) => {}
                 Err(errno) => return Err(failed(errno)),
@@ -73,7 +99,11 @@ impl Jail {
     /// results and a bounded number of entries looked at, otherwise refused. Links are not followed; `.git`, directories that cannot
     /// be read and names that are not UTF-8 are left out.
     pub fn glob(&self, pattern: &str, max: usize) -> Result<Vec<String>, FileError> {
-        let wide = |max, what| FileError::TooWide { pattern: shown(pattern), max, what };
+        let wide = |max, what| FileError::TooWide {
+            pattern: shown(pattern),
+            max,
+            what,
+        };
         let search = Search::parse(self, pattern)?;
         let mut found = Vec::new();
         let mut looked_at = 0_usize;
@@ -81,7 +111,14 @@ impl Jail {
         while let Some(path) = waiting.pop() {
             let opened = match beneath(self.root.as_fd(), path.as_str(), READ_DIRECTORY, NO_LINKS) {
                 // Not there, not a directory, a link, or not ours to read: nothing to find. Too deep to be named is too deep to be opened.
-                Err(Errno::NOENT | Errno::NOTDIR | Errno::LOOP | Errno::ACCESS | Errno::PERM | Errno::NAMETOOLONG) => continue,
+                Err(
+                    Errno::NOENT
+                    | Errno::NOTDIR
+                    | Errno::LOOP
+                    | Errno::ACCESS
+                    | Errno::PERM
+                    | Errno::NAMETOOLONG,
+                ) => continue,
                 done => done.map_err(|errno| FileError::from_open(&path, errno))?,
             };
             let failed = |errno| FileError::from_os(&path, errno);
@@ -99,15 +136,25 @@ impl Jail {
                 let child = join(&path, name);
                 let kind = match entry.file_type() {
                     // Some file systems do not say it in the listing.
-                    FileType::Unknown => match statat(directory.fd().map_err(failed)?, entry.file_name(), AtFlags::SYMLINK_NOFOLLOW) {
+                    FileType::Unknown => match statat(
+                        directory.fd().map_err(failed)?,
+                        entry.file_name(),
+                        AtFlags::SYMLINK_NOFOLLOW,
+                    ) {
                         Ok(stat) => FileType::from_raw_mode(stat.st_mode),
                         Err(_) => continue,
                     },
                     kind => kind,
                 };
-                if kind == FileType::Directory && search.reaches_below(&child) && self.bounds.leads_on(&child) {
+                if kind == FileType::Directory
+                    && search.reaches_below(&child)
+                    && self.bounds.leads_on(&child)
+                {
                     waiting.push(child);
-                } else if kind == FileType::RegularFile && search.matcher.is_match(&child) && self.bounds.shows(&child) {
+                } else if kind == FileType::RegularFile
+                    && search.matcher.is_match(&child)
+                    && self.bounds.shows(&child)
+                {
                     if found.len() == max {
                         return Err(wide(max, "matches"));
                     }
@@ -137,9 +184,14 @@ enum Depth {
 
 impl Search {
     fn parse(jail: &Jail, pattern: &str) -> Result<Self, FileError> {
-        let bad = |why: &str| FileError::BadPattern { pattern: shown(pattern), why: why.into() };
+        let bad = |why: &str| FileError::BadPattern {
+            pattern: shown(pattern),
+            why: why.into(),
+        };
         if pattern.is_empty() || pattern.contains('\0') || pattern.len() > PATTERN_MAX {
-            return Err(bad("give 1 to 1024 bytes, none of them zero, such as `src/**/*.rs`"));
+            return Err(bad(
+                "give 1 to 1024 bytes, none of them zero, such as `src/**/*.rs`",
+            ));
         }
         if pattern.split('/').any(|part| part == "..") {
             return Err(FileError::Outside(shown(pattern)));
@@ -147,18 +199,43 @@ impl Search {
         // The same rules as for paths: relative, or absolute when it begins with the workspace, part by part.
         let inside = jail.parse(pattern)?;
         let text = inside.as_str();
-        let glob = GlobBuilder::new(text).literal_separator(true).backslash_escape(true).build();
-        let matcher = glob.and_then(|glob| GlobSet::new([glob])).map_err(|error| bad(&error.kind().to_string()))?;
+        let glob = GlobBuilder::new(text)
+            .literal_separator(true)
+            .backslash_escape(true)
+            .build();
+        let matcher = glob
+            .and_then(|glob| GlobSet::new([glob]))
+            .map_err(|error| bad(&error.kind().to_string()))?;
         let parts: Vec<&str> = text.split('/').collect();
-        let plain = parts.iter().take(parts.len() - 1).take_while(|part| !part.contains(['*', '?', '[', ']', '{', '}', '\\'])).count();
-        let start = if plain == 0 { ".".into() } else { parts[..plain].join("/") };
+        let plain = parts
+            .iter()
+            .take(parts.len() - 1)
+            .take_while(|part| !part.contains(['*', '?', '[', ']', '{', '}', '\\']))
+            .count();
+        let start = if plain == 0 {
+            ".".into()
+        } else {
+            parts[..plain].join("/")
+        };
         // Slashes inside braces or brackets are counted too, which only makes this too large.
-        let depth = if text.contains("**") { Depth::Any } else { Depth::AtMost(parts.len()) };
+        let depth = if text.contains("**") {
+            Depth::Any
+        } else {
+            Depth::AtMost(parts.len())
+        };
         // `.git` is left out also when it is named.
         if parts[..plain].contains(&".git") {
-            return Ok(Self { matcher: GlobSet::empty(), start, depth: Depth::AtMost(0) });
+            return Ok(Self {
+                matcher: GlobSet::empty(),
+                start,
+                depth: Depth::AtMost(0),
+            });
         }
-        Ok(Self { matcher, start, depth })
+        Ok(Self {
+            matcher,
+            start,
+            depth,
+        })
     }
 
     fn reaches_below(&self, directory: &str) -> bool {

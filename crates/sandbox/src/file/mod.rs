@@ -47,8 +47,15 @@ impl Jail {
 
     /// The same folder for somebody who is kept to less of it, instead of what this one is kept to.
     pub fn kept_to(&self, bounds: Bounds) -> Result<Self, FileError> {
-        let root = self.root.try_clone().map_err(|error| FileError::from_io(".", error))?;
-        Ok(Self { root, path: self.path.clone(), bounds: Arc::new(bounds) })
+        let root = self
+            .root
+            .try_clone()
+            .map_err(|error| FileError::from_io(".", error))?;
+        Ok(Self {
+            root,
+            path: self.path.clone(),
+            bounds: Arc::new(bounds),
+        })
     }
 }
 

@@ -7,7 +7,9 @@ use std::os::unix::ffi::OsStringExt as _;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use rustix::fs::{AtFlags, CWD, Mode, OFlags, ResolveFlags, fstat, open, openat2, readlinkat, statat};
+use rustix::fs::{
+    AtFlags, CWD, Mode, OFlags, ResolveFlags, fstat, open, openat2, readlinkat, statat,
+};
 use rustix::io::Errno;
 
 use super::error::{FileError, shown};
@@ -32,7 +34,11 @@ pub(super) const NAME_DIRECTORY: OFlags = OFlags::PATH.union(OFlags::DIRECTORY);
 
 /// Opens a file for reading anywhere, for the harness itself: a pipe in its place does not keep it waiting.
 pub fn open_at_once(path: &Path) -> std::io::Result<File> {
-    Ok(File::from(open(path, READ | OFlags::CLOEXEC, Mode::empty())?))
+    Ok(File::from(open(
+        path,
+        READ | OFlags::CLOEXEC,
+        Mode::empty(),
+    )?))
 }
 
 /// Opens `path` from `directory` under the given limits. The only way in which this crate opens a path that it was given.
@@ -43,7 +49,13 @@ pub(super) fn beneath(
     limits: ResolveFlags,
 ) -> Result<OwnedFd, Errno> {
     for _ in 0..TRIES {
-        match openat2(directory, path, flags | OFlags::CLOEXEC, Mode::empty(), limits) {
+        match openat2(
+            directory,
+            path,
+            flags | OFlags::CLOEXEC,
+            Mode::empty(),
+            limits,
+        ) {
             // The kernel could not tell whether a rename led outside; it asks to be asked again.
             Err(Errno::AGAIN | Errno::INTR) => std::thread::yield_now(),
             done => return done,
@@ -56,7 +68,8 @@ impl Jail {
     /// Opens the jail at `root`.
     pub fn open(root: &Path) -> Result<Self, FileError> {
         let name = root.to_string_lossy();
-        let root = open(root, NAME_DIRECTORY | OFlags::CLOEXEC, Mode::empty()).map_err(|errno| FileError::from_os(&name, errno))?;
+        let root = open(root, NAME_DIRECTORY | OFlags::CLOEXEC, Mode::empty())
+            .map_err(|errno| FileError::from_os(&name, errno))?;
         // Refuse at once where the system cannot keep paths inside, and not at the first call.
         beneath(root.as_fd(), ".", NAME_DIRECTORY, BENEATH).map_err(|errno| match errno {
             // Older container runtimes answer calls they do not know with `EPERM`.
@@ -66,20 +79,33 @@ impl Jail {
             other => FileError::from_open(&name, other),
         })?;
         let path = place_of(root.as_fd())?;
-        Ok(Self { root, path, bounds: Arc::default() })
+        Ok(Self {
+            root,
+            path,
+            bounds: Arc::default(),
+        })
     }
 
     /// The bytes of a regular file, refused when there are more than `max`.
     pub fn read(&self, path: &str, max: u64) -> Result<Vec<u8>, FileError> {
         let (file, stat) = self.open_file(path)?;
-        let too_large = || FileError::TooLarge { path: shown(path), max };
+        let too_large = || FileError::TooLarge {
+            path: shown(path),
+            max,
+        };
         if u64::try_from(stat.st_size).is_ok_and(|size| size > max) {
             return Err(too_large());
         }
         // The size is only what it was: the file may grow, or be one that the system makes up while it is read.
         let mut bytes = Vec::new();
-        file.take(max.saturating_add(1)).read_to_end(&mut bytes).map_err(|error| FileError::from_io(path, error))?;
-        if bytes.len() as u64 > max { Err(too_large()) } else { Ok(bytes) }
+        file.take(max.saturating_add(1))
+            .read_to_end(&mut bytes)
+            .map_err(|error| FileError::from_io(path, error))?;
+        if bytes.len() as u64 > max {
+            Err(too_large())
+        } else {
+            Ok(bytes)
+        }
     }
 
     /// The workspace-relative path without links that `path` leads to, `.` for the workspace: what rules about names should see.
@@ -92,7 +118,10 @@ impl Jail {
             match beneath(self.root.as_fd(), there, OFlags::PATH, BENEATH) {
                 Ok(opened) => {
                     let real = self.real_of(opened.as_fd(), path)?;
-                    return Ok(rest.iter().rev().fold(real, |directory, name| join(&directory, name)));
+                    return Ok(rest
+                        .iter()
+                        .rev()
+                        .fold(real, |directory, name| join(&directory, name)));
                 }
                 Err(Errno::NOENT) if there != "." => {
                     let (directory, name) = there.rsplit_once('/').unwrap_or((".", there));
@@ -112,14 +141,16 @@ impl Jail {
     pub(super) fn open_file(&self, given: &str) -> Result<(File, rustix::fs::Stat), FileError> {
         let (file, stat) = self.open_regular(given)?;
         if !self.bounds.is_open() {
-            self.bounds.judge_read(&self.real_of(file.as_fd(), given)?, given)?;
+            self.bounds
+                .judge_read(&self.real_of(file.as_fd(), given)?, given)?;
         }
         Ok((file, stat))
     }
 
     fn open_regular(&self, given: &str) -> Result<(File, rustix::fs::Stat), FileError> {
         let inside = self.parse(given)?;
-        let opened = beneath(self.root.as_fd(), inside.as_str(), READ, BENEATH).map_err(|errno| FileError::from_open(given, errno))?;
+        let opened = beneath(self.root.as_fd(), inside.as_str(), READ, BENEATH)
+            .map_err(|errno| FileError::from_open(given, errno))?;
         let stat = fstat(&opened).map_err(|errno| FileError::from_os(given, errno))?;
         match FileKind::of(&stat) {
             FileKind::File => Ok((File::from(opened), stat)),
@@ -133,9 +164,15 @@ impl Jail {
         // The root is asked too, so a workspace that was moved meanwhile still knows its own.
         let root = place_of(self.root.as_fd())?;
         let here = place_of(opened)?;
-        let relative = here.strip_prefix(&root).map_err(|_| FileError::Outside(shown(given)))?;
+        let relative = here
+            .strip_prefix(&root)
+            .map_err(|_| FileError::Outside(shown(given)))?;
         let text = relative.to_string_lossy();
-        Ok(if text.is_empty() { ".".into() } else { text.into_owned() })
+        Ok(if text.is_empty() {
+            ".".into()
+        } else {
+            text.into_owned()
+        })
     }
 
     /// The protected names as they are now, with the places that links at the top of the workspace give them.
@@ -152,14 +189,22 @@ impl Jail {
         aliases.extend(self.git_directory_elsewhere());
         // Most are where their names say. A link to the workspace itself would protect everything, and say nothing.
         aliases.retain(|alias| alias != "." && !is_protected(alias));
-        Ok(Guard { aliases, bounds: Arc::clone(&self.bounds) })
+        Ok(Guard {
+            aliases,
+            bounds: Arc::clone(&self.bounds),
+        })
     }
 
     /// Whether a part of a name at the top of the workspace is a link. Asking costs far less than opening, and the answer is nearly always no.
     fn may_lie_elsewhere(&self, name: &str) -> bool {
-        let ends = name.match_indices('/').map(|(end, _)| end).chain([name.len()]);
+        let ends = name
+            .match_indices('/')
+            .map(|(end, _)| end)
+            .chain([name.len()]);
         for end in ends {
-            match statat(&self.root, &name[..end], AtFlags::SYMLINK_NOFOLLOW).map(|stat| FileKind::of(&stat)) {
+            match statat(&self.root, &name[..end], AtFlags::SYMLINK_NOFOLLOW)
+                .map(|stat| FileKind::of(&stat))
+            {
                 Ok(FileKind::Link) => return true,
                 Ok(_) => {}
                 Err(Errno::NOENT | Errno::NOTDIR | Errno::ACCESS) => return false,
@@ -185,9 +230,16 @@ impl Jail {
 /// The path of an opened descriptor, from the kernel.
 fn place_of(opened: BorrowedFd<'_>) -> Result<PathBuf, FileError> {
     let link = format!("/proc/self/fd/{}", opened.as_raw_fd());
-    let unknown =
-        |why: &str| FileError::Unavailable(format!("where an opened directory is cannot be found out ({why}); `/proc` must be readable"));
+    let unknown = |why: &str| {
+        FileError::Unavailable(format!(
+            "where an opened directory is cannot be found out ({why}); `/proc` must be readable"
+        ))
+    };
     let path = readlinkat(CWD, link, Vec::new()).map_err(|errno| unknown(&errno.to_string()))?;
     let path = PathBuf::from(std::ffi::OsString::from_vec(path.into_bytes()));
-    if path.is_absolute() { Ok(path) } else { Err(unknown("it is in no reachable place")) }
+    if path.is_absolute() {
+        Ok(path)
+    } else {
+        Err(unknown("it is in no reachable place"))
+    }
 }

@@ -20,7 +20,10 @@ pub(super) struct Inside {
 impl Inside {
     /// Reads `given`, which is relative to `root` or an absolute path that begins with `root`, part by part.
     pub(super) fn parse(root: &Path, given: &str) -> Result<Self, FileError> {
-        let bad = |why| FileError::BadPath { path: shown(given), why };
+        let bad = |why| FileError::BadPath {
+            path: shown(given),
+            why,
+        };
         if given.is_empty() {
             return Err(bad("it is empty; `.` is the workspace"));
         }
@@ -30,7 +33,9 @@ impl Inside {
         if given.len() > PATH_MAX {
             return Err(bad("it is longer than 4095 bytes"));
         }
-        let mut parts = given.split('/').filter(|part| !part.is_empty() && *part != ".");
+        let mut parts = given
+            .split('/')
+            .filter(|part| !part.is_empty() && *part != ".");
         if given.starts_with('/') {
             for component in root.components() {
                 if let Component::Normal(expected) = component
@@ -51,7 +56,13 @@ impl Inside {
         if kept.iter().any(|part| part.len() > NAME_MAX) {
             return Err(bad("a part of it is longer than 255 bytes"));
         }
-        Ok(Self { text: if kept.is_empty() { ".".into() } else { kept.join("/") } })
+        Ok(Self {
+            text: if kept.is_empty() {
+                ".".into()
+            } else {
+                kept.join("/")
+            },
+        })
     }
 
     /// Relative to the workspace, `.` for the workspace itself.
@@ -71,7 +82,11 @@ impl Inside {
 
 /// Joins a directory's workspace-relative path and a name in it.
 pub(super) fn join(directory: &str, name: &str) -> String {
-    if directory == "." { name.to_owned() } else { format!("{directory}/{name}") }
+    if directory == "." {
+        name.to_owned()
+    } else {
+        format!("{directory}/{name}")
+    }
 }
 
 #[cfg(test)]
@@ -127,7 +142,11 @@ mod tests {
 
     /// A second way to say it: walk up and down from the workspace over absolute places, and fail on the first step above it.
     fn model(given: &str) -> Option<Vec<String>> {
-        let mut at: Vec<String> = if given.starts_with('/') { vec![] } else { vec!["ws".into()] };
+        let mut at: Vec<String> = if given.starts_with('/') {
+            vec![]
+        } else {
+            vec!["ws".into()]
+        };
         let mut entered = !at.is_empty();
         for part in given.split('/') {
             match part {

@@ -34,7 +34,12 @@ pub(super) struct Place {
 
 impl Jail {
     /// Judges `given` as it is written and as it really lies, and opens the directory it is in.
-    pub(super) fn place(&self, guard: &Guard, given: &str, parents: Parents) -> Result<Place, FileError> {
+    pub(super) fn place(
+        &self,
+        guard: &Guard,
+        given: &str,
+        parents: Parents,
+    ) -> Result<Place, FileError> {
         let inside = self.parse(given)?;
         let Some((directory, name)) = inside.split() else {
             return Err(FileError::Root(shown(given)));
@@ -42,13 +47,17 @@ impl Jail {
         guard.judge(inside.as_str())?;
         let directory = match parents {
             Parents::Create => self.make_directories(guard, directory, given)?,
-            Parents::Require => {
-                beneath(self.root.as_fd(), directory, NAME_DIRECTORY, BENEATH).map_err(|errno| FileError::from_open(given, errno))?
-            }
+            Parents::Require => beneath(self.root.as_fd(), directory, NAME_DIRECTORY, BENEATH)
+                .map_err(|errno| FileError::from_open(given, errno))?,
         };
         let real = join(&self.real_of(directory.as_fd(), given)?, name);
         guard.judge(&real)?;
-        Ok(Place { directory, name: name.into(), real, given: given.into() })
+        Ok(Place {
+            directory,
+            name: name.into(),
+            real,
+            given: given.into(),
+        })
     }
 
     /// Creates a directory and its parents; fine when it is there already.
@@ -61,7 +70,12 @@ impl Jail {
     }
 
     /// Opens a directory, creating what is missing one part at a time, each in an opened directory whose real path was judged.
-    fn make_directories(&self, guard: &Guard, directory: &str, given: &str) -> Result<OwnedFd, FileError> {
+    fn make_directories(
+        &self,
+        guard: &Guard,
+        directory: &str,
+        given: &str,
+    ) -> Result<OwnedFd, FileError> {
         let open = |path: &str| beneath(self.root.as_fd(), path, NAME_DIRECTORY, BENEATH);
         let failed = |errno| FileError::from_open(given, errno);
         match open(directory) {
@@ -99,14 +113,30 @@ impl Jail {
             FileKind::File if stat.st_nlink > 1 => Err(FileError::HardLinked(given)),
             FileKind::File => {
                 // Replacing asks only the directory for permission; a read-only file means to stay as it is.
-                accessat(&place.directory, place.name.as_str(), Access::WRITE_OK, AtFlags::EACCESS | AtFlags::SYMLINK_NOFOLLOW)
-                    .or_else(|errno| if errno == Errno::NOENT { Ok(()) } else { Err(place.failed(errno)) })?;
+                accessat(
+                    &place.directory,
+                    place.name.as_str(),
+                    Access::WRITE_OK,
+                    AtFlags::EACCESS | AtFlags::SYMLINK_NOFOLLOW,
+                )
+                .or_else(|errno| {
+                    if errno == Errno::NOENT {
+                        Ok(())
+                    } else {
+                        Err(place.failed(errno))
+                    }
+                })?;
                 Ok(Some(stat))
             }
             FileKind::Directory => Err(FileError::IsDirectory(given)),
             FileKind::Other => Err(FileError::NotRegular(given)),
             // Never followed; where it leads only decides the words.
-            FileKind::Link => match beneath(self.root.as_fd(), place.real.as_str(), OFlags::PATH, BENEATH) {
+            FileKind::Link => match beneath(
+                self.root.as_fd(),
+                place.real.as_str(),
+                OFlags::PATH,
+                BENEATH,
+            ) {
                 Err(Errno::XDEV) => Err(FileError::Outside(given)),
                 _ => Err(FileError::Link(given)),
             },
@@ -133,7 +163,11 @@ impl Place {
 
     /// What is there, links not followed.
     pub(super) fn stat(&self) -> Result<Option<rustix::fs::Stat>, FileError> {
-        match statat(&self.directory, self.name.as_str(), AtFlags::SYMLINK_NOFOLLOW) {
+        match statat(
+            &self.directory,
+            self.name.as_str(),
+            AtFlags::SYMLINK_NOFOLLOW,
+        ) {
             Ok(stat) => Ok(Some(stat)),
             Err(Errno::NOENT) => Ok(None),
             Err(errno) => Err(self.failed(errno)),
@@ -142,7 +176,12 @@ impl Place {
 
     /// Opens the regular file that is there for reading, if any.
     pub(super) fn open_file(&self) -> Result<Option<File>, FileError> {
-        let opened = match beneath(self.directory(), self.name.as_str(), READ | OFlags::NOFOLLOW, NO_LINKS) {
+        let opened = match beneath(
+            self.directory(),
+            self.name.as_str(),
+            READ | OFlags::NOFOLLOW,
+            NO_LINKS,
+        ) {
             Err(Errno::NOENT) => return Ok(None),
             Err(Errno::LOOP) => return Err(FileError::Link(shown(&self.given))),
             done => done.map_err(|errno| FileError::from_open(&self.given, errno))?,

@@ -43,13 +43,18 @@ const PROTECTED: &[(&[&str], Covers)] = &[
 /// Whether a workspace-relative path is, or is below, a protected name. Links are not looked at.
 pub fn is_protected(path: &str) -> bool {
     let parts = folded_parts(path);
-    PROTECTED.iter().any(|(pattern, covers)| (0..parts.len()).any(|start| matches(pattern, &parts[start..], *covers)))
+    PROTECTED.iter().any(|(pattern, covers)| {
+        (0..parts.len()).any(|start| matches(pattern, &parts[start..], *covers))
+    })
 }
 
 /// Whether a directory or link that comes to `path` could make what is in it protected, although nothing in it was when it was written.
 pub(super) fn is_stem(path: &str) -> bool {
-    let completes =
-        |part: &String| PROTECTED.iter().any(|(pattern, _)| pattern.len() > 1 && pattern.first().is_some_and(|stem| part == stem));
+    let completes = |part: &String| {
+        PROTECTED.iter().any(|(pattern, _)| {
+            pattern.len() > 1 && pattern.first().is_some_and(|stem| part == stem)
+        })
+    };
     folded_parts(path).iter().any(completes)
 }
 
@@ -65,16 +70,34 @@ pub(crate) fn may_end_protected(name: &str) -> bool {
 
 /// What has to follow this name for a path to be protected, where the name alone is not: `settings.json` after `.vscode`.
 pub(crate) fn stem_rests(name: &str) -> impl Iterator<Item = String> {
-    let folded = if name.starts_with('.') { folded_parts(name).pop() } else { None };
-    let follows =
-        move |(pattern, _): &&(&[&str], Covers)| pattern.len() > 1 && pattern[0] != ".git" && folded.as_deref() == Some(pattern[0]);
-    PROTECTED.iter().filter(follows).map(|(pattern, _)| pattern[1..].join("/"))
+    let folded = if name.starts_with('.') {
+        folded_parts(name).pop()
+    } else {
+        None
+    };
+    let follows = move |(pattern, _): &&(&[&str], Covers)| {
+        pattern.len() > 1 && pattern[0] != ".git" && folded.as_deref() == Some(pattern[0])
+    };
+    PROTECTED
+        .iter()
+        .filter(follows)
+        .map(|(pattern, _)| pattern[1..].join("/"))
 }
 
 /// Where the protected names lie directly in the workspace, as paths that can be opened.
 pub(crate) fn at_top() -> impl Iterator<Item = String> {
-    let openable = |pattern: &[&str]| pattern.iter().copied().filter(|part| *part != "**").collect::<Vec<_>>().join("/");
-    PROTECTED.iter().filter(|(_, covers)| *covers == Covers::Tree).map(move |(pattern, _)| openable(pattern))
+    let openable = |pattern: &[&str]| {
+        pattern
+            .iter()
+            .copied()
+            .filter(|part| *part != "**")
+            .collect::<Vec<_>>()
+            .join("/")
+    };
+    PROTECTED
+        .iter()
+        .filter(|(_, covers)| *covers == Covers::Tree)
+        .map(move |(pattern, _)| openable(pattern))
 }
 
 /// The protected names together with the places that links in the workspace give them: whoever writes to `settings/claude` where
@@ -90,13 +113,20 @@ pub struct Guard {
 impl Guard {
     /// Whether a workspace-relative path without links is protected.
     pub fn covers(&self, path: &str) -> bool {
-        let below = |alias: &String| path.strip_prefix(alias.as_str()).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'));
+        let below = |alias: &String| {
+            path.strip_prefix(alias.as_str())
+                .is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+        };
         is_protected(path) || self.aliases.iter().any(below)
     }
 
     /// Refuses a workspace-relative path that no tool may change.
     pub(super) fn judge(&self, path: &str) -> Result<(), FileError> {
-        if self.covers(path) { Err(FileError::Protected(shown(path))) } else { self.bounds.judge_write(path) }
+        if self.covers(path) {
+            Err(FileError::Protected(shown(path)))
+        } else {
+            self.bounds.judge_write(path)
+        }
     }
 }
 
@@ -112,7 +142,11 @@ pub(super) fn folded_parts(path: &str) -> Vec<String> {
         if part.is_ascii() {
             return part.to_ascii_lowercase();
         }
-        part.chars().filter(|c| !is_invisible(*c)).flat_map(char::to_uppercase).flat_map(char::to_lowercase).collect()
+        part.chars()
+            .filter(|c| !is_invisible(*c))
+            .flat_map(char::to_uppercase)
+            .flat_map(char::to_lowercase)
+            .collect()
     };
     path.split('/').map(fold).collect()
 }
@@ -120,8 +154,12 @@ pub(super) fn folded_parts(path: &str) -> Vec<String> {
 fn matches(pattern: &[&str], parts: &[String], covers: Covers) -> bool {
     match pattern {
         [] => covers == Covers::Tree || parts.is_empty(),
-        ["**", rest @ ..] => (0..parts.len()).any(|skipped| matches(rest, &parts[skipped..], covers)),
-        [name, rest @ ..] => parts.first().is_some_and(|part| part == name) && matches(rest, &parts[1..], covers),
+        ["**", rest @ ..] => {
+            (0..parts.len()).any(|skipped| matches(rest, &parts[skipped..], covers))
+        }
+        [name, rest @ ..] => {
+            parts.first().is_some_and(|part| part == name) && matches(rest, &parts[1..], covers)
+        }
     }
 }
 
@@ -195,9 +233,18 @@ mod tests {
 
     #[test]
     fn a_place_that_a_link_gives_to_a_protected_name_is_protected_by_whole_parts() {
-        let guard = Guard { aliases: vec!["conf/claude".into()], ..Guard::default() };
-        assert!(matches!(guard.judge("conf/claude"), Err(FileError::Protected(_))));
-        assert!(matches!(guard.judge("conf/claude/x"), Err(FileError::Protected(_))));
+        let guard = Guard {
+            aliases: vec!["conf/claude".into()],
+            ..Guard::default()
+        };
+        assert!(matches!(
+            guard.judge("conf/claude"),
+            Err(FileError::Protected(_))
+        ));
+        assert!(matches!(
+            guard.judge("conf/claude/x"),
+            Err(FileError::Protected(_))
+        ));
         assert!(guard.judge("conf/claude2").is_ok());
         assert!(guard.judge("conf").is_ok());
     }

@@ -27,12 +27,24 @@ enum Act {
 
 /// Refuses a directory that holds a protected name anywhere, or cannot be looked through.
 pub(super) fn judge_tree(guard: &Guard, place: &Place) -> Result<(), FileError> {
-    Sweep { guard, given: place.given(), act: Act::Judge, left: ENTRIES }.start(place)
+    Sweep {
+        guard,
+        given: place.given(),
+        act: Act::Judge,
+        left: ENTRIES,
+    }
+    .start(place)
 }
 
 /// Empties a directory; every entry is judged once more before it goes.
 pub(super) fn empty_tree(guard: &Guard, place: &Place) -> Result<(), FileError> {
-    Sweep { guard, given: place.given(), act: Act::Remove, left: ENTRIES }.start(place)
+    Sweep {
+        guard,
+        given: place.given(),
+        act: Act::Remove,
+        left: ENTRIES,
+    }
+    .start(place)
 }
 
 struct Sweep<'a> {
@@ -45,17 +57,23 @@ struct Sweep<'a> {
 impl Sweep<'_> {
     fn start(&mut self, place: &Place) -> Result<(), FileError> {
         let limits = NO_LINKS | ResolveFlags::NO_XDEV;
-        let directory =
-            beneath(place.directory(), place.name(), READ_DIRECTORY, limits).map_err(|errno| FileError::from_open(self.given, errno))?;
+        let directory = beneath(place.directory(), place.name(), READ_DIRECTORY, limits)
+            .map_err(|errno| FileError::from_open(self.given, errno))?;
         self.descend(directory, place.real(), 1)
     }
 
     fn descend(&mut self, directory: OwnedFd, real: &str, depth: usize) -> Result<(), FileError> {
         if depth > DEPTH {
-            return Err(FileError::TooMany { path: shown(self.given), max: DEPTH, what: "directories inside each other" });
+            return Err(FileError::TooMany {
+                path: shown(self.given),
+                max: DEPTH,
+                what: "directories inside each other",
+            });
         }
         let (directory, names) = self.names(directory)?;
-        let directory = directory.fd().map_err(|errno| FileError::from_os(real, errno))?;
+        let directory = directory
+            .fd()
+            .map_err(|errno| FileError::from_os(real, errno))?;
         for name in names {
             let child = join(real, &name.to_string_lossy());
             self.guard.judge(&child)?;
@@ -65,7 +83,12 @@ impl Sweep<'_> {
                 done => done.map_err(failed)?,
             };
             let flags = if FileKind::of(&stat) == FileKind::Directory {
-                let opened = beneath(directory.as_fd(), name.as_c_str(), READ_DIRECTORY, NO_LINKS | ResolveFlags::NO_XDEV);
+                let opened = beneath(
+                    directory.as_fd(),
+                    name.as_c_str(),
+                    READ_DIRECTORY,
+                    NO_LINKS | ResolveFlags::NO_XDEV,
+                );
                 self.descend(opened.map_err(failed)?, &child, depth + 1)?;
                 AtFlags::REMOVEDIR
             } else {
@@ -91,8 +114,11 @@ impl Sweep<'_> {
             if matches!(entry.file_name().to_bytes(), b"." | b"..") {
                 continue;
             }
-            self.left =
-                self.left.checked_sub(1).ok_or_else(|| FileError::TooMany { path: shown(self.given), max: ENTRIES, what: "entries" })?;
+            self.left = self.left.checked_sub(1).ok_or_else(|| FileError::TooMany {
+                path: shown(self.given),
+                max: ENTRIES,
+                what: "entries",
+            })?;
             names.push(entry.file_name().to_owned());
         }
         Ok((directory, names))

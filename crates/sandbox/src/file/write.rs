@@ -7,7 +7,8 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use rustix::fs::{
-    AtFlags, FlockOperation, Gid, Mode, OFlags, RenameFlags, Uid, fchmod, fchown, flock, fstat, openat, renameat, renameat_with, unlinkat,
+    AtFlags, FlockOperation, Gid, Mode, OFlags, RenameFlags, Uid, fchmod, fchown, flock, fstat,
+    openat, renameat, renameat_with, unlinkat,
 };
 use rustix::io::Errno;
 use rustix::rand::{GetRandomFlags, getrandom};
@@ -30,7 +31,10 @@ impl Jail {
     /// Replaces or creates a file in one step; says whether it was created. Parents are created.
     pub fn write(&self, path: &str, bytes: &[u8]) -> Result<bool, FileError> {
         let place = self.place(&self.guard()?, path, Parents::Create)?;
-        self.put(&place, NEW_FILE, |file| file.write_all(bytes).map_err(|error| FileError::from_io(path, error)))
+        self.put(&place, NEW_FILE, |file| {
+            file.write_all(bytes)
+                .map_err(|error| FileError::from_io(path, error))
+        })
     }
 
     /// Adds to the end of a file, creating it and its parents when needed.
@@ -44,7 +48,8 @@ impl Jail {
             if let Some(old) = place.open_file()? {
                 copy_all(&old, file, path)?;
             }
-            file.write_all(bytes).map_err(|error| FileError::from_io(path, error))
+            file.write_all(bytes)
+                .map_err(|error| FileError::from_io(path, error))
         })
         .map(drop)
     }
@@ -55,13 +60,25 @@ impl Jail {
         // Refused before anything is made for it.
         fits(stat.st_size.unsigned_abs(), from)?;
         let place = self.place(&self.guard()?, to, Parents::Create)?;
-        self.put(&place, stat.st_mode & 0o777, |file| copy_all(&source, file, from)).map(drop)
+        self.put(&place, stat.st_mode & 0o777, |file| {
+            copy_all(&source, file, from)
+        })
+        .map(drop)
     }
 
     /// Fills a new file and gives it the place's name; says whether the name is new.
-    fn put(&self, place: &Place, mode: u32, fill: impl FnOnce(&mut File) -> Result<(), FileError>) -> Result<bool, FileError> {
+    fn put(
+        &self,
+        place: &Place,
+        mode: u32,
+        fill: impl FnOnce(&mut File) -> Result<(), FileError>,
+    ) -> Result<bool, FileError> {
         // What replaces a file starts private, so a secret is never readable for a moment; its permissions come at the end.
-        let mode = if self.replaceable(place)?.is_some() { 0o600 } else { mode };
+        let mode = if self.replaceable(place)?.is_some() {
+            0o600
+        } else {
+            mode
+        };
         let mut draft = Draft::create(place, mode)?;
         fill(&mut draft.file)?;
         for _ in 0..TRIES {
@@ -76,25 +93,36 @@ impl Jail {
 }
 
 fn fits(size: u64, given: &str) -> Result<(), FileError> {
-    if size > COPY_MAX { Err(FileError::TooLarge { path: shown(given), max: COPY_MAX }) } else { Ok(()) }
+    if size > COPY_MAX {
+        Err(FileError::TooLarge {
+            path: shown(given),
+            max: COPY_MAX,
+        })
+    } else {
+        Ok(())
+    }
 }
 
 /// Copies what is left of a file, which may be more than its size said.
 fn copy_all(source: &File, target: &mut File, given: &str) -> Result<(), FileError> {
-    let copied = io::copy(&mut source.take(COPY_MAX + 1), target).map_err(|error| FileError::from_io(given, error))?;
+    let copied = io::copy(&mut source.take(COPY_MAX + 1), target)
+        .map_err(|error| FileError::from_io(given, error))?;
     fits(copied, given)
 }
 
 /// Waits until no other call, here or in another process, adds to a file in the same directory, so no addition is lost. Ends with
 /// the descriptor.
 fn take_turn(place: &Place) -> Result<OwnedFd, FileError> {
-    let directory = beneath(place.directory(), ".", READ_DIRECTORY, NO_LINKS).map_err(|errno| place.failed(errno))?;
+    let directory = beneath(place.directory(), ".", READ_DIRECTORY, NO_LINKS)
+        .map_err(|errno| place.failed(errno))?;
     let end = Instant::now() + TURN;
     loop {
         match flock(&directory, FlockOperation::NonBlockingLockExclusive) {
             Ok(()) => return Ok(directory),
             // A program of a tool can take the lock too, and keep it.
-            Err(Errno::WOULDBLOCK) if Instant::now() > end => return Err(FileError::Busy(shown(place.given()))),
+            Err(Errno::WOULDBLOCK) if Instant::now() > end => {
+                return Err(FileError::Busy(shown(place.given())));
+            }
             Err(Errno::WOULDBLOCK | Errno::INTR) => thread::sleep(Duration::from_millis(1)),
             Err(errno) => return Err(place.failed(errno)),
         }
@@ -114,18 +142,38 @@ impl<'a> Draft<'a> {
         let mut random = [0_u8; 16];
         getrandom(&mut random, GetRandomFlags::empty()).map_err(|errno| place.failed(errno))?;
         let name = format!(".new-{:032x}", u128::from_ne_bytes(random));
-        let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-        let opened = openat(place.directory(), name.as_str(), flags, Mode::from_raw_mode(mode)).map_err(|errno| place.failed(errno))?;
-        Ok(Self { place, name, file: File::from(opened), kept: false })
+        let flags =
+            OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+        let opened = openat(
+            place.directory(),
+            name.as_str(),
+            flags,
+            Mode::from_raw_mode(mode),
+        )
+        .map_err(|errno| place.failed(errno))?;
+        Ok(Self {
+            place,
+            name,
+            file: File::from(opened),
+            kept: false,
+        })
     }
 
     /// Takes the name if nothing has it; says whether it did.
     fn take_free_name(&mut self) -> Result<bool, FileError> {
         let directory = self.place.directory();
-        let renamed = match renameat_with(directory, self.name.as_str(), directory, self.place.name(), RenameFlags::NOREPLACE) {
+        let renamed = match renameat_with(
+            directory,
+            self.name.as_str(),
+            directory,
+            self.place.name(),
+            RenameFlags::NOREPLACE,
+        ) {
             Err(Errno::EXIST) => return Ok(false),
             // A file system without this flag. Nothing had the name a moment ago, and only the name is replaced, never what it leads to.
-            Err(Errno::INVAL) => renameat(directory, self.name.as_str(), directory, self.place.name()),
+            Err(Errno::INVAL) => {
+                renameat(directory, self.name.as_str(), directory, self.place.name())
+            }
             done => done,
         };
         renamed.map_err(|errno| self.place.failed(errno))?;
@@ -141,7 +189,11 @@ impl<'a> Draft<'a> {
         let own = fstat(&self.file).map_err(failed)?;
         if (own.st_uid, own.st_gid) != (replaced.st_uid, replaced.st_gid) {
             // An ordinary user may not give files away; then the new file is theirs.
-            let _ = fchown(self.file.as_fd(), Some(Uid::from_raw(replaced.st_uid)), Some(Gid::from_raw(replaced.st_gid)));
+            let _ = fchown(
+                self.file.as_fd(),
+                Some(Uid::from_raw(replaced.st_uid)),
+                Some(Gid::from_raw(replaced.st_gid)),
+            );
         }
         let directory = self.place.directory();
         renameat(directory, self.name.as_str(), directory, self.place.name()).map_err(failed)?;

@@ -37,22 +37,58 @@ const SPECIAL_V4: &[(Ipv4Addr, u8, &str)] = &[
 
 /// As above; what is outside `2000::/3` and not here is reserved.
 const SPECIAL_V6: &[(Ipv6Addr, u8, &str)] = &[
-    (Ipv6Addr::new(0xfd00, 0xec2, 0, 0, 0, 0, 0, 0x254), 128, METADATA),
+    (
+        Ipv6Addr::new(0xfd00, 0xec2, 0, 0, 0, 0, 0, 0x254),
+        128,
+        METADATA,
+    ),
     (Ipv6Addr::UNSPECIFIED, 128, "an unspecified"),
     (Ipv6Addr::LOCALHOST, 128, "a loopback"),
-    (Ipv6Addr::new(0, 0, 0, 0, 0, 0xffff, 0, 0), 96, "an IPv4-mapped"),
+    (
+        Ipv6Addr::new(0, 0, 0, 0, 0, 0xffff, 0, 0),
+        96,
+        "an IPv4-mapped",
+    ),
     (Ipv6Addr::UNSPECIFIED, 96, "an IPv4-compatible"),
-    (Ipv6Addr::new(0x64, 0xff9b, 0, 0, 0, 0, 0, 0), 96, "a translated"),
-    (Ipv6Addr::new(0x64, 0xff9b, 1, 0, 0, 0, 0, 0), 48, "a translated"),
+    (
+        Ipv6Addr::new(0x64, 0xff9b, 0, 0, 0, 0, 0, 0),
+        96,
+        "a translated",
+    ),
+    (
+        Ipv6Addr::new(0x64, 0xff9b, 1, 0, 0, 0, 0, 0),
+        48,
+        "a translated",
+    ),
     (Ipv6Addr::new(0x2001, 0, 0, 0, 0, 0, 0, 0), 32, "a Teredo"),
-    (Ipv6Addr::new(0x2001, 2, 0, 0, 0, 0, 0, 0), 48, "a benchmark"),
+    (
+        Ipv6Addr::new(0x2001, 2, 0, 0, 0, 0, 0, 0),
+        48,
+        "a benchmark",
+    ),
     (Ipv6Addr::new(0x2001, 0, 0, 0, 0, 0, 0, 0), 23, "a reserved"),
-    (Ipv6Addr::new(0x2001, 0xdb8, 0, 0, 0, 0, 0, 0), 32, "a documentation"),
+    (
+        Ipv6Addr::new(0x2001, 0xdb8, 0, 0, 0, 0, 0, 0),
+        32,
+        "a documentation",
+    ),
     (Ipv6Addr::new(0x2002, 0, 0, 0, 0, 0, 0, 0), 16, "a 6to4"),
-    (Ipv6Addr::new(0x3fff, 0, 0, 0, 0, 0, 0, 0), 20, "a documentation"),
+    (
+        Ipv6Addr::new(0x3fff, 0, 0, 0, 0, 0, 0, 0),
+        20,
+        "a documentation",
+    ),
     (Ipv6Addr::new(0xfc00, 0, 0, 0, 0, 0, 0, 0), 7, "a private"),
-    (Ipv6Addr::new(0xfe80, 0, 0, 0, 0, 0, 0, 0), 10, "a link-local"),
-    (Ipv6Addr::new(0xfec0, 0, 0, 0, 0, 0, 0, 0), 10, "a site-local"),
+    (
+        Ipv6Addr::new(0xfe80, 0, 0, 0, 0, 0, 0, 0),
+        10,
+        "a link-local",
+    ),
+    (
+        Ipv6Addr::new(0xfec0, 0, 0, 0, 0, 0, 0, 0),
+        10,
+        "a site-local",
+    ),
     (Ipv6Addr::new(0xff00, 0, 0, 0, 0, 0, 0, 0), 8, "a multicast"),
     (Ipv6Addr::UNSPECIFIED, 3, "a reserved"),
     (Ipv6Addr::new(0x4000, 0, 0, 0, 0, 0, 0, 0), 2, "a reserved"),
@@ -63,21 +99,42 @@ const METADATA: &str = "a cloud metadata";
 
 /// What kind of address this is, with its article (`a private`); nothing for one of the public Internet.
 pub(super) fn special(address: IpAddr) -> Option<&'static str> {
-    specials(address).find(|(block, _)| block.holds(address)).map(|(_, kind)| kind)
+    specials(address)
+        .find(|(block, _)| block.holds(address))
+        .map(|(_, kind)| kind)
 }
 
 /// The blocks of this address's family.
 fn specials(address: IpAddr) -> Box<dyn Iterator<Item = (Block, &'static str)>> {
     match address {
-        IpAddr::V4(_) => Box::new(SPECIAL_V4.iter().map(|(first, bits, kind)| (Block { first: IpAddr::V4(*first), bits: *bits }, *kind))),
-        IpAddr::V6(_) => Box::new(SPECIAL_V6.iter().map(|(first, bits, kind)| (Block { first: IpAddr::V6(*first), bits: *bits }, *kind))),
+        IpAddr::V4(_) => Box::new(SPECIAL_V4.iter().map(|(first, bits, kind)| {
+            (
+                Block {
+                    first: IpAddr::V4(*first),
+                    bits: *bits,
+                },
+                *kind,
+            )
+        })),
+        IpAddr::V6(_) => Box::new(SPECIAL_V6.iter().map(|(first, bits, kind)| {
+            (
+                Block {
+                    first: IpAddr::V6(*first),
+                    bits: *bits,
+                },
+                *kind,
+            )
+        })),
     }
 }
 
 impl Block {
     /// An address alone.
     pub(super) fn one(address: IpAddr) -> Block {
-        Block { first: address, bits: width(address) }
+        Block {
+            first: address,
+            bits: width(address),
+        }
     }
 
     /// The addresses that share their first `bits` with `first`, which has no others.
@@ -88,7 +145,9 @@ impl Block {
 
     /// Whether it is wholly public, or wholly of one special kind. What is not would open private addresses by the way.
     pub(super) fn of_one_kind(self) -> bool {
-        let mut touched = specials(self.first).filter(|(special, _)| special.meets(self)).peekable();
+        let mut touched = specials(self.first)
+            .filter(|(special, _)| special.meets(self))
+            .peekable();
         touched.peek().is_none() || touched.any(|(special, _)| special.bits <= self.bits)
     }
 
@@ -103,7 +162,11 @@ impl Block {
 
     /// The block that both admit.
     pub(super) fn both(self, other: Block) -> Option<Block> {
-        let (wide, narrow) = if self.bits <= other.bits { (self, other) } else { (other, self) };
+        let (wide, narrow) = if self.bits <= other.bits {
+            (self, other)
+        } else {
+            (other, self)
+        };
         (wide.meets(narrow) && (!narrow.is_one() || wide.admits(narrow.first))).then_some(narrow)
     }
 
@@ -112,7 +175,8 @@ impl Block {
     }
 
     fn holds(self, address: IpAddr) -> bool {
-        self.first.is_ipv4() == address.is_ipv4() && (value(self.first) ^ value(address)) & !self.rest() == 0
+        self.first.is_ipv4() == address.is_ipv4()
+            && (value(self.first) ^ value(address)) & !self.rest() == 0
     }
 
     fn meets(self, other: Block) -> bool {
@@ -121,7 +185,9 @@ impl Block {
 
     /// A mask of the bits that are free. IPv4 addresses are the low bits of their value.
     fn rest(self) -> u128 {
-        1u128.checked_shl(u32::from(width(self.first) - self.bits)).map_or(u128::MAX, |above| above - 1)
+        1u128
+            .checked_shl(u32::from(width(self.first) - self.bits))
+            .map_or(u128::MAX, |above| above - 1)
     }
 }
 

@@ -67,7 +67,9 @@ pub enum Refused {
         port: u16,
     },
     /// It is, or its name stands for, an address that is not public.
-    #[error("host \"{host}\" is {kind} address ({address}), and network.allowed_domains does not have that address on port {port}")]
+    #[error(
+        "host \"{host}\" is {kind} address ({address}), and network.allowed_domains does not have that address on port {port}"
+    )]
     Address {
         /// The host.
         host: Host,
@@ -90,14 +92,27 @@ impl Domains {
         let mut patterns = BTreeSet::new();
         for entry in entries {
             let entry = entry.as_ref();
-            let pattern = Pattern::parse(entry).map_err(|why| BadPattern { entry: entry.to_owned(), why })?;
+            let pattern = Pattern::parse(entry).map_err(|why| BadPattern {
+                entry: entry.to_owned(),
+                why,
+            })?;
             if pattern.ports == Ports::Only(DNS_PORT) {
-                let why = format!("port {DNS_PORT} is name service, which the harness answers itself");
-                return Err(BadPattern { entry: entry.to_owned(), why });
+                let why =
+                    format!("port {DNS_PORT} is name service, which the harness answers itself");
+                return Err(BadPattern {
+                    entry: entry.to_owned(),
+                    why,
+                });
             }
             if pattern.who == Who::Tree("localhost".to_owned()) {
-                for address in [IpAddr::V4(Ipv4Addr::LOCALHOST), IpAddr::V6(Ipv6Addr::LOCALHOST)] {
-                    patterns.insert(Pattern { who: Who::Block(Block::one(address)), ports: pattern.ports });
+                for address in [
+                    IpAddr::V4(Ipv4Addr::LOCALHOST),
+                    IpAddr::V6(Ipv6Addr::LOCALHOST),
+                ] {
+                    patterns.insert(Pattern {
+                        who: Who::Block(Block::one(address)),
+                        ports: pattern.ports,
+                    });
                 }
             }
             patterns.insert(pattern);
@@ -120,16 +135,35 @@ impl Domains {
     /// The hosts that both lists admit: a tool narrows what its project has, and never widens it.
     #[must_use]
     pub fn intersect(&self, other: &Domains) -> Domains {
-        let pairs = self.patterns.iter().flat_map(|a| other.patterns.iter().filter_map(|b| a.both(b)));
+        let pairs = self
+            .patterns
+            .iter()
+            .flat_map(|a| other.patterns.iter().filter_map(|b| a.both(b)));
         let patterns: BTreeSet<Pattern> = pairs.collect();
-        let within_another = |one: &Pattern| patterns.iter().any(|other| other != one && one.both(other).as_ref() == Some(one));
-        Domains { patterns: patterns.iter().filter(|one| !within_another(one)).cloned().collect() }
+        let within_another = |one: &Pattern| {
+            patterns
+                .iter()
+                .any(|other| other != one && one.both(other).as_ref() == Some(one))
+        };
+        Domains {
+            patterns: patterns
+                .iter()
+                .filter(|one| !within_another(one))
+                .cloned()
+                .collect(),
+        }
     }
 
     /// The ports on which some host may be reached, in order.
     #[must_use]
     pub fn ports(&self) -> Vec<u16> {
-        self.patterns.iter().flat_map(|pattern| pattern.ports.list()).copied().collect::<BTreeSet<_>>().into_iter().collect()
+        self.patterns
+            .iter()
+            .flat_map(|pattern| pattern.ports.list())
+            .copied()
+            .collect::<BTreeSet<_>>()
+            .into_iter()
+            .collect()
     }
 
     /// Whether a host may be reached on some port.
@@ -143,15 +177,27 @@ impl Domains {
     ///
     /// When the list does not admit the host on this port.
     pub fn check(&self, host: &Host, port: u16) -> Result<(), Refused> {
-        if self.patterns.iter().any(|pattern| pattern.ports.has(port) && pattern.who.admits(host)) {
+        if self
+            .patterns
+            .iter()
+            .any(|pattern| pattern.ports.has(port) && pattern.who.admits(host))
+        {
             return Ok(());
         }
         let host = host.clone();
         if self.knows(&host) {
             return Err(Refused::Port { host, port });
         }
-        match host.address().and_then(|address| Some((address, address::special(address)?))) {
-            Some((address, kind)) => Err(Refused::Address { host, address, kind, port }),
+        match host
+            .address()
+            .and_then(|address| Some((address, address::special(address)?)))
+        {
+            Some((address, kind)) => Err(Refused::Address {
+                host,
+                address,
+                kind,
+                port,
+            }),
             None => Err(Refused::Host { host }),
         }
     }
@@ -162,10 +208,17 @@ impl Domains {
     ///
     /// When the address is not public, and no entry admits it on this port.
     pub fn check_address(&self, host: &Host, port: u16, address: IpAddr) -> Result<(), Refused> {
-        let Some(kind) = address::special(address) else { return Ok(()) };
+        let Some(kind) = address::special(address) else {
+            return Ok(());
+        };
         match self.check(&Host::from(address), port) {
             Ok(()) => Ok(()),
-            Err(_) => Err(Refused::Address { host: host.clone(), address, kind, port }),
+            Err(_) => Err(Refused::Address {
+                host: host.clone(),
+                address,
+                kind,
+                port,
+            }),
         }
     }
 }

@@ -36,7 +36,10 @@ impl Host {
     ///
     /// When it is neither an address nor a name that can be looked up.
     pub fn parse(text: &str) -> Result<Host, BadHost> {
-        let bad = |why| BadHost { text: text.to_owned(), why };
+        let bad = |why| BadHost {
+            text: text.to_owned(),
+            why,
+        };
         if text.len() > 4 * LONGEST_NAME {
             return Err(bad("it is too long"));
         }
@@ -60,7 +63,10 @@ impl Host {
         let text = String::from_utf8_lossy(bytes);
         match bytes.is_ascii() {
             true => Host::parse(&text),
-            false => Err(BadHost { text: text.into_owned(), why: "it is not ASCII" }),
+            false => Err(BadHost {
+                text: text.into_owned(),
+                why: "it is not ASCII",
+            }),
         }
     }
 
@@ -73,7 +79,10 @@ impl Host {
         if name.split('.').any(str::is_empty) {
             return Err("it has an empty part");
         }
-        if !name.bytes().all(|b| b.is_ascii_lowercase() || b.is_ascii_digit() || b"-_.".contains(&b)) {
+        if !name
+            .bytes()
+            .all(|b| b.is_ascii_lowercase() || b.is_ascii_digit() || b"-_.".contains(&b))
+        {
             return Err("it has characters that no host has");
         }
         Ok(Host(Kind::Name(name.to_owned())))
@@ -117,5 +126,9 @@ impl fmt::Display for Host {
 pub(super) fn quoted(text: &str) -> String {
     const SHOWN: usize = 100;
     let short: String = text.chars().take(SHOWN).collect();
-    format!("{:?}{}", short, if short.len() < text.len() { "…" } else { "" })
+    format!(
+        "{:?}{}",
+        short,
+        if short.len() < text.len() { "…" } else { "" }
+    )
 }

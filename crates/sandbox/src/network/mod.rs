@@ -2,7 +2,10 @@
 //!
 //! Scripts go through `Client`, processes through `Relay`; both ask `Domains`, and both connect in `reach`.
 
-#![expect(clippy::disallowed_types, reason = "the one place with sockets to the outside")]
+#![expect(
+    clippy::disallowed_types,
+    reason = "the one place with sockets to the outside"
+)]
 
 mod address;
 mod domain;

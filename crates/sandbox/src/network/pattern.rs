@@ -45,7 +45,9 @@ impl Pattern {
             "*" => Who::Any,
             _ => match host.strip_prefix("*.") {
                 Some(name) => Who::Below(read_name(name)?),
-                None if host.contains('*') => return Err("`*` stands alone or as `*.` before a name".to_owned()),
+                None if host.contains('*') => {
+                    return Err("`*` stands alone or as `*.` before a name".to_owned());
+                }
                 None => read_host(host)?,
             },
         };
@@ -54,22 +56,42 @@ impl Pattern {
 
     /// The hosts and ports that both admit.
     pub(super) fn both(&self, other: &Pattern) -> Option<Pattern> {
-        Some(Pattern { who: self.who.both(&other.who)?, ports: self.ports.both(other.ports)? })
+        Some(Pattern {
+            who: self.who.both(&other.who)?,
+            ports: self.ports.both(other.ports)?,
+        })
     }
 }
 
 /// The host before a port. An IPv6 address has colons of its own, so with a port it needs brackets.
 fn split_port(entry: &str) -> Result<(&str, Ports), String> {
-    let (host, port) = match entry.strip_prefix('[').and_then(|rest| rest.split_once(']')) {
-        Some((host, _)) if !host.contains(':') => return Err("brackets are for IPv6 addresses".to_owned()),
+    let (host, port) = match entry
+        .strip_prefix('[')
+        .and_then(|rest| rest.split_once(']'))
+    {
+        Some((host, _)) if !host.contains(':') => {
+            return Err("brackets are for IPv6 addresses".to_owned());
+        }
         Some((host, "")) => (host, None),
-        Some((host, rest)) => (host, Some(rest.strip_prefix(':').ok_or("only `:PORT` can follow `]`")?)),
-        None if entry.matches(':').count() == 1 => entry.split_once(':').map_or((entry, None), |(host, port)| (host, Some(port))),
+        Some((host, rest)) => (
+            host,
+            Some(
+                rest.strip_prefix(':')
+                    .ok_or("only `:PORT` can follow `]`")?,
+            ),
+        ),
+        None if entry.matches(':').count() == 1 => entry
+            .split_once(':')
+            .map_or((entry, None), |(host, port)| (host, Some(port))),
         None => (entry, None),
     };
-    let Some(port) = port else { return Ok((host, Ports::Web)) };
+    let Some(port) = port else {
+        return Ok((host, Ports::Web));
+    };
     match port.parse::<u16>() {
-        Ok(number) if number != 0 && port.bytes().all(|b| b.is_ascii_digit()) => Ok((host, Ports::Only(number))),
+        Ok(number) if number != 0 && port.bytes().all(|b| b.is_ascii_digit()) => {
+            Ok((host, Ports::Only(number)))
+        }
         _ => Err("its port is no number from 1 to 65535".to_owned()),
     }
 }
@@ -94,7 +116,9 @@ fn read_host(text: &str) -> Result<Who, String> {
 
 fn read_name(text: &str) -> Result<String, String> {
     let host = Host::parse(text).map_err(|bad| bad.to_string())?;
-    host.name().map(str::to_owned).ok_or_else(|| "nothing is below an address".to_owned())
+    host.name()
+        .map(str::to_owned)
+        .ok_or_else(|| "nothing is below an address".to_owned())
 }
 
 impl Who {
@@ -121,7 +145,9 @@ impl Who {
             },
             (Who::Block(a), Who::Block(b)) => a.both(*b).map(Who::Block),
             (Who::Tree(a), Who::Tree(b)) => narrower(a, b).map(|name| Who::Tree(name.to_owned())),
-            (Who::Below(a), Who::Below(b)) => narrower(a, b).map(|name| Who::Below(name.to_owned())),
+            (Who::Below(a), Who::Below(b)) => {
+                narrower(a, b).map(|name| Who::Below(name.to_owned()))
+            }
             (Who::Tree(tree), Who::Below(below)) | (Who::Below(below), Who::Tree(tree)) => {
                 if is_below(tree, below) {
                     Some(Who::Tree(tree.clone()))
@@ -136,11 +162,16 @@ impl Who {
 
 /// The one of two names that is the other, or below it.
 fn narrower<'a>(a: &'a str, b: &'a str) -> Option<&'a str> {
-    if a == b || is_below(a, b) { Some(a) } else { is_below(b, a).then_some(b) }
+    if a == b || is_below(a, b) {
+        Some(a)
+    } else {
+        is_below(b, a).then_some(b)
+    }
 }
 
 fn is_below(name: &str, top: &str) -> bool {
-    name.strip_suffix(top).is_some_and(|front| front.ends_with('.'))
+    name.strip_suffix(top)
+        .is_some_and(|front| front.ends_with('.'))
 }
 
 /// Whether a name can be one of the public name service: those of one part, and of these tops, are a machine's or a network's own.
@@ -170,7 +201,9 @@ impl Ports {
     fn both(self, other: Ports) -> Option<Ports> {
         match (self, other) {
             (Ports::Web, Ports::Web) => Some(Ports::Web),
-            (Ports::Web, Ports::Only(port)) | (Ports::Only(port), Ports::Web) => Ports::Web.has(port).then_some(Ports::Only(port)),
+            (Ports::Web, Ports::Only(port)) | (Ports::Only(port), Ports::Web) => {
+                Ports::Web.has(port).then_some(Ports::Only(port))
+            }
             (Ports::Only(a), Ports::Only(b)) => (a == b).then_some(self),
         }
     }

@@ -44,7 +44,12 @@ pub struct SystemResolver;
 
 impl Resolve for SystemResolver {
     fn resolve<'a>(&'a self, name: &'a str) -> Resolving<'a> {
-        Box::pin(async move { Ok(lookup_host((name, 0)).await?.map(|address| address.ip()).collect()) })
+        Box::pin(async move {
+            Ok(lookup_host((name, 0))
+                .await?
+                .map(|address| address.ip())
+                .collect())
+        })
     }
 
     fn lines(&self, address: IpAddr) -> Vec<String> {
@@ -57,10 +62,13 @@ impl Resolve for SystemResolver {
 
 /// The names of an address in a text such as `/etc/hosts`.
 fn names_of(text: &str, address: IpAddr) -> Vec<String> {
-    let lines = text.lines().map(|line| line.split('#').next().unwrap_or_default());
+    let lines = text
+        .lines()
+        .map(|line| line.split('#').next().unwrap_or_default());
     let names = |line: &str| {
         let mut words = line.split_ascii_whitespace();
-        let is_meant = words.next()?.parse::<IpAddr>().ok()?.to_canonical() == address.to_canonical();
+        let is_meant =
+            words.next()?.parse::<IpAddr>().ok()?.to_canonical() == address.to_canonical();
         is_meant.then(|| words.map(str::to_owned).collect::<Vec<_>>())
     };
     lines.filter_map(names).flatten().collect()
@@ -81,10 +89,21 @@ pub(super) enum Unreached {
 ///
 /// A name is resolved once, here, and what was judged is what is dialled: an answer that changes between two questions changes nothing.
 /// One address that is not admitted refuses the name, since a mixture is what an attack looks like.
-pub(super) async fn reach(domains: &Domains, resolver: &dyn Resolve, host: &Host, port: u16) -> Result<TcpStream, Unreached> {
+pub(super) async fn reach(
+    domains: &Domains,
+    resolver: &dyn Resolve,
+    host: &Host,
+    port: u16,
+) -> Result<TcpStream, Unreached> {
     domains.check(host, port)?;
     let addresses = match (host.name(), host.address()) {
-        (Some(name), _) => resolver.resolve(name).await.map_err(|e| Unreached::Unknown { host: host.clone(), why: e.to_string() })?,
+        (Some(name), _) => resolver
+            .resolve(name)
+            .await
+            .map_err(|e| Unreached::Unknown {
+                host: host.clone(),
+                why: e.to_string(),
+            })?,
         (None, address) => address.into_iter().collect(),
     };
     for address in &addresses {
@@ -105,7 +124,10 @@ pub(super) async fn reach(domains: &Domains, resolver: &dyn Resolve, host: &Host
     let host = host.clone();
     Err(match why {
         Some(why) => Unreached::Silent { host, port, why },
-        None => Unreached::Unknown { host, why: "the answer is empty".to_owned() },
+        None => Unreached::Unknown {
+            host,
+            why: "the answer is empty".to_owned(),
+        },
     })
 }
 
@@ -117,7 +139,13 @@ mod tests {
     fn a_file_of_names_is_read_as_the_machine_reads_it() {
         let text = "127.0.0.1 localhost\n93.184.216.34\tweb.test www.web.test # old.test\n#93.184.216.34 gone.test\n::ffff:93.184.216.34 six.test\nx y\n";
         let address = "93.184.216.34".parse().expect("an address");
-        assert_eq!(names_of(text, address), ["web.test", "www.web.test", "six.test"]);
-        assert_eq!(names_of(text, "1.1.1.1".parse().expect("an address")), [""; 0]);
+        assert_eq!(
+            names_of(text, address),
+            ["web.test", "www.web.test", "six.test"]
+        );
+        assert_eq!(
+            names_of(text, "1.1.1.1".parse().expect("an address")),
+            [""; 0]
+        );
     }
 }

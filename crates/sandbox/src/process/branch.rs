@@ -54,7 +54,12 @@ impl Left {
 /// Starts a program with its own path as its only word, an empty environment, in `/`, in a session of its own, with every signal held back. It has these
 /// descriptors, numbered from 0, and no others. When it cannot be executed, the process writes `words`, with the error as the last of them, to the
 /// descriptor numbered `told`.
-pub(super) fn branch(program: &'static CStr, given: &[BorrowedFd<'_>], told: i32, words: [u32; 3]) -> io::Result<(Started, Left)> {
+pub(super) fn branch(
+    program: &'static CStr,
+    given: &[BorrowedFd<'_>],
+    told: i32,
+    words: [u32; 3],
+) -> io::Result<(Started, Left)> {
     // Above every number they will get, so that no copy overwrites one that is still needed.
     let above = i32::try_from(given.len()).unwrap_or(i32::MAX);
     let mut moved: Vec<OwnedFd> = Vec::new();
@@ -92,18 +97,32 @@ pub(super) fn branch(program: &'static CStr, given: &[BorrowedFd<'_>], told: i32
         libc::sigfillset(all.as_mut_ptr());
         libc::pthread_sigmask(libc::SIG_SETMASK, all.as_ptr(), before.as_mut_ptr());
         let top = room.as_ptr() as u64 + STACK as u64;
-        let pid = sys::branch(u64::from(flags.cast_unsigned()), top, &raw mut pidfd as u64, in_room, room.as_ptr() as u64);
+        let pid = sys::branch(
+            u64::from(flags.cast_unsigned()),
+            top,
+            &raw mut pidfd as u64,
+            in_room,
+            room.as_ptr() as u64,
+        );
         libc::pthread_sigmask(libc::SIG_SETMASK, before.as_ptr(), ptr::null_mut());
         pid
     };
     if pid < 0 {
         // SAFETY: there is no process.
         unsafe { left.free() };
-        return Err(io::Error::from_raw_os_error(i32::try_from(-pid).unwrap_or(libc::EIO)));
+        return Err(io::Error::from_raw_os_error(
+            i32::try_from(-pid).unwrap_or(libc::EIO),
+        ));
     }
     // SAFETY: the kernel just gave out this descriptor, to us alone.
     let pidfd = unsafe { OwnedFd::from_raw_fd(pidfd) };
-    Ok((Started { pid: i32::try_from(pid).unwrap_or(0), pidfd }, left))
+    Ok((
+        Started {
+            pid: i32::try_from(pid).unwrap_or(0),
+            pidfd,
+        },
+        left,
+    ))
 }
 
 /// What the new process does. It allocates nothing, calls nothing of the C library's, and does not come back.
@@ -120,25 +139,44 @@ extern "C" fn in_room(room: u64) -> ! {
         // What is ignored here would stay so in a new program, and a host may come to ignore anything at any time.
         let mut signal = 1;
         while signal <= SIGNALS {
-            sys::call(number::RT_SIGACTION, [signal, &raw const ordinary as u64, 0, SIZE, 0, 0]);
+            sys::call(
+                number::RT_SIGACTION,
+                [signal, &raw const ordinary as u64, 0, SIZE, 0, 0],
+            );
             signal += 1;
         }
         let mut next = 0;
         for given in room.given.iter().take(room.count) {
-            sys::call(number::DUP3, [given.cast_unsigned().into(), next, 0, 0, 0, 0]);
+            sys::call(
+                number::DUP3,
+                [given.cast_unsigned().into(), next, 0, 0, 0, 0],
+            );
             next += 1;
         }
         sys::call(number::CLOSE_RANGE, [next, u32::MAX.into(), 0, 0, 0, 0]);
         sys::call(number::CHDIR, [c"/".as_ptr() as u64, 0, 0, 0, 0, 0]);
-        let (arguments, environment) = (&raw const room.arguments as u64, &raw const room.environment as u64);
-        sys::call(number::EXECVE, [room.program as u64, arguments, environment, 0, 0, 0])
+        let (arguments, environment) = (
+            &raw const room.arguments as u64,
+            &raw const room.environment as u64,
+        );
+        sys::call(
+            number::EXECVE,
+            [room.program as u64, arguments, environment, 0, 0, 0],
+        )
     };
     room.words[2] = i32::try_from(-code).unwrap_or(libc::EIO).cast_unsigned();
     // SAFETY: the words are as long as said; the other call takes no pointer.
     unsafe {
         sys::call(
             number::WRITE,
-            [room.told.cast_unsigned().into(), &raw const room.words as u64, size_of_val(&room.words) as u64, 0, 0, 0],
+            [
+                room.told.cast_unsigned().into(),
+                &raw const room.words as u64,
+                size_of_val(&room.words) as u64,
+                0,
+                0,
+                0,
+            ],
         );
         loop {
             sys::call(number::EXIT_GROUP, [127, 0, 0, 0, 0, 0]);

@@ -10,10 +10,11 @@ mod sys;
 mod worker;
 
 pub use command::{
-    Captured, Command, Denial, End, Finished, Guard, Output, Sandbox, SandboxError, Serve, Stdin, Stream, last_call, settle, shown,
+    Captured, Command, Denial, End, Finished, Guard, Output, Sandbox, SandboxError, Serve, Stdin,
+    Stream, last_call, settle, shown,
 };
 pub use streams::{Standard, was_closed};
 pub use worker::{
-    Cause, Channel, Death, ExitCode, MAX_PARTS, ProcessError, WorkerLimits, WorkerProcess, WorkerProgram, become_worker, enter_part, leave,
-    own_cpu_time,
+    Cause, Channel, Death, ExitCode, MAX_PARTS, ProcessError, WorkerLimits, WorkerProcess,
+    WorkerProgram, become_worker, enter_part, leave, own_cpu_time,
 };

@@ -3,7 +3,8 @@
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::{Errno, fcntl_dupfd_cloexec};
 use rustix::process::{
-    Pid, PidfdFlags, Signal, WaitId, WaitIdOptions, WaitIdStatus, WaitOptions, kill_process, pidfd_open, waitid, waitpid,
+    Pid, PidfdFlags, Signal, WaitId, WaitIdOptions, WaitIdStatus, WaitOptions, kill_process,
+    pidfd_open, waitid, waitpid,
 };
 use std::ffi::CStr;
 use std::fs::{File, OpenOptions};
@@ -23,16 +24,29 @@ pub(super) struct Started {
 
 impl Started {
     /// Starts a program with an empty environment, in `/`, in a session of its own. It has these descriptors, numbered from 0, and no others.
-    pub(super) fn new(program: &CStr, words: &[&CStr], given: &[BorrowedFd<'_>]) -> io::Result<Self> {
+    pub(super) fn new(
+        program: &CStr,
+        words: &[&CStr],
+        given: &[BorrowedFd<'_>],
+    ) -> io::Result<Self> {
         // Above every number they will get, so that no copy overwrites one that is still needed.
         let above = i32::try_from(given.len()).unwrap_or(i32::MAX);
         let mut moved: Vec<Option<OwnedFd>> = Vec::with_capacity(given.len());
         for end in given {
-            moved.push(if end.as_raw_fd() < above { Some(fcntl_dupfd_cloexec(end, above)?) } else { None });
+            moved.push(if end.as_raw_fd() < above {
+                Some(fcntl_dupfd_cloexec(end, above)?)
+            } else {
+                None
+            });
         }
-        let numbers = given.iter().zip(&moved).map(|(end, moved)| moved.as_ref().map_or(end.as_raw_fd(), |moved| moved.as_raw_fd()));
+        let numbers = given.iter().zip(&moved).map(|(end, moved)| {
+            moved
+                .as_ref()
+                .map_or(end.as_raw_fd(), |moved| moved.as_raw_fd())
+        });
         let spawn = Spawn::new(numbers)?;
-        let mut argv: Vec<*mut libc::c_char> = words.iter().map(|word| word.as_ptr().cast_mut()).collect();
+        let mut argv: Vec<*mut libc::c_char> =
+            words.iter().map(|word| word.as_ptr().cast_mut()).collect();
         argv.push(ptr::null_mut());
         let environment: [*mut libc::c_char; 1] = [ptr::null_mut()];
         let mut pid = 0;
@@ -73,7 +87,10 @@ impl Started {
 
     /// How it ended, when it has. After that it is gone, and must not be asked again.
     pub(super) fn collect(&self) -> Option<Ended> {
-        match waitid(WaitId::PidFd(self.pidfd.as_fd()), WaitIdOptions::EXITED | WaitIdOptions::NOHANG) {
+        match waitid(
+            WaitId::PidFd(self.pidfd.as_fd()),
+            WaitIdOptions::EXITED | WaitIdOptions::NOHANG,
+        ) {
             Ok(None) | Err(Errno::INTR) => None,
             Ok(Some(status)) => Some(Ended::So(status)),
             Err(_) => Some(Ended::Lost),
@@ -82,7 +99,10 @@ impl Started {
 
     /// Waits for its end, or as long as this takes; a signal may cut it short.
     pub(super) fn wait(&self, time: Duration) {
-        let time = Timespec { tv_sec: i64::try_from(time.as_secs()).unwrap_or(i64::MAX), tv_nsec: time.subsec_nanos().into() };
+        let time = Timespec {
+            tv_sec: i64::try_from(time.as_secs()).unwrap_or(i64::MAX),
+            tv_nsec: time.subsec_nanos().into(),
+        };
         let _ = poll(&mut [PollFd::new(&self.pidfd, PollFlags::IN)], Some(&time));
     }
 }
@@ -99,13 +119,20 @@ pub(super) enum Ended {
 /// What reads as nothing and keeps nothing.
 pub(super) fn null() -> io::Result<&'static File> {
     static NULL: OnceLock<Result<File, i32>> = OnceLock::new();
-    kept(&NULL, || OpenOptions::new().read(true).write(true).open("/dev/null"))
+    kept(&NULL, || {
+        OpenOptions::new().read(true).write(true).open("/dev/null")
+    })
 }
 
 /// What is opened once and kept.
-pub(super) fn kept(place: &'static OnceLock<Result<File, i32>>, make: fn() -> io::Result<File>) -> io::Result<&'static File> {
-    let made = place.get_or_init(|| make().map_err(|cause| cause.raw_os_error().unwrap_or(libc::EIO)));
-    made.as_ref().map_err(|code| io::Error::from_raw_os_error(*code))
+pub(super) fn kept(
+    place: &'static OnceLock<Result<File, i32>>,
+    make: fn() -> io::Result<File>,
+) -> io::Result<&'static File> {
+    let made =
+        place.get_or_init(|| make().map_err(|cause| cause.raw_os_error().unwrap_or(libc::EIO)));
+    made.as_ref()
+        .map_err(|code| io::Error::from_raw_os_error(*code))
 }
 
 /// Owns the two attribute objects of a spawn, which must be destroyed on every path.
@@ -126,7 +153,10 @@ impl Spawn {
                 libc::posix_spawn_file_actions_destroy(&raw mut actions);
                 return Err(cause);
             }
-            Self { actions, attributes: attributes.assume_init() }
+            Self {
+                actions,
+                attributes: attributes.assume_init(),
+            }
         };
         spawn.describe(descriptors)?;
         Ok(spawn)
@@ -140,18 +170,34 @@ impl Spawn {
             let mut next = 0;
             // The copies are not marked to be closed; everything after them is closed, marked or not.
             for descriptor in descriptors {
-                check(libc::posix_spawn_file_actions_adddup2(actions, descriptor, next))?;
+                check(libc::posix_spawn_file_actions_adddup2(
+                    actions, descriptor, next,
+                ))?;
                 next += 1;
             }
-            check(libc::posix_spawn_file_actions_addclosefrom_np(actions, next))?;
-            check(libc::posix_spawn_file_actions_addchdir_np(actions, c"/".as_ptr()))?;
+            check(libc::posix_spawn_file_actions_addclosefrom_np(
+                actions, next,
+            ))?;
+            check(libc::posix_spawn_file_actions_addchdir_np(
+                actions,
+                c"/".as_ptr(),
+            ))?;
             libc::sigemptyset(signals.as_mut_ptr());
-            check(libc::posix_spawnattr_setsigmask(attributes, signals.as_ptr()))?;
+            check(libc::posix_spawnattr_setsigmask(
+                attributes,
+                signals.as_ptr(),
+            ))?;
             libc::sigfillset(signals.as_mut_ptr());
-            check(libc::posix_spawnattr_setsigdefault(attributes, signals.as_ptr()))?;
+            check(libc::posix_spawnattr_setsigdefault(
+                attributes,
+                signals.as_ptr(),
+            ))?;
             let flags = libc::POSIX_SPAWN_SETSIGMASK | libc::POSIX_SPAWN_SETSIGDEF;
             // A session of its own: a key that interrupts the harness in a terminal is passed on by it, or not.
-            check(libc::posix_spawnattr_setflags(attributes, libc::c_short::try_from(flags).unwrap_or_default() | libc::POSIX_SPAWN_SETSID))
+            check(libc::posix_spawnattr_setflags(
+                attributes,
+                libc::c_short::try_from(flags).unwrap_or_default() | libc::POSIX_SPAWN_SETSID,
+            ))
         }
     }
 }
@@ -168,5 +214,9 @@ impl Drop for Spawn {
 
 /// These functions return an error number instead of setting it.
 fn check(code: libc::c_int) -> io::Result<()> {
-    if code == 0 { Ok(()) } else { Err(io::Error::from_raw_os_error(code)) }
+    if code == 0 {
+        Ok(())
+    } else {
+        Err(io::Error::from_raw_os_error(code))
+    }
 }

@@ -11,17 +11,37 @@ use crate::world::World;
 #[test]
 fn a_read_stops_at_its_limit_whatever_the_size_says() {
     let world = World::new();
-    assert_eq!(world.jail.read("src/main.rs", 6).expect("just fits"), b"inside");
-    assert!(matches!(world.jail.read("src/main.rs", 5), Err(FileError::TooLarge { max: 5, .. })));
-    assert_eq!(world.jail.read("src/main.rs", u64::MAX).expect("no limit"), b"inside");
+    assert_eq!(
+        world.jail.read("src/main.rs", 6).expect("just fits"),
+        b"inside"
+    );
+    assert!(matches!(
+        world.jail.read("src/main.rs", 5),
+        Err(FileError::TooLarge { max: 5, .. })
+    ));
+    assert_eq!(
+        world.jail.read("src/main.rs", u64::MAX).expect("no limit"),
+        b"inside"
+    );
     // A sparse file of a terabyte costs nothing to make and must cost nothing to refuse.
-    fs::File::create(world.ws("huge")).and_then(|file| file.set_len(1 << 40)).expect("a sparse file");
-    assert!(matches!(world.jail.read("huge", 1 << 20), Err(FileError::TooLarge { .. })));
-    assert!(matches!(world.jail.copy("huge", "copied"), Err(FileError::TooLarge { .. })));
+    fs::File::create(world.ws("huge"))
+        .and_then(|file| file.set_len(1 << 40))
+        .expect("a sparse file");
+    assert!(matches!(
+        world.jail.read("huge", 1 << 20),
+        Err(FileError::TooLarge { .. })
+    ));
+    assert!(matches!(
+        world.jail.copy("huge", "copied"),
+        Err(FileError::TooLarge { .. })
+    ));
     world.assert_tidy();
     // The size of these is zero until they are read.
     let process = Jail::open(Path::new("/proc/self")).expect("a jail");
-    assert!(matches!(process.read("status", 10), Err(FileError::TooLarge { max: 10, .. })));
+    assert!(matches!(
+        process.read("status", 10),
+        Err(FileError::TooLarge { max: 10, .. })
+    ));
     assert!(process.read("status", 1 << 20).expect("fits").len() > 10);
 }
 
@@ -29,9 +49,13 @@ fn a_read_stops_at_its_limit_whatever_the_size_says() {
 fn a_file_that_grows_while_it_is_read_is_bounded() {
     let world = World::new();
     fs::write(world.ws("log"), "").expect("a file");
-    let mut log = fs::OpenOptions::new().append(true).open(world.ws("log")).expect("a file");
+    let mut log = fs::OpenOptions::new()
+        .append(true)
+        .open(world.ws("log"))
+        .expect("a file");
     std::thread::scope(|scope| {
-        let writer = scope.spawn(move || (0..2000).for_each(|_| log.write_all(&[b'x'; 1024]).expect("a write")));
+        let writer = scope
+            .spawn(move || (0..2000).for_each(|_| log.write_all(&[b'x'; 1024]).expect("a write")));
         while !writer.is_finished() {
             match world.jail.read("log", 100_000) {
                 Ok(bytes) => assert!(bytes.len() <= 100_000),
@@ -39,7 +63,10 @@ fn a_file_that_grows_while_it_is_read_is_bounded() {
             }
         }
     });
-    assert!(matches!(world.jail.read("log", 100_000), Err(FileError::TooLarge { .. })));
+    assert!(matches!(
+        world.jail.read("log", 100_000),
+        Err(FileError::TooLarge { .. })
+    ));
 }
 
 #[test]
@@ -48,10 +75,20 @@ fn listings_and_patterns_stop_at_their_limit() {
     for index in 0..20 {
         fs::write(world.ws(&format!("src/{index}.txt")), "x").expect("a file");
     }
-    assert!(matches!(world.jail.list("src", 20), Err(FileError::TooMany { max: 20, .. })));
+    assert!(matches!(
+        world.jail.list("src", 20),
+        Err(FileError::TooMany { max: 20, .. })
+    ));
     assert_eq!(world.jail.list("src", 21).expect("fits").len(), 21);
-    let error = world.jail.glob("**/*.txt", 19).expect_err("too many").to_string();
-    assert_eq!(error, "`**/*.txt` is too wide: more than 19 matches; start it with a directory or make it narrower");
+    let error = world
+        .jail
+        .glob("**/*.txt", 19)
+        .expect_err("too many")
+        .to_string();
+    assert_eq!(
+        error,
+        "`**/*.txt` is too wide: more than 19 matches; start it with a directory or make it narrower"
+    );
     assert_eq!(world.jail.glob("**/*.txt", 20).expect("fits").len(), 20);
 }
 
@@ -70,10 +107,25 @@ fn a_pattern_looks_at_a_bounded_number_of_entries_and_a_narrow_one_at_few() {
             source = name;
         }
     }
-    assert!(matches!(world.jail.glob("**/*.rs", 10), Err(FileError::TooWide { max: 100_000, .. })));
-    assert_eq!(world.jail.glob("src/**/*.rs", 10).expect("narrow"), ["src/main.rs"]);
-    assert!(matches!(world.jail.glob("*/main.rs", 10), Err(FileError::TooWide { .. })));
-    assert_eq!(world.jail.glob("*.rs", 10).expect("only the top is looked at"), Vec::<String>::new());
+    assert!(matches!(
+        world.jail.glob("**/*.rs", 10),
+        Err(FileError::TooWide { max: 100_000, .. })
+    ));
+    assert_eq!(
+        world.jail.glob("src/**/*.rs", 10).expect("narrow"),
+        ["src/main.rs"]
+    );
+    assert!(matches!(
+        world.jail.glob("*/main.rs", 10),
+        Err(FileError::TooWide { .. })
+    ));
+    assert_eq!(
+        world
+            .jail
+            .glob("*.rs", 10)
+            .expect("only the top is looked at"),
+        Vec::<String>::new()
+    );
 }
 
 #[test]
@@ -83,7 +135,10 @@ fn a_tree_that_is_too_deep_is_refused_before_anything_is_removed() {
     fs::create_dir_all(world.ws(&deep(129))).expect("directories");
     fs::write(world.ws("d/file"), "kept").expect("a file");
     for result in [world.jail.remove("d", true), world.jail.rename("d", "e")] {
-        assert!(matches!(result, Err(FileError::TooMany { max: 128, .. })), "{result:?}");
+        assert!(
+            matches!(result, Err(FileError::TooMany { max: 128, .. })),
+            "{result:?}"
+        );
     }
     assert_eq!(world.text("d/file"), "kept");
     world.jail.remove("d/d", true).expect("just deep enough");
@@ -106,5 +161,9 @@ fn patterns_made_to_hurt_end_quickly() {
         let answer = world.jail.glob(&pattern, 10);
         assert!(answer.is_err() || answer.is_ok_and(|found| found.len() <= 10));
     }
-    assert!(started.elapsed() < std::time::Duration::from_secs(10), "{:?}", started.elapsed());
+    assert!(
+        started.elapsed() < std::time::Duration::from_secs(10),
+        "{:?}",
+        started.elapsed()
+    );
 }

@@ -16,7 +16,11 @@ const TRIES: usize = 10_000;
 const TREE_TRIES: usize = 3_000;
 
 /// Runs `attempt` again and again while `swap` runs in another thread. Goes on beyond the tries until both sides were met.
-fn while_swapping(tries: usize, swap: impl Fn() + Sync, mut attempt: impl FnMut(usize) -> Result<(), FileError>) {
+fn while_swapping(
+    tries: usize,
+    swap: impl Fn() + Sync,
+    mut attempt: impl FnMut(usize) -> Result<(), FileError>,
+) {
     let stop = AtomicBool::new(false);
     let swaps = AtomicUsize::new(0);
     let (mut done, mut denied) = (0_usize, 0_usize);
@@ -40,9 +44,15 @@ fn while_swapping(tries: usize, swap: impl Fn() + Sync, mut attempt: impl FnMut(
         }
     });
     let swaps = swaps.load(Ordering::Relaxed);
-    println!("{} tries, {done} done, {denied} refused, {swaps} swaps", done + denied);
+    println!(
+        "{} tries, {done} done, {denied} refused, {swaps} swaps",
+        done + denied
+    );
     // Whether an attempt meets the link is up to the scheduler; what matters is that none of them led outside.
-    assert!(done + denied >= tries && swaps > 100, "the race did not take place");
+    assert!(
+        done + denied >= tries && swaps > 100,
+        "the race did not take place"
+    );
 }
 
 struct StopAtEnd<'a>(&'a AtomicBool);
@@ -77,7 +87,12 @@ fn a_directory_that_is_swapped_for_a_link_never_leads_a_read_outside() {
             let entries = world.jail.list("d", 100);
             let bytes = world.jail.read("d/canary", 100)?;
             assert_ne!(bytes, SECRET.as_bytes(), "escaped at try {index}");
-            assert!(!world.jail.real("d/canary").is_ok_and(|real| real.contains("outside")));
+            assert!(
+                !world
+                    .jail
+                    .real("d/canary")
+                    .is_ok_and(|real| real.contains("outside"))
+            );
             entries.map(drop)
         },
     );
@@ -98,7 +113,9 @@ fn a_directory_that_is_swapped_for_a_link_never_leads_a_change_outside() {
             3 => jail.mkdir(&format!("d/made{}/deep", index % 70)),
             4 => jail.copy("src/main.rs", &format!("d/copied{}", index % 70)),
             5 => jail.remove("d/sub", true).or_else(|_| jail.mkdir("d/sub")),
-            _ => jail.write("moving", b"x").and_then(|_| jail.rename("moving", "d/moved")),
+            _ => jail
+                .write("moving", b"x")
+                .and_then(|_| jail.rename("moving", "d/moved")),
         },
     );
     world.assert_unharmed();
@@ -138,10 +155,18 @@ fn a_file_that_is_swapped_for_a_link_is_never_followed() {
         TRIES,
         || exchange(&f, &other),
         |index| match index % 3 {
-            0 => world.jail.read("f", 1 << 20).map(|bytes| assert_ne!(bytes, SECRET.as_bytes(), "escaped at try {index}")),
+            0 => world
+                .jail
+                .read("f", 1 << 20)
+                .map(|bytes| assert_ne!(bytes, SECRET.as_bytes(), "escaped at try {index}")),
             1 => world.jail.append("f", b"."),
             // Written beside the swap, because a write would replace the link for good.
-            _ => world.jail.copy("f", "copied").map(|()| assert!(!world.text("copied").contains(SECRET), "escaped at try {index}")),
+            _ => world.jail.copy("f", "copied").map(|()| {
+                assert!(
+                    !world.text("copied").contains(SECRET),
+                    "escaped at try {index}"
+                )
+            }),
         },
     );
     world.assert_unharmed();
@@ -161,7 +186,13 @@ fn a_hard_link_that_comes_and_goes_is_never_written() {
             let _ = fs::remove_file(&h);
             let _ = fs::write(&h, "inside");
         },
-        |index| if index % 8 == 0 { world.jail.write("h", b"x").map(drop) } else { world.jail.append("h", b"evil") },
+        |index| {
+            if index % 8 == 0 {
+                world.jail.write("h", b"x").map(drop)
+            } else {
+                world.jail.append("h", b"evil")
+            }
+        },
     );
     let _ = fs::remove_file(&h);
     world.assert_unharmed();
@@ -186,7 +217,12 @@ fn a_directory_that_is_swapped_for_a_link_to_a_protected_one_is_never_written_th
             }
         },
     );
-    assert_eq!(fs::read_dir(world.ws(".harness")).expect("a directory").count(), 0);
+    assert_eq!(
+        fs::read_dir(world.ws(".harness"))
+            .expect("a directory")
+            .count(),
+        0
+    );
 }
 
 #[test]

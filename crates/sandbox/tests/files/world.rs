@@ -24,7 +24,11 @@ impl World {
 
     /// In memory where the machine has that, so a race is run many times in little time.
     pub(crate) fn quick() -> Self {
-        Self::below(TempDir::new_in("/dev/shm").or_else(|_| TempDir::new()).expect("a temporary directory"))
+        Self::below(
+            TempDir::new_in("/dev/shm")
+                .or_else(|_| TempDir::new())
+                .expect("a temporary directory"),
+        )
     }
 
     fn below(base: TempDir) -> Self {
@@ -36,7 +40,10 @@ impl World {
             fs::write(at.join(canary), SECRET).expect("a canary");
         }
         fs::write(at.join("ws/src/main.rs"), "inside").expect("a file");
-        let before = [snapshot(&at.join("outside")), snapshot(&at.join("ws-evil"))].into_iter().flatten().collect();
+        let before = [snapshot(&at.join("outside")), snapshot(&at.join("ws-evil"))]
+            .into_iter()
+            .flatten()
+            .collect();
         let jail = Jail::open(&at.join("ws")).expect("a jail");
         Self { base, jail, before }
     }
@@ -61,13 +68,25 @@ impl World {
 
     /// Nothing outside was changed, added or removed.
     pub(crate) fn assert_unharmed(&self) {
-        let now: BTreeMap<_, _> = [snapshot(&self.beside("outside")), snapshot(&self.beside("ws-evil"))].into_iter().flatten().collect();
-        assert_eq!(now, self.before, "something outside the workspace was changed");
+        let now: BTreeMap<_, _> = [
+            snapshot(&self.beside("outside")),
+            snapshot(&self.beside("ws-evil")),
+        ]
+        .into_iter()
+        .flatten()
+        .collect();
+        assert_eq!(
+            now, self.before,
+            "something outside the workspace was changed"
+        );
     }
 
     /// No half-written file was left anywhere in the workspace.
     pub(crate) fn assert_tidy(&self) {
-        let left: Vec<_> = snapshot(&self.ws("")).into_keys().filter(|path| path.to_string_lossy().contains("/.new-")).collect();
+        let left: Vec<_> = snapshot(&self.ws(""))
+            .into_keys()
+            .filter(|path| path.to_string_lossy().contains("/.new-"))
+            .collect();
         assert!(left.is_empty(), "left behind: {left:?}");
     }
 }
@@ -78,9 +97,17 @@ fn snapshot(directory: &Path) -> BTreeMap<PathBuf, String> {
     let mut waiting = vec![directory.to_path_buf()];
     while let Some(path) = waiting.pop() {
         let facts = fs::symlink_metadata(&path).expect("facts");
-        let text = if facts.is_file() { fs::read_to_string(&path).unwrap_or_default() } else { String::new() };
+        let text = if facts.is_file() {
+            fs::read_to_string(&path).unwrap_or_default()
+        } else {
+            String::new()
+        };
         if facts.is_dir() {
-            waiting.extend(fs::read_dir(&path).expect("a directory").map(|entry| entry.expect("an entry").path()));
+            waiting.extend(
+                fs::read_dir(&path)
+                    .expect("a directory")
+                    .map(|entry| entry.expect("an entry").path()),
+            );
         }
         found.insert(path, format!("{:o} {text}", facts.mode()));
     }
@@ -88,7 +115,10 @@ fn snapshot(directory: &Path) -> BTreeMap<PathBuf, String> {
 }
 
 /// Every operation of the jail on one path, with its name; `free` is a fresh name for the other end of copies and moves.
-pub(crate) fn every_operation(jail: &Jail, path: &str) -> Vec<(&'static str, Result<(), FileError>)> {
+pub(crate) fn every_operation(
+    jail: &Jail,
+    path: &str,
+) -> Vec<(&'static str, Result<(), FileError>)> {
     let mut results = looking(jail, path);
     results.extend(changing(jail, path));
     results

@@ -8,32 +8,70 @@ use crate::server::{Names, Server, client, get, ok};
 async fn an_allowed_name_is_reached_by_every_method_with_headers_and_body() {
     let server = Server::saying("127.0.0.1", "hello");
     let names = Names::of(&[("api.test", &["127.0.0.1"])]);
-    let client = client(&[&format!("api.test:{}", server.port()), &server.entry()], &names);
-    for method in ["GET", "POST", "PUT", "DELETE", "PATCH", "OPTIONS", "PROPFIND"] {
+    let client = client(
+        &[&format!("api.test:{}", server.port()), &server.entry()],
+        &names,
+    );
+    for method in [
+        "GET", "POST", "PUT", "DELETE", "PATCH", "OPTIONS", "PROPFIND",
+    ] {
         let request = Request {
             method: method.to_owned(),
             url: format!("http://api.test:{}/a/b?c=d#e", server.port()),
-            headers: vec![("X-Key".to_owned(), "k".to_owned()), ("Accept".to_owned(), "text/plain".to_owned())],
-            body: if method == "GET" { Vec::new() } else { b"body".to_vec() },
+            headers: vec![
+                ("X-Key".to_owned(), "k".to_owned()),
+                ("Accept".to_owned(), "text/plain".to_owned()),
+            ],
+            body: if method == "GET" {
+                Vec::new()
+            } else {
+                b"body".to_vec()
+            },
         };
         let response = client.request(request).await.expect("an answer");
-        assert_eq!((response.status, &*response.text(), response.truncated), (200, "hello", false));
+        assert_eq!(
+            (response.status, &*response.text(), response.truncated),
+            (200, "hello", false)
+        );
         let seen = server.seen().pop().expect("a request");
         let head = seen.to_ascii_lowercase();
-        assert!(seen.starts_with(&format!("{method} /a/b?c=d HTTP/1.1\r\n")), "{seen}");
-        assert!(head.contains(&format!("host: api.test:{}\r\n", server.port())) && head.contains("x-key: k\r\n"), "{seen}");
-        assert!(head.contains("accept: text/plain\r\n") && !head.contains("*/*") && head.contains("user-agent: harness/"), "{seen}");
+        assert!(
+            seen.starts_with(&format!("{method} /a/b?c=d HTTP/1.1\r\n")),
+            "{seen}"
+        );
+        assert!(
+            head.contains(&format!("host: api.test:{}\r\n", server.port()))
+                && head.contains("x-key: k\r\n"),
+            "{seen}"
+        );
+        assert!(
+            head.contains("accept: text/plain\r\n")
+                && !head.contains("*/*")
+                && head.contains("user-agent: harness/"),
+            "{seen}"
+        );
         assert_eq!(head.ends_with("body"), method != "GET");
     }
 }
 
 #[tokio::test]
 async fn an_answer_has_its_status_and_headers() {
-    let server = Server::start("127.0.0.1", |_| b"HTTP/1.1 404 No\r\nX-A: 1\r\nX-A: 2\r\nContent-Length: 2\r\n\r\nno".to_vec());
+    let server = Server::start("127.0.0.1", |_| {
+        b"HTTP/1.1 404 No\r\nX-A: 1\r\nX-A: 2\r\nContent-Length: 2\r\n\r\nno".to_vec()
+    });
     let client = client(&[&server.entry()], &Names::default());
-    let response = client.request(Request::get(&format!("http://{}/", server.address))).await.expect("an answer");
+    let response = client
+        .request(Request::get(&format!("http://{}/", server.address)))
+        .await
+        .expect("an answer");
     assert_eq!(response.status, 404);
-    assert_eq!(response.headers, [("x-a".to_owned(), "1".to_owned()), ("x-a".to_owned(), "2".to_owned())]);
+    assert_eq!(
+        response.headers,
+        [
+            ("x-a".to_owned(), "1".to_owned()),
+            ("x-a".to_owned(), "2".to_owned())
+        ]
+    );
     assert_eq!(response.url, format!("http://{}/", server.address));
 }
 
@@ -41,9 +79,18 @@ async fn an_answer_has_its_status_and_headers() {
 async fn the_address_of_ipv6_is_reached_where_it_is_listed() {
     let server = Server::saying("::1", "six");
     let there = client(&[&server.entry()], &Names::default());
-    assert_eq!(get(&there, &format!("http://{}/", server.address)).await.as_deref(), Ok("six"));
+    assert_eq!(
+        get(&there, &format!("http://{}/", server.address))
+            .await
+            .as_deref(),
+        Ok("six")
+    );
     let other = client(&["*"], &Names::default());
-    assert!(get(&other, &format!("http://{}/", server.address)).await.is_err());
+    assert!(
+        get(&other, &format!("http://{}/", server.address))
+            .await
+            .is_err()
+    );
     assert_eq!(server.seen().len(), 1);
 }
 
@@ -53,16 +100,34 @@ async fn the_environment_names_no_proxy() {
     if std::env::var_os("HTTP_PROXY").is_some() {
         let server = Server::saying("127.0.0.1", "direct");
         let client = client(&[&server.entry()], &Names::default());
-        assert_eq!(get(&client, &format!("http://{}/", server.address)).await.as_deref(), Ok("direct"));
+        assert_eq!(
+            get(&client, &format!("http://{}/", server.address))
+                .await
+                .as_deref(),
+            Ok("direct")
+        );
         return;
     }
     let proxy = Server::start("127.0.0.1", |_| ok("proxied"));
     let ran = std::process::Command::new(std::env::current_exe().expect("this program"))
         .args(["--exact", "client::the_environment_names_no_proxy"])
-        .envs(["HTTP_PROXY", "http_proxy", "ALL_PROXY", "all_proxy", "HTTPS_PROXY"].map(|name| (name, format!("http://{}", proxy.address))))
+        .envs(
+            [
+                "HTTP_PROXY",
+                "http_proxy",
+                "ALL_PROXY",
+                "all_proxy",
+                "HTTPS_PROXY",
+            ]
+            .map(|name| (name, format!("http://{}", proxy.address))),
+        )
         .output()
         .expect("it runs");
-    assert!(ran.status.success() && String::from_utf8_lossy(&ran.stdout).contains("1 passed"), "{}", String::from_utf8_lossy(&ran.stdout));
+    assert!(
+        ran.status.success() && String::from_utf8_lossy(&ran.stdout).contains("1 passed"),
+        "{}",
+        String::from_utf8_lossy(&ran.stdout)
+    );
     proxy.was_not_reached();
 }
 
@@ -79,7 +144,8 @@ async fn a_request_that_is_dropped_ends_its_connection() {
     });
     let client = client(&[&server.entry()], &Names::default());
     let url = format!("http://{}/", server.address);
-    let late = tokio::time::timeout(std::time::Duration::from_millis(200), get(&client, &url)).await;
+    let late =
+        tokio::time::timeout(std::time::Duration::from_millis(200), get(&client, &url)).await;
     assert!(late.is_err());
     tokio::time::sleep(std::time::Duration::from_millis(200)).await;
     assert_eq!(receiver.try_iter().collect::<Vec<_>>(), ["came", "ended"]);

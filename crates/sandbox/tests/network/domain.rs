@@ -61,7 +61,10 @@ fn ports_other_than_those_of_the_web_are_named() {
     ] {
         check(&[entry], host, port, admitted);
     }
-    assert_eq!(domains(&["a.test", "b.test:8080", "*:9000"]).ports(), [80, 443, 8080, 9000]);
+    assert_eq!(
+        domains(&["a.test", "b.test:8080", "*:9000"]).ports(),
+        [80, 443, 8080, 9000]
+    );
 }
 
 #[test]
@@ -112,26 +115,61 @@ fn addresses_that_are_not_public_are_admitted_by_themselves_or_their_range_only(
         check(&[address], address, 443, true);
         let name = Host::parse("name.test").expect("a name");
         let at = address.parse().expect("an address");
-        assert!(domains(&["name.test"]).check_address(&name, 443, at).is_err(), "{address}");
-        assert!(domains(&["name.test", address]).check_address(&name, 443, at).is_ok(), "{address}");
+        assert!(
+            domains(&["name.test"])
+                .check_address(&name, 443, at)
+                .is_err(),
+            "{address}"
+        );
+        assert!(
+            domains(&["name.test", address])
+                .check_address(&name, 443, at)
+                .is_ok(),
+            "{address}"
+        );
     }
     check(&["10.0.0.0/8"], "10.200.0.1", 80, true);
     check(&["10.0.0.0/8"], "11.0.0.1", 80, false);
     check(&["169.254.0.0/16"], "169.254.1.1", 80, true);
     check(&["169.254.0.0/16"], "169.254.169.254", 80, false);
     check(&["fd00::/8"], "fd00:ec2::254", 80, false);
-    for public in ["8.8.8.8", "172.32.0.1", "100.128.0.1", "198.20.0.1", "2606:4700::1111", "2a00::1"] {
+    for public in [
+        "8.8.8.8",
+        "172.32.0.1",
+        "100.128.0.1",
+        "198.20.0.1",
+        "2606:4700::1111",
+        "2a00::1",
+    ] {
         check(&["*"], public, 443, true);
     }
 }
 
 #[test]
 fn every_spelling_of_an_address_is_that_address_or_nothing() {
-    for spelling in ["127.1", "0x7f.1", "2130706433", "0177.0.0.1", "127.0.0.1.", "１２７.0.0.1", "0x7F000001", "127。0。0。1"] {
-        assert_eq!(Host::parse(spelling).expect("an address").address(), Some("127.0.0.1".parse().expect("an address")), "{spelling}");
+    for spelling in [
+        "127.1",
+        "0x7f.1",
+        "2130706433",
+        "0177.0.0.1",
+        "127.0.0.1.",
+        "１２７.0.0.1",
+        "0x7F000001",
+        "127。0。0。1",
+    ] {
+        assert_eq!(
+            Host::parse(spelling).expect("an address").address(),
+            Some("127.0.0.1".parse().expect("an address")),
+            "{spelling}"
+        );
     }
     assert_eq!(Host::parse("0").expect("an address").to_string(), "0.0.0.0");
-    assert_eq!(Host::parse("[::FFFF:127.0.0.1]").expect("an address").to_string(), "::ffff:127.0.0.1");
+    assert_eq!(
+        Host::parse("[::FFFF:127.0.0.1]")
+            .expect("an address")
+            .to_string(),
+        "::ffff:127.0.0.1"
+    );
     for no in [
         "",
         ".",
@@ -156,7 +194,13 @@ fn every_spelling_of_an_address_is_that_address_or_nothing() {
         "xn--\u{e9}",
         "a.1",
     ] {
-        assert!(Host::parse(no).ok().is_none_or(|h| h.address().is_some() && no == "0x"), "{no:?} {:?}", Host::parse(no));
+        assert!(
+            Host::parse(no)
+                .ok()
+                .is_none_or(|h| h.address().is_some() && no == "0x"),
+            "{no:?} {:?}",
+            Host::parse(no)
+        );
     }
     assert!(Host::parse(&format!("{}.test", "a".repeat(64))).is_err());
     assert!(Host::parse(&"a.".repeat(200)).is_err());
@@ -186,7 +230,12 @@ fn an_entry_that_cannot_be_read_says_what_can() {
         ("[example.com]:80", "brackets are for IPv6"),
     ] {
         let error = Domains::parse(&[entry]).expect_err(entry).to_string();
-        assert!(error.contains(says) && error.contains("accepted are a name (`example.com`)") && !error.contains('\n'), "{entry}: {error}");
+        assert!(
+            error.contains(says)
+                && error.contains("accepted are a name (`example.com`)")
+                && !error.contains('\n'),
+            "{entry}: {error}"
+        );
     }
 }
 
@@ -194,7 +243,11 @@ fn an_entry_that_cannot_be_read_says_what_can() {
 fn refusals_name_the_host_and_what_would_admit_it() {
     let list = domains(&["example.com", "10.0.0.1"]);
     for (host, port, says) in [
-        ("evil.test", 443, "host \"evil.test\" is not in network.allowed_domains"),
+        (
+            "evil.test",
+            443,
+            "host \"evil.test\" is not in network.allowed_domains",
+        ),
         (
             "example.com",
             8080,
@@ -206,14 +259,28 @@ fn refusals_name_the_host_and_what_would_admit_it() {
             "host \"127.0.0.1\" is a loopback address (127.0.0.1), and network.allowed_domains does not have that address on port 80",
         ),
     ] {
-        assert_eq!(list.check(&Host::parse(host).expect("a host"), port).expect_err(host).to_string(), says);
+        assert_eq!(
+            list.check(&Host::parse(host).expect("a host"), port)
+                .expect_err(host)
+                .to_string(),
+            says
+        );
     }
 }
 
 /// Few parts, so that lists and hosts often meet.
 fn name() -> impl Strategy<Value = String> {
-    proptest::collection::vec(prop_oneof![Just("a"), Just("b"), Just("com"), Just("localhost"), Just("internal")], 1..4)
-        .prop_map(|parts| parts.join("."))
+    proptest::collection::vec(
+        prop_oneof![
+            Just("a"),
+            Just("b"),
+            Just("com"),
+            Just("localhost"),
+            Just("internal")
+        ],
+        1..4,
+    )
+    .prop_map(|parts| parts.join("."))
 }
 
 fn address() -> impl Strategy<Value = String> {
@@ -242,13 +309,22 @@ fn entry() -> impl Strategy<Value = String> {
         Just("fd00::/8"),
         Just("127.0.0.0/8")
     ];
-    let who =
-        prop_oneof![Just("*".to_owned()), name(), name().prop_map(|name| format!("*.{name}")), address(), range.prop_map(str::to_owned)];
-    (who, prop_oneof![Just(None), Just(Some(80)), Just(Some(8080))]).prop_map(|(who, port)| match port {
-        Some(port) if who.contains(':') => format!("[{who}]:{port}"),
-        Some(port) => format!("{who}:{port}"),
-        None => who,
-    })
+    let who = prop_oneof![
+        Just("*".to_owned()),
+        name(),
+        name().prop_map(|name| format!("*.{name}")),
+        address(),
+        range.prop_map(str::to_owned)
+    ];
+    (
+        who,
+        prop_oneof![Just(None), Just(Some(80)), Just(Some(8080))],
+    )
+        .prop_map(|(who, port)| match port {
+            Some(port) if who.contains(':') => format!("[{who}]:{port}"),
+            Some(port) => format!("{who}:{port}"),
+            None => who,
+        })
 }
 
 proptest! {

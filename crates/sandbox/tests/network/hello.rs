@@ -19,7 +19,11 @@ fn extension(kind: u16, content: &[u8]) -> Vec<u8> {
 }
 
 fn sized(content: &[u8]) -> Vec<u8> {
-    [&u16::try_from(content.len()).expect("short").to_be_bytes()[..], content].concat()
+    [
+        &u16::try_from(content.len()).expect("short").to_be_bytes()[..],
+        content,
+    ]
+    .concat()
 }
 
 fn server_name(name: &str) -> Vec<u8> {
@@ -48,7 +52,9 @@ fn server_answer(random: &[u8]) -> Vec<u8> {
 }
 
 fn hex(text: &str) -> Vec<u8> {
-    (0..text.len() / 2).map(|at| u8::from_str_radix(&text[2 * at..2 * at + 2], 16).expect("hex")).collect()
+    (0..text.len() / 2)
+        .map(|at| u8::from_str_radix(&text[2 * at..2 * at + 2], 16).expect("hex"))
+        .collect()
 }
 
 struct World {
@@ -70,7 +76,9 @@ fn world(answer: Vec<u8>) -> World {
             if count == 0 {
                 return Ok(());
             }
-            ours.lock().expect("held").extend_from_slice(&piece[..count]);
+            ours.lock()
+                .expect("held")
+                .extend_from_slice(&piece[..count]);
             if std::mem::take(&mut first) {
                 stream.write_all(&answer)?;
             }
@@ -78,12 +86,30 @@ fn world(answer: Vec<u8>) -> World {
     });
     let port = server.port();
     let listener = TcpListener::bind(("127.0.0.5", port)).expect("a listener");
-    let list = domains(&[&format!("127.0.0.5:{port}"), &format!("127.0.0.1:{port}"), &format!("a.test:{port}"), &format!("b.test:{port}")]);
+    let list = domains(&[
+        &format!("127.0.0.5:{port}"),
+        &format!("127.0.0.1:{port}"),
+        &format!("a.test:{port}"),
+        &format!("b.test:{port}"),
+    ]);
     let names = Names::of(&[("a.test", &["127.0.0.1"]), ("b.test", &["127.0.0.1"])]);
     let (sender, denied) = channel(100);
-    let relay =
-        Relay::start(Listeners { tcp: vec![listener.into()], ..Listeners::default() }, list, Arc::new(names), sender).expect("a relay");
-    World { got, port, denied, _relay: relay }
+    let relay = Relay::start(
+        Listeners {
+            tcp: vec![listener.into()],
+            ..Listeners::default()
+        },
+        list,
+        Arc::new(names),
+        sender,
+    )
+    .expect("a relay");
+    World {
+        got,
+        port,
+        denied,
+        _relay: relay,
+    }
 }
 
 impl World {
@@ -107,7 +133,10 @@ impl World {
 async fn a_name_is_read_however_the_message_is_cut() {
     let mut world = world(server_answer(&[9; 32]));
     let whole = hello("a.test");
-    assert_eq!(world.sent(&[&whole, b"more"]), [&whole[..], b"more"].concat());
+    assert_eq!(
+        world.sent(&[&whole, b"more"]),
+        [&whole[..], b"more"].concat()
+    );
     let (front, back) = whole.split_at(20);
     assert_eq!(world.sent(&[&front[..3], &front[3..], back]), whole);
     let inner = message(&[extension(10, &[0; 300]), server_name("A.TEST")]);
@@ -119,17 +148,44 @@ async fn a_name_is_read_however_the_message_is_cut() {
 #[tokio::test(flavor = "multi_thread")]
 async fn messages_that_name_another_server_or_hide_it_are_refused() {
     let mut world = world(server_answer(&[9; 32]));
-    let two = extension(0, &sized(&[&[0][..], &sized(b"a.test"), &[0], &sized(b"evil.test")].concat()));
+    let two = extension(
+        0,
+        &sized(&[&[0][..], &sized(b"a.test"), &[0], &sized(b"evil.test")].concat()),
+    );
     let cases: Vec<(Vec<u8>, &str)> = vec![
-        (hello("evil.test"), "host \"evil.test\" is not in network.allowed_domains"),
-        (hello("a.test.evil.test"), "is not in network.allowed_domains"),
+        (
+            hello("evil.test"),
+            "host \"evil.test\" is not in network.allowed_domains",
+        ),
+        (
+            hello("a.test.evil.test"),
+            "is not in network.allowed_domains",
+        ),
         (hello("a.test\0.evil.test"), "no host"),
         (hello("a\u{435}.test"), "not ASCII"),
         (hello("127.0.0.1"), "it says it is for host \"127.0.0.1\""),
         (record(&message(&[two])), "cannot be read"),
-        (record(&message(&[server_name("a.test"), server_name("evil.test")])), "cannot be read"),
-        (record(&message(&[server_name("a.test"), extension(0xfe0d, &[0; 40])])), "hides its server name"),
-        (record(&[message(&[server_name("a.test")]), message(&[server_name("evil.test")])].concat()), "followed by another"),
+        (
+            record(&message(&[server_name("a.test"), server_name("evil.test")])),
+            "cannot be read",
+        ),
+        (
+            record(&message(&[
+                server_name("a.test"),
+                extension(0xfe0d, &[0; 40]),
+            ])),
+            "hides its server name",
+        ),
+        (
+            record(
+                &[
+                    message(&[server_name("a.test")]),
+                    message(&[server_name("evil.test")]),
+                ]
+                .concat(),
+            ),
+            "followed by another",
+        ),
         (record(&[2, 0, 0, 1, 0]), "starts otherwise"),
         (record(&[1, 0xff, 0xff, 0xff]), "too long"),
         (vec![22, 3, 1, 0xff, 0xff, 1], "starts otherwise"),
@@ -151,10 +207,26 @@ async fn a_second_first_message_must_name_the_same_server() {
     let mut world = world(server_answer(&hex(AGAIN)));
     let (a, b) = (hello("a.test"), hello("b.test"));
     let good = [CHANGE_CIPHER, &a].concat();
-    assert_eq!(world.sent(&[&a, &good, b"then anything"]), [&a[..], &good, b"then anything"].concat());
-    assert_eq!(world.sent(&[&a, &[CHANGE_CIPHER, &b].concat()]), [&a[..], CHANGE_CIPHER].concat());
-    assert!(world.denied.try_recv().expect("a report").why.contains("another server than its first"));
+    assert_eq!(
+        world.sent(&[&a, &good, b"then anything"]),
+        [&a[..], &good, b"then anything"].concat()
+    );
+    assert_eq!(
+        world.sent(&[&a, &[CHANGE_CIPHER, &b].concat()]),
+        [&a[..], CHANGE_CIPHER].concat()
+    );
+    assert!(
+        world
+            .denied
+            .try_recv()
+            .expect("a report")
+            .why
+            .contains("another server than its first")
+    );
     // Sent ahead of the server's answer it is read all the same.
     assert_eq!(world.sent(&[&[&a[..], &b].concat()]), a);
-    assert_eq!(world.sent(&[&[&a[..], CHANGE_CIPHER, &a, b"x"].concat()]), [&a[..], CHANGE_CIPHER, &a, b"x"].concat());
+    assert_eq!(
+        world.sent(&[&[&a[..], CHANGE_CIPHER, &a, b"x"].concat()]),
+        [&a[..], CHANGE_CIPHER, &a, b"x"].concat()
+    );
 }

@@ -57,7 +57,11 @@ impl Namespace {
     }
 
     /// The same with listeners of one family, or of both.
-    pub(crate) fn with(family: &str, domains: &Domains, resolver: impl Resolve + 'static) -> Option<Namespace> {
+    pub(crate) fn with(
+        family: &str,
+        domains: &Domains,
+        resolver: impl Resolve + 'static,
+    ) -> Option<Namespace> {
         for program in ["/usr/bin/unshare", "/usr/bin/python3"] {
             if !Path::new(program).exists() {
                 println!("skipped: no {program}");
@@ -69,7 +73,14 @@ impl Namespace {
         let mut ports = domains.ports();
         ports.push(DNS_PORT);
         let mut agent = Command::new("/usr/bin/unshare")
-            .args(["--user", "--map-root-user", "--net", "/usr/bin/python3", "-c", AGENT])
+            .args([
+                "--user",
+                "--map-root-user",
+                "--net",
+                "/usr/bin/python3",
+                "-c",
+                AGENT,
+            ])
             .arg(place.path().join("door"))
             .arg(family)
             .args(ports.iter().map(u16::to_string))
@@ -92,10 +103,29 @@ impl Namespace {
         let mut sockets = descriptors(&stream).into_iter();
         let udp = sockets.by_ref().take(1).collect();
         let (sender, denied) = channel(100);
-        let relay = Relay::start(Listeners { tcp: sockets.collect(), udp, refusals: None }, domains.clone(), Arc::new(resolver), sender)
-            .expect("a relay");
-        let (words, answers) = (agent.stdin.take().expect("piped"), BufReader::new(agent.stdout.take().expect("piped")));
-        Some(Namespace { agent, words, answers, denied, place, relay: Some(relay) })
+        let relay = Relay::start(
+            Listeners {
+                tcp: sockets.collect(),
+                udp,
+                refusals: None,
+            },
+            domains.clone(),
+            Arc::new(resolver),
+            sender,
+        )
+        .expect("a relay");
+        let (words, answers) = (
+            agent.stdin.take().expect("piped"),
+            BufReader::new(agent.stdout.take().expect("piped")),
+        );
+        Some(Namespace {
+            agent,
+            words,
+            answers,
+            denied,
+            place,
+            relay: Some(relay),
+        })
     }
 
     /// Runs a program in it: its exit code, and what it wrote.
@@ -110,7 +140,10 @@ impl Namespace {
             let (code, length) = line.trim().split_once(' ').expect("two numbers");
             let mut output = vec![0; length.parse().expect("a number")];
             self.answers.read_exact(&mut output).expect("read");
-            (code.parse().expect("a number"), String::from_utf8_lossy(&output).into_owned())
+            (
+                code.parse().expect("a number"),
+                String::from_utf8_lossy(&output).into_owned(),
+            )
         })
     }
 
@@ -140,7 +173,19 @@ fn descriptors(stream: &UnixStream) -> Vec<OwnedFd> {
     let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(64))];
     let mut ancillary = RecvAncillaryBuffer::new(&mut space);
     let mut byte = [0];
-    recvmsg(stream, &mut [IoSliceMut::new(&mut byte)], &mut ancillary, RecvFlags::CMSG_CLOEXEC).expect("received");
-    let rights = |message| if let RecvAncillaryMessage::ScmRights(sockets) = message { sockets.collect() } else { Vec::new() };
+    recvmsg(
+        stream,
+        &mut [IoSliceMut::new(&mut byte)],
+        &mut ancillary,
+        RecvFlags::CMSG_CLOEXEC,
+    )
+    .expect("received");
+    let rights = |message| {
+        if let RecvAncillaryMessage::ScmRights(sockets) = message {
+            sockets.collect()
+        } else {
+            Vec::new()
+        }
+    };
     ancillary.drain().flat_map(rights).collect()
 }

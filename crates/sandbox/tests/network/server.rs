@@ -17,7 +17,10 @@ pub(crate) struct Server {
 
 impl Server {
     /// Answers each request with what `answer` makes of it.
-    pub(crate) fn start(ip: &str, answer: impl Fn(&str) -> Vec<u8> + Send + Sync + 'static) -> Server {
+    pub(crate) fn start(
+        ip: &str,
+        answer: impl Fn(&str) -> Vec<u8> + Send + Sync + 'static,
+    ) -> Server {
         Server::with(ip, move |stream, seen| {
             let request = read_request(stream)?;
             seen.lock().expect("held").push(request.clone());
@@ -32,14 +35,20 @@ impl Server {
     }
 
     /// Treats each connection as `serve` does.
-    pub(crate) fn with(ip: &str, serve: impl Fn(&mut TcpStream, &Mutex<Vec<String>>) -> io::Result<()> + Send + Sync + 'static) -> Server {
-        let listener = TcpListener::bind((ip.parse::<IpAddr>().expect("an address"), 0)).expect("a listener");
+    pub(crate) fn with(
+        ip: &str,
+        serve: impl Fn(&mut TcpStream, &Mutex<Vec<String>>) -> io::Result<()> + Send + Sync + 'static,
+    ) -> Server {
+        let listener =
+            TcpListener::bind((ip.parse::<IpAddr>().expect("an address"), 0)).expect("a listener");
         let address = listener.local_addr().expect("its address");
         let seen = Arc::new(Mutex::new(Vec::new()));
         let (serve, ours) = (Arc::new(serve), seen.clone());
         thread::spawn(move || {
             for stream in listener.incoming() {
-                let (Ok(mut stream), serve, seen) = (stream, serve.clone(), ours.clone()) else { continue };
+                let (Ok(mut stream), serve, seen) = (stream, serve.clone(), ours.clone()) else {
+                    continue;
+                };
                 thread::spawn(move || {
                     let _ = stream.set_read_timeout(Some(Duration::from_secs(20)));
                     let before = seen.lock().expect("held").len();
@@ -77,7 +86,11 @@ impl Server {
 }
 
 pub(crate) fn ok(words: &str) -> Vec<u8> {
-    format!("HTTP/1.1 200 OK\r\nContent-Length: {}\r\nConnection: close\r\n\r\n{words}", words.len()).into_bytes()
+    format!(
+        "HTTP/1.1 200 OK\r\nContent-Length: {}\r\nConnection: close\r\n\r\n{words}",
+        words.len()
+    )
+    .into_bytes()
 }
 
 pub(crate) fn redirect(status: u16, to: &str) -> Vec<u8> {
@@ -90,9 +103,21 @@ pub(crate) fn read_request(stream: &mut impl Read) -> io::Result<String> {
     loop {
         let text = String::from_utf8_lossy(&bytes).into_owned();
         if let Some((head, body)) = text.split_once("\r\n\r\n") {
-            let length = head.lines().find_map(|l| l.to_ascii_lowercase().strip_prefix("content-length:")?.trim().parse::<usize>().ok());
-            let chunked = head.to_ascii_lowercase().contains("transfer-encoding: chunked");
-            if if chunked { body.ends_with("0\r\n\r\n") } else { body.len() >= length.unwrap_or(0) } {
+            let length = head.lines().find_map(|l| {
+                l.to_ascii_lowercase()
+                    .strip_prefix("content-length:")?
+                    .trim()
+                    .parse::<usize>()
+                    .ok()
+            });
+            let chunked = head
+                .to_ascii_lowercase()
+                .contains("transfer-encoding: chunked");
+            if if chunked {
+                body.ends_with("0\r\n\r\n")
+            } else {
+                body.len() >= length.unwrap_or(0)
+            } {
                 return Ok(text);
             }
         }
@@ -118,22 +143,44 @@ impl Names {
     }
 
     pub(crate) fn and(&self, name: &str, answers: &[&[&str]]) {
-        let answers = answers.iter().map(|list| list.iter().map(|a| a.parse().expect("an address")).collect()).collect();
-        self.0.lock().expect("held").insert(name.to_owned(), answers);
+        let answers = answers
+            .iter()
+            .map(|list| {
+                list.iter()
+                    .map(|a| a.parse().expect("an address"))
+                    .collect()
+            })
+            .collect();
+        self.0
+            .lock()
+            .expect("held")
+            .insert(name.to_owned(), answers);
     }
 }
 
 impl Resolve for Names {
     fn resolve<'a>(&'a self, name: &'a str) -> Resolving<'a> {
         let mut names = self.0.lock().expect("held");
-        let answer = names.get_mut(name).map(|answers| if answers.len() > 1 { answers.remove(0) } else { answers[0].clone() });
+        let answer = names.get_mut(name).map(|answers| {
+            if answers.len() > 1 {
+                answers.remove(0)
+            } else {
+                answers[0].clone()
+            }
+        });
         Box::pin(async move { answer.ok_or_else(|| io::ErrorKind::NotFound.into()) })
     }
 
     fn lines(&self, address: IpAddr) -> Vec<String> {
         let names = self.0.lock().expect("held");
         let written = |name: &&String| name.ends_with(".written.test");
-        names.iter().filter(|(_, answers)| answers[0].contains(&address)).map(|(name, _)| name).filter(written).cloned().collect()
+        names
+            .iter()
+            .filter(|(_, answers)| answers[0].contains(&address))
+            .map(|(name, _)| name)
+            .filter(written)
+            .cloned()
+            .collect()
     }
 }
 
@@ -147,10 +194,20 @@ pub(crate) fn client(entries: &[&str], names: &Names) -> Client {
 }
 
 pub(crate) fn small() -> Bounds {
-    Bounds { body_bytes: 100_000, header_bytes: 16_384, headers: 50, redirects: 10, time: Duration::from_secs(5) }
+    Bounds {
+        body_bytes: 100_000,
+        header_bytes: 16_384,
+        headers: 50,
+        redirects: 10,
+        time: Duration::from_secs(5),
+    }
 }
 
 /// Gets a URL: the text, or what the error says.
 pub(crate) async fn get(client: &Client, url: &str) -> Result<String, String> {
-    client.request(Request::get(url)).await.map(|response| response.text().into_owned()).map_err(|error| error.to_string())
+    client
+        .request(Request::get(url))
+        .await
+        .map(|response| response.text().into_owned())
+        .map_err(|error| error.to_string())
 }

@@ -32,14 +32,25 @@ async fn no_spelling_of_a_loopback_address_is_reached() {
         "0x7f000001",
         "017700000001",
     ] {
-        let error = get(&any, &format!("http://{host}:{port}/")).await.expect_err(host);
-        assert!(error.contains("address") || error.contains("is not in network.allowed_domains"), "{host}: {error}");
+        let error = get(&any, &format!("http://{host}:{port}/"))
+            .await
+            .expect_err(host);
+        assert!(
+            error.contains("address") || error.contains("is not in network.allowed_domains"),
+            "{host}: {error}"
+        );
     }
     server.was_not_reached();
     // The same server, once somebody has listed it, by any spelling.
     let listed = client(&[&format!("localhost:{port}")], &names);
     for host in ["127.0.0.1", "127.1", "localhost"] {
-        assert_eq!(get(&listed, &format!("http://{host}:{port}/")).await.as_deref(), Ok("secret"), "{host}");
+        assert_eq!(
+            get(&listed, &format!("http://{host}:{port}/"))
+                .await
+                .as_deref(),
+            Ok("secret"),
+            "{host}"
+        );
     }
 }
 
@@ -47,7 +58,13 @@ async fn no_spelling_of_a_loopback_address_is_reached() {
 async fn names_that_look_like_an_allowed_one_are_others() {
     let server = Server::saying("127.0.0.1", "hello");
     let port = server.port();
-    let all = ["example.test", "okexample.test", "example.test.evil.test", "xn--xample-9uf.test", "sub.example.test"];
+    let all = [
+        "example.test",
+        "okexample.test",
+        "example.test.evil.test",
+        "xn--xample-9uf.test",
+        "sub.example.test",
+    ];
     let names = Names::of(&all.map(|name| (name, ["127.0.0.1"].as_slice())));
     let client = client(&[&format!("example.test:{port}"), &server.entry()], &names);
     for name in [
@@ -58,29 +75,61 @@ async fn names_that_look_like_an_allowed_one_are_others() {
         "example.test%00.evil.test",
         "example.test\u{0}.evil.test",
     ] {
-        assert!(get(&client, &format!("http://{name}:{port}/")).await.is_err(), "{name}");
+        assert!(
+            get(&client, &format!("http://{name}:{port}/"))
+                .await
+                .is_err(),
+            "{name}"
+        );
     }
     server.was_not_reached();
     for name in ["example.test", "EXAMPLE.test.", "sub.example.test"] {
-        assert_eq!(get(&client, &format!("http://{name}:{port}/")).await.as_deref(), Ok("hello"), "{name}");
+        assert_eq!(
+            get(&client, &format!("http://{name}:{port}/"))
+                .await
+                .as_deref(),
+            Ok("hello"),
+            "{name}"
+        );
     }
 }
 
 #[tokio::test]
 async fn an_answer_that_changes_between_questions_changes_nothing() {
-    let (good, inner) = (Server::saying("127.0.0.2", "good"), Server::saying("127.0.0.1", "inner"));
+    let (good, inner) = (
+        Server::saying("127.0.0.2", "good"),
+        Server::saying("127.0.0.1", "inner"),
+    );
     let names = Names::default();
-    let list = [format!("a.test:{}", good.port()), good.entry(), format!("a.test:{}", inner.port())];
+    let list = [
+        format!("a.test:{}", good.port()),
+        good.entry(),
+        format!("a.test:{}", inner.port()),
+    ];
     let client = client(&list.each_ref().map(String::as_str), &names);
     // First the allowed address, then the other: the one that was judged is dialled.
     names.and("a.test", &[&["127.0.0.2"], &["127.0.0.1"]]);
-    assert_eq!(get(&client, &format!("http://a.test:{}/", good.port())).await.as_deref(), Ok("good"));
+    assert_eq!(
+        get(&client, &format!("http://a.test:{}/", good.port()))
+            .await
+            .as_deref(),
+        Ok("good")
+    );
     // The second request asks again and is judged again.
-    let error = get(&client, &format!("http://a.test:{}/", inner.port())).await.expect_err("refused");
-    assert!(error.contains("host \"a.test\" is a loopback address (127.0.0.1)"), "{error}");
+    let error = get(&client, &format!("http://a.test:{}/", inner.port()))
+        .await
+        .expect_err("refused");
+    assert!(
+        error.contains("host \"a.test\" is a loopback address (127.0.0.1)"),
+        "{error}"
+    );
     // One bad address among good ones refuses the name.
     names.and("a.test", &[&["127.0.0.2", "127.0.0.1"]]);
-    assert!(get(&client, &format!("http://a.test:{}/", good.port())).await.is_err());
+    assert!(
+        get(&client, &format!("http://a.test:{}/", good.port()))
+            .await
+            .is_err()
+    );
     inner.was_not_reached();
     assert_eq!(good.seen().len(), 1);
 }
@@ -94,9 +143,19 @@ async fn a_name_without_an_entry_is_not_even_asked_for() {
         }
     }
     let client = client(&["a.test"], &Names::default()).with_resolver(std::sync::Arc::new(Nobody));
-    let error = get(&client, "http://secret.evil.test/").await.expect_err("refused");
-    assert_eq!(error, "host \"secret.evil.test\" is not in network.allowed_domains");
-    assert!(get(&client, "http://a.test:22/").await.expect_err("refused").contains("port 22"));
+    let error = get(&client, "http://secret.evil.test/")
+        .await
+        .expect_err("refused");
+    assert_eq!(
+        error,
+        "host \"secret.evil.test\" is not in network.allowed_domains"
+    );
+    assert!(
+        get(&client, "http://a.test:22/")
+            .await
+            .expect_err("refused")
+            .contains("port 22")
+    );
 }
 
 #[tokio::test]
@@ -106,13 +165,19 @@ async fn urls_of_other_schemes_and_with_users_are_not_requested() {
         ("ftp://a.test/", "only http and https are"),
         ("file:///etc/passwd", "only http and https are"),
         ("data:text/plain,hello", "only http and https are"),
-        ("http://user:s3cret@a.test/", "it has a user name or a password"),
+        (
+            "http://user:s3cret@a.test/",
+            "it has a user name or a password",
+        ),
         ("http://", "not requested"),
         ("a.test", "not requested"),
         ("http://a b/", "not requested"),
     ] {
         let error = get(&client, url).await.expect_err(url);
-        assert!(error.contains(says) && !error.contains("s3cret"), "{url}: {error}");
+        assert!(
+            error.contains(says) && !error.contains("s3cret"),
+            "{url}: {error}"
+        );
     }
 }
 
@@ -134,21 +199,41 @@ async fn a_request_cannot_smuggle_another() {
         ("Proxy-Authorization", "x"),
         ("", "x"),
     ] {
-        let request = Request { headers: vec![(name.to_owned(), value.to_owned())], ..Request::get(&url) };
+        let request = Request {
+            headers: vec![(name.to_owned(), value.to_owned())],
+            ..Request::get(&url)
+        };
         let error = client.request(request).await.expect_err(name).to_string();
         assert!(error.contains("cannot be sent"), "{name}: {error}");
     }
     for method in ["CONNECT", "TRACE", "GET / HTTP/1.1\r\nX:", "", "G ET"] {
-        assert!(client.request(Request { method: method.to_owned(), ..Request::get(&url) }).await.is_err(), "{method}");
+        assert!(
+            client
+                .request(Request {
+                    method: method.to_owned(),
+                    ..Request::get(&url)
+                })
+                .await
+                .is_err(),
+            "{method}"
+        );
     }
     server.was_not_reached();
     // In a path, such bytes are percent-encoded and stay in the path.
-    assert_eq!(get(&client, &format!("{url}a\r\nHost: evil")).await.as_deref(), Ok("hello"));
-    assert_eq!(get(&client, &format!("{url}a%0d%0aHost:%20evil")).await.as_deref(), Ok("hello"));
-    assert!(
-        server
-            .seen()
-            .iter()
-            .all(|request| request.to_ascii_lowercase().matches("host:").count() <= 2 && !request.contains("\r\nHost: evil"))
+    assert_eq!(
+        get(&client, &format!("{url}a\r\nHost: evil"))
+            .await
+            .as_deref(),
+        Ok("hello")
     );
+    assert_eq!(
+        get(&client, &format!("{url}a%0d%0aHost:%20evil"))
+            .await
+            .as_deref(),
+        Ok("hello")
+    );
+    assert!(server.seen().iter().all(
+        |request| request.to_ascii_lowercase().matches("host:").count() <= 2
+            && !request.contains("\r\nHost: evil")
+    ));
 }

@@ -16,14 +16,25 @@ const WHILE: Duration = Duration::from_millis(60);
 /// Runs a line of shell, and waits until the place of the next one is made.
 fn shell(runtime: &Runtime, world: &World, line: &str) -> Finished {
     let command = Command::new("/bin/bash", ["-c", line]);
-    let finished = runtime.block_on(world.sandbox.run(&world.plan, command, CancellationToken::new())).expect(line);
+    let finished = runtime
+        .block_on(
+            world
+                .sandbox
+                .run(&world.plan, command, CancellationToken::new()),
+        )
+        .expect(line);
     std::thread::sleep(WHILE);
     finished
 }
 
 fn says(runtime: &Runtime, world: &World, line: &str) -> String {
     let finished = shell(runtime, world, line);
-    assert_eq!(finished.end, End::Exited(0), "{line}: {}", finished.stderr.text);
+    assert_eq!(
+        finished.end,
+        End::Exited(0),
+        "{line}: {}",
+        finished.stderr.text
+    );
     finished.stdout.text
 }
 
@@ -46,10 +57,15 @@ fn what_governs_calls_is_closed_however_it_came_since_the_place_was_made() {
         let runtime = runtime();
         fs::write(world.ws("harness.md"), "first").expect("a file");
         let closed = |path: &str| {
-            let line =
-                format!("echo evil > {path} || echo evil > {path}/new; mv {path} other; rm -rf {path}; cat {path} {path}/file 2>/dev/null");
+            let line = format!(
+                "echo evil > {path} || echo evil > {path}/new; mv {path} other; rm -rf {path}; cat {path} {path}/file 2>/dev/null"
+            );
             let finished = shell(&runtime, world, &line);
-            assert!(!finished.stdout.text.contains("evil"), "{path}: {}", finished.stdout.text);
+            assert!(
+                !finished.stdout.text.contains("evil"),
+                "{path}: {}",
+                finished.stdout.text
+            );
         };
         says(&runtime, world, "true");
         closed("harness.md");
@@ -57,26 +73,41 @@ fn what_governs_calls_is_closed_however_it_came_since_the_place_was_made() {
         fs::write(world.ws("saved"), "second").expect("a file");
         fs::rename(world.ws("saved"), world.ws("harness.md")).expect("renamed");
         closed("harness.md");
-        assert_eq!(fs::read_to_string(world.ws("harness.md")).expect("a text"), "second");
+        assert_eq!(
+            fs::read_to_string(world.ws("harness.md")).expect("a text"),
+            "second"
+        );
         // Removed and made again, perhaps with the same number.
         for n in 0..3 {
             fs::remove_file(world.ws("harness.md")).expect("removed");
             fs::write(world.ws("harness.md"), format!("third {n}")).expect("a file");
             closed("harness.md");
-            assert_eq!(fs::read_to_string(world.ws("harness.md")).expect("a text"), format!("third {n}"));
+            assert_eq!(
+                fs::read_to_string(world.ws("harness.md")).expect("a text"),
+                format!("third {n}")
+            );
         }
         // Not there when the place was made.
         fs::create_dir(world.ws(".harness")).expect("a directory");
         fs::write(world.ws(".harness/file"), "kept").expect("a file");
         closed(".harness");
-        assert_eq!(fs::read_to_string(world.ws(".harness/file")).expect("a text"), "kept");
+        assert_eq!(
+            fs::read_to_string(world.ws(".harness/file")).expect("a text"),
+            "kept"
+        );
         fs::create_dir(world.ws("src/.claude")).expect("a directory");
         fs::write(world.ws("src/.claude/settings.json"), "{}").expect("a file");
         closed("src/.claude/settings.json");
-        assert_eq!(fs::read_to_string(world.ws("src/.claude/settings.json")).expect("a text"), "{}");
+        assert_eq!(
+            fs::read_to_string(world.ws("src/.claude/settings.json")).expect("a text"),
+            "{}"
+        );
         // Gone since the place was made, and made by the command.
         fs::remove_dir_all(world.ws(".harness")).expect("removed");
-        assert_eq!(shell(&runtime, world, "mkdir .harness; sleep 5").end, End::Protected);
+        assert_eq!(
+            shell(&runtime, world, "mkdir .harness; sleep 5").end,
+            End::Protected
+        );
         assert!(!world.ws(".harness").exists());
     });
 }
@@ -94,11 +125,21 @@ fn what_is_hidden_stays_hidden_when_it_is_replaced() {
         };
         make();
         for _ in 0..3 {
-            assert!(!shell(&runtime, &world, "cat secret/canary; true").stdout.text.contains(SECRET));
+            assert!(
+                !shell(&runtime, &world, "cat secret/canary; true")
+                    .stdout
+                    .text
+                    .contains(SECRET)
+            );
             fs::remove_dir_all(&secret).expect("removed");
             make();
         }
-        assert!(!shell(&runtime, &world, "cat secret/canary; true").stdout.text.contains(SECRET));
+        assert!(
+            !shell(&runtime, &world, "cat secret/canary; true")
+                .stdout
+                .text
+                .contains(SECRET)
+        );
     });
 }
 
@@ -110,7 +151,10 @@ fn a_workspace_that_was_replaced_is_the_new_one() {
         fs::rename(world.ws(""), world.beside("moved")).expect("renamed");
         fs::create_dir_all(world.ws("src")).expect("a directory");
         fs::write(world.ws("src/main.rs"), "new").expect("a file");
-        assert_eq!(says(&runtime, world, "cat src/main.rs; echo more > src/made"), "new");
+        assert_eq!(
+            says(&runtime, world, "cat src/main.rs; echo more > src/made"),
+            "new"
+        );
         assert!(world.ws("src/made").exists() && !world.beside("moved/src/made").exists());
     });
 }
@@ -146,7 +190,14 @@ fn a_place_that_nobody_came_for_ends_with_the_sandbox() {
 /// Processes that see this workspace at a mount of its own.
 fn places(workspace: &Path) -> Vec<i32> {
     let all = fs::read_dir("/proc").expect("processes").flatten();
-    let numbered = all.filter_map(|entry| Some((entry.file_name().to_str()?.parse().ok()?, entry.path())));
-    let sees = |path: &Path| fs::read_to_string(path.join("mountinfo")).is_ok_and(|text| text.contains(&*workspace.to_string_lossy()));
-    numbered.filter(|(_, path)| sees(path)).map(|(pid, _)| pid).collect()
+    let numbered =
+        all.filter_map(|entry| Some((entry.file_name().to_str()?.parse().ok()?, entry.path())));
+    let sees = |path: &Path| {
+        fs::read_to_string(path.join("mountinfo"))
+            .is_ok_and(|text| text.contains(&*workspace.to_string_lossy()))
+    };
+    numbered
+        .filter(|(_, path)| sees(path))
+        .map(|(pid, _)| pid)
+        .collect()
 }

@@ -36,7 +36,9 @@ fn whatever_a_command_takes_the_harness_goes_on_and_hardly_grows() {
             ("a large file", "head -c 10G /dev/zero > ${TMPDIR:-/tmp}/full".to_owned()),
         ];
         if world.tier() == Tier::A {
-            let fill = "for i in 1 2 3 4 5 6 7 8; do head -c 8M /dev/zero > /tmp/$i || exit 9; done".to_owned();
+            let fill =
+                "for i in 1 2 3 4 5 6 7 8; do head -c 8M /dev/zero > /tmp/$i || exit 9; done"
+                    .to_owned();
             hungry.push(("a full /tmp", fill));
         }
         serves(world);
@@ -49,9 +51,16 @@ fn whatever_a_command_takes_the_harness_goes_on_and_hardly_grows() {
         }
         plan.limits.deadline = Duration::from_millis(700);
         in_time(Duration::from_secs(2), || {
-            let finished = world.shell_with(&plan, &format!("{mark}() {{ {mark} | {mark} & }}; {mark}; exec sleep 100"));
+            let finished = world.shell_with(
+                &plan,
+                &format!("{mark}() {{ {mark} | {mark} & }}; {mark}; exec sleep 100"),
+            );
             assert_ne!(finished.end, End::Exited(0));
-            assert!(processes_with(&mark).is_empty(), "{:?}", processes_with(&mark));
+            assert!(
+                processes_with(&mark).is_empty(),
+                "{:?}",
+                processes_with(&mark)
+            );
         });
         serves(world);
         let grown = peak().saturating_sub(before);
@@ -70,7 +79,12 @@ fn memory_that_is_shared_is_counted_once() {
             "exec python3 -c \"{SHARED}m = take(150 << 20)\nfor _ in range(5):\n  if os.fork() == 0:\n    for at in range(0, len(m), 4096): m[at]\n    time.sleep(1); os._exit(0)\nfor _ in range(5): os.wait()\nprint('fine')\""
         );
         let finished = world.shell_with(&plan, &line);
-        assert_eq!((finished.end, finished.stdout.text.as_str()), (End::Exited(0), "fine\n"), "{}", finished.stderr.text);
+        assert_eq!(
+            (finished.end, finished.stdout.text.as_str()),
+            (End::Exited(0), "fine\n"),
+            "{}",
+            finished.stderr.text
+        );
     });
 }
 
@@ -85,7 +99,8 @@ def file(bytes, path=None):
     in_every_tier(|world| {
         let mut plan = world.plan.clone();
         (plan.limits.memory_bytes, plan.limits.tmp_bytes) = (256 << 20, 200 << 20);
-        let python = |what: &str| format!("exec python3 -c \"{TAKE}{what}\ntime.sleep(2); print('fine')\"");
+        let python =
+            |what: &str| format!("exec python3 -c \"{TAKE}{what}\ntime.sleep(2); print('fine')\"");
         let mut much = vec!["a = bytearray(b'x') * (150 << 20)\nb = file(150 << 20)"];
         if world.tier() == Tier::A {
             much.push("a = bytearray(b'x') * (150 << 20)\nb = file(150 << 20, '/tmp/x')");
@@ -95,9 +110,15 @@ def file(bytes, path=None):
             let finished = world.shell_with(&plan, &python(what));
             assert_ne!(finished.stdout.text, "fine\n", "{what}");
         }
-        let mapped = "m = mmap.mmap(file(150 << 20), 150 << 20)\nfor at in range(0, len(m), 4096): m[at]";
+        let mapped =
+            "m = mmap.mmap(file(150 << 20), 150 << 20)\nfor at in range(0, len(m), 4096): m[at]";
         let finished = world.shell_with(&plan, &python(mapped));
-        assert_eq!((finished.end, finished.stdout.text.as_str()), (End::Exited(0), "fine\n"), "{}", finished.stderr.text);
+        assert_eq!(
+            (finished.end, finished.stdout.text.as_str()),
+            (End::Exited(0), "fine\n"),
+            "{}",
+            finished.stderr.text
+        );
     });
 }
 
@@ -109,8 +130,15 @@ fn serves(world: &World) {
 /// The most memory this process ever had.
 fn peak() -> u64 {
     let text = std::fs::read_to_string("/proc/self/status").expect("facts");
-    let line = text.lines().find_map(|line| line.strip_prefix("VmHWM:")).expect("a line");
-    line.trim().trim_end_matches(" kB").parse::<u64>().expect("a number") << 10
+    let line = text
+        .lines()
+        .find_map(|line| line.strip_prefix("VmHWM:"))
+        .expect("a line");
+    line.trim()
+        .trim_end_matches(" kB")
+        .parse::<u64>()
+        .expect("a number")
+        << 10
 }
 
 #[test]
@@ -143,13 +171,25 @@ time.sleep(60)
                 let command = Command::new("/usr/bin/python3", ["-c", PARKS]);
                 runtime().block_on(world.sandbox.run(&world.plan, command, stop))
             });
-            assert!(eventually(Duration::from_secs(20), || world.ws("src/parked").exists()), "it did not park them");
+            assert!(
+                eventually(Duration::from_secs(20), || world.ws("src/parked").exists()),
+                "it did not park them"
+            );
             for _ in 0..3 {
-                in_time(Duration::from_secs(3), || assert_eq!(world.shell_with(&plan, "echo ran").stdout.text, "ran\n"));
+                in_time(Duration::from_secs(3), || {
+                    assert_eq!(world.shell_with(&plan, "echo ran").stdout.text, "ran\n")
+                });
             }
-            assert_eq!(Sandbox::with_tier(world.tier()).tier(), world.tier(), "nor is anybody contained less for it");
+            assert_eq!(
+                Sandbox::with_tier(world.tier()).tier(),
+                world.tier(),
+                "nor is anybody contained less for it"
+            );
             cancel.cancel();
-            assert_eq!(parks.join().expect("no panic").expect("it ran").end, End::Cancelled);
+            assert_eq!(
+                parks.join().expect("no panic").expect("it ran").end,
+                End::Cancelled
+            );
         });
     });
 }

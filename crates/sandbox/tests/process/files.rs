@@ -16,9 +16,16 @@ fn files_in_the_workspace_are_read_and_written() {
             world.says(
                 "echo new > src/new && mv src/new src/newer && mkdir src/dir && ln -s newer src/link && chmod 600 src/newer && rm src/link",
             );
-            assert_eq!(fs::read_to_string(world.ws("src/newer")).expect("written"), "new\n");
+            assert_eq!(
+                fs::read_to_string(world.ws("src/newer")).expect("written"),
+                "new\n"
+            );
             let facts = fs::metadata(world.ws("src/newer")).expect("facts");
-            assert_eq!(facts.uid(), rustix::process::geteuid().as_raw(), "what it makes belongs to the one it works for");
+            assert_eq!(
+                facts.uid(),
+                rustix::process::geteuid().as_raw(),
+                "what it makes belongs to the one it works for"
+            );
         } else {
             println!("skipped: without namespaces nobody is shown root's files as his own");
         }
@@ -88,7 +95,15 @@ fn modes_owners_and_times_outside_stay_as_they_are() {
         if world.tier() == Tier::B && !rustix::process::geteuid().is_root() {
             // The user owns the canary, and Landlock does not look at modes: the guide says so, and so does `enforced`.
             let finished = world.shell("true");
-            assert!(finished.enforced.weaker.iter().any(|line| line.contains("modes and times")), "{:?}", finished.enforced);
+            assert!(
+                finished
+                    .enforced
+                    .weaker
+                    .iter()
+                    .any(|line| line.contains("modes and times")),
+                "{:?}",
+                finished.enforced
+            );
             println!("skipped: tier B does not keep a user's own modes");
             return;
         }
@@ -107,7 +122,10 @@ fn modes_owners_and_times_outside_stay_as_they_are() {
         }
         if world.can_write() {
             world.says("chmod 700 src/main.rs && touch -d 2001-01-01 src/main.rs");
-            assert_eq!(fs::metadata(world.ws("src/main.rs")).expect("facts").mode() & 0o777, 0o700);
+            assert_eq!(
+                fs::metadata(world.ws("src/main.rs")).expect("facts").mode() & 0o777,
+                0o700
+            );
         }
     });
 }
@@ -115,12 +133,24 @@ fn modes_owners_and_times_outside_stay_as_they_are() {
 #[test]
 fn secrets_of_the_machine_are_not_read() {
     in_every_tier(|world| {
-        for path in ["/etc/shadow", "/root/.bashrc", "/root/.ssh/id_rsa", "/etc/ssh/ssh_host_rsa_key", "/root/.cargo/env"] {
+        for path in [
+            "/etc/shadow",
+            "/root/.bashrc",
+            "/root/.ssh/id_rsa",
+            "/etc/ssh/ssh_host_rsa_key",
+            "/root/.cargo/env",
+        ] {
             world.refuses(&format!("cat {path}"));
         }
         assert!(world.says("cat /etc/passwd").contains("root:"));
         world.refuses("ls /root/.cargo /root/.rustup");
-        assert!(!world.says("ls /run 2>/dev/null | wc -l").trim().parse::<u32>().is_ok_and(|count| count > 0));
+        assert!(
+            !world
+                .says("ls /run 2>/dev/null | wc -l")
+                .trim()
+                .parse::<u32>()
+                .is_ok_and(|count| count > 0)
+        );
     });
 }
 
@@ -129,13 +159,28 @@ fn a_workspace_that_is_only_read_is_not_written_and_a_hidden_one_is_not_read() {
     in_every_tier(|world| {
         let mut plan = world.plan.clone();
         plan.files.access = Access::Read;
-        assert_eq!(world.shell_with(&plan, "cat src/main.rs").stdout.text, "inside");
-        assert_ne!(world.shell_with(&plan, "echo evil > src/main.rs").end, End::Exited(0));
-        assert_ne!(world.shell_with(&plan, "touch src/new || touch new").end, End::Exited(0));
+        assert_eq!(
+            world.shell_with(&plan, "cat src/main.rs").stdout.text,
+            "inside"
+        );
+        assert_ne!(
+            world.shell_with(&plan, "echo evil > src/main.rs").end,
+            End::Exited(0)
+        );
+        assert_ne!(
+            world.shell_with(&plan, "touch src/new || touch new").end,
+            End::Exited(0)
+        );
         plan.files.access = Access::Hidden;
         let path = world.ws("src/main.rs").display().to_string();
-        assert_ne!(world.shell_with(&plan, &format!("cat {path}")).end, End::Exited(0));
-        assert_eq!(fs::read_to_string(world.ws("src/main.rs")).expect("there"), "inside");
+        assert_ne!(
+            world.shell_with(&plan, &format!("cat {path}")).end,
+            End::Exited(0)
+        );
+        assert_eq!(
+            fs::read_to_string(world.ws("src/main.rs")).expect("there"),
+            "inside"
+        );
     });
 }
 
@@ -151,13 +196,30 @@ fn only_the_named_places_are_written_and_hidden_ones_are_not_read() {
         plan.files.only = vec![world.ws("out")];
         plan.files.hidden = vec![world.ws("secret"), world.ws("token")];
         if world.can_write() {
-            assert_eq!(world.shell_with(&plan, "echo x > out/x && cat src/main.rs").stdout.text, "inside");
+            assert_eq!(
+                world
+                    .shell_with(&plan, "echo x > out/x && cat src/main.rs")
+                    .stdout
+                    .text,
+                "inside"
+            );
             assert!(world.ws("out/x").exists());
         }
-        assert_ne!(world.shell_with(&plan, "echo x > src/x").end, End::Exited(0));
-        for line in ["cat secret/key", "cat token", "cat secret/../secret/key", "mv secret src/s && cat src/s/key"] {
+        assert_ne!(
+            world.shell_with(&plan, "echo x > src/x").end,
+            End::Exited(0)
+        );
+        for line in [
+            "cat secret/key",
+            "cat token",
+            "cat secret/../secret/key",
+            "mv secret src/s && cat src/s/key",
+        ] {
             let finished = world.shell_with(&plan, line);
-            assert!(finished.end != End::Exited(0) && !finished.stdout.text.contains(SECRET), "{line}");
+            assert!(
+                finished.end != End::Exited(0) && !finished.stdout.text.contains(SECRET),
+                "{line}"
+            );
         }
     });
 }
@@ -172,12 +234,28 @@ fn a_readable_place_is_read_a_writable_one_is_written() {
         // Readable for others, as a toolchain is; root's own closed files stay closed.
         let text = world.shell_with(&plan, &format!("cat {}/canary", readable.display()));
         assert_eq!(text.stdout.text, SECRET, "{}", text.stderr.text);
-        assert_ne!(world.shell_with(&plan, &format!("echo evil > {}/canary", readable.display())).end, End::Exited(0));
+        assert_ne!(
+            world
+                .shell_with(&plan, &format!("echo evil > {}/canary", readable.display()))
+                .end,
+            End::Exited(0)
+        );
         if world.can_write() {
-            assert_eq!(world.shell_with(&plan, &format!("echo x > {}/x", writable.display())).end, End::Exited(0));
-            assert_eq!(fs::read_to_string(writable.join("x")).expect("written"), "x\n");
+            assert_eq!(
+                world
+                    .shell_with(&plan, &format!("echo x > {}/x", writable.display()))
+                    .end,
+                End::Exited(0)
+            );
+            assert_eq!(
+                fs::read_to_string(writable.join("x")).expect("written"),
+                "x\n"
+            );
         }
-        assert_eq!(fs::read_to_string(readable.join("canary")).expect("there"), SECRET);
+        assert_eq!(
+            fs::read_to_string(readable.join("canary")).expect("there"),
+            SECRET
+        );
     });
 }
 
@@ -191,7 +269,11 @@ fn the_private_tmp_is_gone_afterwards_and_shared_with_nobody() {
         let folder = text.lines().nth(1).expect("a folder");
         let kept = std::path::Path::new(folder).join(&mark);
         // It is removed while the answer is on its way.
-        assert!(eventually(Duration::from_secs(5), || !kept.exists()), "{}", kept.display());
+        assert!(
+            eventually(Duration::from_secs(5), || !kept.exists()),
+            "{}",
+            kept.display()
+        );
         assert!(!std::path::Path::new("/tmp").join(&mark).exists());
         fs::write(std::env::temp_dir().join(&mark), SECRET).expect("a file");
         let seen = world.shell(&format!("cat {}/{mark}", std::env::temp_dir().display()));
@@ -213,7 +295,10 @@ fn an_archive_writes_nothing_outside() {
             "{make} tar -P -xf a.tar; python3 -c \"import tarfile; tarfile.open('a.tar').extractall(filter='fully_trusted')\""
         ));
         assert_eq!(world.outside(), before);
-        assert_eq!(world.says(&format!("{make} tar -xf a.tar good; cat good")), "good");
+        assert_eq!(
+            world.says(&format!("{make} tar -xf a.tar good; cat good")),
+            "good"
+        );
     });
 }
 
@@ -226,7 +311,11 @@ fn a_link_swapped_in_a_loop_leads_nowhere() {
             "mkdir d; (for i in $(seq 2000); do ln -sfn {outside} x; ln -sfn src x; done) & for i in $(seq 2000); do echo evil > x/canary; cat x/canary; done 2>/dev/null | sort -u; wait"
         );
         let finished = world.shell(&line);
-        assert!(!finished.stdout.text.contains(SECRET), "{}", finished.stdout.text);
+        assert!(
+            !finished.stdout.text.contains(SECRET),
+            "{}",
+            finished.stdout.text
+        );
         assert_eq!(world.outside(), before);
     });
 }

@@ -10,7 +10,11 @@ use tool_harness_sandbox::tier::Tier;
 
 /// A line that waits to be ended, where it can make anything that it is ended for.
 fn patient(world: &World, line: &str) -> String {
-    if world.can_write() { line.to_owned() } else { line.replace("sleep 5", "true") }
+    if world.can_write() {
+        line.to_owned()
+    } else {
+        line.replace("sleep 5", "true")
+    }
 }
 
 fn text(path: &Path) -> String {
@@ -21,23 +25,55 @@ fn text(path: &Path) -> String {
 fn names_that_govern_are_found_at_any_depth_and_below_folders_that_are_new() {
     in_every_tier(|world| {
         for (line, name) in [
-            ("mkdir -p src/a/b/.claude; echo evil > src/a/b/.claude/settings.json; sleep 5", "src/a/b/.claude"),
-            ("mkdir -p src/c/d; echo evil > src/c/d/harness.md", "src/c/d/harness.md"),
-            ("mkdir -p src/e; sleep 0.1; mkdir src/e/f; sleep 0.1; echo evil > src/e/f/.mcp.json; sleep 5", "src/e/f/.mcp.json"),
-            ("mkdir src/x; echo evil > src/x/settings.json; mv src/x src/.vscode; sleep 5", "src/.vscode/settings.json"),
-            ("mkdir src/y; mv src/y src/z; mkdir src/z/.Harness; sleep 5", "src/z/.Harness"),
-            ("mkdir -p src/g/goose; mv src/g src/.config", "src/.config/goose"),
-            ("mkdir src/vs; echo evil > src/vs/settings.json; ln -s vs src/.vscode; sleep 5", "src/.vscode"),
+            (
+                "mkdir -p src/a/b/.claude; echo evil > src/a/b/.claude/settings.json; sleep 5",
+                "src/a/b/.claude",
+            ),
+            (
+                "mkdir -p src/c/d; echo evil > src/c/d/harness.md",
+                "src/c/d/harness.md",
+            ),
+            (
+                "mkdir -p src/e; sleep 0.1; mkdir src/e/f; sleep 0.1; echo evil > src/e/f/.mcp.json; sleep 5",
+                "src/e/f/.mcp.json",
+            ),
+            (
+                "mkdir src/x; echo evil > src/x/settings.json; mv src/x src/.vscode; sleep 5",
+                "src/.vscode/settings.json",
+            ),
+            (
+                "mkdir src/y; mv src/y src/z; mkdir src/z/.Harness; sleep 5",
+                "src/z/.Harness",
+            ),
+            (
+                "mkdir -p src/g/goose; mv src/g src/.config",
+                "src/.config/goose",
+            ),
+            (
+                "mkdir src/vs; echo evil > src/vs/settings.json; ln -s vs src/.vscode; sleep 5",
+                "src/.vscode",
+            ),
             ("git init -q src/repo; sleep 5", "src/repo/.git"),
         ] {
             fs::remove_dir_all(world.ws("src")).expect("removed");
             fs::create_dir(world.ws("src")).expect("a folder");
             let finished = world.shell(&patient(world, line));
-            assert!(fs::symlink_metadata(world.ws(name)).is_err(), "{line}: {name} was made");
+            assert!(
+                fs::symlink_metadata(world.ws(name)).is_err(),
+                "{line}: {name} was made"
+            );
             if world.can_write() {
-                assert_eq!(finished.end, End::Protected, "{line}: {}", finished.stderr.text);
+                assert_eq!(
+                    finished.end,
+                    End::Protected,
+                    "{line}: {}",
+                    finished.stderr.text
+                );
                 assert!(
-                    finished.denials.iter().any(|denial| denial.what == name && denial.why.contains("set aside")),
+                    finished
+                        .denials
+                        .iter()
+                        .any(|denial| denial.what == name && denial.why.contains("set aside")),
                     "{:?}",
                     finished.denials
                 );
@@ -53,7 +89,11 @@ fn names_that_govern_are_found_at_any_depth_and_below_folders_that_are_new() {
 
 #[test]
 fn a_folder_is_not_made_into_one_of_gits() {
-    if !Command::new("git").arg("--version").output().is_ok_and(|ran| ran.status.success()) {
+    if !Command::new("git")
+        .arg("--version")
+        .output()
+        .is_ok_and(|ran| ran.status.success())
+    {
         println!("skipped: no git");
         return;
     }
@@ -69,16 +109,26 @@ fn a_folder_is_not_made_into_one_of_gits() {
             let mut git = Command::new("git");
             git.arg("status")
                 .current_dir(folder)
-                .env("GIT_CEILING_DIRECTORIES", folder.parent().expect("a parent"))
+                .env(
+                    "GIT_CEILING_DIRECTORIES",
+                    folder.parent().expect("a parent"),
+                )
                 .output()
                 .expect("git runs")
         };
         // What is tried does work, where nothing stops it.
         let (control, canary) = (world.beside("control"), world.beside("ran"));
         fs::create_dir(&control).expect("a folder");
-        Command::new("sh").arg("-c").arg(make(&control.to_string_lossy(), &canary)).status().expect("it runs");
+        Command::new("sh")
+            .arg("-c")
+            .arg(make(&control.to_string_lossy(), &canary))
+            .status()
+            .expect("it runs");
         let said = status(&control);
-        assert!(canary.exists(), "git runs what such a folder says: {said:?}");
+        assert!(
+            canary.exists(),
+            "git runs what such a folder says: {said:?}"
+        );
         fs::remove_file(&canary).expect("removed");
         fs::create_dir(world.ws("src/sub")).expect("a folder");
         for folder in [".", "src/sub"] {
@@ -86,15 +136,20 @@ fn a_folder_is_not_made_into_one_of_gits() {
             status(&world.ws(folder));
             assert!(!canary.exists(), "{folder}: git ran what the command wrote");
             if world.tier() == Tier::A || folder != "." && world.can_write() {
-                assert_eq!(finished.end, End::Protected, "{folder}: {}", finished.stderr.text);
+                assert_eq!(
+                    finished.end,
+                    End::Protected,
+                    "{folder}: {}",
+                    finished.stderr.text
+                );
             }
             for name in ["objects", "refs", "config"] {
-                let _ = fs::remove_dir_all(world.ws(folder).join(name)).or_else(|_| fs::remove_file(world.ws(folder).join(name)));
+                let _ = fs::remove_dir_all(world.ws(folder).join(name))
+                    .or_else(|_| fs::remove_file(world.ws(folder).join(name)));
             }
         }
         // The other way: what it reads its folders from.
-        let line =
-            "mkdir -p src/store/objects src/store/refs; cd src/sub; echo 'ref: refs/heads/main' > HEAD; echo ../store > commondir; sleep 5";
+        let line = "mkdir -p src/store/objects src/store/refs; cd src/sub; echo 'ref: refs/heads/main' > HEAD; echo ../store > commondir; sleep 5";
         if world.can_write() {
             assert_eq!(world.shell(line).end, End::Protected);
         }
@@ -108,8 +163,13 @@ fn a_folder_is_not_made_into_one_of_gits() {
 #[test]
 fn what_the_settings_of_a_repository_make_git_obey_is_not_changed_either() {
     in_tier(Tier::A, |world| {
-        let git =
-            |words: &[&str]| Command::new("git").args(words).current_dir(world.ws(".")).output().is_ok_and(|ran| ran.status.success());
+        let git = |words: &[&str]| {
+            Command::new("git")
+                .args(words)
+                .current_dir(world.ws("."))
+                .output()
+                .is_ok_and(|ran| ran.status.success())
+        };
         if !git(&["init", "-q"]) {
             println!("skipped: no git");
             return;
@@ -118,16 +178,26 @@ fn what_the_settings_of_a_repository_make_git_obey_is_not_changed_either() {
             fs::create_dir(world.ws(folder)).expect("a folder");
             fs::write(world.ws(folder).join(file), "\n").expect("a file");
         }
-        for (key, value) in [("core.hooksPath", ".husky"), ("include.path", "../shared/gitconfig"), ("include.path", "../shared/later")] {
+        for (key, value) in [
+            ("core.hooksPath", ".husky"),
+            ("include.path", "../shared/gitconfig"),
+            ("include.path", "../shared/later"),
+        ] {
             assert!(git(&["config", "--add", key, value]));
         }
         for (line, name) in [
             ("echo evil >> .husky/pre-commit", ".husky/pre-commit"),
             ("echo evil > .husky/post-commit", ".husky/post-commit"),
-            ("mv .husky .other && mkdir .husky && echo evil > .husky/pre-commit", ".husky/pre-commit"),
+            (
+                "mv .husky .other && mkdir .husky && echo evil > .husky/pre-commit",
+                ".husky/pre-commit",
+            ),
             ("echo evil >> shared/gitconfig", "shared/gitconfig"),
             ("echo evil > shared/later; sleep 5", "shared/later"),
-            ("mkdir -p .git/foo/objects .git/foo/refs; echo evil > .git/foo/config; echo x > .git/foo/HEAD; sleep 5", ".git/foo/config"),
+            (
+                "mkdir -p .git/foo/objects .git/foo/refs; echo evil > .git/foo/config; echo x > .git/foo/HEAD; sleep 5",
+                ".git/foo/config",
+            ),
         ] {
             world.shell(line);
             let text = fs::read_to_string(world.ws(name)).unwrap_or_default();
@@ -143,7 +213,10 @@ fn what_the_settings_of_a_repository_make_git_obey_is_not_changed_either() {
 fn a_bare_repository_that_is_there_is_used_and_its_settings_are_not_changed() {
     in_tier(Tier::A, |world| {
         let bare = world.ws("fixtures/repo.git");
-        let made = Command::new("git").args(["init", "-q", "--bare"]).arg(&bare).status();
+        let made = Command::new("git")
+            .args(["init", "-q", "--bare"])
+            .arg(&bare)
+            .status();
         if !made.is_ok_and(|made| made.success()) {
             println!("skipped: no git");
             return;
@@ -157,7 +230,12 @@ fn a_bare_repository_that_is_there_is_used_and_its_settings_are_not_changed() {
             assert_ne!(world.shell(line).end, End::Exited(0), "{line}");
             assert_eq!(text(&bare.join("config")), config, "{line}");
         }
-        assert_eq!(world.shell("echo evil > fixtures/repo.git/commondir; sleep 5").end, End::Protected);
+        assert_eq!(
+            world
+                .shell("echo evil > fixtures/repo.git/commondir; sleep 5")
+                .end,
+            End::Protected
+        );
         world.says(
             "git init -q /tmp/work && cd /tmp/work && git -c user.name=x -c user.email=x@x commit -q --allow-empty -m x && \
              git -c safe.directory='*' push -q \"$OLDPWD/fixtures/repo.git\" HEAD:refs/heads/main",
@@ -170,11 +248,20 @@ fn a_bare_repository_that_is_there_is_used_and_its_settings_are_not_changed() {
 fn nothing_that_a_command_does_keeps_what_it_made_in_its_place() {
     in_every_tier(|world| {
         for (line, folder) in [
-            ("for n in $(seq 0 120); do echo > src/set-aside-$n-claude; done; mkdir src/.claude; sleep 5", "src"),
+            (
+                "for n in $(seq 0 120); do echo > src/set-aside-$n-claude; done; mkdir src/.claude; sleep 5",
+                "src",
+            ),
             ("mkdir src/.claude; chmod 555 src; sleep 5", "src"),
             ("mkdir src/.claude; chmod 000 src; sleep 5", "src"),
-            ("mkdir -p src/d/.claude; chmod 000 src/d; chmod 000 src", "src/d"),
-            ("mkdir -p src/d/e; chmod 300 src/d/e; mkdir src/d/e/.claude; chmod 000 src/d/e src/d", "src/d/e"),
+            (
+                "mkdir -p src/d/.claude; chmod 000 src/d; chmod 000 src",
+                "src/d",
+            ),
+            (
+                "mkdir -p src/d/e; chmod 300 src/d/e; mkdir src/d/e/.claude; chmod 000 src/d/e src/d",
+                "src/d/e",
+            ),
         ] {
             let finished = world.shell(&patient(world, line));
             for closed in ["src", "src/d", "src/d/e"] {
@@ -186,14 +273,24 @@ fn nothing_that_a_command_does_keeps_what_it_made_in_its_place() {
             }
             assert!(!world.ws(folder).join(".claude").exists(), "{line}");
             if world.can_write() {
-                assert_eq!(finished.end, End::Protected, "{line}: {}", finished.stderr.text);
+                assert_eq!(
+                    finished.end,
+                    End::Protected,
+                    "{line}: {}",
+                    finished.stderr.text
+                );
             }
         }
         if world.can_write() {
             world.says("mkdir -p src/own; chmod 000 src/own");
-            let mode = fs::metadata(world.ws("src/own")).expect("facts").permissions().mode() & 0o777;
+            let mode = fs::metadata(world.ws("src/own"))
+                .expect("facts")
+                .permissions()
+                .mode()
+                & 0o777;
             assert_eq!(mode, 0, "a folder that its maker closed stays closed");
-            fs::set_permissions(world.ws("src/own"), fs::Permissions::from_mode(0o755)).expect("opened");
+            fs::set_permissions(world.ws("src/own"), fs::Permissions::from_mode(0o755))
+                .expect("opened");
         }
     });
 }
@@ -207,9 +304,19 @@ fn a_link_to_the_outside_has_nothing_there_set_aside() {
         let before = world.outside();
         let outside = world.beside("outside");
         for line in [
-            format!("ln -s {} .vscode; ln -s {} src/.vscode; sleep 5", outside.display(), outside.display()),
-            format!("mkdir src/v; mv src/v src/.vscode; rmdir src/.vscode; ln -s {} src/.vscode", outside.display()),
-            format!("mkdir src/w; rmdir src/w; ln -s {} src/w", outside.display()),
+            format!(
+                "ln -s {} .vscode; ln -s {} src/.vscode; sleep 5",
+                outside.display(),
+                outside.display()
+            ),
+            format!(
+                "mkdir src/v; mv src/v src/.vscode; rmdir src/.vscode; ln -s {} src/.vscode",
+                outside.display()
+            ),
+            format!(
+                "mkdir src/w; rmdir src/w; ln -s {} src/w",
+                outside.display()
+            ),
         ] {
             world.shell(&patient(world, &line));
             assert_eq!(world.outside(), before, "{line}");
@@ -229,25 +336,59 @@ fn every_place_that_is_written_is_looked_through() {
         }
         fs::create_dir_all(world.beside("outside/.git/hooks")).expect("a folder");
         fs::write(world.beside("outside/.git/config"), "governs").expect("a file");
-        (plan.files.workspace, plan.files.writable) = (world.ws("one"), vec![world.ws("two"), world.beside("outside")]);
+        (plan.files.workspace, plan.files.writable) = (
+            world.ws("one"),
+            vec![world.ws("two"), world.beside("outside")],
+        );
         let (two, outside) = (world.ws("two"), world.beside("outside"));
         for (line, file) in [
-            (format!("echo evil > {}/.harness/file", two.display()), two.join(".harness/file")),
-            (format!("mv {0}/deep {0}/gone; echo evil > {0}/deep/.claude/file", two.display()), two.join("deep/.claude/file")),
-            ("echo evil > .harness/file; echo evil > deep/.claude/file".to_owned(), world.ws("one/.harness/file")),
-            (format!("echo evil > {0}/.git/config; mv {0}/.git {0}/x", outside.display()), outside.join(".git/config")),
+            (
+                format!("echo evil > {}/.harness/file", two.display()),
+                two.join(".harness/file"),
+            ),
+            (
+                format!(
+                    "mv {0}/deep {0}/gone; echo evil > {0}/deep/.claude/file",
+                    two.display()
+                ),
+                two.join("deep/.claude/file"),
+            ),
+            (
+                "echo evil > .harness/file; echo evil > deep/.claude/file".to_owned(),
+                world.ws("one/.harness/file"),
+            ),
+            (
+                format!(
+                    "echo evil > {0}/.git/config; mv {0}/.git {0}/x",
+                    outside.display()
+                ),
+                outside.join(".git/config"),
+            ),
         ] {
             world.shell_with(&plan, &line);
             assert_eq!(text(&file), "governs", "{line}");
         }
         for place in [&two, &outside] {
-            world.shell_with(&plan, &format!("mkdir {}/.claude.json; sleep 2", place.display()));
+            world.shell_with(
+                &plan,
+                &format!("mkdir {}/.claude.json; sleep 2", place.display()),
+            );
             assert!(!place.join(".claude.json").exists());
-            world.shell_with(&plan, &format!("echo evil > {}/.git/hooks/x", place.display()));
+            world.shell_with(
+                &plan,
+                &format!("echo evil > {}/.git/hooks/x", place.display()),
+            );
             assert!(!place.join(".git/hooks/x").exists());
         }
         if world.tier() == Tier::A {
-            let finished = world.shell_with(&plan, &format!("echo ok > {}/fine && echo ok > {}/fine", two.display(), outside.display()));
+            let finished = world.shell_with(
+                &plan,
+                &format!(
+                    "echo ok > {}/fine && echo ok > {}/fine",
+                    two.display(),
+                    outside.display()
+                ),
+            );
             assert_eq!(finished.end, End::Exited(0), "{}", finished.stderr.text);
         }
     });
@@ -278,7 +419,11 @@ fn what_a_governing_link_leads_to_is_not_made_either() {
             "mkdir -p conf/code; echo evil > conf/code/settings.json",
         ] {
             assert_eq!(world.shell(line).end, End::Protected, "{line}");
-            assert!(!world.ws(".claude/settings.json").exists() && !world.ws(".vscode/settings.json").exists(), "{line}");
+            assert!(
+                !world.ws(".claude/settings.json").exists()
+                    && !world.ws(".vscode/settings.json").exists(),
+                "{line}"
+            );
         }
         fs::write(world.ws("conf/code/settings.json"), "governs").expect("a file");
         world.shell("echo evil > .vscode/settings.json; rm .vscode; mkdir .vscode; echo evil > .vscode/settings.json");

@@ -19,7 +19,9 @@ fn python(world: &World, deadline: Duration, mark: &str, text: &str) -> Finished
     plan.limits.deadline = deadline;
     let text = text.replace("MARK", mark);
     in_time(deadline + MARGIN, || {
-        let finished = world.run_with(&plan, Command::new("/usr/bin/python3", ["-c", &text])).expect("ran");
+        let finished = world
+            .run_with(&plan, Command::new("/usr/bin/python3", ["-c", &text]))
+            .expect("ran");
         let left = processes_with(mark);
         assert!(left.is_empty(), "{left:?}");
         println!("{:?}: {}", finished.end, finished.stdout.text.trim());
@@ -59,23 +61,47 @@ leave()
 time.sleep(0.2)
 print(*said, flush=True)
 ";
-        let finished = python(world, Duration::from_secs(20), &mark(1), &format!("{LEAVE}{attack}"));
+        let finished = python(
+            world,
+            Duration::from_secs(20),
+            &mark(1),
+            &format!("{LEAVE}{attack}"),
+        );
         assert_eq!(
             (finished.end, finished.stdout.text.as_str()),
             (End::Exited(0), "refused refused refused\n"),
             "{}",
             finished.stderr.text
         );
-        let finished = python(world, Duration::from_secs(2), &mark(2), &format!("{LEAVE}{attack}\ntime.sleep(100)"));
-        assert_eq!((finished.end, finished.stdout.text.as_str()), (End::TimedOut, "refused refused refused\n"), "{}", finished.stderr.text);
+        let finished = python(
+            world,
+            Duration::from_secs(2),
+            &mark(2),
+            &format!("{LEAVE}{attack}\ntime.sleep(100)"),
+        );
+        assert_eq!(
+            (finished.end, finished.stdout.text.as_str()),
+            (End::TimedOut, "refused refused refused\n"),
+            "{}",
+            finished.stderr.text
+        );
         // Its own limits are its own, and those of others can be seen.
         let harmless = "
 import resource
 resource.prlimit(0, resource.RLIMIT_NOFILE, (20, 20))
 print(resource.getrlimit(resource.RLIMIT_NOFILE)[0], resource.prlimit(os.getppid(), resource.RLIMIT_NOFILE)[0] > 20)
 ";
-        let finished = python(world, Duration::from_secs(20), &mark(3), &format!("{LEAVE}{harmless}"));
-        assert_eq!(finished.stdout.text, "20 True\n", "{}", finished.stderr.text);
+        let finished = python(
+            world,
+            Duration::from_secs(20),
+            &mark(3),
+            &format!("{LEAVE}{harmless}"),
+        );
+        assert_eq!(
+            finished.stdout.text, "20 True\n",
+            "{}",
+            finished.stderr.text
+        );
         assert_eq!(world.says("ulimit -n 30 && ulimit -n"), "30\n");
     });
 }
@@ -103,9 +129,19 @@ time.sleep(100)
         .replace("IOPRIO", &libc::SYS_ioprio_set.to_string())
         .replace("MOVE", &libc::SYS_move_pages.to_string())
         .replace("ATTR", &libc::SYS_sched_setattr.to_string());
-        let finished = python(world, Duration::from_millis(1500), &mark(6), &format!("{LEAVE}{attack}"));
+        let finished = python(
+            world,
+            Duration::from_millis(1500),
+            &mark(6),
+            &format!("{LEAVE}{attack}"),
+        );
         let said = "{'refused'} [Errno 38] Function not implemented\n";
-        assert_eq!((finished.end, finished.stdout.text.as_str()), (End::TimedOut, said), "{}", finished.stderr.text);
+        assert_eq!(
+            (finished.end, finished.stdout.text.as_str()),
+            (End::TimedOut, said),
+            "{}",
+            finished.stderr.text
+        );
         // Its own turn is its own, and in namespaces also that of what it started.
         let harmless = "
 os.setpriority(os.PRIO_PROCESS, 0, 7); os.setpriority(os.PRIO_PGRP, 0, 8); os.sched_setaffinity(0, {0}); os.sched_setscheduler(0, os.SCHED_BATCH, os.sched_param(0))
@@ -113,9 +149,23 @@ child = os.fork()
 if child == 0: time.sleep(100)
 print(os.getpriority(os.PRIO_PROCESS, 0), os.sched_getaffinity(0), os.sched_getscheduler(0) == os.SCHED_BATCH, tried(os.setpriority, os.PRIO_PROCESS, child, 9))
 ";
-        let finished = python(world, Duration::from_secs(20), &mark(7), &format!("{LEAVE}{harmless}"));
-        let of_a_child = if world.tier() == Tier::A { "done" } else { "refused" };
-        assert_eq!(finished.stdout.text, format!("8 {{0}} True {of_a_child}\n"), "{}", finished.stderr.text);
+        let finished = python(
+            world,
+            Duration::from_secs(20),
+            &mark(7),
+            &format!("{LEAVE}{harmless}"),
+        );
+        let of_a_child = if world.tier() == Tier::A {
+            "done"
+        } else {
+            "refused"
+        };
+        assert_eq!(
+            finished.stdout.text,
+            format!("8 {{0}} True {of_a_child}\n"),
+            "{}",
+            finished.stderr.text
+        );
         let line = "[ $(nice -n 9 nice) -ge 9 ] && taskset -c 0 chrt -i 0 ionice -c 3 echo ran";
         assert_eq!(world.says(line), "ran\n");
     });
@@ -123,13 +173,26 @@ print(os.getpriority(os.PRIO_PROCESS, 0), os.sched_getaffinity(0), os.sched_gets
 
 #[test]
 fn a_command_may_use_the_processors_that_its_harness_may() {
-    let allowed = |status: &str| status.lines().find(|line| line.starts_with("Cpus_allowed_list")).map(str::to_owned).expect("a line");
+    let allowed = |status: &str| {
+        status
+            .lines()
+            .find(|line| line.starts_with("Cpus_allowed_list"))
+            .map(str::to_owned)
+            .expect("a line")
+    };
     in_every_tier(|world| {
         let ours = allowed(&fs::read_to_string("/proc/thread-self/status").expect("a status"));
         // Many at once, so that whoever moves them is interrupted on the way.
         std::thread::scope(|scope| {
-            let crowd: Vec<_> =
-                (0..16).map(|_| scope.spawn(|| (0..6).map(|_| allowed(&world.says("cat /proc/self/status"))).collect())).collect();
+            let crowd: Vec<_> = (0..16)
+                .map(|_| {
+                    scope.spawn(|| {
+                        (0..6)
+                            .map(|_| allowed(&world.says("cat /proc/self/status")))
+                            .collect()
+                    })
+                })
+                .collect();
             for said in crowd {
                 let said: Vec<String> = said.join().expect("ran");
                 assert!(said.iter().all(|said| *said == ours), "{said:?}");
@@ -141,13 +204,27 @@ fn a_command_may_use_the_processors_that_its_harness_may() {
                 let mut one = CpuSet::new();
                 one.set(0);
                 sched_setaffinity(None, &one).expect("one processor");
-                let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().expect("a runtime");
+                let runtime = tokio::runtime::Builder::new_current_thread()
+                    .enable_all()
+                    .build()
+                    .expect("a runtime");
                 let cat = Command::new("/bin/cat", ["/proc/self/status"]);
-                runtime.block_on(world.sandbox.run(&world.plan, cat, CancellationToken::new())).expect("ran").stdout.text
+                runtime
+                    .block_on(
+                        world
+                            .sandbox
+                            .run(&world.plan, cat, CancellationToken::new()),
+                    )
+                    .expect("ran")
+                    .stdout
+                    .text
             });
             on_one.join().expect("ran")
         });
-        assert!(["Cpus_allowed_list:\t0", &ours].contains(&allowed(&said).as_str()), "{said}");
+        assert!(
+            ["Cpus_allowed_list:\t0", &ours].contains(&allowed(&said).as_str()),
+            "{said}"
+        );
     });
 }
 
@@ -160,10 +237,24 @@ fn a_command_has_the_class_of_turns_that_its_harness_has() {
                 let patient = scope.spawn(|| {
                     let none = libc::sched_param { sched_priority: 0 };
                     // SAFETY: the parameter is there, and it is about this thread only.
-                    assert_eq!(unsafe { libc::sched_setscheduler(0, wanted, &raw const none) }, 0);
-                    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().expect("a runtime");
+                    assert_eq!(
+                        unsafe { libc::sched_setscheduler(0, wanted, &raw const none) },
+                        0
+                    );
+                    let runtime = tokio::runtime::Builder::new_current_thread()
+                        .enable_all()
+                        .build()
+                        .expect("a runtime");
                     let python = Command::new("/usr/bin/python3", ["-c", class]);
-                    runtime.block_on(world.sandbox.run(&world.plan, python, CancellationToken::new())).expect("ran").stdout.text
+                    runtime
+                        .block_on(
+                            world
+                                .sandbox
+                                .run(&world.plan, python, CancellationToken::new()),
+                        )
+                        .expect("ran")
+                        .stdout
+                        .text
                 });
                 patient.join().expect("ran")
             });
@@ -185,18 +276,38 @@ for _ in range(16):
 while True: 'MARK'"
             );
             let finished = python(world, Duration::from_secs(1), &mark(8), &text);
-            assert_eq!(finished.end, End::TimedOut, "{how} {}", finished.stderr.text);
+            assert_eq!(
+                finished.end,
+                End::TimedOut,
+                "{how} {}",
+                finished.stderr.text
+            );
         }
         // What keeps one processor busy for a moment ends as it likes.
-        assert_eq!(world.says("for i in $(seq 20); do (for j in $(seq 1000); do :; done) & done; wait; echo done"), "done\n");
+        assert_eq!(
+            world.says(
+                "for i in $(seq 20); do (for j in $(seq 1000); do :; done) & done; wait; echo done"
+            ),
+            "done\n"
+        );
     });
 }
 
 /// The children of a process.
 fn children(of: &str) -> Vec<String> {
-    let tasks = fs::read_dir(format!("/proc/{of}/task")).into_iter().flatten().flatten();
-    let lists = tasks.map(|task| fs::read_to_string(task.path().join("children")).unwrap_or_default());
-    lists.flat_map(|list| list.split_whitespace().map(str::to_owned).collect::<Vec<_>>()).collect()
+    let tasks = fs::read_dir(format!("/proc/{of}/task"))
+        .into_iter()
+        .flatten()
+        .flatten();
+    let lists =
+        tasks.map(|task| fs::read_to_string(task.path().join("children")).unwrap_or_default());
+    lists
+        .flat_map(|list| {
+            list.split_whitespace()
+                .map(str::to_owned)
+                .collect::<Vec<_>>()
+        })
+        .collect()
 }
 
 #[test]
@@ -208,18 +319,37 @@ fn whoever_ends_a_helper_ends_its_command() {
             "{LEAVE}\nimport ctypes\nctypes.CDLL(None).prctl(1, 0)\nfor _ in range(3): leave()\nprint('MARK', flush=True)\ntime.sleep(100)"
         )
         .replace("MARK", &mark);
-        let run = || world.run_with(&world.plan, Command::new("/usr/bin/python3", ["-c", &text])).expect("ran");
+        let run = || {
+            world
+                .run_with(&world.plan, Command::new("/usr/bin/python3", ["-c", &text]))
+                .expect("ran")
+        };
         let finished = std::thread::scope(|scope| {
             let running = scope.spawn(run);
             assert!(
-                eventually(Duration::from_secs(20), || processes_with(&format!("sleep\0{mark}").replace('\0', " ")).len() >= 3),
+                eventually(Duration::from_secs(20), || processes_with(
+                    &format!("sleep\0{mark}").replace('\0', " ")
+                )
+                .len()
+                    >= 3),
                 "it did not start"
             );
             let own = std::process::id().to_string();
-            let is_command = |pid: &String| fs::read_to_string(format!("/proc/{pid}/cmdline")).is_ok_and(|line| line.contains(&mark));
-            let helpers = children(&own).into_iter().flat_map(|outer| children(&outer));
-            let helper = helpers.into_iter().find(|inner| children(inner).iter().any(is_command)).expect("a helper");
-            let ended = std::process::Command::new("kill").args(["-9", &helper]).status().expect("kill runs");
+            let is_command = |pid: &String| {
+                fs::read_to_string(format!("/proc/{pid}/cmdline"))
+                    .is_ok_and(|line| line.contains(&mark))
+            };
+            let helpers = children(&own)
+                .into_iter()
+                .flat_map(|outer| children(&outer));
+            let helper = helpers
+                .into_iter()
+                .find(|inner| children(inner).iter().any(is_command))
+                .expect("a helper");
+            let ended = std::process::Command::new("kill")
+                .args(["-9", &helper])
+                .status()
+                .expect("kill runs");
             assert!(ended.success());
             running.join().expect("no panic")
         });
@@ -247,8 +377,19 @@ fn a_command_that_has_its_helper_ended_for_want_of_memory_ends_too() {
         let program = world.ws(&format!("tiny{}", mark(10)));
         let source = world.beside("tiny.c");
         fs::write(&source, TINY).expect("a text");
-        let arguments = ["-O1", "-w", "-static", "-nostdlib", "-fno-stack-protector", "-o"];
-        let made = std::process::Command::new("cc").args(arguments).arg(&program).arg(&source).status();
+        let arguments = [
+            "-O1",
+            "-w",
+            "-static",
+            "-nostdlib",
+            "-fno-stack-protector",
+            "-o",
+        ];
+        let made = std::process::Command::new("cc")
+            .args(arguments)
+            .arg(&program)
+            .arg(&source)
+            .status();
         if !made.is_ok_and(|made| made.success()) {
             println!("skipped: no compiler");
             return;
@@ -258,7 +399,9 @@ fn a_command_that_has_its_helper_ended_for_want_of_memory_ends_too() {
         plan.limits.deadline = Duration::from_secs(4);
         let name = program.to_str().expect("a path");
         let finished = in_time(plan.limits.deadline + MARGIN, || {
-            let finished = world.run_with(&plan, Command::new(name, [""; 0])).expect("ran");
+            let finished = world
+                .run_with(&plan, Command::new(name, [""; 0]))
+                .expect("ran");
             let left = processes_with(name);
             assert!(left.is_empty(), "{left:?}");
             finished
@@ -267,7 +410,13 @@ fn a_command_that_has_its_helper_ended_for_want_of_memory_ends_too() {
         // The same in a larger bound is nobody's end, until its time is over.
         plan.limits.memory_bytes = 2 << 30;
         plan.limits.deadline = Duration::from_secs(2);
-        assert_eq!(world.run_with(&plan, Command::new(name, [""; 0])).expect("ran").end, End::TimedOut);
+        assert_eq!(
+            world
+                .run_with(&plan, Command::new(name, [""; 0]))
+                .expect("ran")
+                .end,
+            End::TimedOut
+        );
     });
 }
 
@@ -289,8 +438,18 @@ fn a_command_changes_no_other_process() {
         let limits = fs::read_to_string(format!("/proc/{pid}/limits")).expect("limits");
         let status = fs::read_to_string(format!("/proc/{pid}/status")).expect("facts");
         let turns = fs::read_to_string(format!("/proc/{pid}/sched")).unwrap_or_default();
-        let lines = |text: &str, start: &str| text.lines().filter(|line| line.starts_with(start)).map(str::to_owned).collect::<Vec<_>>();
-        (limits, lines(&status, "Cpus_allowed"), lines(&turns, "policy"), lines(&turns, "prio"))
+        let lines = |text: &str, start: &str| {
+            text.lines()
+                .filter(|line| line.starts_with(start))
+                .map(str::to_owned)
+                .collect::<Vec<_>>()
+        };
+        (
+            limits,
+            lines(&status, "Cpus_allowed"),
+            lines(&turns, "policy"),
+            lines(&turns, "prio"),
+        )
     };
     let before = facts();
     in_every_tier(|world| {
@@ -303,8 +462,17 @@ said = [tried(*a) for a in (
 tried(os.setpriority, os.PRIO_USER, 0, 19)
 print(*set(said))"
         );
-        let finished = python(world, Duration::from_secs(20), &mark(5), &format!("{LEAVE}{attack}"));
-        let said = if world.tier() == Tier::A { "[Errno 3] No such process\n" } else { "refused\n" };
+        let finished = python(
+            world,
+            Duration::from_secs(20),
+            &mark(5),
+            &format!("{LEAVE}{attack}"),
+        );
+        let said = if world.tier() == Tier::A {
+            "[Errno 3] No such process\n"
+        } else {
+            "refused\n"
+        };
         assert_eq!(finished.stdout.text, said, "{}", finished.stderr.text);
         assert_eq!(facts(), before);
     });

@@ -30,8 +30,15 @@ fn a_deadline_ends_everything_in_time() {
         plan.limits.deadline = Duration::from_millis(300);
         in_time(Duration::from_millis(550), || {
             let finished = world.shell_with(&plan, &format!("echo before; {}", stubborn(&mark)));
-            assert_eq!((finished.end, finished.stdout.text.as_str()), (End::TimedOut, "before\n"));
-            assert!(processes_with(&mark).is_empty(), "{:?}", processes_with(&mark));
+            assert_eq!(
+                (finished.end, finished.stdout.text.as_str()),
+                (End::TimedOut, "before\n")
+            );
+            assert!(
+                processes_with(&mark).is_empty(),
+                "{:?}",
+                processes_with(&mark)
+            );
         });
     });
 }
@@ -49,10 +56,18 @@ fn a_cancelled_command_ends_with_everything() {
                     tokio::time::sleep(Duration::from_millis(200)).await;
                     later.cancel();
                 });
-                world.sandbox.run(&world.plan, command, cancel).await.expect("ran")
+                world
+                    .sandbox
+                    .run(&world.plan, command, cancel)
+                    .await
+                    .expect("ran")
             });
             assert_eq!(finished.end, End::Cancelled);
-            assert!(processes_with(&mark).is_empty(), "{:?}", processes_with(&mark));
+            assert!(
+                processes_with(&mark).is_empty(),
+                "{:?}",
+                processes_with(&mark)
+            );
         });
     });
 }
@@ -61,9 +76,18 @@ fn a_cancelled_command_ends_with_everything() {
 fn what_a_finished_command_left_behind_is_ended() {
     in_every_tier(|world| {
         let mark = mark(3);
-        let finished = world.shell(&format!("sleep {mark} & setsid sleep {mark} & (setsid sleep {mark} &); echo done"));
-        assert_eq!((finished.end, finished.stdout.text.as_str()), (End::Exited(0), "done\n"));
-        assert!(processes_with(&mark).is_empty(), "{:?}", processes_with(&mark));
+        let finished = world.shell(&format!(
+            "sleep {mark} & setsid sleep {mark} & (setsid sleep {mark} &); echo done"
+        ));
+        assert_eq!(
+            (finished.end, finished.stdout.text.as_str()),
+            (End::Exited(0), "done\n")
+        );
+        assert!(
+            processes_with(&mark).is_empty(),
+            "{:?}",
+            processes_with(&mark)
+        );
     });
 }
 
@@ -73,10 +97,20 @@ fn a_caller_that_no_longer_waits_leaves_nothing() {
         let mark = mark(4);
         runtime().block_on(async {
             let command = Command::new("/bin/bash", ["-c", &stubborn(&mark)]);
-            let run = world.sandbox.run(&world.plan, command, CancellationToken::new());
-            assert!(tokio::time::timeout(Duration::from_millis(200), run).await.is_err());
+            let run = world
+                .sandbox
+                .run(&world.plan, command, CancellationToken::new());
+            assert!(
+                tokio::time::timeout(Duration::from_millis(200), run)
+                    .await
+                    .is_err()
+            );
         });
-        assert!(eventually(Duration::from_secs(1), || processes_with(&mark).is_empty()), "{:?}", processes_with(&mark));
+        assert!(
+            eventually(Duration::from_secs(1), || processes_with(&mark).is_empty()),
+            "{:?}",
+            processes_with(&mark)
+        );
     });
 }
 
@@ -85,17 +119,37 @@ fn a_killed_harness_takes_everything_with_it() {
     in_every_tier(|world| {
         let mark = mark(5);
         let tier = world.tier().to_string();
-        let mut harness = std::process::Command::new(std::env::current_exe().expect("this program"));
+        let mut harness =
+            std::process::Command::new(std::env::current_exe().expect("this program"));
         harness
-            .args(["--exact", "life::as_a_harness_that_will_be_killed", "--ignored", "--nocapture"])
+            .args([
+                "--exact",
+                "life::as_a_harness_that_will_be_killed",
+                "--ignored",
+                "--nocapture",
+            ])
             .env("TIER", tier)
             .env("MARK", &mark);
-        harness.stdout(std::process::Stdio::null()).stderr(std::process::Stdio::null()).process_group(0);
+        harness
+            .stdout(std::process::Stdio::null())
+            .stderr(std::process::Stdio::null())
+            .process_group(0);
         let mut harness = harness.spawn().expect("starts");
-        assert!(eventually(Duration::from_secs(20), || processes_with(&format!("sleep {mark}")).len() >= 6), "it did not start");
+        assert!(
+            eventually(Duration::from_secs(20), || processes_with(&format!(
+                "sleep {mark}"
+            ))
+            .len()
+                >= 6),
+            "it did not start"
+        );
         harness.kill().expect("killed");
         harness.wait().expect("collected");
-        assert!(eventually(Duration::from_secs(1), || processes_with(&mark).is_empty()), "{:?}", processes_with(&mark));
+        assert!(
+            eventually(Duration::from_secs(1), || processes_with(&mark).is_empty()),
+            "{:?}",
+            processes_with(&mark)
+        );
         // Its folders and groups go when the next one starts; those of one that lives stay.
         let (other, id) = (world.says("echo alive"), harness.id());
         assert_eq!(other, "alive\n");
@@ -107,15 +161,26 @@ fn a_killed_harness_takes_everything_with_it() {
             "{:?}",
             left_by(id)
         );
-        assert_eq!(world.says("touch ${TMPDIR:-/tmp}/x && echo still"), "still\n");
+        assert_eq!(
+            world.says("touch ${TMPDIR:-/tmp}/x && echo still"),
+            "still\n"
+        );
     });
 }
 
 /// Folders and groups that a process made.
 pub(crate) fn left_by(id: u32) -> Vec<std::path::PathBuf> {
     let own = format!("harness-call-{id}-");
-    let entries = own_groups().into_iter().chain([std::env::temp_dir()]).filter_map(|folder| fs::read_dir(folder).ok()).flatten().flatten();
-    entries.filter(|entry| entry.file_name().to_string_lossy().starts_with(&own)).map(|entry| entry.path()).collect()
+    let entries = own_groups()
+        .into_iter()
+        .chain([std::env::temp_dir()])
+        .filter_map(|folder| fs::read_dir(folder).ok())
+        .flatten()
+        .flatten();
+    entries
+        .filter(|entry| entry.file_name().to_string_lossy().starts_with(&own))
+        .map(|entry| entry.path())
+        .collect()
 }
 
 /// The groups this process is in.
@@ -123,7 +188,11 @@ fn own_groups() -> Vec<std::path::PathBuf> {
     let groups = fs::read_to_string("/proc/self/cgroup").expect("groups");
     let folder = |line: &str| {
         let mut parts = line.splitn(3, ':').skip(1);
-        Some(Path::new("/sys/fs/cgroup").join(parts.next()?).join(parts.next()?.trim_start_matches('/')))
+        Some(
+            Path::new("/sys/fs/cgroup")
+                .join(parts.next()?)
+                .join(parts.next()?.trim_start_matches('/')),
+        )
     };
     groups.lines().filter_map(folder).collect()
 }
@@ -131,8 +200,15 @@ fn own_groups() -> Vec<std::path::PathBuf> {
 #[test]
 #[ignore = "started by the test above"]
 fn as_a_harness_that_will_be_killed() {
-    let (tier, mark) = (std::env::var("TIER").expect("set"), std::env::var("MARK").expect("set"));
-    let world = World::new(Sandbox::with_tier(if tier == "A" { Tier::A } else { Tier::B }));
+    let (tier, mark) = (
+        std::env::var("TIER").expect("set"),
+        std::env::var("MARK").expect("set"),
+    );
+    let world = World::new(Sandbox::with_tier(if tier == "A" {
+        Tier::A
+    } else {
+        Tier::B
+    }));
     world.shell(&stubborn(&mark));
 }
 
@@ -140,11 +216,20 @@ fn as_a_harness_that_will_be_killed() {
 fn two_hundred_at_once_leave_nothing_behind() {
     // In a process of its own, because the other tests also have folders and groups, and what is counted here is all of them.
     let ran = std::process::Command::new(std::env::current_exe().expect("this program"))
-        .args(["--exact", "life::two_hundred_at_once_alone", "--ignored", "--nocapture"])
+        .args([
+            "--exact",
+            "life::two_hundred_at_once_alone",
+            "--ignored",
+            "--nocapture",
+        ])
         .output()
         .expect("it runs");
     let text = String::from_utf8_lossy(&ran.stdout);
-    assert!(ran.status.success() && text.contains("1 passed"), "{text}\n{}", String::from_utf8_lossy(&ran.stderr));
+    assert!(
+        ran.status.success() && text.contains("1 passed"),
+        "{text}\n{}",
+        String::from_utf8_lossy(&ran.stderr)
+    );
 }
 
 #[test]
@@ -161,29 +246,85 @@ fn two_hundred_at_once_alone() {
         warm.says("true");
         drop(warm);
         // A busy machine takes a while to take apart what waited for the next command, and that must not be counted as what was there before.
-        let is_gone = || matches!(counted(), Counts { namespaces: 0, groups: 0, temporary: 0, children: 0, .. });
+        let is_gone = || {
+            matches!(
+                counted(),
+                Counts {
+                    namespaces: 0,
+                    groups: 0,
+                    temporary: 0,
+                    children: 0,
+                    ..
+                }
+            )
+        };
         std::thread::sleep(Duration::from_millis(100));
-        assert!(eventually(Duration::from_secs(10), is_gone), "{:?}", counted());
+        assert!(
+            eventually(Duration::from_secs(10), is_gone),
+            "{:?}",
+            counted()
+        );
         let mark = mark(6);
         let before = counted();
         let world = World::new(Sandbox::with_tier(tier));
         let runtime = runtime();
         let ends = runtime.block_on(two_hundred(&world, &mark));
-        assert_eq!(ends.iter().filter(|end| **end == End::Exited(0)).count(), 100);
-        assert_eq!(ends.iter().filter(|end| **end == End::Cancelled).count(), 100);
-        assert!(processes_with(&mark).is_empty(), "{:?}", processes_with(&mark));
+        assert_eq!(
+            ends.iter().filter(|end| **end == End::Exited(0)).count(),
+            100
+        );
+        assert_eq!(
+            ends.iter().filter(|end| **end == End::Cancelled).count(),
+            100
+        );
+        assert!(
+            processes_with(&mark).is_empty(),
+            "{:?}",
+            processes_with(&mark)
+        );
         // Whose helper has made namespaces by the time that is found out.
-        let missing = || world.sandbox.run(&world.plan, Command::new("/no/such/program", [""; 0]), CancellationToken::new());
-        (0..20).for_each(|_| drop(runtime.block_on(missing()).expect_err("there is no such program")));
+        let missing = || {
+            world.sandbox.run(
+                &world.plan,
+                Command::new("/no/such/program", [""; 0]),
+                CancellationToken::new(),
+            )
+        };
+        (0..20).for_each(|_| {
+            drop(
+                runtime
+                    .block_on(missing())
+                    .expect_err("there is no such program"),
+            )
+        });
         // What is kept for later commands is little, and goes with the sandbox.
         std::thread::sleep(Duration::from_millis(200));
         let kept = counted();
-        assert!(kept.children <= before.children + 8 && kept.groups <= before.groups + 16, "{before:?} became {kept:?}");
+        assert!(
+            kept.children <= before.children + 8 && kept.groups <= before.groups + 16,
+            "{before:?} became {kept:?}"
+        );
         drop((runtime, world));
-        let has_settled = || Counts { descriptors: 0, ..counted() } == Counts { descriptors: 0, ..before };
-        assert!(eventually(Duration::from_secs(3), has_settled), "{before:?} became {:?}", counted());
+        let has_settled = || {
+            Counts {
+                descriptors: 0,
+                ..counted()
+            } == Counts {
+                descriptors: 0,
+                ..before
+            }
+        };
+        assert!(
+            eventually(Duration::from_secs(3), has_settled),
+            "{before:?} became {:?}",
+            counted()
+        );
         // Sixteen descriptors that watch a workspace are kept for later commands, and no more.
-        assert!(counted().descriptors <= before.descriptors + 16, "{before:?} became {:?}", counted());
+        assert!(
+            counted().descriptors <= before.descriptors + 16,
+            "{before:?} became {:?}",
+            counted()
+        );
     }
 }
 
@@ -193,8 +334,16 @@ async fn two_hundred(world: &World, mark: &str) -> Vec<End> {
     let mut plan = world.plan.clone();
     plan.limits.processes = 4096;
     for n in 0..200 {
-        let (sandbox, plan, cancel) = (world.sandbox.clone(), plan.clone(), CancellationToken::new());
-        let line = if n % 2 == 0 { format!("(setsid sleep {mark} &); echo {n}") } else { stubborn(mark) };
+        let (sandbox, plan, cancel) = (
+            world.sandbox.clone(),
+            plan.clone(),
+            CancellationToken::new(),
+        );
+        let line = if n % 2 == 0 {
+            format!("(setsid sleep {mark} &); echo {n}")
+        } else {
+            stubborn(mark)
+        };
         if n % 2 == 1 {
             let cancel = cancel.clone();
             tokio::spawn(async move {
@@ -203,7 +352,10 @@ async fn two_hundred(world: &World, mark: &str) -> Vec<End> {
             });
         }
         running.push(tokio::spawn(async move {
-            let finished = sandbox.run(&plan, Command::new("/bin/bash", ["-c", &line]), cancel).await.expect("ran");
+            let finished = sandbox
+                .run(&plan, Command::new("/bin/bash", ["-c", &line]), cancel)
+                .await
+                .expect("ran");
             if n % 2 == 0 {
                 assert_eq!(finished.stdout.text, format!("{n}\n"), "{finished:?}");
             }
@@ -231,20 +383,38 @@ struct Counts {
 }
 
 fn counted() -> Counts {
-    let mounts = fs::read_to_string("/proc/self/mountinfo").expect("mounts").lines().count();
+    let mounts = fs::read_to_string("/proc/self/mountinfo")
+        .expect("mounts")
+        .lines()
+        .count();
     let left = left_by(std::process::id());
-    let temporary = left.iter().filter(|path| path.starts_with(std::env::temp_dir())).count();
+    let temporary = left
+        .iter()
+        .filter(|path| path.starts_with(std::env::temp_dir()))
+        .count();
     let groups = left.len() - temporary;
     let descriptors = fs::read_dir("/proc/self/fd").expect("descriptors").count();
     let descendants = descendants();
     let kinds = ["mnt", "net", "pid", "ipc", "uts", "user"];
     let namespace = |pid: &str, kind: &str| fs::read_link(format!("/proc/{pid}/ns/{kind}")).ok();
     let mut namespaces = BTreeSet::new();
-    for (pid, kind) in descendants.iter().flat_map(|pid| kinds.map(|kind| (pid, kind))) {
-        namespaces.extend(namespace(pid, kind).filter(|found| namespace("self", kind).as_ref() != Some(found)));
+    for (pid, kind) in descendants
+        .iter()
+        .flat_map(|pid| kinds.map(|kind| (pid, kind)))
+    {
+        namespaces.extend(
+            namespace(pid, kind).filter(|found| namespace("self", kind).as_ref() != Some(found)),
+        );
     }
     let children = descendants.len();
-    Counts { mounts, namespaces: namespaces.len(), groups, temporary, children, descriptors }
+    Counts {
+        mounts,
+        namespaces: namespaces.len(),
+        groups,
+        temporary,
+        children,
+        descriptors,
+    }
 }
 
 /// Every process that came from this one.
@@ -252,7 +422,11 @@ fn descendants() -> Vec<String> {
     let mut all: Vec<String> = Vec::new();
     let mut waiting = vec![std::process::id().to_string()];
     while let Some(pid) = waiting.pop() {
-        for task in fs::read_dir(format!("/proc/{pid}/task")).into_iter().flatten().flatten() {
+        for task in fs::read_dir(format!("/proc/{pid}/task"))
+            .into_iter()
+            .flatten()
+            .flatten()
+        {
             let children = fs::read_to_string(task.path().join("children")).unwrap_or_default();
             let children: Vec<String> = children.split_whitespace().map(str::to_owned).collect();
             waiting.extend(children.iter().cloned());

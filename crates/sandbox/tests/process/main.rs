@@ -1,7 +1,13 @@
 //! Contained commands against the attacks that others have met, each beside the harmless thing it imitates.
 
-#![expect(clippy::disallowed_methods, reason = "what is tested is judged from outside, by real processes and listeners")]
-#![expect(clippy::disallowed_types, reason = "listeners of the tests' own are what must not be reached")]
+#![expect(
+    clippy::disallowed_methods,
+    reason = "what is tested is judged from outside, by real processes and listeners"
+)]
+#![expect(
+    clippy::disallowed_types,
+    reason = "listeners of the tests' own are what must not be reached"
+)]
 
 mod ahead;
 mod basic;

@@ -39,7 +39,9 @@ impl Serve for Echo {
             std::thread::spawn(move || {
                 let mut space = [0; 512];
                 while let Ok((count, _)) = socket.recv_from(&mut space) {
-                    seen.lock().expect("held").push(format!("datagram of {count}"));
+                    seen.lock()
+                        .expect("held")
+                        .push(format!("datagram of {count}"));
                 }
             });
         }
@@ -50,13 +52,20 @@ impl Serve for Echo {
 impl Guard for Answering {
     fn finish(self: Box<Self>) -> Vec<Denial> {
         let seen = self.seen.lock().expect("held");
-        seen.iter().map(|what| Denial { layer: "network", what: what.clone(), why: "seen".into() }).collect()
+        seen.iter()
+            .map(|what| Denial {
+                layer: "network",
+                what: what.clone(),
+                why: "seen".into(),
+            })
+            .collect()
     }
 }
 
 fn with_network(world: &World) -> World {
     let mut inside = World::new(world.sandbox.clone().serving(Arc::new(Echo)));
-    inside.plan.network = Network::Allowed(Domains::parse(&["example.test".to_owned()]).expect("a list"));
+    inside.plan.network =
+        Network::Allowed(Domains::parse(&["example.test".to_owned()]).expect("a list"));
     inside
 }
 
@@ -65,14 +74,24 @@ fn every_destination_is_answered_by_the_harness_and_other_ports_by_nobody() {
     in_tier(Tier::A, |world| {
         let world = with_network(world);
         let ask = |host: &str, port: u16| {
-            format!("python3 -c \"import socket; print(socket.create_connection(('{host}', {port}), 5).recv(99).decode().strip())\"")
+            format!(
+                "python3 -c \"import socket; print(socket.create_connection(('{host}', {port}), 5).recv(99).decode().strip())\""
+            )
         };
         for host in ["203.0.113.7", "169.254.169.254", "127.0.0.1", "8.8.8.8"] {
             let finished = world.shell(&ask(host, 80));
-            assert!(finished.stdout.text.contains(host), "{host}: {}{}", finished.stdout.text, finished.stderr.text);
+            assert!(
+                finished.stdout.text.contains(host),
+                "{host}: {}{}",
+                finished.stdout.text,
+                finished.stderr.text
+            );
             assert_eq!(finished.enforced.network, "relay");
             assert!(
-                finished.denials.iter().any(|denial| denial.layer == "network" && denial.what.contains(host)),
+                finished
+                    .denials
+                    .iter()
+                    .any(|denial| denial.layer == "network" && denial.what.contains(host)),
                 "{:?}",
                 finished.denials
             );
@@ -83,7 +102,14 @@ fn every_destination_is_answered_by_the_harness_and_other_ports_by_nobody() {
             assert_ne!(world.shell("python3 -c \"import socket; s = socket.socket(socket.AF_INET, socket.SOCK_DGRAM); s.connect(('203.0.113.7', 443)); s.send(b'x'); s.send(b'x'); s.recv(1)\"").end, End::Exited(0));
         });
         let finished = world.shell("echo hello > /dev/udp/9.9.9.9/53; sleep 0.2");
-        assert!(finished.denials.iter().any(|denial| denial.what == "datagram of 6"), "{:?}", finished.denials);
+        assert!(
+            finished
+                .denials
+                .iter()
+                .any(|denial| denial.what == "datagram of 6"),
+            "{:?}",
+            finished.denials
+        );
     });
 }
 
@@ -98,7 +124,10 @@ struct Relaying {
 impl Serve for Relayed {
     fn serve(&self, listeners: Listeners, domains: &Domains) -> io::Result<Box<dyn Guard>> {
         let (report, denied) = channel(99);
-        Ok(Box::new(Relaying { relay: Relay::start(listeners, domains.clone(), Arc::new(SystemResolver), report)?, denied }))
+        Ok(Box::new(Relaying {
+            relay: Relay::start(listeners, domains.clone(), Arc::new(SystemResolver), report)?,
+            denied,
+        }))
     }
 }
 
@@ -106,7 +135,13 @@ impl Guard for Relaying {
     fn finish(mut self: Box<Self>) -> Vec<Denial> {
         self.relay.report_refusals();
         let denied = std::iter::from_fn(|| self.denied.try_recv().ok());
-        denied.map(|denied| Denial { layer: "network", what: denied.what, why: denied.why }).collect()
+        denied
+            .map(|denied| Denial {
+                layer: "network",
+                what: denied.what,
+                why: denied.why,
+            })
+            .collect()
     }
 }
 
@@ -114,7 +149,8 @@ impl Guard for Relaying {
 fn a_port_at_which_nobody_listens_is_refused_at_once_and_reported() {
     in_tier(Tier::A, |world| {
         let mut world = World::new(world.sandbox.clone().serving(Arc::new(Relayed)));
-        world.plan.network = Network::Allowed(Domains::parse(&["example.test".to_owned()]).expect("a list"));
+        world.plan.network =
+            Network::Allowed(Domains::parse(&["example.test".to_owned()]).expect("a list"));
         let text = "
 import socket
 def tried(family, kind, host, port):
@@ -126,12 +162,38 @@ for a in ((four, tcp, '10.1.2.3', 22), (six, tcp, '2001:db8::1', 25), (four, udp
           (four, tcp, socket.gethostbyname('example.test'), 2222), (four, tcp, '127.0.0.1', 5432)): tried(*a)
 ";
         let finished = world.run("/usr/bin/python3", &["-c", text]).expect("ran");
-        assert_eq!(finished.stdout.text, "111\n".repeat(6), "{}", finished.stderr.text);
-        let mut tried: Vec<&str> = finished.denials.iter().map(|denial| denial.what.as_str()).collect();
+        assert_eq!(
+            finished.stdout.text,
+            "111\n".repeat(6),
+            "{}",
+            finished.stderr.text
+        );
+        let mut tried: Vec<&str> = finished
+            .denials
+            .iter()
+            .map(|denial| denial.what.as_str())
+            .collect();
         tried.sort_unstable();
-        assert_eq!(tried, ["10.1.2.3:22", "8.8.8.8:123", "[2001:db8::1]:25", "[2001:db8::2]:443", "example.test:2222"]);
-        let wanted = finished.denials.iter().find(|denial| denial.what == "example.test:2222").expect("a report");
-        assert!(wanted.why.contains("`example.test:2222` would admit it"), "{}", wanted.why);
+        assert_eq!(
+            tried,
+            [
+                "10.1.2.3:22",
+                "8.8.8.8:123",
+                "[2001:db8::1]:25",
+                "[2001:db8::2]:443",
+                "example.test:2222"
+            ]
+        );
+        let wanted = finished
+            .denials
+            .iter()
+            .find(|denial| denial.what == "example.test:2222")
+            .expect("a report");
+        assert!(
+            wanted.why.contains("`example.test:2222` would admit it"),
+            "{}",
+            wanted.why
+        );
         // Its own servers and a port that is served are no refusals.
         let text = "
 import socket
@@ -139,7 +201,13 @@ own = socket.create_server(('127.0.0.1', 0)); socket.create_connection(own.getso
 socket.create_connection(('example.test', 80)).close()
 ";
         let finished = world.run("/usr/bin/python3", &["-c", text]).expect("ran");
-        assert_eq!((finished.end, finished.denials.len()), (End::Exited(0), 0), "{:?} {}", finished.denials, finished.stderr.text);
+        assert_eq!(
+            (finished.end, finished.denials.len()),
+            (End::Exited(0), 0),
+            "{:?} {}",
+            finished.denials,
+            finished.stderr.text
+        );
     });
 }
 
@@ -148,10 +216,19 @@ fn a_plan_with_a_network_runs_without_one_where_nobody_answers_and_says_so() {
     for tier in [Tier::A, Tier::B] {
         in_tier(tier, |world| {
             let mut plan = world.plan.clone();
-            plan.network = Network::Allowed(Domains::parse(&["example.test".to_owned()]).expect("a list"));
+            plan.network =
+                Network::Allowed(Domains::parse(&["example.test".to_owned()]).expect("a list"));
             let finished = world.shell_with(&plan, "exec 3<>/dev/tcp/127.0.0.1/80");
             assert_ne!(finished.end, End::Exited(0));
-            assert!(finished.enforced.weaker.iter().any(|line| line.contains("none can be reached")), "{:?}", finished.enforced);
+            assert!(
+                finished
+                    .enforced
+                    .weaker
+                    .iter()
+                    .any(|line| line.contains("none can be reached")),
+                "{:?}",
+                finished.enforced
+            );
         });
     }
 }
@@ -159,12 +236,18 @@ fn a_plan_with_a_network_runs_without_one_where_nobody_answers_and_says_so() {
 #[test]
 fn no_command_runs_in_the_network_of_the_machine_and_each_has_one_of_its_own() {
     in_tier(Tier::A, |world| {
-        let machine = std::fs::read_link("/proc/self/ns/net").expect("a namespace").to_string_lossy().into_owned();
+        let machine = std::fs::read_link("/proc/self/ns/net")
+            .expect("a namespace")
+            .to_string_lossy()
+            .into_owned();
         // A command runs while the next one is asked, so that no number is given twice.
         let line = "readlink /proc/self/ns/net; [ -e src/first ] && exit; echo > src/first; while [ ! -e src/second ]; do sleep 0.01; done";
         let mut seen: Vec<String> = std::thread::scope(|scope| {
             let first = scope.spawn(|| world.says(line));
-            assert!(eventually(Duration::from_secs(10), || world.ws("src/first").exists()), "it did not start");
+            assert!(
+                eventually(Duration::from_secs(10), || world.ws("src/first").exists()),
+                "it did not start"
+            );
             let second = world.says(line);
             std::fs::write(world.ws("src/second"), "").expect("a file");
             vec![first.join().expect("it ran"), second]

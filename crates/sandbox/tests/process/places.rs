@@ -19,7 +19,9 @@ fn plans(world: &World, place: &str) -> Vec<(&'static str, Plan)> {
         match what {
             "workspace" => plan.files.workspace = world.ws(place),
             "only" => plan.files.only = vec![world.ws(place)],
-            "readable" => (plan.files.access, plan.files.readable) = (Access::Hidden, vec![world.ws(place)]),
+            "readable" => {
+                (plan.files.access, plan.files.readable) = (Access::Hidden, vec![world.ws(place)])
+            }
             _ => (plan.files.access, plan.files.writable) = (Access::Hidden, vec![world.ws(place)]),
         }
         plans.push((what, plan));
@@ -34,7 +36,11 @@ fn a_link_where_a_place_was_opens_nothing() {
         fs::write(world.ws("way/place/canary"), "inside").expect("a file");
         for (what, plan) in plans(world, "way/place") {
             let line = format!("cat {}", world.ws("way/place/canary").display());
-            assert_eq!(world.shell_with(&plan, &line).stdout.text, "inside", "{what}");
+            assert_eq!(
+                world.shell_with(&plan, &line).stdout.text,
+                "inside",
+                "{what}"
+            );
         }
         let before = world.outside();
         for link in ["way/place", "way"] {
@@ -47,12 +53,30 @@ fn a_link_where_a_place_was_opens_nothing() {
             }
             symlink(world.beside("outside"), world.ws(link)).expect("a link");
             for (what, plan) in plans(world, "way/place") {
-                let command = Command::new("/bin/sh", ["-c", "cat canary place/canary; echo evil > canary; echo evil > place/canary"]);
-                let ran = world.run_with(&plan, Command { cwd: Some(world.ws("way/place")), ..command });
-                assert!(matches!(ran, Err(SandboxError::BadPlace { .. })), "{what}, {link}: {ran:?}");
+                let command = Command::new(
+                    "/bin/sh",
+                    [
+                        "-c",
+                        "cat canary place/canary; echo evil > canary; echo evil > place/canary",
+                    ],
+                );
+                let ran = world.run_with(
+                    &plan,
+                    Command {
+                        cwd: Some(world.ws("way/place")),
+                        ..command
+                    },
+                );
+                assert!(
+                    matches!(ran, Err(SandboxError::BadPlace { .. })),
+                    "{what}, {link}: {ran:?}"
+                );
             }
         }
-        assert_eq!(fs::read_to_string(world.beside("outside/place/canary")).expect("there"), SECRET);
+        assert_eq!(
+            fs::read_to_string(world.beside("outside/place/canary")).expect("there"),
+            SECRET
+        );
         fs::remove_dir_all(world.beside("outside/place")).expect("removed");
         assert_eq!(world.outside(), before);
         fs::remove_file(world.ws("way")).expect("removed");
@@ -76,13 +100,25 @@ fn a_place_that_is_exchanged_for_a_link_all_the_time_never_leads_outside() {
                     }
                     // Now and then it holds still for long enough that a command can run.
                     std::thread::sleep(Duration::from_millis(if n % 9 == 0 { 80 } else { n % 3 }));
-                    let _ = renameat_with(CWD, world.ws("place"), CWD, world.ws("link"), RenameFlags::EXCHANGE);
+                    let _ = renameat_with(
+                        CWD,
+                        world.ws("place"),
+                        CWD,
+                        world.ws("link"),
+                        RenameFlags::EXCHANGE,
+                    );
                 }
             });
             for _ in 0..30 {
                 for (what, plan) in plans(world, "place") {
                     let command = Command::new("/bin/sh", ["-c", "cat canary; echo evil > canary"]);
-                    match world.run_with(&plan, Command { cwd: Some(world.ws("place")), ..command }) {
+                    match world.run_with(
+                        &plan,
+                        Command {
+                            cwd: Some(world.ws("place")),
+                            ..command
+                        },
+                    ) {
                         Ok(finished) => {
                             ran += 1;
                             assert!(!finished.stdout.text.contains(SECRET), "{what}");
@@ -95,7 +131,10 @@ fn a_place_that_is_exchanged_for_a_link_all_the_time_never_leads_outside() {
         });
         assert_eq!(world.outside(), before);
         println!("{ran} ran, {refused} were refused");
-        assert!(ran > 0 && refused > 0, "{ran} ran, {refused} were refused: nothing was raced");
+        assert!(
+            ran > 0 && refused > 0,
+            "{ran} ran, {refused} were refused: nothing was raced"
+        );
         let (link, place) = (world.ws("link"), world.ws("place"));
         if fs::symlink_metadata(&place).expect("there").is_symlink() {
             renameat_with(CWD, &place, CWD, &link, RenameFlags::EXCHANGE).expect("exchanged");
@@ -114,16 +153,34 @@ fn the_folders_above_what_is_hidden_stay_and_what_is_beside_it_moves() {
         fs::write(world.ws("a/b/secret/canary"), SECRET).expect("a canary");
         fs::write(world.ws("a/b/plain"), "plain").expect("a file");
         plan.files.hidden = vec![world.ws("a/b/secret")];
-        for line in ["mv a z", "mv a/b a/z", "mv a/b z", "mv a/b/secret a/b/z", "rm -rf a; mkdir -p a/b/secret"] {
+        for line in [
+            "mv a z",
+            "mv a/b a/z",
+            "mv a/b z",
+            "mv a/b/secret a/b/z",
+            "rm -rf a; mkdir -p a/b/secret",
+        ] {
             world.shell_with(&plan, line);
             let read = world.shell_with(&plan, "grep -r . . 2>/dev/null; true");
-            assert!(!read.stdout.text.contains(SECRET), "{line}: {}", read.stdout.text);
-            assert_eq!(fs::read_to_string(world.ws("a/b/secret/canary")).ok().as_deref(), Some(SECRET), "{line}");
+            assert!(
+                !read.stdout.text.contains(SECRET),
+                "{line}: {}",
+                read.stdout.text
+            );
+            assert_eq!(
+                fs::read_to_string(world.ws("a/b/secret/canary"))
+                    .ok()
+                    .as_deref(),
+                Some(SECRET),
+                "{line}"
+            );
         }
-        assert!(world.tier() == Tier::B || !world.ws("a/b/plain").exists(), "what is beside it may be removed");
+        assert!(
+            world.tier() == Tier::B || !world.ws("a/b/plain").exists(),
+            "what is beside it may be removed"
+        );
         if world.tier() == Tier::A {
-            let line =
-                "mkdir a/b/new && mv a/b/new a/b/newer && echo x > a/b/newer/file && mv free/x free/y && mv free/y a/b/y && mv free other";
+            let line = "mkdir a/b/new && mv a/b/new a/b/newer && echo x > a/b/newer/file && mv free/x free/y && mv free/y a/b/y && mv free other";
             let finished = world.shell_with(&plan, line);
             assert_eq!(finished.end, End::Exited(0), "{}", finished.stderr.text);
         } else if world.can_write() {
@@ -150,24 +207,51 @@ fn a_home_that_no_list_of_users_names_is_hidden_but_for_the_workspace_in_it() {
             fs::write(at.join(file), SECRET).expect("a canary");
         }
         fs::write(at.join("person/project/file"), "mine").expect("a file");
-        let read =
-            |plan: &Plan| world.shell_with(plan, &format!("cd {}; cat person/canary person/.ssh/id; true", at.display())).stdout.text;
+        let read = |plan: &Plan| {
+            world
+                .shell_with(
+                    plan,
+                    &format!(
+                        "cd {}; cat person/canary person/.ssh/id; true",
+                        at.display()
+                    ),
+                )
+                .stdout
+                .text
+        };
         let mut plan = world.plan.clone();
         // Not known as a home, it is a folder like any other.
         assert!(read(&plan).contains(SECRET));
         plan.files.home = Some(at.join("person"));
         assert_eq!(read(&plan), "");
-        assert_eq!(world.shell_with(&plan, &format!("cat {}", at.join("other/canary").display())).stdout.text, SECRET);
-        (plan.files.project, plan.files.workspace) = (at.join("person/project"), at.join("person/project"));
+        assert_eq!(
+            world
+                .shell_with(&plan, &format!("cat {}", at.join("other/canary").display()))
+                .stdout
+                .text,
+            SECRET
+        );
+        (plan.files.project, plan.files.workspace) =
+            (at.join("person/project"), at.join("person/project"));
         assert_eq!(read(&plan), "");
         assert_eq!(world.shell_with(&plan, "cat file").stdout.text, "mine");
         // A workspace that is the home, or is around it, is seen without its keys.
         (plan.files.project, plan.files.workspace) = (at.join("person"), at.join("person"));
-        assert_eq!(world.shell_with(&plan, "cat canary .ssh/id; true").stdout.text, SECRET);
+        assert_eq!(
+            world
+                .shell_with(&plan, "cat canary .ssh/id; true")
+                .stdout
+                .text,
+            SECRET
+        );
         // Nonsense hides nothing.
         for home in ["/", "/usr", "/etc"] {
             plan.files.home = Some(home.into());
-            assert_eq!(world.shell_with(&plan, "cat project/file").stdout.text, "mine", "{home}");
+            assert_eq!(
+                world.shell_with(&plan, "cat project/file").stdout.text,
+                "mine",
+                "{home}"
+            );
         }
     });
 }
@@ -187,7 +271,13 @@ fn the_folders_on_the_way_that_a_governing_link_goes_stay_too() {
             format!("mkdir -p new/claude; {evil}; ln -sfn ../new src/hop"),
         ] {
             world.shell(&line);
-            assert_eq!(fs::read_to_string(world.ws(".claude/settings.json")).ok().as_deref(), Some("governs"), "{line}");
+            assert_eq!(
+                fs::read_to_string(world.ws(".claude/settings.json"))
+                    .ok()
+                    .as_deref(),
+                Some("governs"),
+                "{line}"
+            );
         }
         world.says("echo fine > conf/deep/other && mkdir -p conf/a && mv conf/a conf/b");
     });
@@ -210,22 +300,56 @@ fn a_workspace_in_shared_memory_is_used_as_any_other() {
         let mut plan = world.plan.clone();
         (plan.files.project, plan.files.workspace) = (ws.clone(), ws.clone());
         // Semaphores of programs lie in shared memory, too.
-        let semaphore = if world.tier() == Tier::A { "python3 -c 'import multiprocessing as m; m.Lock()'" } else { "true" };
-        let finished = world.shell_with(&plan, &format!("cat .claude/settings.json && {semaphore} && echo done"));
-        assert_eq!((finished.end, finished.stdout.text.as_str()), (End::Exited(0), "governsdone\n"), "{}", finished.stderr.text);
+        let semaphore = if world.tier() == Tier::A {
+            "python3 -c 'import multiprocessing as m; m.Lock()'"
+        } else {
+            "true"
+        };
+        let finished = world.shell_with(
+            &plan,
+            &format!("cat .claude/settings.json && {semaphore} && echo done"),
+        );
+        assert_eq!(
+            (finished.end, finished.stdout.text.as_str()),
+            (End::Exited(0), "governsdone\n"),
+            "{}",
+            finished.stderr.text
+        );
         if world.can_write() {
             let finished = world.shell_with(&plan, "echo inside > src/note && cat src/note");
             assert_eq!(finished.stdout.text, "inside\n", "{}", finished.stderr.text);
-            assert_eq!(fs::read_to_string(ws.join("src/note")).expect("written"), "inside\n");
+            assert_eq!(
+                fs::read_to_string(ws.join("src/note")).expect("written"),
+                "inside\n"
+            );
         }
-        let finished = world.shell_with(&plan, &format!("echo evil > .claude/settings.json; echo evil > {}/canary", beside.display()));
+        let finished = world.shell_with(
+            &plan,
+            &format!(
+                "echo evil > .claude/settings.json; echo evil > {}/canary",
+                beside.display()
+            ),
+        );
         assert_ne!(finished.end, End::Exited(0));
         if world.tier() == Tier::A {
-            let finished = world.shell_with(&plan, &format!("cat {}/canary; ls /dev/shm", beside.display()));
-            assert!(!finished.stdout.text.contains(SECRET) && !finished.stdout.text.contains("beside"), "{}", finished.stdout.text);
+            let finished = world.shell_with(
+                &plan,
+                &format!("cat {}/canary; ls /dev/shm", beside.display()),
+            );
+            assert!(
+                !finished.stdout.text.contains(SECRET) && !finished.stdout.text.contains("beside"),
+                "{}",
+                finished.stdout.text
+            );
         }
-        assert_eq!(fs::read_to_string(ws.join(".claude/settings.json")).expect("there"), "governs");
-        assert_eq!(fs::read_to_string(beside.join("canary")).expect("there"), SECRET);
+        assert_eq!(
+            fs::read_to_string(ws.join(".claude/settings.json")).expect("there"),
+            "governs"
+        );
+        assert_eq!(
+            fs::read_to_string(beside.join("canary")).expect("there"),
+            SECRET
+        );
     });
 }
 
@@ -234,7 +358,13 @@ fn a_place_elsewhere_in_dev_is_refused_with_what_would_be_accepted() {
     in_tier(Tier::A, |world| {
         let mut plan = world.plan.clone();
         plan.files.readable = vec!["/dev/pts".into()];
-        let refused = world.run_with(&plan, Command::new("true", [""; 0])).expect_err("it is refused");
-        assert!(matches!(refused, SandboxError::BadPlace { .. }) && refused.to_string().contains("/dev/shm"), "{refused}");
+        let refused = world
+            .run_with(&plan, Command::new("true", [""; 0]))
+            .expect_err("it is refused");
+        assert!(
+            matches!(refused, SandboxError::BadPlace { .. })
+                && refused.to_string().contains("/dev/shm"),
+            "{refused}"
+        );
     });
 }

@@ -15,7 +15,10 @@ fn meanwhile(world: &World, line: &str, outside: impl FnOnce() + Send) -> Finish
     std::thread::scope(|scope| {
         let (line, mark) = (format!("echo > src/started; {line}"), &mark);
         let running = scope.spawn(move || world.shell(&line));
-        assert!(eventually(Duration::from_secs(10), || mark.exists()), "it did not start");
+        assert!(
+            eventually(Duration::from_secs(10), || mark.exists()),
+            "it did not start"
+        );
         outside();
         running.join().expect("it ran")
     })
@@ -27,8 +30,13 @@ fn text(path: &Path) -> String {
 
 /// What was set aside in a folder, by what it was called.
 fn set_aside(folder: &Path) -> Vec<String> {
-    let names = fs::read_dir(folder).expect("a folder").flatten().map(|entry| entry.file_name().to_string_lossy().into_owned());
-    names.filter(|name| name.starts_with("set-aside-")).collect()
+    let names = fs::read_dir(folder)
+        .expect("a folder")
+        .flatten()
+        .map(|entry| entry.file_name().to_string_lossy().into_owned());
+    names
+        .filter(|name| name.starts_with("set-aside-"))
+        .collect()
 }
 
 const EVIL: &str = "while :; do echo evil > harness.md; echo evil > .git/config; echo evil > .claude/settings.json; done 2>/dev/null";
@@ -48,7 +56,10 @@ fn what_is_replaced_while_a_command_runs_is_what_it_was_and_the_command_is_ended
         };
         // Not over what was put back in the meantime: that would be another writing, when no command runs any more.
         let make = |path: &str| {
-            let made = fs::OpenOptions::new().write(true).create_new(true).open(at(path));
+            let made = fs::OpenOptions::new()
+                .write(true)
+                .create_new(true)
+                .open(at(path));
             drop(made.map(|mut file| std::io::Write::write_all(&mut file, b"second")));
         };
         let ways: [(&str, &(dyn Fn() + Sync)); 6] = [
@@ -79,14 +90,23 @@ fn what_is_replaced_while_a_command_runs_is_what_it_was_and_the_command_is_ended
             let finished = meanwhile(world, EVIL, way);
             assert_eq!(finished.end, End::Protected, "{n} {name}");
             assert!(
-                finished.denials.iter().any(|denial| denial.what == name && denial.why.contains("it was put back")),
+                finished
+                    .denials
+                    .iter()
+                    .any(|denial| denial.what == name && denial.why.contains("it was put back")),
                 "{:?}",
                 finished.denials
             );
             for file in ["harness.md", ".git/config", ".claude/settings.json"] {
                 assert_eq!(text(&at(file)), "first", "{n} {name}: {file}");
             }
-            assert!(!world.shell("echo evil > harness.md").stdout.text.contains("evil"));
+            assert!(
+                !world
+                    .shell("echo evil > harness.md")
+                    .stdout
+                    .text
+                    .contains("evil")
+            );
         }
         assert!(!set_aside(&at("")).is_empty(), "what was saved is kept");
     });
@@ -97,15 +117,19 @@ fn a_command_that_starts_meanwhile_does_not_take_what_it_finds_for_what_was_ther
     in_tier(Tier::A, |world| {
         fs::write(world.ws("harness.md"), "first").expect("a file");
         for n in 0..5 {
-            let finished = meanwhile(world, "while :; do echo evil > harness.md; done 2>/dev/null", || {
-                fs::write(world.ws("saved"), "second").expect("a file");
-                fs::rename(world.ws("saved"), world.ws("harness.md")).expect("renamed");
-                // Later each time: while the first is being ended, and while what it knew is put back.
-                std::thread::sleep(Duration::from_millis(n));
-                for _ in 0..5 {
-                    world.run("/bin/bash", &["-c", "true"]).expect("a start");
-                }
-            });
+            let finished = meanwhile(
+                world,
+                "while :; do echo evil > harness.md; done 2>/dev/null",
+                || {
+                    fs::write(world.ws("saved"), "second").expect("a file");
+                    fs::rename(world.ws("saved"), world.ws("harness.md")).expect("renamed");
+                    // Later each time: while the first is being ended, and while what it knew is put back.
+                    std::thread::sleep(Duration::from_millis(n));
+                    for _ in 0..5 {
+                        world.run("/bin/bash", &["-c", "true"]).expect("a start");
+                    }
+                },
+            );
             assert_eq!(finished.end, End::Protected, "{n}");
             assert_eq!(text(&world.ws("harness.md")), "first", "{n}");
         }
@@ -119,15 +143,27 @@ fn what_a_person_writes_in_place_or_saves_beside_disturbs_nobody() {
         fs::create_dir_all(world.ws(".harness/tools")).expect("a folder");
         let outside = || {
             fs::write(world.ws("harness.md"), "second").expect("a file");
-            for (saved, path) in [("src/saved", "src/main.rs"), (".harness/saved", ".harness/tools/x.md"), ("saved", "notes.md")] {
+            for (saved, path) in [
+                ("src/saved", "src/main.rs"),
+                (".harness/saved", ".harness/tools/x.md"),
+                ("saved", "notes.md"),
+            ] {
                 fs::write(world.ws(saved), "second").expect("a file");
                 fs::rename(world.ws(saved), world.ws(path)).expect("renamed");
             }
         };
         if world.can_write() {
-            let finished =
-                meanwhile(world, "for n in $(seq 100); do echo evil > harness.md; done 2>/dev/null; sleep 0.2; echo done", outside);
-            assert_eq!((finished.end, finished.stdout.text.as_str()), (End::Exited(0), "done\n"), "{:?}", finished.denials);
+            let finished = meanwhile(
+                world,
+                "for n in $(seq 100); do echo evil > harness.md; done 2>/dev/null; sleep 0.2; echo done",
+                outside,
+            );
+            assert_eq!(
+                (finished.end, finished.stdout.text.as_str()),
+                (End::Exited(0), "done\n"),
+                "{:?}",
+                finished.denials
+            );
             assert_eq!(text(&world.ws("harness.md")), "second");
         }
     });
@@ -142,7 +178,11 @@ fn without_namespaces_what_is_replaced_stays_closed_by_itself() {
             fs::rename(world.ws("saved"), world.ws("harness.md")).expect("renamed");
         };
         if world.can_write() {
-            let finished = meanwhile(world, "for n in $(seq 300); do echo evil > harness.md; done 2>/dev/null; echo done", save);
+            let finished = meanwhile(
+                world,
+                "for n in $(seq 300); do echo evil > harness.md; done 2>/dev/null; echo done",
+                save,
+            );
             assert_eq!(finished.end, End::Exited(0), "{:?}", finished.denials);
             assert_eq!(text(&world.ws("harness.md")), "second");
         }
@@ -152,34 +192,58 @@ fn without_namespaces_what_is_replaced_stays_closed_by_itself() {
 #[test]
 fn what_a_command_made_is_set_aside_also_for_a_caller_that_no_longer_waits() {
     in_every_tier(|world| {
-        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().expect("a runtime");
+        let runtime = tokio::runtime::Builder::new_current_thread()
+            .enable_all()
+            .build()
+            .expect("a runtime");
         let mark = world.ws("src/.claude/settings.json");
         let line = "sleep 0.3; mkdir src/.claude; echo evil > src/.claude/settings.json; sleep 60";
         let command = process::Command::new("/bin/bash", ["-c", line]);
-        let mut run = Box::pin(world.sandbox.run(&world.plan, command, CancellationToken::new()));
-        runtime.block_on(async { assert!(tokio::time::timeout(Duration::from_millis(150), &mut run).await.is_err()) });
+        let mut run = Box::pin(
+            world
+                .sandbox
+                .run(&world.plan, command, CancellationToken::new()),
+        );
+        runtime.block_on(async {
+            assert!(
+                tokio::time::timeout(Duration::from_millis(150), &mut run)
+                    .await
+                    .is_err()
+            )
+        });
         // Nobody listens meanwhile.
         if world.can_write() {
-            assert!(eventually(Duration::from_secs(10), || mark.exists()), "it was not made");
+            assert!(
+                eventually(Duration::from_secs(10), || mark.exists()),
+                "it was not made"
+            );
         }
         drop(run);
-        assert!(eventually(Duration::from_secs(5), || !world.ws("src/.claude").exists()));
+        assert!(eventually(Duration::from_secs(5), || !world
+            .ws("src/.claude")
+            .exists()));
     });
 }
 
 #[test]
 fn noise_hides_nothing_and_delays_no_end() {
     in_tier(Tier::A, |world| {
-        let noise =
-            "import os\nfor n in range(60000):\n    os.close(os.open('src/noise', os.O_CREAT | os.O_WRONLY)); os.unlink('src/noise')\n";
+        let noise = "import os\nfor n in range(60000):\n    os.close(os.open('src/noise', os.O_CREAT | os.O_WRONLY)); os.unlink('src/noise')\n";
         fs::write(world.ws("src/noise.py"), noise).expect("a file");
         let line = "python3 src/noise.py & mkdir -p src/deep/er; sleep 0.2; mkdir src/deep/er/.claude; wait";
         assert_eq!(world.shell(line).end, End::Protected);
         assert!(!world.ws("src/deep/er/.claude").exists());
         let mut plan = world.plan.clone();
         plan.limits.deadline = Duration::from_millis(500);
-        let finished = world.shell_with(&plan, "while :; do python3 src/noise.py; done & while :; do python3 src/noise.py; done");
+        let finished = world.shell_with(
+            &plan,
+            "while :; do python3 src/noise.py; done & while :; do python3 src/noise.py; done",
+        );
         assert_eq!(finished.end, End::TimedOut);
-        assert!(finished.duration < Duration::from_millis(1500), "{:?}", finished.duration);
+        assert!(
+            finished.duration < Duration::from_millis(1500),
+            "{:?}",
+            finished.duration
+        );
     });
 }

@@ -20,11 +20,19 @@ fn sockets_of_other_programs_are_not_reached_and_pairs_of_its_own_are() {
             <std::os::unix::net::SocketAddr as std::os::linux::net::SocketAddrExt>::from_abstract_name(&abstract_name).expect("a name");
         let hidden = UnixListener::bind_addr(&address).expect("a socket");
         hidden.set_nonblocking(true).expect("set");
-        for name in [format!("'{}'", path.display()), format!("'\\0{abstract_name}'")] {
-            let line = format!("python3 -c \"import socket; s = socket.socket(socket.AF_UNIX); s.connect({name}); s.send(b'x')\"");
+        for name in [
+            format!("'{}'", path.display()),
+            format!("'\\0{abstract_name}'"),
+        ] {
+            let line = format!(
+                "python3 -c \"import socket; s = socket.socket(socket.AF_UNIX); s.connect({name}); s.send(b'x')\""
+            );
             assert_ne!(world.shell(&line).end, End::Exited(0), "{line}");
         }
-        assert!(listener.accept().is_err() && hidden.accept().is_err(), "somebody connected");
+        assert!(
+            listener.accept().is_err() && hidden.accept().is_err(),
+            "somebody connected"
+        );
         assert_eq!(world.says("python3 -c \"import socket; a, b = socket.socketpair(); a.send(b'x'); print(b.recv(1))\""), "b'x'\n");
     });
 }
@@ -41,7 +49,12 @@ fn a_command_without_a_network_reaches_its_own_servers_and_nobody_elses() {
                 "python3 -c \"import socket; s = socket.socket(socket.{family}); s.bind(('{address}', {port})); s.listen(); c = socket.create_connection(('{address}', {port}), 5); c.send(b'x'); print(s.accept()[0].recv(1))\""
             );
             let finished = world.shell(&line);
-            assert_eq!(finished.stdout.text == "b'x'\n", world.tier() == Tier::A, "{address}: {}", finished.stderr.text);
+            assert_eq!(
+                finished.stdout.text == "b'x'\n",
+                world.tier() == Tier::A,
+                "{address}: {}",
+                finished.stderr.text
+            );
         }
         assert!(outside.accept().is_err(), "somebody connected");
     });
@@ -55,26 +68,41 @@ fn without_a_network_no_packet_leaves_and_refusal_is_quick() {
         let udp = UdpSocket::bind("127.0.0.1:0").expect("a socket");
         tcp.set_nonblocking(true).expect("set");
         udp.set_nonblocking(true).expect("set");
-        let (port, datagrams) = (tcp.local_addr().expect("an address").port(), udp.local_addr().expect("an address").port());
+        let (port, datagrams) = (
+            tcp.local_addr().expect("an address").port(),
+            udp.local_addr().expect("an address").port(),
+        );
         let started = std::time::Instant::now();
         for line in [
             format!("exec 3<>/dev/tcp/127.0.0.1/{port}"),
-            format!("python3 -c \"import socket; socket.create_connection(('127.0.0.1', {port}), 5)\""),
+            format!(
+                "python3 -c \"import socket; socket.create_connection(('127.0.0.1', {port}), 5)\""
+            ),
             format!(
                 "python3 -c \"import socket; socket.create_connection(('::1', {}), 5)\"",
-                six.as_ref().map_or(1, |six| six.local_addr().expect("an address").port())
+                six.as_ref()
+                    .map_or(1, |six| six.local_addr().expect("an address").port())
             ),
-            "python3 -c \"import socket; socket.create_connection(('203.0.113.7', 443), 5)\"".into(),
-            "python3 -c \"import socket; socket.create_connection(('169.254.169.254', 80), 5)\"".into(),
+            "python3 -c \"import socket; socket.create_connection(('203.0.113.7', 443), 5)\""
+                .into(),
+            "python3 -c \"import socket; socket.create_connection(('169.254.169.254', 80), 5)\""
+                .into(),
             "python3 -c \"import socket; socket.getaddrinfo('secret.evil.test', 80)\"".into(),
-            "python3 -c \"import socket; socket.socket(socket.AF_INET, socket.SOCK_RAW, 1)\"".into(),
+            "python3 -c \"import socket; socket.socket(socket.AF_INET, socket.SOCK_RAW, 1)\""
+                .into(),
             "python3 -c \"import socket; socket.socket(socket.AF_PACKET, socket.SOCK_RAW)\"".into(),
-            "python3 -c \"import socket; socket.socket(socket.AF_VSOCK, socket.SOCK_STREAM)\"".into(),
-            "python3 -c \"import socket; socket.socket(socket.AF_NETLINK, socket.SOCK_RAW, 9)\"".into(),
+            "python3 -c \"import socket; socket.socket(socket.AF_VSOCK, socket.SOCK_STREAM)\""
+                .into(),
+            "python3 -c \"import socket; socket.socket(socket.AF_NETLINK, socket.SOCK_RAW, 9)\""
+                .into(),
         ] {
             assert_ne!(world.shell(&line).end, End::Exited(0), "{line}");
         }
-        assert!(started.elapsed() < std::time::Duration::from_secs(10), "{:?}", started.elapsed());
+        assert!(
+            started.elapsed() < std::time::Duration::from_secs(10),
+            "{:?}",
+            started.elapsed()
+        );
         // A datagram to an own address goes nowhere without a word.
         world.shell(&format!("echo x > /dev/udp/127.0.0.1/{datagrams}"));
         assert!(tcp.accept().is_err(), "somebody connected");
@@ -94,7 +122,9 @@ fn no_end_of_a_pair_is_turned_to_somebody_else() {
         let path = world.ws("src/listener.sock");
         let listener = UnixDatagram::bind(&path).expect("a listener");
         fs::set_permissions(&path, fs::Permissions::from_mode(0o777)).expect("open to all");
-        listener.set_nonblocking(true).expect("asked, not waited for");
+        listener
+            .set_nonblocking(true)
+            .expect("asked, not waited for");
         for kind in ["SOCK_DGRAM", "SOCK_RAW", "SOCK_DGRAM | socket.SOCK_CLOEXEC"] {
             for deed in ["a.sendto(b'x', n)", "a.connect(n); a.send(b'x')"] {
                 let line = format!(

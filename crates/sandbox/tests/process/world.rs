@@ -46,10 +46,25 @@ pub(crate) fn without_landlock(check: impl Fn(&World)) {
 pub(crate) fn in_tier(tier: Tier, check: impl Fn(&World)) {
     let sandbox = Sandbox::with_tier(tier);
     if sandbox.tier() != tier {
-        let has_landlock = sandbox.report().layers.iter().any(|layer| layer.name == "landlock" && layer.works);
-        let may_miss = if tier == Tier::B { !has_landlock } else { !has_namespaces() };
-        assert!(may_miss, "this machine has what it needs, and no tier {tier}: {:?}", sandbox.report());
-        println!("skipped: this machine has no tier {tier}: {:?}", sandbox.report());
+        let has_landlock = sandbox
+            .report()
+            .layers
+            .iter()
+            .any(|layer| layer.name == "landlock" && layer.works);
+        let may_miss = if tier == Tier::B {
+            !has_landlock
+        } else {
+            !has_namespaces()
+        };
+        assert!(
+            may_miss,
+            "this machine has what it needs, and no tier {tier}: {:?}",
+            sandbox.report()
+        );
+        println!(
+            "skipped: this machine has no tier {tier}: {:?}",
+            sandbox.report()
+        );
         return;
     }
     println!("tier {tier}");
@@ -59,7 +74,18 @@ pub(crate) fn in_tier(tier: Tier, check: impl Fn(&World)) {
 /// Whether somebody else's program finds what the best tier needs: then none of these checks may be skipped.
 fn has_namespaces() -> bool {
     static HAS: OnceLock<bool> = OnceLock::new();
-    let tried = || std::process::Command::new("unshare").args(["--user", "--map-root-user", "--mount", "--pid", "--fork", "true"]).output();
+    let tried = || {
+        std::process::Command::new("unshare")
+            .args([
+                "--user",
+                "--map-root-user",
+                "--mount",
+                "--pid",
+                "--fork",
+                "true",
+            ])
+            .output()
+    };
     *HAS.get_or_init(|| tried().is_ok_and(|ran| ran.status.success()))
 }
 
@@ -84,7 +110,8 @@ impl World {
             writable: Vec::new(),
             home: None,
         };
-        let environment = [("PATH", PATH), ("HOME", "/tmp"), ("LANG", "C.UTF-8")].map(|(name, value)| (name.to_owned(), value.to_owned()));
+        let environment = [("PATH", PATH), ("HOME", "/tmp"), ("LANG", "C.UTF-8")]
+            .map(|(name, value)| (name.to_owned(), value.to_owned()));
         let limits = Limits {
             deadline: Duration::from_secs(60),
             memory_bytes: 2 << 30,
@@ -95,8 +122,18 @@ impl World {
             output_bytes: 16 << 10,
             flood_bytes: 64 << 20,
         };
-        let plan = Plan { files, programs: Programs::Any, network: Network::None, environment: environment.into(), limits };
-        Self { base, sandbox, plan }
+        let plan = Plan {
+            files,
+            programs: Programs::Any,
+            network: Network::None,
+            environment: environment.into(),
+            limits,
+        };
+        Self {
+            base,
+            sandbox,
+            plan,
+        }
     }
 
     pub(crate) fn tier(&self) -> Tier {
@@ -113,7 +150,9 @@ impl World {
     }
 
     pub(crate) fn beside(&self, path: &str) -> PathBuf {
-        fs::canonicalize(self.base.path()).expect("a path").join(path)
+        fs::canonicalize(self.base.path())
+            .expect("a path")
+            .join(path)
     }
 
     /// Runs a command to its end.
@@ -131,13 +170,20 @@ impl World {
     }
 
     pub(crate) fn shell_with(&self, plan: &Plan, line: &str) -> Finished {
-        self.run_with(plan, Command::new("/bin/bash", ["-c", line])).unwrap_or_else(|error| panic!("{line}: {error}"))
+        self.run_with(plan, Command::new("/bin/bash", ["-c", line]))
+            .unwrap_or_else(|error| panic!("{line}: {error}"))
     }
 
     /// The line works, and this is what it says.
     pub(crate) fn says(&self, line: &str) -> String {
         let finished = self.shell(line);
-        assert_eq!(finished.end, End::Exited(0), "{line}: {} {}", finished.stdout.text, finished.stderr.text);
+        assert_eq!(
+            finished.end,
+            End::Exited(0),
+            "{line}: {} {}",
+            finished.stdout.text,
+            finished.stderr.text
+        );
         finished.stdout.text
     }
 
@@ -145,8 +191,16 @@ impl World {
     pub(crate) fn refuses(&self, line: &str) -> Finished {
         let before = self.outside();
         let finished = self.shell(line);
-        assert_ne!(finished.end, End::Exited(0), "{line}: {}", finished.stdout.text);
-        assert!(!finished.stdout.text.contains(SECRET), "{line}: it read the canary");
+        assert_ne!(
+            finished.end,
+            End::Exited(0),
+            "{line}: {}",
+            finished.stdout.text
+        );
+        assert!(
+            !finished.stdout.text.contains(SECRET),
+            "{line}: it read the canary"
+        );
         assert_eq!(self.outside(), before, "{line}");
         finished
     }
@@ -158,9 +212,18 @@ impl World {
             for entry in fs::read_dir(self.beside(folder)).expect("a directory") {
                 let path = entry.expect("an entry").path();
                 let facts = fs::symlink_metadata(&path).expect("facts");
-                let text = if facts.is_file() { fs::read_to_string(&path).expect("a text") } else { String::new() };
+                let text = if facts.is_file() {
+                    fs::read_to_string(&path).expect("a text")
+                } else {
+                    String::new()
+                };
                 let times = if facts.is_file() { facts.mtime() } else { 0 };
-                found.push(format!("{} {:o} {} {times} {text}", path.display(), facts.mode(), facts.uid()));
+                found.push(format!(
+                    "{} {:o} {} {times} {text}",
+                    path.display(),
+                    facts.mode(),
+                    facts.uid()
+                ));
             }
         }
         found.sort();
@@ -175,19 +238,37 @@ fn shared_runtime() -> &'static tokio::runtime::Runtime {
 }
 
 pub(crate) fn runtime() -> tokio::runtime::Runtime {
-    tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build().expect("a runtime")
+    tokio::runtime::Builder::new_multi_thread()
+        .worker_threads(2)
+        .enable_all()
+        .build()
+        .expect("a runtime")
 }
 
 /// Processes on this machine whose command line has this text in it.
 pub(crate) fn processes_with(mark: &str) -> Vec<String> {
     let own = std::process::id().to_string();
-    let all = fs::read_dir("/proc").expect("processes").flatten().map(|entry| entry.path());
-    let lines = all.filter(|path| path.file_name().is_some_and(|name| name.to_string_lossy() != own)).filter_map(|path| {
-        let line = fs::read(path.join("cmdline")).ok()?;
-        let status = fs::read_to_string(path.join("stat")).ok()?;
-        let is_zombie = status.rsplit(')').next()?.trim_start().starts_with('Z');
-        (!is_zombie).then(|| format!("{} {}", path.display(), String::from_utf8_lossy(&line).replace('\0', " ")))
-    });
+    let all = fs::read_dir("/proc")
+        .expect("processes")
+        .flatten()
+        .map(|entry| entry.path());
+    let lines = all
+        .filter(|path| {
+            path.file_name()
+                .is_some_and(|name| name.to_string_lossy() != own)
+        })
+        .filter_map(|path| {
+            let line = fs::read(path.join("cmdline")).ok()?;
+            let status = fs::read_to_string(path.join("stat")).ok()?;
+            let is_zombie = status.rsplit(')').next()?.trim_start().starts_with('Z');
+            (!is_zombie).then(|| {
+                format!(
+                    "{} {}",
+                    path.display(),
+                    String::from_utf8_lossy(&line).replace('\0', " ")
+                )
+            })
+        });
     lines.filter(|line| line.contains(mark)).collect()
 }
 

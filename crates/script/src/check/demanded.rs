@@ -10,18 +10,27 @@ use std::collections::HashSet;
 
 /// Reads a whole script.
 pub(super) fn demanded(script: &AstStmt) -> Mentions {
-    let runs = top_level_stmts(script).into_iter().filter_map(|stmt| match &stmt.node {
-        StmtP::Def(DefP { name, params, body, .. }) if name.node.ident == "run" => {
-            Some((params.first()?.node.ident()?.node.ident.as_str(), &**body))
-        }
-        _ => None,
-    });
+    let runs = top_level_stmts(script)
+        .into_iter()
+        .filter_map(|stmt| match &stmt.node {
+            StmtP::Def(DefP {
+                name, params, body, ..
+            }) if name.node.ident == "run" => {
+                Some((params.first()?.node.ident()?.node.ident.as_str(), &**body))
+            }
+            _ => None,
+        });
     let mut found = Mentions::default();
     // Of several the last counts, and whoever writes several is not judged.
     if let [(args, body)] = runs.collect::<Vec<_>>()[..]
         && let Some(asked) = asked(body, args)
     {
-        Reading { args, asked, found: &mut found }.block(body);
+        Reading {
+            args,
+            asked,
+            found: &mut found,
+        }
+        .block(body);
     }
     found
 }
@@ -38,9 +47,10 @@ fn asked<'a>(body: &'a AstStmt, args: &str) -> Option<HashSet<&'a str>> {
                 asked.extend(text(key).map(|key| key.node.as_str()));
             }
             ExprP::Call(callee, arguments) => {
-                if let (ExprP::Dot(of, method), Some(ArgumentP::Positional(key))) =
-                    (&callee.node, arguments.args.first().map(|argument| &argument.node))
-                    && is(of, args)
+                if let (ExprP::Dot(of, method), Some(ArgumentP::Positional(key))) = (
+                    &callee.node,
+                    arguments.args.first().map(|argument| &argument.node),
+                ) && is(of, args)
                     && method.node == "get"
                     && let Some(key) = text(key)
                 {
@@ -59,8 +69,12 @@ fn assigns(stmt: &AstStmt, args: &str) -> bool {
     any(stmt, &|stmt| {
         let mut found = false;
         match &stmt.node {
-            StmtP::Assign(AssignP { lhs, .. }) | StmtP::AssignModify(lhs, ..) => lhs.visit_lvalue(|name| found |= name.node.ident == args),
-            StmtP::For(each) => each.var.visit_lvalue(|name| found |= name.node.ident == args),
+            StmtP::Assign(AssignP { lhs, .. }) | StmtP::AssignModify(lhs, ..) => {
+                lhs.visit_lvalue(|name| found |= name.node.ident == args)
+            }
+            StmtP::For(each) => each
+                .var
+                .visit_lvalue(|name| found |= name.node.ident == args),
             _ => {}
         }
         found
@@ -69,7 +83,8 @@ fn assigns(stmt: &AstStmt, args: &str) -> bool {
 
 fn any(stmt: &AstStmt, holds: &dyn Fn(&AstStmt) -> bool) -> bool {
     let mut found = holds(stmt);
-    stmt.node.visit_stmt(|child| found = found || any(child, holds));
+    stmt.node
+        .visit_stmt(|child| found = found || any(child, holds));
     found
 }
 
@@ -109,15 +124,22 @@ impl Reading<'_, '_> {
             StmtP::For(each) => self.value(&each.over),
             _ => {}
         }
-        let leaves = |stmt: &AstStmt| matches!(stmt.node, StmtP::Return(_) | StmtP::Break | StmtP::Continue);
-        if any(stmt, &leaves) { Goes::PerhapsNot } else { Goes::On }
+        let leaves =
+            |stmt: &AstStmt| matches!(stmt.node, StmtP::Return(_) | StmtP::Break | StmtP::Continue);
+        if any(stmt, &leaves) {
+            Goes::PerhapsNot
+        } else {
+            Goes::On
+        }
     }
 
     /// What is evaluated whenever the expression is.
     fn value(&mut self, expr: &AstExpr) {
         match &expr.node {
             ExprP::Index(parts) if is(&parts.0, self.args) => {
-                if let Some(key) = text(&parts.1).filter(|key| !self.asked.contains(key.node.as_str())) {
+                if let Some(key) =
+                    text(&parts.1).filter(|key| !self.asked.contains(key.node.as_str()))
+                {
                     self.found.note(&key.node, at(key));
                 }
             }

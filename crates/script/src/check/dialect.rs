@@ -4,8 +4,13 @@ use starlark::environment::LibraryExtension;
 use starlark::syntax::{Dialect, DialectTypes};
 
 /// What Starlark offers beyond its standard without reaching anything: values and ways through lists.
-pub(crate) const EXTENSIONS: &[LibraryExtension] =
-    &[LibraryExtension::StructType, LibraryExtension::SetType, LibraryExtension::Map, LibraryExtension::Filter, LibraryExtension::Partial];
+pub(crate) const EXTENSIONS: &[LibraryExtension] = &[
+    LibraryExtension::StructType,
+    LibraryExtension::SetType,
+    LibraryExtension::Map,
+    LibraryExtension::Filter,
+    LibraryExtension::Partial,
+];
 
 /// Standard Starlark with f-strings and keyword-only parameters; without `load`, types, and loops or branches at the top level.
 ///

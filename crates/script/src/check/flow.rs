@@ -15,7 +15,10 @@ pub(super) struct Flows<'a> {
 impl<'a> Flows<'a> {
     /// The flows of a whole script.
     pub(super) fn of(script: &'a AstStmt, scopes: &Scopes) -> Self {
-        let mut all = Self { flows: Vec::new(), aliases: HashMap::new() };
+        let mut all = Self {
+            flows: Vec::new(),
+            aliases: HashMap::new(),
+        };
         all.stmt(script, scopes);
         for &(target, value) in &all.flows {
             if let Some(Origin::Bound(from)) = scopes.origin_of(value) {
@@ -27,7 +30,11 @@ impl<'a> Flows<'a> {
 
     /// Every variable that may hold a value for which `starts` holds, directly or through other variables.
     pub(super) fn carriers(&self, starts: impl Fn(&AstExpr) -> bool) -> HashSet<Variable> {
-        let from = self.flows.iter().filter(|(_, value)| starts(value)).map(|&(target, _)| target);
+        let from = self
+            .flows
+            .iter()
+            .filter(|(_, value)| starts(value))
+            .map(|&(target, _)| target);
         self.closure(from.collect())
     }
 
@@ -38,7 +45,10 @@ impl<'a> Flows<'a> {
 
     /// What is assigned to a variable.
     pub(super) fn values(&self, variable: Variable) -> impl Iterator<Item = &'a AstExpr> {
-        self.flows.iter().filter(move |&&(target, _)| target == variable).map(|&(_, value)| value)
+        self.flows
+            .iter()
+            .filter(move |&&(target, _)| target == variable)
+            .map(|&(_, value)| value)
     }
 
     fn closure(&self, mut open: Vec<Variable>) -> HashSet<Variable> {

@@ -4,7 +4,9 @@ use super::flow::branches;
 use super::mentions::Mentions;
 use super::scope::{Origin, Scopes};
 use super::tree::{at, text};
-use starlark::syntax::ast::{AssignP, AssignTargetP, AstAssignIdent, AstExpr, AstParameter, AstStmt, DefP, ExprP, StmtP};
+use starlark::syntax::ast::{
+    AssignP, AssignTargetP, AstAssignIdent, AstExpr, AstParameter, AstStmt, DefP, ExprP, StmtP,
+};
 use starlark_syntax::syntax::top_level_stmts::top_level_stmts;
 use tool_harness::span::Source;
 
@@ -29,26 +31,45 @@ enum Body<'a> {
 impl<'a> Handle<'a> {
     /// The first one of a script.
     pub(super) fn of(script: &'a AstStmt) -> Option<Self> {
-        top_level_stmts(script).into_iter().find_map(|stmt| match &stmt.node {
-            StmtP::Def(DefP { name, params, body, .. }) if name.node.ident == HANDLE => Some(Self { params, body: Body::Block(body) }),
-            StmtP::Assign(AssignP { lhs, rhs, .. }) => match (&lhs.node, &rhs.node) {
-                (AssignTargetP::Identifier(name), ExprP::Lambda(lambda)) if name.node.ident == HANDLE => {
-                    Some(Self { params: &lambda.params, body: Body::Value(&lambda.body) })
-                }
+        top_level_stmts(script)
+            .into_iter()
+            .find_map(|stmt| match &stmt.node {
+                StmtP::Def(DefP {
+                    name, params, body, ..
+                }) if name.node.ident == HANDLE => Some(Self {
+                    params,
+                    body: Body::Block(body),
+                }),
+                StmtP::Assign(AssignP { lhs, rhs, .. }) => match (&lhs.node, &rhs.node) {
+                    (AssignTargetP::Identifier(name), ExprP::Lambda(lambda))
+                        if name.node.ident == HANDLE =>
+                    {
+                        Some(Self {
+                            params: &lambda.params,
+                            body: Body::Value(&lambda.body),
+                        })
+                    }
+                    _ => None,
+                },
                 _ => None,
-            },
-            _ => None,
-        })
+            })
     }
 
     /// The name of a parameter, counted from zero.
     pub(super) fn parameter(&self, index: usize) -> Option<&'a AstAssignIdent> {
-        self.params.iter().filter_map(|param| param.node.ident()).nth(index)
+        self.params
+            .iter()
+            .filter_map(|param| param.node.ident())
+            .nth(index)
     }
 
     /// Literals it returns that are no decision.
     pub(super) fn odd_returns(&self, scopes: &Scopes, source: &Source) -> Mentions {
-        let mut judged = Returns { scopes, source, odd: Mentions::default() };
+        let mut judged = Returns {
+            scopes,
+            source,
+            odd: Mentions::default(),
+        };
         match self.body {
             Body::Block(block) => judged.stmt(block),
             Body::Value(value) => judged.value(value),
@@ -82,13 +103,16 @@ impl Returns<'_> {
     }
 
     fn dict(&mut self, dict: &AstExpr, entries: &[(AstExpr, AstExpr)]) {
-        let action = entries.iter().find(|(key, _)| text(key).is_some_and(|key| key.node == "action"));
+        let action = entries
+            .iter()
+            .find(|(key, _)| text(key).is_some_and(|key| key.node == "action"));
         match (action, entries.first()) {
             (Some((_, value)), _) => branches(value, &mut |value| self.action(value)),
             (None, None) => self.odd.note("{}", at(dict)),
             // A computed key may turn out to be `action`.
             (None, Some((first, _))) if entries.iter().all(|(key, _)| self.is_literal(key)) => {
-                let name = text(first).map_or_else(|| self.written(first), |text| text.node.clone());
+                let name =
+                    text(first).map_or_else(|| self.written(first), |text| text.node.clone());
                 self.odd.note(name, at(first));
             }
             (None, Some(_)) => {}
@@ -99,7 +123,9 @@ impl Returns<'_> {
         match text(value) {
             Some(action) if ACTIONS.contains(&action.node.as_str()) => {}
             Some(action) => self.odd.note(format!("action: {}", action.node), at(value)),
-            None if self.is_literal(value) => self.odd.note(format!("action: {}", self.written(value)), at(value)),
+            None if self.is_literal(value) => self
+                .odd
+                .note(format!("action: {}", self.written(value)), at(value)),
             None => {}
         }
     }
@@ -108,14 +134,21 @@ impl Returns<'_> {
         match &value.node {
             ExprP::Literal(_) | ExprP::FString(_) => true,
             ExprP::Minus(inner) | ExprP::Plus(inner) => matches!(inner.node, ExprP::Literal(_)),
-            ExprP::Identifier(ident) => matches!(self.scopes.origin(ident), Origin::Free("True" | "False" | "None")),
+            ExprP::Identifier(ident) => matches!(
+                self.scopes.origin(ident),
+                Origin::Free("True" | "False" | "None")
+            ),
             _ => false,
         }
     }
 
     /// The first line of the text as it stands in the script.
     fn written(&self, value: &AstExpr) -> String {
-        let text = self.source.text.get(at(value)..value.span.end().get() as usize).unwrap_or_default();
+        let text = self
+            .source
+            .text
+            .get(at(value)..value.span.end().get() as usize)
+            .unwrap_or_default();
         text.lines().next().unwrap_or_default().to_owned()
     }
 }

@@ -24,10 +24,19 @@ pub(super) struct Space<'m> {
 impl<'m> Known<'m> {
     /// The names of these modules, for this kind of script. Several modules may share a name.
     pub(super) fn new(kind: ScriptKind, modules: &[&'m Module]) -> Self {
-        let mut known = Self { kind, spaces: HashMap::new(), globals: HashMap::new() };
+        let mut known = Self {
+            kind,
+            spaces: HashMap::new(),
+            globals: HashMap::new(),
+        };
         for module in modules {
             if !module.name.is_empty() {
-                known.spaces.entry(module.name).or_default().constants.extend(module.constants.iter().map(|&(name, _)| name));
+                known
+                    .spaces
+                    .entry(module.name)
+                    .or_default()
+                    .constants
+                    .extend(module.constants.iter().map(|&(name, _)| name));
             }
             for call in module.calls {
                 match (module.name, call.name) {
@@ -67,10 +76,18 @@ impl<'m> Known<'m> {
     /// another in hooks.
     pub(super) fn is_pure(&self, reached: &str) -> bool {
         let named: Vec<&Builtin> = match reached.split_once('.') {
-            Some((space, call)) => self.spaces.get(space).into_iter().flat_map(|space| space.named(call)).collect(),
+            Some((space, call)) => self
+                .spaces
+                .get(space)
+                .into_iter()
+                .flat_map(|space| space.named(call))
+                .collect(),
             None => self.globals.get(reached).cloned().unwrap_or_default(),
         };
-        let mut offered = named.into_iter().filter(|builtin| self.offers(builtin.scope)).peekable();
+        let mut offered = named
+            .into_iter()
+            .filter(|builtin| self.offers(builtin.scope))
+            .peekable();
         offered.peek().is_some() && offered.all(|builtin| matches!(builtin.body, Body::Pure(_)))
     }
 
@@ -100,7 +117,10 @@ impl<'m> Space<'m> {
     }
 
     fn named(&self, name: &str) -> impl Iterator<Item = &'m Builtin> {
-        self.calls.iter().copied().filter(move |call| call.name == name)
+        self.calls
+            .iter()
+            .copied()
+            .filter(move |call| call.name == name)
     }
 }
 

@@ -19,12 +19,18 @@ impl Mentions {
     pub(super) fn into_named(self, source: &Source) -> Vec<Named> {
         let mut all: Vec<(String, usize)> = self.0.into_iter().collect();
         all.sort_by_key(|&(_, at)| at);
-        all.into_iter().map(|(text, at)| named(source, text, at)).collect()
+        all.into_iter()
+            .map(|(text, at)| named(source, text, at))
+            .collect()
     }
 }
 
 /// A text with the line and column of a byte offset.
 pub(super) fn named(source: &Source, name: impl Into<String>, at: usize) -> Named {
     let position = source.position(at);
-    Named { name: name.into(), line: position.line, column: position.column }
+    Named {
+        name: name.into(),
+        line: position.line,
+        column: position.column,
+    }
 }

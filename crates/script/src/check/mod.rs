@@ -40,8 +40,16 @@ pub const SOURCE_LIMIT: usize = 1 << 20;
 #[must_use]
 pub fn facts(kind: ScriptKind, source: &str, modules: &[&Module]) -> Facts {
     match parse(source) {
-        Ok(module) => read(kind, module.statement(), &Source::new("script", source), &Known::new(kind, modules)),
-        Err(problem) => Facts { syntax: Some(problem), ..Facts::default() },
+        Ok(module) => read(
+            kind,
+            module.statement(),
+            &Source::new("script", source),
+            &Known::new(kind, modules),
+        ),
+        Err(problem) => Facts {
+            syntax: Some(problem),
+            ..Facts::default()
+        },
     }
 }
 
@@ -70,7 +78,9 @@ fn read(kind: ScriptKind, script: &AstStmt, source: &Source, known: &Known) -> F
     facts.compared_names = read.compared.into_named(source);
     match given {
         Given::Hook(handle) => {
-            facts.odd_returns = handle.map(|handle| handle.odd_returns(&scopes, source).into_named(source)).unwrap_or_default();
+            facts.odd_returns = handle
+                .map(|handle| handle.odd_returns(&scopes, source).into_named(source))
+                .unwrap_or_default();
         }
         Given::When => facts.impure = pure::impure(script, &scopes, known, &facts.reaches, source),
     }
@@ -80,15 +90,29 @@ fn read(kind: ScriptKind, script: &AstStmt, source: &Source, known: &Known) -> F
 /// The syntax tree, or why there is none.
 fn parse(source: &str) -> Result<AstModule, Named> {
     if source.len() > SOURCE_LIMIT {
-        return Err(Named { name: format!("longer than {SOURCE_LIMIT} bytes"), line: 1, column: 1 });
+        return Err(Named {
+            name: format!("longer than {SOURCE_LIMIT} bytes"),
+            line: 1,
+            column: 1,
+        });
     }
     if let Some(at) = nesting::too_deep(source) {
-        return Err(named(&Source::new("script", source), "nested too deeply", at));
+        return Err(named(
+            &Source::new("script", source),
+            "nested too deeply",
+            at,
+        ));
     }
     AstModule::parse("script", source.to_owned(), &dialect()).map_err(|error| {
-        let at = error.span().map_or(0, |span| span.span.begin().get() as usize);
+        let at = error
+            .span()
+            .map_or(0, |span| span.span.begin().get() as usize);
         let message = error.without_diagnostic().to_string();
         let message = message.lines().next().unwrap_or_default();
-        named(&Source::new("script", source), message.strip_prefix("Parse error: ").unwrap_or(message), at)
+        named(
+            &Source::new("script", source),
+            message.strip_prefix("Parse error: ").unwrap_or(message),
+            at,
+        )
     })
 }

@@ -24,12 +24,21 @@ struct Level {
 /// The byte offset at which a script nests too deeply, if it does. What does not lex is left to the parser.
 pub(crate) fn too_deep(source: &str) -> Option<usize> {
     let dialect = dialect();
-    let mut lexer = Lexer::new(source, &dialect, CodeMap::new("script".to_owned(), source.to_owned()));
+    let mut lexer = Lexer::new(
+        source,
+        &dialect,
+        CodeMap::new("script".to_owned(), source.to_owned()),
+    );
     let mut levels = vec![Level::default()];
     let mut links = 0;
     let mut line_starts = true;
     while let Some(Ok((at, token, _))) = lexer.next() {
-        if line_starts && !matches!(token, Token::Comment(_) | Token::Newline | Token::Indent | Token::Dedent) {
+        if line_starts
+            && !matches!(
+                token,
+                Token::Comment(_) | Token::Newline | Token::Indent | Token::Dedent
+            )
+        {
             line_starts = false;
             if let Some(level) = levels.last_mut()
                 && !matches!(token, Token::Elif | Token::Else)
@@ -40,11 +49,18 @@ pub(crate) fn too_deep(source: &str) -> Option<usize> {
         }
         match token {
             Token::Indent => levels.push(Level::default()),
-            Token::OpeningRound | Token::OpeningSquare | Token::OpeningCurly | Token::FStringExprStart => {
+            Token::OpeningRound
+            | Token::OpeningSquare
+            | Token::OpeningCurly
+            | Token::FStringExprStart => {
                 add(&mut levels, &mut links, |level| &mut level.links);
                 levels.push(Level::default());
             }
-            Token::Dedent | Token::ClosingRound | Token::ClosingSquare | Token::ClosingCurly | Token::FStringExprEnd
+            Token::Dedent
+            | Token::ClosingRound
+            | Token::ClosingSquare
+            | Token::ClosingCurly
+            | Token::FStringExprEnd
                 if levels.len() > 1 =>
             {
                 links -= levels.pop().map_or(0, |level| level.links + level.kept);
@@ -109,7 +125,12 @@ mod tests {
     use super::*;
 
     fn check(source: &str, deep: bool) {
-        assert_eq!(too_deep(source).is_some(), deep, "{}...", source.chars().take(60).collect::<String>());
+        assert_eq!(
+            too_deep(source).is_some(),
+            deep,
+            "{}...",
+            source.chars().take(60).collect::<String>()
+        );
     }
 
     #[test]
@@ -135,8 +156,20 @@ mod tests {
             (format!("x = {}1", "lambda a, b: ".repeat(1001)), true),
             ("x = lambda a, b: a\n".repeat(2000), false),
             (format!("x = {}1", "1 if 1 else ".repeat(1001)), true),
-            (format!("def f(a):\n  if a:\n    pass\n{}", "  elif a:\n    pass\n".repeat(1001)), true),
-            (format!("def f(a):\n{}", "  if a:\n    pass\n  elif a:\n    pass\n".repeat(2000)), false),
+            (
+                format!(
+                    "def f(a):\n  if a:\n    pass\n{}",
+                    "  elif a:\n    pass\n".repeat(1001)
+                ),
+                true,
+            ),
+            (
+                format!(
+                    "def f(a):\n{}",
+                    "  if a:\n    pass\n  elif a:\n    pass\n".repeat(2000)
+                ),
+                false,
+            ),
             ("x = ]]]]))))}}}}".to_owned(), false),
             ("x = 'unfinished".to_owned(), false),
         ];

@@ -32,15 +32,37 @@ pub(super) enum Given<'a> {
 }
 
 /// Reads a whole script.
-pub(super) fn payload<'a>(script: &'a AstStmt, scopes: &Scopes, flows: &Flows<'a>, given: &Given) -> Payload {
+pub(super) fn payload<'a>(
+    script: &'a AstStmt,
+    scopes: &Scopes,
+    flows: &Flows<'a>,
+    given: &Given,
+) -> Payload {
     let payloads = match given {
-        Given::Hook(handle) => match handle.as_ref().and_then(|handle| handle.parameter(1)).and_then(|name| scopes.bound(name)) {
-            Some(variable) => Holders { free: None, variables: flows.aliases(variable) },
+        Given::Hook(handle) => match handle
+            .as_ref()
+            .and_then(|handle| handle.parameter(1))
+            .and_then(|name| scopes.bound(name))
+        {
+            Some(variable) => Holders {
+                free: None,
+                variables: flows.aliases(variable),
+            },
             None => return Payload::default(),
         },
-        Given::When => Holders { free: Some(PAYLOAD), variables: HashSet::new() },
+        Given::When => Holders {
+            free: Some(PAYLOAD),
+            variables: HashSet::new(),
+        },
     };
-    let mut reading = Reading { scopes, flows, payloads, tools: HashSet::new(), names: HashSet::new(), found: Payload::default() };
+    let mut reading = Reading {
+        scopes,
+        flows,
+        payloads,
+        tools: HashSet::new(),
+        names: HashSet::new(),
+        found: Payload::default(),
+    };
     reading.tools = flows.carriers(|value| reading.is_tool(value));
     reading.names = flows.carriers(|value| reading.is_name(value));
     each_expr(script, &mut |expr| reading.expr(expr));
@@ -75,7 +97,9 @@ impl<'a> Reading<'_, 'a> {
             match operator {
                 BinOp::Equal | BinOp::NotEqual if self.is_name(left) => self.compared(right),
                 BinOp::Equal | BinOp::NotEqual if self.is_name(right) => self.compared(left),
-                BinOp::In | BinOp::NotIn if self.is_name(left) => self.compared_with_elements(right),
+                BinOp::In | BinOp::NotIn if self.is_name(left) => {
+                    self.compared_with_elements(right)
+                }
                 _ => {}
             }
         }
@@ -90,7 +114,9 @@ impl<'a> Reading<'_, 'a> {
     /// A list, tuple or dict literal, or a variable that only ever holds one such literal.
     fn compared_with_elements(&mut self, with: &'a AstExpr) {
         match &with.node {
-            ExprP::List(elements) | ExprP::Tuple(elements) => elements.iter().for_each(|element| self.compared(element)),
+            ExprP::List(elements) | ExprP::Tuple(elements) => {
+                elements.iter().for_each(|element| self.compared(element))
+            }
             ExprP::Dict(entries) => entries.iter().for_each(|(key, _)| self.compared(key)),
             ExprP::Identifier(ident) => {
                 if let Origin::Bound(variable) = self.scopes.origin(ident) {
@@ -117,15 +143,19 @@ impl<'a> Reading<'_, 'a> {
 
     /// The key of `payload["tool"]["name"]`.
     fn tool_key<'e>(&self, expr: &'e AstExpr) -> Option<&'e Spanned<String>> {
-        key_read(expr).filter(|(base, key)| key.node == "name" && self.is_tool(base)).map(|(_, key)| key)
+        key_read(expr)
+            .filter(|(base, key)| key.node == "name" && self.is_tool(base))
+            .map(|(_, key)| key)
     }
 
     fn is_tool(&self, expr: &AstExpr) -> bool {
-        self.payload_key(expr).is_some_and(|key| key.node == "tool") || self.is_held(expr, &self.tools)
+        self.payload_key(expr).is_some_and(|key| key.node == "tool")
+            || self.is_held(expr, &self.tools)
     }
 
     fn is_name(&self, expr: &AstExpr) -> bool {
-        self.payload_key(expr).is_some_and(|key| NAMES.contains(&key.node.as_str()))
+        self.payload_key(expr)
+            .is_some_and(|key| NAMES.contains(&key.node.as_str()))
             || self.tool_key(expr).is_some()
             || self.is_held(expr, &self.names)
     }

@@ -13,9 +13,17 @@ use tool_harness::span::Source;
 const ACTING: [&str; 2] = ["print", "fail"];
 
 /// Why it is not, at the first place that shows it.
-pub(super) fn impure(script: &AstStmt, scopes: &Scopes, known: &Known, reaches: &[Named], source: &Source) -> Option<Named> {
+pub(super) fn impure(
+    script: &AstStmt,
+    scopes: &Scopes,
+    known: &Known,
+    reaches: &[Named],
+    source: &Source,
+) -> Option<Named> {
     let stmts = top_level_stmts(script);
-    let Some(first) = stmts.first() else { return Some(named(source, "it has no expression", 0)) };
+    let Some(first) = stmts.first() else {
+        return Some(named(source, "it has no expression", 0));
+    };
     let shape = match &first.node {
         StmtP::Expression(_) => None,
         StmtP::Assign(_) | StmtP::AssignModify(..) => Some("it is an assignment"),
@@ -28,7 +36,10 @@ pub(super) fn impure(script: &AstStmt, scopes: &Scopes, known: &Known, reaches: 
     if let Some(second) = stmts.get(1) {
         return Some(named(source, "it has more than one statement", at(second)));
     }
-    let reached = reaches.iter().filter(|reached| !known.is_pure(&reached.name)).cloned();
+    let reached = reaches
+        .iter()
+        .filter(|reached| !known.is_pure(&reached.name))
+        .cloned();
     let mut reasons: Vec<Named> = reached.collect();
     each_expr(script, &mut |expr| {
         if let Some(Origin::Free(name)) = scopes.origin_of(expr)

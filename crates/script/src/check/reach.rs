@@ -28,11 +28,17 @@ pub(super) struct Reach {
 pub(super) fn reach(script: &AstStmt, scopes: &Scopes, flows: &Flows, known: &Known) -> Reach {
     let mut held: HashMap<Variable, Vec<&str>> = HashMap::new();
     for name in known.spaces() {
-        for variable in flows.carriers(|value| scopes.origin_of(value) == Some(Origin::Free(name))) {
+        for variable in flows.carriers(|value| scopes.origin_of(value) == Some(Origin::Free(name)))
+        {
             held.entry(variable).or_default().push(name);
         }
     }
-    let mut walk = Walk { scopes, known, held, found: Reach::default() };
+    let mut walk = Walk {
+        scopes,
+        known,
+        held,
+        found: Reach::default(),
+    };
     walk.stmt(script);
     walk.found
 }
@@ -61,7 +67,9 @@ enum Use<'a> {
 impl Walk<'_, '_> {
     fn stmt(&mut self, stmt: &AstStmt) {
         match &stmt.node {
-            StmtP::Assign(AssignP { lhs, rhs, .. }) if self.scopes.target(lhs).is_some() => self.assigned(rhs),
+            StmtP::Assign(AssignP { lhs, rhs, .. }) if self.scopes.target(lhs).is_some() => {
+                self.assigned(rhs)
+            }
             other => other.visit_children(|child| match child {
                 Visit::Stmt(stmt) => self.stmt(stmt),
                 Visit::Expr(expr) => self.expr(expr),
@@ -77,7 +85,9 @@ impl Walk<'_, '_> {
                 self.assigned(&parts.1);
                 self.assigned(&parts.2);
             }
-            ExprP::Identifier(ident) => self.used(self.scopes.origin(ident), Use::Carried, at(ident)),
+            ExprP::Identifier(ident) => {
+                self.used(self.scopes.origin(ident), Use::Carried, at(ident))
+            }
             _ => self.expr(value),
         }
     }
@@ -90,7 +100,10 @@ impl Walk<'_, '_> {
             }
             ExprP::Call(callee, arguments) if self.scopes.origin_of(callee).is_some() => {
                 self.origin_used(callee, Use::Call);
-                arguments.args.iter().for_each(|argument| self.expr(argument.node.expr()));
+                arguments
+                    .args
+                    .iter()
+                    .for_each(|argument| self.expr(argument.node.expr()));
             }
             other => other.visit_expr(|child| self.expr(child)),
         }
@@ -125,14 +138,18 @@ impl Walk<'_, '_> {
         if let Use::Member(member) = how
             && !space.has(member)
         {
-            self.found.unknown_members.note(format!("{name}.{member}"), at);
+            self.found
+                .unknown_members
+                .note(format!("{name}.{member}"), at);
         }
         self.space(name, how, at);
     }
 
     /// A use of a namespace, by its own name or through a variable that may hold it.
     fn space(&mut self, name: &str, how: Use, at: usize) {
-        let Some(space) = self.known.space(name) else { return };
+        let Some(space) = self.known.space(name) else {
+            return;
+        };
         let callable = self.known.is_global(name);
         match how {
             Use::Member(member) => {

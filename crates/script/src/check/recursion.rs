@@ -5,14 +5,21 @@
 use super::mentions::Mentions;
 use super::scope::{Origin, Scopes, Variable};
 use super::tree::at;
-use starlark::syntax::ast::{AssignP, AssignTargetP, AstAssignIdent, AstExpr, AstParameter, AstStmt, DefP, ExprP, StmtP};
+use starlark::syntax::ast::{
+    AssignP, AssignTargetP, AstAssignIdent, AstExpr, AstParameter, AstStmt, DefP, ExprP, StmtP,
+};
 use starlark_syntax::syntax::uniplate::Visit;
 use std::collections::hash_map::Entry;
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet, VecDeque};
 
 /// Each function that can come back to itself is in at least one circle; circles start at their first function in the source.
 pub(super) fn recursion(script: &AstStmt, scopes: &Scopes) -> Mentions {
-    let mut graph = Graph { scopes, functions: HashMap::new(), calls: BTreeSet::new(), within: None };
+    let mut graph = Graph {
+        scopes,
+        functions: HashMap::new(),
+        calls: BTreeSet::new(),
+        within: None,
+    };
     graph.stmt(script);
     let mut found = Mentions::default();
     for circle in graph.circles() {
@@ -39,7 +46,9 @@ struct Graph<'a> {
 impl<'a> Graph<'a> {
     fn stmt(&mut self, stmt: &'a AstStmt) {
         match &stmt.node {
-            StmtP::Def(DefP { name, params, body, .. }) => {
+            StmtP::Def(DefP {
+                name, params, body, ..
+            }) => {
                 self.defaults(params);
                 self.function(name, |graph| graph.stmt(body));
             }
@@ -59,7 +68,8 @@ impl<'a> Graph<'a> {
 
     fn expr(&mut self, expr: &'a AstExpr) {
         if let ExprP::Call(callee, _) = &expr.node
-            && let (Some(Origin::Bound(called)), Some(caller)) = (self.scopes.origin_of(callee), self.within)
+            && let (Some(Origin::Bound(called)), Some(caller)) =
+                (self.scopes.origin_of(callee), self.within)
         {
             self.calls.insert((caller, called));
         }
@@ -67,12 +77,18 @@ impl<'a> Graph<'a> {
     }
 
     fn defaults(&mut self, params: &'a [AstParameter]) {
-        params.iter().for_each(|param| param.node.visit_expr(|expr| self.expr(expr)));
+        params
+            .iter()
+            .for_each(|param| param.node.visit_expr(|expr| self.expr(expr)));
     }
 
     fn function(&mut self, name: &'a AstAssignIdent, body: impl FnOnce(&mut Self)) {
-        let Some(variable) = self.scopes.bound(name) else { return };
-        self.functions.entry(variable).or_insert((at(name), &name.node.ident));
+        let Some(variable) = self.scopes.bound(name) else {
+            return;
+        };
+        self.functions
+            .entry(variable)
+            .or_insert((at(name), &name.node.ident));
         let outer = self.within.replace(variable);
         body(self);
         self.within = outer;
@@ -83,7 +99,11 @@ impl<'a> Graph<'a> {
         let mut edges: BTreeMap<Node, BTreeSet<Node>> = BTreeMap::new();
         let mut circles = BTreeSet::new();
         for (caller, called) in &self.calls {
-            let (Some(&caller), Some(&called)) = (self.functions.get(caller), self.functions.get(called)) else { continue };
+            let (Some(&caller), Some(&called)) =
+                (self.functions.get(caller), self.functions.get(called))
+            else {
+                continue;
+            };
             if caller == called {
                 circles.insert(vec![caller]);
             } else {
@@ -97,7 +117,11 @@ impl<'a> Graph<'a> {
                 && let Some(mut circle) = shortest(start, &edges)
             {
                 covered.extend(circle.iter().copied());
-                let first = circle.iter().enumerate().min_by_key(|&(_, node)| node).map_or(0, |(index, _)| index);
+                let first = circle
+                    .iter()
+                    .enumerate()
+                    .min_by_key(|&(_, node)| node)
+                    .map_or(0, |(index, _)| index);
                 circle.rotate_left(first);
                 circles.insert(circle);
             }
@@ -110,9 +134,15 @@ impl<'a> Graph<'a> {
 fn trim<'a>(edges: &mut BTreeMap<Node<'a>, BTreeSet<Node<'a>>>) {
     let mut callers: HashMap<Node, Vec<Node>> = HashMap::new();
     for (&caller, called) in &*edges {
-        called.iter().for_each(|&called| callers.entry(called).or_default().push(caller));
+        called
+            .iter()
+            .for_each(|&called| callers.entry(called).or_default().push(caller));
     }
-    let mut ends: Vec<Node> = callers.keys().filter(|&node| !edges.contains_key(node)).copied().collect();
+    let mut ends: Vec<Node> = callers
+        .keys()
+        .filter(|&node| !edges.contains_key(node))
+        .copied()
+        .collect();
     while let Some(end) = ends.pop() {
         for caller in callers.remove(&end).unwrap_or_default() {
             if let Some(called) = edges.get_mut(&caller) {
@@ -127,7 +157,10 @@ fn trim<'a>(edges: &mut BTreeMap<Node<'a>, BTreeSet<Node<'a>>>) {
 }
 
 /// The shortest way from a function back to itself; of several, the one earliest in the source.
-fn shortest<'a>(start: Node<'a>, edges: &BTreeMap<Node<'a>, BTreeSet<Node<'a>>>) -> Option<Vec<Node<'a>>> {
+fn shortest<'a>(
+    start: Node<'a>,
+    edges: &BTreeMap<Node<'a>, BTreeSet<Node<'a>>>,
+) -> Option<Vec<Node<'a>>> {
     let mut came_from: HashMap<Node, Node> = HashMap::new();
     let mut open = VecDeque::from([start]);
     while let Some(node) = open.pop_front() {

@@ -5,8 +5,9 @@
 
 use starlark::codemap::Spanned;
 use starlark::syntax::ast::{
-    AssignIdentP, AssignP, AssignTargetP, AstAssignIdent, AstAssignTarget, AstExpr, AstIdent, AstNoPayload, AstParameter, AstStmt, ClauseP,
-    DefP, ExprP, ForClause, ForP, IdentP, LambdaP, StmtP,
+    AssignIdentP, AssignP, AssignTargetP, AstAssignIdent, AstAssignTarget, AstExpr, AstIdent,
+    AstNoPayload, AstParameter, AstStmt, ClauseP, DefP, ExprP, ForClause, ForP, IdentP, LambdaP,
+    StmtP,
 };
 use starlark_syntax::syntax::uniplate::Visit;
 use std::collections::HashMap;
@@ -35,7 +36,10 @@ pub(super) enum Origin<'a> {
 impl Scopes {
     /// Resolves a whole script.
     pub(super) fn of(script: &AstStmt) -> Self {
-        let mut resolver = Resolver { scopes: Self::default(), frames: Vec::new() };
+        let mut resolver = Resolver {
+            scopes: Self::default(),
+            frames: Vec::new(),
+        };
         let mut module = Frame::new();
         resolver.collect(script, &mut module);
         resolver.frames.push(module);
@@ -99,7 +103,12 @@ impl<'a> Resolver<'a> {
     fn expr(&mut self, expr: &'a AstExpr) {
         match &expr.node {
             ExprP::Identifier(ident) => {
-                if let Some(&variable) = self.frames.iter().rev().find_map(|frame| frame.get(ident.node.ident.as_str())) {
+                if let Some(&variable) = self
+                    .frames
+                    .iter()
+                    .rev()
+                    .find_map(|frame| frame.get(ident.node.ident.as_str()))
+                {
                     self.scopes.uses.insert(std::ptr::from_ref(ident), variable);
                 }
             }
@@ -107,13 +116,22 @@ impl<'a> Resolver<'a> {
                 let frame = self.parameters(params);
                 self.within(frame, |resolver| resolver.expr(body));
             }
-            ExprP::ListComprehension(item, first, clauses) => self.comprehension(&[&**item], first, clauses),
-            ExprP::DictComprehension(item, first, clauses) => self.comprehension(&[&item.0, &item.1], first, clauses),
+            ExprP::ListComprehension(item, first, clauses) => {
+                self.comprehension(&[&**item], first, clauses)
+            }
+            ExprP::DictComprehension(item, first, clauses) => {
+                self.comprehension(&[&item.0, &item.1], first, clauses)
+            }
             other => other.visit_expr(|child| self.expr(child)),
         }
     }
 
-    fn comprehension(&mut self, items: &[&'a AstExpr], first: &'a ForClause, clauses: &'a [ClauseP<AstNoPayload>]) {
+    fn comprehension(
+        &mut self,
+        items: &[&'a AstExpr],
+        first: &'a ForClause,
+        clauses: &'a [ClauseP<AstNoPayload>],
+    ) {
         first.visit_expr(|expr| self.expr(expr));
         let mut frame = Frame::new();
         self.bind(&first.var, &mut frame);
@@ -147,7 +165,9 @@ impl<'a> Resolver<'a> {
     /// Binds every name that a block assigns, without looking into the functions it defines.
     fn collect(&mut self, stmt: &'a AstStmt, frame: &mut Frame<'a>) {
         match &stmt.node {
-            StmtP::Assign(AssignP { lhs, .. }) | StmtP::AssignModify(lhs, _, _) => self.bind(lhs, frame),
+            StmtP::Assign(AssignP { lhs, .. }) | StmtP::AssignModify(lhs, _, _) => {
+                self.bind(lhs, frame)
+            }
             StmtP::For(ForP { var, body, .. }) => {
                 self.bind(var, frame);
                 self.collect(body, frame);
@@ -158,7 +178,9 @@ impl<'a> Resolver<'a> {
     }
 
     fn bind(&mut self, target: &'a AstAssignTarget, frame: &mut Frame<'a>) {
-        target.node.visit_lvalue(|ident| self.bind_name(ident, frame));
+        target
+            .node
+            .visit_lvalue(|ident| self.bind_name(ident, frame));
     }
 
     fn bind_name(&mut self, ident: &'a AstAssignIdent, frame: &mut Frame<'a>) {
@@ -167,7 +189,9 @@ impl<'a> Resolver<'a> {
             *count += 1;
             Variable(*count - 1)
         });
-        self.scopes.targets.insert(std::ptr::from_ref(ident), variable);
+        self.scopes
+            .targets
+            .insert(std::ptr::from_ref(ident), variable);
     }
 
     fn within(&mut self, frame: Frame<'a>, walk: impl FnOnce(&mut Self)) {

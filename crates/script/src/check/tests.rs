@@ -7,7 +7,16 @@ use tool_harness::check::facts::{Facts, Named, ScriptKind};
 use tool_harness::effect::Effects;
 
 const fn builtin(name: &'static str, body: Body) -> Builtin {
-    Builtin { name, params: &[], doc: "", returns: "", effects: Effects::NONE, scope: Scope::Both, body, examples: &[] }
+    Builtin {
+        name,
+        params: &[],
+        doc: "",
+        returns: "",
+        effects: Effects::NONE,
+        scope: Scope::Both,
+        body,
+        examples: &[],
+    }
 }
 
 const fn absent(name: &'static str) -> Builtin {
@@ -18,11 +27,36 @@ fn nothing(_: &Args) -> Result<Value, String> {
     Ok(Value::Null)
 }
 
-const FS: Module = Module { name: "fs", doc: "", constants: &[], calls: &[absent("read"), absent("write")] };
-const MATH: Module = Module { name: "math", doc: "", constants: &[("pi", 3.0)], calls: &[builtin("abs", Body::Pure(nothing))] };
-const LOG: Module = Module { name: "log", doc: "", constants: &[], calls: &[absent(""), absent("info")] };
-const HASH: Module = Module { name: "hash", doc: "", constants: &[], calls: &[absent("sha256")] };
-const GLOBALS: Module = Module { name: "", doc: "", constants: &[], calls: &[absent("env"), builtin("print", Body::Worker)] };
+const FS: Module = Module {
+    name: "fs",
+    doc: "",
+    constants: &[],
+    calls: &[absent("read"), absent("write")],
+};
+const MATH: Module = Module {
+    name: "math",
+    doc: "",
+    constants: &[("pi", 3.0)],
+    calls: &[builtin("abs", Body::Pure(nothing))],
+};
+const LOG: Module = Module {
+    name: "log",
+    doc: "",
+    constants: &[],
+    calls: &[absent(""), absent("info")],
+};
+const HASH: Module = Module {
+    name: "hash",
+    doc: "",
+    constants: &[],
+    calls: &[absent("sha256")],
+};
+const GLOBALS: Module = Module {
+    name: "",
+    doc: "",
+    constants: &[],
+    calls: &[absent("env"), builtin("print", Body::Worker)],
+};
 
 fn of(kind: ScriptKind, source: &str) -> Facts {
     let facts = facts(kind, source, &[&FS, &MATH, &LOG, &HASH, &GLOBALS]);
@@ -32,11 +66,19 @@ fn of(kind: ScriptKind, source: &str) -> Facts {
 
 /// `name@line:column`, joined by spaces.
 fn shown(found: &[Named]) -> String {
-    found.iter().map(|named| format!("{}@{}:{}", named.name, named.line, named.column)).collect::<Vec<_>>().join(", ")
+    found
+        .iter()
+        .map(|named| format!("{}@{}:{}", named.name, named.line, named.column))
+        .collect::<Vec<_>>()
+        .join(", ")
 }
 
 fn names(found: &[Named]) -> String {
-    found.iter().map(|named| named.name.as_str()).collect::<Vec<_>>().join(" ")
+    found
+        .iter()
+        .map(|named| named.name.as_str())
+        .collect::<Vec<_>>()
+        .join(" ")
 }
 
 #[test]
@@ -45,31 +87,76 @@ fn a_script_that_does_not_parse_gives_the_message_and_its_place() {
         ("x = (1,\n", "unexpected new line", 0, 0),
         ("x = 'é' $", "invalid input `$`", 1, 9),
         ("def f():\n    return 1 +\n", "unexpected new line", 2, 15),
-        ("load('a', 'b')", "`load` is not allowed in this dialect", 1, 1),
-        ("x = 1\nfor a in []:\n  pass", "`for` cannot be used outside `def` in this dialect", 2, 1),
-        ("if 1:\n  pass", "`if` cannot be used outside `def` in this dialect", 1, 1),
+        (
+            "load('a', 'b')",
+            "`load` is not allowed in this dialect",
+            1,
+            1,
+        ),
+        (
+            "x = 1\nfor a in []:\n  pass",
+            "`for` cannot be used outside `def` in this dialect",
+            2,
+            1,
+        ),
+        (
+            "if 1:\n  pass",
+            "`if` cannot be used outside `def` in this dialect",
+            1,
+            1,
+        ),
         ("x: int = 1", "type annotations", 1, 4),
-        ("while True: pass", "cannot use reserved keyword `while`", 1, 1),
+        (
+            "while True: pass",
+            "cannot use reserved keyword `while`",
+            1,
+            1,
+        ),
         ("x = ((((", "unexpected new line", 0, 0),
     ] {
         let found = facts(ScriptKind::Tool, source, &[&FS]);
         let syntax = found.syntax.clone().expect(source);
         assert!(syntax.name.contains(message), "{source:?}: {}", syntax.name);
-        assert!(!syntax.name.contains("Parse error") && !syntax.name.contains("script:"), "{}", syntax.name);
+        assert!(
+            !syntax.name.contains("Parse error") && !syntax.name.contains("script:"),
+            "{}",
+            syntax.name
+        );
         if line > 0 {
-            assert_eq!((syntax.line, syntax.column), (line, column), "{source:?}: {}", syntax.name);
+            assert_eq!(
+                (syntax.line, syntax.column),
+                (line, column),
+                "{source:?}: {}",
+                syntax.name
+            );
         }
-        assert_eq!(found, Facts { syntax: Some(syntax), ..Facts::default() });
+        assert_eq!(
+            found,
+            Facts {
+                syntax: Some(syntax),
+                ..Facts::default()
+            }
+        );
     }
 }
 
 #[test]
 fn a_script_too_deep_or_too_long_is_refused_before_parsing() {
-    let deep = facts(ScriptKind::Tool, &format!("x = 1\ny = {}", "(".repeat(300)), &[]);
+    let deep = facts(
+        ScriptKind::Tool,
+        &format!("x = 1\ny = {}", "(".repeat(300)),
+        &[],
+    );
     assert_eq!(shown(deep.syntax.as_slice()), "nested too deeply@2:205");
     let long = facts(ScriptKind::Tool, &"#".repeat(SOURCE_LIMIT + 1), &[]);
-    assert_eq!(shown(long.syntax.as_slice()), "longer than 1048576 bytes@1:1");
-    assert_eq!(facts(ScriptKind::Tool, &"#".repeat(SOURCE_LIMIT), &[]), Facts::default());
+    assert_eq!(
+        shown(long.syntax.as_slice()),
+        "longer than 1048576 bytes@1:1"
+    );
+    assert_eq!(
+        facts(ScriptKind::Tool, &"#".repeat(SOURCE_LIMIT), &[]),
+        Facts::default()
+    );
 }
 
 #[test]
@@ -81,8 +168,13 @@ fn deep_but_allowed_scripts_are_read_on_a_small_stack() {
         format!("x = {}fs.read", "lambda a: ".repeat(990)),
         format!("x = {}fs.read", "[1] if 1 else ".repeat(400)),
     ];
-    let walk = move || scripts.map(|script| assert_eq!(names(&of(ScriptKind::Tool, &script).reaches), "fs.read"));
-    let thread = std::thread::Builder::new().stack_size(2 << 20).spawn(walk).expect("a thread");
+    let walk = move || {
+        scripts.map(|script| assert_eq!(names(&of(ScriptKind::Tool, &script).reaches), "fs.read"))
+    };
+    let thread = std::thread::Builder::new()
+        .stack_size(2 << 20)
+        .spawn(walk)
+        .expect("a thread");
     thread.join().expect("no overflow");
 }
 
@@ -105,7 +197,9 @@ fn functions_have_their_arity() {
             .functions
             .into_iter()
             .map(|function| {
-                let accepted = function.accepted.map_or("any".to_owned(), |count| count.to_string());
+                let accepted = function
+                    .accepted
+                    .map_or("any".to_owned(), |count| count.to_string());
                 let Named { name, line, column } = function.at;
                 format!("{name} {} {accepted} {line}:{column}", function.required)
             })
@@ -128,10 +222,16 @@ fn reach_counts_every_way_to_a_built_in() {
         ("x = fs\ny = x\nz = y\nz.write()", "fs.write"),
         ("def f():\n  x.read()\nx = fs", "fs.read"),
         ("x = fs if env else math\nx.read()", "env fs.read"),
-        ("x = 1 if fs else math\nx.abs()", "fs.read fs.write math.abs"),
+        (
+            "x = 1 if fs else math\nx.abs()",
+            "fs.read fs.write math.abs",
+        ),
         ("x = fs\ny = [x]", all),
         ("x = fs\ngetattr(x, 'read')", all),
-        ("def f(a):\n  x = fs\n  def g():\n    return x\n  return g", all),
+        (
+            "def f(a):\n  x = fs\n  def g():\n    return x\n  return g",
+            all,
+        ),
         ("getattr(fs, 'read')", all),
         ("x, y = fs, 1", all),
         ("x = {'a': fs}", all),
@@ -150,7 +250,10 @@ fn reach_counts_every_way_to_a_built_in() {
         ("x = {}\nx[fs.read()] = fs.write()", all),
         ("x = 1\nx += fs.read()", "fs.read"),
         ("def f():\n  for a in fs.read():\n    fs.write(a)", all),
-        ("x = [fs.write() for a in [1] if fs.read()]", "fs.write fs.read"),
+        (
+            "x = [fs.write() for a in [1] if fs.read()]",
+            "fs.write fs.read",
+        ),
         ("env('A')", "env"),
         ("x = env", "env"),
         ("x = {1: env}", "env"),
@@ -169,7 +272,11 @@ fn reach_counts_every_way_to_a_built_in() {
         ("x = dict(fs=1)", ""),
         ("x = [].fs", ""),
     ] {
-        assert_eq!(names(&of(ScriptKind::Tool, source).reaches), expected, "{source}");
+        assert_eq!(
+            names(&of(ScriptKind::Tool, source).reaches),
+            expected,
+            "{source}"
+        );
     }
 }
 
@@ -187,7 +294,10 @@ fn a_shadowed_name_is_not_the_module() {
         ("def f():\n  def fs():\n    pass\n  fs.read()", ""),
         ("def fs():\n  pass\nfs.read", ""),
         ("def f():\n  for fs in []:\n    fs.read()", ""),
-        ("def f():\n  for a, (fs, b) in []:\n    pass\n  fs.read()", ""),
+        (
+            "def f():\n  for a, (fs, b) in []:\n    pass\n  fs.read()",
+            "",
+        ),
         ("x = [fs.read for fs in []]", ""),
         ("x = [1 for fs in fs.read()]", "fs.read"),
         ("x = [1 for a in [] for fs in fs.read()]", ""),
@@ -200,39 +310,79 @@ fn a_shadowed_name_is_not_the_module() {
         ("def f():\n  fs += 1\n  fs.read()", ""),
         ("def f(env):\n  env()", ""),
         ("fs = math\nfs.abs()", "math.abs"),
-        ("def f():\n  fs = math\n  fs.abs()\nfs.read()", "math.abs fs.read"),
+        (
+            "def f():\n  fs = math\n  fs.abs()\nfs.read()",
+            "math.abs fs.read",
+        ),
     ] {
-        assert_eq!(names(&of(ScriptKind::Tool, source).reaches), expected, "{source}");
+        assert_eq!(
+            names(&of(ScriptKind::Tool, source).reaches),
+            expected,
+            "{source}"
+        );
     }
 }
 
 #[test]
 fn reach_is_in_source_order_at_the_first_mention() {
     let source = "def run(args):\n  x = 'é'; fs.write(x)\n  env(x)\n  fs.read()\n  fs.write()\n  return [fs, math]";
-    assert_eq!(shown(&of(ScriptKind::Tool, source).reaches), "fs.write@2:12, env@3:3, fs.read@4:3, math.abs@6:15");
+    assert_eq!(
+        shown(&of(ScriptKind::Tool, source).reaches),
+        "fs.write@2:12, env@3:3, fs.read@4:3, math.abs@6:15"
+    );
 }
 
 #[test]
 fn names_that_lead_nowhere_are_found() {
     for (kind, source, unknown, members) in [
         (ScriptKind::Tool, "x = nope + 1\ny = nope", "nope@1:5", ""),
-        (ScriptKind::Tool, "x = nope\nnope()\ny = other.z", "nope@1:5, other@3:5", ""),
+        (
+            ScriptKind::Tool,
+            "x = nope\nnope()\ny = other.z",
+            "nope@1:5, other@3:5",
+            "",
+        ),
         (ScriptKind::Tool, "def f(a):\n  return a + b\nb = 1", "", ""),
         (ScriptKind::Tool, "x = [a for a in [1]]\ny = a", "a@2:5", ""),
-        (ScriptKind::Tool, "def f():\n  a = 1\ndef g():\n  return a", "a@4:10", ""),
+        (
+            ScriptKind::Tool,
+            "def f():\n  a = 1\ndef g():\n  return a",
+            "a@4:10",
+            "",
+        ),
         (
             ScriptKind::Tool,
             "x = (True, False, None, len, sorted, fail, getattr, range, zip, str, set, struct, map, filter, partial)",
             "",
             "",
         ),
-        (ScriptKind::Tool, "x = (event, payload)", "event@1:6, payload@1:13", ""),
+        (
+            ScriptKind::Tool,
+            "x = (event, payload)",
+            "event@1:6, payload@1:13",
+            "",
+        ),
         (ScriptKind::When, "event and payload", "", ""),
         (ScriptKind::When, "event and payloads", "payloads@1:11", ""),
-        (ScriptKind::Hook, "def handle(event, payload):\n  return f'{event} {paylod}'", "paylod@2:21", ""),
-        (ScriptKind::Tool, "x = fs.nope\ny = fs.nope\nz = math.pi", "", "fs.nope@1:5"),
+        (
+            ScriptKind::Hook,
+            "def handle(event, payload):\n  return f'{event} {paylod}'",
+            "paylod@2:21",
+            "",
+        ),
+        (
+            ScriptKind::Tool,
+            "x = fs.nope\ny = fs.nope\nz = math.pi",
+            "",
+            "fs.nope@1:5",
+        ),
         (ScriptKind::Tool, "def f(fs):\n  return fs.nope", "", ""),
-        (ScriptKind::Tool, "fs.raed('x')\nlog.warn(1)", "", "fs.raed@1:1, log.warn@2:1"),
+        (
+            ScriptKind::Tool,
+            "fs.raed('x')\nlog.warn(1)",
+            "",
+            "fs.raed@1:1, log.warn@2:1",
+        ),
     ] {
         let found = of(kind, source);
         assert_eq!(shown(&found.unknown_names), unknown, "{source}");
@@ -246,15 +396,33 @@ fn recursion_is_found_by_name() {
         ("def f():\n  f()", "f -> f@1:5"),
         ("def f(n):\n  return 1 if n else f(n - 1)", "f -> f@1:5"),
         ("def f():\n  g()\ndef g():\n  f()", "f -> g -> f@1:5"),
-        ("def b():\n  c()\ndef a():\n  b()\ndef c():\n  a()", "b -> c -> a -> b@1:5"),
+        (
+            "def b():\n  c()\ndef a():\n  b()\ndef c():\n  a()",
+            "b -> c -> a -> b@1:5",
+        ),
         ("f = lambda n: f(n)", "f -> f@1:1"),
-        ("def f():\n  return [g() for x in [1]]\ng = lambda: f()", "f -> g -> f@1:5"),
+        (
+            "def f():\n  return [g() for x in [1]]\ng = lambda: f()",
+            "f -> g -> f@1:5",
+        ),
         ("def f():\n  def g():\n    f()\n  g()", "f -> g -> f@1:5"),
         ("def f():\n  def g():\n    g()\n  return g", "g -> g@2:7"),
-        ("def f():\n  h = lambda: f()\n  return h()", "f -> h -> f@1:5"),
-        ("def f(x):\n  return sorted(x, key=lambda y: f(y))", "f -> f@1:5"),
-        ("def f():\n  f()\n  g()\ndef g():\n  f()\n  g()", "f -> f@1:5, f -> g -> f@1:5, g -> g@4:5"),
-        ("def f():\n  g()\ndef g():\n  f()\n  h()\ndef h():\n  g()", "f -> g -> f@1:5, g -> h -> g@3:5"),
+        (
+            "def f():\n  h = lambda: f()\n  return h()",
+            "f -> h -> f@1:5",
+        ),
+        (
+            "def f(x):\n  return sorted(x, key=lambda y: f(y))",
+            "f -> f@1:5",
+        ),
+        (
+            "def f():\n  f()\n  g()\ndef g():\n  f()\n  g()",
+            "f -> f@1:5, f -> g -> f@1:5, g -> g@4:5",
+        ),
+        (
+            "def f():\n  g()\ndef g():\n  f()\n  h()\ndef h():\n  g()",
+            "f -> g -> f@1:5, g -> h -> g@3:5",
+        ),
         ("def f():\n  g()\ndef g():\n  pass", ""),
         ("def f(f):\n  f()", ""),
         ("def f():\n  f = len\n  f([])", ""),
@@ -266,21 +434,33 @@ fn recursion_is_found_by_name() {
         ("def f(x=1):\n  pass\ndef g(x=f()):\n  pass", ""),
         ("def f():\n  x.f()\nx = 1", ""),
     ] {
-        assert_eq!(shown(&of(ScriptKind::Tool, source).recursion), expected, "{source}");
+        assert_eq!(
+            shown(&of(ScriptKind::Tool, source).recursion),
+            expected,
+            "{source}"
+        );
     }
 }
 
 #[test]
 fn a_long_chain_of_calls_without_a_circle_is_no_recursion() {
-    let chain: String = (0..5000).map(|n| format!("def f{n}():\n  f{}()\n", n + 1)).collect();
-    assert_eq!(of(ScriptKind::Tool, &(chain.clone() + "def f5000():\n  pass")).recursion, []);
+    let chain: String = (0..5000)
+        .map(|n| format!("def f{n}():\n  f{}()\n", n + 1))
+        .collect();
+    assert_eq!(
+        of(ScriptKind::Tool, &(chain.clone() + "def f5000():\n  pass")).recursion,
+        []
+    );
     let ring = of(ScriptKind::Tool, &(chain + "def f5000():\n  f0()")).recursion;
     assert_eq!(ring.len(), 1);
     assert_eq!(ring[0].name.matches(" -> ").count(), 5001);
 }
 
 fn hook(body: &str) -> String {
-    format!("def handle(event, payload):\n  {}", body.replace('\n', "\n  "))
+    format!(
+        "def handle(event, payload):\n  {}",
+        body.replace('\n', "\n  ")
+    )
 }
 
 #[test]
@@ -288,11 +468,26 @@ fn payload_keys_are_what_a_hook_reads() {
     for (source, expected) in [
         (hook("return payload['a']"), "a@2:18"),
         (hook("return payload.get('a', 1)"), "a@2:22"),
-        (hook("return payload['a'] + payload['a'] + payload['b']"), "a@2:18, b@2:48"),
-        (hook("p = payload\nq = p if event else payload\nreturn q['a']"), "a@4:12"),
-        (hook("return payload['tool']['name']"), "tool@2:18, tool.name@2:26"),
-        (hook("return payload.get('tool', {}).get('name')"), "tool@2:22, tool.name@2:38"),
-        (hook("tool = payload['tool']\nreturn tool['name']"), "tool@2:18, tool.name@3:15"),
+        (
+            hook("return payload['a'] + payload['a'] + payload['b']"),
+            "a@2:18, b@2:48",
+        ),
+        (
+            hook("p = payload\nq = p if event else payload\nreturn q['a']"),
+            "a@4:12",
+        ),
+        (
+            hook("return payload['tool']['name']"),
+            "tool@2:18, tool.name@2:26",
+        ),
+        (
+            hook("return payload.get('tool', {}).get('name')"),
+            "tool@2:22, tool.name@2:38",
+        ),
+        (
+            hook("tool = payload['tool']\nreturn tool['name']"),
+            "tool@2:18, tool.name@3:15",
+        ),
         (hook("return payload['args']['path']"), "args@2:18"),
         (hook("def f():\n  return payload['a']\nreturn f"), "a@3:20"),
         (hook("return 'a' in payload"), ""),
@@ -301,16 +496,41 @@ fn payload_keys_are_what_a_hook_reads() {
         (hook("return payload.keys()"), ""),
         (hook("return event['a']"), ""),
         (hook("return [payload['a'] for payload in []]"), ""),
-        ("def handle(e, data):\n  return data['a']".to_owned(), "a@2:15"),
+        (
+            "def handle(e, data):\n  return data['a']".to_owned(),
+            "a@2:15",
+        ),
         ("handle = lambda e, data: data['a']".to_owned(), "a@1:31"),
-        ("def other(event, payload):\n  return payload['a']".to_owned(), ""),
+        (
+            "def other(event, payload):\n  return payload['a']".to_owned(),
+            "",
+        ),
         ("def handle(event):\n  return event['a']".to_owned(), ""),
     ] {
-        assert_eq!(shown(&of(ScriptKind::Hook, &source).payload_keys), expected, "{source}");
+        assert_eq!(
+            shown(&of(ScriptKind::Hook, &source).payload_keys),
+            expected,
+            "{source}"
+        );
     }
-    assert_eq!(shown(&of(ScriptKind::When, "payload['a'] and payload.get('b')").payload_keys), "a@1:9, b@1:30");
-    assert_eq!(shown(&of(ScriptKind::When, "[payload['a'] for payload in []]").payload_keys), "");
-    assert_eq!(shown(&of(ScriptKind::Tool, "def handle(event, payload):\n  return payload['a']").payload_keys), "");
+    assert_eq!(
+        shown(&of(ScriptKind::When, "payload['a'] and payload.get('b')").payload_keys),
+        "a@1:9, b@1:30"
+    );
+    assert_eq!(
+        shown(&of(ScriptKind::When, "[payload['a'] for payload in []]").payload_keys),
+        ""
+    );
+    assert_eq!(
+        shown(
+            &of(
+                ScriptKind::Tool,
+                "def handle(event, payload):\n  return payload['a']"
+            )
+            .payload_keys
+        ),
+        ""
+    );
 }
 
 #[test]
@@ -323,10 +543,22 @@ fn compared_names_are_texts_next_to_the_tools_name() {
         ("return payload['name'] in ['a', 'b']", "a@2:30, b@2:35"),
         ("return payload['name'] not in ('a', 'b')", "a@2:34, b@2:39"),
         ("return payload['name'] in {'a': 1}", "a@2:30"),
-        ("name = payload['name']\nreturn name == 'x' or name == 'y'", "x@3:18, y@3:33"),
-        ("name = payload.get('tool_name', '')\nn = name\nif n == 'x':\n  pass", "x@4:11"),
-        ("bad = ['x', 'y']\nreturn payload['name'] in bad", "x@2:10, y@2:15"),
-        ("bad = ['x']\nbad = ['y']\nreturn payload['name'] in bad", ""),
+        (
+            "name = payload['name']\nreturn name == 'x' or name == 'y'",
+            "x@3:18, y@3:33",
+        ),
+        (
+            "name = payload.get('tool_name', '')\nn = name\nif n == 'x':\n  pass",
+            "x@4:11",
+        ),
+        (
+            "bad = ['x', 'y']\nreturn payload['name'] in bad",
+            "x@2:10, y@2:15",
+        ),
+        (
+            "bad = ['x']\nbad = ['y']\nreturn payload['name'] in bad",
+            "",
+        ),
         ("return payload['args'] == 'x'", ""),
         ("return event == 'x'", ""),
         ("return 'x' in payload['name']", ""),
@@ -335,21 +567,37 @@ fn compared_names_are_texts_next_to_the_tools_name() {
         ("name = event\nreturn name == 'x'", ""),
     ] {
         let source = hook(source);
-        assert_eq!(shown(&of(ScriptKind::Hook, &source).compared_names), expected, "{source}");
+        assert_eq!(
+            shown(&of(ScriptKind::Hook, &source).compared_names),
+            expected,
+            "{source}"
+        );
     }
-    assert_eq!(shown(&of(ScriptKind::When, "payload['name'] in ('a',)").compared_names), "a@1:21");
+    assert_eq!(
+        shown(&of(ScriptKind::When, "payload['name'] in ('a',)").compared_names),
+        "a@1:21"
+    );
 }
 
 #[test]
 fn odd_returns_are_literals_that_decide_nothing() {
     for (source, expected) in [
-        ("return {'decision': 'block', 'reason': 'x'}", "decision@2:11"),
+        (
+            "return {'decision': 'block', 'reason': 'x'}",
+            "decision@2:11",
+        ),
         ("return {'reason': 'x'}", "reason@2:11"),
         ("return {}", "{}@2:10"),
         ("return {1: 2}", "1@2:11"),
-        ("return {'reason': 'x', 'action': 'deny'}", "action: deny@2:36"),
+        (
+            "return {'reason': 'x', 'action': 'deny'}",
+            "action: deny@2:36",
+        ),
         ("return {'action': True}", "action: True@2:21"),
-        ("return {'action': 'block' if event else 'stop'}", "action: stop@2:43"),
+        (
+            "return {'action': 'block' if event else 'stop'}",
+            "action: stop@2:43",
+        ),
         ("return True", "True@2:10"),
         ("return None", "None@2:10"),
         ("return", "None@2:3"),
@@ -361,7 +609,10 @@ fn odd_returns_are_literals_that_decide_nothing() {
             "False@4:14, deny@5:33",
         ),
         ("return {'action': 'allow'}", ""),
-        ("return {'action': 'continue'} if event else {'action': 'block', 'reason': 'x'}", ""),
+        (
+            "return {'action': 'continue'} if event else {'action': 'block', 'reason': 'x'}",
+            "",
+        ),
         ("return {'action': event}", ""),
         ("return {event: 1}", ""),
         ("return event", ""),
@@ -371,11 +622,24 @@ fn odd_returns_are_literals_that_decide_nothing() {
         ("x = {'decision': 1}", ""),
     ] {
         let source = hook(source);
-        assert_eq!(shown(&of(ScriptKind::Hook, &source).odd_returns), expected, "{source}");
+        assert_eq!(
+            shown(&of(ScriptKind::Hook, &source).odd_returns),
+            expected,
+            "{source}"
+        );
     }
-    assert_eq!(shown(&of(ScriptKind::Hook, "handle = lambda e, p: {'deny': 1}").odd_returns), "deny@1:24");
-    assert_eq!(shown(&of(ScriptKind::Hook, "def other(e, p):\n  return 1").odd_returns), "");
-    assert_eq!(shown(&of(ScriptKind::Tool, &hook("return 1")).odd_returns), "");
+    assert_eq!(
+        shown(&of(ScriptKind::Hook, "handle = lambda e, p: {'deny': 1}").odd_returns),
+        "deny@1:24"
+    );
+    assert_eq!(
+        shown(&of(ScriptKind::Hook, "def other(e, p):\n  return 1").odd_returns),
+        ""
+    );
+    assert_eq!(
+        shown(&of(ScriptKind::Tool, &hook("return 1")).odd_returns),
+        ""
+    );
 }
 
 #[test]
@@ -392,13 +656,20 @@ fn a_when_is_one_pure_expression() {
         ("pass", "it is a statement@1:1"),
         ("1\n2", "it has more than one statement@2:1"),
         ("1; 2", "it has more than one statement@1:4"),
-        ("True and fs.read('x')", "it uses `fs.read`, which is not pure@1:10"),
+        (
+            "True and fs.read('x')",
+            "it uses `fs.read`, which is not pure@1:10",
+        ),
         ("env('A') or fs", "it uses `env`, which is not pure@1:1"),
         ("[print, fail]", "it uses `print`, which is not pure@1:2"),
         ("True or fail('x')", "it uses `fail`, which is not pure@1:9"),
         ("[print for print in []]", ""),
     ] {
-        assert_eq!(shown(of(ScriptKind::When, source).impure.as_slice()), expected, "{source}");
+        assert_eq!(
+            shown(of(ScriptKind::When, source).impure.as_slice()),
+            expected,
+            "{source}"
+        );
     }
     assert_eq!(of(ScriptKind::Hook, "x = 1").impure, None);
 }
@@ -410,7 +681,10 @@ fn arguments_that_every_run_reads_are_known() {
         ("return args[\"a\"]", "a"),
         ("x = args[\"a\"] + args[\"b\"]\nreturn x", "a b"),
         ("return fs.read(args[\"a\"], [args[\"b\"]])", "a b"),
-        ("for x in args[\"a\"]:\n    print(x)\nreturn args[\"b\"]", "a b"),
+        (
+            "for x in args[\"a\"]:\n    print(x)\nreturn args[\"b\"]",
+            "a b",
+        ),
         ("if args[\"a\"]:\n    print(1)\nreturn args[\"b\"]", "a b"),
         ("if args[\"a\"]:\n    return 1\nreturn args[\"b\"]", "a"),
         ("if True:\n    print(args[\"a\"])", ""),
@@ -421,7 +695,10 @@ fn arguments_that_every_run_reads_are_known() {
         ("return (lambda: args[\"a\"])()", ""),
         ("return args.get(\"a\")", ""),
         ("if \"a\" in args:\n    print(1)\nreturn args[\"a\"]", ""),
-        ("if args.get(\"a\", 1) == 1:\n    print(1)\nreturn args[\"a\"]", ""),
+        (
+            "if args.get(\"a\", 1) == 1:\n    print(1)\nreturn args[\"a\"]",
+            "",
+        ),
         ("args[\"a\"] = 1\nreturn args[\"a\"]", ""),
         ("args.setdefault(\"a\", 1)\nreturn args[\"a\"]", ""),
         ("args = {}\nreturn args[\"a\"]", ""),
@@ -429,8 +706,18 @@ fn arguments_that_every_run_reads_are_known() {
         ("k = \"b\"\nreturn args[k] + args[\"a\"]", ""),
     ] {
         let source = format!("def fill(x):\n    pass\n\n{}", body(lines));
-        assert_eq!(names(&of(ScriptKind::Tool, &source).demanded), expected, "{lines}");
+        assert_eq!(
+            names(&of(ScriptKind::Tool, &source).demanded),
+            expected,
+            "{lines}"
+        );
     }
-    assert_eq!(names(&of(ScriptKind::Tool, "def run(a):\n    return a[\"x\"]\n").demanded), "x");
-    assert_eq!(names(&of(ScriptKind::Tool, "def go(args):\n    return args[\"x\"]\n").demanded), "");
+    assert_eq!(
+        names(&of(ScriptKind::Tool, "def run(a):\n    return a[\"x\"]\n").demanded),
+        "x"
+    );
+    assert_eq!(
+        names(&of(ScriptKind::Tool, "def go(args):\n    return args[\"x\"]\n").demanded),
+        ""
+    );
 }

@@ -30,8 +30,15 @@ pub(super) fn text(expr: &AstExpr) -> Option<&Spanned<String>> {
 pub(super) fn key_read(expr: &AstExpr) -> Option<(&AstExpr, &Spanned<String>)> {
     match &expr.node {
         ExprP::Index(parts) => Some((&parts.0, text(&parts.1)?)),
-        ExprP::Call(callee, arguments) => match (&callee.node, arguments.args.first().map(|argument| &argument.node)) {
-            (ExprP::Dot(base, method), Some(ArgumentP::Positional(key))) if method.node == "get" => Some((base, text(key)?)),
+        ExprP::Call(callee, arguments) => match (
+            &callee.node,
+            arguments.args.first().map(|argument| &argument.node),
+        ) {
+            (ExprP::Dot(base, method), Some(ArgumentP::Positional(key)))
+                if method.node == "get" =>
+            {
+                Some((base, text(key)?))
+            }
             _ => None,
         },
         _ => None,

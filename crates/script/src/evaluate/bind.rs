@@ -35,8 +35,19 @@ pub(super) struct Signature {
 impl Signature {
     pub(super) fn new(path: String, params: &'static [Param]) -> Self {
         // A default that is not JSON is a mistake in the table; null is the least surprising reading of it.
-        let defaults = params.iter().map(|param| param.default.map(|text| serde_json::from_str(text).unwrap_or(Json::Null))).collect();
-        Self { path, params, defaults }
+        let defaults = params
+            .iter()
+            .map(|param| {
+                param
+                    .default
+                    .map(|text| serde_json::from_str(text).unwrap_or(Json::Null))
+            })
+            .collect();
+        Self {
+            path,
+            params,
+            defaults,
+        }
     }
 
     pub(super) fn params(&self) -> &'static [Param] {
@@ -44,13 +55,27 @@ impl Signature {
     }
 
     /// Binds the arguments of a call: one entry for each parameter, or a message that says what would be accepted.
-    pub(super) fn bind<'v>(&self, args: &Arguments<'v, '_>, heap: Heap<'v>) -> starlark::Result<Result<Vec<Bound<'v, '_>>, String>> {
+    pub(super) fn bind<'v>(
+        &self,
+        args: &Arguments<'v, '_>,
+        heap: Heap<'v>,
+    ) -> starlark::Result<Result<Vec<Bound<'v, '_>>, String>> {
         let positions: Vec<Value<'v>> = args.positions(heap)?.collect();
         let names = args.names_map()?;
-        Ok(self.assign(&positions, names.iter().map(|(name, value)| (name.as_str(), *value)).collect()))
+        Ok(self.assign(
+            &positions,
+            names
+                .iter()
+                .map(|(name, value)| (name.as_str(), *value))
+                .collect(),
+        ))
     }
 
-    fn assign<'v>(&self, positions: &[Value<'v>], mut names: Vec<(&'v str, Value<'v>)>) -> Result<Vec<Bound<'v, '_>>, String> {
+    fn assign<'v>(
+        &self,
+        positions: &[Value<'v>],
+        mut names: Vec<(&'v str, Value<'v>)>,
+    ) -> Result<Vec<Bound<'v, '_>>, String> {
         let mut positions = positions.iter();
         let mut bound = Vec::with_capacity(self.params.len());
         for (param, default) in self.params.iter().zip(&self.defaults) {
@@ -58,23 +83,43 @@ impl Signature {
                 Kind::Rest => Bound::Rest(positions.by_ref().copied().collect()),
                 Kind::Named => Bound::Named(std::mem::take(&mut names)),
                 _ => {
-                    let named = names.iter().position(|(name, _)| *name == param.name).map(|at| names.remove(at).1);
+                    let named = names
+                        .iter()
+                        .position(|(name, _)| *name == param.name)
+                        .map(|at| names.remove(at).1);
                     match (positions.next(), named) {
-                        (Some(_), Some(_)) => return Err(format!("`{}` is given `{}` twice", self.path, param.name)),
+                        (Some(_), Some(_)) => {
+                            return Err(format!("`{}` is given `{}` twice", self.path, param.name));
+                        }
                         (Some(&value), None) | (None, Some(value)) => self.accept(param, value)?,
                         (None, None) => match default {
                             Some(default) => Bound::Default(default),
-                            None => return Err(format!("`{}` needs `{}`; {}", self.path, param.name, self.accepted())),
+                            None => {
+                                return Err(format!(
+                                    "`{}` needs `{}`; {}",
+                                    self.path,
+                                    param.name,
+                                    self.accepted()
+                                ));
+                            }
                         },
                     }
                 }
             });
         }
         if positions.next().is_some() {
-            return Err(format!("`{}` is given too many arguments; {}", self.path, self.accepted()));
+            return Err(format!(
+                "`{}` is given too many arguments; {}",
+                self.path,
+                self.accepted()
+            ));
         }
         match names.first() {
-            Some((name, _)) => Err(format!("`{}` has no parameter `{name}`; {}", self.path, self.accepted())),
+            Some((name, _)) => Err(format!(
+                "`{}` has no parameter `{name}`; {}",
+                self.path,
+                self.accepted()
+            )),
             None => Ok(bound),
         }
     }
@@ -85,19 +130,32 @@ impl Signature {
             return Ok(Bound::Given(value));
         }
         let or_none = if optional { " or `None`" } else { "" };
-        Err(format!("`{}` of `{}` must be {}{or_none}, not {}", param.name, self.path, word(param.kind), value.get_type()))
+        Err(format!(
+            "`{}` of `{}` must be {}{or_none}, not {}",
+            param.name,
+            self.path,
+            word(param.kind),
+            value.get_type()
+        ))
     }
 
     fn accepted(&self) -> String {
         if self.params.is_empty() {
             return "it takes no arguments".to_owned();
         }
-        let names = self.params.iter().map(|param| match (param.kind, param.default) {
-            (Kind::Rest, _) => format!("*{}", param.name),
-            (Kind::Named, _) => format!("**{}", param.name),
-            (_, Some(default)) => format!("{}={}", param.name, if default == "null" { "None" } else { default }),
-            (_, None) => param.name.to_owned(),
-        });
+        let names = self
+            .params
+            .iter()
+            .map(|param| match (param.kind, param.default) {
+                (Kind::Rest, _) => format!("*{}", param.name),
+                (Kind::Named, _) => format!("**{}", param.name),
+                (_, Some(default)) => format!(
+                    "{}={}",
+                    param.name,
+                    if default == "null" { "None" } else { default }
+                ),
+                (_, None) => param.name.to_owned(),
+            });
         format!("it takes `({})`", names.collect::<Vec<_>>().join(", "))
     }
 }
@@ -108,22 +166,36 @@ impl<'v> Bound<'v, '_> {
         Ok(match self {
             Self::Given(value) => to_json(*value, heap, limit)?,
             Self::Default(json) => (*json).clone(),
-            Self::Rest(values) => Json::Array(values.iter().map(|value| to_json(*value, heap, limit)).collect::<Result<_, _>>()?),
+            Self::Rest(values) => Json::Array(
+                values
+                    .iter()
+                    .map(|value| to_json(*value, heap, limit))
+                    .collect::<Result<_, _>>()?,
+            ),
             Self::Named(entries) => {
-                let entries = entries.iter().map(|(name, value)| Ok(((*name).to_owned(), to_json(*value, heap, limit)?)));
+                let entries = entries
+                    .iter()
+                    .map(|(name, value)| Ok(((*name).to_owned(), to_json(*value, heap, limit)?)));
                 Json::Object(entries.collect::<Result<Map<_, _>, NotJson>>()?)
             }
         })
     }
 
     /// The argument on the wire.
-    pub(super) fn to_wire(&self, heap: Heap<'v>, limit: u64, writer: &mut Writer) -> Result<(), NotJson> {
+    pub(super) fn to_wire(
+        &self,
+        heap: Heap<'v>,
+        limit: u64,
+        writer: &mut Writer,
+    ) -> Result<(), NotJson> {
         match self {
             Self::Given(value) => to_wire(*value, heap, limit, writer),
             Self::Default(json) => Ok(writer.value(json)?),
             Self::Rest(values) => {
                 writer.list(values.len())?;
-                values.iter().try_for_each(|value| to_wire(*value, heap, limit, writer))
+                values
+                    .iter()
+                    .try_for_each(|value| to_wire(*value, heap, limit, writer))
             }
             Self::Named(entries) => {
                 writer.map(entries.len())?;
@@ -142,11 +214,17 @@ fn fits(kind: Kind, value: Value<'_>) -> bool {
         Kind::Text => value.unpack_str().is_some(),
         Kind::Bool => value.unpack_bool().is_some(),
         Kind::Int => value.get_type() == "int",
-        Kind::Number => value.get_type() == "int" || value.downcast_ref::<StarlarkFloat>().is_some(),
-        Kind::List => {
-            ListRef::from_value(value).is_some() || TupleRef::from_value(value).is_some() || matches!(value.get_type(), "set" | "range")
+        Kind::Number => {
+            value.get_type() == "int" || value.downcast_ref::<StarlarkFloat>().is_some()
         }
-        Kind::Dict => DictRef::from_value(value).is_some() || StructRef::from_value(value).is_some(),
+        Kind::List => {
+            ListRef::from_value(value).is_some()
+                || TupleRef::from_value(value).is_some()
+                || matches!(value.get_type(), "set" | "range")
+        }
+        Kind::Dict => {
+            DictRef::from_value(value).is_some() || StructRef::from_value(value).is_some()
+        }
     }
 }
 

@@ -8,7 +8,9 @@ use super::own;
 use allocative::Allocative;
 use starlark::eval::{Arguments, Evaluator};
 use starlark::starlark_simple_value;
-use starlark::values::{NoSerialize, ProvidesStaticType, StarlarkPagablePanic, StarlarkValue, Value, starlark_value};
+use starlark::values::{
+    NoSerialize, ProvidesStaticType, StarlarkPagablePanic, StarlarkValue, Value, starlark_value,
+};
 use std::fmt;
 use tool_harness::builtin::{Args, Body, Builtin, Scope, absent};
 use tool_harness::check::facts::ScriptKind;
@@ -32,10 +34,19 @@ starlark_simple_value!(Call);
 
 #[starlark_value(type = "function")]
 impl<'v> StarlarkValue<'v> for Call {
-    fn invoke(&self, _: Value<'v>, args: &Arguments<'v, '_>, eval: &mut Evaluator<'v, '_, '_>) -> starlark::Result<Value<'v>> {
+    fn invoke(
+        &self,
+        _: Value<'v>,
+        args: &Arguments<'v, '_>,
+        eval: &mut Evaluator<'v, '_, '_>,
+    ) -> starlark::Result<Value<'v>> {
         let path = &self.signature.path;
         if !self.is_offered() {
-            let where_not = if self.kind == ScriptKind::Tool { "tools" } else { "hooks" };
+            let where_not = if self.kind == ScriptKind::Tool {
+                "tools"
+            } else {
+                "hooks"
+            };
             return raise(format!("`{path}` is not available in {where_not}"));
         }
         match &self.builtin.body {
@@ -53,15 +64,16 @@ impl<'v> StarlarkValue<'v> for Call {
                     .collect::<Result<_, _>>()
                     .map_err(|error| self.odd(&error))?;
                 match function(&Args(json)) {
-                    Ok(value) => {
-                        from_json(&value, &mut OnHeap(heap)).or_else(|error| raise(format!("`{path}` gave nothing usable: {error}")))
-                    }
+                    Ok(value) => from_json(&value, &mut OnHeap(heap))
+                        .or_else(|error| raise(format!("`{path}` gave nothing usable: {error}"))),
                     Err(message) => raise(message),
                 }
             }
             Body::Host(_) => {
                 let frame = self.frame(Leaving::Cross, args, eval)?;
-                self.context(eval)?.cross(&frame, eval.heap()).or_else(raise)
+                self.context(eval)?
+                    .cross(&frame, eval.heap())
+                    .or_else(raise)
             }
             Body::Note => {
                 let frame = self.frame(Leaving::Note, args, eval)?;
@@ -89,38 +101,73 @@ impl Call {
         }
     }
 
-    pub(super) fn bind<'v>(&self, args: &Arguments<'v, '_>, eval: &Evaluator<'v, '_, '_>) -> starlark::Result<Vec<Bound<'v, '_>>> {
+    pub(super) fn bind<'v>(
+        &self,
+        args: &Arguments<'v, '_>,
+        eval: &Evaluator<'v, '_, '_>,
+    ) -> starlark::Result<Vec<Bound<'v, '_>>> {
         self.signature.bind(args, eval.heap())?.or_else(raise)
     }
 
     /// The context of a call that leaves the worker; there is none while a script is loaded.
-    pub(super) fn context<'a>(&self, eval: &Evaluator<'_, 'a, '_>) -> starlark::Result<&'a Context> {
+    pub(super) fn context<'a>(
+        &self,
+        eval: &Evaluator<'_, 'a, '_>,
+    ) -> starlark::Result<&'a Context> {
         let path = &self.signature.path;
         match Context::of(eval) {
             Some(context) if !context.is_loading() => Ok(context),
-            _ => raise(format!("`{path}` cannot be called while the script is loaded; call it inside a function")),
+            _ => raise(format!(
+                "`{path}` cannot be called while the script is loaded; call it inside a function"
+            )),
         }
     }
 
     /// The context of a call that leaves the worker, if this script may make it.
-    pub(super) fn linked_context<'a>(&self, eval: &Evaluator<'_, 'a, '_>) -> starlark::Result<&'a Context> {
+    pub(super) fn linked_context<'a>(
+        &self,
+        eval: &Evaluator<'_, 'a, '_>,
+    ) -> starlark::Result<&'a Context> {
         let context = self.context(eval)?;
-        if context.is_linked(self.index) { Ok(context) } else { raise(self.not_linked()) }
+        if context.is_linked(self.index) {
+            Ok(context)
+        } else {
+            raise(self.not_linked())
+        }
     }
 
-    fn frame<'v>(&self, leaving: Leaving, args: &Arguments<'v, '_>, eval: &Evaluator<'v, '_, '_>) -> starlark::Result<Vec<u8>> {
+    fn frame<'v>(
+        &self,
+        leaving: Leaving,
+        args: &Arguments<'v, '_>,
+        eval: &Evaluator<'v, '_, '_>,
+    ) -> starlark::Result<Vec<u8>> {
         let context = self.linked_context(eval)?;
         let bound = self.bind(args, eval)?;
         let mut writer = Writer::default();
-        let written = begin_call(&mut writer, leaving, self.index, context.link(), bound.len()).map_err(NotJson::from);
+        let written = begin_call(
+            &mut writer,
+            leaving,
+            self.index,
+            context.link(),
+            bound.len(),
+        )
+        .map_err(NotJson::from);
         written
-            .and_then(|()| bound.iter().try_for_each(|bound| bound.to_wire(eval.heap(), context.frame_bytes(), &mut writer)))
+            .and_then(|()| {
+                bound.iter().try_for_each(|bound| {
+                    bound.to_wire(eval.heap(), context.frame_bytes(), &mut writer)
+                })
+            })
             .map_err(|error| self.odd(&error))?;
         Ok(writer.bytes)
     }
 
     pub(super) fn odd(&self, error: &NotJson) -> starlark::Error {
-        error_of(format!("`{}` cannot be given this: {error}", self.signature.path))
+        error_of(format!(
+            "`{}` cannot be given this: {error}",
+            self.signature.path
+        ))
     }
 
     fn not_linked(&self) -> String {

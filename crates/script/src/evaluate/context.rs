@@ -44,7 +44,13 @@ impl Drop for Loading<'_> {
 
 impl Context {
     pub(super) fn new(channel: Rc<dyn Channel>) -> Self {
-        Self { channel, link: Cell::new(0), linked: RefCell::default(), frame_bytes: Cell::new(0), loading: Cell::new(false) }
+        Self {
+            channel,
+            link: Cell::new(0),
+            linked: RefCell::default(),
+            frame_bytes: Cell::new(0),
+            loading: Cell::new(false),
+        }
     }
 
     /// The context of a script.

@@ -94,14 +94,24 @@ pub(super) fn from_json<B: Build>(json: &Json, build: &mut B) -> Result<B::Out, 
         Json::Number(number) => match number.as_i64() {
             Some(value) => build.int(value),
             None if is_integer(number.as_str()) => build.big_int(number.as_str())?,
-            None => build.float(number.as_f64().ok_or_else(|| WireError::Unrepresentable(number.to_string()))?)?,
+            None => build.float(
+                number
+                    .as_f64()
+                    .ok_or_else(|| WireError::Unrepresentable(number.to_string()))?,
+            )?,
         },
         Json::Array(items) => {
-            let items = items.iter().map(|item| from_json(item, build)).collect::<Result<_, _>>()?;
+            let items = items
+                .iter()
+                .map(|item| from_json(item, build))
+                .collect::<Result<_, _>>()?;
             build.list(items)
         }
         Json::Object(map) => {
-            let entries = map.iter().map(|(key, value)| Ok((key.as_str(), from_json(value, build)?))).collect::<Result<_, _>>()?;
+            let entries = map
+                .iter()
+                .map(|(key, value)| Ok((key.as_str(), from_json(value, build)?)))
+                .collect::<Result<_, _>>()?;
             build.map(entries)
         }
     })
@@ -112,5 +122,9 @@ fn big(digits: &str) -> Result<BigInt, WireError> {
 }
 
 fn finite(value: f64) -> Result<f64, WireError> {
-    if value.is_finite() { Ok(value) } else { Err(WireError::Unrepresentable(value.to_string())) }
+    if value.is_finite() {
+        Ok(value)
+    } else {
+        Err(WireError::Unrepresentable(value.to_string()))
+    }
 }

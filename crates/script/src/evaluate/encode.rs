@@ -20,11 +20,17 @@ pub(super) struct NotJson {
 
 impl NotJson {
     fn whole(what: impl Into<String>) -> Self {
-        Self { what: what.into(), path: None }
+        Self {
+            what: what.into(),
+            path: None,
+        }
     }
 
     fn part(what: impl Into<String>) -> Self {
-        Self { what: what.into(), path: Some(String::new()) }
+        Self {
+            what: what.into(),
+            path: Some(String::new()),
+        }
     }
 
     fn within(mut self, step: impl FnOnce() -> String) -> Self {
@@ -50,15 +56,33 @@ impl From<WireError> for NotJson {
 }
 
 /// Writes `value`, at most `limit` bytes in all.
-pub(super) fn to_wire<'v>(value: Value<'v>, heap: Heap<'v>, limit: u64, writer: &mut Writer) -> Result<(), NotJson> {
-    let mut walk = Walk { heap, limit, sink: writer };
+pub(super) fn to_wire<'v>(
+    value: Value<'v>,
+    heap: Heap<'v>,
+    limit: u64,
+    writer: &mut Writer,
+) -> Result<(), NotJson> {
+    let mut walk = Walk {
+        heap,
+        limit,
+        sink: writer,
+    };
     walk.value(value, 0)
 }
 
 /// Gives `value` as JSON with the bytes it takes, refused when they are more than `limit`.
-pub(super) fn to_sized_json<'v>(value: Value<'v>, heap: Heap<'v>, limit: u64) -> Result<(Json, u64), NotJson> {
+pub(super) fn to_sized_json<'v>(
+    value: Value<'v>,
+    heap: Heap<'v>,
+    limit: u64,
+) -> Result<(Json, u64), NotJson> {
     let mut sink = Tree::default();
-    Walk { heap, limit, sink: &mut sink }.value(value, 0)?;
+    Walk {
+        heap,
+        limit,
+        sink: &mut sink,
+    }
+    .value(value, 0)?;
     Ok((sink.done, sink.size as u64))
 }
 
@@ -194,7 +218,9 @@ struct Walk<'a, 'v, S> {
 impl<'v, S: Sink> Walk<'_, 'v, S> {
     fn value(&mut self, value: Value<'v>, depth: usize) -> Result<(), NotJson> {
         if depth > MAX_DEPTH {
-            return Err(NotJson::whole(format!("nested deeper than {MAX_DEPTH} levels")));
+            return Err(NotJson::whole(format!(
+                "nested deeper than {MAX_DEPTH} levels"
+            )));
         }
         self.bounded(0)?;
         if value.is_none() {
@@ -228,7 +254,10 @@ impl<'v, S: Sink> Walk<'_, 'v, S> {
             self.sink.map(dict.len())?;
             for (key, value) in dict.iter() {
                 let Some(key) = key.unpack_str() else {
-                    return Err(NotJson::part(format!("the key `{}` is not a string", shorten(key.to_repr()))));
+                    return Err(NotJson::part(format!(
+                        "the key `{}` is not a string",
+                        shorten(key.to_repr())
+                    )));
                 };
                 self.entry(key, value, depth)?;
             }
@@ -246,18 +275,27 @@ impl<'v, S: Sink> Walk<'_, 'v, S> {
             let items = value.iterate(self.heap).map_err(failed)?;
             self.items(usize::try_from(len).unwrap_or(0), items, depth)?;
         } else {
-            return Err(NotJson::part(format!("a value of type `{}` is not JSON", value.get_type())));
+            return Err(NotJson::part(format!(
+                "a value of type `{}` is not JSON",
+                value.get_type()
+            )));
         }
         self.sink.close();
         Ok(())
     }
 
-    fn items(&mut self, len: usize, items: impl Iterator<Item = Value<'v>>, depth: usize) -> Result<(), NotJson> {
+    fn items(
+        &mut self,
+        len: usize,
+        items: impl Iterator<Item = Value<'v>>,
+        depth: usize,
+    ) -> Result<(), NotJson> {
         // Each item takes at least a byte: refuse before anything of that size is made.
         self.bounded(len)?;
         self.sink.list(len)?;
         for (index, item) in items.enumerate() {
-            self.value(item, depth + 1).map_err(|error| error.within(|| format!("[{index}]")))?;
+            self.value(item, depth + 1)
+                .map_err(|error| error.within(|| format!("[{index}]")))?;
         }
         Ok(())
     }
@@ -265,15 +303,24 @@ impl<'v, S: Sink> Walk<'_, 'v, S> {
     fn entry(&mut self, key: &str, value: Value<'v>, depth: usize) -> Result<(), NotJson> {
         self.bounded(key.len())?;
         self.sink.key(key)?;
-        self.value(value, depth + 1).map_err(|error| error.within(|| format!("[\"{key}\"]")))
+        self.value(value, depth + 1)
+            .map_err(|error| error.within(|| format!("[\"{key}\"]")))
     }
 
     fn bounded(&self, more: usize) -> Result<(), NotJson> {
         let size = u64::try_from(self.sink.size().saturating_add(more)).unwrap_or(u64::MAX);
-        if size > self.limit { Err(NotJson::whole(format!("larger than {} bytes", self.limit))) } else { Ok(()) }
+        if size > self.limit {
+            Err(NotJson::whole(format!("larger than {} bytes", self.limit)))
+        } else {
+            Ok(())
+        }
     }
 }
 
 fn shorten(text: String) -> String {
-    if text.chars().count() <= 60 { text } else { text.chars().take(59).chain(['…']).collect() }
+    if text.chars().count() <= 60 {
+        text
+    } else {
+        text.chars().take(59).chain(['…']).collect()
+    }
 }

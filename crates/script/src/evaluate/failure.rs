@@ -19,12 +19,22 @@ pub(super) fn raised(message: impl Into<String>) -> Failure {
 
 /// A failure at a place.
 pub(super) fn raised_at(message: impl Into<String>, line: u32, column: u32) -> Failure {
-    Failure { kind: FailureKind::Raised, message: message.into(), line, column }
+    Failure {
+        kind: FailureKind::Raised,
+        message: message.into(),
+        line,
+        column,
+    }
 }
 
 /// A result nobody can use.
 pub(super) fn unusable(message: impl Into<String>) -> Failure {
-    Failure { kind: FailureKind::Result, message: message.into(), line: 0, column: 0 }
+    Failure {
+        kind: FailureKind::Result,
+        message: message.into(),
+        line: 0,
+        column: 0,
+    }
 }
 
 /// What an error of the evaluator means.
@@ -32,20 +42,41 @@ pub(super) fn of(error: &starlark::Error, kind: ScriptKind) -> Failure {
     let (line, column) = place(error, kind);
     let text = message(error);
     let (kind, message) = match error.kind() {
-        ErrorKind::StackOverflow(_) => (FailureKind::Recursion, format!("calls nest deeper than {MAX_CALLS} levels")),
-        ErrorKind::Other(_) if text.starts_with("Heap memory limit of") => (FailureKind::Memory, "used too much memory".to_owned()),
+        ErrorKind::StackOverflow(_) => (
+            FailureKind::Recursion,
+            format!("calls nest deeper than {MAX_CALLS} levels"),
+        ),
+        ErrorKind::Other(_) if text.starts_with("Heap memory limit of") => {
+            (FailureKind::Memory, "used too much memory".to_owned())
+        }
         _ => (FailureKind::Raised, explain(text)),
     };
-    Failure { kind, message, line, column }
+    Failure {
+        kind,
+        message,
+        line,
+        column,
+    }
 }
 
 /// The failure of an evaluation that a bound ended.
 pub(super) fn bound(tripped: Tripped, budget: &Budget) -> Failure {
     let (kind, message) = match tripped {
-        Tripped::Wall(limit) => (FailureKind::Wall, format!("took longer than {} ms", limit.as_millis())),
-        Tripped::Cpu => (FailureKind::Steps, format!("used more than {} ms of processor time", budget.cpu_ms)),
+        Tripped::Wall(limit) => (
+            FailureKind::Wall,
+            format!("took longer than {} ms", limit.as_millis()),
+        ),
+        Tripped::Cpu => (
+            FailureKind::Steps,
+            format!("used more than {} ms of processor time", budget.cpu_ms),
+        ),
     };
-    Failure { kind, message, line: 0, column: 0 }
+    Failure {
+        kind,
+        message,
+        line: 0,
+        column: 0,
+    }
 }
 
 fn message(error: &starlark::Error) -> String {
@@ -59,7 +90,8 @@ fn message(error: &starlark::Error) -> String {
 fn explain(text: String) -> String {
     let text = text.trim_end();
     if text == "Immutable" {
-        return "this value cannot be changed; copy it first, as `dict(payload)` or `list(items)`".to_owned();
+        return "this value cannot be changed; copy it first, as `dict(payload)` or `list(items)`"
+            .to_owned();
     }
     match text.char_indices().nth(MAX_MESSAGE) {
         Some((end, _)) => format!("{}…", text.get(..end).unwrap_or_default()),
@@ -68,10 +100,16 @@ fn explain(text: String) -> String {
 }
 
 fn place(error: &starlark::Error, kind: ScriptKind) -> (u32, u32) {
-    let Some(span) = error.span() else { return (0, 0) };
+    let Some(span) = error.span() else {
+        return (0, 0);
+    };
     let begin = span.resolve_span().begin;
     let (line, column) = (number(begin.line), number(begin.column));
-    let column = if line == 0 { column.saturating_sub(shift(kind)) } else { column };
+    let column = if line == 0 {
+        column.saturating_sub(shift(kind))
+    } else {
+        column
+    };
     (line + 1, column + 1)
 }
 

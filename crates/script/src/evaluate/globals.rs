@@ -9,8 +9,8 @@ use starlark::eval::{Arguments, Evaluator};
 use starlark::typing::Ty;
 use starlark::values::type_repr::StarlarkTypeRepr;
 use starlark::values::{
-    AllocFrozenValue, FrozenHeap, FrozenValue, Heap, NoSerialize, ProvidesStaticType, StarlarkPagablePanic, StarlarkValue, Value,
-    ValueError, ValueLike, starlark_value,
+    AllocFrozenValue, FrozenHeap, FrozenValue, Heap, NoSerialize, ProvidesStaticType,
+    StarlarkPagablePanic, StarlarkValue, Value, ValueError, ValueLike, starlark_value,
 };
 use std::collections::BTreeMap;
 use std::fmt;
@@ -29,14 +29,25 @@ pub(super) fn standard() -> Globals {
 pub(super) fn globals(standard: &Globals, table: Table, kind: ScriptKind) -> Globals {
     let mut builder = GlobalsBuilder::new();
     for (name, value) in standard.iter() {
-        builder.set(name, Standard { owner: standard, value });
+        builder.set(
+            name,
+            Standard {
+                owner: standard,
+                value,
+            },
+        );
     }
     let mut spaces: BTreeMap<&'static str, Space<'_>> = BTreeMap::new();
     let mut plain: BTreeMap<&'static str, Call> = BTreeMap::new();
     let mut index = 0;
     for module in table {
         for builtin in module.calls {
-            let call = Call { index, builtin, signature: Signature::new(full_name(module, builtin), builtin.params), kind };
+            let call = Call {
+                index,
+                builtin,
+                signature: Signature::new(full_name(module, builtin), builtin.params),
+                kind,
+            };
             index += 1;
             // A call without a name is what calling its module does.
             let (name, calls) = match (module.name, builtin.name) {
@@ -56,10 +67,15 @@ pub(super) fn globals(standard: &Globals, table: Table, kind: ScriptKind) -> Glo
         space.name = name;
         space.callee = match plain.remove(name) {
             Some(call) => Callee::Own(Box::new(call)),
-            None => standard
-                .iter()
-                .find(|(known, _)| *known == name)
-                .map_or(Callee::Nothing, |(_, value)| Callee::Standard(Standard { owner: standard, value })),
+            None => standard.iter().find(|(known, _)| *known == name).map_or(
+                Callee::Nothing,
+                |(_, value)| {
+                    Callee::Standard(Standard {
+                        owner: standard,
+                        value,
+                    })
+                },
+            ),
         };
         builder.set(name, space);
     }
@@ -118,15 +134,26 @@ impl StarlarkTypeRepr for Space<'_> {
 
 impl AllocFrozenValue for Space<'_> {
     fn alloc_frozen_value(self, heap: &FrozenHeap) -> FrozenValue {
-        let mut members: BTreeMap<&'static str, FrozenValue> =
-            self.calls.into_iter().map(|(name, call)| (name, heap.alloc(call))).collect();
-        members.extend(self.constants.iter().map(|&(name, value)| (name, heap.alloc(value))));
+        let mut members: BTreeMap<&'static str, FrozenValue> = self
+            .calls
+            .into_iter()
+            .map(|(name, call)| (name, heap.alloc(call)))
+            .collect();
+        members.extend(
+            self.constants
+                .iter()
+                .map(|&(name, value)| (name, heap.alloc(value))),
+        );
         let callee = match self.callee {
             Callee::Nothing => None,
             Callee::Own(call) => Some(heap.alloc(*call)),
             Callee::Standard(value) => Some(heap.alloc(value)),
         };
-        heap.alloc_simple(Namespace { name: self.name, members, callee })
+        heap.alloc_simple(Namespace {
+            name: self.name,
+            members,
+            callee,
+        })
     }
 }
 
@@ -150,7 +177,12 @@ impl<'v> StarlarkValue<'v> for Namespace {
         self.members.keys().map(|&name| name.to_owned()).collect()
     }
 
-    fn invoke(&self, _: Value<'v>, args: &Arguments<'v, '_>, eval: &mut Evaluator<'v, '_, '_>) -> starlark::Result<Value<'v>> {
+    fn invoke(
+        &self,
+        _: Value<'v>,
+        args: &Arguments<'v, '_>,
+        eval: &mut Evaluator<'v, '_, '_>,
+    ) -> starlark::Result<Value<'v>> {
         match self.callee {
             Some(callee) => ValueLike::invoke(callee.to_value(), args, eval),
             None => ValueError::unsupported(self, "call()"),

@@ -64,10 +64,17 @@ impl Meter {
     /// Whether a bound was passed; remembers which.
     pub(super) fn exceeded(&self) -> bool {
         let now = Instant::now();
-        let late = [self.part.get(), self.whole].into_iter().flatten().find(|deadline| now >= deadline.at);
+        let late = [self.part.get(), self.whole]
+            .into_iter()
+            .flatten()
+            .find(|deadline| now >= deadline.at);
         let tripped = match late {
             Some(deadline) => Some(Tripped::Wall(deadline.limit)),
-            None => self.cpu.as_ref().is_some_and(|bound| bound.is_passed(now)).then_some(Tripped::Cpu),
+            None => self
+                .cpu
+                .as_ref()
+                .is_some_and(|bound| bound.is_passed(now))
+                .then_some(Tripped::Cpu),
         };
         self.tripped.set(tripped.or(self.tripped.get()));
         tripped.is_some()
@@ -81,12 +88,17 @@ impl Meter {
 impl Processor {
     fn after(limit_ms: u64) -> Option<Self> {
         let limit = Duration::from_millis(limit_ms);
-        (limit_ms > 0).then(|| Self { limit, end: Cell::new(None), earliest: Instant::now().checked_add(limit) })
+        (limit_ms > 0).then(|| Self {
+            limit,
+            end: Cell::new(None),
+            earliest: Instant::now().checked_add(limit),
+        })
     }
 
     fn is_passed(&self, now: Instant) -> bool {
         let Some(end) = self.end.get() else {
-            self.end.set(Some(own_cpu_time().saturating_add(self.limit)));
+            self.end
+                .set(Some(own_cpu_time().saturating_add(self.limit)));
             return false;
         };
         self.earliest.is_some_and(|earliest| now >= earliest) && own_cpu_time() >= end
@@ -97,6 +109,9 @@ impl Deadline {
     fn after(limit_ms: u64) -> Option<Self> {
         let limit = Duration::from_millis(limit_ms);
         // A limit beyond what the clock can say is none.
-        (limit_ms > 0).then(|| Instant::now().checked_add(limit)).flatten().map(|at| Self { at, limit })
+        (limit_ms > 0)
+            .then(|| Instant::now().checked_add(limit))
+            .flatten()
+            .map(|at| Self { at, limit })
     }
 }

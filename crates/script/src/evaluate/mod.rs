@@ -1,18 +1,30 @@
 //! Running scripts: each is compiled and frozen once, and entered with fresh values every time.
 
 mod bind;
-#[expect(unsafe_code, reason = "the derive for Starlark values implements an unsafe marker trait")]
+#[expect(
+    unsafe_code,
+    reason = "the derive for Starlark values implements an unsafe marker trait"
+)]
 mod call;
-#[expect(unsafe_code, reason = "the derive for Starlark values implements an unsafe marker trait")]
+#[expect(
+    unsafe_code,
+    reason = "the derive for Starlark values implements an unsafe marker trait"
+)]
 mod context;
 mod decode;
 mod encode;
 mod failure;
-#[expect(unsafe_code, reason = "the derive for Starlark values implements an unsafe marker trait")]
+#[expect(
+    unsafe_code,
+    reason = "the derive for Starlark values implements an unsafe marker trait"
+)]
 mod globals;
 mod meter;
 mod names;
-#[expect(unsafe_code, reason = "the derive for Starlark values implements an unsafe marker trait")]
+#[expect(
+    unsafe_code,
+    reason = "the derive for Starlark values implements an unsafe marker trait"
+)]
 mod own;
 mod script;
 mod source;
@@ -48,27 +60,45 @@ pub(crate) struct Scripts {
 
 impl Scripts {
     pub(crate) fn new(names: Names, channel: Rc<dyn Channel>) -> Self {
-        Self { names, scripts: HashMap::new(), context: Context::new(channel) }
+        Self {
+            names,
+            scripts: HashMap::new(),
+            context: Context::new(channel),
+        }
     }
 
     /// Keeps a script. It is compiled when it is first run, because compiling evaluates and may need as much as running.
     pub(crate) fn load(&mut self, number: u32, kind: ScriptKind, source: String, linked: Vec<u32>) {
-        self.scripts.insert(number, Script::new(kind, source, linked));
+        self.scripts
+            .insert(number, Script::new(kind, source, linked));
     }
 
     /// Runs a tool's script with the arguments that `reader` holds, and gives the frame of its answer.
-    pub(crate) fn run(&self, number: u32, budget: &Budget, reader: &mut Reader<'_>) -> Result<Vec<u8>, WireError> {
+    pub(crate) fn run(
+        &self,
+        number: u32,
+        budget: &Budget,
+        reader: &mut Reader<'_>,
+    ) -> Result<Vec<u8>, WireError> {
         let meter = self.start(budget);
         Module::with_temp_heap(|module| {
             let args = reader.value(&mut OnHeap(module.heap()))?;
             let mut eval = self.evaluator(&module, &meter);
-            let done = self.enter(number, 0, &[args], &mut eval, &meter).and_then(|value| outcome(value, &module, budget.result_bytes));
+            let done = self
+                .enter(number, 0, &[args], &mut eval, &meter)
+                .and_then(|value| outcome(value, &module, budget.result_bytes));
             done.unwrap_or_else(|failure| Response::Failed(failure).encode())
         })
     }
 
     /// Runs hooks over the payload that `reader` holds until one does not allow, and gives the frame of the answer.
-    pub(crate) fn chain(&self, event: &str, links: &[Link], budget: &Budget, reader: &mut Reader<'_>) -> Result<Vec<u8>, WireError> {
+    pub(crate) fn chain(
+        &self,
+        event: &str,
+        links: &[Link],
+        budget: &Budget,
+        reader: &mut Reader<'_>,
+    ) -> Result<Vec<u8>, WireError> {
         let meter = self.start(budget);
         Module::with_temp_heap(|module| {
             // Frozen: one hook cannot change what the next one sees.
@@ -80,7 +110,8 @@ impl Scripts {
             for (index, link) in (0..).zip(links) {
                 meter.enter_part(link.timeout_ms);
                 let said = self.link(index, link, &args, &mut eval, &meter, &mut room);
-                let (verdict, next) = said.unwrap_or_else(|failure| (Verdict::Failed(failure), Next::Stop));
+                let (verdict, next) =
+                    said.unwrap_or_else(|failure| (Verdict::Failed(failure), Next::Stop));
                 verdicts.push(verdict);
                 if next == Next::Stop {
                     break;
@@ -111,10 +142,17 @@ impl Scripts {
         if is_allow(value) {
             return Ok((Verdict::Allowed, Next::GoOn));
         }
-        let (json, size) =
-            to_sized_json(value, eval.heap(), *room).map_err(|error| unusable(format!("the decision cannot be used: {error}")))?;
+        let (json, size) = to_sized_json(value, eval.heap(), *room)
+            .map_err(|error| unusable(format!("the decision cannot be used: {error}")))?;
         *room = room.saturating_sub(size);
-        Ok((Verdict::Returned(json), if allows(value) { Next::GoOn } else { Next::Stop }))
+        Ok((
+            Verdict::Returned(json),
+            if allows(value) {
+                Next::GoOn
+            } else {
+                Next::Stop
+            },
+        ))
     }
 
     fn start(&self, budget: &Budget) -> Meter {
@@ -122,7 +160,11 @@ impl Scripts {
         Meter::start(budget)
     }
 
-    fn evaluator<'v, 'a>(&'a self, module: &'a Module<'v>, meter: &'a Meter) -> Evaluator<'v, 'a, 'a> {
+    fn evaluator<'v, 'a>(
+        &'a self,
+        module: &'a Module<'v>,
+        meter: &'a Meter,
+    ) -> Evaluator<'v, 'a, 'a> {
         let mut eval = bounded(module, meter);
         eval.extra = Some(&self.context);
         eval
@@ -137,11 +179,15 @@ impl Scripts {
         eval: &mut Evaluator<'v, '_, '_>,
         meter: &Meter,
     ) -> Result<Value<'v>, Failure> {
-        let script = self.scripts.get(&number).ok_or_else(|| raised("the script was not loaded"))?;
+        let script = self
+            .scripts
+            .get(&number)
+            .ok_or_else(|| raised("the script was not loaded"))?;
         self.context.enter(link, &script.linked);
         let entry = script.entry(self.names.of(script.kind), meter, Some(&self.context))?;
         let function = eval.heap().access_owned_frozen_value(&entry);
-        eval.eval_function(function, args, &[]).map_err(|error| judge(&error, script.kind, meter))
+        eval.eval_function(function, args, &[])
+            .map_err(|error| judge(&error, script.kind, meter))
     }
 }
 
@@ -153,16 +199,28 @@ enum Next {
 }
 
 /// The payload that `reader` holds, each part under all its names.
-fn payload(event: &str, reader: &mut Reader<'_>, build: &mut Frozen<'_>) -> Result<FrozenValue, WireError> {
+fn payload(
+    event: &str,
+    reader: &mut Reader<'_>,
+    build: &mut Frozen<'_>,
+) -> Result<FrozenValue, WireError> {
     let mut entries = reader.entries(build)?;
     if spelling::applies_to(event) {
-        let part = |entries: &[(&str, FrozenValue)], key: &str| entries.iter().find(|(name, _)| *name == key).map(|(_, value)| *value);
+        let part = |entries: &[(&str, FrozenValue)], key: &str| {
+            entries
+                .iter()
+                .find(|(name, _)| *name == key)
+                .map(|(_, value)| *value)
+        };
         for (name, of) in spelling::SPELLINGS {
             if let (None, Some(value)) = (part(&entries, name), part(&entries, of)) {
                 entries.push((name, value));
             }
         }
-        let tool = spelling::TOOL_PARTS.iter().map(|(name, of)| Some((*name, part(&entries, of)?))).collect::<Option<Vec<_>>>();
+        let tool = spelling::TOOL_PARTS
+            .iter()
+            .map(|(name, of)| Some((*name, part(&entries, of)?)))
+            .collect::<Option<Vec<_>>>();
         if let (None, Some(tool)) = (part(&entries, spelling::TOOL), tool) {
             let tool = build.map(tool);
             entries.push((spelling::TOOL, tool));
@@ -173,23 +231,35 @@ fn payload(event: &str, reader: &mut Reader<'_>, build: &mut Frozen<'_>) -> Resu
 
 /// Whether a hook returned what `allow()` gives and nothing more.
 fn is_allow(value: Value<'_>) -> bool {
-    DictRef::from_value(value)
-        .is_some_and(|decision| decision.len() == 1 && decision.get_str("action").and_then(Value::unpack_str) == Some("allow"))
+    DictRef::from_value(value).is_some_and(|decision| {
+        decision.len() == 1
+            && decision.get_str("action").and_then(Value::unpack_str) == Some("allow")
+    })
 }
 
 /// Whether a hook lets the chain go on. What anything else means is for the harness to judge.
 fn allows(value: Value<'_>) -> bool {
     let action = DictRef::from_value(value).and_then(|decision| decision.get_str("action"));
-    matches!(action.and_then(Value::unpack_str), Some("allow" | "continue"))
+    matches!(
+        action.and_then(Value::unpack_str),
+        Some("allow" | "continue")
+    )
 }
 
 /// The frame of what a tool returned.
-fn outcome<'v>(value: Value<'v>, module: &Module<'v>, limit: u64) -> Result<Result<Vec<u8>, WireError>, Failure> {
-    let refused = |why: &dyn std::fmt::Display| unusable(format!("the result cannot be used: {why}"));
+fn outcome<'v>(
+    value: Value<'v>,
+    module: &Module<'v>,
+    limit: u64,
+) -> Result<Result<Vec<u8>, WireError>, Failure> {
+    let refused =
+        |why: &dyn std::fmt::Display| unusable(format!("the result cannot be used: {why}"));
     if let Some(reply) = value.downcast_ref::<Reply>() {
         let frame = Response::Done(reply.outcome().clone()).encode();
         return match frame {
-            Ok(frame) if frame.len() as u64 > limit => Err(refused(&format_args!("larger than {limit} bytes"))),
+            Ok(frame) if frame.len() as u64 > limit => {
+                Err(refused(&format_args!("larger than {limit} bytes")))
+            }
             Ok(frame) => Ok(Ok(frame)),
             Err(error) => Err(refused(&error)),
         };

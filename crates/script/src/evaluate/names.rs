@@ -29,20 +29,34 @@ pub(crate) struct Names {
 impl Names {
     /// Builds Starlark's own names, and runs a script so that whatever the evaluator looks up once has been looked up.
     pub(crate) fn prepare(table: Table) -> Self {
-        let names = Self { standard: standard(), table, tool: OnceCell::new(), hook: OnceCell::new() };
+        let names = Self {
+            standard: standard(),
+            table,
+            tool: OnceCell::new(),
+            hook: OnceCell::new(),
+        };
         names.run_first_script();
         names
     }
 
     pub(super) fn of(&self, kind: ScriptKind) -> &Globals {
         match kind {
-            ScriptKind::Tool => self.tool.get_or_init(|| globals(&self.standard, self.table, ScriptKind::Tool)),
-            ScriptKind::Hook | ScriptKind::When => self.hook.get_or_init(|| globals(&self.standard, self.table, ScriptKind::Hook)),
+            ScriptKind::Tool => self
+                .tool
+                .get_or_init(|| globals(&self.standard, self.table, ScriptKind::Tool)),
+            ScriptKind::Hook | ScriptKind::When => self
+                .hook
+                .get_or_init(|| globals(&self.standard, self.table, ScriptKind::Hook)),
         }
     }
 
     fn run_first_script(&self) {
-        let meter = Meter::start(&Budget { wall_ms: 0, cpu_ms: 0, memory_bytes: 0, result_bytes: 0 });
+        let meter = Meter::start(&Budget {
+            wall_ms: 0,
+            cpu_ms: 0,
+            memory_bytes: 0,
+            result_bytes: 0,
+        });
         let script = Script::new(ScriptKind::Tool, FIRST_SCRIPT.to_owned(), Vec::new());
         Module::with_temp_heap(|module| {
             if let Ok(entry) = script.entry(&self.standard, &meter, None) {

@@ -6,7 +6,9 @@ use allocative::Allocative;
 use serde_json::{Map, Value as Json};
 use starlark::eval::{Arguments, Evaluator};
 use starlark::starlark_simple_value;
-use starlark::values::{NoSerialize, ProvidesStaticType, StarlarkPagablePanic, StarlarkValue, Value, starlark_value};
+use starlark::values::{
+    NoSerialize, ProvidesStaticType, StarlarkPagablePanic, StarlarkValue, Value, starlark_value,
+};
 use std::fmt;
 use tool_harness::builtin::{DELEGATE_IN_TOOLS, Kind, absent};
 use tool_harness::check::facts::ScriptKind;
@@ -43,28 +45,55 @@ impl fmt::Display for Reply {
     }
 }
 
-pub(super) fn call<'v>(call: &Call, args: &Arguments<'v, '_>, eval: &mut Evaluator<'v, '_, '_>) -> starlark::Result<Value<'v>> {
+pub(super) fn call<'v>(
+    call: &Call,
+    args: &Arguments<'v, '_>,
+    eval: &mut Evaluator<'v, '_, '_>,
+) -> starlark::Result<Value<'v>> {
     match call.builtin.name {
         "print" => print(call, args, eval),
-        "result" => Ok(eval.heap().alloc(Reply { outcome: Outcome::Result(Json::Object(fields(call, args, eval)?)) })),
-        "error" => Ok(eval.heap().alloc(Reply { outcome: Outcome::Error(Json::Object(fields(call, args, eval)?)) })),
-        "delegate" if call.kind == ScriptKind::Tool => raise(absent(&call.signature.path, DELEGATE_IN_TOOLS)),
+        "result" => Ok(eval.heap().alloc(Reply {
+            outcome: Outcome::Result(Json::Object(fields(call, args, eval)?)),
+        })),
+        "error" => Ok(eval.heap().alloc(Reply {
+            outcome: Outcome::Error(Json::Object(fields(call, args, eval)?)),
+        })),
+        "delegate" if call.kind == ScriptKind::Tool => {
+            raise(absent(&call.signature.path, DELEGATE_IN_TOOLS))
+        }
         action @ ("allow" | "block" | "modify" | "ask" | "delegate") => {
             let mut decision = Map::new();
             decision.insert("action".to_owned(), Json::from(action));
-            decision.extend(fields(call, args, eval)?.into_iter().filter(|(_, value)| !value.is_null()));
-            from_json(&Json::Object(decision), &mut OnHeap(eval.heap())).or_else(|error| raise(error.to_string()))
+            decision.extend(
+                fields(call, args, eval)?
+                    .into_iter()
+                    .filter(|(_, value)| !value.is_null()),
+            );
+            from_json(&Json::Object(decision), &mut OnHeap(eval.heap()))
+                .or_else(|error| raise(error.to_string()))
         }
-        _ => raise(format!("`{}` is not available in scripts", call.signature.path)),
+        _ => raise(format!(
+            "`{}` is not available in scripts",
+            call.signature.path
+        )),
     }
 }
 
 /// The arguments by the name of their parameter; further named ones stand beside them.
-fn fields<'v>(call: &Call, args: &Arguments<'v, '_>, eval: &Evaluator<'v, '_, '_>) -> starlark::Result<Map<String, Json>> {
+fn fields<'v>(
+    call: &Call,
+    args: &Arguments<'v, '_>,
+    eval: &Evaluator<'v, '_, '_>,
+) -> starlark::Result<Map<String, Json>> {
     let heap = eval.heap();
     let mut fields = Map::new();
     for (param, bound) in call.signature.params().iter().zip(call.bind(args, eval)?) {
-        match (param.kind, bound.to_json(heap, MAX_FRAME as u64).map_err(|error| call.odd(&error))?) {
+        match (
+            param.kind,
+            bound
+                .to_json(heap, MAX_FRAME as u64)
+                .map_err(|error| call.odd(&error))?,
+        ) {
             (Kind::Named, Json::Object(further)) => fields.extend(further),
             (_, value) => {
                 fields.insert(param.name.to_owned(), value);
@@ -75,7 +104,11 @@ fn fields<'v>(call: &Call, args: &Arguments<'v, '_>, eval: &Evaluator<'v, '_, '_
 }
 
 /// Sends the text as a note. Anything can be printed, JSON or not, so the arguments are not bound like others.
-fn print<'v>(call: &Call, args: &Arguments<'v, '_>, eval: &Evaluator<'v, '_, '_>) -> starlark::Result<Value<'v>> {
+fn print<'v>(
+    call: &Call,
+    args: &Arguments<'v, '_>,
+    eval: &Evaluator<'v, '_, '_>,
+) -> starlark::Result<Value<'v>> {
     args.no_named_args()?;
     let context = call.linked_context(eval)?;
     let mut text = String::new();
@@ -88,9 +121,14 @@ fn print<'v>(call: &Call, args: &Arguments<'v, '_>, eval: &Evaluator<'v, '_, '_>
             None => text.push_str(&value.to_str()),
         }
     }
-    let most = usize::try_from(context.frame_bytes()).unwrap_or(MAX_PRINT).min(MAX_PRINT);
+    let most = usize::try_from(context.frame_bytes())
+        .unwrap_or(MAX_PRINT)
+        .min(MAX_PRINT);
     if text.len() > most {
-        let end = (0..=most).rev().find(|&end| text.is_char_boundary(end)).unwrap_or(0);
+        let end = (0..=most)
+            .rev()
+            .find(|&end| text.is_char_boundary(end))
+            .unwrap_or(0);
         text.truncate(end);
         text.push('…');
     }

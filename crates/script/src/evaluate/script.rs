@@ -22,32 +22,57 @@ pub(super) struct Script {
 
 impl Script {
     pub(super) fn new(kind: ScriptKind, source: String, linked: Vec<u32>) -> Self {
-        Self { kind, linked: Rc::new(linked.into_iter().collect()), source, compiled: OnceCell::new() }
+        Self {
+            kind,
+            linked: Rc::new(linked.into_iter().collect()),
+            source,
+            compiled: OnceCell::new(),
+        }
     }
 
     /// The function the script is entered at.
-    pub(super) fn entry(&self, globals: &Globals, meter: &Meter, context: Option<&Context>) -> Result<OwnedFrozenValue, Failure> {
+    pub(super) fn entry(
+        &self,
+        globals: &Globals,
+        meter: &Meter,
+        context: Option<&Context>,
+    ) -> Result<OwnedFrozenValue, Failure> {
         if let Some(known) = self.compiled.get() {
             return known.clone();
         }
         let compiled = self.compile(globals, meter, context);
         // A bound may be wider next time; anything else stays as it is.
-        if compiled.as_ref().err().is_none_or(|failure| failure.kind == FailureKind::Raised) {
+        if compiled
+            .as_ref()
+            .err()
+            .is_none_or(|failure| failure.kind == FailureKind::Raised)
+        {
             let _ = self.compiled.set(compiled.clone());
         }
         compiled
     }
 
-    fn compile(&self, globals: &Globals, meter: &Meter, context: Option<&Context>) -> Result<OwnedFrozenValue, Failure> {
+    fn compile(
+        &self,
+        globals: &Globals,
+        meter: &Meter,
+        context: Option<&Context>,
+    ) -> Result<OwnedFrozenValue, Failure> {
         let ast = source::parse(self.kind, &self.source)?;
         Module::with_temp_heap(|module| {
             {
                 let mut eval = bounded(&module, meter);
                 let _loading = context.map(|context| context.load(&mut eval));
-                eval.eval_module(ast, globals).map_err(|error| judge(&error, self.kind, meter))?;
+                eval.eval_module(ast, globals)
+                    .map_err(|error| judge(&error, self.kind, meter))?;
             }
             let kept = module.freeze().map_err(starlark::Error::from);
-            let frozen = kept.map_err(|error| raised(format!("the script cannot be kept: {}", error.without_diagnostic())))?;
+            let frozen = kept.map_err(|error| {
+                raised(format!(
+                    "the script cannot be kept: {}",
+                    error.without_diagnostic()
+                ))
+            })?;
             let name = source::entry(self.kind);
             match frozen.get_any_visibility(name) {
                 Ok((entry, _)) => Ok(entry),
@@ -68,7 +93,8 @@ where
     eval.set_check_cancelled(Box::new(|| meter.exceeded()));
     // These fail only for zero, which means no bound, and when set twice.
     let _ = eval.set_max_callstack_size(MAX_CALLS);
-    let _ = eval.set_max_heap_size(usize::try_from(meter.budget().memory_bytes).unwrap_or(usize::MAX));
+    let _ =
+        eval.set_max_heap_size(usize::try_from(meter.budget().memory_bytes).unwrap_or(usize::MAX));
     eval
 }
 

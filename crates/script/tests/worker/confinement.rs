@@ -12,21 +12,40 @@ use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 use tool_harness::check::facts::ScriptKind;
 use tool_harness::worker::protocol::{Budget, Outcome, Request, WORKER_ARGUMENT};
-use tool_harness_sandbox::process::{Cause, ProcessError, WorkerLimits, WorkerProcess, WorkerProgram};
+use tool_harness_sandbox::process::{
+    Cause, ProcessError, WorkerLimits, WorkerProcess, WorkerProgram,
+};
 
 pub(crate) const CHECKS: &[Check] = &[
-    ("native_code_in_a_worker_cannot_get_out", native_code_in_a_worker_cannot_get_out),
+    (
+        "native_code_in_a_worker_cannot_get_out",
+        native_code_in_a_worker_cannot_get_out,
+    ),
     ("a_worker_starts_with_nothing", a_worker_starts_with_nothing),
-    ("a_worker_ends_with_its_channel", a_worker_ends_with_its_channel),
-    ("a_worker_dies_with_a_harness_that_is_killed", a_worker_dies_with_a_harness_that_is_killed),
+    (
+        "a_worker_ends_with_its_channel",
+        a_worker_ends_with_its_channel,
+    ),
+    (
+        "a_worker_dies_with_a_harness_that_is_killed",
+        a_worker_dies_with_a_harness_that_is_killed,
+    ),
     ("workers_leave_nothing_behind", workers_leave_nothing_behind),
-    ("a_program_that_does_not_exist_cannot_be_started", a_program_that_does_not_exist_cannot_be_started),
+    (
+        "a_program_that_does_not_exist_cannot_be_started",
+        a_program_that_does_not_exist_cannot_be_started,
+    ),
 ];
 
 /// Runs one expression in a worker.
 fn attempt(expression: &str) -> Result<Outcome, End> {
     let mut worker = Worker::start();
-    worker.load(1, ScriptKind::Tool, &format!("def run(args):\n  return {expression}\n"), &[]);
+    worker.load(
+        1,
+        ScriptKind::Tool,
+        &format!("def run(args):\n  return {expression}\n"),
+        &[],
+    );
     worker.run(1, Value::Null, BUDGET)
 }
 
@@ -41,7 +60,10 @@ fn native_code_in_a_worker_cannot_get_out() {
     tcp.set_nonblocking(true).expect("set");
     let address = tcp.local_addr().expect("has an address");
 
-    assert_eq!(attempt("escape.nothing()"), Ok(Outcome::Value(json!("still here"))));
+    assert_eq!(
+        attempt("escape.nothing()"),
+        Ok(Outcome::Value(json!("still here")))
+    );
     for expression in [
         "escape.read('/etc/passwd')".to_owned(),
         "escape.read('/proc/self/mem')".to_owned(),
@@ -54,7 +76,9 @@ fn native_code_in_a_worker_cannot_get_out() {
         "escape.thread()".to_owned(),
     ] {
         match attempt(&expression) {
-            Err(End::Died(death)) => assert_eq!(death.cause(), Cause::Filter, "{expression}: {death:?}"),
+            Err(End::Died(death)) => {
+                assert_eq!(death.cause(), Cause::Filter, "{expression}: {death:?}")
+            }
             other => panic!("{expression}: {other:?}"),
         }
     }
@@ -79,32 +103,54 @@ fn a_worker_starts_with_nothing() {
         println!("  skipped: the descriptors and environment of a worker can only be read by root");
         return;
     }
-    let mut open: Vec<_> = fs::read_dir(about.join("fd")).expect("reads").map(|entry| entry.expect("entry").file_name()).collect();
+    let mut open: Vec<_> = fs::read_dir(about.join("fd"))
+        .expect("reads")
+        .map(|entry| entry.expect("entry").file_name())
+        .collect();
     open.sort();
     assert_eq!(open, ["3", "4"]);
     assert_eq!(fs::read(about.join("environ")).expect("reads"), b"");
-    assert_eq!(fs::read_link(about.join("cwd")).expect("reads"), Path::new("/"));
+    assert_eq!(
+        fs::read_link(about.join("cwd")).expect("reads"),
+        Path::new("/")
+    );
 }
 
 fn a_worker_ends_with_its_channel() {
     let Worker { process, channel } = Worker::start();
     assert_eq!(process.try_reap(), None);
     drop(channel);
-    assert_eq!(process.wait(Duration::from_secs(5)).expect("ends").cause(), Cause::Closed);
+    assert_eq!(
+        process.wait(Duration::from_secs(5)).expect("ends").cause(),
+        Cause::Closed
+    );
     assert_eq!(process.cpu_time(), None);
 }
 
 /// The first argument of the process that plays the harness to be killed.
 pub(crate) const ORPHAN_ARGUMENT: &str = "be-a-harness-that-is-killed";
 
-const UNINTERRUPTIBLE: &str = "def run(args):\n  x = 3\n  for i in range(60):\n    x = x * x\n  return 1\n";
+const UNINTERRUPTIBLE: &str =
+    "def run(args):\n  x = 3\n  for i in range(60):\n    x = x * x\n  return 1\n";
 
 /// Sets a worker to work without end, says its number and waits to be killed.
 pub(crate) fn be_a_harness_that_is_killed() -> ! {
     let mut worker = Worker::start();
     worker.load(1, ScriptKind::Tool, UNINTERRUPTIBLE, &[]);
-    worker.send(&Request::Run { script: 1, args: Value::Null, budget: Budget { wall_ms: 0, cpu_ms: 0, ..BUDGET } });
-    while worker.process.cpu_time().is_some_and(|used| used < Duration::from_millis(150)) {
+    worker.send(&Request::Run {
+        script: 1,
+        args: Value::Null,
+        budget: Budget {
+            wall_ms: 0,
+            cpu_ms: 0,
+            ..BUDGET
+        },
+    });
+    while worker
+        .process
+        .cpu_time()
+        .is_some_and(|used| used < Duration::from_millis(150))
+    {
         std::thread::sleep(Duration::from_millis(5));
     }
     println!("{}", worker.process.id());
@@ -115,9 +161,15 @@ pub(crate) fn be_a_harness_that_is_killed() -> ! {
 
 fn a_worker_dies_with_a_harness_that_is_killed() {
     let this = std::env::current_exe().expect("known");
-    let mut harness = Command::new(this).arg(ORPHAN_ARGUMENT).stdout(Stdio::piped()).spawn().expect("spawns");
+    let mut harness = Command::new(this)
+        .arg(ORPHAN_ARGUMENT)
+        .stdout(Stdio::piped())
+        .spawn()
+        .expect("spawns");
     let mut line = String::new();
-    BufReader::new(harness.stdout.take().expect("piped")).read_line(&mut line).expect("reads");
+    BufReader::new(harness.stdout.take().expect("piped"))
+        .read_line(&mut line)
+        .expect("reads");
     let worker = PathBuf::from(format!("/proc/{}", line.trim()));
     assert!(worker.exists(), "{line:?}");
     harness.kill().expect("kills");
@@ -138,7 +190,11 @@ fn workers_leave_nothing_behind() {
         let mut worker = Worker::start();
         if index % 2 == 0 {
             worker.load(1, ScriptKind::Tool, UNINTERRUPTIBLE, &[]);
-            worker.send(&Request::Run { script: 1, args: Value::Null, budget: BUDGET });
+            worker.send(&Request::Run {
+                script: 1,
+                args: Value::Null,
+                budget: BUDGET,
+            });
         }
     }
     assert_eq!(descriptors(), before);
@@ -146,8 +202,16 @@ fn workers_leave_nothing_behind() {
 }
 
 fn a_program_that_does_not_exist_cannot_be_started() {
-    let program = WorkerProgram { path: "/no/such/program".into(), argument: WORKER_ARGUMENT };
+    let program = WorkerProgram {
+        path: "/no/such/program".into(),
+        argument: WORKER_ARGUMENT,
+    };
     let error = WorkerProcess::spawn(&program, &WorkerLimits::default()).expect_err("cannot start");
     assert!(matches!(error, ProcessError::Start { .. }), "{error}");
-    assert!(error.to_string().starts_with("cannot start `/no/such/program` as a worker: "), "{error}");
+    assert!(
+        error
+            .to_string()
+            .starts_with("cannot start `/no/such/program` as a worker: "),
+        "{error}"
+    );
 }

@@ -31,18 +31,46 @@ fn pure_built_ins() -> impl Iterator<Item = u32> {
 
 fn main() -> ExitCode {
     tool_harness_script::run_if_worker_with(table::TABLE, table::facts);
-    let arguments: Vec<String> = std::env::args().skip(1).filter(|argument| !argument.starts_with("--")).collect();
-    if arguments.first().is_some_and(|argument| argument == confinement::ORPHAN_ARGUMENT) {
+    let arguments: Vec<String> = std::env::args()
+        .skip(1)
+        .filter(|argument| !argument.starts_with("--"))
+        .collect();
+    if arguments
+        .first()
+        .is_some_and(|argument| argument == confinement::ORPHAN_ARGUMENT)
+    {
         confinement::be_a_harness_that_is_killed();
     }
-    let chosen = |name: &str| arguments.is_empty() || arguments.iter().any(|argument| name.contains(argument.as_str()));
-    let all = [scripts::CHECKS, limits::CHECKS, confinement::CHECKS, cost::CHECKS].concat();
+    let chosen = |name: &str| {
+        arguments.is_empty()
+            || arguments
+                .iter()
+                .any(|argument| name.contains(argument.as_str()))
+    };
+    let all = [
+        scripts::CHECKS,
+        limits::CHECKS,
+        confinement::CHECKS,
+        cost::CHECKS,
+    ]
+    .concat();
     let (mut passed, mut failed) = (0, 0);
     for (name, check) in all.into_iter().filter(|(name, _)| chosen(name)) {
         let outcome = catch_unwind(check);
-        println!("{name} ... {}", if outcome.is_ok() { "ok" } else { "FAILED" });
-        if outcome.is_ok() { passed += 1 } else { failed += 1 }
+        println!(
+            "{name} ... {}",
+            if outcome.is_ok() { "ok" } else { "FAILED" }
+        );
+        if outcome.is_ok() {
+            passed += 1
+        } else {
+            failed += 1
+        }
     }
     println!("{passed} passed, {failed} failed");
-    if failed == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE }
+    if failed == 0 {
+        ExitCode::SUCCESS
+    } else {
+        ExitCode::FAILURE
+    }
 }

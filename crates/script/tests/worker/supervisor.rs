@@ -6,14 +6,24 @@ use std::io::{ErrorKind, Read, Write};
 use std::time::{Duration, Instant};
 use tool_harness::check::facts::ScriptKind;
 use tool_harness::worker::protocol::{
-    Budget, Failure, HEADER, Link, Outcome, Request, Response, Verdict, WORKER_ARGUMENT, header, push_frame,
+    Budget, Failure, HEADER, Link, Outcome, Request, Response, Verdict, WORKER_ARGUMENT, header,
+    push_frame,
 };
 use tool_harness_sandbox::process::{Channel, Death, WorkerLimits, WorkerProcess, WorkerProgram};
 
-pub(crate) const BUDGET: Budget = Budget { wall_ms: 3000, cpu_ms: 2000, memory_bytes: 64 << 20, result_bytes: 1 << 20 };
+pub(crate) const BUDGET: Budget = Budget {
+    wall_ms: 3000,
+    cpu_ms: 2000,
+    memory_bytes: 64 << 20,
+    result_bytes: 1 << 20,
+};
 
 /// For scripts that should end at another bound than time, however busy the machine is.
-pub(crate) const PATIENT: Budget = Budget { wall_ms: 25_000, cpu_ms: 20_000, ..BUDGET };
+pub(crate) const PATIENT: Budget = Budget {
+    wall_ms: 25_000,
+    cpu_ms: 20_000,
+    ..BUDGET
+};
 
 /// The mark of every request.
 pub(crate) const TICKET: u64 = 0x7469_636b_6574;
@@ -39,7 +49,9 @@ impl Worker {
     }
 
     pub(crate) fn with(limits: &WorkerLimits) -> Self {
-        let mut process = WorkerProcess::spawn(&WorkerProgram::this_program(WORKER_ARGUMENT), limits).expect("spawns");
+        let mut process =
+            WorkerProcess::spawn(&WorkerProgram::this_program(WORKER_ARGUMENT), limits)
+                .expect("spawns");
         let channel = process.take_channel().expect("has a channel");
         let mut worker = Self { process, channel };
         assert_eq!(worker.receive(PATIENCE), Ok(Response::Ready));
@@ -70,14 +82,25 @@ impl Worker {
         match read {
             Ok((frame, ticket)) => {
                 let response = Response::decode(&frame).expect("decodes");
-                assert_eq!(ticket, if response == Response::Ready { 0 } else { TICKET }, "the mark of another request");
+                assert_eq!(
+                    ticket,
+                    if response == Response::Ready {
+                        0
+                    } else {
+                        TICKET
+                    },
+                    "the mark of another request"
+                );
                 Ok(response)
             }
             Err(error) => {
                 if matches!(error, ErrorKind::WouldBlock | ErrorKind::TimedOut) {
                     self.process.kill();
                 }
-                Err(self.process.wait(Duration::from_secs(5)).expect("a worker that gives no answer is dead"))
+                Err(self
+                    .process
+                    .wait(Duration::from_secs(5))
+                    .expect("a worker that gives no answer is dead"))
             }
         }
     }
@@ -86,11 +109,23 @@ impl Worker {
         let mut rest = bytes;
         while !rest.is_empty() {
             let left = deadline.saturating_duration_since(Instant::now());
-            let left = Timespec { tv_sec: i64::try_from(left.as_secs()).expect("fits"), tv_nsec: left.subsec_nanos().into() };
-            if poll(&mut [PollFd::new(&self.channel.reader, PollFlags::IN)], Some(&left)) == Ok(0) {
+            let left = Timespec {
+                tv_sec: i64::try_from(left.as_secs()).expect("fits"),
+                tv_nsec: left.subsec_nanos().into(),
+            };
+            if poll(
+                &mut [PollFd::new(&self.channel.reader, PollFlags::IN)],
+                Some(&left),
+            ) == Ok(0)
+            {
                 return Err(ErrorKind::TimedOut);
             }
-            match self.channel.reader.read(rest).map_err(|error| error.kind())? {
+            match self
+                .channel
+                .reader
+                .read(rest)
+                .map_err(|error| error.kind())?
+            {
                 0 => return Err(ErrorKind::UnexpectedEof),
                 count => rest = &mut rest[count..],
             }
@@ -99,13 +134,26 @@ impl Worker {
     }
 
     pub(crate) fn load(&mut self, script: u32, kind: ScriptKind, source: &str, linked: &[u32]) {
-        let linked = linked.iter().copied().chain(crate::pure_built_ins()).collect();
-        self.send(&Request::Load { script, kind, source: source.to_owned(), linked });
+        let linked = linked
+            .iter()
+            .copied()
+            .chain(crate::pure_built_ins())
+            .collect();
+        self.send(&Request::Load {
+            script,
+            kind,
+            source: source.to_owned(),
+            linked,
+        });
     }
 
     /// Runs a script that calls nothing outside.
     pub(crate) fn run(&mut self, script: u32, args: Value, budget: Budget) -> Result<Outcome, End> {
-        self.send(&Request::Run { script, args, budget });
+        self.send(&Request::Run {
+            script,
+            args,
+            budget,
+        });
         match self.receive(PATIENCE) {
             Ok(Response::Done(outcome)) => Ok(outcome),
             Ok(Response::Failed(failure)) => Err(End::Failed(failure)),
@@ -115,7 +163,12 @@ impl Worker {
     }
 
     pub(crate) fn chain(&mut self, payload: Value, links: Vec<Link>) -> Vec<Verdict> {
-        self.send(&Request::Chain { event: "tool.pre".into(), payload, links, budget: BUDGET });
+        self.send(&Request::Chain {
+            event: "tool.pre".into(),
+            payload,
+            links,
+            budget: BUDGET,
+        });
         match self.receive(PATIENCE) {
             Ok(Response::Chain(verdicts)) => verdicts,
             other => panic!("{other:?}"),
@@ -128,7 +181,12 @@ pub(crate) fn run(source: &str, args: Value) -> Result<Outcome, End> {
     run_with(source, args, BUDGET, &WorkerLimits::default())
 }
 
-pub(crate) fn run_with(source: &str, args: Value, budget: Budget, limits: &WorkerLimits) -> Result<Outcome, End> {
+pub(crate) fn run_with(
+    source: &str,
+    args: Value,
+    budget: Budget,
+    limits: &WorkerLimits,
+) -> Result<Outcome, End> {
     let mut worker = Worker::with(limits);
     worker.load(1, ScriptKind::Tool, source, &[]);
     worker.run(1, args, budget)

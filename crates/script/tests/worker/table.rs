@@ -20,13 +20,40 @@ pub(crate) fn facts(kind: ScriptKind, source: &str, table: Table) -> String {
 /// The number of a built-in on the wire.
 pub(crate) fn index(path: &str) -> u32 {
     let names = TABLE.iter().flat_map(|module| {
-        module.calls.iter().map(|call| if module.name.is_empty() { call.name.to_owned() } else { format!("{}.{}", module.name, call.name) })
+        module.calls.iter().map(|call| {
+            if module.name.is_empty() {
+                call.name.to_owned()
+            } else {
+                format!("{}.{}", module.name, call.name)
+            }
+        })
     });
-    u32::try_from(names.enumerate().find(|(_, name)| name == path).expect("known").0).expect("fits")
+    u32::try_from(
+        names
+            .enumerate()
+            .find(|(_, name)| name == path)
+            .expect("known")
+            .0,
+    )
+    .expect("fits")
 }
 
-const fn call(name: &'static str, params: &'static [Param], effects: Effects, body: Body) -> Builtin {
-    Builtin { name, params, doc: "", returns: "", effects, scope: Scope::Both, body, examples: &[] }
+const fn call(
+    name: &'static str,
+    params: &'static [Param],
+    effects: Effects,
+    body: Body,
+) -> Builtin {
+    Builtin {
+        name,
+        params,
+        doc: "",
+        returns: "",
+        effects,
+        scope: Scope::Both,
+        body,
+        examples: &[],
+    }
 }
 
 const fn scoped(mut builtin: Builtin, scope: Scope) -> Builtin {
@@ -35,11 +62,19 @@ const fn scoped(mut builtin: Builtin, scope: Scope) -> Builtin {
 }
 
 const fn needs(name: &'static str, kind: Kind) -> Param {
-    Param { name, kind, default: None }
+    Param {
+        name,
+        kind,
+        default: None,
+    }
 }
 
 const fn takes(name: &'static str, kind: Kind, default: &'static str) -> Param {
-    Param { name, kind, default: Some(default) }
+    Param {
+        name,
+        kind,
+        default: Some(default),
+    }
 }
 
 static GLOBALS: Module = Module {
@@ -47,17 +82,64 @@ static GLOBALS: Module = Module {
     doc: "",
     constants: &[],
     calls: &[
-        call("print", &[needs("values", Kind::Rest)], Effects::NONE, Body::Worker),
+        call(
+            "print",
+            &[needs("values", Kind::Rest)],
+            Effects::NONE,
+            Body::Worker,
+        ),
         scoped(
-            call("result", &[takes("content", Kind::Any, "null"), takes("data", Kind::Any, "null")], Effects::NONE, Body::Worker),
+            call(
+                "result",
+                &[
+                    takes("content", Kind::Any, "null"),
+                    takes("data", Kind::Any, "null"),
+                ],
+                Effects::NONE,
+                Body::Worker,
+            ),
             Scope::Tools,
         ),
-        call("error", &[needs("code", Kind::Text), needs("message", Kind::Text)], Effects::NONE, Body::Worker),
-        scoped(call("allow", &[], Effects::NONE, Body::Worker), Scope::Hooks),
-        scoped(call("block", &[needs("reason", Kind::Text)], Effects::NONE, Body::Worker), Scope::Hooks),
-        scoped(call("modify", &[needs("payload", Kind::Dict)], Effects::NONE, Body::Worker), Scope::Hooks),
-        call("log", &[needs("message", Kind::Any)], Effects::NONE, Body::Note),
-        call("later", &[], Effects::NONE, Body::Absent("it comes with a later version")),
+        call(
+            "error",
+            &[needs("code", Kind::Text), needs("message", Kind::Text)],
+            Effects::NONE,
+            Body::Worker,
+        ),
+        scoped(
+            call("allow", &[], Effects::NONE, Body::Worker),
+            Scope::Hooks,
+        ),
+        scoped(
+            call(
+                "block",
+                &[needs("reason", Kind::Text)],
+                Effects::NONE,
+                Body::Worker,
+            ),
+            Scope::Hooks,
+        ),
+        scoped(
+            call(
+                "modify",
+                &[needs("payload", Kind::Dict)],
+                Effects::NONE,
+                Body::Worker,
+            ),
+            Scope::Hooks,
+        ),
+        call(
+            "log",
+            &[needs("message", Kind::Any)],
+            Effects::NONE,
+            Body::Note,
+        ),
+        call(
+            "later",
+            &[],
+            Effects::NONE,
+            Body::Absent("it comes with a later version"),
+        ),
     ],
 };
 
@@ -66,8 +148,18 @@ static FS: Module = Module {
     doc: "",
     constants: &[],
     calls: &[
-        call("read", &[needs("path", Kind::Text)], Effects::READ, Body::Host(never)),
-        call("write", &[needs("path", Kind::Text), needs("content", Kind::Text)], Effects::WRITE, Body::Host(never)),
+        call(
+            "read",
+            &[needs("path", Kind::Text)],
+            Effects::READ,
+            Body::Host(never),
+        ),
+        call(
+            "write",
+            &[needs("path", Kind::Text), needs("content", Kind::Text)],
+            Effects::WRITE,
+            Body::Host(never),
+        ),
     ],
 };
 
@@ -75,7 +167,12 @@ static LOG: Module = Module {
     name: "log",
     doc: "",
     constants: &[],
-    calls: &[call("warn", &[needs("message", Kind::Any), needs("fields", Kind::Named)], Effects::NONE, Body::Note)],
+    calls: &[call(
+        "warn",
+        &[needs("message", Kind::Any), needs("fields", Kind::Named)],
+        Effects::NONE,
+        Body::Note,
+    )],
 };
 
 static TEXT: Module = Module {
@@ -83,7 +180,12 @@ static TEXT: Module = Module {
     doc: "",
     constants: &[("answer", 42.0)],
     calls: &[
-        call("upper", &[needs("text", Kind::Text)], Effects::NONE, Body::Pure(|args| Ok(json!(args.text(0).to_uppercase())))),
+        call(
+            "upper",
+            &[needs("text", Kind::Text)],
+            Effects::NONE,
+            Body::Pure(|args| Ok(json!(args.text(0).to_uppercase()))),
+        ),
         call(
             "all",
             &[
@@ -96,12 +198,26 @@ static TEXT: Module = Module {
             Effects::NONE,
             Body::Pure(|args| Ok(Value::Array(args.0.clone()))),
         ),
-        call("fails", &[], Effects::NONE, Body::Pure(|_| Err("this built-in always fails".into()))),
+        call(
+            "fails",
+            &[],
+            Effects::NONE,
+            Body::Pure(|_| Err("this built-in always fails".into())),
+        ),
     ],
 };
 
-static HASH: Module =
-    Module { name: "hash", doc: "", constants: &[], calls: &[call("nothing", &[], Effects::NONE, Body::Pure(|_| Ok(Value::Null)))] };
+static HASH: Module = Module {
+    name: "hash",
+    doc: "",
+    constants: &[],
+    calls: &[call(
+        "nothing",
+        &[],
+        Effects::NONE,
+        Body::Pure(|_| Ok(Value::Null)),
+    )],
+};
 
 /// Below Starlark: native code in the worker that does what a broken evaluator might be brought to do.
 static ESCAPE: Module = Module {
@@ -109,15 +225,60 @@ static ESCAPE: Module = Module {
     doc: "",
     constants: &[],
     calls: &[
-        call("nothing", &[], Effects::NONE, Body::Pure(|_| Ok(json!("still here")))),
-        call("read", &[needs("path", Kind::Text)], Effects::NONE, Body::Pure(read)),
-        call("write", &[needs("path", Kind::Text)], Effects::NONE, Body::Pure(|args| said(fs::write(args.text(0), "changed")))),
-        call("unix", &[needs("path", Kind::Text)], Effects::NONE, Body::Pure(|args| said(UnixStream::connect(args.text(0))))),
-        call("tcp", &[needs("address", Kind::Text)], Effects::NONE, Body::Pure(|args| said(TcpStream::connect(args.text(0))))),
-        call("exec", &[needs("path", Kind::Text)], Effects::NONE, Body::Pure(|args| said(Command::new(args.text(0)).status()))),
-        call("kill", &[needs("process", Kind::Int)], Effects::NONE, Body::Pure(kill)),
-        call("thread", &[], Effects::NONE, Body::Pure(|_| said(std::thread::Builder::new().spawn(|| ())))),
-        call("panic", &[], Effects::NONE, Body::Pure(|_| panic!("a bug in a built-in"))),
+        call(
+            "nothing",
+            &[],
+            Effects::NONE,
+            Body::Pure(|_| Ok(json!("still here"))),
+        ),
+        call(
+            "read",
+            &[needs("path", Kind::Text)],
+            Effects::NONE,
+            Body::Pure(read),
+        ),
+        call(
+            "write",
+            &[needs("path", Kind::Text)],
+            Effects::NONE,
+            Body::Pure(|args| said(fs::write(args.text(0), "changed"))),
+        ),
+        call(
+            "unix",
+            &[needs("path", Kind::Text)],
+            Effects::NONE,
+            Body::Pure(|args| said(UnixStream::connect(args.text(0)))),
+        ),
+        call(
+            "tcp",
+            &[needs("address", Kind::Text)],
+            Effects::NONE,
+            Body::Pure(|args| said(TcpStream::connect(args.text(0)))),
+        ),
+        call(
+            "exec",
+            &[needs("path", Kind::Text)],
+            Effects::NONE,
+            Body::Pure(|args| said(Command::new(args.text(0)).status())),
+        ),
+        call(
+            "kill",
+            &[needs("process", Kind::Int)],
+            Effects::NONE,
+            Body::Pure(kill),
+        ),
+        call(
+            "thread",
+            &[],
+            Effects::NONE,
+            Body::Pure(|_| said(std::thread::Builder::new().spawn(|| ()))),
+        ),
+        call(
+            "panic",
+            &[],
+            Effects::NONE,
+            Body::Pure(|_| panic!("a bug in a built-in")),
+        ),
     ],
 };
 
@@ -126,7 +287,9 @@ fn never(_: &dyn Host, _: &Args) -> Result<Value, String> {
 }
 
 fn said<T>(outcome: std::io::Result<T>) -> Result<Value, String> {
-    outcome.map(|_| json!("got out")).map_err(|error| error.to_string())
+    outcome
+        .map(|_| json!("got out"))
+        .map_err(|error| error.to_string())
 }
 
 fn read(args: &Args) -> Result<Value, String> {
@@ -135,6 +298,9 @@ fn read(args: &Args) -> Result<Value, String> {
 }
 
 fn kill(args: &Args) -> Result<Value, String> {
-    let process = i32::try_from(args.int(0).unwrap_or_default()).ok().and_then(rustix::process::Pid::from_raw).ok_or("no process")?;
+    let process = i32::try_from(args.int(0).unwrap_or_default())
+        .ok()
+        .and_then(rustix::process::Pid::from_raw)
+        .ok_or("no process")?;
     said(rustix::process::kill_process(process, rustix::process::Signal::TERM).map_err(Into::into))
 }

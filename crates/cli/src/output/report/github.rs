@@ -19,7 +19,9 @@ pub(super) fn annotation(finding: &Diagnostic, prefix: &str) -> String {
         let (start, end) = (place.position(), place.source.position(place.span.end));
         match spot.within {
             // The lines are those of a text inside the file, which GitHub cannot show.
-            Some(within) => message = format!("{within}:{}:{}: {message}", start.line, start.column),
+            Some(within) => {
+                message = format!("{within}:{}:{}: {message}", start.line, start.column)
+            }
             None => properties.extend(range(start, end)),
         }
     }
@@ -32,15 +34,23 @@ pub(super) fn annotation(finding: &Diagnostic, prefix: &str) -> String {
 
 /// GitHub shows columns only within one line.
 fn range(start: Position, end: Position) -> Vec<String> {
-    let mut parts = vec![format!("line={}", start.line), format!("endLine={}", end.line.max(start.line))];
+    let mut parts = vec![
+        format!("line={}", start.line),
+        format!("endLine={}", end.line.max(start.line)),
+    ];
     if start.line == end.line {
-        parts.extend([format!("col={}", start.column), format!("endColumn={}", end.column.max(start.column))]);
+        parts.extend([
+            format!("col={}", start.column),
+            format!("endColumn={}", end.column.max(start.column)),
+        ]);
     }
     parts
 }
 
 fn data(text: &str) -> String {
-    text.replace('%', "%25").replace('\r', "%0D").replace('\n', "%0A")
+    text.replace('%', "%25")
+        .replace('\r', "%0D")
+        .replace('\n', "%0A")
 }
 
 fn property(text: &str) -> String {
@@ -72,9 +82,18 @@ mod tests {
 
     #[test]
     fn a_text_inside_a_file_is_named_in_words() {
-        let place = Place::new(&Source::new("surface.json#system", "a\nbc"), Span::new(2, 4));
+        let place = Place::new(
+            &Source::new("surface.json#system", "a\nbc"),
+            Span::new(2, 4),
+        );
         let finding = Diagnostic::new("SOME_CODE", Severity::Note, "odd").at(place);
-        assert_eq!(annotation(&finding, ""), "::notice file=surface.json,title=SOME_CODE::system:2:1: odd\n");
-        assert_eq!(annotation(&Diagnostic::new("X", Severity::Error, "bad"), ""), "::error title=X::bad\n");
+        assert_eq!(
+            annotation(&finding, ""),
+            "::notice file=surface.json,title=SOME_CODE::system:2:1: odd\n"
+        );
+        assert_eq!(
+            annotation(&Diagnostic::new("X", Severity::Error, "bad"), ""),
+            "::error title=X::bad\n"
+        );
     }
 }

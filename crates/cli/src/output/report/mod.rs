@@ -54,13 +54,19 @@ impl Reporting {
     /// Writes the report; it decides how the program ends.
     pub(crate) fn write(&self, looked: &Looked<'_>, output: &mut Output) -> anyhow::Result<Exit> {
         let findings = looked.findings;
-        let denied = if self.deny_warnings { Severity::Warning } else { Severity::Error };
+        let denied = if self.deny_warnings {
+            Severity::Warning
+        } else {
+            Severity::Error
+        };
         let valid = findings.iter().all(|finding| finding.severity < denied);
         match if self.json { Format::Json } else { self.format } {
             Format::Json => output.json(&document(valid, findings))?,
             Format::Sarif => output.json(&sarif::document(findings, &looked.prefix))?,
             Format::Github => {
-                findings.iter().try_for_each(|finding| output.raw(&github::annotation(finding, &looked.prefix)))?;
+                findings.iter().try_for_each(|finding| {
+                    output.raw(&github::annotation(finding, &looked.prefix))
+                })?;
                 output.say(&verdict(valid, looked))?;
             }
             Format::Text => text(valid, looked, output)?,
@@ -80,15 +86,26 @@ fn text(valid: bool, looked: &Looked<'_>, output: &mut Output) -> anyhow::Result
     }
     output.print(&verdict(valid, looked))?;
     if let Some(first) = looked.findings.first() {
-        output.print(&paint(look::QUIET, &format!("`harness explain {}` says more about a code", first.code)))?;
+        output.print(&paint(
+            look::QUIET,
+            &format!("`harness explain {}` says more about a code", first.code),
+        ))?;
     }
     Ok(())
 }
 
 /// The line at the end: whether it is valid, how many of what, how long it took.
 fn verdict(valid: bool, looked: &Looked<'_>) -> String {
-    let verdict = if valid { paint(look::GOOD, "valid") } else { paint(look::BAD, "not valid") };
-    format!("{verdict}: {}, {}", looked.counted, summary(looked.findings, looked.started.elapsed()))
+    let verdict = if valid {
+        paint(look::GOOD, "valid")
+    } else {
+        paint(look::BAD, "not valid")
+    };
+    format!(
+        "{verdict}: {}, {}",
+        looked.counted,
+        summary(looked.findings, looked.started.elapsed())
+    )
 }
 
 /// What stands before the paths of a project in `folder`, for a reader who starts where this program did.
@@ -110,8 +127,14 @@ struct Spot<'a> {
 impl<'a> Spot<'a> {
     fn of(place: &'a Place, prefix: &str) -> Self {
         let path: &str = &place.source.path;
-        let (file, within) = path.split_once('#').map_or((path, None), |(file, within)| (file, Some(within)));
-        let file = if Path::new(file).is_absolute() { file.to_owned() } else { format!("{prefix}{file}") };
+        let (file, within) = path
+            .split_once('#')
+            .map_or((path, None), |(file, within)| (file, Some(within)));
+        let file = if Path::new(file).is_absolute() {
+            file.to_owned()
+        } else {
+            format!("{prefix}{file}")
+        };
         Self { file, within }
     }
 }

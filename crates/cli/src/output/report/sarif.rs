@@ -17,7 +17,10 @@ pub(super) fn document(findings: &[Diagnostic], prefix: &str) -> Value {
             used.len() - 1
         });
     }
-    let results: Vec<Value> = findings.iter().map(|finding| result(finding, index.get(finding.code).copied(), prefix)).collect();
+    let results: Vec<Value> = findings
+        .iter()
+        .map(|finding| result(finding, index.get(finding.code).copied(), prefix))
+        .collect();
     json!({
         "$schema": "https://json.schemastore.org/sarif-2.1.0.json",
         "version": "2.1.0",
@@ -34,7 +37,9 @@ pub(super) fn document(findings: &[Diagnostic], prefix: &str) -> Value {
 }
 
 fn rule(code: &str) -> Value {
-    let Some(rule) = RULES.iter().find(|rule| rule.code == code) else { return json!({ "id": code }) };
+    let Some(rule) = RULES.iter().find(|rule| rule.code == code) else {
+        return json!({ "id": code });
+    };
     json!({
         "id": code,
         "shortDescription": {"text": rule.why},
@@ -61,7 +66,11 @@ fn result(finding: &Diagnostic, rule: Option<usize>, prefix: &str) -> Value {
         result["locations"] = json!([location(place, prefix)]);
     }
     if !finding.also.is_empty() {
-        result["relatedLocations"] = finding.also.iter().map(|place| location(place, prefix)).collect();
+        result["relatedLocations"] = finding
+            .also
+            .iter()
+            .map(|place| location(place, prefix))
+            .collect();
     }
     result
 }
@@ -85,8 +94,17 @@ fn region(start: Position, end: Position) -> Value {
 
 /// A path as a reference: what has a meaning in one is written out.
 fn uri(path: &str) -> String {
-    let plain = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'/' | b'.' | b'-' | b'_' | b'~');
-    path.bytes().map(|byte| if plain(byte) { char::from(byte).to_string() } else { format!("%{byte:02X}") }).collect()
+    let plain =
+        |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'/' | b'.' | b'-' | b'_' | b'~');
+    path.bytes()
+        .map(|byte| {
+            if plain(byte) {
+                char::from(byte).to_string()
+            } else {
+                format!("%{byte:02X}")
+            }
+        })
+        .collect()
 }
 
 #[cfg(test)]

@@ -4,12 +4,52 @@ use super::super::shape::{Field, Shape};
 use super::root::{HOOKS, TOOLS};
 
 pub(super) const FIELDS: &[Field] = &[
-    Field::new("tools", TOOLS, "none", "Tools of the bundle, each with a `name`."),
-    Field::new("hooks", HOOKS, "none", "Hooks of the bundle, each with a `name`."),
-    Field::new("condition", Shape::Text, "always", "When the bundle counts.").unsupported(),
-    Field::new("depends_on", Shape::List(&Shape::Text), "none", "Bundles that must be there too.").unsupported(),
-    Field::new("version", Shape::Either(&[Shape::Text, Shape::Number]), "none", "The bundle's version.").idle(),
-    Field::new("description", Shape::Text, "none", "What the bundle is for.").idle(),
+    Field::new(
+        "tools",
+        TOOLS,
+        "none",
+        "Tools of the bundle, each with a `name`.",
+    ),
+    Field::new(
+        "hooks",
+        HOOKS,
+        "none",
+        "Hooks of the bundle, each with a `name`.",
+    ),
+    Field::new(
+        "condition",
+        Shape::Text,
+        "always",
+        "When the bundle counts.",
+    )
+    .unsupported(),
+    Field::new(
+        "depends_on",
+        Shape::List(&Shape::Text),
+        "none",
+        "Bundles that must be there too.",
+    )
+    .unsupported(),
+    Field::new(
+        "version",
+        Shape::Either(&[Shape::Text, Shape::Number]),
+        "none",
+        "The bundle's version.",
+    )
+    .idle(),
+    Field::new(
+        "description",
+        Shape::Text,
+        "none",
+        "What the bundle is for.",
+    )
+    .idle(),
     Field::new("author", Shape::Text, "none", "Who wrote it.").idle(),
-    Field::new("tags", Shape::List(&Shape::Text), "none", "Words for policy and search.").idle(),
+    Field::new(
+        "tags",
+        Shape::List(&Shape::Text),
+        "none",
+        "Words for policy and search.",
+    )
+    .idle(),
 ];

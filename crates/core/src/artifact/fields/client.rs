@@ -20,10 +20,30 @@ pub(super) const FIELDS: &[Field] = &[
 ];
 
 const TOOL: &[Field] = &[
-    Field::new("as", Shape::Text, "the client's name for it", "The name that hooks and policy see."),
-    Field::new("args", Shape::Map(&Shape::Text), "none", "The client's names of arguments, each with the one that hooks and policy see."),
-    Field::new("paths", TEXTS, "none", "Arguments that are paths, by the names hooks see; `*` means any text may be one."),
-    Field::new("commands", TEXTS, "none", "Arguments that are shell commands, by the names hooks see."),
+    Field::new(
+        "as",
+        Shape::Text,
+        "the client's name for it",
+        "The name that hooks and policy see.",
+    ),
+    Field::new(
+        "args",
+        Shape::Map(&Shape::Text),
+        "none",
+        "The client's names of arguments, each with the one that hooks and policy see.",
+    ),
+    Field::new(
+        "paths",
+        TEXTS,
+        "none",
+        "Arguments that are paths, by the names hooks see; `*` means any text may be one.",
+    ),
+    Field::new(
+        "commands",
+        TEXTS,
+        "none",
+        "Arguments that are shell commands, by the names hooks see.",
+    ),
     Field::new(
         "split",
         Shape::Word(&["edits", "patch"]),
@@ -32,7 +52,16 @@ const TOOL: &[Field] = &[
     ),
     Field::new(
         "effects",
-        Shape::List(&Shape::Word(&["read", "write", "exec", "net_read", "net_write", "desktop", "destructive", "spend"])),
+        Shape::List(&Shape::Word(&[
+            "read",
+            "write",
+            "exec",
+            "net_read",
+            "net_write",
+            "desktop",
+            "destructive",
+            "spend",
+        ])),
         "every effect",
         "What the tool can do.",
     ),
@@ -43,5 +72,10 @@ const TOOL: &[Field] = &[
         "Where the client's result has its text, the most important first; hooks can change it there only.",
     ),
     Field::new("tags", TEXTS, "none", "Words for policy."),
-    Field::new("own", Shape::Bool, "`false`", "Whether harness itself serves the tool to the client and judges it there: no opinion here."),
+    Field::new(
+        "own",
+        Shape::Bool,
+        "`false`",
+        "Whether harness itself serves the tool to the client and judges it there: no opinion here.",
+    ),
 ];

@@ -34,7 +34,11 @@ pub fn unsupported_fields() -> Vec<&'static str> {
 
 /// The entry of [`unsupported_fields`] for a path of one kind, without the kind.
 pub(super) fn unsupported_name(kind: ArtifactKind, path: &str) -> Option<&'static str> {
-    UNSUPPORTED.iter().find_map(|name| name.strip_prefix(kind.word())?.strip_prefix('.').filter(|&known| known == path))
+    UNSUPPORTED.iter().find_map(|name| {
+        name.strip_prefix(kind.word())?
+            .strip_prefix('.')
+            .filter(|&known| known == path)
+    })
 }
 
 static UNSUPPORTED: LazyLock<Vec<String>> = LazyLock::new(|| {
@@ -50,7 +54,9 @@ fn collect(fields: &'static [Field], path: &str, names: &mut Vec<String>) {
         let path = format!("{path}.{}", field.name);
         match field.status {
             Status::Unsupported => names.push(path.clone()),
-            Status::Partly(forms) => names.extend(forms.iter().map(|form| format!("{path}{}", form.name))),
+            Status::Partly(forms) => {
+                names.extend(forms.iter().map(|form| format!("{path}{}", form.name)))
+            }
             Status::Enforced | Status::Idle => {}
         }
         collect_inside(&field.shape, &path, names);
@@ -60,7 +66,9 @@ fn collect(fields: &'static [Field], path: &str, names: &mut Vec<String>) {
 fn collect_inside(shape: &'static Shape, path: &str, names: &mut Vec<String>) {
     match shape {
         Shape::Record(fields) => collect(fields, path, names),
-        Shape::Either(shapes) => shapes.iter().for_each(|shape| collect_inside(shape, path, names)),
+        Shape::Either(shapes) => shapes
+            .iter()
+            .for_each(|shape| collect_inside(shape, path, names)),
         _ => {}
     }
 }
@@ -90,7 +98,11 @@ mod tests {
             names.dedup();
             assert_eq!(names.len(), fields.len(), "{path}");
             for field in fields {
-                assert!(field.doc.ends_with('.') && !field.default.is_empty(), "{path}.{}", field.name);
+                assert!(
+                    field.doc.ends_with('.') && !field.default.is_empty(),
+                    "{path}.{}",
+                    field.name
+                );
                 if let Shape::Record(inner) = &field.shape {
                     walk(inner, field.name);
                 }

@@ -16,12 +16,34 @@ pub(super) const FIELDS: &[Field] = &[
     FORMAT,
     Field::new("model", Shape::Any, "none", "The model of the agent loop.").idle(),
     Field::new("models", Shape::Any, "none", "Models by name.").idle(),
-    Field::new("context", Shape::Any, "none", "What the agent loop adds to the prompt.").idle(),
-    Field::new("tools", TOOLS, "none", "Tools written inline, each with a `name`."),
-    Field::new("hooks", HOOKS, "none", "Hooks written inline, each with a `name`."),
+    Field::new(
+        "context",
+        Shape::Any,
+        "none",
+        "What the agent loop adds to the prompt.",
+    )
+    .idle(),
+    Field::new(
+        "tools",
+        TOOLS,
+        "none",
+        "Tools written inline, each with a `name`.",
+    ),
+    Field::new(
+        "hooks",
+        HOOKS,
+        "none",
+        "Hooks written inline, each with a `name`.",
+    ),
     TOOLS_POLICY_FIELD,
     POLICY_FIELD,
-    Field::new("approval_policy", Shape::Any, "none", "When a person must agree.").unsupported(),
+    Field::new(
+        "approval_policy",
+        Shape::Any,
+        "none",
+        "When a person must agree.",
+    )
+    .unsupported(),
     NETWORK_FIELD,
     SANDBOX_FIELD,
     LIMITS_FIELD,
@@ -33,12 +55,42 @@ pub(super) const FIELDS: &[Field] = &[
         "as each code's page says",
         "How findings are judged here. An error that takes an artifact out of use stays one.",
     ),
-    Field::new("record", Shape::Any, "none", "What is recorded, and for how long.").idle(),
-    Field::new("delegation", Shape::Any, "none", "How agents hand work to each other.").idle(),
-    Field::new("meta", Shape::Any, "off", "Whether scripts may register tools and hooks.").idle(),
-    Field::new("modes", Shape::Any, "one mode with every tool", "The first mode, and how modes follow each other.").unsupported(),
+    Field::new(
+        "record",
+        Shape::Any,
+        "none",
+        "What is recorded, and for how long.",
+    )
+    .idle(),
+    Field::new(
+        "delegation",
+        Shape::Any,
+        "none",
+        "How agents hand work to each other.",
+    )
+    .idle(),
+    Field::new(
+        "meta",
+        Shape::Any,
+        "off",
+        "Whether scripts may register tools and hooks.",
+    )
+    .idle(),
+    Field::new(
+        "modes",
+        Shape::Any,
+        "one mode with every tool",
+        "The first mode, and how modes follow each other.",
+    )
+    .unsupported(),
     Field::new("mcp_servers", Shape::Any, "none", "Upstream MCP servers.").idle(),
-    Field::new("tool_search", Shape::Any, "off", "How deferred tools are found.").idle(),
+    Field::new(
+        "tool_search",
+        Shape::Any,
+        "off",
+        "How deferred tools are found.",
+    )
+    .idle(),
     Field::new("store", Shape::Any, "in memory", "Where state is kept.").idle(),
     Field::new("serve", Shape::Any, "none", "How the server listens.").idle(),
     Field::new("exit_policy", Shape::Any, "none", "When a run ends.").idle(),
@@ -47,7 +99,12 @@ pub(super) const FIELDS: &[Field] = &[
 const SEVERITIES: Shape = Shape::Map(&Shape::Word(&["error", "warning", "note", "off"]));
 
 const CHECKS: &[Field] = &[
-    Field::new("severity", SEVERITIES, "none", "Code to severity; `off` leaves a finding out."),
+    Field::new(
+        "severity",
+        SEVERITIES,
+        "none",
+        "Code to severity; `off` leaves a finding out.",
+    ),
     Field::new(
         "context_tokens",
         Shape::Integer(1000),
@@ -69,21 +126,62 @@ const CHECKS: &[Field] = &[
 ];
 
 const CHECKED_PATHS: &[Field] = &[
-    Field::new("path", Shape::Text, "required", "Glob over paths, relative to the project."),
-    Field::new("severity", SEVERITIES, "none", "Code to severity; `off` leaves a finding out."),
+    Field::new(
+        "path",
+        Shape::Text,
+        "required",
+        "Glob over paths, relative to the project.",
+    ),
+    Field::new(
+        "severity",
+        SEVERITIES,
+        "none",
+        "Code to severity; `off` leaves a finding out.",
+    ),
 ];
 
 /// What counts in the files of the machine and of the user: what every project of theirs is kept to.
-pub(super) const LAYER: &[Field] =
-    &[FORMAT, TOOLS_POLICY_FIELD, POLICY_FIELD, NETWORK_FIELD, SANDBOX_FIELD, LIMITS_FIELD, REDACTION_FIELD, SECRETS_FIELD];
+pub(super) const LAYER: &[Field] = &[
+    FORMAT,
+    TOOLS_POLICY_FIELD,
+    POLICY_FIELD,
+    NETWORK_FIELD,
+    SANDBOX_FIELD,
+    LIMITS_FIELD,
+    REDACTION_FIELD,
+    SECRETS_FIELD,
+];
 
-const FORMAT: Field = Field::new("format", Shape::Integer(i64::MIN), "1", "The version of this format.");
-const TOOLS_POLICY_FIELD: Field =
-    Field::new("tools_policy", Shape::Record(TOOLS_POLICY), "everything is allowed", "Which tools and built-ins may be used, by name.");
-const POLICY_FIELD: Field = Field::new("policy", Shape::Record(POLICY), "everything is allowed", "How far tools may go.");
-const NETWORK_FIELD: Field = Field::new("network", Shape::Record(NETWORK), "no network", "Hosts that may be reached.");
-const SANDBOX_FIELD: Field =
-    Field::new("sandbox", Shape::Record(SANDBOX), "the strongest there is", "What scripts and processes may see of this machine.");
+const FORMAT: Field = Field::new(
+    "format",
+    Shape::Integer(i64::MIN),
+    "1",
+    "The version of this format.",
+);
+const TOOLS_POLICY_FIELD: Field = Field::new(
+    "tools_policy",
+    Shape::Record(TOOLS_POLICY),
+    "everything is allowed",
+    "Which tools and built-ins may be used, by name.",
+);
+const POLICY_FIELD: Field = Field::new(
+    "policy",
+    Shape::Record(POLICY),
+    "everything is allowed",
+    "How far tools may go.",
+);
+const NETWORK_FIELD: Field = Field::new(
+    "network",
+    Shape::Record(NETWORK),
+    "no network",
+    "Hosts that may be reached.",
+);
+const SANDBOX_FIELD: Field = Field::new(
+    "sandbox",
+    Shape::Record(SANDBOX),
+    "the strongest there is",
+    "What scripts and processes may see of this machine.",
+);
 const LIMITS_FIELD: Field = Field::new(
     "limits",
     Shape::Record(LIMITS),
@@ -99,36 +197,92 @@ const REDACTION_FIELD: Field = Field::new(
 );
 const SECRETS_FIELD: Field = Field::new(
     "secrets",
-    Shape::Map(&Shape::Either(&[Shape::Text, Shape::Record(SECRET_COMMAND)])),
+    Shape::Map(&Shape::Either(&[
+        Shape::Text,
+        Shape::Record(SECRET_COMMAND),
+    ])),
     "none",
     "Where the secrets of `inject` come from, by name: `env:VAR`, `file:PATH`, or a `command` that prints it. Their values never leave. A project's own count once a person trusts it.",
 );
 
-const SECRET_COMMAND: &[Field] =
-    &[Field::new("command", TEXTS, "required", "A program and its arguments, run as the user and not in the sandbox.")];
+const SECRET_COMMAND: &[Field] = &[Field::new(
+    "command",
+    TEXTS,
+    "required",
+    "A program and its arguments, run as the user and not in the sandbox.",
+)];
 
 const TOOLS_POLICY: &[Field] = &[
-    Field::new("mode", Shape::Word(&["allowlist", "denylist"]), "`allowlist` when `allow` has entries", "How the lists are read."),
-    Field::new("allow", TEXTS, "none", "Globs over names of tools and built-ins that may be used."),
-    Field::new("deny", TEXTS, "none", "Globs over names of tools and built-ins that may not be used."),
+    Field::new(
+        "mode",
+        Shape::Word(&["allowlist", "denylist"]),
+        "`allowlist` when `allow` has entries",
+        "How the lists are read.",
+    ),
+    Field::new(
+        "allow",
+        TEXTS,
+        "none",
+        "Globs over names of tools and built-ins that may be used.",
+    ),
+    Field::new(
+        "deny",
+        TEXTS,
+        "none",
+        "Globs over names of tools and built-ins that may not be used.",
+    ),
 ];
 
 const POLICY: &[Field] = &[
-    Field::new("side_effect_level", LEVELS, "no ceiling", "The highest rung of the ladder a tool may stand on."),
+    Field::new(
+        "side_effect_level",
+        LEVELS,
+        "no ceiling",
+        "The highest rung of the ladder a tool may stand on.",
+    ),
     Field::new(
         "effects",
-        Shape::List(&Shape::Word(&["read", "write", "exec", "net_read", "net_write", "desktop", "destructive", "spend"])),
+        Shape::List(&Shape::Word(&[
+            "read",
+            "write",
+            "exec",
+            "net_read",
+            "net_write",
+            "desktop",
+            "destructive",
+            "spend",
+        ])),
         "no ceiling",
         "Exactly the effects tools may have; the precise form of `side_effect_level`.",
     ),
-    Field::new("capabilities", Shape::Map(&TEXTS), "all", "The operations of each capability that tools may use."),
-    Field::new("tool_arg_constraints", Shape::List(&Shape::Record(CONSTRAINT)), "none", "What arguments may look like."),
+    Field::new(
+        "capabilities",
+        Shape::Map(&TEXTS),
+        "all",
+        "The operations of each capability that tools may use.",
+    ),
+    Field::new(
+        "tool_arg_constraints",
+        Shape::List(&Shape::Record(CONSTRAINT)),
+        "none",
+        "What arguments may look like.",
+    ),
 ];
 
 const CONSTRAINT: &[Field] = &[
     Field::new("tool", Shape::Text, "required", "Glob over tool names."),
-    Field::new("arg_key", Shape::Text, "every declared path", "The argument."),
-    Field::new("arg_patterns", TEXTS, "required", "Globs, one of which the value must match."),
+    Field::new(
+        "arg_key",
+        Shape::Text,
+        "every declared path",
+        "The argument.",
+    ),
+    Field::new(
+        "arg_patterns",
+        TEXTS,
+        "required",
+        "Globs, one of which the value must match.",
+    ),
 ];
 
 const NETWORK: &[Field] = &[Field::new(

@@ -7,13 +7,25 @@ use crate::span::Span;
 const TEXTS: Shape = Shape::List(&Shape::Text);
 
 /// The words of the ladder.
-pub(super) const LEVELS: Shape =
-    Shape::Word(&["none", "read_only", "workspace_write", "process_exec", "network_read", "network", "desktop_control"]);
+pub(super) const LEVELS: Shape = Shape::Word(&[
+    "none",
+    "read_only",
+    "workspace_write",
+    "process_exec",
+    "network_read",
+    "network",
+    "desktop_control",
+]);
 
 /// What only a tool inside another file writes.
 pub(in super::super) const INLINE: &[Field] = &[
     Field::new("name", Shape::Text, "required", "The tool's name."),
-    Field::new("description", Shape::Text, "the name", "What the model reads when it decides whether to call the tool."),
+    Field::new(
+        "description",
+        Shape::Text,
+        "the name",
+        "What the model reads when it decides whether to call the tool.",
+    ),
 ];
 
 pub(super) const FIELDS: &[Field] = &[
@@ -100,10 +112,30 @@ pub(super) const SILENCED: Field = Field::new(
 
 /// `permissions` of tools and hooks.
 pub(super) const PERMISSIONS: Shape = Shape::List(&Shape::Record(&[
-    Field::new("kind", Shape::Word(&["filesystem", "shell", "network", "custom"]), "required", "What is permitted."),
-    Field::new("access", Shape::Word(&["none", "read", "write"]), "read", "What may be done with files; `write` is reading as well."),
-    Field::new("path", Shape::Text, "the workspace", "The file or folder, relative to the workspace."),
-    Field::new("hosts", TEXTS, "none", "Hosts that may be reached, as in `network.allowed_domains`, which has to have them too."),
+    Field::new(
+        "kind",
+        Shape::Word(&["filesystem", "shell", "network", "custom"]),
+        "required",
+        "What is permitted.",
+    ),
+    Field::new(
+        "access",
+        Shape::Word(&["none", "read", "write"]),
+        "read",
+        "What may be done with files; `write` is reading as well.",
+    ),
+    Field::new(
+        "path",
+        Shape::Text,
+        "the workspace",
+        "The file or folder, relative to the workspace.",
+    ),
+    Field::new(
+        "hosts",
+        TEXTS,
+        "none",
+        "Hosts that may be reached, as in `network.allowed_domains`, which has to have them too.",
+    ),
     Field::new(
         "programs",
         TEXTS,
@@ -114,34 +146,134 @@ pub(super) const PERMISSIONS: Shape = Shape::List(&Shape::Record(&[
 ]));
 
 const ANNOTATIONS: &[Field] = &[
-    Field::new("kind", Shape::Text, "none", "What the tool does, in one word such as `read` or `execute`."),
-    Field::new("side_effect_level", LEVELS, "inferred", "The effects as a rung of the ladder."),
-    Field::new("arg_schema", Shape::Record(ARG_SCHEMA), "none", "What policy should know about arguments."),
-    Field::new("capabilities", Shape::Map(&TEXTS), "none", "The operations of each capability that the tool uses."),
-    Field::new("emits_artifacts", Shape::Bool, "false", "Whether results may be handles to larger output."),
-    Field::new("result_readers", TEXTS, "none", "Tools that can read those handles."),
-    Field::new("inline_result", Shape::Bool, "false", "Whether results are always complete."),
-    Field::new("readOnlyHint", Shape::Bool, "inferred", "The hint of that name in MCP: the tool changes nothing."),
-    Field::new("destructiveHint", Shape::Bool, "inferred", "The hint of that name in MCP: what the tool does cannot be undone."),
-    Field::new("idempotentHint", Shape::Bool, "inferred", "The hint of that name in MCP: a repeated call changes nothing more."),
-    Field::new("openWorldHint", Shape::Bool, "inferred", "The hint of that name in MCP: the tool reaches beyond this machine."),
+    Field::new(
+        "kind",
+        Shape::Text,
+        "none",
+        "What the tool does, in one word such as `read` or `execute`.",
+    ),
+    Field::new(
+        "side_effect_level",
+        LEVELS,
+        "inferred",
+        "The effects as a rung of the ladder.",
+    ),
+    Field::new(
+        "arg_schema",
+        Shape::Record(ARG_SCHEMA),
+        "none",
+        "What policy should know about arguments.",
+    ),
+    Field::new(
+        "capabilities",
+        Shape::Map(&TEXTS),
+        "none",
+        "The operations of each capability that the tool uses.",
+    ),
+    Field::new(
+        "emits_artifacts",
+        Shape::Bool,
+        "false",
+        "Whether results may be handles to larger output.",
+    ),
+    Field::new(
+        "result_readers",
+        TEXTS,
+        "none",
+        "Tools that can read those handles.",
+    ),
+    Field::new(
+        "inline_result",
+        Shape::Bool,
+        "false",
+        "Whether results are always complete.",
+    ),
+    Field::new(
+        "readOnlyHint",
+        Shape::Bool,
+        "inferred",
+        "The hint of that name in MCP: the tool changes nothing.",
+    ),
+    Field::new(
+        "destructiveHint",
+        Shape::Bool,
+        "inferred",
+        "The hint of that name in MCP: what the tool does cannot be undone.",
+    ),
+    Field::new(
+        "idempotentHint",
+        Shape::Bool,
+        "inferred",
+        "The hint of that name in MCP: a repeated call changes nothing more.",
+    ),
+    Field::new(
+        "openWorldHint",
+        Shape::Bool,
+        "inferred",
+        "The hint of that name in MCP: the tool reaches beyond this machine.",
+    ),
 ];
 
 const ARG_SCHEMA: &[Field] = &[
     Field::new("path_params", TEXTS, "none", "Arguments that are paths."),
-    Field::new("arg_aliases", Shape::Map(&Shape::Text), "none", "Other names of arguments, each with the canonical one."),
-    Field::new("required", TEXTS, "none", "Arguments that must be given, in addition to the schema's."),
+    Field::new(
+        "arg_aliases",
+        Shape::Map(&Shape::Text),
+        "none",
+        "Other names of arguments, each with the canonical one.",
+    ),
+    Field::new(
+        "required",
+        TEXTS,
+        "none",
+        "Arguments that must be given, in addition to the schema's.",
+    ),
 ];
 
 const SAFETY: &[Field] = &[
-    Field::new("read_only", Shape::Bool, "inferred", "The tool changes nothing."),
-    Field::new("idempotent", Shape::Bool, "false", "A repeated call changes nothing more."),
-    Field::new("local_only", Shape::Bool, "inferred", "The tool does not use the network."),
-    Field::new("filesystem", Shape::Word(&["none", "read", "write"]), "inferred", "What the tool does with files."),
-    Field::new("process", Shape::Bool, "inferred", "The tool starts processes."),
+    Field::new(
+        "read_only",
+        Shape::Bool,
+        "inferred",
+        "The tool changes nothing.",
+    ),
+    Field::new(
+        "idempotent",
+        Shape::Bool,
+        "false",
+        "A repeated call changes nothing more.",
+    ),
+    Field::new(
+        "local_only",
+        Shape::Bool,
+        "inferred",
+        "The tool does not use the network.",
+    ),
+    Field::new(
+        "filesystem",
+        Shape::Word(&["none", "read", "write"]),
+        "inferred",
+        "What the tool does with files.",
+    ),
+    Field::new(
+        "process",
+        Shape::Bool,
+        "inferred",
+        "The tool starts processes.",
+    ),
     Field::new("spend", Shape::Bool, "false", "A call costs money."),
-    Field::new("confirm", Shape::Bool, "false", "The same as `requires_approval: true`."),
-    Field::new("workspace_root", Shape::Text, "the workspace", "The folder of the workspace that the tool is kept to."),
+    Field::new(
+        "confirm",
+        Shape::Bool,
+        "false",
+        "The same as `requires_approval: true`.",
+    ),
+    Field::new(
+        "workspace_root",
+        Shape::Text,
+        "the workspace",
+        "The folder of the workspace that the tool is kept to.",
+    ),
     Field::new(
         "redact",
         TEXTS,
@@ -159,44 +291,139 @@ const IDEMPOTENCY: &[Field] = &[Field::new(
 
 const RETRY: &[Field] = &[
     Field::new("max_attempts", Shape::Integer(1), "1", "Attempts in all."),
-    Field::new("initial_backoff_ms", Shape::Integer(0), "0", "The wait before the second attempt."),
-    Field::new("max_backoff_ms", Shape::Integer(0), "no cap", "The longest wait."),
-    Field::new("multiplier", Shape::Number, "1", "How much each wait grows."),
+    Field::new(
+        "initial_backoff_ms",
+        Shape::Integer(0),
+        "0",
+        "The wait before the second attempt.",
+    ),
+    Field::new(
+        "max_backoff_ms",
+        Shape::Integer(0),
+        "no cap",
+        "The longest wait.",
+    ),
+    Field::new(
+        "multiplier",
+        Shape::Number,
+        "1",
+        "How much each wait grows.",
+    ),
 ];
 
 /// `limits` of a tool or of the project.
 pub(super) const LIMITS: &[Field] = &[
-    Field::new("max_calls", Shape::Integer(0), "no cap", "Calls per session; more are refused."),
-    Field::new("max_concurrency", Shape::Integer(1), "no cap", "Calls at once; more wait."),
-    Field::new("max_output_bytes", Shape::Integer(1), "the harness's", "Bytes of text the model sees of one result."),
+    Field::new(
+        "max_calls",
+        Shape::Integer(0),
+        "no cap",
+        "Calls per session; more are refused.",
+    ),
+    Field::new(
+        "max_concurrency",
+        Shape::Integer(1),
+        "no cap",
+        "Calls at once; more wait.",
+    ),
+    Field::new(
+        "max_output_bytes",
+        Shape::Integer(1),
+        "the harness's",
+        "Bytes of text the model sees of one result.",
+    ),
     // Less than this does not hold a worker and its stack, whatever the script does.
-    Field::new("memory_mb", Shape::Integer(8), "the harness's", "Memory of one call."),
-    Field::new("cpu_ms", Shape::Integer(1), "the harness's", "Processor time of one call."),
-    Field::new("processes", Shape::Integer(1), "the harness's", "Processes and threads of one call at once."),
+    Field::new(
+        "memory_mb",
+        Shape::Integer(8),
+        "the harness's",
+        "Memory of one call.",
+    ),
+    Field::new(
+        "cpu_ms",
+        Shape::Integer(1),
+        "the harness's",
+        "Processor time of one call.",
+    ),
+    Field::new(
+        "processes",
+        Shape::Integer(1),
+        "the harness's",
+        "Processes and threads of one call at once.",
+    ),
 ];
 
 const EXAMPLE: &[Field] = &[
     Field::new("args", Shape::Map(&Shape::Any), "none", "The arguments."),
-    Field::new("result", Shape::Any, "not compared", "The value the call must return."),
-    Field::new("is_error", Shape::Bool, "not compared", "Whether the result must be an error."),
-    Field::new("files", Shape::Map(&Shape::Text), "none", "The workspace the call sees: path to text."),
-    Field::new("http", Shape::List(&Shape::Record(HTTP)), "none", "Answers of the network, in order."),
-    Field::new("exec", Shape::List(&Shape::Record(EXEC)), "none", "Answers of processes, in order."),
+    Field::new(
+        "result",
+        Shape::Any,
+        "not compared",
+        "The value the call must return.",
+    ),
+    Field::new(
+        "is_error",
+        Shape::Bool,
+        "not compared",
+        "Whether the result must be an error.",
+    ),
+    Field::new(
+        "files",
+        Shape::Map(&Shape::Text),
+        "none",
+        "The workspace the call sees: path to text.",
+    ),
+    Field::new(
+        "http",
+        Shape::List(&Shape::Record(HTTP)),
+        "none",
+        "Answers of the network, in order.",
+    ),
+    Field::new(
+        "exec",
+        Shape::List(&Shape::Record(EXEC)),
+        "none",
+        "Answers of processes, in order.",
+    ),
 ];
 
 const HTTP: &[Field] = &[
-    Field::new("method", Shape::Text, "GET", "The method that must be used."),
+    Field::new(
+        "method",
+        Shape::Text,
+        "GET",
+        "The method that must be used.",
+    ),
     Field::new("url", Shape::Text, "any", "The address that must be asked."),
-    Field::new("status", Shape::Integer(100), "200", "The status that is answered."),
-    Field::new("headers", Shape::Map(&Shape::Text), "none", "The headers that are answered."),
+    Field::new(
+        "status",
+        Shape::Integer(100),
+        "200",
+        "The status that is answered.",
+    ),
+    Field::new(
+        "headers",
+        Shape::Map(&Shape::Text),
+        "none",
+        "The headers that are answered.",
+    ),
     Field::new("body", Shape::Any, "empty", "The body that is answered."),
 ];
 
 const EXEC: &[Field] = &[
-    Field::new("cmd", Shape::Text, "any", "The program that must be started."),
+    Field::new(
+        "cmd",
+        Shape::Text,
+        "any",
+        "The program that must be started.",
+    ),
     Field::new("args", TEXTS, "any", "The arguments it must get."),
     Field::new("stdout", Shape::Text, "empty", "What it writes."),
-    Field::new("stderr", Shape::Text, "empty", "What it writes to its error stream."),
+    Field::new(
+        "stderr",
+        Shape::Text,
+        "empty",
+        "What it writes to its error stream.",
+    ),
     Field::new("exit_code", Shape::Integer(i64::MIN), "0", "How it ends."),
 ];
 

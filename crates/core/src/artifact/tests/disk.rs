@@ -17,25 +17,47 @@ fn check(odd: impl FnOnce(&Path)) -> Artifacts {
         fs::create_dir_all(project.path().join(".harness").join(folder)).expect("a folder");
     }
     fs::write(project.path().join(".harness/tools/good.md"), GOOD).expect("a file");
-    fs::write(project.path().join(".harness/hooks/good.md"), "---\nevent: tool.pre\n---\n").expect("a file");
+    fs::write(
+        project.path().join(".harness/hooks/good.md"),
+        "---\nevent: tool.pre\n---\n",
+    )
+    .expect("a file");
     odd(project.path());
     let artifacts = load(project.path());
-    assert!(artifacts.tools.iter().any(|tool| tool.name == "good"), "the rest loads");
-    assert!(artifacts.hooks.iter().any(|hook| hook.name == "good"), "the rest loads");
+    assert!(
+        artifacts.tools.iter().any(|tool| tool.name == "good"),
+        "the rest loads"
+    );
+    assert!(
+        artifacts.hooks.iter().any(|hook| hook.name == "good"),
+        "the rest loads"
+    );
     artifacts
 }
 
 #[test]
 fn a_guard_in_the_wrong_place_is_noticed() {
     for (path, words) in [
-        (".harness/hooks/team/guard.md", "only files directly in `.harness/hooks`"),
+        (
+            ".harness/hooks/team/guard.md",
+            "only files directly in `.harness/hooks`",
+        ),
         (".harness/hook/guard.md", "did you mean `.harness/hooks`"),
         (".harness/guard.md", "a file directly in `.harness`"),
-        (".harness/hooks/guard.markdown", "only names that end in `.md` are read from `.harness/hooks`"),
-        (".harness/hooks/guard.md.bak", "only names that end in `.md`"),
+        (
+            ".harness/hooks/guard.markdown",
+            "only names that end in `.md` are read from `.harness/hooks`",
+        ),
+        (
+            ".harness/hooks/guard.md.bak",
+            "only names that end in `.md`",
+        ),
         (".harness/hooks/guard.txt", "only names that end in `.md`"),
         (".harness/hooks/guard", "only names that end in `.md`"),
-        (".harness/tools/read.yaml", "only names that end in `.md` are read from `.harness/tools`"),
+        (
+            ".harness/tools/read.yaml",
+            "only names that end in `.md` are read from `.harness/tools`",
+        ),
     ] {
         let artifacts = check(|project| {
             let path = project.join(path);
@@ -43,16 +65,27 @@ fn a_guard_in_the_wrong_place_is_noticed() {
             fs::write(path, GOOD).expect("a file");
         });
         assert_eq!(codes(&artifacts), ["FILE_PASSED_OVER"], "{path}");
-        assert!(artifacts.problems[0].message.contains(words), "{path}: {}", artifacts.problems[0].message);
+        assert!(
+            artifacts.problems[0].message.contains(words),
+            "{path}: {}",
+            artifacts.problems[0].message
+        );
     }
 }
 
 #[test]
 fn a_guard_that_was_set_aside_is_noted_and_one_in_capitals_counts() {
-    let artifacts = check(|project| fs::write(project.join(".harness/hooks/_guard.md"), GOOD).expect("a file"));
+    let artifacts =
+        check(|project| fs::write(project.join(".harness/hooks/_guard.md"), GOOD).expect("a file"));
     assert_eq!(codes(&artifacts), ["FILE_SET_ASIDE"]);
     assert_eq!(artifacts.problems[0].severity, Severity::Note);
-    let artifacts = check(|project| fs::write(project.join(".harness/hooks/guard.MD"), "---\nevent: tool.pre\n---\n").expect("a file"));
+    let artifacts = check(|project| {
+        fs::write(
+            project.join(".harness/hooks/guard.MD"),
+            "---\nevent: tool.pre\n---\n",
+        )
+        .expect("a file")
+    });
     assert_eq!(codes(&artifacts), [""; 0]);
     assert!(artifacts.hooks.iter().any(|hook| hook.name == "guard"));
 }
@@ -71,8 +104,18 @@ fn a_clean_project_loads_without_problems_in_the_order_of_names() {
         fs::write(project.join("harness.yaml"), "limits: { memory_mb: 8 }\n").expect("a file");
     });
     assert_eq!(codes(&artifacts), [""; 0]);
-    assert_eq!(artifacts.tools.iter().map(|tool| tool.name.as_str()).collect::<Vec<_>>(), ["a", "b", "good"]);
-    assert_eq!(&*artifacts.tools[0].origin.source.path, ".harness/tools/a.md");
+    assert_eq!(
+        artifacts
+            .tools
+            .iter()
+            .map(|tool| tool.name.as_str())
+            .collect::<Vec<_>>(),
+        ["a", "b", "good"]
+    );
+    assert_eq!(
+        &*artifacts.tools[0].origin.source.path,
+        ".harness/tools/a.md"
+    );
     assert_eq!(artifacts.root.limits.memory_mb, Some(8));
 }
 
@@ -80,7 +123,14 @@ fn a_clean_project_loads_without_problems_in_the_order_of_names() {
 fn a_folder_that_is_no_project_gives_nothing_and_no_problems() {
     let empty = TempDir::new().expect("a folder");
     let artifacts = load(empty.path());
-    assert_eq!((artifacts.tools.len(), artifacts.problems.len(), artifacts.root_broken), (0, 0, false));
+    assert_eq!(
+        (
+            artifacts.tools.len(),
+            artifacts.problems.len(),
+            artifacts.root_broken
+        ),
+        (0, 0, false)
+    );
     assert_eq!(load(&empty.path().join("absent")).problems, []);
 }
 
@@ -89,7 +139,11 @@ fn a_file_of_100_mb_is_too_large_and_is_not_read() {
     let artifacts = check(|project| {
         let file = fs::File::create(project.join(".harness/tools/large.md")).expect("a file");
         file.set_len(100 << 20).expect("a sparse file");
-        fs::write(project.join(".harness/hooks/large.md"), vec![b'x'; (2 << 20) + 1]).expect("a file");
+        fs::write(
+            project.join(".harness/hooks/large.md"),
+            vec![b'x'; (2 << 20) + 1],
+        )
+        .expect("a file");
     });
     assert_eq!(codes(&artifacts), ["FILE_TOO_LARGE"; 2]);
     assert_eq!(artifacts.broken_hooks[0].event, None);
@@ -103,7 +157,10 @@ fn a_binary_file_is_not_text() {
         fs::write(project.join(".harness/tools/b.md"), b"\x7fELF\0\0").expect("a file");
     });
     assert_eq!(codes(&artifacts), ["FILE_NOT_TEXT"; 2]);
-    assert_eq!(artifacts.problems[0].message, "the file is not text: byte 4 is not utf-8");
+    assert_eq!(
+        artifacts.problems[0].message,
+        "the file is not text: byte 4 is not utf-8"
+    );
 }
 
 #[test]
@@ -117,17 +174,31 @@ fn folders_links_and_pipes_are_unreadable() {
         drop(std::os::unix::net::UnixListener::bind(tools.join("e_socket.md")).expect("a socket"));
     });
     assert_eq!(codes(&artifacts), ["FILE_UNREADABLE"; 5]);
-    let messages: Vec<_> = artifacts.problems.iter().map(|problem| problem.message.as_str()).collect();
+    let messages: Vec<_> = artifacts
+        .problems
+        .iter()
+        .map(|problem| problem.message.as_str())
+        .collect();
     assert_eq!(messages[0], "this is a folder, not a file");
-    assert!(messages[1].starts_with("cannot read this file: Too many levels of symbolic links"), "{}", messages[1]);
-    assert!(messages[2].starts_with("cannot read this file: No such file or directory"), "{}", messages[2]);
+    assert!(
+        messages[1].starts_with("cannot read this file: Too many levels of symbolic links"),
+        "{}",
+        messages[1]
+    );
+    assert!(
+        messages[2].starts_with("cannot read this file: No such file or directory"),
+        "{}",
+        messages[2]
+    );
     assert_eq!(messages[3], "this is a pipe, socket or device, not a file");
     assert_eq!(messages[4], messages[3]);
 }
 
 #[test]
 fn a_link_to_a_good_file_is_read() {
-    let artifacts = check(|project| symlink("good.md", project.join(".harness/tools/linked.md")).expect("a link"));
+    let artifacts = check(|project| {
+        symlink("good.md", project.join(".harness/tools/linked.md")).expect("a link")
+    });
     assert_eq!((codes(&artifacts).len(), artifacts.tools.len()), (0, 2));
 }
 
@@ -140,9 +211,15 @@ fn a_file_without_permission_is_unreadable_unless_root_may_read_it() {
     });
     // The superuser reads any file, so there the hook simply loads.
     let loaded = artifacts.hooks.iter().any(|hook| hook.name == "locked");
-    let blocked = artifacts.broken_hooks.iter().any(|hook| hook.name == "locked" && hook.event.is_none());
+    let blocked = artifacts
+        .broken_hooks
+        .iter()
+        .any(|hook| hook.name == "locked" && hook.event.is_none());
     assert!(loaded != blocked);
-    assert_eq!(codes(&artifacts), vec!["FILE_UNREADABLE"; usize::from(blocked)]);
+    assert_eq!(
+        codes(&artifacts),
+        vec!["FILE_UNREADABLE"; usize::from(blocked)]
+    );
 }
 
 #[test]
@@ -152,7 +229,13 @@ fn a_folder_of_hooks_that_cannot_be_listed_blocks() {
     fs::write(project.path().join(".harness/hooks"), "not a folder").expect("a file");
     let artifacts = load(project.path());
     assert_eq!(codes(&artifacts), ["FILE_UNREADABLE"]);
-    assert_eq!((artifacts.broken_hooks.len(), artifacts.broken_hooks[0].event.as_deref()), (1, None));
+    assert_eq!(
+        (
+            artifacts.broken_hooks.len(),
+            artifacts.broken_hooks[0].event.as_deref()
+        ),
+        (1, None)
+    );
 }
 
 #[test]
@@ -164,7 +247,11 @@ fn a_root_that_cannot_be_read_is_broken() {
         fs::write(project.join("harness.md"), GOOD).expect("a file");
         symlink("nowhere", project.join("harness.yml")).expect("a link");
     });
-    assert_eq!(codes(&artifacts), ["ROOT_TWICE"], "a broken link is there too");
+    assert_eq!(
+        codes(&artifacts),
+        ["ROOT_TWICE"],
+        "a broken link is there too"
+    );
 }
 
 #[test]
@@ -183,6 +270,10 @@ fn a_file_that_vanishes_while_loading_is_a_diagnostic_and_nothing_else() {
     let artifacts = load(project.path());
     removing.join().expect("the other thread ends");
     assert!(artifacts.tools.len() + artifacts.broken_tools.len() <= 300);
-    assert!(codes(&artifacts).iter().all(|&code| code == "FILE_UNREADABLE"));
+    assert!(
+        codes(&artifacts)
+            .iter()
+            .all(|&code| code == "FILE_UNREADABLE")
+    );
     assert_eq!(artifacts.problems.len(), artifacts.broken_tools.len());
 }

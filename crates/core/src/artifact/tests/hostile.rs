@@ -21,7 +21,9 @@ const SOON: Duration = Duration::from_secs(60);
 
 #[test]
 fn deep_nesting_is_a_limit_and_not_a_crash() {
-    let indented: String = (0..2000).map(|depth| format!("{}k:\n", " ".repeat(depth))).collect();
+    let indented: String = (0..2000)
+        .map(|depth| format!("{}k:\n", " ".repeat(depth)))
+        .collect();
     for text in [
         "[".repeat(50_000),
         "{".repeat(50_000),
@@ -33,37 +35,95 @@ fn deep_nesting_is_a_limit_and_not_a_crash() {
     ] {
         assert_eq!(within(SOON, &text), ["YAML_LIMIT"], "{}", &text[..20]);
     }
-    for text in ["? ".repeat(50_000), "- ? ".repeat(20_000), "[".repeat(200), "]".repeat(50_000), "a: {".repeat(50_000)] {
+    for text in [
+        "? ".repeat(50_000),
+        "- ? ".repeat(20_000),
+        "[".repeat(200),
+        "]".repeat(50_000),
+        "a: {".repeat(50_000),
+    ] {
         assert_eq!(within(SOON, &text).len(), 1, "{}", &text[..20]);
     }
-    let deepest = format!("output_schema: {{ x: {}{} }}", "[".repeat(MAX_DEPTH - 2), "]".repeat(MAX_DEPTH - 2));
-    assert_eq!(within(SOON, &deepest), [""; 0], "the deepest that is accepted");
+    let deepest = format!(
+        "output_schema: {{ x: {}{} }}",
+        "[".repeat(MAX_DEPTH - 2),
+        "]".repeat(MAX_DEPTH - 2)
+    );
+    assert_eq!(
+        within(SOON, &deepest),
+        [""; 0],
+        "the deepest that is accepted"
+    );
 }
 
 #[test]
 fn too_many_values_are_a_limit() {
-    let flow = format!("a: {{{}}}", (0..60_000).map(|n| format!("k{n}: 1,")).collect::<String>());
+    let flow = format!(
+        "a: {{{}}}",
+        (0..60_000).map(|n| format!("k{n}: 1,")).collect::<String>()
+    );
     assert_eq!(within(SOON, &flow), ["YAML_LIMIT"]);
     let block: String = (0..60_000).map(|n| format!("k{n}: 1\n")).collect();
     assert_eq!(within(SOON, &block), ["YAML_LIMIT"]);
-    let accepted = format!("output_schema: {{{}}}", (0..MAX_NODES / 2 - 10).map(|n| format!("k{n}: 1,")).collect::<String>());
+    let accepted = format!(
+        "output_schema: {{{}}}",
+        (0..MAX_NODES / 2 - 10)
+            .map(|n| format!("k{n}: 1,"))
+            .collect::<String>()
+    );
     assert_eq!(within(SOON, &accepted), [""; 0]);
-    let unknown: String = (0..MAX_NODES / 2 - 10).map(|n| format!("k{n}: é\n")).collect();
+    let unknown: String = (0..MAX_NODES / 2 - 10)
+        .map(|n| format!("k{n}: é\n"))
+        .collect();
     assert_eq!(within(SOON, &unknown).len(), MAX_NODES / 2 - 10);
 }
 
 #[test]
 fn long_text_is_linear() {
     let long = |n: usize| "é".repeat(n / 2);
-    assert_eq!(within(SOON, &format!("script: |\n  {}", long(MAX_BYTES - 100))), [""; 0]);
-    assert_eq!(within(SOON, &format!("script: \"{}\"", long(MAX_BYTES - 100))), [""; 0]);
-    assert_eq!(within(SOON, &format!("{}: 1", "k".repeat(MAX_BYTES - 100))).len(), 1);
-    assert_eq!(within(SOON, &format!("timeout_ms: {}", "9".repeat(MAX_BYTES - 100))), ["FIELD_WRONG_TYPE"]);
-    assert_eq!(within(SOON, &format!("script: |{}  x", "\n".repeat(MAX_BYTES - 100))), [""; 0]);
-    assert_eq!(within(SOON, &format!("risk: read{}", "\n#".repeat(MAX_BYTES / 2 - 100))), [""; 0]);
-    assert_eq!(within(SOON, &"x\n".repeat(MAX_BYTES / 2 + 1)), ["YAML_LIMIT"]);
+    assert_eq!(
+        within(SOON, &format!("script: |\n  {}", long(MAX_BYTES - 100))),
+        [""; 0]
+    );
+    assert_eq!(
+        within(SOON, &format!("script: \"{}\"", long(MAX_BYTES - 100))),
+        [""; 0]
+    );
+    assert_eq!(
+        within(SOON, &format!("{}: 1", "k".repeat(MAX_BYTES - 100))).len(),
+        1
+    );
+    assert_eq!(
+        within(
+            SOON,
+            &format!("timeout_ms: {}", "9".repeat(MAX_BYTES - 100))
+        ),
+        ["FIELD_WRONG_TYPE"]
+    );
+    assert_eq!(
+        within(
+            SOON,
+            &format!("script: |{}  x", "\n".repeat(MAX_BYTES - 100))
+        ),
+        [""; 0]
+    );
+    assert_eq!(
+        within(
+            SOON,
+            &format!("risk: read{}", "\n#".repeat(MAX_BYTES / 2 - 100))
+        ),
+        [""; 0]
+    );
+    assert_eq!(
+        within(SOON, &"x\n".repeat(MAX_BYTES / 2 + 1)),
+        ["YAML_LIMIT"]
+    );
     let line = format!("output_schema: [{}]", "é,".repeat(MAX_NODES - 10));
-    assert_eq!(within(SOON, &line).len(), 1, "one long line with many values");
+    assert_eq!(
+        within(SOON, &line).len(),
+        1,
+        "one long line with many values"
+    );
 }
 
 #[test]
@@ -103,11 +163,23 @@ fn scanner_oddities_are_diagnostics() {
 #[test]
 fn ten_thousand_files_are_read_quickly() {
     let text = "---\nparameters:\n  path: { type: string, required: true }\nscript: |\n  def run(args):\n      return args\n---\nReads one note.\n";
-    let files = (0..10_000).map(|n| (format!(".harness/tools/read_{n}.md"), text.as_bytes().to_vec()));
+    let files = (0..10_000).map(|n| {
+        (
+            format!(".harness/tools/read_{n}.md"),
+            text.as_bytes().to_vec(),
+        )
+    });
     let start = Instant::now();
     let artifacts = read(files);
-    assert_eq!((artifacts.tools.len(), artifacts.problems.len()), (10_000, 0));
-    assert!(start.elapsed() < Duration::from_secs(30), "{:?}", start.elapsed());
+    assert_eq!(
+        (artifacts.tools.len(), artifacts.problems.len()),
+        (10_000, 0)
+    );
+    assert!(
+        start.elapsed() < Duration::from_secs(30),
+        "{:?}",
+        start.elapsed()
+    );
 }
 
 /// Pieces that YAML gives a meaning to, so that random texts get past the first line.

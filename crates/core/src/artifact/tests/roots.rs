@@ -17,19 +17,51 @@ fn every_field_of_the_root_reaches_its_place() {
     let root = &artifacts.root;
     assert!(!artifacts.root_broken && root.unsupported.is_empty());
     assert_eq!(root.body, "You help.");
-    assert_eq!(root.tools_policy.mode.as_ref().expect("a mode").value, ListMode::Allowlist);
-    assert_eq!((root.tools_policy.allow[0].value.as_str(), root.tools_policy.deny[0].value.as_str()), ("read_*", "exec.run"));
-    assert_eq!(root.policy.ceiling.as_ref().expect("a ceiling").value, Ceiling::Level(Level::WorkspaceWrite));
-    assert_eq!(root.policy.capabilities.as_ref().expect("capabilities").value, [("git".to_owned(), vec!["read".to_owned()])]);
+    assert_eq!(
+        root.tools_policy.mode.as_ref().expect("a mode").value,
+        ListMode::Allowlist
+    );
+    assert_eq!(
+        (
+            root.tools_policy.allow[0].value.as_str(),
+            root.tools_policy.deny[0].value.as_str()
+        ),
+        ("read_*", "exec.run")
+    );
+    assert_eq!(
+        root.policy.ceiling.as_ref().expect("a ceiling").value,
+        Ceiling::Level(Level::WorkspaceWrite)
+    );
+    assert_eq!(
+        root.policy
+            .capabilities
+            .as_ref()
+            .expect("capabilities")
+            .value,
+        [("git".to_owned(), vec!["read".to_owned()])]
+    );
     let constraint = &root.policy.constraints[0].value;
-    assert_eq!((constraint.tool.as_str(), constraint.arg_key.as_deref(), constraint.arg_patterns.len()), ("write_*", Some("path"), 1));
-    assert_eq!((root.limits.memory_mb, root.sandbox.env[0].value.as_str()), (Some(64), "HOME"));
+    assert_eq!(
+        (
+            constraint.tool.as_str(),
+            constraint.arg_key.as_deref(),
+            constraint.arg_patterns.len()
+        ),
+        ("write_*", Some("path"), 1)
+    );
+    assert_eq!(
+        (root.limits.memory_mb, root.sandbox.env[0].value.as_str()),
+        (Some(64), "HOME")
+    );
 }
 
 #[test]
 fn effects_are_the_precise_form_of_the_ceiling() {
     let artifacts = project(&[("harness.yaml", "policy: { effects: [read, spend] }\n")]);
-    assert_eq!(artifacts.root.policy.ceiling.expect("a ceiling").value, Ceiling::Effects(Effects::READ | Effects::SPEND));
+    assert_eq!(
+        artifacts.root.policy.ceiling.expect("a ceiling").value,
+        Ceiling::Effects(Effects::READ | Effects::SPEND)
+    );
     let artifacts = project(&[("harness.yaml", "\u{feff}---\npolicy: { effects: [reed] }\n")]);
     assert_eq!(codes(&artifacts), ["FIELD_WRONG_TYPE"]);
     assert!(artifacts.root_broken);
@@ -46,12 +78,30 @@ fn a_mistake_in_the_root_breaks_it() {
     check("---\ntool_policy: {}\n---\n", "KEY_UNKNOWN");
     check("---\ntools_policy: { denied: [x] }\n---\n", "KEY_UNKNOWN");
     check("---\nformat: 2\n---\n", "FORMAT_UNKNOWN");
-    check("---\npolicy: { tool_arg_constraints: [{ tool: x }] }\n---\n", "FIELD_MISSING");
-    check("---\ntools_policy: { deny: ['{a'] }\n---\n", "PATTERN_INVALID");
-    check("---\ntools_policy: { allow: [read_note, '[z-a]'] }\n---\n", "PATTERN_INVALID");
-    check("---\npolicy: { tool_arg_constraints: [{ tool: '[', arg_patterns: ['*'] }] }\n---\n", "PATTERN_INVALID");
-    check("---\npolicy: { tool_arg_constraints: [{ tool: x, arg_patterns: ['*', 'a}'] }] }\n---\n", "PATTERN_INVALID");
-    check("---\nchecks: { paths: [{ path: '[', severity: {} }] }\n---\n", "PATTERN_INVALID");
+    check(
+        "---\npolicy: { tool_arg_constraints: [{ tool: x }] }\n---\n",
+        "FIELD_MISSING",
+    );
+    check(
+        "---\ntools_policy: { deny: ['{a'] }\n---\n",
+        "PATTERN_INVALID",
+    );
+    check(
+        "---\ntools_policy: { allow: [read_note, '[z-a]'] }\n---\n",
+        "PATTERN_INVALID",
+    );
+    check(
+        "---\npolicy: { tool_arg_constraints: [{ tool: '[', arg_patterns: ['*'] }] }\n---\n",
+        "PATTERN_INVALID",
+    );
+    check(
+        "---\npolicy: { tool_arg_constraints: [{ tool: x, arg_patterns: ['*', 'a}'] }] }\n---\n",
+        "PATTERN_INVALID",
+    );
+    check(
+        "---\nchecks: { paths: [{ path: '[', severity: {} }] }\n---\n",
+        "PATTERN_INVALID",
+    );
     check("---\nformat: 1\nformat: 1\n---\n", "KEY_DUPLICATE");
     check("---\n- 1\n---\n", "FIELD_WRONG_TYPE");
     check("---\ntools: [x]\n---\n", "FIELD_WRONG_TYPE");
@@ -64,24 +114,46 @@ fn two_root_files_are_an_error_and_neither_counts() {
         ("harness.md", "---\n---\nHi.\n"),
         (".harness/tools/x.md", "---\n---\nDoes x.\n"),
     ]);
-    assert_eq!(problems(&artifacts), ["ROOT_TWICE 1:1 `harness.md` and `harness.yml` are both there; a project has one root file"]);
+    assert_eq!(
+        problems(&artifacts),
+        [
+            "ROOT_TWICE 1:1 `harness.md` and `harness.yml` are both there; a project has one root file"
+        ]
+    );
     assert!(artifacts.root_broken && artifacts.root.source.is_none());
     assert_eq!(artifacts.tools.len(), 1, "the rest loads");
 }
 
 #[test]
 fn a_duplicate_key_inside_an_inline_tool_breaks_the_tool_and_not_the_root() {
-    let artifacts = project(&[("harness.md", "---\ntools:\n  - name: x\n    risk: read\n    risk: write\n---\n")]);
+    let artifacts = project(&[(
+        "harness.md",
+        "---\ntools:\n  - name: x\n    risk: read\n    risk: write\n---\n",
+    )]);
     assert_eq!(codes(&artifacts), ["KEY_DUPLICATE"]);
     assert!(!artifacts.root_broken);
-    assert_eq!((artifacts.broken_tools[0].name.as_str(), artifacts.problems[0].tool.as_deref()), ("x", Some("x")));
+    assert_eq!(
+        (
+            artifacts.broken_tools[0].name.as_str(),
+            artifacts.problems[0].tool.as_deref()
+        ),
+        ("x", Some("x"))
+    );
 }
 
 #[test]
 fn what_the_root_restricts_and_nothing_enforces_is_listed() {
-    let artifacts = project(&[("harness.yaml", "approval_policy: {}\nsandbox: { mode: off }\nlimits: { processes: 1 }\nnetwork: {}\n")]);
+    let artifacts = project(&[(
+        "harness.yaml",
+        "approval_policy: {}\nsandbox: { mode: off }\nlimits: { processes: 1 }\nnetwork: {}\n",
+    )]);
     assert_eq!(codes(&artifacts), [""; 0]);
-    let names: Vec<_> = artifacts.root.unsupported.iter().map(|at| at.value).collect();
+    let names: Vec<_> = artifacts
+        .root
+        .unsupported
+        .iter()
+        .map(|at| at.value)
+        .collect();
     assert_eq!(names, ["approval_policy"]);
 }
 
@@ -93,23 +165,59 @@ fn hosts_and_the_sandbox_reach_their_place() {
          sandbox: { mode: off, env: [A], hidden: [secret], readable: [/r], writable: [/w] }\n",
     )]);
     assert_eq!(codes(&artifacts), [""; 0]);
-    let Root { network, sandbox, limits, .. } = artifacts.root;
-    assert_eq!(network.expect("a list").value.to_string(), "a.example, *.b.example");
-    assert_eq!((sandbox.mode.expect("a mode").value, limits.processes), (Containment::Off, Some(7)));
-    let lists = [sandbox.env, sandbox.hidden, sandbox.readable, sandbox.writable].map(|list| list[0].value.clone());
+    let Root {
+        network,
+        sandbox,
+        limits,
+        ..
+    } = artifacts.root;
+    assert_eq!(
+        network.expect("a list").value.to_string(),
+        "a.example, *.b.example"
+    );
+    assert_eq!(
+        (sandbox.mode.expect("a mode").value, limits.processes),
+        (Containment::Off, Some(7))
+    );
+    let lists = [
+        sandbox.env,
+        sandbox.hidden,
+        sandbox.readable,
+        sandbox.writable,
+    ]
+    .map(|list| list[0].value.clone());
     assert_eq!(lists, ["A", "secret", "/r", "/w"]);
-    let artifacts = project(&[("harness.yaml", "network: { allowed_domains: ['https://a.example', a.example] }\n")]);
-    assert_eq!((codes(&artifacts), artifacts.root_broken), (vec!["DOMAIN_INVALID"], true));
-    assert!(artifacts.root.network.expect("a list").value.is_empty(), "a list that cannot be read admits nothing");
+    let artifacts = project(&[(
+        "harness.yaml",
+        "network: { allowed_domains: ['https://a.example', a.example] }\n",
+    )]);
+    assert_eq!(
+        (codes(&artifacts), artifacts.root_broken),
+        (vec!["DOMAIN_INVALID"], true)
+    );
+    assert!(
+        artifacts.root.network.expect("a list").value.is_empty(),
+        "a list that cannot be read admits nothing"
+    );
 }
 
 #[test]
 fn an_empty_list_or_map_may_be_left_blank() {
     let artifacts = project(&[
-        ("harness.md", "---\ntools:\nhooks:\ntools_policy:\n  deny:\n---\n"),
-        (".harness/tools/x.md", "---\nparameters:\ntags:\n---\nDoes x.\n"),
+        (
+            "harness.md",
+            "---\ntools:\nhooks:\ntools_policy:\n  deny:\n---\n",
+        ),
+        (
+            ".harness/tools/x.md",
+            "---\nparameters:\ntags:\n---\nDoes x.\n",
+        ),
     ]);
     assert_eq!(codes(&artifacts), [""; 0]);
     let artifacts = project(&[("harness.md", "---\npolicy:\n  side_effect_level:\n---\n")]);
-    assert_eq!(codes(&artifacts), ["FIELD_WRONG_TYPE"], "a ceiling left blank is a ceiling forgotten");
+    assert_eq!(
+        codes(&artifacts),
+        ["FIELD_WRONG_TYPE"],
+        "a ceiling left blank is a ceiling forgotten"
+    );
 }

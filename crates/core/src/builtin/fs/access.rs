@@ -64,12 +64,19 @@ pub(super) fn write(host: &dyn Host, args: &Args) -> Result<Value, String> {
 
 pub(super) fn append(host: &dyn Host, args: &Args) -> Result<Value, String> {
     let (path, content) = (args.text(0), args.text(1));
-    host.files()?.append(path, content.as_bytes()).map_err(refused(host))?;
+    host.files()?
+        .append(path, content.as_bytes())
+        .map_err(refused(host))?;
     Ok(json!({"path": path, "bytes": content.len()}))
 }
 
 pub(super) fn exists(host: &dyn Host, args: &Args) -> Result<Value, String> {
-    Ok(json!(host.files()?.stat(args.text(0)).map_err(refused(host))?.is_some()))
+    Ok(json!(
+        host.files()?
+            .stat(args.text(0))
+            .map_err(refused(host))?
+            .is_some()
+    ))
 }
 
 fn kind(kind: FileKind) -> &'static str {
@@ -82,7 +89,9 @@ fn kind(kind: FileKind) -> &'static str {
 }
 
 pub(super) fn stat(host: &dyn Host, args: &Args) -> Result<Value, String> {
-    let Some(stat) = host.files()?.stat(args.text(0)).map_err(refused(host))? else { return Ok(Value::Null) };
+    let Some(stat) = host.files()?.stat(args.text(0)).map_err(refused(host))? else {
+        return Ok(Value::Null);
+    };
     Ok(json!({
         "kind": kind(stat.kind),
         "size": stat.size,
@@ -94,12 +103,19 @@ pub(super) fn stat(host: &dyn Host, args: &Args) -> Result<Value, String> {
 }
 
 pub(super) fn list(host: &dyn Host, args: &Args) -> Result<Value, String> {
-    let entries = host.files()?.list(args.text(0), MAX_ENTRIES).map_err(refused(host))?;
+    let entries = host
+        .files()?
+        .list(args.text(0), MAX_ENTRIES)
+        .map_err(refused(host))?;
     Ok(entries.into_iter().map(|entry| json!({"name": entry.name, "kind": kind(entry.stat.kind), "size": entry.stat.size})).collect())
 }
 
 pub(super) fn glob(host: &dyn Host, args: &Args) -> Result<Value, String> {
-    Ok(json!(host.files()?.glob(args.text(0), MAX_ENTRIES).map_err(refused(host))?))
+    Ok(json!(
+        host.files()?
+            .glob(args.text(0), MAX_ENTRIES)
+            .map_err(refused(host))?
+    ))
 }
 
 pub(super) fn mkdir(host: &dyn Host, args: &Args) -> Result<Value, String> {
@@ -108,16 +124,22 @@ pub(super) fn mkdir(host: &dyn Host, args: &Args) -> Result<Value, String> {
 }
 
 pub(super) fn remove(host: &dyn Host, args: &Args) -> Result<Value, String> {
-    host.files()?.remove(args.text(0), args.bool(1)).map_err(refused(host))?;
+    host.files()?
+        .remove(args.text(0), args.bool(1))
+        .map_err(refused(host))?;
     Ok(Value::Null)
 }
 
 pub(super) fn copy(host: &dyn Host, args: &Args) -> Result<Value, String> {
-    host.files()?.copy(args.text(0), args.text(1)).map_err(refused(host))?;
+    host.files()?
+        .copy(args.text(0), args.text(1))
+        .map_err(refused(host))?;
     Ok(Value::Null)
 }
 
 pub(super) fn rename(host: &dyn Host, args: &Args) -> Result<Value, String> {
-    host.files()?.rename(args.text(0), args.text(1)).map_err(refused(host))?;
+    host.files()?
+        .rename(args.text(0), args.text(1))
+        .map_err(refused(host))?;
     Ok(Value::Null)
 }

@@ -21,7 +21,10 @@ struct Change {
 /// A diff that turns the text of `a` into the text of `b`; empty when they are equal. Each is a name and a text.
 #[must_use]
 pub fn unified(a: (&str, &str), b: (&str, &str)) -> String {
-    let (old, new): (Vec<&str>, Vec<&str>) = (a.1.split_inclusive('\n').collect(), b.1.split_inclusive('\n').collect());
+    let (old, new): (Vec<&str>, Vec<&str>) = (
+        a.1.split_inclusive('\n').collect(),
+        b.1.split_inclusive('\n').collect(),
+    );
     let changes = changes(&old, &new);
     let mut made = String::new();
     if changes.is_empty() {
@@ -40,12 +43,19 @@ fn hunks(changes: &[Change]) -> impl Iterator<Item = &[Change]> {
 }
 
 fn write_hunk(made: &mut String, hunk: &[Change], old: &[&str], new: &[&str]) {
-    let (Some(first), Some(last)) = (hunk.first(), hunk.last()) else { return };
+    let (Some(first), Some(last)) = (hunk.first(), hunk.last()) else {
+        return;
+    };
     let lead = first.old.start.min(CONTEXT);
     let tail = (old.len() - last.old.end).min(CONTEXT);
     let old_range = first.old.start - lead..last.old.end + tail;
     let new_range = first.new.start - lead..last.new.end + tail;
-    let _ = writeln!(made, "@@ -{} +{} @@", position(&old_range), position(&new_range));
+    let _ = writeln!(
+        made,
+        "@@ -{} +{} @@",
+        position(&old_range),
+        position(&new_range)
+    );
     let mut at = old_range.start;
     for change in hunk {
         write_lines(made, ' ', &old[at..change.old.start]);
@@ -77,7 +87,12 @@ fn write_lines(made: &mut String, sign: char, lines: &[&str]) {
 
 fn changes(old: &[&str], new: &[&str]) -> Vec<Change> {
     let start = old.iter().zip(new).take_while(|(a, b)| a == b).count();
-    let same_end = old[start..].iter().rev().zip(new[start..].iter().rev()).take_while(|(a, b)| a == b).count();
+    let same_end = old[start..]
+        .iter()
+        .rev()
+        .zip(new[start..].iter().rev())
+        .take_while(|(a, b)| a == b)
+        .count();
     let (old_end, new_end) = (old.len() - same_end, new.len() - same_end);
     if start == old_end && start == new_end {
         return Vec::new();
@@ -92,9 +107,18 @@ fn changes(old: &[&str], new: &[&str]) -> Vec<Change> {
     match search(&a, &b) {
         Some(changes) => {
             let shift = |range: Range<usize>| range.start + start..range.end + start;
-            changes.into_iter().map(|change| Change { old: shift(change.old), new: shift(change.new) }).collect()
+            changes
+                .into_iter()
+                .map(|change| Change {
+                    old: shift(change.old),
+                    new: shift(change.new),
+                })
+                .collect()
         }
-        None => vec![Change { old: start..old_end, new: start..new_end }],
+        None => vec![Change {
+            old: start..old_end,
+            new: start..new_end,
+        }],
     }
 }
 
@@ -113,8 +137,14 @@ fn search(a: &[usize], b: &[usize]) -> Option<Vec<Change>> {
             // The diagonal is `k - changes`, kept from going below zero by counting from the middle of the array.
             let at = middle + k - changes;
             let down = k == 0 || (k != 2 * changes && furthest[at - 1] < furthest[at + 1]);
-            let mut x = if down { furthest[at + 1] } else { furthest[at - 1] + 1 };
-            let Some(mut y) = (x + middle).checked_sub(at) else { continue };
+            let mut x = if down {
+                furthest[at + 1]
+            } else {
+                furthest[at - 1] + 1
+            };
+            let Some(mut y) = (x + middle).checked_sub(at) else {
+                continue;
+            };
             while let (Some(one), Some(other)) = (a.get(x), b.get(y))
                 && one == other
             {
@@ -141,7 +171,12 @@ fn walk_back(rounds: &[Vec<usize>], mut x: usize, mut y: usize, middle: usize) -
     let mut found: Vec<Change> = Vec::new();
     for (before, round) in rounds.iter().enumerate().rev() {
         // `round` holds diagonals `-before..=before`.
-        let get = |diagonal: usize| (diagonal + before).checked_sub(middle).and_then(|index| round.get(index)).copied();
+        let get = |diagonal: usize| {
+            (diagonal + before)
+                .checked_sub(middle)
+                .and_then(|index| round.get(index))
+                .copied()
+        };
         let at = middle + x - y;
         let (left, right) = (get(at - 1), get(at + 1));
         // The same choice as on the way there: down (an added line) unless coming from the left gets further.
@@ -152,9 +187,15 @@ fn walk_back(rounds: &[Vec<usize>], mut x: usize, mut y: usize, middle: usize) -
         let from = if down { at + 1 } else { at - 1 };
         let (from_x, from_y) = (previous, previous + middle - from);
         let step = if down {
-            Change { old: from_x..from_x, new: from_y..from_y + 1 }
+            Change {
+                old: from_x..from_x,
+                new: from_y..from_y + 1,
+            }
         } else {
-            Change { old: from_x..from_x + 1, new: from_y..from_y }
+            Change {
+                old: from_x..from_x + 1,
+                new: from_y..from_y,
+            }
         };
         match found.last_mut() {
             Some(last) if last.old.start == step.old.end && last.new.start == step.new.end => {
@@ -181,7 +222,11 @@ mod tests {
         let mut lines = diff.split_inclusive('\n').skip(2).peekable();
         while let Some(line) = lines.next() {
             if let Some(header) = line.strip_prefix("@@ -") {
-                let (from, count) = header.split(' ').next().map(|range| range.split_once(',').unwrap_or((range, "1"))).expect("a range");
+                let (from, count) = header
+                    .split(' ')
+                    .next()
+                    .map(|range| range.split_once(',').unwrap_or((range, "1")))
+                    .expect("a range");
                 let from: usize = from.parse().expect("a line");
                 let start = if count == "0" { from } else { from - 1 };
                 made.extend(old[at..start].iter().copied());
@@ -190,7 +235,11 @@ mod tests {
             }
             let (sign, text) = line.split_at(1);
             let bare = lines.peek().is_some_and(|next| next.starts_with('\\'));
-            let text = if bare { lines.next().map_or(text, |_| text.trim_end_matches('\n')) } else { text };
+            let text = if bare {
+                lines.next().map_or(text, |_| text.trim_end_matches('\n'))
+            } else {
+                text
+            };
             match sign {
                 " " => {
                     assert_eq!(old[at], text, "context");
@@ -220,7 +269,10 @@ mod tests {
     fn the_usual_shapes() {
         assert_eq!(check("", "x\n"), "--- a\n+++ b\n@@ -0,0 +1 @@\n+x\n");
         assert_eq!(check("x\n", ""), "--- a\n+++ b\n@@ -1 +0,0 @@\n-x\n");
-        assert_eq!(check("x\n", "x"), "--- a\n+++ b\n@@ -1 +1 @@\n-x\n+x\n\\ No newline at end of file\n");
+        assert_eq!(
+            check("x\n", "x"),
+            "--- a\n+++ b\n@@ -1 +1 @@\n-x\n+x\n\\ No newline at end of file\n"
+        );
         let numbers: String = (1..=20).map(|n| format!("{n}\n")).collect();
         let changed = numbers.replace("5\n", "five\n").replace("20\n", "");
         check(&numbers, &changed);
@@ -233,12 +285,22 @@ mod tests {
     #[test]
     fn the_diff_is_the_shortest() {
         let diff = check("a\nb\nc\na\nb\nb\na\n", "c\nb\na\nb\na\nc\n");
-        assert_eq!(diff.lines().skip(3).filter(|line| line.starts_with(['+', '-'])).count(), 5);
+        assert_eq!(
+            diff.lines()
+                .skip(3)
+                .filter(|line| line.starts_with(['+', '-']))
+                .count(),
+            5
+        );
     }
 
     #[test]
     fn texts_that_share_little_are_compared_in_bounded_time() {
-        let text = |word: &str| (0..100_000).map(|n| format!("{word}{n}\n")).collect::<String>();
+        let text = |word: &str| {
+            (0..100_000)
+                .map(|n| format!("{word}{n}\n"))
+                .collect::<String>()
+        };
         check(&text("a"), &text("b"));
     }
 

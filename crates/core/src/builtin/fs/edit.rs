@@ -10,16 +10,25 @@ use serde_json::{Value, json};
 const MAX_BYTES: u64 = 16 << 20;
 
 fn text(host: &dyn Host, path: &str) -> Result<String, String> {
-    utf8(path, host.files()?.read(path, MAX_BYTES).map_err(refused(host))?)
+    utf8(
+        path,
+        host.files()?.read(path, MAX_BYTES).map_err(refused(host))?,
+    )
 }
 
 fn store(host: &dyn Host, path: &str, text: &str) -> Result<(), String> {
-    host.files()?.write(path, text.as_bytes()).map_err(refused(host)).map(|_| ())
+    host.files()?
+        .write(path, text.as_bytes())
+        .map_err(refused(host))
+        .map(|_| ())
 }
 
 pub(super) fn diff(host: &dyn Host, args: &Args) -> Result<Value, String> {
     let (a, b) = (args.text(0), args.text(1));
-    Ok(json!(unified_diff::unified((a, &text(host, a)?), (b, &text(host, b)?))))
+    Ok(json!(unified_diff::unified(
+        (a, &text(host, a)?),
+        (b, &text(host, b)?)
+    )))
 }
 
 pub(super) fn replace(host: &dyn Host, args: &Args) -> Result<Value, String> {
@@ -36,13 +45,19 @@ pub(super) fn replace(host: &dyn Host, args: &Args) -> Result<Value, String> {
 
 /// Where the only occurrence starts. Occurrences that overlap count: replacing one of them would be a guess.
 fn only(path: &str, text: &str, old: &str) -> Result<usize, String> {
-    let Some(width) = old.chars().next().map(char::len_utf8) else { return Err("`old` must not be empty".to_owned()) };
-    let first = text.find(old).ok_or_else(|| format!("`old` does not occur in `{path}`"))?;
+    let Some(width) = old.chars().next().map(char::len_utf8) else {
+        return Err("`old` must not be empty".to_owned());
+    };
+    let first = text
+        .find(old)
+        .ok_or_else(|| format!("`old` does not occur in `{path}`"))?;
     if !text[first + width..].contains(old) {
         return Ok(first);
     }
     let times = text.matches(old).count().max(2);
-    Err(format!("`old` occurs {times} times in `{path}`; make it longer, or use `fs.replace_all`"))
+    Err(format!(
+        "`old` occurs {times} times in `{path}`; make it longer, or use `fs.replace_all`"
+    ))
 }
 
 pub(super) fn replace_all(host: &dyn Host, args: &Args) -> Result<Value, String> {
@@ -67,7 +82,10 @@ pub(super) fn replace_all(host: &dyn Host, args: &Args) -> Result<Value, String>
 }
 
 pub(super) fn read_lines(host: &dyn Host, args: &Args) -> Result<Value, String> {
-    let (start, end) = (args.count(1, "start", usize::MAX)?, args.count(2, "end", usize::MAX)?);
+    let (start, end) = (
+        args.count(1, "start", usize::MAX)?,
+        args.count(2, "end", usize::MAX)?,
+    );
     Ok(json!(lines::slice(&text(host, args.text(0))?, start, end)))
 }
 
@@ -75,7 +93,11 @@ pub(super) fn line_count(host: &dyn Host, args: &Args) -> Result<Value, String> 
     Ok(json!(lines::count(&text(host, args.text(0))?)))
 }
 
-fn change(host: &dyn Host, path: &str, edit: impl FnOnce(&str) -> Result<String, lines::Outside>) -> Result<Value, String> {
+fn change(
+    host: &dyn Host,
+    path: &str,
+    edit: impl FnOnce(&str) -> Result<String, lines::Outside>,
+) -> Result<Value, String> {
     let changed = edit(&text(host, path)?).map_err(|outside| outside.words(path))?;
     store(host, path, &changed)?;
     Ok(json!({"path": path, "lines": lines::count(&changed)}))
@@ -83,17 +105,29 @@ fn change(host: &dyn Host, path: &str, edit: impl FnOnce(&str) -> Result<String,
 
 pub(super) fn insert_at(host: &dyn Host, args: &Args) -> Result<Value, String> {
     let line = args.count(1, "line", usize::MAX)?;
-    change(host, args.text(0), |text| lines::insert(text, line, args.text(2)))
+    change(host, args.text(0), |text| {
+        lines::insert(text, line, args.text(2))
+    })
 }
 
 pub(super) fn replace_lines(host: &dyn Host, args: &Args) -> Result<Value, String> {
-    let (start, end) = (args.count(1, "start", usize::MAX)?, args.count(2, "end", usize::MAX)?);
-    change(host, args.text(0), |text| lines::replace(text, start, end, args.text(3)))
+    let (start, end) = (
+        args.count(1, "start", usize::MAX)?,
+        args.count(2, "end", usize::MAX)?,
+    );
+    change(host, args.text(0), |text| {
+        lines::replace(text, start, end, args.text(3))
+    })
 }
 
 pub(super) fn delete_lines(host: &dyn Host, args: &Args) -> Result<Value, String> {
-    let (start, end) = (args.count(1, "start", usize::MAX)?, args.count(2, "end", usize::MAX)?);
-    change(host, args.text(0), |text| lines::replace(text, start, end, ""))
+    let (start, end) = (
+        args.count(1, "start", usize::MAX)?,
+        args.count(2, "end", usize::MAX)?,
+    );
+    change(host, args.text(0), |text| {
+        lines::replace(text, start, end, "")
+    })
 }
 
 #[cfg(test)]
@@ -109,7 +143,10 @@ mod tests {
             ("aaa", "aa", "occurs 2 times"),
             ("abc", "", "must not be empty"),
         ] {
-            assert!(only("f", text, old).is_err_and(|message| message.contains(part)), "{text} {old}");
+            assert!(
+                only("f", text, old).is_err_and(|message| message.contains(part)),
+                "{text} {old}"
+            );
         }
     }
 }

@@ -36,7 +36,11 @@ pub(super) fn find(host: &dyn Host, args: &Args) -> Result<Value, String> {
     if pattern.is_empty() {
         return Err("`pattern` must not be empty".to_owned());
     }
-    let wanted = if args.bool(2) { Wanted::Pattern(re::compile(pattern)?) } else { Wanted::Text(pattern) };
+    let wanted = if args.bool(2) {
+        Wanted::Pattern(re::compile(pattern)?)
+    } else {
+        Wanted::Text(pattern)
+    };
     let max = args.count(3, "max_results", MAX_RESULTS)?;
     let files = host.files()?;
     let mut found = Vec::new();
@@ -46,21 +50,41 @@ pub(super) fn find(host: &dyn Host, args: &Args) -> Result<Value, String> {
             break;
         }
         // A file can vanish or change between the listing and here: then it is passed over like one that is too large.
-        let Some(size) = files.stat(&path).ok().flatten().map(|stat| stat.size).filter(|&size| size <= MAX_FILE) else {
+        let Some(size) = files
+            .stat(&path)
+            .ok()
+            .flatten()
+            .map(|stat| stat.size)
+            .filter(|&size| size <= MAX_FILE)
+        else {
             continue;
         };
         total += size;
         if total > MAX_TOTAL {
-            return Err(format!("more than {} MiB to search; narrow `path`", MAX_TOTAL >> 20));
+            return Err(format!(
+                "more than {} MiB to search; narrow `path`",
+                MAX_TOTAL >> 20
+            ));
         }
-        let Ok(bytes) = files.read(&path, MAX_FILE) else { continue };
-        let Ok(text) = String::from_utf8(bytes) else { continue };
-        found.extend(lines(&wanted, &text, max - found.len()).map(|(line, text)| json!({"path": path, "line": line, "text": text})));
+        let Ok(bytes) = files.read(&path, MAX_FILE) else {
+            continue;
+        };
+        let Ok(text) = String::from_utf8(bytes) else {
+            continue;
+        };
+        found.extend(
+            lines(&wanted, &text, max - found.len())
+                .map(|(line, text)| json!({"path": path, "line": line, "text": text})),
+        );
     }
     Ok(Value::Array(found))
 }
 
-fn lines<'a>(wanted: &'a Wanted<'a>, text: &'a str, max: usize) -> impl Iterator<Item = (usize, String)> + use<'a> {
+fn lines<'a>(
+    wanted: &'a Wanted<'a>,
+    text: &'a str,
+    max: usize,
+) -> impl Iterator<Item = (usize, String)> + use<'a> {
     (1..)
         .zip(text.lines())
         .filter(|(_, line)| wanted.is_in(line))
@@ -75,11 +99,23 @@ mod tests {
     #[test]
     fn lines_are_found_by_text_and_by_pattern() {
         let text = "one\nt.o\ntwo\n";
-        let numbers = |wanted: &Wanted<'_>, max| lines(wanted, text, max).map(|(line, _)| line).collect::<Vec<_>>();
+        let numbers = |wanted: &Wanted<'_>, max| {
+            lines(wanted, text, max)
+                .map(|(line, _)| line)
+                .collect::<Vec<_>>()
+        };
         assert_eq!(numbers(&Wanted::Text("t.o"), 9), [2]);
-        assert_eq!(numbers(&Wanted::Pattern(Regex::new("^t.o$").expect("a pattern")), 9), [2, 3]);
+        assert_eq!(
+            numbers(&Wanted::Pattern(Regex::new("^t.o$").expect("a pattern")), 9),
+            [2, 3]
+        );
         assert_eq!(numbers(&Wanted::Text("o"), 2), [1, 2]);
         let long = "x".repeat(5000);
-        assert_eq!(lines(&Wanted::Text("x"), &long, 1).next().map(|(_, line)| line.len()), Some(SHOWN));
+        assert_eq!(
+            lines(&Wanted::Text("x"), &long, 1)
+                .next()
+                .map(|(_, line)| line.len()),
+            Some(SHOWN)
+        );
     }
 }

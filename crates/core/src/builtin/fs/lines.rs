@@ -32,14 +32,21 @@ pub(super) fn count(text: &str) -> usize {
 pub(super) fn slice(text: &str, start: usize, end: usize) -> Vec<&str> {
     let end = if end == 0 { usize::MAX } else { end };
     let skipped = start.max(1) - 1;
-    text.lines().skip(skipped).take(end.saturating_sub(skipped)).collect()
+    text.lines()
+        .skip(skipped)
+        .take(end.saturating_sub(skipped))
+        .collect()
 }
 
 /// Inserts before a line, or at the end when `line` is one more than there are.
 pub(super) fn insert(text: &str, line: usize, inserted: &str) -> Result<String, Outside> {
     let lines = count(text);
     if line == 0 || line > lines + 1 {
-        return Err(Outside { start: line, end: line, lines });
+        return Err(Outside {
+            start: line,
+            end: line,
+            lines,
+        });
     }
     let at = offset(text, line);
     Ok(join(&text[..at], inserted, &text[at..]))
@@ -51,23 +58,38 @@ pub(super) fn replace(text: &str, start: usize, end: usize, new: &str) -> Result
     if start == 0 || start > end || end > lines {
         return Err(Outside { start, end, lines });
     }
-    Ok(join(&text[..offset(text, start)], new, &text[offset(text, end + 1)..]))
+    Ok(join(
+        &text[..offset(text, start)],
+        new,
+        &text[offset(text, end + 1)..],
+    ))
 }
 
 /// The byte at which a line starts.
 fn offset(text: &str, line: usize) -> usize {
-    text.split_inclusive('\n').take(line - 1).map(str::len).sum()
+    text.split_inclusive('\n')
+        .take(line - 1)
+        .map(str::len)
+        .sum()
 }
 
 /// Puts whole lines between others, ending lines as the text does.
 fn join(before: &str, middle: &str, after: &str) -> String {
-    let line_end = if before.split_inclusive('\n').chain(after.split_inclusive('\n')).next().is_some_and(|line| line.ends_with("\r\n")) {
+    let line_end = if before
+        .split_inclusive('\n')
+        .chain(after.split_inclusive('\n'))
+        .next()
+        .is_some_and(|line| line.ends_with("\r\n"))
+    {
         "\r\n"
     } else {
         "\n"
     };
     let mut made = String::with_capacity(before.len() + middle.len() + after.len() + 4);
-    for part in [before, middle, after].into_iter().filter(|part| !part.is_empty()) {
+    for part in [before, middle, after]
+        .into_iter()
+        .filter(|part| !part.is_empty())
+    {
         if !made.is_empty() && !made.ends_with('\n') {
             made.push_str(line_end);
         }
@@ -91,9 +113,14 @@ mod tests {
             assert_eq!(count(text), expected, "{text:?}");
         }
         let text = "a\r\nb\nc";
-        for (start, end, expected) in
-            [(1, 0, vec!["a", "b", "c"]), (2, 2, vec!["b"]), (0, 1, vec!["a"]), (3, 99, vec!["c"]), (4, 0, vec![]), (3, 2, vec![])]
-        {
+        for (start, end, expected) in [
+            (1, 0, vec!["a", "b", "c"]),
+            (2, 2, vec!["b"]),
+            (0, 1, vec!["a"]),
+            (3, 99, vec!["c"]),
+            (4, 0, vec![]),
+            (3, 2, vec![]),
+        ] {
             assert_eq!(slice(text, start, end), expected, "{start} {end}");
         }
     }
@@ -108,18 +135,37 @@ mod tests {
             ("a\r\nb\r\n", 2, "x", "a\r\nx\r\nb\r\n"),
             ("", 1, "x", "x\n"),
         ] {
-            assert_eq!(insert(text, line, inserted).as_deref(), Ok(expected), "{text:?} {line}");
+            assert_eq!(
+                insert(text, line, inserted).as_deref(),
+                Ok(expected),
+                "{text:?} {line}"
+            );
         }
-        assert_eq!(insert("a\n", 3, "x"), Err(Outside { start: 3, end: 3, lines: 1 }));
+        assert_eq!(
+            insert("a\n", 3, "x"),
+            Err(Outside {
+                start: 3,
+                end: 3,
+                lines: 1
+            })
+        );
         assert!(insert("a\n", 0, "x").is_err());
     }
 
     #[test]
     fn ranges_are_replaced_and_removed() {
-        for (start, end, new, expected) in
-            [(1, 1, "x", "x\nb\nc"), (2, 3, "x\n", "a\nx\n"), (3, 3, "", "a\nb\n"), (1, 3, "", ""), (2, 2, "\n", "a\n\nc")]
-        {
-            assert_eq!(replace("a\nb\nc", start, end, new).as_deref(), Ok(expected), "{start} {end}");
+        for (start, end, new, expected) in [
+            (1, 1, "x", "x\nb\nc"),
+            (2, 3, "x\n", "a\nx\n"),
+            (3, 3, "", "a\nb\n"),
+            (1, 3, "", ""),
+            (2, 2, "\n", "a\n\nc"),
+        ] {
+            assert_eq!(
+                replace("a\nb\nc", start, end, new).as_deref(),
+                Ok(expected),
+                "{start} {end}"
+            );
         }
         for (start, end) in [(0, 1), (2, 1), (1, 4), (4, 4)] {
             assert!(replace("a\nb\nc", start, end, "").is_err());

@@ -12,13 +12,23 @@ use super::{Body, Builtin, Example, Kind, Module, PLAIN, Param, Scope};
 use crate::effect::Effects;
 
 const PATH: Param = Param::required("path", Kind::Text);
-const SOURCE_TARGET: &[Param] = &[Param::required("source", Kind::Text), Param::required("target", Kind::Text)];
+const SOURCE_TARGET: &[Param] = &[
+    Param::required("source", Kind::Text),
+    Param::required("target", Kind::Text),
+];
 const ENCODING: Param = Param::optional("encoding", Kind::Text, "\"utf-8\"");
 
 /// What the calls that only look share.
-const READING: Builtin = Builtin { effects: Effects::READ, ..PLAIN };
+const READING: Builtin = Builtin {
+    effects: Effects::READ,
+    ..PLAIN
+};
 /// What the calls that change something share.
-const CHANGING: Builtin = Builtin { effects: Effects::READ.and(Effects::WRITE), scope: Scope::Tools, ..PLAIN };
+const CHANGING: Builtin = Builtin {
+    effects: Effects::READ.and(Effects::WRITE),
+    scope: Scope::Tools,
+    ..PLAIN
+};
 
 pub(super) const MODULE: Module = Module {
     name: "fs",
@@ -28,14 +38,24 @@ pub(super) const MODULE: Module = Module {
     calls: &[
         Builtin {
             name: "read",
-            params: &[PATH, Param::optional("max_bytes", Kind::Int, "1048576"), ENCODING],
+            params: &[
+                PATH,
+                Param::optional("max_bytes", Kind::Int, "1048576"),
+                ENCODING,
+            ],
             doc: "The text of a file; raises when it has more than `max_bytes`. `encoding` is `utf-8` (bytes that are not raise), \
                 `lossy` (they become `\u{fffd}`) or `base64`.",
             returns: "text",
             body: Body::Host(access::read),
             examples: &[
-                Example::new(r#"[fs.write("a.txt", "hi"), fs.read("a.txt")][1]"#, r#""hi""#),
-                Example::new(r#"[fs.write("a.txt", "hi"), fs.read("a.txt", encoding="base64")][1]"#, r#""aGk=""#),
+                Example::new(
+                    r#"[fs.write("a.txt", "hi"), fs.read("a.txt")][1]"#,
+                    r#""hi""#,
+                ),
+                Example::new(
+                    r#"[fs.write("a.txt", "hi"), fs.read("a.txt", encoding="base64")][1]"#,
+                    r#""aGk=""#,
+                ),
                 Example::new(r#"fs.read("missing.txt")"#, "error: missing.txt"),
             ],
             ..READING
@@ -47,7 +67,10 @@ pub(super) const MODULE: Module = Module {
                 decoded first.",
             returns: "a dict with `path`, `bytes` and `created`",
             body: Body::Host(access::write),
-            examples: &[Example::new(r#"fs.write("notes/a.txt", "hé")"#, r#"{"path": "notes/a.txt", "bytes": 3, "created": true}"#)],
+            examples: &[Example::new(
+                r#"fs.write("notes/a.txt", "hé")"#,
+                r#"{"path": "notes/a.txt", "bytes": 3, "created": true}"#,
+            )],
             ..CHANGING
         },
         Builtin {
@@ -68,7 +91,10 @@ pub(super) const MODULE: Module = Module {
             doc: "Whether something is there.",
             returns: "True or False",
             body: Body::Host(access::exists),
-            examples: &[Example::new(r#"fs.exists("a.txt")"#, "false"), Example::new(r#"[fs.mkdir("d"), fs.exists("d")][1]"#, "true")],
+            examples: &[
+                Example::new(r#"fs.exists("a.txt")"#, "false"),
+                Example::new(r#"[fs.mkdir("d"), fs.exists("d")][1]"#, "true"),
+            ],
             ..READING
         },
         Builtin {
@@ -79,7 +105,10 @@ pub(super) const MODULE: Module = Module {
                 `modified` (milliseconds since 1970), `is_file`, `is_dir`",
             body: Body::Host(access::stat),
             examples: &[
-                Example::new(r#"[fs.write("a.txt", "hi"), fs.stat("a.txt")["size"]][1]"#, "2"),
+                Example::new(
+                    r#"[fs.write("a.txt", "hi"), fs.stat("a.txt")["size"]][1]"#,
+                    "2",
+                ),
                 Example::new(r#"fs.stat("a.txt")"#, "null"),
             ],
             ..READING
@@ -90,7 +119,10 @@ pub(super) const MODULE: Module = Module {
             doc: "The entries of a directory, by name.",
             returns: "a list of dicts with `name`, `kind` (`file`, `directory`, `link` or `other`) and `size`",
             body: Body::Host(access::list),
-            examples: &[Example::new(r#"[fs.write("a.txt", "hi"), fs.list()][1]"#, r#"[{"name": "a.txt", "kind": "file", "size": 2}]"#)],
+            examples: &[Example::new(
+                r#"[fs.write("a.txt", "hi"), fs.list()][1]"#,
+                r#"[{"name": "a.txt", "kind": "file", "size": 2}]"#,
+            )],
             ..READING
         },
         Builtin {
@@ -100,7 +132,10 @@ pub(super) const MODULE: Module = Module {
                 `.git` is left out.",
             returns: "a list of paths, sorted",
             body: Body::Host(access::glob),
-            examples: &[Example::new(r#"[fs.write("src/a.py", ""), fs.write("b.txt", ""), fs.glob("**/*.py")][2]"#, r#"["src/a.py"]"#)],
+            examples: &[Example::new(
+                r#"[fs.write("src/a.py", ""), fs.write("b.txt", ""), fs.glob("**/*.py")][2]"#,
+                r#"["src/a.py"]"#,
+            )],
             ..READING
         },
         Builtin {
@@ -108,7 +143,10 @@ pub(super) const MODULE: Module = Module {
             params: &[PATH],
             doc: "Creates a directory and those above it; fine when it is there already.",
             body: Body::Host(access::mkdir),
-            examples: &[Example::new(r#"[fs.mkdir("a/b"), fs.stat("a/b")["is_dir"]][1]"#, "true")],
+            examples: &[Example::new(
+                r#"[fs.mkdir("a/b"), fs.stat("a/b")["is_dir"]][1]"#,
+                "true",
+            )],
             ..CHANGING
         },
         Builtin {
@@ -117,7 +155,10 @@ pub(super) const MODULE: Module = Module {
             doc: "Removes a file or an empty directory; with `recursive`, a directory with everything in it. Links are removed, \
                 never followed.",
             body: Body::Host(access::remove),
-            examples: &[Example::new(r#"[fs.write("a.txt", ""), fs.remove("a.txt"), fs.exists("a.txt")][2]"#, "false")],
+            examples: &[Example::new(
+                r#"[fs.write("a.txt", ""), fs.remove("a.txt"), fs.exists("a.txt")][2]"#,
+                "false",
+            )],
             ..CHANGING
         },
         Builtin {
@@ -125,7 +166,10 @@ pub(super) const MODULE: Module = Module {
             params: SOURCE_TARGET,
             doc: "Copies a regular file.",
             body: Body::Host(access::copy),
-            examples: &[Example::new(r#"[fs.write("a.txt", "hi"), fs.copy("a.txt", "b.txt"), fs.read("b.txt")][2]"#, r#""hi""#)],
+            examples: &[Example::new(
+                r#"[fs.write("a.txt", "hi"), fs.copy("a.txt", "b.txt"), fs.read("b.txt")][2]"#,
+                r#""hi""#,
+            )],
             ..CHANGING
         },
         Builtin {
@@ -133,12 +177,18 @@ pub(super) const MODULE: Module = Module {
             params: SOURCE_TARGET,
             doc: "Gives a file or directory another path in the workspace.",
             body: Body::Host(access::rename),
-            examples: &[Example::new(r#"[fs.write("a.txt", "hi"), fs.move("a.txt", "b.txt"), fs.exists("a.txt")][2]"#, "false")],
+            examples: &[Example::new(
+                r#"[fs.write("a.txt", "hi"), fs.move("a.txt", "b.txt"), fs.exists("a.txt")][2]"#,
+                "false",
+            )],
             ..CHANGING
         },
         Builtin {
             name: "diff",
-            params: &[Param::required("a_path", Kind::Text), Param::required("b_path", Kind::Text)],
+            params: &[
+                Param::required("a_path", Kind::Text),
+                Param::required("b_path", Kind::Text),
+            ],
             doc: "A unified diff that turns one file into the other, with three lines of context; empty when they are equal. \
                 `string.diff` compares texts.",
             returns: "text",
@@ -151,32 +201,56 @@ pub(super) const MODULE: Module = Module {
         },
         Builtin {
             name: "replace",
-            params: &[PATH, Param::required("old", Kind::Text), Param::required("new", Kind::Text)],
+            params: &[
+                PATH,
+                Param::required("old", Kind::Text),
+                Param::required("new", Kind::Text),
+            ],
             doc: "Replaces the only occurrence of `old` in a file; raises when there is none or more than one, and says how many.",
             returns: "a dict with `path` and `line`, where the replacement starts",
             body: Body::Host(edit::replace),
             examples: &[
-                Example::new(r#"[fs.write("a", "x = 1\n"), fs.replace("a", "1", "2"), fs.read("a")][2]"#, r#""x = 2\n""#),
-                Example::new(r#"[fs.write("a", "11"), fs.replace("a", "1", "2")][1]"#, "error: occurs 2 times"),
+                Example::new(
+                    r#"[fs.write("a", "x = 1\n"), fs.replace("a", "1", "2"), fs.read("a")][2]"#,
+                    r#""x = 2\n""#,
+                ),
+                Example::new(
+                    r#"[fs.write("a", "11"), fs.replace("a", "1", "2")][1]"#,
+                    "error: occurs 2 times",
+                ),
             ],
             ..CHANGING
         },
         Builtin {
             name: "replace_all",
-            params: &[PATH, Param::required("old", Kind::Text), Param::required("new", Kind::Text)],
+            params: &[
+                PATH,
+                Param::required("old", Kind::Text),
+                Param::required("new", Kind::Text),
+            ],
             doc: "Replaces every occurrence of `old` in a file.",
             returns: "how many there were",
             body: Body::Host(edit::replace_all),
-            examples: &[Example::new(r#"[fs.write("a", "1 1"), fs.replace_all("a", "1", "2"), fs.read("a")][1:]"#, r#"[2, "2 2"]"#)],
+            examples: &[Example::new(
+                r#"[fs.write("a", "1 1"), fs.replace_all("a", "1", "2"), fs.read("a")][1:]"#,
+                r#"[2, "2 2"]"#,
+            )],
             ..CHANGING
         },
         Builtin {
             name: "read_lines",
-            params: &[PATH, Param::optional("start", Kind::Int, "1"), Param::optional("end", Kind::Int, "0")],
+            params: &[
+                PATH,
+                Param::optional("start", Kind::Int, "1"),
+                Param::optional("end", Kind::Int, "0"),
+            ],
             doc: "Lines `start` to `end` of a file, counted from 1, both included, without their ends; 0 as `end` means to the last.",
             returns: "a list of texts",
             body: Body::Host(edit::read_lines),
-            examples: &[Example::new(r#"[fs.write("a", "x\ny\nz\n"), fs.read_lines("a", 2)][1]"#, r#"["y", "z"]"#)],
+            examples: &[Example::new(
+                r#"[fs.write("a", "x\ny\nz\n"), fs.read_lines("a", 2)][1]"#,
+                r#"["y", "z"]"#,
+            )],
             ..READING
         },
         Builtin {
@@ -185,36 +259,64 @@ pub(super) const MODULE: Module = Module {
             doc: "How many lines a file has; a last line without an end counts.",
             returns: "an integer",
             body: Body::Host(edit::line_count),
-            examples: &[Example::new(r#"[fs.write("a", "x\ny"), fs.line_count("a")][1]"#, "2")],
+            examples: &[Example::new(
+                r#"[fs.write("a", "x\ny"), fs.line_count("a")][1]"#,
+                "2",
+            )],
             ..READING
         },
         Builtin {
             name: "insert_at",
-            params: &[PATH, Param::required("line", Kind::Int), Param::required("text", Kind::Text)],
+            params: &[
+                PATH,
+                Param::required("line", Kind::Int),
+                Param::required("text", Kind::Text),
+            ],
             doc: "Inserts lines before line `line`, counted from 1; one more than there are adds them at the end.",
             returns: "a dict with `path` and `lines`, how many there are now",
             body: Body::Host(edit::insert_at),
-            examples: &[Example::new(r#"[fs.write("a", "x\nz\n"), fs.insert_at("a", 2, "y"), fs.read("a")][2]"#, r#""x\ny\nz\n""#)],
+            examples: &[Example::new(
+                r#"[fs.write("a", "x\nz\n"), fs.insert_at("a", 2, "y"), fs.read("a")][2]"#,
+                r#""x\ny\nz\n""#,
+            )],
             ..CHANGING
         },
         Builtin {
             name: "replace_lines",
-            params: &[PATH, Param::required("start", Kind::Int), Param::required("end", Kind::Int), Param::required("text", Kind::Text)],
+            params: &[
+                PATH,
+                Param::required("start", Kind::Int),
+                Param::required("end", Kind::Int),
+                Param::required("text", Kind::Text),
+            ],
             doc: "Replaces lines `start` to `end`, both included, by the lines of `text`.",
             returns: "a dict with `path` and `lines`, how many there are now",
             body: Body::Host(edit::replace_lines),
-            examples: &[Example::new(r#"[fs.write("a", "x\ny\nz\n"), fs.replace_lines("a", 1, 2, "w"), fs.read("a")][2]"#, r#""w\nz\n""#)],
+            examples: &[Example::new(
+                r#"[fs.write("a", "x\ny\nz\n"), fs.replace_lines("a", 1, 2, "w"), fs.read("a")][2]"#,
+                r#""w\nz\n""#,
+            )],
             ..CHANGING
         },
         Builtin {
             name: "delete_lines",
-            params: &[PATH, Param::required("start", Kind::Int), Param::required("end", Kind::Int)],
+            params: &[
+                PATH,
+                Param::required("start", Kind::Int),
+                Param::required("end", Kind::Int),
+            ],
             doc: "Removes lines `start` to `end`, both included.",
             returns: "a dict with `path` and `lines`, how many there are now",
             body: Body::Host(edit::delete_lines),
             examples: &[
-                Example::new(r#"[fs.write("a", "x\ny\nz\n"), fs.delete_lines("a", 1, 2), fs.read("a")][2]"#, r#""z\n""#),
-                Example::new(r#"[fs.write("a", "x\n"), fs.delete_lines("a", 1, 9)][1]"#, "error: `a` has 1 line"),
+                Example::new(
+                    r#"[fs.write("a", "x\ny\nz\n"), fs.delete_lines("a", 1, 2), fs.read("a")][2]"#,
+                    r#""z\n""#,
+                ),
+                Example::new(
+                    r#"[fs.write("a", "x\n"), fs.delete_lines("a", 1, 9)][1]"#,
+                    "error: `a` has 1 line",
+                ),
             ],
             ..CHANGING
         },

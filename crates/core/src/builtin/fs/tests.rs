@@ -8,19 +8,40 @@ use std::os::unix::fs::symlink;
 #[test]
 fn files_are_written_read_listed_and_removed() {
     let host = TestHost::with_files();
-    assert_eq!(call_on(&host, "fs.write", json!(["d/a.txt", "hé"])), json!({"path": "d/a.txt", "bytes": 3, "created": true}));
-    assert_eq!(call_on(&host, "fs.write", json!(["d/a.txt", "hé"]))["created"], json!(false));
+    assert_eq!(
+        call_on(&host, "fs.write", json!(["d/a.txt", "hé"])),
+        json!({"path": "d/a.txt", "bytes": 3, "created": true})
+    );
+    assert_eq!(
+        call_on(&host, "fs.write", json!(["d/a.txt", "hé"]))["created"],
+        json!(false)
+    );
     assert_eq!(call_on(&host, "fs.read", json!(["d/a.txt"])), json!("hé"));
     assert_eq!(
         call_on(&host, "fs.list", json!([])),
         json!([{"name": "d", "kind": "directory", "size": call_on(&host, "fs.stat", json!(["d"]))["size"]}])
     );
     let stat = call_on(&host, "fs.stat", json!(["d/a.txt"]));
-    assert_eq!((&stat["kind"], &stat["size"], &stat["is_file"], &stat["is_dir"]), (&json!("file"), &json!(3), &json!(true), &json!(false)));
-    assert!(stat["mode"].as_str().is_some_and(|mode| u32::from_str_radix(mode, 8).is_ok()));
+    assert_eq!(
+        (
+            &stat["kind"],
+            &stat["size"],
+            &stat["is_file"],
+            &stat["is_dir"]
+        ),
+        (&json!("file"), &json!(3), &json!(true), &json!(false))
+    );
+    assert!(
+        stat["mode"]
+            .as_str()
+            .is_some_and(|mode| u32::from_str_radix(mode, 8).is_ok())
+    );
     call_on(&host, "fs.copy", json!(["d/a.txt", "b.txt"]));
     call_on(&host, "fs.move", json!(["b.txt", "c.txt"]));
-    assert_eq!(call_on(&host, "fs.glob", json!(["**/*.txt"])), json!(["c.txt", "d/a.txt"]));
+    assert_eq!(
+        call_on(&host, "fs.glob", json!(["**/*.txt"])),
+        json!(["c.txt", "d/a.txt"])
+    );
     assert!(!refused_on(&host, "fs.remove", json!(["d"])).is_empty());
     call_on(&host, "fs.remove", json!(["d", true]));
     assert_eq!(call_on(&host, "fs.exists", json!(["d"])), json!(false));
@@ -30,11 +51,23 @@ fn files_are_written_read_listed_and_removed() {
 fn bytes_that_are_no_text_say_where_and_can_still_be_read() {
     let host = TestHost::with_files();
     call_on(&host, "fs.write", json!(["b", "YWL/Yw==", "base64"]));
-    assert_eq!(fs::read(host.folder().join("b")).expect("a file"), b"ab\xffc");
+    assert_eq!(
+        fs::read(host.folder().join("b")).expect("a file"),
+        b"ab\xffc"
+    );
     assert!(refused_on(&host, "fs.read", json!(["b"])).contains("byte 2"));
-    assert_eq!(call_on(&host, "fs.read", json!(["b", 10, "lossy"])), json!("ab\u{fffd}c"));
-    assert_eq!(call_on(&host, "fs.read", json!(["b", 10, "base64"])), json!("YWL/Yw=="));
-    assert!(refused_on(&host, "fs.read", json!(["b", 10, "latin1"])).contains("`utf-8`, `lossy` or `base64`"));
+    assert_eq!(
+        call_on(&host, "fs.read", json!(["b", 10, "lossy"])),
+        json!("ab\u{fffd}c")
+    );
+    assert_eq!(
+        call_on(&host, "fs.read", json!(["b", 10, "base64"])),
+        json!("YWL/Yw==")
+    );
+    assert!(
+        refused_on(&host, "fs.read", json!(["b", 10, "latin1"]))
+            .contains("`utf-8`, `lossy` or `base64`")
+    );
     assert!(refused_on(&host, "fs.read_lines", json!(["b"])).contains("byte 2"));
     refused_on(&host, "fs.read", json!(["b", 3]));
     refused_on(&host, "fs.read", json!(["b", -1]));
@@ -55,20 +88,43 @@ fn edits_change_what_they_name_and_nothing_when_they_fail() {
         ("fs.delete_lines", json!(["f", 1, 4])),
     ] {
         refused_on(&host, name, args);
-        assert_eq!(call_on(&host, "fs.read", json!(["f"])), json!(text), "{name}");
+        assert_eq!(
+            call_on(&host, "fs.read", json!(["f"])),
+            json!(text),
+            "{name}"
+        );
     }
-    assert_eq!(call_on(&host, "fs.replace", json!(["f", "two\nth", "2\nTH"])), json!({"path": "f", "line": 2}));
-    assert_eq!(call_on(&host, "fs.replace_all", json!(["f", "e", "E"])), json!(3));
-    assert_eq!(call_on(&host, "fs.replace_all", json!(["f", "zzz", "E"])), json!(0));
-    assert_eq!(call_on(&host, "fs.insert_at", json!(["f", 4, "end"])), json!({"path": "f", "lines": 4}));
-    assert_eq!(call_on(&host, "fs.read_lines", json!(["f", 2, 0])), json!(["2", "THrEE", "end"]));
+    assert_eq!(
+        call_on(&host, "fs.replace", json!(["f", "two\nth", "2\nTH"])),
+        json!({"path": "f", "line": 2})
+    );
+    assert_eq!(
+        call_on(&host, "fs.replace_all", json!(["f", "e", "E"])),
+        json!(3)
+    );
+    assert_eq!(
+        call_on(&host, "fs.replace_all", json!(["f", "zzz", "E"])),
+        json!(0)
+    );
+    assert_eq!(
+        call_on(&host, "fs.insert_at", json!(["f", 4, "end"])),
+        json!({"path": "f", "lines": 4})
+    );
+    assert_eq!(
+        call_on(&host, "fs.read_lines", json!(["f", 2, 0])),
+        json!(["2", "THrEE", "end"])
+    );
     assert_eq!(call_on(&host, "fs.line_count", json!(["f"])), json!(4));
 }
 
 #[test]
 fn find_looks_into_text_files_and_passes_over_the_rest() {
     let host = TestHost::with_files();
-    for (path, text) in [("a.rs", "let x = 1;\nlet y = 2;\n"), ("sub/b.rs", "let z = 3;\n"), ("d.txt", "let no;\n")] {
+    for (path, text) in [
+        ("a.rs", "let x = 1;\nlet y = 2;\n"),
+        ("sub/b.rs", "let z = 3;\n"),
+        ("d.txt", "let no;\n"),
+    ] {
         call_on(&host, "fs.write", json!([path, text]));
     }
     fs::create_dir(host.folder().join(".git")).expect("a folder");
@@ -81,11 +137,23 @@ fn find_looks_into_text_files_and_passes_over_the_rest() {
             .as_array()
             .expect("a list")
             .iter()
-            .map(|hit| format!("{}:{}", hit["path"].as_str().unwrap_or_default(), hit["line"]))
+            .map(|hit| {
+                format!(
+                    "{}:{}",
+                    hit["path"].as_str().unwrap_or_default(),
+                    hit["line"]
+                )
+            })
             .collect::<Vec<_>>()
     };
-    assert_eq!(found(json!(["let ", "**/*.rs"])), ["a.rs:1", "a.rs:2", "sub/b.rs:1"]);
-    assert_eq!(found(json!(["^let [yz]", "**/*.rs", true])), ["a.rs:2", "sub/b.rs:1"]);
+    assert_eq!(
+        found(json!(["let ", "**/*.rs"])),
+        ["a.rs:1", "a.rs:2", "sub/b.rs:1"]
+    );
+    assert_eq!(
+        found(json!(["^let [yz]", "**/*.rs", true])),
+        ["a.rs:2", "sub/b.rs:1"]
+    );
     assert_eq!(found(json!(["let", "**/*.rs", false, 1])), ["a.rs:1"]);
     assert_eq!(found(json!(["^let [yz]", "**/*.rs"])), Vec::<String>::new());
     refused_on(&host, "fs.find", json!([""]));
@@ -115,14 +183,25 @@ fn no_call_leaves_the_workspace_and_the_same_calls_work_inside() {
             ("fs.move", json!([path, "moved"])),
         ]
     };
-    for path in ["out/canary", absolute.as_str(), "../canary", "in/../../canary"] {
+    for path in [
+        "out/canary",
+        absolute.as_str(),
+        "../canary",
+        "in/../../canary",
+    ] {
         for (name, args) in calls(path) {
             refused_on(&host, name, args);
         }
         refused_on(&host, "fs.remove", json!([path]));
     }
-    assert_eq!(fs::read_to_string(&canary).expect("still there"), "untouched\n");
-    assert_eq!(call_on(&host, "fs.find", json!(["untouched"])), json!([{"path": "in/canary", "line": 1, "text": "untouched"}]));
+    assert_eq!(
+        fs::read_to_string(&canary).expect("still there"),
+        "untouched\n"
+    );
+    assert_eq!(
+        call_on(&host, "fs.find", json!(["untouched"])),
+        json!([{"path": "in/canary", "line": 1, "text": "untouched"}])
+    );
     for (name, args) in calls("in/canary") {
         call_on(&host, name, args);
     }

@@ -12,20 +12,32 @@ pub(in super::super) struct Variables(HashMap<String, Vec<String>>);
 
 impl Variables {
     pub(in super::super) fn new(known: &[(&str, String)]) -> Self {
-        Self(known.iter().map(|(name, value)| ((*name).to_owned(), vec![value.clone()])).collect())
+        Self(
+            known
+                .iter()
+                .map(|(name, value)| ((*name).to_owned(), vec![value.clone()]))
+                .collect(),
+        )
     }
 
     /// Takes over an assignment, `name=value` or `name+=value`; false when the word is none.
     pub(in super::super) fn assign(&mut self, word: &str) -> bool {
-        let Some((name, value)) = word.split_once('=') else { return false };
-        let (name, appends) = name.strip_suffix('+').map_or((name, false), |name| (name, true));
+        let Some((name, value)) = word.split_once('=') else {
+            return false;
+        };
+        let (name, appends) = name
+            .strip_suffix('+')
+            .map_or((name, false), |name| (name, true));
         if !is_name(name) {
             return false;
         }
         let given = self.expand(value);
         let known = self.0.entry(name.to_owned()).or_default();
         let values: Vec<String> = match appends {
-            true if !known.is_empty() => known.iter().flat_map(|old| given.iter().map(move |new| format!("{old}{new}"))).collect(),
+            true if !known.is_empty() => known
+                .iter()
+                .flat_map(|old| given.iter().map(move |new| format!("{old}{new}")))
+                .collect(),
             _ => given,
         };
         for value in values {
@@ -43,9 +55,20 @@ impl Variables {
         while let Some(at) = rest.find('$') {
             let (before, after) = (&rest[..at], &rest[at + 1..]);
             let (values, used) = self.parameter(after);
-            let values = if values.is_empty() { vec![rest[at..=at + used].to_owned()] } else { values };
-            made =
-                made.iter().flat_map(|start| values.iter().map(move |value| format!("{start}{before}{value}"))).take(MAX_WORDS).collect();
+            let values = if values.is_empty() {
+                vec![rest[at..=at + used].to_owned()]
+            } else {
+                values
+            };
+            made = made
+                .iter()
+                .flat_map(|start| {
+                    values
+                        .iter()
+                        .map(move |value| format!("{start}{before}{value}"))
+                })
+                .take(MAX_WORDS)
+                .collect();
             rest = &after[used..];
         }
         made.iter_mut().for_each(|word| word.push_str(rest));
@@ -56,16 +79,22 @@ impl Variables {
     fn parameter(&self, text: &str) -> (Vec<String>, usize) {
         let known = |name: &str| self.0.get(name).cloned().unwrap_or_default();
         if let Some(inner) = text.strip_prefix('{') {
-            let Some(end) = closing(inner) else { return (Vec::new(), 0) };
+            let Some(end) = closing(inner) else {
+                return (Vec::new(), 0);
+            };
             return (self.with_operator(&inner[..end]), end + 2);
         }
-        let length = text.find(|c: char| !c.is_ascii_alphanumeric() && c != '_').unwrap_or(text.len());
+        let length = text
+            .find(|c: char| !c.is_ascii_alphanumeric() && c != '_')
+            .unwrap_or(text.len());
         (known(&text[..length]), length)
     }
 
     /// `name`, `name:-word`, `name%pattern` and their like.
     fn with_operator(&self, inner: &str) -> Vec<String> {
-        let length = inner.find(|c: char| !c.is_ascii_alphanumeric() && c != '_').unwrap_or(inner.len());
+        let length = inner
+            .find(|c: char| !c.is_ascii_alphanumeric() && c != '_')
+            .unwrap_or(inner.len());
         let (name, operator) = inner.split_at(length);
         let mut values = self.0.get(name).cloned().unwrap_or_default();
         let word = |marks: &[&str]| marks.iter().find_map(|mark| operator.strip_prefix(mark));
@@ -77,21 +106,34 @@ impl Variables {
         } else if let Some(pattern) = word(&["%%", "%"]) {
             values = values
                 .iter()
-                .flat_map(|value| splits(value).filter(|(_, end)| fits(pattern, end)).map(|(start, _)| start.to_owned()))
+                .flat_map(|value| {
+                    splits(value)
+                        .filter(|(_, end)| fits(pattern, end))
+                        .map(|(start, _)| start.to_owned())
+                })
                 .collect();
         } else if let Some(pattern) = word(&["##", "#"]) {
             values = values
                 .iter()
-                .flat_map(|value| splits(value).filter(|(start, _)| fits(pattern, start)).map(|(_, end)| end.to_owned()))
+                .flat_map(|value| {
+                    splits(value)
+                        .filter(|(start, _)| fits(pattern, start))
+                        .map(|(_, end)| end.to_owned())
+                })
                 .collect();
         } else if let Some(change) = word(&["//", "/"]) {
             let (from, to) = change.split_once('/').unwrap_or((change, ""));
             values = values.iter().map(|value| value.replace(from, to)).collect();
         } else if let Some(range) = word(&[":"]) {
-            let mut numbers = range.split(':').map(|number| number.trim().parse::<usize>().ok());
+            let mut numbers = range
+                .split(':')
+                .map(|number| number.trim().parse::<usize>().ok());
             if let Some(Some(from)) = numbers.next() {
                 let most = numbers.next().flatten().unwrap_or(usize::MAX);
-                values = values.iter().map(|value| value.chars().skip(from).take(most).collect()).collect();
+                values = values
+                    .iter()
+                    .map(|value| value.chars().skip(from).take(most).collect())
+                    .collect();
             }
         }
         values
@@ -99,11 +141,16 @@ impl Variables {
 }
 
 fn is_name(name: &str) -> bool {
-    !name.is_empty() && !name.starts_with(|c: char| c.is_ascii_digit()) && name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_')
+    !name.is_empty()
+        && !name.starts_with(|c: char| c.is_ascii_digit())
+        && name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_')
 }
 
 fn splits(text: &str) -> impl Iterator<Item = (&str, &str)> {
-    text.char_indices().map(|(at, _)| at).chain(std::iter::once(text.len())).map(|at| text.split_at(at))
+    text.char_indices()
+        .map(|(at, _)| at)
+        .chain(std::iter::once(text.len()))
+        .map(|at| text.split_at(at))
 }
 
 /// Where the brace that is open ends.
@@ -134,7 +181,11 @@ fn spread(word: &str, made: &mut Vec<String>, depth: usize) {
         let items = split_list(&inner[..end]);
         (items.len() > 1 && !word[..at].ends_with('$')).then_some((at, at + end + 2, items))
     };
-    let found = if depth < 16 { word.match_indices('{').find_map(|(at, _)| list(at)) } else { None };
+    let found = if depth < 16 {
+        word.match_indices('{').find_map(|(at, _)| list(at))
+    } else {
+        None
+    };
     let Some((start, end, items)) = found else {
         if made.len() < MAX_WORDS {
             made.push(word.to_owned());
@@ -143,7 +194,11 @@ fn spread(word: &str, made: &mut Vec<String>, depth: usize) {
     };
     for item in items.iter().take(MAX_WORDS) {
         if made.len() < MAX_WORDS {
-            spread(&format!("{}{item}{}", &word[..start], &word[end..]), made, depth + 1);
+            spread(
+                &format!("{}{item}{}", &word[..start], &word[end..]),
+                made,
+                depth + 1,
+            );
         }
     }
 }
@@ -173,8 +228,21 @@ mod tests {
     #[test]
     fn variables_become_every_value_they_are_given() {
         let mut variables = Variables::new(&[("PWD", "/p".to_owned())]);
-        for word in ["a=harn", "b=ess.md", "x=.har", "x+=ness", "c=harness.mdx", "d=yharness.md", "no word", "1=x"] {
-            assert_eq!(variables.assign(word), word.split('=').count() == 2 && !word.starts_with('1'), "{word}");
+        for word in [
+            "a=harn",
+            "b=ess.md",
+            "x=.har",
+            "x+=ness",
+            "c=harness.mdx",
+            "d=yharness.md",
+            "no word",
+            "1=x",
+        ] {
+            assert_eq!(
+                variables.assign(word),
+                word.split('=').count() == 2 && !word.starts_with('1'),
+                "{word}"
+            );
         }
         for (word, expected) in [
             ("$a$b", "harness.md"),
@@ -191,7 +259,11 @@ mod tests {
             ("a$", "a$"),
             ("${a", "${a"),
         ] {
-            assert!(variables.expand(word).iter().any(|made| made == expected), "{word}: {:?}", variables.expand(word));
+            assert!(
+                variables.expand(word).iter().any(|made| made == expected),
+                "{word}: {:?}",
+                variables.expand(word)
+            );
         }
     }
 

@@ -31,7 +31,10 @@ const MAX_SEGMENTS: usize = 2000;
 
 /// The programs of a command, those in substitutions before the ones they are part of.
 pub(in super::super) fn lex(text: &str) -> Vec<Segment> {
-    let mut lexer = Lexer { done: Vec::new(), depth: 0 };
+    let mut lexer = Lexer {
+        done: Vec::new(),
+        depth: 0,
+    };
     lexer.read(&text.chars().collect::<Vec<_>>());
     lexer.done
 }
@@ -75,14 +78,26 @@ impl Lexer {
     fn end(&mut self, open: &mut Open, piped: bool) {
         open.end_word();
         let segment = std::mem::take(&mut open.segment);
-        if (!segment.words.is_empty() || !segment.files.is_empty()) && self.done.len() < MAX_SEGMENTS {
+        if (!segment.words.is_empty() || !segment.files.is_empty())
+            && self.done.len() < MAX_SEGMENTS
+        {
             self.done.push(segment);
         }
-        open.segment = Segment { piped, depth: self.depth, ..Segment::default() };
+        open.segment = Segment {
+            piped,
+            depth: self.depth,
+            ..Segment::default()
+        };
     }
 
     fn read(&mut self, text: &[char]) {
-        let mut open = Open { segment: Segment { depth: self.depth, ..Segment::default() }, ..Open::default() };
+        let mut open = Open {
+            segment: Segment {
+                depth: self.depth,
+                ..Segment::default()
+            },
+            ..Open::default()
+        };
         let (outer, mut at) = (self.depth, 0);
         while let Some(&c) = text.get(at) {
             at += 1;
@@ -126,7 +141,8 @@ impl Lexer {
                 c if c.is_whitespace() => open.end_word(),
                 c => {
                     open.push(c);
-                    if let Some(word) = open.word.as_mut().filter(|_| matches!(c, '*' | '?' | '[')) {
+                    if let Some(word) = open.word.as_mut().filter(|_| matches!(c, '*' | '?' | '['))
+                    {
                         word.wild = true;
                     }
                 }
@@ -138,7 +154,11 @@ impl Lexer {
 
     fn redirection(&mut self, text: &[char], mut at: usize, c: char, open: &mut Open) -> usize {
         // A number before it says which stream, and is no word.
-        if open.word.as_ref().is_some_and(|word| word.text.chars().all(|c| c.is_ascii_digit())) {
+        if open
+            .word
+            .as_ref()
+            .is_some_and(|word| word.text.chars().all(|c| c.is_ascii_digit()))
+        {
             open.word = None;
         }
         open.end_word();
@@ -208,7 +228,9 @@ impl Lexer {
     fn dollar(&mut self, text: &[char], at: usize, c: char, open: &mut Open) -> usize {
         match text.get(at) {
             _ if c == '`' => self.substitution(text, at, '`', open),
-            Some('(') if text.get(at + 1) != Some(&'(') => self.substitution(text, at + 1, ')', open),
+            Some('(') if text.get(at + 1) != Some(&'(') => {
+                self.substitution(text, at + 1, ')', open)
+            }
             Some('\'') => {
                 let end = quoted(text, at + 1, open);
                 if let Some(word) = &mut open.word {
@@ -218,7 +240,10 @@ impl Lexer {
             }
             Some('{') => {
                 // Up to its end in one piece, whatever is in it.
-                let end = text[at..].iter().position(|c| *c == '}').map_or(text.len(), |end| at + end + 1);
+                let end = text[at..]
+                    .iter()
+                    .position(|c| *c == '}')
+                    .map_or(text.len(), |end| at + end + 1);
                 open.push('$');
                 text[at..end].iter().for_each(|c| open.push(*c));
                 end
@@ -271,24 +296,39 @@ pub(in super::super) fn said(command: &str) -> Option<String> {
     if command == "pwd" {
         return Some("$PWD".to_owned());
     }
-    let looked_up = ["which ", "command -v ", "type -P ", "type -p "].iter().find_map(|look| command.strip_prefix(look));
+    let looked_up = ["which ", "command -v ", "type -P ", "type -p "]
+        .iter()
+        .find_map(|look| command.strip_prefix(look));
     if looked_up.is_some_and(|name| name.trim() == "harness") {
         return Some("$HARNESS_PROGRAM".to_owned());
     }
-    let words = command.strip_prefix("echo ").or_else(|| command.strip_prefix("printf "))?.trim();
-    let words = words.strip_prefix("-n ").or_else(|| words.strip_prefix("%s ")).unwrap_or(words);
-    (!words.contains(['|', ';', '&', '<', '>', '(', ')', '`'])).then(|| words.replace(['\'', '"', '\\'], ""))
+    let words = command
+        .strip_prefix("echo ")
+        .or_else(|| command.strip_prefix("printf "))?
+        .trim();
+    let words = words
+        .strip_prefix("-n ")
+        .or_else(|| words.strip_prefix("%s "))
+        .unwrap_or(words);
+    (!words.contains(['|', ';', '&', '<', '>', '(', ')', '`']))
+        .then(|| words.replace(['\'', '"', '\\'], ""))
 }
 
 fn quoted(text: &[char], from: usize, open: &mut Open) -> usize {
     let word = open.word.get_or_insert_default();
-    let end = text[from.min(text.len())..].iter().position(|c| *c == '\'').map_or(text.len(), |end| from + end);
+    let end = text[from.min(text.len())..]
+        .iter()
+        .position(|c| *c == '\'')
+        .map_or(text.len(), |end| from + end);
     word.text.extend(text.get(from..end).unwrap_or_default());
     end + 1
 }
 
 fn line_end(text: &[char], from: usize) -> usize {
-    text[from.min(text.len())..].iter().position(|c| *c == '\n').map_or(text.len(), |end| from + end)
+    text[from.min(text.len())..]
+        .iter()
+        .position(|c| *c == '\n')
+        .map_or(text.len(), |end| from + end)
 }
 
 #[cfg(test)]
@@ -298,14 +338,27 @@ mod tests {
     #[test]
     fn programs_come_apart_where_a_shell_takes_them_apart() {
         let words = |text: &str| {
-            let line = |segment: Segment| segment.words.into_iter().map(|word| word.text).collect::<Vec<_>>().join(" ");
+            let line = |segment: Segment| {
+                segment
+                    .words
+                    .into_iter()
+                    .map(|word| word.text)
+                    .collect::<Vec<_>>()
+                    .join(" ")
+            };
             lex(text).into_iter().map(line).collect::<Vec<_>>()
         };
         for (text, expected) in [
             ("a b; c && d | e", &["a b", "c", "d", "e"][..]),
-            ("git commit -m 'x; rm -rf .'", &["git commit -m x; rm -rf ."]),
+            (
+                "git commit -m 'x; rm -rf .'",
+                &["git commit -m x; rm -rf ."],
+            ),
             ("echo \"a $(rm -rf .) b\"", &["rm -rf .", "echo a $() b"]),
-            ("rm \"$(echo harness).md\"", &["echo harness", "rm harness.md"]),
+            (
+                "rm \"$(echo harness).md\"",
+                &["echo harness", "rm harness.md"],
+            ),
             ("cd `pwd`", &["pwd", "cd $PWD"]),
             ("a > b 2>&1 c", &["a c"]),
             ("sh <<'E'\nrm x\nE\nls", &["sh", "ls"]),
@@ -319,7 +372,13 @@ mod tests {
             assert_eq!(words(text), expected, "{text}");
         }
         assert_eq!(lex("sh <<E\nrm x\nE\n")[0].input.as_deref(), Some("rm x\n"));
-        assert_eq!(lex("(a); b").iter().map(|segment| segment.depth).collect::<Vec<_>>(), [1, 0]);
+        assert_eq!(
+            lex("(a); b")
+                .iter()
+                .map(|segment| segment.depth)
+                .collect::<Vec<_>>(),
+            [1, 0]
+        );
         assert!(lex("a | b")[1].piped && !lex("a || b")[1].piped);
         assert!(lex("rm *")[0].words[1].wild && !lex("rm '*'")[0].words[1].wild);
     }

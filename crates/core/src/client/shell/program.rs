@@ -31,7 +31,9 @@ const WRAPPERS: [(&str, usize); 27] = [
     ("{", 0),
 ];
 /// Options of those that take the next word.
-const WITH_VALUE: [&str; 10] = ["-u", "-g", "-n", "-s", "-k", "-I", "-P", "-L", "--user", "-C"];
+const WITH_VALUE: [&str; 10] = [
+    "-u", "-g", "-n", "-s", "-k", "-I", "-P", "-L", "--user", "-C",
+];
 const SHELLS: [&str; 7] = ["sh", "bash", "dash", "zsh", "ksh", "ash", "fish"];
 
 /// A program and its words.
@@ -52,15 +54,24 @@ pub(in super::super) fn program(words: &[String]) -> Option<Program<'_>> {
     loop {
         let word = words.get(at)?.as_str();
         let name = word.rsplit('/').next().unwrap_or(word);
-        let is_assignment = word
-            .split_once('=')
-            .is_some_and(|(name, _)| !name.is_empty() && name.trim_end_matches('+').chars().all(|c| c.is_ascii_alphanumeric() || c == '_'));
+        let is_assignment = word.split_once('=').is_some_and(|(name, _)| {
+            !name.is_empty()
+                && name
+                    .trim_end_matches('+')
+                    .chars()
+                    .all(|c| c.is_ascii_alphanumeric() || c == '_')
+        });
         if is_assignment {
             at += 1;
             continue;
         }
         let Some((_, more)) = WRAPPERS.iter().find(|(wrapper, _)| *wrapper == name) else {
-            return Some(Program { name, word, args: &words[at + 1..], fed });
+            return Some(Program {
+                name,
+                word,
+                args: &words[at + 1..],
+                fed,
+            });
         };
         fed |= matches!(name, "xargs" | "parallel");
         at += 1;
@@ -80,8 +91,11 @@ impl Program<'_> {
         if !self.is_shell() {
             return None;
         }
-        let option = |word: &String| word.starts_with('-') && !word.starts_with("--") && word.ends_with('c');
-        self.args.get(self.args.iter().position(option)? + 1).cloned()
+        let option =
+            |word: &String| word.starts_with('-') && !word.starts_with("--") && word.ends_with('c');
+        self.args
+            .get(self.args.iter().position(option)? + 1)
+            .cloned()
     }
 
     pub(in super::super) fn is_shell(&self) -> bool {
@@ -104,29 +118,54 @@ impl Program<'_> {
 
     /// Whether it has one of these options: letters, alone or together with others, and long ones.
     pub(in super::super) fn has(&self, letters: &[char], long: &[&str]) -> bool {
-        self.args.iter().take_while(|word| *word != "--").any(|word| match word.strip_prefix("--") {
-            Some(name) => long.iter().any(|option| name.split('=').next() == Some(option)),
-            None => word.strip_prefix('-').is_some_and(|word| word.contains(letters)),
-        })
+        self.args
+            .iter()
+            .take_while(|word| *word != "--")
+            .any(|word| match word.strip_prefix("--") {
+                Some(name) => long
+                    .iter()
+                    .any(|option| name.split('=').next() == Some(option)),
+                None => word
+                    .strip_prefix('-')
+                    .is_some_and(|word| word.contains(letters)),
+            })
     }
 
     /// What of a client's settings it would change.
     pub(in super::super) fn configures_client(&self) -> Option<String> {
-        let plain: Vec<&str> = self.args.iter().map(String::as_str).filter(|word| !word.starts_with('-')).collect();
-        let name = if matches!(self.name, "claude-code" | "gemini-cli") { &self.name[..6] } else { self.name };
+        let plain: Vec<&str> = self
+            .args
+            .iter()
+            .map(String::as_str)
+            .filter(|word| !word.starts_with('-'))
+            .collect();
+        let name = if matches!(self.name, "claude-code" | "gemini-cli") {
+            &self.name[..6]
+        } else {
+            self.name
+        };
         let changes = match (name, plain.as_slice()) {
             ("claude" | "codex" | "gemini" | "cursor-agent", ["mcp", verb, ..]) => {
                 !matches!(*verb, "list" | "get" | "serve" | "list-tools")
             }
             ("claude", ["config", verb, ..]) => !matches!(*verb, "list" | "get" | "ls"),
-            ("claude" | "codex", ["plugin" | "plugins", verb, ..]) => !matches!(*verb, "list" | "validate"),
+            ("claude" | "codex", ["plugin" | "plugins", verb, ..]) => {
+                !matches!(*verb, "list" | "validate")
+            }
             ("codex", ["features" | "hooks", verb, ..]) => *verb != "list",
             ("gemini", ["extensions" | "hooks", verb, ..]) => *verb != "list",
             ("goose", ["configure", ..]) => true,
-            ("code" | "cursor" | "code-insiders", _) => self.args.iter().any(|word| word.starts_with("--add-mcp")),
+            ("code" | "cursor" | "code-insiders", _) => {
+                self.args.iter().any(|word| word.starts_with("--add-mcp"))
+            }
             _ => false,
         };
-        changes.then(|| std::iter::once(name).chain(plain.into_iter().take(2)).collect::<Vec<_>>().join(" "))
+        changes.then(|| {
+            std::iter::once(name)
+                .chain(plain.into_iter().take(2))
+                .collect::<Vec<_>>()
+                .join(" ")
+        })
     }
 }
 
@@ -143,15 +182,25 @@ mod tests {
         for (text, expected) in [
             ("rm -rf x", Some("rm")),
             ("A=1 B=2 /bin/rm x", Some("rm")),
-            ("sudo -u root env A=1 timeout -k 5 10 nice -n 5 rm x", Some("rm")),
+            (
+                "sudo -u root env A=1 timeout -k 5 10 nice -n 5 rm x",
+                Some("rm"),
+            ),
             ("xargs -n1 rm", Some("rm")),
             ("A=1", None),
             ("grep -r rm .", Some("grep")),
         ] {
             let words = words(text);
-            assert_eq!(program(&words).map(|program| program.name), expected, "{text}");
+            assert_eq!(
+                program(&words).map(|program| program.name),
+                expected,
+                "{text}"
+            );
         }
-        assert_eq!(program(&words("bash -lc rm")).and_then(|program| program.script()), Some("rm".to_owned()));
+        assert_eq!(
+            program(&words("bash -lc rm")).and_then(|program| program.script()),
+            Some("rm".to_owned())
+        );
     }
 
     #[test]
@@ -160,11 +209,18 @@ mod tests {
             ("claude mcp add x -- y", "claude mcp list"),
             ("claude --debug mcp remove x", "claude mcp get x"),
             ("codex mcp add x", "codex exec x"),
-            ("npx -y @anthropic-ai/claude-code mcp add-json x {}", "npx -y create-app mcp add"),
+            (
+                "npx -y @anthropic-ai/claude-code mcp add-json x {}",
+                "npx -y create-app mcp add",
+            ),
             ("code --add-mcp {}", "code ."),
             ("gemini mcp add x", "gemini -p mcp"),
         ] {
-            let is_found = |text: &str| program(&words(text)).and_then(|program| program.configures_client()).is_some();
+            let is_found = |text: &str| {
+                program(&words(text))
+                    .and_then(|program| program.configures_client())
+                    .is_some()
+            };
             assert!(is_found(attack) && !is_found(twin), "{attack} {twin}");
         }
     }

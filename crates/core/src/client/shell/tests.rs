@@ -10,14 +10,29 @@ fn read(text: &str) -> Command {
 fn what_decides_in_a_persons_place_is_found_through_wrappers() {
     for (attack, twin) in [
         ("harness trust", "harness validate"),
-        ("/usr/local/bin/harness approvals approve 7", "/usr/local/bin/harness call read_file path=x"),
+        (
+            "/usr/local/bin/harness approvals approve 7",
+            "/usr/local/bin/harness call read_file path=x",
+        ),
         ("env A=1 harness grants list", "env A=1 harness list tools"),
         ("timeout 5 harness token new", "timeout 5 harness test"),
-        ("sh -c 'harness lock'", "sh -c 'harness explain run_command'"),
-        ("bash -lc \"cd /tmp && harness trust --yes\"", "bash -lc \"cd /tmp && harness validate\""),
+        (
+            "sh -c 'harness lock'",
+            "sh -c 'harness explain run_command'",
+        ),
+        (
+            "bash -lc \"cd /tmp && harness trust --yes\"",
+            "bash -lc \"cd /tmp && harness validate\"",
+        ),
         ("echo trust | xargs harness", "echo trust | xargs echo"),
-        ("echo 7 | xargs -n1 harness approvals approve", "echo 7 | xargs -n1 harness explain"),
-        ("nice harness --project /p trust", "nice harness --project /p tools"),
+        (
+            "echo 7 | xargs -n1 harness approvals approve",
+            "echo 7 | xargs -n1 harness explain",
+        ),
+        (
+            "nice harness --project /p trust",
+            "nice harness --project /p tools",
+        ),
         ("har\\ness tru''st", "har\\ness vali''date"),
         ("\"harness\" \"trust\"", "\"harness\" \"version\""),
         ("true;harness trust", "true;harness demo"),
@@ -31,7 +46,10 @@ fn what_decides_in_a_persons_place_is_found_through_wrappers() {
         ("harness ins\\\ntall claude-code", "harness ver\\\nsion"),
         ("a=tr; harness ${a}ust", "a=ver; harness ${a}sion"),
         ("harness \"$(echo trust)\"", "harness version \"$(echo x)\""),
-        ("printf '\\x68arness trust' | sh", "printf '\\x68arness version' | sh"),
+        (
+            "printf '\\x68arness trust' | sh",
+            "printf '\\x68arness version' | sh",
+        ),
     ] {
         assert!(read(attack).decides().is_some(), "{attack}");
         assert_eq!(read(twin).decides(), None, "{twin}");

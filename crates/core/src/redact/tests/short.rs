@@ -11,12 +11,21 @@ fn every_text_of_a_few_bytes_gives_what_its_bytes_one_by_one_do() {
         let redactor = Redactor::new(Arc::new(values), Words::default());
         let mut texts = vec![String::new()];
         for _ in 0..4 {
-            let longer = |text: &String| LETTERS.iter().map(|letter| format!("{text}{}", char::from(*letter))).collect::<Vec<_>>();
+            let longer = |text: &String| {
+                LETTERS
+                    .iter()
+                    .map(|letter| format!("{text}{}", char::from(*letter)))
+                    .collect::<Vec<_>>()
+            };
             texts = texts.iter().flat_map(longer).collect();
             for text in &texts {
                 // What comes in pieces is looked at however short it is.
                 let (out, _) = in_pieces(&redactor, text.as_bytes(), &[1]);
-                assert_eq!(redactor.text(text).as_bytes(), out, "{text} where {value} is known");
+                assert_eq!(
+                    redactor.text(text).as_bytes(),
+                    out,
+                    "{text} where {value} is known"
+                );
             }
         }
     }

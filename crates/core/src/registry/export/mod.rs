@@ -32,7 +32,13 @@ pub enum Format {
 
 impl Format {
     /// Every format.
-    pub const ALL: [Self; 5] = [Self::Openai, Self::OpenaiChat, Self::Anthropic, Self::Gemini, Self::Mcp];
+    pub const ALL: [Self; 5] = [
+        Self::Openai,
+        Self::OpenaiChat,
+        Self::Anthropic,
+        Self::Gemini,
+        Self::Mcp,
+    ];
 
     const fn dialect(self) -> &'static Dialect {
         match self {
@@ -75,28 +81,62 @@ pub fn export(surface: &Offered, format: Format) -> Exported {
     let mut diagnostics = Vec::new();
     let mut named = named(surface, dialect, &mut diagnostics);
     if named.len() > dialect.most_tools {
-        let left_out: Vec<String> = named.drain(dialect.most_tools..).map(|(tool, _)| format!("`{}`", tool.name)).collect();
-        let message = format!("{} takes {} tools; left out: {}", dialect.title, dialect.most_tools, left_out.join(", "));
-        diagnostics.push(export_too_many::RULE.finding(message).help("offer fewer: `deferred: true`, or a denial in `tools_policy`"));
+        let left_out: Vec<String> = named
+            .drain(dialect.most_tools..)
+            .map(|(tool, _)| format!("`{}`", tool.name))
+            .collect();
+        let message = format!(
+            "{} takes {} tools; left out: {}",
+            dialect.title,
+            dialect.most_tools,
+            left_out.join(", ")
+        );
+        diagnostics.push(
+            export_too_many::RULE
+                .finding(message)
+                .help("offer fewer: `deferred: true`, or a denial in `tools_policy`"),
+        );
     }
     let mut budget = strict::Budget::default();
     let mut tools = Vec::with_capacity(named.len());
     for (tool, name) in named {
-        let mut writer = Writer { tool, dialect, budget: &mut budget, diagnostics: &mut diagnostics };
+        let mut writer = Writer {
+            tool,
+            dialect,
+            budget: &mut budget,
+            diagnostics: &mut diagnostics,
+        };
         tools.extend((dialect.write)(&mut writer, name));
     }
-    Exported { document: (dialect.document)(tools), diagnostics }
+    Exported {
+        document: (dialect.document)(tools),
+        diagnostics,
+    }
 }
 
 /// The tools with the name each has for the provider; those that can have none are reported. No two have the same: `ALIAS_CLASH`.
-fn named<'s>(surface: &'s Offered, dialect: &Dialect, diagnostics: &mut Vec<Diagnostic>) -> Vec<(&'s OfferedTool, &'s str)> {
+fn named<'s>(
+    surface: &'s Offered,
+    dialect: &Dialect,
+    diagnostics: &mut Vec<Diagnostic>,
+) -> Vec<(&'s OfferedTool, &'s str)> {
     let mut kept = Vec::with_capacity(surface.tools.len());
     for tool in &surface.tools {
         let name = tool.name_for(dialect.provider);
-        let rename = format!("write `aliases: {{{}: NAME}}` with a name of {}", dialect.provider, dialect.names);
+        let rename = format!(
+            "write `aliases: {{{}: NAME}}` with a name of {}",
+            dialect.provider, dialect.names
+        );
         if !(dialect.is_name)(name) {
-            let message = format!("{} does not accept the name `{name}`, so the tool is left out", dialect.title);
-            diagnostics.push(about(tool, &export_name::RULE, message).field("aliases").help(rename));
+            let message = format!(
+                "{} does not accept the name `{name}`, so the tool is left out",
+                dialect.title
+            );
+            diagnostics.push(
+                about(tool, &export_name::RULE, message)
+                    .field("aliases")
+                    .help(rename),
+            );
         } else {
             kept.push((tool, name));
         }
@@ -105,7 +145,9 @@ fn named<'s>(surface: &'s Offered, dialect: &Dialect, diagnostics: &mut Vec<Diag
 }
 
 fn about(tool: &OfferedTool, rule: &Rule, message: impl Into<String>) -> Diagnostic {
-    rule.finding(message).at(tool.place.clone()).tool(&tool.name)
+    rule.finding(message)
+        .at(tool.place.clone())
+        .tool(&tool.name)
 }
 
 /// One tool on its way into a provider's form.
@@ -119,18 +161,35 @@ struct Writer<'w> {
 
 impl Writer<'_> {
     fn add(&mut self, rule: &Rule, message: String, field: &str, help: &str) {
-        self.diagnostics.push(about(self.tool, rule, message).field(field).help(help));
+        self.diagnostics
+            .push(about(self.tool, rule, message).field(field).help(help));
     }
 
     /// Says that a keyword of a schema was left out.
     fn left_out(&mut self, field: &str, path: &[String], keyword: &str) {
-        let at = if path.is_empty() { "the top".to_owned() } else { format!("`{}`", pointer(path)) };
-        let message = format!("{} does not take `{keyword}` at {at} of `{field}`, so it is left out", self.dialect.title);
-        self.add(&export_keyword::RULE, message, field, "say it in a `description` if the model should know; harness checks it either way");
+        let at = if path.is_empty() {
+            "the top".to_owned()
+        } else {
+            format!("`{}`", pointer(path))
+        };
+        let message = format!(
+            "{} does not take `{keyword}` at {at} of `{field}`, so it is left out",
+            self.dialect.title
+        );
+        self.add(
+            &export_keyword::RULE,
+            message,
+            field,
+            "say it in a `description` if the model should know; harness checks it either way",
+        );
     }
 }
 
 /// Names of `A-Z a-z 0-9 _ -`, at most `most` of them.
 fn is_plain_name(name: &str, most: usize) -> bool {
-    !name.is_empty() && name.len() <= most && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-'))
+    !name.is_empty()
+        && name.len() <= most
+        && name
+            .bytes()
+            .all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-'))
 }

@@ -24,8 +24,15 @@ pub(super) const CHAT: Dialect = Dialect {
     write: |writer, name| {
         let length = writer.tool.description.chars().count();
         if length > LONGEST_ON_AZURE {
-            let message = format!("the description has {length} characters; some servers take {LONGEST_ON_AZURE}");
-            writer.add(&export_description_long::RULE, message, "description", "say the most important part in fewer words");
+            let message = format!(
+                "the description has {length} characters; some servers take {LONGEST_ON_AZURE}"
+            );
+            writer.add(
+                &export_description_long::RULE,
+                message,
+                "description",
+                "say the most important part in fewer words",
+            );
         }
         Some(json!({"type": "function", "function": function(writer, name)}))
     },
@@ -74,13 +81,17 @@ fn loosely(writer: &mut Writer<'_>) -> Value {
         }
         top.entry("properties").or_insert_with(|| json!({}));
     }
-    edit_schemas(&mut schema, &mut Vec::new(), &mut |_, schema| say_items(schema));
+    edit_schemas(&mut schema, &mut Vec::new(), &mut |_, schema| {
+        say_items(schema)
+    });
     schema
 }
 
 /// An array without `items` is refused; `{}` says the same as nothing.
 pub(super) fn say_items(schema: &mut Value) {
-    let Some(object) = schema.as_object_mut() else { return };
+    let Some(object) = schema.as_object_mut() else {
+        return;
+    };
     let is_array = match object.get("type") {
         Some(Value::String(kind)) => kind == "array",
         Some(Value::Array(kinds)) => kinds.iter().any(|kind| kind == "array"),

@@ -18,7 +18,12 @@ fn tool(name: &str, input_schema: Value) -> OfferedTool {
         output_schema: None,
         effects: Effects::READ,
         idempotent: false,
-        hints: Hints { read_only: true, destructive: false, idempotent: true, open_world: false },
+        hints: Hints {
+            read_only: true,
+            destructive: false,
+            idempotent: true,
+            open_world: false,
+        },
         aliases: Vec::new(),
         strict: false,
         tags: Vec::new(),
@@ -29,11 +34,21 @@ fn tool(name: &str, input_schema: Value) -> OfferedTool {
 }
 
 fn write(tools: Vec<OfferedTool>, format: Format) -> Exported {
-    export(&Offered { mode: "default".into(), tools }, format)
+    export(
+        &Offered {
+            mode: "default".into(),
+            tools,
+        },
+        format,
+    )
 }
 
 fn codes(exported: &Exported) -> Vec<&'static str> {
-    exported.diagnostics.iter().map(|found| found.code).collect()
+    exported
+        .diagnostics
+        .iter()
+        .map(|found| found.code)
+        .collect()
 }
 
 /// The tools of a document, without what each format puts around them.
@@ -43,20 +58,45 @@ fn tools_of(document: &Value, format: Format) -> Vec<Value> {
         Format::Mcp => &document["tools"],
         _ => document,
     };
-    list.as_array().expect("a list").iter().map(|tool| tool.get("function").unwrap_or(tool).clone()).collect()
+    list.as_array()
+        .expect("a list")
+        .iter()
+        .map(|tool| tool.get("function").unwrap_or(tool).clone())
+        .collect()
 }
 
 fn schema_of(tool: &Value) -> &Value {
-    ["parameters", "input_schema", "parametersJsonSchema", "inputSchema"].iter().find_map(|key| tool.get(key)).expect("a schema")
+    [
+        "parameters",
+        "input_schema",
+        "parametersJsonSchema",
+        "inputSchema",
+    ]
+    .iter()
+    .find_map(|key| tool.get(key))
+    .expect("a schema")
 }
 
 /// One tool with this schema: what is written of it, and the codes.
-fn check(format: Format, strict: bool, schema: Value, expected: Option<Value>, expected_codes: &[&str]) {
+fn check(
+    format: Format,
+    strict: bool,
+    schema: Value,
+    expected: Option<Value>,
+    expected_codes: &[&str],
+) {
     let mut one = tool("read_note", schema.clone());
     one.strict = strict;
     let exported = write(vec![one], format);
-    let made = tools_of(&exported.document, format).first().map(|tool| schema_of(tool).clone());
-    assert_eq!((made, codes(&exported)), (expected, expected_codes.to_vec()), "{format:?} {schema} {:#?}", exported.diagnostics);
+    let made = tools_of(&exported.document, format)
+        .first()
+        .map(|tool| schema_of(tool).clone());
+    assert_eq!(
+        (made, codes(&exported)),
+        (expected, expected_codes.to_vec()),
+        "{format:?} {schema} {:#?}",
+        exported.diagnostics
+    );
 }
 
 #[test]
@@ -64,23 +104,49 @@ fn schemas_become_what_the_provider_takes() {
     use Format::{Anthropic, Gemini, Mcp, Openai};
     let choice = json!({"type": "object", "properties": {"a": {"type": "array"}}, "anyOf": [{"required": ["a"]}]});
     let with_items = json!({"type": "object", "properties": {"a": {"type": "array", "items": {}}}});
-    check(Openai, false, choice.clone(), Some(with_items), &["EXPORT_KEYWORD"]);
-    check(Anthropic, false, choice.clone(), Some(json!({"type": "object", "properties": {"a": {"type": "array"}}})), &["EXPORT_KEYWORD"]);
+    check(
+        Openai,
+        false,
+        choice.clone(),
+        Some(with_items),
+        &["EXPORT_KEYWORD"],
+    );
+    check(
+        Anthropic,
+        false,
+        choice.clone(),
+        Some(json!({"type": "object", "properties": {"a": {"type": "array"}}})),
+        &["EXPORT_KEYWORD"],
+    );
     check(Mcp, false, choice.clone(), Some(choice), &[]);
-    check(Openai, false, json!({"type": "object"}), Some(json!({"type": "object", "properties": {}})), &[]);
+    check(
+        Openai,
+        false,
+        json!({"type": "object"}),
+        Some(json!({"type": "object", "properties": {}})),
+        &[],
+    );
     let dashed = json!({"type": "object", "properties": {"dry-run": {"type": "boolean"}}});
     check(Anthropic, false, dashed.clone(), Some(dashed.clone()), &[]);
     check(Gemini, false, dashed, None, &["EXPORT_PARAMETER_NAME"]);
     let spaced = json!({"type": "object", "properties": {"a": {"type": "object", "properties": {"b c": {}}}}});
-    check(Anthropic, false, spaced.clone(), None, &["EXPORT_PARAMETER_NAME"]);
+    check(
+        Anthropic,
+        false,
+        spaced.clone(),
+        None,
+        &["EXPORT_PARAMETER_NAME"],
+    );
     check(Openai, false, spaced.clone(), Some(spaced), &[]);
     check(
         Gemini,
         false,
         json!({"type": "object", "properties": {"a": {"const": "x"}, "b": {"$ref": "#/definitions/d"}, "c": true},
             "definitions": {"d": {"type": "integer", "exclusiveMinimum": 1}}}),
-        Some(json!({"type": "object", "properties": {"a": {"enum": ["x"]}, "b": {"$ref": "#/$defs/d"}, "c": {}},
-            "$defs": {"d": {"type": "integer"}}})),
+        Some(
+            json!({"type": "object", "properties": {"a": {"enum": ["x"]}, "b": {"$ref": "#/$defs/d"}, "c": {}},
+            "$defs": {"d": {"type": "integer"}}}),
+        ),
         &["EXPORT_KEYWORD"],
     );
 }
@@ -89,8 +155,7 @@ fn schemas_become_what_the_provider_takes() {
 fn strict_is_said_only_where_the_schema_fits() {
     let closed = json!({"type": "object", "properties": {"a": {"type": "string"}}, "required": ["a"], "additionalProperties": false});
     let optional = json!({"type": "object", "properties": {"a": {"type": "string"}}, "additionalProperties": false});
-    let bounded =
-        json!({"type": "object", "properties": {"a": {"type": "integer", "minimum": 1}}, "required": ["a"], "additionalProperties": false});
+    let bounded = json!({"type": "object", "properties": {"a": {"type": "integer", "minimum": 1}}, "required": ["a"], "additionalProperties": false});
     let nullable = json!({"type": "object", "properties": {"a": {"type": ["string", "null"]}}, "additionalProperties": false});
     let mut required = nullable.clone();
     required["required"] = json!(["a"]);
@@ -106,23 +171,43 @@ fn strict_is_said_only_where_the_schema_fits() {
         let codes: &[&str] = if fits { &[] } else { &["EXPORT_NOT_STRICT"] };
         check(format, true, schema.clone(), Some(made.clone()), codes);
     }
-    let many: Vec<_> = (0..21).map(|n| OfferedTool { strict: true, ..tool(&format!("t{n:02}"), closed.clone()) }).collect();
+    let many: Vec<_> = (0..21)
+        .map(|n| OfferedTool {
+            strict: true,
+            ..tool(&format!("t{n:02}"), closed.clone())
+        })
+        .collect();
     let exported = write(many, Format::Anthropic);
-    assert_eq!(codes(&exported), ["EXPORT_NOT_STRICT"], "a request takes twenty strict tools");
-    assert_eq!(tools_of(&exported.document, Format::Anthropic).iter().filter(|tool| tool["strict"] == json!(true)).count(), 20);
+    assert_eq!(
+        codes(&exported),
+        ["EXPORT_NOT_STRICT"],
+        "a request takes twenty strict tools"
+    );
+    assert_eq!(
+        tools_of(&exported.document, Format::Anthropic)
+            .iter()
+            .filter(|tool| tool["strict"] == json!(true))
+            .count(),
+        20
+    );
 }
 
 #[test]
 fn names_come_from_the_providers_alias() {
     let object = json!({"type": "object", "properties": {}});
     let with = |name: &str, aliases: &[(&str, &str)]| OfferedTool {
-        aliases: aliases.iter().map(|(provider, alias)| ((*provider).to_owned(), (*alias).to_owned())).collect(),
+        aliases: aliases
+            .iter()
+            .map(|(provider, alias)| ((*provider).to_owned(), (*alias).to_owned()))
+            .collect(),
         ..tool(name, object.clone())
     };
     let names = |tools: Vec<OfferedTool>, format| {
         let exported = write(tools, format);
-        let names: Vec<String> =
-            tools_of(&exported.document, format).iter().map(|tool| tool["name"].as_str().expect("a name").to_owned()).collect();
+        let names: Vec<String> = tools_of(&exported.document, format)
+            .iter()
+            .map(|tool| tool["name"].as_str().expect("a name").to_owned())
+            .collect();
         (names.join(" "), codes(&exported).join(" "))
     };
     let pair = |left: &str, right: &str| (left.to_owned(), right.to_owned());
@@ -139,33 +224,83 @@ fn what_a_pattern_allows_is_not_forbidden_where_patterns_are_not_taken() {
     let schema = json!({"type": "object", "patternProperties": {"^x": {"type": "string"}}, "additionalProperties": false});
     let exported = write(vec![tool("t", schema)], Format::Gemini);
     let made = &tools_of(&exported.document, Format::Gemini)[0]["parametersJsonSchema"];
-    assert_eq!((made.get("patternProperties"), made.get("additionalProperties")), (None, None), "{made}");
-    let closed = write(vec![tool("t", json!({"type": "object", "properties": {}, "additionalProperties": false}))], Format::Gemini);
-    assert_eq!(tools_of(&closed.document, Format::Gemini)[0]["parametersJsonSchema"]["additionalProperties"], false);
+    assert_eq!(
+        (
+            made.get("patternProperties"),
+            made.get("additionalProperties")
+        ),
+        (None, None),
+        "{made}"
+    );
+    let closed = write(
+        vec![tool(
+            "t",
+            json!({"type": "object", "properties": {}, "additionalProperties": false}),
+        )],
+        Format::Gemini,
+    );
+    assert_eq!(
+        tools_of(&closed.document, Format::Gemini)[0]["parametersJsonSchema"]["additionalProperties"],
+        false
+    );
 }
 
 #[test]
 fn a_request_never_has_more_tools_than_the_provider_takes() {
-    for (format, most) in [(Format::Openai, 128), (Format::Gemini, 512), (Format::Mcp, 600), (Format::Anthropic, 600)] {
-        let tools = (0..600).map(|n| tool(&format!("t{n:03}"), json!({"type": "object", "properties": {}}))).collect();
+    for (format, most) in [
+        (Format::Openai, 128),
+        (Format::Gemini, 512),
+        (Format::Mcp, 600),
+        (Format::Anthropic, 600),
+    ] {
+        let tools = (0..600)
+            .map(|n| {
+                tool(
+                    &format!("t{n:03}"),
+                    json!({"type": "object", "properties": {}}),
+                )
+            })
+            .collect();
         let exported = write(tools, format);
         assert_eq!(tools_of(&exported.document, format).len(), most);
-        let expected: &[&str] = if most < 600 { &["EXPORT_TOO_MANY"] } else { &[] };
+        let expected: &[&str] = if most < 600 {
+            &["EXPORT_TOO_MANY"]
+        } else {
+            &[]
+        };
         assert_eq!(codes(&exported), expected);
     }
 }
 
 #[test]
 fn a_long_description_is_only_mentioned_and_a_result_that_is_no_object_left_out_for_mcp() {
-    let long = OfferedTool { description: "é".repeat(1025), ..tool("t", json!({"type": "object", "properties": {}})) };
+    let long = OfferedTool {
+        description: "é".repeat(1025),
+        ..tool("t", json!({"type": "object", "properties": {}}))
+    };
     let exported = write(vec![long.clone()], Format::OpenaiChat);
-    assert_eq!((codes(&exported), exported.diagnostics[0].severity), (vec!["EXPORT_DESCRIPTION_LONG"], Severity::Note));
+    assert_eq!(
+        (codes(&exported), exported.diagnostics[0].severity),
+        (vec!["EXPORT_DESCRIPTION_LONG"], Severity::Note)
+    );
     assert_eq!(codes(&write(vec![long], Format::Openai)), [""; 0]);
-    let texts = OfferedTool { output_schema: Some(json!({"type": "string"})), ..tool("t", json!({"type": "object"})) };
+    let texts = OfferedTool {
+        output_schema: Some(json!({"type": "string"})),
+        ..tool("t", json!({"type": "object"}))
+    };
     let exported = write(vec![texts.clone()], Format::Mcp);
-    assert_eq!((codes(&exported), exported.document["tools"][0].get("outputSchema")), (vec!["EXPORT_OUTPUT_SCHEMA"], None));
+    assert_eq!(
+        (
+            codes(&exported),
+            exported.document["tools"][0].get("outputSchema")
+        ),
+        (vec!["EXPORT_OUTPUT_SCHEMA"], None)
+    );
     let exported = write(vec![texts], Format::Gemini);
-    assert_eq!(exported.document[0]["functionDeclarations"][0]["responseJsonSchema"], json!({"type": "string"}));
+    assert_eq!(
+        exported.document[0]["functionDeclarations"][0]["responseJsonSchema"],
+        json!({"type": "string"})
+    );
 }
 
 /// A schema with any keyword, known to a provider or not.
@@ -184,28 +319,67 @@ fn schemas() -> impl Strategy<Value = Value> {
         Just(json!({"$ref": "#/definitions/d"})),
         Just(json!({"$ref": "#"})),
         Just(json!({"type": "integer", "exclusiveMinimum": 1, "multipleOf": 2, "default": 4})),
-        Just(json!({"type": "string", "pattern": "a", "examples": ["a"], "x-mine": 1, "$comment": "c"})),
+        Just(
+            json!({"type": "string", "pattern": "a", "examples": ["a"], "x-mine": 1, "$comment": "c"})
+        ),
     ];
-    let name = prop_oneof![Just("a"), Just("b_1"), Just("dry-run"), Just("a b"), Just("é"), Just("properties")];
+    let name = prop_oneof![
+        Just("a"),
+        Just("b_1"),
+        Just("dry-run"),
+        Just("a b"),
+        Just("é"),
+        Just("properties")
+    ];
     leaf.prop_recursive(4, 24, 4, move |inner| {
         let one = inner.clone();
         let list = prop::collection::vec(inner.clone(), 1..3);
         prop_oneof![
-            (prop::collection::btree_map(name.clone(), inner.clone(), 0..4), any::<bool>(), any::<bool>()).prop_map(
-                |(properties, all, closed)| {
-                    let names: Vec<&str> = if all { properties.keys().copied().collect() } else { vec!["missing"] };
-                    let mut made = json!({"type": "object", "properties": properties, "required": names});
+            (
+                prop::collection::btree_map(name.clone(), inner.clone(), 0..4),
+                any::<bool>(),
+                any::<bool>()
+            )
+                .prop_map(|(properties, all, closed)| {
+                    let names: Vec<&str> = if all {
+                        properties.keys().copied().collect()
+                    } else {
+                        vec!["missing"]
+                    };
+                    let mut made =
+                        json!({"type": "object", "properties": properties, "required": names});
                     if closed {
                         made["additionalProperties"] = json!(false);
                     }
                     made
-                }
+                }),
+            one.prop_map(
+                |items| json!({"type": "array", "items": items, "minItems": 2, "uniqueItems": true})
             ),
-            one.prop_map(|items| json!({"type": "array", "items": items, "minItems": 2, "uniqueItems": true})),
-            (Just(["anyOf", "oneOf", "allOf", "prefixItems"]), 0..4_usize, list)
-                .prop_map(|(keywords, which, list)| Value::Object(Map::from_iter([(keywords[which].to_owned(), json!(list))]))),
-            (Just(["not", "if", "contains", "additionalProperties", "propertyNames"]), 0..5_usize, inner)
-                .prop_map(|(keywords, which, one)| Value::Object(Map::from_iter([(keywords[which].to_owned(), one)]))),
+            (
+                Just(["anyOf", "oneOf", "allOf", "prefixItems"]),
+                0..4_usize,
+                list
+            )
+                .prop_map(|(keywords, which, list)| Value::Object(Map::from_iter([(
+                    keywords[which].to_owned(),
+                    json!(list)
+                )]))),
+            (
+                Just([
+                    "not",
+                    "if",
+                    "contains",
+                    "additionalProperties",
+                    "propertyNames"
+                ]),
+                0..5_usize,
+                inner
+            )
+                .prop_map(|(keywords, which, one)| Value::Object(Map::from_iter([(
+                    keywords[which].to_owned(),
+                    one
+                )]))),
         ]
     })
 }
@@ -241,27 +415,74 @@ fn keeps_the_rules(tool: &Value, format: Format) {
     assert!(name.is_match(tool["name"].as_str().expect("a name")));
     match format {
         Format::Openai | Format::OpenaiChat => {
-            assert!(["oneOf", "anyOf", "allOf", "enum", "not"].iter().all(|keyword| !top.contains_key(*keyword)), "{schema}");
+            assert!(
+                ["oneOf", "anyOf", "allOf", "enum", "not"]
+                    .iter()
+                    .all(|keyword| !top.contains_key(*keyword)),
+                "{schema}"
+            );
             each(schema, |_, object| {
-                assert!(object.get("type") != Some(&json!("array")) || object.contains_key("items"), "{schema}");
+                assert!(
+                    object.get("type") != Some(&json!("array")) || object.contains_key("items"),
+                    "{schema}"
+                );
                 if strict && object.contains_key("properties") {
-                    let names: Vec<&String> = object["properties"].as_object().expect("properties").keys().collect();
+                    let names: Vec<&String> = object["properties"]
+                        .as_object()
+                        .expect("properties")
+                        .keys()
+                        .collect();
                     assert_eq!(object["required"], json!(names), "{schema}");
                     assert_eq!(object["additionalProperties"], json!(false), "{schema}");
                 }
-                for keyword in ["allOf", "not", "if", "oneOf", "uniqueItems", "contains", "propertyNames", "default", "prefixItems"] {
-                    assert!(!strict || !object.contains_key(keyword), "{keyword} in {schema}");
+                for keyword in [
+                    "allOf",
+                    "not",
+                    "if",
+                    "oneOf",
+                    "uniqueItems",
+                    "contains",
+                    "propertyNames",
+                    "default",
+                    "prefixItems",
+                ] {
+                    assert!(
+                        !strict || !object.contains_key(keyword),
+                        "{keyword} in {schema}"
+                    );
                 }
             });
         }
         Format::Anthropic => {
-            assert!(["oneOf", "anyOf", "allOf"].iter().all(|keyword| !top.contains_key(*keyword)), "{schema}");
+            assert!(
+                ["oneOf", "anyOf", "allOf"]
+                    .iter()
+                    .all(|keyword| !top.contains_key(*keyword)),
+                "{schema}"
+            );
             let property = regex::Regex::new("^[a-zA-Z0-9_.-]{1,64}$").expect("a pattern");
             each(schema, |_, object| {
                 let properties = object.get("properties").and_then(Value::as_object);
-                assert!(properties.into_iter().flatten().all(|(name, _)| property.is_match(name)), "{schema}");
-                for keyword in ["$ref", "minimum", "exclusiveMinimum", "multipleOf", "maxLength", "uniqueItems", "pattern"] {
-                    assert!(!strict || !object.contains_key(keyword), "{keyword} in {schema}");
+                assert!(
+                    properties
+                        .into_iter()
+                        .flatten()
+                        .all(|(name, _)| property.is_match(name)),
+                    "{schema}"
+                );
+                for keyword in [
+                    "$ref",
+                    "minimum",
+                    "exclusiveMinimum",
+                    "multipleOf",
+                    "maxLength",
+                    "uniqueItems",
+                    "pattern",
+                ] {
+                    assert!(
+                        !strict || !object.contains_key(keyword),
+                        "{keyword} in {schema}"
+                    );
                 }
             });
         }
@@ -270,16 +491,37 @@ fn keeps_the_rules(tool: &Value, format: Format) {
                 oneOf properties additionalProperties required default pattern minLength maxLength minProperties maxProperties";
             each(schema, |path, object| {
                 for (keyword, value) in object {
-                    assert!(taken.split_whitespace().any(|one| one == keyword), "{keyword} in {schema}");
+                    assert!(
+                        taken.split_whitespace().any(|one| one == keyword),
+                        "{keyword} in {schema}"
+                    );
                     assert!(keyword != "$defs" || path.is_empty(), "{schema}");
                     assert!(
-                        keyword != "enum" || value.as_array().is_some_and(|all| all.iter().all(|one| one.is_string() || one.is_number()))
+                        keyword != "enum"
+                            || value.as_array().is_some_and(|all| all
+                                .iter()
+                                .all(|one| one.is_string() || one.is_number()))
                     );
                 }
-                assert!(object.get("type") != Some(&json!("array")) || object.contains_key("items"), "{schema}");
+                assert!(
+                    object.get("type") != Some(&json!("array")) || object.contains_key("items"),
+                    "{schema}"
+                );
                 if let Some(to) = object.get("$ref") {
-                    assert!(object.keys().all(|keyword| keyword.starts_with('$')), "{schema}");
-                    assert!(schema.pointer(to.as_str().and_then(|to| to.strip_prefix('#')).expect("inside")).is_some(), "{schema}");
+                    assert!(
+                        object.keys().all(|keyword| keyword.starts_with('$')),
+                        "{schema}"
+                    );
+                    assert!(
+                        schema
+                            .pointer(
+                                to.as_str()
+                                    .and_then(|to| to.strip_prefix('#'))
+                                    .expect("inside")
+                            )
+                            .is_some(),
+                        "{schema}"
+                    );
                 }
             });
         }

@@ -4,7 +4,9 @@
 //! Several processes may use one folder: whoever adds holds a lock together with others, whoever forgets holds it alone. A link inside of the
 //! folder is not followed, and what has no name that the store gives is left alone.
 
-use super::{Bounds, Collected, Keeping, KeptError, KeptStore, handle, handle_bytes, is_hex, is_id};
+use super::{
+    Bounds, Collected, Keeping, KeptError, KeptStore, handle, handle_bytes, is_hex, is_id,
+};
 use crate::digest;
 use crate::result::ArtifactRef;
 use serde_json::Value;
@@ -41,18 +43,31 @@ impl DiskStore {
     /// The artifacts in this folder: a gigabyte, for a week.
     #[must_use]
     pub fn new(folder: impl Into<PathBuf>) -> Self {
-        Self::with_bounds(folder, Bounds { bytes: 1 << 30, age: Duration::from_secs(7 * 24 * 3600) })
+        Self::with_bounds(
+            folder,
+            Bounds {
+                bytes: 1 << 30,
+                age: Duration::from_secs(7 * 24 * 3600),
+            },
+        )
     }
 
     /// The same with other bounds.
     #[must_use]
     pub fn with_bounds(folder: impl Into<PathBuf>, bounds: Bounds) -> Self {
-        Self { folder: folder.into(), bounds, looked: Arc::default(), checked: Arc::default() }
+        Self {
+            folder: folder.into(),
+            bounds,
+            looked: Arc::default(),
+            checked: Arc::default(),
+        }
     }
 
     /// A digest in place of the id, whose characters are a client's choice.
     fn session_folder(&self, session: &str) -> PathBuf {
-        self.folder.join("sessions").join(&blake3::hash(session.as_bytes()).to_hex()[..32])
+        self.folder
+            .join("sessions")
+            .join(&blake3::hash(session.as_bytes()).to_hex()[..32])
     }
 
     #[cfg(test)]
@@ -61,11 +76,17 @@ impl DiskStore {
     }
 
     fn entry(&self, session: &str, id: &str) -> Result<PathBuf, KeptError> {
-        if is_id(id) { Ok(self.session_folder(session).join(id)) } else { Err(KeptError::Unknown(id.to_owned())) }
+        if is_id(id) {
+            Ok(self.session_folder(session).join(id))
+        } else {
+            Err(KeptError::Unknown(id.to_owned()))
+        }
     }
 
     fn content(&self, digest: &str) -> Option<PathBuf> {
-        let hex = digest.strip_prefix("blake3:").filter(|hex| is_hex(hex, 64))?;
+        let hex = digest
+            .strip_prefix("blake3:")
+            .filter(|hex| is_hex(hex, 64))?;
         Some(self.folder.join("contents").join(&hex[..2]).join(hex))
     }
 
@@ -76,7 +97,12 @@ impl DiskStore {
 
     fn lock(&self) -> io::Result<File> {
         private_folder(&self.folder)?;
-        OpenOptions::new().create(true).truncate(false).write(true).mode(0o600).open(self.folder.join("lock"))
+        OpenOptions::new()
+            .create(true)
+            .truncate(false)
+            .write(true)
+            .mode(0o600)
+            .open(self.folder.join("lock"))
     }
 
     /// Looks for what can be forgotten when it is time, or when there may be too much.
@@ -85,7 +111,11 @@ impl DiskStore {
             let mut looked = self.looked.lock().unwrap_or_else(PoisonError::into_inner);
             if let Some((when, bytes)) = &mut *looked {
                 *bytes += added;
-                if *bytes <= self.bounds.bytes && when.elapsed().is_ok_and(|since| since < EVERY.min(self.bounds.age)) {
+                if *bytes <= self.bounds.bytes
+                    && when
+                        .elapsed()
+                        .is_ok_and(|since| since < EVERY.min(self.bounds.age))
+                {
                     return;
                 }
             }
@@ -99,13 +129,16 @@ impl DiskStore {
     pub(super) fn collect_at(&self, now: SystemTime) -> io::Result<Collected> {
         let lock = self.lock()?;
         lock.lock()?;
-        let older = |at: SystemTime, than: Duration| now.duration_since(at).is_ok_and(|age| age > than);
+        let older =
+            |at: SystemTime, than: Duration| now.duration_since(at).is_ok_and(|age| age > than);
         let mut collected = Collected::default();
         let mut handles = Vec::new();
         for session in named(&self.folder.join("sessions"), |name| is_hex(name, 32)) {
             for entry in named(&session, is_id) {
                 let Ok(at) = modified(&entry) else { continue };
-                let known = read_entry(&entry).ok().filter(|_| !older(at, self.bounds.age));
+                let known = read_entry(&entry)
+                    .ok()
+                    .filter(|_| !older(at, self.bounds.age));
                 match known.and_then(|artifact| Some((self.content(&artifact.digest)?, artifact))) {
                     Some((place, artifact)) => handles.push((at, entry, place, artifact)),
                     None => collected.artifacts += u64::from(fs::remove_file(&entry).is_ok()),
@@ -120,13 +153,22 @@ impl DiskStore {
         for (_, _, place, artifact) in &handles {
             let count = held.entry(place).or_default();
             *count += 1;
-            total += handle_bytes(&artifact.media_type) + if *count == 1 { artifact.bytes } else { 0 };
+            total +=
+                handle_bytes(&artifact.media_type) + if *count == 1 { artifact.bytes } else { 0 };
         }
         // Where there is too much, a little more goes, so that what is written next needs no look at everything.
-        let most = if total > self.bounds.bytes { self.bounds.bytes - self.bounds.bytes / 8 } else { self.bounds.bytes };
+        let most = if total > self.bounds.bytes {
+            self.bounds.bytes - self.bounds.bytes / 8
+        } else {
+            self.bounds.bytes
+        };
         for (index, (_, entry, place, artifact)) in handles.iter().enumerate() {
             // The newest stays if it can.
-            let most = if index + 1 == handles.len() { self.bounds.bytes } else { most };
+            let most = if index + 1 == handles.len() {
+                self.bounds.bytes
+            } else {
+                most
+            };
             if total <= most {
                 break;
             }
@@ -136,11 +178,17 @@ impl DiskStore {
             collected.artifacts += 1;
             let count = held.entry(place).or_default();
             *count -= 1;
-            total -= handle_bytes(&artifact.media_type) + if *count == 0 { artifact.bytes } else { 0 };
+            total -=
+                handle_bytes(&artifact.media_type) + if *count == 0 { artifact.bytes } else { 0 };
         }
         let folders = named(&self.folder.join("contents"), |name| is_hex(name, 2));
-        for content in folders.iter().flat_map(|folder| named(folder, |name| is_hex(name, 64))) {
-            let Ok(metadata) = fs::symlink_metadata(&content) else { continue };
+        for content in folders
+            .iter()
+            .flat_map(|folder| named(folder, |name| is_hex(name, 64)))
+        {
+            let Ok(metadata) = fs::symlink_metadata(&content) else {
+                continue;
+            };
             // Nothing is on its way to a handle while the lock is held alone.
             let is_held = held.get(content.as_path()).is_some_and(|count| *count > 0);
             if !is_held && fs::remove_file(&content).is_ok() {
@@ -152,7 +200,8 @@ impl DiskStore {
                 let _ = fs::remove_file(left);
             }
         }
-        *self.looked.lock().unwrap_or_else(PoisonError::into_inner) = Some((SystemTime::now(), total));
+        *self.looked.lock().unwrap_or_else(PoisonError::into_inner) =
+            Some((SystemTime::now(), total));
         Ok(collected)
     }
 
@@ -160,7 +209,9 @@ impl DiskStore {
     fn commit(&self, session: &str, temporary: &Path, artifact: &ArtifactRef) -> io::Result<()> {
         let lock = self.lock()?;
         lock.lock_shared()?;
-        let place = self.content(&artifact.digest).ok_or(io::ErrorKind::InvalidInput)?;
+        let place = self
+            .content(&artifact.digest)
+            .ok_or(io::ErrorKind::InvalidInput)?;
         let contents = place.parent().ok_or(io::ErrorKind::InvalidInput)?;
         let handles = self.session_folder(session);
         self.own_folder(contents)?;
@@ -168,25 +219,44 @@ impl DiskStore {
         // Written before the content is moved: where there is no room for it, no content without a handle stays behind.
         let (mut entry, handle) = self.temporary()?;
         let text = artifact.to_json().to_string();
-        let written = entry.write_all(text.as_bytes()).and_then(|()| entry.sync_data());
-        let moved = written.and_then(|()| fs::rename(temporary, &place)).and_then(|()| File::open(contents)?.sync_all());
-        moved.and_then(|()| fs::rename(&handle, handles.join(&artifact.id))).inspect_err(|_| drop(fs::remove_file(&handle)))
+        let written = entry
+            .write_all(text.as_bytes())
+            .and_then(|()| entry.sync_data());
+        let moved = written
+            .and_then(|()| fs::rename(temporary, &place))
+            .and_then(|()| File::open(contents)?.sync_all());
+        moved
+            .and_then(|()| fs::rename(&handle, handles.join(&artifact.id)))
+            .inspect_err(|_| drop(fs::remove_file(&handle)))
     }
 
     fn temporary(&self) -> io::Result<(File, PathBuf)> {
         let folder = self.folder.join("new");
         self.own_folder(&folder)?;
         let path = folder.join(digest::fresh_id("new"));
-        Ok((OpenOptions::new().create_new(true).write(true).mode(0o600).open(&path)?, path))
+        Ok((
+            OpenOptions::new()
+                .create_new(true)
+                .write(true)
+                .mode(0o600)
+                .open(&path)?,
+            path,
+        ))
     }
 
     /// Makes a folder of the store, and those around it.
     fn own_folder(&self, path: &Path) -> io::Result<()> {
-        let inside: Vec<&Path> = path.ancestors().take_while(|folder| *folder != self.folder).collect();
+        let inside: Vec<&Path> = path
+            .ancestors()
+            .take_while(|folder| *folder != self.folder)
+            .collect();
         for folder in inside.into_iter().rev() {
             private_folder(folder)?;
             if !is_folder(folder) {
-                return Err(io::Error::other(format!("`{}` is a link in the place of a folder", folder.display())));
+                return Err(io::Error::other(format!(
+                    "`{}` is a link in the place of a folder",
+                    folder.display()
+                )));
             }
         }
         Ok(())
@@ -224,22 +294,47 @@ impl KeptStore for DiskStore {
         self.tidy(0);
         let (file, path) = self.temporary().map_err(failed)?;
         let (session, media_type) = (session.to_owned(), media_type.to_owned());
-        Ok(Box::new(Writing { store: self.clone(), session, media_type, file, path, bytes: 0, hasher: blake3::Hasher::new() }))
+        Ok(Box::new(Writing {
+            store: self.clone(),
+            session,
+            media_type,
+            file,
+            path,
+            bytes: 0,
+            hasher: blake3::Hasher::new(),
+        }))
     }
 
     fn find(&self, session: &str, id: &str) -> Result<ArtifactRef, KeptError> {
         let entry = self.entry(session, id)?;
-        let read = || if self.is_old(modified(&entry)?) { Err(io::ErrorKind::NotFound.into()) } else { read_entry(&entry) };
+        let read = || {
+            if self.is_old(modified(&entry)?) {
+                Err(io::ErrorKind::NotFound.into())
+            } else {
+                read_entry(&entry)
+            }
+        };
         read().map_err(|problem| unknown_or_failed(&problem, id))
     }
 
-    fn read(&self, session: &str, id: &str, offset: u64, length: u64) -> Result<Vec<u8>, KeptError> {
+    fn read(
+        &self,
+        session: &str,
+        id: &str,
+        offset: u64,
+        length: u64,
+    ) -> Result<Vec<u8>, KeptError> {
         let artifact = self.find(session, id)?;
-        let place = self.content(&artifact.digest).ok_or_else(|| KeptError::Unknown(id.to_owned()))?;
+        let place = self
+            .content(&artifact.digest)
+            .ok_or_else(|| KeptError::Unknown(id.to_owned()))?;
         let read = || {
             let mut file = File::open(&place)?;
             if !self.is_whole(&mut file, &place, &artifact)? {
-                return Err(io::Error::new(io::ErrorKind::InvalidData, format!("the content of `{id}` is not whole any more")));
+                return Err(io::Error::new(
+                    io::ErrorKind::InvalidData,
+                    format!("the content of `{id}` is not whole any more"),
+                ));
             }
             file.seek(SeekFrom::Start(offset.min(artifact.bytes)))?;
             let mut bytes = Vec::new();
@@ -251,7 +346,9 @@ impl KeptStore for DiskStore {
 
     fn list(&self, session: &str) -> Result<Vec<ArtifactRef>, KeptError> {
         let found = named(&self.session_folder(session), is_id).into_iter();
-        let mut found: Vec<_> = found.filter_map(|path| Some((modified(&path).ok()?, read_entry(&path).ok()?))).collect();
+        let mut found: Vec<_> = found
+            .filter_map(|path| Some((modified(&path).ok()?, read_entry(&path).ok()?)))
+            .collect();
         found.retain(|(at, _)| !self.is_old(*at));
         found.sort_by(|(at, a), (other, b)| (at, &a.id).cmp(&(other, &b.id)));
         Ok(found.into_iter().map(|(_, artifact)| artifact).collect())
@@ -287,8 +384,11 @@ impl Keeping for Writing {
     fn finish(self: Box<Self>) -> Result<ArtifactRef, KeptError> {
         let artifact = handle(&self.media_type, self.bytes, &self.hasher.finalize());
         self.file.sync_data().map_err(failed)?;
-        self.store.commit(&self.session, &self.path, &artifact).map_err(failed)?;
-        self.store.tidy(handle_bytes(&artifact.media_type) + artifact.bytes);
+        self.store
+            .commit(&self.session, &self.path, &artifact)
+            .map_err(failed)?;
+        self.store
+            .tidy(handle_bytes(&artifact.media_type) + artifact.bytes);
         Ok(artifact)
     }
 }
@@ -316,7 +416,10 @@ fn named(folder: &Path, is_ours: impl Fn(&str) -> bool) -> Vec<PathBuf> {
         return Vec::new();
     }
     let entries = fs::read_dir(folder).into_iter().flatten().flatten();
-    entries.filter(|entry| entry.file_name().to_str().is_some_and(&is_ours)).map(|entry| entry.path()).collect()
+    entries
+        .filter(|entry| entry.file_name().to_str().is_some_and(&is_ours))
+        .map(|entry| entry.path())
+        .collect()
 }
 
 fn modified(path: &Path) -> io::Result<SystemTime> {
@@ -325,9 +428,23 @@ fn modified(path: &Path) -> io::Result<SystemTime> {
 
 fn read_entry(path: &Path) -> io::Result<ArtifactRef> {
     let entry: Value = serde_json::from_slice(&fs::read(path)?)?;
-    let text = |key: &str| entry.get(key).and_then(Value::as_str).map(str::to_owned).ok_or(io::ErrorKind::InvalidData);
-    let bytes = entry.get("bytes").and_then(Value::as_u64).ok_or(io::ErrorKind::InvalidData)?;
-    Ok(ArtifactRef { id: text("id")?, media_type: text("media_type")?, bytes, digest: text("digest")? })
+    let text = |key: &str| {
+        entry
+            .get(key)
+            .and_then(Value::as_str)
+            .map(str::to_owned)
+            .ok_or(io::ErrorKind::InvalidData)
+    };
+    let bytes = entry
+        .get("bytes")
+        .and_then(Value::as_u64)
+        .ok_or(io::ErrorKind::InvalidData)?;
+    Ok(ArtifactRef {
+        id: text("id")?,
+        media_type: text("media_type")?,
+        bytes,
+        digest: text("digest")?,
+    })
 }
 
 fn failed(problem: io::Error) -> KeptError {

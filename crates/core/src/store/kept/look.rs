@@ -33,7 +33,12 @@ const BLOCK: u64 = 256 << 10;
 const SHOWN: usize = 200;
 
 /// What was asked for as text of at most `most` bytes, below a line that says what it is and how to go on.
-pub(crate) fn look(shelf: &Shelf, id: &str, wanted: &Wanted, most: usize) -> Result<String, KeptError> {
+pub(crate) fn look(
+    shelf: &Shelf,
+    id: &str,
+    wanted: &Wanted,
+    most: usize,
+) -> Result<String, KeptError> {
     let total = shelf.find(id)?.bytes;
     // The line above has its room.
     let room = most.saturating_sub(200).max(16);
@@ -44,8 +49,14 @@ pub(crate) fn look(shelf: &Shelf, id: &str, wanted: &Wanted, most: usize) -> Res
             let start = offset.min(&total) + whole.start as u64;
             let (text, count) = as_text(&bytes[whole], room);
             let end = start + count as u64;
-            let next = if end < total { format!("; go on with offset={end}") } else { "; this is the end".to_owned() };
-            Ok(format!("[{id}: bytes {start} to {end} of {total}{next}]\n{text}"))
+            let next = if end < total {
+                format!("; go on with offset={end}")
+            } else {
+                "; this is the end".to_owned()
+            };
+            Ok(format!(
+                "[{id}: bytes {start} to {end} of {total}{next}]\n{text}"
+            ))
         }
         Wanted::Lines { first, count } => {
             let (mut text, mut shown, mut cut_at) = (String::new(), 0, None);
@@ -71,25 +82,38 @@ pub(crate) fn look(shelf: &Shelf, id: &str, wanted: &Wanted, most: usize) -> Res
             })?;
             let end = first.saturating_add(shown);
             let next = match (cut_at, lines) {
-                (Some(at), Some(_)) => format!("; line {first} is cut, and is the last: go on with offset={at}"),
-                (Some(at), None) => format!("; line {first} is cut: go on with offset={at}, or with line={end}"),
+                (Some(at), Some(_)) => {
+                    format!("; line {first} is cut, and is the last: go on with offset={at}")
+                }
+                (Some(at), None) => {
+                    format!("; line {first} is cut: go on with offset={at}, or with line={end}")
+                }
                 (None, Some(_)) => "; this is the end".to_owned(),
                 (None, None) => format!("; go on with line={end}"),
             };
-            Ok(format!("[{id}: lines {first} to {}{next}]\n{text}", end.saturating_sub(1).max(*first)))
+            Ok(format!(
+                "[{id}: lines {first} to {}{next}]\n{text}",
+                end.saturating_sub(1).max(*first)
+            ))
         }
         Wanted::Search(wanted) => {
             let (mut text, mut found, mut more) = (String::new(), 0_u64, 0_u64);
             let finder = Finder::new(wanted);
             each_line(shelf, id, |number, offset, line| {
-                let Some(at) = finder.find(line) else { return true };
+                let Some(at) = finder.find(line) else {
+                    return true;
+                };
                 found += 1;
                 let from = at.saturating_sub(SHOWN / 2);
                 let piece = &line[from..line.len().min(from + SHOWN)];
                 let whole = whole(piece);
                 let mut entry = String::new();
                 let at = offset + (from + whole.start) as u64;
-                let _ = writeln!(entry, "{number} (offset {at}): {}", String::from_utf8_lossy(&piece[whole]));
+                let _ = writeln!(
+                    entry,
+                    "{number} (offset {at}): {}",
+                    String::from_utf8_lossy(&piece[whole])
+                );
                 if text.len() + entry.len() <= room {
                     text.push_str(&entry);
                 } else {
@@ -97,14 +121,24 @@ pub(crate) fn look(shelf: &Shelf, id: &str, wanted: &Wanted, most: usize) -> Res
                 }
                 true
             })?;
-            let more = if more > 0 { format!(", the last {more} of them are not shown") } else { String::new() };
-            Ok(format!("[{id}: {found} lines hold that text{more}; read around one with offset]\n{text}"))
+            let more = if more > 0 {
+                format!(", the last {more} of them are not shown")
+            } else {
+                String::new()
+            };
+            Ok(format!(
+                "[{id}: {found} lines hold that text{more}; read around one with offset]\n{text}"
+            ))
         }
     }
 }
 
 /// Goes through the lines with their numbers and offsets while `take` wants more; says how many there are if it came to the end.
-fn each_line(shelf: &Shelf, id: &str, mut take: impl FnMut(u64, u64, &[u8]) -> bool) -> Result<Option<u64>, KeptError> {
+fn each_line(
+    shelf: &Shelf,
+    id: &str,
+    mut take: impl FnMut(u64, u64, &[u8]) -> bool,
+) -> Result<Option<u64>, KeptError> {
     let (mut buffer, mut offset, mut number, mut start) = (Vec::new(), 0, 1, 0);
     loop {
         let block = shelf.read(id, offset, BLOCK)?;
@@ -148,10 +182,16 @@ thread_local! {
 
 /// The part of some bytes that has no half of a character at its ends.
 fn whole(bytes: &[u8]) -> Range<usize> {
-    let torn = bytes.iter().take(3).take_while(|byte| **byte & 0xc0 == 0x80).count();
+    let torn = bytes
+        .iter()
+        .take(3)
+        .take_while(|byte| **byte & 0xc0 == 0x80)
+        .count();
     match std::str::from_utf8(&bytes[torn..]) {
         // Where nothing else is left, it is no text, and is passed over as it is.
-        Err(error) if error.error_len().is_none() && error.valid_up_to() > 0 => torn..torn + error.valid_up_to(),
+        Err(error) if error.error_len().is_none() && error.valid_up_to() > 0 => {
+            torn..torn + error.valid_up_to()
+        }
         _ => torn..bytes.len(),
     }
 }

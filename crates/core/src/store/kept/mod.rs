@@ -27,7 +27,12 @@ pub(crate) const MOST_MEDIA_TYPE: usize = 255;
 /// A handle that nobody can guess, for something of this content.
 fn handle(media_type: &str, bytes: u64, content: &blake3::Hash) -> ArtifactRef {
     let digest = format!("blake3:{}", content.to_hex());
-    ArtifactRef { id: digest::fresh_id("art"), media_type: media_type.to_owned(), bytes, digest }
+    ArtifactRef {
+        id: digest::fresh_id("art"),
+        media_type: media_type.to_owned(),
+        bytes,
+        digest,
+    }
 }
 
 /// Where artifacts are kept. The methods may wait for a disk.
@@ -37,7 +42,8 @@ pub trait KeptStore: Send + Sync {
     /// The artifact of that handle, if this session has it.
     fn find(&self, session: &str, id: &str) -> Result<ArtifactRef, KeptError>;
     /// At most `length` bytes of it, from `offset` on.
-    fn read(&self, session: &str, id: &str, offset: u64, length: u64) -> Result<Vec<u8>, KeptError>;
+    fn read(&self, session: &str, id: &str, offset: u64, length: u64)
+    -> Result<Vec<u8>, KeptError>;
     /// All that a session has, the oldest first.
     fn list(&self, session: &str) -> Result<Vec<ArtifactRef>, KeptError>;
     /// Forgets what is too old, and the oldest while there is too much. Stores do so by themselves as they are written to.
@@ -91,8 +97,15 @@ pub struct Collected {
 impl Bounds {
     /// Refuses what would be forgotten as soon as it is there.
     fn fit(&self, media_type: &str, bytes: u64) -> Result<(), KeptError> {
-        let most = self.bytes.checked_sub(handle_bytes(media_type)).ok_or(KeptError::TooLarge(0))?;
-        if bytes > most { Err(KeptError::TooLarge(most)) } else { Ok(()) }
+        let most = self
+            .bytes
+            .checked_sub(handle_bytes(media_type))
+            .ok_or(KeptError::TooLarge(0))?;
+        if bytes > most {
+            Err(KeptError::TooLarge(most))
+        } else {
+            Ok(())
+        }
     }
 }
 
@@ -103,12 +116,16 @@ fn handle_bytes(media_type: &str) -> u64 {
 
 /// Whether a text has the form of a handle. Nothing else becomes part of a path.
 pub(crate) fn is_id(text: &str) -> bool {
-    text.strip_prefix("art_").is_some_and(|digits| is_hex(digits, 32))
+    text.strip_prefix("art_")
+        .is_some_and(|digits| is_hex(digits, 32))
 }
 
 /// Whether a text is so many digits, as the store writes them.
 fn is_hex(text: &str, digits: usize) -> bool {
-    text.len() == digits && text.bytes().all(|byte| byte.is_ascii_digit() || (b'a'..=b'f').contains(&byte))
+    text.len() == digits
+        && text
+            .bytes()
+            .all(|byte| byte.is_ascii_digit() || (b'a'..=b'f').contains(&byte))
 }
 
 #[cfg(test)]

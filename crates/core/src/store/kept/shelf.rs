@@ -20,7 +20,9 @@ pub struct Shelf {
 
 impl fmt::Debug for Shelf {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Shelf").field("session", &self.session).finish_non_exhaustive()
+        f.debug_struct("Shelf")
+            .field("session", &self.session)
+            .finish_non_exhaustive()
     }
 }
 
@@ -28,8 +30,18 @@ impl fmt::Debug for Shelf {
 const CHUNK: usize = 64 << 10;
 
 impl Shelf {
-    pub(crate) fn new(store: Arc<dyn KeptStore>, redactor: Redactor, words: Option<Arc<Words>>, session: &str) -> Self {
-        Self { store, redactor, words, session: session.to_owned() }
+    pub(crate) fn new(
+        store: Arc<dyn KeptStore>,
+        redactor: Redactor,
+        words: Option<Arc<Words>>,
+        session: &str,
+    ) -> Self {
+        Self {
+            store,
+            redactor,
+            words,
+            session: session.to_owned(),
+        }
     }
 
     /// Keeps bytes without their secrets. Of more than [`MOST_BYTES`] the start is kept.
@@ -38,11 +50,21 @@ impl Shelf {
     }
 
     /// The same for what a reader gives, which is read to its end; what is at its start and end, `half` bytes each, comes back.
-    pub(crate) fn write_from(&self, from: impl Read, media_type: &str, half: usize) -> Result<Sample, KeptError> {
+    pub(crate) fn write_from(
+        &self,
+        from: impl Read,
+        media_type: &str,
+        half: usize,
+    ) -> Result<Sample, KeptError> {
         asked(|| self.write_all(from, media_type, half))
     }
 
-    fn write_all(&self, from: impl Read, media_type: &str, half: usize) -> Result<Sample, KeptError> {
+    fn write_all(
+        &self,
+        from: impl Read,
+        media_type: &str,
+        half: usize,
+    ) -> Result<Sample, KeptError> {
         let mut pass = self.redactor.pass(self.words.as_ref());
         let mut media_type = media_type.to_owned();
         pass.string(&mut media_type);
@@ -60,8 +82,14 @@ impl Shelf {
             // Where nobody wants to know how it ends, the rest need not be looked at.
             Ok(half > 0 || room > 0)
         })?;
-        let shown = Shown { redacted: shown.redacted + pass.count, ..shown };
-        Ok(Sample { artifact: keeping.finish()?, shown })
+        let shown = Shown {
+            redacted: shown.redacted + pass.count,
+            ..shown
+        };
+        Ok(Sample {
+            artifact: keeping.finish()?,
+            shown,
+        })
     }
 
     /// How it begins and ends, without its secrets, where it cannot be kept.
@@ -70,12 +98,22 @@ impl Shelf {
     }
 
     /// Reads to the end, and passes on what is there without its secrets, until nobody wants more.
-    fn cleaned(&self, mut from: impl Read, half: usize, mut put: impl FnMut(&[u8]) -> Result<bool, KeptError>) -> Result<Shown, KeptError> {
+    fn cleaned(
+        &self,
+        mut from: impl Read,
+        half: usize,
+        mut put: impl FnMut(&[u8]) -> Result<bool, KeptError>,
+    ) -> Result<Shown, KeptError> {
         let mut stream = self.redactor.pass(self.words.as_ref()).stream();
-        let mut sampled = Sampled { half, ..Sampled::default() };
+        let mut sampled = Sampled {
+            half,
+            ..Sampled::default()
+        };
         let (mut chunk, mut clean) = (vec![0; CHUNK], Vec::new());
         loop {
-            let count = from.read(&mut chunk).map_err(|problem| KeptError::Failed(problem.to_string()))?;
+            let count = from
+                .read(&mut chunk)
+                .map_err(|problem| KeptError::Failed(problem.to_string()))?;
             clean.clear();
             stream.push(&chunk[..count], &mut clean);
             sampled.take(&clean);
@@ -87,8 +125,15 @@ impl Shelf {
         let redacted = stream.finish(&mut clean);
         sampled.take(&clean);
         put(&clean)?;
-        let Sampled { head, tail, bytes, .. } = sampled;
-        Ok(Shown { head, tail: tail.into(), bytes, redacted })
+        let Sampled {
+            head, tail, bytes, ..
+        } = sampled;
+        Ok(Shown {
+            head,
+            tail: tail.into(),
+            bytes,
+            redacted,
+        })
     }
 
     /// The artifact of that handle.

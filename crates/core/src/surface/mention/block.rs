@@ -34,8 +34,13 @@ enum Leaf {
 }
 
 /// What begins such text, and what ends it. Other tags are written around Markdown as often as around anything else, prompts above all.
-const RAW: [(&str, &str); 5] =
-    [("<!--", "-->"), ("<pre", "</pre>"), ("<script", "</script>"), ("<style", "</style>"), ("<textarea", "</textarea>")];
+const RAW: [(&str, &str); 5] = [
+    ("<!--", "-->"),
+    ("<pre", "</pre>"),
+    ("<script", "</script>"),
+    ("<style", "</style>"),
+    ("<textarea", "</textarea>"),
+];
 
 /// Nobody nests deeper, and each line would be compared with all of it.
 const MOST_CONTAINERS: usize = 64;
@@ -46,13 +51,26 @@ impl Blocks {
     }
 
     pub(super) fn open_fence(&self) -> Option<Span> {
-        if let Leaf::Fence { span, .. } = self.leaf { Some(span) } else { None }
+        if let Leaf::Fence { span, .. } = self.leaf {
+            Some(span)
+        } else {
+            None
+        }
     }
 
     /// Takes the next line, and says whether it is fenced code or a fence.
     pub(super) fn line(&mut self, text: &str, span: Span) -> bool {
-        let mut rest = Rest { text, at: 0, column: 0, owed: 0 };
-        let kept = self.containers.iter().take_while(|container| rest.enter(**container)).count();
+        let mut rest = Rest {
+            text,
+            at: 0,
+            column: 0,
+            owed: 0,
+        };
+        let kept = self
+            .containers
+            .iter()
+            .take_while(|container| rest.enter(**container))
+            .count();
         if kept == self.containers.len() {
             match self.leaf {
                 Leaf::Fence { mark, length, .. } => {
@@ -83,7 +101,9 @@ impl Blocks {
         self.leaf = match (fence(words), raw(words)) {
             _ if words.is_empty() || code => Leaf::None,
             (Some((mark, length)), _) => Leaf::Fence { mark, length, span },
-            (_, Some((begin, end))) if has(words.get(begin.len()..).unwrap_or_default(), end) => Leaf::None,
+            (_, Some((begin, end))) if has(words.get(begin.len()..).unwrap_or_default(), end) => {
+                Leaf::None
+            }
             (_, Some((_, end))) => Leaf::Raw(end),
             _ => Leaf::Paragraph,
         };
@@ -124,7 +144,12 @@ impl<'l> Rest<'l> {
     /// The columns of white space that come next.
     fn indent(&self) -> usize {
         let mut column = self.column;
-        let blanks = self.text.as_bytes().iter().skip(self.at).take_while(|byte| matches!(byte, b' ' | b'\t'));
+        let blanks = self
+            .text
+            .as_bytes()
+            .iter()
+            .skip(self.at)
+            .take_while(|byte| matches!(byte, b' ' | b'\t'));
         for byte in blanks {
             column += if *byte == b'\t' { 4 - column % 4 } else { 1 };
         }
@@ -212,7 +237,10 @@ impl<'l> Rest<'l> {
 
 /// The fence that these words open: three or more of one kind, and no backtick after backticks.
 fn fence(words: &str) -> Option<(u8, usize)> {
-    let mark = *words.as_bytes().first().filter(|byte| matches!(byte, b'`' | b'~'))?;
+    let mark = *words
+        .as_bytes()
+        .first()
+        .filter(|byte| matches!(byte, b'`' | b'~'))?;
     let length = words.bytes().take_while(|&byte| byte == mark).count();
     (length >= 3 && !(mark == b'`' && words[length..].contains('`'))).then_some((mark, length))
 }
@@ -223,12 +251,21 @@ fn closes(words: &str, mark: u8, length: usize) -> bool {
 }
 
 fn raw(words: &str) -> Option<(&'static str, &'static str)> {
-    let begins = |begin: &str| words.get(..begin.len()).is_some_and(|start| start.eq_ignore_ascii_case(begin));
+    let begins = |begin: &str| {
+        words
+            .get(..begin.len())
+            .is_some_and(|start| start.eq_ignore_ascii_case(begin))
+    };
     let (begin, end) = RAW.into_iter().find(|(begin, _)| begins(begin))?;
-    let own = begin == "<!--" || words[begin.len()..].is_empty() || words[begin.len()..].starts_with([' ', '\t', '>']);
+    let own = begin == "<!--"
+        || words[begin.len()..].is_empty()
+        || words[begin.len()..].starts_with([' ', '\t', '>']);
     own.then_some((begin, end))
 }
 
 fn has(words: &str, end: &str) -> bool {
-    words.as_bytes().windows(end.len()).any(|part| part.eq_ignore_ascii_case(end.as_bytes()))
+    words
+        .as_bytes()
+        .windows(end.len())
+        .any(|part| part.eq_ignore_ascii_case(end.as_bytes()))
 }

@@ -27,12 +27,20 @@ pub(super) struct Calls<'a, 'n> {
 
 impl<'a, 'n> Calls<'a, 'n> {
     pub(super) fn new(text: &'a str, names: &'a Names<'n>) -> Self {
-        Self { text, names, open: Vec::new(), uses: Uses::default() }
+        Self {
+            text,
+            names,
+            open: Vec::new(),
+            uses: Uses::default(),
+        }
     }
 
     /// Takes the next line; `None` for one that is not looked at.
     pub(super) fn line(&mut self, line: Option<&Line>) {
-        match line.map(|line| line.span).filter(|line| !self.text[line.start..line.end].trim().is_empty()) {
+        match line
+            .map(|line| line.span)
+            .filter(|line| !self.text[line.start..line.end].trim().is_empty())
+        {
             Some(line) => {
                 self.code_spans(line);
                 self.calls(line);
@@ -47,12 +55,15 @@ impl<'a, 'n> Calls<'a, 'n> {
     }
 
     fn close_all(&mut self) {
-        std::mem::take(&mut self.open).into_iter().for_each(|bracket| self.close(bracket));
+        std::mem::take(&mut self.open)
+            .into_iter()
+            .for_each(|bracket| self.close(bracket));
     }
 
     fn close(&mut self, bracket: Bracket) {
         if let Some(tool) = bracket.tool.filter(|_| !bracket.given.is_empty()) {
-            self.uses.arguments(self.text, self.names, tool, bracket.given);
+            self.uses
+                .arguments(self.text, self.names, tool, bracket.given);
         }
     }
 
@@ -65,7 +76,10 @@ impl<'a, 'n> Calls<'a, 'n> {
                 self.key(Span::new(at, end), end, line);
                 at = match self.call(Span::new(at, end), line) {
                     Some(tool) => {
-                        self.open.push(Bracket { tool, ..Bracket::default() });
+                        self.open.push(Bracket {
+                            tool,
+                            ..Bracket::default()
+                        });
                         end + 1
                     }
                     None => end,
@@ -81,7 +95,9 @@ impl<'a, 'n> Calls<'a, 'n> {
                 '\'' if single_closes && !self.text[line.start..at].ends_with(is_word) => {
                     let closing = self.text[at + 1..line.end].find('\'');
                     single_closes = closing.is_some();
-                    closing.filter(|closing| !self.text[at + closing + 2..line.end].starts_with(is_word))
+                    closing.filter(|closing| {
+                        !self.text[at + closing + 2..line.end].starts_with(is_word)
+                    })
                 }
                 _ => None,
             };
@@ -91,7 +107,10 @@ impl<'a, 'n> Calls<'a, 'n> {
                     self.quoted(inside, line);
                     at = inside.end;
                 }
-                ('(', _) => self.open.push(Bracket { tool: self.open.last().and_then(|open| open.tool), ..Bracket::default() }),
+                ('(', _) => self.open.push(Bracket {
+                    tool: self.open.last().and_then(|open| open.tool),
+                    ..Bracket::default()
+                }),
                 (')', _) => {
                     if let Some(bracket) = self.open.pop() {
                         self.close(bracket);
@@ -140,7 +159,11 @@ impl<'a, 'n> Calls<'a, 'n> {
             _ if plural => false,
             Some(_) => true,
             None if says_something_else(arguments) => false,
-            None => name.trim_matches('_').contains('_') && may_be_a_tool(name) && !self.is_method_or_definition(span.start, line.start),
+            None => {
+                name.trim_matches('_').contains('_')
+                    && may_be_a_tool(name)
+                    && !self.is_method_or_definition(span.start, line.start)
+            }
         };
         counts.then(|| {
             self.uses.reference(span);
@@ -162,20 +185,38 @@ impl<'a, 'n> Calls<'a, 'n> {
         if before.ends_with(['.', ':', '/', '\\', '@', '$', '#', '&', '>']) {
             return true;
         }
-        let word = before.trim_end().rsplit(|c: char| !is_word(c)).next().unwrap_or_default();
+        let word = before
+            .trim_end()
+            .rsplit(|c: char| !is_word(c))
+            .next()
+            .unwrap_or_default();
         before.ends_with(' ') && ["class", "def", "fn", "func", "function", "sub"].contains(&word)
     }
 
     /// Records a name that stands where the name of an argument does, in calls of tools whose arguments have other names.
     fn key(&mut self, span: Span, after: usize, line: Span) {
         let (text, names) = (self.text, self.names);
-        let Some(Bracket { tool: Some(tool), depth: 0 | 1, given }) = self.open.last_mut() else { return };
-        if names.canonical(*tool, &text[span.start..span.end]).is_none() {
+        let Some(Bracket {
+            tool: Some(tool),
+            depth: 0 | 1,
+            given,
+        }) = self.open.last_mut()
+        else {
+            return;
+        };
+        if names
+            .canonical(*tool, &text[span.start..span.end])
+            .is_none()
+        {
             return;
         }
         let next = text.get(after..line.end).unwrap_or_default().trim_start();
-        let assigned = (next.starts_with(':') && !next.starts_with("::")) || (next.starts_with('=') && !next.starts_with("=="));
-        let alone = text[line.start..span.start].trim_end().ends_with(['(', ',']) && next.starts_with([',', ')']);
+        let assigned = (next.starts_with(':') && !next.starts_with("::"))
+            || (next.starts_with('=') && !next.starts_with("=="));
+        let alone = text[line.start..span.start]
+            .trim_end()
+            .ends_with(['(', ','])
+            && next.starts_with([',', ')']);
         if assigned || alone {
             given.push(Name::plain(span));
         }
@@ -211,7 +252,9 @@ impl<'a, 'n> Calls<'a, 'n> {
         let inside = &self.text[code.start..code.end];
         let start = code.start + inside.len() - inside.trim_start().len();
         let end = code.start + inside.trim_end().len();
-        let Some(name) = name_end(self.text, start, end) else { return };
+        let Some(name) = name_end(self.text, start, end) else {
+            return;
+        };
         let (known, span) = self.named(Span::new(start, name));
         let declared = self.names.find(known).is_some();
         let called = self.text[name..end].starts_with('(') && self.text[..end].ends_with(')');
@@ -223,8 +266,14 @@ impl<'a, 'n> Calls<'a, 'n> {
 
 /// Whether what follows a name in brackets says something about it, or is part of an address.
 fn says_something_else(arguments: &str) -> bool {
-    let said = ["optional)", "required)", "deprecated)", "default)"].iter().any(|word| arguments.starts_with(word));
-    said || ["at)", "dot)"].iter().any(|word| arguments.strip_prefix(word).is_some_and(|after| after.starts_with(is_word)))
+    let said = ["optional)", "required)", "deprecated)", "default)"]
+        .iter()
+        .any(|word| arguments.starts_with(word));
+    said || ["at)", "dot)"].iter().any(|word| {
+        arguments
+            .strip_prefix(word)
+            .is_some_and(|after| after.starts_with(is_word))
+    })
 }
 
 /// Where a double quotation ends, a backslash taking the next character with it.

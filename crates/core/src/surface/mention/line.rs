@@ -46,7 +46,11 @@ impl Lines {
                     Fences::Scan if before && !blank => marker = marker.or_else(|| next.take()),
                     Fences::Scan => {}
                 }
-                all.lines.push(Line { span, fenced, marker });
+                all.lines.push(Line {
+                    span,
+                    fenced,
+                    marker,
+                });
                 continue;
             }
             let mut marker = block;
@@ -55,9 +59,13 @@ impl Lines {
                 match order {
                     Order::Line => marker = marker.or_else(|| Some(all.add(at, order))),
                     Order::NextLine => next = Some(all.add(at, order)),
-                    Order::Start if block.is_some() => all.odd(at, "the block before it is still open"),
+                    Order::Start if block.is_some() => {
+                        all.odd(at, "the block before it is still open")
+                    }
                     Order::Start => block = Some(all.add(at, order)),
-                    Order::End if block.is_none() => all.odd(at, "no `ignore-start` stands before it"),
+                    Order::End if block.is_none() => {
+                        all.odd(at, "no `ignore-start` stands before it")
+                    }
                     Order::End => block = None,
                     Order::Unknown => {
                         all.odd(at, "it is none of `ignore-line`, `ignore-next-line`, `ignore-start` and `ignore-end`");
@@ -66,10 +74,17 @@ impl Lines {
             } else if !blank {
                 marker = marker.or_else(|| next.take());
             }
-            all.lines.push(Line { span, fenced, marker });
+            all.lines.push(Line {
+                span,
+                fenced,
+                marker,
+            });
         }
         all.unclosed_fence = blocks.open_fence();
-        if let Some(open) = block.and_then(|index| all.markers.get(index)).map(|marker| marker.span) {
+        if let Some(open) = block
+            .and_then(|index| all.markers.get(index))
+            .map(|marker| marker.span)
+        {
             all.odd(open, "no `ignore-end` closes it");
         }
         all
@@ -92,7 +107,11 @@ fn spans(text: &str) -> impl Iterator<Item = Span> {
         let rest = text.get(start..).filter(|rest| !rest.is_empty())?;
         let length = rest.find(['\n', '\r']).unwrap_or(rest.len());
         let span = Span::new(start, start + length);
-        let end = if rest[length..].starts_with("\r\n") { 2 } else { usize::from(length < rest.len()) };
+        let end = if rest[length..].starts_with("\r\n") {
+            2
+        } else {
+            usize::from(length < rest.len())
+        };
         start = span.end + end;
         Some(span)
     })
@@ -105,7 +124,12 @@ mod tests {
     /// The numbers of the lines that are fenced.
     fn fenced(text: &str) -> Vec<usize> {
         let lines = Lines::of(text, Fences::Skip).lines;
-        lines.iter().enumerate().filter(|(_, line)| line.fenced).map(|(index, _)| index).collect()
+        lines
+            .iter()
+            .enumerate()
+            .filter(|(_, line)| line.fenced)
+            .map(|(index, _)| index)
+            .collect()
     }
 
     #[test]
@@ -153,23 +177,59 @@ mod tests {
     #[test]
     fn an_unclosed_fence_is_known_by_its_place() {
         let text = "a\n```py\nb\n";
-        assert_eq!(Lines::of(text, Fences::Skip).unclosed_fence, Some(Span::new(2, 7)));
-        assert_eq!(Lines::of("a\n```\nb\n```\n", Fences::Skip).unclosed_fence, None);
+        assert_eq!(
+            Lines::of(text, Fences::Skip).unclosed_fence,
+            Some(Span::new(2, 7))
+        );
+        assert_eq!(
+            Lines::of("a\n```\nb\n```\n", Fences::Skip).unclosed_fence,
+            None
+        );
     }
 
     #[test]
     fn markers_cover_lines_and_a_blank_one_does_not_use_them_up() {
         let check = |text: &str, fences: Fences, expected: &[usize]| {
             let lines = Lines::of(text, fences);
-            let covered: Vec<usize> = lines.lines.iter().enumerate().filter(|(_, line)| line.marker.is_some()).map(|(at, _)| at).collect();
+            let covered: Vec<usize> = lines
+                .lines
+                .iter()
+                .enumerate()
+                .filter(|(_, line)| line.marker.is_some())
+                .map(|(at, _)| at)
+                .collect();
             assert_eq!(covered, expected, "{text}");
         };
-        check("<!-- harness: ignore-next-line -->\n\na\nb", Fences::Skip, &[2]);
-        check("a <!-- harn-tool-surface: ignore-line -->\nb", Fences::Skip, &[0]);
-        check("<!-- harness: ignore-start -->\na\n\nb\n<!-- harness: ignore-end -->\nc", Fences::Skip, &[1, 2, 3, 4]);
-        check("```\n<!-- harness: ignore-next-line -->\n```\na", Fences::Skip, &[]);
-        check("<!-- harness: ignore-next-line -->\n```\na\n```\nb", Fences::Skip, &[]);
-        check("<!-- harness: ignore-next-line -->\n```\na\nb\n```\nb", Fences::Scan, &[2]);
+        check(
+            "<!-- harness: ignore-next-line -->\n\na\nb",
+            Fences::Skip,
+            &[2],
+        );
+        check(
+            "a <!-- harn-tool-surface: ignore-line -->\nb",
+            Fences::Skip,
+            &[0],
+        );
+        check(
+            "<!-- harness: ignore-start -->\na\n\nb\n<!-- harness: ignore-end -->\nc",
+            Fences::Skip,
+            &[1, 2, 3, 4],
+        );
+        check(
+            "```\n<!-- harness: ignore-next-line -->\n```\na",
+            Fences::Skip,
+            &[],
+        );
+        check(
+            "<!-- harness: ignore-next-line -->\n```\na\n```\nb",
+            Fences::Skip,
+            &[],
+        );
+        check(
+            "<!-- harness: ignore-next-line -->\n```\na\nb\n```\nb",
+            Fences::Scan,
+            &[2],
+        );
     }
 
     #[test]
@@ -177,11 +237,21 @@ mod tests {
         for (text, expected) in [
             ("<!-- harness: ignore-end -->", 1),
             ("<!-- harness: ignore-start -->\na", 1),
-            ("<!-- harness: ignore-start -->\n<!-- harness: ignore-start -->\na\n<!-- harness: ignore-end -->", 1),
+            (
+                "<!-- harness: ignore-start -->\n<!-- harness: ignore-start -->\na\n<!-- harness: ignore-end -->",
+                1,
+            ),
             ("<!-- harness: ignore-nextline -->", 1),
-            ("<!-- harness: ignore-start -->\na\n<!-- harness: ignore-end -->", 0),
+            (
+                "<!-- harness: ignore-start -->\na\n<!-- harness: ignore-end -->",
+                0,
+            ),
         ] {
-            assert_eq!(Lines::of(text, Fences::Skip).odd_markers.len(), expected, "{text}");
+            assert_eq!(
+                Lines::of(text, Fences::Skip).odd_markers.len(),
+                expected,
+                "{text}"
+            );
         }
     }
 }

@@ -29,14 +29,18 @@ pub(crate) enum Order {
 /// The first marker of a line and its place in it. The seed's spelling counts wherever it stands; ours only in a comment, because a sentence
 /// may well say `harness:`.
 pub(super) fn find(line: &str) -> Option<(Span, Order)> {
-    let seed = line.find("harn-tool-surface:").map(|at| (at, at + "harn-tool-surface:".len()));
+    let seed = line
+        .find("harn-tool-surface:")
+        .map(|at| (at, at + "harn-tool-surface:".len()));
     let (start, after) = seed.or_else(|| ours(line))?;
     let rest = line.get(after..)?;
     let word = rest.trim_start();
     // A comment may end without a space.
     let word = word.find("-->").map_or(word, |end| &word[..end]);
     let from = after + rest.len() - rest.trim_start().len();
-    let length = word.find(|c: char| !(c.is_ascii_alphanumeric() || matches!(c, '-' | '_'))).unwrap_or(word.len());
+    let length = word
+        .find(|c: char| !(c.is_ascii_alphanumeric() || matches!(c, '-' | '_')))
+        .unwrap_or(word.len());
     let order = match &word[..length] {
         "ignore-line" => Order::Line,
         "ignore-next-line" => Order::NextLine,
@@ -53,7 +57,12 @@ fn ours(line: &str) -> Option<(usize, usize)> {
     let said = inside.trim_start();
     let after = said.strip_prefix("harness:")?;
     // Other comments may begin with the name; an order begins with `ignore`.
-    after.trim_start().starts_with("ignore").then(|| (comment + 4 + inside.len() - said.len(), line.len() - after.len()))
+    after.trim_start().starts_with("ignore").then(|| {
+        (
+            comment + 4 + inside.len() - said.len(),
+            line.len() - after.len(),
+        )
+    })
 }
 
 #[cfg(test)]
@@ -64,7 +73,10 @@ mod tests {
     fn both_spellings_are_found_and_prose_is_not() {
         for (line, expected) in [
             ("<!-- harn-tool-surface: ignore-line -->", Some(Order::Line)),
-            ("<!-- harn-tool-surface:ignore-start -->", Some(Order::Start)),
+            (
+                "<!-- harn-tool-surface:ignore-start -->",
+                Some(Order::Start),
+            ),
             ("# harn-tool-surface:   ignore-end", Some(Order::End)),
             ("<!-- harness: ignore-next-line -->", Some(Order::NextLine)),
             ("<!--harness:ignore-nothing-->", Some(Order::Unknown)),

@@ -87,7 +87,9 @@ impl Use {
     /// The name.
     #[must_use]
     pub fn name<'s>(&'s self, text: &'s str) -> &'s str {
-        self.decoded.as_deref().unwrap_or_else(|| text.get(self.span.start..self.span.end).unwrap_or_default())
+        self.decoded
+            .as_deref()
+            .unwrap_or_else(|| text.get(self.span.start..self.span.end).unwrap_or_default())
     }
 }
 
@@ -116,10 +118,20 @@ pub fn scan(text: &str, names: &Names<'_>, fences: Fences) -> Scanned {
     let mut uses = calls.finish();
     uses.join(objects.finish());
     let place = |Name { span, decoded }: Name| {
-        let index = lines.lines.partition_point(|line| line.span.end < span.start);
-        Use { span, decoded, marker: lines.lines.get(index).and_then(|line| line.marker) }
+        let index = lines
+            .lines
+            .partition_point(|line| line.span.end < span.start);
+        Use {
+            span,
+            decoded,
+            marker: lines.lines.get(index).and_then(|line| line.marker),
+        }
     };
-    let alias = |Alias { tool, name, twice }: Alias| AliasUse { tool, used: place(name), twice };
+    let alias = |Alias { tool, name, twice }: Alias| AliasUse {
+        tool,
+        used: place(name),
+        twice,
+    };
     Scanned {
         references: uses.references.into_iter().map(place).collect(),
         aliases: uses.aliases.into_iter().map(alias).collect(),
@@ -138,11 +150,16 @@ struct Name {
 
 impl Name {
     fn plain(span: Span) -> Self {
-        Self { span, decoded: None }
+        Self {
+            span,
+            decoded: None,
+        }
     }
 
     fn words<'s>(&'s self, text: &'s str) -> &'s str {
-        self.decoded.as_deref().unwrap_or(&text[self.span.start..self.span.end])
+        self.decoded
+            .as_deref()
+            .unwrap_or(&text[self.span.start..self.span.end])
     }
 }
 
@@ -175,10 +192,16 @@ impl Uses {
             })
             .collect();
         let mut counts: HashMap<&str, usize> = HashMap::new();
-        known.iter().for_each(|(_, canonical)| *counts.entry(canonical).or_default() += 1);
+        known
+            .iter()
+            .for_each(|(_, canonical)| *counts.entry(canonical).or_default() += 1);
         for (name, canonical) in known {
             if name.words(text) != canonical {
-                self.aliases.push(Alias { tool, name, twice: counts.get(canonical).is_some_and(|count| *count > 1) });
+                self.aliases.push(Alias {
+                    tool,
+                    name,
+                    twice: counts.get(canonical).is_some_and(|count| *count > 1),
+                });
             }
         }
     }
@@ -187,10 +210,13 @@ impl Uses {
     fn join(&mut self, other: Self) {
         self.references.extend(other.references);
         self.aliases.extend(other.aliases);
-        self.references.sort_by_key(|name| (name.span.start, name.span.end));
+        self.references
+            .sort_by_key(|name| (name.span.start, name.span.end));
         self.references.dedup_by_key(|name| name.span.start);
         // Of two passes the one that saw more of the call is right.
-        self.aliases.sort_by_key(|alias| (alias.name.span.start, alias.tool, !alias.twice));
-        self.aliases.dedup_by_key(|alias| (alias.name.span.start, alias.tool));
+        self.aliases
+            .sort_by_key(|alias| (alias.name.span.start, alias.tool, !alias.twice));
+        self.aliases
+            .dedup_by_key(|alias| (alias.name.span.start, alias.tool));
     }
 }

@@ -58,21 +58,35 @@ impl Tag {
     /// The tag that begins at `at`. It ends before the next one begins, so that nothing is looked at twice.
     fn at(text: &str, at: usize, end: usize) -> Option<Self> {
         let inside = text.get(at + 1..end)?;
-        let is = |word: &&str| inside.get(..word.len()).is_some_and(|start| start.eq_ignore_ascii_case(word));
+        let is = |word: &&str| {
+            inside
+                .get(..word.len())
+                .is_some_and(|start| start.eq_ignore_ascii_case(word))
+        };
         let word = ["tool_call", "toolcall"].into_iter().find(is)?;
         let rest = &inside[word.len()..];
-        let length = rest.find(['>', '<']).filter(|&length| rest[length..].starts_with('>'))?;
+        let length = rest
+            .find(['>', '<'])
+            .filter(|&length| rest[length..].starts_with('>'))?;
         let attributes = Span::new(at + 1 + word.len(), at + 1 + word.len() + length);
         let own = length == 0 || rest.starts_with([' ', '\t', '/']);
-        own.then(|| Self { end: attributes.end + 1, name: attribute(text, attributes) })
+        own.then(|| Self {
+            end: attributes.end + 1,
+            name: attribute(text, attributes),
+        })
     }
 }
 
 /// The name that `name="..."` gives.
 fn attribute(text: &str, attributes: Span) -> Option<Span> {
     let written = &text[attributes.start..attributes.end];
-    let (at, _) = written.match_indices("name").find(|(at, _)| written[..*at].ends_with([' ', '\t']))?;
-    let value = written[at + 4..].trim_start().strip_prefix('=')?.trim_start();
+    let (at, _) = written
+        .match_indices("name")
+        .find(|(at, _)| written[..*at].ends_with([' ', '\t']))?;
+    let value = written[at + 4..]
+        .trim_start()
+        .strip_prefix('=')?
+        .trim_start();
     let quote = value.chars().next().filter(|c| matches!(c, '"' | '\''))?;
     let start = attributes.end - value.len() + 1;
     let end = start + value[1..].find(quote)?;
@@ -91,7 +105,13 @@ pub(super) struct Objects<'a, 'n> {
 
 impl<'a, 'n> Objects<'a, 'n> {
     pub(super) fn new(text: &'a str, names: &'a Names<'n>) -> Self {
-        Self { text, names, open: Vec::new(), tagged: false, uses: Uses::default() }
+        Self {
+            text,
+            names,
+            open: Vec::new(),
+            tagged: false,
+            uses: Uses::default(),
+        }
     }
 
     /// Takes the next line; `None` for one that is not looked at.
@@ -140,7 +160,16 @@ impl<'a, 'n> Objects<'a, 'n> {
                 let under = self.open.last_mut().and_then(|around| around.key.take());
                 let is_call = std::mem::take(&mut self.tagged) || under == Some(Key::Function);
                 let (keys, given) = (Vec::new(), Vec::new());
-                self.open.push(Object { under, key: None, name: None, is_call, has_arguments: false, has_description: false, keys, given });
+                self.open.push(Object {
+                    under,
+                    key: None,
+                    name: None,
+                    is_call,
+                    has_arguments: false,
+                    has_description: false,
+                    keys,
+                    given,
+                });
             }
             '}' => {
                 if let Some(object) = self.open.pop() {
@@ -171,10 +200,16 @@ impl<'a, 'n> Objects<'a, 'n> {
         let after = span.end + 1;
         let raw = &self.text[span.start..span.end];
         // What no JSON reader takes is left as it stands.
-        let decoded = if raw.contains('\\') { serde_json::from_str::<Box<str>>(&self.text[start - 1..after]).ok() } else { None };
+        let decoded = if raw.contains('\\') {
+            serde_json::from_str::<Box<str>>(&self.text[start - 1..after]).ok()
+        } else {
+            None
+        };
         let name = Name { span, decoded };
         let words = name.words(self.text);
-        let Some(object) = self.open.last_mut() else { return after };
+        let Some(object) = self.open.last_mut() else {
+            return after;
+        };
         if self.text[after..end].trim_start().starts_with(':') {
             let key = Key::of(words);
             object.key = Some(key);
@@ -184,7 +219,9 @@ impl<'a, 'n> Objects<'a, 'n> {
         } else {
             match object.key.take() {
                 Some(Key::Name) if !words.is_empty() => object.name = Some(name),
-                Some(Key::Type) => object.is_call |= matches!(words, "function_call" | "tool_call" | "tool_use"),
+                Some(Key::Type) => {
+                    object.is_call |= matches!(words, "function_call" | "tool_call" | "tool_use")
+                }
                 _ => {}
             }
         }
@@ -192,13 +229,24 @@ impl<'a, 'n> Objects<'a, 'n> {
     }
 
     fn close(&mut self, object: Object) {
-        let Object { under, name, is_call, has_arguments, has_description, keys, given, .. } = object;
+        let Object {
+            under,
+            name,
+            is_call,
+            has_arguments,
+            has_description,
+            keys,
+            given,
+            ..
+        } = object;
         if under == Some(Key::Arguments)
             && let Some(around) = self.open.last_mut()
         {
             around.given = keys;
         }
-        let Some(name) = name.filter(|_| is_call || (has_arguments && !has_description)) else { return };
+        let Some(name) = name.filter(|_| is_call || (has_arguments && !has_description)) else {
+            return;
+        };
         let named = name.words(self.text);
         // What is not the shape of a name is a place for one, as `<function-name>`.
         if name_end(named, 0, named.len()) != Some(named.len()) {

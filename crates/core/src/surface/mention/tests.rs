@@ -4,7 +4,15 @@ use super::*;
 use proptest::prelude::*;
 use std::time::{Duration, Instant};
 
-const DECLARED: [&str; 7] = ["read_file", "run", "file", "list-files", "strings::count_char", "notes.read", "search"];
+const DECLARED: [&str; 7] = [
+    "read_file",
+    "run",
+    "file",
+    "list-files",
+    "strings::count_char",
+    "notes.read",
+    "search",
+];
 
 fn names() -> Names<'static> {
     let mut names = Names::default();
@@ -20,7 +28,11 @@ fn names() -> Names<'static> {
 fn used(text: &str) -> Vec<String> {
     let names = names();
     let found = scan(text, &names, Fences::Skip).references;
-    found.iter().filter(|found| found.marker.is_none()).map(|found| found.name(text).to_owned()).collect()
+    found
+        .iter()
+        .filter(|found| found.marker.is_none())
+        .map(|found| found.name(text).to_owned())
+        .collect()
 }
 
 fn check(text: &str, expected: &[&str]) {
@@ -32,15 +44,24 @@ fn a_declared_name_counts_as_a_call_with_and_without_arguments() {
     check("Use read_file(path) first.", &["read_file"]);
     check("Use read_file().", &["read_file"]);
     check("run(x)", &["run"]);
-    check("Then list-files(), strings::count_char(\"a\") and notes.read(1).", &["list-files", "strings::count_char", "notes.read"]);
+    check(
+        "Then list-files(), strings::count_char(\"a\") and notes.read(1).",
+        &["list-files", "strings::count_char", "notes.read"],
+    );
     check("functions.read_file(path)", &["read_file"]);
 }
 
 #[test]
 fn a_declared_name_counts_in_backticks() {
-    check("Use `read_file` and `run`, `` list-files `` too.", &["read_file", "run", "list-files"]);
+    check(
+        "Use `read_file` and `run`, `` list-files `` too.",
+        &["read_file", "run", "list-files"],
+    );
     check("`read_file(path)`", &["read_file"]);
-    check("`read_file` and `unknown_name` and `max_bytes: 3`", &["read_file"]);
+    check(
+        "`read_file` and `unknown_name` and `max_bytes: 3`",
+        &["read_file"],
+    );
     check("a ` alone, and `read_file", &[]);
     check("`ghost(1)` in `O(n)`, with `f(x)`", &["ghost"]);
     check("each user_id(s), all file_name(s) and box_class(es)", &[]);
@@ -50,27 +71,57 @@ fn a_declared_name_counts_in_backticks() {
 fn names_in_tags_count_as_a_name_or_as_json() {
     check("<tool_call>ghost</tool_call>", &["ghost"]);
     check("<toolcall>\n  read_file\n</toolcall>", &["read_file"]);
-    check("<tool_call>{\"name\": \"ghost\", \"arguments\": {}}</tool_call>", &["ghost"]);
-    check("<tool_call>\n{\n  \"arguments\": {},\n  \"name\": \"ghost\"\n}\n</tool_call>", &["ghost"]);
+    check(
+        "<tool_call>{\"name\": \"ghost\", \"arguments\": {}}</tool_call>",
+        &["ghost"],
+    );
+    check(
+        "<tool_call>\n{\n  \"arguments\": {},\n  \"name\": \"ghost\"\n}\n</tool_call>",
+        &["ghost"],
+    );
     check("<tool_call>run({})</tool_call>", &["run"]);
     check("<tool_call>{\"name\": \"ghost\"", &["ghost"]);
-    check("<TOOL_CALL>ghost</TOOL_CALL> <Tool_Call>{\"name\": \"ghost\"}</Tool_Call>", &["ghost", "ghost"]);
-    check("<tool_call name=\"ghost\">{\"path\": 1}</tool_call>, <toolcall id='1' name='read_file'/>", &["ghost", "read_file"]);
+    check(
+        "<TOOL_CALL>ghost</TOOL_CALL> <Tool_Call>{\"name\": \"ghost\"}</Tool_Call>",
+        &["ghost", "ghost"],
+    );
+    check(
+        "<tool_call name=\"ghost\">{\"path\": 1}</tool_call>, <toolcall id='1' name='read_file'/>",
+        &["ghost", "read_file"],
+    );
     check("<tool_call id=\"1\">ghost</tool_call>", &["ghost"]);
-    check("<tool_call name=\"<name>\"> <tool_call name=\"your tool\"> <tool_call filename=\"a\">", &[]);
-    check("<tool_calls>ghost</tool_calls> <tool_call_id>ghost</tool_call_id>", &[]);
+    check(
+        "<tool_call name=\"<name>\"> <tool_call name=\"your tool\"> <tool_call filename=\"a\">",
+        &[],
+    );
+    check(
+        "<tool_calls>ghost</tool_calls> <tool_call_id>ghost</tool_call_id>",
+        &[],
+    );
     check("<tool_call>...</tool_call> and a <tool_call>", &[]);
-    check("<tool_call>{\"name\": <function-name>, \"arguments\": <args>}</tool_call>", &[]);
-    check("<tool_call>{\"name\": \"<function-name>\"}</tool_call>", &[]);
+    check(
+        "<tool_call>{\"name\": <function-name>, \"arguments\": <args>}</tool_call>",
+        &[],
+    );
+    check(
+        "<tool_call>{\"name\": \"<function-name>\"}</tool_call>",
+        &[],
+    );
 }
 
 #[test]
 fn json_objects_of_calls_count_and_others_do_not() {
-    check("{\"name\": \"ghost\", \"arguments\": {\"a\": 1}}", &["ghost"]);
+    check(
+        "{\"name\": \"ghost\", \"arguments\": {\"a\": 1}}",
+        &["ghost"],
+    );
     check("{\"type\": \"tool_use\", \"name\": \"ghost\"}", &["ghost"]);
     check("{\"function\": {\"name\": \"ghost\"}}", &["ghost"]);
     check("{\"name\": \"Ada\", \"age\": 36}", &[]);
-    check("{\"name\": \"ghost\", \"description\": \"d\", \"parameters\": {}}", &[]);
+    check(
+        "{\"name\": \"ghost\", \"description\": \"d\", \"parameters\": {}}",
+        &[],
+    );
     check("the \"name\": \"ghost\" of it", &[]);
 }
 
@@ -108,16 +159,29 @@ fn methods_paths_definitions_and_prose_are_no_tools() {
 
 #[test]
 fn nested_calls_count_and_an_apostrophe_swallows_nothing() {
-    check("read_file(run(delete_file(1)))", &["read_file", "run", "delete_file"]);
-    check("read_file(don't) then delete_file(x)", &["read_file", "delete_file"]);
-    check("read_file(it's unclosed\nand delete_file(x)", &["read_file", "delete_file"]);
+    check(
+        "read_file(run(delete_file(1)))",
+        &["read_file", "run", "delete_file"],
+    );
+    check(
+        "read_file(don't) then delete_file(x)",
+        &["read_file", "delete_file"],
+    );
+    check(
+        "read_file(it's unclosed\nand delete_file(x)",
+        &["read_file", "delete_file"],
+    );
     check("He said \"use delete_file(x)\".", &["delete_file"]);
 }
 
 #[test]
 fn each_use_has_its_place() {
     let text = "one\nread_file() and read_file()\n";
-    let spans: Vec<usize> = scan(text, &names(), Fences::Skip).references.iter().map(|found| found.span.start).collect();
+    let spans: Vec<usize> = scan(text, &names(), Fences::Skip)
+        .references
+        .iter()
+        .map(|found| found.span.start)
+        .collect();
     assert_eq!(spans, [4, 20]);
 }
 
@@ -130,8 +194,14 @@ fn fenced_code_counts_only_when_asked_for() {
 
 #[test]
 fn what_a_marker_covers_is_known() {
-    check("<!-- harness: ignore-next-line -->\ndelete_file(x)\ndelete_file(y)", &["delete_file"]);
-    check("delete_file(x) <!-- harn-tool-surface: ignore-line -->", &[]);
+    check(
+        "<!-- harness: ignore-next-line -->\ndelete_file(x)\ndelete_file(y)",
+        &["delete_file"],
+    );
+    check(
+        "delete_file(x) <!-- harn-tool-surface: ignore-line -->",
+        &[],
+    );
     check(
         "<!-- harn-tool-surface: ignore-start -->\ndelete_file(x)\n<!-- harn-tool-surface: ignore-end -->\nremove_file(x)",
         &["remove_file"],
@@ -143,15 +213,27 @@ fn aliases_count_only_as_arguments_of_their_own_tool() {
     let aliases = |text: &str| {
         let names = names();
         let found = scan(text, &names, Fences::Skip).aliases;
-        found.iter().map(|found| found.used.name(text).to_owned()).collect::<Vec<_>>()
+        found
+            .iter()
+            .map(|found| found.used.name(text).to_owned())
+            .collect::<Vec<_>>()
     };
     for (text, expected) in [
         ("read_file(file=\"a\")", vec!["file"]),
-        ("read_file({file: 1, filename: 2})", vec!["file", "filename"]),
+        (
+            "read_file({file: 1, filename: 2})",
+            vec!["file", "filename"],
+        ),
         ("read_file({\n  \"file\": 1\n})", vec!["file"]),
         ("read_file(file)", vec!["file"]),
-        ("<tool_call>{\"name\": \"read_file\", \"arguments\": {\"file\": 1}}</tool_call>", vec!["file"]),
-        ("{\"arguments\": {\"file\": 1}, \"name\": \"read_file\"}", vec!["file"]),
+        (
+            "<tool_call>{\"name\": \"read_file\", \"arguments\": {\"file\": 1}}</tool_call>",
+            vec!["file"],
+        ),
+        (
+            "{\"arguments\": {\"file\": 1}, \"name\": \"read_file\"}",
+            vec!["file"],
+        ),
         ("read_file(path=\"the file\")", vec![]),
         ("read_file({path: {file: 1, a: {file: 2}}})", vec![]),
         ("the file: a, and run(file=1)", vec![]),
@@ -169,7 +251,11 @@ fn time(text: &str, times: usize) -> Duration {
     let run = || {
         let started = Instant::now();
         for _ in 0..times {
-            drop(std::hint::black_box(scan(std::hint::black_box(text), &names, Fences::Skip)));
+            drop(std::hint::black_box(scan(
+                std::hint::black_box(text),
+                &names,
+                Fences::Skip,
+            )));
         }
         started.elapsed()
     };
@@ -206,7 +292,12 @@ fn no_text_is_worse_than_linear() {
         let (short, long) = (of(24_000), of(192_000));
         // As much text in one piece as in eight, so that a busy machine disturbs both alike. A quadratic pass would take eight times as long.
         let linear = || time(&long, 1) < time(&short, 8) * 5 / 2;
-        assert!((0..8).any(|_| linear()), "{part:?}: {:?} and {:?}", time(&short, 8), time(&long, 1));
+        assert!(
+            (0..8).any(|_| linear()),
+            "{part:?}: {:?} and {:?}",
+            time(&short, 8),
+            time(&long, 1)
+        );
     }
 }
 

@@ -29,7 +29,9 @@ pub(super) fn is_word(c: char) -> bool {
 
 /// The part of a name after a prefix that only says "a tool": models are shown `functions.read_file` by some providers.
 pub(super) fn without_namespace(name: &str) -> Option<&str> {
-    ["functions.", "tools.", "default_api."].iter().find_map(|prefix| name.strip_prefix(prefix))
+    ["functions.", "tools.", "default_api."]
+        .iter()
+        .find_map(|prefix| name.strip_prefix(prefix))
 }
 
 /// Names that prompts use to stand for any tool, and calls of languages that prompts often show. Only ever consulted for names that no tool

@@ -6,7 +6,12 @@ use crate::artifact::tool::Annotations;
 use crate::effect::Level;
 use serde_json::{Map, Value};
 
-const HINTS: [&str; 4] = ["readOnlyHint", "destructiveHint", "idempotentHint", "openWorldHint"];
+const HINTS: [&str; 4] = [
+    "readOnlyHint",
+    "destructiveHint",
+    "idempotentHint",
+    "openWorldHint",
+];
 
 /// What seed 004 and MCP write.
 const ANNOTATIONS: &[&str] = &[
@@ -34,13 +39,27 @@ impl Reader {
             self.wrong(node, &format!("{path}.annotations"), "a map");
             return Annotations::default();
         }
-        self.unknown_keys(node, &format!("{path}.annotations"), ANNOTATIONS, Matters::WhenClose);
-        let part = |name: &str| node.get(name).filter(|node| !matches!(node.kind, Kind::Null));
+        self.unknown_keys(
+            node,
+            &format!("{path}.annotations"),
+            ANNOTATIONS,
+            Matters::WhenClose,
+        );
+        let part = |name: &str| {
+            node.get(name)
+                .filter(|node| !matches!(node.kind, Kind::Null))
+        };
         let level = part("side_effect_level").and_then(|node| {
             let level = node.text().and_then(Level::named);
             if level.is_none() {
-                let words = Level::LADDER.map(|level| format!("`{}`", level.word())).join(", ");
-                self.wrong(node, &field("side_effect_level"), &format!("one of {words}"));
+                let words = Level::LADDER
+                    .map(|level| format!("`{}`", level.word()))
+                    .join(", ");
+                self.wrong(
+                    node,
+                    &field("side_effect_level"),
+                    &format!("one of {words}"),
+                );
             }
             level
         });
@@ -49,7 +68,12 @@ impl Reader {
             self.wrong(node, &field("arg_schema"), "a map");
         }
         if let Some(node) = arguments {
-            self.unknown_keys(node, &field("arg_schema"), &["path_params", "arg_aliases", "required"], Matters::WhenClose);
+            self.unknown_keys(
+                node,
+                &field("arg_schema"),
+                &["path_params", "arg_aliases", "required"],
+                Matters::WhenClose,
+            );
         }
         let of_arguments = |name: &str| arguments.and_then(|node| node.get(name));
         let mut hints = Map::new();
@@ -61,13 +85,25 @@ impl Reader {
         Annotations {
             kind: self.text(part("kind"), &field("kind")),
             level,
-            path_params: self.texts(of_arguments("path_params"), &field("arg_schema.path_params")),
-            arg_aliases: self.aliases(of_arguments("arg_aliases"), &field("arg_schema.arg_aliases")),
+            path_params: self.texts(
+                of_arguments("path_params"),
+                &field("arg_schema.path_params"),
+            ),
+            arg_aliases: self.aliases(
+                of_arguments("arg_aliases"),
+                &field("arg_schema.arg_aliases"),
+            ),
             required: self.texts(of_arguments("required"), &field("arg_schema.required")),
-            capabilities: part("capabilities").map(|node| self.capabilities(node, &field("capabilities"))).unwrap_or_default(),
-            emits_artifacts: self.flag(part("emits_artifacts"), &field("emits_artifacts")).unwrap_or(false),
+            capabilities: part("capabilities")
+                .map(|node| self.capabilities(node, &field("capabilities")))
+                .unwrap_or_default(),
+            emits_artifacts: self
+                .flag(part("emits_artifacts"), &field("emits_artifacts"))
+                .unwrap_or(false),
             result_readers: self.texts(part("result_readers"), &field("result_readers")),
-            inline_result: self.flag(part("inline_result"), &field("inline_result")).unwrap_or(false),
+            inline_result: self
+                .flag(part("inline_result"), &field("inline_result"))
+                .unwrap_or(false),
             hints,
         }
     }
@@ -91,7 +127,9 @@ impl Reader {
     }
 
     fn aliases(&mut self, node: Option<&Node>, field: &str) -> Vec<(String, String)> {
-        let Some(node) = node.filter(|node| !matches!(node.kind, Kind::Null)) else { return Vec::new() };
+        let Some(node) = node.filter(|node| !matches!(node.kind, Kind::Null)) else {
+            return Vec::new();
+        };
         let Kind::Map(entries) = &node.kind else {
             self.wrong(node, field, "a map from alias to argument");
             return Vec::new();
@@ -100,7 +138,11 @@ impl Reader {
         for (alias, canonical) in entries {
             match canonical.text() {
                 Some(name) => aliases.push((alias.name.clone(), name.to_owned())),
-                None => self.wrong(canonical, &format!("{field}.{}", alias.name), "the name of an argument"),
+                None => self.wrong(
+                    canonical,
+                    &format!("{field}.{}", alias.name),
+                    "the name of an argument",
+                ),
             }
         }
         aliases

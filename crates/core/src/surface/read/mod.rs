@@ -7,7 +7,10 @@ mod tool;
 
 use super::json::{self, NotJson};
 use super::rule::{malformed, no_active_tools};
-use super::{Budget, Entry, Fences, Home, Pattern, Policy, Role, Separator, Standing, Surface, Text, ToolSearch, Written};
+use super::{
+    Budget, Entry, Fences, Home, Pattern, Policy, Role, Separator, Standing, Surface, Text,
+    ToolSearch, Written,
+};
 use crate::artifact::node::{Key, Kind, Node};
 use crate::artifact::problem::quoted;
 use crate::check::nearest::nearest;
@@ -36,13 +39,24 @@ const PARTS: &[&str] = &[
 ];
 
 /// How tools are searched.
-const TOOL_SEARCH: &[&str] = &["enabled", "mode", "strategy", "variant", "always_loaded", "budget_tokens", "name", "include_stub_listing"];
+const TOOL_SEARCH: &[&str] = &[
+    "enabled",
+    "mode",
+    "strategy",
+    "variant",
+    "always_loaded",
+    "budget_tokens",
+    "name",
+    "include_stub_listing",
+];
 
 /// Whether a word turns the search on or off.
 fn searches(word: &str) -> Option<bool> {
     match word {
         "off" | "none" | "false" => Some(false),
-        "on" | "true" | "auto" | "bm25" | "regex" | "semantic" | "host" | "native" | "client" => Some(true),
+        "on" | "true" | "auto" | "bm25" | "regex" | "semantic" | "host" | "native" | "client" => {
+            Some(true)
+        }
         _ => None,
     }
 }
@@ -54,7 +68,10 @@ const OPTIONS: &[&str] = &["scan_fences", "context_tokens"];
 #[must_use]
 pub fn read_text(name: &str, text: &str) -> Surface<'static> {
     let source = Source::new(name, text);
-    let mut reader = Reader { source: Some(source), ..Reader::default() };
+    let mut reader = Reader {
+        source: Some(source),
+        ..Reader::default()
+    };
     reader.document(text);
     reader.finish()
 }
@@ -67,8 +84,12 @@ pub fn read(surface: &Value, options: Option<&Value>) -> Surface<'static> {
     if let (Some(given), Some(Value::Object(options))) = (whole.as_object_mut(), options) {
         for (key, value) in options {
             if OPTIONS.contains(&key.as_str()) {
-                let nested = given.entry("options").or_insert_with(|| Value::Object(serde_json::Map::new()));
-                nested.as_object_mut().map(|nested| nested.entry(key.clone()).or_insert_with(|| value.clone()));
+                let nested = given
+                    .entry("options")
+                    .or_insert_with(|| Value::Object(serde_json::Map::new()));
+                nested
+                    .as_object_mut()
+                    .map(|nested| nested.entry(key.clone()).or_insert_with(|| value.clone()));
             } else {
                 // What is nothing says nothing, so it keeps nothing away.
                 let part = given.entry(key.clone()).or_insert(Value::Null);
@@ -77,8 +98,13 @@ pub fn read(surface: &Value, options: Option<&Value>) -> Surface<'static> {
                 }
             }
         }
-    } else if let Some(other) = options.filter(|options| !options.is_object() && !options.is_null()) {
-        reader.problem("options", format!("`options` must be a map, not {other}"), None);
+    } else if let Some(other) = options.filter(|options| !options.is_object() && !options.is_null())
+    {
+        reader.problem(
+            "options",
+            format!("`options` must be a map, not {other}"),
+            None,
+        );
     }
     reader.document(&whole.to_string());
     reader.finish()
@@ -117,7 +143,9 @@ struct Reader {
 impl Reader {
     fn document(&mut self, text: &str) {
         if let Some(source) = self.source.clone() {
-            self.surface.problems.extend(secret_in_artifact::found(&source));
+            self.surface
+                .problems
+                .extend(secret_in_artifact::found(&source));
         }
         let document = match json::parse(text) {
             Ok(document) => document,
@@ -127,8 +155,13 @@ impl Reader {
             }
         };
         for key in &document.duplicates {
-            let finding = key_duplicate::RULE.finding(format!("the key {} is there twice", quoted(&key.name)));
-            self.surface.problems.push(finding.at_any(self.place(key.span)).help("keep one of them; the last one was read"));
+            let finding = key_duplicate::RULE
+                .finding(format!("the key {} is there twice", quoted(&key.name)));
+            self.surface.problems.push(
+                finding
+                    .at_any(self.place(key.span))
+                    .help("keep one of them; the last one was read"),
+            );
         }
         self.root(&document.root);
     }
@@ -138,7 +171,10 @@ impl Reader {
         match &node.kind {
             Kind::List(_) => self.tools(node, "tools", List::Tools),
             // The answer of an MCP server.
-            Kind::Map(_) if has("jsonrpc") && has("result") => node.get("result").into_iter().for_each(|result| self.root(result)),
+            Kind::Map(_) if has("jsonrpc") && has("result") => node
+                .get("result")
+                .into_iter()
+                .for_each(|result| self.root(result)),
             Kind::Map(_) if PARTS.iter().any(|part| has(part)) => self.parts(node),
             Kind::Map(_) if tool::is_tool(node) => self.tools(node, "tools", List::Tools),
             _ => {
@@ -150,7 +186,10 @@ impl Reader {
 
     fn parts(&mut self, node: &Node) {
         self.unknown_keys(node, "", PARTS, Matters::Part);
-        let part = |name: &str| node.get(name).filter(|node| !matches!(node.kind, Kind::Null));
+        let part = |name: &str| {
+            node.get(name)
+                .filter(|node| !matches!(node.kind, Kind::Null))
+        };
         if let Some(policy) = part("policy") {
             self.policy(policy);
         }
@@ -168,8 +207,14 @@ impl Reader {
             }
         }
         match part("prompts") {
-            Some(Node { kind: Kind::List(items), .. }) => {
-                items.iter().enumerate().for_each(|(index, text)| self.prompt(text, &format!("prompts[{index}]")));
+            Some(Node {
+                kind: Kind::List(items),
+                ..
+            }) => {
+                items
+                    .iter()
+                    .enumerate()
+                    .for_each(|(index, text)| self.prompt(text, &format!("prompts[{index}]")));
             }
             Some(other) => self.wrong(other, "prompts", "a list of texts"),
             None => {}
@@ -185,20 +230,36 @@ impl Reader {
     fn prompt(&mut self, node: &Node, field: &str) {
         // Anthropic also takes a list of blocks, each with its text.
         if let Kind::List(blocks) = &node.kind
-            && blocks.iter().all(|block| block.get("type").and_then(Node::text) == Some("text") && block.get("text").is_some())
+            && blocks.iter().all(|block| {
+                block.get("type").and_then(Node::text) == Some("text")
+                    && block.get("text").is_some()
+            })
         {
-            let texts = blocks.iter().enumerate().filter_map(|(index, block)| Some((index, block.get("text")?)));
-            return texts.for_each(|(index, text)| self.prompt_text(text, &format!("{field}[{index}]")));
+            let texts = blocks
+                .iter()
+                .enumerate()
+                .filter_map(|(index, block)| Some((index, block.get("text")?)));
+            return texts
+                .for_each(|(index, text)| self.prompt_text(text, &format!("{field}[{index}]")));
         }
         self.prompt_text(node, field);
     }
 
     fn prompt_text(&mut self, node: &Node, field: &str) {
-        let Some(words) = node.text() else { return self.wrong(node, field, "text") };
+        let Some(words) = node.text() else {
+            return self.wrong(node, field, "text");
+        };
         // A prompt has lines of its own, and people know it by them.
-        let path = self.source.as_ref().map_or_else(|| field.to_owned(), |source| format!("{}#{field}", source.path));
+        let path = self.source.as_ref().map_or_else(
+            || field.to_owned(),
+            |source| format!("{}#{field}", source.path),
+        );
         let home = Home::File(Source::new(path, words), 0);
-        self.surface.texts.push(Text { words: words.to_owned().into(), role: Role::Prompt, home });
+        self.surface.texts.push(Text {
+            words: words.to_owned().into(),
+            role: Role::Prompt,
+            home,
+        });
     }
 
     fn tool_search(&mut self, node: &Node) {
@@ -208,9 +269,16 @@ impl Reader {
             Kind::Text { value, .. } => searches(value),
             Kind::Map(_) => {
                 self.unknown_keys(node, "tool_search", TOOL_SEARCH, Matters::Part);
-                let mut on = self.flag(node.get("enabled"), "tool_search.enabled").unwrap_or(true);
+                let mut on = self
+                    .flag(node.get("enabled"), "tool_search.enabled")
+                    .unwrap_or(true);
                 for key in ["mode", "strategy", "variant"] {
-                    let Some(part) = node.get(key).filter(|part| !matches!(part.kind, Kind::Null)) else { continue };
+                    let Some(part) = node
+                        .get(key)
+                        .filter(|part| !matches!(part.kind, Kind::Null))
+                    else {
+                        continue;
+                    };
                     match part.text().and_then(searches) {
                         Some(searches) => on &= searches,
                         None => self.wrong(part, &format!("tool_search.{key}"), accepted),
@@ -236,10 +304,21 @@ impl Reader {
             match (key.name.as_str(), value.bool()) {
                 ("scan_fences", Some(true)) => self.surface.fences = Fences::Scan,
                 ("scan_fences", Some(false)) => {}
-                ("scan_fences", None) => self.wrong(value, "options.scan_fences", "`true` or `false`"),
-                ("context_tokens", _) => match value.integer().and_then(|number| u64::try_from(number).ok()) {
-                    Some(context_tokens @ Budget::LEAST..) => self.surface.budget = Budget { context_tokens },
-                    _ => self.wrong(value, "options.context_tokens", "a number of tokens, at least 1000"),
+                ("scan_fences", None) => {
+                    self.wrong(value, "options.scan_fences", "`true` or `false`")
+                }
+                ("context_tokens", _) => match value
+                    .integer()
+                    .and_then(|number| u64::try_from(number).ok())
+                {
+                    Some(context_tokens @ Budget::LEAST..) => {
+                        self.surface.budget = Budget { context_tokens }
+                    }
+                    _ => self.wrong(
+                        value,
+                        "options.context_tokens",
+                        "a number of tokens, at least 1000",
+                    ),
                 },
                 _ => {}
             }
@@ -248,12 +327,25 @@ impl Reader {
 
     fn tools(&mut self, node: &Node, field: &str, list: List) {
         match &node.kind {
-            Kind::List(items) => items.iter().enumerate().for_each(|(index, item)| self.tool(item, &format!("{field}[{index}]"), list)),
-            Kind::Map(_) if node.get("tools").is_some_and(|tools| matches!(tools.kind, Kind::List(_))) => {
-                node.get("tools").into_iter().for_each(|tools| self.tools(tools, &format!("{field}.tools"), list));
+            Kind::List(items) => items
+                .iter()
+                .enumerate()
+                .for_each(|(index, item)| self.tool(item, &format!("{field}[{index}]"), list)),
+            Kind::Map(_)
+                if node
+                    .get("tools")
+                    .is_some_and(|tools| matches!(tools.kind, Kind::List(_))) =>
+            {
+                node.get("tools")
+                    .into_iter()
+                    .for_each(|tools| self.tools(tools, &format!("{field}.tools"), list));
             }
             Kind::Map(_) if tool::is_tool(node) => self.tool(node, field, list),
-            _ => self.wrong(node, field, "a list of tools, a registry with `tools`, or one tool"),
+            _ => self.wrong(
+                node,
+                field,
+                "a list of tools, a registry with `tools`, or one tool",
+            ),
         }
     }
 
@@ -261,16 +353,29 @@ impl Reader {
     fn duplicates(&mut self) {
         let mut by_name: HashMap<&str, Vec<Option<Place>>> = HashMap::new();
         for entry in &self.surface.tools {
-            by_name.entry(&entry.name).or_default().push(entry.place.clone());
+            by_name
+                .entry(&entry.name)
+                .or_default()
+                .push(entry.place.clone());
         }
         let mut found = Vec::new();
         for entry in &self.surface.tools {
-            let Some(mut places) = by_name.remove(&*entry.name).filter(|places| places.len() > 1) else { continue };
-            let finding = tool_duplicate::RULE.finding(format!("tool \"{}\" is defined more than once", entry.name)).tool(&*entry.name);
+            let Some(mut places) = by_name
+                .remove(&*entry.name)
+                .filter(|places| places.len() > 1)
+            else {
+                continue;
+            };
+            let finding = tool_duplicate::RULE
+                .finding(format!("tool \"{}\" is defined more than once", entry.name))
+                .tool(&*entry.name);
             // The first one may well be the one that is meant.
             places.swap(0, 1);
             let finding = finding.at_any(places.into_iter().flatten());
-            found.push(finding.help("rename one, or remove it: nobody can tell which one a call would run"));
+            found.push(
+                finding
+                    .help("rename one, or remove it: nobody can tell which one a call would run"),
+            );
         }
         self.surface.problems.extend(found);
     }
@@ -279,16 +384,35 @@ impl Reader {
     fn finish(mut self) -> Surface<'static> {
         if self.surface.tools.is_empty() && self.surface.problems.is_empty() {
             let place = self.place(Span::default());
-            let finding = no_active_tools::RULE.finding("there is no tool").at_any(place).field("tools");
-            self.surface.problems.push(finding.help("give `tools`, a list"));
+            let finding = no_active_tools::RULE
+                .finding("there is no tool")
+                .at_any(place)
+                .field("tools");
+            self.surface
+                .problems
+                .push(finding.help("give `tools`, a list"));
         }
         self.duplicates();
         let listed = Listed::of(&self.surface.policies);
-        for entry in self.surface.tools.iter().filter(|entry| entry.description.as_deref().is_none_or(|words| words.trim().is_empty())) {
+        for entry in self.surface.tools.iter().filter(|entry| {
+            entry
+                .description
+                .as_deref()
+                .is_none_or(|words| words.trim().is_empty())
+        }) {
             if standing(entry, &listed) == Standing::Active {
-                let message = format!("tool \"{}\" has no description: the model only sees the name", entry.name);
-                let finding = body_empty::RULE.finding(message).at_any(entry.place.clone()).tool(&*entry.name).field("description");
-                self.surface.problems.push(finding.help("say in `description` what the tool does and when to use it"));
+                let message = format!(
+                    "tool \"{}\" has no description: the model only sees the name",
+                    entry.name
+                );
+                let finding = body_empty::RULE
+                    .finding(message)
+                    .at_any(entry.place.clone())
+                    .tool(&*entry.name)
+                    .field("description");
+                self.surface.problems.push(
+                    finding.help("say in `description` what the tool does and when to use it"),
+                );
             }
         }
         for entry in &mut self.surface.tools {
@@ -303,7 +427,9 @@ impl Reader {
 
     fn problem(&mut self, field: &str, message: String, place: Option<Place>) {
         let finding = malformed::RULE.finding(message).at_any(place).field(field);
-        self.surface.problems.push(finding.help("mend it: a part that cannot be read is a part that is not checked"));
+        self.surface.problems.push(
+            finding.help("mend it: a part that cannot be read is a part that is not checked"),
+        );
     }
 
     fn wrong(&mut self, node: &Node, field: &str, accepted: &str) {
@@ -314,28 +440,56 @@ impl Reader {
             _ => node.kind_word().to_owned(),
         };
         let place = self.place(node.span);
-        self.problem(field, format!("{} must be {accepted}, not {shown}", quoted(field)), place);
+        self.problem(
+            field,
+            format!("{} must be {accepted}, not {shown}", quoted(field)),
+            place,
+        );
     }
 
     /// Reports each key of a map that is none of `known`, and what to write instead where that would be written once.
     fn unknown_keys(&mut self, node: &Node, path: &str, known: &[&str], matters: Matters) {
-        let unknown = node.entries().iter().map(|(key, _)| key).filter(|key| !known.contains(&key.name.as_str()));
-        let meant: Vec<(&Key, Option<&str>)> = unknown.map(|key| (key, nearest(&key.name, known.iter().copied()))).collect();
+        let unknown = node
+            .entries()
+            .iter()
+            .map(|(key, _)| key)
+            .filter(|key| !known.contains(&key.name.as_str()));
+        let meant: Vec<(&Key, Option<&str>)> = unknown
+            .map(|key| (key, nearest(&key.name, known.iter().copied())))
+            .collect();
         let mut written: HashMap<&str, usize> = HashMap::new();
         let there = node.entries().iter().map(|(key, _)| key.name.as_str());
-        there.chain(meant.iter().filter_map(|(_, close)| *close)).for_each(|name| *written.entry(name).or_default() += 1);
+        there
+            .chain(meant.iter().filter_map(|(_, close)| *close))
+            .for_each(|name| *written.entry(name).or_default() += 1);
         for (key, close) in meant {
             let severity = match (matters, close) {
-                (Matters::WhenClose, close) if close.is_none_or(|close| !is_slip(&key.name, close)) => continue,
+                (Matters::WhenClose, close)
+                    if close.is_none_or(|close| !is_slip(&key.name, close)) =>
+                {
+                    continue;
+                }
                 (Matters::Restricts, _) | (Matters::Part, Some(_)) => Severity::Error,
                 _ => Severity::Warning,
             };
-            let path = if path.is_empty() { key.name.clone() } else { format!("{path}.{}", key.name) };
-            let mut finding = key_unknown::RULE.finding(format!("{} is not a part of a surface", quoted(&path)));
+            let path = if path.is_empty() {
+                key.name.clone()
+            } else {
+                format!("{path}.{}", key.name)
+            };
+            let mut finding =
+                key_unknown::RULE.finding(format!("{} is not a part of a surface", quoted(&path)));
             finding.severity = severity;
-            let help = close.map_or_else(|| "remove it".to_owned(), |close| format!("did you mean `{close}`?"));
-            finding.fix = close.filter(|close| written.get(close) == Some(&1)).map(|close| format!("\"{close}\""));
-            self.surface.problems.push(finding.at_any(self.place(key.span)).field(path).help(help));
+            let help = close.map_or_else(
+                || "remove it".to_owned(),
+                |close| format!("did you mean `{close}`?"),
+            );
+            finding.fix = close
+                .filter(|close| written.get(close) == Some(&1))
+                .map(|close| format!("\"{close}\""));
+            self.surface
+                .problems
+                .push(finding.at_any(self.place(key.span)).field(path).help(help));
         }
     }
 
@@ -346,7 +500,10 @@ impl Reader {
             return None;
         };
         match Pattern::new(text, Separator::Ordinary) {
-            Ok(value) => Some(Written { value, place: self.place(node.span) }),
+            Ok(value) => Some(Written {
+                value,
+                place: self.place(node.span),
+            }),
             Err(why) => {
                 let place = self.place(node.span);
                 self.problem(field, format!("{} is no glob: {why}", quoted(text)), place);
@@ -371,7 +528,9 @@ impl Reader {
 
     /// The texts of a list; anything else is reported.
     fn texts(&mut self, node: Option<&Node>, field: &str) -> Vec<String> {
-        let Some(node) = node.filter(|node| !matches!(node.kind, Kind::Null)) else { return Vec::new() };
+        let Some(node) = node.filter(|node| !matches!(node.kind, Kind::Null)) else {
+            return Vec::new();
+        };
         let Kind::List(items) = &node.kind else {
             self.wrong(node, field, "a list of texts");
             return Vec::new();
@@ -398,8 +557,14 @@ impl<'p> Listed<'p> {
         let lists = policies.iter().filter_map(|policy| policy.tools.as_ref());
         lists
             .map(|list| {
-                let (names, globs): (Vec<_>, Vec<_>) = list.iter().map(|written| &written.value).partition(|pattern| pattern.is_exact());
-                Self { names: names.into_iter().map(Pattern::text).collect(), globs }
+                let (names, globs): (Vec<_>, Vec<_>) = list
+                    .iter()
+                    .map(|written| &written.value)
+                    .partition(|pattern| pattern.is_exact());
+                Self {
+                    names: names.into_iter().map(Pattern::text).collect(),
+                    globs,
+                }
             })
             .collect()
     }

@@ -24,7 +24,11 @@ const POLICY: &[&str] = &[
 ];
 
 /// The lists, and what each decides.
-const LISTS: [(&str, &str); 3] = [("auto_approve", "allow"), ("auto_deny", "deny"), ("require_approval", "ask")];
+const LISTS: [(&str, &str); 3] = [
+    ("auto_approve", "allow"),
+    ("auto_deny", "deny"),
+    ("require_approval", "ask"),
+];
 
 const APPROVAL: &[&str] = &[
     "auto_approve",
@@ -47,7 +51,18 @@ const CONSTRAINT: &[&str] = &["tool", "arg_key", "arg_patterns", "reason", "desc
 const DECISIONS: [&str; 3] = ["allow", "ask", "deny"];
 
 /// What a rule may say beside its decision and what it matches.
-const RULE: &[&str] = &["allow", "ask", "deny", "action", "decision", "id", "reason", "approval", "match", "not_match"];
+const RULE: &[&str] = &[
+    "allow",
+    "ask",
+    "deny",
+    "action",
+    "decision",
+    "id",
+    "reason",
+    "approval",
+    "match",
+    "not_match",
+];
 
 /// What a rule may match.
 const MATCHER: &[&str] = &[
@@ -79,32 +94,61 @@ impl Reader {
             return self.wrong(node, "policy", "a map");
         }
         self.unknown_keys(node, "policy", POLICY, Matters::Restricts);
-        let part = |name: &str| node.get(name).filter(|node| !matches!(node.kind, Kind::Null));
+        let part = |name: &str| {
+            node.get(name)
+                .filter(|node| !matches!(node.kind, Kind::Null))
+        };
         let flag = |name: &str| part(name).and_then(Node::bool) == Some(true);
         let tools = part("tools").map(|tools| self.patterns(tools, "policy.tools"));
-        let capabilities = part("capabilities")
-            .map(|node| Written { value: self.capabilities(node, "policy.capabilities"), place: self.place(node.span) });
+        let capabilities = part("capabilities").map(|node| Written {
+            value: self.capabilities(node, "policy.capabilities"),
+            place: self.place(node.span),
+        });
         let mut policy = Policy {
             // Seed 004's empty list means every tool, unless the other flag says that nothing is meant. One whose patterns are all broken
             // is not empty: it allows nothing.
-            tools: tools.filter(|_| part("tools").is_some_and(|list| !list.items().is_empty()) || flag("tools_restricted")),
-            capabilities: capabilities.filter(|written| !written.value.is_empty() || flag("capabilities_restricted")),
+            tools: tools.filter(|_| {
+                part("tools").is_some_and(|list| !list.items().is_empty())
+                    || flag("tools_restricted")
+            }),
+            capabilities: capabilities
+                .filter(|written| !written.value.is_empty() || flag("capabilities_restricted")),
             ..Policy::default()
         };
         policy.ceiling = self.ceiling(part("side_effect_level"), part("effects"));
         match part("tool_arg_constraints") {
-            Some(Node { kind: Kind::List(items), .. }) => {
-                policy.constraints = items.iter().enumerate().filter_map(|(index, item)| self.constraint(item, index)).collect();
+            Some(Node {
+                kind: Kind::List(items),
+                ..
+            }) => {
+                policy.constraints = items
+                    .iter()
+                    .enumerate()
+                    .filter_map(|(index, item)| self.constraint(item, index))
+                    .collect();
             }
             Some(other) => self.wrong(other, "policy.tool_arg_constraints", "a list"),
             None => {}
         }
         match part("tool_annotations") {
-            Some(Node { kind: Kind::Map(entries), .. }) => {
-                self.surface.annotated = entries.iter().map(|(key, _)| (key.name.clone(), self.place(key.span))).collect();
-                self.annotations = entries.iter().map(|(key, node)| (key.name.clone(), node.clone())).collect();
+            Some(Node {
+                kind: Kind::Map(entries),
+                ..
+            }) => {
+                self.surface.annotated = entries
+                    .iter()
+                    .map(|(key, _)| (key.name.clone(), self.place(key.span)))
+                    .collect();
+                self.annotations = entries
+                    .iter()
+                    .map(|(key, node)| (key.name.clone(), node.clone()))
+                    .collect();
             }
-            Some(other) => self.wrong(other, "policy.tool_annotations", "a map from tool to annotations"),
+            Some(other) => self.wrong(
+                other,
+                "policy.tool_annotations",
+                "a map from tool to annotations",
+            ),
             None => {}
         }
         self.surface.policies.push(policy);
@@ -115,7 +159,10 @@ impl Reader {
             self.wrong(node, field, "a list of names and globs");
             return Vec::new();
         };
-        items.iter().filter_map(|item| self.pattern(item, field)).collect()
+        items
+            .iter()
+            .filter_map(|item| self.pattern(item, field))
+            .collect()
     }
 
     pub(super) fn capabilities(&mut self, node: &Node, field: &str) -> Capabilities {
@@ -123,15 +170,32 @@ impl Reader {
             self.wrong(node, field, "a map from capability to operations");
             return Vec::new();
         };
-        entries.iter().map(|(key, node)| (key.name.clone(), self.texts(Some(node), &format!("{field}.{}", key.name)))).collect()
+        entries
+            .iter()
+            .map(|(key, node)| {
+                (
+                    key.name.clone(),
+                    self.texts(Some(node), &format!("{field}.{}", key.name)),
+                )
+            })
+            .collect()
     }
 
-    fn ceiling(&mut self, level: Option<&Node>, effects: Option<&Node>) -> Option<Written<Ceiling>> {
+    fn ceiling(
+        &mut self,
+        level: Option<&Node>,
+        effects: Option<&Node>,
+    ) -> Option<Written<Ceiling>> {
         if let Some(node) = level {
             return match node.text().and_then(Level::named) {
-                Some(level) => Some(Written { value: Ceiling::Level(level), place: self.place(node.span) }),
+                Some(level) => Some(Written {
+                    value: Ceiling::Level(level),
+                    place: self.place(node.span),
+                }),
                 None => {
-                    let words = Level::LADDER.map(|level| format!("`{}`", level.word())).join(", ");
+                    let words = Level::LADDER
+                        .map(|level| format!("`{}`", level.word()))
+                        .join(", ");
                     self.wrong(node, "policy.side_effect_level", &format!("one of {words}"));
                     None
                 }
@@ -144,18 +208,38 @@ impl Reader {
                 Some(effect) => allowed |= effect,
                 None => {
                     let all = Effects::ALL.and(Effects::DESTRUCTIVE).and(Effects::SPEND);
-                    let place = self.place(node.items().iter().find(|item| item.text() == Some(&word)).unwrap_or(node).span);
-                    self.problem("policy.effects", format!("{} in `policy.effects` is none of the effects: {all}", quoted(&word)), place);
+                    let place = self.place(
+                        node.items()
+                            .iter()
+                            .find(|item| item.text() == Some(&word))
+                            .unwrap_or(node)
+                            .span,
+                    );
+                    self.problem(
+                        "policy.effects",
+                        format!(
+                            "{} in `policy.effects` is none of the effects: {all}",
+                            quoted(&word)
+                        ),
+                        place,
+                    );
                 }
             }
         }
-        Some(Written { value: Ceiling::Effects(allowed), place: self.place(node.span) })
+        Some(Written {
+            value: Ceiling::Effects(allowed),
+            place: self.place(node.span),
+        })
     }
 
     fn constraint(&mut self, node: &Node, index: usize) -> Option<Constraint> {
         let field = format!("policy.tool_arg_constraints[{index}]");
         let Some(tool) = node.get("tool") else {
-            self.wrong(node, &field, "a map with `tool`, `arg_key` and `arg_patterns`");
+            self.wrong(
+                node,
+                &field,
+                "a map with `tool`, `arg_key` and `arg_patterns`",
+            );
             return None;
         };
         self.unknown_keys(node, &field, CONSTRAINT, Matters::Restricts);
@@ -168,13 +252,23 @@ impl Reader {
                 return None;
             }
         };
-        let patterns = node.get("arg_patterns").filter(|list| !matches!(list.kind, Kind::Null));
+        let patterns = node
+            .get("arg_patterns")
+            .filter(|list| !matches!(list.kind, Kind::Null));
         let accepted = self.globs(patterns, &format!("{field}.arg_patterns"));
         // A list of which nothing can be read was reported, and is not empty.
-        if accepted.is_empty() && patterns.is_some_and(|list| !matches!(&list.kind, Kind::List(items) if items.is_empty())) {
+        if accepted.is_empty()
+            && patterns
+                .is_some_and(|list| !matches!(&list.kind, Kind::List(items) if items.is_empty()))
+        {
             return None;
         }
-        Some(Constraint { tool, key, accepted, place: self.place(node.span) })
+        Some(Constraint {
+            tool,
+            key,
+            accepted,
+            place: self.place(node.span),
+        })
     }
 
     pub(super) fn approval_policy(&mut self, node: &Node) {
@@ -182,21 +276,42 @@ impl Reader {
             return self.wrong(node, "approval_policy", "a map");
         }
         self.unknown_keys(node, "approval_policy", APPROVAL, Matters::Restricts);
-        let part = |name: &str| node.get(name).filter(|node| !matches!(node.kind, Kind::Null));
+        let part = |name: &str| {
+            node.get(name)
+                .filter(|node| !matches!(node.kind, Kind::Null))
+        };
         for (name, decision) in LISTS {
             let field = format!("approval_policy.{name}");
-            let patterns = part(name).map(|list| self.patterns(list, &field)).unwrap_or_default();
+            let patterns = part(name)
+                .map(|list| self.patterns(list, &field))
+                .unwrap_or_default();
             self.approve(&field, Some(decision), patterns);
         }
         if let Some(list) = part("write_path_allowlist") {
             let value = self.globs(Some(list), "approval_policy.write_path_allowlist");
-            self.surface.write_paths = Some(Written { value, place: self.place(list.span) }).filter(|paths| !paths.value.is_empty());
+            self.surface.write_paths = Some(Written {
+                value,
+                place: self.place(list.span),
+            })
+            .filter(|paths| !paths.value.is_empty());
         }
-        if let Some(default) = part("default").filter(|node| node.text().is_none_or(|word| !DECISIONS.contains(&word))) {
-            self.wrong(default, "approval_policy.default", "`allow`, `ask` or `deny`");
+        if let Some(default) =
+            part("default").filter(|node| node.text().is_none_or(|word| !DECISIONS.contains(&word)))
+        {
+            self.wrong(
+                default,
+                "approval_policy.default",
+                "`allow`, `ask` or `deny`",
+            );
         }
         match part("rules") {
-            Some(Node { kind: Kind::List(rules), .. }) => rules.iter().enumerate().for_each(|(index, rule)| self.rule(rule, index)),
+            Some(Node {
+                kind: Kind::List(rules),
+                ..
+            }) => rules
+                .iter()
+                .enumerate()
+                .for_each(|(index, rule)| self.rule(rule, index)),
             Some(other) => self.wrong(other, "approval_policy.rules", "a list"),
             None => {}
         }
@@ -206,34 +321,69 @@ impl Reader {
     fn rule(&mut self, node: &Node, index: usize) {
         let field = format!("approval_policy.rules[{index}]");
         let accepted = "a map with one of `allow`, `ask` and `deny`";
-        let decided: Vec<(&'static str, &Node)> =
-            DECISIONS.into_iter().filter_map(|decision| Some((decision, node.get(decision)?))).collect();
-        let (decision, matcher) = match (&decided[..], ["action", "decision"].into_iter().find_map(|key| node.get(key))) {
+        let decided: Vec<(&'static str, &Node)> = DECISIONS
+            .into_iter()
+            .filter_map(|decision| Some((decision, node.get(decision)?)))
+            .collect();
+        let (decision, matcher) = match (
+            &decided[..],
+            ["action", "decision"]
+                .into_iter()
+                .find_map(|key| node.get(key)),
+        ) {
             ([(decision, matcher)], None) => {
                 self.unknown_keys(node, &field, RULE, Matters::Restricts);
                 if !matches!(matcher.kind, Kind::Map(_)) {
-                    return self.wrong(matcher, &format!("{field}.{decision}"), "a map of what it matches");
+                    return self.wrong(
+                        matcher,
+                        &format!("{field}.{decision}"),
+                        "a map of what it matches",
+                    );
                 }
-                self.unknown_keys(matcher, &format!("{field}.{decision}"), MATCHER, Matters::Restricts);
+                self.unknown_keys(
+                    matcher,
+                    &format!("{field}.{decision}"),
+                    MATCHER,
+                    Matters::Restricts,
+                );
                 // Whatever else a rule asks for, it is an exception and contradicts nothing.
-                (Some(*decision).filter(|_| matcher.entries().len() == 1), *matcher)
+                (
+                    Some(*decision).filter(|_| matcher.entries().len() == 1),
+                    *matcher,
+                )
             }
             ([], Some(word)) => {
                 let known: Vec<&str> = RULE.iter().chain(MATCHER).copied().collect();
                 self.unknown_keys(node, &field, &known, Matters::Restricts);
-                let Some(decision) = DECISIONS.into_iter().find(|decision| word.text() == Some(decision)) else {
+                let Some(decision) = DECISIONS
+                    .into_iter()
+                    .find(|decision| word.text() == Some(decision))
+                else {
                     return self.wrong(word, &field, "`allow`, `ask` or `deny`");
                 };
-                let alone = node.entries().iter().all(|(key, _)| key.name == "tool" || RULE.contains(&key.name.as_str()));
+                let alone = node
+                    .entries()
+                    .iter()
+                    .all(|(key, _)| key.name == "tool" || RULE.contains(&key.name.as_str()));
                 (Some(decision).filter(|_| alone), node)
             }
             (several, _) => {
-                let what = if several.is_empty() { "decides nothing" } else { "decides more than one thing" };
+                let what = if several.is_empty() {
+                    "decides nothing"
+                } else {
+                    "decides more than one thing"
+                };
                 let place = self.place(node.span);
-                return self.problem(&field, format!("{} {what}: it must be {accepted}", quoted(&field)), place);
+                return self.problem(
+                    &field,
+                    format!("{} {what}: it must be {accepted}", quoted(&field)),
+                    place,
+                );
             }
         };
-        let Some(tool) = matcher.get("tool") else { return };
+        let Some(tool) = matcher.get("tool") else {
+            return;
+        };
         let field = format!("{field}.tool");
         let patterns = match &tool.kind {
             Kind::List(_) => self.patterns(tool, &field),
@@ -242,8 +392,23 @@ impl Reader {
         self.approve(&field, decision, patterns);
     }
 
-    fn approve(&mut self, field: &str, decision: Option<&'static str>, patterns: Vec<Written<Pattern>>) {
-        let approval = |Written { value: pattern, place }| ApprovalPattern { field: field.to_owned(), decision, pattern, place };
-        self.surface.approval.extend(patterns.into_iter().map(approval));
+    fn approve(
+        &mut self,
+        field: &str,
+        decision: Option<&'static str>,
+        patterns: Vec<Written<Pattern>>,
+    ) {
+        let approval = |Written {
+                            value: pattern,
+                            place,
+                        }| ApprovalPattern {
+            field: field.to_owned(),
+            decision,
+            pattern,
+            place,
+        };
+        self.surface
+            .approval
+            .extend(patterns.into_iter().map(approval));
     }
 }

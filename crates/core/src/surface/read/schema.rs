@@ -7,7 +7,9 @@ use crate::surface::words::{BY_NAME, SCHEMAS};
 use std::collections::HashMap;
 
 /// The words of JSON Schema; Gemini writes them in capitals.
-const TYPES: [&str; 7] = ["string", "number", "integer", "boolean", "object", "array", "null"];
+const TYPES: [&str; 7] = [
+    "string", "number", "integer", "boolean", "object", "array", "null",
+];
 
 /// A part of a schema that cannot be right.
 struct Wrong<'n> {
@@ -19,19 +21,47 @@ struct Wrong<'n> {
 impl Reader {
     /// Reports each part of a schema that cannot be right.
     pub(super) fn schema_parts(&mut self, schema: &Node, field: &str, tool: &str) {
-        let mut looking = Looking { root: schema, definitions: HashMap::new(), wrong: Vec::new() };
+        let mut looking = Looking {
+            root: schema,
+            definitions: HashMap::new(),
+            wrong: Vec::new(),
+        };
         for keyword in ["$defs", "definitions"] {
             let named = schema.get(keyword).map(Node::entries).unwrap_or_default();
-            looking.definitions.extend(named.iter().map(|(key, node)| (format!("#/{keyword}/{}", key.name), node)));
+            looking.definitions.extend(
+                named
+                    .iter()
+                    .map(|(key, node)| (format!("#/{keyword}/{}", key.name), node)),
+            );
         }
-        if let Some(node) = schema.get("type").filter(|node| is_type(node) && !says_object(node)) {
-            looking.report(node, "type", "the arguments of a tool are an `object`, with the arguments as its properties");
+        if let Some(node) = schema
+            .get("type")
+            .filter(|node| is_type(node) && !says_object(node))
+        {
+            looking.report(
+                node,
+                "type",
+                "the arguments of a tool are an `object`, with the arguments as its properties",
+            );
         }
         looking.look(schema);
-        for Wrong { node, keyword, accepted } in looking.wrong {
+        for Wrong {
+            node,
+            keyword,
+            accepted,
+        } in looking.wrong
+        {
             let shown: String = node.to_json().to_string().chars().take(80).collect();
-            let finding = schema_invalid::RULE.finding(format!("`{field}` is not a valid JSON Schema: `{keyword}` is {shown}"));
-            self.surface.problems.push(finding.at_any(self.place(node.span)).tool(tool).field(field).help(accepted));
+            let finding = schema_invalid::RULE.finding(format!(
+                "`{field}` is not a valid JSON Schema: `{keyword}` is {shown}"
+            ));
+            self.surface.problems.push(
+                finding
+                    .at_any(self.place(node.span))
+                    .tool(tool)
+                    .field(field)
+                    .help(accepted),
+            );
         }
     }
 }
@@ -48,17 +78,31 @@ const MOST_STEPS: usize = 64;
 
 impl<'n> Looking<'n> {
     fn report(&mut self, node: &'n Node, keyword: &'static str, accepted: &'static str) {
-        self.wrong.push(Wrong { node, keyword, accepted });
+        self.wrong.push(Wrong {
+            node,
+            keyword,
+            accepted,
+        });
     }
 
     fn look(&mut self, schema: &'n Node) {
         if let Some(node) = schema.get("type").filter(|node| !is_type(node)) {
             self.report(node, "type", "use `string`, `number`, `integer`, `boolean`, `object`, `array`, `null`, or a list of these");
         }
-        if let Some(node) = schema.get("required").filter(|node| !is_list_of_texts(node)) {
-            self.report(node, "required", "write a list of names beside `properties`");
+        if let Some(node) = schema
+            .get("required")
+            .filter(|node| !is_list_of_texts(node))
+        {
+            self.report(
+                node,
+                "required",
+                "write a list of names beside `properties`",
+            );
         }
-        if let Some(node) = schema.get("enum").filter(|node| !matches!(node.kind, Kind::List(_))) {
+        if let Some(node) = schema
+            .get("enum")
+            .filter(|node| !matches!(node.kind, Kind::List(_)))
+        {
             self.report(node, "enum", "write a list of values");
         }
         if let Some(node) = schema.get("$ref") {
@@ -70,7 +114,9 @@ impl<'n> Looking<'n> {
             }
         }
         for keyword in SCHEMAS {
-            let Some(part) = schema.get(keyword) else { continue };
+            let Some(part) = schema.get(keyword) else {
+                continue;
+            };
             part.items().iter().for_each(|part| self.look(part));
             self.look(part);
         }
@@ -80,41 +126,66 @@ impl<'n> Looking<'n> {
     fn reference(&mut self, node: &'n Node) {
         let mut at = node;
         for _ in 0..MOST_STEPS {
-            let Some(path) = at.text() else { return self.report(at, "$ref", "write a path as `#/$defs/name`") };
+            let Some(path) = at.text() else {
+                return self.report(at, "$ref", "write a path as `#/$defs/name`");
+            };
             if !path.starts_with("#/") {
                 return;
             }
             let Some(target) = self.find(path) else {
-                return self.report(node, "$ref", "define what it names under `$defs`, or write the schema here");
+                return self.report(
+                    node,
+                    "$ref",
+                    "define what it names under `$defs`, or write the schema here",
+                );
             };
             // What says something itself ends a chain of references.
-            let [(_, next)] = target.entries() else { return };
-            let Some(next) = target.get("$ref").map(|_| next) else { return };
+            let [(_, next)] = target.entries() else {
+                return;
+            };
+            let Some(next) = target.get("$ref").map(|_| next) else {
+                return;
+            };
             at = next;
         }
-        self.report(node, "$ref", "let it lead to a schema: this one leads to itself");
+        self.report(
+            node,
+            "$ref",
+            "let it lead to a schema: this one leads to itself",
+        );
     }
 
     fn find(&self, path: &str) -> Option<&'n Node> {
         if let Some(node) = self.definitions.get(path) {
             return Some(node);
         }
-        let parts = path.strip_prefix("#/")?.split('/').map(|part| part.replace("~1", "/").replace("~0", "~"));
-        parts.into_iter().try_fold(self.root, |node, part| match &node.kind {
-            Kind::List(items) => items.get(part.parse::<usize>().ok()?),
-            _ => node.get(&part),
-        })
+        let parts = path
+            .strip_prefix("#/")?
+            .split('/')
+            .map(|part| part.replace("~1", "/").replace("~0", "~"));
+        parts
+            .into_iter()
+            .try_fold(self.root, |node, part| match &node.kind {
+                Kind::List(items) => items.get(part.parse::<usize>().ok()?),
+                _ => node.get(&part),
+            })
     }
 }
 
 fn says_object(node: &Node) -> bool {
-    let is_object = |node: &Node| node.text().is_some_and(|word| word.eq_ignore_ascii_case("object"));
+    let is_object = |node: &Node| {
+        node.text()
+            .is_some_and(|word| word.eq_ignore_ascii_case("object"))
+    };
     is_object(node) || node.items().iter().any(is_object)
 }
 
 fn is_type(node: &Node) -> bool {
-    let is_word =
-        |node: &Node| node.text().is_some_and(|word| TYPES.contains(&word) || TYPES.iter().any(|known| known.to_uppercase() == word));
+    let is_word = |node: &Node| {
+        node.text().is_some_and(|word| {
+            TYPES.contains(&word) || TYPES.iter().any(|known| known.to_uppercase() == word)
+        })
+    };
     match &node.kind {
         Kind::List(words) => !words.is_empty() && words.iter().all(is_word),
         _ => is_word(node),

@@ -25,7 +25,13 @@ pub(super) enum List {
 }
 
 /// Where shapes have the schema of the arguments.
-const SCHEMAS: [&str; 5] = ["parameters", "input_schema", "inputSchema", "parametersJsonSchema", "parameters_json_schema"];
+const SCHEMAS: [&str; 5] = [
+    "parameters",
+    "input_schema",
+    "inputSchema",
+    "parametersJsonSchema",
+    "parameters_json_schema",
+];
 
 /// Where Gemini has a list of tools.
 const DECLARATIONS: [&str; 2] = ["functionDeclarations", "function_declarations"];
@@ -84,11 +90,22 @@ const KEYS: &[&str] = &[
 ];
 
 /// What may run a tool of seed 004, and ourselves.
-const EXECUTORS: [&str; 6] = ["harn", "harn_builtin", "harness", "host_bridge", "mcp_server", "provider_native"];
+const EXECUTORS: [&str; 6] = [
+    "harn",
+    "harn_builtin",
+    "harness",
+    "host_bridge",
+    "mcp_server",
+    "provider_native",
+];
 
 /// Whether a map is one tool and not a surface.
 pub(super) fn is_tool(node: &Node) -> bool {
-    ["name", "function", "type"].iter().chain(&DECLARATIONS).chain(&SCHEMAS).any(|key| node.get(key).is_some())
+    ["name", "function", "type"]
+        .iter()
+        .chain(&DECLARATIONS)
+        .chain(&SCHEMAS)
+        .any(|key| node.get(key).is_some())
 }
 
 impl Reader {
@@ -96,25 +113,48 @@ impl Reader {
         if !matches!(node.kind, Kind::Map(_)) {
             return self.wrong(node, path, "a tool");
         }
-        if let Some((key, declared)) = DECLARATIONS.iter().find_map(|key| Some((key, node.get(key)?))) {
+        if let Some((key, declared)) = DECLARATIONS
+            .iter()
+            .find_map(|key| Some((key, node.get(key)?)))
+        {
             let path = format!("{path}.{key}");
             return match &declared.kind {
                 Kind::List(items) => {
-                    items.iter().enumerate().for_each(|(index, item)| self.tool(item, &format!("{path}[{index}]"), List::Native));
+                    items.iter().enumerate().for_each(|(index, item)| {
+                        self.tool(item, &format!("{path}[{index}]"), List::Native)
+                    });
                 }
                 _ => self.wrong(declared, &path, "a list of tools"),
             };
         }
-        if let Some(kind) = node.get("type").filter(|kind| kind.text().is_none() && !matches!(kind.kind, Kind::Null)) {
+        if let Some(kind) = node
+            .get("type")
+            .filter(|kind| kind.text().is_none() && !matches!(kind.kind, Kind::Null))
+        {
             self.wrong(kind, &format!("{path}.type"), "text");
         }
-        let body = node.get("function").filter(|function| matches!(function.kind, Kind::Map(_))).unwrap_or(node);
+        let body = node
+            .get("function")
+            .filter(|function| matches!(function.kind, Kind::Map(_)))
+            .unwrap_or(node);
         let kind = node.get("type").and_then(Node::text).unwrap_or("function");
-        let hosted = !matches!(kind, "function" | "custom") && SCHEMAS.iter().all(|key| body.get(key).is_none());
-        let written = body.get("name").or_else(|| node.get("name")).or_else(|| node.get("type").filter(|_| hosted));
+        let hosted = !matches!(kind, "function" | "custom")
+            && SCHEMAS.iter().all(|key| body.get(key).is_none());
+        let written = body
+            .get("name")
+            .or_else(|| node.get("name"))
+            .or_else(|| node.get("type").filter(|_| hosted));
         let Some(written) = written else {
             // `{"googleSearch": {}}` is a tool that the provider runs and names.
-            if let [(key, Node { kind: Kind::Map(_), .. })] = node.entries() {
+            if let [
+                (
+                    key,
+                    Node {
+                        kind: Kind::Map(_), ..
+                    },
+                ),
+            ] = node.entries()
+            {
                 return self.hosted(&key.name.clone(), key.span);
             }
             return self.wrong(node, path, "a tool with a `name`");
@@ -122,7 +162,9 @@ impl Reader {
         let Some(name) = written.text().filter(|name| !name.trim().is_empty()) else {
             return self.wrong(written, &format!("{path}.name"), "a name");
         };
-        let searches = kind.starts_with("tool_search") || name == "tool_search" || name.starts_with("tool_search_tool_");
+        let searches = kind.starts_with("tool_search")
+            || name == "tool_search"
+            || name.starts_with("tool_search_tool_");
         if searches {
             self.surface.tool_search = ToolSearch::On;
         }
@@ -133,7 +175,9 @@ impl Reader {
         self.unknown_keys(node, path, KEYS, Matters::WhenClose);
         let same = self.own.get(name).copied().filter(|_| list == List::Native);
         if list == List::Tools {
-            self.own.entry(name.to_owned()).or_insert(self.surface.tools.len());
+            self.own
+                .entry(name.to_owned())
+                .or_insert(self.surface.tools.len());
         }
         let texts = self.surface.texts.len();
         self.declared(node, body, name.to_owned(), written.span, path, list);
@@ -144,16 +188,28 @@ impl Reader {
 
     /// Takes back the tool read last, which is another one in the provider's words, unless it says something else.
     fn same_tool(&mut self, own: usize, texts: usize) {
-        let Some(native) = self.surface.tools.pop() else { return };
-        let Some(own) = self.surface.tools.get(own) else { return };
+        let Some(native) = self.surface.tools.pop() else {
+            return;
+        };
+        let Some(own) = self.surface.tools.get(own) else {
+            return;
+        };
         let Some(what) = differs(own, &native) else {
             self.surface.texts.truncate(texts);
             return;
         };
-        let message = format!("tool \"{}\" has another {what} in `native_tools` than in `tools`", own.name);
-        let finding = tool_duplicate::RULE.finding(message).tool(&*own.name).field("native_tools");
+        let message = format!(
+            "tool \"{}\" has another {what} in `native_tools` than in `tools`",
+            own.name
+        );
+        let finding = tool_duplicate::RULE
+            .finding(message)
+            .tool(&*own.name)
+            .field("native_tools");
         let finding = finding.at_any(native.place.into_iter().chain(own.place.clone()));
-        self.surface.problems.push(finding.help("say the same in both: a model is shown one, and a call is checked against the other"));
+        self.surface.problems.push(finding.help(
+            "say the same in both: a model is shown one, and a call is checked against the other",
+        ));
     }
 
     /// A tool that the provider defines and runs.
@@ -161,33 +217,63 @@ impl Reader {
         let place = self.place(span);
         let mut entry = plain(name.to_owned(), place);
         // Only the provider knows which arguments it takes.
-        entry.schema = Some(Cow::Owned(json!({"type": "object", "additionalProperties": true})));
+        entry.schema = Some(Cow::Owned(
+            json!({"type": "object", "additionalProperties": true}),
+        ));
         entry.description = Some(Cow::Borrowed("A tool of the provider."));
         entry.annotated = Annotated::Inferred;
         self.surface.tools.push(entry);
     }
 
-    fn declared(&mut self, node: &Node, body: &Node, name: String, span: Span, path: &str, list: List) {
+    fn declared(
+        &mut self,
+        node: &Node,
+        body: &Node,
+        name: String,
+        span: Span,
+        path: &str,
+        list: List,
+    ) {
         let mut entry = plain(name, self.place(span));
-        let either = |key: &str| body.get(key).or_else(|| node.get(key)).filter(|node| !matches!(node.kind, Kind::Null));
+        let either = |key: &str| {
+            body.get(key)
+                .or_else(|| node.get(key))
+                .filter(|node| !matches!(node.kind, Kind::Null))
+        };
         let mut schemas = SCHEMAS.iter().filter_map(|key| Some((*key, either(key)?)));
         if let Some((key, schema)) = schemas.next() {
             for (key, other) in schemas.filter(|(_, other)| !matches!(other.kind, Kind::Map(_))) {
-                self.wrong(other, &format!("{path}.{key}"), "a JSON schema of an object");
+                self.wrong(
+                    other,
+                    &format!("{path}.{key}"),
+                    "a JSON schema of an object",
+                );
             }
-            entry.schema = Some(Cow::Owned(self.schema(schema, &format!("{path}.{key}"), &entry.name)));
-            entry.fields.extend(self.place(schema.span).map(|place| ("parameters", place)));
+            entry.schema = Some(Cow::Owned(self.schema(
+                schema,
+                &format!("{path}.{key}"),
+                &entry.name,
+            )));
+            entry
+                .fields
+                .extend(self.place(schema.span).map(|place| ("parameters", place)));
             self.describe_arguments(schema);
-        } else if either("format").is_some() || node.get("type").and_then(Node::text) == Some("custom") {
+        } else if either("format").is_some()
+            || node.get("type").and_then(Node::text) == Some("custom")
+        {
             // A tool that takes free text.
             entry.schema = Some(Cow::Owned(json!({"type": "object"})));
         }
         if let Some(description) = either("description") {
-            entry.description = self.text(Some(description), &format!("{path}.description")).map(Cow::Owned);
+            entry.description = self
+                .text(Some(description), &format!("{path}.description"))
+                .map(Cow::Owned);
             self.describe(description, Role::Description);
         }
-        entry.deferred =
-            ["defer_loading", "deferred"].into_iter().any(|key| self.flag(either(key), &format!("{path}.{key}")).unwrap_or(false));
+        entry.deferred = ["defer_loading", "deferred"].into_iter().any(|key| {
+            self.flag(either(key), &format!("{path}.{key}"))
+                .unwrap_or(false)
+        });
         self.furniture(&mut entry, either, path);
         self.annotate(&mut entry, node, body, path);
         entry.executor = self.executor(node, list, path);
@@ -195,14 +281,31 @@ impl Reader {
     }
 
     /// The smaller fields, each of which may be wrong by itself.
-    fn furniture<'n>(&mut self, entry: &mut Entry<'static>, either: impl Fn(&str) -> Option<&'n Node>, path: &str) {
+    fn furniture<'n>(
+        &mut self,
+        entry: &mut Entry<'static>,
+        either: impl Fn(&str) -> Option<&'n Node>,
+        path: &str,
+    ) {
         let field = |name: &str| format!("{path}.{name}");
-        entry.other_names = self.texts(either("aliases"), &field("aliases")).into_iter().map(Cow::Owned).collect();
+        entry.other_names = self
+            .texts(either("aliases"), &field("aliases"))
+            .into_iter()
+            .map(Cow::Owned)
+            .collect();
         self.flag(either("strict"), &field("strict"));
-        if let Some(cap) = either("timeout_ms").filter(|cap| cap.number().is_none_or(|number| number < 0.0)) {
-            self.wrong(cap, &field("timeout_ms"), "a number of milliseconds, at least 0");
+        if let Some(cap) =
+            either("timeout_ms").filter(|cap| cap.number().is_none_or(|number| number < 0.0))
+        {
+            self.wrong(
+                cap,
+                &field("timeout_ms"),
+                "a number of milliseconds, at least 0",
+            );
         }
-        if let Some(handler) = either("handler").filter(|handler| !matches!(handler.kind, Kind::Text { .. } | Kind::Map(_))) {
+        if let Some(handler) = either("handler")
+            .filter(|handler| !matches!(handler.kind, Kind::Text { .. } | Kind::Map(_)))
+        {
             self.wrong(handler, &field("handler"), "text or a map");
         }
         if let Some(title) = either("title") {
@@ -212,31 +315,59 @@ impl Reader {
     }
 
     fn annotate(&mut self, entry: &mut Entry<'static>, node: &Node, body: &Node, path: &str) {
-        let inline = node.get("annotations").or_else(|| body.get("annotations")).filter(|node| !matches!(node.kind, Kind::Null)).cloned();
+        let inline = node
+            .get("annotations")
+            .or_else(|| body.get("annotations"))
+            .filter(|node| !matches!(node.kind, Kind::Null))
+            .cloned();
         let of_policy = self.annotations.get(&*entry.name).cloned();
         if let (Some(inline), Some(of_policy)) = (&inline, &of_policy) {
             self.compare(entry, inline, of_policy);
         }
         let written = inline.or(of_policy);
-        let says = |key: &str| node.get(key).is_some_and(|node| !matches!(node.kind, Kind::Null));
+        let says = |key: &str| {
+            node.get(key)
+                .is_some_and(|node| !matches!(node.kind, Kind::Null))
+        };
         let spelled = with_annotations(node, written.as_ref());
         let effects = declared_effects(&spelled);
         for (earlier, later) in effects_contradict::among(&effects) {
             let message = format!("`{}` contradicts `{}`", later.spelling, earlier.spelling);
-            let finding = effects_contradict::RULE.finding(message).at_any(self.place(later.span)).tool(&*entry.name);
-            self.surface.problems.push(finding.field(path).help("keep the one that is true and remove the other"));
+            let finding = effects_contradict::RULE
+                .finding(message)
+                .at_any(self.place(later.span))
+                .tool(&*entry.name);
+            self.surface.problems.push(
+                finding
+                    .field(path)
+                    .help("keep the one that is true and remove the other"),
+            );
         }
         entry.effects = stated(&effects);
         if let Some(node) = &written {
             entry.annotations = Cow::Owned(self.annotations(node, path));
-            entry.fields.extend(self.place(node.span).map(|place| ("annotations", place)));
-            for (field, value) in [("result_readers", node.get("result_readers")), ("side_effect_level", node.get("side_effect_level"))] {
-                entry.fields.extend(value.and_then(|value| self.place(value.span)).map(|place| (field, place)));
+            entry
+                .fields
+                .extend(self.place(node.span).map(|place| ("annotations", place)));
+            for (field, value) in [
+                ("result_readers", node.get("result_readers")),
+                ("side_effect_level", node.get("side_effect_level")),
+            ] {
+                entry.fields.extend(
+                    value
+                        .and_then(|value| self.place(value.span))
+                        .map(|place| (field, place)),
+                );
             }
         }
-        let level = written.as_ref().and_then(|node| node.get("side_effect_level")).filter(|node| !matches!(node.kind, Kind::Null));
+        let level = written
+            .as_ref()
+            .and_then(|node| node.get("side_effect_level"))
+            .filter(|node| !matches!(node.kind, Kind::Null));
         entry.annotated = match &written {
-            Some(_) if level.is_some_and(|node| node.text().and_then(Level::named).is_none()) => Annotated::Unreadable,
+            Some(_) if level.is_some_and(|node| node.text().and_then(Level::named).is_none()) => {
+                Annotated::Unreadable
+            }
             None if !says("risk") && !says("safety") => Annotated::Missing,
             _ => Annotated::Written,
         };
@@ -244,37 +375,76 @@ impl Reader {
 
     /// Reports where the policy says otherwise about a tool than the tool itself.
     fn compare(&mut self, entry: &Entry<'_>, inline: &Node, of_policy: &Node) {
-        let none = Node { span: inline.span, kind: Kind::Map(Vec::new()) };
+        let none = Node {
+            span: inline.span,
+            kind: Kind::Map(Vec::new()),
+        };
         let own = declared_effects(&with_annotations(&none, Some(inline)));
         let others = declared_effects(&with_annotations(&none, Some(of_policy)));
         let differing = others.iter().find_map(|other| {
-            let (earlier, later) = own.iter().find_map(|own| effects_contradict::between(own, other))?;
-            Some((later.span, format!("`{}` of the policy contradicts `{}` of tool \"{}\"", later.spelling, earlier.spelling, entry.name)))
+            let (earlier, later) = own
+                .iter()
+                .find_map(|own| effects_contradict::between(own, other))?;
+            Some((
+                later.span,
+                format!(
+                    "`{}` of the policy contradicts `{}` of tool \"{}\"",
+                    later.spelling, earlier.spelling, entry.name
+                ),
+            ))
         });
         let kinds = || {
             let (own, other) = (inline.get("kind")?, of_policy.get("kind")?);
-            let message =
-                format!("the policy calls tool \"{}\" {}, and the tool itself {}", entry.name, quoted(other.text()?), quoted(own.text()?));
+            let message = format!(
+                "the policy calls tool \"{}\" {}, and the tool itself {}",
+                entry.name,
+                quoted(other.text()?),
+                quoted(own.text()?)
+            );
             (own.text() != other.text()).then_some((other.span, message))
         };
-        let Some((span, message)) = differing.or_else(kinds) else { return };
-        let finding = effects_contradict::RULE.finding(message).at_any(self.place(span)).tool(&*entry.name);
-        self.surface.problems.push(finding.field("policy.tool_annotations").help("keep the one that is true and remove the other"));
+        let Some((span, message)) = differing.or_else(kinds) else {
+            return;
+        };
+        let finding = effects_contradict::RULE
+            .finding(message)
+            .at_any(self.place(span))
+            .tool(&*entry.name);
+        self.surface.problems.push(
+            finding
+                .field("policy.tool_annotations")
+                .help("keep the one that is true and remove the other"),
+        );
     }
 
     fn executor(&mut self, node: &Node, list: List, path: &str) -> Executor {
         let of_provider = node.get("function").is_some()
             || node.get("type").and_then(Node::text).is_some()
-            || ["input_schema", "inputSchema"].iter().any(|key| node.get(key).is_some());
+            || ["input_schema", "inputSchema"]
+                .iter()
+                .any(|key| node.get(key).is_some());
         let named = ["handler", "host_capability", "mcp_server", "_mcp_server"];
-        if let Some(executor) = node.get("executor").filter(|node| !matches!(node.kind, Kind::Null)) {
-            if executor.text().is_none_or(|word| !EXECUTORS.contains(&word)) {
+        if let Some(executor) = node
+            .get("executor")
+            .filter(|node| !matches!(node.kind, Kind::Null))
+        {
+            if executor
+                .text()
+                .is_none_or(|word| !EXECUTORS.contains(&word))
+            {
                 let words = EXECUTORS.map(|word| format!("`{word}`")).join(", ");
-                self.wrong(executor, &format!("{path}.executor"), &format!("one of {words}"));
+                self.wrong(
+                    executor,
+                    &format!("{path}.executor"),
+                    &format!("one of {words}"),
+                );
             }
             return Executor::Known;
         }
-        if named.iter().any(|key| node.get(key).is_some_and(|node| !matches!(node.kind, Kind::Null))) {
+        if named.iter().any(|key| {
+            node.get(key)
+                .is_some_and(|node| !matches!(node.kind, Kind::Null))
+        }) {
             Executor::Known
         } else if of_provider || list == List::Native {
             Executor::Elsewhere
@@ -289,24 +459,50 @@ impl Reader {
             self.wrong(node, field, "a JSON schema of an object");
             return json!({"type": "object"});
         };
-        if let Some(properties) = node.get("properties").filter(|node| !matches!(node.kind, Kind::Map(_))) {
-            self.wrong(properties, &format!("{field}.properties"), "a map from argument to schema");
+        if let Some(properties) = node
+            .get("properties")
+            .filter(|node| !matches!(node.kind, Kind::Map(_)))
+        {
+            self.wrong(
+                properties,
+                &format!("{field}.properties"),
+                "a map from argument to schema",
+            );
         }
-        let keywords = ["type", "properties", "$ref", "anyOf", "oneOf", "allOf", "$schema", "additionalProperties"];
+        let keywords = [
+            "type",
+            "properties",
+            "$ref",
+            "anyOf",
+            "oneOf",
+            "allOf",
+            "$schema",
+            "additionalProperties",
+        ];
         let is_schema = entries.is_empty()
             || node.get("properties").is_some()
-            || keywords.iter().any(|key| node.get(key).is_some_and(|node| !matches!(node.kind, Kind::Map(_))));
+            || keywords.iter().any(|key| {
+                node.get(key)
+                    .is_some_and(|node| !matches!(node.kind, Kind::Map(_)))
+            });
         if is_schema {
             self.schema_parts(node, field, tool);
             return node.to_json();
         }
         let (mut properties, mut required) = (Map::new(), Vec::new());
-        for (key, value) in entries.iter().filter(|(key, _)| !matches!(key.name.as_str(), "required" | "description")) {
+        for (key, value) in entries
+            .iter()
+            .filter(|(key, _)| !matches!(key.name.as_str(), "required" | "description"))
+        {
             let mut schema = match &value.kind {
                 Kind::Map(_) => value.to_json(),
                 Kind::Text { value, .. } => json!({"type": value}),
                 _ => {
-                    self.wrong(value, &format!("{field}.{}", key.name), "the schema of an argument");
+                    self.wrong(
+                        value,
+                        &format!("{field}.{}", key.name),
+                        "the schema of an argument",
+                    );
                     continue;
                 }
             };
@@ -330,34 +526,53 @@ impl Reader {
         };
         words(schema, &mut each);
         if schema.get("properties").is_none() {
-            schema.entries().iter().for_each(|(_, part)| words(part, &mut each));
+            schema
+                .entries()
+                .iter()
+                .for_each(|(_, part)| words(part, &mut each));
         }
     }
 
     fn describe(&mut self, node: &Node, role: Role) {
         let Some(words) = node.text() else { return };
         let home = self.place(node.span).map_or(Home::Nowhere, Home::json);
-        self.surface.texts.push(Text { words: Cow::Owned(words.to_owned()), role, home });
+        self.surface.texts.push(Text {
+            words: Cow::Owned(words.to_owned()),
+            role,
+            home,
+        });
     }
 }
 
 /// What one form of a tool says differently from another.
 fn differs(one: &Entry<'_>, other: &Entry<'_>) -> Option<&'static str> {
-    let words = |entry: &Entry<'_>| entry.description.as_deref().map(str::trim).map(str::to_owned);
+    let words = |entry: &Entry<'_>| {
+        entry
+            .description
+            .as_deref()
+            .map(str::trim)
+            .map(str::to_owned)
+    };
     if other.description.is_some() && words(one) != words(other) {
         return Some("description");
     }
     // Providers write the words for types in capitals, and add keywords of their own.
     let word = |kind: &Value| kind.to_string().to_lowercase();
     let arguments = |entry: &Entry<'_>| -> BTreeMap<String, Option<String>> {
-        entry.parameters().map(|(name, schema)| (name.to_owned(), schema.get("type").map(word))).collect()
+        entry
+            .parameters()
+            .map(|(name, schema)| (name.to_owned(), schema.get("type").map(word)))
+            .collect()
     };
-    let required = |entry: &Entry<'_>| -> BTreeSet<String> { entry.required().map(str::to_owned).collect() };
-    let schema = other.schema.is_some() && (arguments(one) != arguments(other) || required(one) != required(other));
+    let required =
+        |entry: &Entry<'_>| -> BTreeSet<String> { entry.required().map(str::to_owned).collect() };
+    let schema = other.schema.is_some()
+        && (arguments(one) != arguments(other) || required(one) != required(other));
     if schema {
         return Some("schema");
     }
-    (one.effects.is_some() && other.effects.is_some() && one.effects != other.effects).then_some("effect")
+    (one.effects.is_some() && other.effects.is_some() && one.effects != other.effects)
+        .then_some("effect")
 }
 
 fn plain(name: String, place: Option<Place>) -> Entry<'static> {
@@ -380,8 +595,23 @@ fn plain(name: String, place: Option<Place>) -> Entry<'static> {
 
 /// A tool's map with these annotations in it, wherever they were written.
 fn with_annotations(node: &Node, annotations: Option<&Node>) -> Node {
-    let mut entries: Vec<(Key, Node)> =
-        node.entries().iter().filter(|(key, _)| matches!(key.name.as_str(), "risk" | "safety")).cloned().collect();
-    entries.extend(annotations.map(|node| (Key { name: "annotations".to_owned(), span: node.span }, node.clone())));
-    Node { span: node.span, kind: Kind::Map(entries) }
+    let mut entries: Vec<(Key, Node)> = node
+        .entries()
+        .iter()
+        .filter(|(key, _)| matches!(key.name.as_str(), "risk" | "safety"))
+        .cloned()
+        .collect();
+    entries.extend(annotations.map(|node| {
+        (
+            Key {
+                name: "annotations".to_owned(),
+                span: node.span,
+            },
+            node.clone(),
+        )
+    }));
+    Node {
+        span: node.span,
+        kind: Kind::Map(entries),
+    }
 }

@@ -50,16 +50,31 @@ pub(crate) const RULE: Rule = Rule {
 };
 
 fn check(subject: &Subject<'_>, findings: &mut Findings) {
-    for entry in subject.active_tools().filter(|entry| entry.schema.is_some()) {
+    for entry in subject
+        .active_tools()
+        .filter(|entry| entry.schema.is_some())
+    {
         for (alias, canonical) in &entry.annotations.arg_aliases {
             let message = if entry.has_parameter(alias) {
-                format!("the alias `{alias}` of tool \"{}\" is also an argument", entry.name)
-            } else if !entry.has_parameter(canonical) && entry.parameters().next().is_some() && !entry.takes_others() {
-                format!("the alias `{alias}` of tool \"{}\" stands for `{canonical}`, which its schema does not have", entry.name)
+                format!(
+                    "the alias `{alias}` of tool \"{}\" is also an argument",
+                    entry.name
+                )
+            } else if !entry.has_parameter(canonical)
+                && entry.parameters().next().is_some()
+                && !entry.takes_others()
+            {
+                format!(
+                    "the alias `{alias}` of tool \"{}\" stands for `{canonical}`, which its schema does not have",
+                    entry.name
+                )
             } else {
                 continue;
             };
-            let finding = RULE.finding(message).at_any(entry.place_of("annotations")).tool(&*entry.name);
+            let finding = RULE
+                .finding(message)
+                .at_any(entry.place_of("annotations"))
+                .tool(&*entry.name);
             findings.add(
                 finding
                     .field(format!("arg_schema.arg_aliases.{alias}"))

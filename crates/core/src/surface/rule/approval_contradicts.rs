@@ -45,9 +45,17 @@ pub(crate) const RULE: Rule = Rule {
 };
 
 fn check(subject: &Subject<'_>, findings: &mut Findings) {
-    let decided: Vec<(u8, &ApprovalPattern)> =
-        subject.surface.approval.iter().filter_map(|approval| Some((strength(approval.decision?), approval))).collect();
-    let globs: Vec<(u8, &ApprovalPattern)> = decided.iter().copied().filter(|(_, approval)| !approval.pattern.is_exact()).collect();
+    let decided: Vec<(u8, &ApprovalPattern)> = subject
+        .surface
+        .approval
+        .iter()
+        .filter_map(|approval| Some((strength(approval.decision?), approval)))
+        .collect();
+    let globs: Vec<(u8, &ApprovalPattern)> = decided
+        .iter()
+        .copied()
+        .filter(|(_, approval)| !approval.pattern.is_exact())
+        .collect();
     let mut first: HashMap<&str, &ApprovalPattern> = HashMap::new();
     for (strong, approval) in &decided {
         let text = approval.pattern.text();
@@ -55,7 +63,9 @@ fn check(subject: &Subject<'_>, findings: &mut Findings) {
             first.insert(text, approval);
             // A wide pattern in one list and a narrow one in a stricter list is how exceptions are written; the other way round the
             // narrow one decides nothing.
-            let wider = globs.iter().find(|(other, wide)| other > strong && covers(&wide.pattern, &approval.pattern));
+            let wider = globs
+                .iter()
+                .find(|(other, wide)| other > strong && covers(&wide.pattern, &approval.pattern));
             if let Some((_, wide)) = wider {
                 let covered = format!(
                     "`{text}` in `{}` decides nothing: `{}` in `{}` is stricter, and matches it",
@@ -68,14 +78,36 @@ fn check(subject: &Subject<'_>, findings: &mut Findings) {
             continue;
         };
         if other.decision != approval.decision {
-            report(format!("`{text}` is in `{}` and in `{}`", other.field, approval.field), approval, other, findings);
+            report(
+                format!(
+                    "`{text}` is in `{}` and in `{}`",
+                    other.field, approval.field
+                ),
+                approval,
+                other,
+                findings,
+            );
         }
     }
 }
 
-fn report(message: String, approval: &ApprovalPattern, other: &ApprovalPattern, findings: &mut Findings) {
-    let places = approval.place.clone().into_iter().chain(other.place.clone());
-    findings.add(RULE.finding(message).at_any(places).field(&approval.field).help("keep it in the list that is meant"));
+fn report(
+    message: String,
+    approval: &ApprovalPattern,
+    other: &ApprovalPattern,
+    findings: &mut Findings,
+) {
+    let places = approval
+        .place
+        .clone()
+        .into_iter()
+        .chain(other.place.clone());
+    findings.add(
+        RULE.finding(message)
+            .at_any(places)
+            .field(&approval.field)
+            .help("keep it in the list that is meant"),
+    );
 }
 
 /// Of two that match, the stronger counts.

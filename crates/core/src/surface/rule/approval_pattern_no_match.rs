@@ -50,9 +50,16 @@ fn check(subject: &Subject<'_>, findings: &mut Findings) {
             continue;
         }
         let close = subject.nearest(name);
-        let help =
-            close.map_or_else(|| "name an active tool, or remove the pattern".to_owned(), |close| format!("did you mean `{close}`?"));
+        let help = close.map_or_else(
+            || "name an active tool, or remove the pattern".to_owned(),
+            |close| format!("did you mean `{close}`?"),
+        );
         let message = format!("`{name}` in `{}` matches no active tool", approval.field);
-        findings.add(RULE.finding(message).at_any(approval.place.clone()).field(&approval.field).help(help));
+        findings.add(
+            RULE.finding(message)
+                .at_any(approval.place.clone())
+                .field(&approval.field)
+                .help(help),
+        );
     }
 }

@@ -54,15 +54,27 @@ pub(crate) const RULE: Rule = Rule {
 
 fn check(subject: &Subject<'_>, findings: &mut Findings) {
     for policy in &subject.surface.policies {
-        let Some(granted) = &policy.capabilities else { continue };
+        let Some(granted) = &policy.capabilities else {
+            continue;
+        };
         for entry in subject.active_tools() {
-            let Some(because) = beyond(&granted.value, &entry.annotations.capabilities) else { continue };
+            let Some(because) = beyond(&granted.value, &entry.annotations.capabilities) else {
+                continue;
+            };
             findings.add(
-                RULE.finding(format!("tool \"{}\" is beyond the policy: {because}", entry.name))
-                    .at_any(entry.place_of("annotations").into_iter().chain(granted.place.clone()))
-                    .tool(&*entry.name)
-                    .field("annotations.capabilities")
-                    .help("grant the capability, or leave the tool out"),
+                RULE.finding(format!(
+                    "tool \"{}\" is beyond the policy: {because}",
+                    entry.name
+                ))
+                .at_any(
+                    entry
+                        .place_of("annotations")
+                        .into_iter()
+                        .chain(granted.place.clone()),
+                )
+                .tool(&*entry.name)
+                .field("annotations.capabilities")
+                .help("grant the capability, or leave the tool out"),
             );
         }
     }

@@ -64,7 +64,12 @@ fn check(subject: &Subject<'_>, findings: &mut Findings) {
     for entry in subject.active_tools() {
         let shape = shape(&entry.name);
         if let Some(other) = shapes.get(&shape).filter(|other| other.name != entry.name) {
-            report(entry, other, "look the same but for case, separators or similar letters", findings);
+            report(
+                entry,
+                other,
+                "look the same but for case, separators or similar letters",
+                findings,
+            );
             continue;
         }
         let letters = self::shape(&entry.name.replace(|c: char| c.is_ascii_digit(), ""));
@@ -73,13 +78,18 @@ fn check(subject: &Subject<'_>, findings: &mut Findings) {
         if !series.insert(letters.clone()) {
             continue;
         }
-        let is_near = |other: &str| strsim::osa_distance(other, &letters) == 1 && !are_opposites(other, &letters);
-        let near = neighbours(&letters).find_map(|part| shortened.get(&part).filter(|(other, _)| is_near(other)));
+        let is_near = |other: &str| {
+            strsim::osa_distance(other, &letters) == 1 && !are_opposites(other, &letters)
+        };
+        let near = neighbours(&letters)
+            .find_map(|part| shortened.get(&part).filter(|(other, _)| is_near(other)));
         if let Some((_, other)) = near {
             report(entry, other, "are one letter apart", findings);
         }
         for part in neighbours(&letters) {
-            shortened.entry(part).or_insert_with(|| (letters.clone(), entry));
+            shortened
+                .entry(part)
+                .or_insert_with(|| (letters.clone(), entry));
         }
     }
 }
@@ -88,13 +98,19 @@ fn report(entry: &Entry<'_>, other: &Entry<'_>, how: &str, findings: &mut Findin
     let message = format!("the names \"{}\" and \"{}\" {how}", other.name, entry.name);
     let places = entry.place.clone().into_iter().chain(other.place.clone());
     findings.add(
-        RULE.finding(message).at_any(places).tool(&*entry.name).field("name").help("rename one so that nobody takes it for the other"),
+        RULE.finding(message)
+            .at_any(places)
+            .tool(&*entry.name)
+            .field("name")
+            .help("rename one so that nobody takes it for the other"),
     );
 }
 
 /// A name as a hurried reader sees it.
 fn shape(name: &str) -> String {
-    let plain = name.chars().filter(|c| !matches!(c, '_' | '-' | '.' | ':') && !is_invisible(*c));
+    let plain = name
+        .chars()
+        .filter(|c| !matches!(c, '_' | '-' | '.' | ':') && !is_invisible(*c));
     plain.flat_map(char::to_lowercase).map(look_alike).collect()
 }
 
@@ -129,25 +145,38 @@ fn look_alike(c: char) -> char {
     ];
     // Letters of full width stand at a fixed distance from the plain ones.
     let c = match u32::from(c) {
-        wide @ 0xff01..=0xff5e => char::from_u32(wide - 0xfee0).unwrap_or(c).to_ascii_lowercase(),
+        wide @ 0xff01..=0xff5e => char::from_u32(wide - 0xfee0)
+            .unwrap_or(c)
+            .to_ascii_lowercase(),
         _ => c,
     };
-    ALIKE.iter().find(|(letters, _)| letters.contains(c)).map_or(c, |(_, plain)| *plain)
+    ALIKE
+        .iter()
+        .find(|(letters, _)| letters.contains(c))
+        .map_or(c, |(_, plain)| *plain)
 }
 
 /// Whether two shapes only differ in one of them getting what the other sets.
 fn are_opposites(one: &str, other: &str) -> bool {
-    let verb =
-        |shape: &str| shape.get(..3).filter(|verb| matches!(*verb, "get" | "set")).map(|verb| (verb == "get", shape[3..].to_owned()));
+    let verb = |shape: &str| {
+        shape
+            .get(..3)
+            .filter(|verb| matches!(*verb, "get" | "set"))
+            .map(|verb| (verb == "get", shape[3..].to_owned()))
+    };
     matches!((verb(one), verb(other)), (Some((a, left)), Some((b, right))) if a != b && left == right)
 }
 
 /// The shape, and the shape without each of its letters: two words are one letter apart only if they share one.
 fn neighbours(shape: &str) -> impl Iterator<Item = String> {
-    let without = shape.char_indices().map(|(at, c)| format!("{}{}", &shape[..at], &shape[at + c.len_utf8()..]));
+    let without = shape
+        .char_indices()
+        .map(|(at, c)| format!("{}{}", &shape[..at], &shape[at + c.len_utf8()..]));
     // Short names have too many neighbours to say anything by them, and nobody reads very long ones letter by letter.
     let counts = (8..=64).contains(&shape.len());
-    std::iter::once(shape.to_owned()).chain(without).filter(move |_| counts)
+    std::iter::once(shape.to_owned())
+        .chain(without)
+        .filter(move |_| counts)
 }
 
 #[cfg(test)]
@@ -156,14 +185,21 @@ mod tests {
 
     #[test]
     fn letters_that_look_alike_have_one_shape() {
-        for (one, other) in
-            [("read_note", "Read-Note"), ("read_note", "rеad_note"), ("read_note", "ｒead_note"), ("read_note", "read\u{200b}_note")]
-        {
+        for (one, other) in [
+            ("read_note", "Read-Note"),
+            ("read_note", "rеad_note"),
+            ("read_note", "ｒead_note"),
+            ("read_note", "read\u{200b}_note"),
+        ] {
             assert_eq!(shape(one), shape(other), "{one} {other}");
         }
-        for (one, other) in
-            [("read_file", "read_fi1e"), ("read_file", "read_fiIe"), ("box", "b0x"), ("v1", "vl"), ("Read_Issue", "read_issue")]
-        {
+        for (one, other) in [
+            ("read_file", "read_fi1e"),
+            ("read_file", "read_fiIe"),
+            ("box", "b0x"),
+            ("v1", "vl"),
+            ("Read_Issue", "read_issue"),
+        ] {
             assert_eq!(shape(one), shape(other), "{one} {other}");
         }
         assert_ne!(shape("read_note"), shape("send_note"));

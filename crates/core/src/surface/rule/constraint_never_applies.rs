@@ -47,8 +47,13 @@ pub(crate) const RULE: Rule = Rule {
 fn check(subject: &Subject<'_>, findings: &mut Findings) {
     for constraint in subject.constraints() {
         let tools = subject.matching(&constraint.tool);
-        let Some(why) = why(constraint, &tools) else { continue };
-        let finding = RULE.finding(format!("the constraint on `{}` {why}", constraint.tool.text()));
+        let Some(why) = why(constraint, &tools) else {
+            continue;
+        };
+        let finding = RULE.finding(format!(
+            "the constraint on `{}` {why}",
+            constraint.tool.text()
+        ));
         findings.add(
             finding
                 .at_any(constraint.place.clone())
@@ -66,37 +71,70 @@ fn why(constraint: &Constraint, tools: &[&Entry<'_>]) -> Option<String> {
         return None;
     }
     let Some(key) = &constraint.key else {
-        let no_paths = tools.iter().all(|entry| entry.annotations.path_params.is_empty());
+        let no_paths = tools
+            .iter()
+            .all(|entry| entry.annotations.path_params.is_empty());
         return no_paths.then(|| "can never apply: it names no argument, and no tool it matches declares `path_params`".to_owned());
     };
     let canonical = |entry: &&Entry<'_>| {
-        let alias = entry.annotations.arg_aliases.iter().find(|(alias, _)| alias == key);
-        alias.filter(|_| !entry.has_parameter(key)).map(|(_, canonical)| canonical.clone())
+        let alias = entry
+            .annotations
+            .arg_aliases
+            .iter()
+            .find(|(alias, _)| alias == key);
+        alias
+            .filter(|_| !entry.has_parameter(key))
+            .map(|(_, canonical)| canonical.clone())
     };
     let renamed: Option<Vec<String>> = tools.iter().map(canonical).collect();
     if let Some(first) = renamed.as_ref().and_then(|names| names.first()) {
-        return Some(format!("can never apply: `{key}` is another name of `{first}`, and is renamed before it is judged"));
+        return Some(format!(
+            "can never apply: `{key}` is another name of `{first}`, and is renamed before it is judged"
+        ));
     }
-    let schemas: Vec<&Value> = tools.iter().filter_map(|entry| entry.parameter(key)).collect();
+    let schemas: Vec<&Value> = tools
+        .iter()
+        .filter_map(|entry| entry.parameter(key))
+        .collect();
     let schema = schemas.first()?;
     if schemas.iter().all(|schema| is_no_text(schema)) {
-        return Some(format!("can never be met: `{key}` is {}, and only text is compared", schema["type"]));
+        return Some(format!(
+            "can never be met: `{key}` is {}, and only text is compared",
+            schema["type"]
+        ));
     }
-    let unmet = schemas.iter().all(|schema| accepts_none(&constraint.accepted, schema));
+    let unmet = schemas
+        .iter()
+        .all(|schema| accepts_none(&constraint.accepted, schema));
     unmet.then(|| format!("can never be met: none of the values of `{key}` is accepted"))
 }
 
 /// Whether an argument is said to be something else than text or a list.
 fn is_no_text(schema: &Value) -> bool {
-    schema.get("type").and_then(Value::as_str).is_some_and(|word| {
-        let word = word.to_ascii_lowercase();
-        ["integer", "number", "boolean", "object", "null"].contains(&word.as_str())
-    })
+    schema
+        .get("type")
+        .and_then(Value::as_str)
+        .is_some_and(|word| {
+            let word = word.to_ascii_lowercase();
+            ["integer", "number", "boolean", "object", "null"].contains(&word.as_str())
+        })
 }
 
 /// Whether an argument may only have values that are not accepted.
 fn accepts_none(accepted: &[String], schema: &Value) -> bool {
-    let globs: Vec<Pattern> = accepted.iter().filter_map(|glob| Pattern::new(glob, Separator::Ordinary).ok()).collect();
-    let values = schema.get("enum").and_then(Value::as_array).filter(|values| !values.is_empty());
-    values.is_some_and(|values| values.iter().all(|value| value.as_str().is_some_and(|text| !globs.iter().any(|glob| glob.is_match(text)))))
+    let globs: Vec<Pattern> = accepted
+        .iter()
+        .filter_map(|glob| Pattern::new(glob, Separator::Ordinary).ok())
+        .collect();
+    let values = schema
+        .get("enum")
+        .and_then(Value::as_array)
+        .filter(|values| !values.is_empty());
+    values.is_some_and(|values| {
+        values.iter().all(|value| {
+            value
+                .as_str()
+                .is_some_and(|text| !globs.iter().any(|glob| glob.is_match(text)))
+        })
+    })
 }

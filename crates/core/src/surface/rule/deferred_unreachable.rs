@@ -63,14 +63,25 @@ fn check(subject: &Subject<'_>, findings: &mut Findings) {
     if subject.surface.tool_search == ToolSearch::On {
         return;
     }
-    let said: HashSet<&str> = subject.mentions.deferred.iter().filter_map(|said| Some(&*said.tool?.name)).collect();
-    for entry in subject.active_tools().filter(|entry| entry.deferred && !said.contains(&*entry.name)) {
+    let said: HashSet<&str> = subject
+        .mentions
+        .deferred
+        .iter()
+        .filter_map(|said| Some(&*said.tool?.name))
+        .collect();
+    for entry in subject
+        .active_tools()
+        .filter(|entry| entry.deferred && !said.contains(&*entry.name))
+    {
         findings.add(
-            RULE.finding(format!("tool \"{}\" is deferred, and tool search is off: no model ever sees it", entry.name))
-                .at_any(entry.place.clone())
-                .tool(&*entry.name)
-                .field("deferred")
-                .help("turn `tool_search` on, or do not defer the tool"),
+            RULE.finding(format!(
+                "tool \"{}\" is deferred, and tool search is off: no model ever sees it",
+                entry.name
+            ))
+            .at_any(entry.place.clone())
+            .tool(&*entry.name)
+            .field("deferred")
+            .help("turn `tool_search` on, or do not defer the tool"),
         );
     }
 }

@@ -54,11 +54,25 @@ pub(crate) const RULE: Rule = Rule {
 fn check(subject: &Subject<'_>, findings: &mut Findings) {
     for (entry, said, twice) in &subject.mentions.aliases {
         let alias = &*said.name;
-        let canonical =
-            entry.annotations.arg_aliases.iter().find(|(known, _)| known == alias).map_or("", |(_, canonical)| canonical.as_str());
-        let message = format!("the text calls tool \"{}\" with `{alias}`, another name of `{canonical}`", entry.name);
-        let finding = RULE.finding(if *twice { format!("{message}, which the call gives twice") } else { message });
-        let finding = finding.at_any(said.places.iter().cloned()).tool(&*entry.name).field(format!("arg_schema.arg_aliases.{alias}"));
+        let canonical = entry
+            .annotations
+            .arg_aliases
+            .iter()
+            .find(|(known, _)| known == alias)
+            .map_or("", |(_, canonical)| canonical.as_str());
+        let message = format!(
+            "the text calls tool \"{}\" with `{alias}`, another name of `{canonical}`",
+            entry.name
+        );
+        let finding = RULE.finding(if *twice {
+            format!("{message}, which the call gives twice")
+        } else {
+            message
+        });
+        let finding = finding
+            .at_any(said.places.iter().cloned())
+            .tool(&*entry.name)
+            .field(format!("arg_schema.arg_aliases.{alias}"));
         findings.add(match twice {
             // Which of both is meant is for whoever wrote it to say.
             true => finding.help(format!("write `{canonical}`, once")),

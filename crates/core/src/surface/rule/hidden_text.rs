@@ -30,15 +30,36 @@ const MANY_IN_A_ROW: usize = 200;
 fn check(subject: &Subject<'_>, findings: &mut Findings) {
     for entry in &subject.surface.tools {
         if let Some((_, what)) = hidden(&entry.name).first() {
-            let finding =
-                RULE.finding(format!("the name of tool \"{}\" has {what}", entry.name.escape_unicode())).at_any(entry.place.clone());
-            findings.add(finding.field("name").help("write the name in plain letters"));
+            let finding = RULE
+                .finding(format!(
+                    "the name of tool \"{}\" has {what}",
+                    entry.name.escape_unicode()
+                ))
+                .at_any(entry.place.clone());
+            findings.add(
+                finding
+                    .field("name")
+                    .help("write the name in plain letters"),
+            );
         }
         let mut report = |name: &str| {
-            let Some((_, what)) = hidden(name).into_iter().next() else { return };
-            let message = format!("the name of argument \"{}\" of tool \"{}\" has {what}", name.escape_unicode(), entry.name);
-            let finding = RULE.finding(message).at_any(entry.place_of("parameters")).tool(&*entry.name);
-            findings.add(finding.field("parameters").help("write the name in plain letters"));
+            let Some((_, what)) = hidden(name).into_iter().next() else {
+                return;
+            };
+            let message = format!(
+                "the name of argument \"{}\" of tool \"{}\" has {what}",
+                name.escape_unicode(),
+                entry.name
+            );
+            let finding = RULE
+                .finding(message)
+                .at_any(entry.place_of("parameters"))
+                .tool(&*entry.name);
+            findings.add(
+                finding
+                    .field("parameters")
+                    .help("write the name in plain letters"),
+            );
         };
         if let Some(schema) = entry.schema.as_deref() {
             words(schema, &mut |_, what, path| {
@@ -50,9 +71,16 @@ fn check(subject: &Subject<'_>, findings: &mut Findings) {
     }
     for text in &subject.surface.texts {
         let found = hidden(&text.words);
-        let Some((_, what)) = found.first() else { continue };
-        let finding = RULE.finding(format!("the text has {what}")).at_any(found.iter().filter_map(|(span, _)| text.place(*span)));
-        findings.add(finding.help("remove what cannot be seen; whatever a model should read, a person should"));
+        let Some((_, what)) = found.first() else {
+            continue;
+        };
+        let finding = RULE
+            .finding(format!("the text has {what}"))
+            .at_any(found.iter().filter_map(|(span, _)| text.place(*span)));
+        findings.add(
+            finding
+                .help("remove what cannot be seen; whatever a model should read, a person should"),
+        );
     }
 }
 
@@ -61,18 +89,34 @@ fn hidden(text: &str) -> Vec<(Span, String)> {
     let mut found = Vec::new();
     let (mut before, mut spaces, mut first) = (' ', 0, None);
     for (at, c) in text.char_indices() {
-        let many = if first == Some('|') { MANY_IN_A_ROW } else { MANY_SPACES };
-        let goes_on = found.last().is_some_and(|(span, _): &(Span, String)| span.end == at);
+        let many = if first == Some('|') {
+            MANY_IN_A_ROW
+        } else {
+            MANY_SPACES
+        };
+        let goes_on = found
+            .last()
+            .is_some_and(|(span, _): &(Span, String)| span.end == at);
         let what = match c {
             // Scripts and emoji are joined by these on purpose.
             '\u{200c}' | '\u{200d}' if !before.is_ascii() => None,
             // The flags of some regions are written with tags.
-            '\u{e0020}'..='\u{e007f}' if before == '\u{1f3f4}' || (is_tag(before) && !goes_on) => None,
+            '\u{e0020}'..='\u{e007f}' if before == '\u{1f3f4}' || (is_tag(before) && !goes_on) => {
+                None
+            }
             // One of these chooses how a sign looks; several in a row, or after plain letters, carry words.
-            _ if is_selector(c) && !(is_selector(before) || before.is_ascii_alphabetic() || before == ' ') => None,
-            _ if is_selector(c) || is_invisible(c) => Some(format!("the invisible character {}", c.escape_unicode())),
+            _ if is_selector(c)
+                && !(is_selector(before) || before.is_ascii_alphabetic() || before == ' ') =>
+            {
+                None
+            }
+            _ if is_selector(c) || is_invisible(c) => {
+                Some(format!("the invisible character {}", c.escape_unicode()))
+            }
             '\u{1b}' | '\u{9b}' => Some("a terminal code".to_owned()),
-            c if !c.is_whitespace() && spaces >= many => Some(format!("{spaces} spaces in a row before more text")),
+            c if !c.is_whitespace() && spaces >= many => {
+                Some(format!("{spaces} spaces in a row before more text"))
+            }
             _ => None,
         };
         if let Some(what) = what {
@@ -101,8 +145,14 @@ fn is_selector(c: char) -> bool {
 pub(super) fn is_invisible(c: char) -> bool {
     let zero_width = matches!(c, '\u{200b}'..='\u{200d}' | '\u{2060}'..='\u{2064}' | '\u{feff}' | '\u{180e}' | '\u{ad}');
     // Letters and signs that are drawn as nothing.
-    let blank = matches!(c, '\u{115f}' | '\u{1160}' | '\u{3164}' | '\u{ffa0}' | '\u{2800}');
-    zero_width || blank || is_tag(c) || matches!(c, '\u{61c}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}' | '\u{200e}' | '\u{200f}')
+    let blank = matches!(
+        c,
+        '\u{115f}' | '\u{1160}' | '\u{3164}' | '\u{ffa0}' | '\u{2800}'
+    );
+    zero_width
+        || blank
+        || is_tag(c)
+        || matches!(c, '\u{61c}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}' | '\u{200e}' | '\u{200f}')
 }
 
 #[cfg(test)]
@@ -125,10 +175,16 @@ mod tests {
         ] {
             assert!(!hidden(text).is_empty(), "{text:?}");
         }
-        assert!(!hidden(&format!("a{}b", " ".repeat(60))).is_empty() && !hidden(&format!("a\t{}b", "\u{a0}".repeat(60))).is_empty());
+        assert!(
+            !hidden(&format!("a{}b", " ".repeat(60))).is_empty()
+                && !hidden(&format!("a\t{}b", "\u{a0}".repeat(60))).is_empty()
+        );
         assert!(!hidden(&format!("a{}b", "\u{3000}".repeat(60))).is_empty());
         // The columns of a table are aligned, and not by hundreds.
-        assert!(hidden(&format!("| a{}| b |", " ".repeat(60))).is_empty() && !hidden(&format!("| a{}| b |", " ".repeat(300))).is_empty());
+        assert!(
+            hidden(&format!("| a{}| b |", " ".repeat(60))).is_empty()
+                && !hidden(&format!("| a{}| b |", " ".repeat(300))).is_empty()
+        );
         assert_eq!(hidden("a\u{200b}b\u{200b}\nc\u{202e}").len(), 3);
         assert_eq!(hidden("a\u{e0041}\u{e0042}").len(), 2);
         let england = "\u{1f3f4}\u{e0067}\u{e0062}\u{e0065}\u{e006e}\u{e0067}\u{e007f}";

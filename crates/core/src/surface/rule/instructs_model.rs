@@ -54,15 +54,28 @@ const ORDERS: &[&str] = &[
 ];
 
 fn check(subject: &Subject<'_>, findings: &mut Findings) {
-    for text in subject.surface.texts.iter().filter(|text| text.role != Role::Prompt) {
-        let Some(found) = ORDER.as_ref().and_then(|order| order.find(&text.words)) else { continue };
+    for text in subject
+        .surface
+        .texts
+        .iter()
+        .filter(|text| text.role != Role::Prompt)
+    {
+        let Some(found) = ORDER.as_ref().and_then(|order| order.find(&text.words)) else {
+            continue;
+        };
         let place = text.place(Span::new(found.start(), found.end()));
-        let finding = RULE.finding(format!("the description gives a model an order: {}", quoted(found.as_str()))).at_any(place);
+        let finding = RULE
+            .finding(format!(
+                "the description gives a model an order: {}",
+                quoted(found.as_str())
+            ))
+            .at_any(place);
         findings.add(finding.help("say what the tool does; what a model should do belongs into a prompt that people review"));
     }
 }
 
-static ORDER: LazyLock<Option<Regex>> = LazyLock::new(|| Regex::new(&format!("(?i){}", ORDERS.join("|"))).ok());
+static ORDER: LazyLock<Option<Regex>> =
+    LazyLock::new(|| Regex::new(&format!("(?i){}", ORDERS.join("|"))).ok());
 
 #[cfg(test)]
 mod tests {

@@ -44,8 +44,12 @@ pub(crate) const RULE: Rule = Rule {
 
 fn check(subject: &Subject<'_>, findings: &mut Findings) {
     for entry in subject.active_tools() {
-        let (Some(kind), Some(effects)) = (entry.annotations.kind.as_deref(), entry.effects) else { continue };
-        let writes = [Effects::WRITE, Effects::EXEC, Effects::DESKTOP].into_iter().any(|one| effects.contains(one));
+        let (Some(kind), Some(effects)) = (entry.annotations.kind.as_deref(), entry.effects) else {
+            continue;
+        };
+        let writes = [Effects::WRITE, Effects::EXEC, Effects::DESKTOP]
+            .into_iter()
+            .any(|one| effects.contains(one));
         let changes = effects.changes();
         let contradicts = match kind {
             "read" | "search" | "think" => changes,
@@ -55,8 +59,14 @@ fn check(subject: &Subject<'_>, findings: &mut Findings) {
             _ => false,
         };
         if contradicts {
-            let finding = RULE.finding(format!("kind `{kind}` contradicts what tool \"{}\" does: {effects}", entry.name));
-            let finding = finding.at_any(entry.place_of("annotations")).tool(&*entry.name).field("annotations.kind");
+            let finding = RULE.finding(format!(
+                "kind `{kind}` contradicts what tool \"{}\" does: {effects}",
+                entry.name
+            ));
+            let finding = finding
+                .at_any(entry.place_of("annotations"))
+                .tool(&*entry.name)
+                .field("annotations.kind");
             findings.add(finding.help("keep the one that is true and change the other"));
         }
     }

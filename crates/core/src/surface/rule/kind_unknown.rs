@@ -43,11 +43,20 @@ pub(crate) const RULE: Rule = Rule {
 };
 
 /// The kinds of seed 004.
-const KINDS: [&str; 9] = ["delete", "edit", "execute", "fetch", "move", "other", "read", "search", "think"];
+const KINDS: [&str; 9] = [
+    "delete", "edit", "execute", "fetch", "move", "other", "read", "search", "think",
+];
 
 fn check(subject: &Subject<'_>, findings: &mut Findings) {
     for entry in subject.active_tools() {
-        let Some(kind) = entry.annotations.kind.as_deref().filter(|kind| !KINDS.contains(kind)) else { continue };
+        let Some(kind) = entry
+            .annotations
+            .kind
+            .as_deref()
+            .filter(|kind| !KINDS.contains(kind))
+        else {
+            continue;
+        };
         findings.add(
             RULE.finding(format!("`{kind}` is no kind of tool"))
                 .at_any(entry.place_of("annotations"))

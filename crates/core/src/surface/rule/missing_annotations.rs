@@ -41,7 +41,10 @@ pub(crate) const RULE: Rule = Rule {
 };
 
 fn check(subject: &Subject<'_>, findings: &mut Findings) {
-    for entry in subject.active_tools().filter(|entry| entry.annotated == Annotated::Missing) {
+    for entry in subject
+        .active_tools()
+        .filter(|entry| entry.annotated == Annotated::Missing)
+    {
         findings.add(
             RULE.finding(format!("tool \"{}\" does not say what it does", entry.name))
                 .at_any(entry.place.clone())

@@ -8,7 +8,10 @@ pub(crate) const RULE: Rule = Rule {
     code: "TOOL_SURFACE_MISSING_EXECUTOR",
     severity: Severity::Warning,
     why: "A tool without a script has nothing to run unless the program that embeds the harness registers a Rust body under its name. Fenced code in the body is never run.",
-    bad: &[(".harness/tools/read_note.md", "---\nparameters: {}\nrisk: read\n---\nReads the note.\n")],
+    bad: &[(
+        ".harness/tools/read_note.md",
+        "---\nparameters: {}\nrisk: read\n---\nReads the note.\n",
+    )],
     good: &[(
         ".harness/tools/read_note.md",
         "---\nparameters: {}\nrisk: read\nscript: |\n  def run(args):\n      return fs.read(\"note.txt\")\n---\nReads the note.\n",
@@ -17,7 +20,10 @@ pub(crate) const RULE: Rule = Rule {
 };
 
 fn check(subject: &Subject<'_>, findings: &mut Findings) {
-    for entry in subject.active_tools().filter(|entry| entry.executor == Executor::Missing) {
+    for entry in subject
+        .active_tools()
+        .filter(|entry| entry.executor == Executor::Missing)
+    {
         findings.add(
             RULE.finding(format!("tool \"{}\" has nothing that runs it", entry.name))
                 .at_any(entry.place.clone())

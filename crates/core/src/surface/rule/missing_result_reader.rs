@@ -49,16 +49,30 @@ pub(crate) const RULE: Rule = Rule {
 };
 
 fn check(subject: &Subject<'_>, findings: &mut Findings) {
-    let readers: Vec<&Entry<'_>> = subject.active_tools().filter(|entry| reads_handles(entry) && subject.is_usable(entry)).collect();
+    let readers: Vec<&Entry<'_>> = subject
+        .active_tools()
+        .filter(|entry| reads_handles(entry) && subject.is_usable(entry))
+        .collect();
     for entry in subject.active_tools() {
         let said = &entry.annotations;
         if !said.emits_artifacts || said.inline_result {
             continue;
         }
         // Two are enough to know whether there is one that is not the tool itself.
-        let general = readers.iter().take(2).any(|reader| reader.name != entry.name);
-        let named = said.result_readers.iter().filter(|name| **name != *entry.name).filter_map(|name| subject.active.get(name.as_str()));
-        if general || named.into_iter().any(|reader| can_read(reader) && subject.is_usable(reader)) {
+        let general = readers
+            .iter()
+            .take(2)
+            .any(|reader| reader.name != entry.name);
+        let named = said
+            .result_readers
+            .iter()
+            .filter(|name| **name != *entry.name)
+            .filter_map(|name| subject.active.get(name.as_str()));
+        if general
+            || named
+                .into_iter()
+                .any(|reader| can_read(reader) && subject.is_usable(reader))
+        {
             continue;
         }
         findings.add(
@@ -78,10 +92,22 @@ fn reads_handles(entry: &Entry<'_>) -> bool {
     }
     let is_handle = |name: &str| {
         let words = ["handle", "path", "file", "uri", "artifact"];
-        let ids = ["handle_id", "artifact_id", "command_id", "output_id", "result_id"];
-        words.iter().any(|word| name == *word || name.ends_with(&format!("_{word}"))) || ids.contains(&name)
+        let ids = [
+            "handle_id",
+            "artifact_id",
+            "command_id",
+            "output_id",
+            "result_id",
+        ];
+        words
+            .iter()
+            .any(|word| name == *word || name.ends_with(&format!("_{word}")))
+            || ids.contains(&name)
     };
-    let takes_one = || !entry.annotations.path_params.is_empty() || entry.parameters().any(|(name, _)| is_handle(name));
+    let takes_one = || {
+        !entry.annotations.path_params.is_empty()
+            || entry.parameters().any(|(name, _)| is_handle(name))
+    };
     matches!(entry.kind(), Some("read" | "search")) && takes_one()
 }
 

@@ -41,13 +41,19 @@ pub(crate) const RULE: Rule = Rule {
 };
 
 fn check(subject: &Subject<'_>, findings: &mut Findings) {
-    for entry in subject.active_tools().filter(|entry| entry.schema.is_none()) {
+    for entry in subject
+        .active_tools()
+        .filter(|entry| entry.schema.is_none())
+    {
         findings.add(
-            RULE.finding(format!("tool \"{}\" has no schema of its arguments", entry.name))
-                .at_any(entry.place.clone())
-                .tool(&*entry.name)
-                .field("parameters")
-                .help("write `parameters`; `{}` when it takes none"),
+            RULE.finding(format!(
+                "tool \"{}\" has no schema of its arguments",
+                entry.name
+            ))
+            .at_any(entry.place.clone())
+            .tool(&*entry.name)
+            .field("parameters")
+            .help("write `parameters`; `{}` when it takes none"),
         );
     }
 }

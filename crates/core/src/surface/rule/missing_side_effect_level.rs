@@ -43,14 +43,22 @@ pub(crate) const RULE: Rule = Rule {
 };
 
 fn check(subject: &Subject<'_>, findings: &mut Findings) {
-    for entry in subject.active_tools().filter(|entry| entry.annotated == Annotated::Written && is_unsaid(entry)) {
-        let words = Level::LADDER.map(|level| format!("`{}`", level.word())).join(", ");
+    for entry in subject
+        .active_tools()
+        .filter(|entry| entry.annotated == Annotated::Written && is_unsaid(entry))
+    {
+        let words = Level::LADDER
+            .map(|level| format!("`{}`", level.word()))
+            .join(", ");
         findings.add(
-            RULE.finding(format!("the annotations of tool \"{}\" have no `side_effect_level`", entry.name))
-                .at_any(entry.place_of("annotations"))
-                .tool(&*entry.name)
-                .field("side_effect_level")
-                .help(format!("write one of {words}")),
+            RULE.finding(format!(
+                "the annotations of tool \"{}\" have no `side_effect_level`",
+                entry.name
+            ))
+            .at_any(entry.place_of("annotations"))
+            .tool(&*entry.name)
+            .field("side_effect_level")
+            .help(format!("write one of {words}")),
         );
     }
 }

@@ -43,14 +43,19 @@ pub(crate) const RULE: Rule = Rule {
 };
 
 fn check(subject: &Subject<'_>, findings: &mut Findings) {
-    let portable = |entry: &&Entry<'_>| is_offerable(&entry.name) || entry.other_names.iter().any(|name| is_offerable(name));
+    let portable = |entry: &&Entry<'_>| {
+        is_offerable(&entry.name) || entry.other_names.iter().any(|name| is_offerable(name))
+    };
     for entry in subject.active_tools().filter(|entry| !portable(entry)) {
         findings.add(
-            RULE.finding(format!("the name `{}` is not accepted by every provider", entry.name))
-                .at_any(entry.place.clone())
-                .tool(&*entry.name)
-                .field("name")
-                .help("use at most 64 of `A-Z a-z 0-9 _ -`, not starting with a digit or `-`"),
+            RULE.finding(format!(
+                "the name `{}` is not accepted by every provider",
+                entry.name
+            ))
+            .at_any(entry.place.clone())
+            .tool(&*entry.name)
+            .field("name")
+            .help("use at most 64 of `A-Z a-z 0-9 _ -`, not starting with a digit or `-`"),
         );
     }
 }

@@ -50,11 +50,25 @@ fn check(subject: &Subject<'_>, findings: &mut Findings) {
         return;
     }
     // A list whose patterns are none allows nothing, and that was said where they stand.
-    if surface.problems.iter().any(|problem| problem.field.as_deref() == Some("policy.tools")) {
+    if surface
+        .problems
+        .iter()
+        .any(|problem| problem.field.as_deref() == Some("policy.tools"))
+    {
         return;
     }
-    let patterns = surface.policies.iter().filter_map(|policy| policy.tools.as_ref()).flatten().find_map(|pattern| pattern.place.clone());
+    let patterns = surface
+        .policies
+        .iter()
+        .filter_map(|policy| policy.tools.as_ref())
+        .flatten()
+        .find_map(|pattern| pattern.place.clone());
     let place = patterns.or_else(|| surface.tools.iter().find_map(|entry| entry.place.clone()));
-    let finding = RULE.finding(format!("no tool is active: {} declared and none is offered", surface.tools.len())).at_any(place);
+    let finding = RULE
+        .finding(format!(
+            "no tool is active: {} declared and none is offered",
+            surface.tools.len()
+        ))
+        .at_any(place);
     findings.add(finding.field("tools").help("let the policy offer a tool"));
 }

@@ -21,17 +21,24 @@ pub(crate) const RULE: Rule = Rule {
 };
 
 fn check(subject: &Subject<'_>, findings: &mut Findings) {
-    let waits = |effects: Effects| [Effects::EXEC, Effects::NET_READ, Effects::NET_WRITE].into_iter().any(|one| effects.contains(one));
+    let waits = |effects: Effects| {
+        [Effects::EXEC, Effects::NET_READ, Effects::NET_WRITE]
+            .into_iter()
+            .any(|one| effects.contains(one))
+    };
     for entry in subject.active_tools() {
         if entry.timeout_ms != Some(0) || !entry.effects.is_some_and(waits) {
             continue;
         }
         findings.add(
-            RULE.finding(format!("tool \"{}\" waits for processes or the network and has no `timeout_ms`", entry.name))
-                .at_any(entry.place.clone())
-                .tool(&*entry.name)
-                .field("timeout_ms")
-                .help("write `timeout_ms`, in milliseconds"),
+            RULE.finding(format!(
+                "tool \"{}\" waits for processes or the network and has no `timeout_ms`",
+                entry.name
+            ))
+            .at_any(entry.place.clone())
+            .tool(&*entry.name)
+            .field("timeout_ms")
+            .help("write `timeout_ms`, in milliseconds"),
         );
     }
 }

@@ -102,24 +102,38 @@ const PLAIN: &[&str] = &[
 ];
 
 /// Ends of names that say what is meant.
-const PLAIN_ENDS: &[&str] = &["_bytes", "_id", "_line", "_lines", "_ms", "_name", "_path", "_seconds", "_url"];
+const PLAIN_ENDS: &[&str] = &[
+    "_bytes", "_id", "_line", "_lines", "_ms", "_name", "_path", "_seconds", "_url",
+];
 
 fn check(subject: &Subject<'_>, findings: &mut Findings) {
     for entry in subject.active_tools() {
-        let plain = |name: &str| PLAIN.contains(&name) || PLAIN_ENDS.iter().any(|end| name.ends_with(end));
+        let plain =
+            |name: &str| PLAIN.contains(&name) || PLAIN_ENDS.iter().any(|end| name.ends_with(end));
         let says = |value: &Value| value.as_str().is_none_or(|words| !words.trim().is_empty());
-        let said = |schema: &Value| ["description", "title", "enum", "const", "$ref"].iter().any(|key| schema.get(key).is_some_and(says));
-        let silent: Vec<String> =
-            entry.parameters().filter(|(name, schema)| !plain(name) && !said(schema)).map(|(name, _)| format!("`{name}`")).collect();
+        let said = |schema: &Value| {
+            ["description", "title", "enum", "const", "$ref"]
+                .iter()
+                .any(|key| schema.get(key).is_some_and(says))
+        };
+        let silent: Vec<String> = entry
+            .parameters()
+            .filter(|(name, schema)| !plain(name) && !said(schema))
+            .map(|(name, _)| format!("`{name}`"))
+            .collect();
         if silent.is_empty() {
             continue;
         }
         findings.add(
-            RULE.finding(format!("nothing says what {} of tool \"{}\" may be", silent.join(", "), entry.name))
-                .at_any(entry.place_of("parameters"))
-                .tool(&*entry.name)
-                .field("parameters")
-                .help("write a `description` with units, form and bounds"),
+            RULE.finding(format!(
+                "nothing says what {} of tool \"{}\" may be",
+                silent.join(", "),
+                entry.name
+            ))
+            .at_any(entry.place_of("parameters"))
+            .tool(&*entry.name)
+            .field("parameters")
+            .help("write a `description` with units, form and bounds"),
         );
     }
 }

@@ -43,13 +43,38 @@ pub(crate) const RULE: Rule = Rule {
 };
 
 fn check(subject: &Subject<'_>, findings: &mut Findings) {
-    for entry in subject.active_tools().filter(|entry| entry.schema.is_some()) {
-        let missing: Vec<&str> = entry.annotations.path_params.iter().map(String::as_str).filter(|name| !entry.may_have(name)).collect();
-        let Some(first) = missing.first() else { continue };
+    for entry in subject
+        .active_tools()
+        .filter(|entry| entry.schema.is_some())
+    {
+        let missing: Vec<&str> = entry
+            .annotations
+            .path_params
+            .iter()
+            .map(String::as_str)
+            .filter(|name| !entry.may_have(name))
+            .collect();
+        let Some(first) = missing.first() else {
+            continue;
+        };
         let close = subject.closest(first, entry.parameters().map(|(known, _)| known));
-        let help = close.map_or_else(|| "name arguments that the schema has".to_owned(), |close| format!("did you mean `{close}`?"));
-        let message = format!("`path_params` of tool \"{}\" names {}, which its schema does not have", entry.name, listed(&missing));
-        let finding = RULE.finding(message).at_any(entry.place_of("annotations")).tool(&*entry.name);
-        findings.add(finding.field("annotations.arg_schema.path_params").help(help));
+        let help = close.map_or_else(
+            || "name arguments that the schema has".to_owned(),
+            |close| format!("did you mean `{close}`?"),
+        );
+        let message = format!(
+            "`path_params` of tool \"{}\" names {}, which its schema does not have",
+            entry.name,
+            listed(&missing)
+        );
+        let finding = RULE
+            .finding(message)
+            .at_any(entry.place_of("annotations"))
+            .tool(&*entry.name);
+        findings.add(
+            finding
+                .field("annotations.arg_schema.path_params")
+                .help(help),
+        );
     }
 }

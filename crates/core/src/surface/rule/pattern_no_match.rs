@@ -53,38 +53,113 @@ pub(crate) const RULE: Rule = Rule {
 };
 
 fn check(subject: &Subject<'_>, findings: &mut Findings) {
-    let names: HashSet<&str> = subject.surface.tools.iter().map(|entry| &*entry.name).collect();
+    let names: HashSet<&str> = subject
+        .surface
+        .tools
+        .iter()
+        .map(|entry| &*entry.name)
+        .collect();
     let declared = |pattern: &Pattern| {
-        if pattern.is_exact() { names.contains(pattern.text()) } else { names.iter().any(|name| pattern.is_match(name)) }
+        if pattern.is_exact() {
+            names.contains(pattern.text())
+        } else {
+            names.iter().any(|name| pattern.is_match(name))
+        }
     };
     let none_active = subject.active.is_empty();
-    for policy in subject.surface.policies.iter().filter(|policy| policy.from == From::Here) {
-        for pattern in policy.tools.iter().flatten().filter(|pattern| !none_active && !declared(&pattern.value)) {
-            report(&pattern.value, "the list of tools that are allowed", pattern.place.as_ref(), Severity::Warning, findings);
+    for policy in subject
+        .surface
+        .policies
+        .iter()
+        .filter(|policy| policy.from == From::Here)
+    {
+        for pattern in policy
+            .tools
+            .iter()
+            .flatten()
+            .filter(|pattern| !none_active && !declared(&pattern.value))
+        {
+            report(
+                &pattern.value,
+                "the list of tools that are allowed",
+                pattern.place.as_ref(),
+                Severity::Warning,
+                findings,
+            );
         }
         // What is forbidden before it is there is forbidden with care.
-        for pattern in policy.deny.iter().filter(|pattern| !declared(&pattern.value)) {
-            report(&pattern.value, "the list of tools that are denied", pattern.place.as_ref(), Severity::Note, findings);
+        for pattern in policy
+            .deny
+            .iter()
+            .filter(|pattern| !declared(&pattern.value))
+        {
+            report(
+                &pattern.value,
+                "the list of tools that are denied",
+                pattern.place.as_ref(),
+                Severity::Note,
+                findings,
+            );
         }
-        for constraint in policy.constraints.iter().filter(|constraint| !constraint.tool.is_exact()) {
+        for constraint in policy
+            .constraints
+            .iter()
+            .filter(|constraint| !constraint.tool.is_exact())
+        {
             if !subject.matches_any(&constraint.tool) {
-                report(&constraint.tool, "a constraint on arguments", constraint.place.as_ref(), Severity::Warning, findings);
+                report(
+                    &constraint.tool,
+                    "a constraint on arguments",
+                    constraint.place.as_ref(),
+                    Severity::Warning,
+                    findings,
+                );
             }
         }
     }
-    for (name, place) in subject.surface.annotated.iter().filter(|(name, _)| !names.contains(name.as_str())) {
-        let finding = RULE.finding(format!("`{name}` in `policy.tool_annotations` is no tool")).at_any(place.clone());
-        findings.add(finding.field("policy.tool_annotations").help("correct it, or remove it: nothing is said about any tool"));
+    for (name, place) in subject
+        .surface
+        .annotated
+        .iter()
+        .filter(|(name, _)| !names.contains(name.as_str()))
+    {
+        let finding = RULE
+            .finding(format!("`{name}` in `policy.tool_annotations` is no tool"))
+            .at_any(place.clone());
+        findings.add(
+            finding
+                .field("policy.tool_annotations")
+                .help("correct it, or remove it: nothing is said about any tool"),
+        );
     }
-    for approval in subject.surface.approval.iter().filter(|approval| !approval.pattern.is_exact()) {
+    for approval in subject
+        .surface
+        .approval
+        .iter()
+        .filter(|approval| !approval.pattern.is_exact())
+    {
         if !subject.matches_any(&approval.pattern) {
-            report(&approval.pattern, &approval.field, approval.place.as_ref(), Severity::Warning, findings);
+            report(
+                &approval.pattern,
+                &approval.field,
+                approval.place.as_ref(),
+                Severity::Warning,
+                findings,
+            );
         }
     }
 }
 
-fn report(pattern: &Pattern, list: &str, place: Option<&Place>, severity: Severity, findings: &mut Findings) {
-    let mut finding = RULE.finding(format!("`{}` in {list} matches no tool", pattern.text())).at_any(place.cloned());
+fn report(
+    pattern: &Pattern,
+    list: &str,
+    place: Option<&Place>,
+    severity: Severity,
+    findings: &mut Findings,
+) {
+    let mut finding = RULE
+        .finding(format!("`{}` in {list} matches no tool", pattern.text()))
+        .at_any(place.cloned());
     finding.severity = severity;
     findings.add(finding.help("correct it, or remove it"));
 }

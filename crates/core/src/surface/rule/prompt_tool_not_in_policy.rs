@@ -9,13 +9,28 @@ pub(crate) const RULE: Rule = Rule {
     severity: Severity::Warning,
     why: "The text tells a model to use a tool that it is not offered: the tool is declared, and policy or an error keeps it away.",
     bad: &[
-        (".harness/tools/read_note.md", "---\nscript: |\n  def run(args):\n      return fs.read(\"note.txt\")\n---\nReads the note.\n"),
-        (".harness/tools/list_notes.md", "---\nscript: |\n  def run(args):\n      return fs.list(\".\")\n---\nLists the notes.\n"),
-        ("harness.md", "---\ntools_policy: {deny: [\"read_*\"]}\n---\nCall read_note() before you answer.\n"),
+        (
+            ".harness/tools/read_note.md",
+            "---\nscript: |\n  def run(args):\n      return fs.read(\"note.txt\")\n---\nReads the note.\n",
+        ),
+        (
+            ".harness/tools/list_notes.md",
+            "---\nscript: |\n  def run(args):\n      return fs.list(\".\")\n---\nLists the notes.\n",
+        ),
+        (
+            "harness.md",
+            "---\ntools_policy: {deny: [\"read_*\"]}\n---\nCall read_note() before you answer.\n",
+        ),
     ],
     good: &[
-        (".harness/tools/read_note.md", "---\nscript: |\n  def run(args):\n      return fs.read(\"note.txt\")\n---\nReads the note.\n"),
-        ("harness.md", "---\nformat: 1\n---\nCall read_note() before you answer.\n"),
+        (
+            ".harness/tools/read_note.md",
+            "---\nscript: |\n  def run(args):\n      return fs.read(\"note.txt\")\n---\nReads the note.\n",
+        ),
+        (
+            "harness.md",
+            "---\nformat: 1\n---\nCall read_note() before you answer.\n",
+        ),
     ],
     check: Check::Surface(check),
 };
@@ -23,13 +38,20 @@ pub(crate) const RULE: Rule = Rule {
 fn check(subject: &Subject<'_>, findings: &mut Findings) {
     for said in &subject.mentions.inactive {
         let why = said.tool.map(|tool| &tool.standing);
-        let why = if let Some(Standing::Denied(why) | Standing::Broken(why)) = why { format!(": {why}") } else { String::new() };
+        let why = if let Some(Standing::Denied(why) | Standing::Broken(why)) = why {
+            format!(": {why}")
+        } else {
+            String::new()
+        };
         findings.add(
-            RULE.finding(format!("the text uses tool \"{}\", which is not active{why}", said.name))
-                .at_any(said.places.iter().cloned())
-                .tool(&*said.name)
-                .field("prompt")
-                .help("let the policy offer the tool, or take it out of the text"),
+            RULE.finding(format!(
+                "the text uses tool \"{}\", which is not active{why}",
+                said.name
+            ))
+            .at_any(said.places.iter().cloned())
+            .tool(&*said.name)
+            .field("prompt")
+            .help("let the policy offer the tool, or take it out of the text"),
         );
     }
 }

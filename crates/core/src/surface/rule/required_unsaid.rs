@@ -47,13 +47,29 @@ fn check(subject: &Subject<'_>, findings: &mut Findings) {
     for entry in subject.active_tools() {
         let required: HashSet<&str> = entry.required().collect();
         let said = |key: &&String| entry.has_parameter(key) && !required.contains(key.as_str());
-        let missing: Vec<&str> = entry.annotations.required.iter().filter(said).map(String::as_str).collect();
+        let missing: Vec<&str> = entry
+            .annotations
+            .required
+            .iter()
+            .filter(said)
+            .map(String::as_str)
+            .collect();
         if missing.is_empty() {
             continue;
         }
-        let names = missing.iter().map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ");
-        let message = format!("the annotations of tool \"{}\" require {names}, and its schema does not", entry.name);
-        let finding = RULE.finding(message).tool(&*entry.name).field("parameters.required");
+        let names = missing
+            .iter()
+            .map(|name| format!("`{name}`"))
+            .collect::<Vec<_>>()
+            .join(", ");
+        let message = format!(
+            "the annotations of tool \"{}\" require {names}, and its schema does not",
+            entry.name
+        );
+        let finding = RULE
+            .finding(message)
+            .tool(&*entry.name)
+            .field("parameters.required");
         let finding = finding.help("add what is missing to `required` of the schema");
         findings.add(match mended(entry, &missing) {
             Some((place, words)) => finding.at(place).fix(words),
@@ -64,16 +80,28 @@ fn check(subject: &Subject<'_>, findings: &mut Findings) {
 
 /// Where to write what, so that the schema says it too.
 fn mended(entry: &Entry<'_>, missing: &[&str]) -> Option<(Place, String)> {
-    let (_, place) = entry.fields.iter().find(|(field, _)| *field == "parameters")?;
+    let (_, place) = entry
+        .fields
+        .iter()
+        .find(|(field, _)| *field == "parameters")?;
     let Place { source, span, .. } = place;
     let document = json::parse(source.text.get(span.start..span.end)?).ok()?;
     // A map from name to schema has no list.
     document.root.get("properties")?;
-    let names = missing.iter().map(|name| Value::from(*name).to_string()).collect::<Vec<_>>().join(", ");
-    let at = |start: usize, end: usize| Place::new(source, Span::new(span.start + start, span.start + end));
+    let names = missing
+        .iter()
+        .map(|name| Value::from(*name).to_string())
+        .collect::<Vec<_>>()
+        .join(", ");
+    let at = |start: usize, end: usize| {
+        Place::new(source, Span::new(span.start + start, span.start + end))
+    };
     match document.root.get("required") {
         None => Some((at(1, 1), format!("\"required\": [{names}], "))),
-        Some(Node { kind: Kind::List(items), span: list }) => match items.last() {
+        Some(Node {
+            kind: Kind::List(items),
+            span: list,
+        }) => match items.last() {
             Some(last) => Some((at(last.span.end, last.span.end), format!(", {names}"))),
             None => Some((at(list.start, list.end), format!("[{names}]"))),
         },

@@ -46,23 +46,52 @@ pub(crate) const RULE: Rule = Rule {
 fn check(subject: &Subject<'_>, findings: &mut Findings) {
     for entry in subject.active_tools() {
         let elsewhere = ["$ref", "allOf", "anyOf", "oneOf", "patternProperties"];
-        if entry.schema.as_deref().is_some_and(|schema| elsewhere.iter().any(|key| schema.get(key).is_some())) {
+        if entry
+            .schema
+            .as_deref()
+            .is_some_and(|schema| elsewhere.iter().any(|key| schema.get(key).is_some()))
+        {
             continue;
         }
         let demanded: [(Vec<&str>, _, _); 2] = [
-            (entry.required().collect(), "parameters", "parameters.required"),
-            (said_elsewhere(entry), "annotations", "annotations.arg_schema.required"),
+            (
+                entry.required().collect(),
+                "parameters",
+                "parameters.required",
+            ),
+            (
+                said_elsewhere(entry),
+                "annotations",
+                "annotations.arg_schema.required",
+            ),
         ];
         for (names, part, field) in demanded {
             let mut seen = HashSet::new();
-            let missing: Vec<&str> = names.into_iter().filter(|name| !entry.has_parameter(name) && seen.insert(*name)).collect();
-            let Some(first) = missing.first() else { continue };
-            let help = subject.closest(first, entry.parameters().map(|(known, _)| known)).map_or_else(
-                || "describe it among the properties, or do not demand it".to_owned(),
-                |close| format!("did you mean `{close}`?"),
+            let missing: Vec<&str> = names
+                .into_iter()
+                .filter(|name| !entry.has_parameter(name) && seen.insert(*name))
+                .collect();
+            let Some(first) = missing.first() else {
+                continue;
+            };
+            let help = subject
+                .closest(first, entry.parameters().map(|(known, _)| known))
+                .map_or_else(
+                    || "describe it among the properties, or do not demand it".to_owned(),
+                    |close| format!("did you mean `{close}`?"),
+                );
+            let finding = RULE.finding(format!(
+                "tool \"{}\" demands {}, which its schema does not have",
+                entry.name,
+                listed(&missing)
+            ));
+            findings.add(
+                finding
+                    .at_any(entry.place_of(part))
+                    .tool(&*entry.name)
+                    .field(field)
+                    .help(help),
             );
-            let finding = RULE.finding(format!("tool \"{}\" demands {}, which its schema does not have", entry.name, listed(&missing)));
-            findings.add(finding.at_any(entry.place_of(part)).tool(&*entry.name).field(field).help(help));
         }
     }
 }
@@ -74,7 +103,13 @@ fn said_elsewhere<'e>(entry: &'e Entry<'_>) -> Vec<&'e str> {
     }
     let demanded: HashSet<&str> = entry.required().collect();
     // An alias is renamed before anything is demanded.
-    let aliases: HashSet<&str> = entry.annotations.arg_aliases.iter().map(|(alias, _)| alias.as_str()).collect();
+    let aliases: HashSet<&str> = entry
+        .annotations
+        .arg_aliases
+        .iter()
+        .map(|(alias, _)| alias.as_str())
+        .collect();
     let said = entry.annotations.required.iter().map(String::as_str);
-    said.filter(|name| !demanded.contains(name) && !aliases.contains(name)).collect()
+    said.filter(|name| !demanded.contains(name) && !aliases.contains(name))
+        .collect()
 }

@@ -46,15 +46,30 @@ pub(crate) const RULE: Rule = Rule {
 
 fn check(subject: &Subject<'_>, findings: &mut Findings) {
     for policy in &subject.surface.policies {
-        let Some(ceiling) = &policy.ceiling else { continue };
+        let Some(ceiling) = &policy.ceiling else {
+            continue;
+        };
         for entry in subject.active_tools() {
-            let Some(because) = entry.effects.and_then(|effects| above(ceiling.value, effects)) else { continue };
+            let Some(because) = entry
+                .effects
+                .and_then(|effects| above(ceiling.value, effects))
+            else {
+                continue;
+            };
             findings.add(
-                RULE.finding(format!("tool \"{}\" is beyond the policy: {because}", entry.name))
-                    .at_any(entry.place_of("side_effect_level").into_iter().chain(ceiling.place.clone()))
-                    .tool(&*entry.name)
-                    .field("side_effect_level")
-                    .help("raise the ceiling, or leave the tool out"),
+                RULE.finding(format!(
+                    "tool \"{}\" is beyond the policy: {because}",
+                    entry.name
+                ))
+                .at_any(
+                    entry
+                        .place_of("side_effect_level")
+                        .into_iter()
+                        .chain(ceiling.place.clone()),
+                )
+                .tool(&*entry.name)
+                .field("side_effect_level")
+                .help("raise the ceiling, or leave the tool out"),
             );
         }
     }

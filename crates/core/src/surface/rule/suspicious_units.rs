@@ -50,10 +50,33 @@ pub(crate) const RULE: Rule = Rule {
 
 /// Ends of names, the unit they mean, and other units of the same thing. `_min` is not among them: it is the least of something as often.
 const UNITS: &[(&[&str], &str, &[&str])] = &[
-    (&["_ms", "_millis", "_milliseconds", "Ms", "Millis", "Milliseconds"], "milliseconds", &["seconds", "minutes", "hours"]),
-    (&["_s", "_sec", "_secs", "_seconds", "Sec", "Secs", "Seconds"], "seconds", &["milliseconds", "minutes", "hours"]),
-    (&["_minutes", "Minutes"], "minutes", &["milliseconds", "seconds", "hours"]),
-    (&["_bytes", "Bytes"], "bytes", &["kilobytes", "megabytes", "characters", "lines", "tokens"]),
+    (
+        &[
+            "_ms",
+            "_millis",
+            "_milliseconds",
+            "Ms",
+            "Millis",
+            "Milliseconds",
+        ],
+        "milliseconds",
+        &["seconds", "minutes", "hours"],
+    ),
+    (
+        &["_s", "_sec", "_secs", "_seconds", "Sec", "Secs", "Seconds"],
+        "seconds",
+        &["milliseconds", "minutes", "hours"],
+    ),
+    (
+        &["_minutes", "Minutes"],
+        "minutes",
+        &["milliseconds", "seconds", "hours"],
+    ),
+    (
+        &["_bytes", "Bytes"],
+        "bytes",
+        &["kilobytes", "megabytes", "characters", "lines", "tokens"],
+    ),
     (&["_kb", "Kb", "KB"], "kilobytes", &["bytes", "megabytes"]),
     (&["_mb", "Mb", "MB"], "megabytes", &["bytes", "kilobytes"]),
 ];
@@ -72,15 +95,31 @@ const SHORTEST_MS: u64 = 50;
 fn check(subject: &Subject<'_>, findings: &mut Findings) {
     for entry in subject.active_tools() {
         for (name, schema) in entry.parameters() {
-            let Some(words) = schema.get("description").and_then(Value::as_str) else { continue };
-            let Some((unit, other)) = contradicts(name, words) else { continue };
-            let finding = RULE.finding(format!("`{name}` of tool \"{}\" sounds like {unit}, and its description says {other}", entry.name));
-            let finding = finding.at_any(entry.place_of("parameters")).tool(&*entry.name).field(format!("parameters.{name}"));
+            let Some(words) = schema.get("description").and_then(Value::as_str) else {
+                continue;
+            };
+            let Some((unit, other)) = contradicts(name, words) else {
+                continue;
+            };
+            let finding = RULE.finding(format!(
+                "`{name}` of tool \"{}\" sounds like {unit}, and its description says {other}",
+                entry.name
+            ));
+            let finding = finding
+                .at_any(entry.place_of("parameters"))
+                .tool(&*entry.name)
+                .field(format!("parameters.{name}"));
             findings.add(finding.help("use one unit in both"));
         }
         if let Some(cap @ 1..SHORTEST_MS) = entry.timeout_ms {
-            let finding = RULE.finding(format!("`timeout_ms: {cap}` of tool \"{}\" is {cap} thousandths of a second", entry.name));
-            let finding = finding.at_any(entry.place.clone()).tool(&*entry.name).field("timeout_ms");
+            let finding = RULE.finding(format!(
+                "`timeout_ms: {cap}` of tool \"{}\" is {cap} thousandths of a second",
+                entry.name
+            ));
+            let finding = finding
+                .at_any(entry.place.clone())
+                .tool(&*entry.name)
+                .field("timeout_ms");
             findings.add(finding.help(format!("if seconds are meant, write {cap}000")));
         }
     }
@@ -88,15 +127,30 @@ fn check(subject: &Subject<'_>, findings: &mut Findings) {
 
 /// The unit of a name and the other one that its description speaks of, unless it speaks of both.
 fn contradicts(name: &str, words: &str) -> Option<(&'static str, &'static str)> {
-    let (_, unit, others) = UNITS.iter().find(|(ends, ..)| ends.iter().any(|end| name.ends_with(end)))?;
-    let said: Vec<String> = words.split(|c: char| !c.is_alphanumeric()).map(str::to_lowercase).collect();
-    let short = |unit: &str| SHORT.iter().find(|(long, _)| *long == unit).map_or(&[][..], |(_, short)| short);
-    let is = |word: &str, unit: &str| word == unit || word == unit.trim_end_matches('s') || short(unit).contains(&word);
+    let (_, unit, others) = UNITS
+        .iter()
+        .find(|(ends, ..)| ends.iter().any(|end| name.ends_with(end)))?;
+    let said: Vec<String> = words
+        .split(|c: char| !c.is_alphanumeric())
+        .map(str::to_lowercase)
+        .collect();
+    let short = |unit: &str| {
+        SHORT
+            .iter()
+            .find(|(long, _)| *long == unit)
+            .map_or(&[][..], |(_, short)| short)
+    };
+    let is = |word: &str, unit: &str| {
+        word == unit || word == unit.trim_end_matches('s') || short(unit).contains(&word)
+    };
     let says = |unit: &str| said.iter().any(|word| is(word, unit));
     if says(unit) {
         return None;
     }
-    others.iter().find(|other| says(other)).map(|other| (*unit, *other))
+    others
+        .iter()
+        .find(|other| says(other))
+        .map(|other| (*unit, *other))
 }
 
 #[cfg(test)]
@@ -106,11 +160,23 @@ mod tests {
     #[test]
     fn units_contradict_only_when_the_own_one_is_not_said() {
         for (name, words, expected) in [
-            ("timeout_ms", "in seconds", Some(("milliseconds", "seconds"))),
+            (
+                "timeout_ms",
+                "in seconds",
+                Some(("milliseconds", "seconds")),
+            ),
             ("timeout_ms", "milliseconds, so 1000 is one second", None),
             ("timeout_ms", "how long to wait", None),
-            ("wait_seconds", "Milliseconds to wait", Some(("seconds", "milliseconds"))),
-            ("max_bytes", "at most this many lines", Some(("bytes", "lines"))),
+            (
+                "wait_seconds",
+                "Milliseconds to wait",
+                Some(("seconds", "milliseconds")),
+            ),
+            (
+                "max_bytes",
+                "at most this many lines",
+                Some(("bytes", "lines")),
+            ),
             ("items", "in seconds", None),
             ("timeout_ms", "in ms; 1000 is one second", None),
             ("timeoutMs", "in seconds", Some(("milliseconds", "seconds"))),

@@ -46,13 +46,24 @@ pub(crate) const RULE: Rule = Rule {
 fn check(subject: &Subject<'_>, findings: &mut Findings) {
     let most = subject.surface.budget.of_one_text();
     for entry in subject.active_tools() {
-        if let Some(tokens) = entry.description.as_deref().and_then(|words| beyond(words, most)) {
+        if let Some(tokens) = entry
+            .description
+            .as_deref()
+            .and_then(|words| beyond(words, most))
+        {
             let help = "say what the tool does and when to use it, and keep the rest where it can be read when it is needed";
             findings.add(finding(entry, "description", tokens, most).help(help));
         }
-        let schema = entry.schema.as_deref().filter(|schema| encoded_len(schema) > most).map(ToString::to_string);
+        let schema = entry
+            .schema
+            .as_deref()
+            .filter(|schema| encoded_len(schema) > most)
+            .map(ToString::to_string);
         if let Some(tokens) = schema.and_then(|schema| beyond(&schema, most)) {
-            findings.add(finding(entry, "schema", tokens, most).help("take fewer arguments, say less about each, or make two tools of it"));
+            findings.add(
+                finding(entry, "schema", tokens, most)
+                    .help("take fewer arguments, say less about each, or make two tools of it"),
+            );
         }
     }
 }
@@ -63,6 +74,12 @@ fn finding(entry: &Entry<'_>, what: &str, tokens: Tokens, most: usize) -> Diagno
         Tokens::AtLeast(count) => format!("more than {count} tokens"),
     };
     let field = if what == "schema" { "parameters" } else { what };
-    let message = format!("the {what} of tool \"{}\" is {count} long; {most} would be a fiftieth of the context", entry.name);
-    RULE.finding(message).at_any(entry.place_of(field)).tool(&*entry.name).field(field)
+    let message = format!(
+        "the {what} of tool \"{}\" is {count} long; {most} would be a fiftieth of the context",
+        entry.name
+    );
+    RULE.finding(message)
+        .at_any(entry.place_of(field))
+        .tool(&*entry.name)
+        .field(field)
 }

@@ -45,7 +45,13 @@ pub(crate) const RULE: Rule = Rule {
 
 fn check(subject: &Subject<'_>, findings: &mut Findings) {
     for (place, why) in &subject.mentions.odd_markers {
-        let finding = RULE.finding(format!("this marker has no effect that could be meant: {why}")).at_any(place.clone());
-        findings.add(finding.field("prompt").help("write `ignore-start` and `ignore-end` in pairs, or `ignore-next-line` for one line"));
+        let finding = RULE
+            .finding(format!(
+                "this marker has no effect that could be meant: {why}"
+            ))
+            .at_any(place.clone());
+        findings.add(finding.field("prompt").help(
+            "write `ignore-start` and `ignore-end` in pairs, or `ignore-next-line` for one line",
+        ));
     }
 }

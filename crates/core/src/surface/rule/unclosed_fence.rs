@@ -45,7 +45,13 @@ pub(crate) const RULE: Rule = Rule {
 
 fn check(subject: &Subject<'_>, findings: &mut Findings) {
     for place in &subject.mentions.fences {
-        let finding = RULE.finding("this fence is never closed, so the rest of the text counts as code").at_any(place.clone());
-        findings.add(finding.field("prompt").help("close it with a line of at least as many of the same marks"));
+        let finding = RULE
+            .finding("this fence is never closed, so the rest of the text counts as code")
+            .at_any(place.clone());
+        findings.add(
+            finding
+                .field("prompt")
+                .help("close it with a line of at least as many of the same marks"),
+        );
     }
 }

@@ -48,19 +48,38 @@ fn check(subject: &Subject<'_>, findings: &mut Findings) {
         let Some(key) = &constraint.key else { continue };
         let tools = subject.matching(&constraint.tool);
         // A glob may well match tools without the argument, as long as it matches one with it.
-        if tools.is_empty() || tools.iter().any(|entry| entry.knows_argument(key) || entry.takes_others()) {
+        if tools.is_empty()
+            || tools
+                .iter()
+                .any(|entry| entry.knows_argument(key) || entry.takes_others())
+        {
             continue;
         }
-        let of = if constraint.tool.is_exact() { "tool" } else { "any tool that matches" };
-        let known = tools.iter().flat_map(|entry| entry.parameters().map(|(name, _)| name));
+        let of = if constraint.tool.is_exact() {
+            "tool"
+        } else {
+            "any tool that matches"
+        };
+        let known = tools
+            .iter()
+            .flat_map(|entry| entry.parameters().map(|(name, _)| name));
         let close = subject.closest(key, known);
-        let help = close.map_or_else(|| "name an argument that the schema has".to_owned(), |close| format!("did you mean `{close}`?"));
+        let help = close.map_or_else(
+            || "name an argument that the schema has".to_owned(),
+            |close| format!("did you mean `{close}`?"),
+        );
         let mut finding = RULE
-            .finding(format!("`{key}` is no argument of {of} \"{}\"", constraint.tool.text()))
+            .finding(format!(
+                "`{key}` is no argument of {of} \"{}\"",
+                constraint.tool.text()
+            ))
             .at_any(constraint.place.clone())
             .field(format!("tool_arg_constraints.{key}"))
             .help(help);
-        finding.tool = constraint.tool.is_exact().then(|| constraint.tool.text().to_owned());
+        finding.tool = constraint
+            .tool
+            .is_exact()
+            .then(|| constraint.tool.text().to_owned());
         findings.add(finding);
     }
 }

@@ -50,14 +50,18 @@ fn check(subject: &Subject<'_>, findings: &mut Findings) {
             continue;
         }
         let close = subject.nearest(name);
-        let help =
-            close.map_or_else(|| "name an active tool, or remove the constraint".to_owned(), |close| format!("did you mean `{close}`?"));
+        let help = close.map_or_else(
+            || "name an active tool, or remove the constraint".to_owned(),
+            |close| format!("did you mean `{close}`?"),
+        );
         findings.add(
-            RULE.finding(format!("the constraint is about tool \"{name}\", which is not active"))
-                .at_any(constraint.place.clone())
-                .tool(name)
-                .field("tool_arg_constraints.tool")
-                .help(help),
+            RULE.finding(format!(
+                "the constraint is about tool \"{name}\", which is not active"
+            ))
+            .at_any(constraint.place.clone())
+            .tool(name)
+            .field("tool_arg_constraints.tool")
+            .help(help),
         );
     }
 }

@@ -9,12 +9,24 @@ pub(crate) const RULE: Rule = Rule {
     severity: Severity::Warning,
     why: "A model that is told to use a tool it does not have calls it, is refused, and tries again.",
     bad: &[
-        (".harness/tools/read_note.md", "---\nscript: |\n  def run(args):\n      return fs.read(\"note.txt\")\n---\nReads the note.\n"),
-        ("harness.md", "---\nformat: 1\n---\nCall read_notes() before you answer.\n"),
+        (
+            ".harness/tools/read_note.md",
+            "---\nscript: |\n  def run(args):\n      return fs.read(\"note.txt\")\n---\nReads the note.\n",
+        ),
+        (
+            "harness.md",
+            "---\nformat: 1\n---\nCall read_notes() before you answer.\n",
+        ),
     ],
     good: &[
-        (".harness/tools/read_note.md", "---\nscript: |\n  def run(args):\n      return fs.read(\"note.txt\")\n---\nReads the note.\n"),
-        ("harness.md", "---\nformat: 1\n---\nCall read_note() before you answer.\n"),
+        (
+            ".harness/tools/read_note.md",
+            "---\nscript: |\n  def run(args):\n      return fs.read(\"note.txt\")\n---\nReads the note.\n",
+        ),
+        (
+            "harness.md",
+            "---\nformat: 1\n---\nCall read_note() before you answer.\n",
+        ),
     ],
     check: Check::Surface(check),
 };
@@ -28,11 +40,14 @@ fn check(subject: &Subject<'_>, findings: &mut Findings) {
                 .to_owned(),
         };
         findings.add(
-            RULE.finding(format!("the text uses a tool \"{}\", and none of that name is declared", said.name))
-                .at_any(said.places.iter().cloned())
-                .tool(&*said.name)
-                .field("prompt")
-                .help(help),
+            RULE.finding(format!(
+                "the text uses a tool \"{}\", and none of that name is declared",
+                said.name
+            ))
+            .at_any(said.places.iter().cloned())
+            .tool(&*said.name)
+            .field("prompt")
+            .help(help),
         );
     }
 }

@@ -72,12 +72,21 @@ fn check(subject: &Subject<'_>, findings: &mut Findings) {
         let mut absent = Vec::new();
         for name in &entry.annotations.result_readers {
             let message = match subject.active.get(name.as_str()) {
-                Some(_) if **name == *entry.name => format!("tool \"{}\" names itself as the reader of its results", entry.name),
+                Some(_) if **name == *entry.name => format!(
+                    "tool \"{}\" names itself as the reader of its results",
+                    entry.name
+                ),
                 Some(reader) if !can_read(reader) => {
-                    format!("tool \"{name}\", which should read the results of \"{}\", does not read", entry.name)
+                    format!(
+                        "tool \"{name}\", which should read the results of \"{}\", does not read",
+                        entry.name
+                    )
                 }
                 Some(reader) if !subject.is_usable(reader) => {
-                    format!("tool \"{name}\", which should read the results of \"{}\", can never be called", entry.name)
+                    format!(
+                        "tool \"{name}\", which should read the results of \"{}\", can never be called",
+                        entry.name
+                    )
                 }
                 Some(_) => continue,
                 None => {
@@ -89,16 +98,31 @@ fn check(subject: &Subject<'_>, findings: &mut Findings) {
         }
         let message = match &absent[..] {
             [] => continue,
-            [name] => format!("tool \"{name}\", which should read the results of \"{}\", is not active", entry.name),
-            names => format!("none of {}, which should read the results of \"{}\", is active", listed(names), entry.name),
+            [name] => format!(
+                "tool \"{name}\", which should read the results of \"{}\", is not active",
+                entry.name
+            ),
+            names => format!(
+                "none of {}, which should read the results of \"{}\", is active",
+                listed(names),
+                entry.name
+            ),
         };
-        let close = subject.nearest(absent[0]).filter(|known| **known != *entry.name);
+        let close = subject
+            .nearest(absent[0])
+            .filter(|known| **known != *entry.name);
         add(entry, message, close, findings);
     }
 }
 
 fn add(entry: &Entry<'_>, message: String, close: Option<&str>, findings: &mut Findings) {
-    let help = close.map_or_else(|| "name an active tool that reads".to_owned(), |close| format!("did you mean `{close}`?"));
-    let finding = RULE.finding(message).at_any(entry.place_of("result_readers")).tool(&*entry.name);
+    let help = close.map_or_else(
+        || "name an active tool that reads".to_owned(),
+        |close| format!("did you mean `{close}`?"),
+    );
+    let finding = RULE
+        .finding(message)
+        .at_any(entry.place_of("result_readers"))
+        .tool(&*entry.name);
     findings.add(finding.field("result_readers").help(help));
 }

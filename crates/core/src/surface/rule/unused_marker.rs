@@ -45,7 +45,9 @@ pub(crate) const RULE: Rule = Rule {
 
 fn check(subject: &Subject<'_>, findings: &mut Findings) {
     for place in &subject.mentions.unused_markers {
-        let finding = RULE.finding("this marker silences nothing").at_any(place.clone());
+        let finding = RULE
+            .finding("this marker silences nothing")
+            .at_any(place.clone());
         findings.add(finding.field("prompt").help("remove it"));
     }
 }

@@ -45,12 +45,22 @@ pub(crate) const RULE: Rule = Rule {
 };
 
 fn check(subject: &Subject<'_>, findings: &mut Findings) {
-    let Some(limit) = &subject.surface.write_paths else { return };
+    let Some(limit) = &subject.surface.write_paths else {
+        return;
+    };
     for entry in subject.active_tools() {
-        let writes = entry.effects.is_some_and(|effects| effects.contains(Effects::WRITE) && !effects.contains(Effects::EXEC));
+        let writes = entry.effects.is_some_and(|effects| {
+            effects.contains(Effects::WRITE) && !effects.contains(Effects::EXEC)
+        });
         let writes = writes || matches!(entry.kind(), Some("edit" | "delete" | "move"));
         // A path argument that no call can have is none.
-        if !writes || entry.annotations.path_params.iter().any(|name| entry.may_have(name)) {
+        if !writes
+            || entry
+                .annotations
+                .path_params
+                .iter()
+                .any(|name| entry.may_have(name))
+        {
             continue;
         }
         findings.add(

@@ -15,7 +15,11 @@ pub(super) enum Coding {
 impl Coding {
     /// Reads `Content-Encoding`.
     pub(super) fn named(value: Option<&[u8]>) -> Option<Coding> {
-        match value.map(<[u8]>::to_ascii_lowercase).as_deref().map(<[u8]>::trim_ascii) {
+        match value
+            .map(<[u8]>::to_ascii_lowercase)
+            .as_deref()
+            .map(<[u8]>::trim_ascii)
+        {
             None | Some(b"" | b"identity") => Some(Coding::Plain),
             Some(b"gzip" | b"x-gzip") => Some(Coding::Gzip),
             Some(b"deflate") => Some(Coding::Deflate),
@@ -52,7 +56,8 @@ struct Room {
 impl Write for Room {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         let fits = bytes.len().min(self.most - self.bytes.len());
-        self.bytes.extend_from_slice(bytes.get(..fits).unwrap_or_default());
+        self.bytes
+            .extend_from_slice(bytes.get(..fits).unwrap_or_default());
         if fits < bytes.len() {
             self.over = true;
             return Err(io::ErrorKind::StorageFull.into());
@@ -68,13 +73,20 @@ impl Write for Room {
 impl Body {
     /// An empty body that may grow to `most` bytes.
     pub(super) fn new(coding: Coding, most: usize) -> Body {
-        let room = Room { most, ..Room::default() };
+        let room = Room {
+            most,
+            ..Room::default()
+        };
         let decoder = match coding {
             Coding::Plain => Decoder::Plain(room),
             Coding::Gzip => Decoder::Gzip(MultiGzDecoder::new(room)),
             Coding::Deflate => Decoder::Undecided(Vec::new(), room),
         };
-        Body { decoder, left: most.saturating_add(1024), full: false }
+        Body {
+            decoder,
+            left: most.saturating_add(1024),
+            full: false,
+        }
     }
 
     /// Takes more bytes, and says whether there is room for others.
@@ -114,10 +126,16 @@ impl Body {
     fn write(&mut self, bytes: &[u8]) -> io::Result<()> {
         if let Decoder::Undecided(first, room) = &mut self.decoder {
             first.extend_from_slice(bytes);
-            let &[a, b, ..] = first.as_slice() else { return Ok(()) };
+            let &[a, b, ..] = first.as_slice() else {
+                return Ok(());
+            };
             let (first, room) = (std::mem::take(first), std::mem::take(room));
             let zlib = a & 0xf == 8 && u16::from_be_bytes([a, b]).is_multiple_of(31);
-            self.decoder = if zlib { Decoder::Zlib(ZlibDecoder::new(room)) } else { Decoder::Raw(DeflateDecoder::new(room)) };
+            self.decoder = if zlib {
+                Decoder::Zlib(ZlibDecoder::new(room))
+            } else {
+                Decoder::Raw(DeflateDecoder::new(room))
+            };
             return self.write(&first);
         }
         match &mut self.decoder {

@@ -46,7 +46,13 @@ pub struct Bounds {
 
 impl Default for Bounds {
     fn default() -> Bounds {
-        Bounds { body_bytes: 8 << 20, header_bytes: 64 << 10, headers: 100, redirects: 10, time: Duration::from_secs(30) }
+        Bounds {
+            body_bytes: 8 << 20,
+            header_bytes: 64 << 10,
+            headers: 100,
+            redirects: 10,
+            time: Duration::from_secs(30),
+        }
     }
 }
 
@@ -81,7 +87,9 @@ impl Response {
     #[must_use]
     pub fn text(&self) -> Cow<'_, str> {
         let whole = match std::str::from_utf8(&self.body) {
-            Err(error) if self.truncated && error.error_len().is_none() => self.body.get(..error.valid_up_to()).unwrap_or_default(),
+            Err(error) if self.truncated && error.error_len().is_none() => {
+                self.body.get(..error.valid_up_to()).unwrap_or_default()
+            }
             _ => &self.body,
         };
         String::from_utf8_lossy(whole)
@@ -92,7 +100,12 @@ impl Client {
     /// A client for the hosts of a list.
     #[must_use]
     pub fn new(domains: Domains, bounds: Bounds) -> Client {
-        Client { domains, bounds, resolver: Arc::new(SystemResolver), authorities: Authorities::Machine }
+        Client {
+            domains,
+            bounds,
+            resolver: Arc::new(SystemResolver),
+            authorities: Authorities::Machine,
+        }
     }
 
     /// The same with another way to resolve names.
@@ -107,8 +120,14 @@ impl Client {
     ///
     /// When no secure connection could be made with them.
     pub fn with_authorities(self, certificates: Vec<Vec<u8>>) -> Result<Client, HttpError> {
-        let authorities = Authorities::given(certificates).map_err(|why| HttpError::Insecure { host: String::new(), why })?;
-        Ok(Client { authorities, ..self })
+        let authorities = Authorities::given(certificates).map_err(|why| HttpError::Insecure {
+            host: String::new(),
+            why,
+        })?;
+        Ok(Client {
+            authorities,
+            ..self
+        })
     }
 
     /// Makes a request and follows its redirects.
@@ -118,8 +137,12 @@ impl Client {
     /// When a host on the way is refused, cannot be reached, or gives no answer within the bounds.
     pub async fn request(&self, request: Request) -> Result<Response, HttpError> {
         let time = self.bounds.time;
-        let late = || HttpError::Time { seconds: time.as_secs_f64() };
-        tokio::time::timeout(time, self.follow(request)).await.map_err(|_| late())?
+        let late = || HttpError::Time {
+            seconds: time.as_secs_f64(),
+        };
+        tokio::time::timeout(time, self.follow(request))
+            .await
+            .map_err(|_| late())?
     }
 
     async fn follow(&self, request: Request) -> Result<Response, HttpError> {
@@ -133,55 +156,96 @@ impl Client {
                 None => return self.finish(answer, url, host).await,
             };
         }
-        Err(HttpError::Redirects { most: self.bounds.redirects })
+        Err(HttpError::Redirects {
+            most: self.bounds.redirects,
+        })
     }
 
     async fn hop(&self, hop: &Hop) -> Result<hyper::Response<Held>, HttpError> {
         let stream = reach(&self.domains, &*self.resolver, &hop.host, hop.port).await?;
         match hop.url.scheme() {
-            "https" => self.exchange(hop, TokioIo::new(self.authorities.secure(&hop.host, stream).await?)).await,
+            "https" => {
+                self.exchange(
+                    hop,
+                    TokioIo::new(self.authorities.secure(&hop.host, stream).await?),
+                )
+                .await
+            }
             _ => self.exchange(hop, TokioIo::new(stream)).await,
         }
     }
 
-    async fn exchange(&self, hop: &Hop, io: impl Read + Write + Unpin + Send + 'static) -> Result<hyper::Response<Held>, HttpError> {
-        let unreadable = |error: hyper::Error| HttpError::Answer { host: hop.host.to_string(), why: full_text(&error) };
+    async fn exchange(
+        &self,
+        hop: &Hop,
+        io: impl Read + Write + Unpin + Send + 'static,
+    ) -> Result<hyper::Response<Held>, HttpError> {
+        let unreadable = |error: hyper::Error| HttpError::Answer {
+            host: hop.host.to_string(),
+            why: full_text(&error),
+        };
         let mut connecting = http1::Builder::new();
-        connecting.max_buf_size(self.bounds.header_bytes.max(SMALLEST_BUFFER)).max_headers(self.bounds.headers);
+        connecting
+            .max_buf_size(self.bounds.header_bytes.max(SMALLEST_BUFFER))
+            .max_headers(self.bounds.headers);
         let (mut sender, connection) = connecting.handshake(io).await.map_err(unreadable)?;
         // The connection lives in a task of its own, which ends with the answer that holds it.
         let task = tokio::spawn(async move { drop(connection.await) });
         let held = Task(task);
-        let answer = sender.send_request(message(hop)?).await.map_err(unreadable)?;
+        let answer = sender
+            .send_request(message(hop)?)
+            .await
+            .map_err(unreadable)?;
         Ok(answer.map(|body| Held { body, _task: held }))
     }
 
-    async fn finish(&self, answer: hyper::Response<Held>, url: String, host: String) -> Result<Response, HttpError> {
+    async fn finish(
+        &self,
+        answer: hyper::Response<Held>,
+        url: String,
+        host: String,
+    ) -> Result<Response, HttpError> {
         let (parts, mut held) = answer.into_parts();
-        let broken = |why: String| HttpError::Answer { host: host.clone(), why };
+        let broken = |why: String| HttpError::Answer {
+            host: host.clone(),
+            why,
+        };
         let mut codings = parts.headers.get_all(header::CONTENT_ENCODING).iter();
         let coding = match (codings.next(), codings.next()) {
             (coding, None) => Coding::named(coding.map(HeaderValue::as_bytes)),
             _ => None,
         };
-        let coding = coding.ok_or_else(|| broken("its body is wrapped in a way that is not known here".to_owned()))?;
+        let coding = coding.ok_or_else(|| {
+            broken("its body is wrapped in a way that is not known here".to_owned())
+        })?;
         let mut body = Body::new(coding, self.bounds.body_bytes);
         while let Some(frame) = held.body.frame().await {
             let frame = frame.map_err(|error| broken(full_text(&error)))?;
             if let Some(bytes) = frame.data_ref()
-                && !body.take(bytes).map_err(|error| broken(error.to_string()))?
+                && !body
+                    .take(bytes)
+                    .map_err(|error| broken(error.to_string()))?
             {
                 break;
             }
         }
         let (body, truncated) = body.end().map_err(|error| broken(error.to_string()))?;
-        Ok(Response { status: parts.status.as_u16(), headers: listed(&parts.headers), body, truncated, url })
+        Ok(Response {
+            status: parts.status.as_u16(),
+            headers: listed(&parts.headers),
+            body,
+            truncated,
+            url,
+        })
     }
 }
 
 impl fmt::Debug for Client {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Client").field("domains", &self.domains).field("bounds", &self.bounds).finish_non_exhaustive()
+        f.debug_struct("Client")
+            .field("domains", &self.domains)
+            .field("bounds", &self.bounds)
+            .finish_non_exhaustive()
     }
 }
 
@@ -201,8 +265,14 @@ impl Drop for Task {
 }
 
 fn message(hop: &Hop) -> Result<hyper::Request<Full<Bytes>>, HttpError> {
-    let bad = |_| HttpError::Url { url: super::host::quoted(hop.url.as_str()), why: "it cannot be written as a request".to_owned() };
-    let path = hop.url.query().map_or_else(|| hop.url.path().to_owned(), |query| format!("{}?{query}", hop.url.path()));
+    let bad = |_| HttpError::Url {
+        url: super::host::quoted(hop.url.as_str()),
+        why: "it cannot be written as a request".to_owned(),
+    };
+    let path = hop.url.query().map_or_else(
+        || hop.url.path().to_owned(),
+        |query| format!("{}?{query}", hop.url.path()),
+    );
     let mut message = hyper::Request::builder()
         .method(hop.method.clone())
         .uri(path)
@@ -215,12 +285,26 @@ fn message(hop: &Hop) -> Result<hyper::Request<Full<Bytes>>, HttpError> {
 }
 
 fn listed(headers: &HeaderMap) -> Vec<(String, String)> {
-    let about_the_wire = [header::CONTENT_ENCODING, header::CONTENT_LENGTH, header::TRANSFER_ENCODING, header::CONNECTION];
-    let kept = headers.iter().filter(|(name, _)| !about_the_wire.contains(name));
-    kept.map(|(name, value)| (name.as_str().to_owned(), String::from_utf8_lossy(value.as_bytes()).into_owned())).collect()
+    let about_the_wire = [
+        header::CONTENT_ENCODING,
+        header::CONTENT_LENGTH,
+        header::TRANSFER_ENCODING,
+        header::CONNECTION,
+    ];
+    let kept = headers
+        .iter()
+        .filter(|(name, _)| !about_the_wire.contains(name));
+    kept.map(|(name, value)| {
+        (
+            name.as_str().to_owned(),
+            String::from_utf8_lossy(value.as_bytes()).into_owned(),
+        )
+    })
+    .collect()
 }
 
 /// An error with what caused it, on one line.
 fn full_text(error: &dyn std::error::Error) -> String {
-    std::iter::successors(error.source(), |inner| inner.source()).fold(error.to_string(), |text, inner| format!("{text}: {inner}"))
+    std::iter::successors(error.source(), |inner| inner.source())
+        .fold(error.to_string(), |text, inner| format!("{text}: {inner}"))
 }

@@ -30,18 +30,31 @@ impl Authorities {
     }
 
     /// Makes a connection secure, if the server can show that it is the host.
-    pub(super) async fn secure(&self, host: &Host, stream: TcpStream) -> Result<TlsStream<TcpStream>, HttpError> {
-        let insecure = |why: String| HttpError::Insecure { host: host.to_string(), why };
+    pub(super) async fn secure(
+        &self,
+        host: &Host,
+        stream: TcpStream,
+    ) -> Result<TlsStream<TcpStream>, HttpError> {
+        let insecure = |why: String| HttpError::Insecure {
+            host: host.to_string(),
+            why,
+        };
         let config = match self {
             Authorities::Given(config) => config.clone(),
             // Reading them takes some milliseconds of a thread that others need.
-            Authorities::Machine => tokio::task::spawn_blocking(machine).await.map_err(|e| insecure(e.to_string()))?.map_err(insecure)?,
+            Authorities::Machine => tokio::task::spawn_blocking(machine)
+                .await
+                .map_err(|e| insecure(e.to_string()))?
+                .map_err(insecure)?,
         };
         let name = match host.address() {
             Some(address) => ServerName::from(address),
             None => ServerName::try_from(host.to_string()).map_err(|e| insecure(e.to_string()))?,
         };
-        TlsConnector::from(config).connect(name, stream).await.map_err(|e| insecure(e.to_string()))
+        TlsConnector::from(config)
+            .connect(name, stream)
+            .await
+            .map_err(|e| insecure(e.to_string()))
     }
 }
 
@@ -61,7 +74,9 @@ fn machine() -> Result<Arc<ClientConfig>, String> {
 
 fn config(roots: RootCertStore) -> Result<Arc<ClientConfig>, String> {
     let provider = Arc::new(ring::default_provider());
-    let builder = ClientConfig::builder_with_provider(provider).with_safe_default_protocol_versions().map_err(|e| e.to_string())?;
+    let builder = ClientConfig::builder_with_provider(provider)
+        .with_safe_default_protocol_versions()
+        .map_err(|e| e.to_string())?;
     let mut config = builder.with_root_certificates(roots).with_no_client_auth();
     config.alpn_protocols = vec![b"http/1.1".to_vec()];
     Ok(Arc::new(config))

@@ -47,7 +47,10 @@ async fn pass_on(client: &mut TcpStream, shared: &Shared) -> Result<(), Stop> {
     // In a namespace where everything is local, the socket's own name is where the program wanted to go.
     let wanted = client.local_addr()?;
     let (address, port) = (wanted.ip().to_canonical(), wanted.port());
-    let target = Target { host: shared.name(address).unwrap_or_else(|| Host::from(address)), port };
+    let target = Target {
+        host: shared.name(address).unwrap_or_else(|| Host::from(address)),
+        port,
+    };
     // An address may stand for a name that the machine has written down; the client must say it then.
     if let Err(refused) = shared.domains.check(&target.host, port)
         && !shared.has_line(&target.host, port)
@@ -59,7 +62,11 @@ async fn pass_on(client: &mut TcpStream, shared: &Shared) -> Result<(), Stop> {
         .map_err(|_| target.denied("it sent no whole HTTP request or TLS message in time"))??;
     let clock = Clock::new(shared.times.idle);
     match first {
-        First::Tls { name, bytes, length } => {
+        First::Tls {
+            name,
+            bytes,
+            length,
+        } => {
             let host = target.settle(shared, name.as_deref().map(Claim::Server))?;
             let mut server = target.dial(shared, &host).await?;
             let (hello, early) = bytes.split_at_checked(length).unwrap_or((&bytes, &[]));
@@ -67,7 +74,9 @@ async fn pass_on(client: &mut TcpStream, shared: &Shared) -> Result<(), Stop> {
             let mut early = early.to_vec();
             if pass_answer(client, &mut server, shared.times.answer).await? {
                 let second = once_more(client, &mut server, &mut early, &target, name.as_deref());
-                timeout(shared.times.first, second).await.map_err(|_| Stop::Broken)??;
+                timeout(shared.times.first, second)
+                    .await
+                    .map_err(|_| Stop::Broken)??;
             }
             server.write_all(&early).await?;
             flow::splice(client, &mut server, &clock).await?;
@@ -93,8 +102,15 @@ async fn pass_on(client: &mut TcpStream, shared: &Shared) -> Result<(), Stop> {
 
 /// What a client sent first.
 enum First {
-    Tls { name: Option<Vec<u8>>, bytes: Vec<u8>, length: usize },
-    Http { head: request::Head, early: Vec<u8> },
+    Tls {
+        name: Option<Vec<u8>>,
+        bytes: Vec<u8>,
+        length: usize,
+    },
+    Http {
+        head: request::Head,
+        early: Vec<u8>,
+    },
     Bad(&'static str),
 }
 
@@ -106,9 +122,17 @@ async fn read_first(client: &mut TcpStream) -> io::Result<First> {
         }
         if bytes.first() == Some(&hello::HANDSHAKE) {
             match hello::read(&bytes) {
-                Hello::Whole { name, length } => return Ok(First::Tls { name, bytes, length }),
+                Hello::Whole { name, length } => {
+                    return Ok(First::Tls {
+                        name,
+                        bytes,
+                        length,
+                    });
+                }
                 Hello::Bad(why) => return Ok(First::Bad(why)),
-                Hello::More if bytes.len() > 2 * hello::LONGEST => return Ok(First::Bad("its first TLS message is too long")),
+                Hello::More if bytes.len() > 2 * hello::LONGEST => {
+                    return Ok(First::Bad("its first TLS message is too long"));
+                }
                 Hello::More => {}
             }
         } else if !request::may_start(&bytes) {
@@ -120,13 +144,19 @@ async fn read_first(client: &mut TcpStream) -> io::Result<First> {
                 Err(why) => First::Bad(why),
             });
         } else if bytes.len() > request::LONGEST_HEAD {
-            return Ok(First::Bad("its HTTP request has too many lines before the body"));
+            return Ok(First::Bad(
+                "its HTTP request has too many lines before the body",
+            ));
         }
     }
 }
 
 /// Passes the start of a server's answer on, and says whether it asks for the client's first message once more.
-async fn pass_answer(client: &mut TcpStream, server: &mut TcpStream, time: Duration) -> Result<bool, Stop> {
+async fn pass_answer(
+    client: &mut TcpStream,
+    server: &mut TcpStream,
+    time: Duration,
+) -> Result<bool, Stop> {
     let mut bytes = Vec::new();
     let again = loop {
         match timeout(time, server.read_buf(&mut bytes)).await {
@@ -153,7 +183,11 @@ async fn once_more(
         match early.first() {
             Some(&hello::HANDSHAKE) => match hello::read(early) {
                 Hello::Whole { name: second, .. } if second.as_deref() == name => return Ok(()),
-                Hello::Whole { .. } => return Err(target.denied("its second TLS message names another server than its first")),
+                Hello::Whole { .. } => {
+                    return Err(
+                        target.denied("its second TLS message names another server than its first")
+                    );
+                }
                 Hello::Bad(why) => return Err(target.denied(why)),
                 Hello::More => {}
             },
@@ -161,7 +195,9 @@ async fn once_more(
                 if let &[_, _, _, high, low, ..] = early.as_slice() {
                     let length = 5 + usize::from(u16::from_be_bytes([high, low]));
                     if early.len() >= length {
-                        server.write_all(early.get(..length).unwrap_or_default()).await?;
+                        server
+                            .write_all(early.get(..length).unwrap_or_default())
+                            .await?;
                         early.drain(..length);
                         continue;
                     }
@@ -194,7 +230,10 @@ impl Target {
             Some(IpAddr::V6(address)) => format!("[{address}]:{}", self.port),
             _ => format!("{}:{}", self.host, self.port),
         };
-        Stop::Denied(Denied { what, why: why.to_string() })
+        Stop::Denied(Denied {
+            what,
+            why: why.to_string(),
+        })
     }
 
     /// The host to dial, when what the client says agrees with where it connected.
@@ -219,13 +258,18 @@ impl Target {
             if self.host.name().is_some() || said.address().is_some() {
                 return Err(self.denied(format_args!("it says it is for host \"{said}\"")));
             }
-            shared.domains.check(&said, self.port).map_err(|refused| self.denied(refused))?;
+            shared
+                .domains
+                .check(&said, self.port)
+                .map_err(|refused| self.denied(refused))?;
         }
         Ok(said)
     }
 
     async fn dial(&self, shared: &Shared, host: &Host) -> Result<TcpStream, Stop> {
-        reach(&shared.domains, &*shared.resolver, host, self.port).await.map_err(|unreached| self.denied(unreached))
+        reach(&shared.domains, &*shared.resolver, host, self.port)
+            .await
+            .map_err(|unreached| self.denied(unreached))
     }
 }
 

@@ -26,13 +26,22 @@ pub(super) fn prepare(socket: BorrowedFd<'_>) -> io::Result<()> {
             (libc::IPPROTO_IPV6, libc::IPV6_FREEBIND),
             (libc::IPPROTO_IP, libc::IP_FREEBIND),
         ],
-        _ => &[(libc::IPPROTO_IP, libc::IP_PKTINFO), (libc::IPPROTO_IP, libc::IP_FREEBIND)],
+        _ => &[
+            (libc::IPPROTO_IP, libc::IP_PKTINFO),
+            (libc::IPPROTO_IP, libc::IP_FREEBIND),
+        ],
     };
     for (level, option) in options {
         let on: libc::c_int = 1;
         // SAFETY: the value is an integer of the size that is given with it, and lives during the call.
         let done = unsafe {
-            libc::setsockopt(socket.as_raw_fd(), *level, *option, ptr::from_ref(&on).cast(), size_of::<libc::c_int>() as libc::socklen_t)
+            libc::setsockopt(
+                socket.as_raw_fd(),
+                *level,
+                *option,
+                ptr::from_ref(&on).cast(),
+                size_of::<libc::c_int>() as libc::socklen_t,
+            )
         };
         if done != 0 {
             return Err(io::Error::last_os_error());
@@ -45,7 +54,10 @@ pub(super) fn prepare(socket: BorrowedFd<'_>) -> io::Result<()> {
 pub(super) fn receive(socket: BorrowedFd<'_>, buffer: &mut [u8]) -> io::Result<(usize, Envelope)> {
     // SAFETY: addresses and control bytes are plain numbers, for which zeros are a value.
     let mut envelope: Envelope = unsafe { mem::zeroed() };
-    let mut part = libc::iovec { iov_base: buffer.as_mut_ptr().cast(), iov_len: buffer.len() };
+    let mut part = libc::iovec {
+        iov_base: buffer.as_mut_ptr().cast(),
+        iov_len: buffer.len(),
+    };
     let mut message = empty_message();
     message.msg_name = ptr::from_mut(&mut envelope.from).cast();
     message.msg_namelen = size_of::<libc::sockaddr_storage>() as libc::socklen_t;
@@ -62,8 +74,15 @@ pub(super) fn receive(socket: BorrowedFd<'_>, buffer: &mut [u8]) -> io::Result<(
 }
 
 /// Sends an answer back the way the question came: the packet information of the question names the source of the answer.
-pub(super) fn send(socket: BorrowedFd<'_>, bytes: &[u8], envelope: &mut Envelope) -> io::Result<()> {
-    let mut part = libc::iovec { iov_base: bytes.as_ptr().cast_mut().cast(), iov_len: bytes.len() };
+pub(super) fn send(
+    socket: BorrowedFd<'_>,
+    bytes: &[u8],
+    envelope: &mut Envelope,
+) -> io::Result<()> {
+    let mut part = libc::iovec {
+        iov_base: bytes.as_ptr().cast_mut().cast(),
+        iov_len: bytes.len(),
+    };
     let mut message = empty_message();
     message.msg_name = ptr::from_mut(&mut envelope.from).cast();
     message.msg_namelen = envelope.from_length;
@@ -72,8 +91,18 @@ pub(super) fn send(socket: BorrowedFd<'_>, bytes: &[u8], envelope: &mut Envelope
     message.msg_control = envelope.control.0.as_mut_ptr().cast();
     message.msg_controllen = envelope.control_length as _;
     // SAFETY: as above; the kernel only reads what the message points to.
-    let sent = unsafe { libc::sendmsg(socket.as_raw_fd(), &raw const message, libc::MSG_DONTWAIT | libc::MSG_NOSIGNAL) };
-    if sent < 0 { Err(io::Error::last_os_error()) } else { Ok(()) }
+    let sent = unsafe {
+        libc::sendmsg(
+            socket.as_raw_fd(),
+            &raw const message,
+            libc::MSG_DONTWAIT | libc::MSG_NOSIGNAL,
+        )
+    };
+    if sent < 0 {
+        Err(io::Error::last_os_error())
+    } else {
+        Ok(())
+    }
 }
 
 fn empty_message() -> libc::msghdr {

@@ -41,7 +41,10 @@ pub(super) fn answer(message: &[u8], lookup: impl FnOnce(&Asked) -> Answer) -> O
     if code != 0 {
         return Some(reply(header, &[], NOT_IMPLEMENTED, None));
     }
-    let Some(question) = (header.get(4..6)? == [0, 1]).then(|| Question::read(message.get(HEADER..)?)).flatten() else {
+    let Some(question) = (header.get(4..6)? == [0, 1])
+        .then(|| Question::read(message.get(HEADER..)?))
+        .flatten()
+    else {
         return Some(reply(header, &[], FORMAT_ERROR, None));
     };
     if question.class != INTERNET {
@@ -75,7 +78,9 @@ impl<'a> Question<'a> {
                 1..=63 => {
                     let label = from.get(at..at + length)?;
                     // A dot or a NUL inside a label would make another name of it.
-                    plain &= label.iter().all(|b| b.is_ascii_alphanumeric() || b"-_".contains(b));
+                    plain &= label
+                        .iter()
+                        .all(|b| b.is_ascii_alphanumeric() || b"-_".contains(b));
                     if !text.is_empty() {
                         text.push(b'.');
                     }
@@ -89,12 +94,21 @@ impl<'a> Question<'a> {
                 return None;
             }
         }
-        let number = |place: usize| Some(u16::from_be_bytes(from.get(place..place + 2)?.try_into().ok()?));
+        let number = |place: usize| {
+            Some(u16::from_be_bytes(
+                from.get(place..place + 2)?.try_into().ok()?,
+            ))
+        };
         let name = match Host::from_wire(&text) {
             Ok(host) if plain && host.name().is_some() => Ok(host),
             _ => Err(String::from_utf8_lossy(&text).into_owned()),
         };
-        Some(Question { name, kind: number(at)?, class: number(at + 2)?, bytes: from.get(..at + 4)? })
+        Some(Question {
+            name,
+            kind: number(at)?,
+            class: number(at + 2)?,
+            bytes: from.get(..at + 4)?,
+        })
     }
 }
 
@@ -102,7 +116,16 @@ fn reply(header: &[u8], question: &[u8], code: u8, record: Option<(u16, &[u8])>)
     let wanted_recursion = header.get(2).copied().unwrap_or(0) & 0x79;
     let mut reply = header.get(..2).unwrap_or(&[0, 0]).to_vec();
     reply.extend([0x80 | wanted_recursion, 0x80 | code]);
-    reply.extend([0, u8::from(!question.is_empty()), 0, u8::from(record.is_some()), 0, 0, 0, 0]);
+    reply.extend([
+        0,
+        u8::from(!question.is_empty()),
+        0,
+        u8::from(record.is_some()),
+        0,
+        0,
+        0,
+        0,
+    ]);
     reply.extend_from_slice(question);
     if let Some((kind, address)) = record {
         // The name is the one of the question, which stands right behind the header.
@@ -135,7 +158,9 @@ mod tests {
 
     fn known(asked: &Asked) -> Answer {
         match asked {
-            Ok(host) if host.name() == Some("a.test") => Answer::Known(Ipv4Addr::new(198, 18, 0, 1), Ipv6Addr::LOCALHOST),
+            Ok(host) if host.name() == Some("a.test") => {
+                Answer::Known(Ipv4Addr::new(198, 18, 0, 1), Ipv6Addr::LOCALHOST)
+            }
             _ => Answer::Unknown,
         }
     }
@@ -143,9 +168,19 @@ mod tests {
     #[test]
     fn a_name_that_is_known_has_addresses_and_nothing_else() {
         let a = answer(&question(&[b"A", b"test"], A), known).expect("an answer");
-        assert_eq!((a[3] & 0xf, a[7], a.ends_with(&[0, 4, 198, 18, 0, 1])), (0, 1, true));
+        assert_eq!(
+            (a[3] & 0xf, a[7], a.ends_with(&[0, 4, 198, 18, 0, 1])),
+            (0, 1, true)
+        );
         let aaaa = answer(&question(&[b"a", b"TEST"], AAAA), known).expect("an answer");
-        assert_eq!((aaaa[3] & 0xf, aaaa[7], aaaa.ends_with(&Ipv6Addr::LOCALHOST.octets())), (0, 1, true));
+        assert_eq!(
+            (
+                aaaa[3] & 0xf,
+                aaaa[7],
+                aaaa.ends_with(&Ipv6Addr::LOCALHOST.octets())
+            ),
+            (0, 1, true)
+        );
         let text = answer(&question(&[b"a", b"test"], 16), known).expect("an answer");
         assert_eq!((text[3] & 0xf, text[7]), (0, 0));
     }
@@ -173,7 +208,10 @@ mod tests {
         message[2] |= 0x80;
         assert!(answer(&message, known).is_none());
         message[2] = 0x28;
-        assert_eq!(answer(&message, known).expect("an answer")[3] & 0xf, NOT_IMPLEMENTED);
+        assert_eq!(
+            answer(&message, known).expect("an answer")[3] & 0xf,
+            NOT_IMPLEMENTED
+        );
     }
 
     proptest! {

@@ -22,17 +22,27 @@ pub(super) struct Clock {
 
 impl Clock {
     pub(super) fn new(idle: Duration) -> Clock {
-        Clock { last: Mutex::new(Instant::now()), idle }
+        Clock {
+            last: Mutex::new(Instant::now()),
+            idle,
+        }
     }
 
     fn tick(&self) {
-        *self.last.lock().unwrap_or_else(std::sync::PoisonError::into_inner) = Instant::now();
+        *self
+            .last
+            .lock()
+            .unwrap_or_else(std::sync::PoisonError::into_inner) = Instant::now();
     }
 
     /// Ends when nothing has moved for the whole idle time.
     async fn silence(&self) {
         loop {
-            let until = *self.last.lock().unwrap_or_else(std::sync::PoisonError::into_inner) + self.idle;
+            let until = *self
+                .last
+                .lock()
+                .unwrap_or_else(std::sync::PoisonError::into_inner)
+                + self.idle;
             if until <= Instant::now() {
                 return;
             }
@@ -42,11 +52,19 @@ impl Clock {
 }
 
 /// Passes everything on both ways, until both sides have ended or nothing moves any more.
-pub(super) async fn splice(client: &mut TcpStream, server: &mut TcpStream, clock: &Clock) -> io::Result<()> {
+pub(super) async fn splice(
+    client: &mut TcpStream,
+    server: &mut TcpStream,
+    clock: &Clock,
+) -> io::Result<()> {
     let (mut from_client, mut to_client) = client.split();
     let (mut from_server, mut to_server) = server.split();
     let both = async {
-        tokio::try_join!(copy(&mut from_client, &mut to_server, clock), copy(&mut from_server, &mut to_client, clock)).map(|_| ())
+        tokio::try_join!(
+            copy(&mut from_client, &mut to_server, clock),
+            copy(&mut from_server, &mut to_client, clock)
+        )
+        .map(|_| ())
     };
     until_silent(both, clock).await
 }
@@ -61,7 +79,11 @@ pub(super) async fn one_request(
 ) -> io::Result<()> {
     let (from_client, mut to_client) = client.split();
     let (mut from_server, mut to_server) = server.split();
-    let mut input = Input { early, from: from_client, clock };
+    let mut input = Input {
+        early,
+        from: from_client,
+        clock,
+    };
     let request = async {
         pass_body(&mut input, &mut to_server, body).await?;
         // The server may take an end of the sending side for an end of interest, so the connection stays open; a client that is gone is
@@ -80,7 +102,11 @@ pub(super) async fn one_request(
 }
 
 /// Passes an answer on. Its head says that the connection ends with it: a client that believed otherwise would send its next request here.
-async fn answer(from: &mut (impl AsyncRead + Unpin), to: &mut (impl AsyncWrite + Unpin), clock: &Clock) -> io::Result<()> {
+async fn answer(
+    from: &mut (impl AsyncRead + Unpin),
+    to: &mut (impl AsyncWrite + Unpin),
+    clock: &Clock,
+) -> io::Result<()> {
     let mut bytes = Vec::new();
     loop {
         if let Some(end) = request::end(&bytes) {
@@ -116,7 +142,11 @@ async fn until_silent(work: impl Future<Output = io::Result<()>>, clock: &Clock)
     }
 }
 
-async fn copy(from: &mut (impl AsyncRead + Unpin), to: &mut (impl AsyncWrite + Unpin), clock: &Clock) -> io::Result<()> {
+async fn copy(
+    from: &mut (impl AsyncRead + Unpin),
+    to: &mut (impl AsyncWrite + Unpin),
+    clock: &Clock,
+) -> io::Result<()> {
     let mut piece = vec![0; PIECE];
     loop {
         let count = from.read(&mut piece).await?;
@@ -143,7 +173,11 @@ impl<R: AsyncRead + Unpin> Input<'_, R> {
     async fn some(&mut self, piece: &mut [u8], most: u64) -> io::Result<usize> {
         let most = usize::try_from(most).unwrap_or(usize::MAX).min(piece.len());
         let piece = piece.get_mut(..most).unwrap_or_default();
-        let count = if self.early.is_empty() { self.from.read(piece).await? } else { self.early.read(piece).await? };
+        let count = if self.early.is_empty() {
+            self.from.read(piece).await?
+        } else {
+            self.early.read(piece).await?
+        };
         self.clock.tick();
         Ok(count)
     }
@@ -163,7 +197,11 @@ impl<R: AsyncRead + Unpin> Input<'_, R> {
     }
 }
 
-async fn pass_body<R: AsyncRead + Unpin>(input: &mut Input<'_, R>, to: &mut (impl AsyncWrite + Unpin), body: Length) -> io::Result<()> {
+async fn pass_body<R: AsyncRead + Unpin>(
+    input: &mut Input<'_, R>,
+    to: &mut (impl AsyncWrite + Unpin),
+    body: Length,
+) -> io::Result<()> {
     match body {
         Length::Bytes(count) => pass(input, to, count).await,
         Length::Chunked => loop {
@@ -183,7 +221,11 @@ async fn pass_body<R: AsyncRead + Unpin>(input: &mut Input<'_, R>, to: &mut (imp
     }
 }
 
-async fn pass<R: AsyncRead + Unpin>(input: &mut Input<'_, R>, to: &mut (impl AsyncWrite + Unpin), mut count: u64) -> io::Result<()> {
+async fn pass<R: AsyncRead + Unpin>(
+    input: &mut Input<'_, R>,
+    to: &mut (impl AsyncWrite + Unpin),
+    mut count: u64,
+) -> io::Result<()> {
     let mut piece = vec![0; PIECE];
     while count > 0 {
         let got = input.some(&mut piece, count).await?;

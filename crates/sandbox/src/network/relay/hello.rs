@@ -18,8 +18,8 @@ const ENCRYPTED_HELLO: u16 = 0xfe0d;
 
 /// The random bytes by which a server says: once more, with other keys.
 const AGAIN: [u8; 32] = [
-    0xcf, 0x21, 0xad, 0x74, 0xe5, 0x9a, 0x61, 0x11, 0xbe, 0x1d, 0x8c, 0x02, 0x1e, 0x65, 0xb8, 0x91, 0xc2, 0xa2, 0x11, 0x16, 0x7a, 0xbb,
-    0x8c, 0x5e, 0x07, 0x9e, 0x09, 0xe2, 0xc8, 0xa8, 0x33, 0x9c,
+    0xcf, 0x21, 0xad, 0x74, 0xe5, 0x9a, 0x61, 0x11, 0xbe, 0x1d, 0x8c, 0x02, 0x1e, 0x65, 0xb8, 0x91,
+    0xc2, 0xa2, 0x11, 0x16, 0x7a, 0xbb, 0x8c, 0x5e, 0x07, 0x9e, 0x09, 0xe2, 0xc8, 0xa8, 0x33, 0x9c,
 ];
 
 /// What the start of a connection is.
@@ -42,19 +42,27 @@ pub(super) enum Hello {
 pub(super) fn read(bytes: &[u8]) -> Hello {
     let (mut message, mut at) = (Vec::new(), 0);
     loop {
-        let Some(header) = bytes.get(at..at + RECORD_HEADER) else { return Hello::More };
-        let &[kind, major, _, high, low] = header else { return Hello::More };
+        let Some(header) = bytes.get(at..at + RECORD_HEADER) else {
+            return Hello::More;
+        };
+        let &[kind, major, _, high, low] = header else {
+            return Hello::More;
+        };
         let length = usize::from(u16::from_be_bytes([high, low]));
         if kind != HANDSHAKE || major != 3 || length == 0 || length > LONGEST_RECORD {
             return Hello::Bad("a TLS connection starts otherwise");
         }
-        let Some(part) = bytes.get(at + RECORD_HEADER..at + RECORD_HEADER + length) else { return Hello::More };
+        let Some(part) = bytes.get(at + RECORD_HEADER..at + RECORD_HEADER + length) else {
+            return Hello::More;
+        };
         message.extend_from_slice(part);
         at += RECORD_HEADER + length;
         if message.first() != Some(&CLIENT_HELLO) {
             return Hello::Bad("a TLS connection starts otherwise");
         }
-        let &[_, a, b, c, ..] = message.as_slice() else { continue };
+        let &[_, a, b, c, ..] = message.as_slice() else {
+            continue;
+        };
         let wanted = 4 + usize::try_from(u32::from_be_bytes([0, a, b, c])).unwrap_or(usize::MAX);
         if wanted > LONGEST {
             return Hello::Bad("its first TLS message is too long");
@@ -79,7 +87,9 @@ pub(super) fn asks_again(bytes: &[u8]) -> Option<bool> {
     match bytes.first() {
         None => None,
         Some(&HANDSHAKE) => match bytes.get(RECORD_HEADER) {
-            Some(&SERVER_HELLO) => bytes.get(RANDOM..RANDOM + AGAIN.len()).map(|random| random == AGAIN),
+            Some(&SERVER_HELLO) => bytes
+                .get(RANDOM..RANDOM + AGAIN.len())
+                .map(|random| random == AGAIN),
             Some(_) => Some(false),
             None => None,
         },
@@ -109,7 +119,9 @@ fn server_name(body: &[u8]) -> Option<Result<Option<Vec<u8>>, &'static str>> {
         }
         seen.push(kind);
         match kind {
-            ENCRYPTED_HELLO => return Some(Err("it hides its server name (encrypted client hello)")),
+            ENCRYPTED_HELLO => {
+                return Some(Err("it hides its server name (encrypted client hello)"));
+            }
             SERVER_NAME => found = Some(one_name(content)?),
             _ => {}
         }
@@ -122,7 +134,8 @@ fn one_name(content: &[u8]) -> Option<Vec<u8>> {
     let mut list = Bytes(content.sized_by_two()?);
     let kind = list.take(1)?;
     let name = list.sized_by_two()?;
-    (kind == [0] && list.0.is_empty() && content.0.is_empty() && !name.is_empty()).then(|| name.to_vec())
+    (kind == [0] && list.0.is_empty() && content.0.is_empty() && !name.is_empty())
+        .then(|| name.to_vec())
 }
 
 /// Bytes that are taken from the front.
@@ -169,7 +182,13 @@ mod tests {
     #[test]
     fn the_name_is_found_when_the_message_is_whole_and_not_before() {
         let bytes = message();
-        assert_eq!(read(&bytes), Hello::Whole { name: Some(b"a.test".to_vec()), length: bytes.len() });
+        assert_eq!(
+            read(&bytes),
+            Hello::Whole {
+                name: Some(b"a.test".to_vec()),
+                length: bytes.len()
+            }
+        );
         for end in 0..bytes.len() {
             assert_eq!(read(&bytes[..end]), Hello::More, "{end}");
         }

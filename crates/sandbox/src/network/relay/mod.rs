@@ -66,7 +66,11 @@ struct Times {
     idle: Duration,
 }
 
-const TIMES: Times = Times { first: Duration::from_secs(10), answer: Duration::from_secs(60), idle: Duration::from_secs(300) };
+const TIMES: Times = Times {
+    first: Duration::from_secs(10),
+    answer: Duration::from_secs(60),
+    idle: Duration::from_secs(300),
+};
 
 struct Shared {
     times: Times,
@@ -86,7 +90,12 @@ impl Relay {
     /// # Errors
     ///
     /// When a descriptor is no listening socket.
-    pub fn start(listeners: Listeners, domains: Domains, resolver: Arc<dyn Resolve>, denied: Sender<Denied>) -> io::Result<Relay> {
+    pub fn start(
+        listeners: Listeners,
+        domains: Domains,
+        resolver: Arc<dyn Resolve>,
+        denied: Sender<Denied>,
+    ) -> io::Result<Relay> {
         Relay::with(TIMES, listeners, domains, resolver, denied)
     }
 
@@ -95,10 +104,24 @@ impl Relay {
         self.refusals.report(&self.shared);
     }
 
-    fn with(times: Times, listeners: Listeners, domains: Domains, resolver: Arc<dyn Resolve>, denied: Sender<Denied>) -> io::Result<Relay> {
+    fn with(
+        times: Times,
+        listeners: Listeners,
+        domains: Domains,
+        resolver: Arc<dyn Resolve>,
+        denied: Sender<Denied>,
+    ) -> io::Result<Relay> {
         // Each listener holds a place while it waits for its next connection.
         let places = Arc::new(Semaphore::new(MOST_CONNECTIONS + listeners.tcp.len()));
-        let shared = Arc::new(Shared { times, domains, resolver, denied, names: Mutex::default(), reported: Mutex::default(), places });
+        let shared = Arc::new(Shared {
+            times,
+            domains,
+            resolver,
+            denied,
+            names: Mutex::default(),
+            reported: Mutex::default(),
+            places,
+        });
         let mut tasks = JoinSet::new();
         for socket in listeners.tcp {
             let (listener, shared) = (tcp(socket)?, shared.clone());
@@ -108,7 +131,11 @@ impl Relay {
             let (socket, shared) = (udp(socket)?, shared.clone());
             tasks.spawn(async move { service::datagrams(socket, &shared).await });
         }
-        Ok(Relay { _tasks: tasks, shared, refusals: Hearing::new(listeners.refusals) })
+        Ok(Relay {
+            _tasks: tasks,
+            shared,
+            refusals: Hearing::new(listeners.refusals),
+        })
     }
 }
 
@@ -126,7 +153,9 @@ fn udp(socket: OwnedFd) -> io::Result<UdpSocket> {
 async fn accept(listener: TcpListener, shared: Arc<Shared>) {
     let mut connections = JoinSet::new();
     loop {
-        let Ok(place) = shared.places.clone().acquire_owned().await else { return };
+        let Ok(place) = shared.places.clone().acquire_owned().await else {
+            return;
+        };
         match listener.accept().await {
             Ok((client, _)) => {
                 let shared = shared.clone();
@@ -156,8 +185,12 @@ impl Shared {
 
     /// Whether the machine has written a name down for an address, and the list admits it.
     fn has_line(&self, host: &Host, port: u16) -> bool {
-        let admitted = |name: String| Host::from_wire(name.as_bytes()).is_ok_and(|name| self.domains.check(&name, port).is_ok());
-        host.address().is_some_and(|address| self.resolver.lines(address).into_iter().any(admitted))
+        let admitted = |name: String| {
+            Host::from_wire(name.as_bytes())
+                .is_ok_and(|name| self.domains.check(&name, port).is_ok())
+        };
+        host.address()
+            .is_some_and(|address| self.resolver.lines(address).into_iter().any(admitted))
     }
 
     fn give(&self, name: &Host) -> (Ipv4Addr, Ipv6Addr) {
@@ -166,7 +199,10 @@ impl Shared {
 
     fn report(&self, denied: Denied) {
         let mut reported = held(&self.reported);
-        if reported.len() < MOST_REPORTS && !reported.contains(&denied) && self.denied.try_send(denied.clone()).is_ok() {
+        if reported.len() < MOST_REPORTS
+            && !reported.contains(&denied)
+            && self.denied.try_send(denied.clone()).is_ok()
+        {
             reported.insert(denied);
         }
     }
@@ -188,19 +224,37 @@ mod tests {
     async fn world() -> (TcpListener, SocketAddr, Receiver<Denied>, Relay) {
         let outside = TcpListener::bind("127.0.0.1:0").await.expect("a listener");
         let port = outside.local_addr().expect("an address").port();
-        let inside = TcpListener::bind(("127.0.0.6", port)).await.expect("a listener");
+        let inside = TcpListener::bind(("127.0.0.6", port))
+            .await
+            .expect("a listener");
         let address = inside.local_addr().expect("an address");
-        let list = Domains::parse(&[format!("localhost:{port}"), address.to_string()]).expect("entries");
-        let listeners = Listeners { tcp: vec![inside.into_std().expect("a socket").into()], ..Listeners::default() };
+        let list =
+            Domains::parse(&[format!("localhost:{port}"), address.to_string()]).expect("entries");
+        let listeners = Listeners {
+            tcp: vec![inside.into_std().expect("a socket").into()],
+            ..Listeners::default()
+        };
         let (sender, denied) = channel(9);
         let short = Duration::from_millis(150);
-        let times = Times { first: short, answer: short, idle: short };
-        (outside, address, denied, Relay::with(times, listeners, list, Arc::new(SystemResolver), sender).expect("a relay"))
+        let times = Times {
+            first: short,
+            answer: short,
+            idle: short,
+        };
+        (
+            outside,
+            address,
+            denied,
+            Relay::with(times, listeners, list, Arc::new(SystemResolver), sender).expect("a relay"),
+        )
     }
 
     async fn is_cut(client: &mut TcpStream) -> bool {
         let mut byte = [0];
-        matches!(tokio::time::timeout(Duration::from_secs(5), client.read(&mut byte)).await, Ok(Ok(0) | Err(_)))
+        matches!(
+            tokio::time::timeout(Duration::from_secs(5), client.read(&mut byte)).await,
+            Ok(Ok(0) | Err(_))
+        )
     }
 
     #[tokio::test]
@@ -208,22 +262,44 @@ mod tests {
         let (outside, address, mut denied, _relay) = world().await;
         let mut silent = TcpStream::connect(address).await.expect("connected");
         assert!(is_cut(&mut silent).await);
-        assert!(denied.recv().await.expect("a report").why.contains("in time"));
+        assert!(
+            denied
+                .recv()
+                .await
+                .expect("a report")
+                .why
+                .contains("in time")
+        );
         let mut slow = TcpStream::connect(address).await.expect("connected");
         let drip = async {
             while slow.write_all(b"G").await.is_ok() {
                 tokio::time::sleep(Duration::from_millis(20)).await;
             }
         };
-        tokio::time::timeout(Duration::from_secs(5), drip).await.expect("cut off");
-        assert!(tokio::time::timeout(Duration::from_millis(50), outside.accept()).await.is_err());
+        tokio::time::timeout(Duration::from_secs(5), drip)
+            .await
+            .expect("cut off");
+        assert!(
+            tokio::time::timeout(Duration::from_millis(50), outside.accept())
+                .await
+                .is_err()
+        );
     }
 
     #[tokio::test]
     async fn a_connection_over_which_nothing_moves_ends() {
         let (outside, address, _denied, _relay) = world().await;
         let mut client = TcpStream::connect(address).await.expect("connected");
-        client.write_all(format!("GET / HTTP/1.1\r\nHost: localhost:{}\r\n\r\n", address.port()).as_bytes()).await.expect("sent");
+        client
+            .write_all(
+                format!(
+                    "GET / HTTP/1.1\r\nHost: localhost:{}\r\n\r\n",
+                    address.port()
+                )
+                .as_bytes(),
+            )
+            .await
+            .expect("sent");
         let (mut server, _) = outside.accept().await.expect("reached");
         let mut request = [0; 16];
         server.read_exact(&mut request).await.expect("a request");
@@ -234,7 +310,10 @@ mod tests {
     async fn with_the_relay_its_connections_end() {
         let (outside, address, _denied, relay) = world().await;
         let mut client = TcpStream::connect(address).await.expect("connected");
-        client.write_all(b"GET / HTTP/1.1\r\nHost: localhost\r\n\r\n").await.expect("sent");
+        client
+            .write_all(b"GET / HTTP/1.1\r\nHost: localhost\r\n\r\n")
+            .await
+            .expect("sent");
         let (mut server, _) = outside.accept().await.expect("reached");
         drop(relay);
         let mut rest = Vec::new();

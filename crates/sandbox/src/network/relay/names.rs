@@ -23,10 +23,17 @@ pub(super) struct Names {
 impl Names {
     /// The addresses of a name.
     pub(super) fn give(&mut self, name: &Host) -> (Ipv4Addr, Ipv6Addr) {
-        let number = self.numbers.get(name).copied().unwrap_or_else(|| self.add(name));
+        let number = self
+            .numbers
+            .get(name)
+            .copied()
+            .unwrap_or_else(|| self.add(name));
         // The first address of the range is the namespace's own.
         let offset = u32::try_from(number + 1).unwrap_or(1);
-        (Ipv4Addr::from_bits(FIRST_V4 + offset), Ipv6Addr::from_bits(FIRST_V6 + u128::from(offset)))
+        (
+            Ipv4Addr::from_bits(FIRST_V4 + offset),
+            Ipv6Addr::from_bits(FIRST_V6 + u128::from(offset)),
+        )
     }
 
     /// The name that an address was given to.
@@ -70,10 +77,20 @@ mod tests {
             assert_eq!(names.name(v6.into()), Some(host(number)));
             assert_eq!(names.give(&host(number)), (v4, v6));
         }
-        for other in
-            ["198.18.0.0", "198.18.200.0", "198.17.255.255", "127.0.0.1", "::1", "fd68:6172:6e65:7373::", "fd68:6172:6e65:7373:1::1"]
-        {
-            assert_eq!(names.name(other.parse().expect("an address")), None, "{other}");
+        for other in [
+            "198.18.0.0",
+            "198.18.200.0",
+            "198.17.255.255",
+            "127.0.0.1",
+            "::1",
+            "fd68:6172:6e65:7373::",
+            "fd68:6172:6e65:7373:1::1",
+        ] {
+            assert_eq!(
+                names.name(other.parse().expect("an address")),
+                None,
+                "{other}"
+            );
         }
     }
 

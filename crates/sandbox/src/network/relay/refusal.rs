@@ -30,7 +30,9 @@ impl Hearing {
         let Some(socket) = &self.0 else { return };
         let mut packet = [0; HEARD];
         for _ in 0..MOST {
-            let Ok((_, count)) = recv(socket, &mut packet[..], RecvFlags::DONTWAIT) else { return };
+            let Ok((_, count)) = recv(socket, &mut packet[..], RecvFlags::DONTWAIT) else {
+                return;
+            };
             if let Some((address, port)) = packet.get(..count).and_then(refused) {
                 report(address, port, shared);
             }
@@ -43,7 +45,9 @@ impl Drop for Hearing {
     fn drop(&mut self) {
         if let Some(socket) = self.0.take() {
             // Where there is no thread to be had, it is closed here.
-            let _ = std::thread::Builder::new().name("close".into()).spawn(move || drop(socket));
+            let _ = std::thread::Builder::new()
+                .name("close".into())
+                .spawn(move || drop(socket));
         }
     }
 }
@@ -60,7 +64,11 @@ fn report(address: IpAddr, port: u16, shared: &Shared) {
         Err(refused) => refused.to_string(),
         Ok(()) => "only TCP is passed on".to_owned(),
     };
-    let shown = if address.is_ipv6() && host.address().is_some() { format!("[{host}]:{port}") } else { format!("{host}:{port}") };
+    let shown = if address.is_ipv6() && host.address().is_some() {
+        format!("[{host}]:{port}")
+    } else {
+        format!("{host}:{port}")
+    };
     shared.report(Denied { what: shown, why });
 }
 
@@ -111,12 +119,28 @@ mod tests {
 
     #[test]
     fn refusals_name_where_somebody_wanted_to_go_and_other_bytes_are_nothing() {
-        let mut reset = vec![0x45, 0, 0, 40, 0, 0, 0, 0, 64, TCP, 0, 0, 93, 184, 216, 34, 198, 18, 0, 0];
-        reset.extend([0, 22, 0x80, 0, 0, 0, 0, 0, 0, 0, 0, 1, 0x50, 0x14, 0, 0, 0, 0, 0, 0]);
-        assert_eq!(refused(&reset), Some((IpAddr::from([93, 184, 216, 34]), 22)));
-        let mut unreachable = vec![0x45, 0, 0, 56, 0, 0, 0, 0, 64, 1, 0, 0, 8, 8, 8, 8, 198, 18, 0, 0, 3, 3, 0, 0, 0, 0, 0, 0];
-        unreachable.extend([0x45, 0, 0, 30, 0, 0, 0, 0, 64, UDP, 0, 0, 198, 18, 0, 0, 8, 8, 8, 8, 0x90, 0, 0, 123, 0, 10, 0, 0]);
-        assert_eq!(refused(&unreachable), Some((IpAddr::from([8, 8, 8, 8]), 123)));
+        let mut reset = vec![
+            0x45, 0, 0, 40, 0, 0, 0, 0, 64, TCP, 0, 0, 93, 184, 216, 34, 198, 18, 0, 0,
+        ];
+        reset.extend([
+            0, 22, 0x80, 0, 0, 0, 0, 0, 0, 0, 0, 1, 0x50, 0x14, 0, 0, 0, 0, 0, 0,
+        ]);
+        assert_eq!(
+            refused(&reset),
+            Some((IpAddr::from([93, 184, 216, 34]), 22))
+        );
+        let mut unreachable = vec![
+            0x45, 0, 0, 56, 0, 0, 0, 0, 64, 1, 0, 0, 8, 8, 8, 8, 198, 18, 0, 0, 3, 3, 0, 0, 0, 0,
+            0, 0,
+        ];
+        unreachable.extend([
+            0x45, 0, 0, 30, 0, 0, 0, 0, 64, UDP, 0, 0, 198, 18, 0, 0, 8, 8, 8, 8, 0x90, 0, 0, 123,
+            0, 10, 0, 0,
+        ]);
+        assert_eq!(
+            refused(&unreachable),
+            Some((IpAddr::from([8, 8, 8, 8]), 123))
+        );
         for length in 0..34 {
             assert_eq!(refused(&reset[..length]), None, "{length}");
         }

@@ -9,8 +9,16 @@ pub(super) const LONGEST_HEAD: usize = 65_536;
 const MOST_HEADERS: usize = 200;
 
 /// Headers of one connection only. `Upgrade` is among them, since what follows it is no HTTP.
-const DROPPED: &[&str] =
-    &["connection", "keep-alive", "proxy-connection", "proxy-authorization", "upgrade", "http2-settings", "te", "trailer"];
+const DROPPED: &[&str] = &[
+    "connection",
+    "keep-alive",
+    "proxy-connection",
+    "proxy-authorization",
+    "upgrade",
+    "http2-settings",
+    "te",
+    "trailer",
+];
 
 /// The lines of a request before its body.
 #[derive(Debug, PartialEq, Eq)]
@@ -34,16 +42,26 @@ pub(super) enum Length {
 
 /// The length of the head with its empty line; nothing when it has not ended yet.
 pub(super) fn end(bytes: &[u8]) -> Option<usize> {
-    bytes.windows(4).position(|four| four == b"\r\n\r\n").map(|at| at + 4)
+    bytes
+        .windows(4)
+        .position(|four| four == b"\r\n\r\n")
+        .map(|at| at + 4)
 }
 
 /// The head of an answer, saying that the connection ends with it.
 pub(super) fn closing(head: &[u8]) -> Vec<u8> {
-    let mut lines = head.strip_suffix(b"\r\n\r\n").unwrap_or(head).split(|byte| *byte == b'\n');
+    let mut lines = head
+        .strip_suffix(b"\r\n\r\n")
+        .unwrap_or(head)
+        .split(|byte| *byte == b'\n');
     let mut text = Vec::with_capacity(head.len() + 19);
     let first = lines.next().unwrap_or_default();
     let kept = lines.filter(|line| {
-        let name = line.split(|byte| *byte == b':').next().unwrap_or_default().trim_ascii();
+        let name = line
+            .split(|byte| *byte == b':')
+            .next()
+            .unwrap_or_default()
+            .trim_ascii();
         !name.eq_ignore_ascii_case(b"connection") && !name.eq_ignore_ascii_case(b"keep-alive")
     });
     for line in std::iter::once(first).chain(kept) {
@@ -57,14 +75,23 @@ pub(super) fn closing(head: &[u8]) -> Vec<u8> {
 /// Whether these can be the first bytes of a request, so that another protocol is refused at once.
 pub(super) fn may_start(bytes: &[u8]) -> bool {
     let word = bytes.iter().take(20).take_while(|b| **b != b' ');
-    !bytes.starts_with(b"PRI ") && word.clone().count() < 20 && word.clone().all(u8::is_ascii_uppercase) && bytes.first() != Some(&b' ')
+    !bytes.starts_with(b"PRI ")
+        && word.clone().count() < 20
+        && word.clone().all(u8::is_ascii_uppercase)
+        && bytes.first() != Some(&b' ')
 }
 
 /// Reads a head that ends with its empty line.
 pub(super) fn read(bytes: &[u8]) -> Result<Head, &'static str> {
     let text = std::str::from_utf8(bytes).map_err(|_| "its HTTP request is not plain text")?;
-    let lines = text.strip_suffix("\r\n\r\n").ok_or("its HTTP request has no end")?;
-    if lines.replace("\r\n", "").chars().any(|c| c != '\t' && c.is_control()) {
+    let lines = text
+        .strip_suffix("\r\n\r\n")
+        .ok_or("its HTTP request has no end")?;
+    if lines
+        .replace("\r\n", "")
+        .chars()
+        .any(|c| c != '\t' && c.is_control())
+    {
         return Err("its HTTP request has control characters");
     }
     let mut lines = lines.split("\r\n");
@@ -95,20 +122,30 @@ pub(super) fn read(bytes: &[u8]) -> Result<Head, &'static str> {
     }
     let body = match (lengths.as_slice(), codings.as_slice()) {
         ([], []) => Length::Bytes(0),
-        ([length], []) if length.bytes().all(|b| b.is_ascii_digit()) => {
-            Length::Bytes(length.parse().map_err(|_| "its HTTP request has no readable length")?)
+        ([length], []) if length.bytes().all(|b| b.is_ascii_digit()) => Length::Bytes(
+            length
+                .parse()
+                .map_err(|_| "its HTTP request has no readable length")?,
+        ),
+        ([], [coding]) if version == '1' && coding.eq_ignore_ascii_case("chunked") => {
+            Length::Chunked
         }
-        ([], [coding]) if version == '1' && coding.eq_ignore_ascii_case("chunked") => Length::Chunked,
         _ => return Err("its HTTP request says its length in more than one way, or not readably"),
     };
     head.push_str("Connection: close\r\n\r\n");
-    Ok(Head { hosts, body, text: head.into_bytes() })
+    Ok(Head {
+        hosts,
+        body,
+        text: head.into_bytes(),
+    })
 }
 
 fn request_line(line: &str) -> Result<(&str, &str, char), &'static str> {
     let bad = "its HTTP request line cannot be read";
     let mut parts = line.split(' ');
-    let (Some(method), Some(target), Some(version), None) = (parts.next(), parts.next(), parts.next(), parts.next()) else {
+    let (Some(method), Some(target), Some(version), None) =
+        (parts.next(), parts.next(), parts.next(), parts.next())
+    else {
         return Err(bad);
     };
     let version = match version {
@@ -116,7 +153,11 @@ fn request_line(line: &str) -> Result<(&str, &str, char), &'static str> {
         "HTTP/1.0" => '0',
         _ => return Err(bad),
     };
-    if method.is_empty() || !method.bytes().all(|b| b.is_ascii_uppercase()) || !target.is_ascii() || target.contains('\t') {
+    if method.is_empty()
+        || !method.bytes().all(|b| b.is_ascii_uppercase())
+        || !target.is_ascii()
+        || target.contains('\t')
+    {
         return Err(bad);
     }
     Ok((method, target, version))
@@ -133,7 +174,14 @@ fn split_target<'a>(method: &str, target: &'a str) -> Result<(String, Vec<String
     let whole = |rest: &'a str| {
         let at = rest.find(['/', '?', '#']).unwrap_or(rest.len());
         let (host, path) = rest.split_at(at);
-        (if path.starts_with('/') { path.to_owned() } else { format!("/{path}") }, vec![host.to_owned()])
+        (
+            if path.starts_with('/') {
+                path.to_owned()
+            } else {
+                format!("/{path}")
+            },
+            vec![host.to_owned()],
+        )
     };
     target
         .get(..7)
@@ -144,7 +192,9 @@ fn split_target<'a>(method: &str, target: &'a str) -> Result<(String, Vec<String
 }
 
 fn header(line: &str) -> Result<(&str, &str), &'static str> {
-    let (name, value) = line.split_once(':').ok_or("its HTTP request has a line that is no header")?;
+    let (name, value) = line
+        .split_once(':')
+        .ok_or("its HTTP request has a line that is no header")?;
     let token = |b: u8| b.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(&b);
     // A name with a space, and a line that goes on the one before, are read differently by different servers.
     if name.is_empty() || !name.bytes().all(token) {
@@ -156,7 +206,11 @@ fn header(line: &str) -> Result<(&str, &str), &'static str> {
 /// The size in the line before a piece of a body, without its line end.
 pub(super) fn chunk_size(line: &[u8]) -> Option<u64> {
     let digits = line.split(|b| *b == b';').next().unwrap_or_default();
-    if digits.is_empty() || digits.len() > 15 || !digits.iter().all(u8::is_ascii_hexdigit) || line.iter().any(|b| b.is_ascii_control()) {
+    if digits.is_empty()
+        || digits.len() > 15
+        || !digits.iter().all(u8::is_ascii_hexdigit)
+        || line.iter().any(|b| b.is_ascii_control())
+    {
         return None;
     }
     u64::from_str_radix(std::str::from_utf8(digits).ok()?, 16).ok()
@@ -171,10 +225,23 @@ mod tests {
     fn a_request_is_written_anew_for_one_connection() {
         let head = read(b"GET /a?b HTTP/1.1\r\nHost: x.test\r\nConnection: keep-alive, Upgrade\r\nUpgrade: websocket\r\nX-A:  1 \r\n\r\n")
             .expect("a request");
-        assert_eq!(String::from_utf8_lossy(&head.text), "GET /a?b HTTP/1.1\r\nHost: x.test\r\nX-A: 1\r\nConnection: close\r\n\r\n");
-        assert_eq!((head.hosts, head.body), (vec!["x.test".to_owned()], Length::Bytes(0)));
-        let head = read(b"GET http://x.test HTTP/1.0\r\nhost: y.test\r\nContent-Length: 3\r\n\r\n").expect("a request");
-        assert_eq!((head.hosts, head.body), (vec!["x.test".to_owned(), "y.test".to_owned()], Length::Bytes(3)));
+        assert_eq!(
+            String::from_utf8_lossy(&head.text),
+            "GET /a?b HTTP/1.1\r\nHost: x.test\r\nX-A: 1\r\nConnection: close\r\n\r\n"
+        );
+        assert_eq!(
+            (head.hosts, head.body),
+            (vec!["x.test".to_owned()], Length::Bytes(0))
+        );
+        let head = read(b"GET http://x.test HTTP/1.0\r\nhost: y.test\r\nContent-Length: 3\r\n\r\n")
+            .expect("a request");
+        assert_eq!(
+            (head.hosts, head.body),
+            (
+                vec!["x.test".to_owned(), "y.test".to_owned()],
+                Length::Bytes(3)
+            )
+        );
         assert!(head.text.starts_with(b"GET / HTTP/1.0\r\n"));
     }
 
@@ -201,14 +268,30 @@ mod tests {
             "POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked, identity",
             "POST / HTTP/1.0\r\nHost: a\r\nTransfer-Encoding: chunked",
         ] {
-            assert!(read(format!("{lines}\r\n\r\n").as_bytes()).is_err(), "{lines:?}");
+            assert!(
+                read(format!("{lines}\r\n\r\n").as_bytes()).is_err(),
+                "{lines:?}"
+            );
         }
     }
 
     #[test]
     fn sizes_of_pieces_are_plain_numbers() {
-        assert_eq!((chunk_size(b"1f"), chunk_size(b"0;x=y")), (Some(31), Some(0)));
-        for bad in [&b""[..], b"-1", b"+1", b"0x1", b" 1", b"1 ", b"ffffffffffffffff", b"1\r", b"g"] {
+        assert_eq!(
+            (chunk_size(b"1f"), chunk_size(b"0;x=y")),
+            (Some(31), Some(0))
+        );
+        for bad in [
+            &b""[..],
+            b"-1",
+            b"+1",
+            b"0x1",
+            b" 1",
+            b"1 ",
+            b"ffffffffffffffff",
+            b"1\r",
+            b"g",
+        ] {
             assert_eq!(chunk_size(bad), None, "{bad:?}");
         }
     }

@@ -22,7 +22,11 @@ const IDLE: Duration = Duration::from_secs(10);
 pub(super) async fn datagrams(socket: UdpSocket, shared: &Shared) {
     let mut buffer = vec![0; LONGEST];
     loop {
-        let received = socket.async_io(Interest::READABLE, || datagram::receive(socket.as_fd(), &mut buffer)).await;
+        let received = socket
+            .async_io(Interest::READABLE, || {
+                datagram::receive(socket.as_fd(), &mut buffer)
+            })
+            .await;
         match received {
             Ok((count, mut envelope)) => {
                 if let Some(reply) = answer(buffer.get(..count).unwrap_or_default(), shared) {
@@ -45,7 +49,9 @@ async fn question(client: &mut TcpStream, shared: &Shared) -> io::Result<()> {
     let mut bytes = vec![0; usize::from(client.read_u16().await?)];
     client.read_exact(&mut bytes).await?;
     let reply = answer(&bytes, shared).ok_or(io::ErrorKind::InvalidData)?;
-    client.write_u16(u16::try_from(reply.len()).map_err(|_| io::ErrorKind::InvalidData)?).await?;
+    client
+        .write_u16(u16::try_from(reply.len()).map_err(|_| io::ErrorKind::InvalidData)?)
+        .await?;
     client.write_all(&reply).await
 }
 
@@ -60,13 +66,25 @@ fn lookup(asked: &Asked, shared: &Shared) -> Answer {
             return Answer::Known(v4, v6);
         }
         // Whoever asks for its own machine means itself.
-        Ok(host) if host.name().is_some_and(|name| [INSIDE_NAME, "localhost"].contains(&name)) => {
+        Ok(host)
+            if host
+                .name()
+                .is_some_and(|name| [INSIDE_NAME, "localhost"].contains(&name)) =>
+        {
             return Answer::Known(Ipv4Addr::LOCALHOST, Ipv6Addr::LOCALHOST);
         }
         // Nobody means to reach anything by asking for the name of an address.
-        Ok(host) if host.name().is_some_and(|name| name.ends_with(".arpa")) => return Answer::Unknown,
-        Ok(host) => Denied { what: host.to_string(), why: Refused::Host { host: host.clone() }.to_string() },
-        Err(text) => Denied { what: quoted(text), why: "it is the name of no host".to_owned() },
+        Ok(host) if host.name().is_some_and(|name| name.ends_with(".arpa")) => {
+            return Answer::Unknown;
+        }
+        Ok(host) => Denied {
+            what: host.to_string(),
+            why: Refused::Host { host: host.clone() }.to_string(),
+        },
+        Err(text) => Denied {
+            what: quoted(text),
+            why: "it is the name of no host".to_owned(),
+        },
     };
     shared.report(denied);
     Answer::Unknown

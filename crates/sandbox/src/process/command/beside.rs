@@ -13,9 +13,18 @@ const HEARD: i32 = BESIDE + 1;
 pub(super) fn part(block: &mut GroundBlock, outer: &mut List, inner: &mut List) {
     let step = block.step(STEP);
     // The lowest numbers are given out first, so that the place knows which ones it must not close yet.
-    outer.call(step, libc::SYS_close_range, [BESIDE.into(), u32::MAX.into(), 0.into()]);
+    outer.call(
+        step,
+        libc::SYS_close_range,
+        [BESIDE.into(), u32::MAX.into(), 0.into()],
+    );
     outer.call_for(step, libc::SYS_getpid, [], Slot::MAKER);
-    outer.call_for(step, libc::SYS_pidfd_open, [Slot::MAKER.into(), 0.into()], Slot::MAKER);
+    outer.call_for(
+        step,
+        libc::SYS_pidfd_open,
+        [Slot::MAKER.into(), 0.into()],
+        Slot::MAKER,
+    );
     let ends = block.value(&0_u64);
     outer.call(step, libc::SYS_pipe2, [ends.into(), libc::O_CLOEXEC.into()]);
     outer.load(step, ends, Slot::HEARD);
@@ -35,26 +44,42 @@ pub(super) fn make(block: &mut GroundBlock, list: &mut List) {
 pub(super) fn tell(block: &mut GroundBlock, list: &mut List) {
     let step = block.step(STEP);
     let done = block.value(&0_u64);
-    list.call(step, libc::SYS_write, [Slot::TOLD.into(), done.into(), 4.into()]);
+    list.call(
+        step,
+        libc::SYS_write,
+        [Slot::TOLD.into(), done.into(), 4.into()],
+    );
 }
 
 /// Writes how the other process waits for the namespace and enters it.
 pub(super) fn enter(block: &mut PlaceBlock, list: &mut List) {
     let step = hear(block, list);
-    list.call(step, libc::SYS_setns, [Slot::MAKER.into(), libc::CLONE_NEWNET.into()]);
+    list.call(
+        step,
+        libc::SYS_setns,
+        [Slot::MAKER.into(), libc::CLONE_NEWNET.into()],
+    );
 }
 
 /// Writes how it waits for what is in the namespace, and needs nothing more of who made it.
 pub(super) fn finish(block: &mut PlaceBlock, list: &mut List) {
     let step = hear(block, list);
-    list.call(step, libc::SYS_close_range, [BESIDE.into(), HEARD.into(), 0.into()]);
+    list.call(
+        step,
+        libc::SYS_close_range,
+        [BESIDE.into(), HEARD.into(), 0.into()],
+    );
 }
 
 /// Whoever says nothing leaves the error where it is.
 fn hear(block: &mut PlaceBlock, list: &mut List) -> u16 {
     let step = block.step(STEP);
     let said = block.data(&(-libc::EPIPE).to_ne_bytes());
-    list.call(step, libc::SYS_read, [Slot::HEARD.into(), said.into(), 4.into()]);
+    list.call(
+        step,
+        libc::SYS_read,
+        [Slot::HEARD.into(), said.into(), 4.into()],
+    );
     list.check(step, said, 0);
     step
 }

@@ -1,8 +1,8 @@
 //! Filling the blocks that the helper follows. Everything is decided and laid out here, before the helper exists.
 
 use super::layout::{
-    ANY, CHECK, COMMAND_BASE, COMMAND_STEPS, GIVEN, GROUND_BASE, Ground, HEARD, LOAD, MAKER, Op, PLACE_BASE, PLACE_STEPS, POKE, Place,
-    RULES, SLOTS, Script, Start, TOLD,
+    ANY, CHECK, COMMAND_BASE, COMMAND_STEPS, GIVEN, GROUND_BASE, Ground, HEARD, LOAD, MAKER, Op,
+    PLACE_BASE, PLACE_STEPS, POKE, Place, RULES, SLOTS, Script, Start, TOLD,
 };
 use std::ffi::CStr;
 use std::marker::PhantomData;
@@ -105,7 +105,16 @@ impl GroundBlock {
     /// What makes namespaces.
     pub(super) fn ground() -> Self {
         // The numbers 0 to 2 are the helper's own.
-        Self::new(GROUND_BASE, 0, HEARD, vec!["the helper's memory", "a process of its own", "control groups"])
+        Self::new(
+            GROUND_BASE,
+            0,
+            HEARD,
+            vec![
+                "the helper's memory",
+                "a process of its own",
+                "control groups",
+            ],
+        )
     }
 }
 
@@ -113,7 +122,10 @@ impl PlaceBlock {
     /// What makes a place, out of so many descriptors that are passed with it.
     pub(super) fn place(given: usize) -> Self {
         let last = GIVEN - 1 + u16::try_from(given).unwrap_or(u16::MAX - GIVEN);
-        assert!(usize::from(last) < SLOTS, "more is passed than there is room for");
+        assert!(
+            usize::from(last) < SLOTS,
+            "more is passed than there is room for"
+        );
         Self::new(PLACE_BASE, PLACE_STEPS, last, Vec::new())
     }
 
@@ -133,8 +145,20 @@ impl CommandBlock {
 impl<Head: Plain> Block<Head> {
     /// `slots` is the last one that is taken already.
     fn new(base: u64, first_step: u16, slots: u16, steps: Vec<&'static str>) -> Self {
-        const { assert!(size_of::<Head>().is_multiple_of(8), "what follows the head is aligned") };
-        Self { head: PhantomData, base, first_step, bytes: vec![0; size_of::<Head>()], steps, slots }
+        const {
+            assert!(
+                size_of::<Head>().is_multiple_of(8),
+                "what follows the head is aligned"
+            )
+        };
+        Self {
+            head: PhantomData,
+            base,
+            first_step,
+            bytes: vec![0; size_of::<Head>()],
+            steps,
+            slots,
+        }
     }
 
     /// Names what the following operations are for.
@@ -145,7 +169,10 @@ impl<Head: Plain> Block<Head> {
 
     pub(super) fn slot(&mut self) -> Slot {
         self.slots += 1;
-        assert!(usize::from(self.slots) < SLOTS, "more results are kept than there is room for");
+        assert!(
+            usize::from(self.slots) < SLOTS,
+            "more results are kept than there is room for"
+        );
         Slot(self.slots)
     }
 
@@ -180,14 +207,20 @@ impl<Head: Plain> Block<Head> {
     pub(super) fn texts<T: AsRef<[u8]>>(&mut self, texts: impl IntoIterator<Item = T>) -> u64 {
         let mut addresses: Vec<u64> = texts.into_iter().map(|text| self.text(text)).collect();
         addresses.push(0);
-        let bytes: Vec<u8> = addresses.iter().flat_map(|address| address.to_ne_bytes()).collect();
+        let bytes: Vec<u8> = addresses
+            .iter()
+            .flat_map(|address| address.to_ne_bytes())
+            .collect();
         self.data(&bytes)
     }
 
     /// Writes a list of operations into the block.
     pub(super) fn script(&mut self, list: &List) -> Script {
         self.bytes.resize(self.bytes.len().next_multiple_of(8), 0);
-        let script = Script { address: self.base + self.bytes.len() as u64, count: list.ops.len() as u64 };
+        let script = Script {
+            address: self.base + self.bytes.len() as u64,
+            count: list.ops.len() as u64,
+        };
         for op in &list.ops {
             self.value(op);
         }
@@ -198,7 +231,10 @@ impl<Head: Plain> Block<Head> {
     pub(super) fn finish(mut self, fill: impl FnOnce(u64) -> Head) -> Filled {
         let head = fill(self.bytes.len() as u64);
         self.bytes[..size_of::<Head>()].copy_from_slice(bytes_of(&head));
-        Filled { bytes: self.bytes, steps: self.steps }
+        Filled {
+            bytes: self.bytes,
+            steps: self.steps,
+        }
     }
 }
 
@@ -217,27 +253,55 @@ pub(super) struct Filled {
 
 impl List {
     /// Adds a system call whose failure is the failure of the step.
-    pub(super) fn call<const N: usize>(&mut self, step: u16, call: libc::c_long, args: [Arg; N]) -> &mut Op {
+    pub(super) fn call<const N: usize>(
+        &mut self,
+        step: u16,
+        call: libc::c_long,
+        args: [Arg; N],
+    ) -> &mut Op {
         self.push(step, u32::try_from(call).unwrap_or(0), args)
     }
 
     /// Adds a system call that may fail with one error.
-    pub(super) fn call_unless<const N: usize>(&mut self, step: u16, call: libc::c_long, args: [Arg; N], tolerate: i32) {
+    pub(super) fn call_unless<const N: usize>(
+        &mut self,
+        step: u16,
+        call: libc::c_long,
+        args: [Arg; N],
+        tolerate: i32,
+    ) {
         self.call(step, call, args).tolerate = u16::try_from(tolerate).unwrap_or(0);
     }
 
     /// Adds a system call that may fail.
-    pub(super) fn try_call<const N: usize>(&mut self, step: u16, call: libc::c_long, args: [Arg; N]) {
+    pub(super) fn try_call<const N: usize>(
+        &mut self,
+        step: u16,
+        call: libc::c_long,
+        args: [Arg; N],
+    ) {
         self.call(step, call, args).tolerate = ANY;
     }
 
     /// Adds a system call and keeps its result.
-    pub(super) fn call_for<const N: usize>(&mut self, step: u16, call: libc::c_long, args: [Arg; N], slot: Slot) {
+    pub(super) fn call_for<const N: usize>(
+        &mut self,
+        step: u16,
+        call: libc::c_long,
+        args: [Arg; N],
+        slot: Slot,
+    ) {
         self.call(step, call, args).save = slot.0;
     }
 
     /// Adds a system call that may fail, and keeps its result.
-    pub(super) fn try_call_for<const N: usize>(&mut self, step: u16, call: libc::c_long, args: [Arg; N], slot: Slot) {
+    pub(super) fn try_call_for<const N: usize>(
+        &mut self,
+        step: u16,
+        call: libc::c_long,
+        args: [Arg; N],
+        slot: Slot,
+    ) {
         let op = self.call(step, call, args);
         (op.tolerate, op.save) = (ANY, slot.0);
     }
@@ -258,7 +322,11 @@ impl List {
     }
 
     fn push<const N: usize>(&mut self, step: u16, call: u32, args: [Arg; N]) -> &mut Op {
-        let mut op = Op { call, step, ..Op::default() };
+        let mut op = Op {
+            call,
+            step,
+            ..Op::default()
+        };
         for (at, arg) in args.into_iter().enumerate() {
             match arg {
                 Arg::Value(value) => op.args[at] = value,

@@ -16,8 +16,16 @@ pub(super) struct Capture {
 
 impl Capture {
     pub(super) fn new(output_bytes: u64) -> Self {
-        let half = usize::try_from(output_bytes / 2).unwrap_or(usize::MAX).max(1);
-        Self { head: Vec::new(), tail: VecDeque::new(), half, bytes: 0, spill: None }
+        let half = usize::try_from(output_bytes / 2)
+            .unwrap_or(usize::MAX)
+            .max(1);
+        Self {
+            head: Vec::new(),
+            tail: VecDeque::new(),
+            half,
+            bytes: 0,
+            spill: None,
+        }
     }
 
     pub(super) fn bytes(&self) -> u64 {
@@ -43,15 +51,24 @@ impl Capture {
     /// Writes to the file; the first time also what came before, which is still complete in memory then.
     fn spill_over(&mut self, chunk: &[u8]) {
         if self.spill.is_none() {
-            let Some(mut file) = nameless_file() else { return };
+            let Some(mut file) = nameless_file() else {
+                return;
+            };
             let (first, second) = self.tail.as_slices();
-            if [self.head.as_slice(), first, second].into_iter().any(|part| file.write_all(part).is_err()) {
+            if [self.head.as_slice(), first, second]
+                .into_iter()
+                .any(|part| file.write_all(part).is_err())
+            {
                 return;
             }
             self.spill = Some(file);
         }
         // A full disk costs the spill, not the command.
-        if self.spill.as_mut().is_some_and(|file| file.write_all(chunk).is_err()) {
+        if self
+            .spill
+            .as_mut()
+            .is_some_and(|file| file.write_all(chunk).is_err())
+        {
             self.spill = None;
         }
     }
@@ -64,12 +81,26 @@ impl Capture {
         }
         if kept == self.bytes {
             let whole = [head, tail].concat();
-            return Captured { text: text::shown(&whole), truncated: false, bytes: self.bytes, spill: None };
+            return Captured {
+                text: text::shown(&whole),
+                truncated: false,
+                bytes: self.bytes,
+                spill: None,
+            };
         }
         let (head, tail) = (whole_at_end(&head), whole_at_start(&tail));
         let missing = self.bytes - (head.len() + tail.len()) as u64;
-        let text = format!("{}\n[... {missing} bytes left out ...]\n{}", text::shown(head), text::shown(tail));
-        Captured { text, truncated: true, bytes: self.bytes, spill: self.spill }
+        let text = format!(
+            "{}\n[... {missing} bytes left out ...]\n{}",
+            text::shown(head),
+            text::shown(tail)
+        );
+        Captured {
+            text,
+            truncated: true,
+            bytes: self.bytes,
+            spill: self.spill,
+        }
     }
 }
 
@@ -77,7 +108,10 @@ impl Capture {
 fn nameless_file() -> Option<File> {
     let flags = OFlags::TMPFILE | OFlags::RDWR | OFlags::CLOEXEC;
     let places = [std::env::temp_dir(), "/var/tmp".into(), "/dev/shm".into()];
-    places.iter().find_map(|place| rustix::fs::open(place, flags, Mode::RUSR | Mode::WUSR).ok()).map(File::from)
+    places
+        .iter()
+        .find_map(|place| rustix::fs::open(place, flags, Mode::RUSR | Mode::WUSR).ok())
+        .map(File::from)
 }
 
 /// Without a character that was cut in two.
@@ -89,7 +123,11 @@ fn whole_at_end(bytes: &[u8]) -> &[u8] {
 }
 
 fn whole_at_start(bytes: &[u8]) -> &[u8] {
-    let torn = bytes.iter().take(3).take_while(|byte| **byte & 0xc0 == 0x80).count();
+    let torn = bytes
+        .iter()
+        .take(3)
+        .take_while(|byte| **byte & 0xc0 == 0x80)
+        .count();
     &bytes[torn..]
 }
 
@@ -105,7 +143,10 @@ mod tests {
             capture.take(chunk);
         }
         let captured = capture.finish();
-        assert_eq!((captured.text.as_str(), captured.truncated, captured.bytes), ("1234567890", false, 10));
+        assert_eq!(
+            (captured.text.as_str(), captured.truncated, captured.bytes),
+            ("1234567890", false, 10)
+        );
         assert!(captured.spill.is_none());
     }
 
@@ -116,10 +157,18 @@ mod tests {
             let mut capture = Capture::new(10);
             all.chunks(size).for_each(|chunk| capture.take(chunk));
             let mut captured = capture.finish();
-            assert_eq!(captured.text, "abcde\n[... 90 bytes left out ...]\nrstuv", "{size}");
+            assert_eq!(
+                captured.text, "abcde\n[... 90 bytes left out ...]\nrstuv",
+                "{size}"
+            );
             assert!(captured.truncated && captured.bytes == 100);
             let mut spilled = Vec::new();
-            captured.spill.as_mut().expect("a spill").read_to_end(&mut spilled).expect("read");
+            captured
+                .spill
+                .as_mut()
+                .expect("a spill")
+                .read_to_end(&mut spilled)
+                .expect("read");
             assert_eq!(spilled, all, "{size}");
         }
     }
@@ -128,6 +177,9 @@ mod tests {
     fn a_character_is_not_cut_in_two() {
         let mut capture = Capture::new(8);
         capture.take("aaa\u{e4}bbbbbbbbb\u{e4}ccc".as_bytes());
-        assert_eq!(capture.finish().text, "aaa\n[... 13 bytes left out ...]\nccc");
+        assert_eq!(
+            capture.finish().text,
+            "aaa\n[... 13 bytes left out ...]\nccc"
+        );
     }
 }

@@ -32,14 +32,27 @@ impl Cgroups {
         let mut found = Self::default();
         for line in own.lines() {
             let mut parts = line.splitn(3, ':');
-            let (Some(_), Some(controllers), Some(path)) = (parts.next(), parts.next(), parts.next()) else { continue };
+            let (Some(_), Some(controllers), Some(path)) =
+                (parts.next(), parts.next(), parts.next())
+            else {
+                continue;
+            };
             let path = path.trim_start_matches('/');
             if controllers.is_empty() {
-                let mounts = [Path::new(MOUNT).to_path_buf(), Path::new(MOUNT).join("unified")];
-                let mount = mounts.into_iter().find(|mount| mount.join("cgroup.controllers").exists());
-                found.unified = mount.map(|mount| mount.join(path)).filter(|folder| is_delegated(folder) && can_make(folder));
+                let mounts = [
+                    Path::new(MOUNT).to_path_buf(),
+                    Path::new(MOUNT).join("unified"),
+                ];
+                let mount = mounts
+                    .into_iter()
+                    .find(|mount| mount.join("cgroup.controllers").exists());
+                found.unified = mount
+                    .map(|mount| mount.join(path))
+                    .filter(|folder| is_delegated(folder) && can_make(folder));
             }
-            let place = |name: &str| Some(Path::new(MOUNT).join(name).join(path)).filter(|folder| can_make(folder));
+            let place = |name: &str| {
+                Some(Path::new(MOUNT).join(name).join(path)).filter(|folder| can_make(folder))
+            };
             for controller in controllers.split(',') {
                 match controller {
                     "memory" => found.memory = place("memory"),
@@ -54,7 +67,11 @@ impl Cgroups {
 
     /// Where groups are made.
     pub(super) fn places(&self) -> Vec<PathBuf> {
-        [&self.memory, &self.processes, &self.cpu, &self.unified].into_iter().flatten().cloned().collect()
+        [&self.memory, &self.processes, &self.cpu, &self.unified]
+            .into_iter()
+            .flatten()
+            .cloned()
+            .collect()
     }
 
     pub(super) fn memory(&self) -> Mechanism {
@@ -75,15 +92,30 @@ impl Cgroups {
 
     /// The groups of one command. What cannot be made is left to the limits of each process.
     pub(super) fn make(&self, limits: &Limits) -> Group {
-        let bounds = Bounds { memory: limits.memory_bytes, processes: limits.processes.saturating_add(1) };
+        let bounds = Bounds {
+            memory: limits.memory_bytes,
+            processes: limits.processes.saturating_add(1),
+        };
         let mut idle = self.idle.lock().unwrap_or_else(PoisonError::into_inner);
         // Those of another plan are given this one's bounds, which takes a fifth as long as making new ones.
-        let is_whole = |folders: &Folders| folders.memory == self.memory() && folders.processes == self.processes();
-        let at = idle.iter().position(|folders| folders.bounds == bounds).or_else(|| idle.iter().position(is_whole));
+        let is_whole = |folders: &Folders| {
+            folders.memory == self.memory() && folders.processes == self.processes()
+        };
+        let at = idle
+            .iter()
+            .position(|folders| folders.bounds == bounds)
+            .or_else(|| idle.iter().position(is_whole));
         let folders = at.map(|at| idle.remove(at));
         drop(idle);
-        let folders = folders.and_then(|folders| folders.bounded(bounds)).unwrap_or_else(|| self.make_folders(bounds));
-        Group { memory: folders.memory, processes: folders.processes, folders: Some(folders), idle: self.idle.clone() }
+        let folders = folders
+            .and_then(|folders| folders.bounded(bounds))
+            .unwrap_or_else(|| self.make_folders(bounds));
+        Group {
+            memory: folders.memory,
+            processes: folders.processes,
+            folders: Some(folders),
+            idle: self.idle.clone(),
+        }
     }
 
     fn make_folders(&self, bounds: Bounds) -> Folders {
@@ -152,12 +184,20 @@ impl Kind {
         let Bounds { memory, processes } = bounds;
         match self {
             Self::Unified => {
-                let first = [("memory.max", memory, Need::Must), ("pids.max", processes, Need::Must)];
-                let swap = before.is_none().then_some(("memory.swap.max", 0, Need::May));
+                let first = [
+                    ("memory.max", memory, Need::Must),
+                    ("pids.max", processes, Need::Must),
+                ];
+                let swap = before
+                    .is_none()
+                    .then_some(("memory.swap.max", 0, Need::May));
                 first.into_iter().chain(swap).collect()
             }
             Self::Memory => {
-                let mut all = vec![("memory.limit_in_bytes", memory, Need::Must), ("memory.memsw.limit_in_bytes", memory, Need::May)];
+                let mut all = vec![
+                    ("memory.limit_in_bytes", memory, Need::Must),
+                    ("memory.memsw.limit_in_bytes", memory, Need::May),
+                ];
                 // Memory alone may never be given more than memory and swap together.
                 if before.is_some_and(|before| before.memory < memory) {
                     all.reverse();
@@ -180,7 +220,10 @@ enum Need {
 fn set(folder: &Path, kind: Kind, bounds: Bounds, before: Option<Bounds>) -> io::Result<()> {
     for (file, value, need) in kind.settings(bounds, before) {
         // The file is there already, and not made.
-        let set = OpenOptions::new().write(true).open(folder.join(file)).and_then(|mut file| file.write_all(value.to_string().as_bytes()));
+        let set = OpenOptions::new()
+            .write(true)
+            .open(folder.join(file))
+            .and_then(|mut file| file.write_all(value.to_string().as_bytes()));
         if need == Need::Must {
             set?;
         }
@@ -223,7 +266,9 @@ struct Folders {
 impl Group {
     /// Whether there is none.
     pub(super) fn is_none(&self) -> bool {
-        self.folders.as_ref().is_none_or(|folders| folders.paths.is_empty())
+        self.folders
+            .as_ref()
+            .is_none_or(|folders| folders.paths.is_empty())
     }
 
     /// What a process writes `0` to in order to enter.
@@ -233,7 +278,9 @@ impl Group {
 
     /// Whether the kernel ended a process of this command for want of memory.
     pub(super) fn ran_out_of_memory(&self) -> bool {
-        self.folders.as_ref().is_some_and(|folders| folders.kills() > folders.used.kills)
+        self.folders
+            .as_ref()
+            .is_some_and(|folders| folders.kills() > folders.used.kills)
     }
 
     /// Processor time of all processes together.
@@ -254,17 +301,25 @@ impl Group {
     /// Ends whatever is inside one by one, and gives whether nobody was. A number counts only while its process is known to be in the group.
     pub(super) fn kill_each(&self) -> bool {
         let folders = self.folders.iter().flat_map(|folders| &folders.paths);
-        let inside = |folder: &PathBuf| fs::read_to_string(folder.join("cgroup.procs")).unwrap_or_default();
+        let inside =
+            |folder: &PathBuf| fs::read_to_string(folder.join("cgroup.procs")).unwrap_or_default();
         let mut is_empty = true;
         for folder in folders {
             let first = inside(folder);
             is_empty &= first.trim().is_empty();
             let number = |line: &str| Pid::from_raw(line.parse().ok()?);
-            let opened: Vec<_> =
-                first.lines().filter_map(|line| Some((line, pidfd_open(number(line)?, PidfdFlags::empty()).ok()?))).collect();
+            let opened: Vec<_> = first
+                .lines()
+                .filter_map(|line| {
+                    Some((line, pidfd_open(number(line)?, PidfdFlags::empty()).ok()?))
+                })
+                .collect();
             // Who is still listed, now that it is held, is who was meant.
             let second = inside(folder);
-            for (_, process) in opened.iter().filter(|(line, _)| second.lines().any(|still| still == *line)) {
+            for (_, process) in opened
+                .iter()
+                .filter(|(line, _)| second.lines().any(|still| still == *line))
+            {
                 let _ = pidfd_send_signal(process, Signal::KILL);
             }
         }
@@ -275,20 +330,34 @@ impl Group {
 impl Default for Group {
     /// No group.
     fn default() -> Self {
-        Self { folders: None, idle: Arc::default(), memory: Mechanism::Rlimit, processes: Mechanism::Rlimit }
+        Self {
+            folders: None,
+            idle: Arc::default(),
+            memory: Mechanism::Rlimit,
+            processes: Mechanism::Rlimit,
+        }
     }
 }
 
 impl Drop for Group {
     fn drop(&mut self) {
-        let Some(mut folders) = self.folders.take() else { return };
+        let Some(mut folders) = self.folders.take() else {
+            return;
+        };
         if folders.paths.is_empty() || !folders.are_empty() {
             return;
         }
-        folders.used = Used { kills: folders.kills(), cpu: folders.cpu().unwrap_or_default() };
+        folders.used = Used {
+            kills: folders.kills(),
+            cpu: folders.cpu().unwrap_or_default(),
+        };
         let mut idle = self.idle.lock().unwrap_or_else(PoisonError::into_inner);
         idle.push(folders);
-        let surplus = if idle.len() > MOST_IDLE { Some(idle.remove(0)) } else { None };
+        let surplus = if idle.len() > MOST_IDLE {
+            Some(idle.remove(0))
+        } else {
+            None
+        };
         drop(idle);
         drop(surplus);
     }
@@ -299,7 +368,9 @@ impl Folders {
     fn bounded(mut self, bounds: Bounds) -> Option<Self> {
         let before = self.bounds;
         let mut groups = self.paths.iter().zip(&self.kinds);
-        if bounds != before && !groups.all(|(folder, kind)| set(folder, *kind, bounds, Some(before)).is_ok()) {
+        if bounds != before
+            && !groups.all(|(folder, kind)| set(folder, *kind, bounds, Some(before)).is_ok())
+        {
             return None;
         }
         self.bounds = bounds;
@@ -312,7 +383,11 @@ impl Folders {
         // Another harness may have met it before it was claimed.
         let claimed = claim(&folder).ok_or(io::ErrorKind::ResourceBusy)?;
         let set = set(&folder, kind, self.bounds, None);
-        match set.and_then(|()| OpenOptions::new().write(true).open(folder.join(kind.door()))) {
+        match set.and_then(|()| {
+            OpenOptions::new()
+                .write(true)
+                .open(folder.join(kind.door()))
+        }) {
             Ok(door) => self.doors.push(door),
             Err(cause) => {
                 let _ = fs::remove_dir(&folder);
@@ -327,18 +402,38 @@ impl Folders {
     }
 
     fn are_empty(&self) -> bool {
-        self.paths.iter().all(|folder| fs::read(folder.join("cgroup.procs")).is_ok_and(|processes| processes.is_empty()))
+        self.paths.iter().all(|folder| {
+            fs::read(folder.join("cgroup.procs")).is_ok_and(|processes| processes.is_empty())
+        })
     }
 
     fn kills(&self) -> u64 {
-        let files = self.paths.iter().flat_map(|folder| [folder.join("memory.oom_control"), folder.join("memory.events")]);
+        let files = self.paths.iter().flat_map(|folder| {
+            [
+                folder.join("memory.oom_control"),
+                folder.join("memory.events"),
+            ]
+        });
         let texts = files.filter_map(|file| fs::read_to_string(file).ok());
-        texts.map(|text| text.lines().filter_map(|line| line.strip_prefix("oom_kill ")?.parse::<u64>().ok()).sum::<u64>()).sum()
+        texts
+            .map(|text| {
+                text.lines()
+                    .filter_map(|line| line.strip_prefix("oom_kill ")?.parse::<u64>().ok())
+                    .sum::<u64>()
+            })
+            .sum()
     }
 
     fn cpu(&self) -> Option<Duration> {
-        let text = self.paths.iter().find_map(|folder| fs::read_to_string(folder.join("cpu.stat")).ok())?;
-        let micros = text.lines().find_map(|line| line.strip_prefix("usage_usec "))?.parse().ok()?;
+        let text = self
+            .paths
+            .iter()
+            .find_map(|folder| fs::read_to_string(folder.join("cpu.stat")).ok())?;
+        let micros = text
+            .lines()
+            .find_map(|line| line.strip_prefix("usage_usec "))?
+            .parse()
+            .ok()?;
         Some(Duration::from_micros(micros))
     }
 }
@@ -367,7 +462,9 @@ fn can_make(folder: &Path) -> bool {
 fn is_delegated(folder: &Path) -> bool {
     let has = || {
         let enabled = fs::read_to_string(folder.join("cgroup.subtree_control")).unwrap_or_default();
-        ["memory", "pids"].iter().all(|name| enabled.split_whitespace().any(|found| found == *name))
+        ["memory", "pids"]
+            .iter()
+            .all(|name| enabled.split_whitespace().any(|found| found == *name))
     };
     has() || fs::write(folder.join("cgroup.subtree_control"), "+memory +pids").is_ok() && has()
 }

@@ -14,7 +14,11 @@ const PREFIX: &str = "harness-call-";
 /// A name that nothing else has, unless somebody wants it so.
 pub(super) fn name() -> String {
     static NEXT: AtomicU64 = AtomicU64::new(0);
-    format!("{PREFIX}{}-{}", std::process::id(), NEXT.fetch_add(1, Ordering::Relaxed))
+    format!(
+        "{PREFIX}{}-{}",
+        std::process::id(),
+        NEXT.fetch_add(1, Ordering::Relaxed)
+    )
 }
 
 /// Claims a folder of this user's for as long as the answer lives; `None` when somebody else has it, or it is no such folder.
@@ -31,14 +35,22 @@ pub(super) fn claim(folder: &Path) -> Option<File> {
 
 /// The folders in `parent` that a harness of this user's made and that nobody uses any more, claimed.
 pub(super) fn abandoned(parent: &Path) -> Vec<(PathBuf, File)> {
-    let named = fs::read_dir(parent).into_iter().flatten().flatten().filter(|entry| entry.file_name().to_str().is_some_and(is_ours));
-    named.filter_map(|entry| claim(&entry.path()).map(|claimed| (entry.path(), claimed))).collect()
+    let named = fs::read_dir(parent)
+        .into_iter()
+        .flatten()
+        .flatten()
+        .filter(|entry| entry.file_name().to_str().is_some_and(is_ours));
+    named
+        .filter_map(|entry| claim(&entry.path()).map(|claimed| (entry.path(), claimed)))
+        .collect()
 }
 
 /// Whether [`name`] could have given this.
 fn is_ours(name: &str) -> bool {
     let is_number = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
-    let numbers = name.strip_prefix(PREFIX).and_then(|rest| rest.split_once('-'));
+    let numbers = name
+        .strip_prefix(PREFIX)
+        .and_then(|rest| rest.split_once('-'));
     numbers.is_some_and(|(process, count)| is_number(process) && is_number(count))
 }
 
@@ -50,12 +62,24 @@ mod tests {
     fn what_is_in_use_is_not_abandoned_and_what_is_not_ours_is_never() {
         let parent = tempfile::tempdir().expect("a folder");
         let at = |name: &str| parent.path().join(name);
-        for name in ["harness-call-1-0", "harness-call-1-1", "harness-call-1", "harness-call-1-x", "harness-call--1", "harness-1-0"] {
+        for name in [
+            "harness-call-1-0",
+            "harness-call-1-1",
+            "harness-call-1",
+            "harness-call-1-x",
+            "harness-call--1",
+            "harness-1-0",
+        ] {
             fs::create_dir(at(name)).expect("a folder");
         }
         std::os::unix::fs::symlink(at("harness-1-0"), at("harness-call-1-2")).expect("a link");
         fs::write(at("harness-call-1-3"), "").expect("a file");
-        let found = || abandoned(parent.path()).into_iter().map(|(path, _)| path).collect::<Vec<_>>();
+        let found = || {
+            abandoned(parent.path())
+                .into_iter()
+                .map(|(path, _)| path)
+                .collect::<Vec<_>>()
+        };
         let used = claim(&at("harness-call-1-1")).expect("claimed");
         assert_eq!(found(), [at("harness-call-1-0")]);
         drop(used);

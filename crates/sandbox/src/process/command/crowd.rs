@@ -50,7 +50,10 @@ impl Counting {
     /// Begins to count; what is told from the last count may be `more` too many.
     pub(super) fn begin(crowds: &Arc<Crowds>, uid: u32, more: u64) -> Self {
         let again = crowds.clone();
-        crowds.soon(uid, more).map_or_else(|| Self::Begun(tokio::task::spawn_blocking(move || again.count(uid))), Self::Done)
+        crowds.soon(uid, more).map_or_else(
+            || Self::Begun(tokio::task::spawn_blocking(move || again.count(uid))),
+            Self::Done,
+        )
     }
 
     pub(super) async fn end(self, crowds: &Crowds, uid: u32) -> u64 {
@@ -67,7 +70,8 @@ const MOST_NEW: u64 = 256;
 impl Crowds {
     /// How many there are now, if that can be told from the last count: never fewer, and at most `more` too many.
     fn soon(&self, uid: u32, more: u64) -> Option<u64> {
-        let crowd = (*self.last.lock().unwrap_or_else(PoisonError::into_inner)).filter(|crowd| crowd.uid == uid)?;
+        let crowd = (*self.last.lock().unwrap_or_else(PoisonError::into_inner))
+            .filter(|crowd| crowd.uid == uid)?;
         let (came, ended) = came_since(crowd.then?, Moment::now()?, more)?;
         let count = came.end - came.start;
         // So few that it does not matter whose they are.
@@ -89,7 +93,10 @@ impl Crowds {
 /// numbers too many.
 fn came_since(then: Moment, now: Moment, most: u64) -> Option<(Range<u64>, u64)> {
     // Numbers start again from the lowest when they are used up.
-    let count = now.newest.checked_sub(then.newest).filter(|count| *count <= MOST_NEW)?;
+    let count = now
+        .newest
+        .checked_sub(then.newest)
+        .filter(|count| *count <= MOST_NEW)?;
     let ended = (then.all + count).checked_sub(now.all)?;
     (ended <= most).then_some((then.newest + 1..now.newest + 1, ended))
 }
@@ -100,7 +107,10 @@ impl Crowd {
         let then = Moment::now().filter(|_| is_own_proc());
         let all = fs::read_dir("/proc").into_iter().flatten().flatten();
         let numbers = all.filter_map(|entry| entry.file_name().to_str()?.parse::<u64>().ok());
-        let own = numbers.filter(|number| owner(*number) == Some(uid)).map(threads).sum();
+        let own = numbers
+            .filter(|number| owner(*number) == Some(uid))
+            .map(threads)
+            .sum();
         Self { uid, own, then }
     }
 }
@@ -109,7 +119,10 @@ impl Moment {
     fn now() -> Option<Self> {
         static LOAD: OnceLock<Result<File, i32>> = OnceLock::new();
         let mut text = [0; 128];
-        let count = kept(&LOAD, || File::open("/proc/loadavg")).ok()?.read_at(&mut text, 0).ok()?;
+        let count = kept(&LOAD, || File::open("/proc/loadavg"))
+            .ok()?
+            .read_at(&mut text, 0)
+            .ok()?;
         Self::read(std::str::from_utf8(text.get(..count)?).ok()?)
     }
 
@@ -117,7 +130,10 @@ impl Moment {
     fn read(text: &str) -> Option<Self> {
         let mut words = text.split_whitespace().skip(3);
         let (_, all) = words.next()?.split_once('/')?;
-        Some(Self { all: all.parse().ok()?, newest: words.next()?.parse().ok()? })
+        Some(Self {
+            all: all.parse().ok()?,
+            newest: words.next()?.parse().ok()?,
+        })
     }
 }
 
@@ -128,16 +144,25 @@ fn owner(number: u64) -> Option<u32> {
 
 /// How many threads a process has: the folder of them is linked by each.
 fn threads(number: u64) -> u64 {
-    facts(&format!("/proc/{number}/task")).map_or(1, |facts| u64::from(facts.stx_nlink).saturating_sub(2).max(1))
+    facts(&format!("/proc/{number}/task")).map_or(1, |facts| {
+        u64::from(facts.stx_nlink).saturating_sub(2).max(1)
+    })
 }
 
 fn facts(path: &str) -> Option<Statx> {
-    statx(CWD, path, AtFlags::empty(), StatxFlags::UID | StatxFlags::NLINK).ok()
+    statx(
+        CWD,
+        path,
+        AtFlags::empty(),
+        StatxFlags::UID | StatxFlags::NLINK,
+    )
+    .ok()
 }
 
 /// Whether `/proc` numbers processes as this one is numbered: it may be that of the machine around a container.
 fn is_own_proc() -> bool {
-    fs::read_link("/proc/self").is_ok_and(|own| own.to_str() == Some(&std::process::id().to_string()))
+    fs::read_link("/proc/self")
+        .is_ok_and(|own| own.to_str() == Some(&std::process::id().to_string()))
 }
 
 #[cfg(test)]
@@ -167,14 +192,19 @@ mod tests {
             })
         });
         assert!(tried, "threads were not counted");
-        assert_eq!(crowds.soon(uid() + 1, u64::MAX), None, "somebody else was not counted");
+        assert_eq!(
+            crowds.soon(uid() + 1, u64::MAX),
+            None,
+            "somebody else was not counted"
+        );
     }
 
     #[test]
     fn what_cannot_be_told_is_counted_again() {
         let check = |then: (u64, u64), now: (u64, u64), most: u64, expected: Option<u64>| {
             let moment = |(all, newest)| Moment { all, newest };
-            let came = came_since(moment(then), moment(now), most).map(|(numbers, _)| numbers.count() as u64);
+            let came = came_since(moment(then), moment(now), most)
+                .map(|(numbers, _)| numbers.count() as u64);
             assert_eq!(came, expected, "{then:?} {now:?}");
         };
         check((100, 5000), (100, 5000), 0, Some(0));
@@ -193,7 +223,13 @@ mod tests {
 
     #[test]
     fn the_kernels_words_are_read_and_others_are_not() {
-        assert_eq!(Moment::read("3.14 3.68 3.35 8/155 25590\n"), Some(Moment { all: 155, newest: 25590 }));
+        assert_eq!(
+            Moment::read("3.14 3.68 3.35 8/155 25590\n"),
+            Some(Moment {
+                all: 155,
+                newest: 25590
+            })
+        );
         for odd in ["", "1 2 3", "1 2 3 155 7", "1 2 3 8/x 7", "1 2 3 8/9"] {
             assert_eq!(Moment::read(odd), None, "{odd}");
         }

@@ -8,7 +8,13 @@ use crate::plan::{Network, Plan};
 use crate::tier::{Enforced, Mechanism, Tier};
 
 /// `weaker` is what is known already to be weaker than it should be.
-pub(super) fn enforced(shared: &Shared, plan: &Plan, identity: &Identity, group: &Group, mut weaker: Vec<String>) -> Enforced {
+pub(super) fn enforced(
+    shared: &Shared,
+    plan: &Plan,
+    identity: &Identity,
+    group: &Group,
+    mut weaker: Vec<String>,
+) -> Enforced {
     let tier = shared.tier;
     let asks_network = matches!(&plan.network, Network::Allowed(domains) if !domains.is_empty());
     let network = match tier {
@@ -18,10 +24,15 @@ pub(super) fn enforced(shared: &Shared, plan: &Plan, identity: &Identity, group:
         Tier::None => "none",
     };
     if asks_network && network != "relay" && tier != Tier::None {
-        weaker.push("the plan allows hosts, but none can be reached here: that needs tier A and a relay".into());
+        weaker.push(
+            "the plan allows hosts, but none can be reached here: that needs tier A and a relay"
+                .into(),
+        );
     }
     if tier == Tier::B {
-        weaker.push("no private /tmp: TMPDIR is a folder of its own, without a bound on its size".into());
+        weaker.push(
+            "no private /tmp: TMPDIR is a folder of its own, without a bound on its size".into(),
+        );
         weaker.push("nothing new can be made at the top of the workspace or in `.git`, because names there govern calls".into());
         if identity.change == Change::Nobody {
             weaker.push("the workspace is root's, and the command is not: it writes only what everybody may".into());
@@ -39,8 +50,14 @@ pub(super) fn enforced(shared: &Shared, plan: &Plan, identity: &Identity, group:
         weaker.push("the sandbox is turned off".into());
     }
     if group.memory == Mechanism::Rlimit {
-        let together = if memory::can_look() { "only looked at ten times a second" } else { "not limited" };
-        weaker.push(format!("memory is limited for each process; that of all together is {together}"));
+        let together = if memory::can_look() {
+            "only looked at ten times a second"
+        } else {
+            "not limited"
+        };
+        weaker.push(format!(
+            "memory is limited for each process; that of all together is {together}"
+        ));
     }
     Enforced {
         tier,
@@ -52,9 +69,17 @@ pub(super) fn enforced(shared: &Shared, plan: &Plan, identity: &Identity, group:
         },
         network,
         memory: group.memory,
-        cpu: if group.cpu_time().is_some() { Mechanism::Cgroup2 } else { Mechanism::Rlimit },
+        cpu: if group.cpu_time().is_some() {
+            Mechanism::Cgroup2
+        } else {
+            Mechanism::Rlimit
+        },
         processes: group.processes,
-        tmp: if tier == Tier::A { Mechanism::Tmpfs } else { Mechanism::None },
+        tmp: if tier == Tier::A {
+            Mechanism::Tmpfs
+        } else {
+            Mechanism::None
+        },
         user: identity.uid,
         weaker,
     }

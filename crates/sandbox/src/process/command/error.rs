@@ -69,6 +69,9 @@ pub enum SandboxError {
 
 impl SandboxError {
     pub(super) fn step<E: Into<io::Error>>(step: &'static str) -> impl FnOnce(E) -> Self {
-        move |cause| Self::SetUp { step, cause: cause.into() }
+        move |cause| Self::SetUp {
+            step,
+            cause: cause.into(),
+        }
     }
 }

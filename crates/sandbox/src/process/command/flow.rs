@@ -22,8 +22,17 @@ pub(super) struct Taken {
 
 impl Taken {
     pub(super) fn new(limits: &Limits, output: Output) -> Self {
-        let (out, err) = (Capture::new(limits.output_bytes), Capture::new(limits.output_bytes));
-        Self { out, err, output, waiting: None, is_wanted: true }
+        let (out, err) = (
+            Capture::new(limits.output_bytes),
+            Capture::new(limits.output_bytes),
+        );
+        Self {
+            out,
+            err,
+            output,
+            waiting: None,
+            is_wanted: true,
+        }
     }
 
     /// Whether a chunk may be read now. One that nobody takes stays where the command feels it: in its pipe.
@@ -45,7 +54,9 @@ impl Taken {
 
     /// Passes on what waits, if there is room for it now.
     fn offer(&mut self) {
-        let (Output::Stream(receiver), Some(chunk)) = (&self.output, self.waiting.take()) else { return };
+        let (Output::Stream(receiver), Some(chunk)) = (&self.output, self.waiting.take()) else {
+            return;
+        };
         match receiver.try_send(chunk) {
             Ok(()) => {}
             Err(TrySendError::Full(chunk)) => self.waiting = Some(chunk),
@@ -55,7 +66,9 @@ impl Taken {
 
     /// Passes on what waits. Never returns when nothing does; loses nothing when it is not waited for.
     pub(super) async fn pass(&mut self) {
-        let (Output::Stream(receiver), true) = (&self.output, self.waiting.is_some()) else { return pending().await };
+        let (Output::Stream(receiver), true) = (&self.output, self.waiting.is_some()) else {
+            return pending().await;
+        };
         match receiver.reserve().await {
             Ok(place) => {
                 if let Some(chunk) = self.waiting.take() {
@@ -110,12 +123,19 @@ impl Input {
             Stdin::Bytes(bytes) => (bytes, None),
             Stdin::Stream(more) => (Vec::new(), Some(more)),
         };
-        Self { pipe, waiting, done: 0, more }
+        Self {
+            pipe,
+            waiting,
+            done: 0,
+            more,
+        }
     }
 
     /// Passes a part on. Never returns when there is nothing left; loses nothing when it is not waited for.
     pub(super) async fn pass(&mut self) {
-        let Some(pipe) = &mut self.pipe else { return pending().await };
+        let Some(pipe) = &mut self.pipe else {
+            return pending().await;
+        };
         if self.done < self.waiting.len() {
             match pipe.write(&self.waiting[self.done..]).await {
                 Ok(count) => self.done += count,

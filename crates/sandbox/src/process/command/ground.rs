@@ -23,15 +23,33 @@ pub(super) struct Ground {
 impl Ground {
     pub(super) fn of(shared: &Shared, plan: &Plan) -> Result<Self, SandboxError> {
         let workspace = &plan.files.workspace;
-        let bad = |cause| SandboxError::BadPlace { what: "workspace", path: workspace.clone(), cause };
+        let bad = |cause| SandboxError::BadPlace {
+            what: "workspace",
+            path: workspace.clone(),
+            cause,
+        };
         let found = Identity::of(workspace).map_err(bad)?;
-        let own = || Identity { uid: geteuid().as_raw(), gid: getegid().as_raw(), change: Change::None };
+        let own = || Identity {
+            uid: geteuid().as_raw(),
+            gid: getegid().as_raw(),
+            change: Change::None,
+        };
         let identity = if shared.is_off { own() } else { found };
         let ports = match (&plan.network, shared.tier, &shared.serve) {
-            (Network::Allowed(domains), Tier::A, Some(_)) if !domains.is_empty() => Some(Ports::of(domains)),
+            (Network::Allowed(domains), Tier::A, Some(_)) if !domains.is_empty() => {
+                Some(Ports::of(domains))
+            }
             _ => None,
         };
-        let block = if shared.tier == Tier::A { namespaces(&identity, ports.as_ref()) } else { no_namespaces(&identity) };
-        Ok(Self { identity, ports, block })
+        let block = if shared.tier == Tier::A {
+            namespaces(&identity, ports.as_ref())
+        } else {
+            no_namespaces(&identity)
+        };
+        Ok(Self {
+            identity,
+            ports,
+            block,
+        })
     }
 }

@@ -45,7 +45,9 @@ fn homes_in(users: &str) -> Vec<PathBuf> {
         let fields: Vec<&str> = line.split(':').collect();
         let home = PathBuf::from(*fields.get(5)?);
         let shell = fields.get(6).map(|shell| Path::new(shell.trim_end()))?;
-        let logs_in = !["nologin", "false", "sync", "halt", "shutdown"].iter().any(|none| shell.ends_with(none));
+        let logs_in = !["nologin", "false", "sync", "halt", "shutdown"]
+            .iter()
+            .any(|none| shell.ends_with(none));
         let is_service = SERVICES.iter().any(|folder| home.starts_with(folder));
         (is_home(&home) && (logs_in || !is_service)).then_some(home)
     };
@@ -57,8 +59,12 @@ fn homes_in(users: &str) -> Vec<PathBuf> {
 
 /// Whether a folder can be hidden as somebody's home: not one that the machine's own programs and data are in.
 pub(super) fn is_home(home: &Path) -> bool {
-    let is_system = PROGRAMS.iter().any(|folder| home.starts_with(folder)) || SERVICES.iter().any(|folder| home == Path::new(folder));
-    let is_plain = home.components().skip(1).all(|part| matches!(part, std::path::Component::Normal(_)));
+    let is_system = PROGRAMS.iter().any(|folder| home.starts_with(folder))
+        || SERVICES.iter().any(|folder| home == Path::new(folder));
+    let is_plain = home
+        .components()
+        .skip(1)
+        .all(|part| matches!(part, std::path::Component::Normal(_)));
     home.is_absolute() && is_plain && home.components().count() > 1 && !is_system
 }
 
@@ -82,7 +88,14 @@ mod tests {
             odd:x:1005:1005::relative:/bin/sh\n\
             up:x:1006:1006::/data/../etc:/bin/sh\n\
             short:x\n";
-        let found = ["/data/people/far", "/home/near", "/opt/app", "/root", "/usr/home/old", "/var/lib/ci"];
+        let found = [
+            "/data/people/far",
+            "/home/near",
+            "/opt/app",
+            "/root",
+            "/usr/home/old",
+            "/var/lib/ci",
+        ];
         assert_eq!(homes_in(users), found.map(PathBuf::from));
     }
 }

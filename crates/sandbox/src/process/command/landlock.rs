@@ -59,8 +59,19 @@ pub(super) struct Rule {
 pub(super) fn version() -> Result<i32, std::io::Error> {
     const ASK: u32 = 1;
     // SAFETY: with this flag the call takes no pointer.
-    let answer = unsafe { libc::syscall(libc::SYS_landlock_create_ruleset, std::ptr::null::<u8>(), 0_usize, ASK) };
-    if answer < 0 { Err(std::io::Error::last_os_error()) } else { Ok(i32::try_from(answer).unwrap_or(0)) }
+    let answer = unsafe {
+        libc::syscall(
+            libc::SYS_landlock_create_ruleset,
+            std::ptr::null::<u8>(),
+            0_usize,
+            ASK,
+        )
+    };
+    if answer < 0 {
+        Err(std::io::Error::last_os_error())
+    } else {
+        Ok(i32::try_from(answer).unwrap_or(0))
+    }
 }
 
 /// Writes the operations that make the rules, for the command to be bound to; none where this version is of no use.
@@ -79,23 +90,48 @@ pub(super) fn make(block: &mut PlaceBlock, list: &mut List, version: i32, rules:
         _ => 24,
     };
     let set = Slot::RULES;
-    list.call_for(step, libc::SYS_landlock_create_ruleset, [attributes.into(), size.into(), 0.into()], set);
+    list.call_for(
+        step,
+        libc::SYS_landlock_create_ruleset,
+        [attributes.into(), size.into(), 0.into()],
+        set,
+    );
     let place = block.slot();
     for rule in rules {
-        let rights = rule.rights & handled & if rule.is_folder { u64::MAX } else { !OF_FOLDERS };
+        let rights = rule.rights
+            & handled
+            & if rule.is_folder {
+                u64::MAX
+            } else {
+                !OF_FOLDERS
+            };
         let path = block.path(&rule.path);
         let flags = libc::O_PATH.cast_unsigned() | CLOSE_ON_EXEC;
         if rule.rights & REAL == 0 {
-            list.call_for(step, libc::SYS_openat, [libc::AT_FDCWD.into(), path.into(), flags.into(), 0.into()], place);
+            list.call_for(
+                step,
+                libc::SYS_openat,
+                [libc::AT_FDCWD.into(), path.into(), flags.into(), 0.into()],
+                place,
+            );
         } else {
             let how = block.value(&[u64::from(flags), 0, NO_LINKS]);
-            list.call_for(step, libc::SYS_openat2, [libc::AT_FDCWD.into(), path.into(), how.into(), 24.into()], place);
+            list.call_for(
+                step,
+                libc::SYS_openat2,
+                [libc::AT_FDCWD.into(), path.into(), how.into(), 24.into()],
+                place,
+            );
         }
         let mut bytes = rights.to_ne_bytes().to_vec();
         bytes.extend([0; 4]);
         let beneath = block.data(&bytes);
         list.poke(step, beneath + 8, place);
-        list.call(step, libc::SYS_landlock_add_rule, [set.into(), 1.into(), beneath.into(), 0.into()]);
+        list.call(
+            step,
+            libc::SYS_landlock_add_rule,
+            [set.into(), 1.into(), beneath.into(), 0.into()],
+        );
         list.try_call(step, libc::SYS_close, [place.into()]);
     }
 }
@@ -112,8 +148,17 @@ pub(super) fn keep_signals(block: &mut PlaceBlock, list: &mut List, version: i32
     let step = block.step("signals that stay inside");
     let (attributes, set) = (block.value(&[0, 0, SIGNALS]), block.slot());
     let flags = if version >= REPORTS { SAY_NOTHING } else { 0 };
-    list.call_for(step, libc::SYS_landlock_create_ruleset, [attributes.into(), 24.into(), 0.into()], set);
-    list.call(step, libc::SYS_landlock_restrict_self, [set.into(), flags.into()]);
+    list.call_for(
+        step,
+        libc::SYS_landlock_create_ruleset,
+        [attributes.into(), 24.into(), 0.into()],
+        set,
+    );
+    list.call(
+        step,
+        libc::SYS_landlock_restrict_self,
+        [set.into(), flags.into()],
+    );
     list.try_call(step, libc::SYS_close, [set.into()]);
     true
 }
@@ -121,5 +166,9 @@ pub(super) fn keep_signals(block: &mut PlaceBlock, list: &mut List, version: i32
 /// Writes the operation that binds a process to the rules for good.
 pub(super) fn restrict(block: &mut CommandBlock, list: &mut List) {
     let step = block.step("Landlock");
-    list.call(step, libc::SYS_landlock_restrict_self, [Slot::RULES.into(), 0.into()]);
+    list.call(
+        step,
+        libc::SYS_landlock_restrict_self,
+        [Slot::RULES.into(), 0.into()],
+    );
 }

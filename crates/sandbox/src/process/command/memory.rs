@@ -25,15 +25,31 @@ pub(super) fn exceeds(ancestor: libc::pid_t, most: u64) -> bool {
     // A page that several share is counted for each of them here, and once more as a file's, which is quick; only when that is too much they
     // are asked exactly.
     let counted: u64 = processes.iter().map(|pid| counted(*pid)).sum();
-    files + counted > most && files + processes.iter().map(|pid| share(*pid).unwrap_or_else(|| self::counted(*pid))).sum::<u64>() > most
+    files + counted > most
+        && files
+            + processes
+                .iter()
+                .map(|pid| share(*pid).unwrap_or_else(|| self::counted(*pid)))
+                .sum::<u64>()
+            > most
 }
 
 fn descendants(ancestor: libc::pid_t) -> Vec<libc::pid_t> {
     let (mut found, mut next) = (vec![ancestor], 0);
     while let Some(pid) = found.get(next) {
-        let threads = fs::read_dir(format!("/proc/{pid}/task")).into_iter().flatten().flatten();
-        let lists: Vec<String> = threads.filter_map(|thread| fs::read_to_string(thread.path().join("children")).ok()).collect();
-        found.extend(lists.iter().flat_map(|list| list.split_whitespace()).filter_map(|pid| pid.parse::<libc::pid_t>().ok()));
+        let threads = fs::read_dir(format!("/proc/{pid}/task"))
+            .into_iter()
+            .flatten()
+            .flatten();
+        let lists: Vec<String> = threads
+            .filter_map(|thread| fs::read_to_string(thread.path().join("children")).ok())
+            .collect();
+        found.extend(
+            lists
+                .iter()
+                .flat_map(|list| list.split_whitespace())
+                .filter_map(|pid| pid.parse::<libc::pid_t>().ok()),
+        );
         next += 1;
     }
     found
@@ -51,12 +67,21 @@ fn share(pid: libc::pid_t) -> Option<u64> {
         return Some(anonymous);
     }
     let (mut shared, mut is_shared) = (0, false);
-    for line in fs::read_to_string(format!("/proc/{pid}/smaps")).ok()?.lines() {
+    for line in fs::read_to_string(format!("/proc/{pid}/smaps"))
+        .ok()?
+        .lines()
+    {
         if let Some(part) = line.strip_prefix("Pss:").filter(|_| is_shared) {
-            shared += part.trim().strip_suffix(" kB").and_then(|part| part.parse::<u64>().ok()).unwrap_or(0);
+            shared += part
+                .trim()
+                .strip_suffix(" kB")
+                .and_then(|part| part.parse::<u64>().ok())
+                .unwrap_or(0);
         } else if line.as_bytes().first().is_some_and(u8::is_ascii_hexdigit) {
             // Mappings without a file that are shared all the same.
-            is_shared = [" /dev/zero", " /SYSV"].iter().any(|name| line.contains(name));
+            is_shared = [" /dev/zero", " /SYSV"]
+                .iter()
+                .any(|name| line.contains(name));
         }
     }
     Some(anonymous + (shared << 10))
@@ -74,7 +99,8 @@ fn private_folders(processes: &[libc::pid_t]) -> u64 {
                 && let Ok(facts) = rustix::fs::statfs(path)
                 && i128::from(facts.f_type) == TMPFS
             {
-                bytes += facts.f_blocks.saturating_sub(facts.f_bfree) * u64::try_from(facts.f_bsize).unwrap_or(0);
+                bytes += facts.f_blocks.saturating_sub(facts.f_bfree)
+                    * u64::try_from(facts.f_bsize).unwrap_or(0);
             }
         }
     }
@@ -83,16 +109,38 @@ fn private_folders(processes: &[libc::pid_t]) -> u64 {
 
 fn sum(pid: libc::pid_t, file: &str, names: &[&str]) -> Option<u64> {
     let text = fs::read_to_string(format!("/proc/{pid}/{file}")).ok()?;
-    let kilobytes = |name: &&str| text.lines().find_map(|line| line.strip_prefix(name)?.trim().strip_suffix(" kB")?.parse::<u64>().ok());
+    let kilobytes = |name: &&str| {
+        text.lines().find_map(|line| {
+            line.strip_prefix(name)?
+                .trim()
+                .strip_suffix(" kB")?
+                .parse::<u64>()
+                .ok()
+        })
+    };
     Some(names.iter().filter_map(kilobytes).sum::<u64>() << 10)
 }
 
 /// Files in memory that only descriptors lead to, in bytes; each once.
 fn unnamed_files(processes: &[libc::pid_t]) -> u64 {
-    let descriptors = processes.iter().flat_map(|pid| fs::read_dir(format!("/proc/{pid}/fd")).into_iter().flatten().flatten());
-    let in_memory = descriptors
-        .filter(|entry| fs::read_link(entry.path()).is_ok_and(|target| target.as_os_str().as_encoded_bytes().starts_with(b"/memfd:")));
+    let descriptors = processes.iter().flat_map(|pid| {
+        fs::read_dir(format!("/proc/{pid}/fd"))
+            .into_iter()
+            .flatten()
+            .flatten()
+    });
+    let in_memory = descriptors.filter(|entry| {
+        fs::read_link(entry.path()).is_ok_and(|target| {
+            target
+                .as_os_str()
+                .as_encoded_bytes()
+                .starts_with(b"/memfd:")
+        })
+    });
     let mut seen = BTreeSet::new();
     let facts = in_memory.filter_map(|entry| fs::metadata(entry.path()).ok());
-    facts.filter(|facts| seen.insert((facts.dev(), facts.ino()))).map(|facts| facts.blocks() * 512).sum()
+    facts
+        .filter(|facts| seen.insert((facts.dev(), facts.ino())))
+        .map(|facts| facts.blocks() * 512)
+        .sum()
 }

@@ -79,9 +79,19 @@ pub struct Command {
 
 impl Command {
     /// A command in the workspace that reads nothing and whose output is kept.
-    pub fn new(program: impl Into<OsString>, args: impl IntoIterator<Item = impl Into<OsString>>) -> Self {
+    pub fn new(
+        program: impl Into<OsString>,
+        args: impl IntoIterator<Item = impl Into<OsString>>,
+    ) -> Self {
         let args = args.into_iter().map(Into::into).collect();
-        Self { program: program.into(), args, cwd: None, stdin: Stdin::Empty, output: Output::Capture, signals: None }
+        Self {
+            program: program.into(),
+            args,
+            cwd: None,
+            stdin: Stdin::Empty,
+            output: Output::Capture,
+            signals: None,
+        }
     }
 }
 

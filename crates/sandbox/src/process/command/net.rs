@@ -36,7 +36,10 @@ impl Ports {
         tcp.dedup();
         // As many as one message can pass.
         tcp.truncate(200);
-        Self { tcp, udp: vec![DNS_PORT] }
+        Self {
+            tcp,
+            udp: vec![DNS_PORT],
+        }
     }
 }
 
@@ -52,8 +55,17 @@ pub(super) fn reach_itself(block: &mut GroundBlock, list: &mut List) {
     request[16..18].copy_from_slice(&u16::try_from(libc::IFF_UP).unwrap_or(0).to_ne_bytes());
     let request = block.data(&request);
     // Where there is none, whoever needs it will notice.
-    list.try_call_for(step, libc::SYS_socket, [libc::AF_INET.into(), kind.into(), 0.into()], socket);
-    list.try_call(step, libc::SYS_ioctl, [socket.into(), libc::SIOCSIFFLAGS.into(), request.into()]);
+    list.try_call_for(
+        step,
+        libc::SYS_socket,
+        [libc::AF_INET.into(), kind.into(), 0.into()],
+        socket,
+    );
+    list.try_call(
+        step,
+        libc::SYS_ioctl,
+        [socket.into(), libc::SIOCSIFFLAGS.into(), request.into()],
+    );
     list.try_call(step, libc::SYS_close, [socket.into()]);
 }
 
@@ -61,7 +73,11 @@ pub(super) fn reach_itself(block: &mut GroundBlock, list: &mut List) {
 pub(super) fn listen(block: &mut GroundBlock, list: &mut List, ports: &Ports) {
     routes(block, list);
     let step = block.step("sockets that answer in the network namespace");
-    let sockets = ports.tcp.iter().map(|port| (libc::SOCK_STREAM, *port)).chain(ports.udp.iter().map(|port| (libc::SOCK_DGRAM, *port)));
+    let sockets = ports
+        .tcp
+        .iter()
+        .map(|port| (libc::SOCK_STREAM, *port))
+        .chain(ports.udp.iter().map(|port| (libc::SOCK_DGRAM, *port)));
     let sockets: Vec<(i32, u16)> = sockets.collect();
     // One more for the kernel's own refusals.
     let count = sockets.len() + 1;
@@ -73,14 +89,36 @@ pub(super) fn listen(block: &mut GroundBlock, list: &mut List, ports: &Ports) {
     let rights = block.data(&rights);
     let has_six = has_six();
     let socket = block.slot();
-    let (on, off) = (block.data(&1_i32.to_ne_bytes()), block.data(&0_i32.to_ne_bytes()));
+    let (on, off) = (
+        block.data(&1_i32.to_ne_bytes()),
+        block.data(&0_i32.to_ne_bytes()),
+    );
     hear_refusals(block, list, socket);
     list.poke(step, rights + 16 + 4 * sockets.len() as u64, socket);
     for (index, (kind, port)) in sockets.into_iter().enumerate() {
-        let family = if has_six { libc::AF_INET6 } else { libc::AF_INET };
-        list.call_for(step, libc::SYS_socket, [family.into(), (kind | libc::SOCK_CLOEXEC).into(), 0.into()], socket);
+        let family = if has_six {
+            libc::AF_INET6
+        } else {
+            libc::AF_INET
+        };
+        list.call_for(
+            step,
+            libc::SYS_socket,
+            [family.into(), (kind | libc::SOCK_CLOEXEC).into(), 0.into()],
+            socket,
+        );
         let mut option = |level: i32, name: i32, value: u64| {
-            list.call(step, libc::SYS_setsockopt, [socket.into(), level.into(), name.into(), value.into(), 4.into()]);
+            list.call(
+                step,
+                libc::SYS_setsockopt,
+                [
+                    socket.into(),
+                    level.into(),
+                    name.into(),
+                    value.into(),
+                    4.into(),
+                ],
+            );
         };
         option(libc::SOL_SOCKET, libc::SO_REUSEADDR, on);
         if has_six {
@@ -90,7 +128,11 @@ pub(super) fn listen(block: &mut GroundBlock, list: &mut List, ports: &Ports) {
         address.extend(port.to_be_bytes());
         address.resize(if has_six { 28 } else { 16 }, 0);
         let (size, address) = (address.len() as u64, block.data(&address));
-        list.call(step, libc::SYS_bind, [socket.into(), address.into(), size.into()]);
+        list.call(
+            step,
+            libc::SYS_bind,
+            [socket.into(), address.into(), size.into()],
+        );
         if kind == libc::SOCK_STREAM {
             list.call(step, libc::SYS_listen, [socket.into(), 128.into()]);
         }
@@ -99,7 +141,11 @@ pub(super) fn listen(block: &mut GroundBlock, list: &mut List, ports: &Ports) {
     let byte = block.data(&[1]);
     let part = block.value(&[byte, 1]);
     let message = block.value(&[0, 0, part, 1, rights, length, 0]);
-    list.call(step, libc::SYS_sendmsg, [CONTROL.into(), message.into(), libc::MSG_NOSIGNAL.into()]);
+    list.call(
+        step,
+        libc::SYS_sendmsg,
+        [CONTROL.into(), message.into(), libc::MSG_NOSIGNAL.into()],
+    );
 }
 
 /// Writes the operations that open a socket which hears what the kernel refuses by itself, because nobody listens there. Where such a socket
@@ -108,24 +154,48 @@ fn hear_refusals(block: &mut GroundBlock, list: &mut List, socket: Slot) {
     let step = block.step("a socket that hears refusals");
     let hearing = block.slot();
     let kind = libc::SOCK_DGRAM | libc::SOCK_CLOEXEC | libc::SOCK_NONBLOCK;
-    list.call_for(step, libc::SYS_socket, [libc::AF_INET.into(), kind.into(), 0.into()], socket);
+    list.call_for(
+        step,
+        libc::SYS_socket,
+        [libc::AF_INET.into(), kind.into(), 0.into()],
+        socket,
+    );
     // Of no protocol, so that it hears nothing before it has its filter.
-    list.try_call_for(step, libc::SYS_socket, [libc::AF_PACKET.into(), kind.into(), 0.into()], hearing);
+    list.try_call_for(
+        step,
+        libc::SYS_socket,
+        [libc::AF_PACKET.into(), kind.into(), 0.into()],
+        hearing,
+    );
     let filter = refusals_only();
     let (count, filter) = (filter.len() as u64 / 8, block.data(&filter));
     let program = block.value(&[count, filter]);
     list.try_call(
         step,
         libc::SYS_setsockopt,
-        [hearing.into(), libc::SOL_SOCKET.into(), libc::SO_ATTACH_FILTER.into(), program.into(), 16.into()],
+        [
+            hearing.into(),
+            libc::SOL_SOCKET.into(),
+            libc::SO_ATTACH_FILTER.into(),
+            program.into(),
+            16.into(),
+        ],
     );
     let mut address = family_bytes(libc::AF_PACKET).to_vec();
     address.extend(u16::try_from(libc::ETH_P_ALL).unwrap_or(0).to_be_bytes());
     address.extend(LOOPBACK.to_ne_bytes());
     address.resize(size_of::<libc::sockaddr_ll>(), 0);
     let (size, address) = (address.len() as u64, block.data(&address));
-    list.try_call(step, libc::SYS_bind, [hearing.into(), address.into(), size.into()]);
-    list.try_call(step, libc::SYS_dup3, [hearing.into(), socket.into(), libc::O_CLOEXEC.into()]);
+    list.try_call(
+        step,
+        libc::SYS_bind,
+        [hearing.into(), address.into(), size.into()],
+    );
+    list.try_call(
+        step,
+        libc::SYS_dup3,
+        [hearing.into(), socket.into(), libc::O_CLOEXEC.into()],
+    );
     list.try_call(step, libc::SYS_close, [hearing.into()]);
 }
 
@@ -176,7 +246,11 @@ fn refusals_only() -> Vec<u8> {
     for (at, (code, number, yes, no)) in steps.into_iter().enumerate() {
         let over = |target: usize| u8::try_from(target.saturating_sub(at + 1)).unwrap_or(0);
         bytes.extend(code.to_ne_bytes());
-        bytes.extend(if code == equals { [over(yes), over(no)] } else { [0, 0] });
+        bytes.extend(if code == equals {
+            [over(yes), over(no)]
+        } else {
+            [0, 0]
+        });
         bytes.extend(number.to_ne_bytes());
     }
     bytes
@@ -191,7 +265,16 @@ fn routes(block: &mut GroundBlock, list: &mut List) {
     let step = block.step("routes of the network namespace");
     let socket = block.slot();
     let kind = libc::SOCK_RAW | libc::SOCK_CLOEXEC;
-    list.call_for(step, libc::SYS_socket, [libc::AF_NETLINK.into(), kind.into(), libc::NETLINK_ROUTE.into()], socket);
+    list.call_for(
+        step,
+        libc::SYS_socket,
+        [
+            libc::AF_NETLINK.into(),
+            kind.into(),
+            libc::NETLINK_ROUTE.into(),
+        ],
+        socket,
+    );
     let up = libc::IFF_UP.cast_unsigned().to_ne_bytes();
     let mut link = vec![0, 0, 0, 0];
     link.extend(LOOPBACK.to_ne_bytes());
@@ -200,7 +283,20 @@ fn routes(block: &mut GroundBlock, list: &mut List) {
     let route = |family: i32| {
         const BOOT: u8 = 3;
         const HOST_SCOPE: u8 = 254;
-        let mut bytes = vec![family_bytes(family)[0], 0, 0, 0, libc::RT_TABLE_LOCAL, BOOT, HOST_SCOPE, libc::RTN_LOCAL, 0, 0, 0, 0];
+        let mut bytes = vec![
+            family_bytes(family)[0],
+            0,
+            0,
+            0,
+            libc::RT_TABLE_LOCAL,
+            BOOT,
+            HOST_SCOPE,
+            libc::RTN_LOCAL,
+            0,
+            0,
+            0,
+            0,
+        ];
         bytes.extend(8_u16.to_ne_bytes());
         bytes.extend(libc::RTA_OIF.to_ne_bytes());
         bytes.extend(LOOPBACK.to_ne_bytes());
@@ -208,7 +304,12 @@ fn routes(block: &mut GroundBlock, list: &mut List) {
     };
     // Resolvers that ask for addresses the machine can use take loopback addresses for none.
     let address = |family: i32, octets: &[u8]| {
-        let mut bytes = vec![family_bytes(family)[0], u8::try_from(8 * octets.len()).unwrap_or(0), 0, 0];
+        let mut bytes = vec![
+            family_bytes(family)[0],
+            u8::try_from(8 * octets.len()).unwrap_or(0),
+            0,
+            0,
+        ];
         bytes.extend(LOOPBACK.to_ne_bytes());
         for kind in [libc::IFA_LOCAL, libc::IFA_ADDRESS] {
             bytes.extend(u16::try_from(4 + octets.len()).unwrap_or(0).to_ne_bytes());
@@ -220,24 +321,57 @@ fn routes(block: &mut GroundBlock, list: &mut List) {
     let create = libc::NLM_F_CREATE.cast_unsigned();
     let mut requests = vec![
         (libc::RTM_NEWLINK, 0, link),
-        (libc::RTM_NEWADDR, create, address(libc::AF_INET, &INSIDE_V4.octets())),
+        (
+            libc::RTM_NEWADDR,
+            create,
+            address(libc::AF_INET, &INSIDE_V4.octets()),
+        ),
         (libc::RTM_NEWROUTE, create, route(libc::AF_INET)),
     ];
     if has_six() {
-        requests.push((libc::RTM_NEWADDR, create, address(libc::AF_INET6, &INSIDE_V6.octets())));
+        requests.push((
+            libc::RTM_NEWADDR,
+            create,
+            address(libc::AF_INET6, &INSIDE_V6.octets()),
+        ));
         requests.push((libc::RTM_NEWROUTE, create, route(libc::AF_INET6)));
     }
     for (kind, flags, body) in requests {
         let flags = flags | (libc::NLM_F_REQUEST | libc::NLM_F_ACK).cast_unsigned();
-        let mut bytes = u32::try_from(16 + body.len()).unwrap_or(0).to_ne_bytes().to_vec();
+        let mut bytes = u32::try_from(16 + body.len())
+            .unwrap_or(0)
+            .to_ne_bytes()
+            .to_vec();
         bytes.extend(kind.to_ne_bytes());
         bytes.extend(u16::try_from(flags).unwrap_or(0).to_ne_bytes());
         bytes.extend([0; 8]);
         bytes.extend(body);
         let (size, request) = (bytes.len() as u64, block.data(&bytes));
         let answer = block.data(&[0; 256]);
-        list.call(step, libc::SYS_sendto, [socket.into(), request.into(), size.into(), 0.into(), 0.into(), 0.into()]);
-        list.call(step, libc::SYS_recvfrom, [socket.into(), answer.into(), Arg::Value(256), 0.into(), 0.into(), 0.into()]);
+        list.call(
+            step,
+            libc::SYS_sendto,
+            [
+                socket.into(),
+                request.into(),
+                size.into(),
+                0.into(),
+                0.into(),
+                0.into(),
+            ],
+        );
+        list.call(
+            step,
+            libc::SYS_recvfrom,
+            [
+                socket.into(),
+                answer.into(),
+                Arg::Value(256),
+                0.into(),
+                0.into(),
+                0.into(),
+            ],
+        );
         list.check(step, answer + 16, libc::EEXIST);
     }
     list.try_call(step, libc::SYS_close, [socket.into()]);
@@ -254,8 +388,13 @@ pub(super) fn receive(control: BorrowedFd<'_>, ports: &Ports) -> Result<Listener
     let mut space = [MaybeUninit::uninit(); 2048];
     let mut ancillary = RecvAncillaryBuffer::new(&mut space);
     let step = "sockets that answer in the network namespace";
-    recvmsg(control, &mut [IoSliceMut::new(&mut byte)], &mut ancillary, RecvFlags::CMSG_CLOEXEC | RecvFlags::DONTWAIT)
-        .map_err(SandboxError::step(step))?;
+    recvmsg(
+        control,
+        &mut [IoSliceMut::new(&mut byte)],
+        &mut ancillary,
+        RecvFlags::CMSG_CLOEXEC | RecvFlags::DONTWAIT,
+    )
+    .map_err(SandboxError::step(step))?;
     let mut sockets: Vec<OwnedFd> = Vec::new();
     for message in ancillary.drain() {
         if let RecvAncillaryMessage::ScmRights(passed) = message {
@@ -263,8 +402,14 @@ pub(super) fn receive(control: BorrowedFd<'_>, ports: &Ports) -> Result<Listener
         }
     }
     if sockets.len() != ports.tcp.len() + ports.udp.len() + 1 {
-        return Err(SandboxError::step(step)(io::Error::from(io::ErrorKind::InvalidData)));
+        return Err(SandboxError::step(step)(io::Error::from(
+            io::ErrorKind::InvalidData,
+        )));
     }
     let (refusals, udp) = (sockets.pop(), sockets.split_off(ports.tcp.len()));
-    Ok(Listeners { tcp: sockets, udp, refusals })
+    Ok(Listeners {
+        tcp: sockets,
+        udp,
+        refusals,
+    })
 }

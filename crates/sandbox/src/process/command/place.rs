@@ -8,6 +8,18 @@ use std::path::Path;
 /// Opens what is at a path, without following any link: whoever may write above it, a command of another call for instance, could have put
 /// one there since the plan was made, and whatever the link leads to would be opened to this call.
 pub(super) fn open(path: &Path) -> io::Result<OwnedFd> {
-    let opened = openat2(CWD, path, OFlags::PATH | OFlags::CLOEXEC, Mode::empty(), ResolveFlags::NO_SYMLINKS | ResolveFlags::NO_MAGICLINKS);
-    opened.map_err(|cause| if cause == rustix::io::Errno::LOOP { io::Error::other("a link lies on the way to it") } else { cause.into() })
+    let opened = openat2(
+        CWD,
+        path,
+        OFlags::PATH | OFlags::CLOEXEC,
+        Mode::empty(),
+        ResolveFlags::NO_SYMLINKS | ResolveFlags::NO_MAGICLINKS,
+    );
+    opened.map_err(|cause| {
+        if cause == rustix::io::Errno::LOOP {
+            io::Error::other("a link lies on the way to it")
+        } else {
+            cause.into()
+        }
+    })
 }

@@ -10,7 +10,14 @@ const WORDS: usize = 128;
 pub(super) fn allowed() -> Vec<u64> {
     let mut set = vec![0_u64; WORDS];
     // SAFETY: the set is as long as said.
-    let bytes = unsafe { libc::syscall(libc::SYS_sched_getaffinity, 0, WORDS * size_of::<u64>(), set.as_mut_ptr()) };
+    let bytes = unsafe {
+        libc::syscall(
+            libc::SYS_sched_getaffinity,
+            0,
+            WORDS * size_of::<u64>(),
+            set.as_mut_ptr(),
+        )
+    };
     set.truncate(usize::try_from(bytes).unwrap_or(0) / size_of::<u64>());
     let count: u32 = set.iter().map(|word| word.count_ones()).sum();
     if i64::from(count) >= configured() {

@@ -71,7 +71,10 @@ struct Idle {
 impl Drop for Idle {
     fn drop(&mut self) {
         // Waited for, because a group can be removed only when nobody is in it.
-        if let Some(Ready { mut helper, group, .. }) = self.ready.take() {
+        if let Some(Ready {
+            mut helper, group, ..
+        }) = self.ready.take()
+        {
             helper.end_and_wait();
             drop(group);
         }
@@ -92,7 +95,11 @@ impl Drop for Leave {
 
 impl Waiting {
     pub(super) fn new() -> Self {
-        Self { state: Mutex::default(), coming: Arc::default(), mounts: File::open("/proc/self/mountinfo").ok() }
+        Self {
+            state: Mutex::default(),
+            coming: Arc::default(),
+            mounts: File::open("/proc/self/mountinfo").ok(),
+        }
     }
 
     /// Whether a place waits that was made for this plan. It may have become another since.
@@ -101,14 +108,26 @@ impl Waiting {
     }
 
     /// Takes a place like this, if there is one. One that is made of other files by now is thrown away.
-    pub(super) fn take(&self, likeness: &Likeness, stamps: impl Fn() -> Vec<Option<Stamp>>) -> Option<Ready> {
+    pub(super) fn take(
+        &self,
+        likeness: &Likeness,
+        stamps: impl Fn() -> Vec<Option<Stamp>>,
+    ) -> Option<Ready> {
         loop {
             let mut state = self.state();
-            let at = state.places.iter().position(|idle| idle.likeness == *likeness)?;
+            let at = state
+                .places
+                .iter()
+                .position(|idle| idle.likeness == *likeness)?;
             let mut idle = state.places.swap_remove(at);
             drop(state);
             // Somebody may have ended it while it waited.
-            if idle.stamps == stamps() && idle.ready.as_mut().is_some_and(|ready| !ready.helper.reap()) {
+            if idle.stamps == stamps()
+                && idle
+                    .ready
+                    .as_mut()
+                    .is_some_and(|ready| !ready.helper.reap())
+            {
                 return idle.ready.take();
             }
         }
@@ -118,23 +137,46 @@ impl Waiting {
     pub(super) fn leave(&self) -> Option<Leave> {
         // Where nobody can say whether mounts changed, nothing is made ahead.
         self.mounts.as_ref()?;
-        let leave = Leave { coming: self.coming.clone(), generation: self.state().generation };
+        let leave = Leave {
+            coming: self.coming.clone(),
+            generation: self.state().generation,
+        };
         (leave.coming.fetch_add(1, Ordering::Relaxed) < MOST).then_some(leave)
     }
 
     pub(super) fn has(&self, likeness: &Likeness) -> bool {
-        self.state().places.iter().any(|idle| idle.likeness == *likeness)
+        self.state()
+            .places
+            .iter()
+            .any(|idle| idle.likeness == *likeness)
     }
 
     /// Brings a place; the oldest goes when there are too many.
-    pub(super) fn put(&self, leave: &Leave, plan: Plan, likeness: Likeness, stamps: Vec<Option<Stamp>>, ready: Ready) {
-        let idle = Idle { plan, likeness, stamps, since: Instant::now(), ready: Some(ready) };
+    pub(super) fn put(
+        &self,
+        leave: &Leave,
+        plan: Plan,
+        likeness: Likeness,
+        stamps: Vec<Option<Stamp>>,
+        ready: Ready,
+    ) {
+        let idle = Idle {
+            plan,
+            likeness,
+            stamps,
+            since: Instant::now(),
+            ready: Some(ready),
+        };
         let mut state = self.state();
         if state.generation != leave.generation {
             return;
         }
         state.places.push(idle);
-        let surplus = if state.places.len() > MOST { Some(state.places.remove(0)) } else { None };
+        let surplus = if state.places.len() > MOST {
+            Some(state.places.remove(0))
+        } else {
+            None
+        };
         drop(state);
         drop(surplus);
     }
@@ -142,7 +184,9 @@ impl Waiting {
     /// Throws away what nobody came for.
     pub(super) fn tidy(&self) {
         let mut state = self.state();
-        let (kept, old): (Vec<_>, Vec<_>) = std::mem::take(&mut state.places).into_iter().partition(|idle| idle.since.elapsed() < PATIENCE);
+        let (kept, old): (Vec<_>, Vec<_>) = std::mem::take(&mut state.places)
+            .into_iter()
+            .partition(|idle| idle.since.elapsed() < PATIENCE);
         state.places = kept;
         drop(state);
         drop(old);
@@ -162,7 +206,13 @@ impl Waiting {
 /// Whether mounts were made or removed since this was last asked.
 fn have_changed(mounts: &File) -> bool {
     let mut asked = [PollFd::new(mounts, PollFlags::PRI | PollFlags::ERR)];
-    let at_once = Timespec { tv_sec: 0, tv_nsec: 0 };
+    let at_once = Timespec {
+        tv_sec: 0,
+        tv_nsec: 0,
+    };
     // Who cannot be asked may have changed.
-    poll(&mut asked, Some(&at_once)).is_err() || asked[0].revents().intersects(PollFlags::PRI | PollFlags::ERR)
+    poll(&mut asked, Some(&at_once)).is_err()
+        || asked[0]
+            .revents()
+            .intersects(PollFlags::PRI | PollFlags::ERR)
 }

@@ -10,7 +10,14 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fs::{self, FileType};
 use std::path::{Path, PathBuf};
 
-const DEVICES: &[&str] = &["/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom", "/dev/tty"];
+const DEVICES: &[&str] = &[
+    "/dev/null",
+    "/dev/zero",
+    "/dev/full",
+    "/dev/random",
+    "/dev/urandom",
+    "/dev/tty",
+];
 
 /// What programs read that are not programs: libraries, data, settings.
 const DATA: &[&str] = &[
@@ -32,31 +39,51 @@ const DATA: &[&str] = &[
     "/var/lib",
 ];
 /// Folders among libraries that hold programs: the loader could be told to run those.
-pub(super) const PROGRAMS_AMONG_DATA: &[&str] =
-    &["bin", "sbin", "libexec", "git-core", "gcc", "sudo", "openssh", "apt", "dpkg", "systemd", "polkit-1"];
+pub(super) const PROGRAMS_AMONG_DATA: &[&str] = &[
+    "bin", "sbin", "libexec", "git-core", "gcc", "sudo", "openssh", "apt", "dpkg", "systemd",
+    "polkit-1",
+];
 /// More rules than this would take longer than the command.
 const MOST_RULES: usize = 4000;
 
 /// Where namespaces hide and close what the plan says: Landlock once more around it.
 pub(super) fn inside_namespaces(plan: &Plan, view: &View, version: i32) -> Vec<Rule> {
     let mut rules = devices();
-    let run = if plan.programs == Programs::Any { RUN } else { 0 };
+    let run = if plan.programs == Programs::Any {
+        RUN
+    } else {
+        0
+    };
     match &plan.programs {
         Programs::Any => rules.push(folder("/", READ | RUN)),
         Programs::Only(programs) => {
             rules.extend(data());
             rules.extend(programs.iter().flat_map(|program| start(program, view)));
             rules.extend(libraries(programs, view));
-            let places = view.placements.iter().filter(|placement| placement.what == What::Read);
-            rules.extend(places.map(|place| Rule { path: place.path.clone(), rights: READ | REAL, is_folder: place.is_folder }));
+            let places = view
+                .placements
+                .iter()
+                .filter(|placement| placement.what == What::Read);
+            rules.extend(places.map(|place| Rule {
+                path: place.path.clone(),
+                rights: READ | REAL,
+                is_folder: place.is_folder,
+            }));
             if view.is_visible(&plan.files.workspace) {
                 rules.push(folder(&plan.files.workspace, READ | REAL));
             }
         }
     }
-    let writable = view.placements.iter().filter(|placement| matches!(placement.what, What::Write | What::Private));
+    let writable = view
+        .placements
+        .iter()
+        .filter(|placement| matches!(placement.what, What::Write | What::Private));
     let rights = change(version) | run | REAL;
-    rules.extend(writable.map(|place| Rule { path: place.path.clone(), rights, is_folder: place.is_folder }));
+    rules.extend(writable.map(|place| Rule {
+        path: place.path.clone(),
+        rights,
+        is_folder: place.is_folder,
+    }));
     rules
 }
 
@@ -64,16 +91,37 @@ pub(super) fn inside_namespaces(plan: &Plan, view: &View, version: i32) -> Vec<R
 /// given piece by piece, and no new name can be made there.
 pub(super) fn alone(plan: &Plan, view: &View, version: i32, listings: &Listings) -> Given {
     let mut rules = devices();
-    let run = if plan.programs == Programs::Any { RUN } else { 0 };
+    let run = if plan.programs == Programs::Any {
+        RUN
+    } else {
+        0
+    };
     let (change, read) = (change(version) | run | REAL, READ | run | REAL);
-    let mut giving = Giving { view, change, read, workspace: &plan.files.workspace, listings, listed: BTreeMap::new(), rules: Vec::new() };
-    let trees = view.placements.iter().filter(|placement| placement.what.is_tree());
-    let tops = trees.filter(|placement| !placement.within.as_ref().is_some_and(|(_, above)| above.is_tree()));
+    let mut giving = Giving {
+        view,
+        change,
+        read,
+        workspace: &plan.files.workspace,
+        listings,
+        listed: BTreeMap::new(),
+        rules: Vec::new(),
+    };
+    let trees = view
+        .placements
+        .iter()
+        .filter(|placement| placement.what.is_tree());
+    let tops = trees.filter(|placement| {
+        !placement
+            .within
+            .as_ref()
+            .is_some_and(|(_, above)| above.is_tree())
+    });
     match &plan.programs {
         Programs::Any => {
             giving.give(Path::new("/"));
             // Of the machine's devices only what is a place is given.
-            tops.filter(|placement| placement.path.starts_with("/dev")).for_each(|placement| giving.give(&placement.path));
+            tops.filter(|placement| placement.path.starts_with("/dev"))
+                .for_each(|placement| giving.give(&placement.path));
         }
         Programs::Only(programs) => {
             tops.for_each(|placement| giving.give(&placement.path));
@@ -87,7 +135,10 @@ pub(super) fn alone(plan: &Plan, view: &View, version: i32, listings: &Listings)
     }
     rules.append(&mut giving.rules);
     rules.push(folder("/proc", READ));
-    Given { rules, listed: giving.listed }
+    Given {
+        rules,
+        listed: giving.listed,
+    }
 }
 
 /// What is given to a command.
@@ -99,7 +150,11 @@ pub(super) struct Given {
 
 /// The command's own folder for temporary files, where no namespace gives it one.
 pub(super) fn scratch(plan: &Plan, version: i32, path: &Path) -> Rule {
-    let run = if plan.programs == Programs::Any { RUN } else { 0 };
+    let run = if plan.programs == Programs::Any {
+        RUN
+    } else {
+        0
+    };
     folder(path, change(version) | run)
 }
 
@@ -122,54 +177,106 @@ impl Giving<'_> {
     }
 
     fn give_known(&mut self, path: &Path, kind: FileType) {
-        if self.rules.len() >= MOST_RULES || path == Path::new("/dev") || path == Path::new("/proc") {
+        if self.rules.len() >= MOST_RULES || path == Path::new("/dev") || path == Path::new("/proc")
+        {
             return;
         }
         // Links lead to something that is given, or not, where it is.
         if !(kind.is_dir() || kind.is_file()) {
             return;
         }
-        let below =
-            |placement: &&super::view::Placement| placement.path.as_os_str() != path.as_os_str() && is_within(&placement.path, path);
-        let what =
-            self.view.placements.iter().rev().find(|placement| is_within(path, &placement.path)).map_or(What::Read, |found| found.what);
-        let exceptions: Vec<What> = self.view.placements.iter().filter(below).map(|placement| placement.what).collect();
-        let hides = exceptions.iter().any(|what| matches!(what, What::Hidden | What::Private));
+        let below = |placement: &&super::view::Placement| {
+            placement.path.as_os_str() != path.as_os_str() && is_within(&placement.path, path)
+        };
+        let what = self
+            .view
+            .placements
+            .iter()
+            .rev()
+            .find(|placement| is_within(path, &placement.path))
+            .map_or(What::Read, |found| found.what);
+        let exceptions: Vec<What> = self
+            .view
+            .placements
+            .iter()
+            .filter(below)
+            .map(|placement| placement.what)
+            .collect();
+        let hides = exceptions
+            .iter()
+            .any(|what| matches!(what, What::Hidden | What::Private));
         let rights = match what {
             What::Hidden | What::Private => 0,
             What::Read | What::Run | What::Pinned => self.read,
             // A name that is protected may not exist yet, so at the top of the workspace nothing new is made.
-            What::Write if path == self.workspace || exceptions.iter().any(|what| *what != What::Write) => self.read,
+            What::Write
+                if path == self.workspace || exceptions.iter().any(|what| *what != What::Write) =>
+            {
+                self.read
+            }
             What::Write => self.change,
         };
         let is_whole = exceptions.is_empty() && !(what == What::Write && path == self.workspace);
         if rights != 0 && (is_whole || !hides) {
-            self.rules.push(Rule { path: path.to_path_buf(), rights, is_folder: kind.is_dir() });
+            self.rules.push(Rule {
+                path: path.to_path_buf(),
+                rights,
+                is_folder: kind.is_dir(),
+            });
         }
         if is_whole || !kind.is_dir() {
             return;
         }
         let children: Entries = if matches!(what, What::Hidden | What::Private) {
-            let on_the_way =
-                |placement: &super::view::Placement| Some(path.join(placement.path.strip_prefix(path).ok()?.components().next()?));
-            let ways: BTreeSet<PathBuf> = self.view.placements.iter().filter_map(on_the_way).collect();
-            ways.into_iter().filter_map(|way| fs::symlink_metadata(&way).ok().map(|facts| (way, facts.file_type()))).collect()
+            let on_the_way = |placement: &super::view::Placement| {
+                Some(
+                    path.join(
+                        placement
+                            .path
+                            .strip_prefix(path)
+                            .ok()?
+                            .components()
+                            .next()?,
+                    ),
+                )
+            };
+            let ways: BTreeSet<PathBuf> =
+                self.view.placements.iter().filter_map(on_the_way).collect();
+            ways.into_iter()
+                .filter_map(|way| {
+                    fs::symlink_metadata(&way)
+                        .ok()
+                        .map(|facts| (way, facts.file_type()))
+                })
+                .collect()
         } else {
             let (entries, stamp) = self.listings.of(path);
             self.listed.insert(path.to_path_buf(), stamp);
             entries
         };
-        children.iter().for_each(|(child, kind)| self.give_known(child, *kind));
+        children
+            .iter()
+            .for_each(|(child, kind)| self.give_known(child, *kind));
     }
 }
 
 fn devices() -> Vec<Rule> {
     let there = DEVICES.iter().map(Path::new).filter(|path| path.exists());
-    there.map(|path| Rule { path: path.to_path_buf(), rights: DEVICE, is_folder: false }).collect()
+    there
+        .map(|path| Rule {
+            path: path.to_path_buf(),
+            rights: DEVICE,
+            is_folder: false,
+        })
+        .collect()
 }
 
 fn folder(path: impl Into<PathBuf>, rights: u64) -> Rule {
-    Rule { path: path.into(), rights, is_folder: true }
+    Rule {
+        path: path.into(),
+        rights,
+        is_folder: true,
+    }
 }
 
 /// The system's files without its programs.
@@ -183,10 +290,16 @@ fn data() -> Vec<Rule> {
         }
         for entry in fs::read_dir(top).into_iter().flatten().flatten() {
             let (path, name) = (entry.path(), entry.file_name());
-            let Ok(facts) = fs::metadata(&path) else { continue };
+            let Ok(facts) = fs::metadata(&path) else {
+                continue;
+            };
             let is_program = PROGRAMS_AMONG_DATA.iter().any(|program| name == *program);
             if !is_program && (facts.is_dir() || facts.is_file()) {
-                rules.push(Rule { path, rights: READ, is_folder: facts.is_dir() });
+                rules.push(Rule {
+                    path,
+                    rights: READ,
+                    is_folder: facts.is_dir(),
+                });
             }
         }
     }
@@ -195,13 +308,29 @@ fn data() -> Vec<Rule> {
 
 fn start(program: &Path, view: &View) -> Vec<Rule> {
     let real = fs::canonicalize(program).unwrap_or_else(|_| program.to_path_buf());
-    let needed = needed_to_start(&real).into_iter().filter(|path| path.exists() && view.is_visible(path));
-    needed.map(|path| Rule { path, rights: READ | RUN, is_folder: false }).collect()
+    let needed = needed_to_start(&real)
+        .into_iter()
+        .filter(|path| path.exists() && view.is_visible(path));
+    needed
+        .map(|path| Rule {
+            path,
+            rights: READ | RUN,
+            is_folder: false,
+        })
+        .collect()
 }
 
 /// The libraries of programs that have their own.
 fn libraries(programs: &[PathBuf], view: &View) -> Vec<Rule> {
     let runnable = Runnable::of(programs);
-    let visible = runnable.own_libraries().filter(|path| view.is_visible(path));
-    visible.map(|path| Rule { path: path.clone(), rights: READ, is_folder: path.is_dir() }).collect()
+    let visible = runnable
+        .own_libraries()
+        .filter(|path| view.is_visible(path));
+    visible
+        .map(|path| Rule {
+            path: path.clone(),
+            rights: READ,
+            is_folder: path.is_dir(),
+        })
+        .collect()
 }

@@ -10,10 +10,26 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
 
-const LIBRARIES: &[&str] =
-    &["/lib", "/lib32", "/lib64", "/libx32", "/usr/lib", "/usr/lib32", "/usr/lib64", "/usr/libx32", "/usr/local/lib"];
+const LIBRARIES: &[&str] = &[
+    "/lib",
+    "/lib32",
+    "/lib64",
+    "/libx32",
+    "/usr/lib",
+    "/usr/lib32",
+    "/usr/lib64",
+    "/usr/libx32",
+    "/usr/local/lib",
+];
 /// Folders of programs whose libraries are in the folders above.
-const PROGRAMS: &[&str] = &["/bin", "/sbin", "/usr/bin", "/usr/sbin", "/usr/local/bin", "/usr/local/sbin"];
+const PROGRAMS: &[&str] = &[
+    "/bin",
+    "/sbin",
+    "/usr/bin",
+    "/usr/sbin",
+    "/usr/local/bin",
+    "/usr/local/sbin",
+];
 /// How far below a toolchain's libraries its programs are looked for, and among how many entries.
 const DEPTH: usize = 3;
 const MOST_ENTRIES: usize = 2000;
@@ -30,8 +46,15 @@ pub(super) struct Runnable {
 impl Runnable {
     pub(super) fn of(programs: &[PathBuf]) -> Self {
         let mut found = Self::default();
-        found.libraries.extend(LIBRARIES.iter().filter_map(|folder| fs::canonicalize(folder).ok()));
-        for program in programs.iter().filter_map(|program| fs::canonicalize(program).ok()) {
+        found.libraries.extend(
+            LIBRARIES
+                .iter()
+                .filter_map(|folder| fs::canonicalize(folder).ok()),
+        );
+        for program in programs
+            .iter()
+            .filter_map(|program| fs::canonicalize(program).ok())
+        {
             found.add_own_libraries(&program);
             found.files.extend(needed_to_start(&program));
         }
@@ -40,12 +63,32 @@ impl Runnable {
 
     /// A program outside the system's folders has its libraries beside it, or beside the folder it is in.
     fn add_own_libraries(&mut self, program: &Path) {
-        let Some(folder) = program.parent().filter(|folder| !PROGRAMS.iter().any(|system| *folder == Path::new(system))) else { return };
-        let beside = fs::read_dir(folder).into_iter().flatten().flatten().take(MOST_ENTRIES).map(|entry| entry.path());
-        self.files.extend(beside.filter(|path| is_library(path)).filter_map(|path| fs::canonicalize(path).ok()));
-        let prefix = folder.parent().filter(|prefix| folder.ends_with("bin") && prefix.parent().is_some());
-        let libraries = prefix.into_iter().flat_map(|prefix| ["lib", "lib64"].map(|name| prefix.join(name)));
-        for library in libraries.filter(|library| fs::symlink_metadata(library).is_ok_and(|facts| facts.is_dir())) {
+        let Some(folder) = program
+            .parent()
+            .filter(|folder| !PROGRAMS.iter().any(|system| *folder == Path::new(system)))
+        else {
+            return;
+        };
+        let beside = fs::read_dir(folder)
+            .into_iter()
+            .flatten()
+            .flatten()
+            .take(MOST_ENTRIES)
+            .map(|entry| entry.path());
+        self.files.extend(
+            beside
+                .filter(|path| is_library(path))
+                .filter_map(|path| fs::canonicalize(path).ok()),
+        );
+        let prefix = folder
+            .parent()
+            .filter(|prefix| folder.ends_with("bin") && prefix.parent().is_some());
+        let libraries = prefix
+            .into_iter()
+            .flat_map(|prefix| ["lib", "lib64"].map(|name| prefix.join(name)));
+        for library in libraries
+            .filter(|library| fs::symlink_metadata(library).is_ok_and(|facts| facts.is_dir()))
+        {
             if !self.libraries.contains(&library) {
                 let mut left = MOST_ENTRIES;
                 self.close_programs(&library, DEPTH, &mut left);
@@ -60,7 +103,10 @@ impl Runnable {
             if *left == 0 || !entry.file_type().is_ok_and(|kind| kind.is_dir()) {
                 continue;
             }
-            if PROGRAMS_AMONG_DATA.iter().any(|name| entry.file_name() == *name) {
+            if PROGRAMS_AMONG_DATA
+                .iter()
+                .any(|name| entry.file_name() == *name)
+            {
                 self.closed.insert(entry.path());
             } else if depth > 0 {
                 self.close_programs(&entry.path(), depth - 1, left);
@@ -71,12 +117,21 @@ impl Runnable {
     /// The libraries of programs that have their own.
     pub(super) fn own_libraries(&self) -> impl Iterator<Item = &PathBuf> {
         let is_own = |path: &&PathBuf| !LIBRARIES.iter().any(|system| path.starts_with(system));
-        self.libraries.iter().filter(is_own).chain(self.files.iter().filter(|path| is_library(path)).filter(is_own))
+        self.libraries.iter().filter(is_own).chain(
+            self.files
+                .iter()
+                .filter(|path| is_library(path))
+                .filter(is_own),
+        )
     }
 
     /// Has these, and nothing else, be run in a view. Nothing that is hidden is shown by it.
     pub(super) fn open_in(&self, view: &mut View) {
-        let mut wanted: BTreeMap<PathBuf, What> = view.placements.drain(..).map(|placement| (placement.path, placement.what)).collect();
+        let mut wanted: BTreeMap<PathBuf, What> = view
+            .placements
+            .drain(..)
+            .map(|placement| (placement.path, placement.what))
+            .collect();
         // The most special last: folders of libraries, what is closed in them, files.
         for path in &self.libraries {
             if matches!(above(&wanted, path), None | Some(What::Read)) {
@@ -100,7 +155,9 @@ impl Runnable {
 
 /// What a path is made into, by itself or by what it lies in.
 fn above(wanted: &BTreeMap<PathBuf, What>, path: &Path) -> Option<What> {
-    path.ancestors().find_map(|above| wanted.get(above)).copied()
+    path.ancestors()
+        .find_map(|above| wanted.get(above))
+        .copied()
 }
 
 fn is_library(path: &Path) -> bool {

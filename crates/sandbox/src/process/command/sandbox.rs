@@ -62,7 +62,9 @@ impl Shared {
 
 impl std::fmt::Debug for Sandbox {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Sandbox").field("tier", &self.shared.tier).finish_non_exhaustive()
+        f.debug_struct("Sandbox")
+            .field("tier", &self.shared.tier)
+            .finish_non_exhaustive()
     }
 }
 
@@ -82,7 +84,13 @@ impl Sandbox {
     /// As on a kernel without Landlock, for tests.
     #[must_use]
     pub fn without_landlock() -> Self {
-        Self::of(Findings { landlock: 0, ..detect::find(Tier::A) }, false)
+        Self::of(
+            Findings {
+                landlock: 0,
+                ..detect::find(Tier::A)
+            },
+            false,
+        )
     }
 
     /// Contains nothing: for a person who turned it off.
@@ -94,19 +102,65 @@ impl Sandbox {
     /// Has the network of commands answered. Without this, a plan with a network runs without one.
     #[must_use]
     pub fn serving(self, serve: Arc<dyn Serve>) -> Self {
-        let Shared { tier, is_off, report, landlock, cgroups, homes, .. } = &*self.shared;
+        let Shared {
+            tier,
+            is_off,
+            report,
+            landlock,
+            cgroups,
+            homes,
+            ..
+        } = &*self.shared;
         let (report, cgroups, homes) = (report.clone(), cgroups.clone(), homes.clone());
         let (tier, is_off, landlock, owners) = (*tier, *is_off, *landlock, OnceLock::new());
-        let (serve, waiting, crowds, listings) = (Some(serve), Waiting::new(), Arc::default(), Listings::default());
-        Self { shared: Arc::new(Shared { tier, is_off, report, landlock, cgroups, homes, owners, serve, waiting, crowds, listings }) }
+        let (serve, waiting, crowds, listings) = (
+            Some(serve),
+            Waiting::new(),
+            Arc::default(),
+            Listings::default(),
+        );
+        Self {
+            shared: Arc::new(Shared {
+                tier,
+                is_off,
+                report,
+                landlock,
+                cgroups,
+                homes,
+                owners,
+                serve,
+                waiting,
+                crowds,
+                listings,
+            }),
+        }
     }
 
     fn of(findings: Findings, is_off: bool) -> Self {
-        let Findings { report, landlock, cgroups } = findings;
-        let (tier, owners, waiting, crowds) = (report.tier, OnceLock::new(), Waiting::new(), Arc::default());
+        let Findings {
+            report,
+            landlock,
+            cgroups,
+        } = findings;
+        let (tier, owners, waiting, crowds) =
+            (report.tier, OnceLock::new(), Waiting::new(), Arc::default());
         let (homes, serve, listings) = (homes(), None, Listings::default());
-        let shared = Shared { tier, is_off, report, landlock, cgroups, homes, owners, serve, waiting, crowds, listings };
-        Self { shared: Arc::new(shared) }
+        let shared = Shared {
+            tier,
+            is_off,
+            report,
+            landlock,
+            cgroups,
+            homes,
+            owners,
+            serve,
+            waiting,
+            crowds,
+            listings,
+        };
+        Self {
+            shared: Arc::new(shared),
+        }
     }
 
     /// How strongly commands are contained.
@@ -128,7 +182,12 @@ impl Sandbox {
     /// # Errors
     ///
     /// When it could not be started as the plan says. Then nothing of it ran.
-    pub async fn run(&self, plan: &Plan, command: Command, cancel: CancellationToken) -> Result<Finished, SandboxError> {
+    pub async fn run(
+        &self,
+        plan: &Plan,
+        command: Command,
+        cancel: CancellationToken,
+    ) -> Result<Finished, SandboxError> {
         let started = Instant::now();
         let shared = &*self.shared;
         if shared.tier == Tier::None && !shared.is_off {
@@ -143,11 +202,21 @@ impl Sandbox {
         let ground = Ground::of(shared, plan)?;
         let (identity, uid) = (ground.identity, ground.identity.uid);
         let is_expected = shared.tier != Tier::None && shared.waiting.expects(plan);
-        let started_first = if is_expected { None } else { Some(Helper::start(&ground.block)?) };
-        let counting = shared.counts_all().then(|| Counting::begin(&shared.crowds, uid, plan.limits.processes / 8));
+        let started_first = if is_expected {
+            None
+        } else {
+            Some(Helper::start(&ground.block)?)
+        };
+        let counting = shared
+            .counts_all()
+            .then(|| Counting::begin(&shared.crowds, uid, plan.limits.processes / 8));
         let mut layout = Layout::new(shared, plan, ground, Watching::Yes)?;
         let (folder, program) = layout.resolve(&command)?;
-        let found = if is_expected { shared.waiting.take(&layout.likeness(), || layout.stamps()) } else { None };
+        let found = if is_expected {
+            shared.waiting.take(&layout.likeness(), || layout.stamps())
+        } else {
+            None
+        };
         let is_ready = found.is_some();
         let ready = match (found, started_first) {
             (Some(ready), _) => ready,
@@ -158,45 +227,97 @@ impl Sandbox {
                     None => Helper::start(&layout.ground.block)?,
                 };
                 // Whoever answers its network is told when that is there.
-                let made = if layout.ground.ports.is_some() { Made::Said } else { Made::Unsaid };
+                let made = if layout.ground.ports.is_some() {
+                    Made::Said
+                } else {
+                    Made::Unsaid
+                };
                 layout.make(gathered, helper, made)?
             }
         };
         let others = match (shared.tier, ready.group.processes, counting) {
             (Tier::A, ..) => HELPERS,
-            (_, Mechanism::Rlimit, Some(counting)) => counting.end(&shared.crowds, uid).await + HELPERS,
+            (_, Mechanism::Rlimit, Some(counting)) => {
+                counting.end(&shared.crowds, uid).await + HELPERS
+            }
             (_, Mechanism::Rlimit, None) => shared.crowds.count(uid) + HELPERS,
             // The group counts, and only what is the command's.
             _ => u64::from(u32::MAX),
         };
-        let block = layout.command(&command, &folder, &program, &ready, others, plan.limits.deadline.saturating_sub(started.elapsed()));
+        let block = layout.command(
+            &command,
+            &folder,
+            &program,
+            &ready,
+            others,
+            plan.limits.deadline.saturating_sub(started.elapsed()),
+        );
         // Where something fails from here on, the helper goes first, because it is in the groups.
-        let Ready { weaker, scratch, group, helper } = ready;
+        let Ready {
+            weaker,
+            scratch,
+            group,
+            helper,
+        } = ready;
         let (streams, ends) = streams(&command.stdin)?;
         helper.command(&block, &streams)?;
         drop(streams);
         let ends = ends.watched()?;
         let mut enforced = enforced(shared, plan, &identity, &group, weaker);
-        let ended = helper.process.pidfd.try_clone().map_err(SandboxError::step("pidfd"))?;
-        let mut kept = Keeping::new(std::mem::take(&mut layout.protected), Had { group, scratch }, ended);
+        let ended = helper
+            .process
+            .pidfd
+            .try_clone()
+            .map_err(SandboxError::step("pidfd"))?;
+        let mut kept = Keeping::new(
+            std::mem::take(&mut layout.protected),
+            Had { group, scratch },
+            ended,
+        );
         let network = match (&plan.network, layout.ground.ports.clone(), &shared.serve) {
-            (Network::Allowed(domains), Some(ports), Some(serve)) => Some((ports, domains, &**serve)),
+            (Network::Allowed(domains), Some(ports), Some(serve)) => {
+                Some((ports, domains, &**serve))
+            }
             _ => None,
         };
         let [ground, place] = layout.blocks();
-        let (blocks, limits, protected) = ([ground, place, &block], &plan.limits, &mut kept.protected);
+        let (blocks, limits, protected) =
+            ([ground, place, &block], &plan.limits, &mut kept.protected);
         let group = &kept.had.group;
-        let watch = Watch { helper, ends, blocks, is_ready, program: &program, limits, group, protected, network, started };
-        let watched = watch.run(command.stdin, command.output, command.signals, cancel).await;
+        let watch = Watch {
+            helper,
+            ends,
+            blocks,
+            is_ready,
+            program: &program,
+            limits,
+            group,
+            protected,
+            network,
+            started,
+        };
+        let watched = watch
+            .run(command.stdin, command.output, command.signals, cancel)
+            .await;
         let undone = kept.protected.restore();
         if !kept.protected.is_complete {
-            enforced.weaker.push("the workspace is large: protected names deep in it were not all looked for".into());
+            enforced.weaker.push(
+                "the workspace is large: protected names deep in it were not all looked for".into(),
+            );
         }
         let mut watched = watched?;
         for Undone { path, why } in undone {
             watched.end = End::Protected;
-            let what = path.strip_prefix(&plan.files.project).unwrap_or(&path).display().to_string();
-            watched.denials.push(Denial { layer: "files", what, why });
+            let what = path
+                .strip_prefix(&plan.files.project)
+                .unwrap_or(&path)
+                .display()
+                .to_string();
+            watched.denials.push(Denial {
+                layer: "files",
+                what,
+                why,
+            });
         }
         collect(watched.rest, std::mem::take(&mut kept.had));
         if shared.tier != Tier::None && !traces::is_last() {
@@ -214,7 +335,9 @@ impl Sandbox {
 
     /// Makes a place for the next command of the same plan, when this one has been answered.
     fn make_ahead(&self, plan: &Plan) {
-        let Some(leave) = self.shared.waiting.leave() else { return };
+        let Some(leave) = self.shared.waiting.leave() else {
+            return;
+        };
         let (shared, plan) = (Arc::downgrade(&self.shared), plan.clone());
         let make = move || -> Option<()> {
             let shared = shared.upgrade().filter(|_| !traces::is_last())?;
@@ -226,8 +349,14 @@ impl Sandbox {
             let (likeness, stamps) = (layout.likeness(), layout.stamps());
             if !shared.waiting.has(&likeness) {
                 let helper = Helper::start(&layout.ground.block).ok()?;
-                let mut ready = layout.make(layout.gather().ok()?, helper, Made::Said).ok()?;
-                is_made(&mut ready).then(|| shared.waiting.put(&leave, plan.clone(), likeness, stamps, ready))?;
+                let mut ready = layout
+                    .make(layout.gather().ok()?, helper, Made::Said)
+                    .ok()?;
+                is_made(&mut ready).then(|| {
+                    shared
+                        .waiting
+                        .put(&leave, plan.clone(), likeness, stamps, ready)
+                })?;
             }
             Some(())
         };
@@ -250,7 +379,14 @@ const HELPERS: u64 = 2;
 const BREATH: Duration = Duration::from_millis(2);
 
 /// Sees to it that a helper that is about to end is collected, and its groups and its folder with it. A runtime that ends before does so then.
-fn collect(Rest { mut helper, pidfd, ends }: Rest, Had { group, scratch }: Had) {
+fn collect(
+    Rest {
+        mut helper,
+        pidfd,
+        ends,
+    }: Rest,
+    Had { group, scratch }: Had,
+) {
     tokio::spawn(async move {
         drop(ends);
         let _ = pidfd.readable().await;
@@ -264,10 +400,15 @@ fn collect(Rest { mut helper, pidfd, ends }: Rest, Had { group, scratch }: Had) 
 
 fn check_texts(plan: &Plan, command: &Command) -> Result<(), SandboxError> {
     let has_null = |text: &str| text.contains('\0');
-    if std::iter::once(&command.program).chain(&command.args).any(|word| word.as_bytes().contains(&0)) {
+    if std::iter::once(&command.program)
+        .chain(&command.args)
+        .any(|word| word.as_bytes().contains(&0))
+    {
         return Err(SandboxError::NullCharacter("the command"));
     }
-    if plan.environment.iter().any(|(name, value)| has_null(name) || has_null(value) || name.contains('=') || name.is_empty()) {
+    if plan.environment.iter().any(|(name, value)| {
+        has_null(name) || has_null(value) || name.contains('=') || name.is_empty()
+    }) {
         return Err(SandboxError::NullCharacter("the environment"));
     }
     Ok(())
@@ -278,10 +419,27 @@ fn streams(stdin: &Stdin) -> Result<(Streams, Ours), SandboxError> {
     let pipe = || pipe_with(PipeFlags::CLOEXEC).map_err(SandboxError::step("pipe"));
     let ((out, stdout), (err, stderr)) = (pipe()?, pipe()?);
     let (theirs, ours) = if matches!(stdin, Stdin::Empty) {
-        (null().and_then(File::try_clone).map_err(SandboxError::step("/dev/null"))?.into(), None)
+        (
+            null()
+                .and_then(File::try_clone)
+                .map_err(SandboxError::step("/dev/null"))?
+                .into(),
+            None,
+        )
     } else {
         let (theirs, ours) = pipe()?;
         (theirs, Some(ours))
     };
-    Ok((Streams { stdin: theirs, stdout, stderr }, Ours { stdin: ours, stdout: out, stderr: err }))
+    Ok((
+        Streams {
+            stdin: theirs,
+            stdout,
+            stderr,
+        },
+        Ours {
+            stdin: ours,
+            stdout: out,
+            stderr: err,
+        },
+    ))
 }

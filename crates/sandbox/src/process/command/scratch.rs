@@ -42,9 +42,18 @@ impl Scratch {
                 Err(cause) => return Err(cause),
             }
             // Another harness may have met it before it was claimed.
-            let Some(claimed) = claim(&outer) else { continue };
-            let folder = Folder { path: outer.clone(), claimed: Arc::new(claimed) };
-            let scratch = Self { inner: outer.join(INNER), outer, _trace: Trace::of(Some(folder)) };
+            let Some(claimed) = claim(&outer) else {
+                continue;
+            };
+            let folder = Folder {
+                path: outer.clone(),
+                claimed: Arc::new(claimed),
+            };
+            let scratch = Self {
+                inner: outer.join(INNER),
+                outer,
+                _trace: Trace::of(Some(folder)),
+            };
             fs::DirBuilder::new().mode(0o700).create(&scratch.inner)?;
             if let Some(text) = profile {
                 fs::write(scratch.inner.join(PROFILE), text)?;
@@ -65,7 +74,10 @@ impl Scratch {
 pub(super) fn remove_stale() {
     for (path, claimed) in abandoned(&std::env::temp_dir()) {
         if !is_removed(&path, &path.join(INNER)) {
-            traces::remove(&Folder { path, claimed: Arc::new(claimed) });
+            traces::remove(&Folder {
+                path,
+                claimed: Arc::new(claimed),
+            });
         }
     }
 }

@@ -72,7 +72,17 @@ pub(super) fn namespaces(identity: &Identity, ports: Option<&Ports>) -> Filled {
     become_other(&mut block, &mut outer, identity);
     let step = block.step("namespaces");
     // Changing the user closed `/proc/self` to itself.
-    outer.call(step, libc::SYS_prctl, [libc::PR_SET_DUMPABLE.into(), 1.into(), 0.into(), 0.into(), 0.into()]);
+    outer.call(
+        step,
+        libc::SYS_prctl,
+        [
+            libc::PR_SET_DUMPABLE.into(),
+            1.into(),
+            0.into(),
+            0.into(),
+            0.into(),
+        ],
+    );
     outer.call(step, libc::SYS_unshare, [FIRST_NAMESPACES.into()]);
     let end = block.step("ending with the helper");
     die_with_parent(end, &mut inner);
@@ -87,7 +97,11 @@ pub(super) fn namespaces(identity: &Identity, ports: Option<&Ports>) -> Filled {
     inner.call(step, libc::SYS_unshare, [SECOND_NAMESPACES.into()]);
     let own_name = block.step("a host name of its own");
     let name = block.text(INSIDE_NAME);
-    inner.call(own_name, libc::SYS_sethostname, [name.into(), (INSIDE_NAME.len() as u64).into()]);
+    inner.call(
+        own_name,
+        libc::SYS_sethostname,
+        [name.into(), (INSIDE_NAME.len() as u64).into()],
+    );
     map_user(&mut block, &mut inner, identity);
     bound_capabilities(&mut block, &mut inner);
     finish(block, NAMESPACE, &outer, &inner, &network)
@@ -101,7 +115,11 @@ pub(super) fn no_namespaces(identity: &Identity) -> Filled {
     turn::early(&mut block, &mut outer, identity, Children::Alike);
     turn::early(&mut block, &mut inner, identity, Children::Ordinary);
     let step = block.step("closing descriptors");
-    outer.call(step, libc::SYS_close_range, [BESIDE.into(), u32::MAX.into(), 0.into()]);
+    outer.call(
+        step,
+        libc::SYS_close_range,
+        [BESIDE.into(), u32::MAX.into(), 0.into()],
+    );
     // The second process is in the command's control groups and of its user, and can be ended by the kernel for want of memory, or by others. What
     // it leaves then becomes the first's.
     keep_track(&mut block, &mut outer);
@@ -122,15 +140,36 @@ pub(super) fn user_namespace() -> Filled {
 fn take_signals<Head: Plain>(block: &mut Block<Head>, list: &mut List) {
     let step = block.step("signals");
     let nothing = block.value(&0_u64);
-    list.call(step, libc::SYS_rt_sigprocmask, [libc::SIG_SETMASK.into(), nothing.into(), 0.into(), 8.into()]);
+    list.call(
+        step,
+        libc::SYS_rt_sigprocmask,
+        [libc::SIG_SETMASK.into(), nothing.into(), 0.into(), 8.into()],
+    );
 }
 
-fn finish(mut block: GroundBlock, processes: u64, outer: &List, inner: &List, beside: &List) -> Filled {
-    let (outer, inner, beside) = (block.script(outer), block.script(inner), block.script(beside));
+fn finish(
+    mut block: GroundBlock,
+    processes: u64,
+    outer: &List,
+    inner: &List,
+    beside: &List,
+) -> Filled {
+    let (outer, inner, beside) = (
+        block.script(outer),
+        block.script(inner),
+        block.script(beside),
+    );
     let set = processors::allowed();
     let bytes: Vec<u8> = set.iter().flat_map(|word| word.to_ne_bytes()).collect();
     let processors = [block.data(&bytes), set.len() as u64];
-    block.finish(|bytes| Ground { bytes, processes, outer, inner, beside, processors })
+    block.finish(|bytes| Ground {
+        bytes,
+        processes,
+        outer,
+        inner,
+        beside,
+        processors,
+    })
 }
 
 /// A place in [`namespaces`].
@@ -139,7 +178,11 @@ pub(super) fn with_namespaces(room: &Room<'_>, view: &View) -> Filled {
     let mut list = List::default();
     lay(&mut block, &mut list, room.plan, view, room.trees);
     let step = block.step("closing descriptors");
-    list.call(step, libc::SYS_close_range, [FURTHER.into(), u32::MAX.into(), 0.into()]);
+    list.call(
+        step,
+        libc::SYS_close_range,
+        [FURTHER.into(), u32::MAX.into(), 0.into()],
+    );
     if let Some((version, rules)) = &room.landlock {
         landlock::make(&mut block, &mut list, *version, rules);
     }
@@ -162,15 +205,38 @@ pub(super) fn without_namespaces(room: &Room<'_>) -> Filled {
     }
     keep_track(&mut block, &mut list);
     confine(&mut block, &mut list, room, Sockets::None);
-    let is_scoped = room.landlock.as_ref().is_some_and(|(version, _)| landlock::keep_signals(&mut block, &mut list, *version));
+    let is_scoped = room
+        .landlock
+        .as_ref()
+        .is_some_and(|(version, _)| landlock::keep_signals(&mut block, &mut list, *version));
     made(block, &list, is_scoped)
 }
 
 /// Orphans become the children of this process, and nobody of its user looks into it.
 fn keep_track<Head: Plain>(block: &mut Block<Head>, list: &mut List) {
     let step = block.step("keeping track of descendants");
-    list.call(step, libc::SYS_prctl, [libc::PR_SET_CHILD_SUBREAPER.into(), 1.into(), 0.into(), 0.into(), 0.into()]);
-    list.call(step, libc::SYS_prctl, [libc::PR_SET_DUMPABLE.into(), 0.into(), 0.into(), 0.into(), 0.into()]);
+    list.call(
+        step,
+        libc::SYS_prctl,
+        [
+            libc::PR_SET_CHILD_SUBREAPER.into(),
+            1.into(),
+            0.into(),
+            0.into(),
+            0.into(),
+        ],
+    );
+    list.call(
+        step,
+        libc::SYS_prctl,
+        [
+            libc::PR_SET_DUMPABLE.into(),
+            0.into(),
+            0.into(),
+            0.into(),
+            0.into(),
+        ],
+    );
 }
 
 /// A place in which nothing is made.
@@ -180,7 +246,11 @@ pub(super) fn nothing() -> Filled {
 
 fn made(mut block: PlaceBlock, list: &List, is_scoped: bool) -> Filled {
     let make = block.script(list);
-    block.finish(|bytes| Place { bytes, make, is_scoped: is_scoped.into() })
+    block.finish(|bytes| Place {
+        bytes,
+        make,
+        is_scoped: is_scoped.into(),
+    })
 }
 
 /// What a process does in its place to become the command.
@@ -188,7 +258,9 @@ pub(super) fn command(parts: &Parts<'_>) -> Filled {
     let mut block = CommandBlock::command();
     let mut list = List::default();
     become_command(&mut block, &mut list, parts);
-    let names = std::iter::once(parts.name).chain(parts.args.iter().map(OsString::as_os_str)).map(OsStr::as_bytes);
+    let names = std::iter::once(parts.name)
+        .chain(parts.args.iter().map(OsString::as_os_str))
+        .map(OsStr::as_bytes);
     let start = Start {
         bytes: 0,
         command: block.script(&list),
@@ -208,8 +280,16 @@ fn become_other<Head: Plain>(block: &mut Block<Head>, list: &mut List, identity:
     let step = block.step(BECOMING);
     let (uid, gid) = (identity.uid, identity.gid);
     list.call(step, libc::SYS_setgroups, [0.into(), 0.into()]);
-    list.call(step, libc::SYS_setresgid, [gid.into(), gid.into(), gid.into()]);
-    list.call(step, libc::SYS_setresuid, [uid.into(), uid.into(), uid.into()]);
+    list.call(
+        step,
+        libc::SYS_setresgid,
+        [gid.into(), gid.into(), gid.into()],
+    );
+    list.call(
+        step,
+        libc::SYS_setresuid,
+        [uid.into(), uid.into(), uid.into()],
+    );
 }
 
 fn map_user(block: &mut GroundBlock, list: &mut List, identity: &Identity) {
@@ -223,14 +303,33 @@ fn map_user(block: &mut GroundBlock, list: &mut List, identity: &Identity) {
         let slot = block.slot();
         let (path, length, text) = (block.literal(file), text.len() as u64, block.text(text));
         let flags = libc::O_WRONLY.cast_unsigned() | CLOSE_ON_EXEC;
-        list.call_for(step, libc::SYS_openat, [libc::AT_FDCWD.into(), path.into(), flags.into(), 0.into()], slot);
-        list.call(step, libc::SYS_write, [slot.into(), text.into(), length.into()]);
+        list.call_for(
+            step,
+            libc::SYS_openat,
+            [libc::AT_FDCWD.into(), path.into(), flags.into(), 0.into()],
+            slot,
+        );
+        list.call(
+            step,
+            libc::SYS_write,
+            [slot.into(), text.into(), length.into()],
+        );
         list.try_call(step, libc::SYS_close, [slot.into()]);
     }
 }
 
 fn die_with_parent(step: u16, list: &mut List) {
-    list.call(step, libc::SYS_prctl, [libc::PR_SET_PDEATHSIG.into(), libc::SIGKILL.into(), 0.into(), 0.into(), 0.into()]);
+    list.call(
+        step,
+        libc::SYS_prctl,
+        [
+            libc::PR_SET_PDEATHSIG.into(),
+            libc::SIGKILL.into(),
+            0.into(),
+            0.into(),
+            0.into(),
+        ],
+    );
 }
 
 /// No program that is started gets capabilities. The process itself keeps those it has, for as long as it makes the place.
@@ -238,20 +337,52 @@ fn bound_capabilities(block: &mut GroundBlock, list: &mut List) {
     let step = block.step("giving up capabilities");
     for capability in 0..=last_capability() {
         // Where nobody knows how many there are: beyond the last one there is nothing to give up.
-        let args: [Arg; 5] = [libc::PR_CAPBSET_DROP.into(), capability.into(), 0.into(), 0.into(), 0.into()];
+        let args: [Arg; 5] = [
+            libc::PR_CAPBSET_DROP.into(),
+            capability.into(),
+            0.into(),
+            0.into(),
+            0.into(),
+        ];
         list.call_unless(step, libc::SYS_prctl, args, libc::EINVAL);
     }
-    list.call(step, libc::SYS_prctl, [libc::PR_CAP_AMBIENT.into(), libc::PR_CAP_AMBIENT_CLEAR_ALL.into(), 0.into(), 0.into(), 0.into()]);
+    list.call(
+        step,
+        libc::SYS_prctl,
+        [
+            libc::PR_CAP_AMBIENT.into(),
+            libc::PR_CAP_AMBIENT_CLEAR_ALL.into(),
+            0.into(),
+            0.into(),
+            0.into(),
+        ],
+    );
     // No user number gives capabilities back, and that is for good.
     const LOCKED: u32 = 0x3 | 0xc | 0xc0;
-    list.call(step, libc::SYS_prctl, [libc::PR_SET_SECUREBITS.into(), LOCKED.into(), 0.into(), 0.into(), 0.into()]);
+    list.call(
+        step,
+        libc::SYS_prctl,
+        [
+            libc::PR_SET_SECUREBITS.into(),
+            LOCKED.into(),
+            0.into(),
+            0.into(),
+            0.into(),
+        ],
+    );
 }
 
 /// The last one that this kernel has.
 fn last_capability() -> u32 {
     const MOST: u32 = 63;
     static LAST: OnceLock<u32> = OnceLock::new();
-    let read = || std::fs::read_to_string("/proc/sys/kernel/cap_last_cap").ok()?.trim().parse().ok();
+    let read = || {
+        std::fs::read_to_string("/proc/sys/kernel/cap_last_cap")
+            .ok()?
+            .trim()
+            .parse()
+            .ok()
+    };
     *LAST.get_or_init(|| read().unwrap_or(MOST))
 }
 
@@ -261,14 +392,34 @@ fn give_up_capabilities(block: &mut PlaceBlock, list: &mut List) {
     let head = block.value(&THIRD_VERSION);
     let none = block.data(&[0; 24]);
     list.call(step, libc::SYS_capset, [head.into(), none.into()]);
-    list.call(step, libc::SYS_prctl, [libc::PR_SET_DUMPABLE.into(), 0.into(), 0.into(), 0.into(), 0.into()]);
+    list.call(
+        step,
+        libc::SYS_prctl,
+        [
+            libc::PR_SET_DUMPABLE.into(),
+            0.into(),
+            0.into(),
+            0.into(),
+            0.into(),
+        ],
+    );
 }
 
 /// What holds for everything in the place: no new privileges, and the system call filter. Landlock's rules were made before, and the
 /// command is bound to them later: whoever watches over it stays outside of them.
 fn confine(block: &mut PlaceBlock, list: &mut List, room: &Room<'_>, sockets: Sockets) {
     let step = block.step("no new privileges");
-    list.call(step, libc::SYS_prctl, [libc::PR_SET_NO_NEW_PRIVS.into(), 1.into(), 0.into(), 0.into(), 0.into()]);
+    list.call(
+        step,
+        libc::SYS_prctl,
+        [
+            libc::PR_SET_NO_NEW_PRIVS.into(),
+            1.into(),
+            0.into(),
+            0.into(),
+            0.into(),
+        ],
+    );
     if room.landlock.is_none() {
         return;
     }
@@ -278,21 +429,37 @@ fn confine(block: &mut PlaceBlock, list: &mut List, room: &Room<'_>, sockets: So
     let code = block.data(code);
     let program = block.value(&[count, code]);
     const SET_FILTER: u32 = 1;
-    list.call(step, libc::SYS_seccomp, [SET_FILTER.into(), 0.into(), program.into()]);
+    list.call(
+        step,
+        libc::SYS_seccomp,
+        [SET_FILTER.into(), 0.into(), program.into()],
+    );
 }
 
 fn become_command(block: &mut CommandBlock, list: &mut List, parts: &Parts<'_>) {
     let step = block.step("a session of its own");
     let nothing = block.value(&0_u64);
-    list.call(step, libc::SYS_rt_sigprocmask, [libc::SIG_SETMASK.into(), nothing.into(), 0.into(), 8.into()]);
+    list.call(
+        step,
+        libc::SYS_rt_sigprocmask,
+        [libc::SIG_SETMASK.into(), nothing.into(), 0.into(), 8.into()],
+    );
     list.call(step, libc::SYS_setsid, []);
     die_with_parent(step, list);
     list.call(step, libc::SYS_umask, [0o022.into()]);
     if let Some(priority) = parts.priority {
-        list.try_call(step, libc::SYS_setpriority, [libc::PRIO_PROCESS.into(), 0.into(), priority.into()]);
+        list.try_call(
+            step,
+            libc::SYS_setpriority,
+            [libc::PRIO_PROCESS.into(), 0.into(), priority.into()],
+        );
     }
     if let Some(class) = parts.class {
-        list.try_call(step, libc::SYS_sched_setscheduler, [0.into(), class.into(), nothing.into()]);
+        list.try_call(
+            step,
+            libc::SYS_sched_setscheduler,
+            [0.into(), class.into(), nothing.into()],
+        );
     }
     if let Some(profile) = &parts.profile {
         write_profile(block, list, profile);
@@ -306,24 +473,50 @@ fn become_command(block: &mut CommandBlock, list: &mut List, parts: &Parts<'_>) 
     }
     let step = block.step("closing descriptors");
     const CLOSE_LATER: u32 = 4;
-    list.call(step, libc::SYS_close_range, [3.into(), u32::MAX.into(), CLOSE_LATER.into()]);
+    list.call(
+        step,
+        libc::SYS_close_range,
+        [3.into(), u32::MAX.into(), CLOSE_LATER.into()],
+    );
 }
 
 fn write_profile(block: &mut CommandBlock, list: &mut List, text: &str) {
     let step = block.step("a profile for login shells");
-    let (file, length) = (block.path(&Path::new(PRIVATE).join(PROFILE)), text.len() as u64);
+    let (file, length) = (
+        block.path(&Path::new(PRIVATE).join(PROFILE)),
+        text.len() as u64,
+    );
     let (text, slot) = (block.text(text), block.slot());
     let flags = (libc::O_WRONLY | libc::O_CREAT | libc::O_EXCL).cast_unsigned() | CLOSE_ON_EXEC;
     // Whatever is wrong with the home, a command that needs no profile runs without one.
-    list.try_call_for(step, libc::SYS_openat, [libc::AT_FDCWD.into(), file.into(), flags.into(), 0o644.into()], slot);
-    list.try_call(step, libc::SYS_write, [slot.into(), text.into(), length.into()]);
+    list.try_call_for(
+        step,
+        libc::SYS_openat,
+        [
+            libc::AT_FDCWD.into(),
+            file.into(),
+            flags.into(),
+            0o644.into(),
+        ],
+        slot,
+    );
+    list.try_call(
+        step,
+        libc::SYS_write,
+        [slot.into(), text.into(), length.into()],
+    );
     list.try_call(step, libc::SYS_close, [slot.into()]);
 }
 
 /// There are four filters; each is made once.
 fn filter(sockets: Sockets, programs: &Programs) -> &'static [u8] {
     static MADE: [OnceLock<Vec<u8>>; 4] = [const { OnceLock::new() }; 4];
-    let memory = if *programs == Programs::Any { MemoryFiles::Allowed } else { MemoryFiles::Refused };
-    let at = usize::from(sockets == Sockets::None) * 2 + usize::from(memory == MemoryFiles::Refused);
+    let memory = if *programs == Programs::Any {
+        MemoryFiles::Allowed
+    } else {
+        MemoryFiles::Refused
+    };
+    let at =
+        usize::from(sockets == Sockets::None) * 2 + usize::from(memory == MemoryFiles::Refused);
     MADE[at].get_or_init(|| program(sockets, memory))
 }

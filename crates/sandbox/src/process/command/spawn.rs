@@ -1,14 +1,20 @@
 //! Starting the helper, and being sure that it ends.
 
 use super::block::Filled;
-use super::layout::{BESIDE, BLOCK, COMMAND, CONTROL, DOORS, FAILED, MOST_PASSED, OWN_PROCESS, PLACE, PLACE_AHEAD, STATUS};
+use super::layout::{
+    BESIDE, BLOCK, COMMAND, CONTROL, DOORS, FAILED, MOST_PASSED, OWN_PROCESS, PLACE, PLACE_AHEAD,
+    STATUS,
+};
 use super::{SandboxError, processors, turn};
 use crate::process::branch::{Left, branch};
 use crate::process::start::{Started, kept, null};
 use crate::process::sys::begin_elsewhere;
 use rustix::fs::{MemfdFlags, memfd_create};
 use rustix::io::Errno;
-use rustix::net::{AddressFamily, SendAncillaryBuffer, SendAncillaryMessage, SendFlags, SocketFlags, SocketType, sendmsg, socketpair};
+use rustix::net::{
+    AddressFamily, SendAncillaryBuffer, SendAncillaryMessage, SendFlags, SocketFlags, SocketType,
+    sendmsg, socketpair,
+};
 use rustix::pipe::{PipeFlags, pipe_with};
 use rustix::process::{Resource, Rlimit, Signal, getrlimit, setrlimit};
 use std::fs::{File, OpenOptions};
@@ -51,24 +57,56 @@ impl Helper {
     /// Starts the helper on the block of namespaces, and does not wait for it. It waits in them for a place.
     pub(super) fn start(ground: &Filled) -> Result<Self, SandboxError> {
         let memory = memory_of(ground)?;
-        let (control, theirs) = socketpair(AddressFamily::UNIX, SocketType::SEQPACKET, SocketFlags::CLOEXEC, None)
-            .map_err(SandboxError::step("socket pair"))?;
-        let (status, reports) = pipe_with(PipeFlags::CLOEXEC).map_err(SandboxError::step("pipe"))?;
+        let (control, theirs) = socketpair(
+            AddressFamily::UNIX,
+            SocketType::SEQPACKET,
+            SocketFlags::CLOEXEC,
+            None,
+        )
+        .map_err(SandboxError::step("socket pair"))?;
+        let (status, reports) =
+            pipe_with(PipeFlags::CLOEXEC).map_err(SandboxError::step("pipe"))?;
         let null = null().map_err(SandboxError::step("/dev/null"))?.as_fd();
         // The program comes last: all that is not passed is closed before it is executed.
-        let given = [null, null, null, memory.as_fd(), theirs.as_fd(), reports.as_fd(), program()?.as_fd()];
-        const { assert!(BLOCK == 3 && CONTROL == 4 && STATUS == 5 && BESIDE == 6, "the order above") };
-        let (process, left) =
-            branch(c"/proc/self/fd/6", &given, STATUS, [FAILED, OWN_PROCESS, 0]).map_err(SandboxError::step("starting the helper"))?;
+        let given = [
+            null,
+            null,
+            null,
+            memory.as_fd(),
+            theirs.as_fd(),
+            reports.as_fd(),
+            program()?.as_fd(),
+        ];
+        const {
+            assert!(
+                BLOCK == 3 && CONTROL == 4 && STATUS == 5 && BESIDE == 6,
+                "the order above"
+            )
+        };
+        let (process, left) = branch(c"/proc/self/fd/6", &given, STATUS, [FAILED, OWN_PROCESS, 0])
+            .map_err(SandboxError::step("starting the helper"))?;
         turn::give(process.pid);
         begin_elsewhere(process.pid.into(), &processors::allowed());
-        Ok(Self { process, control: Some(control), status: File::from(status), left: Some(left), is_reaped: false })
+        Ok(Self {
+            process,
+            control: Some(control),
+            status: File::from(status),
+            left: Some(left),
+            is_reaped: false,
+        })
     }
 
     /// Has the helper make a place, out of these trees.
-    pub(super) fn place(&self, place: &Filled, trees: &[OwnedFd], made: Made) -> Result<(), SandboxError> {
+    pub(super) fn place(
+        &self,
+        place: &Filled,
+        trees: &[OwnedFd],
+        made: Made,
+    ) -> Result<(), SandboxError> {
         let memory = memory_of(place)?;
-        let passed: Vec<BorrowedFd<'_>> = std::iter::once(memory.as_fd()).chain(trees.iter().map(AsFd::as_fd)).collect();
+        let passed: Vec<BorrowedFd<'_>> = std::iter::once(memory.as_fd())
+            .chain(trees.iter().map(AsFd::as_fd))
+            .collect();
         let kind = match made {
             Made::Unsaid => PLACE,
             Made::Said => PLACE_AHEAD,
@@ -79,13 +117,25 @@ impl Helper {
     /// Has the helper start the command, once it is ready.
     pub(super) fn command(&self, command: &Filled, streams: &Streams) -> Result<(), SandboxError> {
         let memory = memory_of(command)?;
-        self.pass(COMMAND, &[streams.stdin.as_fd(), streams.stdout.as_fd(), streams.stderr.as_fd(), memory.as_fd()])
+        self.pass(
+            COMMAND,
+            &[
+                streams.stdin.as_fd(),
+                streams.stdout.as_fd(),
+                streams.stderr.as_fd(),
+                memory.as_fd(),
+            ],
+        )
     }
 
     /// Has the helper enter control groups, before it makes the place.
     pub(super) fn enter(&self, doors: &[File]) -> Result<(), SandboxError> {
         let doors: Vec<BorrowedFd<'_>> = doors.iter().map(AsFd::as_fd).collect();
-        if doors.is_empty() { Ok(()) } else { self.pass(DOORS, &doors) }
+        if doors.is_empty() {
+            Ok(())
+        } else {
+            self.pass(DOORS, &doors)
+        }
     }
 
     fn pass(&self, kind: u8, passed: &[BorrowedFd<'_>]) -> Result<(), SandboxError> {
@@ -98,7 +148,9 @@ impl Helper {
             // A helper that failed has said why, and that is read by whoever waits for it.
             Ok(()) | Err(Errno::PIPE | Errno::CONNRESET | Errno::NOTCONN) => Ok(()),
             // One that works would wait in vain.
-            Err(cause) => Err(SandboxError::step("what the helper is told")(io::Error::from(cause))),
+            Err(cause) => Err(SandboxError::step("what the helper is told")(
+                io::Error::from(cause),
+            )),
         }
     }
 
@@ -109,7 +161,13 @@ impl Helper {
             return Err(Errno::TOOBIG);
         }
         let control = self.control.as_ref().ok_or(Errno::NOTCONN)?;
-        sendmsg(control, &[IoSlice::new(&[kind])], &mut rights, SendFlags::NOSIGNAL).map(|_| ())
+        sendmsg(
+            control,
+            &[IoSlice::new(&[kind])],
+            &mut rights,
+            SendFlags::NOSIGNAL,
+        )
+        .map(|_| ())
     }
 
     /// Asks the helper to end everything and itself. It does so at once, so this is the way that leaves nobody behind.
@@ -158,8 +216,13 @@ impl Drop for Helper {
             return;
         }
         // Somebody gave up waiting. It still ends, and is collected, but nobody is kept.
-        let Ok(pidfd) = self.process.pidfd.try_clone() else { return };
-        let process = Started { pid: self.process.pid, pidfd };
+        let Ok(pidfd) = self.process.pidfd.try_clone() else {
+            return;
+        };
+        let process = Started {
+            pid: self.process.pid,
+            pidfd,
+        };
         let left = self.left.take();
         let wait = move || {
             while process.collect().is_none() {
@@ -177,14 +240,29 @@ impl Drop for Helper {
 /// Lets this process have as many descriptors as it may; says whether that is more than it had.
 fn raise_limit() -> bool {
     let now = getrlimit(Resource::Nofile);
-    let is_less = now.current.is_some_and(|current| now.maximum.is_none_or(|maximum| current < maximum));
-    is_less && setrlimit(Resource::Nofile, Rlimit { current: now.maximum, maximum: now.maximum }).is_ok()
+    let is_less = now
+        .current
+        .is_some_and(|current| now.maximum.is_none_or(|maximum| current < maximum));
+    is_less
+        && setrlimit(
+            Resource::Nofile,
+            Rlimit {
+                current: now.maximum,
+                maximum: now.maximum,
+            },
+        )
+        .is_ok()
 }
 
 /// A block as a file that the helper can map.
 fn memory_of(block: &Filled) -> Result<File, SandboxError> {
-    let mut memory = File::from(memfd_create("block", MemfdFlags::CLOEXEC).map_err(SandboxError::step("memory for the helper"))?);
-    memory.write_all(&block.bytes).map_err(SandboxError::step("memory for the helper"))?;
+    let mut memory = File::from(
+        memfd_create("block", MemfdFlags::CLOEXEC)
+            .map_err(SandboxError::step("memory for the helper"))?,
+    );
+    memory
+        .write_all(&block.bytes)
+        .map_err(SandboxError::step("memory for the helper"))?;
     Ok(memory)
 }
 

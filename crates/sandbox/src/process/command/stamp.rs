@@ -50,19 +50,38 @@ impl Stamp {
     }
 
     fn by(path: &Path, time: Time) -> Option<(Self, FileType)> {
-        let wanted = StatxFlags::INO | StatxFlags::BTIME | StatxFlags::CTIME | StatxFlags::MNT_ID | StatxFlags::TYPE;
+        let wanted = StatxFlags::INO
+            | StatxFlags::BTIME
+            | StatxFlags::CTIME
+            | StatxFlags::MNT_ID
+            | StatxFlags::TYPE;
         let facts = statx(CWD, path, AtFlags::SYMLINK_NOFOLLOW, wanted).ok()?;
         let has_birth = StatxFlags::from_bits_retain(facts.stx_mask).contains(StatxFlags::BTIME);
-        let time = if has_birth && time == Time::Made { facts.stx_btime } else { facts.stx_ctime };
+        let time = if has_birth && time == Time::Made {
+            facts.stx_btime
+        } else {
+            facts.stx_ctime
+        };
         let device = (facts.stx_dev_major, facts.stx_dev_minor);
-        let stamp = Self { mount: facts.stx_mnt_id, device, inode: facts.stx_ino, time: (time.tv_sec, time.tv_nsec), unlike: 0 };
+        let stamp = Self {
+            mount: facts.stx_mnt_id,
+            device,
+            inode: facts.stx_ino,
+            time: (time.tv_sec, time.tv_nsec),
+            unlike: 0,
+        };
         Some((stamp, FileType::from_raw_mode(facts.stx_mode.into())))
     }
 
     fn is_settled(&self) -> bool {
         const LONG_AGO: Duration = Duration::from_millis(50);
-        let Ok(now) = SystemTime::now().duration_since(UNIX_EPOCH) else { return false };
-        let then = Duration::new(u64::try_from(self.time.0).unwrap_or(0), self.time.1.min(999_999_999));
+        let Ok(now) = SystemTime::now().duration_since(UNIX_EPOCH) else {
+            return false;
+        };
+        let then = Duration::new(
+            u64::try_from(self.time.0).unwrap_or(0),
+            self.time.1.min(999_999_999),
+        );
         now.checked_sub(then).is_some_and(|age| age > LONG_AGO)
     }
 }
@@ -90,10 +109,15 @@ impl Listings {
             return (entries.clone(), stamp);
         }
         let entries = fs::read_dir(folder).into_iter().flatten().flatten();
-        let mut entries: Vec<_> = entries.filter_map(|entry| Some((entry.path(), entry.file_type().ok()?))).collect();
+        let mut entries: Vec<_> = entries
+            .filter_map(|entry| Some((entry.path(), entry.file_type().ok()?)))
+            .collect();
         entries.sort_by(|one, other| one.0.cmp(&other.0));
         let entries = Entries::from(entries);
-        if let Some(stamp) = stamp.clone().filter(|stamp| stamp.unlike == 0 && entries.len() <= MOST_ENTRIES) {
+        if let Some(stamp) = stamp
+            .clone()
+            .filter(|stamp| stamp.unlike == 0 && entries.len() <= MOST_ENTRIES)
+        {
             let mut known = known();
             if known.len() >= MOST {
                 known.clear();
@@ -113,7 +137,14 @@ mod tests {
     fn a_folder_is_read_again_when_something_came_went_or_was_replaced() {
         let (listings, place) = (Listings::default(), tempfile::tempdir().expect("a folder"));
         let at = |name: &str| place.path().join(name);
-        let names = || listings.of(place.path()).0.iter().map(|(path, _)| path.file_name().expect("a name").to_owned()).collect::<Vec<_>>();
+        let names = || {
+            listings
+                .of(place.path())
+                .0
+                .iter()
+                .map(|(path, _)| path.file_name().expect("a name").to_owned())
+                .collect::<Vec<_>>()
+        };
         let stamp = || listings.of(place.path()).1;
         fs::write(at("one"), "").expect("a file");
         assert_ne!(stamp(), stamp(), "it changed a moment ago");

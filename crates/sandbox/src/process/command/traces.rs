@@ -15,7 +15,11 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::Duration;
 
-static TRACES: Mutex<Traces> = Mutex::new(Traces { is_last: false, next: 0, left: BTreeMap::new() });
+static TRACES: Mutex<Traces> = Mutex::new(Traces {
+    is_last: false,
+    next: 0,
+    left: BTreeMap::new(),
+});
 static FEWER: Condvar = Condvar::new();
 
 struct Traces {
@@ -72,7 +76,9 @@ pub(super) fn is_last() -> bool {
 pub fn settle(most: Duration) {
     let mut traces = traces();
     traces.is_last = true;
-    let (traces, _) = FEWER.wait_timeout_while(traces, most, |traces| !traces.left.is_empty()).unwrap_or_else(PoisonError::into_inner);
+    let (traces, _) = FEWER
+        .wait_timeout_while(traces, most, |traces| !traces.left.is_empty())
+        .unwrap_or_else(PoisonError::into_inner);
     for folder in traces.left.values().flatten() {
         // Where nobody can be started it is the next harness that removes it.
         let _ = hand_over(folder);
@@ -82,7 +88,13 @@ pub fn settle(most: Duration) {
 /// Starts a process that removes a folder, and has the claim to it until it is done.
 pub(super) fn hand_over(Folder { path, claimed }: &Folder) -> io::Result<Started> {
     let (null, path) = (null()?.as_fd(), CString::new(path.as_os_str().as_bytes())?);
-    let start = |program| Started::new(program, &[c"rm", c"-rf", c"--", &path], &[null, null, null, claimed.as_fd()]);
+    let start = |program| {
+        Started::new(
+            program,
+            &[c"rm", c"-rf", c"--", &path],
+            &[null, null, null, claimed.as_fd()],
+        )
+    };
     start(c"/bin/rm").or_else(|_| start(c"/usr/bin/rm"))
 }
 
@@ -94,11 +106,17 @@ pub(super) fn remove_stale(cgroups: &Cgroups) {
     }
     let places = cgroups.places();
     let remove = move || {
-        places.iter().for_each(|place| super::cgroup::remove_stale(place));
+        places
+            .iter()
+            .for_each(|place| super::cgroup::remove_stale(place));
         scratch::remove_stale();
         IS_BUSY.store(false, Ordering::Relaxed);
     };
-    if thread::Builder::new().name("tidy".into()).spawn(remove).is_err() {
+    if thread::Builder::new()
+        .name("tidy".into())
+        .spawn(remove)
+        .is_err()
+    {
         IS_BUSY.store(false, Ordering::Relaxed);
     }
 }

@@ -15,7 +15,8 @@ pub(super) fn open(path: &Path) -> io::Result<OwnedFd> {
     let place = place::open(path)?;
     let flags = CLONE_TREE | CLOSE_ON_EXEC | RECURSIVE | EMPTY_PATH;
     // SAFETY: the descriptor is open, and the path is an empty string.
-    let tree = unsafe { libc::syscall(libc::SYS_open_tree, place.as_raw_fd(), c"".as_ptr(), flags) };
+    let tree =
+        unsafe { libc::syscall(libc::SYS_open_tree, place.as_raw_fd(), c"".as_ptr(), flags) };
     if tree < 0 {
         return Err(io::Error::last_os_error());
     }
@@ -38,14 +39,20 @@ pub(super) fn show_owners(tree: &OwnedFd, owners: &OwnedFd) -> io::Result<()> {
             size_of_val(&attributes),
         )
     };
-    if done < 0 { Err(io::Error::last_os_error()) } else { Ok(()) }
+    if done < 0 {
+        Err(io::Error::last_os_error())
+    } else {
+        Ok(())
+    }
 }
 
 /// A user namespace in which root and an identity have changed places.
 pub(super) fn owners(identity: &Identity) -> io::Result<OwnedFd> {
     // It waits there for a command that never comes.
     let mut helper = Helper::start(&user_namespace()).map_err(io::Error::other)?;
-    helper.place(&nothing(), &[], Made::Said).map_err(io::Error::other)?;
+    helper
+        .place(&nothing(), &[], Made::Said)
+        .map_err(io::Error::other)?;
     let mut word = [0; 12];
     helper.status.read_exact(&mut word)?;
     let folder = Path::new("/proc").join(helper.process.pid.to_string());

@@ -26,7 +26,9 @@ pub(super) fn own() -> i32 {
 pub(super) fn patient() -> Option<i32> {
     // SAFETY: it only asks.
     let class = unsafe { libc::sched_getscheduler(0) };
-    [libc::SCHED_BATCH, libc::SCHED_IDLE].contains(&class).then_some(class)
+    [libc::SCHED_BATCH, libc::SCHED_IDLE]
+        .contains(&class)
+        .then_some(class)
 }
 
 /// Asks for such turns for a helper that was just started.
@@ -39,15 +41,40 @@ pub(in crate::process) fn give(helper: libc::pid_t) {
 fn wanted(priority: i32, children: Children) -> [u64; 7] {
     const BYTES: u64 = 56;
     const RESET_ON_FORK: u64 = 1;
-    let flags = if children == Children::Ordinary { RESET_ON_FORK } else { 0 };
+    let flags = if children == Children::Ordinary {
+        RESET_ON_FORK
+    } else {
+        0
+    };
     // Size and policy, flags, the priorities of two kinds of policy, the length of a turn, and what is of no matter here.
-    [BYTES, flags, u64::from(priority.cast_unsigned()), SHORT, 0, 0, 0]
+    [
+        BYTES,
+        flags,
+        u64::from(priority.cast_unsigned()),
+        SHORT,
+        0,
+        0,
+        0,
+    ]
 }
 
 /// Writes the operation that asks for such turns. Kernels before 6.12 know none, and a helper that gets none does without.
-pub(super) fn early<Head: Plain>(block: &mut Block<Head>, list: &mut List, identity: &Identity, children: Children) {
+pub(super) fn early<Head: Plain>(
+    block: &mut Block<Head>,
+    list: &mut List,
+    identity: &Identity,
+    children: Children,
+) {
     let step = block.step("a turn in time");
-    let priority = if identity.change == Change::None { own() } else { FIRST_OF_ALL };
+    let priority = if identity.change == Change::None {
+        own()
+    } else {
+        FIRST_OF_ALL
+    };
     let wanted = block.value(&wanted(priority, children));
-    list.try_call(step, libc::SYS_sched_setattr, [0.into(), wanted.into(), 0.into()]);
+    list.try_call(
+        step,
+        libc::SYS_sched_setattr,
+        [0.into(), wanted.into(), 0.into()],
+    );
 }

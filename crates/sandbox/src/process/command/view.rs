@@ -101,7 +101,8 @@ pub(super) struct Placement {
 impl Placement {
     /// Whether it is made out of what is there already, so that nothing is kept for it meanwhile.
     fn is_in_place(&self) -> bool {
-        self.what == What::Private || self.what.is_tree() && self.within.as_ref().is_some_and(|(_, what)| what.is_tree())
+        self.what == What::Private
+            || self.what.is_tree() && self.within.as_ref().is_some_and(|(_, what)| what.is_tree())
     }
 }
 
@@ -122,10 +123,23 @@ impl View {
         let files = &plan.files;
         let homes = || homes.iter().chain(&files.home);
         let mut wanted: BTreeMap<PathBuf, What> = BTreeMap::new();
-        let real_homes: Vec<Option<PathBuf>> = homes().map(|home| fs::canonicalize(home).ok()).collect();
-        let covered = COVERED.iter().filter_map(|path| fs::canonicalize(path).ok()).chain(real_homes.iter().flatten().cloned());
-        wanted.extend(covered.filter(|path| home::is_home(path)).map(|path| (path, What::Hidden)));
-        wanted.extend(["/tmp", "/var/tmp"].into_iter().filter(|path| is_real_folder(path)).map(|path| (path.into(), What::Private)));
+        let real_homes: Vec<Option<PathBuf>> =
+            homes().map(|home| fs::canonicalize(home).ok()).collect();
+        let covered = COVERED
+            .iter()
+            .filter_map(|path| fs::canonicalize(path).ok())
+            .chain(real_homes.iter().flatten().cloned());
+        wanted.extend(
+            covered
+                .filter(|path| home::is_home(path))
+                .map(|path| (path, What::Hidden)),
+        );
+        wanted.extend(
+            ["/tmp", "/var/tmp"]
+                .into_iter()
+                .filter(|path| is_real_folder(path))
+                .map(|path| (path.into(), What::Private)),
+        );
         let mut trees = Vec::new();
         let workspace = match files.access {
             Access::Hidden => What::Hidden,
@@ -133,25 +147,59 @@ impl View {
             _ => What::Read,
         };
         trees.push(("workspace", &files.workspace, workspace));
-        trees.extend(files.readable.iter().map(|path| ("readable place", path, What::Read)));
+        trees.extend(
+            files
+                .readable
+                .iter()
+                .map(|path| ("readable place", path, What::Read)),
+        );
         if files.access == Access::Write {
-            trees.extend(files.only.iter().map(|path| ("writable place", path, What::Write)));
+            trees.extend(
+                files
+                    .only
+                    .iter()
+                    .map(|path| ("writable place", path, What::Write)),
+            );
         }
-        trees.extend(files.writable.iter().map(|path| ("writable place", path, What::Write)));
+        trees.extend(
+            files
+                .writable
+                .iter()
+                .map(|path| ("writable place", path, What::Write)),
+        );
         for (what, path, made) in trees {
-            place::open(path).map_err(|cause| SandboxError::BadPlace { what, path: path.clone(), cause })?;
+            place::open(path).map_err(|cause| SandboxError::BadPlace {
+                what,
+                path: path.clone(),
+                cause,
+            })?;
             if path == Path::new("/") || path.components().any(|part| part.as_os_str() == "..") {
                 let cause = std::io::Error::other("it would be everything");
-                return Err(SandboxError::BadPlace { what, path: path.clone(), cause });
+                return Err(SandboxError::BadPlace {
+                    what,
+                    path: path.clone(),
+                    cause,
+                });
             }
             if tier == Tier::A && path.starts_with("/dev") && !path.starts_with(SHARED_MEMORY) {
-                let cause = format!("a command has a `/dev` of its own; a folder in `{SHARED_MEMORY}` or outside of `/dev` can be used");
-                return Err(SandboxError::BadPlace { what, path: path.clone(), cause: std::io::Error::other(cause) });
+                let cause = format!(
+                    "a command has a `/dev` of its own; a folder in `{SHARED_MEMORY}` or outside of `/dev` can be used"
+                );
+                return Err(SandboxError::BadPlace {
+                    what,
+                    path: path.clone(),
+                    cause: std::io::Error::other(cause),
+                });
             }
             // A folder that the command's user cannot pass through is covered, so that what is below it can be put back.
             if identity.change != Change::None {
-                let closed = path.ancestors().skip(1).filter(|above| *above != Path::new("/"));
-                let closed = closed.filter(|above| fs::metadata(above).is_ok_and(|facts| !identity.may(&facts, 1)));
+                let closed = path
+                    .ancestors()
+                    .skip(1)
+                    .filter(|above| *above != Path::new("/"));
+                let closed = closed.filter(|above| {
+                    fs::metadata(above).is_ok_and(|facts| !identity.may(&facts, 1))
+                });
                 closed.for_each(|above| {
                     wanted.entry(above.to_path_buf()).or_insert(What::Hidden);
                 });
@@ -160,14 +208,22 @@ impl View {
         }
         // A home in which nothing is put back is covered as a whole.
         let has_tree = |(home, real): &(&PathBuf, &Option<PathBuf>)| {
-            let is_in = |path: &Path| path.starts_with(home) || real.as_ref().is_some_and(|real| path.starts_with(real));
-            wanted.iter().any(|(path, what)| what.is_tree() && is_in(path))
+            let is_in = |path: &Path| {
+                path.starts_with(home) || real.as_ref().is_some_and(|real| path.starts_with(real))
+            };
+            wanted
+                .iter()
+                .any(|(path, what)| what.is_tree() && is_in(path))
         };
         let with_trees = homes().zip(&real_homes).filter(has_tree);
-        let in_homes = with_trees.flat_map(|(home, _)| HOME_CREDENTIALS.iter().map(move |name| home.join(name)));
+        let in_homes = with_trees
+            .flat_map(|(home, _)| HOME_CREDENTIALS.iter().map(move |name| home.join(name)));
         let secrets = CREDENTIALS.iter().map(PathBuf::from).chain(in_homes);
-        let secrets = secrets.filter(|path| fs::metadata(path).is_ok_and(|facts| identity.can_read(path, &facts)));
-        let hidden = secrets.chain(files.hidden.iter().cloned()).filter_map(|path| fs::canonicalize(path).ok());
+        let secrets = secrets
+            .filter(|path| fs::metadata(path).is_ok_and(|facts| identity.can_read(path, &facts)));
+        let hidden = secrets
+            .chain(files.hidden.iter().cloned())
+            .filter_map(|path| fs::canonicalize(path).ok());
         let hidden: Vec<PathBuf> = hidden.collect();
         wanted.extend(hidden.into_iter().map(|path| (path, What::Hidden)));
         let pinned = protected.pinned.iter().map(|path| (path, What::Pinned));
@@ -183,20 +239,35 @@ impl View {
             pin_ways(&mut wanted, &protected.ways);
         }
         let placements = needed(wanted);
-        if placements.iter().filter(|placement| !placement.is_in_place()).count() > MOST_PLACES {
-            let cause = std::io::Error::other(format!("more than {MOST_PLACES} places are hidden or put back"));
-            return Err(SandboxError::BadPlace { what: "workspace", path: files.workspace.clone(), cause });
+        if placements
+            .iter()
+            .filter(|placement| !placement.is_in_place())
+            .count()
+            > MOST_PLACES
+        {
+            let cause = std::io::Error::other(format!(
+                "more than {MOST_PLACES} places are hidden or put back"
+            ));
+            return Err(SandboxError::BadPlace {
+                what: "workspace",
+                path: files.workspace.clone(),
+                cause,
+            });
         }
         Ok(Self { placements })
     }
 
     /// Whether something that exists is also there inside.
     pub(super) fn is_visible(&self, path: &Path) -> bool {
-        self.nearest(path).is_none_or(|placement| placement.what.is_tree())
+        self.nearest(path)
+            .is_none_or(|placement| placement.what.is_tree())
     }
 
     fn nearest(&self, path: &Path) -> Option<&Placement> {
-        self.placements.iter().rev().find(|placement| path.starts_with(&placement.path))
+        self.placements
+            .iter()
+            .rev()
+            .find(|placement| path.starts_with(&placement.path))
     }
 }
 
@@ -204,13 +275,26 @@ impl View {
 /// and would show what was hidden to whoever comes next.
 fn pin_ways(wanted: &mut BTreeMap<PathBuf, What>, links: &[PathBuf]) {
     let mut ways = Vec::new();
-    let closed = wanted.iter().filter(|(_, what)| matches!(what, What::Hidden | What::Read | What::Pinned)).map(|(path, _)| path.as_path());
+    let closed = wanted
+        .iter()
+        .filter(|(_, what)| matches!(what, What::Hidden | What::Read | What::Pinned))
+        .map(|(path, _)| path.as_path());
     // A link cannot be closed itself; it is a name in the folder.
-    let links = links.iter().map(|folder| folder.join("link")).collect::<Vec<_>>();
+    let links = links
+        .iter()
+        .map(|folder| folder.join("link"))
+        .collect::<Vec<_>>();
     for path in closed.chain(links.iter().map(PathBuf::as_path)) {
-        let above = path.ancestors().skip(1).take_while(|above| !wanted.contains_key(*above));
+        let above = path
+            .ancestors()
+            .skip(1)
+            .take_while(|above| !wanted.contains_key(*above));
         let folders: Vec<&Path> = above.collect();
-        let nearest = folders.last().unwrap_or(&path).parent().and_then(|nearest| wanted.get(nearest));
+        let nearest = folders
+            .last()
+            .unwrap_or(&path)
+            .parent()
+            .and_then(|nearest| wanted.get(nearest));
         if matches!(nearest, Some(What::Write | What::Pinned)) {
             ways.extend(folders.into_iter().map(Path::to_path_buf));
         }
@@ -225,7 +309,11 @@ pub(super) fn needed(wanted: BTreeMap<PathBuf, What>) -> Vec<Placement> {
     let mut kept: Vec<Placement> = Vec::new();
     for (path, what) in wanted {
         let path: PathBuf = path.components().collect();
-        let within = kept.iter().rev().find(|above| is_within(&path, &above.path)).map(|above| (above.path.clone(), above.what));
+        let within = kept
+            .iter()
+            .rev()
+            .find(|above| is_within(&path, &above.path))
+            .map(|above| (above.path.clone(), above.what));
         let above = within.as_ref().map(|(_, what)| *what);
         let changes_nothing = match what {
             What::Hidden => matches!(above, Some(What::Hidden | What::Private)),
@@ -239,7 +327,13 @@ pub(super) fn needed(wanted: BTreeMap<PathBuf, What>) -> Vec<Placement> {
         }
         // Gone since it was asked for, or a link: nothing can be put there.
         if let Some((stamp, kind)) = Stamp::and_kind(&path).filter(|(_, kind)| !kind.is_symlink()) {
-            kept.push(Placement { path, what, is_folder: kind.is_dir(), within, stamp });
+            kept.push(Placement {
+                path,
+                what,
+                is_folder: kind.is_dir(),
+                within,
+                stamp,
+            });
         }
     }
     kept
@@ -266,11 +360,24 @@ mod tests {
         let paths = ["/", "/a", "/ab", "/a/b", "/a/bc", "/a/b/c", "/b"].map(Path::new);
         for path in paths {
             for folder in paths {
-                assert_eq!(is_within(path, folder), path.starts_with(folder), "{path:?} in {folder:?}");
+                assert_eq!(
+                    is_within(path, folder),
+                    path.starts_with(folder),
+                    "{path:?} in {folder:?}"
+                );
             }
         }
-        let odd = BTreeMap::from([(PathBuf::from("//usr/./share/"), What::Hidden), (PathBuf::from("/usr//share/doc"), What::Hidden)]);
+        let odd = BTreeMap::from([
+            (PathBuf::from("//usr/./share/"), What::Hidden),
+            (PathBuf::from("/usr//share/doc"), What::Hidden),
+        ]);
         let placed = needed(odd);
-        assert_eq!(placed.iter().map(|placement| placement.path.as_os_str()).collect::<Vec<_>>(), ["/usr/share"]);
+        assert_eq!(
+            placed
+                .iter()
+                .map(|placement| placement.path.as_os_str())
+                .collect::<Vec<_>>(),
+            ["/usr/share"]
+        );
     }
 }

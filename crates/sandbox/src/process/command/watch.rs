@@ -36,8 +36,16 @@ impl Ours {
     pub(super) fn watched(self) -> Result<Ends, SandboxError> {
         let failed = SandboxError::step::<io::Error>;
         let receive = |end| pipe::Receiver::from_owned_fd(end).map_err(failed("pipe"));
-        let stdin = self.stdin.map(pipe::Sender::from_owned_fd).transpose().map_err(failed("pipe"))?;
-        Ok(Ends { stdin, stdout: receive(self.stdout)?, stderr: receive(self.stderr)? })
+        let stdin = self
+            .stdin
+            .map(pipe::Sender::from_owned_fd)
+            .transpose()
+            .map_err(failed("pipe"))?;
+        Ok(Ends {
+            stdin,
+            stdout: receive(self.stdout)?,
+            stderr: receive(self.stderr)?,
+        })
     }
 }
 
@@ -102,10 +110,21 @@ impl Watch<'_> {
         cancel: CancellationToken,
     ) -> Result<Watched, SandboxError> {
         let failed = SandboxError::step::<io::Error>;
-        let pidfd = register(self.helper.process.pidfd.try_clone().map_err(failed("pidfd"))?).map_err(failed("pidfd"))?;
+        let pidfd = register(
+            self.helper
+                .process
+                .pidfd
+                .try_clone()
+                .map_err(failed("pidfd"))?,
+        )
+        .map_err(failed("pidfd"))?;
         let status = self.helper.status.try_clone().map_err(failed("pipe"))?;
-        let mut status = pipe::Receiver::from_owned_fd(OwnedFd::from(status)).map_err(failed("pipe"))?;
-        let changes = self.protected.events().and_then(|events| register(events).ok());
+        let mut status =
+            pipe::Receiver::from_owned_fd(OwnedFd::from(status)).map_err(failed("pipe"))?;
+        let changes = self
+            .protected
+            .events()
+            .and_then(|events| register(events).ok());
         let far = Duration::from_secs(365 * 24 * 3600);
         let deadline = tokio::time::Instant::from_std(self.started + self.limits.deadline.min(far));
         let mut sample = tokio::time::interval_at(tokio::time::Instant::now() + SAMPLE, SAMPLE);
@@ -173,7 +192,9 @@ impl Watch<'_> {
             }
             if cause.is_some() {
                 let gone = async {
-                    while !said.is_gone && !matches!(status.read_buf(&mut words).await, Ok(0) | Err(_)) {
+                    while !said.is_gone
+                        && !matches!(status.read_buf(&mut words).await, Ok(0) | Err(_))
+                    {
                         said.take(&words);
                     }
                     said.is_gone
@@ -215,14 +236,31 @@ impl Watch<'_> {
         let mut denials = guard.map_or_else(Vec::new, Guard::finish);
         let end = self.end(&said, cause, &mut denials)?;
         let (stdout, stderr) = taken.finish();
-        let rest = Rest { helper: self.helper, pidfd, ends: (self.ends, status) };
-        Ok(Watched { end, stdout, stderr, denials, rest })
+        let rest = Rest {
+            helper: self.helper,
+            pidfd,
+            ends: (self.ends, status),
+        };
+        Ok(Watched {
+            end,
+            stdout,
+            stderr,
+            denials,
+            rest,
+        })
     }
 
     fn serve(&mut self) -> Result<Option<Box<dyn Guard>>, SandboxError> {
-        let (Some((ports, domains, serve)), Some(control)) = (self.network.take(), &self.helper.control) else { return Ok(None) };
+        let (Some((ports, domains, serve)), Some(control)) =
+            (self.network.take(), &self.helper.control)
+        else {
+            return Ok(None);
+        };
         let listeners = net::receive(control.as_fd(), &ports)?;
-        serve.serve(listeners, domains).map(Some).map_err(SandboxError::step("answering the network"))
+        serve
+            .serve(listeners, domains)
+            .map(Some)
+            .map_err(SandboxError::step("answering the network"))
     }
 
     /// Ends everything, and waits until it is. The helper is not killed for being slow: then nobody would say when nothing is left.
@@ -245,7 +283,8 @@ impl Watch<'_> {
     /// A helper that is gone, and did not say that nobody is left, was ended by somebody. Its second process ends everything when it hears that.
     async fn end_survivors(&mut self, status: &mut pipe::Receiver) {
         self.helper.end();
-        let heard = async { while matches!(status.read(&mut [0; size_of::<Word>()]).await, Ok(1..)) {} };
+        let heard =
+            async { while matches!(status.read(&mut [0; size_of::<Word>()]).await, Ok(1..)) {} };
         let _ = tokio::time::timeout(PATIENCE, heard).await;
         // Without a helper its groups still know who is left.
         for _ in 0..ROUNDS {
@@ -256,24 +295,42 @@ impl Watch<'_> {
         }
     }
 
-    fn end(&self, said: &Said, cause: Option<End>, denials: &mut Vec<Denial>) -> Result<End, SandboxError> {
+    fn end(
+        &self,
+        said: &Said,
+        cause: Option<End>,
+        denials: &mut Vec<Denial>,
+    ) -> Result<End, SandboxError> {
         if let (Some((step, code)), None) = (said.failure, cause) {
             let step = step_name(self.blocks, step as usize);
             let cause = io::Error::from_raw_os_error(code.cast_signed());
             return Err(if step == START {
-                SandboxError::Start { program: self.program.to_path_buf(), cause }
+                SandboxError::Start {
+                    program: self.program.to_path_buf(),
+                    cause,
+                }
             } else {
                 SandboxError::SetUp { step, cause }
             });
         }
-        let limit = |what: &str, why: String| Denial { layer: "limits", what: what.into(), why };
+        let limit = |what: &str, why: String| Denial {
+            layer: "limits",
+            what: what.into(),
+            why,
+        };
         let (status, ended) = (said.status.map(u32::cast_signed), said.status.is_some());
-        let signal = status.filter(|status| libc::WIFSIGNALED(*status)).map(|status| libc::WTERMSIG(status));
+        let signal = status
+            .filter(|status| libc::WIFSIGNALED(*status))
+            .map(|status| libc::WTERMSIG(status));
         let end = match (cause, status) {
             (Some(cause), _) => cause,
-            (None, Some(_)) if signal == Some(libc::SIGKILL) && self.group.ran_out_of_memory() => End::OutOfMemory,
+            (None, Some(_)) if signal == Some(libc::SIGKILL) && self.group.ran_out_of_memory() => {
+                End::OutOfMemory
+            }
             (None, Some(_)) if signal == Some(libc::SIGXCPU) => End::OutOfTime,
-            (None, Some(status)) => signal.map_or_else(|| End::Exited(libc::WEXITSTATUS(status)), End::Signalled),
+            (None, Some(status)) => {
+                signal.map_or_else(|| End::Exited(libc::WEXITSTATUS(status)), End::Signalled)
+            }
             // The helper is gone and said nothing: the kernel ended it, with everything.
             (None, None) => {
                 if self.group.ran_out_of_memory() {
@@ -285,18 +342,34 @@ impl Watch<'_> {
         };
         debug_assert!(ended || !matches!(end, End::Exited(_)));
         match end {
-            End::TimedOut => {
-                denials.push(limit("time", format!("the command was ended when its {} ms were over", self.limits.deadline.as_millis())))
-            }
-            End::Flooded => {
-                denials.push(limit("output", format!("the command was ended when it had written {} bytes", self.limits.flood_bytes)))
-            }
-            End::OutOfMemory => {
-                denials.push(limit("memory", format!("the command was ended when it used more than {} bytes", self.limits.memory_bytes)))
-            }
-            End::OutOfTime => {
-                denials.push(limit("processor time", format!("the command was ended when it had used {:?}", self.limits.cpu)))
-            }
+            End::TimedOut => denials.push(limit(
+                "time",
+                format!(
+                    "the command was ended when its {} ms were over",
+                    self.limits.deadline.as_millis()
+                ),
+            )),
+            End::Flooded => denials.push(limit(
+                "output",
+                format!(
+                    "the command was ended when it had written {} bytes",
+                    self.limits.flood_bytes
+                ),
+            )),
+            End::OutOfMemory => denials.push(limit(
+                "memory",
+                format!(
+                    "the command was ended when it used more than {} bytes",
+                    self.limits.memory_bytes
+                ),
+            )),
+            End::OutOfTime => denials.push(limit(
+                "processor time",
+                format!(
+                    "the command was ended when it had used {:?}",
+                    self.limits.cpu
+                ),
+            )),
             _ => {}
         }
         Ok(end)
@@ -338,9 +411,13 @@ async fn changed(events: Option<&AsyncFd<File>>, protected: &mut Protected) {
     if protected.is_broken() {
         return;
     }
-    let Some(events) = events else { return pending().await };
+    let Some(events) = events else {
+        return pending().await;
+    };
     loop {
-        let Ok(mut ready) = events.readable().await else { return pending().await };
+        let Ok(mut ready) = events.readable().await else {
+            return pending().await;
+        };
         match protected.notice(events.get_ref()) {
             Noticed::Broken => return,
             Noticed::Nothing => ready.clear_ready(),
@@ -363,7 +440,9 @@ struct Said {
 impl Said {
     fn take(&mut self, bytes: &[u8]) {
         for word in bytes.chunks_exact(size_of::<Word>()) {
-            let number = |at: usize| u32::from_ne_bytes([word[at], word[at + 1], word[at + 2], word[at + 3]]);
+            let number = |at: usize| {
+                u32::from_ne_bytes([word[at], word[at + 1], word[at + 2], word[at + 3]])
+            };
             match number(0) {
                 READY => self.is_ready = true,
                 GONE => self.is_gone = true,

@@ -41,7 +41,9 @@ pub fn become_worker<T>(
     let stack = usize::try_from(limits.stack_bytes).unwrap_or(usize::MAX);
     let thread = thread::Builder::new().stack_size(stack).spawn(move || {
         let prepared = prepare();
-        let Ok(channel) = confine(&limits) else { leave(ExitCode::Unconfined) };
+        let Ok(channel) = confine(&limits) else {
+            leave(ExitCode::Unconfined)
+        };
         serve(prepared, channel);
         leave(ExitCode::Closed);
     });
@@ -54,14 +56,21 @@ pub fn become_worker<T>(
 
 /// Ends the process at once: no destructors, no exit handlers, nothing the filter would object to.
 pub fn leave(code: ExitCode) -> ! {
-    let part = if code as libc::c_int >= ExitCode::Memory as libc::c_int { PART.load(Ordering::Relaxed) } else { 0 };
+    let part = if code as libc::c_int >= ExitCode::Memory as libc::c_int {
+        PART.load(Ordering::Relaxed)
+    } else {
+        0
+    };
     // SAFETY: ends the process without touching its memory.
     unsafe { libc::_exit(code as libc::c_int + part) }
 }
 
 /// Says which part of its request this worker is at, for the case that it dies there.
 pub fn enter_part(part: usize) {
-    PART.store(libc::c_int::try_from(part.min(MAX_PARTS - 1)).unwrap_or(0), Ordering::Relaxed);
+    PART.store(
+        libc::c_int::try_from(part.min(MAX_PARTS - 1)).unwrap_or(0),
+        Ordering::Relaxed,
+    );
 }
 
 /// Processor time this process has used.
@@ -71,23 +80,35 @@ pub fn own_cpu_time() -> Duration {
 }
 
 pub(super) fn read_clock(clock: libc::clockid_t) -> Option<Duration> {
-    let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
+    let mut time = libc::timespec {
+        tv_sec: 0,
+        tv_nsec: 0,
+    };
     // SAFETY: `time` is a valid place for the answer.
     if unsafe { libc::clock_gettime(clock, &raw mut time) } != 0 {
         return None;
     }
-    Some(Duration::new(u64::try_from(time.tv_sec).ok()?, u32::try_from(time.tv_nsec).ok()?))
+    Some(Duration::new(
+        u64::try_from(time.tv_sec).ok()?,
+        u32::try_from(time.tv_nsec).ok()?,
+    ))
 }
 
 /// Confines the whole process and gives back the channel. Called once, on the thread that evaluates.
 fn confine(limits: &WorkerLimits) -> Result<Channel, ProcessError> {
     catch_faults(limits).map_err(ProcessError::step("signal handlers"))?;
     // SAFETY: the call takes no pointers. Not dumpable: nobody of the same user may trace it or read its memory.
-    check(unsafe { libc::prctl(libc::PR_SET_DUMPABLE, 0, 0, 0, 0) }).map_err(ProcessError::step("dumpable"))?;
+    check(unsafe { libc::prctl(libc::PR_SET_DUMPABLE, 0, 0, 0, 0) })
+        .map_err(ProcessError::step("dumpable"))?;
     limit(limits).map_err(ProcessError::step("limits"))?;
     filter::apply()?;
     // SAFETY: both descriptors are open (the spawn put them there) and nothing else in this process owns them.
-    Ok(unsafe { Channel { reader: File::from_raw_fd(REQUESTS), writer: File::from_raw_fd(ANSWERS) } })
+    Ok(unsafe {
+        Channel {
+            reader: File::from_raw_fd(REQUESTS),
+            writer: File::from_raw_fd(ANSWERS),
+        }
+    })
 }
 
 /// Whether this process has one thread.
@@ -121,7 +142,11 @@ fn keep_memory() {
 
 /// Returns when the other end of the channel is closed.
 fn watch_channel() {
-    let mut channel = libc::pollfd { fd: REQUESTS, events: 0, revents: 0 };
+    let mut channel = libc::pollfd {
+        fd: REQUESTS,
+        events: 0,
+        revents: 0,
+    };
     loop {
         // SAFETY: one valid entry. No events are asked for, so only a closed peer (or channel) ends the call.
         let ready = unsafe { libc::poll(&raw mut channel, 1, -1) };
@@ -136,10 +161,17 @@ fn catch_faults(limits: &WorkerLimits) -> io::Result<()> {
     let here = 0_u8;
     let high = &raw const here as usize;
     STACK_HIGH.store(high, Ordering::Relaxed);
-    STACK_LOW.store(high.saturating_sub(usize::try_from(limits.stack_bytes).unwrap_or(usize::MAX)), Ordering::Relaxed);
+    STACK_LOW.store(
+        high.saturating_sub(usize::try_from(limits.stack_bytes).unwrap_or(usize::MAX)),
+        Ordering::Relaxed,
+    );
     // The handlers need it as long as the process lives.
     let stack = Box::leak(vec![0_u8; SIGNAL_STACK].into_boxed_slice());
-    let stack = libc::stack_t { ss_sp: stack.as_mut_ptr().cast(), ss_flags: 0, ss_size: stack.len() };
+    let stack = libc::stack_t {
+        ss_sp: stack.as_mut_ptr().cast(),
+        ss_flags: 0,
+        ss_size: stack.len(),
+    };
     // SAFETY: the memory is never freed and used for nothing else.
     check(unsafe { libc::sigaltstack(&raw const stack, ptr::null_mut()) })?;
     handle(libc::SIGSEGV, on_fault)?;
@@ -186,14 +218,21 @@ fn limit(limits: &WorkerLimits) -> io::Result<()> {
     for (resource, soft, hard) in [
         (libc::RLIMIT_AS, memory, memory),
         (libc::RLIMIT_CORE, 0, 0),
-        (libc::RLIMIT_CPU, limits.cpu_seconds, limits.cpu_seconds.saturating_add(1)),
+        (
+            libc::RLIMIT_CPU,
+            limits.cpu_seconds,
+            limits.cpu_seconds.saturating_add(1),
+        ),
         (libc::RLIMIT_FSIZE, 0, 0),
         // None can be opened, and waiting for the channel needs a limit of one.
         (libc::RLIMIT_NOFILE, 1, 1),
         (libc::RLIMIT_NPROC, 0, 0),
         (libc::RLIMIT_STACK, limits.stack_bytes, limits.stack_bytes),
     ] {
-        let bound = libc::rlimit { rlim_cur: soft, rlim_max: hard };
+        let bound = libc::rlimit {
+            rlim_cur: soft,
+            rlim_max: hard,
+        };
         // SAFETY: `bound` is valid for the call.
         check(unsafe { libc::setrlimit(resource, &raw const bound) })?;
     }
@@ -203,17 +242,28 @@ fn limit(limits: &WorkerLimits) -> io::Result<()> {
 /// Address space in use: the program, its libraries, and the stacks.
 fn mapped_bytes() -> io::Result<u64> {
     let text = std::fs::read_to_string("/proc/self/statm")?;
-    let pages: u64 = text.split(' ').next().and_then(|pages| pages.parse().ok()).ok_or(io::ErrorKind::InvalidData)?;
+    let pages: u64 = text
+        .split(' ')
+        .next()
+        .and_then(|pages| pages.parse().ok())
+        .ok_or(io::ErrorKind::InvalidData)?;
     // SAFETY: asks for a constant of the system.
     let page = unsafe { libc::sysconf(libc::_SC_PAGESIZE) };
     Ok(pages.saturating_mul(u64::try_from(page).map_err(|_| io::ErrorKind::InvalidData)?))
 }
 
 fn check(code: libc::c_int) -> io::Result<()> {
-    if code == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
+    if code == 0 {
+        Ok(())
+    } else {
+        Err(io::Error::last_os_error())
+    }
 }
 
-const _: () = assert!(mem::size_of::<usize>() == 8, "address space limits assume a 64-bit system");
+const _: () = assert!(
+    mem::size_of::<usize>() == 8,
+    "address space limits assume a 64-bit system"
+);
 
 #[cfg(test)]
 mod tests {

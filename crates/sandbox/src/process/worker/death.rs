@@ -90,7 +90,9 @@ impl Death {
     #[must_use]
     pub fn part(self) -> Option<usize> {
         match self {
-            Self::Exit(code) if (FIRST_WITH_PART..ExitCode::Stopped as i32 + SPAN).contains(&code) => {
+            Self::Exit(code)
+                if (FIRST_WITH_PART..ExitCode::Stopped as i32 + SPAN).contains(&code) =>
+            {
                 usize::try_from(code - first_of(code)).ok()
             }
             _ => None,
@@ -100,7 +102,11 @@ impl Death {
 
 /// The code without the part it carries.
 const fn first_of(code: i32) -> i32 {
-    if code < FIRST_WITH_PART || code > ExitCode::Stopped as i32 + SPAN - 1 { code } else { code - (code - FIRST_WITH_PART) % SPAN }
+    if code < FIRST_WITH_PART || code > ExitCode::Stopped as i32 + SPAN - 1 {
+        code
+    } else {
+        code - (code - FIRST_WITH_PART) % SPAN
+    }
 }
 
 #[cfg(test)]

@@ -2,8 +2,8 @@
 
 use super::{ANSWERS, ProcessError, REQUESTS};
 use seccompiler::{
-    BpfProgram, SeccompAction, SeccompCmpArgLen, SeccompCmpOp, SeccompCondition, SeccompFilter, SeccompRule, TargetArch,
-    apply_filter_all_threads,
+    BpfProgram, SeccompAction, SeccompCmpArgLen, SeccompCmpOp, SeccompCondition, SeccompFilter,
+    SeccompRule, TargetArch, apply_filter_all_threads,
 };
 use std::collections::BTreeMap;
 use std::io;
@@ -32,8 +32,10 @@ const PLAIN: &[libc::c_long] = &[
 
 /// Applies the filter to every thread of this process, for good.
 pub(super) fn apply() -> Result<(), ProcessError> {
-    let failed =
-        |cause: &dyn std::fmt::Display| ProcessError::SetUp { step: "system call filter", cause: io::Error::other(cause.to_string()) };
+    let failed = |cause: &dyn std::fmt::Display| ProcessError::SetUp {
+        step: "system call filter",
+        cause: io::Error::other(cause.to_string()),
+    };
     let program = program().map_err(|cause| failed(&cause))?;
     // Also sets `no_new_privs`.
     apply_filter_all_threads(&program).map_err(|cause| failed(&cause))
@@ -41,28 +43,55 @@ pub(super) fn apply() -> Result<(), ProcessError> {
 
 fn program() -> Result<BpfProgram, seccompiler::BackendError> {
     let arch: TargetArch = std::env::consts::ARCH.try_into()?;
-    SeccompFilter::new(rules()?, SeccompAction::KillProcess, SeccompAction::Allow, arch)?.try_into()
+    SeccompFilter::new(
+        rules()?,
+        SeccompAction::KillProcess,
+        SeccompAction::Allow,
+        arch,
+    )?
+    .try_into()
 }
 
 fn rules() -> Result<BTreeMap<i64, Vec<SeccompRule>>, seccompiler::BackendError> {
-    let (requests, answers, standard_error) = (u64::from(REQUESTS.unsigned_abs()), u64::from(ANSWERS.unsigned_abs()), 2);
+    let (requests, answers, standard_error) = (
+        u64::from(REQUESTS.unsigned_abs()),
+        u64::from(ANSWERS.unsigned_abs()),
+        2,
+    );
     // SAFETY: takes nothing, always succeeds.
     let own_id = u64::from(unsafe { libc::getpid() }.unsigned_abs());
     let executable = u64::from(libc::PROT_EXEC.unsigned_abs());
-    let mut rules: BTreeMap<i64, Vec<SeccompRule>> = PLAIN.iter().map(|&call| (call, Vec::new())).collect();
+    let mut rules: BTreeMap<i64, Vec<SeccompRule>> =
+        PLAIN.iter().map(|&call| (call, Vec::new())).collect();
     for (call, argument, compare, values) in [
         (libc::SYS_read, 0, SeccompCmpOp::Eq, &[requests][..]),
         // A failed allocation reports itself on standard error, which is closed, before it aborts.
-        (libc::SYS_write, 0, SeccompCmpOp::Eq, &[answers, standard_error]),
+        (
+            libc::SYS_write,
+            0,
+            SeccompCmpOp::Eq,
+            &[answers, standard_error],
+        ),
         (libc::SYS_mmap, 2, SeccompCmpOp::MaskedEq(executable), &[0]),
-        (libc::SYS_mprotect, 2, SeccompCmpOp::MaskedEq(executable), &[0]),
+        (
+            libc::SYS_mprotect,
+            2,
+            SeccompCmpOp::MaskedEq(executable),
+            &[0],
+        ),
         // The clocks of the system and of this process; negative numbers would be those of others.
-        (libc::SYS_clock_gettime, 0, SeccompCmpOp::Le, &[u64::from(libc::CLOCK_TAI.unsigned_abs())]),
+        (
+            libc::SYS_clock_gettime,
+            0,
+            SeccompCmpOp::Le,
+            &[u64::from(libc::CLOCK_TAI.unsigned_abs())],
+        ),
         // How `abort` raises its signal.
         (libc::SYS_tgkill, 0, SeccompCmpOp::Eq, &[own_id]),
     ] {
         let allowed = values.iter().map(|&value| {
-            let condition = SeccompCondition::new(argument, SeccompCmpArgLen::Dword, compare.clone(), value)?;
+            let condition =
+                SeccompCondition::new(argument, SeccompCmpArgLen::Dword, compare.clone(), value)?;
             SeccompRule::new(vec![condition])
         });
         rules.insert(call, allowed.collect::<Result<_, _>>()?);

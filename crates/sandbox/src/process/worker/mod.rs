@@ -33,7 +33,9 @@ pub struct Channel {
 impl Channel {
     /// Makes this side fail rather than wait.
     pub fn set_nonblocking(&self) -> io::Result<()> {
-        Ok([&self.reader, &self.writer].into_iter().try_for_each(|end| rustix::io::ioctl_fionbio(end, true))?)
+        Ok([&self.reader, &self.writer]
+            .into_iter()
+            .try_for_each(|end| rustix::io::ioctl_fionbio(end, true))?)
     }
 }
 
@@ -50,7 +52,10 @@ impl WorkerProgram {
     /// This very program, even when its file was replaced since it started.
     #[must_use]
     pub fn this_program(argument: &'static str) -> Self {
-        Self { path: PathBuf::from("/proc/self/exe"), argument }
+        Self {
+            path: PathBuf::from("/proc/self/exe"),
+            argument,
+        }
     }
 }
 
@@ -67,7 +72,11 @@ pub struct WorkerLimits {
 
 impl Default for WorkerLimits {
     fn default() -> Self {
-        Self { memory_bytes: 256 << 20, stack_bytes: 4 << 20, cpu_seconds: 24 * 3600 }
+        Self {
+            memory_bytes: 256 << 20,
+            stack_bytes: 4 << 20,
+            cpu_seconds: 24 * 3600,
+        }
     }
 }
 
@@ -75,7 +84,10 @@ impl WorkerLimits {
     /// The form in which a worker is told: its environment is empty, so it is an argument.
     #[must_use]
     pub fn to_argument(&self) -> String {
-        format!("{},{},{}", self.memory_bytes, self.stack_bytes, self.cpu_seconds)
+        format!(
+            "{},{},{}",
+            self.memory_bytes, self.stack_bytes, self.cpu_seconds
+        )
     }
 
     /// Reads [`to_argument`](Self::to_argument).
@@ -83,7 +95,11 @@ impl WorkerLimits {
     pub fn from_argument(text: &str) -> Option<Self> {
         let mut numbers = text.split(',').map(str::parse);
         let mut next = || numbers.next()?.ok();
-        let limits = Self { memory_bytes: next()?, stack_bytes: next()?, cpu_seconds: next()? };
+        let limits = Self {
+            memory_bytes: next()?,
+            stack_bytes: next()?,
+            cpu_seconds: next()?,
+        };
         numbers.next().is_none().then_some(limits)
     }
 }
@@ -122,7 +138,10 @@ mod tests {
     #[test]
     fn limits_survive_being_an_argument() {
         let limits = WorkerLimits::default();
-        assert_eq!(WorkerLimits::from_argument(&limits.to_argument()), Some(limits));
+        assert_eq!(
+            WorkerLimits::from_argument(&limits.to_argument()),
+            Some(limits)
+        );
         for text in ["", "1,2", "1,2,3,4", "1,2,x", "-1,2,3"] {
             assert_eq!(WorkerLimits::from_argument(text), None, "{text}");
         }

@@ -28,10 +28,18 @@ struct Still {
 impl WorkerProcess {
     /// Does `ask`, and waits until `answer` can be read, at most `patience`, with the worker and this thread on one core. What cannot be
     /// had of that is left out: the caller has to see for itself whether there is an answer.
-    pub fn ask_near<T>(&mut self, answer: impl AsFd, patience: Duration, ask: impl FnOnce() -> T) -> T {
+    pub fn ask_near<T>(
+        &mut self,
+        answer: impl AsFd,
+        patience: Duration,
+        ask: impl FnOnce() -> T,
+    ) -> T {
         let still = self.gather();
         let asked = ask();
-        let patience = Timespec { tv_sec: i64::try_from(patience.as_secs()).unwrap_or(i64::MAX), tv_nsec: patience.subsec_nanos().into() };
+        let patience = Timespec {
+            tv_sec: i64::try_from(patience.as_secs()).unwrap_or(i64::MAX),
+            tv_nsec: patience.subsec_nanos().into(),
+        };
         let heard = poll(&mut [PollFd::new(&answer, PollFlags::IN)], Some(&patience));
         drop(still);
         if !matches!(heard, Ok(1)) {
@@ -42,7 +50,10 @@ impl WorkerProcess {
 
     /// Lets the worker run wherever it might before [`ask_near`](Self::ask_near).
     pub fn let_go(&mut self) {
-        if let Some(Held { evaluator, before, .. }) = self.held.take() {
+        if let Some(Held {
+            evaluator, before, ..
+        }) = self.held.take()
+        {
             // It fails for a worker that is gone.
             let _ = sched_setaffinity(Some(evaluator), &before);
         }
@@ -62,7 +73,11 @@ impl WorkerProcess {
             let known = self.held.as_ref().map(|held| held.evaluator);
             let evaluator = known.or_else(|| evaluator(self.process.pid))?;
             sched_setaffinity(Some(evaluator), &one).ok()?;
-            self.held = Some(Held { evaluator, core, before });
+            self.held = Some(Held {
+                evaluator,
+                core,
+                before,
+            });
         }
         Some(still)
     }
@@ -79,5 +94,7 @@ impl Drop for Still {
 fn evaluator(pid: libc::pid_t) -> Option<Pid> {
     let threads = std::fs::read_dir(format!("/proc/{pid}/task")).ok()?;
     let numbers = threads.filter_map(|entry| entry.ok()?.file_name().to_str()?.parse().ok());
-    numbers.filter(|number| *number != pid).find_map(Pid::from_raw)
+    numbers
+        .filter(|number| *number != pid)
+        .find_map(Pid::from_raw)
 }

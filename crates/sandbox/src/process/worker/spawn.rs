@@ -2,7 +2,9 @@
 
 use super::confine::{is_alone, leave, read_clock};
 use super::near::Held;
-use super::{ANSWERS, Channel, Death, ExitCode, ProcessError, REQUESTS, WorkerLimits, WorkerProgram};
+use super::{
+    ANSWERS, Channel, Death, ExitCode, ProcessError, REQUESTS, WorkerLimits, WorkerProgram,
+};
 use crate::process::start::{Ended, Started, null};
 use rustix::pipe::{PipeFlags, pipe_with};
 use rustix::process::Signal;
@@ -33,11 +35,23 @@ impl WorkerProcess {
     /// Starts `program` as a worker: empty environment, `/` as its directory, nothing on its standard streams, and no
     /// descriptor but its end of the channel.
     pub fn spawn(program: &WorkerProgram, limits: &WorkerLimits) -> Result<Self, ProcessError> {
-        let Pipes { ours, requests, answers } = Pipes::new()?;
-        let failed = |cause| ProcessError::Start { path: program.path.clone(), cause };
-        let text = |bytes: &[u8]| CString::new(bytes).map_err(|_| failed(io::ErrorKind::InvalidInput.into()));
+        let Pipes {
+            ours,
+            requests,
+            answers,
+        } = Pipes::new()?;
+        let failed = |cause| ProcessError::Start {
+            path: program.path.clone(),
+            cause,
+        };
+        let text = |bytes: &[u8]| {
+            CString::new(bytes).map_err(|_| failed(io::ErrorKind::InvalidInput.into()))
+        };
         let path = text(program.path.as_os_str().as_bytes())?;
-        let (argument, limits) = (text(program.argument.as_bytes())?, text(limits.to_argument().as_bytes())?);
+        let (argument, limits) = (
+            text(program.argument.as_bytes())?,
+            text(limits.to_argument().as_bytes())?,
+        );
         let null = null().map_err(failed)?.as_fd();
         const { assert!(REQUESTS == 3 && ANSWERS == 4, "the order below") };
         let given = [null, null, null, requests.as_fd(), answers.as_fd()];
@@ -50,9 +64,15 @@ impl WorkerProcess {
     /// The environment is wiped from the copy.
     pub fn fork(work: impl FnOnce()) -> Result<Self, ProcessError> {
         if !is_alone() {
-            return Err(ProcessError::step("other threads")(io::ErrorKind::Unsupported.into()));
+            return Err(ProcessError::step("other threads")(
+                io::ErrorKind::Unsupported.into(),
+            ));
         }
-        let Pipes { ours, requests, answers } = Pipes::new()?;
+        let Pipes {
+            ours,
+            requests,
+            answers,
+        } = Pipes::new()?;
         // SAFETY: there is one thread, so the copy holds no lock that nobody will release.
         match unsafe { libc::fork() } {
             -1 => Err(ProcessError::step("fork")(io::Error::last_os_error())),
@@ -61,12 +81,23 @@ impl WorkerProcess {
                 work();
                 leave(ExitCode::Unconfined)
             }
-            pid => Ok(Self::of(Started::known(pid).map_err(ProcessError::step("pidfd"))?, ours, requests)),
+            pid => Ok(Self::of(
+                Started::known(pid).map_err(ProcessError::step("pidfd"))?,
+                ours,
+                requests,
+            )),
         }
     }
 
     fn of(process: Started, channel: Channel, requests: OwnedFd) -> Self {
-        Self { clock: clock_of(process.pid), process, channel: Some(channel), _requests: requests, death: Mutex::new(None), held: None }
+        Self {
+            clock: clock_of(process.pid),
+            process,
+            channel: Some(channel),
+            _requests: requests,
+            death: Mutex::new(None),
+            held: None,
+        }
     }
 
     /// The process number, for messages.
@@ -106,7 +137,10 @@ impl WorkerProcess {
         let mut death = self.death.lock().unwrap_or_else(PoisonError::into_inner);
         if death.is_none() {
             *death = self.process.collect().and_then(|ended| match ended {
-                Ended::So(status) => status.exit_status().map(Death::Exit).or(status.terminating_signal().map(Death::Signal)),
+                Ended::So(status) => status
+                    .exit_status()
+                    .map(Death::Exit)
+                    .or(status.terminating_signal().map(Death::Signal)),
                 Ended::Lost => Some(Death::Lost),
             });
         }
@@ -149,13 +183,24 @@ struct Pipes {
 
 impl Pipes {
     fn new() -> Result<Self, ProcessError> {
-        let pipe = || pipe_with(PipeFlags::CLOEXEC).map_err(|cause| ProcessError::step("pipe")(cause.into()));
+        let pipe = || {
+            pipe_with(PipeFlags::CLOEXEC).map_err(|cause| ProcessError::step("pipe")(cause.into()))
+        };
         let ((requests, writer), (reader, answers)) = (pipe()?, pipe()?);
         // Well above the descriptors a worker starts with, so that none is overwritten before it is copied.
-        let above =
-            |end: OwnedFd| rustix::io::fcntl_dupfd_cloexec(&end, 16).map_err(|cause| ProcessError::step("descriptor")(cause.into()));
-        let ours = Channel { reader: File::from(reader), writer: File::from(writer) };
-        Ok(Self { ours, requests: above(requests)?, answers: above(answers)? })
+        let above = |end: OwnedFd| {
+            rustix::io::fcntl_dupfd_cloexec(&end, 16)
+                .map_err(|cause| ProcessError::step("descriptor")(cause.into()))
+        };
+        let ours = Channel {
+            reader: File::from(reader),
+            writer: File::from(writer),
+        };
+        Ok(Self {
+            ours,
+            requests: above(requests)?,
+            answers: above(answers)?,
+        })
     }
 }
 

@@ -29,9 +29,12 @@ fn all() -> impl Iterator<Item = &'static Code> {
 
 /// What a case gives and the other codes that it says it gives.
 fn given(case: &str) -> (Vec<String>, Vec<String>) {
-    let mut case: Value = serde_json::from_str(case).unwrap_or_else(|problem| panic!("{problem}: {case}"));
+    let mut case: Value =
+        serde_json::from_str(case).unwrap_or_else(|problem| panic!("{problem}: {case}"));
     let mut take = |key: &str| case.as_object_mut().and_then(|map| map.shift_remove(key));
-    let also = take("also").map(|also| serde_json::from_value(also).expect("a list of codes")).unwrap_or_default();
+    let also = take("also")
+        .map(|also| serde_json::from_value(also).expect("a list of codes"))
+        .unwrap_or_default();
     if let Some(files) = take("files") {
         return (of_project(&files), also);
     }
@@ -48,16 +51,30 @@ fn given(case: &str) -> (Vec<String>, Vec<String>) {
 
 fn whole(short: &Value) -> Value {
     let mut rest = short.clone();
-    let name = rest.as_object_mut().and_then(|rest| rest.shift_remove("name"));
-    tool(name.as_ref().and_then(Value::as_str).unwrap_or("read_note"), &rest)
+    let name = rest
+        .as_object_mut()
+        .and_then(|rest| rest.shift_remove("name"));
+    tool(
+        name.as_ref().and_then(Value::as_str).unwrap_or("read_note"),
+        &rest,
+    )
 }
 
 fn of_project(files: &Value) -> Vec<String> {
     let files = files.as_object().expect("files").iter();
-    let read = artifact::read(files.map(|(path, text)| (path.clone(), text.as_str().expect("text").as_bytes().to_vec())));
+    let read = artifact::read(files.map(|(path, text)| {
+        (
+            path.clone(),
+            text.as_str().expect("text").as_bytes().to_vec(),
+        )
+    }));
     let checked = check::check(read, &Default::default());
     let report = surface::check(&Surface::of_checked(&checked));
-    report.diagnostics.iter().map(|found| found.code.trim_start_matches("TOOL_SURFACE_").to_owned()).collect()
+    report
+        .diagnostics
+        .iter()
+        .map(|found| found.code.trim_start_matches("TOOL_SURFACE_").to_owned())
+        .collect()
 }
 
 #[test]
@@ -71,7 +88,9 @@ fn each_case_gives_the_codes_that_it_should_and_no_other() {
             found.sort();
             expected.sort();
             if found != expected {
-                wrong.push(format!("{code}: {case}\n  gives {found:?}, not {expected:?}"));
+                wrong.push(format!(
+                    "{code}: {case}\n  gives {found:?}, not {expected:?}"
+                ));
             }
         }
     }
@@ -80,13 +99,25 @@ fn each_case_gives_the_codes_that_it_should_and_no_other() {
 
 #[test]
 fn every_code_of_a_surface_has_cases_on_either_side() {
-    let of_surface = |check: &Check| matches!(check, Check::Surface(_) | Check::WhileReadingSurface);
-    let rules: Vec<&str> = RULES.iter().filter(|rule| of_surface(&rule.check)).map(|rule| rule.code).collect();
+    let of_surface =
+        |check: &Check| matches!(check, Check::Surface(_) | Check::WhileReadingSurface);
+    let rules: Vec<&str> = RULES
+        .iter()
+        .filter(|rule| of_surface(&rule.check))
+        .map(|rule| rule.code)
+        .collect();
     assert!(rules.len() >= 39, "{rules:?}");
     for rule in &rules {
-        let listed: Vec<&Code> = all().filter(|listed| rule.strip_prefix("TOOL_SURFACE_") == Some(listed.code)).collect();
-        let [code] = &listed[..] else { panic!("{rule} is listed {} times", listed.len()) };
-        assert!(!code.gives.is_empty() && !code.not.is_empty(), "{rule} has cases on one side only");
+        let listed: Vec<&Code> = all()
+            .filter(|listed| rule.strip_prefix("TOOL_SURFACE_") == Some(listed.code))
+            .collect();
+        let [code] = &listed[..] else {
+            panic!("{rule} is listed {} times", listed.len())
+        };
+        assert!(
+            !code.gives.is_empty() && !code.not.is_empty(),
+            "{rule} has cases on one side only"
+        );
     }
     assert_eq!(all().count(), rules.len(), "a code in the table is none");
 }
@@ -95,7 +126,10 @@ fn every_code_of_a_surface_has_cases_on_either_side() {
 fn no_case_that_must_not_give_a_code_lists_it() {
     for Code { code, not, .. } in all() {
         for case in *not {
-            assert!(!given(case).1.iter().any(|also| also == code), "{code}: {case}");
+            assert!(
+                !given(case).1.iter().any(|also| also == code),
+                "{code}: {case}"
+            );
         }
     }
 }

@@ -105,7 +105,11 @@ pub(super) const CODES: &[Code] = &[
     },
     Code {
         code: "NO_ACTIVE_TOOLS",
-        gives: &[r#"{"bare": []}"#, r#"{"policy": {"tools": ["write_*"]}}"#, r#"{"policy": {"tools": [], "tools_restricted": true}}"#],
+        gives: &[
+            r#"{"bare": []}"#,
+            r#"{"policy": {"tools": ["write_*"]}}"#,
+            r#"{"policy": {"tools": [], "tools_restricted": true}}"#,
+        ],
         not: &[
             r#"{"policy": {"tools": []}}"#,
             r#"{"policy": {"tools": ["read_*"]}}"#,

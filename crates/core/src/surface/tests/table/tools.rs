@@ -128,7 +128,9 @@ pub(super) const CODES: &[Code] = &[
     },
     Code {
         code: "REQUIRED_UNSAID",
-        gives: &[r#"{"tools": [{"annotations": {"side_effect_level": "none", "arg_schema": {"required": ["path"]}}}]}"#],
+        gives: &[
+            r#"{"tools": [{"annotations": {"side_effect_level": "none", "arg_schema": {"required": ["path"]}}}]}"#,
+        ],
         not: &[
             r#"{"tools": [{"parameters": {"type": "object", "properties": {"path": {}}, "required": ["path"]}, "annotations": {"side_effect_level": "none", "arg_schema": {"required": ["path"]}}}]}"#,
             r#"{"tools": [{"annotations": {"side_effect_level": "none", "arg_schema": {"required": ["why"]}}}], "also": ["REQUIRED_WITHOUT_PROPERTY"]}"#,

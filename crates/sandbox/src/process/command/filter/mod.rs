@@ -151,16 +151,26 @@ const OPEN_TREE_ATTR: libc::c_long = 467;
 
 /// The filter as the kernel takes it, eight bytes an instruction.
 pub(super) fn program(sockets: Sockets, memory: MemoryFiles) -> Vec<u8> {
-    let mut leaves: Vec<(u32, Vec<Instruction>)> = REFUSED.iter().map(|&call| (number(call), refuse(libc::EPERM))).collect();
+    let mut leaves: Vec<(u32, Vec<Instruction>)> = REFUSED
+        .iter()
+        .map(|&call| (number(call), refuse(libc::EPERM)))
+        .collect();
     // Threads fall back to `clone`, whose flags can be looked at.
     leaves.push((number(libc::SYS_clone3), refuse(libc::ENOSYS)));
     leaves.push((number(libc::SYS_clone), refuse_bits(0, NAMESPACES)));
     leaves.push((number(libc::SYS_unshare), refuse_bits(0, NAMESPACES)));
-    leaves.push((number(libc::SYS_ioctl), refuse_values(1, &[libc::TIOCSTI as u32, TIOCLINUX])));
+    leaves.push((
+        number(libc::SYS_ioctl),
+        refuse_values(1, &[libc::TIOCSTI as u32, TIOCLINUX]),
+    ));
     leaves.push((number(libc::SYS_socket), socket(sockets)));
     leaves.push((number(libc::SYS_socketpair), pairs()));
     if sockets == Sockets::None {
-        leaves.extend(SHARED_OBJECTS.iter().map(|&call| (number(call), refuse(libc::ENOSYS))));
+        leaves.extend(
+            SHARED_OBJECTS
+                .iter()
+                .map(|&call| (number(call), refuse(libc::ENOSYS))),
+        );
     }
     leaves.extend(set_user());
     leaves.extend(others(sockets));
@@ -170,11 +180,19 @@ pub(super) fn program(sockets: Sockets, memory: MemoryFiles) -> Vec<u8> {
     }
     leaves.sort_by_key(|(call, _)| *call);
     leaves.dedup_by_key(|(call, _)| *call);
-    let mut whole = vec![load(ARCH), test(EQUAL, THIS_ARCH, 1, 0), give(KILL), load(NUMBER)];
+    let mut whole = vec![
+        load(ARCH),
+        test(EQUAL, THIS_ARCH, 1, 0),
+        give(KILL),
+        load(NUMBER),
+    ];
     if cfg!(target_arch = "x86_64") {
         // The other set of numbers of this architecture would pass by every one of ours.
         const X32: u32 = 0x4000_0000;
-        whole.extend([test(AT_LEAST, X32, 0, 1), give(ERROR | libc::ENOSYS.cast_unsigned())]);
+        whole.extend([
+            test(AT_LEAST, X32, 0, 1),
+            give(ERROR | libc::ENOSYS.cast_unsigned()),
+        ]);
     }
     whole.extend(tree(&stretches(leaves)));
     whole.iter().flat_map(bytes).collect()
@@ -237,8 +255,18 @@ fn stretches(leaves: Vec<(u32, Vec<Instruction>)>) -> Vec<Stretch> {
     let mut found: Vec<Stretch> = Vec::new();
     for (call, then) in leaves {
         match found.last_mut() {
-            Some(before) if before.last.saturating_add(1) == call && before.then == then && then.len() == 1 => before.last = call,
-            _ => found.push(Stretch { first: call, last: call, then }),
+            Some(before)
+                if before.last.saturating_add(1) == call
+                    && before.then == then
+                    && then.len() == 1 =>
+            {
+                before.last = call
+            }
+            _ => found.push(Stretch {
+                first: call,
+                last: call,
+                then,
+            }),
         }
     }
     found
@@ -252,7 +280,10 @@ fn tree(stretches: &[Stretch]) -> Vec<Instruction> {
             if first == last {
                 list.push(test(EQUAL, *first, 0, length));
             } else {
-                list.extend([test(AT_LEAST, *first, 0, length.saturating_add(1)), test(AT_LEAST, last.saturating_add(1), length, 0)]);
+                list.extend([
+                    test(AT_LEAST, *first, 0, length.saturating_add(1)),
+                    test(AT_LEAST, last.saturating_add(1), length, 0),
+                ]);
             }
             list.extend(then);
         }
@@ -266,7 +297,12 @@ fn tree(stretches: &[Stretch]) -> Vec<Instruction> {
     let mut whole = match u8::try_from(length) {
         Ok(near) => vec![test(AT_LEAST, split, near, 0)],
         Err(_) => {
-            let skip = Instruction { code: JUMP, yes: 0, no: 0, value: u32::try_from(length).unwrap_or(u32::MAX) };
+            let skip = Instruction {
+                code: JUMP,
+                yes: 0,
+                no: 0,
+                value: u32::try_from(length).unwrap_or(u32::MAX),
+            };
             vec![test(AT_LEAST, split, 0, 1), skip]
         }
     };
@@ -297,7 +333,12 @@ fn pairs() -> Vec<Instruction> {
     const KINDS: u32 = 0xf;
     vec![
         load(argument(1)),
-        Instruction { code: KEEP_BITS, yes: 0, no: 0, value: KINDS },
+        Instruction {
+            code: KEEP_BITS,
+            yes: 0,
+            no: 0,
+            value: KINDS,
+        },
         test(EQUAL, libc::SOCK_STREAM.cast_unsigned(), 1, 0),
         test(EQUAL, libc::SOCK_SEQPACKET.cast_unsigned(), 0, 1),
         give(ALLOW),
@@ -306,7 +347,12 @@ fn pairs() -> Vec<Instruction> {
 }
 
 fn refuse_bits(index: u32, bits: u32) -> Vec<Instruction> {
-    vec![load(argument(index)), test(ANY_BIT, bits, 0, 1), refuse(libc::EPERM)[0], give(ALLOW)]
+    vec![
+        load(argument(index)),
+        test(ANY_BIT, bits, 0, 1),
+        refuse(libc::EPERM)[0],
+        give(ALLOW),
+    ]
 }
 
 fn refuse_values(index: u32, values: &[u32]) -> Vec<Instruction> {
@@ -323,21 +369,43 @@ fn refuse(error: i32) -> Vec<Instruction> {
 }
 
 const fn load(offset: u32) -> Instruction {
-    Instruction { code: LOAD, yes: 0, no: 0, value: offset }
+    Instruction {
+        code: LOAD,
+        yes: 0,
+        no: 0,
+        value: offset,
+    }
 }
 
 const fn test(code: u16, value: u32, yes: u8, no: u8) -> Instruction {
-    Instruction { code, yes, no, value }
+    Instruction {
+        code,
+        yes,
+        no,
+        value,
+    }
 }
 
 const fn give(value: u32) -> Instruction {
-    Instruction { code: RETURN, yes: 0, no: 0, value }
+    Instruction {
+        code: RETURN,
+        yes: 0,
+        no: 0,
+        value,
+    }
 }
 
 fn bytes(instruction: &Instruction) -> [u8; 8] {
-    let Instruction { code, yes, no, value } = instruction;
+    let Instruction {
+        code,
+        yes,
+        no,
+        value,
+    } = instruction;
     let (code, value) = (code.to_ne_bytes(), value.to_ne_bytes());
-    [code[0], code[1], *yes, *no, value[0], value[1], value[2], value[3]]
+    [
+        code[0], code[1], *yes, *no, value[0], value[1], value[2], value[3],
+    ]
 }
 
 #[cfg(test)]
@@ -348,7 +416,12 @@ mod tests {
     fn judge(program: &[u8], arch: u32, call: u32, args: [u32; 4]) -> u32 {
         let read = |at: usize| {
             let b = &program[at * 8..at * 8 + 8];
-            (u16::from_ne_bytes([b[0], b[1]]), usize::from(b[2]), usize::from(b[3]), u32::from_ne_bytes([b[4], b[5], b[6], b[7]]))
+            (
+                u16::from_ne_bytes([b[0], b[1]]),
+                usize::from(b[2]),
+                usize::from(b[3]),
+                u32::from_ne_bytes([b[4], b[5], b[6], b[7]]),
+            )
         };
         let (mut at, mut held) = (0, 0);
         loop {
@@ -401,7 +474,10 @@ mod tests {
                 assert_eq!(answer, ALLOW, "{call}");
             }
         }
-        assert_eq!(judge(&program, THIS_ARCH, number(libc::SYS_clone3), [0; 4]), ERROR | libc::ENOSYS.cast_unsigned());
+        assert_eq!(
+            judge(&program, THIS_ARCH, number(libc::SYS_clone3), [0; 4]),
+            ERROR | libc::ENOSYS.cast_unsigned()
+        );
     }
 
     #[test]
@@ -410,24 +486,92 @@ mod tests {
         let closed = program(Sockets::None, MemoryFiles::Allowed);
         let no = ERROR | libc::EPERM.cast_unsigned();
         let socket = number(libc::SYS_socket);
-        for (family, protocol, expected) in
-            [(1, 0, no), (2, 0, ALLOW), (10, 0, ALLOW), (16, 0, ALLOW), (16, 15, no), (17, 0, no), (40, 0, no), (38, 0, no)]
-        {
-            assert_eq!(judge(&inside, THIS_ARCH, socket, [family, 1, protocol, 0]), expected, "{family} {protocol}");
-            assert_eq!(judge(&closed, THIS_ARCH, socket, [family, 1, protocol, 0]), no, "{family} {protocol}");
+        for (family, protocol, expected) in [
+            (1, 0, no),
+            (2, 0, ALLOW),
+            (10, 0, ALLOW),
+            (16, 0, ALLOW),
+            (16, 15, no),
+            (17, 0, no),
+            (40, 0, no),
+            (38, 0, no),
+        ] {
+            assert_eq!(
+                judge(&inside, THIS_ARCH, socket, [family, 1, protocol, 0]),
+                expected,
+                "{family} {protocol}"
+            );
+            assert_eq!(
+                judge(&closed, THIS_ARCH, socket, [family, 1, protocol, 0]),
+                no,
+                "{family} {protocol}"
+            );
         }
         let marked = (libc::SOCK_CLOEXEC | libc::SOCK_NONBLOCK).cast_unsigned();
-        for (kind, expected) in [(1, ALLOW), (5, ALLOW), (1 | marked, ALLOW), (2, no), (2 | marked, no), (3, no), (4, no), (10, no)] {
+        for (kind, expected) in [
+            (1, ALLOW),
+            (5, ALLOW),
+            (1 | marked, ALLOW),
+            (2, no),
+            (2 | marked, no),
+            (3, no),
+            (4, no),
+            (10, no),
+        ] {
             for program in [&inside, &closed] {
-                assert_eq!(judge(program, THIS_ARCH, number(libc::SYS_socketpair), [1, kind, 0, 0]), expected, "{kind}");
+                assert_eq!(
+                    judge(
+                        program,
+                        THIS_ARCH,
+                        number(libc::SYS_socketpair),
+                        [1, kind, 0, 0]
+                    ),
+                    expected,
+                    "{kind}"
+                );
             }
         }
         let clone = number(libc::SYS_clone);
-        assert_eq!(judge(&inside, THIS_ARCH, clone, [libc::CLONE_VM.cast_unsigned() | 17, 0, 0, 0]), ALLOW);
-        assert_eq!(judge(&inside, THIS_ARCH, clone, [libc::CLONE_NEWUSER.cast_unsigned() | 17, 0, 0, 0]), no);
-        assert_eq!(judge(&inside, THIS_ARCH, number(libc::SYS_ioctl), [0, TIOCLINUX, 0, 0]), no);
-        assert_eq!(judge(&inside, THIS_ARCH, number(libc::SYS_ioctl), [0, 0x5401, 0, 0]), ALLOW);
-        assert_ne!(judge(&inside, THIS_ARCH, number(libc::SYS_memfd_create), [0; 4]), ALLOW);
+        assert_eq!(
+            judge(
+                &inside,
+                THIS_ARCH,
+                clone,
+                [libc::CLONE_VM.cast_unsigned() | 17, 0, 0, 0]
+            ),
+            ALLOW
+        );
+        assert_eq!(
+            judge(
+                &inside,
+                THIS_ARCH,
+                clone,
+                [libc::CLONE_NEWUSER.cast_unsigned() | 17, 0, 0, 0]
+            ),
+            no
+        );
+        assert_eq!(
+            judge(
+                &inside,
+                THIS_ARCH,
+                number(libc::SYS_ioctl),
+                [0, TIOCLINUX, 0, 0]
+            ),
+            no
+        );
+        assert_eq!(
+            judge(
+                &inside,
+                THIS_ARCH,
+                number(libc::SYS_ioctl),
+                [0, 0x5401, 0, 0]
+            ),
+            ALLOW
+        );
+        assert_ne!(
+            judge(&inside, THIS_ARCH, number(libc::SYS_memfd_create), [0; 4]),
+            ALLOW
+        );
         let (made, opened) = (libc::O_CREAT.cast_unsigned(), libc::O_RDWR.cast_unsigned());
         for (call, args, expected) in [
             (libc::SYS_fchmod, [3, 0o4755, 0, 0], no),
@@ -438,13 +582,20 @@ mod tests {
             (libc::SYS_openat, [3, 0, made, 0o644], ALLOW),
             (libc::SYS_openat, [3, 0, opened, 0o4755], ALLOW),
         ] {
-            assert_eq!(judge(&inside, THIS_ARCH, number(call), args), expected, "{call} {args:?}");
+            assert_eq!(
+                judge(&inside, THIS_ARCH, number(call), args),
+                expected,
+                "{call} {args:?}"
+            );
         }
     }
 
     #[test]
     fn another_process_is_not_changed_by_a_command() {
-        let (inside, alone) = (program(Sockets::Namespace, MemoryFiles::Allowed), program(Sockets::None, MemoryFiles::Allowed));
+        let (inside, alone) = (
+            program(Sockets::Namespace, MemoryFiles::Allowed),
+            program(Sockets::None, MemoryFiles::Allowed),
+        );
         let no = ERROR | libc::EPERM.cast_unsigned();
         // Itself, the first process, another one; setting, and looking.
         for (call, args, in_namespace, without) in [
@@ -468,8 +619,16 @@ mod tests {
             (libc::SYS_ioprio_set, [2, 77, 0, 0], ALLOW, no),
             (libc::SYS_ioprio_set, [3, 0, 0, 0], no, no),
         ] {
-            assert_eq!(judge(&inside, THIS_ARCH, number(call), args), in_namespace, "{call} {args:?}");
-            assert_eq!(judge(&alone, THIS_ARCH, number(call), args), without, "{call} {args:?}");
+            assert_eq!(
+                judge(&inside, THIS_ARCH, number(call), args),
+                in_namespace,
+                "{call} {args:?}"
+            );
+            assert_eq!(
+                judge(&alone, THIS_ARCH, number(call), args),
+                without,
+                "{call} {args:?}"
+            );
         }
     }
 
@@ -478,7 +637,10 @@ mod tests {
         let program = program(Sockets::None, MemoryFiles::Allowed);
         assert_eq!(judge(&program, 0x4000_0003, 1, [0; 4]), KILL);
         if cfg!(target_arch = "x86_64") {
-            assert_eq!(judge(&program, THIS_ARCH, 0x4000_0000 | 1, [0; 4]), ERROR | libc::ENOSYS.cast_unsigned());
+            assert_eq!(
+                judge(&program, THIS_ARCH, 0x4000_0000 | 1, [0; 4]),
+                ERROR | libc::ENOSYS.cast_unsigned()
+            );
         }
     }
 }

@@ -12,15 +12,26 @@ const FIRST: u32 = 1;
 const ITSELF: u32 = 0;
 
 /// Calls whose first argument is whom they change.
-const CHANGE: &[libc::c_long] =
-    &[libc::SYS_sched_setscheduler, libc::SYS_sched_setparam, libc::SYS_sched_setaffinity, libc::SYS_migrate_pages, libc::SYS_move_pages];
+const CHANGE: &[libc::c_long] = &[
+    libc::SYS_sched_setscheduler,
+    libc::SYS_sched_setparam,
+    libc::SYS_sched_setaffinity,
+    libc::SYS_migrate_pages,
+    libc::SYS_move_pages,
+];
 
 pub(super) fn others(sockets: Sockets) -> Vec<(u32, Vec<Instruction>)> {
     const ALL_OF_A_USER: [u32; 2] = [libc::PRIO_USER, 3];
     let mut leaves = vec![
         (number(libc::SYS_prlimit64), limits(sockets)),
-        (number(libc::SYS_setpriority), priority(sockets, ALL_OF_A_USER[0])),
-        (number(libc::SYS_ioprio_set), priority(sockets, ALL_OF_A_USER[1])),
+        (
+            number(libc::SYS_setpriority),
+            priority(sockets, ALL_OF_A_USER[0]),
+        ),
+        (
+            number(libc::SYS_ioprio_set),
+            priority(sockets, ALL_OF_A_USER[1]),
+        ),
         // What it sets is in memory, where a filter cannot look: turns so short, among others, that they always come first.
         (number(libc::SYS_sched_setattr), refuse(libc::ENOSYS)),
     ];
@@ -30,7 +41,12 @@ pub(super) fn others(sockets: Sockets) -> Vec<(u32, Vec<Instruction>)> {
 
 fn whom(sockets: Sockets, index: u32) -> Vec<Instruction> {
     let (yes, no) = refused_unless(sockets);
-    vec![load(argument(index)), test(EQUAL, meant(sockets), yes, no), refuse(libc::EPERM)[0], give(super::ALLOW)]
+    vec![
+        load(argument(index)),
+        test(EQUAL, meant(sockets), yes, no),
+        refuse(libc::EPERM)[0],
+        give(super::ALLOW),
+    ]
 }
 
 /// A process, a group of processes, or all of a user. The last has the helper in it; a group has not, because the command starts in one of its own.

@@ -31,7 +31,9 @@ pub(super) fn take(place: &Path) -> Option<OwnedFd> {
     let at = idle.iter().position(|(of, _)| of == place);
     let kept = at.and_then(|at| idle.remove(at)).map(|(_, events)| events);
     drop(idle);
-    let Some(kept) = kept else { return inotify::init(CreateFlags::CLOEXEC | CreateFlags::NONBLOCK).ok() };
+    let Some(kept) = kept else {
+        return inotify::init(CreateFlags::CLOEXEC | CreateFlags::NONBLOCK).ok();
+    };
     let mut space = [MaybeUninit::uninit(); SPACE];
     while matches!(rustix::io::read(&kept, &mut space), Ok((told, _)) if !told.is_empty()) {}
     Some(kept)
@@ -43,10 +45,16 @@ fn put(place: &Path, events: OwnedFd, folders: usize) {
     if folders <= MOST_KEPT {
         let mut idle = IDLE.lock().unwrap_or_else(PoisonError::into_inner);
         idle.extend(surplus.take().map(|events| (place.to_path_buf(), events)));
-        surplus = if idle.len() > MOST_IDLE { idle.pop_front().map(|(_, events)| events) } else { None };
+        surplus = if idle.len() > MOST_IDLE {
+            idle.pop_front().map(|(_, events)| events)
+        } else {
+            None
+        };
     }
     if let Some(surplus) = surplus {
-        let _ = std::thread::Builder::new().name("close".into()).spawn(move || drop(surplus));
+        let _ = std::thread::Builder::new()
+            .name("close".into())
+            .spawn(move || drop(surplus));
     }
 }
 
@@ -90,7 +98,10 @@ impl Protected {
                 self.folders.remove(&event.wd());
                 continue;
             }
-            let (Some(folder), Some(name)) = (self.folders.get(&event.wd()), event.file_name()) else { continue };
+            let (Some(folder), Some(name)) = (self.folders.get(&event.wd()), event.file_name())
+            else {
+                continue;
+            };
             let spot = folder.child(OsStr::from_bytes(name.to_bytes()));
             self.check(&spot);
             if what.intersects(ReadFlags::CREATE | ReadFlags::MOVED_TO) {
@@ -106,25 +117,35 @@ impl Protected {
     /// Looks whether a known name is still what it was.
     fn check(&mut self, spot: &Spot) {
         let place = &self.roots[spot.root()].path;
-        for known in self.known.iter_mut().filter(|known| spot.is_at(place, &known.path)) {
+        for known in self
+            .known
+            .iter_mut()
+            .filter(|known| spot.is_at(place, &known.path))
+        {
             known.check(&self.roots, self.is_by_file);
         }
     }
 
     /// Looks at everything once more, because something was missed.
     pub(super) fn check_all(&mut self) {
-        self.known.iter_mut().for_each(|known| known.check(&self.roots, self.is_by_file));
+        self.known
+            .iter_mut()
+            .for_each(|known| known.check(&self.roots, self.is_by_file));
     }
 
     /// Ends watching, and says whether nothing was missed.
     pub(super) fn end_watching(&mut self) -> bool {
-        let Some(events) = self.events.take() else { return false };
+        let Some(events) = self.events.take() else {
+            return false;
+        };
         let events = File::from(events);
         let mut is_all = self.take_in(&events, MOST_LAST);
         // What is read now may tell of more.
         while is_all && !self.unread.is_empty() {
             // Each for itself, so that no heap of names in one keeps the others from being read.
-            std::mem::take(&mut self.unread).into_iter().for_each(|next| self.look(vec![next], When::Later));
+            std::mem::take(&mut self.unread)
+                .into_iter()
+                .for_each(|next| self.look(vec![next], When::Later));
             is_all = self.take_in(&events, MOST_LAST);
         }
         self.unread.clear();

@@ -42,17 +42,26 @@ fn settings(text: &str) -> Vec<(Key, String)> {
     for line in text.lines() {
         let mut line = line.trim();
         if let Some((name, rest)) = line.strip_prefix('[').and_then(|rest| rest.split_once(']')) {
-            section = name.split([' ', '\t', '"']).next().unwrap_or_default().to_ascii_lowercase();
+            section = name
+                .split([' ', '\t', '"'])
+                .next()
+                .unwrap_or_default()
+                .to_ascii_lowercase();
             line = rest.trim();
         }
-        let Some((name, value)) = line.split_once('=') else { continue };
+        let Some((name, value)) = line.split_once('=') else {
+            continue;
+        };
         let key = match (section.as_str(), name.trim().to_ascii_lowercase().as_str()) {
             ("core", "hookspath") => Key::Hooks,
             ("include" | "includeif", "path") => Key::Include,
             _ => continue,
         };
         let value = value.trim();
-        let value = match value.strip_prefix('"').and_then(|rest| rest.split_once('"')) {
+        let value = match value
+            .strip_prefix('"')
+            .and_then(|rest| rest.split_once('"'))
+        {
             Some((quoted, _)) => quoted,
             None => value.split(['#', ';']).next().unwrap_or_default().trim(),
         };
@@ -71,7 +80,14 @@ mod tests {
     fn settings_that_lead_elsewhere_are_found_however_they_are_written() {
         let text = "[core]\n\tbare = false\n\thooksPath = .husky ; mine\n[Include] path = \"../shared/git config\"\n\
                     [includeIf \"gitdir:x\"]\n\tPATH=other\n[user]\npath = no\n[include]\npath = ~/mine\nhooksPath = no\n";
-        let expected = [(Key::Hooks, ".husky"), (Key::Include, "../shared/git config"), (Key::Include, "other")];
-        assert_eq!(settings(text), expected.map(|(key, value)| (key, value.to_owned())));
+        let expected = [
+            (Key::Hooks, ".husky"),
+            (Key::Include, "../shared/git config"),
+            (Key::Include, "other"),
+        ];
+        assert_eq!(
+            settings(text),
+            expected.map(|(key, value)| (key, value.to_owned()))
+        );
     }
 }

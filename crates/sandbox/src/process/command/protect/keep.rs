@@ -24,24 +24,38 @@ pub(in super::super) struct Had {
 
 impl Keeping {
     pub(in super::super) fn new(protected: Protected, had: Had, ended: OwnedFd) -> Self {
-        Self { protected, had, ended }
+        Self {
+            protected,
+            had,
+            ended,
+        }
     }
 }
 
 impl Drop for Keeping {
     /// A caller that waited has restored it already. For one that did not, the command is being ended now.
     fn drop(&mut self) {
-        const LONG: Timespec = Timespec { tv_sec: 5, tv_nsec: 0 };
-        let (mut protected, had) = (std::mem::take(&mut self.protected), std::mem::take(&mut self.had));
+        const LONG: Timespec = Timespec {
+            tv_sec: 5,
+            tv_nsec: 0,
+        };
+        let (mut protected, had) = (
+            std::mem::take(&mut self.protected),
+            std::mem::take(&mut self.had),
+        );
         if !protected.has_work() && had.group.is_none() && had.scratch.is_none() {
             return;
         }
-        let Ok(ended) = self.ended.try_clone() else { return };
+        let Ok(ended) = self.ended.try_clone() else {
+            return;
+        };
         let restore = move || {
             let _ = poll(&mut [PollFd::new(&ended, PollFlags::IN)], Some(&LONG));
             protected.restore();
             drop(had);
         };
-        let _ = std::thread::Builder::new().name("restore".into()).spawn(restore);
+        let _ = std::thread::Builder::new()
+            .name("restore".into())
+            .spawn(restore);
     }
 }

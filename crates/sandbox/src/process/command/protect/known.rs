@@ -73,39 +73,73 @@ impl Known {
     pub(super) fn at(roots: &[Root], spot: Spot, hold: Hold) -> Option<Self> {
         let root = roots.get(spot.root())?;
         let path = spot.path(&root.path);
-        let folder = spot.above().map(|above| root.find(above)).transpose().ok()?;
+        let folder = spot
+            .above()
+            .map(|above| root.find(above))
+            .transpose()
+            .ok()?;
         // A place has no folder above it that is open.
-        let (folder, name) = folder.as_ref().map_or((CWD, path.as_os_str()), |folder| (folder.as_fd(), spot.name()));
+        let (folder, name) = folder.as_ref().map_or((CWD, path.as_os_str()), |folder| {
+            (folder.as_fd(), spot.name())
+        });
         if hold == Hold::No {
             let was = Arc::new(Was::at(folder, name, None)?);
-            return Some(Self { spot, path, was, was_replaced: false });
+            return Some(Self {
+                spot,
+                path,
+                was,
+                was_replaced: false,
+            });
         }
         let facts = statat(folder, c".", AtFlags::empty()).ok()?;
         let id = ((facts.st_dev, facts.st_ino), name.to_owned());
         let mut running = RUNNING.lock().unwrap_or_else(PoisonError::into_inner);
         let running = running.get_or_insert_default();
         if let Some(was) = running.get(&id).and_then(Weak::upgrade) {
-            let mut known = Self { spot, path, was, was_replaced: false };
+            let mut known = Self {
+                spot,
+                path,
+                was,
+                was_replaced: false,
+            };
             known.was_replaced = known.now(roots) == Now::Other;
             return Some(known);
         }
-        let held = openat(folder, name, OFlags::PATH | OFlags::NOFOLLOW | OFlags::CLOEXEC, Mode::empty()).ok();
+        let held = openat(
+            folder,
+            name,
+            OFlags::PATH | OFlags::NOFOLLOW | OFlags::CLOEXEC,
+            Mode::empty(),
+        )
+        .ok();
         let was = Arc::new(Was::at(folder, name, held)?);
         running.retain(|_, was| was.strong_count() > 0);
         running.insert(id, Arc::downgrade(&was));
-        Some(Self { spot, path, was, was_replaced: false })
+        Some(Self {
+            spot,
+            path,
+            was,
+            was_replaced: false,
+        })
     }
 
     pub(super) fn now(&self, roots: &[Root]) -> Now {
         let facts = match (self.spot.above(), roots.get(self.spot.root())) {
-            (Some(above), Some(root)) => {
-                root.find(above).and_then(|folder| Ok(statat(folder, self.spot.name(), AtFlags::SYMLINK_NOFOLLOW)?))
-            }
+            (Some(above), Some(root)) => root.find(above).and_then(|folder| {
+                Ok(statat(folder, self.spot.name(), AtFlags::SYMLINK_NOFOLLOW)?)
+            }),
             _ => statat(CWD, &self.path, AtFlags::SYMLINK_NOFOLLOW).map_err(io::Error::from),
         };
         match facts {
             Ok(facts) if (facts.st_dev, facts.st_ino) == self.was.number => Now::Same,
-            Err(cause) if matches!(Errno::from_io_error(&cause), Some(Errno::NOENT | Errno::NOTDIR)) => Now::Gone,
+            Err(cause)
+                if matches!(
+                    Errno::from_io_error(&cause),
+                    Some(Errno::NOENT | Errno::NOTDIR)
+                ) =>
+            {
+                Now::Gone
+            }
             // Whoever closed the folder above it may have replaced it, too.
             _ => Now::Other,
         }
@@ -131,14 +165,20 @@ impl Was {
         };
         let facts = facts.ok()?;
         let kind = match facts.st_mode & libc::S_IFMT {
-            libc::S_IFLNK => Kind::Link(OsString::from_vec(readlinkat(folder, name, Vec::new()).ok()?.into_bytes()).into()),
+            libc::S_IFLNK => Kind::Link(
+                OsString::from_vec(readlinkat(folder, name, Vec::new()).ok()?.into_bytes()).into(),
+            ),
             libc::S_IFREG => {
                 let text = held.as_ref().and_then(|_| text(folder, name, &facts));
                 Kind::File(text, (facts.st_mode & 0o7777, facts.st_uid, facts.st_gid))
             }
             _ => Kind::Folder,
         };
-        Some(Self { kind, number: (facts.st_dev, facts.st_ino), held })
+        Some(Self {
+            kind,
+            number: (facts.st_dev, facts.st_ino),
+            held,
+        })
     }
 }
 
@@ -147,8 +187,15 @@ fn text(folder: BorrowedFd<'_>, name: &OsStr, facts: &Stat) -> Option<Vec<u8>> {
     if u64::try_from(facts.st_size).ok()? > MOST_KEPT {
         return None;
     }
-    let file =
-        File::from(openat(folder, name, OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC, Mode::empty()).ok()?);
+    let file = File::from(
+        openat(
+            folder,
+            name,
+            OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC,
+            Mode::empty(),
+        )
+        .ok()?,
+    );
     let opened = fstat(&file).ok()?;
     let mut text = Vec::with_capacity(usize::try_from(facts.st_size).ok()? + 1);
     file.take(MOST_KEPT + 1).read_to_end(&mut text).ok()?;

@@ -49,12 +49,15 @@ pub(super) enum When {
 impl Protected {
     pub(super) fn look_at_first(&mut self, project: &Path, watching: Watching) {
         self.holds = watching == Watching::Yes;
-        let (protected, start): (Vec<_>, Vec<_>) = self.places().into_iter().partition(Spot::is_protected);
+        let (protected, start): (Vec<_>, Vec<_>) =
+            self.places().into_iter().partition(Spot::is_protected);
         protected.into_iter().for_each(|place| self.note(place));
         self.look(start, When::First);
         // The project's own names may be links that lead into a place that is written, although they do not lie in one.
         if !self.roots.iter().any(|root| root.path == project) {
-            at_top().chain([".git".to_owned()]).for_each(|name| self.follow(&project.join(name)));
+            at_top()
+                .chain([".git".to_owned()])
+                .for_each(|name| self.follow(&project.join(name)));
         }
     }
 
@@ -87,15 +90,19 @@ impl Protected {
 
     /// Looks through folders, those above before those below; while a command runs, until the time is over, and what is left is kept.
     fn look_on(&mut self, start: Vec<Spot>, when: When, while_it_runs: Option<(&File, Instant)>) {
-        let mut waiting: VecDeque<(Spot, Option<Arc<Near>>)> = start.into_iter().map(|spot| (spot, None)).collect();
+        let mut waiting: VecDeque<(Spot, Option<Arc<Near>>)> =
+            start.into_iter().map(|spot| (spot, None)).collect();
         let mut left = MOST_ENTRIES;
         while let Some((spot, near)) = waiting.pop_front() {
             if while_it_runs.is_some_and(|(_, until)| Instant::now() >= until) {
                 self.unread.push_back(spot);
-                self.unread.extend(waiting.into_iter().map(|(spot, _)| spot));
+                self.unread
+                    .extend(waiting.into_iter().map(|(spot, _)| spot));
                 return;
             }
-            let Some(opened) = self.open(&spot, near.as_deref()) else { continue };
+            let Some(opened) = self.open(&spot, near.as_deref()) else {
+                continue;
+            };
             drop(near);
             let folder = opened.folder();
             if when != When::Peek {
@@ -111,7 +118,10 @@ impl Protected {
                     When::First => self.note_if_protected(&spot, kind),
                     When::Later | When::Peek => self.judge(&spot, Some(folder)),
                 }
-                if kind == FileType::Directory && when != When::Peek && self.is_looked_into(&spot, when) {
+                if kind == FileType::Directory
+                    && when != When::Peek
+                    && self.is_looked_into(&spot, when)
+                {
                     below.push(spot);
                 }
             }
@@ -127,7 +137,11 @@ impl Protected {
                 return;
             }
             left -= found.count;
-            let near = if below.is_empty() { None } else { Near::keep(opened) };
+            let near = if below.is_empty() {
+                None
+            } else {
+                Near::keep(opened)
+            };
             waiting.extend(below.into_iter().map(|spot| (spot, near.clone())));
         }
     }
@@ -137,7 +151,10 @@ impl Protected {
         let folder = match self.root_of(spot).read(spot, near.map(Near::folder)) {
             Ok(folder) => folder,
             Err(cause) => {
-                let is_gone = matches!(Errno::from_io_error(&cause), Some(Errno::NOENT | Errno::NOTDIR | Errno::LOOP));
+                let is_gone = matches!(
+                    Errno::from_io_error(&cause),
+                    Some(Errno::NOENT | Errno::NOTDIR | Errno::LOOP)
+                );
                 // What cannot be opened now may be in the end.
                 if !is_gone {
                     self.closed.insert(spot.clone());
@@ -146,7 +163,8 @@ impl Protected {
             }
         };
         let is_new = match &mut self.looked_into {
-            Some(looked_into) => fstat(folder.folder()).is_ok_and(|facts| looked_into.insert((facts.st_dev, facts.st_ino))),
+            Some(looked_into) => fstat(folder.folder())
+                .is_ok_and(|facts| looked_into.insert((facts.st_dev, facts.st_ino))),
             None => true,
         };
         is_new.then_some(folder)
@@ -155,14 +173,24 @@ impl Protected {
     /// Whether a folder is looked into.
     pub(super) fn is_looked_into(&self, spot: &Spot, when: When) -> bool {
         let own = spot.name().to_string_lossy();
-        let above = |up: usize| std::iter::successors(Some(spot), |spot| spot.above()).nth(up).map(Spot::name);
-        let is_skipped = SKIPPED.contains(&&*own) || above(1) == Some(OsStr::new(".git")) && NOT_IN_GIT.contains(&&*own);
+        let above = |up: usize| {
+            std::iter::successors(Some(spot), |spot| spot.above())
+                .nth(up)
+                .map(Spot::name)
+        };
+        let is_skipped = SKIPPED.contains(&&*own)
+            || above(1) == Some(OsStr::new(".git")) && NOT_IN_GIT.contains(&&*own);
         let is_near = match self.root_of(spot).depth {
             Depth::Whole => true,
-            Depth::Top => spot.above().is_some_and(|above| above.above().is_none()) && (own == ".git" || stem_rests(&own).next().is_some()),
+            Depth::Top => {
+                spot.above().is_some_and(|above| above.above().is_none())
+                    && (own == ".git" || stem_rests(&own).next().is_some())
+            }
         };
         // A new worktree is none until a `.git` elsewhere says so; people make them while commands run.
-        let is_worktree = when != When::First && above(1) == Some(OsStr::new("worktrees")) && above(2) == Some(OsStr::new(".git"));
+        let is_worktree = when != When::First
+            && above(1) == Some(OsStr::new("worktrees"))
+            && above(2) == Some(OsStr::new(".git"));
         // What is protected as a whole cannot change.
         let is_closed = own != ".git" && spot.is_protected();
         is_near && !is_skipped && !is_worktree && !is_closed
@@ -174,13 +202,16 @@ impl Protected {
         } else if kind == FileType::Symlink {
             // Nothing else tells what lies behind a link that stands for the first part of a name.
             let path = self.path_of(spot);
-            stem_rests(&spot.name().to_string_lossy()).for_each(|rest| self.follow(&path.join(rest)));
+            stem_rests(&spot.name().to_string_lossy())
+                .for_each(|rest| self.follow(&path.join(rest)));
         }
     }
 
     /// Remembers a protected name that is there.
     fn note(&mut self, spot: Spot) {
-        let Some(known) = Known::at(&self.roots, spot, self.hold()) else { return };
+        let Some(known) = Known::at(&self.roots, spot, self.hold()) else {
+            return;
+        };
         if known.path.as_os_str().len() >= LONGEST_PATH {
             self.is_complete = false;
             return;
@@ -189,7 +220,9 @@ impl Protected {
             Kind::Link(_) => return self.follow(&known.path),
             Kind::Folder if known.spot.name() == OsStr::new(".git") => {
                 self.pinned.push(known.path.clone());
-                git::obeyed(&known.path).iter().for_each(|path| self.follow(path));
+                git::obeyed(&known.path)
+                    .iter()
+                    .for_each(|path| self.follow(path));
             }
             Kind::File(..) | Kind::Folder => self.fixed.push(known.path.clone()),
         }
@@ -199,14 +232,20 @@ impl Protected {
     }
 
     fn hold(&self) -> Hold {
-        if self.holds && self.known.len() < MOST_HELD { Hold::Yes } else { Hold::No }
+        if self.holds && self.known.len() < MOST_HELD {
+            Hold::Yes
+        } else {
+            Hold::No
+        }
     }
 
     /// Remembers every link on the way that a name leads, and what is at its end.
     fn follow(&mut self, path: &Path) {
         let (links, end) = trail(path);
         for link in links {
-            let Some(spot) = self.spot_of(&link) else { continue };
+            let Some(spot) = self.spot_of(&link) else {
+                continue;
+            };
             if let Some(above) = spot.above().cloned() {
                 self.watch_at(&above);
             }
@@ -214,15 +253,28 @@ impl Protected {
                 && let Some(known) = Known::at(&self.roots, spot, self.hold())
             {
                 self.known.push(known);
-                self.ways.push(link.parent().map(Path::to_path_buf).unwrap_or_default());
+                self.ways
+                    .push(link.parent().map(Path::to_path_buf).unwrap_or_default());
             }
         }
         let holds_root = |end: &Path| self.roots.iter().any(|root| root.path.starts_with(end));
-        let Some(end) = end.filter(|end| !holds_root(end)) else { return };
-        let Some(spot) = self.spot_of(&end) else { return };
-        let there = end.ancestors().skip(1).find(|above| above.is_dir()).and_then(|above| self.spot_of(above));
+        let Some(end) = end.filter(|end| !holds_root(end)) else {
+            return;
+        };
+        let Some(spot) = self.spot_of(&end) else {
+            return;
+        };
+        let there = end
+            .ancestors()
+            .skip(1)
+            .find(|above| above.is_dir())
+            .and_then(|above| self.spot_of(above));
         there.into_iter().for_each(|above| self.watch_at(&above));
-        if end.exists() { self.note(spot) } else { self.aliases.push(end) }
+        if end.exists() {
+            self.note(spot)
+        } else {
+            self.aliases.push(end)
+        }
     }
 
     /// Has a folder watched, where that can be.
@@ -245,16 +297,26 @@ impl Protected {
         if !governs && !is_stem && !is_part {
             return;
         }
-        let opened = if folder.is_none() { Some(self.root_of(spot).find(above)) } else { None };
+        let opened = if folder.is_none() {
+            Some(self.root_of(spot).find(above))
+        } else {
+            None
+        };
         let folder = match &opened {
             None => folder.ok_or(Errno::NOENT),
             Some(Ok(folder)) => Ok(folder),
             Some(Err(cause)) => Err(Errno::from_io_error(cause).unwrap_or(Errno::IO)),
         };
-        let facts = |name: &OsStr| folder.and_then(|folder| statat(folder, name, AtFlags::SYMLINK_NOFOLLOW));
+        let facts = |name: &OsStr| {
+            folder.and_then(|folder| statat(folder, name, AtFlags::SYMLINK_NOFOLLOW))
+        };
         let is_link = |facts: Stat| FileType::from_raw_mode(facts.st_mode) == FileType::Symlink;
-        let is_intruder = governs && is_there(&facts(spot.name())) || is_stem && facts(spot.name()).is_ok_and(is_link);
-        let parts = GIT_PARTS.iter().enumerate().filter(|(_, part)| is_part && is_there(&facts(OsStr::new(part))));
+        let is_intruder = governs && is_there(&facts(spot.name()))
+            || is_stem && facts(spot.name()).is_ok_and(is_link);
+        let parts = GIT_PARTS
+            .iter()
+            .enumerate()
+            .filter(|(_, part)| is_part && is_there(&facts(OsStr::new(part))));
         let is_git = is_of_git(parts.fold(0, |parts, (at, _)| parts | 1 << at));
         if is_intruder && !self.is_known(spot) {
             self.intruders.insert(spot.clone());
@@ -270,7 +332,9 @@ impl Protected {
             return;
         }
         if when == When::First {
-            GIT_NAMES.iter().for_each(|name| self.note(folder.child(OsStr::new(name))));
+            GIT_NAMES
+                .iter()
+                .for_each(|name| self.note(folder.child(OsStr::new(name))));
             self.bare.insert(folder.clone());
         } else {
             // Without this one it is none.
@@ -280,7 +344,9 @@ impl Protected {
 
     pub(super) fn is_known(&self, spot: &Spot) -> bool {
         let place = &self.root_of(spot).path;
-        self.known.iter().any(|known| spot.is_at(place, &known.path))
+        self.known
+            .iter()
+            .any(|known| spot.is_at(place, &known.path))
     }
 
     /// What is in a folder.
@@ -299,15 +365,21 @@ impl Protected {
             }
             let kind = match entry.file_type() {
                 FileType::Unknown => statat(folder, entry.file_name(), AtFlags::SYMLINK_NOFOLLOW)
-                    .map_or(FileType::Unknown, |facts| FileType::from_raw_mode(facts.st_mode)),
+                    .map_or(FileType::Unknown, |facts| {
+                        FileType::from_raw_mode(facts.st_mode)
+                    }),
                 kind => kind,
             };
             if let Some(part) = GIT_PARTS.iter().position(|part| part.as_bytes() == name) {
                 found.parts |= 1 << part;
             }
-            let may_govern = kind == FileType::Symlink || !self.aliases.is_empty() || may_end_protected(&String::from_utf8_lossy(name));
+            let may_govern = kind == FileType::Symlink
+                || !self.aliases.is_empty()
+                || may_end_protected(&String::from_utf8_lossy(name));
             if may_govern || kind == FileType::Directory {
-                found.entries.push((OsStr::from_bytes(name).to_owned(), kind, may_govern));
+                found
+                    .entries
+                    .push((OsStr::from_bytes(name).to_owned(), kind, may_govern));
             }
         }
         found
@@ -353,7 +425,10 @@ fn trail(path: &Path) -> (Vec<PathBuf>, Option<PathBuf>) {
             }
             links.push(at.clone());
             at.pop();
-            target.iter().rev().for_each(|part| waiting.push_front(part.to_owned()));
+            target
+                .iter()
+                .rev()
+                .for_each(|part| waiting.push_front(part.to_owned()));
         }
     }
     (links, Some(at))

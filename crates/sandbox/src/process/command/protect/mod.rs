@@ -99,7 +99,11 @@ pub(super) struct Protected {
 impl Protected {
     /// Looks through everything that a plan lets a command write.
     pub(super) fn find(plan: &Plan, tier: Tier, watching: Watching) -> Self {
-        let mut found = Self { is_complete: true, is_by_file: tier == Tier::B, ..Self::default() };
+        let mut found = Self {
+            is_complete: true,
+            is_by_file: tier == Tier::B,
+            ..Self::default()
+        };
         let files = &plan.files;
         let own = match (files.access, files.only.is_empty()) {
             (Access::Write, true) => std::slice::from_ref(&files.workspace),
@@ -123,15 +127,30 @@ impl Protected {
 
     fn add_root(&mut self, path: &Path, project: &Path) {
         // What is in another such place is looked through there.
-        if self.roots.iter().any(|root| root.depth == Depth::Whole && path.starts_with(&root.path)) {
+        if self
+            .roots
+            .iter()
+            .any(|root| root.depth == Depth::Whole && path.starts_with(&root.path))
+        {
             return;
         }
         // A place that cannot be opened is refused by the view.
-        let Ok(folder) = place::open(path) else { return };
-        let (base, depth) = if path.starts_with(project) { (project, Depth::Whole) } else { (path.parent().unwrap_or(path), Depth::Top) };
+        let Ok(folder) = place::open(path) else {
+            return;
+        };
+        let (base, depth) = if path.starts_with(project) {
+            (project, Depth::Whole)
+        } else {
+            (path.parent().unwrap_or(path), Depth::Top)
+        };
         let below = path.strip_prefix(base).unwrap_or(path).to_string_lossy();
         let spot = Spot::of_root(self.roots.len(), &below);
-        self.roots.push(Root { path: path.to_path_buf(), depth, spot, folder });
+        self.roots.push(Root {
+            path: path.to_path_buf(),
+            depth,
+            spot,
+            folder,
+        });
     }
 
     /// The descriptor that can be read when something happened. `None` when there is nothing to watch, or nothing to watch with: users
@@ -188,9 +207,16 @@ impl Protected {
 
     /// A path as a name below a place; `None` when it is in none.
     fn spot_of(&self, path: &Path) -> Option<Spot> {
-        let root = self.roots.iter().find(|root| path.starts_with(&root.path))?;
+        let root = self
+            .roots
+            .iter()
+            .find(|root| path.starts_with(&root.path))?;
         let below = path.strip_prefix(&root.path).ok()?;
-        Some(below.iter().fold(root.spot.clone(), |at, name| at.child(name)))
+        Some(
+            below
+                .iter()
+                .fold(root.spot.clone(), |at, name| at.child(name)),
+        )
     }
 
     /// The place that a name is below.

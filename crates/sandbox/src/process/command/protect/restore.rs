@@ -5,7 +5,10 @@ use super::known::{Kind, Known, MOST_KEPT, Now};
 use super::look::When;
 use super::root::{open_up, own};
 use super::spot::Spot;
-use rustix::fs::{AtFlags, CWD, FileType, Mode, OFlags, RenameFlags, Stat, openat, readlinkat, renameat_with, statat, symlinkat};
+use rustix::fs::{
+    AtFlags, CWD, FileType, Mode, OFlags, RenameFlags, Stat, openat, readlinkat, renameat_with,
+    statat, symlinkat,
+};
 use rustix::io::Errno;
 use std::collections::{BTreeSet, HashSet};
 use std::ffi::{OsStr, OsString};
@@ -54,24 +57,41 @@ impl Protected {
         // Those above come first.
         for spot in &intruders {
             let why = match self.set_aside(spot) {
-                Ok(Some(name)) => format!("it governs calls, and no command makes it; it was set aside as `{name}`"),
+                Ok(Some(name)) => format!(
+                    "it governs calls, and no command makes it; it was set aside as `{name}`"
+                ),
                 // It went with a folder above it.
                 Ok(None) if intruders.iter().any(|other| spot.is_below(other)) => continue,
                 Ok(None) => "it governs calls, and no command makes it; it is gone".to_owned(),
-                Err(cause) => format!("it governs calls, and no command makes it; look at it, it could not be set aside: {cause}"),
+                Err(cause) => format!(
+                    "it governs calls, and no command makes it; look at it, it could not be set aside: {cause}"
+                ),
             };
-            undone.push(Undone { path: self.path_of(spot), why });
+            undone.push(Undone {
+                path: self.path_of(spot),
+                why,
+            });
         }
         let known = std::mem::take(&mut self.known);
         for known in known.iter().filter(|known| known.was_replaced) {
             let why = match self.put_back(known) {
-                Ok(Some(done)) => format!("it governs calls, and was replaced while the command ran, which could change it then; {done}"),
-                Ok(None) => "it governs calls, and was replaced while the command ran; it is as it was".to_owned(),
+                Ok(Some(done)) => format!(
+                    "it governs calls, and was replaced while the command ran, which could change it then; {done}"
+                ),
+                Ok(None) => {
+                    "it governs calls, and was replaced while the command ran; it is as it was"
+                        .to_owned()
+                }
                 Err(cause) => {
-                    format!("it governs calls, and was replaced while the command ran; look at it, it could not be put back: {cause}")
+                    format!(
+                        "it governs calls, and was replaced while the command ran; look at it, it could not be put back: {cause}"
+                    )
                 }
             };
-            undone.push(Undone { path: known.path.clone(), why });
+            undone.push(Undone {
+                path: known.path.clone(),
+                why,
+            });
         }
         undone
     }
@@ -112,13 +132,17 @@ impl Protected {
             return Ok(None);
         }
         let new = fresh(name)?;
-        let put = self.make_again(known, &folder, OsStr::new(&new)).and_then(|()| change_places(&folder, &new, name));
+        let put = self
+            .make_again(known, &folder, OsStr::new(&new))
+            .and_then(|()| change_places(&folder, &new, name));
         match put {
             Ok(true) => Ok(Some(format!("it was put back, and {}", is_now(new)))),
             Ok(false) => Ok(Some("it was put back, and nothing was there".to_owned())),
             // The command could have written what is there, so that does not stay.
             Err(cause) => {
-                let aside = self.set_aside(&known.spot)?.map_or_else(|| "nothing was there".to_owned(), is_now);
+                let aside = self
+                    .set_aside(&known.spot)?
+                    .map_or_else(|| "nothing was there".to_owned(), is_now);
                 Err(io::Error::other(format!("{cause} ({aside})")))
             }
         }
@@ -138,24 +162,45 @@ impl Protected {
     fn move_back(&self, known: &Known, folder: &OwnedFd, new: &OsStr) -> io::Result<()> {
         let lost = || io::Error::other("what was there is gone");
         let held = known.was.held.as_ref().ok_or_else(lost)?;
-        let path_now =
-            |file: &OwnedFd| Ok::<_, Errno>(PathBuf::from(OsString::from_vec(readlinkat(CWD, own(file), Vec::new())?.into_bytes())));
+        let path_now = |file: &OwnedFd| {
+            Ok::<_, Errno>(PathBuf::from(OsString::from_vec(
+                readlinkat(CWD, own(file), Vec::new())?.into_bytes(),
+            )))
+        };
         // Where it is now, below where the place is now.
-        let (path, place) = (path_now(held)?, path_now(&self.root_of(&known.spot).folder)?);
+        let (path, place) = (
+            path_now(held)?,
+            path_now(&self.root_of(&known.spot).folder)?,
+        );
         let below = path.strip_prefix(&place).map_err(|_| lost())?;
-        let spot = below.iter().fold(self.root_of(&known.spot).spot.clone(), |at, name| at.child(name));
+        let spot = below
+            .iter()
+            .fold(self.root_of(&known.spot).spot.clone(), |at, name| {
+                at.child(name)
+            });
         let (from, old) = (self.folder_of(&spot).map_err(|_| lost())?, spot.name());
         let _opened = open_up(&from)?;
-        let facts = (statat(&from, old, AtFlags::SYMLINK_NOFOLLOW)?, rustix::fs::fstat(held)?);
+        let facts = (
+            statat(&from, old, AtFlags::SYMLINK_NOFOLLOW)?,
+            rustix::fs::fstat(held)?,
+        );
         if (facts.0.st_dev, facts.0.st_ino) != (facts.1.st_dev, facts.1.st_ino) {
             return Err(lost());
         }
-        Ok(renameat_with(&from, old, folder, new, RenameFlags::NOREPLACE)?)
+        Ok(renameat_with(
+            &from,
+            old,
+            folder,
+            new,
+            RenameFlags::NOREPLACE,
+        )?)
     }
 
     /// The folder that a name is in.
     fn folder_of(&self, spot: &Spot) -> io::Result<OwnedFd> {
-        let above = spot.above().ok_or_else(|| io::Error::other("it is outside"))?;
+        let above = spot
+            .above()
+            .ok_or_else(|| io::Error::other("it is outside"))?;
         self.root_of(spot).find(above)
     }
 }
@@ -165,7 +210,10 @@ const MOST_CLOSED: usize = 10_000;
 
 /// Whether nothing has a name any more: it is gone, or a folder above it is.
 fn is_gone(cause: &io::Error) -> bool {
-    matches!(Errno::from_io_error(cause), Some(Errno::NOENT | Errno::NOTDIR | Errno::LOOP))
+    matches!(
+        Errno::from_io_error(cause),
+        Some(Errno::NOENT | Errno::NOTDIR | Errno::LOOP)
+    )
 }
 
 fn set_aside_in(folder: &OwnedFd, name: &OsStr) -> io::Result<String> {
@@ -179,22 +227,36 @@ fn fresh(name: &OsStr) -> io::Result<String> {
     let mut bytes = [0_u8; 8];
     rustix::rand::getrandom(&mut bytes, rustix::rand::GetRandomFlags::empty())?;
     // As much of the old name as a name has room for.
-    let name: String = name.to_string_lossy().trim_start_matches('.').chars().take(50).collect();
-    Ok(format!("set-aside-{:016x}-{name}", u64::from_ne_bytes(bytes)))
+    let name: String = name
+        .to_string_lossy()
+        .trim_start_matches('.')
+        .chars()
+        .take(50)
+        .collect();
+    Ok(format!(
+        "set-aside-{:016x}-{name}",
+        u64::from_ne_bytes(bytes)
+    ))
 }
 
 /// Whether what took a name says the same as what had it.
 fn is_same(known: &Known, folder: &OwnedFd, name: &OsStr) -> bool {
     match &known.was.kind {
-        Kind::Link(target) => readlinkat(folder, name, Vec::new()).is_ok_and(|now| now.as_bytes() == target.as_os_str().as_encoded_bytes()),
+        Kind::Link(target) => readlinkat(folder, name, Vec::new())
+            .is_ok_and(|now| now.as_bytes() == target.as_os_str().as_encoded_bytes()),
         Kind::File(Some(text), _) => {
             // Another name of the same file could be written by the next command.
-            let is_plain = |facts: Stat| FileType::from_raw_mode(facts.st_mode) == FileType::RegularFile && facts.st_nlink == 1;
+            let is_plain = |facts: Stat| {
+                FileType::from_raw_mode(facts.st_mode) == FileType::RegularFile
+                    && facts.st_nlink == 1
+            };
             let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
             let now = openat(folder, name, flags, Mode::empty()).map(File::from);
             let mut said = Vec::new();
             now.is_ok_and(|now| {
-                rustix::fs::fstat(&now).is_ok_and(is_plain) && now.take(MOST_KEPT + 1).read_to_end(&mut said).is_ok() && said == *text
+                rustix::fs::fstat(&now).is_ok_and(is_plain)
+                    && now.take(MOST_KEPT + 1).read_to_end(&mut said).is_ok()
+                    && said == *text
             })
         }
         Kind::File(None, _) | Kind::Folder => false,
@@ -224,7 +286,12 @@ fn change_places(folder: &OwnedFd, new: &str, name: &OsStr) -> io::Result<bool> 
 }
 
 /// Writes a file.
-fn write(text: &[u8], (mode, user, group): (u32, u32, u32), folder: &OwnedFd, name: &OsStr) -> io::Result<()> {
+fn write(
+    text: &[u8],
+    (mode, user, group): (u32, u32, u32),
+    folder: &OwnedFd,
+    name: &OsStr,
+) -> io::Result<()> {
     let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
     let mut file = File::from(openat(folder, name, flags, Mode::RUSR | Mode::WUSR)?);
     file.write_all(text)?;

@@ -33,7 +33,9 @@ pub(super) enum Depth {
     Top,
 }
 
-const FOLDER: OFlags = OFlags::DIRECTORY.union(OFlags::NOFOLLOW).union(OFlags::CLOEXEC);
+const FOLDER: OFlags = OFlags::DIRECTORY
+    .union(OFlags::NOFOLLOW)
+    .union(OFlags::CLOEXEC);
 /// To be read and watched.
 const READ: OFlags = FOLDER.union(OFlags::RDONLY);
 /// To find something in.
@@ -50,9 +52,17 @@ impl Root {
         let mut waiting = &names[..];
         while !waiting.is_empty() {
             let (together, count) = join(waiting);
-            let opened = openat2(&at, &together, FIND, Mode::empty(), ResolveFlags::NO_SYMLINKS | ResolveFlags::BENEATH);
+            let opened = openat2(
+                &at,
+                &together,
+                FIND,
+                Mode::empty(),
+                ResolveFlags::NO_SYMLINKS | ResolveFlags::BENEATH,
+            );
             at = match opened {
-                Err(Errno::ACCESS) => waiting[..count].iter().try_fold(at, |at, name| pass(&at, name))?,
+                Err(Errno::ACCESS) => waiting[..count]
+                    .iter()
+                    .try_fold(at, |at, name| pass(&at, name))?,
                 opened => opened?,
             };
             waiting = &waiting[count..];
@@ -61,7 +71,11 @@ impl Root {
     }
 
     /// Opens a folder below, to read and watch it; `near` is the folder above it, where somebody has that open.
-    pub(super) fn read(&self, folder: &Spot, near: Option<&OwnedFd>) -> io::Result<OpenedUp<OwnedFd>> {
+    pub(super) fn read(
+        &self,
+        folder: &Spot,
+        near: Option<&OwnedFd>,
+    ) -> io::Result<OpenedUp<OwnedFd>> {
         match (near, folder.above()) {
             (Some(near), _) => read(near, folder.name()),
             (None, Some(above)) => read(&self.find(above)?, folder.name()),
@@ -105,9 +119,15 @@ fn read(at: &OwnedFd, name: &OsStr) -> io::Result<OpenedUp<OwnedFd>> {
             let mut opened = open_up(&folder)?;
             let read = openat(&folder, c".", READ, Mode::empty())?;
             // It stays open as long as the one that is read.
-            Ok(OpenedUp { folder: read, modes: opened.modes.take() })
+            Ok(OpenedUp {
+                folder: read,
+                modes: opened.modes.take(),
+            })
         }
-        opened => Ok(OpenedUp { folder: opened?, modes: None }),
+        opened => Ok(OpenedUp {
+            folder: opened?,
+            modes: None,
+        }),
     }
 }
 
@@ -117,11 +137,17 @@ pub(super) fn open_up<F: Borrow<OwnedFd>>(folder: F) -> io::Result<OpenedUp<F>> 
     let facts = fstat(folder.borrow())?;
     let user = rustix::process::geteuid();
     if user.is_root() || facts.st_uid != user.as_raw() || facts.st_mode & OWNER == OWNER {
-        return Ok(OpenedUp { folder, modes: None });
+        return Ok(OpenedUp {
+            folder,
+            modes: None,
+        });
     }
     let (was, is) = (facts.st_mode & 0o7777, facts.st_mode & 0o7777 | OWNER);
     fs::set_permissions(own(folder.borrow()), Permissions::from_mode(is))?;
-    Ok(OpenedUp { folder, modes: Some((was, is)) })
+    Ok(OpenedUp {
+        folder,
+        modes: Some((was, is)),
+    })
 }
 
 /// A folder that may have been closed to its owner.
@@ -138,7 +164,9 @@ impl<F: Borrow<OwnedFd>> OpenedUp<F> {
 
     /// What was closed to its owner is so again, unless he changed it meanwhile.
     fn close(&mut self) {
-        let Some((was, is)) = self.modes.take() else { return };
+        let Some((was, is)) = self.modes.take() else {
+            return;
+        };
         if fstat(self.folder()).is_ok_and(|facts| facts.st_mode & 0o7777 == is) {
             let _ = fs::set_permissions(own(self.folder()), Permissions::from_mode(was));
         }

@@ -41,12 +41,21 @@ impl Spot {
         let name = below.rsplit('/').next().unwrap_or_default().into();
         let (is_protected, covers) = (is_protected(below), is_protected(&format!("{below}/x")));
         let is_of_git = below.split('/').any(is_git);
-        Self(Arc::new(Node { root, above: None, name, depth: 0, is_protected, covers, is_of_git }))
+        Self(Arc::new(Node {
+            root,
+            above: None,
+            name,
+            depth: 0,
+            is_protected,
+            covers,
+            is_of_git,
+        }))
     }
 
     /// A name in this folder.
     pub(super) fn child(&self, name: &OsStr) -> Self {
-        let (mut is_protected_here, mut covers, mut is_of_git) = (self.0.covers, self.0.covers, self.0.is_of_git);
+        let (mut is_protected_here, mut covers, mut is_of_git) =
+            (self.0.covers, self.0.covers, self.0.is_of_git);
         let text = name.to_string_lossy();
         if !covers && may_end_protected(&text) {
             // What protects a name is the name, the one above it, or that it lies in a folder of Git's.
@@ -57,7 +66,15 @@ impl Spot {
             is_of_git |= is_protected_here && !covers;
         }
         let (root, above, depth) = (self.0.root, Some(self.clone()), self.0.depth + 1);
-        Self(Arc::new(Node { root, above, name: name.to_owned(), depth, is_protected: is_protected_here, covers, is_of_git }))
+        Self(Arc::new(Node {
+            root,
+            above,
+            name: name.to_owned(),
+            depth,
+            is_protected: is_protected_here,
+            covers,
+            is_of_git,
+        }))
     }
 
     /// The number of its place.
@@ -86,7 +103,11 @@ impl Spot {
 
     /// The names on the way to it, from its place down.
     pub(super) fn names(&self) -> Vec<&OsStr> {
-        let mut names: Vec<&OsStr> = self.way_up().filter(|spot| spot.above().is_some()).map(Self::name).collect();
+        let mut names: Vec<&OsStr> = self
+            .way_up()
+            .filter(|spot| spot.above().is_some())
+            .map(Self::name)
+            .collect();
         names.reverse();
         names
     }
@@ -101,7 +122,10 @@ impl Spot {
     /// Whether it is this path. Names are compared first: that is asked for every change in a workspace.
     pub(super) fn is_at(&self, place: &Path, path: &Path) -> bool {
         match self.above() {
-            Some(_) => path.file_name() == Some(self.name()) && path.as_os_str() == self.path(place).as_os_str(),
+            Some(_) => {
+                path.file_name() == Some(self.name())
+                    && path.as_os_str() == self.path(place).as_os_str()
+            }
             None => path.as_os_str() == place.as_os_str(),
         }
     }
@@ -109,7 +133,8 @@ impl Spot {
     /// Whether it is below another.
     pub(super) fn is_below(&self, other: &Self) -> bool {
         let up = self.0.depth.checked_sub(other.0.depth).filter(|up| *up > 0);
-        up.and_then(|up| self.way_up().nth(up)).is_some_and(|above| above == other)
+        up.and_then(|up| self.way_up().nth(up))
+            .is_some_and(|above| above == other)
     }
 
     fn way_up(&self) -> impl Iterator<Item = &Self> {
@@ -130,10 +155,15 @@ impl Drop for Node {
 impl Ord for Spot {
     /// What is higher comes first. Two in the same folder need no more than their names to be compared.
     fn cmp(&self, other: &Self) -> Ordering {
-        let pairs = self.way_up().zip(other.way_up()).take_while(|(one, another)| !Arc::ptr_eq(&one.0, &another.0));
+        let pairs = self
+            .way_up()
+            .zip(other.way_up())
+            .take_while(|(one, another)| !Arc::ptr_eq(&one.0, &another.0));
         let mut names = pairs.map(|(one, another)| one.name().cmp(another.name()));
         let by_name = || names.find(|order| order.is_ne()).unwrap_or(Ordering::Equal);
-        (self.0.root, self.0.depth).cmp(&(other.0.root, other.0.depth)).then_with(by_name)
+        (self.0.root, self.0.depth)
+            .cmp(&(other.0.root, other.0.depth))
+            .then_with(by_name)
     }
 }
 
@@ -157,7 +187,8 @@ mod tests {
     use std::collections::BTreeSet;
 
     fn spot(path: &str) -> Spot {
-        path.split('/').fold(Spot::of_root(0, ""), |at, name| at.child(OsStr::new(name)))
+        path.split('/')
+            .fold(Spot::of_root(0, ""), |at, name| at.child(OsStr::new(name)))
     }
 
     #[test]
@@ -188,10 +219,18 @@ mod tests {
         ] {
             assert_eq!(spot(path).is_protected(), is_protected(path), "{path}");
         }
-        for (below, name) in [("", "config"), (".git", "config"), ("a/.git/b", "hooks"), (".vscode", "mcp.json"), (".claude/x", "y")] {
+        for (below, name) in [
+            ("", "config"),
+            (".git", "config"),
+            ("a/.git/b", "hooks"),
+            (".vscode", "mcp.json"),
+            (".claude/x", "y"),
+        ] {
             let path = format!("{below}/{name}");
             assert_eq!(
-                Spot::of_root(0, below).child(OsStr::new(name)).is_protected(),
+                Spot::of_root(0, below)
+                    .child(OsStr::new(name))
+                    .is_protected(),
                 is_protected(path.trim_start_matches('/')),
                 "{path}"
             );
@@ -202,11 +241,24 @@ mod tests {
     fn spots_are_what_their_names_are_and_those_above_come_first() {
         assert_eq!(spot("a/b"), spot("a/b"));
         assert_ne!(spot("a/b"), spot("b/b"));
-        assert!(spot("a/b/c").is_below(&spot("a")) && !spot("a/b/c").is_below(&spot("b")) && !spot("a").is_below(&spot("a")));
+        assert!(
+            spot("a/b/c").is_below(&spot("a"))
+                && !spot("a/b/c").is_below(&spot("b"))
+                && !spot("a").is_below(&spot("a"))
+        );
         assert_eq!(spot("a/b").path(Path::new("/ws")), Path::new("/ws/a/b"));
-        assert!(spot("a/b").is_at(Path::new("/ws"), Path::new("/ws/a/b")) && !spot("a/b").is_at(Path::new("/ws"), Path::new("/ws/c/b")));
+        assert!(
+            spot("a/b").is_at(Path::new("/ws"), Path::new("/ws/a/b"))
+                && !spot("a/b").is_at(Path::new("/ws"), Path::new("/ws/c/b"))
+        );
         let sorted: BTreeSet<Spot> = ["z/z/a", "b", "a/c", "b"].map(spot).into();
-        assert_eq!(sorted.iter().map(|spot| spot.path(Path::new(""))).collect::<Vec<_>>(), ["b", "a/c", "z/z/a"].map(PathBuf::from));
+        assert_eq!(
+            sorted
+                .iter()
+                .map(|spot| spot.path(Path::new("")))
+                .collect::<Vec<_>>(),
+            ["b", "a/c", "z/z/a"].map(PathBuf::from)
+        );
     }
 
     #[test]
