@@ -8,7 +8,7 @@ use std::path::Path;
 use support::program::{copy, repository};
 use support::{Project, call, code, hook_with, tool, worker};
 use tool_harness::engine::{Engine, EngineBuilder};
-use tool_harness::run::Code;
+use tool_harness::refusal::Code;
 use tool_harness::{Arguments, Call};
 
 /// How many calls are compared.

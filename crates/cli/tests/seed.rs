@@ -6,7 +6,8 @@ use serde_json::{Value, json};
 use support::{Project, call, code, hook, tool, tool_with};
 use tool_harness::diagnostic::Severity;
 use tool_harness::engine::Engine;
-use tool_harness::registry::{OfferedTool, READER};
+use tool_harness::registry::OfferedTool;
+use tool_harness::tool::READER;
 
 const SCRIPT: &str = "def run(args):\n    return {\"ok\": True}";
 

@@ -13,7 +13,7 @@ use std::process::ExitCode;
 use std::time::Duration;
 use supervisor::{BUDGET, Worker};
 use tool_harness::builtin::{Body, Example, all, full_name};
-use tool_harness::check::facts::ScriptKind;
+use tool_harness::facts::ScriptKind;
 use tool_harness::worker::protocol::{Link, Outcome, Request, Response, Verdict};
 
 /// Every pure built-in, and `print`: the examples are linked with all of them.

@@ -5,7 +5,7 @@ use crate::supervisor::{BUDGET, Worker};
 use serde_json::{Value, json};
 use std::fs;
 use std::time::{Duration, Instant};
-use tool_harness::check::facts::ScriptKind;
+use tool_harness::facts::ScriptKind;
 
 pub(crate) const CHECKS: &[Check] = &[("a_worker_is_cheap", a_worker_is_cheap)];
 

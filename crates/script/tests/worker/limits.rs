@@ -5,7 +5,7 @@ use crate::supervisor::{BUDGET, End, PATIENT, Worker, run, run_with};
 use crate::table::index;
 use serde_json::{Value, json};
 use std::time::{Duration, Instant};
-use tool_harness::check::facts::ScriptKind;
+use tool_harness::facts::ScriptKind;
 use tool_harness::worker::protocol::{Budget, FailureKind, Outcome, Request, Response};
 use tool_harness_sandbox::process::{Cause, Death, WorkerLimits};
 

@@ -7,8 +7,8 @@ use std::net::TcpStream;
 use std::os::unix::net::UnixStream;
 use std::process::Command;
 use tool_harness::builtin::{Args, Body, Builtin, Host, Kind, Module, Param, Scope};
-use tool_harness::check::facts::ScriptKind;
 use tool_harness::effect::Effects;
+use tool_harness::facts::ScriptKind;
 use tool_harness_script::Table;
 
 pub(crate) const TABLE: Table = &[&GLOBALS, &FS, &LOG, &TEXT, &HASH, &ESCAPE];
