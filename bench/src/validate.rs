@@ -50,7 +50,7 @@ async fn memory(report: &mut Report, projects: &[Project]) -> anyhow::Result<()>
         forget_peak()?;
         let engine = Engine::load(project.path()).await?;
         ensure!(
-            engine.is_valid() && engine.registry().tools().count() == *tools,
+            engine.is_valid() && engine.catalogue().tools().count() == *tools,
             "not every tool is there: {:?}",
             engine.diagnostics().first()
         );

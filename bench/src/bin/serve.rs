@@ -15,7 +15,7 @@ use std::sync::Arc;
 use tokio_util::sync::CancellationToken;
 use tool_harness::EngineBuilder;
 use tool_harness::call::DEFAULT_MODE;
-use tool_harness::live::Live;
+use tool_harness::engine::Live;
 use tool_harness_cli::mcp;
 
 #[tokio::main]

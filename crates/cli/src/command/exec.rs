@@ -72,7 +72,7 @@ impl Exec {
             ..Command::new(program, words)
         };
         let machine = Machine::default();
-        let sandbox = machine.sandbox(engine.registry().confines.containment);
+        let sandbox = machine.sandbox(engine.default_view().sandbox.containment);
         process::last_call();
         let writing = writing(from_command, engine.redactor(), &cancel);
         let deadline = tokio::time::Instant::now() + plan.limits.deadline;

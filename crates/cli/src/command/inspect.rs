@@ -45,7 +45,7 @@ impl Inspect {
                 output,
             )?;
         } else if self.json {
-            let mut document = json!({"rules": engine.registry().rules.iter().map(rule_document).collect::<Vec<_>>()});
+            let mut document = json!({"rules": engine.default_view().rules.iter().map(rule_document).collect::<Vec<_>>()});
             if !self.policy {
                 describe(&engine, &path, &mut document);
             }
@@ -67,7 +67,7 @@ impl Inspect {
 }
 
 fn describe(engine: &Engine, path: &Path, document: &mut Value) {
-    let registry = engine.registry();
+    let registry = engine.catalogue();
     let offered = Offered::by(engine);
     document["project"] = json!(path.display().to_string());
     document["root"] = json!(
@@ -131,14 +131,14 @@ fn touching<'a>(engine: &'a Engine, tool: &RegisteredTool) -> Vec<&'a Rule> {
         arguments: &arguments,
         files: None,
     };
-    rule::matches(&engine.registry().rules, &subject)
+    rule::matches(&engine.default_view().rules, &subject)
         .into_iter()
         .map(|found| found.rule)
         .collect()
 }
 
 fn everything(engine: &Engine, path: &Path) -> String {
-    let registry = engine.registry();
+    let registry = engine.catalogue();
     let root = &registry.root;
     let tools = registry.tools().count() + registry.broken_tools().len();
     let hooks = registry.hooks().count() + registry.broken_hooks().len();
@@ -153,7 +153,7 @@ fn everything(engine: &Engine, path: &Path) -> String {
         fact("mode", DEFAULT_MODE),
         fact("tools", &tools.to_string()),
         fact("hooks", &hooks.to_string()),
-        fact("rules", &registry.rules.len().to_string()),
+        fact("rules", &engine.default_view().rules.len().to_string()),
         format!(
             "{} {}",
             paint(look::QUIET, &format!("{:11}", "problems")),
@@ -174,7 +174,7 @@ fn everything(engine: &Engine, path: &Path) -> String {
             ),
         );
     }
-    let confines = &registry.confines;
+    let confines = &engine.default_view().sandbox;
     if !confines.network_from.is_empty() {
         let from: Vec<String> = confines
             .network_from
@@ -276,7 +276,7 @@ fn heading(engine: &Engine, offered: &Offered, tool: &RegisteredTool) -> Vec<Str
 }
 
 fn policy(engine: &Engine) -> String {
-    let rules = &engine.registry().rules;
+    let rules = &engine.default_view().rules;
     let mut lines = vec![format!(
         "{} in order; the strongest that matches decides: deny, then ask, then allow",
         output::count(rules.len(), "rule")
@@ -300,8 +300,8 @@ fn policy(engine: &Engine) -> String {
 }
 
 fn one_tool(engine: &Engine, name: &str, form: Form, output: &mut Output) -> anyhow::Result<()> {
-    let Some(tool) = engine.registry().find(name) else {
-        return Err(match engine.registry().find_broken(name) {
+    let Some(tool) = engine.catalogue().find(name) else {
+        return Err(match engine.catalogue().find_broken(name) {
             Some(broken) => Usage::new(format!(
                 "`{name}` has an error in its file: {}",
                 broken.problem.message

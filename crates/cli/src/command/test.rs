@@ -84,7 +84,7 @@ impl Test {
 
 /// Tools and hooks whose examples cannot be run, with the reason.
 fn broken_artifacts(engine: &Engine) -> impl Iterator<Item = (&'static str, String, &Diagnostic)> {
-    let registry = engine.registry();
+    let registry = engine.catalogue();
     let tools = registry
         .tools()
         .filter_map(|tool| Some(("tool", tool.name().to_owned(), tool.unusable.as_ref()?)));

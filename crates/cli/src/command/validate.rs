@@ -32,7 +32,7 @@ impl Validate {
             }
             output.say(&format!("mended {}", output::count(tried.places, "place")))?;
         }
-        let registry = engine.registry();
+        let registry = engine.catalogue();
         let tools = registry.tools().count() + registry.broken_tools().len();
         let hooks = registry.hooks().count() + registry.broken_hooks().len();
         let counted = format!(

@@ -22,7 +22,7 @@ use std::time::Duration;
 use tokio::sync::{mpsc, watch as version};
 use tokio_util::sync::CancellationToken;
 use tool_harness::digest;
-use tool_harness::live::Live;
+use tool_harness::engine::Live;
 use transport::Stdio;
 
 /// How long calls may go on after the input has ended.

@@ -73,7 +73,7 @@ pub enum Observation {
 
 /// A tool of a client's, as one call meets it.
 #[derive(Debug)]
-pub struct Foreign {
+pub struct ClientToolCall {
     client: Client,
     jail: Arc<Jail>,
     native: String,
@@ -82,7 +82,7 @@ pub struct Foreign {
     guard: OnceLock<Option<Guard>>,
 }
 
-impl Foreign {
+impl ClientToolCall {
     /// The tool of that name, by the project's map and then the built-in one.
     pub(crate) fn find(
         maps: &[ClientMap],

@@ -7,12 +7,12 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 use tool_harness::control::Control;
 use tool_harness::effect::Effects;
-use tool_harness::error_policy::{ErrorPolicy, Reaction};
+use tool_harness::engine::Ended;
+use tool_harness::engine::{ErrorPolicy, Reaction};
 use tool_harness::middleware::{Around, Later, Middleware, Next, Reply, Seen, Step};
 use tool_harness::refusal::{Class, Code};
 use tool_harness::store::StoreScope;
 use tool_harness::tool::{Idempotency, Inject, Limits, RetryPolicy, blocking};
-use tool_harness::turn::Ended;
 use tool_harness::{Run, Tool, ToolError, ToolOutput, ToolRequest, ToolRuntime, ToolSpec};
 
 fn requests(tool: &str, arguments: impl IntoIterator<Item = Value>) -> Vec<ToolRequest> {
