@@ -5,7 +5,7 @@ use super::known::{Hold, Kind, Known};
 use super::root::{Depth, Near, OpenedUp};
 use super::spot::Spot;
 use super::{Protected, Watching};
-use crate::file::{at_top, may_end_protected, stem_rests};
+use crate::file::{GIT_FOLDER, git_names, is_protected_name, protected_paths, protected_rests};
 use rustix::fs::{AtFlags, FileType, RawDir, Stat, fstat, statat};
 use rustix::io::Errno;
 use std::collections::VecDeque;
@@ -24,8 +24,6 @@ const MOST_ENTRIES: usize = 20_000;
 const SKIPPED: &[&str] = &["node_modules", "target", ".venv", "__pycache__", "objects"];
 /// What of Git's folder has much in it, and no settings.
 const NOT_IN_GIT: &[&str] = &["refs", "logs", "lfs"];
-/// What in Git's folder makes it run programs.
-const GIT_NAMES: &[&str] = &["hooks", "config", "config.worktree", "commondir"];
 /// What makes a folder one of Git's, whatever it is called.
 const GIT_PARTS: &[&str] = &["HEAD", "objects", "refs", "commondir"];
 /// Room for names that are read at once.
@@ -55,8 +53,8 @@ impl Protected {
         self.look(start, When::First);
         // The project's own names may be links that lead into a place that is written, although they do not lie in one.
         if !self.roots.iter().any(|root| root.path == project) {
-            at_top()
-                .chain([".git".to_owned()])
+            protected_paths()
+                .chain([GIT_FOLDER.to_owned()])
                 .for_each(|name| self.follow(&project.join(name)));
         }
     }
@@ -179,20 +177,20 @@ impl Protected {
                 .map(Spot::name)
         };
         let is_skipped = SKIPPED.contains(&&*own)
-            || above(1) == Some(OsStr::new(".git")) && NOT_IN_GIT.contains(&&*own);
+            || above(1) == Some(OsStr::new(GIT_FOLDER)) && NOT_IN_GIT.contains(&&*own);
         let is_near = match self.root_of(spot).depth {
             Depth::Whole => true,
             Depth::Top => {
                 spot.above().is_some_and(|above| above.above().is_none())
-                    && (own == ".git" || stem_rests(&own).next().is_some())
+                    && (own == GIT_FOLDER || protected_rests(&own).next().is_some())
             }
         };
         // A new worktree is none until a `.git` elsewhere says so; people make them while commands run.
         let is_worktree = when != When::First
             && above(1) == Some(OsStr::new("worktrees"))
-            && above(2) == Some(OsStr::new(".git"));
+            && above(2) == Some(OsStr::new(GIT_FOLDER));
         // What is protected as a whole cannot change.
-        let is_closed = own != ".git" && spot.is_protected();
+        let is_closed = own != GIT_FOLDER && spot.is_protected();
         is_near && !is_skipped && !is_worktree && !is_closed
     }
 
@@ -202,7 +200,7 @@ impl Protected {
         } else if kind == FileType::Symlink {
             // Nothing else tells what lies behind a link that stands for the first part of a name.
             let path = self.path_of(spot);
-            stem_rests(&spot.name().to_string_lossy())
+            protected_rests(&spot.name().to_string_lossy())
                 .for_each(|rest| self.follow(&path.join(rest)));
         }
     }
@@ -218,7 +216,7 @@ impl Protected {
         }
         match &known.was.kind {
             Kind::Link(_) => return self.follow(&known.path),
-            Kind::Folder if known.spot.name() == OsStr::new(".git") => {
+            Kind::Folder if known.spot.name() == OsStr::new(GIT_FOLDER) => {
                 self.pinned.push(known.path.clone());
                 git::obeyed(&known.path)
                     .iter()
@@ -289,10 +287,10 @@ impl Protected {
         let name = spot.name().to_string_lossy();
         let Some(above) = spot.above() else { return };
         let place = &self.root_of(spot).path;
-        let is_stem = stem_rests(&name).next().is_some();
-        let governs = may_end_protected(&name) && spot.is_protected()
+        let is_stem = protected_rests(&name).next().is_some();
+        let governs = is_protected_name(&name) && spot.is_protected()
             || self.aliases.iter().any(|alias| spot.is_at(place, alias))
-            || GIT_NAMES.contains(&&*name) && self.bare.contains(above);
+            || git_names().any(|git| git == name) && self.bare.contains(above);
         let is_part = GIT_PARTS.contains(&&*name);
         if !governs && !is_stem && !is_part {
             return;
@@ -332,9 +330,7 @@ impl Protected {
             return;
         }
         if when == When::First {
-            GIT_NAMES
-                .iter()
-                .for_each(|name| self.note(folder.child(OsStr::new(name))));
+            git_names().for_each(|name| self.note(folder.child(OsStr::new(name))));
             self.bare.insert(folder.clone());
         } else {
             // Without this one it is none.
@@ -375,7 +371,7 @@ impl Protected {
             }
             let may_govern = kind == FileType::Symlink
                 || !self.aliases.is_empty()
-                || may_end_protected(&String::from_utf8_lossy(name));
+                || is_protected_name(&String::from_utf8_lossy(name));
             if may_govern || kind == FileType::Directory {
                 found
                     .entries

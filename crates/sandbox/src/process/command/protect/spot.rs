@@ -3,7 +3,7 @@
 //! It knows the name above it rather than its path: a command can nest folders so deeply that paths are longer than the kernel takes, and
 //! all of them together longer than there is memory.
 
-use crate::file::{is_protected, may_end_protected};
+use crate::file::{GIT_FOLDER, is_git_folder, is_protected, is_protected_name};
 use std::cmp::Ordering;
 use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
@@ -30,17 +30,12 @@ struct Node {
     is_of_git: bool,
 }
 
-/// Whether a name is Git's, however it is spelled.
-fn is_git(name: &str) -> bool {
-    is_protected(name) && !is_protected(&format!("{name}/x"))
-}
-
 impl Spot {
     /// A place, by the path that protected names are spelled with.
     pub(super) fn of_root(root: usize, below: &str) -> Self {
         let name = below.rsplit('/').next().unwrap_or_default().into();
         let (is_protected, covers) = (is_protected(below), is_protected(&format!("{below}/x")));
-        let is_of_git = below.split('/').any(is_git);
+        let is_of_git = below.split('/').any(is_git_folder);
         Self(Arc::new(Node {
             root,
             above: None,
@@ -57,10 +52,10 @@ impl Spot {
         let (mut is_protected_here, mut covers, mut is_of_git) =
             (self.0.covers, self.0.covers, self.0.is_of_git);
         let text = name.to_string_lossy();
-        if !covers && may_end_protected(&text) {
+        if !covers && is_protected_name(&text) {
             // What protects a name is the name, the one above it, or that it lies in a folder of Git's.
-            let git = if is_of_git { ".git/" } else { "" };
-            let near = format!("{git}{}/{text}", self.0.name.to_string_lossy());
+            let git = if is_of_git { GIT_FOLDER } else { "" };
+            let near = format!("{git}/{}/{text}", self.0.name.to_string_lossy());
             is_protected_here = is_protected(&near);
             covers = is_protected(&format!("{near}/x"));
             is_of_git |= is_protected_here && !covers;
