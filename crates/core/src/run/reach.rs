@@ -9,7 +9,8 @@ use crate::artifact::tool::Limits;
 use crate::builtin::Program;
 use crate::isolate;
 use crate::outside::{
-    Command, Denial, DenialKind, End, Ran, Refused, Request, Response, Text, asked, judge_address,
+    Command, Denial, DenialKind, DenialLayer, End, Ran, Refused, Request, Response, Text, asked,
+    judge_address,
 };
 use crate::plan::{self, Narrowing, Site};
 use crate::result::Enforced;
@@ -267,7 +268,7 @@ impl Reach {
                 let refusal = Refusal::new(Code::SandboxDenied, message.as_str());
                 match host {
                     Some(host) => {
-                        let (what, layer) = (host.clone(), "http".to_owned());
+                        let (what, layer) = (host.clone(), DenialLayer::Http);
                         self.record(
                             &Denial {
                                 kind: DenialKind::Network,
@@ -319,7 +320,7 @@ impl Reach {
                 kind: DenialKind::Process,
                 what: String::new(),
                 why,
-                layer: "harness".to_owned(),
+                layer: DenialLayer::Harness,
             };
             self.record(&denial, Some(program));
         }
@@ -343,7 +344,7 @@ impl Reach {
                 fields.insert(what.into(), json!(denial.what));
             }
             fields.insert("message".into(), json!(denial.why));
-            fields.insert("layer".into(), json!(denial.layer));
+            fields.insert("layer".into(), json!(denial.layer.as_str()));
             fields
         });
     }

@@ -10,8 +10,8 @@ mod sys;
 mod worker;
 
 pub use command::{
-    Captured, Command, Denial, End, Finished, Guard, Output, Sandbox, SandboxError, Serve, Stdin,
-    Stream, last_call, settle, shown,
+    Captured, Command, Denial, DenialLayer, End, Finished, Guard, Output, Sandbox, SandboxError,
+    Serve, Stdin, Stream, last_call, settle, shown,
 };
 pub use streams::{Standard, was_closed};
 pub use worker::{

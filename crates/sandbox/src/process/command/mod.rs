@@ -175,11 +175,46 @@ pub struct Captured {
     pub spill: Option<File>,
 }
 
+/// What refuses or stops something.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum DenialLayer {
+    /// The relay that answers the connections of commands.
+    Network,
+    /// The harness's own HTTP client.
+    Http,
+    /// The watch over protected files.
+    Files,
+    /// A resource limit.
+    Limits,
+    /// The harness itself: at a deadline, or because its caller cancelled.
+    Harness,
+}
+
+impl DenialLayer {
+    /// Its word in events.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Network => "network",
+            Self::Http => "http",
+            Self::Files => "files",
+            Self::Limits => "limits",
+            Self::Harness => "harness",
+        }
+    }
+}
+
+impl std::fmt::Display for DenialLayer {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(self.as_str())
+    }
+}
+
 /// Something that was refused or stopped.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Denial {
-    /// What stopped it: `network`, `files`, `limits`.
-    pub layer: &'static str,
+    /// What stopped it.
+    pub layer: DenialLayer,
     /// What was tried.
     pub what: String,
     /// Why it was refused.

@@ -14,7 +14,7 @@ use super::spawn::{Helper, Made, Streams};
 use super::stamp::Listings;
 use super::traces;
 use super::watch::{Ours, Rest, Watch};
-use super::{Command, Denial, End, Finished, SandboxError, Stdin, landlock};
+use super::{Command, Denial, DenialLayer, End, Finished, SandboxError, Stdin, landlock};
 use crate::plan::{Network, Plan, Programs};
 use crate::process::start::null;
 use crate::tier::{Mechanism, Report, Tier};
@@ -314,7 +314,7 @@ impl Sandbox {
                 .display()
                 .to_string();
             watched.denials.push(Denial {
-                layer: "files",
+                layer: DenialLayer::Files,
                 what,
                 why,
             });

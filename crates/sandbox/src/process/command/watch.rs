@@ -7,7 +7,7 @@ use super::layout::{COMMAND_STEPS, ENDED, FAILED, GONE, OVERDUE, PLACE_STEPS, RE
 use super::net::{self, Guard, Ports, Serve};
 use super::protect::{Noticed, Protected};
 use super::spawn::Helper;
-use super::{Captured, Denial, End, Output, SandboxError, Stdin, Stream, memory};
+use super::{Captured, Denial, DenialLayer, End, Output, SandboxError, Stdin, Stream, memory};
 use crate::network::Domains;
 use crate::plan::Limits;
 use crate::tier::Mechanism;
@@ -314,7 +314,7 @@ impl Watch<'_> {
             });
         }
         let limit = |what: &str, why: String| Denial {
-            layer: "limits",
+            layer: DenialLayer::Limits,
             what: what.into(),
             why,
         };

@@ -8,7 +8,7 @@ use std::time::Duration;
 use tokio::sync::mpsc::{Receiver, channel};
 use tool_harness_sandbox::network::{Denied, Domains, Listeners, Relay, SystemResolver};
 use tool_harness_sandbox::plan::Network;
-use tool_harness_sandbox::process::{Denial, End, Guard, Serve};
+use tool_harness_sandbox::process::{Denial, DenialLayer, End, Guard, Serve};
 use tool_harness_sandbox::tier::Tier;
 
 /// Answers every connection with the address it was meant for.
@@ -54,7 +54,7 @@ impl Guard for Answering {
         let seen = self.seen.lock().expect("held");
         seen.iter()
             .map(|what| Denial {
-                layer: "network",
+                layer: DenialLayer::Network,
                 what: what.clone(),
                 why: "seen".into(),
             })
@@ -88,10 +88,9 @@ fn every_destination_is_answered_by_the_harness_and_other_ports_by_nobody() {
             );
             assert_eq!(finished.enforced.network, "relay");
             assert!(
-                finished
-                    .denials
-                    .iter()
-                    .any(|denial| denial.layer == "network" && denial.what.contains(host)),
+                finished.denials.iter().any(
+                    |denial| denial.layer == DenialLayer::Network && denial.what.contains(host)
+                ),
                 "{:?}",
                 finished.denials
             );
@@ -135,7 +134,7 @@ impl Guard for Relaying {
         let denied = std::iter::from_fn(|| self.denied.try_recv().ok());
         denied
             .map(|denied| Denial {
-                layer: "network",
+                layer: DenialLayer::Network,
                 what: denied.what,
                 why: denied.why,
             })

@@ -3,7 +3,7 @@
 use crate::process::world::{in_every_tier, in_every_tier_in_turn, in_own_process, in_time};
 use std::io::Read as _;
 use std::time::{Duration, Instant};
-use tool_harness_sandbox::process::End;
+use tool_harness_sandbox::process::{DenialLayer, End};
 
 #[test]
 fn long_output_keeps_its_start_and_its_end_and_is_spilled_as_a_whole() {
@@ -69,7 +69,7 @@ fn a_flood_is_stopped_alone() {
                 finished
                     .denials
                     .iter()
-                    .any(|denial| denial.layer == "limits"),
+                    .any(|denial| denial.layer == DenialLayer::Limits),
                 "{:?}",
                 finished.denials
             );

@@ -3,7 +3,7 @@
 use crate::process::world::{in_every_tier, in_tier, patient};
 use std::fs;
 use std::os::unix::fs::symlink;
-use tool_harness_sandbox::process::End;
+use tool_harness_sandbox::process::{DenialLayer, End};
 use tool_harness_sandbox::tier::Tier;
 
 #[test]
@@ -125,7 +125,8 @@ fn what_would_govern_calls_cannot_be_made() {
                     finished
                         .denials
                         .iter()
-                        .any(|denial| denial.layer == "files" && denial.what.starts_with(name)),
+                        .any(|denial| denial.layer == DenialLayer::Files
+                            && denial.what.starts_with(name)),
                     "{:?}",
                     finished.denials
                 );
