@@ -8,7 +8,7 @@ pub use machine::Machine;
 pub use tool_harness_sandbox::network::{Request, Response};
 pub use tool_harness_sandbox::process::DenialLayer;
 
-use crate::artifact::root::Containment;
+use crate::containment::Containment;
 use crate::isolate::{Isolated, caught};
 use crate::result::ArtifactRef;
 use std::fs::File;
