@@ -1,8 +1,8 @@
 //! Processes: the workers that evaluate scripts, and the commands that tools run.
 
-mod branch;
+mod child;
+mod clone_vm;
 mod command;
-mod start;
 mod streams;
 #[path = "../../helper/sys.rs"]
 #[expect(dead_code, reason = "some calls are the helper's only")]

@@ -6,45 +6,19 @@
 //! and [`filter`] the rights, [`limit`], [`cgroup`], [`crowd`] and [`memory`] the limits, [`net`] the network. Places can be made ahead: [`ready`]. [`watch`] reads
 //! what the command says, and ends it.
 
-mod beside;
-mod block;
-mod capture;
-mod cgroup;
-mod claim;
-mod crowd;
 mod detect;
 mod enforced;
 mod error;
-mod filter;
-mod flow;
-mod ground;
-mod home;
-mod identity;
-mod landlock;
-mod lay;
-#[path = "../../../helper/layout.rs"]
-mod layout;
-mod limit;
-mod memory;
-mod net;
-mod place;
+mod files;
+mod helper;
+mod leftovers;
+mod limits;
+mod namespaces;
+mod output;
 mod prepare;
-mod processors;
-mod program;
 mod protect;
-mod ready;
-mod rights;
-mod runnable;
 mod sandbox;
-mod scratch;
-mod script;
-mod spawn;
-mod stamp;
-mod text;
-mod traces;
-mod tree;
-mod turn;
-mod view;
+mod warm;
 mod watch;
 
 use crate::tier::Enforced;
@@ -55,10 +29,10 @@ use std::time::Duration;
 use tokio::sync::mpsc;
 
 pub use error::SandboxError;
-pub use net::{Guard, Serve};
+pub use helper::network::{Guard, Serve};
+pub use leftovers::pending::{last_call, settle};
+pub use output::text::shown;
 pub use sandbox::Sandbox;
-pub use text::shown;
-pub use traces::{last_call, settle};
 
 /// What to run.
 #[derive(Debug)]
