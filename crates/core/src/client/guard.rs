@@ -92,7 +92,9 @@ impl ClientToolCall {
             }
             let guard = self.guard.get_or_init(|| self.jail.guard().ok());
             // What cannot be looked at is taken for protected.
-            return guard.as_ref().is_none_or(|guard| guard.covers(&inside));
+            return guard
+                .as_ref()
+                .is_none_or(|guard| guard.is_protected(&inside));
         }
         let notes = |home: &std::path::PathBuf| {
             NOTES

@@ -22,7 +22,7 @@ use crate::refusal::{Code, Refusal};
 use serde_json::{Map, Value};
 use std::path::PathBuf;
 use std::sync::{Arc, OnceLock};
-use tool_harness_sandbox::file::{Guard, Jail};
+use tool_harness_sandbox::file::{Jail, WriteGuard};
 
 /// Who calls, and from where.
 #[derive(Clone, Debug)]
@@ -79,7 +79,7 @@ pub struct ClientToolCall {
     native: String,
     entry: Arc<ClientTool>,
     commands: Commands,
-    guard: OnceLock<Option<Guard>>,
+    guard: OnceLock<Option<WriteGuard>>,
 }
 
 impl ClientToolCall {

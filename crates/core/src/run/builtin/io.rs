@@ -5,7 +5,8 @@ use crate::builtin::Program;
 use crate::containment::Containment;
 use crate::isolate;
 use crate::outside::{
-    Command, Denial, DenialKind, End, Ran, Refused, Request, Response, Text, asked, judge_address,
+    Command, Denial, DenialKind, DenialLayer, End, Ran, Refused, Request, Response, Text, asked,
+    judge_address,
 };
 use crate::plan::{self, Narrowing, Site};
 use crate::refusal::{Code, Refusal};
@@ -271,7 +272,7 @@ impl SandboxedIo {
                 let refusal = Refusal::new(Code::SandboxDenied, message.as_str());
                 match host {
                     Some(host) => {
-                        let (what, layer) = (host.clone(), "http".to_owned());
+                        let (what, layer) = (host.clone(), DenialLayer::Http);
                         self.record(
                             &Denial {
                                 kind: DenialKind::Network,
@@ -323,7 +324,7 @@ impl SandboxedIo {
                 kind: DenialKind::Process,
                 what: String::new(),
                 why,
-                layer: "harness".to_owned(),
+                layer: DenialLayer::Harness,
             };
             self.record(&denial, Some(program));
         }
@@ -347,7 +348,7 @@ impl SandboxedIo {
                 fields.insert(what.into(), json!(denial.what));
             }
             fields.insert("message".into(), json!(denial.why));
-            fields.insert("layer".into(), json!(denial.layer));
+            fields.insert("layer".into(), json!(denial.layer.as_str()));
             fields
         });
     }
