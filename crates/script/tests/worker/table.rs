@@ -9,11 +9,11 @@ use std::process::Command;
 use tool_harness::builtin::{Args, Body, Builtin, Host, Kind, Module, Param, Scope};
 use tool_harness::check::facts::ScriptKind;
 use tool_harness::effect::Effects;
-use tool_harness_script::Table;
+use tool_harness_script::BuiltinTable;
 
-pub(crate) const TABLE: Table = &[&GLOBALS, &FS, &LOG, &TEXT, &HASH, &ESCAPE];
+pub(crate) const TABLE: BuiltinTable = &[&GLOBALS, &FS, &LOG, &TEXT, &HASH, &ESCAPE];
 
-pub(crate) fn facts(kind: ScriptKind, source: &str, table: Table) -> String {
+pub(crate) fn facts(kind: ScriptKind, source: &str, table: BuiltinTable) -> String {
     json!({"kind": format!("{kind:?}"), "length": source.len(), "modules": table.len()}).to_string()
 }
 
