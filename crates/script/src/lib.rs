@@ -10,7 +10,7 @@ pub use evaluate::BuiltinTable;
 pub use worker::CheckFn;
 
 use tool_harness::builtin::MODULES;
-use tool_harness::check::facts::ScriptKind;
+use tool_harness::facts::ScriptKind;
 use tool_harness::worker::protocol::WORKER_ARGUMENT;
 use tool_harness_sandbox::process::{
     ExitCode, ProcessError, WorkerLimits, WorkerProcess, WorkerProgram, leave,
@@ -23,13 +23,13 @@ use tool_harness_sandbox::process::{
 /// `#[tokio::main]` starts its threads before the body of `main` runs, so write a plain `main` that
 /// calls this and then starts the runtime.
 pub fn run_if_worker() {
-    run_if_worker_with(MODULES, facts);
+    run_if_worker_with(WORKER_ARGUMENT, MODULES, facts);
 }
 
-/// [`run_if_worker`] with other built-ins, for tests of the worker itself.
-pub fn run_if_worker_with(table: BuiltinTable, check: CheckFn) {
+/// [`run_if_worker`] with another worker argument and other built-ins, for tests of the worker itself.
+pub fn run_if_worker_with(argument: &'static str, table: BuiltinTable, check: CheckFn) {
     let mut arguments = std::env::args().skip(1);
-    if arguments.next().as_deref() == Some(WORKER_ARGUMENT) {
+    if arguments.next().as_deref() == Some(argument) {
         match arguments
             .next()
             .as_deref()
@@ -39,7 +39,7 @@ pub fn run_if_worker_with(table: BuiltinTable, check: CheckFn) {
             None => leave(ExitCode::Unconfined),
         }
     }
-    tool_harness::worker::announce(WorkerProgram::this_program(WORKER_ARGUMENT));
+    tool_harness::worker::announce(WorkerProgram::this_program(argument));
 }
 
 /// Forks a worker from this process, for a program that makes one decision and exits.

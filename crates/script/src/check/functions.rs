@@ -6,7 +6,7 @@ use starlark::syntax::ast::{
     AssignP, AssignTargetP, AstAssignIdent, AstParameter, AstStmt, DefP, ExprP, ParameterP, StmtP,
 };
 use starlark_syntax::syntax::top_level_stmts::top_level_stmts;
-use tool_harness::check::facts::{Function, Named};
+use tool_harness::facts::{Function, Named};
 use tool_harness::span::Source;
 
 /// Every `def`, every lambda assigned to a name, and every alias of one. Of two with one name the

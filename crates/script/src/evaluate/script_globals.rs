@@ -6,7 +6,7 @@ use super::script::{LoadedScript, bounded};
 use starlark::environment::{Globals, Module};
 use starlark::values::Value;
 use std::cell::OnceCell;
-use tool_harness::check::facts::ScriptKind;
+use tool_harness::facts::ScriptKind;
 use tool_harness::worker::protocol::Budget;
 
 /// Uses each part of the evaluator. It ends in an error because errors are one of them.

@@ -4,7 +4,7 @@ use super::failure::{from_error, raised_at};
 use crate::check::bounds;
 use crate::check::dialect::dialect;
 use starlark::syntax::AstModule;
-use tool_harness::check::facts::ScriptKind;
+use tool_harness::facts::ScriptKind;
 use tool_harness::worker::protocol::Failure;
 
 /// Wrapped around a `when`. Errors on its first line are shifted by the length of the prefix.
