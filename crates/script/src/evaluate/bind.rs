@@ -89,7 +89,7 @@ impl Signature {
                         .map(|at| names.remove(at).1);
                     match (positions.next(), named) {
                         (Some(_), Some(_)) => {
-                            return Err(format!("`{}` is given `{}` twice", self.path, param.name));
+                            return Err(format!("`{}` got `{}` twice", self.path, param.name));
                         }
                         (Some(&value), None) | (None, Some(value)) => self.accept(param, value)?,
                         (None, None) => match default {
@@ -109,7 +109,7 @@ impl Signature {
         }
         if positions.next().is_some() {
             return Err(format!(
-                "`{}` is given too many arguments; {}",
+                "`{}` got too many arguments; {}",
                 self.path,
                 self.accepted()
             ));

@@ -64,8 +64,11 @@ impl<'v> StarlarkValue<'v> for BuiltinValue {
                     .collect::<Result<_, _>>()
                     .map_err(|error| self.bad_argument(&error))?;
                 match function(&Args(json)) {
-                    Ok(value) => from_json(&value, &mut HeapBuilder(heap))
-                        .or_else(|error| raise(format!("`{path}` gave nothing usable: {error}"))),
+                    Ok(value) => from_json(&value, &mut HeapBuilder(heap)).or_else(|error| {
+                        raise(format!(
+                            "`{path}` returned a value that scripts cannot use: {error}"
+                        ))
+                    }),
                     Err(message) => raise(message),
                 }
             }
@@ -114,7 +117,7 @@ impl BuiltinValue {
         match ScriptContext::of(eval) {
             Some(context) if !context.is_loading() => Ok(context),
             _ => raise(format!(
-                "`{path}` cannot be called while the script is loaded; call it inside a function"
+                "`{path}` cannot be called while the script loads; call it inside a function"
             )),
         }
     }
@@ -161,7 +164,7 @@ impl BuiltinValue {
 
     pub(super) fn bad_argument(&self, error: &EncodeError) -> starlark::Error {
         script_error(format!(
-            "`{}` cannot be given this: {error}",
+            "`{}` cannot take this value: {error}",
             self.signature.path
         ))
     }
@@ -171,7 +174,7 @@ impl BuiltinValue {
         if effects.is_empty() {
             format!("`{path}` is denied: the project's policy does not let scripts use it")
         } else {
-            format!("`{path}` is not linked: this script may not have the effect `{effects}`")
+            format!("`{path}` is not available: this script may not have the effect `{effects}`")
         }
     }
 }

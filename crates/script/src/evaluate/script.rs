@@ -69,7 +69,7 @@ impl LoadedScript {
             let kept = module.freeze().map_err(starlark::Error::from);
             let frozen = kept.map_err(|error| {
                 raised(format!(
-                    "the script cannot be kept: {}",
+                    "the script cannot be frozen: {}",
                     error.without_diagnostic()
                 ))
             })?;
