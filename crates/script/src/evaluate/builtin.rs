@@ -1,10 +1,11 @@
-//! A built-in as a Starlark value, and what calling it does.
+//! A built-in as a Starlark value, and what a call of it does.
 
-use super::bind::{Bound, Signature};
-use super::context::Context;
-use super::decode::{OnHeap, from_json};
-use super::encode::NotJson;
-use super::own;
+use super::bind::{BoundArgument, Signature};
+use super::context::ScriptContext;
+use super::decode::{HeapBuilder, from_json};
+use super::encode::EncodeError;
+use super::worker_builtin;
+use crate::check::predeclared::is_offered;
 use allocative::Allocative;
 use starlark::eval::{Arguments, Evaluator};
 use starlark::starlark_simple_value;
@@ -12,28 +13,27 @@ use starlark::values::{
     NoSerialize, ProvidesStaticType, StarlarkPagablePanic, StarlarkValue, Value, starlark_value,
 };
 use std::fmt;
-use tool_harness::builtin::{Args, Body, Builtin, Scope, absent};
+use tool_harness::builtin::{Args, Body, Builtin, absent};
 use tool_harness::facts::ScriptKind;
 use tool_harness::worker::protocol::{Leaving, MAX_FRAME, begin_call};
 use tool_harness::worker::wire::Writer;
 
-/// One built-in.
 #[derive(ProvidesStaticType, NoSerialize, StarlarkPagablePanic, Allocative)]
-pub(super) struct Call {
+pub(super) struct BuiltinValue {
     pub(super) index: u32,
     #[allocative(skip)]
     pub(super) builtin: &'static Builtin,
     #[allocative(skip)]
     pub(super) signature: Signature,
-    /// The scripts that see this value.
+    /// The kind of script that sees this value.
     #[allocative(skip)]
     pub(super) kind: ScriptKind,
 }
 
-starlark_simple_value!(Call);
+starlark_simple_value!(BuiltinValue);
 
 #[starlark_value(type = "function")]
-impl<'v> StarlarkValue<'v> for Call {
+impl<'v> StarlarkValue<'v> for BuiltinValue {
     fn invoke(
         &self,
         _: Value<'v>,
@@ -51,9 +51,9 @@ impl<'v> StarlarkValue<'v> for Call {
         }
         match &self.builtin.body {
             Body::Absent(what) => raise(absent(path, what)),
-            Body::Worker => own::call(self, args, eval),
+            Body::Worker => worker_builtin::call(self, args, eval),
             Body::Pure(function) => {
-                if Context::of(eval).is_some_and(|context| !context.is_linked(self.index)) {
+                if ScriptContext::of(eval).is_some_and(|context| !context.is_linked(self.index)) {
                     return raise(self.not_linked());
                 }
                 let heap = eval.heap();
@@ -62,10 +62,13 @@ impl<'v> StarlarkValue<'v> for Call {
                     .iter()
                     .map(|bound| bound.to_json(heap, FRAME_ROOM))
                     .collect::<Result<_, _>>()
-                    .map_err(|error| self.odd(&error))?;
+                    .map_err(|error| self.bad_argument(&error))?;
                 match function(&Args(json)) {
-                    Ok(value) => from_json(&value, &mut OnHeap(heap))
-                        .or_else(|error| raise(format!("`{path}` gave nothing usable: {error}"))),
+                    Ok(value) => from_json(&value, &mut HeapBuilder(heap)).or_else(|error| {
+                        raise(format!(
+                            "`{path}` returned a value that scripts cannot use: {error}"
+                        ))
+                    }),
                     Err(message) => raise(message),
                 }
             }
@@ -88,46 +91,42 @@ impl<'v> StarlarkValue<'v> for Call {
     }
 }
 
-/// What an argument may take that stays in the worker.
+/// The size limit of an argument that stays in the worker.
 const FRAME_ROOM: u64 = (MAX_FRAME - 1024) as u64;
 
-impl Call {
-    /// Whether scripts of this kind have it, when it is linked.
+impl BuiltinValue {
+    /// Whether scripts of this kind have it, if it is linked.
     pub(super) fn is_offered(&self) -> bool {
-        match self.builtin.scope {
-            Scope::Both => true,
-            Scope::Tools => self.kind == ScriptKind::Tool,
-            Scope::Hooks => self.kind != ScriptKind::Tool,
-        }
+        is_offered(self.builtin.scope, self.kind)
     }
 
     pub(super) fn bind<'v>(
         &self,
         args: &Arguments<'v, '_>,
         eval: &Evaluator<'v, '_, '_>,
-    ) -> starlark::Result<Vec<Bound<'v, '_>>> {
+    ) -> starlark::Result<Vec<BoundArgument<'v, '_>>> {
         self.signature.bind(args, eval.heap())?.or_else(raise)
     }
 
-    /// The context of a call that leaves the worker; there is none while a script is loaded.
+    /// The context of a call that leaves the worker. No call may leave it while a script loads.
     pub(super) fn context<'a>(
         &self,
         eval: &Evaluator<'_, 'a, '_>,
-    ) -> starlark::Result<&'a Context> {
+    ) -> starlark::Result<&'a ScriptContext> {
         let path = &self.signature.path;
-        match Context::of(eval) {
+        match ScriptContext::of(eval) {
             Some(context) if !context.is_loading() => Ok(context),
             _ => raise(format!(
-                "`{path}` cannot be called while the script is loaded; call it inside a function"
+                "`{path}` cannot be called while the script loads; call it inside a function"
             )),
         }
     }
 
-    /// The context of a call that leaves the worker, if this script may make it.
+    /// The context of a call that leaves the worker, if the script is linked with this built-in.
     pub(super) fn linked_context<'a>(
         &self,
         eval: &Evaluator<'_, 'a, '_>,
-    ) -> starlark::Result<&'a Context> {
+    ) -> starlark::Result<&'a ScriptContext> {
         let context = self.context(eval)?;
         if context.is_linked(self.index) {
             Ok(context)
@@ -152,20 +151,20 @@ impl Call {
             context.link(),
             bound.len(),
         )
-        .map_err(NotJson::from);
+        .map_err(EncodeError::from);
         written
             .and_then(|()| {
                 bound.iter().try_for_each(|bound| {
                     bound.to_wire(eval.heap(), context.frame_bytes(), &mut writer)
                 })
             })
-            .map_err(|error| self.odd(&error))?;
+            .map_err(|error| self.bad_argument(&error))?;
         Ok(writer.bytes)
     }
 
-    pub(super) fn odd(&self, error: &NotJson) -> starlark::Error {
-        error_of(format!(
-            "`{}` cannot be given this: {error}",
+    pub(super) fn bad_argument(&self, error: &EncodeError) -> starlark::Error {
+        script_error(format!(
+            "`{}` cannot take this value: {error}",
             self.signature.path
         ))
     }
@@ -175,39 +174,39 @@ impl Call {
         if effects.is_empty() {
             format!("`{path}` is denied: the project's policy does not let scripts use it")
         } else {
-            format!("`{path}` is not linked: this script may not have the effect `{effects}`")
+            format!("`{path}` is not available: this script may not have the effect `{effects}`")
         }
     }
 }
 
-impl fmt::Debug for Call {
+impl fmt::Debug for BuiltinValue {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "Call({})", self.signature.path)
+        write!(f, "BuiltinValue({})", self.signature.path)
     }
 }
 
-impl fmt::Display for Call {
+impl fmt::Display for BuiltinValue {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "<built-in {}>", self.signature.path)
     }
 }
 
-/// An error of a script, as its author reads it.
+/// An error in a script, worded for its author.
 #[derive(Debug)]
-struct Raised(String);
+struct ScriptError(String);
 
-impl fmt::Display for Raised {
+impl fmt::Display for ScriptError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.0)
     }
 }
 
-impl std::error::Error for Raised {}
+impl std::error::Error for ScriptError {}
 
-pub(super) fn error_of(message: String) -> starlark::Error {
-    starlark::Error::new_other(Raised(message))
+pub(super) fn script_error(message: String) -> starlark::Error {
+    starlark::Error::new_other(ScriptError(message))
 }
 
 pub(super) fn raise<T>(message: String) -> starlark::Result<T> {
-    Err(error_of(message))
+    Err(script_error(message))
 }

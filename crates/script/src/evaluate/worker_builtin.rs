@@ -1,7 +1,7 @@
-//! Built-ins the evaluator does itself: `print`, what a tool returns, and what a hook decides.
+//! Built-ins that the worker runs itself: `print`, the results of tools, the decisions of hooks.
 
-use super::call::{Call, raise};
-use super::decode::{OnHeap, from_json};
+use super::builtin::{BuiltinValue, raise};
+use super::decode::{HeapBuilder, from_json};
 use allocative::Allocative;
 use serde_json::{Map, Value as Json};
 use starlark::eval::{Arguments, Evaluator};
@@ -15,28 +15,28 @@ use tool_harness::facts::ScriptKind;
 use tool_harness::worker::protocol::{Leaving, MAX_FRAME, Outcome, begin_call};
 use tool_harness::worker::wire::Writer;
 
-/// The most text one `print` sends.
+/// The most bytes one `print` sends.
 const MAX_PRINT: usize = 64 << 10;
 
-/// What `result(...)` and `error(...)` give: it means something only when `run` returns it.
+/// The value of `result(...)` and `error(...)`. It takes effect when `run` returns it.
 #[derive(Debug, ProvidesStaticType, NoSerialize, StarlarkPagablePanic, Allocative)]
-pub(super) struct Reply {
+pub(super) struct OutcomeValue {
     #[allocative(skip)]
     outcome: Outcome,
 }
 
-starlark_simple_value!(Reply);
+starlark_simple_value!(OutcomeValue);
 
 #[starlark_value(type = "reply")]
-impl<'v> StarlarkValue<'v> for Reply {}
+impl<'v> StarlarkValue<'v> for OutcomeValue {}
 
-impl Reply {
+impl OutcomeValue {
     pub(super) fn outcome(&self) -> &Outcome {
         &self.outcome
     }
 }
 
-impl fmt::Display for Reply {
+impl fmt::Display for OutcomeValue {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match &self.outcome {
             Outcome::Error(value) => write!(f, "error({value})"),
@@ -46,16 +46,16 @@ impl fmt::Display for Reply {
 }
 
 pub(super) fn call<'v>(
-    call: &Call,
+    call: &BuiltinValue,
     args: &Arguments<'v, '_>,
     eval: &mut Evaluator<'v, '_, '_>,
 ) -> starlark::Result<Value<'v>> {
     match call.builtin.name {
         "print" => print(call, args, eval),
-        "result" => Ok(eval.heap().alloc(Reply {
+        "result" => Ok(eval.heap().alloc(OutcomeValue {
             outcome: Outcome::Result(Json::Object(fields(call, args, eval)?)),
         })),
-        "error" => Ok(eval.heap().alloc(Reply {
+        "error" => Ok(eval.heap().alloc(OutcomeValue {
             outcome: Outcome::Error(Json::Object(fields(call, args, eval)?)),
         })),
         "delegate" if call.kind == ScriptKind::Tool => {
@@ -69,7 +69,7 @@ pub(super) fn call<'v>(
                     .into_iter()
                     .filter(|(_, value)| !value.is_null()),
             );
-            from_json(&Json::Object(decision), &mut OnHeap(eval.heap()))
+            from_json(&Json::Object(decision), &mut HeapBuilder(eval.heap()))
                 .or_else(|error| raise(error.to_string()))
         }
         _ => raise(format!(
@@ -79,9 +79,9 @@ pub(super) fn call<'v>(
     }
 }
 
-/// The arguments by the name of their parameter; further named ones stand beside them.
+/// The arguments by the names of their parameters, together with any extra named ones.
 fn fields<'v>(
-    call: &Call,
+    call: &BuiltinValue,
     args: &Arguments<'v, '_>,
     eval: &Evaluator<'v, '_, '_>,
 ) -> starlark::Result<Map<String, Json>> {
@@ -92,9 +92,9 @@ fn fields<'v>(
             param.kind,
             bound
                 .to_json(heap, MAX_FRAME as u64)
-                .map_err(|error| call.odd(&error))?,
+                .map_err(|error| call.bad_argument(&error))?,
         ) {
-            (Kind::Named, Json::Object(further)) => fields.extend(further),
+            (Kind::Named, Json::Object(extra)) => fields.extend(extra),
             (_, value) => {
                 fields.insert(param.name.to_owned(), value);
             }
@@ -103,9 +103,10 @@ fn fields<'v>(
     Ok(fields)
 }
 
-/// Sends the text as a note. Anything can be printed, JSON or not, so the arguments are not bound like others.
+/// Sends the text without waiting for an answer. Any value can be printed, JSON or not, so the
+/// arguments are not bound as for other built-ins.
 fn print<'v>(
-    call: &Call,
+    call: &BuiltinValue,
     args: &Arguments<'v, '_>,
     eval: &Evaluator<'v, '_, '_>,
 ) -> starlark::Result<Value<'v>> {

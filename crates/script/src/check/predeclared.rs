@@ -1,38 +1,38 @@
-//! What the names that a script does not bind stand for.
+//! The names that a script can use without defining them.
 
 use std::collections::HashMap;
 use tool_harness::builtin::{Body, Builtin, Module, Scope};
 use tool_harness::facts::ScriptKind;
 
-/// The names a `when` is given.
-const GIVEN: [&str; 2] = ["event", "payload"];
+/// The variables of a `when`.
+const WHEN_VARIABLES: [&str; 2] = ["event", "payload"];
 
-/// Every name a script can use without defining it.
-pub(super) struct Known<'m> {
+/// The built-ins, Starlark's own globals, and the variables of a `when`.
+pub(super) struct Predeclared<'m> {
     kind: ScriptKind,
-    spaces: HashMap<&'m str, Space<'m>>,
+    namespaces: HashMap<&'m str, Namespace<'m>>,
     globals: HashMap<&'m str, Vec<&'m Builtin>>,
 }
 
-/// The members of one namespace.
+/// The members of one module of built-ins.
 #[derive(Default)]
-pub(super) struct Space<'m> {
+pub(super) struct Namespace<'m> {
     calls: Vec<&'m Builtin>,
     constants: Vec<&'m str>,
 }
 
-impl<'m> Known<'m> {
-    /// The names of these modules, for this kind of script. Several modules may share a name.
+impl<'m> Predeclared<'m> {
+    /// Collects the names of these modules. Several modules may share a name.
     pub(super) fn new(kind: ScriptKind, modules: &[&'m Module]) -> Self {
-        let mut known = Self {
+        let mut names = Self {
             kind,
-            spaces: HashMap::new(),
+            namespaces: HashMap::new(),
             globals: HashMap::new(),
         };
         for module in modules {
             if !module.name.is_empty() {
-                known
-                    .spaces
+                names
+                    .namespaces
                     .entry(module.name)
                     .or_default()
                     .constants
@@ -40,78 +40,80 @@ impl<'m> Known<'m> {
             }
             for call in module.calls {
                 match (module.name, call.name) {
-                    // A call without a name is what calling the module itself does.
-                    ("", name) | (name, "") => known.globals.entry(name).or_default().push(call),
-                    (space, _) => known.spaces.entry(space).or_default().calls.push(call),
+                    // A built-in without a name is called by the module's name.
+                    ("", name) | (name, "") => names.globals.entry(name).or_default().push(call),
+                    (namespace, _) => names
+                        .namespaces
+                        .entry(namespace)
+                        .or_default()
+                        .calls
+                        .push(call),
                 }
             }
         }
-        known
+        names
     }
 
-    /// The namespace of that name.
-    pub(super) fn space(&self, name: &str) -> Option<&Space<'m>> {
-        self.spaces.get(name)
+    pub(super) fn namespace(&self, name: &str) -> Option<&Namespace<'m>> {
+        self.namespaces.get(name)
     }
 
-    /// The names of all namespaces.
-    pub(super) fn spaces(&self) -> impl Iterator<Item = &'m str> {
-        self.spaces.keys().copied()
+    pub(super) fn namespaces(&self) -> impl Iterator<Item = &'m str> {
+        self.namespaces.keys().copied()
     }
 
-    /// Whether a global built-in has that name. A name can be both: `log` can be called and has members.
+    /// Whether this is a global built-in. A name can be both: `log` can be called and has members.
     pub(super) fn is_global(&self, name: &str) -> bool {
         self.globals.contains_key(name)
     }
 
-    /// Whether a free name stands for anything.
+    /// Whether a name that the script does not define has a meaning.
     pub(super) fn has(&self, name: &str) -> bool {
-        self.spaces.contains_key(name)
+        self.namespaces.contains_key(name)
             || self.globals.contains_key(name)
             || is_standard(name)
-            || (self.kind == ScriptKind::When && GIVEN.contains(&name))
+            || (self.kind == ScriptKind::When && WHEN_VARIABLES.contains(&name))
     }
 
-    /// Whether a reached built-in, as `fs.read` or `env`, is computed by the worker alone. One name may stand for one thing in tools and
-    /// another in hooks.
+    /// Whether a built-in such as `fs.read` or `env` is pure. One name may stand for different
+    /// built-ins in tools and in hooks.
     pub(super) fn is_pure(&self, reached: &str) -> bool {
         let named: Vec<&Builtin> = match reached.split_once('.') {
-            Some((space, call)) => self
-                .spaces
-                .get(space)
+            Some((namespace, call)) => self
+                .namespaces
+                .get(namespace)
                 .into_iter()
-                .flat_map(|space| space.named(call))
+                .flat_map(|namespace| namespace.named(call))
                 .collect(),
             None => self.globals.get(reached).cloned().unwrap_or_default(),
         };
         let mut offered = named
             .into_iter()
-            .filter(|builtin| self.offers(builtin.scope))
+            .filter(|builtin| is_offered(builtin.scope, self.kind))
             .peekable();
         offered.peek().is_some() && offered.all(|builtin| matches!(builtin.body, Body::Pure(_)))
     }
+}
 
-    fn offers(&self, scope: Scope) -> bool {
-        match scope {
-            Scope::Both => true,
-            Scope::Tools => self.kind == ScriptKind::Tool,
-            Scope::Hooks => self.kind != ScriptKind::Tool,
-        }
+/// Whether scripts of this kind have the built-ins of this scope.
+pub(crate) fn is_offered(scope: Scope, kind: ScriptKind) -> bool {
+    match scope {
+        Scope::Both => true,
+        Scope::Tools => kind == ScriptKind::Tool,
+        Scope::Hooks => kind != ScriptKind::Tool,
     }
 }
 
-impl<'m> Space<'m> {
-    /// The names of all calls.
+impl<'m> Namespace<'m> {
     pub(super) fn calls(&self) -> impl Iterator<Item = &'m str> {
         self.calls.iter().map(|call| call.name)
     }
 
-    /// Whether there is a call of that name.
     pub(super) fn has_call(&self, name: &str) -> bool {
         self.named(name).next().is_some()
     }
 
-    /// Whether there is a call or a constant of that name.
+    /// Whether there is a call or a constant with that name.
     pub(super) fn has(&self, name: &str) -> bool {
         self.has_call(name) || self.constants.contains(&name)
     }
@@ -124,7 +126,8 @@ impl<'m> Space<'m> {
     }
 }
 
-/// The interpreter's own globals. Written down because building them to ask for their names takes milliseconds.
+/// Starlark's own globals. They are listed here because building them, only to ask for their names,
+/// takes milliseconds.
 const STANDARD: &[&str] = &[
     "False",
     "None",
@@ -164,7 +167,6 @@ const STANDARD: &[&str] = &[
     "zip",
 ];
 
-/// Whether the interpreter itself has a global of that name.
 pub(super) fn is_standard(name: &str) -> bool {
     STANDARD.contains(&name)
 }

@@ -1,6 +1,7 @@
 //! Arguments that every run of a tool reads as `args["x"]`.
 //!
-//! Only what is certain: a script that does anything else with `args`, or looks whether an argument is there, may well know better.
+//! It reports only what is certain: a script that uses `args` in any other way, or tests whether an
+//! argument is present, may handle its absence.
 
 use super::mentions::Mentions;
 use super::tree::{at, each_expr, text};
@@ -8,8 +9,7 @@ use starlark::syntax::ast::{ArgumentP, AssignP, AstExpr, AstStmt, BinOp, DefP, E
 use starlark_syntax::syntax::top_level_stmts::top_level_stmts;
 use std::collections::HashSet;
 
-/// Reads a whole script.
-pub(super) fn demanded(script: &AstStmt) -> Mentions {
+pub(super) fn required_arguments(script: &AstStmt) -> Mentions {
     let runs = top_level_stmts(script)
         .into_iter()
         .filter_map(|stmt| match &stmt.node {
@@ -21,13 +21,13 @@ pub(super) fn demanded(script: &AstStmt) -> Mentions {
             _ => None,
         });
     let mut found = Mentions::default();
-    // Of several the last counts, and whoever writes several is not judged.
+    // The interpreter uses the last `run`; a script with several is not judged.
     if let [(args, body)] = runs.collect::<Vec<_>>()[..]
-        && let Some(asked) = asked(body, args)
+        && let Some(tested) = tested_keys(body, args)
     {
-        Reading {
+        ArgumentReader {
             args,
-            asked,
+            tested,
             found: &mut found,
         }
         .block(body);
@@ -35,16 +35,17 @@ pub(super) fn demanded(script: &AstStmt) -> Mentions {
     found
 }
 
-/// The keys whose absence is looked for; nothing when `args` is used in a way that could change or hide what is in it.
-fn asked<'a>(body: &'a AstStmt, args: &str) -> Option<HashSet<&'a str>> {
-    let (mut asked, mut uses, mut explained) = (HashSet::new(), 0_usize, 0_usize);
+/// The keys whose presence the script tests; `None` when it uses `args` in a way that could change
+/// or hide its content.
+fn tested_keys<'a>(body: &'a AstStmt, args: &str) -> Option<HashSet<&'a str>> {
+    let (mut tested, mut uses, mut explained) = (HashSet::new(), 0_usize, 0_usize);
     each_expr(body, &mut |expr| {
         uses += usize::from(is(expr, args));
         match &expr.node {
             ExprP::Index(parts) if is(&parts.0, args) && text(&parts.1).is_some() => explained += 1,
             ExprP::Op(key, BinOp::In | BinOp::NotIn, of) if is(of, args) => {
                 explained += usize::from(text(key).is_some());
-                asked.extend(text(key).map(|key| key.node.as_str()));
+                tested.extend(text(key).map(|key| key.node.as_str()));
             }
             ExprP::Call(callee, arguments) => {
                 if let (ExprP::Dot(of, method), Some(ArgumentP::Positional(key))) = (
@@ -55,16 +56,17 @@ fn asked<'a>(body: &'a AstStmt, args: &str) -> Option<HashSet<&'a str>> {
                     && let Some(key) = text(key)
                 {
                     explained += 1;
-                    asked.insert(key.node.as_str());
+                    tested.insert(key.node.as_str());
                 }
             }
             _ => {}
         }
     });
-    (uses == explained && !assigns(body, args)).then_some(asked)
+    (uses == explained && !assigns(body, args)).then_some(tested)
 }
 
-/// Whether a block gives the name `args` to something else. What is given to a part of it shows as a use that no reading explains.
+/// Whether a block rebinds the name `args`. Assigning to one of its elements counts as an
+/// unexplained use instead.
 fn assigns(stmt: &AstStmt, args: &str) -> bool {
     any(stmt, &|stmt| {
         let mut found = false;
@@ -92,61 +94,61 @@ fn is(expr: &AstExpr, name: &str) -> bool {
     matches!(&expr.node, ExprP::Identifier(ident) if ident.node.ident == name)
 }
 
-/// Whether a run goes on after a statement.
+/// Whether the run continues after a statement.
 #[derive(PartialEq, Eq)]
-enum Goes {
-    On,
-    PerhapsNot,
+enum Continues {
+    Always,
+    Maybe,
 }
 
-struct Reading<'s, 'a> {
+struct ArgumentReader<'s, 'a> {
     args: &'s str,
-    asked: HashSet<&'a str>,
+    tested: HashSet<&'a str>,
     found: &'s mut Mentions,
 }
 
-impl Reading<'_, '_> {
-    fn block(&mut self, stmt: &AstStmt) -> Goes {
+impl ArgumentReader<'_, '_> {
+    fn block(&mut self, stmt: &AstStmt) -> Continues {
         match &stmt.node {
             StmtP::Statements(parts) => {
                 for part in parts {
-                    if self.block(part) == Goes::PerhapsNot {
-                        return Goes::PerhapsNot;
+                    if self.block(part) == Continues::Maybe {
+                        return Continues::Maybe;
                     }
                 }
-                return Goes::On;
+                return Continues::Always;
             }
-            StmtP::Expression(expr) => self.value(expr),
-            StmtP::Assign(AssignP { rhs, .. }) => self.value(rhs),
-            StmtP::AssignModify(_, _, rhs) => self.value(rhs),
-            StmtP::Return(value) => value.iter().for_each(|value| self.value(value)),
-            StmtP::If(condition, _) | StmtP::IfElse(condition, _) => self.value(condition),
-            StmtP::For(each) => self.value(&each.over),
+            StmtP::Expression(expr) => self.expr(expr),
+            StmtP::Assign(AssignP { rhs, .. }) => self.expr(rhs),
+            StmtP::AssignModify(_, _, rhs) => self.expr(rhs),
+            StmtP::Return(value) => value.iter().for_each(|value| self.expr(value)),
+            StmtP::If(condition, _) | StmtP::IfElse(condition, _) => self.expr(condition),
+            StmtP::For(each) => self.expr(&each.over),
             _ => {}
         }
         let leaves =
             |stmt: &AstStmt| matches!(stmt.node, StmtP::Return(_) | StmtP::Break | StmtP::Continue);
         if any(stmt, &leaves) {
-            Goes::PerhapsNot
+            Continues::Maybe
         } else {
-            Goes::On
+            Continues::Always
         }
     }
 
-    /// What is evaluated whenever the expression is.
-    fn value(&mut self, expr: &AstExpr) {
+    /// Records what is read whenever the expression is evaluated.
+    fn expr(&mut self, expr: &AstExpr) {
         match &expr.node {
             ExprP::Index(parts) if is(&parts.0, self.args) => {
                 if let Some(key) =
-                    text(&parts.1).filter(|key| !self.asked.contains(key.node.as_str()))
+                    text(&parts.1).filter(|key| !self.tested.contains(key.node.as_str()))
                 {
                     self.found.note(&key.node, at(key));
                 }
             }
-            ExprP::Op(left, BinOp::And | BinOp::Or, _) => self.value(left),
-            ExprP::If(parts) => self.value(&parts.0),
+            ExprP::Op(left, BinOp::And | BinOp::Or, _) => self.expr(left),
+            ExprP::If(parts) => self.expr(&parts.0),
             ExprP::Lambda(_) | ExprP::ListComprehension(..) | ExprP::DictComprehension(..) => {}
-            other => other.visit_expr(|child| self.value(child)),
+            other => other.visit_expr(|child| self.expr(child)),
         }
     }
 }

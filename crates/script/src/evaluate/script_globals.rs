@@ -1,15 +1,15 @@
-//! The names scripts start with, made before the worker is confined.
+//! The globals of each kind of script, prepared before the worker confines itself.
 
-use super::globals::{Table, globals, standard};
+use super::globals::{BuiltinTable, globals, standard};
 use super::meter::Meter;
-use super::script::{Script, bounded};
+use super::script::{LoadedScript, bounded};
 use starlark::environment::{Globals, Module};
 use starlark::values::Value;
 use std::cell::OnceCell;
 use tool_harness::facts::ScriptKind;
 use tool_harness::worker::protocol::Budget;
 
-/// Touches each part of the evaluator, and ends in an error because errors are a part of it.
+/// Uses each part of the evaluator. It ends in an error because errors are one of them.
 const FIRST_SCRIPT: &str = r#"
 TABLE = {"a": [1, 2.5, 1 << 70], "b": (True, None)}
 def run(args):
@@ -18,25 +18,26 @@ def run(args):
   return text.upper().split(" ")[100]
 "#;
 
-/// The globals of each kind of script, made when the first of its kind comes: a worker for hooks meets no tools.
-pub(crate) struct Names {
+/// Globals by kind of script, built on first use: a worker for hooks never runs a tool.
+pub(crate) struct ScriptGlobals {
     standard: Globals,
-    table: Table,
+    table: BuiltinTable,
     tool: OnceCell<Globals>,
     hook: OnceCell<Globals>,
 }
 
-impl Names {
-    /// Builds Starlark's own names, and runs a script so that whatever the evaluator looks up once has been looked up.
-    pub(crate) fn prepare(table: Table) -> Self {
-        let names = Self {
+impl ScriptGlobals {
+    /// Builds Starlark's own globals, and runs a script so that the evaluator initialises its
+    /// caches.
+    pub(crate) fn prepare(table: BuiltinTable) -> Self {
+        let globals = Self {
             standard: standard(),
             table,
             tool: OnceCell::new(),
             hook: OnceCell::new(),
         };
-        names.run_first_script();
-        names
+        globals.run_first_script();
+        globals
     }
 
     pub(super) fn of(&self, kind: ScriptKind) -> &Globals {
@@ -57,11 +58,11 @@ impl Names {
             memory_bytes: 0,
             result_bytes: 0,
         });
-        let script = Script::new(ScriptKind::Tool, FIRST_SCRIPT.to_owned(), Vec::new());
+        let script = LoadedScript::new(ScriptKind::Tool, FIRST_SCRIPT.to_owned(), Vec::new());
         Module::with_temp_heap(|module| {
             if let Ok(entry) = script.entry(&self.standard, &meter, None) {
                 let function = module.heap().access_owned_frozen_value(&entry);
-                // It fails on purpose.
+                // The script fails on purpose.
                 let _ = bounded(&module, &meter).eval_function(function, &[Value::new_none()], &[]);
             }
         });
