@@ -4,6 +4,7 @@
 //! repository, which it must then equal. In a `console` block each `$ command` is run in that project and must print exactly what is
 //! below it; `…` stands for lines left out.
 
+use crate::support::program::example_program;
 use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -89,10 +90,10 @@ fn run(line: &str, folder: &Path) -> Output {
     let program = Path::new(env!("CARGO_BIN_EXE_harness"))
         .parent()
         .expect("a folder");
-    let line = line.replace(
-        "cargo run",
-        &format!("'{}' run --quiet --offline", env!("CARGO")),
-    );
+    let line = match line.strip_prefix("cargo run -p ") {
+        Some(example) => example_program(example).display().to_string(),
+        None => line.to_owned(),
+    };
     let script = format!("exec 2>&1; PATH='{}':\"$PATH\"; {line}", program.display());
     #[expect(clippy::disallowed_methods, reason = "what a document shows is run")]
     let output = Command::new("sh")
