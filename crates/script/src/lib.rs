@@ -8,7 +8,7 @@ pub use evaluate::Table;
 pub use worker::Check;
 
 use tool_harness::builtin::MODULES;
-use tool_harness::check::facts::ScriptKind;
+use tool_harness::facts::ScriptKind;
 use tool_harness::worker::protocol::WORKER_ARGUMENT;
 use tool_harness_sandbox::process::{
     ExitCode, ProcessError, WorkerLimits, WorkerProcess, WorkerProgram, leave,

@@ -10,7 +10,7 @@
 mod table;
 
 use serde_json::json;
-use tool_harness::check::facts::ScriptKind;
+use tool_harness::facts::ScriptKind;
 use tool_harness_script::{Table, run_if_worker, run_if_worker_with};
 
 fn main() {

@@ -8,7 +8,7 @@ use crate::output::{self, Output, who_can_act};
 use clap::Args;
 use serde_json::{Value, json};
 use tool_harness::check::{self, RULES, Rule};
-use tool_harness::run::Code;
+use tool_harness::refusal::Code;
 
 #[derive(Args)]
 pub(crate) struct Explain {

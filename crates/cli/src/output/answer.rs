@@ -2,8 +2,8 @@
 
 use super::{indented, look, paint, plain, quoted};
 use serde_json::Value;
+use tool_harness::refusal::{Code, Refusal};
 use tool_harness::result::ToolResult;
-use tool_harness::run::{Code, Refusal};
 
 /// What a successful call gave.
 pub(crate) fn result(result: &ToolResult) -> String {

@@ -6,7 +6,7 @@ use serde_json::{Map, Value, json};
 use std::collections::BTreeMap;
 use std::path::Path;
 use tool_harness::engine::{Engine, EngineBuilder};
-use tool_harness::run::Code;
+use tool_harness::refusal::Code;
 use tool_harness::{Arguments, Call};
 
 /// How many calls are compared.

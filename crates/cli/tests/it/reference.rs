@@ -8,11 +8,11 @@ use tool_harness::artifact::fields::fields_of;
 use tool_harness::artifact::shape::{Field, Shape, Status};
 use tool_harness::artifact::{ArtifactKind, json_schema, unsupported_fields};
 use tool_harness::builtin::{Body, Builtin, MODULES, Module, Scope, full_name};
-use tool_harness::check::hook_events::{HOOK_EVENTS, Keys};
 use tool_harness::check::{RULES, index, page};
 use tool_harness::client::built_in;
 use tool_harness::event::EVENTS;
-use tool_harness::run::Code;
+use tool_harness::hook_event::{HOOK_EVENTS, Keys};
+use tool_harness::refusal::Code;
 
 const MADE: &str = "<!-- Made from the code by crates/cli/tests/it/reference.rs. Do not edit; run it with UPDATE=1. -->\n\n";
 

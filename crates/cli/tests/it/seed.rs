@@ -4,7 +4,8 @@ use crate::support::{Project, call, code, hook, tool, tool_with};
 use serde_json::{Value, json};
 use tool_harness::diagnostic::Severity;
 use tool_harness::engine::Engine;
-use tool_harness::registry::{OfferedTool, READER};
+use tool_harness::registry::OfferedTool;
+use tool_harness::tool::READER;
 
 const SCRIPT: &str = "def run(args):\n    return {\"ok\": True}";
 

@@ -18,7 +18,7 @@ pub(crate) use response::{instead, text};
 pub(crate) use translate::Part;
 
 use crate::artifact::client::{CLIENTS, ClientMap, ClientTool, Commands, Served};
-use crate::run::{Code, Refusal};
+use crate::refusal::{Code, Refusal};
 use serde_json::{Map, Value};
 use std::path::PathBuf;
 use std::sync::{Arc, OnceLock};

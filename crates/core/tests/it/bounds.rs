@@ -5,8 +5,9 @@ use serde_json::{Map, Value, json};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 use tool_harness::content::{Link, Media, Resource, ResourceBody};
+use tool_harness::control::Control;
 use tool_harness::middleware::{Decision, Judged, Middleware, Step};
-use tool_harness::run::{Code, Control, Refusal};
+use tool_harness::refusal::{Code, Refusal};
 use tool_harness::store::kept::{Collected, Keeping, KeptError, KeptInMemory, KeptStore};
 use tool_harness::{
     ArtifactRef, ContentBlock, Engine, Tool, ToolError, ToolMessage, ToolOutput, ToolResult,

@@ -7,8 +7,9 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 use tool_harness::effect::Effects;
 use tool_harness::middleware::{Middleware, TurnView};
-use tool_harness::registry::{OfferedTool, READER};
+use tool_harness::registry::OfferedTool;
 use tool_harness::run::Repair;
+use tool_harness::tool::READER;
 use tool_harness::tool::{Inject, Limits};
 use tool_harness::{
     EngineBuilder, Tool, ToolError, ToolOutput, ToolRequest, ToolRuntime, ToolSpec,

@@ -4,11 +4,12 @@ use crate::support::{Number, bare, call, code, echo, load, text};
 use serde_json::{Map, Value, json};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
-use tool_harness::builtin::StoreScope;
+use tool_harness::control::Control;
 use tool_harness::middleware::{
     Around, Decision, Judged, Later, Middleware, Next, Reply, Seen, Step,
 };
-use tool_harness::run::{Code, Control, Refusal};
+use tool_harness::refusal::{Code, Refusal};
+use tool_harness::store::StoreScope;
 use tool_harness::tool::{Inject, function};
 use tool_harness::{Tool, ToolError, ToolOutput, ToolRuntime, ToolSpec};
 

@@ -5,14 +5,16 @@ use serde_json::json;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
+use tool_harness::control::Control;
 use tool_harness::effect::Effects;
 use tool_harness::middleware::{
     Around, Decision, Judged, Later, Middleware, Next, NoRepeats, RateLimit, Reply, Seen, Step,
     TurnView,
 };
-use tool_harness::registry::{OfferedTool, READER};
-use tool_harness::run::{Class, Control};
+use tool_harness::refusal::Class;
+use tool_harness::registry::OfferedTool;
 use tool_harness::tool::Inject;
+use tool_harness::tool::READER;
 use tool_harness::{ToolError, ToolOutput, ToolRequest, ToolSpec};
 
 type Log = Arc<Mutex<Vec<String>>>;

@@ -4,10 +4,10 @@ use crate::support::{Number, bare, call, code, echo, load, load_asking, number_s
 use serde_json::{Map, Value, json};
 use std::time::Duration;
 use tool_harness::content::Media;
+use tool_harness::control::Control;
 use tool_harness::effect::Effects;
 use tool_harness::error::Error;
-use tool_harness::registry::READER;
-use tool_harness::run::Control;
+use tool_harness::tool::READER;
 use tool_harness::tool::{
     Idempotency, Inject, Limits, NameProblem, RegisterError, RetryPolicy, blocking,
 };

@@ -6,9 +6,9 @@ use serde_json::{Map, Value, json};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
-use tool_harness::builtin::StoreScope;
 use tool_harness::content::{ContentBlock, Media};
 use tool_harness::effect::Effects;
+use tool_harness::store::StoreScope;
 use tool_harness::tool::{Inject, blocking, function};
 use tool_harness::{Tool, ToolError, ToolOutput, ToolRequest, ToolRuntime, ToolSpec, TypedTool};
 

@@ -12,8 +12,8 @@ use starlark::values::tuple::UnpackTuple;
 use std::cell::{Cell, RefCell};
 use std::collections::BTreeSet;
 use tool_harness::builtin::{Body, Builtin, Module, Scope};
-use tool_harness::check::facts::ScriptKind;
 use tool_harness::effect::Effects;
+use tool_harness::facts::ScriptKind;
 use tool_harness_script::check::facts;
 
 const fn absent(name: &'static str) -> Builtin {

@@ -4,8 +4,9 @@ use std::collections::HashSet;
 use tool_harness::artifact::{Artifacts, read};
 use tool_harness::builtin::MODULES;
 use tool_harness::check::configure::{Silencer, configure};
-use tool_harness::check::{Check, FactsBySource, RULES, Rule, check, scripts};
+use tool_harness::check::{Check, RULES, Rule, check, scripts};
 use tool_harness::diagnostic::Diagnostic;
+use tool_harness::facts::FactsBySource;
 use tool_harness::surface::{self, Surface};
 use tool_harness_script::check::facts;
 

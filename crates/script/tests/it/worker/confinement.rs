@@ -10,7 +10,7 @@ use std::os::unix::net::UnixListener;
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
 use std::time::{Duration, Instant};
-use tool_harness::check::facts::ScriptKind;
+use tool_harness::facts::ScriptKind;
 use tool_harness::worker::protocol::{Budget, Outcome, Request, WORKER_ARGUMENT};
 use tool_harness_sandbox::process::{
     Cause, ProcessError, WorkerLimits, WorkerProcess, WorkerProgram,

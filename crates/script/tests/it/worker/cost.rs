@@ -4,7 +4,7 @@ use super::supervisor::{BUDGET, Worker};
 use serde_json::{Value, json};
 use std::fs;
 use std::time::{Duration, Instant};
-use tool_harness::check::facts::ScriptKind;
+use tool_harness::facts::ScriptKind;
 
 fn median(mut samples: Vec<Duration>) -> Duration {
     samples.sort_unstable();

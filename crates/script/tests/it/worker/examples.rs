@@ -5,7 +5,7 @@ use super::supervisor::{BUDGET, Worker};
 use serde_json::{Value, json};
 use std::time::Duration;
 use tool_harness::builtin::{Body, Example, Scope, all, full_name};
-use tool_harness::check::facts::ScriptKind;
+use tool_harness::facts::ScriptKind;
 use tool_harness::worker::protocol::{Link, Outcome, Request, Response, Verdict};
 
 #[test]

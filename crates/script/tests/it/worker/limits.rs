@@ -4,7 +4,7 @@ use super::index;
 use super::supervisor::{BUDGET, End, PATIENT, Worker, run, run_with};
 use serde_json::{Value, json};
 use std::time::{Duration, Instant};
-use tool_harness::check::facts::ScriptKind;
+use tool_harness::facts::ScriptKind;
 use tool_harness::worker::protocol::{Budget, FailureKind, Outcome, Request, Response};
 use tool_harness_sandbox::process::{Cause, Death, WorkerLimits};
 

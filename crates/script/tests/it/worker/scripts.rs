@@ -4,7 +4,7 @@ use super::index;
 use super::supervisor::{BUDGET, End, TICKET, Worker, failure, run};
 use serde_json::{Value, json};
 use std::time::Duration;
-use tool_harness::check::facts::ScriptKind;
+use tool_harness::facts::ScriptKind;
 use tool_harness::worker::protocol::{
     Budget, FailureKind, Link, Outcome, Request, Response, Verdict, push_frame,
 };

@@ -6,7 +6,7 @@ use serde_json::Value;
 use std::io::{ErrorKind, Read, Write};
 use std::time::{Duration, Instant};
 use tool_harness::builtin::{Builtin, all};
-use tool_harness::check::facts::ScriptKind;
+use tool_harness::facts::ScriptKind;
 use tool_harness::worker::protocol::{
     Budget, Failure, HEADER, Link, Outcome, Request, Response, Verdict, WORKER_ARGUMENT, header,
     push_frame,

@@ -1,6 +1,6 @@
 //! A call that may not or could not be done: a typed answer for the model and the record.
 
-use super::control::Control;
+use crate::control::Control;
 use crate::span::Place;
 use serde_json::{Map, Value, json};
 use std::fmt;

@@ -1,8 +1,10 @@
 //! What a worker found in a script's syntax tree. Made in a worker, judged here.
 
-use crate::run::Code;
+use crate::refusal::Code;
 use crate::span::Position;
 use serde::{Deserialize, Serialize};
+use std::collections::HashMap;
+use std::sync::Arc;
 
 /// What kind of source a script is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -90,3 +92,6 @@ pub struct Facts {
     /// For `When`: why it is not one pure expression.
     pub impure: Option<Named>,
 }
+
+/// What workers found, by source.
+pub type FactsBySource = HashMap<(ScriptKind, Arc<str>), Result<Facts, Unread>>;
