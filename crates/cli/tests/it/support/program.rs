@@ -175,7 +175,7 @@ pub(crate) fn example_program(name: &str) -> PathBuf {
             Some(other) => other,
         };
         let words =
-            "build --quiet --offline --locked --workspace --bin embed --bin typed --test it";
+            "build --quiet --offline --locked -p embed -p typed -p tool-harness-cli --bin embed --bin typed --test it";
         let words: Vec<&str> = words.split(' ').chain(["--profile", profile]).collect();
         let built = command(env!("CARGO"), &repository("."), &words)
             .output()
