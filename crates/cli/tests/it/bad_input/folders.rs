@@ -1,8 +1,7 @@
 //! Folders and files that cannot be read, or change meanwhile.
 
 use super::{Project, found, pipe, put};
-use crate::support::alone::alone;
-use crate::support::{Events, call, code, hook, tool, user, worker};
+use crate::support::{call, code, hook, tool, user};
 use serde_json::json;
 use std::fs;
 use std::os::unix::fs::{PermissionsExt, symlink};
@@ -10,7 +9,6 @@ use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
-use tool_harness::engine::{Engine, EngineBuilder};
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_folder_that_cannot_be_listed_is_reported_and_one_of_hooks_blocks() {

@@ -3,14 +3,10 @@
 mod folders;
 mod states;
 
-use crate::support::alone::alone;
-use crate::support::{Events, call, code, hook, tool, user, worker};
-use serde_json::json;
+use crate::support::{Events, tool, user, worker};
 use std::fs;
-use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::Path;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 use tool_harness::engine::{Engine, EngineBuilder};
 

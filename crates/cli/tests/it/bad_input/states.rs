@@ -2,15 +2,11 @@
 
 use super::{Project, found, pipe, put};
 use crate::support::alone::alone;
-use crate::support::{Events, call, code, hook, tool, user, worker};
+use crate::support::{call, code, hook};
 use serde_json::json;
 use std::fs;
-use std::os::unix::fs::{PermissionsExt, symlink};
+use std::os::unix::fs::symlink;
 use std::path::Path;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::{Duration, Instant};
-use tool_harness::engine::{Engine, EngineBuilder};
 
 /// A file in a bad state: its name, how it is made, and the code it must give.
 type State = (&'static str, fn(&Path), &'static str);
@@ -229,7 +225,9 @@ fn peak_kb() -> u64 {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_tool_file_in_any_bad_state_is_one_diagnostic_and_the_rest_loads() {
-    if !alone("bad_input::states::a_tool_file_in_any_bad_state_is_one_diagnostic_and_the_rest_loads") {
+    if !alone(
+        "bad_input::states::a_tool_file_in_any_bad_state_is_one_diagnostic_and_the_rest_loads",
+    ) {
         return;
     }
     let before = peak_kb();

@@ -2,10 +2,9 @@
 
 use super::project;
 use crate::support::program::{descendants, gone, harness, harness_reading, prepared, signal};
-use crate::support::{Project, hook, hook_with, tool, tool_with};
+use crate::support::{Project, hook_with, tool, tool_with};
 use serde_json::{Value, json};
 use std::io::{BufRead, BufReader, Read};
-use std::path::Path;
 use std::process::Stdio;
 use std::time::{Duration, Instant};
 

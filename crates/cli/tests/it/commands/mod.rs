@@ -4,13 +4,7 @@ mod calls;
 mod output;
 mod projects;
 
-use crate::support::program::{descendants, gone, harness, harness_reading, prepared, signal};
-use crate::support::{Project, hook, hook_with, tool, tool_with};
-use serde_json::{Value, json};
-use std::io::{BufRead, BufReader, Read};
-use std::path::Path;
-use std::process::Stdio;
-use std::time::{Duration, Instant};
+use crate::support::{Project, hook, tool, tool_with};
 
 /// Tools and hooks for every way a call can end.
 fn project() -> Project {

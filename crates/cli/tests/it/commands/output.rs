@@ -1,13 +1,9 @@
 //! What every command has in common: exit codes, JSON, help, colour.
 
 use super::project;
-use crate::support::program::{descendants, gone, harness, harness_reading, prepared, signal};
-use crate::support::{Project, hook, hook_with, tool, tool_with};
+use crate::support::program::harness;
+use crate::support::{Project, tool};
 use serde_json::{Value, json};
-use std::io::{BufRead, BufReader, Read};
-use std::path::Path;
-use std::process::Stdio;
-use std::time::{Duration, Instant};
 
 const COMMANDS: [&str; 13] = [
     "init",

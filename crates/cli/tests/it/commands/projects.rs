@@ -1,13 +1,10 @@
 //! Finding, making and listing a project, also one that is broken.
 
 use super::project;
-use crate::support::program::{descendants, gone, harness, harness_reading, prepared, signal};
-use crate::support::{Project, hook, hook_with, tool, tool_with};
+use crate::support::program::{harness, prepared};
+use crate::support::{Project, hook, tool, tool_with};
 use serde_json::{Value, json};
-use std::io::{BufRead, BufReader, Read};
 use std::path::Path;
-use std::process::Stdio;
-use std::time::{Duration, Instant};
 
 #[test]
 fn without_a_project_every_command_that_needs_one_says_what_to_do() {

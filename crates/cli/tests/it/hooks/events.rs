@@ -1,7 +1,7 @@
 //! The events that hooks stand at, besides calls.
 
 use super::project;
-use crate::support::{Project, call, code, hook, hook_with, tool, tool_with};
+use crate::support::{Project, call, code, hook, tool, tool_with};
 use serde_json::{Value, json};
 
 #[tokio::test(flavor = "multi_thread")]

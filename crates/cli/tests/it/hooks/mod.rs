@@ -3,8 +3,7 @@
 mod decisions;
 mod events;
 
-use crate::support::{Project, call, code, hook, hook_with, tool, tool_with};
-use serde_json::{Value, json};
+use crate::support::{Project, tool};
 
 const ECHO: &str = "def run(args):\n    return args";
 

@@ -1,13 +1,9 @@
 //! What happens to the files of a client.
 
-use super::{JSON, World, ran, write};
-use crate::support::program::{Ran, command, copy_program, prepared};
+use super::{JSON, World, write};
 use serde_json::{Value, json};
 use std::fs;
 use std::os::unix::fs::{MetadataExt, PermissionsExt, symlink};
-use std::path::{Path, PathBuf};
-use std::process::Stdio;
-use tempfile::TempDir;
 
 /// Client, scope, and its files below the project or the home.
 const FILES: &[(&str, &str, &[&str])] = &[

@@ -3,12 +3,9 @@
 mod files;
 mod program;
 
-use crate::support::program::{Ran, command, copy_program, prepared};
-use serde_json::{Value, json};
+use crate::support::program::{Ran, prepared};
 use std::fs;
-use std::os::unix::fs::{MetadataExt, PermissionsExt, symlink};
 use std::path::{Path, PathBuf};
-use std::process::Stdio;
 use tempfile::TempDir;
 
 /// Files as people have them: comments, tabs, carriage returns, no end of line.

@@ -1,13 +1,12 @@
 //! What the command says, and what the entries it writes do.
 
-use super::{JSON, World, ran, write};
-use crate::support::program::{Ran, command, copy_program, prepared};
+use super::{World, ran, write};
+use crate::support::program::{command, copy_program};
 use serde_json::{Value, json};
 use std::fs;
-use std::os::unix::fs::{MetadataExt, PermissionsExt, symlink};
-use std::path::{Path, PathBuf};
+use std::os::unix::fs::PermissionsExt;
+use std::path::Path;
 use std::process::Stdio;
-use tempfile::TempDir;
 
 #[test]
 fn what_is_said_is_what_is_so() {

@@ -1,16 +1,13 @@
 //! Links, and folders that become links.
 
 use super::{FIRST_CHANGE, OPERATIONS, SECRET, World, beside};
-use crate::support::{Events, call, code, tool, user, worker};
+use crate::support::code;
 use serde_json::{Value, json};
-use std::collections::BTreeMap;
 use std::fs;
-use std::os::unix::fs::{MetadataExt, PermissionsExt, symlink};
-use std::path::{Path, PathBuf};
+use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
-use tool_harness::engine::{Engine, EngineBuilder};
 
 #[tokio::test(flavor = "multi_thread")]
 async fn links_out_of_the_workspace_are_denied_as_files_and_as_parents_and_links_inside_work() {

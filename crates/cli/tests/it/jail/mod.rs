@@ -5,14 +5,12 @@ mod paths;
 mod protected;
 
 use crate::support::{Events, call, code, tool, user, worker};
-use serde_json::{Value, json};
+use serde_json::json;
 use std::collections::BTreeMap;
 use std::fs;
-use std::os::unix::fs::{MetadataExt, PermissionsExt, symlink};
+use std::os::unix::fs::{MetadataExt, symlink};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::{Duration, Instant};
 use tool_harness::engine::{Engine, EngineBuilder};
 
 const SECRET: &str = "a secret that must not be read or changed";

@@ -1,16 +1,11 @@
 //! Paths that lead outside, and their harmless twins.
 
 use super::{FIRST_CHANGE, OPERATIONS, SECRET, World};
-use crate::support::{Events, call, code, tool, user, worker};
-use serde_json::{Value, json};
-use std::collections::BTreeMap;
+use crate::support::code;
+use serde_json::json;
 use std::fs;
-use std::os::unix::fs::{MetadataExt, PermissionsExt, symlink};
-use std::path::{Path, PathBuf};
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::path::Path;
 use std::time::{Duration, Instant};
-use tool_harness::engine::{Engine, EngineBuilder};
 
 #[tokio::test(flavor = "multi_thread")]
 async fn steps_upwards_and_absolute_paths_are_denied() {

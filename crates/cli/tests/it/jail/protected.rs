@@ -1,16 +1,9 @@
 //! Names that no call may change.
 
 use super::{FIRST_CHANGE, OPERATIONS, World};
-use crate::support::{Events, call, code, tool, user, worker};
-use serde_json::{Value, json};
-use std::collections::BTreeMap;
+use crate::support::{call, code};
+use serde_json::json;
 use std::fs;
-use std::os::unix::fs::{MetadataExt, PermissionsExt, symlink};
-use std::path::{Path, PathBuf};
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::{Duration, Instant};
-use tool_harness::engine::{Engine, EngineBuilder};
 
 #[tokio::test(flavor = "multi_thread")]
 async fn protected_names_are_never_changed_by_any_call_however_they_are_spelled() {

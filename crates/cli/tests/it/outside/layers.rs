@@ -1,18 +1,12 @@
 //! The files of a person and of a machine, above the project.
 
 use super::{run, shell};
-use crate::support::{Project, call, code, hook_with, tool, tool_with};
-use serde_json::{Value, json};
-use std::io::{Read, Write};
+use crate::support::{Project, call, code, tool};
+use serde_json::json;
 use std::path::Path;
-use std::sync::Arc;
-use std::time::{Duration, Instant};
 use tempfile::TempDir;
 use tool_harness::artifact::Authority;
-use tool_harness::engine::Engine;
-use tool_harness::outside::Machine;
 use tool_harness::plan::Surroundings;
-use tool_harness_sandbox::tier::Tier;
 
 /// A folder with the files of a machine and a user.
 fn layered(

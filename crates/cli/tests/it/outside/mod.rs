@@ -4,18 +4,9 @@ mod layers;
 mod network;
 mod processes;
 
-use crate::support::{Project, call, code, hook_with, tool, tool_with};
+use crate::support::{Project, call, tool_with};
 use serde_json::{Value, json};
-use std::io::{Read, Write};
-use std::path::Path;
-use std::sync::Arc;
-use std::time::{Duration, Instant};
-use tempfile::TempDir;
-use tool_harness::artifact::Authority;
 use tool_harness::engine::Engine;
-use tool_harness::outside::Machine;
-use tool_harness::plan::Surroundings;
-use tool_harness_sandbox::tier::Tier;
 
 const SHELL: &str = "def run(args):\n    return exec.run(\"sh\", [\"-c\", args[\"command\"]], args.get(\"timeout_ms\", 20000))";
 

@@ -2,16 +2,10 @@
 
 use super::run;
 use crate::support::{Project, call, code, hook_with, tool, tool_with};
-use serde_json::{Value, json};
+use serde_json::json;
 use std::io::{Read, Write};
-use std::path::Path;
-use std::sync::Arc;
-use std::time::{Duration, Instant};
 use tempfile::TempDir;
 use tool_harness::artifact::Authority;
-use tool_harness::engine::Engine;
-use tool_harness::outside::Machine;
-use tool_harness::plan::Surroundings;
 use tool_harness_sandbox::tier::Tier;
 
 const FETCH: &str = "def run(args):\n    return http.get(args[\"url\"], timeout_seconds=5)";

@@ -1,17 +1,11 @@
 //! Processes of a tool: output, ends, folders, programs.
 
 use super::{ROOT, SHELL, run, shell};
-use crate::support::{Project, call, code, hook_with, tool, tool_with};
+use crate::support::{Project, call, code, tool, tool_with};
 use serde_json::{Value, json};
-use std::io::{Read, Write};
-use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
-use tempfile::TempDir;
-use tool_harness::artifact::Authority;
-use tool_harness::engine::Engine;
 use tool_harness::outside::Machine;
-use tool_harness::plan::Surroundings;
 use tool_harness_sandbox::tier::Tier;
 
 #[tokio::test(flavor = "multi_thread")]

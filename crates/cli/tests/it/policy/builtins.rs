@@ -1,11 +1,9 @@
 //! What scripts may call, and what is theirs alone.
 
 use super::{ECHO, ask, root};
-use crate::support::{Project, call, code, hook, hook_with, tool, tool_with};
-use serde_json::{Value, json};
-use std::collections::HashSet;
+use crate::support::{Project, call, code, hook, tool};
+use serde_json::json;
 use std::sync::Arc;
-use tool_harness::{Arguments, Call, ToolResult};
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_denied_built_in_raises_inside_any_script_however_it_is_reached() {

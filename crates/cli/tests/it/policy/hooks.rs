@@ -3,9 +3,7 @@
 use super::{ALLOW, ECHO, ask, root};
 use crate::support::{Project, call, code, hook, hook_with, tool, tool_with};
 use serde_json::{Value, json};
-use std::collections::HashSet;
-use std::sync::Arc;
-use tool_harness::{Arguments, Call, ToolResult};
+use tool_harness::{Arguments, Call};
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_hook_cannot_allow_what_a_rule_denies_nor_change_a_call_into_it() {

@@ -4,11 +4,9 @@ mod builtins;
 mod hooks;
 mod rules;
 
-use crate::support::{Project, call, code, hook, hook_with, tool, tool_with};
-use serde_json::{Value, json};
-use std::collections::HashSet;
-use std::sync::Arc;
-use tool_harness::{Arguments, Call, ToolResult};
+use crate::support::{Project, call};
+use serde_json::Value;
+use tool_harness::ToolResult;
 
 const ECHO: &str = "def run(args):\n    return args";
 

@@ -1,11 +1,9 @@
 //! What rules deny, whatever the spelling.
 
 use super::{ALLOW, ECHO, ask, root};
-use crate::support::{Project, call, code, hook, hook_with, tool, tool_with};
-use serde_json::{Value, json};
+use crate::support::{Project, call, code, hook, tool, tool_with};
+use serde_json::json;
 use std::collections::HashSet;
-use std::sync::Arc;
-use tool_harness::{Arguments, Call, ToolResult};
 
 #[tokio::test(flavor = "multi_thread")]
 async fn tools_are_denied_by_name_whatever_allows_them_and_are_not_listed() {

@@ -6,14 +6,9 @@ use serde_json::{Map, Value, json};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
-use tool_harness::control::Control;
 use tool_harness::effect::Effects;
-use tool_harness::error_policy::{ErrorPolicy, Reaction};
-use tool_harness::middleware::{Around, Later, Middleware, Next, Reply, Seen, Step};
-use tool_harness::refusal::{Class, Code};
 use tool_harness::store::StoreScope;
-use tool_harness::tool::{Idempotency, Inject, Limits, RetryPolicy, blocking};
-use tool_harness::turn::Ended;
+use tool_harness::tool::{Idempotency, Limits, RetryPolicy, blocking};
 use tool_harness::{Run, Tool, ToolError, ToolOutput, ToolRequest, ToolRuntime, ToolSpec};
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

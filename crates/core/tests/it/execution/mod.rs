@@ -4,20 +4,12 @@ mod limits;
 mod nested;
 mod repeats;
 
-use crate::support::{bare, call, code, echo, load, numbered};
-use serde_json::{Map, Value, json};
+use crate::support::numbered;
+use serde_json::{Value, json};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::time::{Duration, Instant};
-use tool_harness::control::Control;
-use tool_harness::effect::Effects;
-use tool_harness::error_policy::{ErrorPolicy, Reaction};
-use tool_harness::middleware::{Around, Later, Middleware, Next, Reply, Seen, Step};
-use tool_harness::refusal::{Class, Code};
-use tool_harness::store::StoreScope;
-use tool_harness::tool::{Idempotency, Inject, Limits, RetryPolicy, blocking};
-use tool_harness::turn::Ended;
-use tool_harness::{Run, Tool, ToolError, ToolOutput, ToolRequest, ToolRuntime, ToolSpec};
+use std::time::Duration;
+use tool_harness::{Tool, ToolRequest, ToolSpec};
 
 fn requests(tool: &str, arguments: impl IntoIterator<Item = Value>) -> Vec<ToolRequest> {
     arguments

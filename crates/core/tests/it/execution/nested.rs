@@ -1,20 +1,18 @@
 //! Calls inside calls, and what ends a run.
 
-use super::{numbers, requests, waits};
-use crate::support::{bare, call, code, echo, load, numbered};
+use super::{requests, waits};
+use crate::support::{bare, call, code, load, numbered};
 use serde_json::{Map, Value, json};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 use tool_harness::control::Control;
-use tool_harness::effect::Effects;
 use tool_harness::error_policy::{ErrorPolicy, Reaction};
 use tool_harness::middleware::{Around, Later, Middleware, Next, Reply, Seen, Step};
 use tool_harness::refusal::{Class, Code};
-use tool_harness::store::StoreScope;
-use tool_harness::tool::{Idempotency, Inject, Limits, RetryPolicy, blocking};
+use tool_harness::tool::{Limits, RetryPolicy};
 use tool_harness::turn::Ended;
-use tool_harness::{Run, Tool, ToolError, ToolOutput, ToolRequest, ToolRuntime, ToolSpec};
+use tool_harness::{Tool, ToolError, ToolOutput, ToolRuntime, ToolSpec};
 
 #[tokio::test]
 async fn control_flow_is_no_message_and_the_policy_says_what_ends_a_run() {

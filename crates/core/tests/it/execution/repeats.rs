@@ -1,20 +1,14 @@
 //! Retries and idempotency keys.
 
 use super::requests;
-use crate::support::{bare, call, code, echo, load, numbered};
+use crate::support::{bare, call, code, load, numbered};
 use serde_json::{Map, Value, json};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::time::{Duration, Instant};
-use tool_harness::control::Control;
+use std::time::Duration;
 use tool_harness::effect::Effects;
-use tool_harness::error_policy::{ErrorPolicy, Reaction};
-use tool_harness::middleware::{Around, Later, Middleware, Next, Reply, Seen, Step};
-use tool_harness::refusal::{Class, Code};
-use tool_harness::store::StoreScope;
-use tool_harness::tool::{Idempotency, Inject, Limits, RetryPolicy, blocking};
-use tool_harness::turn::Ended;
-use tool_harness::{Run, Tool, ToolError, ToolOutput, ToolRequest, ToolRuntime, ToolSpec};
+use tool_harness::tool::{Idempotency, Inject, RetryPolicy};
+use tool_harness::{Tool, ToolError, ToolOutput, ToolRuntime, ToolSpec};
 
 #[tokio::test]
 async fn what_may_pass_is_tried_again_only_when_a_repeat_does_no_harm() {

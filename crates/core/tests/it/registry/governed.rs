@@ -1,20 +1,11 @@
 //! Rules in code.
 
-use super::{Spec, refused};
-use crate::support::{Number, bare, call, code, echo, load, load_asking, number_schema, numbered};
-use serde_json::{Map, Value, json};
-use std::time::Duration;
-use tool_harness::content::Media;
-use tool_harness::control::Control;
+use super::Spec;
+use crate::support::{bare, call, code, echo, load, numbered};
+use serde_json::json;
+use tool_harness::ToolSpec;
 use tool_harness::effect::Effects;
-use tool_harness::error::Error;
 use tool_harness::tool::READER;
-use tool_harness::tool::{
-    Idempotency, Inject, Limits, NameProblem, RegisterError, RetryPolicy, blocking,
-};
-use tool_harness::{
-    ContentBlock, EngineBuilder, Tool, ToolError, ToolOutput, ToolRuntime, ToolSpec,
-};
 
 #[tokio::test]
 async fn rules_in_code_govern_rust_tools_and_aliases_lead_to_canonical_names() {

@@ -4,20 +4,11 @@ mod governed;
 mod registration;
 mod secrets;
 
-use crate::support::{Number, bare, call, code, echo, load, load_asking, number_schema, numbered};
-use serde_json::{Map, Value, json};
-use std::time::Duration;
-use tool_harness::content::Media;
-use tool_harness::control::Control;
-use tool_harness::effect::Effects;
+use crate::support::number_schema;
+use serde_json::{Map, Value};
 use tool_harness::error::Error;
-use tool_harness::tool::READER;
-use tool_harness::tool::{
-    Idempotency, Inject, Limits, NameProblem, RegisterError, RetryPolicy, blocking,
-};
-use tool_harness::{
-    ContentBlock, EngineBuilder, Tool, ToolError, ToolOutput, ToolRuntime, ToolSpec,
-};
+use tool_harness::tool::RegisterError;
+use tool_harness::{EngineBuilder, Tool, ToolError, ToolOutput, ToolRuntime, ToolSpec};
 
 struct Spec(ToolSpec);
 

@@ -1,20 +1,14 @@
 //! What is refused when a tool is registered.
 
 use super::{Spec, refused, spec};
-use crate::support::{Number, bare, call, code, echo, load, load_asking, number_schema, numbered};
+use crate::support::{Number, bare, call, echo, load, number_schema, numbered};
 use serde_json::{Map, Value, json};
 use std::time::Duration;
-use tool_harness::content::Media;
-use tool_harness::control::Control;
 use tool_harness::effect::Effects;
-use tool_harness::error::Error;
+use tool_harness::id::NameProblem;
 use tool_harness::tool::READER;
-use tool_harness::tool::{
-    Idempotency, Inject, Limits, NameProblem, RegisterError, RetryPolicy, blocking,
-};
-use tool_harness::{
-    ContentBlock, EngineBuilder, Tool, ToolError, ToolOutput, ToolRuntime, ToolSpec,
-};
+use tool_harness::tool::{Idempotency, Inject, Limits, RegisterError, RetryPolicy, blocking};
+use tool_harness::{EngineBuilder, Tool, ToolError, ToolOutput, ToolRuntime, ToolSpec};
 
 #[tokio::test]
 async fn whatever_could_surprise_a_call_is_refused_with_a_type() {

@@ -1,20 +1,11 @@
 //! What is taken out of results and events.
 
-use super::{Spec, refused, spec};
-use crate::support::{Number, bare, call, code, echo, load, load_asking, number_schema, numbered};
+use super::{Spec, spec};
+use crate::support::{bare, call, code, load, load_asking, number_schema, numbered};
 use serde_json::{Map, Value, json};
-use std::time::Duration;
 use tool_harness::content::Media;
 use tool_harness::control::Control;
-use tool_harness::effect::Effects;
-use tool_harness::error::Error;
-use tool_harness::tool::READER;
-use tool_harness::tool::{
-    Idempotency, Inject, Limits, NameProblem, RegisterError, RetryPolicy, blocking,
-};
-use tool_harness::{
-    ContentBlock, EngineBuilder, Tool, ToolError, ToolOutput, ToolRuntime, ToolSpec,
-};
+use tool_harness::{ContentBlock, Tool, ToolError, ToolOutput, ToolRuntime, ToolSpec};
 
 #[tokio::test]
 async fn what_a_tool_wants_taken_out_leaves_neither_in_its_result_nor_in_an_event() {

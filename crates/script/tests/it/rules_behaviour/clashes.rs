@@ -1,13 +1,6 @@
 //! Two files that want one name.
 
 use super::{READ_NOTE, WATCH, expect, found, judge, tool};
-use std::time::{Duration, Instant};
-use tool_harness::artifact::{Artifacts, read};
-use tool_harness::builtin::MODULES;
-use tool_harness::check::{Checked, check, scripts};
-use tool_harness::facts::FactsBySource;
-use tool_harness::facts::{ScriptKind, Unread};
-use tool_harness_script::check::facts;
 
 fn bundle(tool: &str) -> String {
     format!(

@@ -2,12 +2,9 @@
 
 use super::{READ_NOTE, WATCH, expect, facts_of, found, judge, project, tool};
 use std::time::{Duration, Instant};
-use tool_harness::artifact::{Artifacts, read};
-use tool_harness::builtin::MODULES;
-use tool_harness::check::{Checked, check, scripts};
-use tool_harness::facts::FactsBySource;
+use tool_harness::artifact::read;
+use tool_harness::check::{check, scripts};
 use tool_harness::facts::{ScriptKind, Unread};
-use tool_harness_script::check::facts;
 
 #[test]
 fn a_default_that_does_not_fit_its_own_schema_takes_its_tool_out() {

@@ -3,12 +3,10 @@
 mod clashes;
 mod findings;
 
-use std::time::{Duration, Instant};
 use tool_harness::artifact::{Artifacts, read};
 use tool_harness::builtin::MODULES;
 use tool_harness::check::{Checked, check, scripts};
 use tool_harness::facts::FactsBySource;
-use tool_harness::facts::{ScriptKind, Unread};
 use tool_harness_script::check::facts;
 
 fn project(files: &[(&str, &str)]) -> Artifacts {

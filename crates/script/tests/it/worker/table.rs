@@ -8,7 +8,6 @@ use std::os::unix::net::UnixStream;
 use std::process::Command;
 use tool_harness::builtin::{Args, Body, Builtin, Host, Kind, Module, Param, Scope};
 use tool_harness::effect::Effects;
-use tool_harness::facts::ScriptKind;
 use tool_harness_script::Table;
 
 /// What starts a worker with this table.

@@ -1,14 +1,12 @@
 //! Built-ins: their arguments, crossings and notes.
 
 use super::super::index;
-use super::super::supervisor::{BUDGET, End, TICKET, Worker, failure, run};
-use super::{expression, value};
+use super::super::supervisor::{BUDGET, End, Worker, failure};
+use super::expression;
 use serde_json::{Value, json};
 use std::time::Duration;
 use tool_harness::facts::ScriptKind;
-use tool_harness::worker::protocol::{
-    Budget, FailureKind, Link, Outcome, Request, Response, Verdict, push_frame,
-};
+use tool_harness::worker::protocol::{Outcome, Request, Response};
 
 #[test]
 fn arguments_are_bound_and_checked() {

@@ -1,13 +1,9 @@
 //! Hooks in a row.
 
-use super::super::index;
-use super::super::supervisor::{BUDGET, End, TICKET, Worker, failure, run};
-use serde_json::{Value, json};
-use std::time::Duration;
+use super::super::supervisor::Worker;
+use serde_json::json;
 use tool_harness::facts::ScriptKind;
-use tool_harness::worker::protocol::{
-    Budget, FailureKind, Link, Outcome, Request, Response, Verdict, push_frame,
-};
+use tool_harness::worker::protocol::{FailureKind, Link, Verdict};
 
 fn hook(worker: &mut Worker, script: u32, body: &str) -> Link {
     worker.load(

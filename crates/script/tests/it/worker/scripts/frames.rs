@@ -1,13 +1,10 @@
 //! The channel itself.
 
-use super::super::index;
-use super::super::supervisor::{BUDGET, End, TICKET, Worker, failure, run};
-use serde_json::{Value, json};
+use super::super::supervisor::{BUDGET, TICKET, Worker};
+use serde_json::json;
 use std::time::Duration;
 use tool_harness::facts::ScriptKind;
-use tool_harness::worker::protocol::{
-    Budget, FailureKind, Link, Outcome, Request, Response, Verdict, push_frame,
-};
+use tool_harness::worker::protocol::{Outcome, Request, Response, push_frame};
 
 #[test]
 fn several_frames_at_once_are_all_served() {

@@ -5,14 +5,9 @@ mod chains;
 mod frames;
 mod values;
 
-use super::index;
-use super::supervisor::{BUDGET, End, TICKET, Worker, failure, run};
-use serde_json::{Value, json};
-use std::time::Duration;
-use tool_harness::facts::ScriptKind;
-use tool_harness::worker::protocol::{
-    Budget, FailureKind, Link, Outcome, Request, Response, Verdict, push_frame,
-};
+use super::supervisor::run;
+use serde_json::Value;
+use tool_harness::worker::protocol::Outcome;
 
 fn value(source: &str) -> Value {
     match run(source, Value::Null) {

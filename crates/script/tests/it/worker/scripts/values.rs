@@ -1,14 +1,10 @@
 //! What goes in and comes out of a script.
 
-use super::super::index;
-use super::super::supervisor::{BUDGET, End, TICKET, Worker, failure, run};
-use super::{expression, value};
+use super::super::supervisor::{BUDGET, End, Worker, failure, run};
+use super::expression;
 use serde_json::{Value, json};
-use std::time::Duration;
 use tool_harness::facts::ScriptKind;
-use tool_harness::worker::protocol::{
-    Budget, FailureKind, Link, Outcome, Request, Response, Verdict, push_frame,
-};
+use tool_harness::worker::protocol::{Budget, FailureKind, Outcome};
 
 #[test]
 fn a_script_gives_back_exactly_what_it_was_given() {
