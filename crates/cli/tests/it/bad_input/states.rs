@@ -1,15 +1,12 @@
-//! Files in every bad state: a diagnostic each, the rest loads, nothing hangs, and a hook in that state blocks.
+//! One file in a bad state, or all of them at once.
 
+use super::{Project, found, pipe, put};
 use crate::support::alone::alone;
-use crate::support::{Events, call, code, hook, tool, user, worker};
+use crate::support::{call, code, hook};
 use serde_json::json;
 use std::fs;
-use std::os::unix::fs::{PermissionsExt, symlink};
+use std::os::unix::fs::symlink;
 use std::path::Path;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::{Duration, Instant};
-use tool_harness::engine::{Engine, EngineBuilder};
 
 /// A file in a bad state: its name, how it is made, and the code it must give.
 type State = (&'static str, fn(&Path), &'static str);
@@ -189,24 +186,11 @@ const STATES: &[State] = &[
     ),
 ];
 
-fn put(path: &Path, bytes: &[u8]) {
-    fs::write(path, bytes).expect("a file");
-}
-
 /// A file of this length that takes no room.
 fn huge(path: &Path) {
     fs::File::create(path)
         .and_then(|file| file.set_len(100 << 20))
         .expect("a file");
-}
-
-fn pipe(path: &Path) {
-    #[expect(clippy::disallowed_methods, reason = "makes what the test is about")]
-    let made = std::process::Command::new("mkfifo")
-        .arg(path)
-        .status()
-        .expect("mkfifo runs");
-    assert!(made.success());
 }
 
 fn bomb() -> String {
@@ -226,50 +210,6 @@ fn stairs(depth: usize) -> String {
         .collect()
 }
 
-struct Project {
-    folder: tempfile::TempDir,
-    events: Arc<Events>,
-}
-
-impl Project {
-    /// A project with one good tool.
-    fn new() -> Self {
-        let folder = tempfile::tempdir().expect("a temporary folder");
-        for name in ["tools", "hooks", "plugins"] {
-            fs::create_dir_all(folder.path().join(".harness").join(name)).expect("a folder");
-        }
-        put(
-            &folder.path().join(".harness/tools/run_good.md"),
-            tool("def run(args):\n    return \"good\"").as_bytes(),
-        );
-        Self {
-            folder,
-            events: Arc::default(),
-        }
-    }
-
-    fn at(&self, path: &str) -> std::path::PathBuf {
-        self.folder.path().join(path)
-    }
-
-    async fn engine(&self) -> Engine {
-        let started = Instant::now();
-        let builder = EngineBuilder::new(self.folder.path())
-            .worker(worker())
-            .sink(self.events.clone());
-        let engine = tokio::time::timeout(Duration::from_secs(30), builder.load())
-            .await
-            .expect("loading hangs")
-            .expect("loads");
-        assert!(
-            started.elapsed() < Duration::from_secs(10),
-            "loading took {:?}",
-            started.elapsed()
-        );
-        engine
-    }
-}
-
 /// The most this process ever had resident, in KiB.
 fn peak_kb() -> u64 {
     let text = fs::read_to_string("/proc/self/status").expect("status");
@@ -283,25 +223,11 @@ fn peak_kb() -> u64 {
         .expect("a number")
 }
 
-fn found(engine: &Engine) -> Vec<String> {
-    let shown = |found: &tool_harness::diagnostic::Diagnostic| {
-        let place = found
-            .place
-            .as_ref()
-            .map(ToString::to_string)
-            .unwrap_or_default();
-        format!(
-            "{} {place} {}",
-            found.code,
-            found.message.chars().take(100).collect::<String>()
-        )
-    };
-    engine.diagnostics().iter().map(shown).collect()
-}
-
 #[tokio::test(flavor = "multi_thread")]
 async fn a_tool_file_in_any_bad_state_is_one_diagnostic_and_the_rest_loads() {
-    if !alone("bad_input::a_tool_file_in_any_bad_state_is_one_diagnostic_and_the_rest_loads") {
+    if !alone(
+        "bad_input::states::a_tool_file_in_any_bad_state_is_one_diagnostic_and_the_rest_loads",
+    ) {
         return;
     }
     let before = peak_kb();
@@ -493,164 +419,6 @@ async fn line_ends_of_windows_and_a_mark_at_the_start_are_fine() {
             .expect("offered");
         assert_eq!(odd.description.replace('\r', ""), "Says it.\n\nTwice.");
     }
-}
-
-#[tokio::test(flavor = "multi_thread")]
-async fn a_folder_that_cannot_be_listed_is_reported_and_one_of_hooks_blocks() {
-    type Make = fn(&Path);
-    let make: &[(&str, Make)] = &[
-        ("a file", |path| put(path, b"x")),
-        ("a link to itself", |path| {
-            symlink(path, path).expect("a link")
-        }),
-        ("a pipe", pipe),
-    ];
-    for (what, make) in make {
-        for (folder, expected) in [
-            ("tools", "tool.unknown"),
-            ("hooks", "tool.hook.failed"),
-            ("plugins", "tool.hook.failed"),
-        ] {
-            let project = Project::new();
-            fs::remove_dir_all(project.at(&format!(".harness/{folder}"))).expect("gone");
-            make(&project.at(&format!(".harness/{folder}")));
-            let engine = project.engine().await;
-            assert!(
-                engine
-                    .diagnostics()
-                    .iter()
-                    .any(|found| found.code == "FILE_UNREADABLE"),
-                "{what} {folder}: {:?}",
-                found(&engine)
-            );
-            assert_eq!(
-                code(&engine.call(call("run_good", json!({}))).await),
-                expected,
-                "{what} {folder}"
-            );
-        }
-    }
-}
-
-#[tokio::test(flavor = "multi_thread")]
-async fn files_that_come_and_go_while_loading_never_break_it_and_never_open_a_door() {
-    let project = Project::new();
-    let stop = Arc::new(AtomicBool::new(false));
-    let guard = hook(
-        "tool.pre",
-        "def handle(event, payload):\n    return block(\"guarded\")",
-    );
-    put(&project.at("guard.txt"), guard.as_bytes());
-    let churn = std::thread::spawn({
-        let (stop, tools) = (Arc::clone(&stop), project.at(".harness/tools"));
-        move || {
-            for round in (0..).take_while(|_| !stop.load(Ordering::Relaxed)) {
-                let path = tools.join(format!("run_{}.md", round % 40));
-                match round % 3 {
-                    0 => put(&path, tool("def run(args):\n    return 1").as_bytes()),
-                    1 => drop(fs::create_dir(&path)),
-                    _ => drop(fs::remove_file(&path).or_else(|_| fs::remove_dir(&path))),
-                }
-            }
-        }
-    });
-    put(&project.at(".harness/hooks/guard.md"), guard.as_bytes());
-    let started = Instant::now();
-    while started.elapsed() < Duration::from_secs(3) {
-        let engine = project.engine().await;
-        let result = engine.call(call("run_good", json!({}))).await;
-        assert_eq!(
-            code(&result),
-            "tool.hook.blocked",
-            "{:?}",
-            found(&engine).iter().take(3).collect::<Vec<_>>()
-        );
-    }
-    stop.store(true, Ordering::Relaxed);
-    churn.join().expect("ends");
-}
-
-#[tokio::test(flavor = "multi_thread")]
-async fn a_file_or_folder_that_may_not_be_read_is_reported_and_blocks_as_a_hook() {
-    if user::is_root() {
-        println!("skipped here: root may read everything; the test below runs it as another user");
-        return;
-    }
-    let close =
-        |path: &Path| fs::set_permissions(path, fs::Permissions::from_mode(0o0)).expect("closed");
-    let text = tool("def run(args):\n    return 1");
-    let project = Project::new();
-    put(&project.at(".harness/tools/run_closed.md"), text.as_bytes());
-    close(&project.at(".harness/tools/run_closed.md"));
-    let engine = project.engine().await;
-    assert_eq!(
-        engine
-            .diagnostics()
-            .iter()
-            .map(|found| found.code)
-            .collect::<Vec<_>>(),
-        ["FILE_UNREADABLE"]
-    );
-    assert_eq!(
-        code(&engine.call(call("run_closed", json!({}))).await),
-        "tool.not_advertised"
-    );
-    assert_eq!(
-        engine.call(call("run_good", json!({}))).await.value,
-        Some(json!("good"))
-    );
-    put(
-        &project.at(".harness/hooks/closed.md"),
-        hook(
-            "tool.pre",
-            "def handle(event, payload):\n    return allow()",
-        )
-        .as_bytes(),
-    );
-    close(&project.at(".harness/hooks/closed.md"));
-    let result = project
-        .engine()
-        .await
-        .call(call("run_good", json!({})))
-        .await;
-    assert!(
-        code(&result) == "tool.hook.failed" && result.text().contains("`closed`"),
-        "{}",
-        result.text()
-    );
-    let project = Project::new();
-    close(&project.at(".harness/hooks"));
-    assert_eq!(
-        code(
-            &project
-                .engine()
-                .await
-                .call(call("run_good", json!({})))
-                .await
-        ),
-        "tool.hook.failed"
-    );
-    let project = Project::new();
-    put(
-        &project.at("harness.md"),
-        b"---\ntools_policy: {deny: [run_good]}\n---\n",
-    );
-    close(&project.at("harness.md"));
-    assert_eq!(
-        code(
-            &project
-                .engine()
-                .await
-                .call(call("run_good", json!({})))
-                .await
-        ),
-        "project.broken"
-    );
-}
-
-#[test]
-fn the_same_holds_for_an_ordinary_user() {
-    user::run_every_test_as_an_ordinary_user("bad_input");
 }
 
 #[tokio::test(flavor = "multi_thread")]
