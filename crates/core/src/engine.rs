@@ -28,6 +28,7 @@ use crate::worker::{self, Workers};
 use serde_json::{Map, Value, json};
 use std::collections::HashMap;
 use std::fmt;
+use std::io;
 use std::marker::PhantomData;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::Ordering;
@@ -356,7 +357,7 @@ impl<State, Ctx> EngineBuilder<State, Ctx> {
         if let Some(project) = parts
             .project
             .as_ref()
-            .filter(|project| !is_project(project))
+            .filter(|project| is_project(project).is_ok_and(|found| !found))
         {
             return Err(Error::NoProject(project.clone()));
         }
@@ -398,12 +399,21 @@ impl<State, Ctx> EngineBuilder<State, Ctx> {
     }
 }
 
-/// Whether a folder holds a project.
-#[must_use]
-pub fn is_project(folder: &Path) -> bool {
-    [".harness", "harness.md", "harness.yaml", "harness.yml"]
-        .iter()
-        .any(|name| folder.join(name).exists())
+/// The names that a project's root file may have.
+pub const ROOT_FILES: [&str; 3] = ["harness.md", "harness.yaml", "harness.yml"];
+
+/// Whether a folder holds a project: the one answer for every door. A broken project is one too,
+/// because what cannot be read may hide rules.
+pub fn is_project(folder: &Path) -> io::Result<bool> {
+    use io::ErrorKind::{NotADirectory, NotFound};
+    for name in std::iter::once(".harness").chain(ROOT_FILES) {
+        match folder.join(name).symlink_metadata() {
+            Ok(_) => return Ok(true),
+            Err(problem) if matches!(problem.kind(), NotFound | NotADirectory) => {}
+            Err(problem) => return Err(problem),
+        }
+    }
+    Ok(false)
 }
 
 impl Engine {

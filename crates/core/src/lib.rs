@@ -20,6 +20,7 @@ mod listen;
 pub mod live;
 pub mod message;
 pub mod middleware;
+pub mod native;
 pub mod outside;
 pub mod pattern;
 pub mod plan;

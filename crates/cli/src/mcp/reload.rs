@@ -1,30 +1,31 @@
-//! Files that change while they are served.
+//! Reloads the project when its files change.
 
-use super::door::Door;
+use super::listing::Listing;
 use super::log;
-use super::offer::Offer;
+use super::server::McpServer;
 use rmcp::service::{Peer, RoleServer};
 use std::sync::{Arc, PoisonError};
 use std::time::Duration;
 use tool_harness::diagnostic::Diagnostic;
 use tool_harness::live::{Live, Reload};
 
-/// How often the files are looked at.
-const EVERY: Duration = Duration::from_millis(250);
-/// How long they must stay as they are before they are read: editors write in several steps, some by taking the old file away first.
-const SETTLED: Duration = Duration::from_millis(100);
+/// How often the files are checked.
+const INTERVAL: Duration = Duration::from_millis(250);
+/// How long the files must stay unchanged before they are read: editors write in several steps, and
+/// some remove the old file first.
+const SETTLE: Duration = Duration::from_millis(100);
 
-/// Looks at the project's files for as long as the door is open.
-pub(super) async fn watch(live: Live, door: Arc<Door>, peer: Peer<RoleServer>) {
+/// Watches the project's files until it is aborted.
+pub(super) async fn watch(live: Live, server: Arc<McpServer>, peer: Peer<RoleServer>) {
     let mut known = live.engine().report();
     loop {
-        tokio::time::sleep(EVERY).await;
+        tokio::time::sleep(INTERVAL).await;
         let mut now = live.look();
         if now == live.stamp() {
             continue;
         }
         loop {
-            tokio::time::sleep(SETTLED).await;
+            tokio::time::sleep(SETTLE).await;
             let again = live.look();
             if again == now {
                 break;
@@ -40,14 +41,14 @@ pub(super) async fn watch(live: Live, door: Arc<Door>, peer: Peer<RoleServer>) {
                 .concat();
                 report(&reload, &found, &known);
                 known = found;
-                serve(reload, &door, &peer).await;
+                publish(reload, &server, &peer).await;
             }
             Err(problem) => log::say(&format!("the project could not be loaded again: {problem}")),
         }
     }
 }
 
-/// Says what broke, and what is newly wrong.
+/// Logs which files broke, and new findings.
 fn report(reload: &Reload, found: &[Diagnostic], known: &[Diagnostic]) {
     for path in &reload.kept {
         log::kept(path);
@@ -63,28 +64,31 @@ fn report(reload: &Reload, found: &[Diagnostic], known: &[Diagnostic]) {
     );
 }
 
-/// Puts the new version in place, and tells the client when it would see other tools.
-async fn serve(reload: Reload, door: &Door, peer: &Peer<RoleServer>) {
-    let before = door.offer();
-    let offer = Offer::new(reload.engine.clone(), &door.mode).unwrap_or_else(|problem| {
-        // A root file that never was good: calls are refused and say why, nothing is listed.
+/// Puts the new version in use, and tells the client if the tools changed.
+async fn publish(reload: Reload, server: &McpServer, peer: &Peer<RoleServer>) {
+    let before = server.listing();
+    let listing = Listing::new(reload.engine.clone(), &server.mode).unwrap_or_else(|problem| {
+        // The root file was never sound: nothing is listed, and refused calls say why.
         log::say(&format!(
             "nothing is offered until the root file is mended: {problem}"
         ));
-        Offer::nothing(reload.engine)
+        Listing::empty(reload.engine)
     });
-    let offer = Arc::new(offer);
-    let same = offer.lists_as(&before);
-    *door.offer.write().unwrap_or_else(PoisonError::into_inner) = Arc::clone(&offer);
+    let listing = Arc::new(listing);
+    let same = listing.lists_as(&before);
+    *server
+        .listing
+        .write()
+        .unwrap_or_else(PoisonError::into_inner) = Arc::clone(&listing);
     log::say(&format!(
         "loaded again: {} offered",
-        crate::output::count(offer.len(), "tool")
+        crate::output::count(listing.len(), "tool")
     ));
     if same {
         return;
     }
-    door.listing.send_modify(|version| *version += 1);
-    // Clients without a handshake hear of it through `subscriptions/listen` only.
+    server.version.send_modify(|version| *version += 1);
+    // Clients without a handshake learn of it only through `subscriptions/listen`.
     if peer.peer_info().is_some() {
         let _ = peer.notify_tool_list_changed().await;
     }
