@@ -24,7 +24,7 @@ impl ProjectArg {
         if let Some(named) = &self.project {
             let folder = std::path::absolute(named).unwrap_or_else(|_| named.clone());
             return if holds_project(&folder)? {
-                Ok(folder)
+                unbroken(folder)
             } else {
                 Err(no_project(&format!(
                     "no harness project at `{}`",
@@ -38,6 +38,7 @@ impl ProjectArg {
         enclosing(&here)
             .next()
             .unwrap_or_else(|| Err(no_project("no harness project here")))
+            .and_then(unbroken)
     }
 }
 
@@ -61,6 +62,18 @@ fn holds_project(folder: &Path) -> Result<bool, UsageError> {
     })
 }
 
+/// Refuses a project whose `.harness` is a broken link: it would load as an empty one.
+fn unbroken(project: PathBuf) -> Result<PathBuf, UsageError> {
+    let rules = project.join(".harness");
+    if rules.is_symlink() && !rules.exists() {
+        return Err(UsageError::new(format!(
+            "`{}` is a broken link",
+            rules.display()
+        )));
+    }
+    Ok(project)
+}
+
 pub(crate) fn no_project(message: &str) -> UsageError {
     UsageError::new(format!("{message}; run harness init")).help(
         "a project has a `.harness` folder or a `harness.md`; `--project DIR` names one elsewhere",
@@ -71,13 +84,39 @@ pub(crate) fn no_project(message: &str) -> UsageError {
 mod tests {
     use super::*;
 
+    fn named(folder: &Path) -> ProjectArg {
+        ProjectArg {
+            project: Some(folder.to_owned()),
+        }
+    }
+
+    #[test]
+    fn a_project_is_a_folder_with_a_harness_folder_or_a_root_file() {
+        let scratch = tempfile::tempdir().expect("a folder");
+        let found = || named(scratch.path()).find().is_ok();
+        assert!(!found());
+        std::fs::write(scratch.path().join("harness.yml"), "").expect("a file");
+        assert!(found());
+        std::fs::remove_file(scratch.path().join("harness.yml")).expect("removed");
+        std::fs::create_dir(scratch.path().join(".harness")).expect("a folder");
+        assert!(found());
+    }
+
+    #[test]
+    fn a_broken_project_is_found_by_every_command_as_by_hooks() {
+        let scratch = tempfile::tempdir().expect("a folder");
+        std::fs::create_dir(scratch.path().join("harness.md"))
+            .expect("a folder in place of the file");
+        assert!(named(scratch.path()).find().is_ok(), "its load says why");
+        std::os::unix::fs::symlink("nowhere", scratch.path().join(".harness")).expect("a link");
+        let problem = named(scratch.path()).find().expect_err("a broken link");
+        assert!(problem.message.ends_with("/.harness` is a broken link"));
+    }
+
     #[test]
     fn a_named_folder_without_a_project_says_which_and_what_next() {
         let scratch = tempfile::tempdir().expect("a folder");
-        let project = ProjectArg {
-            project: Some(scratch.path().to_path_buf()),
-        };
-        let problem = project.find().expect_err("nothing there");
+        let problem = named(scratch.path()).find().expect_err("nothing there");
         assert_eq!(
             problem.message,
             format!(
