@@ -9,7 +9,7 @@ use std::process::{Command as Bare, Stdio};
 use std::time::{Duration, Instant};
 use tempfile::TempDir;
 use tokio_util::sync::CancellationToken;
-use tool_harness::artifact::root::Containment;
+use tool_harness::containment::Containment;
 use tool_harness::outside::Machine;
 use tool_harness_sandbox::network::Domains;
 use tool_harness_sandbox::plan::{Access, Files, Limits, Network, Plan, Programs};

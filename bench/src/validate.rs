@@ -6,7 +6,8 @@ use crate::{Report, Samples};
 use anyhow::ensure;
 use std::time::Instant;
 use tool_harness::builtin::MODULES;
-use tool_harness::check::{FactsBySource, check, scripts};
+use tool_harness::check::{check, scripts};
+use tool_harness::facts::FactsBySource;
 use tool_harness::{Engine, artifact};
 
 /// How many tools, and how often the project is loaded.

@@ -7,7 +7,7 @@ use anyhow::ensure;
 use serde_json::json;
 use std::time::{Duration, Instant};
 use tool_harness::EngineBuilder;
-use tool_harness::run::Code;
+use tool_harness::refusal::Code;
 
 const DEADLINE: Duration = Duration::from_millis(200);
 

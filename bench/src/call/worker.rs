@@ -7,7 +7,7 @@ use anyhow::{Context, bail, ensure};
 use serde_json::{Value, json};
 use std::io::{Read, Write};
 use std::time::Instant;
-use tool_harness::check::facts::ScriptKind;
+use tool_harness::facts::ScriptKind;
 use tool_harness::worker::announced;
 use tool_harness::worker::protocol::{
     Budget, HEADER, Link, Outcome, Request, Response, Verdict, header, push_frame,

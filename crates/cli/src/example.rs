@@ -186,8 +186,8 @@ mod tests {
     use serde_json::json;
     use std::time::Duration;
     use tool_harness::content::ContentBlock;
+    use tool_harness::refusal::{Code, Refusal};
     use tool_harness::result::Enforced;
-    use tool_harness::run::{Code, Refusal};
 
     fn gave(value: Option<Value>, error: Option<Refusal>) -> ToolResult {
         ToolResult {

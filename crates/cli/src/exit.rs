@@ -3,8 +3,8 @@
 use std::fmt;
 use std::process::ExitCode;
 use tool_harness::redact::Redactor;
+use tool_harness::refusal::Code;
 use tool_harness::result::ToolResult;
-use tool_harness::run::Code;
 
 /// The exit codes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -1,14 +1,17 @@
 //! A request to run a tool.
 
 use crate::digest;
+use crate::id::ToolCallId;
 use crate::slots::Caller;
-use crate::tool::ToolCallId;
-use crate::turn::Terms;
+use crate::store::MemoryStore;
+
 use serde_json::Value;
 use std::any::Any;
 use std::borrow::Cow;
+use std::collections::HashSet;
 use std::fmt;
 use std::ops::Deref;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 use tokio_util::sync::CancellationToken;
@@ -40,7 +43,7 @@ pub struct Call {
     /// The calls that this one is inside of, the outermost first.
     pub(crate) inside: Vec<Caller>,
     /// What its run and turn allow.
-    pub(crate) terms: Option<Arc<Terms>>,
+    pub(crate) terms: Option<Arc<TurnLimits>>,
 }
 
 /// The host's context of a run, whatever type it has. The default is the context of hosts that give none.
@@ -195,5 +198,61 @@ impl Call {
     pub fn mode(mut self, mode: impl Into<Cow<'static, str>>) -> Self {
         self.mode = mode.into();
         self
+    }
+}
+
+/// What a run and a turn allow a call.
+#[derive(Debug)]
+pub(crate) struct TurnLimits {
+    pub(crate) offered: Option<Arc<HashSet<String>>>,
+    pub(crate) run: Arc<CallCount>,
+    pub(crate) turn: CallCount,
+    pub(crate) store: Arc<MemoryStore>,
+}
+
+impl TurnLimits {
+    /// Whether the turn offers a tool.
+    pub(crate) fn offers(&self, tool: &str) -> bool {
+        self.offered
+            .as_ref()
+            .is_none_or(|offered| offered.contains(tool))
+    }
+
+    /// Counts a call, or says which limit it would break.
+    pub(crate) fn count(&self) -> Result<(), (&'static str, u64)> {
+        self.turn.take().map_err(|most| ("turn", most))?;
+        self.run.take().map_err(|most| {
+            self.turn.give_back();
+            ("run", most)
+        })
+    }
+}
+
+#[derive(Debug, Default)]
+pub(crate) struct CallCount {
+    pub(crate) made: AtomicU64,
+    pub(crate) most: Option<u64>,
+    /// A limit that holds as well: what is made here is made there.
+    pub(crate) outer: Option<Arc<CallCount>>,
+}
+
+impl CallCount {
+    fn take(&self) -> Result<(), u64> {
+        let most = self.most.unwrap_or(u64::MAX);
+        let taken = self
+            .made
+            .fetch_update(Ordering::Relaxed, Ordering::Relaxed, |made| {
+                (made < most).then_some(made + 1)
+            });
+        taken.map_err(|_| most)?;
+        let outer = self.outer.as_ref().map_or(Ok(()), |outer| outer.take());
+        outer.inspect_err(|_| {
+            self.made.fetch_sub(1, Ordering::Relaxed);
+        })
+    }
+
+    fn give_back(&self) {
+        self.made.fetch_sub(1, Ordering::Relaxed);
+        self.outer.iter().for_each(|outer| outer.give_back());
     }
 }

@@ -206,6 +206,18 @@ fn described(kind: &str, uri: &str, media_type: Option<&str>) -> Map<String, Val
     object
 }
 
+/// The blocks that are text, one below the other.
+pub(crate) fn joined(content: &[ContentBlock]) -> String {
+    match content {
+        [ContentBlock::Text(text)] => text.clone(),
+        blocks => blocks
+            .iter()
+            .filter_map(ContentBlock::as_text)
+            .collect::<Vec<_>>()
+            .join("\n"),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

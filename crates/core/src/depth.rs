@@ -1,15 +1,14 @@
-//! How deep values nest. Whoever walks a value needs stack for each level, so a value that a host hands over is looked at once, here, and one that
-//! is too deep is let go level by level.
+//! How deep values nest. Code that walks a value needs stack for each level, so a value that a host
+//! hands over is checked once, here, and one that is too deep is dropped level by level.
 
-use crate::worker::wire;
 use serde_json::{Map, Value};
 
-/// Levels of a value, wherever it comes from.
-pub(crate) const MAX_DEPTH: usize = wire::MAX_DEPTH;
+/// How many levels a value may have, wherever it comes from.
+pub const MAX_DEPTH: usize = 64;
 
 /// What is said about a value that is too deep.
 pub(crate) fn too_deep() -> String {
-    wire::WireError::TooDeep.to_string()
+    format!("nested deeper than {MAX_DEPTH} levels")
 }
 
 /// Whether a value has more levels than anybody has to walk.

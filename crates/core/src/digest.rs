@@ -1,6 +1,6 @@
 //! Digests that never confuse two different values, and fresh ids.
 
-use crate::worker::wire::is_integer;
+use crate::number::is_integer;
 use serde_json::{Map, Number, Value};
 use std::cell::RefCell;
 

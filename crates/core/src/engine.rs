@@ -1,7 +1,7 @@
 //! The library's front: load a project, see its surface, make calls, ask why.
 
 use crate::artifact::hook::HookExample;
-use crate::artifact::tool::{At, ToolExample};
+use crate::artifact::tool::ToolExample;
 use crate::artifact::{Authority, Extent};
 use crate::call::{Arguments, Call, DEFAULT_MODE};
 use crate::check::configure::{Silencer, configure};
@@ -15,11 +15,13 @@ use crate::middleware::{Around, Middleware};
 use crate::outside::{Machine, Outside};
 use crate::plan::{self, Narrowing, Surroundings};
 use crate::redact::Redactor;
+use crate::refusal::Refusal;
 use crate::registry::{Offered, Registry};
 use crate::result::{ArtifactRef, ToolResult};
-use crate::run::{self, Context, Environment, Refusal, Repair, Secrets, Shared};
+use crate::run::{self, Context, Environment, Repair, Secrets, Shared};
 use crate::slots::Slots;
 use crate::snapshot::Ground;
+use crate::span::Spanned;
 use crate::span::{Place, Span};
 use crate::store::kept::{KeptInMemory, KeptStore, Shelf};
 use crate::surface::{self, Report, Surface};
@@ -673,14 +675,14 @@ impl<Ctx> Engine<Ctx> {
                 tool.tool
                     .examples
                     .iter()
-                    .map(|At { value, span }| (tool.name(), tool.tool.place(*span), value))
+                    .map(|Spanned { value, span }| (tool.name(), tool.tool.place(*span), value))
             })
     }
 
     /// The examples of every hook, with their places.
     pub fn hook_examples(&self) -> impl Iterator<Item = (&str, &str, Place, &HookExample)> {
         self.shared.registry.hooks().flat_map(|hook| {
-            hook.hook.examples.iter().map(|At { value, span }| {
+            hook.hook.examples.iter().map(|Spanned { value, span }| {
                 (
                     hook.hook.name.as_str(),
                     hook.event.as_str(),

@@ -1,6 +1,6 @@
 //! What a loop does about failures, as data: by code, or else by class.
 
-use crate::run::{Class, Code, Refusal};
+use crate::refusal::{Class, Code, Refusal};
 use serde_json::{Map, Value, json};
 
 /// What a loop does about a failure.

@@ -1,8 +1,9 @@
 //! The one message made of a result or a refusal. Every door encodes it in its own protocol, and adds nothing to what it says.
 
 use crate::content::ContentBlock;
+use crate::content::joined;
+use crate::id::{ToolCallId, ToolName};
 use crate::result::ToolResult;
-use crate::tool::{ToolCallId, ToolName};
 use serde_json::{Map, Value, json};
 
 /// What a model is told of a call.
@@ -38,7 +39,7 @@ impl From<ToolResult> for ToolMessage {
         };
         add(
             "error",
-            result.error.as_ref().map(crate::run::Refusal::to_json),
+            result.error.as_ref().map(crate::refusal::Refusal::to_json),
         );
         add("artifacts", result.artifacts_json());
         add(
@@ -70,17 +71,5 @@ impl From<ToolResult> for ToolMessage {
             value: result.value,
             about,
         }
-    }
-}
-
-/// The blocks that are text, one below the other.
-pub(crate) fn joined(content: &[ContentBlock]) -> String {
-    match content {
-        [ContentBlock::Text(text)] => text.clone(),
-        blocks => blocks
-            .iter()
-            .filter_map(ContentBlock::as_text)
-            .collect::<Vec<_>>()
-            .join("\n"),
     }
 }

@@ -1,11 +1,13 @@
 //! What a call ends in.
 
-use crate::artifact::root::Containment;
+use crate::containment::Containment;
 use crate::content::ContentBlock;
-use crate::message::{ToolMessage, joined};
-use crate::run::{Control, Refusal};
-use crate::store::kept::{MOST_MEDIA_TYPE, is_id};
-use crate::tool::{ToolCallId, ToolName};
+use crate::content::joined;
+use crate::control::Control;
+use crate::message::ToolMessage;
+use crate::refusal::Refusal;
+
+use crate::id::{ToolCallId, ToolName};
 use serde_json::{Map, Value, json};
 use std::time::Duration;
 use tool_harness_sandbox::tier::{self, Tier};
@@ -60,7 +62,7 @@ impl ArtifactRef {
     pub(crate) fn is_well_formed(&self) -> bool {
         let digits =
             |text: &str| text.len() == 64 && text.bytes().all(|byte| byte.is_ascii_hexdigit());
-        is_id(&self.id)
+        is_artifact_id(&self.id)
             && self.digest.strip_prefix("blake3:").is_some_and(digits)
             && self.media_type.len() <= MOST_MEDIA_TYPE
     }
@@ -70,6 +72,23 @@ impl ArtifactRef {
     pub fn to_json(&self) -> Value {
         json!({"id": self.id, "media_type": self.media_type, "bytes": self.bytes, "digest": self.digest})
     }
+}
+
+/// Bytes of what an artifact is said to be.
+pub(crate) const MOST_MEDIA_TYPE: usize = 255;
+
+/// Whether a text has the form of a handle. Nothing else becomes part of a path.
+pub(crate) fn is_artifact_id(text: &str) -> bool {
+    text.strip_prefix("art_")
+        .is_some_and(|digits| is_hex(digits, 32))
+}
+
+/// Whether a text is so many digits, as the store writes them.
+pub(crate) fn is_hex(text: &str, digits: usize) -> bool {
+    text.len() == digits
+        && text
+            .bytes()
+            .all(|byte| byte.is_ascii_digit() || (b'a'..=b'f').contains(&byte))
 }
 
 /// What contained the body of a call.

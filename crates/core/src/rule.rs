@@ -2,11 +2,12 @@
 
 use crate::artifact::LayerFile;
 use crate::artifact::root::{Ceiling, ListMode, Root};
-use crate::artifact::tool::At;
 use crate::builtin;
 use crate::client::Foreign;
 use crate::effect::{Effects, Level};
+use crate::path::normalise;
 use crate::pattern::{Pattern, Separator};
+use crate::span::Spanned;
 use crate::span::{Place, Span};
 use serde_json::{Map, Value};
 use std::path::Path;
@@ -290,7 +291,7 @@ impl Desugar<'_> {
             .map(|pattern| pattern.span)
             .or(policy.mode.as_ref().map(|mode| mode.span))
             .unwrap_or_default();
-        let compile = |patterns: Vec<&At<String>>| {
+        let compile = |patterns: Vec<&Spanned<String>>| {
             patterns
                 .iter()
                 .filter_map(|at| name_pattern(&at.value).ok())
@@ -300,7 +301,7 @@ impl Desugar<'_> {
             .allow
             .iter()
             .partition(|pattern| names_builtins(&pattern.value));
-        let words = |patterns: &[&At<String>]| {
+        let words = |patterns: &[&Spanned<String>]| {
             patterns
                 .iter()
                 .map(|at| at.value.as_str())
@@ -330,14 +331,14 @@ impl Desugar<'_> {
 
     fn policy(&mut self) {
         let policy = &self.root.policy;
-        if let Some(At { value, span }) = &policy.ceiling {
+        if let Some(Spanned { value, span }) = &policy.ceiling {
             let words = match value {
                 Ceiling::Level(level) => format!("policy.side_effect_level: {}", level.word()),
                 Ceiling::Effects(effects) => format!("policy.effects: {effects}"),
             };
             self.push(Action::Deny, words, *span, Matcher::Above(*value));
         }
-        if let Some(At { value, span }) = &policy.capabilities {
+        if let Some(Spanned { value, span }) = &policy.capabilities {
             self.push(
                 Action::Deny,
                 "policy.capabilities".into(),
@@ -345,7 +346,7 @@ impl Desugar<'_> {
                 Matcher::BeyondCapabilities(value.clone()),
             );
         }
-        for At {
+        for Spanned {
             value: constraint,
             span,
         } in &policy.constraints
@@ -603,47 +604,14 @@ fn behind(files: &Jail, given: &str, named: &str) -> Result<String, FileError> {
     }
 }
 
-/// A path of the workspace, with dots resolved by name; nothing for one that leaves it.
-pub(crate) fn within_workspace(path: &str) -> Option<String> {
-    let path = normalise(path);
-    let leaves = path.starts_with(['/', '~']) || path == ".." || path.starts_with("../");
-    (!leaves).then(|| {
-        if path.is_empty() {
-            ".".to_owned()
-        } else {
-            path
-        }
-    })
-}
-
-/// A path as the file jail will see it: `.` and `..` resolved by name, slashes single. What leaves the start keeps its `..`.
-#[must_use]
-pub fn normalise(path: &str) -> String {
-    let mut parts: Vec<&str> = Vec::new();
-    for part in path.split('/') {
-        match part {
-            "" | "." => {}
-            ".." if parts.last().is_some_and(|last| *last != "..") => drop(parts.pop()),
-            ".." if path.starts_with('/') => {}
-            other => parts.push(other),
-        }
-    }
-    let joined = parts.join("/");
-    if path.starts_with('/') {
-        format!("/{joined}")
-    } else {
-        joined
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::artifact::root::{ArgConstraint, Policy, ToolsPolicy};
     use serde_json::json;
 
-    fn at<T>(value: T) -> At<T> {
-        At {
+    fn at<T>(value: T) -> Spanned<T> {
+        Spanned {
             value,
             span: Span::default(),
         }
@@ -771,20 +739,5 @@ mod tests {
     fn a_broken_glob_denies() {
         assert!(verdict(&lists(&[], &["[oops"]), &Subject::Name("anything")).is_some());
         assert!(verdict(&lists(&["[oops"], &[]), &Subject::Name("anything")).is_some());
-    }
-
-    #[test]
-    fn normalising_a_path_resolves_dots_by_name() {
-        for (path, expected) in [
-            ("a/./b", "a/b"),
-            ("a/../b", "b"),
-            ("../a", "../a"),
-            ("a/../../b", "../b"),
-            ("/../a", "/a"),
-            ("//a//b/", "/a/b"),
-            ("", ""),
-        ] {
-            assert_eq!(normalise(path), expected);
-        }
     }
 }

@@ -2,11 +2,12 @@
 
 use crate::artifact::{Artifacts, Authority, Extent, Files, read_layer};
 use crate::call::{Arguments, Call};
-use crate::check::facts::ScriptKind;
-use crate::check::{self, FactsBySource, artifact_blocked};
+use crate::check::{self, artifact_blocked};
 use crate::diagnostic::Diagnostic;
 use crate::engine::Engine;
 use crate::error::Error;
+use crate::facts::FactsBySource;
+use crate::facts::ScriptKind;
 use crate::host::Host;
 use crate::listen::Listener;
 use crate::outside::Outside;

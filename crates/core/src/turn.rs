@@ -1,20 +1,24 @@
 //! Runs and their turns: what a loop around a model uses.
 
-use crate::call::{Arguments, Call, DEFAULT_MODE, Door, UserContext};
+use crate::call::TurnLimits;
+use crate::call::{Arguments, Call, CallCount, DEFAULT_MODE, Door, UserContext};
+use crate::control::Control;
 use crate::digest;
 use crate::engine::Engine;
 use crate::error::Error;
 use crate::error_policy::{ErrorPolicy, Reaction};
 use crate::event::EventRef;
+use crate::id::ToolCallId;
 use crate::isolate::caught;
 use crate::listen::STILL;
 use crate::message::ToolMessage;
 use crate::middleware::TurnView;
+use crate::refusal::Code;
+use crate::refusal::Refusal;
 use crate::registry::{Offered, OfferedTool};
 use crate::result::ToolResult;
-use crate::run::{self, Control, Refusal, object};
+use crate::run::{self, object};
 use crate::store::{MemoryStore, Session};
-use crate::tool::ToolCallId;
 use serde_json::{Map, Value, json};
 use std::borrow::Cow;
 use std::collections::HashSet;
@@ -31,7 +35,7 @@ pub struct Run<Ctx = ()> {
     session_id: String,
     run_id: String,
     mode: Cow<'static, str>,
-    calls: Arc<Count>,
+    calls: Arc<CallCount>,
     turns: AtomicU64,
     most_in_turn: Option<u64>,
     at_once: Option<usize>,
@@ -45,62 +49,6 @@ pub struct Run<Ctx = ()> {
 
 /// Calls of one turn at once, unless the run says otherwise.
 const AT_ONCE: usize = 16;
-
-/// What a run and a turn allow a call.
-#[derive(Debug)]
-pub(crate) struct Terms {
-    offered: Option<Arc<HashSet<String>>>,
-    run: Arc<Count>,
-    turn: Count,
-    pub(crate) store: Arc<MemoryStore>,
-}
-
-impl Terms {
-    /// Whether the turn offers a tool.
-    pub(crate) fn offers(&self, tool: &str) -> bool {
-        self.offered
-            .as_ref()
-            .is_none_or(|offered| offered.contains(tool))
-    }
-
-    /// Counts a call, or says which limit it would break.
-    pub(crate) fn count(&self) -> Result<(), (&'static str, u64)> {
-        self.turn.take().map_err(|most| ("turn", most))?;
-        self.run.take().map_err(|most| {
-            self.turn.give_back();
-            ("run", most)
-        })
-    }
-}
-
-#[derive(Debug, Default)]
-struct Count {
-    made: AtomicU64,
-    most: Option<u64>,
-    /// A limit that holds as well: what is made here is made there.
-    outer: Option<Arc<Count>>,
-}
-
-impl Count {
-    fn take(&self) -> Result<(), u64> {
-        let most = self.most.unwrap_or(u64::MAX);
-        let taken = self
-            .made
-            .fetch_update(Ordering::Relaxed, Ordering::Relaxed, |made| {
-                (made < most).then_some(made + 1)
-            });
-        taken.map_err(|_| most)?;
-        let outer = self.outer.as_ref().map_or(Ok(()), |outer| outer.take());
-        outer.inspect_err(|_| {
-            self.made.fetch_sub(1, Ordering::Relaxed);
-        })
-    }
-
-    fn give_back(&self) {
-        self.made.fetch_sub(1, Ordering::Relaxed);
-        self.outer.iter().for_each(|outer| outer.give_back());
-    }
-}
 
 /// A call as a model asks for it.
 #[derive(Clone, Debug)]
@@ -158,10 +106,10 @@ impl<Ctx: Send + Sync + 'static> Run<Ctx> {
     /// Calls in the whole run; more are refused. It never widens a limit that is there, such as a parent's.
     #[must_use]
     pub fn max_calls(mut self, most: u64) -> Self {
-        self.calls = Arc::new(Count {
+        self.calls = Arc::new(CallCount {
             most: Some(most),
             outer: Some(self.calls),
-            ..Count::default()
+            ..CallCount::default()
         });
         self
     }
@@ -288,11 +236,11 @@ impl<Ctx: Send + Sync + 'static> Run<Ctx> {
             self.record("surface.narrowed", &fields);
         }
         let offered = Arc::new(surface.tools.iter().map(|tool| tool.name.clone()).collect());
-        let turn = Count {
+        let turn = CallCount {
             most: self.most_in_turn,
-            ..Count::default()
+            ..CallCount::default()
         };
-        let terms = Arc::new(Terms {
+        let terms = Arc::new(TurnLimits {
             offered: Some(offered),
             run: Arc::clone(&self.calls),
             turn,
@@ -310,7 +258,7 @@ impl<Ctx: Send + Sync + 'static> Run<Ctx> {
 pub struct Turn<'a, Ctx = ()> {
     run: &'a Run<Ctx>,
     surface: Offered,
-    terms: Arc<Terms>,
+    terms: Arc<TurnLimits>,
 }
 
 impl<Ctx: Send + Sync + 'static> Turn<'_, Ctx> {
@@ -357,10 +305,7 @@ impl<Ctx: Send + Sync + 'static> Turn<'_, Ctx> {
             ToolResult::refused(
                 id,
                 tool,
-                Refusal::new(
-                    run::Code::Internal,
-                    "the harness is broken, and lost the call",
-                ),
+                Refusal::new(Code::Internal, "the harness is broken, and lost the call"),
             )
         };
         let results =

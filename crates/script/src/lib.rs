@@ -8,7 +8,7 @@ pub use evaluate::Table;
 pub use worker::Check;
 
 use tool_harness::builtin::MODULES;
-use tool_harness::check::facts::ScriptKind;
+use tool_harness::facts::ScriptKind;
 use tool_harness::worker::protocol::WORKER_ARGUMENT;
 use tool_harness_sandbox::process::{
     ExitCode, ProcessError, WorkerLimits, WorkerProcess, WorkerProgram, leave,
@@ -20,13 +20,13 @@ use tool_harness_sandbox::process::{
 /// First means before there is a second thread; a worker that finds one refuses to serve. `#[tokio::main]` starts its threads before
 /// the body of `main` runs: write a plain `main` that calls this and then starts the runtime.
 pub fn run_if_worker() {
-    run_if_worker_with(MODULES, facts);
+    run_if_worker_with(WORKER_ARGUMENT, MODULES, facts);
 }
 
-/// [`run_if_worker`] with another table of built-ins, for tests of the worker itself.
-pub fn run_if_worker_with(table: Table, check: Check) {
+/// [`run_if_worker`] for another first argument and table of built-ins, for tests of the worker itself.
+pub fn run_if_worker_with(argument: &'static str, table: Table, check: Check) {
     let mut arguments = std::env::args().skip(1);
-    if arguments.next().as_deref() == Some(WORKER_ARGUMENT) {
+    if arguments.next().as_deref() == Some(argument) {
         match arguments
             .next()
             .as_deref()
@@ -36,7 +36,7 @@ pub fn run_if_worker_with(table: Table, check: Check) {
             None => leave(ExitCode::Unconfined),
         }
     }
-    tool_harness::worker::announce(WorkerProgram::this_program(WORKER_ARGUMENT));
+    tool_harness::worker::announce(WorkerProgram::this_program(argument));
 }
 
 /// Starts a worker as a copy of this process, for a program that makes one decision and ends: call it before there is a second thread,

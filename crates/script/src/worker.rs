@@ -5,7 +5,7 @@ use std::cell::{Cell, RefCell};
 use std::io::{ErrorKind, Read, Write};
 use std::panic;
 use std::rc::Rc;
-use tool_harness::check::facts::ScriptKind;
+use tool_harness::facts::ScriptKind;
 use tool_harness::worker::protocol::{
     HEADER, MAX_FRAME, Request, RequestHead, Response, header, push_frame,
 };

@@ -14,8 +14,8 @@ use tokio_util::sync::CancellationToken;
 use tool_harness::call::{Arguments, Call, Door};
 use tool_harness::engine::Engine;
 use tool_harness::event::{Delivery, Event, EventRef, Sink};
+use tool_harness::refusal::Code;
 use tool_harness::result::ToolResult;
-use tool_harness::run::Code;
 
 #[derive(Args)]
 pub(crate) struct DemoArgs {}

@@ -5,7 +5,7 @@ use crate::output::{Output, paint, style};
 use crate::project::ProjectArg;
 use clap::Args;
 use serde_json::{Value, json};
-use tool_harness::artifact::root::Containment;
+use tool_harness::containment::Containment;
 use tool_harness::diagnostic::Severity;
 use tool_harness::outside::Machine;
 use tool_harness::plan::{plan_lines, plan_to_json};

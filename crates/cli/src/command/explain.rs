@@ -8,7 +8,7 @@ use crate::project::ProjectArg;
 use clap::Args;
 use serde_json::{Value, json};
 use tool_harness::check::{self, RULES, Rule};
-use tool_harness::run::Code;
+use tool_harness::refusal::Code;
 
 #[derive(Args)]
 pub(crate) struct ExplainArgs {

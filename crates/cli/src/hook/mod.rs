@@ -17,7 +17,7 @@ use tool_harness::call::Door;
 use tool_harness::client::{Judgement, Observation, Outcome};
 use tool_harness::engine::Engine;
 use tool_harness::event::{Delivery, EventRef, Sink};
-use tool_harness::run::{Class, Refusal};
+use tool_harness::refusal::{Class, Refusal};
 use tool_harness::{Arguments, Call, Client};
 use tool_harness_sandbox::process::WorkerProcess;
 

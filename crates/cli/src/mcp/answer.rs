@@ -10,8 +10,8 @@ use rmcp::model::{
 use serde_json::Value;
 use tool_harness::content::{self, ResourceBody};
 use tool_harness::message::ToolMessage;
+use tool_harness::refusal::Code;
 use tool_harness::result::ToolResult;
-use tool_harness::run::Code;
 
 /// Whether the listing has an output schema for the result.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -6,7 +6,8 @@ use std::collections::HashSet;
 use std::sync::Arc;
 use tool_harness::engine::Engine;
 use tool_harness::error::Error;
-use tool_harness::registry::{Hints, OfferedTool, READER};
+use tool_harness::registry::{Hints, OfferedTool};
+use tool_harness::tool::READER;
 
 /// The revisions of the protocol, as far as their results differ.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -2,8 +2,8 @@
 
 use super::{indented, paint, plain, quoted, style};
 use serde_json::Value;
+use tool_harness::refusal::{Code, Refusal};
 use tool_harness::result::ToolResult;
-use tool_harness::run::{Code, Refusal};
 
 /// The result of a successful call.
 pub(crate) fn result(result: &ToolResult) -> String {

@@ -5,9 +5,9 @@ use super::fields::{fields_of, unsupported_name};
 use super::node::{Kind, Node};
 use super::problem::{Problems, Subject, did_you_mean, quoted};
 use super::shape::{Field, Shape, Status};
-use super::tool::At;
 use crate::check::{key_unknown, name_key_in_file, timeout_negative};
 use crate::diagnostic::Severity;
+use crate::span::Spanned;
 use std::collections::HashMap;
 
 /// Reports unknown keys and wrong types in an artifact. Inline artifacts inside it are left to their own check.
@@ -25,7 +25,7 @@ pub(super) fn fit(
 }
 
 /// What the author wrote that nothing enforces yet, with the names of the tested list.
-pub(super) fn unsupported(kind: ArtifactKind, node: &Node) -> Vec<At<&'static str>> {
+pub(super) fn unsupported(kind: ArtifactKind, node: &Node) -> Vec<Spanned<&'static str>> {
     let mut found = Vec::new();
     restrictions(kind, fields_of(kind), node, "", &mut found);
     found
@@ -167,7 +167,7 @@ fn restrictions(
     fields: &'static [Field],
     node: &Node,
     path: &str,
-    found: &mut Vec<At<&'static str>>,
+    found: &mut Vec<Spanned<&'static str>>,
 ) {
     for (key, value) in node.entries() {
         let Some(field) = fields.iter().find(|field| field.name == key.name) else {
@@ -177,7 +177,7 @@ fn restrictions(
         match field.status {
             // `async: false` asks for nothing that is missing.
             Status::Unsupported if value.bool() != Some(false) => {
-                found.extend(unsupported_name(kind, &path).map(|name| At {
+                found.extend(unsupported_name(kind, &path).map(|name| Spanned {
                     value: name,
                     span: key.span,
                 }));
@@ -188,7 +188,7 @@ fn restrictions(
                     found.extend(
                         (form.find)(value)
                             .zip(name)
-                            .map(|(span, name)| At { value: name, span }),
+                            .map(|(span, name)| Spanned { value: name, span }),
                     );
                 }
             }

@@ -2,7 +2,8 @@
 
 use super::Origin;
 use super::permission::Permission;
-use super::tool::{At, Script};
+use super::tool::Script;
+use crate::span::Spanned;
 use crate::span::{Place, Span};
 use serde_json::Value;
 
@@ -14,7 +15,7 @@ pub struct Hook {
     /// Where the hook is defined.
     pub origin: Origin,
     /// The event, when it could be read. A hook without one blocks every gating event.
-    pub event: Option<At<String>>,
+    pub event: Option<Spanned<String>>,
     /// `script`.
     pub script: Option<Script>,
     /// `when`.
@@ -28,7 +29,7 @@ pub struct Hook {
     /// `permissions`.
     pub permissions: Vec<Permission>,
     /// `examples`.
-    pub examples: Vec<At<HookExample>>,
+    pub examples: Vec<Spanned<HookExample>>,
     /// The whole frontmatter as JSON.
     pub frontmatter: Value,
     /// The body, for reviewers.
@@ -36,7 +37,7 @@ pub struct Hook {
     /// `tags`.
     pub tags: Vec<String>,
     /// Fields the author wrote that nothing enforces yet; the hook then blocks like one that cannot be loaded.
-    pub unsupported: Vec<At<&'static str>>,
+    pub unsupported: Vec<Spanned<&'static str>>,
 }
 
 /// What a hook's failure means.

@@ -2,9 +2,9 @@
 
 use super::node::Node;
 use super::shape::Field;
-use super::tool::At;
 use crate::check::{field_missing, field_wrong_type};
 use crate::diagnostic::{Diagnostic, Severity};
+use crate::span::Spanned;
 use crate::span::{Place, Source, Span};
 use std::sync::Arc;
 
@@ -129,12 +129,12 @@ pub(super) fn did_you_mean<'f>(
 }
 
 /// The texts of a list, each with its place; other items were reported already.
-pub(super) fn texts(node: Option<&Node>) -> Vec<At<String>> {
+pub(super) fn texts(node: Option<&Node>) -> Vec<Spanned<String>> {
     let items = node.map(Node::items).unwrap_or_default();
     items
         .iter()
         .filter_map(|item| {
-            Some(At {
+            Some(Spanned {
                 value: item.text()?.to_owned(),
                 span: item.span,
             })

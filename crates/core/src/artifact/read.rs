@@ -10,7 +10,7 @@ use super::read_hook::read_hook;
 use super::read_root::read_root;
 use super::read_tool::{Naming, read_tool};
 use super::slot::{Slot, Stray, is_readme, stem};
-use super::tool::{At, Tool};
+use super::tool::Tool;
 use super::{
     ArtifactKind, Artifacts, BrokenHook, BrokenTool, Form, Layer, Origin, Root, fields, fit, yaml,
 };
@@ -20,6 +20,7 @@ use crate::check::{
 };
 use crate::check::{file_passed_over, file_set_aside, key_duplicate, mode_unread, root_twice};
 use crate::diagnostic::{Diagnostic, Severity};
+use crate::span::Spanned;
 use crate::span::{Place, Source, Span};
 use std::sync::Arc;
 
@@ -315,7 +316,7 @@ impl Reader {
         layer: Layer,
         node: &Node,
         found: &mut Vec<Diagnostic>,
-        condition: Option<&At<&'static str>>,
+        condition: Option<&Spanned<&'static str>>,
     ) {
         for (list, slot) in [("tools", Slot::Tool), ("hooks", Slot::Hook)] {
             for (index, entry) in node
@@ -377,7 +378,7 @@ impl Reader {
         naming: Naming,
         node: &Node,
         found: Vec<Diagnostic>,
-        condition: Option<&At<&'static str>>,
+        condition: Option<&Spanned<&'static str>>,
     ) {
         let (source, form) = (Arc::clone(&origin.source), origin.form);
         let nameless = naming.name.is_empty();
@@ -417,7 +418,7 @@ impl Reader {
         naming: Naming,
         node: &Node,
         found: Vec<Diagnostic>,
-        condition: Option<&At<&'static str>>,
+        condition: Option<&Spanned<&'static str>>,
     ) {
         let (source, form) = (Arc::clone(&origin.source), origin.form);
         let nameless = naming.name.is_empty();

@@ -8,9 +8,9 @@ use super::permission::{Permission, PermissionKind};
 use super::problem::{Problems, words};
 use super::read_permission::permissions;
 use super::read_tool::{Naming, natural, script};
-use super::tool::At;
 use super::{ArtifactKind, Form, Origin};
 use crate::check::{event_missing, field_wrong_type};
+use crate::span::Spanned;
 use serde_json::{Value, json};
 
 /// Reads every field; what is wrong is reported and left at its default.
@@ -27,7 +27,7 @@ pub(super) fn read_hook(
     };
     fit(problems, inline, fields_of(ArtifactKind::Hook), node);
     let event = node.get("event").and_then(|event| {
-        Some(At {
+        Some(Spanned {
             value: event.text()?.trim().to_owned(),
             span: event.span,
         })
@@ -89,7 +89,7 @@ fn on_error(word: &str) -> Option<OnError> {
     }
 }
 
-fn examples(problems: &mut Problems<'_>, node: Option<&Node>) -> Vec<At<HookExample>> {
+fn examples(problems: &mut Problems<'_>, node: Option<&Node>) -> Vec<Spanned<HookExample>> {
     let mut examples = Vec::new();
     for (index, node) in node.map(Node::items).unwrap_or_default().iter().enumerate() {
         let text = |name| node.get(name).and_then(Node::text).map(str::to_owned);
@@ -114,7 +114,7 @@ fn examples(problems: &mut Problems<'_>, node: Option<&Node>) -> Vec<At<HookExam
             reason: text("reason"),
             modified: node.get("modified").map(Node::to_json),
         };
-        examples.push(At {
+        examples.push(Spanned {
             value,
             span: node.span,
         });

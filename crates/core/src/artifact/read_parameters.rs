@@ -2,8 +2,8 @@
 
 use super::node::{Kind, Node};
 use super::problem::{Problems, quoted};
-use super::tool::At;
 use crate::check::{parameter_type_missing, parameter_type_unknown, schema_and_parameters};
+use crate::span::Spanned;
 use serde_json::{Map, Value, json};
 
 /// The types a parameter may have.
@@ -18,7 +18,7 @@ pub(super) fn input_schema(
     node: &Node,
     required: &[String],
     strict: bool,
-) -> (Value, Option<At<&'static str>>) {
+) -> (Value, Option<Spanned<&'static str>>) {
     let (parameters, full) = (node.get("parameters"), node.get("input_schema"));
     if let (Some(_), Some(full)) = (parameters, full) {
         let finding = schema_and_parameters::RULE
@@ -31,14 +31,14 @@ pub(super) fn input_schema(
     let (mut schema, source) = match (parameters, full) {
         (Some(parameters), _) => (
             from_parameters(problems, parameters),
-            Some(At {
+            Some(Spanned {
                 value: "parameters",
                 span: parameters.span,
             }),
         ),
         (None, Some(full)) => (
             from_schema(problems, full),
-            Some(At {
+            Some(Spanned {
                 value: "input_schema",
                 span: full.span,
             }),

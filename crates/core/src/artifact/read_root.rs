@@ -9,15 +9,15 @@ use super::read_permission::domains;
 use super::read_secret::{redaction, secrets};
 use super::read_tool::{capabilities, limits};
 use super::root::{
-    ArgConstraint, Ceiling, CheckedPaths, Checks, Containment, ListMode, Policy, Root, Sandbox,
-    ToolsPolicy,
+    ArgConstraint, Ceiling, CheckedPaths, Checks, ListMode, Policy, Root, Sandbox, ToolsPolicy,
 };
-use super::tool::At;
-use crate::check::configure::Setting;
+use crate::artifact::root::Setting;
 use crate::check::{ceiling_twice, format_unknown, pattern_invalid};
+use crate::containment::Containment;
 use crate::effect::{Effects, Level};
 use crate::pattern::{Pattern, Separator};
 use crate::span::Place;
+use crate::span::Spanned;
 use std::sync::Arc;
 use tool_harness_sandbox::network::Domains;
 
@@ -103,8 +103,8 @@ fn checks(problems: &mut Problems<'_>, node: &Node) -> Checks {
     }
 }
 
-fn network(problems: &mut Problems<'_>, node: &Node) -> At<Domains> {
-    At {
+fn network(problems: &mut Problems<'_>, node: &Node) -> Spanned<Domains> {
+    Spanned {
         value: domains(
             problems,
             node.get("allowed_domains"),
@@ -121,7 +121,7 @@ fn sandbox(node: &Node) -> Sandbox {
             "off" => Containment::Off,
             _ => return None,
         };
-        Some(At {
+        Some(Spanned {
             value,
             span: mode.span,
         })
@@ -146,7 +146,7 @@ fn tools_policy(problems: &mut Problems<'_>, node: &Node) -> ToolsPolicy {
             "denylist" => ListMode::Denylist,
             _ => return None,
         };
-        Some(At {
+        Some(Spanned {
             value,
             span: mode.span,
         })
@@ -169,7 +169,7 @@ fn policy(problems: &mut Problems<'_>, node: &Node) -> Policy {
         );
     }
     let level = level.and_then(|node| {
-        Some(At {
+        Some(Spanned {
             value: Ceiling::Level(Level::named(node.text()?)?),
             span: node.span,
         })
@@ -178,14 +178,14 @@ fn policy(problems: &mut Problems<'_>, node: &Node) -> Policy {
         let named = words(Some(node))
             .into_iter()
             .filter_map(|word| Effects::named(&word));
-        At {
+        Spanned {
             value: Ceiling::Effects(named.fold(Effects::NONE, Effects::and)),
             span: node.span,
         }
     });
     Policy {
         ceiling: level.or(effects),
-        capabilities: node.get("capabilities").map(|node| At {
+        capabilities: node.get("capabilities").map(|node| Spanned {
             value: capabilities(node),
             span: node.span,
         }),
@@ -193,7 +193,7 @@ fn policy(problems: &mut Problems<'_>, node: &Node) -> Policy {
     }
 }
 
-fn constraints(problems: &mut Problems<'_>, node: Option<&Node>) -> Vec<At<ArgConstraint>> {
+fn constraints(problems: &mut Problems<'_>, node: Option<&Node>) -> Vec<Spanned<ArgConstraint>> {
     let mut constraints = Vec::new();
     for (index, node) in node.map(Node::items).unwrap_or_default().iter().enumerate() {
         for (name, accepted) in [
@@ -224,7 +224,7 @@ fn constraints(problems: &mut Problems<'_>, node: Option<&Node>) -> Vec<At<ArgCo
             arg_patterns: words(node.get("arg_patterns")),
             span: node.span,
         };
-        constraints.push(At {
+        constraints.push(Spanned {
             value,
             span: node.span,
         });

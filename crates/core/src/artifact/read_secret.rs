@@ -3,16 +3,16 @@
 use super::node::Node;
 use super::problem::{Problems, quoted, texts, words};
 use super::root::SecretFrom;
-use super::tool::At;
 use crate::check::field_wrong_type;
 use crate::redact::Words;
+use crate::span::Spanned;
 
 /// `redaction` of the root file, `safety.redact` of a tool. An entry that means nothing is reported, because it would protect nothing.
 pub(super) fn redaction(
     problems: &mut Problems<'_>,
     node: Option<&Node>,
     field: &str,
-) -> Vec<At<String>> {
+) -> Vec<Spanned<String>> {
     let entries = texts(node);
     for (index, entry) in entries.iter().enumerate() {
         if let Err(problem) = Words::new([entry.value.as_str()]) {
@@ -30,7 +30,7 @@ pub(super) fn redaction(
 pub(super) fn secrets(
     problems: &mut Problems<'_>,
     node: Option<&Node>,
-) -> Vec<(String, At<SecretFrom>)> {
+) -> Vec<(String, Spanned<SecretFrom>)> {
     let mut secrets = Vec::new();
     for (key, from) in node.map(Node::entries).unwrap_or_default() {
         let value = match (
@@ -58,7 +58,7 @@ pub(super) fn secrets(
         };
         secrets.push((
             key.name.clone(),
-            At {
+            Spanned {
                 value,
                 span: from.span,
             },

@@ -8,12 +8,11 @@ use super::read_effects::declared_effects;
 use super::read_parameters::input_schema;
 use super::read_permission::{inside, permissions};
 use super::read_secret::redaction;
-use super::tool::{
-    Annotations, Approval, At, Inject, Limits, RetryPolicy, Script, Tool, ToolExample,
-};
+use super::tool::{Annotations, Approval, Inject, Limits, RetryPolicy, Script, Tool, ToolExample};
 use super::{ArtifactKind, Form, Origin};
 use crate::check::field_wrong_type;
 use crate::effect::Level;
+use crate::span::Spanned;
 use crate::span::{Place, Span};
 use serde_json::{Map, Value};
 
@@ -58,7 +57,7 @@ pub(super) fn read_tool(
         frontmatter: node.to_json(),
         input_schema,
         schema_source,
-        output_schema: node.get("output_schema").map(|schema| At {
+        output_schema: node.get("output_schema").map(|schema| Spanned {
             value: schema.to_json(),
             span: schema.span,
         }),
@@ -69,7 +68,7 @@ pub(super) fn read_tool(
         approval_timeout_ms: natural(node.get("approval_timeout_ms")).unwrap_or(300_000),
         idempotent: idempotent(node),
         key: key(&origin, node),
-        retry: node.get("retry").map(|node| At {
+        retry: node.get("retry").map(|node| Spanned {
             value: retry(node),
             span: node.span,
         }),
@@ -99,11 +98,11 @@ pub(super) fn read_tool(
     }
 }
 
-fn workspace_root(problems: &mut Problems<'_>, node: &Node) -> Option<At<String>> {
+fn workspace_root(problems: &mut Problems<'_>, node: &Node) -> Option<Spanned<String>> {
     let root = node
         .get("safety")
         .and_then(|safety| safety.get("workspace_root"))?;
-    Some(At {
+    Some(Spanned {
         value: inside(problems, root, "safety.workspace_root")?,
         span: root.span,
     })
@@ -155,12 +154,12 @@ fn flag(node: Option<&Node>) -> bool {
     node.and_then(Node::bool).unwrap_or(false)
 }
 
-fn pairs(node: Option<&Node>) -> impl Iterator<Item = (String, At<String>)> {
+fn pairs(node: Option<&Node>) -> impl Iterator<Item = (String, Spanned<String>)> {
     let entries = node.map(Node::entries).unwrap_or_default();
     entries.iter().filter_map(|(key, node)| {
         Some((
             key.name.clone(),
-            At {
+            Spanned {
                 value: node.text()?.to_owned(),
                 span: node.span,
             },
@@ -201,7 +200,7 @@ fn annotations(node: &Node) -> Annotations {
     }
 }
 
-fn requires_approval(node: &Node) -> Option<At<Approval>> {
+fn requires_approval(node: &Node) -> Option<Spanned<Approval>> {
     let confirm = node.get("safety").and_then(|safety| safety.get("confirm"));
     // An expression beside `confirm: true` asks for less than `confirm` does, so the plain demand wins.
     let always = [node.get("requires_approval"), confirm]
@@ -209,13 +208,13 @@ fn requires_approval(node: &Node) -> Option<At<Approval>> {
         .flatten()
         .find(|node| node.bool() == Some(true));
     if let Some(node) = always {
-        return Some(At {
+        return Some(Spanned {
             value: Approval::Always,
             span: node.span,
         });
     }
     let node = node.get("requires_approval")?;
-    Some(At {
+    Some(Spanned {
         value: Approval::When(node.text()?.to_owned()),
         span: node.span,
     })
@@ -259,7 +258,7 @@ fn idempotent(node: &Node) -> bool {
     natural || keyed || flag(promised) || flag(hinted)
 }
 
-fn inject(problems: &mut Problems<'_>, node: Option<&Node>) -> Vec<(String, At<Inject>)> {
+fn inject(problems: &mut Problems<'_>, node: Option<&Node>) -> Vec<(String, Spanned<Inject>)> {
     let mut injected = Vec::new();
     for (name, from) in pairs(node) {
         let value = match from.value.as_str() {
@@ -288,7 +287,7 @@ fn inject(problems: &mut Problems<'_>, node: Option<&Node>) -> Vec<(String, At<I
         };
         injected.push((
             name,
-            At {
+            Spanned {
                 value,
                 span: from.span,
             },
@@ -297,7 +296,7 @@ fn inject(problems: &mut Problems<'_>, node: Option<&Node>) -> Vec<(String, At<I
     injected
 }
 
-fn example(node: &Node) -> At<ToolExample> {
+fn example(node: &Node) -> Spanned<ToolExample> {
     let values = |name| {
         node.get(name)
             .map(Node::items)
@@ -322,7 +321,7 @@ fn example(node: &Node) -> At<ToolExample> {
         http: values("http"),
         exec: values("exec"),
     };
-    At {
+    Spanned {
         value,
         span: node.span,
     }

@@ -1,7 +1,10 @@
 //! The root artifact: `harness.md`, `harness.yaml` or `harness.yml`.
 
-use super::tool::{At, Limits};
-use crate::check::configure::Setting;
+use super::tool::Limits;
+use crate::containment::Containment;
+use crate::diagnostic::Severity;
+use crate::span::Spanned;
+
 use crate::effect::{Effects, Level};
 use crate::span::{Place, Source, Span};
 use std::sync::Arc;
@@ -21,13 +24,13 @@ pub struct Root {
     /// `limits`.
     pub limits: Limits,
     /// `network.allowed_domains`, when `network` is written.
-    pub network: Option<At<Domains>>,
+    pub network: Option<Spanned<Domains>>,
     /// `sandbox`.
     pub sandbox: Sandbox,
     /// `redaction`: names of fields, and patterns between slashes.
-    pub redaction: Vec<At<String>>,
+    pub redaction: Vec<Spanned<String>>,
     /// `secrets`: name to where it comes from.
-    pub secrets: Vec<(String, At<SecretFrom>)>,
+    pub secrets: Vec<(String, Spanned<SecretFrom>)>,
     /// Texts beside the body that may reach a model: bodies of modes, agents, skills, contexts and bundles.
     pub prose: Vec<Place>,
     /// `checks`.
@@ -35,7 +38,7 @@ pub struct Root {
     /// Mode files. They restrict, and nothing reads them yet; each refuses every call.
     pub modes: Vec<Place>,
     /// Fields the author wrote that nothing enforces yet and that restrict calls; each refuses every call.
-    pub unsupported: Vec<At<&'static str>>,
+    pub unsupported: Vec<Spanned<&'static str>>,
 }
 
 /// Where a secret comes from.
@@ -88,36 +91,26 @@ impl Checks {
 #[derive(Clone, Debug, Default)]
 pub struct Sandbox {
     /// `mode`, when written.
-    pub mode: Option<At<Containment>>,
+    pub mode: Option<Spanned<Containment>>,
     /// `env`: environment names.
-    pub env: Vec<At<String>>,
+    pub env: Vec<Spanned<String>>,
     /// `hidden`.
-    pub hidden: Vec<At<String>>,
+    pub hidden: Vec<Spanned<String>>,
     /// `readable`.
-    pub readable: Vec<At<String>>,
+    pub readable: Vec<Spanned<String>>,
     /// `writable`.
-    pub writable: Vec<At<String>>,
-}
-
-/// Whether processes are contained.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Containment {
-    /// By the strongest tier the machine has, or not started at all.
-    #[default]
-    On,
-    /// A person turned it off.
-    Off,
+    pub writable: Vec<Spanned<String>>,
 }
 
 /// `tools_policy`.
 #[derive(Clone, Debug, Default)]
 pub struct ToolsPolicy {
     /// `mode`, when written.
-    pub mode: Option<At<ListMode>>,
+    pub mode: Option<Spanned<ListMode>>,
     /// `allow` globs.
-    pub allow: Vec<At<String>>,
+    pub allow: Vec<Spanned<String>>,
     /// `deny` globs.
-    pub deny: Vec<At<String>>,
+    pub deny: Vec<Spanned<String>>,
 }
 
 /// How `tools_policy` reads its lists.
@@ -133,11 +126,11 @@ pub enum ListMode {
 #[derive(Clone, Debug, Default)]
 pub struct Policy {
     /// `side_effect_level` or `effects`.
-    pub ceiling: Option<At<Ceiling>>,
+    pub ceiling: Option<Spanned<Ceiling>>,
     /// `capabilities`: capability to allowed operations; absent means all.
-    pub capabilities: Option<At<Capabilities>>,
+    pub capabilities: Option<Spanned<Capabilities>>,
     /// `tool_arg_constraints`.
-    pub constraints: Vec<At<ArgConstraint>>,
+    pub constraints: Vec<Spanned<ArgConstraint>>,
 }
 
 /// Capability to operations.
@@ -163,4 +156,27 @@ pub struct ArgConstraint {
     pub arg_patterns: Vec<String>,
     /// Where the entry stands.
     pub span: Span,
+}
+
+/// What `checks` makes of a code.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Setting {
+    /// Not reported.
+    Off,
+    /// Reported like this.
+    Severity(Severity),
+}
+
+impl Setting {
+    /// The setting of a word.
+    #[must_use]
+    pub fn named(word: &str) -> Option<Self> {
+        Some(match word {
+            "off" => Self::Off,
+            "note" => Self::Severity(Severity::Note),
+            "warning" => Self::Severity(Severity::Warning),
+            "error" => Self::Severity(Severity::Error),
+            _ => return None,
+        })
+    }
 }

@@ -4,19 +4,11 @@ use super::node::Block;
 use super::permission::Permission;
 use super::{Form, Layer, Origin};
 use crate::effect::{Effects, Level};
+use crate::span::Spanned;
 use crate::span::{Place, Position, Source, Span};
 use serde_json::{Map, Value};
 use std::sync::Arc;
 use std::time::Duration;
-
-/// A value with its place in the artifact's file.
-#[derive(Clone, Debug)]
-pub struct At<T> {
-    /// The value.
-    pub value: T,
-    /// Where it stands.
-    pub span: Span,
-}
 
 /// A tool artifact after parsing. Nothing in it has been judged beyond its shape.
 #[derive(Clone, Debug)]
@@ -38,9 +30,9 @@ pub struct Tool {
     /// The schema of the arguments, from `parameters` or `input_schema`: always an object schema.
     pub input_schema: Value,
     /// Which key the schema came from, with its place.
-    pub schema_source: Option<At<&'static str>>,
+    pub schema_source: Option<Spanned<&'static str>>,
     /// `output_schema`.
-    pub output_schema: Option<At<Value>>,
+    pub output_schema: Option<Spanned<Value>>,
     /// `script`.
     pub script: Option<Script>,
     /// `timeout_ms`; zero and absent both mean no cap of its own.
@@ -48,7 +40,7 @@ pub struct Tool {
     /// Every spelling of effects the author used, one entry each, for comparison.
     pub declared_effects: Vec<DeclaredEffects>,
     /// `requires_approval: true`, `safety.confirm: true`.
-    pub requires_approval: Option<At<Approval>>,
+    pub requires_approval: Option<Spanned<Approval>>,
     /// `approval_timeout_ms`.
     pub approval_timeout_ms: u64,
     /// `annotations`.
@@ -58,29 +50,29 @@ pub struct Tool {
     /// `idempotency.key`, as a script that returns it.
     pub key: Option<Script>,
     /// `retry`.
-    pub retry: Option<At<RetryPolicy>>,
+    pub retry: Option<Spanned<RetryPolicy>>,
     /// `inject`: argument name to what is put there.
-    pub inject: Vec<(String, At<Inject>)>,
+    pub inject: Vec<(String, Spanned<Inject>)>,
     /// `safety.redact`: names of fields, and patterns between slashes.
-    pub redact: Vec<At<String>>,
+    pub redact: Vec<Spanned<String>>,
     /// `permissions`.
     pub permissions: Vec<Permission>,
     /// `safety.workspace_root`: the folder of the workspace the tool is kept to.
-    pub workspace_root: Option<At<String>>,
+    pub workspace_root: Option<Spanned<String>>,
     /// `limits`.
     pub limits: Limits,
     /// `deferred`.
     pub deferred: bool,
     /// `aliases`: provider to name.
-    pub aliases: Vec<(String, At<String>)>,
+    pub aliases: Vec<(String, Spanned<String>)>,
     /// `examples`.
-    pub examples: Vec<At<ToolExample>>,
+    pub examples: Vec<Spanned<ToolExample>>,
     /// `strict`.
     pub strict: bool,
     /// `tags`.
     pub tags: Vec<String>,
     /// Fields the author wrote that nothing enforces yet, as `retry` or `async`, with their places. Each refuses the call.
-    pub unsupported: Vec<At<&'static str>>,
+    pub unsupported: Vec<Spanned<&'static str>>,
 }
 
 /// One spelling of a tool's effects.

@@ -104,7 +104,7 @@ fn check(param: &Param, value: &Value) -> Result<(), (&'static str, &'static str
         (Kind::Text, Value::String(_))
         | (Kind::Bool, Value::Bool(_))
         | (Kind::Number, Value::Number(_)) => true,
-        (Kind::Int, Value::Number(number)) => crate::worker::wire::is_integer(number.as_str()),
+        (Kind::Int, Value::Number(number)) => crate::number::is_integer(number.as_str()),
         (Kind::List | Kind::Rest, Value::Array(_))
         | (Kind::Dict | Kind::Named, Value::Object(_)) => true,
         (_, Value::Null) => param.default == Some("null"),

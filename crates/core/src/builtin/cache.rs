@@ -2,8 +2,9 @@
 
 use super::number::Num;
 use super::set::key as equality;
-use super::{Args, Body, Builtin, Example, Host, Kind, Module, PLAIN, Param, Scope, StoreScope};
+use super::{Args, Body, Builtin, Example, Host, Kind, Module, PLAIN, Param, Scope};
 use crate::store::KeyValue;
+use crate::store::StoreScope;
 use serde_json::{Value, json};
 
 /// Bytes of a key.

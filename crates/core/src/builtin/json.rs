@@ -2,7 +2,8 @@
 
 use super::bound::BoundedBytes;
 use super::{Args, Body, Builtin, Example, Kind, Module, PLAIN, Param};
-use crate::worker::wire::{MAX_DEPTH, is_integer};
+use crate::depth::MAX_DEPTH;
+use crate::number::is_integer;
 use serde::Serialize;
 use serde_json::Value;
 use serde_json::ser::{PrettyFormatter, Serializer};

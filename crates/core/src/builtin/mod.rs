@@ -30,6 +30,7 @@ mod url;
 mod uuid;
 mod validate;
 
+use crate::store::StoreScope;
 pub use bind::{bind, verify};
 pub use exec::Program;
 pub use fs::diff::unified as diff;
@@ -394,15 +395,4 @@ pub trait Host: Send + Sync {
     fn kept(&self, id: &str, offset: u64, length: u64) -> Result<Vec<u8>, String>;
     /// Takes note that the jail refused something.
     fn file_denied(&self, error: &tool_harness_sandbox::file::FileError);
-}
-
-/// How long a value of a key-value store lives.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum StoreScope {
-    /// `cache`: one run.
-    Run,
-    /// `ctx`: one turn.
-    Turn,
-    /// `state`: one session.
-    Session,
 }

@@ -1,6 +1,6 @@
 //! Numbers as scripts have them: integers exact, floats finite.
 
-use crate::worker::wire::is_integer;
+use crate::number::is_integer;
 use serde_json::{Number, Value};
 use std::cmp::Ordering;
 

@@ -1,7 +1,7 @@
 //! `set`: lists as sets, in the order of first appearance.
 
 use super::{Args, Body, Builtin, Example, Kind, Module, PLAIN, Param};
-use crate::worker::wire::is_integer;
+use crate::number::is_integer;
 use serde_json::{Number, Value, json};
 use std::collections::HashSet;
 use std::fmt::Write;

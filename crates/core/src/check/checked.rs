@@ -1,15 +1,16 @@
 //! What stage 2 hands to the registry.
 
-use super::facts::{Facts, ScriptKind, Unread};
+use super::field_unsupported;
 use super::reach::{Declared, inferred, reached};
 use super::subject::{Owner, hook_scripts};
-use super::{FactsBySource, field_unsupported};
 use crate::artifact::{
     Artifacts, BrokenHook, BrokenTool, ClientMap, Form, Hook, LayerFile, Origin, Root, Tool,
 };
 use crate::diagnostic::{Diagnostic, Severity};
 use crate::effect::Effects;
-use crate::run::Code;
+use crate::facts::FactsBySource;
+use crate::facts::{Facts, ScriptKind, Unread};
+use crate::refusal::Code;
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 

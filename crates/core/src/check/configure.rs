@@ -1,12 +1,13 @@
 //! `checks`: how severe a finding is here, and which ones an artifact silences, with a reason.
 
-use super::nearest::nearest;
 use super::{RULES, checks_ineffective};
 use crate::artifact::Form;
 use crate::artifact::frontmatter::split;
 use crate::artifact::root::Checks;
+use crate::artifact::root::Setting;
 use crate::artifact::yaml;
 use crate::diagnostic::{Diagnostic, Severity};
+use crate::nearest::nearest;
 use crate::pattern::{Pattern, Separator};
 use crate::span::Place;
 use serde_json::Value;
@@ -126,29 +127,6 @@ pub fn configure(
         )
     }));
     reported
-}
-
-/// What `checks` makes of a code.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Setting {
-    /// Not reported.
-    Off,
-    /// Reported like this.
-    Severity(Severity),
-}
-
-impl Setting {
-    /// The setting of a word.
-    #[must_use]
-    pub fn named(word: &str) -> Option<Self> {
-        Some(match word {
-            "off" => Self::Off,
-            "note" => Self::Severity(Severity::Note),
-            "warning" => Self::Severity(Severity::Warning),
-            "error" => Self::Severity(Severity::Error),
-            _ => return None,
-        })
-    }
 }
 
 /// An error that takes an artifact out of use stays one: what does not work cannot be wished away.

@@ -2,9 +2,9 @@
 
 use super::subject::{Findings, Owner, Project};
 use super::{Check, Rule};
-use crate::artifact::tool::At;
 use crate::diagnostic::{Diagnostic, Severity};
 use crate::span::Place;
+use crate::span::Spanned;
 
 pub(super) const RULE: Rule = Rule {
     code: "FIELD_UNSUPPORTED",
@@ -54,7 +54,7 @@ fn check(project: &Project<'_>, findings: &mut Findings<'_>) {
     }
 }
 
-fn finding(field: &At<&'static str>, place: Place, consequence: &str) -> Diagnostic {
+fn finding(field: &Spanned<&'static str>, place: Place, consequence: &str) -> Diagnostic {
     RULE.finding(format!(
         "`{}` is not enforced by this version: {consequence}",
         field.value

@@ -1,9 +1,9 @@
 //! `HOOK_EVENT_IDLE`.
 
-use super::hook_events::find;
 use super::subject::{Findings, HookSubject};
 use super::{Check, Rule};
 use crate::diagnostic::Severity;
+use crate::hook_event::find;
 
 pub(super) const RULE: Rule = Rule {
     code: "HOOK_EVENT_IDLE",

@@ -1,10 +1,10 @@
 //! `HOOK_EVENT_UNKNOWN`.
 
-use super::hook_events::{HOOK_EVENTS, find};
-use super::nearest::suggest;
 use super::subject::{Findings, HookSubject};
 use super::{Check, Rule};
 use crate::diagnostic::Severity;
+use crate::hook_event::{HOOK_EVENTS, find};
+use crate::nearest::suggest;
 
 pub(super) const RULE: Rule = Rule {
     code: "HOOK_EVENT_UNKNOWN",

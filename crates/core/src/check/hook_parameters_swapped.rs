@@ -1,9 +1,9 @@
 //! `HOOK_PARAMETERS_SWAPPED`.
 
-use super::facts::ScriptKind;
 use super::subject::{Findings, ScriptSubject};
 use super::{Check, Rule};
 use crate::diagnostic::Severity;
+use crate::facts::ScriptKind;
 
 pub(super) const RULE: Rule = Rule {
     code: "HOOK_PARAMETERS_SWAPPED",

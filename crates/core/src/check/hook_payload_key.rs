@@ -1,10 +1,10 @@
 //! `HOOK_PAYLOAD_KEY`.
 
-use super::hook_events::{Keys, find};
-use super::nearest::nearest;
 use super::subject::{Findings, HookSubject};
 use super::{Check, Rule};
 use crate::diagnostic::Severity;
+use crate::hook_event::{Keys, find};
+use crate::nearest::nearest;
 use std::collections::HashSet;
 
 pub(super) const RULE: Rule = Rule {

@@ -1,13 +1,13 @@
 //! `HOOK_UNKNOWN_TOOL`.
 
-use super::hook_events::{NameMeans, find};
-use super::nearest::nearest;
 use super::reach::builtin_named;
 use super::subject::{Findings, HookSubject};
 use super::{Check, Rule};
 use crate::builtin;
 use crate::client;
 use crate::diagnostic::Severity;
+use crate::hook_event::{NameMeans, find};
+use crate::nearest::nearest;
 use std::collections::HashSet;
 
 pub(super) const RULE: Rule = Rule {

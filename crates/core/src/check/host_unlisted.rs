@@ -1,10 +1,10 @@
 //! `HOST_UNLISTED`.
 
-use super::facts::ScriptKind;
 use super::subject::{Findings, Owner, Project};
 use super::{Check, Rule};
 use crate::artifact::tool::Script;
 use crate::diagnostic::{Diagnostic, Severity};
+use crate::facts::ScriptKind;
 use crate::outside::{Refused, judge_address};
 use crate::span::{Place, Span};
 use std::ops::Range;

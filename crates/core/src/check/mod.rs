@@ -2,10 +2,7 @@
 
 pub mod checked;
 pub mod configure;
-pub mod facts;
-pub mod hook_events;
 pub(crate) mod locate;
-pub(crate) mod nearest;
 mod page;
 mod reach;
 mod resolve;
@@ -98,9 +95,10 @@ pub(crate) mod tool_duplicate;
 use crate::artifact::tool::Script;
 use crate::artifact::{Artifacts, Extent};
 use crate::diagnostic::{Diagnostic, Severity};
+use crate::facts::FactsBySource;
+use crate::facts::ScriptKind;
 use crate::surface;
-use facts::{Facts, ScriptKind, Unread};
-use std::collections::{HashMap, HashSet};
+use std::collections::HashSet;
 use std::sync::Arc;
 use subject::{Findings, HookSubject, Owner, Project, ScriptSubject, ToolSubject, hook_scripts};
 
@@ -155,9 +153,6 @@ impl Rule {
         Diagnostic::new(self.code, self.severity, message)
     }
 }
-
-/// What workers found, by source.
-pub type FactsBySource = HashMap<(ScriptKind, Arc<str>), Result<Facts, Unread>>;
 
 /// Every rule, in the order of the stages.
 pub const RULES: &[&Rule] = &[

@@ -1,10 +1,10 @@
 //! What a script's reach means for its tool's effects.
 
-use super::facts::{Facts, Named};
 use crate::artifact::Tool;
 use crate::artifact::tool::Claim;
 use crate::builtin::{self, Builtin, full_name};
 use crate::effect::Effects;
+use crate::facts::{Facts, Named};
 use std::collections::{HashMap, HashSet};
 use std::sync::OnceLock;
 

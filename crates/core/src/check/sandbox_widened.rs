@@ -2,7 +2,7 @@
 
 use super::subject::{Findings, Project};
 use super::{Check, Rule};
-use crate::artifact::root::Containment;
+use crate::containment::Containment;
 use crate::diagnostic::Severity;
 use crate::span::Place;
 

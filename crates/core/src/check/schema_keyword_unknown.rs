@@ -1,11 +1,11 @@
 //! `SCHEMA_KEYWORD_UNKNOWN`.
 
 use super::locate::{Half, locate, schemas};
-use super::nearest::nearest;
 use super::schema::{each_unknown_keyword, keywords, pointer};
 use super::subject::{Findings, ToolSubject};
 use super::{Check, Rule};
 use crate::diagnostic::Severity;
+use crate::nearest::nearest;
 
 pub(super) const RULE: Rule = Rule {
     code: "SCHEMA_KEYWORD_UNKNOWN",

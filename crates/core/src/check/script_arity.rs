@@ -1,9 +1,9 @@
 //! `SCRIPT_ARITY`.
 
-use super::facts::ScriptKind;
 use super::subject::{Findings, ScriptSubject};
 use super::{Check, Rule};
 use crate::diagnostic::Severity;
+use crate::facts::ScriptKind;
 
 pub(super) const RULE: Rule = Rule {
     code: "SCRIPT_ARITY",

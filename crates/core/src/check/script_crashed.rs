@@ -1,9 +1,9 @@
 //! `SCRIPT_CRASHED`.
 
-use super::facts::{ScriptKind, Unread};
 use super::subject::{Findings, ScriptSubject};
 use super::{Check, Rule};
 use crate::diagnostic::Severity;
+use crate::facts::{ScriptKind, Unread};
 
 pub(super) const RULE: Rule = Rule {
     code: "SCRIPT_CRASHED",

@@ -1,9 +1,9 @@
 //! `SCRIPT_NO_HANDLE`.
 
-use super::facts::ScriptKind;
 use super::subject::{Findings, HookSubject, hook_place};
 use super::{Check, Rule};
 use crate::diagnostic::Severity;
+use crate::facts::ScriptKind;
 
 pub(super) const RULE: Rule = Rule {
     code: "SCRIPT_NO_HANDLE",

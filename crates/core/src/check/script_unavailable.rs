@@ -1,11 +1,11 @@
 //! `SCRIPT_UNAVAILABLE`.
 
-use super::facts::ScriptKind;
 use super::reach::reached;
 use super::subject::{Findings, ScriptSubject};
 use super::{Check, Rule};
 use crate::builtin::{Body, Scope};
 use crate::diagnostic::Severity;
+use crate::facts::ScriptKind;
 
 pub(super) const RULE: Rule = Rule {
     code: "SCRIPT_UNAVAILABLE",

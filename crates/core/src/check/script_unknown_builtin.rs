@@ -1,11 +1,11 @@
 //! `SCRIPT_UNKNOWN_BUILTIN`.
 
-use super::facts::ScriptKind;
-use super::nearest::suggest;
 use super::subject::{Findings, ScriptSubject};
 use super::{Check, Rule};
 use crate::builtin::MODULES;
 use crate::diagnostic::Severity;
+use crate::facts::ScriptKind;
+use crate::nearest::suggest;
 
 pub(super) const RULE: Rule = Rule {
     code: "SCRIPT_UNKNOWN_BUILTIN",

@@ -1,9 +1,9 @@
 //! `SCRIPT_UNREAD`.
 
-use super::facts::{ScriptKind, Unread};
 use super::subject::{Findings, ScriptSubject};
 use super::{Check, Rule};
 use crate::diagnostic::Severity;
+use crate::facts::{ScriptKind, Unread};
 
 pub(crate) const RULE: Rule = Rule {
     code: "SCRIPT_UNREAD",

@@ -1,11 +1,11 @@
 //! What a rule is given to look at, and where it puts what it finds.
 
-use super::FactsBySource;
-use super::facts::{Facts, ScriptKind, Unread};
 use super::resolve::Resolution;
 use crate::artifact::tool::Script;
 use crate::artifact::{ClientMap, Form, Hook, Root, Tool};
 use crate::diagnostic::Diagnostic;
+use crate::facts::FactsBySource;
+use crate::facts::{Facts, ScriptKind, Unread};
 use crate::span::{Place, Span};
 use std::collections::HashSet;
 use std::sync::Arc;

@@ -3,7 +3,7 @@
 use super::Foreign;
 use super::translate::quoted;
 use crate::artifact::client::Commands;
-use crate::run::{Code, Refusal};
+use crate::refusal::{Code, Refusal};
 use serde_json::{Map, Value, json};
 
 /// Between the program's words and the command.

@@ -15,7 +15,7 @@ pub(crate) use translate::Part;
 
 use crate::artifact::client::{ClientMap, ClientTool, Commands};
 use crate::native::{CLIENTS, MAPS, NativeTool, Served, tools_of};
-use crate::run::{Code, Refusal};
+use crate::refusal::{Code, Refusal};
 use serde_json::{Map, Value};
 use std::path::PathBuf;
 use std::sync::{Arc, OnceLock};

@@ -3,7 +3,7 @@
 use super::Foreign;
 use super::patch::touched;
 use crate::artifact::client::Split;
-use crate::run::{Code, Refusal};
+use crate::refusal::{Code, Refusal};
 use serde_json::{Map, Value, json};
 use std::path::Path;
 

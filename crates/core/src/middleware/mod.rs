@@ -7,10 +7,11 @@ pub use again::NoRepeats;
 pub use rate::RateLimit;
 
 use crate::call::Call;
+use crate::control::Control;
 use crate::depth::{is_deep, let_go};
-use crate::isolate::caught;
+use crate::refusal::Refusal;
 use crate::registry::{OfferedTool, RegisteredTool};
-use crate::run::{Control, Refusal};
+use crate::tool::ask_host;
 use crate::tool::{RegisterError, ToolError, ToolOutput};
 use serde_json::{Map, Value};
 use std::fmt;
@@ -93,8 +94,8 @@ impl<T: ?Sized> Clone for Known<T> {
 
 impl Known<dyn Middleware> {
     pub(crate) fn middleware(given: impl Middleware) -> Result<Self, RegisterError> {
-        let name = asked("`name` of a middleware", || given.name().into())?;
-        let priority = asked("`priority` of a middleware", || given.priority())?;
+        let name = ask_host("`name` of a middleware", || given.name().into())?;
+        let priority = ask_host("`priority` of a middleware", || given.priority())?;
         Ok(Self {
             name,
             priority,
@@ -105,19 +106,14 @@ impl Known<dyn Middleware> {
 
 impl Known<dyn Around> {
     pub(crate) fn layer(given: impl Around) -> Result<Self, RegisterError> {
-        let name = asked("`name` of a layer", || given.name().into())?;
-        let priority = asked("`priority` of a layer", || given.priority())?;
+        let name = ask_host("`name` of a layer", || given.name().into())?;
+        let priority = ask_host("`priority` of a layer", || given.priority())?;
         Ok(Self {
             name,
             priority,
             given: Arc::new(given),
         })
     }
-}
-
-/// What the host's own code says when it is added.
-pub(crate) fn asked<T>(what: &str, answer: impl FnOnce() -> T) -> Result<T, RegisterError> {
-    caught(answer).ok_or_else(|| RegisterError::Panicked(what.to_owned()))
 }
 
 /// Something that will be there.

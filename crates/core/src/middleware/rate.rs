@@ -1,7 +1,7 @@
 //! At most so many calls of a tool in a while.
 
 use super::{Decision, Judged, Middleware, Step};
-use crate::tool::ToolName;
+use crate::id::ToolName;
 use std::collections::{HashMap, VecDeque};
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};

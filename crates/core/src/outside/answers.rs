@@ -1,7 +1,7 @@
 //! The outside as an example writes it: answers in order, each used once.
 
 use super::{Command, End, Outside, Pending, Ran, Refused, Request, Response, Text};
-use crate::artifact::root::Containment;
+use crate::containment::Containment;
 use serde_json::Value;
 use std::collections::VecDeque;
 use std::sync::{Mutex, PoisonError};

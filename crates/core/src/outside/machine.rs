@@ -3,7 +3,7 @@
 use super::{
     Command, Denial, DenialKind, End, Outside, Pending, Ran, Refused, Request, Response, Text,
 };
-use crate::artifact::root::Containment;
+use crate::containment::Containment;
 use std::io;
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;

@@ -7,7 +7,7 @@ pub use answers::Answers;
 pub use machine::Machine;
 pub use tool_harness_sandbox::network::{Request, Response};
 
-use crate::artifact::root::Containment;
+use crate::containment::Containment;
 use crate::isolate::{Isolated, caught};
 use crate::result::ArtifactRef;
 use std::fs::File;

@@ -1,11 +1,13 @@
 //! What all layers together let calls touch.
 
 use super::Narrowing;
-use crate::artifact::root::{Ceiling, Containment};
-use crate::artifact::tool::{At, Limits};
+use crate::artifact::root::Ceiling;
+use crate::artifact::tool::Limits;
 use crate::artifact::{LayerFile, Root};
+use crate::containment::Containment;
 use crate::effect::{Effects, Level};
 use crate::span::Place;
+use crate::span::Spanned;
 use std::path::Path;
 use tool_harness_sandbox::network::Domains;
 
@@ -57,7 +59,7 @@ impl Confines {
                 .take(index)
                 .flat_map(|root| texts(&root.sandbox.hidden))
                 .collect();
-            let opened = |places: &[At<String>]| {
+            let opened = |places: &[Spanned<String>]| {
                 texts(places)
                     .filter(|place| !covered(&higher, place))
                     .collect::<Vec<_>>()
@@ -104,7 +106,7 @@ impl Confines {
     }
 }
 
-fn texts(list: &[At<String>]) -> impl Iterator<Item = String> {
+fn texts(list: &[Spanned<String>]) -> impl Iterator<Item = String> {
     list.iter().map(|at| at.value.clone())
 }
 

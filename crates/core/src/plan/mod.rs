@@ -209,7 +209,7 @@ fn files(
 
 /// Where a place is that the layers open, if it is there. A link that lies where commands write may be theirs, and opens nothing outside.
 fn opened(site: Site<'_>, place: &str) -> Option<PathBuf> {
-    let path = PathBuf::from(crate::rule::normalise(
+    let path = PathBuf::from(crate::path::normalise(
         &written(site, place)?.to_string_lossy(),
     ));
     let real = path.canonicalize().ok()?;
@@ -236,7 +236,7 @@ fn resolved(site: Site<'_>, place: &str) -> Option<PathBuf> {
     let path = written(site, place)?;
     Some(
         path.canonicalize()
-            .unwrap_or_else(|_| PathBuf::from(crate::rule::normalise(&path.to_string_lossy()))),
+            .unwrap_or_else(|_| PathBuf::from(crate::path::normalise(&path.to_string_lossy()))),
     )
 }
 

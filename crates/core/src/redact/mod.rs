@@ -21,7 +21,8 @@ pub(crate) use shape::tokens;
 pub use stream::Stream;
 pub use words::Words;
 
-use crate::run::{Control, Grounds, Refusal};
+use crate::control::Control;
+use crate::refusal::{Grounds, Refusal};
 use known::Held;
 use serde_json::{Map, Value};
 use std::borrow::Cow;

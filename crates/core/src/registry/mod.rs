@@ -7,25 +7,27 @@ mod reader;
 
 pub use hints::Hints;
 pub use offered::{Offered, OfferedTool};
-pub use reader::READER;
 
-use crate::artifact::tool::{At, Limits, RetryPolicy};
+use crate::artifact::tool::{Limits, RetryPolicy};
 use crate::artifact::{BrokenHook, BrokenTool, ClientMap, Hook, Layer, LayerFile, Root, Tool};
 use crate::builtin::{self, Scope};
-use crate::check::facts::ScriptKind;
-use crate::check::{Checked, CheckedHook, CheckedTool, hook_events};
+use crate::check::{Checked, CheckedHook, CheckedTool};
 use crate::client::Foreign;
 use crate::diagnostic::{Diagnostic, Severity};
 use crate::effect::Effects;
+use crate::facts::ScriptKind;
+use crate::hook_event;
 use crate::host::Host;
+use crate::id::ToolName;
 use crate::middleware::{Known, Middleware};
 use crate::plan::{Confines, narrowed};
 use crate::redact::Words;
+use crate::refusal::Code;
 use crate::rule::{self, Rule};
-use crate::run::Code;
 use crate::schema::CompiledSchema;
 use crate::slots::Slots;
-use crate::tool::{AnyTool, Idempotency, Runs, ToolName};
+use crate::span::Spanned;
+use crate::tool::{AnyTool, Idempotency, Runs};
 use crate::worker::script::{Script, Scripts};
 use serde_json::{Map, Value};
 use std::collections::HashMap;
@@ -401,7 +403,7 @@ impl Registry {
     }
 
     fn sort_by_event(&mut self) {
-        let names = hook_events::HOOK_EVENTS
+        let names = hook_event::HOOK_EVENTS
             .iter()
             .map(|event| event.name)
             .filter(|name| !name.ends_with('*'));
@@ -517,7 +519,7 @@ impl Registry {
             .event
             .as_ref()
             .map(|event| event.value.clone())
-            .filter(|event| hook_events::find(event).is_some());
+            .filter(|event| hook_event::find(event).is_some());
         match (broken, &event, &hook.script) {
             (None, Some(event), Some(script)) => {
                 let linked = linked(
@@ -641,7 +643,7 @@ impl Registry {
             // Artifacts still load, so that a call is refused by name and says which hook must be mended.
             None => {
                 event != "artifact.load"
-                    && hook_events::find(event).is_some_and(|event| event.gating)
+                    && hook_event::find(event).is_some_and(|event| event.gating)
             }
         })
     }
@@ -679,7 +681,7 @@ impl Registry {
 }
 
 /// Entries that were looked at when they were read: one that means nothing has made its file unusable.
-fn words<'a>(entries: impl IntoIterator<Item = &'a At<String>>) -> Words {
+fn words<'a>(entries: impl IntoIterator<Item = &'a Spanned<String>>) -> Words {
     Words::new(entries.into_iter().map(|entry| entry.value.as_str())).unwrap_or_default()
 }
 

@@ -2,18 +2,17 @@
 
 use super::{RegisteredTool, Registry};
 use crate::artifact::Tool;
-use crate::artifact::tool::{At, Claim, DeclaredEffects, Inject, Limits};
+use crate::artifact::tool::{Claim, DeclaredEffects, Inject, Limits};
 use crate::effect::{Effects, Level};
 use crate::isolate;
 use crate::redact::Redactor;
 use crate::span::Span;
+use crate::span::Spanned;
 use crate::store::kept::{KeptStore, Shelf, Wanted, look};
+use crate::tool::READER;
 use crate::tool::{ToolError, unbound};
 use serde_json::{Value, json};
 use std::sync::Arc;
-
-/// The name of the harness's own tool, which reads what was left out of long results.
-pub const READER: &str = "read_artifact";
 
 /// Bytes it shows at once: within the bound of every result, so that what it reads is never put aside again.
 const MOST: u64 = 12_000;
@@ -89,7 +88,7 @@ fn tool() -> Tool {
         "required": ["id"],
         "additionalProperties": false,
     });
-    tool.schema_source = Some(At {
+    tool.schema_source = Some(Spanned {
         value: "input_schema",
         span: Span::default(),
     });
@@ -105,7 +104,7 @@ fn tool() -> Tool {
     tool.idempotent = true;
     tool.inject = vec![(
         SESSION.to_owned(),
-        At {
+        Spanned {
             value: Inject::SessionId,
             span: Span::default(),
         },

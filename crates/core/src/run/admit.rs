@@ -3,11 +3,11 @@
 use super::context::Context;
 use super::execute::help;
 use super::record::object;
-use super::refusal::{Code, Refusal};
 use super::repair::{self, repair, unfenced};
 use crate::call::{Arguments, DEFAULT_MODE};
 use crate::client::{Client, Foreign};
 use crate::depth::let_go;
+use crate::refusal::{Code, Refusal};
 use crate::registry::RegisteredTool;
 use crate::schema::{CompiledSchema, Violation, escaped};
 use crate::store::Admission;

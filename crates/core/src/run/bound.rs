@@ -1,14 +1,14 @@
 //! What a model reads is bounded. The whole is kept, and the mark of the cut says how to read on.
 
 use super::context::Context;
-use super::control::Control;
 use super::record::object;
-use super::refusal::{Class, Code, Refusal};
 use crate::content::{ContentBlock, Link, Media, Resource, ResourceBody};
+use crate::control::Control;
 use crate::isolate;
-use crate::registry::READER;
+use crate::refusal::{Class, Code, Refusal};
 use crate::result::{ArtifactRef, MOST_LISTED, ToolResult, encoded_len};
 use crate::store::kept::KeptError;
+use crate::tool::READER;
 use serde_json::{Map, Value, json};
 use std::sync::{Arc, PoisonError};
 

@@ -6,8 +6,8 @@ use super::crossing::HookCrossing;
 use super::decision::Decision;
 use super::payload::filled_in;
 use super::record::object;
-use super::refusal::{Code, Refusal};
-use crate::check::hook_events;
+use crate::hook_event;
+use crate::refusal::{Code, Refusal};
 use crate::registry::RegisteredHook;
 use crate::span::{Position, Span};
 use crate::worker::protocol::{Failure, Verdict};
@@ -66,7 +66,7 @@ pub(super) async fn fire_these(
         asks: Vec::new(),
         modified: false,
     };
-    let gating = hook_events::find(event).is_some_and(|event| event.gating);
+    let gating = hook_event::find(event).is_some_and(|event| event.gating);
     let mut rest = hooks;
     while !rest.is_empty() {
         let verdicts = run(

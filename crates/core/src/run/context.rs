@@ -1,17 +1,17 @@
 //! What every stage of one call has at hand.
 
-use super::control::Control;
 use super::deadline::{Deadline, of_call};
 use super::hold::Hold;
-use super::refusal::{Code, Refusal};
 use super::secret::Secrets;
 use crate::call::{Arguments, Call};
+use crate::control::Control;
 use crate::event::Sink;
 use crate::host::Host;
 use crate::listen::Listener;
 use crate::outside::Outside;
 use crate::plan::{Site, Surroundings};
 use crate::redact::{Redactor, Values};
+use crate::refusal::{Code, Refusal};
 use crate::registry::Registry;
 use crate::result::ArtifactRef;
 use crate::store::kept::{KeptStore, Shelf};

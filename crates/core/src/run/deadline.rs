@@ -1,7 +1,7 @@
 //! When a call must be over, and by whose limit.
 
 use super::context::Context;
-use super::refusal::{Code, Refusal};
+use crate::refusal::{Code, Refusal};
 use crate::registry::RegisteredTool;
 use std::time::Duration;
 use tokio::time::Instant;

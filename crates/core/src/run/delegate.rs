@@ -7,10 +7,10 @@ use super::before::before;
 use super::context::{Context, Shared};
 use super::execute::executed_elsewhere;
 use super::finish::{finish, refuse};
-use super::refusal::{Code, Refusal};
 use super::stopwatch::{Stage, Stopwatch};
 use crate::call::{Arguments, Call};
 use crate::client::{self, Client, Judgement, Observation, Outcome, Part};
+use crate::refusal::{Code, Refusal};
 use serde_json::{Map, Value};
 use std::sync::Arc;
 

@@ -5,8 +5,8 @@ use super::bound::{Size, bound, cut_all};
 use super::context::Context;
 use super::execute::Executed;
 use super::redact::redact;
-use super::refusal::Refusal;
 use crate::content::ContentBlock;
+use crate::refusal::Refusal;
 use crate::result::{ToolResult, encoded_len};
 use std::time::Duration;
 

@@ -2,8 +2,8 @@
 
 use super::context::Context;
 use super::execute::Given;
-use super::refusal::Class;
 use super::stored::lost;
+use crate::refusal::Class;
 use crate::registry::RegisteredTool;
 use crate::slots::Held;
 use std::sync::atomic::{AtomicBool, Ordering};

@@ -1,12 +1,12 @@
 //! What the harness fills in after validation.
 
 use super::context::Context;
-use super::refusal::{Code, Refusal};
 use crate::artifact::tool::Inject;
-use crate::builtin::StoreScope;
 use crate::depth::{is_deep, let_go};
 use crate::isolate::caught;
+use crate::refusal::{Code, Refusal};
 use crate::registry::RegisteredTool;
+use crate::store::StoreScope;
 use serde_json::{Map, Value};
 
 /// Adds what the tool wants injected.

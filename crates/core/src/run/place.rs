@@ -3,11 +3,11 @@
 use super::context::Context;
 use super::deadline::{Deadline, deadline};
 use super::hold::Hold;
-use super::refusal::{Code, Refusal};
 use crate::digest;
 use crate::effect::Effects;
+use crate::path::normalise;
+use crate::refusal::{Code, Refusal};
 use crate::registry::RegisteredTool;
-use crate::rule::normalise;
 use crate::slots::{Caller, Held, NoSlot, Slots, Waits};
 use crate::tool::Runs;
 use serde_json::{Map, Value};

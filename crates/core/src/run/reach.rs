@@ -3,15 +3,15 @@
 use super::bound::room_to_keep;
 use super::context::Context;
 use super::record::object;
-use super::refusal::{Code, Refusal};
-use crate::artifact::root::Containment;
 use crate::artifact::tool::Limits;
 use crate::builtin::Program;
+use crate::containment::Containment;
 use crate::isolate;
 use crate::outside::{
     Command, Denial, DenialKind, End, Ran, Refused, Request, Response, Text, asked, judge_address,
 };
 use crate::plan::{self, Narrowing, Site};
+use crate::refusal::{Code, Refusal};
 use crate::result::Enforced;
 use crate::store::kept::{Shelf, Shown};
 use serde_json::json;

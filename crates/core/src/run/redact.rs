@@ -2,9 +2,9 @@
 
 use super::after::{Amended, Hooks, shown};
 use super::context::Context;
-use super::refusal::Refusal;
 use crate::content::{ContentBlock, Link, Resource, ResourceBody};
 use crate::redact::Pass;
+use crate::refusal::Refusal;
 use crate::result::ArtifactRef;
 use crate::tool::ToolOutput as Success;
 use serde_json::Value;

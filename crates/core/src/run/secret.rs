@@ -1,14 +1,16 @@
 //! Secrets that a tool is given: read when they are needed, and known from then on to whatever leaves.
 
 use super::context::{Context, Shared};
-use super::refusal::{Code, Refusal};
 use crate::artifact::LayerFile;
-use crate::artifact::root::{Containment, SecretFrom};
-use crate::artifact::tool::{At, Inject};
+use crate::artifact::root::SecretFrom;
+use crate::artifact::tool::Inject;
+use crate::containment::Containment;
 use crate::outside::{Command, End, asked};
 use crate::plan::{self, Narrowing, Surroundings};
 use crate::redact::Values;
+use crate::refusal::{Code, Refusal};
 use crate::registry::RegisteredTool;
+use crate::span::Spanned;
 use serde_json::{Map, Value};
 use std::collections::HashMap;
 use std::io::Read as _;
@@ -75,7 +77,7 @@ pub(super) async fn inject(
     Ok(())
 }
 
-fn missing(tool: &RegisteredTool, name: &str, why: &str, at: &At<Inject>) -> Refusal {
+fn missing(tool: &RegisteredTool, name: &str, why: &str, at: &Spanned<Inject>) -> Refusal {
     Refusal::new(
         Code::SecretMissing,
         format!(

@@ -2,7 +2,7 @@
 //! is a bound, because whoever reads the arguments into a type has no more.
 
 use super::{Violation, escaped, within};
-use crate::worker::wire::is_integer;
+use crate::number::is_integer;
 use regex::Regex;
 use serde_json::{Map, Number, Value};
 

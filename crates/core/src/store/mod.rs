@@ -28,3 +28,14 @@ pub trait KeyValue: Send + Sync {
     /// Replaces a value by what `change` makes of it, in one step; `None` removes the key. Returns the new value.
     fn update(&self, key: &str, change: &mut Change<'_>) -> Result<Option<Value>, String>;
 }
+
+/// How long a value of a key-value store lives.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum StoreScope {
+    /// `cache`: one run.
+    Run,
+    /// `ctx`: one turn.
+    Turn,
+    /// `state`: one session.
+    Session,
+}

@@ -1,8 +1,8 @@
 //! What the engine remembers of each conversation.
 
 use super::{KeyValue, MemoryStore};
-use crate::builtin::StoreScope;
-use crate::tool::ToolCallId;
+use crate::id::ToolCallId;
+use crate::store::StoreScope;
 use foldhash::quality::RandomState;
 use foldhash::{HashMap, HashMapExt, HashSet};
 use std::collections::VecDeque;

@@ -7,13 +7,13 @@ use super::{
     Separator, Standing, Surface, Text, Written,
 };
 use crate::artifact::frontmatter::split;
-use crate::artifact::tool::At;
 use crate::artifact::{Form, LayerFile, Root, Tool};
 use crate::check::Checked;
 use crate::diagnostic::Diagnostic;
 use crate::effect::Effects;
 use crate::registry::Registry;
 use crate::rule::{self, Action, Rule};
+use crate::span::Spanned;
 use crate::span::{Place, Span};
 use std::borrow::Cow;
 
@@ -221,7 +221,7 @@ fn describe<'a>(tool: &'a Tool, texts: &mut Vec<Text<'a>>) {
 
 fn policy(root: &Root, from: From) -> Policy {
     let place = |span: Span| root.source.as_ref().map(|source| Place::new(source, span));
-    let patterns = |list: &[At<String>]| -> Vec<Written<Pattern>> {
+    let patterns = |list: &[Spanned<String>]| -> Vec<Written<Pattern>> {
         let of_tools = list.iter().filter(|at| !rule::names_builtins(&at.value));
         of_tools
             .filter_map(|at| {
@@ -236,7 +236,7 @@ fn policy(root: &Root, from: From) -> Policy {
         .policy
         .constraints
         .iter()
-        .filter_map(|At { value, span }| {
+        .filter_map(|Spanned { value, span }| {
             Some(Constraint {
                 tool: Pattern::new(&value.tool, Separator::Ordinary).ok()?,
                 key: value.arg_key.clone(),

@@ -1,8 +1,9 @@
 //! A Rust tool's own failure: a code, a class and details.
 
 use super::ToolOutput;
+use crate::control::Control;
 use crate::depth::shallow;
-use crate::run::{Class, Code, Control, Refusal};
+use crate::refusal::{Class, Code, Refusal};
 use serde_json::{Map, Value};
 use std::fmt;
 

@@ -3,7 +3,6 @@
 mod bound;
 mod error;
 mod function;
-mod name;
 mod output;
 mod read;
 mod register;
@@ -15,10 +14,10 @@ mod write;
 pub(crate) use bound::{Answered, AnyTool};
 pub use error::ToolError;
 pub use function::{BlockingFunction, Function, blocking, function};
-pub use name::{MAX_NAME, NameProblem, ToolCallId, ToolName};
+
 pub use output::ToolOutput;
 pub use register::RegisterError;
-pub(crate) use register::{HostTool, unbound};
+pub(crate) use register::{HostTool, ask_host, unbound};
 pub(crate) use runtime::On;
 pub use runtime::ToolRuntime;
 pub use spec::{Idempotency, Runs, Safety, ToolSpec};
@@ -105,3 +104,6 @@ fn typed<Input: JsonSchema, Output: JsonSchema>(mut spec: ToolSpec) -> ToolSpec 
     (spec.input_schema, spec.output_schema) = (input, output);
     spec
 }
+
+/// The name of the harness's own tool, which reads what was left out of long results.
+pub const READER: &str = "read_artifact";

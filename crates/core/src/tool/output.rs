@@ -2,8 +2,8 @@
 
 use crate::content::ContentBlock;
 use crate::depth::{is_deep, let_go, too_deep};
+use crate::refusal::{Code, Refusal};
 use crate::result::{ArtifactRef, MOST_LISTED};
-use crate::run::{Code, Refusal};
 use crate::store::weight;
 use serde_json::{Map, Value};
 

@@ -2,7 +2,7 @@
 
 use super::ToolError;
 use crate::redact::{MARK, Named};
-use crate::run::{Code, Refusal};
+use crate::refusal::{Code, Refusal};
 use serde::de::value::MapAccessDeserializer;
 use serde::de::{
     DeserializeOwned, DeserializeSeed, Deserializer, Error as _, IntoDeserializer, MapAccess,

@@ -1,17 +1,18 @@
 //! What a host registers, looked at once: whatever could surprise a call is refused here, with a type.
 
 use super::bound::{Answer, AnyTool, Bound, boxed};
-use super::name::NameProblem;
 use super::{Idempotency, On, Tool, ToolError, ToolOutput, ToolSpec};
-use crate::artifact::tool::{Annotations, Approval, At, Claim, DeclaredEffects, Tool as Artifact};
+use crate::artifact::tool::{Annotations, Approval, Claim, DeclaredEffects, Tool as Artifact};
 use crate::artifact::{Form, Layer, Origin};
 use crate::effect::Effects;
-use crate::middleware::asked;
+use crate::id::NameProblem;
+use crate::isolate::caught;
+use crate::path::within_workspace;
 use crate::redact::Words;
-use crate::registry::READER;
-use crate::rule::within_workspace;
 use crate::schema::{self, CompiledSchema, Violation};
+use crate::span::Spanned;
 use crate::span::{Source, Span};
+use crate::tool::READER;
 use serde_json::{Map, Value, json};
 use std::collections::HashSet;
 use std::marker::PhantomData;
@@ -196,7 +197,7 @@ impl HostTool {
         State: Send + Sync + 'static,
         Ctx: Send + Sync + 'static,
     {
-        let spec = asked("`spec` of a tool", || tool.spec())?;
+        let spec = ask_host("`spec` of a tool", || tool.spec())?;
         let effects = judge(&spec)?;
         Ok(Self {
             spec,
@@ -238,11 +239,14 @@ impl HostTool {
             description_span: None,
             frontmatter: json!({"effects": names, "safety": {"idempotent": idempotent, "confirm": spec.safety.confirm}, "tags": spec.tags}),
             input_schema: spec.arguments(),
-            schema_source: Some(At {
+            schema_source: Some(Spanned {
                 value: "input_schema",
                 span,
             }),
-            output_schema: spec.output_schema.clone().map(|value| At { value, span }),
+            output_schema: spec
+                .output_schema
+                .clone()
+                .map(|value| Spanned { value, span }),
             script: None,
             timeout_ms: flat(spec.timeout),
             declared_effects: vec![DeclaredEffects {
@@ -250,7 +254,7 @@ impl HostTool {
                 span,
                 claim: Claim::Exactly(effects),
             }],
-            requires_approval: spec.safety.confirm.then_some(At {
+            requires_approval: spec.safety.confirm.then_some(Spanned {
                 value: Approval::Always,
                 span,
             }),
@@ -261,14 +265,14 @@ impl HostTool {
             },
             idempotent,
             key: None,
-            retry: spec.retry.map(|value| At { value, span }),
+            retry: spec.retry.map(|value| Spanned { value, span }),
             inject: spec
                 .injected
                 .iter()
                 .map(|(name, value)| {
                     (
                         name.clone(),
-                        At {
+                        Spanned {
                             value: value.clone(),
                             span,
                         },
@@ -279,7 +283,7 @@ impl HostTool {
                 .safety
                 .redact
                 .iter()
-                .map(|value| At {
+                .map(|value| Spanned {
                     value: value.clone(),
                     span,
                 })
@@ -290,7 +294,7 @@ impl HostTool {
                 .workspace_root
                 .as_deref()
                 .and_then(within_workspace)
-                .map(|value| At { value, span }),
+                .map(|value| Spanned { value, span }),
             limits: spec.limits,
             deferred: false,
             aliases: spec
@@ -299,7 +303,7 @@ impl HostTool {
                 .map(|(provider, alias)| {
                     (
                         provider.clone(),
-                        At {
+                        Spanned {
                             value: alias.clone(),
                             span,
                         },
@@ -512,4 +516,9 @@ where
         }
     }
     Arc::new(Unbound(body))
+}
+
+/// What the host's own code says when it is added.
+pub(crate) fn ask_host<T>(what: &str, answer: impl FnOnce() -> T) -> Result<T, RegisterError> {
+    caught(answer).ok_or_else(|| RegisterError::Panicked(what.to_owned()))
 }

@@ -1,11 +1,13 @@
 //! What a call is given: its own child of the run's context, and the only ways to the world.
 
-use super::{ToolCallId, ToolError, ToolName};
-use crate::builtin::{Program, StoreScope};
+use super::ToolError;
+use crate::builtin::Program;
+use crate::id::{ToolCallId, ToolName};
 use crate::outside::{Ran, Request, Response};
 use crate::redact::Named;
 use crate::result::{ArtifactRef, ToolResult};
 use crate::store::KeyValue;
+use crate::store::StoreScope;
 use serde_json::Value;
 use std::sync::Arc;
 use std::time::Duration;

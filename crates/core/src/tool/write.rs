@@ -3,7 +3,7 @@
 use super::walk::{NO_NUMBER, can_be_dropped, no_number};
 use super::{ToolError, ToolOutput};
 use crate::depth::{MAX_DEPTH, too_deep};
-use crate::run::{Code, Refusal};
+use crate::refusal::{Code, Refusal};
 use serde::ser::{Error as _, Serialize, Serializer};
 use serde::ser::{
     SerializeMap, SerializeSeq, SerializeStruct, SerializeStructVariant, SerializeTuple,

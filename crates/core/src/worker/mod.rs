@@ -12,9 +12,9 @@ mod pool;
 pub(crate) use drive::{Bounds, Crossing};
 pub(crate) use pool::DEFAULT_MEMORY_MB;
 
-use crate::check::FactsBySource;
-use crate::check::facts::{Facts, ScriptKind, Unread};
-use crate::run::Code;
+use crate::facts::FactsBySource;
+use crate::facts::{Facts, ScriptKind, Unread};
+use crate::refusal::Code;
 use crate::span::Position;
 use channel::{Lost, Worker};
 use drive::{Ended, drive};

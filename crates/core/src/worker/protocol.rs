@@ -1,7 +1,7 @@
 //! The frames between the harness and a worker: a header, then this.
 
 use super::wire::{Reader, WireError, Writer};
-use crate::check::facts::ScriptKind;
+use crate::facts::ScriptKind;
 use serde_json::Value;
 
 /// The largest frame either side accepts.

@@ -1,6 +1,6 @@
 //! Scripts as workers know them: a number, the source, and what it is linked with.
 
-use crate::check::facts::ScriptKind;
+use crate::facts::ScriptKind;
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
 

@@ -3,10 +3,9 @@
 //! A value is one tag byte and its content; lengths are little-endian `u32`. Decoding goes straight into whatever the
 //! reader builds: `serde_json` values here, Starlark values in a worker.
 
+use crate::depth::MAX_DEPTH;
+use crate::number::is_integer;
 use serde_json::{Map, Number, Value};
-
-/// How deep values may nest, in either direction.
-pub const MAX_DEPTH: usize = 64;
 
 /// How many values lists and maps may hold in all: a value takes one byte on the wire and many times that in memory.
 pub const MAX_VALUES: usize = 1 << 20;
@@ -250,12 +249,6 @@ fn finite(text: &str) -> Result<f64, WireError> {
         .ok()
         .filter(|value: &f64| value.is_finite())
         .ok_or_else(|| WireError::Unrepresentable(shorten(text)))
-}
-
-/// Whether JSON number text is an integer: neither fraction nor exponent.
-#[must_use]
-pub fn is_integer(text: &str) -> bool {
-    !text.bytes().any(|byte| matches!(byte, b'.' | b'e' | b'E'))
 }
 
 fn shorten(text: &str) -> String {

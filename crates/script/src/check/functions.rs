@@ -6,7 +6,7 @@ use starlark::syntax::ast::{
     AssignP, AssignTargetP, AstExpr, AstParameter, AstStmt, DefP, ExprP, ParameterP, StmtP,
 };
 use starlark_syntax::syntax::top_level_stmts::top_level_stmts;
-use tool_harness::check::facts::Function;
+use tool_harness::facts::Function;
 use tool_harness::span::Source;
 
 /// Every `def`, name of a lambda, and other name of one of these; of two with one name the later, as the interpreter has it.

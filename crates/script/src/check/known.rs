@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 use tool_harness::builtin::{Body, Builtin, Module, Scope};
-use tool_harness::check::facts::ScriptKind;
+use tool_harness::facts::ScriptKind;
 
 /// The names a `when` is given.
 const GIVEN: [&str; 2] = ["event", "payload"];

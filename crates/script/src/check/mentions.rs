@@ -1,7 +1,7 @@
 //! Texts with the first place they were seen at.
 
 use std::collections::BTreeMap;
-use tool_harness::check::facts::Named;
+use tool_harness::facts::Named;
 use tool_harness::span::Source;
 
 /// Each text once, with its smallest byte offset.

@@ -30,7 +30,7 @@ use scope::Scopes;
 use starlark::syntax::AstModule;
 use starlark::syntax::ast::AstStmt;
 use tool_harness::builtin::Module;
-use tool_harness::check::facts::{Facts, Named, ScriptKind};
+use tool_harness::facts::{Facts, Named, ScriptKind};
 use tool_harness::span::Source;
 
 /// The longest script that is looked at, in bytes.

@@ -6,7 +6,7 @@ use super::scope::{Origin, Scopes};
 use super::tree::{at, each_expr};
 use starlark::syntax::ast::{AstStmt, StmtP};
 use starlark_syntax::syntax::top_level_stmts::top_level_stmts;
-use tool_harness::check::facts::Named;
+use tool_harness::facts::Named;
 use tool_harness::span::Source;
 
 /// Globals that do something though they reach nothing.

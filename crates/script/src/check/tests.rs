@@ -3,8 +3,8 @@
 use super::{SOURCE_LIMIT, facts};
 use serde_json::Value;
 use tool_harness::builtin::{Args, Body, Builtin, Module, Scope};
-use tool_harness::check::facts::{Facts, Named, ScriptKind};
 use tool_harness::effect::Effects;
+use tool_harness::facts::{Facts, Named, ScriptKind};
 
 const fn builtin(name: &'static str, body: Body) -> Builtin {
     Builtin {

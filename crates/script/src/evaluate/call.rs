@@ -13,7 +13,7 @@ use starlark::values::{
 };
 use std::fmt;
 use tool_harness::builtin::{Args, Body, Builtin, Scope, absent};
-use tool_harness::check::facts::ScriptKind;
+use tool_harness::facts::ScriptKind;
 use tool_harness::worker::protocol::{Leaving, MAX_FRAME, begin_call};
 use tool_harness::worker::wire::Writer;
 

@@ -8,7 +8,8 @@ use starlark::values::structs::StructRef;
 use starlark::values::tuple::TupleRef;
 use starlark::values::{Heap, UnpackValue, Value, ValueLike};
 use std::fmt;
-use tool_harness::worker::wire::{MAX_DEPTH, WireError, Writer};
+use tool_harness::depth::MAX_DEPTH;
+use tool_harness::worker::wire::{WireError, Writer};
 
 /// Why a value has no JSON form.
 #[derive(Debug, PartialEq, Eq)]

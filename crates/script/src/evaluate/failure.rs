@@ -3,7 +3,7 @@
 use super::meter::Tripped;
 use super::source::shift;
 use starlark::ErrorKind;
-use tool_harness::check::facts::ScriptKind;
+use tool_harness::facts::ScriptKind;
 use tool_harness::worker::protocol::{Budget, Failure, FailureKind};
 
 /// The deepest call stack of a script.

@@ -15,7 +15,7 @@ use starlark::values::{
 use std::collections::BTreeMap;
 use std::fmt;
 use tool_harness::builtin::{Module, full_name};
-use tool_harness::check::facts::ScriptKind;
+use tool_harness::facts::ScriptKind;
 
 /// All modules, in the order that numbers their calls.
 pub type Table = &'static [&'static Module];

@@ -46,7 +46,7 @@ use starlark::values::dict::DictRef;
 use starlark::values::{FrozenValue, Value, ValueLike};
 use std::collections::HashMap;
 use std::rc::Rc;
-use tool_harness::check::facts::ScriptKind;
+use tool_harness::facts::ScriptKind;
 use tool_harness::worker::protocol::{Budget, Failure, Link, Response, Verdict, begin_done};
 use tool_harness::worker::spelling;
 use tool_harness::worker::wire::{Build, Reader, WireError, Writer};

@@ -6,7 +6,7 @@ use super::script::{Script, bounded};
 use starlark::environment::{Globals, Module};
 use starlark::values::Value;
 use std::cell::OnceCell;
-use tool_harness::check::facts::ScriptKind;
+use tool_harness::facts::ScriptKind;
 use tool_harness::worker::protocol::Budget;
 
 /// Touches each part of the evaluator, and ends in an error because errors are a part of it.

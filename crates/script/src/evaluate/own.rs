@@ -11,7 +11,7 @@ use starlark::values::{
 };
 use std::fmt;
 use tool_harness::builtin::{DELEGATE_IN_TOOLS, Kind, absent};
-use tool_harness::check::facts::ScriptKind;
+use tool_harness::facts::ScriptKind;
 use tool_harness::worker::protocol::{Leaving, MAX_FRAME, Outcome, begin_call};
 use tool_harness::worker::wire::Writer;
 

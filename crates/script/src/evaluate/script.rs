@@ -9,7 +9,7 @@ use starlark::eval::Evaluator;
 use starlark::values::OwnedFrozenValue;
 use std::cell::OnceCell;
 use std::rc::Rc;
-use tool_harness::check::facts::ScriptKind;
+use tool_harness::facts::ScriptKind;
 use tool_harness::worker::protocol::{Failure, FailureKind};
 
 /// A script, compiled when it is first needed.

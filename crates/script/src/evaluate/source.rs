@@ -5,7 +5,7 @@ use crate::check::SOURCE_LIMIT;
 use crate::check::dialect::dialect;
 use crate::check::nesting::too_deep;
 use starlark::syntax::AstModule;
-use tool_harness::check::facts::ScriptKind;
+use tool_harness::facts::ScriptKind;
 use tool_harness::span::Source;
 use tool_harness::worker::protocol::Failure;
 

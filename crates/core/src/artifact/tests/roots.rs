@@ -2,7 +2,8 @@
 
 use super::{codes, problems, project};
 use crate::artifact::Root;
-use crate::artifact::root::{Ceiling, Containment, ListMode};
+use crate::artifact::root::{Ceiling, ListMode};
+use crate::containment::Containment;
 use crate::effect::{Effects, Level};
 
 #[test]

@@ -4,11 +4,11 @@
 //! Several processes may use one folder: whoever adds holds a lock together with others, whoever forgets holds it alone. A link inside of the
 //! folder is not followed, and what has no name that the store gives is left alone.
 
-use super::{
-    Bounds, Collected, Keeping, KeptError, KeptStore, handle, handle_bytes, is_hex, is_id,
-};
+use super::{Bounds, Collected, Keeping, KeptError, KeptStore, handle, handle_bytes};
 use crate::digest;
 use crate::result::ArtifactRef;
+use crate::result::is_artifact_id;
+use crate::result::is_hex;
 use serde_json::Value;
 use std::collections::HashMap;
 use std::fs::{self, DirBuilder, File, OpenOptions};
@@ -76,7 +76,7 @@ impl DiskStore {
     }
 
     fn entry(&self, session: &str, id: &str) -> Result<PathBuf, KeptError> {
-        if is_id(id) {
+        if is_artifact_id(id) {
             Ok(self.session_folder(session).join(id))
         } else {
             Err(KeptError::Unknown(id.to_owned()))
@@ -134,7 +134,7 @@ impl DiskStore {
         let mut collected = Collected::default();
         let mut handles = Vec::new();
         for session in named(&self.folder.join("sessions"), |name| is_hex(name, 32)) {
-            for entry in named(&session, is_id) {
+            for entry in named(&session, is_artifact_id) {
                 let Ok(at) = modified(&entry) else { continue };
                 let known = read_entry(&entry)
                     .ok()
@@ -345,7 +345,7 @@ impl KeptStore for DiskStore {
     }
 
     fn list(&self, session: &str) -> Result<Vec<ArtifactRef>, KeptError> {
-        let found = named(&self.session_folder(session), is_id).into_iter();
+        let found = named(&self.session_folder(session), is_artifact_id).into_iter();
         let mut found: Vec<_> = found
             .filter_map(|path| Some((modified(&path).ok()?, read_entry(&path).ok()?)))
             .collect();

@@ -21,9 +21,6 @@ use std::time::Duration;
 /// Bytes of one artifact; what is longer is kept up to here.
 pub const MOST_BYTES: u64 = 64 << 20;
 
-/// Bytes of what an artifact is said to be.
-pub(crate) const MOST_MEDIA_TYPE: usize = 255;
-
 /// A handle that nobody can guess, for something of this content.
 fn handle(media_type: &str, bytes: u64, content: &blake3::Hash) -> ArtifactRef {
     let digest = format!("blake3:{}", content.to_hex());
@@ -112,20 +109,6 @@ impl Bounds {
 /// What a handle counts as besides its content, which several may share.
 fn handle_bytes(media_type: &str) -> u64 {
     512 + media_type.len() as u64
-}
-
-/// Whether a text has the form of a handle. Nothing else becomes part of a path.
-pub(crate) fn is_id(text: &str) -> bool {
-    text.strip_prefix("art_")
-        .is_some_and(|digits| is_hex(digits, 32))
-}
-
-/// Whether a text is so many digits, as the store writes them.
-fn is_hex(text: &str, digits: usize) -> bool {
-    text.len() == digits
-        && text
-            .bytes()
-            .all(|byte| byte.is_ascii_digit() || (b'a'..=b'f').contains(&byte))
 }
 
 #[cfg(test)]

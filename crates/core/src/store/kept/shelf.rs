@@ -1,9 +1,10 @@
 //! What one session keeps. The only way to a store: whatever is written goes through redaction first.
 
-use super::{KeptError, KeptStore, MOST_BYTES, MOST_MEDIA_TYPE};
+use super::{KeptError, KeptStore, MOST_BYTES};
 use crate::isolate::caught;
 use crate::redact::{Redactor, Words};
 use crate::result::ArtifactRef;
+use crate::result::MOST_MEDIA_TYPE;
 use std::collections::VecDeque;
 use std::fmt;
 use std::io::Read;

@@ -32,7 +32,7 @@ fn what_is_kept_is_read_in_parts_by_its_own_session_and_by_no_other() {
             first.digest,
             format!("blake3:{}", blake3::hash(b"some long text").to_hex())
         );
-        assert!(is_id(&first.id) && first.bytes == 14);
+        assert!(is_artifact_id(&first.id) && first.bytes == 14);
         assert_eq!(store.find("one", &first.id), Ok(first.clone()));
         for (offset, length, expected) in [
             (0, 4, "some"),

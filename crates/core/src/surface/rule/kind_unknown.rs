@@ -1,8 +1,8 @@
 //! `TOOL_SURFACE_KIND_UNKNOWN`.
 
-use crate::check::nearest::suggest;
 use crate::check::{Check, Rule};
 use crate::diagnostic::Severity;
+use crate::nearest::suggest;
 use crate::surface::{Findings, Subject};
 
 pub(crate) const RULE: Rule = Rule {

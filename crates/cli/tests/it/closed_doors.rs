@@ -1,0 +1,140 @@
+//! Doors that once stood open: each was found by somebody who tried to get past a guard.
+
+use crate::support::{Project, call, code, hook, tool};
+use serde_json::json;
+
+const ECHO: &str = "def run(args):\n    return args";
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_folder_of_policy_that_is_a_link_to_nowhere_blocks() {
+    for folder in ["hooks", "plugins", "builtins", "overrides"] {
+        let project = Project::new(&[(".harness/tools/t.md", &tool(ECHO))]);
+        std::os::unix::fs::symlink(
+            "../not-checked-out",
+            project.path().join(".harness").join(folder),
+        )
+        .expect("a link");
+        let engine = project.engine().await;
+        assert_eq!(
+            code(&engine.call(call("t", json!({}))).await),
+            "tool.hook.failed",
+            "{folder}"
+        );
+        assert!(!engine.is_valid(), "{folder}");
+        std::fs::remove_file(project.path().join(".harness").join(folder)).expect("removed");
+        assert!(
+            !project
+                .engine()
+                .await
+                .call(call("t", json!({})))
+                .await
+                .is_error,
+            "{folder}"
+        );
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_broken_override_of_a_guard_blocks_what_the_guard_judged() {
+    let guard = hook(
+        "tool.pre",
+        "def handle(event, payload):\n    return block(\"no\")",
+    );
+    let broken = "---\nhooks:\n  - name: guard\n    event: custom.x\n    script: |\n      def handle(event, payload)\n          return allow()\n---\n";
+    let project = Project::new(&[
+        (".harness/tools/t.md", &tool(ECHO)),
+        (".harness/hooks/guard.md", &guard),
+        (".harness/overrides/o.md", broken),
+    ]);
+    assert_eq!(
+        code(&project.engine().await.call(call("t", json!({}))).await),
+        "tool.hook.failed"
+    );
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_hook_that_stops_a_built_in_is_the_reason_of_the_call() {
+    let reads = tool("def run(args):\n    return fs.exists(\"a\")");
+    for (decision, expected) in [
+        ("block(\"no\")", "tool.hook.blocked"),
+        ("ask(\"sure?\")", "tool.approval.denied"),
+        ("fail(\"broken\")", "tool.hook.failed"),
+        ("allow()", "none"),
+    ] {
+        let guard = hook(
+            "builtin.pre",
+            &format!("def handle(event, payload):\n    x = {decision}\n    return x"),
+        );
+        let project = Project::new(&[
+            (".harness/tools/t.md", &reads),
+            (".harness/hooks/guard.md", &guard),
+        ]);
+        let result = project.engine().await.call(call("t", json!({}))).await;
+        assert_eq!(code(&result), expected, "{decision}: {:?}", result.error);
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_post_hook_that_rewords_an_error_rewords_all_of_it_and_one_that_fails_is_heard_of() {
+    let failing = tool("def run(args):\n    fail(\"token SECRETDATA\")");
+    let reword = hook(
+        "tool.post",
+        "def handle(event, payload):\n    return modify({\"content\": \"withheld\"})",
+    );
+    let project = Project::new(&[
+        (".harness/tools/t.md", &failing),
+        (".harness/hooks/reword.md", &reword),
+    ]);
+    let result = project.engine().await.call(call("t", json!({}))).await;
+    assert!(
+        result.is_error && !result.to_json().to_string().contains("SECRETDATA"),
+        "{}",
+        result.to_json()
+    );
+    let wrong = hook(
+        "tool.post",
+        "def handle(event, payload):\n    return modify({\"error\": None})",
+    );
+    let project = Project::new(&[
+        (".harness/tools/t.md", &failing),
+        (".harness/hooks/wrong.md", &wrong),
+    ]);
+    assert!(
+        project
+            .engine()
+            .await
+            .call(call("t", json!({})))
+            .await
+            .is_error
+    );
+    let warned = project
+        .events
+        .all()
+        .into_iter()
+        .any(|event| event.name == "log" && event.fields["level"] == "warn");
+    assert!(warned, "a hook that was passed over is worth a warning");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_schema_that_multiplies_with_depth_is_answered_at_once() {
+    let schema = "input_schema:\n  $defs:\n    n: {anyOf: [{allOf: [{type: array, items: {$ref: \"#/$defs/n\"}}]}, {allOf: [{type: array, items: {$ref: \"#/$defs/n\"}}]}]}\n  type: object\n  properties: {a: {$ref: \"#/$defs/n\"}}\n";
+    let project = Project::new(&[(
+        ".harness/tools/t.md",
+        &crate::support::tool_with(schema, ECHO),
+    )]);
+    let engine = project.engine().await;
+    let deep = (0..40).fold(json!([1]), |inner, _| json!([inner]));
+    let started = std::time::Instant::now();
+    assert_eq!(
+        code(&engine.call(call("t", json!({"a": deep}))).await),
+        "tool.args.invalid_schema"
+    );
+    assert!(started.elapsed().as_secs() < 5, "{:?}", started.elapsed());
+    assert!(
+        !engine
+            .call(call("t", json!({"a": [[], [[]]]})))
+            .await
+            .is_error,
+        "a shallow value is still checked in full"
+    );
+}

@@ -1,0 +1,374 @@
+//! Whatever goes wrong, the call does not run: exit code 2, and a reason that can be read.
+
+use super::{before, hook};
+use crate::support::program::{descendants, prepared, signal};
+use crate::support::{Project, hook as hook_file, hook_with};
+use serde_json::json;
+use std::io::Write as _;
+use std::process::Stdio;
+use std::time::{Duration, Instant};
+
+fn allowing() -> Project {
+    Project::new(&[
+        ("harness.md", "---\nformat: 1\n---\n"),
+        (
+            ".harness/hooks/a.md",
+            &hook_file(
+                "tool.pre",
+                "def handle(event, payload):\n    return allow()",
+            ),
+        ),
+    ])
+}
+
+fn bash(project: &Project) -> String {
+    before(project.path(), "Bash", &json!({"command": "ls"}))
+}
+
+#[track_caller]
+fn stopped(project: &Project, message: &str, reason: &str) {
+    for client in ["claude-code", "codex"] {
+        let ran = hook(project.path(), client, message).ends(2);
+        assert_eq!(ran.out, "");
+        assert!(
+            ran.err.starts_with("error: ") && ran.err.contains(reason),
+            "{client}: {}",
+            ran.err
+        );
+    }
+}
+
+#[test]
+fn messages_that_are_none() {
+    let project = allowing();
+    let text = |value: serde_json::Value| value.to_string();
+    for (message, reason) in [
+        ("{broken".to_owned(), "the client's message is not JSON"),
+        (String::new(), "the client's message is empty"),
+        (" \n".to_owned(), "the client's message is empty"),
+        ("[]".to_owned(), "not a JSON object"),
+        ("{}".to_owned(), "no `hook_event_name`"),
+        (bash(&project)[..80].to_owned(), "not JSON"),
+        (bash(&project) + "{}", "not JSON"),
+        (
+            text(json!({"hook_event_name": "BeforeEverything", "cwd": project.path()})),
+            "does not know",
+        ),
+        (
+            text(json!({"hook_event_name": "PreToolUse", "cwd": project.path()})),
+            "no `tool_name`",
+        ),
+        ("\u{0}".to_owned(), "not JSON"),
+    ] {
+        stopped(&project, &message, reason);
+    }
+}
+
+#[test]
+fn arguments_that_cannot_be_judged_are_refused() {
+    let project = allowing();
+    for input in [
+        json!(null),
+        json!("ls"),
+        json!(["ls"]),
+        json!({"command": {"not": "text"}}),
+    ] {
+        let reason = super::refusal(hook(
+            project.path(),
+            "claude-code",
+            &before(project.path(), "Bash", &input),
+        ))
+        .expect("a refusal");
+        assert!(reason.starts_with("tool.args."), "{reason}");
+    }
+}
+
+#[test]
+fn a_message_of_fifty_megabytes() {
+    let project = allowing();
+    let message = before(
+        project.path(),
+        "Write",
+        &json!({"file_path": "x", "content": "x".repeat(50 << 20)}),
+    );
+    stopped(&project, &message, "longer than");
+}
+
+#[test]
+fn a_project_whose_files_are_missing_or_broken() {
+    let project = allowing();
+    let message = bash(&project);
+    project.write(
+        ".harness/hooks/a.md",
+        b"---\nevent: tool.pre\nscript: |\n  def handle(event, payload)\n---\n",
+    );
+    stopped(&project, &message, "hook `a` could not be loaded");
+    project.write(".harness/hooks/a.md", b"not a hook");
+    stopped(&project, &message, "hook `a` could not be loaded");
+    std::fs::remove_file(project.path().join(".harness/hooks/a.md")).expect("removed");
+    std::os::unix::fs::symlink("gone.md", project.path().join(".harness/hooks/b.md"))
+        .expect("a link");
+    stopped(&project, &message, "hook `b` could not be loaded");
+    std::fs::remove_file(project.path().join(".harness/hooks/b.md")).expect("removed");
+    project.write("harness.md", b"---\nformat: 1\ntools_polcy: {}\n---\n");
+    stopped(&project, &message, "root file is broken");
+    std::fs::remove_file(project.path().join("harness.md")).expect("removed");
+    std::os::unix::fs::symlink("gone.md", project.path().join("harness.md")).expect("a link");
+    stopped(&project, &message, "root file is broken");
+    std::fs::remove_dir_all(project.path().join(".harness")).expect("removed");
+    stopped(&project, &message, "harness.md");
+}
+
+#[test]
+fn two_hooks_of_one_name_are_no_hook_at_all() {
+    let project = allowing();
+    let message = bash(&project);
+    let text = "event: tool.pre\nscript: |\n  def handle(event, payload):\n      return allow()\n";
+    project.write(
+        ".harness/hooks/same.md",
+        format!("---\n{text}---\nLets pass.\n").as_bytes(),
+    );
+    hook(project.path(), "claude-code", &message).ends(0);
+    let entry = text
+        .lines()
+        .map(|line| format!("    {line}\n"))
+        .collect::<String>();
+    project.write(
+        ".harness/plugins/more.md",
+        format!("---\nhooks:\n  - name: same\n{entry}---\n").as_bytes(),
+    );
+    stopped(&project, &message, "`same`");
+}
+
+#[test]
+fn rules_that_cannot_be_looked_at_are_not_absent() {
+    let project = allowing();
+    let message = bash(&project);
+    std::fs::remove_dir_all(project.path().join(".harness")).expect("removed");
+    std::os::unix::fs::symlink("gone", project.path().join(".harness")).expect("a link");
+    stopped(&project, &message, ".harness");
+    std::fs::remove_file(project.path().join(".harness")).expect("removed");
+    assert_eq!(hook(project.path(), "codex", &message).ends(0).out, "");
+    project.write(".harness", b"a file");
+    stopped(&project, &message, ".harness");
+    // A folder that nobody may search cannot be tried as root, who may search all; a name too long for the kernel fails the same way.
+    let long = before(
+        &project.path().join("x".repeat(5000)),
+        "Bash",
+        &json!({"command": "ls"}),
+    );
+    let elsewhere = tempfile::tempdir().expect("a folder");
+    assert!(
+        hook(elsewhere.path(), "codex", &long)
+            .ends(2)
+            .err
+            .contains("cannot tell whether")
+    );
+}
+
+#[test]
+fn a_project_that_is_named_is_the_one_that_judges() {
+    let project = Project::new(&[(
+        "harness.md",
+        "---\nformat: 1\ntools_policy: { deny: [run_command] }\n---\n",
+    )]);
+    let elsewhere = tempfile::tempdir().expect("a folder");
+    let ran = |named: &std::path::Path| {
+        let named = named.to_string_lossy().into_owned();
+        let message = before(elsewhere.path(), "Bash", &json!({"command": "ls"}));
+        crate::support::program::harness_reading(
+            elsewhere.path(),
+            &["--project", &named, "hook", "codex"],
+            &message,
+        )
+    };
+    assert!(super::refusal(ran(project.path())).is_some());
+    assert!(
+        ran(elsewhere.path())
+            .ends(2)
+            .err
+            .contains("no harness project at")
+    );
+}
+
+#[test]
+fn a_folder_that_is_no_whole_path_is_named() {
+    for cwd in ["src", ""] {
+        let project = allowing();
+        let message = json!({"hook_event_name": "PreToolUse", "cwd": cwd, "tool_name": "Bash", "tool_input": {"command": "ls"}});
+        stopped(&project, &message.to_string(), &format!("`cwd` \"{cwd}\""));
+    }
+}
+
+#[test]
+fn a_hook_after_the_call_that_fails_is_told_of() {
+    let project = Project::new(&[
+        ("harness.md", "---\nformat: 1\n---\n"),
+        (
+            ".harness/hooks/a.md",
+            &hook_file(
+                "tool.post",
+                "def handle(event, payload):\n    return payload[\"args\"][\"nothing\"]",
+            ),
+        ),
+    ]);
+    let message = json!({
+        "cwd": project.path(), "hook_event_name": "PostToolUse", "tool_name": "Bash", "tool_input": {"command": "ls"},
+        "tool_response": {"stdout": "x", "stderr": ""},
+    });
+    let ran = hook(project.path(), "claude-code", &message.to_string()).ends(0);
+    assert_eq!(ran.out, "");
+    assert!(
+        ran.err
+            .starts_with("warning: hook `a` failed on `tool.post`"),
+        "{}",
+        ran.err
+    );
+}
+
+#[test]
+fn a_hook_that_gives_no_decision() {
+    let project = allowing();
+    for (script, reason) in [
+        (
+            "def handle(event, payload):\n    return payload[\"args\"][\"nothing\"]",
+            "gave no decision",
+        ),
+        (
+            "def handle(event, payload):\n    return [0] * 1000000000",
+            "gave no decision",
+        ),
+        (
+            "def handle(event, payload):\n    return 42",
+            "not a decision",
+        ),
+        (
+            "def handle(event, payload):\n    for i in range(100000):\n        for j in range(100000):\n            pass\n    return allow()",
+            "gave no decision",
+        ),
+    ] {
+        project.write(
+            ".harness/hooks/a.md",
+            hook_file("tool.pre", script).as_bytes(),
+        );
+        stopped(&project, &bash(&project), reason);
+    }
+}
+
+#[test]
+fn a_worker_that_is_killed() {
+    let script = "def handle(event, payload):\n    for i in range(100000):\n        for j in range(100000):\n            pass\n    return allow()";
+    let project = Project::new(&[(
+        ".harness/hooks/slow.md",
+        &hook_with("tool.pre", "timeout_ms: 15000\n", script),
+    )]);
+    let mut child = prepared(project.path(), &["hook", "claude-code"])
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .expect("the program starts");
+    child
+        .stdin
+        .take()
+        .expect("its input")
+        .write_all(bash(&project).as_bytes())
+        .expect("written");
+    let started = Instant::now();
+    // The worker that runs the hook has used some time; before that it only looks at the script.
+    std::thread::sleep(Duration::from_millis(1500));
+    let workers = descendants(child.id());
+    assert!(!workers.is_empty(), "a worker runs");
+    workers.iter().for_each(|worker| signal(*worker, "KILL"));
+    let output = child.wait_with_output().expect("it ends");
+    assert_eq!(output.status.code(), Some(2));
+    assert!(
+        String::from_utf8_lossy(&output.stderr).contains("the worker died"),
+        "{}",
+        String::from_utf8_lossy(&output.stderr)
+    );
+    assert!(started.elapsed() < Duration::from_secs(10));
+}
+
+#[test]
+fn an_answer_that_cannot_be_written() {
+    let project = Project::new(&[(
+        ".harness/hooks/no.md",
+        &hook_file(
+            "tool.pre",
+            "def handle(event, payload):\n    return block(\"no\")",
+        ),
+    )]);
+    let ends = |out: Stdio| {
+        let mut child = prepared(project.path(), &["hook", "claude-code"])
+            .stdin(Stdio::piped())
+            .stdout(out)
+            .stderr(Stdio::piped())
+            .spawn()
+            .expect("the program starts");
+        child
+            .stdin
+            .take()
+            .expect("its input")
+            .write_all(bash(&project).as_bytes())
+            .expect("written");
+        drop(child.stdout.take());
+        child.wait_with_output().expect("it ends")
+    };
+    // A disk that is full, and a reader that is gone.
+    let full = std::fs::OpenOptions::new()
+        .write(true)
+        .open("/dev/full")
+        .expect("a full device");
+    let output = ends(full.into());
+    assert_eq!(output.status.code(), Some(2));
+    assert!(
+        String::from_utf8_lossy(&output.stderr).contains("No space left"),
+        "{}",
+        String::from_utf8_lossy(&output.stderr)
+    );
+    assert_eq!(ends(Stdio::piped()).status.code(), Some(2));
+    // Output that is closed, which the program finds opened on the null device.
+    let output = ends(Stdio::null());
+    assert_eq!(output.status.code(), Some(2));
+    assert!(
+        String::from_utf8_lossy(&output.stderr).contains("blocked the call: no"),
+        "{}",
+        String::from_utf8_lossy(&output.stderr)
+    );
+}
+
+#[test]
+fn a_command_line_that_is_wrong() {
+    let project = allowing();
+    for words in [
+        &["hook"][..],
+        &["hook", "nobody"],
+        &["hook", "codex", "--what"],
+    ] {
+        assert_eq!(
+            crate::support::program::harness(project.path(), words).code,
+            Some(2),
+            "{words:?}"
+        );
+    }
+}
+
+#[test]
+fn a_client_that_never_ends_its_message_is_told_no_in_time() {
+    let project = allowing();
+    let mut child = prepared(project.path(), &["hook", "codex"])
+        .stdin(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .expect("the program starts");
+    let _held = child.stdin.take();
+    let started = Instant::now();
+    let output = child.wait_with_output().expect("it ends");
+    assert_eq!(output.status.code(), Some(2));
+    assert!(
+        started.elapsed() < Duration::from_secs(30),
+        "clients wait for a minute"
+    );
+    assert!(String::from_utf8_lossy(&output.stderr).contains("did not decide within"));
+}

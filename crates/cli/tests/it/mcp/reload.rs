@@ -1,0 +1,199 @@
+//! Files that change while they are served.
+
+use super::client::{Client, WITHOUT};
+use crate::support::{Project, hook, tool, tool_with};
+use serde_json::{Value, json};
+
+const CHANGED: &str = "notifications/tools/list_changed";
+
+fn returns(value: &str) -> String {
+    tool(&format!("def run(args):\n  return {value}"))
+}
+
+#[test]
+fn a_new_a_changed_and_a_removed_file_are_served_as_they_are_now() {
+    let project = Project::new(&[(".harness/tools/a.md", &returns("1"))]);
+    let mut client = Client::speaking(project.path(), "2025-11-25");
+    assert_eq!(client.tools(), ["a"]);
+    project.write(".harness/tools/b.md", returns("2").as_bytes());
+    client.notification(CHANGED);
+    assert_eq!(client.tools(), ["a", "b"]);
+    std::fs::remove_file(project.path().join(".harness/tools/a.md")).expect("removed");
+    client.notification(CHANGED);
+    assert_eq!(client.tools(), ["b"]);
+    // Another script under the same description: nothing to list again.
+    project.write(".harness/tools/b.md", returns("3").as_bytes());
+    client.wait_for_log("loaded again: 1 tool offered\nloaded again: 1 tool offered");
+    assert_eq!(client.result("b", json!({}))["content"][0]["text"], "3");
+    assert_eq!(client.rest(), Vec::<Value>::new());
+}
+
+#[test]
+fn a_subscription_hears_of_changes_and_others_of_that_revision_do_not() {
+    let project = Project::new(&[(".harness/tools/a.md", &returns("1"))]);
+    let mut deaf = Client::speaking(project.path(), WITHOUT);
+    let mut client = Client::speaking(project.path(), WITHOUT);
+    let id = client.request(
+        "subscriptions/listen",
+        json!({"notifications": {"toolsListChanged": true, "promptsListChanged": true}}),
+    );
+    let agreed = client.notification("notifications/subscriptions/acknowledged");
+    assert_eq!(
+        agreed["params"]["notifications"],
+        json!({"toolsListChanged": true}),
+        "{agreed}"
+    );
+    assert_eq!(deaf.tools(), ["a"]);
+    project.write(".harness/tools/b.md", returns("2").as_bytes());
+    let told = client.notification(CHANGED);
+    assert_eq!(
+        told["params"]["_meta"]["io.modelcontextprotocol/subscriptionId"], id,
+        "{told}"
+    );
+    client.send(&json!({"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": id}}));
+    assert_eq!(client.tools(), ["a", "b"]);
+    project.write(".harness/tools/c.md", returns("3").as_bytes());
+    client.wait_for_log("loaded again: 3 tools offered");
+    deaf.wait_for_log("loaded again: 3 tools offered");
+    assert_eq!((client.rest(), deaf.rest()), (Vec::new(), Vec::new()));
+}
+
+#[test]
+fn the_last_good_version_of_a_broken_tool_hook_and_root_stays_in_use() {
+    let guard = hook(
+        "tool.pre",
+        "def handle(event, payload):\n  return block(\"guarded\") if payload[\"name\"] == \"b\" else allow()",
+    );
+    let root = "---\nformat: 1\ntools_policy: {mode: denylist, deny: [c]}\n---\n";
+    let project = Project::new(&[
+        (".harness/tools/a.md", &returns("1")),
+        (".harness/tools/b.md", &returns("2")),
+        (".harness/tools/c.md", &returns("3")),
+        (".harness/hooks/guard.md", &guard),
+        ("harness.md", root),
+    ]);
+    let mut client = Client::speaking(project.path(), "2025-11-25");
+    let holds = |client: &mut Client, when: &str| {
+        assert_eq!(client.tools(), ["a", "b"], "{when}");
+        assert_eq!(
+            client.result("a", json!({}))["content"][0]["text"],
+            "1",
+            "{when}"
+        );
+        let code = |client: &mut Client, name: &str| {
+            client.result(name, json!({}))["_meta"]["harness/error"]["code"].take()
+        };
+        assert_eq!(
+            (code(client, "b"), code(client, "c")),
+            (json!("tool.hook.blocked"), json!("tool.denied")),
+            "{when}"
+        );
+    };
+    holds(&mut client, "at first");
+    for (path, text) in [
+        (
+            ".harness/tools/a.md",
+            "---\nscript: |\n  def run(args)\n---\nA.\n",
+        ),
+        (
+            ".harness/hooks/guard.md",
+            "---\nevent: tool.pre\nscript: |\n  def handle(:\n---\n",
+        ),
+        ("harness.md", "---\nformat: 1\ntools_polcy: {}\n---\n"),
+        (".harness/hooks/guard.md", "\0"),
+        ("harness.yaml", "format: 1\n"),
+    ] {
+        let before = client.log().matches("loaded again").count();
+        project.write(path, text.as_bytes());
+        let kept = if path == "harness.yaml" {
+            "harness.md"
+        } else {
+            path
+        };
+        client.wait_for_log(&format!(
+            "`{kept}` broke; its last good version stays in use"
+        ));
+        while client.log().matches("loaded again").count() == before {
+            std::thread::sleep(std::time::Duration::from_millis(10));
+        }
+        holds(&mut client, path);
+    }
+    client.wait_for_log("error[SCRIPT_SYNTAX]");
+    std::fs::remove_file(project.path().join("harness.yaml")).expect("removed");
+    // Mended: the new text counts.
+    project.write(".harness/tools/a.md", returns("10").as_bytes());
+    project.write("harness.md", b"---\nformat: 1\n---\n");
+    project.write(
+        ".harness/hooks/guard.md",
+        hook("tool.pre", "def handle(event, payload):\n  return allow()").as_bytes(),
+    );
+    client.notification(CHANGED);
+    assert_eq!(client.tools(), ["a", "b", "c"]);
+    assert_eq!(client.result("a", json!({}))["content"][0]["text"], "10");
+    assert_eq!(client.result("b", json!({}))["content"][0]["text"], "2");
+}
+
+#[test]
+fn a_root_that_never_was_good_closes_everything() {
+    let project = Project::new(&[(".harness/tools/a.md", &returns("1"))]);
+    let mut client = Client::speaking(project.path(), "2025-11-25");
+    assert_eq!(client.result("a", json!({}))["isError"], false);
+    project.write("harness.md", b"---\nformat: 99\n---\n");
+    client.notification(CHANGED);
+    assert!(client.tools().is_empty());
+    assert_eq!(
+        client.result("a", json!({}))["_meta"]["harness/error"]["code"],
+        "project.broken"
+    );
+    std::fs::remove_file(project.path().join("harness.md")).expect("removed");
+    client.notification(CHANGED);
+    assert_eq!(client.tools(), ["a"]);
+}
+
+#[test]
+fn a_call_in_flight_ends_on_its_own_version_and_the_session_goes_on() {
+    let old = "def run(args):\n  state.increment(\"n\")\n  sleep(1.5)\n  return {\"version\": \"old\", \"n\": state.get(\"n\")}";
+    let project = Project::new(&[(".harness/tools/a.md", &tool(old))]);
+    let mut client = Client::speaking(project.path(), WITHOUT);
+    assert_eq!(client.tools(), ["a"], "the first version is there");
+    let first = client.call("a", json!({}));
+    project.write(
+        ".harness/tools/a.md",
+        tool(&old.replace("1.5", "0").replace("old", "new")).as_bytes(),
+    );
+    client.wait_for_log("loaded again");
+    assert_eq!(
+        client.result("a", json!({}))["structuredContent"],
+        json!({"version": "new", "n": 2})
+    );
+    assert_eq!(
+        client.answer(first)["result"]["structuredContent"],
+        json!({"version": "old", "n": 2})
+    );
+}
+
+#[test]
+fn calls_in_flight_on_the_version_before_count_against_the_limit_of_the_next() {
+    let text = |seconds: &str| {
+        tool_with(
+            "limits: {max_concurrency: 1}\n",
+            &format!(
+                "def run(args):\n  sleep({seconds})\n  state.append(\"ended\", \"{seconds}\")\n  return state.get(\"ended\")"
+            ),
+        )
+    };
+    let project = Project::new(&[(".harness/tools/a.md", &text("2"))]);
+    let mut client = Client::speaking(project.path(), WITHOUT);
+    assert_eq!(client.tools(), ["a"], "the first version is there");
+    let first = client.call("a", json!({}));
+    project.write(".harness/tools/a.md", text("0").as_bytes());
+    client.wait_for_log("loaded again");
+    assert_eq!(
+        client.result("a", json!({}))["structuredContent"],
+        json!(["2", "0"])
+    );
+    assert_eq!(
+        client.answer(first)["result"]["structuredContent"],
+        json!(["2"])
+    );
+}

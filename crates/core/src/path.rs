@@ -1,0 +1,54 @@
+//! Paths as text, resolved by name.
+
+/// A path as the file jail will see it: `.` and `..` resolved by name, slashes single. What leaves the start keeps its `..`.
+#[must_use]
+pub fn normalise(path: &str) -> String {
+    let mut parts: Vec<&str> = Vec::new();
+    for part in path.split('/') {
+        match part {
+            "" | "." => {}
+            ".." if parts.last().is_some_and(|last| *last != "..") => drop(parts.pop()),
+            ".." if path.starts_with('/') => {}
+            other => parts.push(other),
+        }
+    }
+    let joined = parts.join("/");
+    if path.starts_with('/') {
+        format!("/{joined}")
+    } else {
+        joined
+    }
+}
+
+/// A path of the workspace, with dots resolved by name; nothing for one that leaves it.
+pub(crate) fn within_workspace(path: &str) -> Option<String> {
+    let path = normalise(path);
+    let leaves = path.starts_with(['/', '~']) || path == ".." || path.starts_with("../");
+    (!leaves).then(|| {
+        if path.is_empty() {
+            ".".to_owned()
+        } else {
+            path
+        }
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn normalising_a_path_resolves_dots_by_name() {
+        for (path, expected) in [
+            ("a/./b", "a/b"),
+            ("a/../b", "b"),
+            ("../a", "../a"),
+            ("a/../../b", "../b"),
+            ("/../a", "/a"),
+            ("//a//b/", "/a/b"),
+            ("", ""),
+        ] {
+            assert_eq!(normalise(path), expected);
+        }
+    }
+}

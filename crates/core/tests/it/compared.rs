@@ -1,0 +1,367 @@
+//! What the original of seed 002 documents and does not do, and the test here that shows it done. The page in `docs` is made of this.
+
+use std::fmt::Write;
+use std::path::{Path, PathBuf};
+
+/// One feature.
+struct Row {
+    /// What it is.
+    feature: &'static str,
+    /// How it stands there: P in part, N not, D code that nothing calls, hole, broken.
+    there: &'static str,
+    /// How it stands here.
+    here: &'static str,
+    /// The tests that show it.
+    tests: &'static [&'static str],
+}
+
+const fn row(
+    feature: &'static str,
+    there: &'static str,
+    here: &'static str,
+    tests: &'static [&'static str],
+) -> Row {
+    Row {
+        feature,
+        there,
+        here,
+        tests,
+    }
+}
+
+const ROWS: &[Row] = &[
+    row(
+        "`Tool` trait with `spec()`, a runtime and the run's context",
+        "P",
+        "`Tool<State, Ctx>` and `TypedTool<State, Ctx>`",
+        &["a_typed_tool_has_its_state_its_runs_context_and_schemas_of_its_types"],
+    ),
+    row(
+        "`ToolSpec` as one struct, `ToolName`, `ToolCallId`",
+        "N",
+        "one struct, each field of which somebody reads",
+        &[
+            "whatever_could_surprise_a_call_is_refused_with_a_type",
+            "names_that_some_provider_would_not_take_are_told_apart",
+        ],
+    ),
+    row(
+        "`ToolRuntime` with stores, events, cancellation",
+        "P",
+        "a child context for each call, with the stores that scripts see",
+        &[
+            "a_typed_tool_has_its_state_its_runs_context_and_schemas_of_its_types",
+            "a_call_that_nobody_waits_for_has_its_last_event_and_its_tool_is_told",
+        ],
+    ),
+    row(
+        "Empty, duplicate, spaced, long and unescapable names are rejected",
+        "N",
+        "at registration, with a type",
+        &["whatever_could_surprise_a_call_is_refused_with_a_type"],
+    ),
+    row(
+        "Provider aliases of names",
+        "P",
+        "an alias leads to the tool; events have the canonical name",
+        &["rules_in_code_govern_rust_tools_and_aliases_lead_to_canonical_names"],
+    ),
+    row(
+        "The host injects hidden values",
+        "N",
+        "ids, mode, state, idempotency key, and what the host gives",
+        &[
+            "injected_names_cannot_be_forged_however_they_are_wrapped",
+            "a_typed_tool_has_its_state_its_runs_context_and_schemas_of_its_types",
+        ],
+    ),
+    row(
+        "A model cannot forge injected arguments",
+        "P, hole",
+        "also not in text, fences or wrappers, repaired or not",
+        &["injected_names_cannot_be_forged_however_they_are_wrapped"],
+    ),
+    row(
+        "Arguments are validated against the schema",
+        "holes",
+        "by the whole of JSON Schema 2020-12; every violation with its path",
+        &[
+            "admit_accepts_exactly_what_the_schema_does",
+            "violations_name_the_path_and_defaults_fill_in",
+        ],
+    ),
+    row(
+        "The schema itself is checked at registration",
+        "N",
+        "both schemas are compiled then",
+        &["whatever_could_surprise_a_call_is_refused_with_a_type"],
+    ),
+    row(
+        "Only tools that the turn advertises run",
+        "N",
+        "and refusals name no others",
+        &[
+            "a_turn_runs_what_it_offers_and_a_child_never_gets_more_than_its_parent",
+            "selection_narrows_the_surface_of_a_turn_and_what_it_takes_away_does_not_run",
+        ],
+    ),
+    row(
+        "Malformed JSON never becomes `{}`, in no policy",
+        "hole",
+        "it is answered with the call's id",
+        &[
+            "malformed_json_is_answered_with_the_calls_id_and_is_never_an_empty_object",
+            "arguments_are_repaired_by_policy_only_and_never_for_tools_with_effects",
+        ],
+    ),
+    row(
+        "What a list does not allow is an event and a message the model can act on",
+        "N",
+        "`tool.rejected`, and the run goes on",
+        &[
+            "rules_in_code_govern_rust_tools_and_aliases_lead_to_canonical_names",
+            "every_code_has_a_reaction_and_the_policy_is_data",
+        ],
+    ),
+    row(
+        "The order of a call's life",
+        "P",
+        "one path, whose stages cannot be skipped",
+        &[
+            "links_run_by_priority_and_each_sees_what_the_one_before_left",
+            "every_case_goes_as_its_page_says",
+        ],
+    ),
+    row(
+        "What middleware changes is validated again",
+        "hole",
+        "by schema and rules",
+        &["changed_arguments_are_validated_and_authorized_again"],
+    ),
+    row(
+        "Layers around bodies do not force one call after the other",
+        "N",
+        "calls wait for nobody",
+        &["layers_and_links_do_not_make_calls_wait_for_each_other"],
+    ),
+    row(
+        "Bounded concurrency; tools that block",
+        "N",
+        "of the engine, a turn, a tool, and values of arguments; threads for tools that block",
+        &[
+            "a_thousand_calls_of_one_turn_run_eight_at_once_and_answer_in_order",
+            "limits_of_a_tool_a_key_and_the_engine_hold",
+            "tools_that_block_do_not_stall_others",
+            "two_calls_never_write_the_same_path_at_once",
+        ],
+    ),
+    row(
+        "Retry policy of a tool",
+        "N",
+        "growing waits shortened by chance, only where a repeat does no harm",
+        &[
+            "what_may_pass_is_tried_again_only_when_a_repeat_does_no_harm",
+            "waits_grow_up_to_their_cap_and_differ_by_chance",
+        ],
+    ),
+    row(
+        "Timeout of a tool",
+        "P",
+        "always, whoever set it",
+        &["deadline_and_cancellation_end_a_call_whether_its_tool_listens_or_not"],
+    ),
+    row(
+        "Cancellation",
+        "P",
+        "a call in flight ends, whether its tool listens or not",
+        &[
+            "deadline_and_cancellation_end_a_call_whether_its_tool_listens_or_not",
+            "a_call_that_nobody_waits_for_has_its_last_event_and_its_tool_is_told",
+        ],
+    ),
+    row(
+        "Limits on calls",
+        "P, broken",
+        "of a tool, a run and a turn; three of five run, two are refused",
+        &["where_three_of_five_are_allowed_three_run_and_two_are_refused"],
+    ),
+    row(
+        "Classes of errors, and what a loop does about them",
+        "P",
+        "a class on every failure; the policy is data; control flow is no message",
+        &[
+            "control_flow_is_no_message_and_the_policy_says_what_ends_a_run",
+            "where_a_run_shall_go_no_link_no_layer_and_no_deadline_makes_a_result_of_it",
+            "every_code_has_a_reaction_and_the_policy_is_data",
+        ],
+    ),
+    row(
+        "A panic is isolated",
+        "N",
+        "it ends its call and nothing else, in tools and middleware",
+        &[
+            "a_panic_ends_its_call_and_nothing_else",
+            "a_link_that_panics_lets_nothing_pass",
+        ],
+    ),
+    row(
+        "Every call that starts has one last event",
+        "P, broken",
+        "also when it is dropped, and beside others that fail",
+        &[
+            "a_call_that_nobody_waits_for_has_its_last_event_and_its_tool_is_told",
+            "deadline_and_cancellation_end_a_call_whether_its_tool_listens_or_not",
+            "ten_thousand_concurrent_calls_each_end_once",
+        ],
+    ),
+    row(
+        "Progress of a tool",
+        "D",
+        "an event, and a notification of MCP",
+        &[
+            "a_typed_tool_has_its_state_its_runs_context_and_schemas_of_its_types",
+            "progress_comes_before_the_answer_and_only_grows",
+        ],
+    ),
+    row(
+        "Results with blocks, value, artifacts, provider, time",
+        "P",
+        "text, pictures, sounds, links, resources; `ToolMessage` is what every door encodes",
+        &[
+            "a_tool_gives_blocks_and_a_provider_and_calls_others_through_the_path",
+            "what_a_tool_keeps_has_no_secrets_and_is_read_in_its_own_session_only",
+            "every_kind_of_block_is_read_as_it_was_written",
+            "every_kind_of_block_is_written_as_the_protocol_has_it",
+        ],
+    ),
+    row(
+        "Large output",
+        "D",
+        "bounded by the path itself; the whole is kept, without its secrets, and read in parts by its own session",
+        &[
+            "what_stays_of_a_long_text_is_within_the_bound_with_the_mark_of_the_cut",
+            "a_long_result_keeps_its_head_its_tail_and_a_handle_that_only_its_session_can_use",
+            "a_gigabyte_is_answered_once_with_its_ends_and_its_start_is_kept",
+        ],
+    ),
+    row(
+        "A cap on results",
+        "P",
+        "always, and what is cut is no error",
+        &["what_stays_of_a_long_text_is_within_the_bound_with_the_mark_of_the_cut"],
+    ),
+    row(
+        "Safety metadata that is enforced",
+        "P",
+        "effects, which rules and ceilings judge and the runtime holds a tool to",
+        &[
+            "rules_in_code_govern_rust_tools_and_aliases_lead_to_canonical_names",
+            "without_a_workspace_or_the_effect_nothing_is_touched",
+        ],
+    ),
+    row(
+        "Approval that does not end the run",
+        "P",
+        "asked for; where nobody can be asked, a refusal that the model reads",
+        &[
+            "a_tool_that_asks_for_a_person_is_refused_where_there_is_none",
+            "a_link_refuses_asks_defers_or_ends_the_run",
+        ],
+    ),
+    row(
+        "The workspace, links included",
+        "P",
+        "resolved by the kernel beneath one folder",
+        &[
+            "without_a_workspace_or_the_effect_nothing_is_touched",
+            "links_that_leave_are_refused_by_every_operation",
+            "constraints_judge_normalised_paths_and_every_element",
+        ],
+    ),
+    row(
+        "A guard against the same call again and again",
+        "D",
+        "`NoRepeats`, a middleware",
+        &["the_same_call_again_and_again_is_refused_and_another_one_is_not"],
+    ),
+    row(
+        "Typed tools, closures, checked output, stored results, dry run, rate limits",
+        "N",
+        "all of them",
+        &[
+            "a_typed_tool_has_its_state_its_runs_context_and_schemas_of_its_types",
+            "a_result_that_does_not_fit_its_schema_or_is_no_json_is_an_error",
+            "a_repeated_key_gets_the_stored_result_also_while_the_first_is_at_work",
+            "rules_in_code_govern_rust_tools_and_aliases_lead_to_canonical_names",
+            "a_rate_limit_puts_calls_off_and_refuses_those_that_cannot_wait",
+        ],
+    ),
+];
+
+fn repository() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
+}
+
+/// The text of every Rust file below a folder.
+fn sources(folder: &Path, text: &mut String) {
+    for entry in std::fs::read_dir(folder).expect("a folder").flatten() {
+        let path = entry.path();
+        if path.is_dir() {
+            sources(&path, text);
+        } else if path.extension().is_some_and(|end| end == "rs") {
+            text.push_str(&std::fs::read_to_string(&path).expect("a file"));
+        }
+    }
+}
+
+#[test]
+fn every_row_has_tests_that_are_there_and_the_page_says_what_they_show() {
+    let mut all = String::new();
+    for folder in [
+        "crates/core",
+        "crates/cli",
+        "crates/script",
+        "crates/sandbox",
+    ] {
+        sources(&repository().join(folder), &mut all);
+    }
+    let mut page = "<!-- Generated by `crates/core/tests/it/compared.rs`. Do not edit; `UPDATE=1 cargo test -p tool-harness --test it compared` rewrites it. -->\n\n# What TinyAgents documents and does not do\n\nTinyAgents 2.1.1 is the original of the feature. P: in part. N: documented only. D: code that nothing calls. Each row names the tests here that show it.\n\n| feature | there | here | shown by |\n| --- | --- | --- | --- |\n".to_owned();
+    for Row {
+        feature,
+        there,
+        here,
+        tests,
+    } in ROWS
+    {
+        assert!(
+            !there.is_empty() && !here.is_empty() && !tests.is_empty(),
+            "{feature} is blank"
+        );
+        for test in *tests {
+            assert!(
+                all.contains(&format!("fn {test}(")),
+                "{feature}: there is no test `{test}`"
+            );
+        }
+        let tests: Vec<String> = tests.iter().map(|test| format!("`{test}`")).collect();
+        let _ = writeln!(
+            page,
+            "| {feature} | {there} | {here} | {} |",
+            tests.join(", ")
+        );
+    }
+    let file = repository().join("docs/tinyagents.md");
+    #[expect(
+        clippy::disallowed_methods,
+        reason = "how every generated page is rewritten"
+    )]
+    let update = std::env::var_os("UPDATE").is_some();
+    if update {
+        std::fs::write(&file, &page).expect("the page is written");
+    }
+    assert_eq!(
+        std::fs::read_to_string(&file).unwrap_or_default(),
+        page,
+        "run it again with UPDATE=1"
+    );
+}
