@@ -9,7 +9,7 @@ use tool_harness::call::{Arguments, Call, DEFAULT_MODE, Door};
 use tool_harness::engine::Engine;
 
 /// The help for every error in an argument.
-const ACCEPTED: &str = "arguments are `key=text`, or `key:=json` as in `limit:=10` or `tags:='[\"a\"]'`; `--args '{...}'` gives all at once";
+const ACCEPTED: &str = "write `key=text`, or `key:=json` as in `limit:=10` or `tags:='[\"a\"]'`; `--args '{...}'` sets all at once";
 
 /// The arguments of a call.
 #[derive(Args)]
@@ -17,7 +17,7 @@ pub(crate) struct CallArguments {
     /// `key=text` or `key:=json`
     #[arg(value_name = "ARGUMENT")]
     pairs: Vec<String>,
-    /// All arguments as one JSON object; `-` reads it from standard input
+    /// All arguments as one JSON object; `-` reads them from standard input
     #[arg(long, value_name = "JSON")]
     args: Option<String>,
     /// The mode the call is made in
@@ -121,7 +121,7 @@ fn argument(pair: &str, schema: Option<&Value>) -> Result<(String, Value), Usage
     }
     if is_json {
         let value = serde_json::from_str(text).map_err(|problem| {
-            UsageError::new(format!("`{key}:=` is not followed by JSON: {problem}"))
+            UsageError::new(format!("the value of `{key}:=` is not JSON: {problem}"))
                 .help(format!("for text write `{key}={text}`"))
         })?;
         return Ok((key.to_owned(), value));
@@ -164,10 +164,10 @@ fn coerce(key: &str, text: &str, wanted: &[&str]) -> Result<Value, UsageError> {
             _ => "'{\"a\": 1}'",
         };
         UsageError::new(format!(
-            "`{key}` takes {} {wanted}, and `{text}` is none",
+            "`{key}`: expected {} {wanted}, got `{text}`",
             article(&wanted)
         ))
-        .help(format!("as in `{key}={example}`"))
+        .help(format!("for example `{key}={example}`"))
     })
 }
 
@@ -239,12 +239,9 @@ mod tests {
         check(&["=x"], &json!("`=x` has no key before the `=`"));
         check(
             &["limit=ten"],
-            &json!("`limit` takes an integer, and `ten` is none"),
+            &json!("`limit`: expected an integer, got `ten`"),
         );
-        check(
-            &["all=yes"],
-            &json!("`all` takes a boolean, and `yes` is none"),
-        );
+        check(&["all=yes"], &json!("`all`: expected a boolean, got `yes`"));
         check(
             &["path=a", "path=b"],
             &json!("the argument `path` is given twice"),

@@ -102,8 +102,8 @@ fn user_layer() -> Option<PathBuf> {
 /// and no one has trusted it. Variables in the user's or the machine's file do not come here.
 fn environment_for_scripts(name: &str) -> Result<Option<String>, String> {
     Err(format!(
-        "project.untrusted: `{name}` is listed in the project's `sandbox.env`, which counts once a person trusts the project, and this version \
-         has no way to; list it in your own harness/harness.md, or pass the value as an argument"
+        "project.untrusted: the project lists `{name}` in `sandbox.env`, which harness ignores until a person trusts the \
+         project, and this version has no way to do that; list it in your own harness/harness.md, or pass the value as an argument"
     ))
 }
 
@@ -161,7 +161,7 @@ pub(crate) fn running(engine: &Engine) -> Result<(), UsageError> {
         return Ok(());
     };
     Err(UsageError::new(placed(problem, &problem.message))
-        .help("nothing runs until this file is mended; `harness validate` shows all of it"))
+        .help("nothing runs until this file is fixed; `harness validate` shows every error"))
 }
 
 /// Fails if the surface has an error: then nothing may be offered.
@@ -174,7 +174,7 @@ pub(crate) fn offering(engine: &Engine) -> Result<(), UsageError> {
     else {
         return Ok(());
     };
-    let help = "nothing is offered until this is mended; `harness validate` shows all of it";
+    let help = "nothing is offered until this is fixed; `harness validate` shows every error";
     let message = format!("{}: {}", problem.code, problem.message);
     Err(UsageError::new(placed(problem, &message)).help(help))
 }

@@ -8,7 +8,7 @@ use tool_harness::engine::is_project;
 /// The `--project` option.
 #[derive(Args)]
 pub(crate) struct ProjectArg {
-    /// The project's folder [default: the first one upwards with `.harness` or `harness.md`]
+    /// The project's folder [default: the nearest one upwards with `.harness` or `harness.md`]
     #[arg(long, global = true, value_name = "DIR")]
     project: Option<PathBuf>,
 }

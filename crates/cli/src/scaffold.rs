@@ -120,7 +120,7 @@ impl fmt::Display for ScaffoldReport {
         }
         write!(
             f,
-            "{} created, {} left as they were",
+            "{} created, {} unchanged",
             self.created.len(),
             self.kept.len()
         )

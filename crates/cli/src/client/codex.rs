@@ -19,7 +19,7 @@ pub(super) const SPEC: ClientSpec = ClientSpec {
     scopes: &[Scope::Project, Scope::User],
     files,
     then: &[
-        "in Codex, trust the project when asked, then open `/hooks` and trust the two hooks: until then Codex skips them without a word",
+        "in Codex, trust the project when asked, then open `/hooks` and trust the two hooks: until then Codex silently skips them",
     ],
     hooks: Some(HookProtocol {
         events: EVENTS,

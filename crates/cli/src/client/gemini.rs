@@ -11,7 +11,7 @@ pub(super) const SPEC: ClientSpec = ClientSpec {
     scopes: &[Scope::Project, Scope::User],
     files: |context| context.server_file(".gemini/settings.json"),
     then: &[
-        "trust the folder when Gemini CLI asks: it starts no MCP server in one that is not trusted",
+        "trust the folder when Gemini CLI asks: it starts no MCP server in an untrusted folder",
     ],
     hooks: None,
 };

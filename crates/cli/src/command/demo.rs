@@ -49,7 +49,7 @@ const FILES: [(&str, &str); 6] = [
 ];
 
 /// The content of a file beside the workspace, which no tool may read.
-const CANARY: &str = "the recipe nobody may read";
+const CANARY: &str = "the secret recipe";
 
 /// One call of the session and its expected result.
 struct Scene {
@@ -107,11 +107,11 @@ fn scenes() -> Vec<Scene> {
             moral: "scripts run in worker processes with limits; this one is gone, the harness is not",
         },
         Scene {
-            title: "and on it goes",
+            title: "and the next call works",
             tool: "count_words",
             args: json!({"text": "still here"}),
             expected: Ok(json!({"words": 2})),
-            moral: "the next call does not notice",
+            moral: "the harness goes on as if nothing had happened",
         },
     ]
 }

@@ -13,7 +13,7 @@ use tool_harness_sandbox::process::Sandbox;
 use tool_harness_sandbox::tier::{Layer, Report, Tier};
 
 /// A gap that harness cannot close.
-const CLIENT_TIMEOUT: &str = "a client that loses patience with a hook runs its call; harness decides within 20 s, so keep a client's hook timeout above that";
+const CLIENT_TIMEOUT: &str = "a client whose hook times out runs its call; harness decides within 20 s, so keep the client's hook timeout above that";
 
 #[derive(Args)]
 pub(crate) struct DoctorArgs {
@@ -82,7 +82,7 @@ fn lines(sandbox: &Sandbox, scripts: &Result<(), String>, project: &ProjectSumma
             format!(
                 "      {:<11} {} {fix}",
                 "",
-                paint(style::CAREFUL, "to mend:")
+                paint(style::CAREFUL, "to fix:")
             )
         }));
     }
@@ -113,15 +113,15 @@ fn meaning(report: &Report) -> &'static str {
         .any(|layer| layer.name == "landlock" && layer.works);
     match report.tier {
         Tier::A if !has_landlock => {
-            "namespaces, with a system call filter inside; hosts of the list can be reached"
+            "namespaces, with a system call filter inside; processes reach only listed hosts"
         }
         Tier::A => {
-            "namespaces, with Landlock and a system call filter inside; hosts of the list can be reached"
+            "namespaces, with Landlock and a system call filter inside; processes reach only listed hosts"
         }
         Tier::B => {
-            "Landlock and a system call filter; no network for processes, and less is hidden than in tier A"
+            "Landlock and a system call filter; processes have no network, and see more of the machine than in tier A"
         }
-        Tier::None => "commands cannot be contained here, so none is run",
+        Tier::None => "commands cannot be contained here, so harness runs none",
     }
 }
 

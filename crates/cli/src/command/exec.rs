@@ -94,7 +94,7 @@ impl ExecArgs {
             () = cancel.cancelled(), if !is_stopped => return Ok(exit_soon(end.exit())),
             () = sleep_until(deadline), if !is_stopped => return Ok(exit_soon(Exit::Stopped)),
         };
-        let written = written.context("what the command says cannot be passed on")?;
+        let written = written.context("cannot pass on the output of the command")?;
         match finished {
             // As any program in a pipeline whose reader has closed it.
             Ok(_) if written == Forwarding::ReaderGone => Ok(by_signal(SIGPIPE)),
@@ -169,24 +169,24 @@ fn ended(finished: &Finished, redactor: &Redactor, output: &mut Output) -> anyho
         End::Exited(code) => Exit::As(u8::try_from(code).unwrap_or(u8::MAX)),
         End::Signalled(signal) => by_signal(signal),
         End::TimedOut => {
-            killed("its time was up")?;
+            killed("it ran out of time")?;
             Exit::Stopped
         }
         End::Cancelled => Exit::Stopped,
         End::Flooded => {
-            killed("it wrote more than it may")?;
+            killed("it wrote too much output")?;
             Exit::As(KILLED)
         }
         End::OutOfMemory => {
-            killed("it used more memory than it may")?;
+            killed("it used too much memory")?;
             Exit::As(KILLED)
         }
         End::OutOfTime => {
-            killed("it used more processor time than it may")?;
+            killed("it used too much processor time")?;
             Exit::As(KILLED)
         }
         End::Protected => {
-            killed("a file that governs calls was made or replaced while it ran")?;
+            killed("a protected file was created or replaced while it ran")?;
             Exit::Refused
         }
     })
@@ -194,7 +194,7 @@ fn ended(finished: &Finished, redactor: &Redactor, output: &mut Output) -> anyho
 
 /// The exit code of a command that never ran.
 fn refused(error: &SandboxError, redactor: &Redactor, output: &mut Output) -> anyhow::Result<Exit> {
-    let doctor = "`harness doctor` says what this machine lacks, and how to mend it";
+    let doctor = "`harness doctor` shows what this machine lacks, and how to fix it";
     let (exit, help) = match error {
         SandboxError::NotFound { .. } => (Exit::As(NOT_FOUND), None),
         SandboxError::NotExecutable { .. } | SandboxError::Start { .. } => {

@@ -16,7 +16,7 @@ const TIME_LIMIT: Duration = Duration::from_secs(20);
 
 #[derive(Args)]
 pub(crate) struct HookArgs {
-    /// Whose message it is
+    /// The client that sends the message
     #[arg(value_parser = ClientSpec::with_hooks())]
     client: &'static ClientSpec,
 }
@@ -52,7 +52,7 @@ impl HookArgs {
         if let Some(document) = answer? {
             if is_stdout_closed() {
                 anyhow::bail!(
-                    "standard output is closed, so the answer cannot be given, and the call must not run: {}",
+                    "standard output is closed, so harness cannot answer, and the call must not run: {}",
                     reason(&document)
                 );
             }
@@ -78,5 +78,5 @@ fn reason(document: &Value) -> &str {
     places
         .iter()
         .find_map(|place| document.pointer(place)?.as_str())
-        .unwrap_or("it would have been changed")
+        .unwrap_or("the call or its result would have been changed")
 }

@@ -18,7 +18,7 @@ use tool_harness::rule::{self, Rule, Subject};
 pub(crate) struct InspectArgs {
     /// Only this tool, with its schema
     tool: Option<String>,
-    /// Only the effective rules, in order, each with the line it came from
+    /// Only the effective rules, in order, each with its line
     #[arg(long, conflicts_with = "tool")]
     policy: bool,
     /// One JSON document
@@ -54,7 +54,7 @@ impl InspectArgs {
         }
         if let (Some(problem), false) = (engine.stopped(), self.json) {
             output.say(&format!(
-                "{}: {}; nothing runs until it is mended",
+                "{}: {}; nothing runs until it is fixed",
                 paint(style::BAD, "stopped"),
                 plain(&problem.message)
             ))?;
@@ -284,9 +284,10 @@ fn find_tool<'a>(engine: &'a Engine, name: &str) -> Result<&'a RegisteredTool, U
                 "`{name}` has an error in its file: {}",
                 broken.problem.message
             ))
-            .help("`harness validate` shows everything that is wrong"),
-            None => UsageError::new(format!("no tool `{name}`"))
-                .help("`harness list tools` names them all"),
+            .help("`harness validate` shows every error"),
+            None => {
+                UsageError::new(format!("no tool `{name}`")).help("`harness list tools` lists them")
+            }
         })
 }
 

@@ -18,7 +18,7 @@ pub(crate) struct InstallArgs {
     /// The client
     #[arg(value_parser = ClientSpec::any())]
     client: &'static ClientSpec,
-    /// For whom the client is configured [default: project; for goose, which has no other: user]
+    /// Whom to configure the client for [default: project; goose has only user]
     #[arg(long, value_enum)]
     scope: Option<Scope>,
     /// Show what would change and write nothing
@@ -27,7 +27,7 @@ pub(crate) struct InstallArgs {
     /// Write without asking
     #[arg(long, short)]
     yes: bool,
-    /// Take out what was put in
+    /// Remove what an installation added
     #[arg(long)]
     uninstall: bool,
     /// One JSON document on standard output
@@ -41,7 +41,7 @@ impl InstallArgs {
         let scope = match self.scope {
             Some(scope) if !client.scopes.contains(&scope) => {
                 let problem = UsageError::new(format!(
-                    "{} has no configuration of a project",
+                    "{} cannot be configured for a project",
                     client.title
                 ));
                 return Err(problem.help("use `--scope user`").into());
@@ -54,7 +54,7 @@ impl InstallArgs {
         if let Some(named) = project.named().filter(|named| !named.is_dir()) {
             return Err(
                 UsageError::new(format!("there is no folder `{}`", named.display()))
-                    .help("make it first; nothing was written")
+                    .help("create it first; nothing was written")
                     .into(),
             );
         }
@@ -107,7 +107,7 @@ impl InstallArgs {
         }
         if changes && !write && !self.dry_run {
             return Err(UsageError::new("nothing was written")
-                .help("look at the change above, then add `--yes`")
+                .help("review the change above, then add `--yes`")
                 .into());
         }
         Ok(Exit::Done)
@@ -124,18 +124,17 @@ fn places(scope: Scope) -> Result<(PathBuf, PathBuf), UsageError> {
         }
         None => "`HOME` is not set".to_owned(),
         Some(home) if home.is_empty() => "`HOME` is empty".to_owned(),
-        Some(home) => format!("`HOME` is `{home}`, which is not a whole path"),
+        Some(home) => format!("`HOME` is `{home}`, which is not an absolute path"),
     };
     match (scope, state) {
         (Scope::Project, Some(state)) => Ok((PathBuf::from("/"), state.join("harness"))),
         (Scope::Project, None) => {
-            let problem = UsageError::new(format!(
-                "{why}, so there is no place to remember what is written"
-            ));
+            let problem =
+                UsageError::new(format!("{why}, so harness cannot record what it writes"));
             Err(problem.help("set `HOME`, or `XDG_STATE_HOME`"))
         }
         (Scope::User, _) => Err(UsageError::new(format!(
-            "{why}, so the files of clients cannot be found"
+            "{why}, so harness cannot find the files of clients"
         ))),
     }
 }
@@ -188,7 +187,7 @@ impl InstallReport<'_> {
         }
         if let Some(project) = self.new_project {
             text += &format!(
-                "there is no project here: one is made in `{}`, {}\n",
+                "there is no project here: creating one in `{}`, {}\n",
                 project.display(),
                 count(scaffold::FILES.len(), "file")
             );
@@ -229,12 +228,12 @@ impl InstallReport<'_> {
             String::new()
         };
         if self.install.uninstall {
-            text += "the files of projects stay; remove `.harness` and `harness.md` by hand where they are not wanted";
+            text += "projects keep their files; delete `.harness` and `harness.md` yourself where you no longer want them";
             return text;
         }
         if client.hooks.is_none() {
             let own = format!(
-                "{} can now use the project's tools; its own shell and edit tools are not judged",
+                "{} can now use the project's tools; harness does not judge its own shell and edit tools",
                 client.title
             );
             text += &format!("{} {own}\n", paint(style::CAREFUL, "note:"));
@@ -257,7 +256,7 @@ impl InstallReport<'_> {
         }
         if self.new_project.is_none() && !self.project.is_some_and(guard_works) {
             return vec![
-                "harness validate     # what the project has, and what is wrong with it".to_owned(),
+                "harness validate     # check the project".to_owned(),
                 client.start.to_owned(),
             ];
         }

@@ -24,7 +24,7 @@ pub(crate) struct ListArgs {
 
 #[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
 enum ListKind {
-    /// Tools, also those that are not offered
+    /// Tools, including those that are not offered
     Tools,
     /// Hooks, in the order they run
     Hooks,
@@ -61,7 +61,9 @@ impl ListArgs {
         }
         tables.retain(|table| !table.is_empty());
         if tables.is_empty() {
-            output.say("nothing here yet; `harness init` adds tools and hooks to start from")?;
+            output.say(
+                "this project has no tools or hooks; `harness init` adds some to start from",
+            )?;
         }
         output.print(
             &tables

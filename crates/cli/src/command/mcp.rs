@@ -33,7 +33,7 @@ impl McpArgs {
         open::running(&live.engine())?;
         open::offering(&live.engine())?;
         if io::stdin().is_terminal() {
-            output.say("this speaks MCP over standard input and output: a client starts it; Ctrl-D ends it")?;
+            output.say("serving MCP over standard input and output, for a client that starts this program; Ctrl-D ends it")?;
         }
         mcp::serve(live, routes, &self.mode, interrupt::cancelled_by_signals()).await?;
         Ok(Exit::Done)

@@ -30,41 +30,41 @@ use tool_harness_sandbox::process;
 /// What `harness` can be asked to do.
 #[derive(Subcommand)]
 pub(crate) enum Command {
-    /// Make a folder a project: tools and hooks to start from
+    /// Create a project in a folder, with tools and hooks to start from
     Init(init::InitArgs),
-    /// Make a new folder with a project in it
+    /// Create a folder with a new project in it
     New(new::NewArgs),
-    /// Check every artifact and show what is wrong with it
+    /// Check every artifact of the project
     Validate(validate::ValidateArgs),
-    /// Check tools that are given as JSON
+    /// Check tools given as JSON
     Surface(surface::SurfaceArgs),
     /// Call a tool
     Call(call::CallArgs),
     /// Show what every stage decides about a call, or what a code means
     Explain(explain::ExplainArgs),
-    /// List what the project has
+    /// List the tools and hooks of the project
     List(list::ListArgs),
-    /// The tools as a model would be told about them
+    /// Show the tools as a model sees them
     Tools(tools::ToolsArgs),
-    /// What the runtime sees: settings, tools, hooks, rules
+    /// Show what the runtime sees: settings, tools, hooks, rules
     Inspect(inspect::InspectArgs),
     /// Serve the tools to an MCP client over standard input and output
     Mcp(mcp::McpArgs),
     /// Run the examples of tools and hooks, offline
     Test(test::TestArgs),
-    /// A governed session on a built-in project, offline, stage by stage
+    /// Run a governed session on a built-in project, offline, stage by stage
     Demo(demo::DemoArgs),
-    /// Tell a client about harness: its MCP server, and hooks for its own tools
+    /// Add harness to a client: an MCP server, and hooks for its own tools
     Install(install::InstallArgs),
     /// Answer a client's hook: judge a call of its own tools
     Hook(hook::HookArgs),
     /// Run a command inside the project's sandbox plan
     Exec(exec::ExecArgs),
-    /// How strongly this machine contains commands, and what would make it better
+    /// Show how well this machine contains commands, and what would improve it
     Doctor(doctor::DoctorArgs),
-    /// A completion script for a shell
+    /// Print a completion script for a shell
     Completions(completions::CompletionsArgs),
-    /// The version of this program
+    /// Print the version of this program
     Version(version::VersionArgs),
 }
 

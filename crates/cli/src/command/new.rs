@@ -9,7 +9,7 @@ use std::path::PathBuf;
 
 #[derive(Args)]
 pub(crate) struct NewArgs {
-    /// The folder to make
+    /// The folder to create
     #[arg(value_name = "DIR")]
     folder: PathBuf,
 }

@@ -21,7 +21,7 @@ pub(crate) struct SurfaceArgs {
 #[derive(Subcommand)]
 enum SurfaceCommand {
     /// Check tools, policy and prompts given as JSON: a surface, a list of tools in any provider's
-    /// form, or an answer of an MCP server
+    /// format, or an answer of an MCP server
     Check(CheckArgs),
 }
 
@@ -32,7 +32,7 @@ struct CheckArgs {
     file: String,
     #[command(flatten)]
     reporting: ReportArgs,
-    /// Mend what can be mended safely: misspelled keys, arguments that the schema does not require
+    /// Fix what is safe to fix: misspelled keys, arguments missing from `required`
     #[arg(long)]
     fix: bool,
 }
@@ -50,11 +50,9 @@ impl CheckArgs {
         let (name, mut text) = read(&self.file)?;
         if self.fix {
             if self.file == "-" {
-                return Err(
-                    UsageError::new("`--fix` changes a file, and standard input is none")
-                        .help("give the file's name")
-                        .into(),
-                );
+                return Err(UsageError::new("`--fix` needs a file, not standard input")
+                    .help("name a file")
+                    .into());
             }
             let mut history = fix::FixHistory::default();
             for _ in 0..fix::ROUNDS {
@@ -66,10 +64,7 @@ impl CheckArgs {
                 history.places += fixed;
                 text = read(&self.file)?.1;
             }
-            output.say(&format!(
-                "mended {}",
-                output::count(history.places, "place")
-            ))?;
+            output.say(&format!("fixed {}", output::count(history.places, "place")))?;
         }
         let surface = surface::read_text(&name, &text);
         let report = surface::check(&surface);
@@ -116,10 +111,10 @@ fn read(file: &str) -> Result<(String, String), UsageError> {
     if bytes.len() as u64 > MAX_BYTES {
         return Err(
             UsageError::new(format!("`{file}` is longer than {MAX_BYTES} bytes"))
-                .help("check its parts one by one"),
+                .help("check it in parts"),
         );
     }
-    let text = String::from_utf8(bytes)
-        .map_err(|_| UsageError::new(format!("`{file}` is no text in UTF-8")))?;
+    let text =
+        String::from_utf8(bytes).map_err(|_| UsageError::new(format!("`{file}` is not UTF-8")))?;
     Ok((name.to_owned(), text))
 }

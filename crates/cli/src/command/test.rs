@@ -171,7 +171,7 @@ impl TestReport {
                 started.elapsed().as_millis()
             ))?;
             if self.lines.is_empty() {
-                output.say("no tool or hook here has `examples:`; each one is a test that reviewers can read")?;
+                output.say("no tool or hook has `examples:`; each example is a test that reviewers can read")?;
             }
         }
         Ok(if failed == 0 {

@@ -13,14 +13,14 @@ use tool_harness::registry::{OfferedTool, export};
 
 #[derive(Args)]
 pub(crate) struct ToolsArgs {
-    /// How the tools are written
+    /// The format of the tools
     #[arg(long, value_enum, default_value_t = ToolsFormat::Table)]
     format: ToolsFormat,
-    /// The same as `--format json`; with a provider's format, one document with the tools and what
-    /// did not fit
+    /// The same as `--format json`; with a provider's format, one document with the tools and the
+    /// findings
     #[arg(long)]
     json: bool,
-    /// The mode whose tools are meant
+    /// The mode whose tools are shown
     #[arg(long, default_value = DEFAULT_MODE)]
     mode: String,
 }
@@ -95,7 +95,7 @@ impl ToolsArgs {
             ]);
         }
         if table.is_empty() {
-            output.say("no tool is offered; `harness validate` says what is wrong, `harness inspect --policy` what is denied")?;
+            output.say("no tool is offered; `harness validate` shows what is wrong, `harness inspect --policy` what is denied")?;
         } else {
             output.print(&table.render())?;
         }

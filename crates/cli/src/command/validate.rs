@@ -11,8 +11,8 @@ use std::time::Instant;
 pub(crate) struct ValidateArgs {
     #[command(flatten)]
     reporting: ReportArgs,
-    /// Mend what can be mended safely: misspelled keys, other names of arguments in texts,
-    /// arguments that every run needs
+    /// Fix what is safe to fix: misspelled keys, wrong argument names in texts, arguments missing
+    /// from `required`
     #[arg(long)]
     fix: bool,
 }
@@ -35,10 +35,7 @@ impl ValidateArgs {
                 history.places += fixed;
                 engine = project.load().await?;
             }
-            output.say(&format!(
-                "mended {}",
-                output::count(history.places, "place")
-            ))?;
+            output.say(&format!("fixed {}", output::count(history.places, "place")))?;
         }
         let registry = engine.registry();
         let tools = registry.tools().count() + registry.broken_tools().len();

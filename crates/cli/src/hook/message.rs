@@ -39,7 +39,7 @@ impl Message {
         }
         if bytes.iter().all(u8::is_ascii_whitespace) {
             bail!(
-                "the client's message is empty; a hook is given one JSON object on its standard input"
+                "the client's message is empty; a hook expects one JSON object on standard input"
             );
         }
         let value = serde_json::from_slice(&bytes).context("the client's message is not JSON")?;
@@ -52,7 +52,7 @@ impl Message {
         let cwd = text("cwd").map(PathBuf::from);
         if let Some(cwd) = cwd.as_deref().filter(|cwd| !cwd.is_absolute()) {
             bail!(
-                "the client's message has the `cwd` \"{}\", and a folder is given by its whole path",
+                "the `cwd` of the client's message, `{}`, is not an absolute path",
                 cwd.display()
             );
         }

@@ -44,7 +44,7 @@ impl ClientSpec {
         }
         let known: Vec<&str> = events.iter().map(|(name, _)| *name).collect();
         bail!(
-            "{} sent the event `{event}`, which this version of harness does not know; it knows {}, and says nothing to {}",
+            "{} sent the event `{event}`, which this version of harness does not know; it judges {}, and ignores {}",
             self.name,
             known.join(", "),
             other_events.join(", ")
@@ -145,7 +145,7 @@ pub(crate) async fn answer(
             let error = (phase == CallPhase::Failed).then(|| {
                 message
                     .text("error")
-                    .unwrap_or_else(|| "the client gives no reason".to_owned())
+                    .unwrap_or_else(|| "the client gave no reason".to_owned())
             });
             let response = error
                 .clone()

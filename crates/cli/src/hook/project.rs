@@ -32,7 +32,7 @@ pub(super) fn governing(
         .chain(cwd.map(Path::to_path_buf))
         .peekable();
     if starts.peek().is_none() {
-        bail!("the client does not say in which folder it works");
+        bail!("the client did not say which folder it works in");
     }
     for start in starts {
         let mut found = Vec::new();

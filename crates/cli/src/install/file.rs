@@ -18,11 +18,11 @@ pub(super) fn real(path: &Path, root: &Path) -> Result<PathBuf, UsageError> {
         .ancestors()
         .find(|one| fs::symlink_metadata(one).is_ok())
         .unwrap_or(path);
-    let found = fs::canonicalize(existing).map_err(|_| refuse("is a link that leads nowhere"))?;
+    let found = fs::canonicalize(existing).map_err(|_| refuse("is a broken link"))?;
     // A root that does not exist yet, as a new `CODEX_HOME`, contains no link that could lead away.
     if real_root.is_ok_and(|root| !found.starts_with(root)) {
         return Err(refuse(&format!(
-            "leads out of `{}` through a link, to `{}`",
+            "is behind a link that leads out of `{}`, to `{}`",
             root.display(),
             found.display()
         )));

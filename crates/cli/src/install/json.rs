@@ -188,13 +188,13 @@ fn parse(text: &str) -> Result<Option<Node<'_>>, String> {
         allow_unary_plus_numbers: false,
     };
     if text.starts_with('\u{feff}') {
-        return Err("it begins with a byte order mark (BOM), which does not belong into JSON; save it without one".to_owned());
+        return Err("it begins with a byte order mark (BOM), which JSON does not allow; save it without one".to_owned());
     }
     let parsed = parse_to_ast(text, &CollectOptions::default(), &options)
         .map_err(|problem| problem.to_string())?;
     parsed
         .value
-        .ok_or_else(|| "there are only comments in it".to_owned())
+        .ok_or_else(|| "it contains only comments".to_owned())
         .map(Some)
 }
 
@@ -230,7 +230,7 @@ fn member<'n, 't>(object: &'n Object<'t>, key: &str) -> Result<Option<&'n Node<'
         .filter(|property| property.name.as_str() == key);
     let first = found.next();
     if found.next().is_some() {
-        Err(format!("`{key}` stands in it twice"))
+        Err(format!("it has `{key}` twice"))
     } else {
         Ok(first.map(|property| &property.value))
     }

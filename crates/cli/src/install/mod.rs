@@ -24,7 +24,7 @@ pub(crate) const NAME: &str = "harness";
 /// For whom a client is configured.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Scope {
-    /// Whoever works in this project
+    /// Everyone who works in this project
     Project,
     /// This user, in every project
     User,

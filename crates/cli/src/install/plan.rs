@@ -123,7 +123,7 @@ impl InstallPlan {
             };
             let text = work_out(&config, &mut change).map_err(|why| {
                 UsageError::new(format!("cannot change `{}`: {why}", config.path.display()))
-                    .help("nothing was written; mend the file first")
+                    .help("nothing was written; fix the file first")
             })?;
             // An absent file stays absent, and so does one that is removed.
             change.after = change

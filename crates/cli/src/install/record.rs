@@ -70,7 +70,7 @@ impl InstallRecord {
         Some(text)
     }
 
-    /// The record about a file; none if there is none, or if it cannot be read.
+    /// The record about a file, if it exists and can be read.
     pub(super) fn read(state: &Path, file: &Path) -> Option<Self> {
         serde_json::from_slice(&fs::read(path(state, file)).ok()?).ok()
     }

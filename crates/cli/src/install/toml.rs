@@ -36,7 +36,7 @@ pub(super) fn add(text: &str, entry: &ConfigEntry) -> Result<Insertion, String> 
     let text = format!("{text}{piece}");
     if !matches!(look(&text, entry), Ok(EntryState::Current)) {
         return Err(format!(
-            "`{0}` is written in one line; write it as `[{0}]`",
+            "`{0}` is an inline table; write it as `[{0}]`",
             entry.path.join(".")
         ));
     }
@@ -71,7 +71,7 @@ pub(super) fn remove(text: &str, entry: &ConfigEntry) -> Result<String, String> 
     match look(&kept, entry)? {
         EntryState::Absent => Ok(kept),
         _ => Err(format!(
-            "`{name}` is not a table of its own; take it out by hand"
+            "`{name}` is not a table of its own; remove it by hand"
         )),
     }
 }

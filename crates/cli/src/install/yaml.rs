@@ -57,7 +57,7 @@ pub(super) fn add(text: &str, entry: &ConfigEntry) -> Result<Insertion, String> 
                 };
                 (open, format!("{NAME}: {}{comma}", entry.value))
             }
-            _ => return Err(format!("`{key}` is not a mapping of lines")),
+            _ => return Err(format!("`{key}` is not a block mapping")),
         },
     };
     let text = format!("{}{piece}{}", &text[..at], &text[at..]);
@@ -75,7 +75,7 @@ pub(super) fn add(text: &str, entry: &ConfigEntry) -> Result<Insertion, String> 
             })
         }
         _ => Err(format!(
-            "`{key}` is laid out in a way that harness does not follow; add the entry by hand"
+            "harness does not understand the layout of `{key}`; add the entry by hand"
         )),
     }
 }
@@ -115,7 +115,7 @@ pub(super) fn remove(
     match look(&kept, entry)? {
         EntryState::Absent => Ok(kept),
         _ => Err(format!(
-            "`{key}.{NAME}` is laid out in a way that harness does not follow; take it out by hand"
+            "harness does not understand the layout of `{key}.{NAME}`; remove it by hand"
         )),
     }
 }
@@ -198,7 +198,7 @@ fn parse(text: &str) -> Result<Value, String> {
                     )
                 }
             },
-            _ if document.is_some() => return Err("there are several documents in it".into()),
+            _ if document.is_some() => return Err("it contains several documents".into()),
             _ => document = Some(finished),
         }
     }

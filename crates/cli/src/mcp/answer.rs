@@ -63,7 +63,7 @@ pub(super) fn answer(
     answer.structured_content = value.filter(fits);
     if promise == OutputPromise::Output && !is_error && answer.structured_content.is_none() {
         answer.is_error = Some(true);
-        let words = "the call was done; its result is too long to be given as the tool's output schema promises";
+        let words = "the call ran, but its result is too long to fit the tool's output schema";
         answer.content.push(ContentBlock::text(words));
     }
     let meta = MetaObject(

@@ -75,7 +75,7 @@ pub(super) fn read(line: Line) -> Incoming {
             return refused(
                 None,
                 ErrorCode::INVALID_REQUEST,
-                format!("a message is at most {MAX_LINE_BYTES} bytes long"),
+                format!("a message must not be longer than {MAX_LINE_BYTES} bytes"),
             );
         }
         Line::Whole(bytes) => bytes
@@ -92,14 +92,14 @@ pub(super) fn read(line: Line) -> Incoming {
             return refused(
                 None,
                 ErrorCode::INVALID_REQUEST,
-                "batches are not taken; write one message a line",
+                "batches are not supported; send one message a line",
             );
         }
         Ok(_) => {
             return refused(
                 None,
                 ErrorCode::INVALID_REQUEST,
-                "a message is a JSON object",
+                "a message must be a JSON object",
             );
         }
         Err(problem) => {
@@ -122,15 +122,15 @@ pub(super) fn read(line: Line) -> Incoming {
     let method = match (message.get("method"), &id) {
         // The server sends no requests, so this answers none.
         (None, _) if outcome => return Incoming::Ignored,
-        (None, _) => return invalid("a message has a `method`"),
+        (None, _) => return invalid("`method` is missing"),
         (Some(Value::String(_)), Some(Err(_))) => {
-            return invalid("an `id` is a string or an integer");
+            return invalid("`id` must be a string or an integer");
         }
         (Some(Value::String(_)), Some(Ok(_))) if outcome => {
-            return invalid("a request has neither `result` nor `error`");
+            return invalid("a request must have neither `result` nor `error`");
         }
         (Some(Value::String(method)), _) => method.clone(),
-        (Some(_), _) => return invalid("a `method` is a string"),
+        (Some(_), _) => return invalid("`method` must be a string"),
     };
     let Some(id) = known_id() else {
         // A notification gets no answer, even a malformed one.
@@ -148,7 +148,7 @@ fn request(
     message: &mut JsonObject,
 ) -> Result<Incoming, Box<JsonRpcError>> {
     let unfit = |why: &str| {
-        let text = format!("the parameters of `{method}` do not fit: {why}");
+        let text = format!("invalid parameters of `{method}`: {why}");
         Box::new(JsonRpcError::new(
             Some(id.clone()),
             ErrorData::invalid_params(text, None),
@@ -178,7 +178,7 @@ fn request(
             }
             _ => Ok(Incoming::Message(Box::new(parsed))),
         },
-        _ => Err(unfit("this is no request")),
+        _ => Err(unfit("this is not a request")),
     }
 }
 
@@ -207,7 +207,7 @@ fn call(mut params: JsonObject) -> Result<CallToolRequest, String> {
         Some(_) => return Err("`arguments` is not an object".to_owned()),
     };
     if params.contains_key("inputResponses") || params.contains_key("requestState") {
-        return Err("this server asks for no input, so there is none to give".to_owned());
+        return Err("this server never asks for input".to_owned());
     }
     let Some(Value::String(name)) = params.remove("name") else {
         return Err("`name` is not a string".to_owned());

@@ -43,7 +43,7 @@ pub(super) async fn watch(live: Live, server: Arc<McpServer>, peer: Peer<RoleSer
                 known = found;
                 publish(reload, &server, &peer).await;
             }
-            Err(problem) => log::say(&format!("the project could not be loaded again: {problem}")),
+            Err(problem) => log::say(&format!("cannot reload the project: {problem}")),
         }
     }
 }
@@ -70,7 +70,7 @@ async fn publish(reload: Reload, server: &McpServer, peer: &Peer<RoleServer>) {
     let listing = Listing::new(reload.engine.clone(), &server.mode).unwrap_or_else(|problem| {
         // The root file was never sound: nothing is listed, and refused calls say why.
         log::say(&format!(
-            "nothing is offered until the root file is mended: {problem}"
+            "nothing is offered until the root file is fixed: {problem}"
         ));
         Listing::empty(reload.engine)
     });
@@ -81,7 +81,7 @@ async fn publish(reload: Reload, server: &McpServer, peer: &Peer<RoleServer>) {
         .write()
         .unwrap_or_else(PoisonError::into_inner) = Arc::clone(&listing);
     log::say(&format!(
-        "loaded again: {} offered",
+        "reloaded: {} offered",
         crate::output::count(listing.len(), "tool")
     ));
     if same {

@@ -101,7 +101,7 @@ async fn caught<F: Future>(future: F) -> Result<F::Output, ErrorData> {
     poll_fn(move |context| match step(context) {
         Ok(polled) => polled.map(Ok),
         Err(_) => Poll::Ready(Err(ErrorData::internal_error(
-            "harness itself is broken; the call may have been made all the same",
+            "harness itself is broken; the call may have run",
             None,
         ))),
     })
@@ -218,7 +218,7 @@ impl ServerHandler for McpServer {
     ) -> Result<CustomResult, ErrorData> {
         Err(ErrorData::new(
             ErrorCode::METHOD_NOT_FOUND,
-            format!("there is no method `{}`", request.method),
+            format!("unknown method `{}`", request.method),
             None,
         ))
     }
@@ -303,7 +303,7 @@ impl ServerHandler for McpServer {
 fn unsupported(what: &str) -> ErrorData {
     ErrorData::new(
         ErrorCode::METHOD_NOT_FOUND,
-        format!("this server has no {what}: it has tools and resources"),
+        format!("this server has no {what}, only tools and resources"),
         None,
     )
 }

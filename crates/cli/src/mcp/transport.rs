@@ -125,7 +125,7 @@ fn take(
         Incoming::Message(message) => match &*message {
             JsonRpcMessage::Request(request) if !open.claim(&request.id) => {
                 let text = format!(
-                    "the id `{}` belongs to a request that is not answered yet",
+                    "the id `{}` belongs to a request that has no answer yet",
                     request.id
                 );
                 // Without the id: the client would take this for the answer to the first request.

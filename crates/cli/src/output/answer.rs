@@ -215,24 +215,22 @@ pub(crate) fn who_can_act(code: Code) -> &'static str {
             "the caller: try again, or ask for less"
         }
         Code::SandboxDenied => {
-            "the caller: change the call; or whoever may change what the tool may touch"
+            "the caller: change the call; or the owner of the project: change what the tool may touch"
         }
-        Code::SandboxUnavailable => "the caller: try again; or whoever set up this machine",
-        Code::Cancelled => "whoever cancelled the call",
-        Code::Interrupted => "whoever runs the program: its own code ended or halted the run",
-        Code::Denied => {
-            "the caller: change the call; or whoever may change the policy in the root file"
-        }
-        Code::HookBlocked => "the caller: change the call; or whoever may change the hook",
-        Code::HookFailed => "whoever may mend the hook: it fails closed until then",
+        Code::SandboxUnavailable => "the caller: try again; or the administrator of this machine",
+        Code::Cancelled => "the person or program that cancelled the call",
+        Code::Interrupted => "the host program: its own code ended or halted the run",
+        Code::Denied => "the caller: change the call; or the owner of the policy in the root file",
+        Code::HookBlocked => "the caller: change the call; or the owner of the hook",
+        Code::HookFailed => "the owner of the hook: it fails closed until it is fixed",
         Code::ApprovalDenied | Code::ApprovalTimeout => "a person who may approve the call",
         Code::ToolNotAdvertised | Code::Unsupported | Code::NoBody => {
             "the author of the tool or its settings"
         }
         Code::SecretMissing | Code::StoreFailed | Code::ScriptNoWorker => {
-            "whoever set up this machine"
+            "the administrator of this machine"
         }
-        Code::Internal => "the makers of harness: please report it",
+        Code::Internal => "the developers of harness: please report it",
         _ => "the caller: change the call; or the author of the tool's script",
     }
 }
@@ -328,7 +326,7 @@ mod tests {
           where harness.md:2:1
           help  a tool without the network
           next  harness inspect --policy
-          who   the caller: change the call; or whoever may change the policy in the root file
+          who   the caller: change the call; or the owner of the policy in the root file
 
         refused: tool.args.invalid_schema (repairable)
           what  `ten` is not an integer

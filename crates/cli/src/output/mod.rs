@@ -159,7 +159,7 @@ impl Output {
             return Ok(());
         }
         self.say(&format!(
-            "{}: {}; `harness validate` shows what is wrong",
+            "{}: {}; `harness validate` shows them",
             paint(style::CAREFUL, "not everything is in use"),
             count(errors, "error")
         ))

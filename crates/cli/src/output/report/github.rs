@@ -68,15 +68,15 @@ mod tests {
         let finding = |start, end| {
             Diagnostic::new("SOME_CODE", Severity::Warning, "100% wrong\nhere")
                 .at(Place::new(&source, Span::new(start, end)))
-                .help("mend it")
+                .help("fix it")
         };
         assert_eq!(
             annotation(&finding(4, 7), "sub/"),
-            "::warning file=sub/a%2Cb%3Ac.md,line=2,endLine=2,col=1,endColumn=4,title=SOME_CODE::100%25 wrong%0Ahere%0Amend it\n"
+            "::warning file=sub/a%2Cb%3Ac.md,line=2,endLine=2,col=1,endColumn=4,title=SOME_CODE::100%25 wrong%0Ahere%0Afix it\n"
         );
         assert_eq!(
             annotation(&finding(0, 7), ""),
-            "::warning file=a%2Cb%3Ac.md,line=1,endLine=2,title=SOME_CODE::100%25 wrong%0Ahere%0Amend it\n"
+            "::warning file=a%2Cb%3Ac.md,line=1,endLine=2,title=SOME_CODE::100%25 wrong%0Ahere%0Afix it\n"
         );
     }
 

@@ -15,26 +15,26 @@ use tool_harness::span::Place;
 /// The options of a report.
 #[derive(Args)]
 pub(crate) struct ReportArgs {
-    /// How the report is written
+    /// The format of the report
     #[arg(long, value_enum, default_value_t = ReportFormat::Text)]
     format: ReportFormat,
     /// The same as `--format json`
     #[arg(long, conflicts_with = "format")]
     json: bool,
-    /// Warnings make the report not valid, too
+    /// Fail on warnings, too
     #[arg(long)]
     deny_warnings: bool,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
 enum ReportFormat {
-    /// The source with the place marked
+    /// Text for people, with source excerpts
     Text,
     /// One JSON document
     Json,
     /// SARIF 2.1.0, for code scanning
     Sarif,
-    /// Annotations of GitHub's workflows
+    /// Annotations for GitHub workflows
     Github,
 }
 
@@ -96,7 +96,7 @@ fn text(valid: bool, report: &CheckReport<'_>, output: &mut Output) -> anyhow::R
     if let Some(first) = report.findings.first() {
         output.print(&paint(
             style::QUIET,
-            &format!("`harness explain {}` says more about a code", first.code),
+            &format!("`harness explain {}` says more about this code", first.code),
         ))?;
     }
     Ok(())
