@@ -21,6 +21,7 @@ pub mod id;
 mod isolate;
 pub mod message;
 pub mod middleware;
+pub mod native;
 pub mod nearest;
 pub mod number;
 pub mod outside;

@@ -1,9 +1,9 @@
-//! The protocol's requests as calls of the engine. Translates, never decides.
+//! Serves the protocol's requests: translates them for the engine, which decides.
 
-use super::answer::{Promise, answer};
-use super::kept::{self, ADDRESS};
-use super::offer::{Offer, Revision};
-use super::progress::{Route, Routes};
+use super::answer::{OutputPromise, answer};
+use super::listing::{Listing, Revision};
+use super::progress::{ProgressRoute, ProgressRoutes};
+use super::resources::{self, ADDRESS};
 use super::transport::OpenRequests;
 use rmcp::ErrorData;
 use rmcp::ServerHandler;
@@ -23,49 +23,49 @@ use std::sync::{Arc, PoisonError, RwLock};
 use std::task::{Context, Poll};
 use tokio::sync::{mpsc, watch};
 use tokio_util::sync::CancellationToken;
-use tool_harness::call::{Arguments, Call, Door as Came};
+use tool_harness::call::{Arguments, Call, Door};
 use tool_harness::result::ToolResult;
 
-/// How long a client may use a listing without asking again, in milliseconds: files change while a person works on them.
+/// How long a client may cache an answer, in milliseconds; files can change at any time.
 const FRESH_MS: u64 = 1000;
 
-/// One connection: a session of its own.
-pub(super) struct Door {
+/// One connection, which is one session.
+pub(super) struct McpServer {
     pub(super) mode: String,
     pub(super) session_id: String,
-    pub(super) offer: RwLock<Arc<Offer>>,
-    pub(super) routes: Arc<Routes>,
+    pub(super) listing: RwLock<Arc<Listing>>,
+    pub(super) routes: Arc<ProgressRoutes>,
     pub(super) open: OpenRequests,
-    /// Counts listings that differ from the one before.
-    pub(super) listing: watch::Sender<u64>,
-    /// The input has ended.
+    /// Counts the changes of the listing.
+    pub(super) version: watch::Sender<u64>,
+    /// Cancelled when the input ends.
     pub(super) ended: CancellationToken,
-    /// No call may go on.
+    /// Cancels every call.
     pub(super) calls: CancellationToken,
-    /// Held by every call in flight.
+    /// Every running call holds a clone.
     pub(super) in_flight: mpsc::Sender<()>,
 }
 
-impl Door {
-    /// What is offered now. Whoever takes it keeps that version to the end of the request.
-    pub(super) fn offer(&self) -> Arc<Offer> {
-        Arc::clone(&self.offer.read().unwrap_or_else(PoisonError::into_inner))
+impl McpServer {
+    /// The current listing. A request uses one version to its end.
+    pub(super) fn listing(&self) -> Arc<Listing> {
+        Arc::clone(&self.listing.read().unwrap_or_else(PoisonError::into_inner))
     }
 
-    /// Runs the call to its end, passing its progress on.
+    /// Runs a call to its end and reports its progress.
     async fn run(
         &self,
-        offer: &Offer,
+        listing: &Listing,
         call: Call,
         context: &RequestContext<RoleServer>,
     ) -> Result<ToolResult, ErrorData> {
         let _guard = self.in_flight.clone();
         let token = context.meta.get_progress_token();
-        let mut route =
-            token.map(|token| Route::open(&self.routes, &call.id, token, context.peer.clone()));
+        let mut route = token
+            .map(|token| ProgressRoute::open(&self.routes, &call.id, token, context.peer.clone()));
         let cancel = call.cancel.clone();
         let result = {
-            let mut running = pin!(caught(offer.engine.call(call)));
+            let mut running = pin!(caught(listing.engine.call(call)));
             let follow = async {
                 match &mut route {
                     Some(route) => route.follow().await,
@@ -85,14 +85,14 @@ impl Door {
             route.finish().await;
         }
         if context.ct.is_cancelled() {
-            // The client wants no answer, so none will be written that would do this.
+            // A cancelled request gets no answer, and only an answer would release its id.
             self.open.release(&context.id);
         }
         result
     }
 }
 
-/// Runs a future; a defect of this program becomes an answer instead of silence.
+/// Runs a future. A panic becomes an answer, so that the client does not wait for ever.
 async fn caught<F: Future>(future: F) -> Result<F::Output, ErrorData> {
     let mut future = pin!(future);
     let mut step = |context: &mut Context<'_>| {
@@ -101,14 +101,14 @@ async fn caught<F: Future>(future: F) -> Result<F::Output, ErrorData> {
     poll_fn(move |context| match step(context) {
         Ok(polled) => polled.map(Ok),
         Err(_) => Poll::Ready(Err(ErrorData::internal_error(
-            "harness itself is broken; the call may have been made all the same",
+            "harness itself is broken; the call may have run",
             None,
         ))),
     })
     .await
 }
 
-/// What results may look like for this client, once it has said which revision it speaks.
+/// The revision that the client speaks, once it has said so.
 fn revision(context: &RequestContext<RoleServer>) -> Result<Revision, ErrorData> {
     let spoken = context.protocol_version();
     spoken.as_ref().map(Revision::of).ok_or_else(|| {
@@ -116,7 +116,7 @@ fn revision(context: &RequestContext<RoleServer>) -> Result<Revision, ErrorData>
     })
 }
 
-impl ServerHandler for Door {
+impl ServerHandler for McpServer {
     fn get_info(&self) -> ServerConfig {
         let capabilities = ServerCapabilities::builder()
             .enable_tools()
@@ -145,14 +145,14 @@ impl ServerHandler for Door {
         context: RequestContext<RoleServer>,
     ) -> Result<ListToolsResult, ErrorData> {
         let revision = revision(&context)?;
-        // Several clients never ask for a second page, so there is only one.
+        // There is one page, because several clients never ask for a second.
         if request.is_some_and(|request| request.cursor.is_some()) {
             return Err(ErrorData::invalid_params(
                 "there is one page; leave `cursor` out",
                 None,
             ));
         }
-        let tools = ListToolsResult::with_all_items(self.offer().tools(revision));
+        let tools = ListToolsResult::with_all_items(self.listing().tools(revision));
         Ok(match revision {
             Revision::AnyJson => tools
                 .with_ttl_ms(FRESH_MS)
@@ -167,18 +167,18 @@ impl ServerHandler for Door {
         context: RequestContext<RoleServer>,
     ) -> Result<CallToolResponse, ErrorData> {
         let revision = revision(&context)?;
-        let offer = self.offer();
+        let listing = self.listing();
         let arguments = Arguments::Value(Value::Object(request.arguments.unwrap_or_default()));
         let mut call = Call::new(request.name, arguments)
             .session(&*self.session_id)
-            .door(Came::Mcp)
+            .door(Door::Mcp)
             .mode(self.mode.to_string());
         call.cancel = self.calls.child_token().into();
-        let result = self.run(&offer, call, &context).await?;
-        let promise = if offer.promises_output(&result.name, revision) {
-            Promise::Output
+        let result = self.run(&listing, call, &context).await?;
+        let promise = if listing.promises_output(&result.name, revision) {
+            OutputPromise::Output
         } else {
-            Promise::None
+            OutputPromise::None
         };
         Ok(answer(result, revision, promise)?.into())
     }
@@ -193,7 +193,7 @@ impl ServerHandler for Door {
     }
 
     async fn listen(&self, subscription: SubscriptionContext) -> Result<(), ErrorData> {
-        let mut listing = self.listing.subscribe();
+        let mut version = self.version.subscribe();
         loop {
             tokio::select! {
                 biased;
@@ -202,7 +202,7 @@ impl ServerHandler for Door {
                     self.open.release(&subscription.request_context().id);
                     return Ok(());
                 }
-                changed = listing.changed() => {
+                changed = version.changed() => {
                     if changed.is_err() || subscription.sink().notify_tool_list_changed().await.is_err() {
                         return Ok(());
                     }
@@ -218,7 +218,7 @@ impl ServerHandler for Door {
     ) -> Result<CustomResult, ErrorData> {
         Err(ErrorData::new(
             ErrorCode::METHOD_NOT_FOUND,
-            format!("there is no method `{}`", request.method),
+            format!("unknown method `{}`", request.method),
             None,
         ))
     }
@@ -228,7 +228,7 @@ impl ServerHandler for Door {
         _: Option<PaginatedRequestParams>,
         _: RequestContext<RoleServer>,
     ) -> Result<ListPromptsResult, ErrorData> {
-        Err(nothing_of("prompts"))
+        Err(unsupported("prompts"))
     }
 
     async fn list_resources(
@@ -243,12 +243,12 @@ impl ServerHandler for Door {
                 None,
             ));
         }
-        let shelf = self.offer().engine.shelf(&self.session_id);
+        let shelf = self.listing().engine.shelf(&self.session_id);
         let resources = ListResourcesResult::with_all_items(
-            kept::waited_for(move || kept::list(&shelf)).await?,
+            resources::blocking(move || resources::list(&shelf)).await?,
         );
         Ok(match revision {
-            // What was kept a moment ago must be in it.
+            // Never cached: it must include what was just stored.
             Revision::AnyJson => resources
                 .with_ttl_ms(0)
                 .with_cache_scope(CacheScope::Private),
@@ -262,8 +262,8 @@ impl ServerHandler for Door {
         context: RequestContext<RoleServer>,
     ) -> Result<ReadResourceResponse, ErrorData> {
         let revision = revision(&context)?;
-        let shelf = self.offer().engine.shelf(&self.session_id);
-        let contents = kept::waited_for(move || kept::read(&shelf, &request.uri)).await?;
+        let shelf = self.listing().engine.shelf(&self.session_id);
+        let contents = resources::blocking(move || resources::read(&shelf, &request.uri)).await?;
         let read = ReadResourceResult::new(vec![contents]);
         Ok(match revision {
             Revision::AnyJson => read
@@ -295,15 +295,15 @@ impl ServerHandler for Door {
         _: CompleteRequestParams,
         _: RequestContext<RoleServer>,
     ) -> Result<CompleteResult, ErrorData> {
-        Err(nothing_of("completions"))
+        Err(unsupported("completions"))
     }
 }
 
-/// What is answered to requests for what this server does not have.
-fn nothing_of(what: &str) -> ErrorData {
+/// The answer to a request for something this server does not have.
+fn unsupported(what: &str) -> ErrorData {
     ErrorData::new(
         ErrorCode::METHOD_NOT_FOUND,
-        format!("this server has no {what}: it has tools and resources"),
+        format!("this server has no {what}, only tools and resources"),
         None,
     )
 }

@@ -1,4 +1,4 @@
-//! What a session keeps, as resources of the protocol.
+//! The artifacts of a session, as resources of the protocol.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
@@ -8,20 +8,20 @@ use serde_json::json;
 use tool_harness::result::ArtifactRef;
 use tool_harness::store::kept::{KeptError, Shelf};
 
-/// What comes before an artifact's id in its address.
+/// The prefix of an artifact's address, before its id.
 pub(super) const ADDRESS: &str = "artifact:///";
 
-/// A link to an artifact, for results.
+/// A link to an artifact, for a result.
 pub(super) fn link(artifact: &ArtifactRef) -> ContentBlock {
     ContentBlock::resource_link(resource(artifact))
 }
 
-/// All that the session keeps.
+/// All artifacts of the session.
 pub(super) fn list(shelf: &Shelf) -> Result<Vec<Resource>, ErrorData> {
     Ok(shelf.list().map_err(error)?.iter().map(resource).collect())
 }
 
-/// The whole of what is at an address: text as it is, anything else as Base64.
+/// The content at an address: text as it is, anything else as Base64.
 pub(super) fn read(shelf: &Shelf, uri: &str) -> Result<ResourceContents, ErrorData> {
     let unknown = || {
         ErrorData::resource_not_found(
@@ -56,8 +56,8 @@ fn error(problem: KeptError) -> ErrorData {
     ErrorData::internal_error(problem.to_string(), None)
 }
 
-/// Waits for a disk where others do not wait with it.
-pub(super) async fn waited_for<T: Send + 'static>(
+/// Runs a function that waits for the disk on another thread.
+pub(super) async fn blocking<T: Send + 'static>(
     look: impl FnOnce() -> Result<T, ErrorData> + Send + 'static,
 ) -> Result<T, ErrorData> {
     tokio::task::spawn_blocking(look)

@@ -1,4 +1,4 @@
-//! What one version of the project offers, as the protocol lists it.
+//! The tools of one version of the project, as the protocol lists them.
 
 use rmcp::model::{JsonObject, ProtocolVersion, Tool, ToolAnnotations};
 use serde_json::Value;
@@ -10,7 +10,7 @@ use tool_harness::registry::Hints;
 use tool_harness::registry::OfferedTool;
 use tool_harness::tool::READER;
 
-/// How results may look, which is all that the revisions differ in here.
+/// The revisions of the protocol, as far as their results differ.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Revision {
     /// Before 2025-06-18: results have no links.
@@ -23,7 +23,7 @@ pub(super) enum Revision {
 
 impl Revision {
     pub(super) fn of(version: &ProtocolVersion) -> Self {
-        // Versions are dates, so their text sorts as they do.
+        // Versions are dates, which sort as text.
         if version.as_str() >= ProtocolVersion::V_2026_07_28.as_str() {
             Self::AnyJson
         } else if version.as_str() >= ProtocolVersion::V_2025_06_18.as_str() {
@@ -34,8 +34,8 @@ impl Revision {
     }
 }
 
-/// A version of the project and its listing.
-pub(super) struct Offer {
+/// A version of the project and its tools.
+pub(super) struct Listing {
     pub(super) engine: Engine,
     /// By canonical name.
     tools: Vec<(String, Tool)>,
@@ -44,8 +44,8 @@ pub(super) struct Offer {
     with_output: HashSet<String>,
 }
 
-impl Offer {
-    /// The surface of a mode; an error when the root file is broken or there is no such mode.
+impl Listing {
+    /// The tools of a mode. Fails if the root file is broken or the mode does not exist.
     pub(super) fn new(engine: Engine, mode: &str) -> Result<Self, Error> {
         let surface = engine.surface(mode)?;
         let has_output =
@@ -72,8 +72,8 @@ impl Offer {
         })
     }
 
-    /// A version whose root file is broken: every call of it is refused.
-    pub(super) fn nothing(engine: Engine) -> Self {
+    /// A version with a broken root file, which refuses every call.
+    pub(super) fn empty(engine: Engine) -> Self {
         Self {
             engine,
             tools: Vec::new(),
@@ -82,7 +82,7 @@ impl Offer {
         }
     }
 
-    /// The listing, in the surface's order.
+    /// The tools, in the order of the surface.
     pub(super) fn tools(&self, revision: Revision) -> Vec<Tool> {
         let listed = |(name, tool): &(String, Tool)| {
             let mut tool = tool.clone();
@@ -94,18 +94,18 @@ impl Offer {
         self.tools.iter().map(listed).collect()
     }
 
-    /// How many tools of the project are offered.
+    /// The number of the project's tools.
     pub(super) fn len(&self) -> usize {
         self.tools.iter().filter(|(name, _)| name != READER).count()
     }
 
-    /// Whether the listing says what a tool's result looks like. Every result must then fit it.
+    /// Whether the listing has a tool's output schema, which every result must then match.
     pub(super) fn promises_output(&self, name: &str, revision: Revision) -> bool {
         self.with_output.contains(name)
             && (revision == Revision::AnyJson || !self.any_json.contains(name))
     }
 
-    /// Whether clients would see another listing.
+    /// Whether clients see the same tools in both.
     pub(super) fn lists_as(&self, other: &Self) -> bool {
         self.tools == other.tools
     }
