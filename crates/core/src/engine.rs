@@ -23,7 +23,7 @@ use crate::slots::Slots;
 use crate::snapshot::Ground;
 use crate::span::Spanned;
 use crate::span::{Place, Span};
-use crate::store::kept::{KeptInMemory, KeptStore, Shelf};
+use crate::store::blob::{BlobStore, MemoryBlobs, SessionBlobs};
 use crate::surface::{self, Report, Surface};
 use crate::tool::{HostTool, RegisterError, Tool, ToolError, unbound};
 use crate::worker::{self, Workers};
@@ -92,7 +92,7 @@ struct Parts {
     outside: Arc<dyn Outside>,
     layers: Vec<(Authority, PathBuf)>,
     secrets: HashMap<String, String>,
-    kept: Arc<dyn KeptStore>,
+    blobs: Arc<dyn BlobStore>,
 }
 
 impl<State, Ctx> fmt::Debug for EngineBuilder<State, Ctx> {
@@ -147,7 +147,7 @@ impl Parts {
             outside: Arc::new(Machine::default()),
             layers: Vec::new(),
             secrets: HashMap::new(),
-            kept: Arc::new(KeptInMemory::default()),
+            blobs: Arc::new(MemoryBlobs::default()),
         }
     }
 }
@@ -268,10 +268,10 @@ impl<State, Ctx> EngineBuilder<State, Ctx> {
         self
     }
 
-    /// Where long results and other artifacts are kept; in memory unless said.
+    /// Where long results and other artifacts are stored. Default: in memory.
     #[must_use]
-    pub fn kept_in(mut self, store: Arc<dyn KeptStore>) -> Self {
-        self.parts.kept = store;
+    pub fn blobs_in(mut self, store: Arc<dyn BlobStore>) -> Self {
+        self.parts.blobs = store;
         self
     }
 
@@ -392,7 +392,7 @@ impl<State, Ctx> EngineBuilder<State, Ctx> {
             host: Arc::new(parts.host),
             secrets: Secrets::Real(Arc::new(parts.secrets)),
             values: Arc::default(),
-            kept: parts.kept,
+            blobs: parts.blobs,
             facts: Mutex::default(),
             project: parts.project,
             root: parts.root,
@@ -578,21 +578,22 @@ impl<Ctx> Engine<Ctx> {
                 .sum::<u64>()
     }
 
-    /// What a session keeps: long results, and whatever its tools, its client or the host put there. Handles of other sessions are unknown to it.
+    /// The artifacts of a session: long results, and what its tools, its client or the host stored.
+    /// It cannot read those of other sessions.
     #[must_use]
-    pub fn shelf(&self, session_id: &str) -> Shelf {
-        Shelf::new(
-            Arc::clone(&self.shared.kept),
+    pub fn blobs(&self, session_id: &str) -> SessionBlobs {
+        SessionBlobs::new(
+            Arc::clone(&self.shared.blobs),
             self.shared.redactor.clone(),
             None,
             session_id,
         )
     }
 
-    /// The file in which a person finds an artifact, where there is one.
+    /// The file of an artifact, if the store has files.
     #[must_use]
-    pub fn kept_file(&self, artifact: &ArtifactRef) -> Option<PathBuf> {
-        crate::isolate::caught(|| self.shared.kept.file(artifact)).flatten()
+    pub fn blob_file(&self, artifact: &ArtifactRef) -> Option<PathBuf> {
+        crate::isolate::caught(|| self.shared.blobs.file(artifact)).flatten()
     }
 
     /// Takes secrets out of what a host itself writes or sends. Results and events have been through it.
@@ -626,7 +627,7 @@ impl<Ctx> Engine<Ctx> {
                 redactor: shared.redactor.clone(),
                 values: Arc::clone(&shared.values),
                 secrets: shared.secrets.clone(),
-                kept: Arc::new(KeptInMemory::default()),
+                blobs: Arc::new(MemoryBlobs::default()),
                 workers: Arc::clone(&shared.workers),
                 jail: Some(Arc::new(jail)),
                 host: Arc::clone(&shared.host),

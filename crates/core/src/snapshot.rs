@@ -16,7 +16,7 @@ use crate::redact::{Redactor, Values};
 use crate::registry::Registry;
 use crate::run::{self, Context, Environment, Secrets, Shared};
 use crate::span::Span;
-use crate::store::kept::KeptStore;
+use crate::store::blob::BlobStore;
 use crate::store::{Metrics, Sessions};
 use crate::tool::{HostTool, RegisterError};
 use crate::worker::Workers;
@@ -47,7 +47,7 @@ pub(crate) struct Ground {
     pub(crate) budget: Duration,
     pub(crate) host: Arc<Host>,
     pub(crate) secrets: Secrets,
-    pub(crate) kept: Arc<dyn KeptStore>,
+    pub(crate) blobs: Arc<dyn BlobStore>,
     /// What must not leave, whichever version of the project learned it.
     pub(crate) values: Arc<Values>,
     /// What workers found in scripts that have not changed since.
@@ -122,7 +122,7 @@ impl Ground {
             redactor: Redactor::new(Arc::clone(&self.values), registry.redaction()),
             values: Arc::clone(&self.values),
             secrets: self.secrets.clone(),
-            kept: Arc::clone(&self.kept),
+            blobs: Arc::clone(&self.blobs),
             registry: Arc::new(registry),
             workers: Arc::clone(&self.workers),
             jail: self.jail.clone(),
@@ -138,7 +138,7 @@ impl Ground {
         let mut shared = ask_artifact_hooks(shared).await?;
         // Not a file of the project, so its policy about files is not asked.
         if let (Extent::Whole, Some(registry)) = (self.extent, Arc::get_mut(&mut shared.registry)) {
-            registry.add_reader(&self.kept, &shared.redactor);
+            registry.add_reader(&self.blobs, &shared.redactor);
         }
         Ok(Arc::new(shared))
     }

@@ -1,7 +1,7 @@
 //! A result as the protocol carries it.
 
-use super::kept;
 use super::offer::Revision;
+use super::resource;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use rmcp::model::{
@@ -41,7 +41,9 @@ pub(super) fn answer(
     }
     let links: Vec<ContentBlock> = match revision {
         Revision::Early => Vec::new(),
-        Revision::Objects | Revision::AnyJson => result.artifacts.iter().map(kept::link).collect(),
+        Revision::Objects | Revision::AnyJson => {
+            result.artifacts.iter().map(resource::link).collect()
+        }
     };
     let ToolMessage {
         is_error,

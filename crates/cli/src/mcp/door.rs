@@ -1,9 +1,9 @@
 //! The protocol's requests as calls of the engine. Translates, never decides.
 
 use super::answer::{Promise, answer};
-use super::kept::{self, ADDRESS};
 use super::offer::{Offer, Revision};
 use super::progress::{Route, Routes};
+use super::resource::{self, ADDRESS};
 use super::transport::OpenRequests;
 use rmcp::ErrorData;
 use rmcp::ServerHandler;
@@ -243,9 +243,9 @@ impl ServerHandler for Door {
                 None,
             ));
         }
-        let shelf = self.offer().engine.shelf(&self.session_id);
+        let blobs = self.offer().engine.blobs(&self.session_id);
         let resources = ListResourcesResult::with_all_items(
-            kept::waited_for(move || kept::list(&shelf)).await?,
+            resource::waited_for(move || resource::list(&blobs)).await?,
         );
         Ok(match revision {
             // What was kept a moment ago must be in it.
@@ -262,8 +262,8 @@ impl ServerHandler for Door {
         context: RequestContext<RoleServer>,
     ) -> Result<ReadResourceResponse, ErrorData> {
         let revision = revision(&context)?;
-        let shelf = self.offer().engine.shelf(&self.session_id);
-        let contents = kept::waited_for(move || kept::read(&shelf, &request.uri)).await?;
+        let blobs = self.offer().engine.blobs(&self.session_id);
+        let contents = resource::waited_for(move || resource::read(&blobs, &request.uri)).await?;
         let read = ReadResourceResult::new(vec![contents]);
         Ok(match revision {
             Revision::AnyJson => read

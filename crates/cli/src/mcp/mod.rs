@@ -2,12 +2,12 @@
 
 mod answer;
 mod door;
-mod kept;
 mod log;
 mod offer;
 mod output;
 mod progress;
 mod read;
+mod resource;
 mod transport;
 mod watch;
 

@@ -14,7 +14,7 @@ use crate::redact::{Redactor, Values};
 use crate::refusal::{Code, Refusal};
 use crate::registry::Registry;
 use crate::result::ArtifactRef;
-use crate::store::kept::{KeptStore, Shelf};
+use crate::store::blob::{BlobStore, SessionBlobs};
 use crate::store::{Metrics, Session, Sessions, Stores};
 use crate::worker::Workers;
 use serde_json::Value;
@@ -50,7 +50,7 @@ pub(crate) struct Shared {
     /// What the redactor learns.
     pub(crate) values: Arc<Values>,
     pub(crate) secrets: Secrets,
-    pub(crate) kept: Arc<dyn KeptStore>,
+    pub(crate) blobs: Arc<dyn BlobStore>,
 }
 
 /// The workspace of an engine that has none: it is not there, so nothing can be opened in it.
@@ -75,11 +75,11 @@ impl Shared {
         }
     }
 
-    /// What the session of a call keeps, without what the tool wants taken out.
-    pub(super) fn shelf(&self, session: &str, tool: &str) -> Shelf {
+    /// The artifacts of a session, with the redaction patterns of a tool.
+    pub(super) fn session_blobs(&self, session: &str, tool: &str) -> SessionBlobs {
         let words = self.registry.find(tool).and_then(|tool| tool.words.clone());
-        Shelf::new(
-            Arc::clone(&self.kept),
+        SessionBlobs::new(
+            Arc::clone(&self.blobs),
             self.redactor.clone(),
             words,
             session,

@@ -19,7 +19,7 @@ use crate::registry::RegisteredTool;
 use crate::result::{ArtifactRef, ToolResult};
 use crate::store::KeyValue;
 use crate::store::StoreScope;
-use crate::store::kept::{KeptError, Shelf};
+use crate::store::blob::{BlobError, SessionBlobs};
 use serde_json::{Value, json};
 use std::any::Any;
 use std::sync::{Arc, PoisonError};
@@ -145,36 +145,36 @@ impl<'a> On<'a> {
     ) -> Result<ArtifactRef, Refusal> {
         room_to_keep(self.ctx)?;
         let kept = self
-            .at_shelf(move |shelf| shelf.write_from(&*content, &media_type, 0))
+            .with_blobs(move |blobs| blobs.write_from(&*content, &media_type, 0))
             .await?;
         // Others may have kept something meanwhile.
         room_to_keep(self.ctx)?;
-        self.ctx.stored(&kept.artifact, kept.shown.redacted);
+        self.ctx.stored(&kept.artifact, kept.preview.redacted);
         Ok(kept.artifact)
     }
 
-    pub(crate) async fn kept(
+    pub(crate) async fn read_artifact(
         self,
         id: String,
         offset: u64,
         length: u64,
     ) -> Result<Vec<u8>, Refusal> {
-        self.at_shelf(move |shelf| shelf.read(&id, offset, length))
+        self.with_blobs(move |blobs| blobs.read(&id, offset, length))
             .await
     }
 
     /// Waits for a disk where no other call waits with it.
-    async fn at_shelf<T: Send + 'static>(
+    async fn with_blobs<T: Send + 'static>(
         self,
-        work: impl FnOnce(&Shelf) -> Result<T, KeptError> + Send + 'static,
+        work: impl FnOnce(&SessionBlobs) -> Result<T, BlobError> + Send + 'static,
     ) -> Result<T, Refusal> {
-        let shelf = self
+        let blobs = self
             .ctx
             .shared()
-            .shelf(&self.ctx.call().session_id, self.tool.name());
-        match isolate::blocking(move || work(&shelf)).await {
+            .session_blobs(&self.ctx.call().session_id, self.tool.name());
+        match isolate::blocking(move || work(&blobs)).await {
             Some(Ok(done)) => Ok(done),
-            Some(Err(error @ (KeptError::Unknown(_) | KeptError::TooLarge(_)))) => {
+            Some(Err(error @ (BlobError::Unknown(_) | BlobError::TooLarge(_)))) => {
                 Err(Refusal::new(Code::Failed, error.to_string()))
             }
             Some(Err(error)) => Err(Refusal::new(Code::StoreFailed, error.to_string())),

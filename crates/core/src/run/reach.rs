@@ -13,7 +13,7 @@ use crate::outside::{
 use crate::plan::{self, Narrowing, Site};
 use crate::refusal::{Code, Refusal};
 use crate::result::Enforced;
-use crate::store::kept::{Shelf, Shown};
+use crate::store::blob::{Preview, SessionBlobs};
 use serde_json::json;
 use std::io::Seek as _;
 use std::path::PathBuf;
@@ -135,11 +135,11 @@ impl Reach {
         Ok(ran)
     }
 
-    /// What the session of the call keeps.
-    pub(super) fn shelf(&self) -> Shelf {
+    /// The artifacts of the session of the call.
+    pub(super) fn blobs(&self) -> SessionBlobs {
         self.ctx
             .shared()
-            .shelf(&self.ctx.call().session_id, &self.source)
+            .session_blobs(&self.ctx.call().session_id, &self.source)
     }
 
     /// Keeps the whole of an output of which something is left out. What is shown of it is taken from what was kept, so that no half of a
@@ -149,20 +149,20 @@ impl Reach {
             return;
         };
         let half = usize::try_from(most / 2).unwrap_or(usize::MAX);
-        let shelf = self.shelf();
-        let kept = isolate::blocking(move || match shelf.write_from(&*all, "text/plain", half) {
-            Ok(kept) => Some((kept.shown, Some(kept.artifact))),
+        let blobs = self.blobs();
+        let kept = isolate::blocking(move || match blobs.write_from(&*all, "text/plain", half) {
+            Ok(kept) => Some((kept.preview, Some(kept.artifact))),
             // A store that fails changes nothing about what may be shown.
             Err(_) => (&*all)
                 .rewind()
                 .ok()
-                .and_then(|()| shelf.show(&*all, half).ok())
+                .and_then(|()| blobs.preview(&*all, half).ok())
                 .map(|shown| (shown, None)),
         });
         let Some((shown, artifact)) = kept.await.flatten() else {
             return;
         };
-        let Shown {
+        let Preview {
             head,
             tail,
             bytes,

@@ -129,9 +129,14 @@ impl<'a, Ctx> ToolRuntime<'a, Ctx> {
         Ok(self.on.keep(content.into(), media_type.to_owned()).await?)
     }
 
-    /// At most `length` bytes of something that this session kept.
-    pub async fn kept(&self, id: &str, offset: u64, length: u64) -> Result<Vec<u8>, ToolError> {
-        Ok(self.on.kept(id.to_owned(), offset, length).await?)
+    /// At most `length` bytes of an artifact of this session, from `offset`.
+    pub async fn read_artifact(
+        &self,
+        id: &str,
+        offset: u64,
+        length: u64,
+    ) -> Result<Vec<u8>, ToolError> {
+        Ok(self.on.read_artifact(id.to_owned(), offset, length).await?)
     }
 
     /// Calls another tool, through every stage like any call. It ends with this call. Where others have the places of that tool it waits, under its
