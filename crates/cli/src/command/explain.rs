@@ -7,7 +7,8 @@ use crate::open::Folder;
 use crate::output::{self, Output, who_can_act};
 use clap::Args;
 use serde_json::{Value, json};
-use tool_harness::check::{self, RULES, Rule};
+use tool_harness::check::{self, rules};
+use tool_harness::diagnostic::Rule;
 use tool_harness::refusal::Code;
 
 #[derive(Args)]
@@ -57,16 +58,15 @@ impl Explain {
 
 /// What a code means.
 enum Page {
-    Diagnostic(&'static Rule),
+    Diagnostic(Rule),
     Refusal(Code),
 }
 
 impl Page {
     /// The page of a word that is a code; nothing for a word that can only be a tool's name.
     fn of(word: &str) -> Result<Option<Self>, Usage> {
-        if let Some(rule) = RULES
-            .iter()
-            .find(|rule| rule.code.eq_ignore_ascii_case(word) && is_code(word))
+        if let Some(rule) =
+            rules().find(|rule| rule.code.eq_ignore_ascii_case(word) && is_code(word))
         {
             return Ok(Some(Self::Diagnostic(rule)));
         }
@@ -76,8 +76,7 @@ impl Page {
         if !is_code(word) {
             return Ok(None);
         }
-        let known: Vec<&str> = RULES
-            .iter()
+        let known: Vec<&str> = rules()
             .map(|rule| rule.code)
             .chain(Code::ALL.iter().map(|code| code.text()))
             .collect();

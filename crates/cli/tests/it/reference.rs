@@ -8,7 +8,7 @@ use tool_harness::artifact::fields::fields_of;
 use tool_harness::artifact::shape::{Field, Shape, Status};
 use tool_harness::artifact::{ArtifactKind, json_schema, unsupported_fields};
 use tool_harness::builtin::{Body, Builtin, MODULES, Module, Scope, full_name};
-use tool_harness::check::{RULES, index, page};
+use tool_harness::check::{index, page, rules};
 use tool_harness::client::built_in;
 use tool_harness::event::EVENTS;
 use tool_harness::hook_event::{HOOK_EVENTS, Keys};
@@ -34,8 +34,8 @@ fn every_reference_page_says_what_the_code_says() {
     pages.insert("reference/refusals.md".into(), refusals_page());
     pages.insert("reference/cli.md".into(), cli_page());
     pages.insert("reference/clients.md".into(), clients_page());
-    for rule in RULES {
-        pages.insert(format!("diagnostics/{}.md", rule.code), page(rule));
+    for rule in rules() {
+        pages.insert(format!("diagnostics/{}.md", rule.code), page(&rule));
     }
     pages.insert("diagnostics/README.md".into(), index());
     pages.insert(

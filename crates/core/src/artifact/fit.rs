@@ -5,7 +5,7 @@ use super::fields::{fields_of, unsupported_name};
 use super::node::{Kind, Node};
 use super::problem::{Problems, Subject, did_you_mean, quoted};
 use super::shape::{Field, Shape, Status};
-use crate::check::{key_unknown, name_key_in_file, timeout_negative};
+use crate::artifact::rule::{key_unknown, name_key_in_file, timeout_negative};
 use crate::diagnostic::Severity;
 use crate::span::Spanned;
 use std::collections::HashMap;

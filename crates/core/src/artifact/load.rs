@@ -3,7 +3,7 @@
 use super::Artifacts;
 use super::read::{MAX_FILE_BYTES, Reader, folder_finding, size_finding};
 use super::slot::{FOLDERS, OTHER_FOLDERS, ROOTS, Slot, is_artifact_name};
-use crate::check::file_unreadable;
+use crate::artifact::rule::file_unreadable;
 use crate::diagnostic::Diagnostic;
 use std::collections::HashMap;
 use std::fs::{self, Metadata};

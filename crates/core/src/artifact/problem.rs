@@ -2,7 +2,7 @@
 
 use super::node::Node;
 use super::shape::Field;
-use crate::check::{field_missing, field_wrong_type};
+use crate::artifact::rule::{field_missing, field_wrong_type};
 use crate::diagnostic::{Diagnostic, Severity};
 use crate::span::Spanned;
 use crate::span::{Place, Source, Span};

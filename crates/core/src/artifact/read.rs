@@ -14,11 +14,13 @@ use super::tool::Tool;
 use super::{
     ArtifactKind, Artifacts, BrokenHook, BrokenTool, Form, Layer, Origin, Root, fields, fit, yaml,
 };
-use crate::check::{
+use crate::artifact::rule::{
     file_not_text, file_too_large, file_unreadable, frontmatter_missing, frontmatter_unclosed,
     inline_name_empty,
 };
-use crate::check::{file_passed_over, file_set_aside, key_duplicate, mode_unread, root_twice};
+use crate::artifact::rule::{
+    file_passed_over, file_set_aside, key_duplicate, mode_unread, root_twice,
+};
 use crate::diagnostic::{Diagnostic, Severity};
 use crate::span::Spanned;
 use crate::span::{Place, Source, Span};

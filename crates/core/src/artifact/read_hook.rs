@@ -9,7 +9,7 @@ use super::problem::{Problems, words};
 use super::read_permission::permissions;
 use super::read_tool::{Naming, natural, script};
 use super::{ArtifactKind, Form, Origin};
-use crate::check::{event_missing, field_wrong_type};
+use crate::artifact::rule::{event_missing, field_wrong_type};
 use crate::span::Spanned;
 use serde_json::{Value, json};
 

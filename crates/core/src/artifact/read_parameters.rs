@@ -2,7 +2,9 @@
 
 use super::node::{Kind, Node};
 use super::problem::{Problems, quoted};
-use crate::check::{parameter_type_missing, parameter_type_unknown, schema_and_parameters};
+use crate::artifact::rule::{
+    parameter_type_missing, parameter_type_unknown, schema_and_parameters,
+};
 use crate::span::Spanned;
 use serde_json::{Map, Value, json};
 

@@ -3,7 +3,7 @@
 use super::node::Node;
 use super::permission::{Permission, PermissionKind};
 use super::problem::{Problems, quoted, texts, words};
-use crate::check::{domain_invalid, field_wrong_type};
+use crate::artifact::rule::{domain_invalid, field_wrong_type};
 use crate::path::within_workspace;
 use tool_harness_sandbox::network::Domains;
 use tool_harness_sandbox::plan::Access;

@@ -12,7 +12,7 @@ use super::root::{
     ArgConstraint, Ceiling, CheckedPaths, Checks, ListMode, Policy, Root, Sandbox, ToolsPolicy,
 };
 use crate::artifact::root::Setting;
-use crate::check::{ceiling_twice, format_unknown, pattern_invalid};
+use crate::artifact::rule::{ceiling_twice, format_unknown, pattern_invalid};
 use crate::containment::Containment;
 use crate::effect::{Effects, Level};
 use crate::pattern::{Pattern, Separator};

@@ -3,7 +3,7 @@
 use super::node::Node;
 use super::problem::{Problems, quoted, texts, words};
 use super::root::SecretFrom;
-use crate::check::field_wrong_type;
+use crate::artifact::rule::field_wrong_type;
 use crate::redact::Words;
 use crate::span::Spanned;
 

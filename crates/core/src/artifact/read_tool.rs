@@ -10,7 +10,7 @@ use super::read_permission::{inside, permissions};
 use super::read_secret::redaction;
 use super::tool::{Annotations, Approval, Inject, Limits, RetryPolicy, Script, Tool, ToolExample};
 use super::{ArtifactKind, Form, Origin};
-use crate::check::field_wrong_type;
+use crate::artifact::rule::field_wrong_type;
 use crate::effect::Level;
 use crate::span::Spanned;
 use crate::span::{Place, Span};

@@ -3,10 +3,9 @@
 use super::tool::Limits;
 use crate::containment::Containment;
 use crate::diagnostic::Severity;
-use crate::span::Spanned;
-
 use crate::effect::{Effects, Level};
-use crate::span::{Place, Source, Span};
+use crate::pattern::{Pattern, Separator};
+use crate::span::{Place, Source, Span, Spanned};
 use std::sync::Arc;
 use tool_harness_sandbox::network::Domains;
 
@@ -143,6 +142,55 @@ pub enum Ceiling {
     Level(Level),
     /// Exactly these effects.
     Effects(Effects),
+}
+
+impl Ceiling {
+    /// Why these effects are more than the ceiling admits; `None` when they are not.
+    pub(crate) fn exceeded_by(self, effects: Effects) -> Option<String> {
+        match self {
+            Self::Level(level) => {
+                let needed = Level::of(effects);
+                (needed > level).then(|| {
+                    format!(
+                        "the tool needs `{}` and the ceiling is `{}`",
+                        needed.word(),
+                        level.word()
+                    )
+                })
+            }
+            Self::Effects(allowed) => {
+                let more = effects.unflagged().without(allowed);
+                (!more.is_empty())
+                    .then(|| format!("the tool needs {more}, which the policy does not list"))
+            }
+        }
+    }
+}
+
+/// Which capability a tool wants that the policy does not list, as a sentence.
+pub(crate) fn missing_capability(
+    allowed: &[(String, Vec<String>)],
+    wanted: &[(String, Vec<String>)],
+) -> Option<String> {
+    wanted.iter().find_map(|(capability, operations)| {
+        let Some((_, listed)) = allowed.iter().find(|(name, _)| name == capability) else {
+            return Some(format!(
+                "the tool wants the capability `{capability}`, which the policy does not list"
+            ));
+        };
+        let is_listed = |operation: &String| {
+            let glob = |listed: &&String| listed.contains(['*', '?', '[', '{']);
+            let matches = |listed: &String| {
+                Pattern::new(listed, Separator::Ordinary)
+                    .is_ok_and(|pattern| pattern.is_match(operation))
+            };
+            listed.contains(operation) || listed.iter().filter(glob).any(matches)
+        };
+        let missing = operations.iter().find(|operation| !is_listed(operation))?;
+        Some(format!(
+            "the tool wants `{capability}: {missing}`, which the policy does not list"
+        ))
+    })
 }
 
 /// One entry of `tool_arg_constraints`.

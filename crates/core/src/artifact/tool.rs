@@ -348,3 +348,30 @@ impl Tool {
         self.origin.layer
     }
 }
+
+/// Whether providers accept the name.
+pub(crate) fn is_offerable(name: &str) -> bool {
+    let first = name.bytes().next();
+    first.is_some_and(|byte| byte.is_ascii_alphabetic() || byte == b'_')
+        && name.len() <= 64
+        && name
+            .bytes()
+            .all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-'))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::is_offerable;
+
+    #[test]
+    fn names_of_letters_digits_underscores_and_dashes_are_offered() {
+        let long = "a".repeat(64);
+        for name in ["read_note", "readNote", "_x", "a-b", "A1", long.as_str()] {
+            assert!(is_offerable(name), "{name}");
+        }
+        let longer = "a".repeat(65);
+        for name in ["", "1a", "-a", "a b", "a.b", "é", "a/b", longer.as_str()] {
+            assert!(!is_offerable(name), "{name}");
+        }
+    }
+}

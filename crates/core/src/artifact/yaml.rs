@@ -4,7 +4,7 @@ use super::node::{Block, Key, Kind, Node};
 use super::offsets::Offsets;
 use super::problem::quoted;
 use super::scalar;
-use crate::check::{key_duplicate, yaml_invalid, yaml_limit, yaml_not_accepted};
+use crate::artifact::rule::{key_duplicate, yaml_invalid, yaml_limit, yaml_not_accepted};
 use crate::diagnostic::Diagnostic;
 use crate::span::{Place, Source, Span};
 use saphyr_parser::{Event, Marker, Parser, ScalarStyle, ScanError, StrInput};

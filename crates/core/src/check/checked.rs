@@ -1,7 +1,7 @@
 //! What stage 2 hands to the registry.
 
-use super::field_unsupported;
 use super::reach::{Declared, inferred, reached};
+use super::rule::field_unsupported;
 use super::subject::{Owner, hook_scripts};
 use crate::artifact::{
     Artifacts, BrokenHook, BrokenTool, ClientMap, Form, Hook, LayerFile, Origin, Root, Tool,

@@ -1,6 +1,7 @@
 //! `checks`: how severe a finding is here, and which ones an artifact silences, with a reason.
 
-use super::{RULES, checks_ineffective};
+use super::rule::checks_ineffective;
+use super::rules;
 use crate::artifact::Form;
 use crate::artifact::frontmatter::split;
 use crate::artifact::root::Checks;
@@ -183,10 +184,10 @@ fn ineffective(by: &Silencer<'_>, entry: usize, message: String) -> Diagnostic {
 }
 
 fn unknown_code(code: &str, place: Option<Place>) -> Option<Diagnostic> {
-    if RULES.iter().any(|rule| rule.code == code) {
+    if rules().any(|rule| rule.code == code) {
         return None;
     }
-    let close = nearest(code, RULES.iter().map(|rule| rule.code));
+    let close = nearest(code, rules().map(|rule| rule.code));
     let help = close.map_or_else(
         || "`docs/diagnostics` lists the codes".to_owned(),
         |close| format!("did you mean `{close}`?"),

@@ -3,7 +3,7 @@
 use super::resolve::Resolution;
 use crate::artifact::tool::Script;
 use crate::artifact::{ClientMap, Form, Hook, Root, Tool};
-use crate::diagnostic::Diagnostic;
+use crate::diagnostic::{Diagnostic, one_line};
 use crate::facts::FactsBySource;
 use crate::facts::{Facts, ScriptKind, Unread};
 use crate::span::{Place, Span};
@@ -115,23 +115,6 @@ impl<'a> Findings<'a> {
             .map(|(_, owner, diagnostic)| (owner, diagnostic))
             .collect()
     }
-}
-
-/// The text with control characters written out and its length bounded: names come from files and scripts, and may hold anything.
-pub(crate) fn one_line(text: &str) -> String {
-    const LONGEST: usize = 1000;
-    let shown = |c: char| {
-        if c.is_control() {
-            c.escape_default().collect::<String>()
-        } else {
-            c.to_string()
-        }
-    };
-    let mut line: String = text.chars().take(LONGEST).map(shown).collect();
-    if text.chars().nth(LONGEST).is_some() {
-        line.push('…');
-    }
-    line
 }
 
 impl<'a> Project<'a> {

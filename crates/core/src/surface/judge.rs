@@ -3,8 +3,7 @@
 use super::mention::{AliasUse, Names, Scanned, Use, scan};
 use super::{Constraint, Entry, From, Pattern, Role, Surface, Text, ToolSearch};
 use crate::artifact::problem::quoted;
-use crate::check::subject::one_line;
-use crate::diagnostic::Diagnostic;
+use crate::diagnostic::{Diagnostic, one_line};
 use crate::nearest::nearest;
 use crate::span::{Place, Span};
 use std::borrow::Cow;

@@ -27,7 +27,6 @@ pub use report::Report;
 pub use text::{Home, Role, Text};
 
 use crate::artifact::root::{Capabilities, Ceiling};
-use crate::check::{Check, RULES};
 use crate::diagnostic::Diagnostic;
 use crate::span::Place;
 
@@ -136,10 +135,8 @@ pub fn check(surface: &Surface<'_>) -> Report {
     for problem in &surface.problems {
         findings.add(problem.clone());
     }
-    for rule in RULES {
-        if let Check::Surface(look) = rule.check {
-            look(&subject, &mut findings);
-        }
+    for rule in rule::JUDGING {
+        (rule.check)(&subject, &mut findings);
     }
     Report::new(findings)
 }

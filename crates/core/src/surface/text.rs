@@ -1,7 +1,7 @@
 //! A text that a model reads, and the way back to where it was written.
 
 use crate::artifact::Tool;
-use crate::check::locate::{Half, locate, schemas};
+use crate::artifact::locate::{Half, locate, schemas};
 use crate::span::{Place, Source, Span};
 use std::borrow::Cow;
 use std::sync::Arc;

@@ -7,10 +7,9 @@ use tool_harness::content::Media;
 use tool_harness::control::Control;
 use tool_harness::effect::Effects;
 use tool_harness::error::Error;
+use tool_harness::id::NameProblem;
 use tool_harness::tool::READER;
-use tool_harness::tool::{
-    Idempotency, Inject, Limits, NameProblem, RegisterError, RetryPolicy, blocking,
-};
+use tool_harness::tool::{Idempotency, Inject, Limits, RegisterError, RetryPolicy, blocking};
 use tool_harness::{
     ContentBlock, EngineBuilder, Tool, ToolError, ToolOutput, ToolRuntime, ToolSpec,
 };

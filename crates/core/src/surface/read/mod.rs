@@ -13,7 +13,9 @@ use super::{
 };
 use crate::artifact::node::{Key, Kind, Node};
 use crate::artifact::problem::quoted;
-use crate::check::{body_empty, key_duplicate, key_unknown, secret_in_artifact, tool_duplicate};
+use crate::artifact::rule::{
+    body_empty, key_duplicate, key_unknown, secret_in_artifact, tool_duplicate,
+};
 use crate::diagnostic::Severity;
 use crate::nearest::nearest;
 use crate::span::{Place, Source, Span};

@@ -2,7 +2,7 @@
 
 use super::Reader;
 use crate::artifact::node::{Kind, Node};
-use crate::check::schema_invalid;
+use crate::artifact::rule::schema_invalid;
 use crate::surface::words::{BY_NAME, SCHEMAS};
 use std::collections::HashMap;
 

@@ -4,8 +4,8 @@ use super::{Matters, Reader};
 use crate::artifact::node::{Key, Kind, Node};
 use crate::artifact::problem::quoted;
 use crate::artifact::read_effects::declared_effects;
+use crate::artifact::rule::{effects_contradict, tool_duplicate};
 use crate::artifact::tool::Annotations;
-use crate::check::{effects_contradict, tool_duplicate};
 use crate::effect::Level;
 use crate::span::{Place, Span};
 use crate::surface::entry::stated;
@@ -331,7 +331,7 @@ impl Reader {
         };
         let spelled = with_annotations(node, written.as_ref());
         let effects = declared_effects(&spelled);
-        for (earlier, later) in effects_contradict::among(&effects) {
+        for (earlier, later) in effects_contradict::contradictions(&effects) {
             let message = format!("`{}` contradicts `{}`", later.spelling, earlier.spelling);
             let finding = effects_contradict::RULE
                 .finding(message)

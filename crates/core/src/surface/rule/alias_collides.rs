@@ -1,10 +1,10 @@
 //! `TOOL_SURFACE_ALIAS_COLLIDES`.
 
-use crate::check::{Check, Rule};
-use crate::diagnostic::Severity;
+use super::Check;
+use crate::diagnostic::{Rule, Severity};
 use crate::surface::{Findings, Subject};
 
-pub(crate) const RULE: Rule = Rule {
+pub(crate) const RULE: Rule<Check> = Rule {
     code: "TOOL_SURFACE_ALIAS_COLLIDES",
     severity: Severity::Warning,
     why: "An alias is renamed to its argument before a call is judged. An alias that is an argument itself takes that argument away; one that leads nowhere makes a name that no schema has.",
@@ -46,7 +46,7 @@ pub(crate) const RULE: Rule = Rule {
 }
 "#,
     )],
-    check: Check::Surface(check),
+    check,
 };
 
 fn check(subject: &Subject<'_>, findings: &mut Findings) {

@@ -1,11 +1,11 @@
 //! `TOOL_SURFACE_APPROVAL_CONTRADICTS`.
 
-use crate::check::{Check, Rule};
-use crate::diagnostic::Severity;
+use super::Check;
+use crate::diagnostic::{Rule, Severity};
 use crate::surface::{ApprovalPattern, Findings, Pattern, Subject};
 use std::collections::HashMap;
 
-pub(crate) const RULE: Rule = Rule {
+pub(crate) const RULE: Rule<Check> = Rule {
     code: "TOOL_SURFACE_APPROVAL_CONTRADICTS",
     severity: Severity::Warning,
     why: "One tool in two lists that decide differently: the stricter list counts, and whoever reads the other is wrong. The same holds for a name under a glob of a stricter list. A wide pattern with stricter exceptions is fine.",
@@ -41,7 +41,7 @@ pub(crate) const RULE: Rule = Rule {
 }
 "#,
     )],
-    check: Check::Surface(check),
+    check,
 };
 
 fn check(subject: &Subject<'_>, findings: &mut Findings) {

@@ -1,10 +1,10 @@
 //! `TOOL_SURFACE_APPROVAL_PATTERN_NO_MATCH`.
 
-use crate::check::{Check, Rule};
-use crate::diagnostic::Severity;
+use super::Check;
+use crate::diagnostic::{Rule, Severity};
 use crate::surface::{Findings, Subject};
 
-pub(crate) const RULE: Rule = Rule {
+pub(crate) const RULE: Rule<Check> = Rule {
     code: "TOOL_SURFACE_APPROVAL_PATTERN_NO_MATCH",
     severity: Severity::Warning,
     why: "An approval rule that names no active tool decides nothing. What should have been asked about runs unasked.",
@@ -40,7 +40,7 @@ pub(crate) const RULE: Rule = Rule {
 }
 "#,
     )],
-    check: Check::Surface(check),
+    check,
 };
 
 fn check(subject: &Subject<'_>, findings: &mut Findings) {

@@ -1,12 +1,12 @@
 //! `TOOL_SURFACE_CONFUSABLE_NAMES`.
 
+use super::Check;
 use super::hidden_text::is_invisible;
-use crate::check::{Check, Rule};
-use crate::diagnostic::Severity;
+use crate::diagnostic::{Rule, Severity};
 use crate::surface::{Entry, Findings, Subject};
 use std::collections::{HashMap, HashSet};
 
-pub(crate) const RULE: Rule = Rule {
+pub(crate) const RULE: Rule<Check> = Rule {
     code: "TOOL_SURFACE_CONFUSABLE_NAMES",
     severity: Severity::Warning,
     why: "Two names that look alike are called for each other: by models, and by people who review what was called. Case, separators and letters that look the same (`l`, `i` and `1`, `o` and `0`, letters of other scripts) never tell two names apart. One letter more, less or other is reported from eight letters on, separators not counted: shorter pairs, as `get_pod` and `get_pods` or `add_row` and `add_rows`, are many in every set of tools, and are read letter by letter. `get` and `set` are told apart at any length. Names that only differ in a number are a series, and fine.",
@@ -54,7 +54,7 @@ pub(crate) const RULE: Rule = Rule {
 }
 "#,
     )],
-    check: Check::Surface(check),
+    check,
 };
 
 fn check(subject: &Subject<'_>, findings: &mut Findings) {

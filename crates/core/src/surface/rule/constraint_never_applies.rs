@@ -1,11 +1,11 @@
 //! `TOOL_SURFACE_CONSTRAINT_NEVER_APPLIES`.
 
-use crate::check::{Check, Rule};
-use crate::diagnostic::Severity;
+use super::Check;
+use crate::diagnostic::{Rule, Severity};
 use crate::surface::{Constraint, Entry, Findings, Pattern, Separator, Subject};
 use serde_json::Value;
 
-pub(crate) const RULE: Rule = Rule {
+pub(crate) const RULE: Rule<Check> = Rule {
     code: "TOOL_SURFACE_CONSTRAINT_NEVER_APPLIES",
     severity: Severity::Warning,
     why: "A constraint that has nothing to compare, or whose argument is renamed before it is judged, protects nothing. One that is about an argument which is no text, or accepts none of the values that the schema allows, lets nothing through.",
@@ -41,7 +41,7 @@ pub(crate) const RULE: Rule = Rule {
 }
 "#,
     )],
-    check: Check::Surface(check),
+    check,
 };
 
 fn check(subject: &Subject<'_>, findings: &mut Findings) {

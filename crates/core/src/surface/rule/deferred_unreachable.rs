@@ -1,11 +1,11 @@
 //! `TOOL_SURFACE_DEFERRED_UNREACHABLE`.
 
-use crate::check::{Check, Rule};
-use crate::diagnostic::Severity;
+use super::Check;
+use crate::diagnostic::{Rule, Severity};
 use crate::surface::{Findings, Subject, ToolSearch};
 use std::collections::HashSet;
 
-pub(crate) const RULE: Rule = Rule {
+pub(crate) const RULE: Rule<Check> = Rule {
     code: "TOOL_SURFACE_DEFERRED_UNREACHABLE",
     severity: Severity::Warning,
     why: "A deferred tool is listed when a search names it. While tool search is off nothing ever does.",
@@ -56,7 +56,7 @@ pub(crate) const RULE: Rule = Rule {
 }
 "#,
     )],
-    check: Check::Surface(check),
+    check,
 };
 
 fn check(subject: &Subject<'_>, findings: &mut Findings) {

@@ -1,10 +1,10 @@
 //! `TOOL_SURFACE_DEPRECATED_ARG_ALIAS`.
 
-use crate::check::{Check, Rule};
-use crate::diagnostic::Severity;
+use super::Check;
+use crate::diagnostic::{Rule, Severity};
 use crate::surface::{Findings, Subject};
 
-pub(crate) const RULE: Rule = Rule {
+pub(crate) const RULE: Rule<Check> = Rule {
     code: "TOOL_SURFACE_DEPRECATED_ARG_ALIAS",
     severity: Severity::Warning,
     why: "An alias is there for models that guess. A text that teaches it keeps it alive, and shows a name that the schema does not have.",
@@ -48,7 +48,7 @@ pub(crate) const RULE: Rule = Rule {
 }
 "#,
     )],
-    check: Check::Surface(check),
+    check,
 };
 
 fn check(subject: &Subject<'_>, findings: &mut Findings) {

@@ -1,12 +1,12 @@
 //! `TOOL_SURFACE_HIDDEN_TEXT`.
 
-use crate::check::{Check, Rule};
-use crate::diagnostic::Severity;
+use super::Check;
+use crate::diagnostic::{Rule, Severity};
 use crate::span::Span;
 use crate::surface::words::{What, words};
 use crate::surface::{Findings, Subject};
 
-pub(crate) const RULE: Rule = Rule {
+pub(crate) const RULE: Rule<Check> = Rule {
     code: "TOOL_SURFACE_HIDDEN_TEXT",
     severity: Severity::Warning,
     why: "A model reads what a reviewer does not see: characters without width, marks that turn the direction of writing, terminal codes, or words pushed out of sight by spaces.",
@@ -18,7 +18,7 @@ pub(crate) const RULE: Rule = Rule {
         "surface.json",
         "{\"tools\": [{\"name\": \"read_note\", \"description\": \"Reads one note.\", \"executor\": \"harn\",\n  \"parameters\": {}, \"annotations\": {\"side_effect_level\": \"read_only\"}}]}\n",
     )],
-    check: Check::Surface(check),
+    check,
 };
 
 /// Spaces in a row, before more text, that push it out of sight.

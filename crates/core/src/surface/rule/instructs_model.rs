@@ -1,14 +1,14 @@
 //! `TOOL_SURFACE_INSTRUCTS_MODEL`.
 
+use super::Check;
 use crate::artifact::problem::quoted;
-use crate::check::{Check, Rule};
-use crate::diagnostic::Severity;
+use crate::diagnostic::{Rule, Severity};
 use crate::span::Span;
 use crate::surface::{Findings, Role, Subject};
 use regex::Regex;
 use std::sync::LazyLock;
 
-pub(crate) const RULE: Rule = Rule {
+pub(crate) const RULE: Rule<Check> = Rule {
     code: "TOOL_SURFACE_INSTRUCTS_MODEL",
     severity: Severity::Warning,
     why: "A description that tells a model to set aside its instructions, or to keep something from the user, is how a tool takes over a conversation.",
@@ -42,7 +42,7 @@ pub(crate) const RULE: Rule = Rule {
 }
 "#,
     )],
-    check: Check::Surface(check),
+    check,
 };
 
 /// Orders that no description needs.

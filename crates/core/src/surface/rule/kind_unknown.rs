@@ -1,11 +1,11 @@
 //! `TOOL_SURFACE_KIND_UNKNOWN`.
 
-use crate::check::{Check, Rule};
-use crate::diagnostic::Severity;
+use super::Check;
+use crate::diagnostic::{Rule, Severity};
 use crate::nearest::suggest;
 use crate::surface::{Findings, Subject};
 
-pub(crate) const RULE: Rule = Rule {
+pub(crate) const RULE: Rule<Check> = Rule {
     code: "TOOL_SURFACE_KIND_UNKNOWN",
     severity: Severity::Warning,
     why: "Readers of results are found by kind, and clients show it. A word that nobody knows says nothing.",
@@ -39,7 +39,7 @@ pub(crate) const RULE: Rule = Rule {
 }
 "#,
     )],
-    check: Check::Surface(check),
+    check,
 };
 
 /// The kinds of seed 004.

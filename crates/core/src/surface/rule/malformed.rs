@@ -1,7 +1,6 @@
 //! `TOOL_SURFACE_MALFORMED`.
 
-use crate::check::{Check, Rule};
-use crate::diagnostic::Severity;
+use crate::diagnostic::{Rule, Severity};
 
 pub(crate) const RULE: Rule = Rule {
     code: "TOOL_SURFACE_MALFORMED",
@@ -39,5 +38,5 @@ pub(crate) const RULE: Rule = Rule {
 }
 "#,
     )],
-    check: Check::WhileReadingSurface,
+    check: (),
 };

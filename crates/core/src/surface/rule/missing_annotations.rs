@@ -1,10 +1,10 @@
 //! `TOOL_SURFACE_MISSING_ANNOTATIONS`.
 
-use crate::check::{Check, Rule};
-use crate::diagnostic::Severity;
+use super::Check;
+use crate::diagnostic::{Rule, Severity};
 use crate::surface::{Annotated, Findings, Subject};
 
-pub(crate) const RULE: Rule = Rule {
+pub(crate) const RULE: Rule<Check> = Rule {
     code: "TOOL_SURFACE_MISSING_ANNOTATIONS",
     severity: Severity::Warning,
     why: "Policy is about what a tool does. Of a tool that says nothing and has no script to read it from, nobody knows.",
@@ -37,7 +37,7 @@ pub(crate) const RULE: Rule = Rule {
 }
 "#,
     )],
-    check: Check::Surface(check),
+    check,
 };
 
 fn check(subject: &Subject<'_>, findings: &mut Findings) {

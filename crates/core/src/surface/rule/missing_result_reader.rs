@@ -1,10 +1,10 @@
 //! `TOOL_SURFACE_MISSING_RESULT_READER`.
 
-use crate::check::{Check, Rule};
-use crate::diagnostic::Severity;
+use super::Check;
+use crate::diagnostic::{Rule, Severity};
 use crate::surface::{Entry, Findings, Subject};
 
-pub(crate) const RULE: Rule = Rule {
+pub(crate) const RULE: Rule<Check> = Rule {
     code: "TOOL_SURFACE_MISSING_RESULT_READER",
     severity: Severity::Error,
     why: "A tool that may answer with a handle is of no use when no active tool can open it: the model gets a name for something it never sees. A reader that is deferred while tool search is off, or whose calls are all denied, opens nothing.",
@@ -45,7 +45,7 @@ pub(crate) const RULE: Rule = Rule {
 }
 "#,
     )],
-    check: Check::Surface(check),
+    check,
 };
 
 fn check(subject: &Subject<'_>, findings: &mut Findings) {

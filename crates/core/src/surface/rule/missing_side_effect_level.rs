@@ -1,11 +1,11 @@
 //! `TOOL_SURFACE_MISSING_SIDE_EFFECT_LEVEL`.
 
-use crate::check::{Check, Rule};
-use crate::diagnostic::Severity;
+use super::Check;
+use crate::diagnostic::{Rule, Severity};
 use crate::effect::{Effects, Level};
 use crate::surface::{Annotated, Entry, Findings, Subject};
 
-pub(crate) const RULE: Rule = Rule {
+pub(crate) const RULE: Rule<Check> = Rule {
     code: "TOOL_SURFACE_MISSING_SIDE_EFFECT_LEVEL",
     severity: Severity::Warning,
     why: "A ceiling compares levels, and passes over a tool that has none. A pure tool says `none`.",
@@ -39,7 +39,7 @@ pub(crate) const RULE: Rule = Rule {
 }
 "#,
     )],
-    check: Check::Surface(check),
+    check,
 };
 
 fn check(subject: &Subject<'_>, findings: &mut Findings) {

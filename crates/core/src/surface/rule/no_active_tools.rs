@@ -1,10 +1,10 @@
 //! `TOOL_SURFACE_NO_ACTIVE_TOOLS`.
 
-use crate::check::{Check, Rule};
-use crate::diagnostic::Severity;
+use super::Check;
+use crate::diagnostic::{Rule, Severity};
 use crate::surface::{Entry, Findings, Standing, Subject};
 
-pub(crate) const RULE: Rule = Rule {
+pub(crate) const RULE: Rule<Check> = Rule {
     code: "TOOL_SURFACE_NO_ACTIVE_TOOLS",
     severity: Severity::Warning,
     why: "A model without tools can only talk. Most often a pattern of the policy is misspelled.",
@@ -39,7 +39,7 @@ pub(crate) const RULE: Rule = Rule {
 }
 "#,
     )],
-    check: Check::Surface(check),
+    check,
 };
 
 fn check(subject: &Subject<'_>, findings: &mut Findings) {

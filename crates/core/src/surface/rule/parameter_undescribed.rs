@@ -1,11 +1,11 @@
 //! `TOOL_SURFACE_PARAMETER_UNDESCRIBED`.
 
-use crate::check::{Check, Rule};
-use crate::diagnostic::Severity;
+use super::Check;
+use crate::diagnostic::{Rule, Severity};
 use crate::surface::{Findings, Subject};
 use serde_json::Value;
 
-pub(crate) const RULE: Rule = Rule {
+pub(crate) const RULE: Rule<Check> = Rule {
     code: "TOOL_SURFACE_PARAMETER_UNDESCRIBED",
     severity: Severity::Note,
     why: "A model knows an argument by its name, its type and its description. Where the name does not say it all, such as `path` or `command`, a sentence saves a wrong call.",
@@ -44,7 +44,7 @@ pub(crate) const RULE: Rule = Rule {
 }
 "#,
     )],
-    check: Check::Surface(check),
+    check,
 };
 
 /// Names that say what is meant.

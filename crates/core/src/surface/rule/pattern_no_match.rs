@@ -1,12 +1,12 @@
 //! `TOOL_SURFACE_PATTERN_NO_MATCH`.
 
-use crate::check::{Check, Rule};
-use crate::diagnostic::Severity;
+use super::Check;
+use crate::diagnostic::{Rule, Severity};
 use crate::span::Place;
 use crate::surface::{Findings, From, Pattern, Subject};
 use std::collections::HashSet;
 
-pub(crate) const RULE: Rule = Rule {
+pub(crate) const RULE: Rule<Check> = Rule {
     code: "TOOL_SURFACE_PATTERN_NO_MATCH",
     severity: Severity::Warning,
     why: "A pattern that matches no tool allows, denies or constrains nothing. Most often a tool was renamed.",
@@ -49,7 +49,7 @@ pub(crate) const RULE: Rule = Rule {
 }
 "#,
     )],
-    check: Check::Surface(check),
+    check,
 };
 
 fn check(subject: &Subject<'_>, findings: &mut Findings) {

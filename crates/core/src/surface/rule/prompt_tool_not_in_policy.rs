@@ -1,10 +1,10 @@
 //! `TOOL_SURFACE_PROMPT_TOOL_NOT_IN_POLICY`.
 
-use crate::check::{Check, Rule};
-use crate::diagnostic::Severity;
+use super::Check;
+use crate::diagnostic::{Rule, Severity};
 use crate::surface::{Findings, Standing, Subject};
 
-pub(crate) const RULE: Rule = Rule {
+pub(crate) const RULE: Rule<Check> = Rule {
     code: "TOOL_SURFACE_PROMPT_TOOL_NOT_IN_POLICY",
     severity: Severity::Warning,
     why: "The text tells a model to use a tool that it is not offered: the tool is declared, and policy or an error keeps it away.",
@@ -32,7 +32,7 @@ pub(crate) const RULE: Rule = Rule {
             "---\nformat: 1\n---\nCall read_note() before you answer.\n",
         ),
     ],
-    check: Check::Surface(check),
+    check,
 };
 
 fn check(subject: &Subject<'_>, findings: &mut Findings) {

@@ -1,15 +1,15 @@
 //! `TOOL_SURFACE_REQUIRED_UNSAID`.
 
+use super::Check;
 use crate::artifact::node::{Kind, Node};
-use crate::check::{Check, Rule};
-use crate::diagnostic::Severity;
+use crate::diagnostic::{Rule, Severity};
 use crate::span::{Place, Span};
 use crate::surface::json;
 use crate::surface::{Entry, Findings, Subject};
 use serde_json::Value;
 use std::collections::HashSet;
 
-pub(crate) const RULE: Rule = Rule {
+pub(crate) const RULE: Rule<Check> = Rule {
     code: "TOOL_SURFACE_REQUIRED_UNSAID",
     severity: Severity::Warning,
     why: "The annotations say that an argument is required, and the schema, which is all that a model reads, does not. The model leaves it out \
@@ -40,7 +40,7 @@ pub(crate) const RULE: Rule = Rule {
 }
 "#,
     )],
-    check: Check::Surface(check),
+    check,
 };
 
 fn check(subject: &Subject<'_>, findings: &mut Findings) {

@@ -1,12 +1,12 @@
 //! `TOOL_SURFACE_REQUIRED_WITHOUT_PROPERTY`.
 
-use crate::check::{Check, Rule};
-use crate::diagnostic::Severity;
+use super::Check;
+use crate::diagnostic::{Rule, Severity};
 use crate::surface::judge::listed;
 use crate::surface::{Entry, Findings, Subject};
 use std::collections::HashSet;
 
-pub(crate) const RULE: Rule = Rule {
+pub(crate) const RULE: Rule<Check> = Rule {
     code: "TOOL_SURFACE_REQUIRED_WITHOUT_PROPERTY",
     severity: Severity::Warning,
     why: "The schema, or `arg_schema.required` beside it, demands an argument that the schema does not describe: a model has to guess what it is, and some providers refuse the schema.",
@@ -40,7 +40,7 @@ pub(crate) const RULE: Rule = Rule {
 }
 "#,
     )],
-    check: Check::Surface(check),
+    check,
 };
 
 fn check(subject: &Subject<'_>, findings: &mut Findings) {

@@ -1,11 +1,11 @@
 //! `TOOL_SURFACE_SUSPICIOUS_UNITS`.
 
-use crate::check::{Check, Rule};
-use crate::diagnostic::Severity;
+use super::Check;
+use crate::diagnostic::{Rule, Severity};
 use crate::surface::{Findings, Subject};
 use serde_json::Value;
 
-pub(crate) const RULE: Rule = Rule {
+pub(crate) const RULE: Rule<Check> = Rule {
     code: "TOOL_SURFACE_SUSPICIOUS_UNITS",
     severity: Severity::Warning,
     why: "A name and a description that speak of different units make calls that are wrong by a factor of a thousand.",
@@ -45,7 +45,7 @@ pub(crate) const RULE: Rule = Rule {
 }
 "#,
     )],
-    check: Check::Surface(check),
+    check,
 };
 
 /// Ends of names, the unit they mean, and other units of the same thing. `_min` is not among them: it is the least of something as often.

@@ -1,12 +1,12 @@
 //! `TOOL_SURFACE_TOO_LARGE`.
 
-use crate::check::{Check, Rule};
-use crate::diagnostic::{Diagnostic, Severity};
+use super::Check;
+use crate::diagnostic::{Diagnostic, Rule, Severity};
 use crate::result::encoded_len;
 use crate::surface::budget::{Tokens, beyond};
 use crate::surface::{Entry, Findings, Subject};
 
-pub(crate) const RULE: Rule = Rule {
+pub(crate) const RULE: Rule<Check> = Rule {
     code: "TOOL_SURFACE_TOO_LARGE",
     severity: Severity::Warning,
     why: "A model reads every description and every schema before each of its answers. One that takes more than a fiftieth of the context costs \
@@ -40,7 +40,7 @@ pub(crate) const RULE: Rule = Rule {
 }
 "#,
     )],
-    check: Check::Surface(check),
+    check,
 };
 
 fn check(subject: &Subject<'_>, findings: &mut Findings) {

@@ -1,10 +1,10 @@
 //! `TOOL_SURFACE_UNKNOWN_ARG_CONSTRAINT_KEY`.
 
-use crate::check::{Check, Rule};
-use crate::diagnostic::Severity;
+use super::Check;
+use crate::diagnostic::{Rule, Severity};
 use crate::surface::{Findings, Subject};
 
-pub(crate) const RULE: Rule = Rule {
+pub(crate) const RULE: Rule<Check> = Rule {
     code: "TOOL_SURFACE_UNKNOWN_ARG_CONSTRAINT_KEY",
     severity: Severity::Warning,
     why: "A constraint on an argument that no call has is never broken, so it protects nothing.",
@@ -40,7 +40,7 @@ pub(crate) const RULE: Rule = Rule {
 }
 "#,
     )],
-    check: Check::Surface(check),
+    check,
 };
 
 fn check(subject: &Subject<'_>, findings: &mut Findings) {

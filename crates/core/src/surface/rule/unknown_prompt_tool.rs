@@ -1,10 +1,10 @@
 //! `TOOL_SURFACE_UNKNOWN_PROMPT_TOOL`.
 
-use crate::check::{Check, Rule};
-use crate::diagnostic::Severity;
+use super::Check;
+use crate::diagnostic::{Rule, Severity};
 use crate::surface::{Findings, Subject};
 
-pub(crate) const RULE: Rule = Rule {
+pub(crate) const RULE: Rule<Check> = Rule {
     code: "TOOL_SURFACE_UNKNOWN_PROMPT_TOOL",
     severity: Severity::Warning,
     why: "A model that is told to use a tool it does not have calls it, is refused, and tries again.",
@@ -28,7 +28,7 @@ pub(crate) const RULE: Rule = Rule {
             "---\nformat: 1\n---\nCall read_note() before you answer.\n",
         ),
     ],
-    check: Check::Surface(check),
+    check,
 };
 
 fn check(subject: &Subject<'_>, findings: &mut Findings) {

@@ -1,11 +1,11 @@
 //! `TOOL_SURFACE_UNREACHABLE`.
 
-use crate::check::{Check, Rule};
-use crate::diagnostic::Severity;
+use super::Check;
+use crate::diagnostic::{Rule, Severity};
 use crate::surface::{Findings, Standing, Subject};
 use std::collections::HashSet;
 
-pub(crate) const RULE: Rule = Rule {
+pub(crate) const RULE: Rule<Check> = Rule {
     code: "TOOL_SURFACE_UNREACHABLE",
     severity: Severity::Note,
     why: "The project declares a tool that its own policy never offers. Somebody maintains it for nothing, or believes that it is there.",
@@ -34,7 +34,7 @@ pub(crate) const RULE: Rule = Rule {
         ),
         ("harness.md", "---\nformat: 1\n---\nYou help.\n"),
     ],
-    check: Check::Surface(check),
+    check,
 };
 
 fn check(subject: &Subject<'_>, findings: &mut Findings) {

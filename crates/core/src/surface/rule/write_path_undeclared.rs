@@ -1,11 +1,11 @@
 //! `TOOL_SURFACE_WRITE_PATH_UNDECLARED`.
 
-use crate::check::{Check, Rule};
-use crate::diagnostic::Severity;
+use super::Check;
+use crate::diagnostic::{Rule, Severity};
 use crate::effect::Effects;
 use crate::surface::{Findings, Subject};
 
-pub(crate) const RULE: Rule = Rule {
+pub(crate) const RULE: Rule<Check> = Rule {
     code: "TOOL_SURFACE_WRITE_PATH_UNDECLARED",
     severity: Severity::Warning,
     why: "The paths that may be written are limited, and this tool writes without saying which of its arguments is a path: the limit does not reach it.",
@@ -41,7 +41,7 @@ pub(crate) const RULE: Rule = Rule {
 }
 "#,
     )],
-    check: Check::Surface(check),
+    check,
 };
 
 fn check(subject: &Subject<'_>, findings: &mut Findings) {

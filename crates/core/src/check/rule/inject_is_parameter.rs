@@ -1,0 +1,42 @@
+//! `INJECT_IS_PARAMETER`.
+
+use super::Check;
+use crate::check::subject::{Findings, ToolSubject};
+use crate::diagnostic::{Rule, Severity};
+use crate::schema::shows;
+
+pub(super) const RULE: Rule<Check> = Rule {
+    code: "INJECT_IS_PARAMETER",
+    severity: Severity::Error,
+    why: "What `inject` fills in is not the model's to send: a call that sends it is refused. A parameter of the same name tells the model to send \
+          it all the same, wherever the schema speaks of it: also in `required`, in a branch such as `anyOf`, or behind a reference.",
+    bad: &[(
+        ".harness/tools/read_note.md",
+        "---\nparameters:\n  session: { type: string }\ninject:\n  session: session_id\nscript: |\n  def run(args):\n      return fs.read(args[\"session\"])\n---\nReads the note.\n",
+    )],
+    good: &[(
+        ".harness/tools/read_note.md",
+        "---\ninject:\n  session: session_id\nscript: |\n  def run(args):\n      return fs.read(args[\"session\"])\n---\nReads the note.\n",
+    )],
+    check: Check::Tool(check),
+};
+
+fn check(subject: &ToolSubject<'_>, findings: &mut Findings<'_>) {
+    let tool = subject.tool;
+    for (name, inject) in tool
+        .inject
+        .iter()
+        .filter(|(name, _)| shows(&tool.input_schema, name))
+    {
+        findings.add(
+            RULE.finding(format!(
+                "`{name}` is injected, and the schema speaks of it as a parameter"
+            ))
+            .at(tool.place(inject.span))
+            .field(format!("inject.{name}"))
+            .help(format!(
+                "take `{name}` out of the parameters, or inject it under another name"
+            )),
+        );
+    }
+}
