@@ -36,7 +36,7 @@ pub struct Diagnostic {
     pub message: String,
     /// Where.
     pub place: Option<Place>,
-    /// Where else: the same thing, said again.
+    /// Further places of the same problem.
     pub also: Vec<Place>,
     /// The tool it concerns.
     pub tool: Option<String>,
@@ -71,7 +71,7 @@ impl Diagnostic {
         self
     }
 
-    /// Says where, as far as that is known.
+    /// Says where, if that is known.
     #[must_use]
     pub fn at_any(mut self, places: impl IntoIterator<Item = Place>) -> Self {
         let mut places = places.into_iter();

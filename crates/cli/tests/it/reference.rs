@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use std::path::PathBuf;
 use tool_harness::artifact::client::{CLIENTS, Served, Split};
 use tool_harness::artifact::fields::fields_of;
-use tool_harness::artifact::shape::{Field, Shape, Status};
+use tool_harness::artifact::shape::{Field, FieldStatus, Shape};
 use tool_harness::artifact::{ArtifactKind, json_schema, unsupported_fields};
 use tool_harness::builtin::{Body, Builtin, MODULES, Module, Scope, full_name};
 use tool_harness::check::{index, page, rules};
@@ -127,12 +127,12 @@ fn rows(fields: &[Field], path: &str, text: &mut String) {
             format!("{path}.{}", field.name)
         };
         let status = match field.status {
-            Status::Enforced => String::new(),
-            Status::Unsupported => {
+            FieldStatus::Enforced => String::new(),
+            FieldStatus::Unsupported => {
                 " **Not enforced yet: calls are refused as `tool.unsupported`.**".into()
             }
-            Status::Idle => " *Has no effect yet.*".into(),
-            Status::Partly(forms) => {
+            FieldStatus::Idle => " *Has no effect yet.*".into(),
+            FieldStatus::Partly(forms) => {
                 format!(
                     " **Not enforced yet, so calls are refused:** {}.",
                     forms

@@ -1,24 +1,25 @@
-//! Which file of a project holds what.
+//! Which file of a project holds which kind of artifact.
 
 use super::Layer;
 
 /// The names the root file may have.
 pub(super) const ROOTS: [&str; 3] = ["harness.md", "harness.yaml", "harness.yml"];
 
-/// Folders of `.harness/` with artifacts, in the order they are read: by layer, then by path. The root file comes before the overrides.
-pub(super) const FOLDERS: [(&str, Slot); 7] = [
-    ("builtins", Slot::Bundle(Layer::Builtin)),
-    ("plugins", Slot::Bundle(Layer::Plugin)),
-    ("hooks", Slot::Hook),
-    ("tools", Slot::Tool),
-    ("clients", Slot::Client),
-    ("overrides", Slot::Bundle(Layer::Override)),
-    ("modes", Slot::Mode),
+/// Folders of `.harness/` with artifacts, in the order they are read: by layer, then by path. The
+/// root file comes before the overrides.
+pub(super) const FOLDERS: [(&str, FileKind); 7] = [
+    ("builtins", FileKind::Bundle(Layer::Builtin)),
+    ("plugins", FileKind::Bundle(Layer::Plugin)),
+    ("hooks", FileKind::Hook),
+    ("tools", FileKind::Tool),
+    ("clients", FileKind::Client),
+    ("overrides", FileKind::Bundle(Layer::Override)),
+    ("modes", FileKind::Mode),
 ];
 
-/// What a file is read as.
+/// What kind of artifact a file holds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Slot {
+pub(super) enum FileKind {
     /// The root file.
     Root,
     /// A tool.
@@ -31,23 +32,24 @@ pub(super) enum Slot {
     Mode,
     /// A client map.
     Client,
-    /// An agent, skill or context, of which only the text is read yet.
+    /// An agent, skill or context; only its text is read so far.
     Prose,
 }
 
-impl Slot {
+impl FileKind {
     /// The layer of what the file defines.
     pub(super) fn layer(self) -> Layer {
         match self {
             Self::Bundle(layer) => layer,
-            // Looked at after everything else: modes only say what may not be used.
+            // Read after everything else: modes only restrict.
             Self::Mode => Layer::Override,
             _ => Layer::Project,
         }
     }
 
-    /// The slot of a path relative to the project, and the part of the path that names the file; `None` for files that are not artifacts.
-    /// The rest of a longer path shows that the named file is a folder.
+    /// The kind of the file at a path relative to the project, and the part of the path that names
+    /// the file; `None` for files that are not artifacts. If the path is longer, the named file is
+    /// a folder.
     pub(super) fn of(path: &str) -> Option<(Self, &str)> {
         let end = |from: usize| path[from..].find('/').map_or(path.len(), |at| from + at);
         if ROOTS.contains(&&path[..end(0)]) {
@@ -55,35 +57,35 @@ impl Slot {
         }
         let inside = path.strip_prefix(".harness/")?;
         let (folder, file) = inside.split_once('/')?;
-        let prose = || OTHER_FOLDERS.contains(&folder).then_some(Slot::Prose);
-        let slot = FOLDERS
+        let prose = || OTHER_FOLDERS.contains(&folder).then_some(FileKind::Prose);
+        let kind = FOLDERS
             .into_iter()
             .find(|&(known, _)| known == folder)
-            .map(|(_, slot)| slot)
+            .map(|(_, kind)| kind)
             .or_else(prose)?;
         let named = end(path.len() - file.len());
-        is_artifact_name(&path[path.len() - file.len()..named]).then_some((slot, &path[..named]))
+        is_artifact_name(&path[path.len() - file.len()..named]).then_some((kind, &path[..named]))
     }
 }
 
-/// Folders of `.harness/` of which other parts will read more than the text.
+/// Folders of `.harness/` whose files are only read as text so far.
 pub(super) const OTHER_FOLDERS: [&str; 3] = ["agents", "context", "skills"];
 
-/// What becomes of a file below `.harness/` that is no artifact although somebody may think so.
+/// A file below `.harness/` that looks like an artifact and is not one.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) enum Stray {
-    /// Passed over, for this reason.
+pub(super) enum StrayFile {
+    /// Skipped, for this reason.
     PassedOver(String),
-    /// Set aside by an underscore, where it would be an artifact without.
+    /// An underscore sets it aside; without it, it would be an artifact.
     SetAside,
 }
 
-impl Stray {
-    /// What a file is to its author if not an artifact; `None` when it is one, or nobody would take it for one.
+impl StrayFile {
+    /// Classifies a path; `None` for an artifact, and for a file that does not look like one.
     pub(super) fn of(path: &str) -> Option<Self> {
         let inside = path.strip_prefix(".harness/")?;
         if is_readme(inside)
-            || Slot::of(path).is_some()
+            || FileKind::of(path).is_some()
             || inside.split('/').any(|part| part.starts_with('.'))
         {
             return None;
@@ -120,21 +122,21 @@ impl Stray {
     }
 }
 
-/// Whether a file of a folder with artifacts is one: `.md` in any case, not hidden, not set aside by an underscore.
-/// A guard saved as `guard.MD` must not be passed over.
+/// Whether a file in a folder of artifacts is one: `.md` in any case, not hidden, not set aside by
+/// an underscore. A guard saved as `guard.MD` must not be skipped.
 pub(super) fn is_artifact_name(name: &str) -> bool {
     name.rsplit_once('.')
         .is_some_and(|(_, extension)| extension.eq_ignore_ascii_case("md"))
         && !name.starts_with(['.', '_'])
 }
 
-/// The name a file gives to what it defines.
+/// The name of the artifact that a file defines.
 pub(super) fn stem(path: &str) -> &str {
     let name = path.rsplit('/').next().unwrap_or(path);
     name.rsplit_once('.').map_or(name, |(stem, _)| stem)
 }
 
-/// Whether a file explains a folder to people, which needs no frontmatter.
+/// Whether a file is a README, which needs no frontmatter.
 pub(super) fn is_readme(path: &str) -> bool {
     stem(path).eq_ignore_ascii_case("readme")
 }
@@ -144,22 +146,22 @@ mod tests {
     use super::*;
 
     #[test]
-    fn paths_have_the_slots_the_design_gives_them() {
-        let check = |path: &str, expected| assert_eq!(Slot::of(path), expected, "{path}");
-        check("harness.md", Some((Slot::Root, "harness.md")));
-        check("harness.yml", Some((Slot::Root, "harness.yml")));
-        check("harness.md/x", Some((Slot::Root, "harness.md")));
+    fn paths_have_the_kinds_the_design_gives_them() {
+        let check = |path: &str, expected| assert_eq!(FileKind::of(path), expected, "{path}");
+        check("harness.md", Some((FileKind::Root, "harness.md")));
+        check("harness.yml", Some((FileKind::Root, "harness.yml")));
+        check("harness.md/x", Some((FileKind::Root, "harness.md")));
         check(
             ".harness/tools/a.md",
-            Some((Slot::Tool, ".harness/tools/a.md")),
+            Some((FileKind::Tool, ".harness/tools/a.md")),
         );
         check(
             ".harness/hooks/a.md/b.txt",
-            Some((Slot::Hook, ".harness/hooks/a.md")),
+            Some((FileKind::Hook, ".harness/hooks/a.md")),
         );
         check(
             ".harness/overrides/a.md",
-            Some((Slot::Bundle(Layer::Override), ".harness/overrides/a.md")),
+            Some((FileKind::Bundle(Layer::Override), ".harness/overrides/a.md")),
         );
         for path in [
             "README.md",

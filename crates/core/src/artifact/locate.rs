@@ -1,4 +1,4 @@
-//! The place in a tool's file of a part of its schema.
+//! Finds the place of a part of a schema in a tool's file.
 
 use crate::artifact::Tool;
 use crate::artifact::node::{Kind, Node};
@@ -6,29 +6,29 @@ use crate::artifact::yaml;
 use crate::span::{Place, Span};
 use serde_json::Value;
 
-/// Which half of an entry is meant.
+/// The key or the value of an entry.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Half {
+pub(crate) enum EntryPart {
     /// The key.
     Key,
     /// The value.
     Value,
 }
 
-/// The schema a path starts in.
+/// A field that holds a schema.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Written {
+pub(crate) struct SchemaField {
     /// `parameters`, `input_schema` or `output_schema`.
     pub(crate) field: &'static str,
     /// Its value in the file.
     pub(crate) span: Span,
 }
 
-/// The schemas a tool's author wrote, with where they stand.
-pub(crate) fn schemas(tool: &Tool) -> impl Iterator<Item = (Written, &Value)> {
+/// The schemas a tool's author wrote, with their places.
+pub(crate) fn schemas(tool: &Tool) -> impl Iterator<Item = (SchemaField, &Value)> {
     let input = tool.schema_source.as_ref().map(|source| {
         (
-            Written {
+            SchemaField {
                 field: source.value,
                 span: source.span,
             },
@@ -37,7 +37,7 @@ pub(crate) fn schemas(tool: &Tool) -> impl Iterator<Item = (Written, &Value)> {
     });
     let output = tool.output_schema.as_ref().map(|schema| {
         (
-            Written {
+            SchemaField {
                 field: "output_schema",
                 span: schema.span,
             },
@@ -47,18 +47,19 @@ pub(crate) fn schemas(tool: &Tool) -> impl Iterator<Item = (Written, &Value)> {
     input.into_iter().chain(output)
 }
 
-/// The place of a path into a schema; the whole value when the part was not written there, as when it was added by another field.
-/// The file is parsed again, which only a file with a finding costs.
-pub(crate) fn locate(tool: &Tool, written: Written, path: &[&str], half: Half) -> Place {
+/// The place of a path into a schema; the whole value if the part was not written there, for
+/// example because another field added it. Parses the file again, but only for files with a
+/// finding.
+pub(crate) fn locate(tool: &Tool, written: SchemaField, path: &[&str], half: EntryPart) -> Place {
     let path = match (written.field, path) {
-        // Parameters stand directly under the field; the schema made of them has them among its properties.
+        // Parameters are written directly under the field; in the schema they are properties.
         ("parameters", ["properties", rest @ ..]) => rest,
         (_, path) => path,
     };
     tool.place(find(tool, written.span, path, half).unwrap_or(written.span))
 }
 
-fn find(tool: &Tool, span: Span, path: &[&str], half: Half) -> Option<Span> {
+fn find(tool: &Tool, span: Span, path: &[&str], half: EntryPart) -> Option<Span> {
     let source = &tool.origin.source;
     let line_start = source
         .text
@@ -78,7 +79,7 @@ fn find(tool: &Tool, span: Span, path: &[&str], half: Half) -> Option<Span> {
         .iter()
         .try_fold(&root, |node, part| step(node, part))?;
     match (half, &parent.kind) {
-        (Half::Key, Kind::Map(entries)) => entries
+        (EntryPart::Key, Kind::Map(entries)) => entries
             .iter()
             .find(|(key, _)| key.name == *last)
             .map(|(key, _)| key.span),

@@ -21,10 +21,10 @@ use std::collections::HashSet;
 use std::sync::Arc;
 use subject::{Findings, HookSubject, Owner, Project, ScriptSubject, ToolSubject, hook_scripts};
 
-pub use checked::{Checked, CheckedHook, CheckedTool};
+pub use checked::{CheckedHook, CheckedProject, CheckedTool};
 pub use page::{index, page};
 
-/// When the harness can find a rule broken.
+/// When the harness can report a rule.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Phase {
     /// When it turns text into artifacts.
@@ -91,18 +91,20 @@ pub fn scripts(artifacts: &Artifacts) -> Vec<(ScriptKind, Arc<str>)> {
     all.filter(|source| seen.insert(source.clone())).collect()
 }
 
-/// Judges what was read. A script without facts is not judged; calls of it end where there is no worker to run it.
+/// Checks the artifacts. A script without facts is not checked; its calls fail for lack of a
+/// worker.
 #[must_use]
-pub fn check(artifacts: Artifacts, facts: &FactsBySource) -> Checked {
+pub fn check(artifacts: Artifacts, facts: &FactsBySource) -> CheckedProject {
     check_as_read(artifacts, facts, Extent::Whole)
 }
 
-/// The same of what may be policy only: then only what can break a hook is looked for. The rest is for a report that nobody asked for.
+/// Like [`check`]; with [`Extent::Policy`] it runs only the rules that can break a hook, because no
+/// report was asked for.
 pub(crate) fn check_as_read(
     mut artifacts: Artifacts,
     facts: &FactsBySource,
     extent: Extent,
-) -> Checked {
+) -> CheckedProject {
     let read_errors = checked::ReadErrors::take(&mut artifacts);
     let Artifacts {
         root,
@@ -160,8 +162,8 @@ pub(crate) fn check_as_read(
     checked::assemble(parts, found, facts)
 }
 
-/// Shows every rule what it wants to see: the project as a whole, then one artifact after the other, so that each is looked at while it is
-/// at hand and its facts are looked up once.
+/// Runs the rules over the project as a whole. The artifacts come after, one by one, so that the
+/// facts of each are looked up once.
 fn look_at_project(project: &Project<'_>, extent: Extent, findings: &mut Findings<'_>) {
     for (order, rule) in JUDGING.iter().enumerate() {
         match rule.check {

@@ -11,7 +11,7 @@ pub use offered::{Offered, OfferedTool};
 use crate::artifact::tool::{Limits, RetryPolicy};
 use crate::artifact::{BrokenHook, BrokenTool, ClientMap, Hook, Layer, LayerFile, Root, Tool};
 use crate::builtin::{self, Scope};
-use crate::check::{Checked, CheckedHook, CheckedTool};
+use crate::check::{CheckedHook, CheckedProject, CheckedTool};
 use crate::client::Foreign;
 use crate::diagnostic::{Diagnostic, Severity};
 use crate::effect::Effects;
@@ -319,8 +319,8 @@ impl RegisteredHook {
 
 impl Registry {
     /// Builds the snapshot of a checked project.
-    pub(crate) fn new(checked: Checked, host: &Host, scripts: &Scripts) -> Self {
-        let Checked {
+    pub(crate) fn new(checked: CheckedProject, host: &Host, scripts: &Scripts) -> Self {
+        let CheckedProject {
             root,
             root_broken,
             tools,

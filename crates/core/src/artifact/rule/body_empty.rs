@@ -5,7 +5,8 @@ use crate::diagnostic::{Rule, Severity};
 pub(crate) const RULE: Rule = Rule {
     code: "BODY_EMPTY",
     severity: Severity::Warning,
-    why: "The description is all a model knows about a tool besides its arguments. Without one it sees the bare name.",
+    why: "Besides the arguments, the description is all a model knows about a tool. Without one \
+          it sees only the name.",
     bad: &[(
         ".harness/tools/read_note.md",
         "---\nscript: |\n  def run(args):\n      return fs.read(\"note.txt\")\n---\n",

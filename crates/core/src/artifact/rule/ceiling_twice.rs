@@ -5,7 +5,8 @@ use crate::diagnostic::{Rule, Severity};
 pub(crate) const RULE: Rule = Rule {
     code: "CEILING_TWICE",
     severity: Severity::Error,
-    why: "`effects` is the precise form of `side_effect_level`; with both, one would silently lose.",
+    why: "`effects` is the precise form of `side_effect_level`; with both, one would silently \
+          lose.",
     bad: &[(
         "harness.md",
         r#"---

@@ -7,7 +7,8 @@ use crate::effect::Effects;
 pub(crate) const RULE: Rule = Rule {
     code: "EFFECTS_CONTRADICT",
     severity: Severity::Error,
-    why: "Effects decide what a tool may do and who is asked. When two spellings of one tool disagree, trusting either of them could be wrong.",
+    why: "Effects decide what a tool may do and who is asked. When two fields of one tool \
+          disagree, trusting either could be wrong.",
     bad: &[(
         ".harness/tools/save_note.md",
         "---\nrisk: write\nsafety:\n  read_only: true\nscript: |\n  def run(args):\n      return fs.read(\"note.txt\")\n---\nSaves the note.\n",
@@ -19,7 +20,7 @@ pub(crate) const RULE: Rule = Rule {
     check: (),
 };
 
-/// Each spelling that contradicts an earlier one, with the first such. A tool has but a handful.
+/// Each spelling that contradicts an earlier one, with the first such one. A tool has only a few.
 pub(crate) fn contradictions(
     declared: &[DeclaredEffects],
 ) -> impl Iterator<Item = (&DeclaredEffects, &DeclaredEffects)> {
@@ -47,7 +48,7 @@ fn contradict(one: Claim, other: Claim) -> bool {
         (Claim::Exactly(a), Claim::Exactly(b)) => a.unflagged() != b.unflagged(),
         (Claim::Exactly(all), Claim::AtLeast(some))
         | (Claim::AtLeast(some), Claim::Exactly(all)) => {
-            // What changes nothing destroys nothing.
+            // A tool that changes nothing destroys nothing.
             !all.contains(some.unflagged())
                 || (some.contains(Effects::DESTRUCTIVE) && !all.changes())
         }

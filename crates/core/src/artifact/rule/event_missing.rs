@@ -5,7 +5,8 @@ use crate::diagnostic::{Rule, Severity};
 pub(crate) const RULE: Rule = Rule {
     code: "EVENT_MISSING",
     severity: Severity::Error,
-    why: "A hook without an event never runs where its author meant it to, so it blocks every gating event until it has one.",
+    why: "Without an event the harness cannot tell when the hook should run, so the hook blocks \
+          every gating event until it has one.",
     bad: &[(
         ".harness/hooks/guard_notes.md",
         r#"---

@@ -5,7 +5,7 @@ use crate::diagnostic::{Rule, Severity};
 pub(crate) const RULE: Rule = Rule {
     code: "FIELD_MISSING",
     severity: Severity::Error,
-    why: "An entry without this part says nothing.",
+    why: "The entry has no meaning without this field.",
     bad: &[(
         ".harness/hooks/guard_notes.md",
         r#"---

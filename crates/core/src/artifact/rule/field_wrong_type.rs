@@ -5,7 +5,7 @@ use crate::diagnostic::{Rule, Severity};
 pub(crate) const RULE: Rule = Rule {
     code: "FIELD_WRONG_TYPE",
     severity: Severity::Error,
-    why: "A field with a value it cannot have would have to be ignored or guessed.",
+    why: "The harness would have to ignore or guess a value that the field cannot have.",
     bad: &[(
         ".harness/tools/read_note.md",
         r#"---

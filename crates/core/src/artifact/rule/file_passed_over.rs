@@ -8,7 +8,8 @@ const SCRIPT: &str =
 pub(crate) const RULE: Rule = Rule {
     code: "FILE_PASSED_OVER",
     severity: Severity::Warning,
-    why: "Artifacts are `.md` files directly in their folder. A guard in a subfolder, or in a folder of another name, guards nothing.",
+    why: "Artifacts are `.md` files directly in their folder. A guard in a subfolder, or in a \
+          folder with another name, guards nothing.",
     bad: &[(".harness/tools/notes/read_note.md", SCRIPT)],
     good: &[(".harness/tools/read_note.md", SCRIPT)],
     check: (),

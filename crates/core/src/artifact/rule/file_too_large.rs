@@ -5,7 +5,8 @@ use crate::diagnostic::{Rule, Severity};
 pub(crate) const RULE: Rule = Rule {
     code: "FILE_TOO_LARGE",
     severity: Severity::Error,
-    why: "An artifact is what a person reviews; a file over 2 MiB is not read. (The example would be too long to show.)",
+    why: "People review artifacts; a file over 2 MiB is not read. (The example would be too long \
+          to show.)",
     bad: &[],
     good: &[],
     check: (),

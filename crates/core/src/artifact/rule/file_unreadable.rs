@@ -5,7 +5,8 @@ use crate::diagnostic::{Rule, Severity};
 pub(crate) const RULE: Rule = Rule {
     code: "FILE_UNREADABLE",
     severity: Severity::Error,
-    why: "What cannot be read cannot be checked: a tool in it is not offered, and a hook in it blocks.",
+    why: "A file that cannot be read cannot be checked: its tool is not offered, and its hook \
+          blocks.",
     bad: &[(
         ".harness/tools/read_note.md/notes.txt",
         r#"A folder stands where a tool should be.

@@ -5,7 +5,8 @@ use crate::diagnostic::{Rule, Severity};
 pub(crate) const RULE: Rule = Rule {
     code: "FRONTMATTER_MISSING",
     severity: Severity::Error,
-    why: "Without a `---` line at its start a file has no fields: no schema, no script, no event.",
+    why: "A file that does not start with a `---` line has no fields: no schema, no script, no \
+          event.",
     bad: &[(
         ".harness/tools/read_note.md",
         r#"# read_note

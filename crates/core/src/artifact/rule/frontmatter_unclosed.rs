@@ -5,7 +5,7 @@ use crate::diagnostic::{Rule, Severity};
 pub(crate) const RULE: Rule = Rule {
     code: "FRONTMATTER_UNCLOSED",
     severity: Severity::Error,
-    why: "Where the frontmatter does not end, nobody can tell fields from prose.",
+    why: "If the frontmatter never ends, fields cannot be told from prose.",
     bad: &[(
         ".harness/tools/read_note.md",
         r#"---

@@ -5,7 +5,7 @@ use crate::diagnostic::{Rule, Severity};
 pub(crate) const RULE: Rule = Rule {
     code: "INLINE_NAME_EMPTY",
     severity: Severity::Error,
-    why: "A tool or hook inside another file has no file name to be called by.",
+    why: "A tool or hook inside another file has no file name to take its name from.",
     bad: &[(
         "harness.md",
         r#"---

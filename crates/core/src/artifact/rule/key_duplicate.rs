@@ -5,7 +5,7 @@ use crate::diagnostic::{Rule, Severity};
 pub(crate) const RULE: Rule = Rule {
     code: "KEY_DUPLICATE",
     severity: Severity::Error,
-    why: "Of two equal keys only one can count, and readers disagree which.",
+    why: "Only one of two equal keys can count, and parsers disagree about which.",
     bad: &[(
         ".harness/tools/read_note.md",
         r#"---

@@ -1,4 +1,4 @@
-//! The rules that reading finds broken, one file for each code.
+//! The rules that the reader reports, one file for each code.
 
 pub(crate) mod ceiling_twice;
 pub(crate) mod domain_invalid;
@@ -37,7 +37,7 @@ pub(crate) mod tool_duplicate;
 
 use crate::diagnostic::Rule;
 
-/// Every rule that reading finds broken, in the order of the reference.
+/// Every rule that the reader reports, in the order of the reference.
 pub(crate) const RULES: &[Rule] = &[
     file_unreadable::RULE,
     file_too_large::RULE,

@@ -10,7 +10,8 @@ const TOOL: (&str, &str) = (
 pub(crate) const RULE: Rule = Rule {
     code: "MODE_UNREAD",
     severity: Severity::Warning,
-    why: "A mode says which tools may be used. Nothing reads modes yet, so calls are refused rather than made with every tool.",
+    why: "A mode restricts which tools may be used. The harness does not read modes yet, so it \
+          refuses calls rather than allow every tool.",
     bad: &[
         TOOL,
         (

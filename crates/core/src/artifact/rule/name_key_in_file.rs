@@ -5,7 +5,8 @@ use crate::diagnostic::{Rule, Severity};
 pub(crate) const RULE: Rule = Rule {
     code: "NAME_KEY_IN_FILE",
     severity: Severity::Warning,
-    why: "In a file of its own an artifact is named by the file and described by the text below the frontmatter, so these keys change nothing.",
+    why: "An artifact in a file of its own takes its name from the file and its description from \
+          the text below the frontmatter, so these keys change nothing.",
     bad: &[(
         ".harness/tools/read_note.md",
         r#"---

@@ -5,7 +5,8 @@ use crate::diagnostic::{Rule, Severity};
 pub(crate) const RULE: Rule = Rule {
     code: "PARAMETER_TYPE_MISSING",
     severity: Severity::Error,
-    why: "Some providers refuse a schema without types, and nothing can check an argument that may be anything.",
+    why: "Some providers refuse a schema without types, and an argument without a type cannot be \
+          checked.",
     bad: &[(
         ".harness/tools/read_note.md",
         r#"---

@@ -5,7 +5,7 @@ use crate::diagnostic::{Rule, Severity};
 pub(crate) const RULE: Rule = Rule {
     code: "PARAMETER_TYPE_UNKNOWN",
     severity: Severity::Error,
-    why: "Only the types of JSON Schema mean something to the model and to the check of arguments.",
+    why: "Only JSON Schema types mean something to the model and to the argument check.",
     bad: &[(
         ".harness/tools/read_note.md",
         r#"---

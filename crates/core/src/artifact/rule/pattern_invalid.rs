@@ -5,8 +5,8 @@ use crate::diagnostic::{Rule, Severity};
 pub(crate) const RULE: Rule = Rule {
     code: "PATTERN_INVALID",
     severity: Severity::Error,
-    why: "A pattern that is no glob matches nothing anybody meant. Where it would allow something it allows nothing, and where it would deny \
-          something it denies everything; so it is said before a call meets it.",
+    why: "A pattern that is not a glob cannot mean what its author wanted. In a list that allows, \
+          it allows nothing; in a list that denies, it denies everything.",
     bad: &[(
         "harness.md",
         "---\ntools_policy: {deny: [\"drop_{note,page\"]}\n---\nYou keep notes.\n",

@@ -5,7 +5,7 @@ use crate::diagnostic::{Rule, Severity};
 pub(crate) const RULE: Rule = Rule {
     code: "ROOT_TWICE",
     severity: Severity::Error,
-    why: "Of two root files one would be ignored, and with it perhaps a restriction.",
+    why: "One of two root files would be ignored, perhaps together with a restriction.",
     bad: &[
         (
             "harness.md",

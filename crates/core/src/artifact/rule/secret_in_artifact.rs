@@ -9,7 +9,8 @@ use std::sync::Arc;
 pub(crate) const RULE: Rule = Rule {
     code: "SECRET_IN_ARTIFACT",
     severity: Severity::Error,
-    why: "Artifacts are committed, reviewed and shown to models. A key in one of them is known to everybody who can read the repository.",
+    why: "Artifacts are committed, reviewed and shown to models. Everyone who can read the \
+          repository knows a key that one of them contains.",
     bad: &[(
         ".harness/tools/fetch_issue.md",
         "---\ntimeout_ms: 10000\nscript: |\n  KEY = \"ghp_16C7e42F292c6912E7710c838347Ae178B4a\"\n\n  def run(args):\n      return http.get(args[\"url\"], headers = {\"Authorization\": KEY})\n---\nFetches an issue.\n",

@@ -5,7 +5,7 @@ use crate::diagnostic::{Rule, Severity};
 pub(crate) const RULE: Rule = Rule {
     code: "TIMEOUT_NEGATIVE",
     severity: Severity::Error,
-    why: "A cap below zero has no meaning; 0 means no cap of its own.",
+    why: "A negative cap has no meaning; 0 means no cap of its own.",
     bad: &[(
         ".harness/tools/read_note.md",
         r#"---

@@ -5,8 +5,8 @@ use crate::diagnostic::{Rule, Severity};
 pub(crate) const RULE: Rule = Rule {
     code: "TOOL_DUPLICATE",
     severity: Severity::Error,
-    why: "With two definitions of one name nobody can tell which one a call would run, so neither is offered. Only a bundle in \
-          `.harness/overrides/` may replace a tool.",
+    why: "With two definitions of one name it is unclear which one a call would run, so neither \
+          is offered. Only a bundle in `.harness/overrides/` may replace a tool.",
     bad: &[
         (
             ".harness/tools/read_note.md",

@@ -5,7 +5,8 @@ use crate::diagnostic::{Rule, Severity};
 pub(crate) const RULE: Rule = Rule {
     code: "YAML_LIMIT",
     severity: Severity::Error,
-    why: "Frontmatter is bounded in size, depth and number of values, so that no file can slow down or exhaust the harness.",
+    why: "Frontmatter is bounded in size, depth and number of values, so that no file can slow \
+          down or exhaust the harness.",
     bad: &[(
         ".harness/tools/read_note.md",
         r#"---

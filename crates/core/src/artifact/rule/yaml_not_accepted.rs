@@ -5,7 +5,8 @@ use crate::diagnostic::{Rule, Severity};
 pub(crate) const RULE: Rule = Rule {
     code: "YAML_NOT_ACCEPTED",
     severity: Severity::Error,
-    why: "Anchors, aliases, tags, several documents, keys that are not text and infinite numbers make a file mean something other than it seems to.",
+    why: "Anchors, aliases, tags, several documents, keys that are not text and infinite numbers \
+          let a file mean something other than it seems to.",
     bad: &[(
         ".harness/tools/read_note.md",
         r#"---

@@ -8,8 +8,9 @@ use std::collections::HashMap;
 pub(super) const RULE: Rule<Check> = Rule {
     code: "ALIAS_CLASH",
     severity: Severity::Error,
-    why: "A call finds its tool by name or alias, whichever provider sent it. An alias that is also the name or alias of another tool could \
-          run either, so the tools that claim it as an alias are not offered.",
+    why: "A call finds its tool by name or alias, whichever provider sent it. An alias that is \
+          also the name or alias of another tool could run either, so the tools with that alias \
+          are not offered.",
     bad: &[
         (
             ".harness/tools/read_note.md",

@@ -8,7 +8,8 @@ use crate::diagnostic::{Rule, Severity};
 pub(super) const RULE: Rule<Check> = Rule {
     code: "ALIAS_NOT_OFFERED",
     severity: Severity::Error,
-    why: "An alias is the name a provider is told. Providers refuse a whole request when one tool's name has a letter they do not know.",
+    why: "An alias is the name that a provider gets. Providers refuse a whole request when one \
+          tool name has a character they do not accept.",
     bad: &[(
         ".harness/tools/read_note.md",
         "---\naliases: { openai: read note }\nscript: |\n  def run(args):\n      return fs.read(\"note.txt\")\n---\nReads the note.\n",

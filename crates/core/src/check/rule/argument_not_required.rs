@@ -2,7 +2,7 @@
 
 use super::Check;
 use crate::artifact::Tool;
-use crate::artifact::locate::{Half, locate, schemas};
+use crate::artifact::locate::{EntryPart, locate, schemas};
 use crate::check::subject::{Findings, ToolSubject};
 use crate::diagnostic::{Rule, Severity};
 use crate::span::{Place, Span};
@@ -11,8 +11,8 @@ use serde_json::Value;
 pub(super) const RULE: Rule<Check> = Rule {
     code: "ARGUMENT_NOT_REQUIRED",
     severity: Severity::Note,
-    why: "Every run of the script reads the argument with `args[\"...\"]`, which fails without it. A model that reads the schema may leave it out, \
-          and learns only from the failure.",
+    why: "Every run of the script reads the argument with `args[\"...\"]`, which fails without \
+          it. A model that follows the schema may leave it out and learns only from the failure.",
     bad: &[(
         ".harness/tools/read_note.md",
         "---\nparameters:\n  path: {type: string, description: The note}\nscript: |\n  def run(args):\n      return fs.read(args[\"path\"])\n---\nReads one note.\n",
@@ -43,7 +43,7 @@ fn check(subject: &ToolSubject<'_>, findings: &mut Findings<'_>) {
             continue;
         }
         let finding = RULE.finding(format!(
-            "`{}` is not required, and every run of the script reads it",
+            "`{}` is not required, but every run of the script reads it",
             key.name
         ));
         let finding = finding
@@ -52,7 +52,7 @@ fn check(subject: &ToolSubject<'_>, findings: &mut Findings<'_>) {
         let Some((written, _)) = schemas(tool).next() else {
             continue;
         };
-        let place = locate(tool, written, &["properties", &key.name], Half::Value);
+        let place = locate(tool, written, &["properties", &key.name], EntryPart::Value);
         findings.add(match mended(tool, written.field, &key.name, &place) {
             Some((place, words)) => finding.at(place).fix(words),
             None => finding.at(place),
@@ -60,7 +60,8 @@ fn check(subject: &ToolSubject<'_>, findings: &mut Findings<'_>) {
     }
 }
 
-/// Where to write what, so that the argument is required. Somebody who wrote `required: false` meant something.
+/// The fix that makes the argument required. There is none for an explicit `required: false`, which
+/// was meant.
 fn mended(tool: &Tool, field: &str, name: &str, parameter: &Place) -> Option<(Place, String)> {
     let written = tool.frontmatter.get("parameters")?.get(name)?;
     if field != "parameters" || written.get("required").is_some() {
@@ -78,7 +79,8 @@ fn mended(tool: &Tool, field: &str, name: &str, parameter: &Place) -> Option<(Pl
     }
     let line = text.get(..start)?.rfind('\n').map_or(0, |end| end + 1);
     let indent = text.get(line..start)?;
-    // A block begins on a line of its own; anything else is written in a way that is not guessed at.
+    // A block begins on a line of its own; anything else is written in a way that is not guessed
+    // at.
     indent
         .bytes()
         .all(|byte| byte == b' ')

@@ -8,7 +8,8 @@ const GUARD: &str = "---\nevent: artifact.load\nscript: |\n  def handle(event, p
 pub(super) const RULE: Rule = Rule {
     code: "ARTIFACT_BLOCKED",
     severity: Severity::Error,
-    why: "A hook on `artifact.load` is the project's policy about its own files. What it refuses is not offered; a refused hook blocks its event.",
+    why: "A hook on `artifact.load` is the project's policy for its own files. A tool that it \
+          refuses is not offered; a hook that it refuses blocks its event.",
     bad: &[
         (".harness/hooks/need_review.md", GUARD),
         (

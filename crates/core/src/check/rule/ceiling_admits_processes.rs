@@ -10,7 +10,8 @@ use crate::span::Place;
 pub(super) const RULE: Rule<Check> = Rule {
     code: "CEILING_ADMITS_PROCESSES",
     severity: Severity::Note,
-    why: "The words of the ladder are ranked, and the network stands above processes: a ceiling of `network_read` also lets tools start programs.",
+    why: "The side-effect levels are ranked, and the network ranks above processes: a ceiling of \
+          `network_read` also lets tools start programs.",
     bad: &[(
         "harness.md",
         "---\npolicy:\n  side_effect_level: network_read\n---\nYou help.\n",

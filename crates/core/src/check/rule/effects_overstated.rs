@@ -2,7 +2,7 @@
 
 use super::Check;
 use crate::artifact::rule::effects_contradict::contradictions;
-use crate::check::reach::{Declared, inferred};
+use crate::check::reach::{DeclaredBounds, inferred};
 use crate::check::subject::{Findings, ToolSubject};
 use crate::diagnostic::{Rule, Severity};
 use crate::effect::{Effects, Level};
@@ -10,7 +10,8 @@ use crate::effect::{Effects, Level};
 pub(super) const RULE: Rule<Check> = Rule {
     code: "EFFECTS_OVERSTATED",
     severity: Severity::Note,
-    why: "The tool declares more than its script can do, so policy refuses it and people are asked where there is no need.",
+    why: "The tool declares more than its script can do, so policy refuses it, and people are \
+          asked, without need.",
     bad: &[(
         ".harness/tools/read_note.md",
         "---\nrisk: write\nscript: |\n  def run(args):\n      return fs.read(\"note.txt\")\n---\nReads the note.\n",
@@ -28,10 +29,11 @@ fn check(subject: &ToolSubject<'_>, findings: &mut Findings<'_>) {
     if contradictions(&tool.declared_effects).next().is_some() {
         return;
     }
-    let declared = Declared::of(tool);
+    let declared = DeclaredBounds::of(tool);
     let claimed = declared.exactly.unwrap_or_default() | declared.at_least;
     let done = inferred(facts).unflagged();
-    // The words of the ladder carry the lower rungs with them, so only the top one says what the author meant.
+    // The words of the ladder carry the lower rungs with them, so only the top one says what the
+    // author meant.
     let top = top_effect(Level::of(claimed));
     let Some(spelling) = tool
         .declared_effects
@@ -42,7 +44,7 @@ fn check(subject: &ToolSubject<'_>, findings: &mut Findings<'_>) {
     };
     findings.add(
         RULE.finding(format!(
-            "`{}` declares {top}, and the script can do {done}",
+            "`{}` declares {top}, but the script can only do {done}",
             spelling.spelling
         ))
         .at(tool.place(spelling.span))

@@ -2,15 +2,15 @@
 
 use super::Check;
 use crate::artifact::rule::effects_contradict::contradictions;
-use crate::check::reach::{Declared, reached};
+use crate::check::reach::{DeclaredBounds, reached};
 use crate::check::subject::{Findings, ToolSubject};
 use crate::diagnostic::{Rule, Severity};
 
 pub(super) const RULE: Rule<Check> = Rule {
     code: "EFFECTS_UNDERSTATED",
     severity: Severity::Error,
-    why: "The script mentions a built-in that does more than the tool declares. Policy and people judge by what is declared, and at run time the \
-          built-in would not be there.",
+    why: "The script mentions a built-in that does more than the tool declares. Policy and people \
+          judge by what is declared, and at run time the built-in would not be there.",
     bad: &[(
         ".harness/tools/read_note.md",
         "---\nrisk: read\nscript: |\n  def run(args):\n      fs.write(\"seen.txt\", \"yes\")\n      return fs.read(\"note.txt\")\n---\nReads the note.\n",
@@ -33,7 +33,7 @@ fn check(subject: &ToolSubject<'_>, findings: &mut Findings<'_>) {
     {
         return;
     }
-    let bound = Declared::of(subject.tool).bound();
+    let bound = DeclaredBounds::of(subject.tool).bound();
     for (named, builtin) in reached(facts) {
         let beyond = builtin.needs().unflagged().without(bound);
         if beyond.is_empty() {

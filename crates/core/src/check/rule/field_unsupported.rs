@@ -9,8 +9,8 @@ use crate::span::Spanned;
 pub(in crate::check) const RULE: Rule<Check> = Rule {
     code: "FIELD_UNSUPPORTED",
     severity: Severity::Warning,
-    why: "The field restricts calls, and this version cannot enforce it yet. Running the call as if it were not there would promise a protection \
-          that does not exist, so the call is refused.",
+    why: "The field restricts calls, and this version cannot enforce it yet. Running the call \
+          anyway would promise a protection that does not exist, so the call is refused.",
     bad: &[(
         ".harness/tools/read_note.md",
         "---\nasync: true\nscript: |\n  def run(args):\n      return fs.read(\"note.txt\")\n---\nReads the note.\n",
@@ -62,7 +62,7 @@ fn finding(field: &Spanned<&'static str>, place: Place, consequence: &str) -> Di
     .at(place)
     .field(field.value)
     .help(format!(
-        "take `{}` out, or wait for a version that enforces it",
+        "remove `{}`, or wait for a version that enforces it",
         field.value
     ))
 }

@@ -7,8 +7,8 @@ use crate::diagnostic::{Rule, Severity};
 pub(super) const RULE: Rule<Check> = Rule {
     code: "HOOK_DUPLICATE",
     severity: Severity::Error,
-    why: "With two hooks of one name nobody can tell which one was meant to judge, so both block their events until one is renamed. Only a \
-          bundle in `.harness/overrides/` may replace a hook.",
+    why: "With two hooks of one name it is unclear which one should judge, so both block their \
+          events until one is renamed. Only a bundle in `.harness/overrides/` may replace a hook.",
     bad: &[
         (
             ".harness/hooks/watch_calls.md",

@@ -8,7 +8,8 @@ use crate::hook_event::find;
 pub(super) const RULE: Rule<Check> = Rule {
     code: "HOOK_EVENT_IDLE",
     severity: Severity::Note,
-    why: "The event is known, and the part of the harness that raises it does not exist yet. The hook is kept and does not run.",
+    why: "The event is known, but the part of the harness that raises it does not exist yet. The \
+          hook is kept and does not run.",
     bad: &[(
         ".harness/hooks/greet_session.md",
         "---\nevent: session.start\nscript: |\n  def handle(event, payload):\n      log.info(\"hello\")\n      return allow()\n---\nSays hello.\n",

@@ -9,8 +9,8 @@ use crate::nearest::suggest;
 pub(super) const RULE: Rule<Check> = Rule {
     code: "HOOK_EVENT_UNKNOWN",
     severity: Severity::Error,
-    why: "A hook on an event that never fires guards nothing while everybody believes it does. Until it is mended it blocks every event that \
-          can be blocked.",
+    why: "A hook on an event that never fires guards nothing while its author believes it does. \
+          Until it is fixed it blocks every event that can be blocked.",
     bad: &[(
         ".harness/hooks/guard_calls.md",
         "---\nevent: tool.before\nscript: |\n  def handle(event, payload):\n      return block(\"no calls today\")\n---\nStops every call.\n",

@@ -8,8 +8,9 @@ use crate::facts::ScriptKind;
 pub(super) const RULE: Rule<Check> = Rule {
     code: "HOOK_PARAMETERS_SWAPPED",
     severity: Severity::Warning,
-    why: "`handle` is called with the event first and the payload second, whatever its parameters are called. With the names swapped, the script \
-          looks for the payload in the event's name.",
+    why: "The harness calls `handle` with the event first and the payload second, whatever the \
+          parameters are called. With the names swapped, the script looks for the payload in the \
+          event's name.",
     bad: &[(
         ".harness/hooks/watch_calls.md",
         "---\nevent: tool.post\nscript: |\n  def handle(payload, event):\n      return allow()\n---\nWatches.\n",

@@ -10,7 +10,8 @@ use std::collections::HashSet;
 pub(super) const RULE: Rule<Check> = Rule {
     code: "HOOK_PAYLOAD_KEY",
     severity: Severity::Error,
-    why: "A guard that reads a key its event never has sees nothing and lets everything pass: `payload.get(\"argz\", {})` is always empty.",
+    why: "A guard that reads a key its event never has sees nothing and lets everything pass: \
+          `payload.get(\"argz\", {})` is always empty.",
     bad: &[(
         ".harness/hooks/guard_paths.md",
         "---\nevent: tool.pre\nscript: |\n  def handle(event, payload):\n      if \"secret\" in payload.get(\"argumets\", {}).get(\"path\", \"\"):\n          return block(\"secrets stay where they are\")\n      return allow()\n---\nKeeps secrets.\n",

@@ -13,7 +13,8 @@ use std::collections::HashSet;
 pub(super) const RULE: Rule<Check> = Rule {
     code: "HOOK_UNKNOWN_TOOL",
     severity: Severity::Warning,
-    why: "A hook that waits for a tool nobody has never acts. Most often the tool was renamed and its guard was forgotten.",
+    why: "A hook that waits for a tool that does not exist never acts. Most often the tool was \
+          renamed and its guard was forgotten.",
     bad: &[
         (
             ".harness/tools/send_mail.md",

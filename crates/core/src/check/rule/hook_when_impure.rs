@@ -8,8 +8,9 @@ use crate::facts::ScriptKind;
 pub(super) const RULE: Rule<Check> = Rule {
     code: "HOOK_WHEN_IMPURE",
     severity: Severity::Error,
-    why: "`when` decides whether a hook runs at all, for every event. It is one expression over `event` and `payload` that touches nothing else, so \
-          that it is quick and always gives the same answer.",
+    why: "`when` decides for every event whether a hook runs at all. It is one expression over \
+          `event` and `payload` and touches nothing else, so that it is quick and always gives \
+          the same answer.",
     bad: &[(
         ".harness/hooks/watch_calls.md",
         "---\nevent: tool.post\nwhen: fs.exists(\"watch.txt\")\nscript: |\n  def handle(event, payload):\n      return allow()\n---\nWatches.\n",

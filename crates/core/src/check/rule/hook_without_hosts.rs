@@ -10,8 +10,9 @@ use crate::effect::Effects;
 pub(super) const RULE: Rule<Check> = Rule {
     code: "HOOK_WITHOUT_HOSTS",
     severity: Severity::Warning,
-    why: "A hook has the network only where its `permissions` name hosts. This one sends requests and names none, so each of them is refused, \
-          and a hook that gates calls then stops them.",
+    why: "A hook can use the network only if its `permissions` name hosts. This one sends \
+          requests and names no hosts, so each request is refused, and a gating hook then stops \
+          the call.",
     bad: &[(
         ".harness/hooks/ask_scanner.md",
         "---\nevent: tool.pre\nscript: |\n  def handle(event, payload):\n      scanned = http.post(\"https://scanner.example/\", payload[\"arguments\"])\n      return allow() if scanned[\"ok\"] else block(\"the scanner refuses it\")\n---\nAsks the scanner.\n",
@@ -46,7 +47,7 @@ fn check(subject: &HookSubject<'_>, findings: &mut Findings<'_>) {
                 RULE.finding(format!("`{}` is refused: this hook's `permissions` name no hosts", named.name))
                     .at(script.place_of(named.position()))
                     .field("script")
-                    .help("add `{kind: network, hosts: [...]}` to its `permissions`; `network.allowed_domains` has to list them, too"),
+                    .help("add `{kind: network, hosts: [...]}` to its `permissions`; `network.allowed_domains` must list them too"),
             );
         }
     }

@@ -13,7 +13,8 @@ use tool_harness_sandbox::network::Domains;
 pub(super) const RULE: Rule<Check> = Rule {
     code: "HOST_UNLISTED",
     severity: Severity::Note,
-    why: "The script names a host that `network.allowed_domains` does not list, so a request to it would be refused.",
+    why: "The script names a host that `network.allowed_domains` does not list, so a request to \
+          it would be refused.",
     bad: &[(
         ".harness/tools/fetch_news.md",
         "---\ntimeout_ms: 10000\nscript: |\n  def run(args):\n      return http.get(\"https://example.com/news\")\n---\nFetches the news.\n",
@@ -60,7 +61,7 @@ fn check(project: &Project<'_>, findings: &mut Findings<'_>) {
     }
 }
 
-/// Each unlisted host that stands in the text of a script, once, where it first stands.
+/// Each unlisted host in the text of a script, once, at its first place.
 fn hosts(script: &Script, listed: &Domains) -> Vec<(String, Diagnostic)> {
     let source = &script.place.source;
     let Some(text) = source
@@ -129,7 +130,8 @@ fn comments(text: &str) -> Vec<Range<usize>> {
     comments
 }
 
-/// Where a text ends that `quote` began: after its other end, or with its line where it has but one.
+/// Where a text ends that `quote` began: after its other end, or with its line where it has but
+/// one.
 fn closing(rest: &str, quote: &str) -> usize {
     let mut at = 0;
     while let Some(found) = rest

@@ -8,8 +8,9 @@ use crate::schema::shows;
 pub(super) const RULE: Rule<Check> = Rule {
     code: "INJECT_IS_PARAMETER",
     severity: Severity::Error,
-    why: "What `inject` fills in is not the model's to send: a call that sends it is refused. A parameter of the same name tells the model to send \
-          it all the same, wherever the schema speaks of it: also in `required`, in a branch such as `anyOf`, or behind a reference.",
+    why: "The harness fills in what `inject` names, and refuses a call that sends it. A parameter \
+          of the same name tells the model to send it, wherever the schema mentions it: in \
+          `required`, in a branch such as `anyOf`, or behind a reference.",
     bad: &[(
         ".harness/tools/read_note.md",
         "---\nparameters:\n  session: { type: string }\ninject:\n  session: session_id\nscript: |\n  def run(args):\n      return fs.read(args[\"session\"])\n---\nReads the note.\n",
@@ -30,12 +31,12 @@ fn check(subject: &ToolSubject<'_>, findings: &mut Findings<'_>) {
     {
         findings.add(
             RULE.finding(format!(
-                "`{name}` is injected, and the schema speaks of it as a parameter"
+                "`{name}` is injected, but the schema declares it as a parameter"
             ))
             .at(tool.place(inject.span))
             .field(format!("inject.{name}"))
             .help(format!(
-                "take `{name}` out of the parameters, or inject it under another name"
+                "remove `{name}` from the parameters, or inject it under another name"
             )),
         );
     }

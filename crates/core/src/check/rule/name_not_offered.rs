@@ -9,8 +9,9 @@ use crate::diagnostic::{Rule, Severity};
 pub(super) const RULE: Rule<Check> = Rule {
     code: "NAME_NOT_OFFERED",
     severity: Severity::Error,
-    why: "Model providers refuse a whole request when one tool's name has a letter they do not know. A name starts with a letter or `_` and has \
-          at most 64 letters, digits, `_` and `-`; any other needs an alias.",
+    why: "Model providers refuse a whole request when one tool name has a character they do not \
+          accept. A name starts with a letter or `_` and has at most 64 letters, digits, `_` and \
+          `-`; any other needs an alias.",
     bad: &[(
         ".harness/tools/read note.md",
         "---\nparameters:\n  path: {type: string, required: true}\nscript: |\n  def run(args):\n      return fs.read(args[\"path\"])\n---\nReads one note.\n",

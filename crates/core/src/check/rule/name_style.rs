@@ -8,7 +8,8 @@ use crate::diagnostic::{Rule, Severity};
 pub(super) const RULE: Rule<Check> = Rule {
     code: "NAME_STYLE",
     severity: Severity::Warning,
-    why: "Models guess names in `snake_case`; one style for all tools means fewer calls to tools that do not exist.",
+    why: "Models guess names in `snake_case`; one style for all tools means fewer calls to tools \
+          that do not exist.",
     bad: &[(
         ".harness/tools/readNote.md",
         "---\nscript: |\n  def run(args):\n      return fs.read(\"note.txt\")\n---\nReads the note.\n",

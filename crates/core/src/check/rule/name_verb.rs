@@ -8,7 +8,8 @@ use crate::diagnostic::{Rule, Severity};
 pub(super) const RULE: Rule<Check> = Rule {
     code: "NAME_VERB",
     severity: Severity::Note,
-    why: "A name that starts with a verb says what a call does; a noun leaves the model to guess whether it reads, writes or deletes.",
+    why: "A name that starts with a verb says what a call does; a noun leaves the model to guess \
+          whether it reads, writes or deletes.",
     bad: &[(
         ".harness/tools/note_reader.md",
         "---\nscript: |\n  def run(args):\n      return fs.read(\"note.txt\")\n---\nReads the note.\n",
@@ -34,7 +35,7 @@ fn check(subject: &ToolSubject<'_>, findings: &mut Findings<'_>) {
     }
 }
 
-/// A verb first, or second after the thing it is about, as in `http_get`. A name without a word says nothing to judge.
+/// A verb first, or second after its object, as in `http_get`. A name without a word is not judged.
 fn says_what_it_does(name: &str) -> bool {
     let words = words(name);
     words.is_empty()

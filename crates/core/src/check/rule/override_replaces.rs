@@ -8,7 +8,8 @@ use crate::span::Place;
 pub(super) const RULE: Rule<Check> = Rule {
     code: "OVERRIDE_REPLACES",
     severity: Severity::Note,
-    why: "An override takes the place of a tool or hook that others wrote and reviewed. It may, but nobody should have to search for it.",
+    why: "An override replaces a tool or hook that others wrote and reviewed. That is allowed, \
+          but it should be easy to see.",
     bad: &[
         (
             ".harness/tools/read_note.md",

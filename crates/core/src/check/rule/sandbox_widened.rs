@@ -9,8 +9,9 @@ use crate::span::Place;
 pub(super) const RULE: Rule<Check> = Rule {
     code: "SANDBOX_WIDENED",
     severity: Severity::Warning,
-    why: "A repository that somebody clones must not be able to open their machine, so what lets processes touch more than the workspace counts \
-          only in the file of the user or of the machine. In a project it has no effect.",
+    why: "A cloned repository must not be able to open up its user's machine, so only the user's \
+          or the machine's file can let processes touch more than the workspace. In a project the \
+          field has no effect.",
     bad: &[(
         "harness.md",
         "---\nsandbox: {mode: off}\n---\nYou keep notes.\n",
@@ -42,13 +43,13 @@ fn check(project: &Project<'_>, findings: &mut Findings<'_>) {
         .map(|place| ("sandbox.writable", place.span));
     for (field, span) in off.into_iter().chain(readable).chain(writable) {
         let message = format!(
-            "`{field}` of a project has no effect: a project cannot open the machine it is cloned to"
+            "`{field}` has no effect in a project: a project cannot open up the machine it is cloned to"
         );
         findings.add(
             RULE.finding(message)
                 .at(Place::new(source, span))
                 .field(field)
-                .help("a person can write it into their own file, `harness/harness.md` in the folder of their settings"),
+                .help("a person can write it in their own file, `harness/harness.md` in their settings folder"),
         );
     }
 }

@@ -1,7 +1,7 @@
 //! `SCHEMA_DEFAULT_UNFIT`.
 
 use super::Check;
-use crate::artifact::locate::{Half, Written, locate};
+use crate::artifact::locate::{EntryPart, SchemaField, locate};
 use crate::check::schema::parts;
 use crate::check::subject::{Findings, ToolSubject};
 use crate::diagnostic::{Rule, Severity};
@@ -10,7 +10,8 @@ use crate::schema::unfit_default;
 pub(super) const RULE: Rule<Check> = Rule {
     code: "SCHEMA_DEFAULT_UNFIT",
     severity: Severity::Error,
-    why: "A default is filled in before the arguments are checked. One that does not fit its own schema makes every call fail that leaves the argument out.",
+    why: "A default is filled in before the arguments are checked. If it does not fit its own \
+          schema, every call that leaves the argument out fails.",
     bad: &[(
         ".harness/tools/read_note.md",
         "---\nparameters:\n  name: { type: string, required: true }\n  lines: { type: integer, default: all }\nscript: |\n  def run(args):\n      return fs.read(args[\"name\"])\n---\nReads one note.\n",
@@ -30,7 +31,7 @@ fn check(subject: &ToolSubject<'_>, findings: &mut Findings<'_>) {
     };
     let path = parts(&unfit.path);
     let path: Vec<&str> = path.iter().map(String::as_str).collect();
-    let written = Written {
+    let written = SchemaField {
         field: source.value,
         span: source.span,
     };
@@ -39,7 +40,7 @@ fn check(subject: &ToolSubject<'_>, findings: &mut Findings<'_>) {
             "the default at {} does not fit its own schema: {}",
             unfit.path, unfit.message
         ))
-        .at(locate(tool, written, &path, Half::Value))
+        .at(locate(tool, written, &path, EntryPart::Value))
         .field(source.value)
         .help("change the default, or the schema around it"),
     );

@@ -1,7 +1,7 @@
 //! `SCHEMA_INVALID`.
 
 use super::Check;
-use crate::artifact::locate::{Half, locate, schemas};
+use crate::artifact::locate::{EntryPart, locate, schemas};
 use crate::artifact::rule::schema_invalid;
 use crate::check::schema::parts;
 use crate::check::subject::{Findings, ToolSubject};
@@ -28,7 +28,7 @@ fn check(subject: &ToolSubject<'_>, findings: &mut Findings<'_>) {
         let (message, help) = explain(written.field, &error);
         findings.add(
             RULE.finding(message)
-                .at(locate(subject.tool, written, &path, Half::Value))
+                .at(locate(subject.tool, written, &path, EntryPart::Value))
                 .field(written.field)
                 .help(help),
         );

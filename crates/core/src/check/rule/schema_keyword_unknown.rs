@@ -1,7 +1,7 @@
 //! `SCHEMA_KEYWORD_UNKNOWN`.
 
 use super::Check;
-use crate::artifact::locate::{Half, locate, schemas};
+use crate::artifact::locate::{EntryPart, locate, schemas};
 use crate::check::schema::{each_unknown_keyword, keywords, pointer};
 use crate::check::subject::{Findings, ToolSubject};
 use crate::diagnostic::{Rule, Severity};
@@ -10,7 +10,8 @@ use crate::nearest::nearest;
 pub(super) const RULE: Rule<Check> = Rule {
     code: "SCHEMA_KEYWORD_UNKNOWN",
     severity: Severity::Warning,
-    why: "JSON Schema ignores keywords it does not know, so a misspelled restriction restricts nothing. Keys of your own start with `x-`.",
+    why: "JSON Schema ignores keywords it does not know, so a misspelled restriction restricts \
+          nothing. Keys of your own start with `x-`.",
     bad: &[(
         ".harness/tools/read_note.md",
         "---\nparameters:\n  name: {type: string, required: true, minlength: 1}\nscript: |\n  def run(args):\n      return fs.read(args[\"name\"])\n---\nReads one note.\n",
@@ -22,7 +23,7 @@ pub(super) const RULE: Rule<Check> = Rule {
     check: Check::Tool(check),
 };
 
-/// Words of other dialects, and how JSON Schema says the same.
+/// Keywords of other dialects, and their equivalents in JSON Schema.
 const ELSEWHERE: &[(&str, &str)] = &[
     (
         "nullable",
@@ -48,7 +49,7 @@ fn check(subject: &ToolSubject<'_>, findings: &mut Findings<'_>) {
                 subject.tool,
                 written,
                 &path.iter().map(String::as_str).collect::<Vec<_>>(),
-                Half::Key,
+                EntryPart::Key,
             );
             let finding = RULE.finding(format!(
                 "`{key}` is not a JSON Schema keyword, at `{}` of `{}`",

@@ -8,8 +8,8 @@ use crate::facts::ScriptKind;
 pub(super) const RULE: Rule<Check> = Rule {
     code: "SCRIPT_ARITY",
     severity: Severity::Error,
-    why: "`run` is called with one argument, the dict of arguments, and `handle` with two, the event and the payload. With another number every \
-          call fails.",
+    why: "The harness calls `run` with one argument, the dict of arguments, and `handle` with \
+          two, the event and the payload. With any other number of parameters every call fails.",
     bad: &[(
         ".harness/tools/read_note.md",
         "---\nscript: |\n  def run():\n      return fs.read(\"note.txt\")\n---\nReads the note.\n",
@@ -46,7 +46,7 @@ fn check(subject: &ScriptSubject<'_>, findings: &mut Findings<'_>) {
     };
     findings.add(
         RULE.finding(format!(
-            "`{entry}` takes {takes} positional arguments and is called with {given}"
+            "`{entry}` takes {takes} positional arguments but is called with {given}"
         ))
         .at(subject.script.place_of(function.at.position()))
         .field("script")

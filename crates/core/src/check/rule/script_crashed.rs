@@ -8,8 +8,9 @@ use crate::facts::{ScriptKind, Unread};
 pub(super) const RULE: Rule<Check> = Rule {
     code: "SCRIPT_CRASHED",
     severity: Severity::Error,
-    why: "Scripts are read in a process of their own with little memory and time. One that ends that process by merely being read, as by \
-          thousands of brackets inside each other, cannot be used. (The example would be too long to show.)",
+    why: "Scripts are parsed in a process of their own with little memory and time. A script that \
+          crashes that process, for example with thousands of nested brackets, cannot be used. \
+          (The example would be too long to show.)",
     bad: &[],
     good: &[],
     check: Check::Script(check),

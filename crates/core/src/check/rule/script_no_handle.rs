@@ -8,7 +8,8 @@ use crate::facts::ScriptKind;
 pub(super) const RULE: Rule<Check> = Rule {
     code: "SCRIPT_NO_HANDLE",
     severity: Severity::Error,
-    why: "An event calls the function `handle` of a hook's script. A hook without one would guard nothing, so it blocks instead.",
+    why: "The harness calls the function `handle` of a hook's script for each event. Without that \
+          function the hook would guard nothing, so it blocks instead.",
     bad: &[(
         ".harness/hooks/watch_calls.md",
         "---\nevent: tool.post\nscript: |\n  def handler(event, payload):\n      return allow()\n---\nWatches.\n",

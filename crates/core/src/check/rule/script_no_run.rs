@@ -7,7 +7,8 @@ use crate::diagnostic::{Rule, Severity};
 pub(super) const RULE: Rule<Check> = Rule {
     code: "SCRIPT_NO_RUN",
     severity: Severity::Error,
-    why: "A call of a tool calls the function `run` of its script. Without one there is nothing to call.",
+    why: "Calling a tool calls the function `run` of its script. Without that function there is \
+          nothing to call.",
     bad: &[(
         ".harness/tools/read_note.md",
         "---\nscript: |\n  def main(args):\n      return fs.read(\"note.txt\")\n---\nReads the note.\n",

@@ -7,7 +7,8 @@ use crate::diagnostic::{Rule, Severity};
 pub(super) const RULE: Rule<Check> = Rule {
     code: "SCRIPT_RECURSION",
     severity: Severity::Error,
-    why: "Functions may not call themselves, directly or in a circle: a script must end, and this is the simplest way not to.",
+    why: "Functions may not call themselves, directly or in a cycle: a script must end, and \
+          recursion is the simplest way not to.",
     bad: &[(
         ".harness/tools/count_down.md",
         "---\nscript: |\n  def down(n):\n      return 0 if n == 0 else down(n - 1)\n\n  def run(args):\n      return down(3)\n---\nCounts down.\n",

@@ -10,8 +10,9 @@ use crate::facts::ScriptKind;
 pub(super) const RULE: Rule<Check> = Rule {
     code: "SCRIPT_SCOPE",
     severity: Severity::Error,
-    why: "Hooks judge and must not act: a guard that can start processes or write files can be turned against what it guards. And only hooks \
-          decide: a tool that returns `allow()` means nothing.",
+    why: "Hooks judge and must not act: a guard that can start processes or write files can be \
+          turned against what it guards. Only hooks decide: a tool that returns `allow()` decides \
+          nothing.",
     bad: &[(
         ".harness/hooks/watch_calls.md",
         "---\nevent: tool.post\nscript: |\n  def handle(event, payload):\n      fs.write(\"log.txt\", payload[\"name\"])\n      return allow()\n---\nWatches.\n",

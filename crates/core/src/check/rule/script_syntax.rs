@@ -8,7 +8,8 @@ use crate::facts::ScriptKind;
 pub(super) const RULE: Rule<Check> = Rule {
     code: "SCRIPT_SYNTAX",
     severity: Severity::Error,
-    why: "A script that does not parse can never run. Scripts are Starlark: like Python, without `while`, `try`, `import` and classes.",
+    why: "A script that does not parse can never run. Scripts are Starlark: like Python, without \
+          `while`, `try`, `import` and classes.",
     bad: &[(
         ".harness/tools/read_note.md",
         "---\nscript: |\n  def run(args)\n      return fs.read(\"note.txt\")\n---\nReads the note.\n",

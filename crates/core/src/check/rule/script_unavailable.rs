@@ -10,7 +10,8 @@ use crate::facts::ScriptKind;
 pub(super) const RULE: Rule<Check> = Rule {
     code: "SCRIPT_UNAVAILABLE",
     severity: Severity::Note,
-    why: "The built-in is known, with its effects, but this version does not have it yet: the script loads, and fails where it calls it.",
+    why: "The built-in and its effects are known, but this version does not have it yet: the \
+          script loads, and fails at the call.",
     bad: &[(
         ".harness/tools/list_changes.md",
         "---\nscript: |\n  def run(args):\n      return task.poll(\"changes\")\n---\nLists what changed.\n",

@@ -10,7 +10,8 @@ use crate::nearest::suggest;
 pub(super) const RULE: Rule<Check> = Rule {
     code: "SCRIPT_UNKNOWN_BUILTIN",
     severity: Severity::Error,
-    why: "The module exists, the call does not: it would fail in the middle of a run, after part of the work was done.",
+    why: "The module exists, but it has no such call: the script would fail in the middle of a \
+          run, after part of the work is done.",
     bad: &[(
         ".harness/tools/read_note.md",
         "---\nscript: |\n  def run(args):\n      return fs.raed(\"note.txt\")\n---\nReads the note.\n",

@@ -10,7 +10,8 @@ use crate::nearest::nearest;
 pub(super) const RULE: Rule<Check> = Rule {
     code: "SCRIPT_UNKNOWN_NAME",
     severity: Severity::Error,
-    why: "A name that is neither defined in the script nor built in ends the script before its first line.",
+    why: "A name that is neither defined in the script nor built in stops the script before its \
+          first line.",
     bad: &[(
         ".harness/tools/read_note.md",
         "---\nscript: |\n  def run(args):\n      return read(\"note.txt\")\n---\nReads the note.\n",

@@ -8,8 +8,9 @@ use crate::facts::{ScriptKind, Unread};
 pub(crate) const RULE: Rule<Check> = Rule {
     code: "SCRIPT_UNREAD",
     severity: Severity::Error,
-    why: "Scripts are read in a process of their own. Where none could be started, as on a machine that is out of processes or file descriptors, \
-          nothing is known about the script and it is not used. (No file is wrong, so there is no example.)",
+    why: "Scripts are parsed in a process of their own. If the harness cannot start one, for \
+          example on a machine that is out of processes or file descriptors, it knows nothing \
+          about the script and does not use it. (No file is wrong, so there is no example.)",
     bad: &[],
     good: &[],
     check: Check::Script(check),

@@ -7,7 +7,8 @@ use crate::surface::{Findings, Subject};
 pub(crate) const RULE: Rule<Check> = Rule {
     code: "TOOL_SURFACE_APPROVAL_PATTERN_NO_MATCH",
     severity: Severity::Warning,
-    why: "An approval rule that names no active tool decides nothing. What should have been asked about runs unasked.",
+    why: "An approval rule that names no active tool decides nothing. A call that should need \
+          approval runs without it.",
     bad: &[(
         "surface.json",
         r#"{

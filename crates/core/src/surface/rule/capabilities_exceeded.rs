@@ -8,7 +8,8 @@ use crate::surface::{Findings, Subject};
 pub(crate) const RULE: Rule<Check> = Rule {
     code: "TOOL_SURFACE_CAPABILITIES_EXCEEDED",
     severity: Severity::Error,
-    why: "The model is offered a tool whose every call the policy refuses, because it wants a capability that is not granted.",
+    why: "The model is offered a tool, and the policy refuses every call of it because the tool \
+          wants a capability that is not granted.",
     bad: &[(
         "surface.json",
         r#"{
@@ -64,7 +65,7 @@ fn check(subject: &Subject<'_>, findings: &mut Findings) {
             };
             findings.add(
                 RULE.finding(format!(
-                    "tool \"{}\" is beyond the policy: {because}",
+                    "tool \"{}\" exceeds the policy: {because}",
                     entry.name
                 ))
                 .at_any(

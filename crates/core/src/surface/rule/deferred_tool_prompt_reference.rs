@@ -7,7 +7,8 @@ use crate::surface::{Findings, Subject};
 pub(crate) const RULE: Rule<Check> = Rule {
     code: "TOOL_SURFACE_DEFERRED_TOOL_PROMPT_REFERENCE",
     severity: Severity::Warning,
-    why: "A deferred tool is not listed until a search names it. Without tool search the text speaks of a tool that the model never sees.",
+    why: "A deferred tool is not listed until a search finds it. Without tool search the text \
+          mentions a tool that the model never sees.",
     bad: &[(
         "surface.json",
         r#"{

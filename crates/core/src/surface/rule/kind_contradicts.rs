@@ -8,7 +8,8 @@ use crate::surface::{Findings, Subject};
 pub(crate) const RULE: Rule<Check> = Rule {
     code: "TOOL_SURFACE_KIND_CONTRADICTS",
     severity: Severity::Error,
-    why: "A tool that is called reading and writes, or called editing and only reads, is judged wrongly by whoever trusts either word.",
+    why: "A tool that is labelled as reading but writes, or as editing but only reads, misleads \
+          everyone who trusts either label.",
     bad: &[(
         "surface.json",
         r#"{

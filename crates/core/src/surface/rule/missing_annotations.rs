@@ -2,12 +2,13 @@
 
 use super::Check;
 use crate::diagnostic::{Rule, Severity};
-use crate::surface::{Annotated, Findings, Subject};
+use crate::surface::{AnnotationSource, Findings, Subject};
 
 pub(crate) const RULE: Rule<Check> = Rule {
     code: "TOOL_SURFACE_MISSING_ANNOTATIONS",
     severity: Severity::Warning,
-    why: "Policy is about what a tool does. Of a tool that says nothing and has no script to read it from, nobody knows.",
+    why: "Policy is about what a tool does. A tool without annotations and without a script gives \
+          it nothing to judge by.",
     bad: &[(
         "surface.json",
         r#"{
@@ -43,7 +44,7 @@ pub(crate) const RULE: Rule<Check> = Rule {
 fn check(subject: &Subject<'_>, findings: &mut Findings) {
     for entry in subject
         .active_tools()
-        .filter(|entry| entry.annotated == Annotated::Missing)
+        .filter(|entry| entry.annotated == AnnotationSource::Missing)
     {
         findings.add(
             RULE.finding(format!("tool \"{}\" does not say what it does", entry.name))

@@ -7,7 +7,8 @@ use crate::surface::{Executor, Findings, Subject};
 pub(crate) const RULE: Rule<Check> = Rule {
     code: "TOOL_SURFACE_MISSING_EXECUTOR",
     severity: Severity::Warning,
-    why: "A tool without a script has nothing to run unless the program that embeds the harness registers a Rust body under its name. Fenced code in the body is never run.",
+    why: "A tool without a script has nothing to run unless the embedding program registers a \
+          Rust body under its name. Fenced code in the body is never run.",
     bad: &[(
         ".harness/tools/read_note.md",
         "---\nparameters: {}\nrisk: read\n---\nReads the note.\n",

@@ -7,7 +7,8 @@ use crate::surface::{Findings, Subject};
 pub(crate) const RULE: Rule<Check> = Rule {
     code: "TOOL_SURFACE_MISSING_SCHEMA",
     severity: Severity::Warning,
-    why: "Without a schema a model guesses the arguments, and nothing can check them. A tool without arguments says so with an empty schema.",
+    why: "Without a schema a model guesses the arguments, and nothing can check them. A tool \
+          without arguments says so with an empty schema.",
     bad: &[(
         "surface.json",
         r#"{
@@ -47,7 +48,7 @@ fn check(subject: &Subject<'_>, findings: &mut Findings) {
     {
         findings.add(
             RULE.finding(format!(
-                "tool \"{}\" has no schema of its arguments",
+                "tool \"{}\" has no schema for its arguments",
                 entry.name
             ))
             .at_any(entry.place.clone())

@@ -2,7 +2,7 @@
 
 use super::Check;
 use crate::diagnostic::{Rule, Severity};
-use crate::surface::{Entry, Findings, Standing, Subject};
+use crate::surface::{Entry, Findings, Subject, ToolStatus};
 
 pub(crate) const RULE: Rule<Check> = Rule {
     code: "TOOL_SURFACE_NO_ACTIVE_TOOLS",
@@ -44,12 +44,12 @@ pub(crate) const RULE: Rule<Check> = Rule {
 
 fn check(subject: &Subject<'_>, findings: &mut Findings) {
     let surface = subject.surface;
-    // A project of hooks alone is a project, and what keeps a broken tool away was reported.
-    let denied = |entry: &Entry<'_>| matches!(entry.standing, Standing::Denied(_));
+    // A project may have only hooks, and the errors of broken tools were reported.
+    let denied = |entry: &Entry<'_>| matches!(entry.status, ToolStatus::Denied(_));
     if surface.tools.is_empty() || !surface.tools.iter().all(denied) {
         return;
     }
-    // A list whose patterns are none allows nothing, and that was said where they stand.
+    // A list of invalid patterns allows nothing, and each pattern was reported.
     if surface
         .problems
         .iter()

@@ -8,7 +8,8 @@ use crate::surface::{Findings, Subject};
 pub(crate) const RULE: Rule<Check> = Rule {
     code: "TOOL_SURFACE_NO_TIMEOUT",
     severity: Severity::Note,
-    why: "A tool that waits for processes or the network can wait for as long as the whole run may take, unless it has a cap of its own.",
+    why: "Without a cap of its own, a tool that waits for processes or the network can wait as \
+          long as the whole run.",
     bad: &[(
         ".harness/tools/fetch_news.md",
         "---\nparameters:\n  url: {type: string, required: true}\nscript: |\n  def run(args):\n      return http.get(args[\"url\"])\n---\nFetches the news.\n",

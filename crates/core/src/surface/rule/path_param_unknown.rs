@@ -8,7 +8,8 @@ use crate::surface::{Findings, Subject};
 pub(crate) const RULE: Rule<Check> = Rule {
     code: "TOOL_SURFACE_PATH_PARAM_UNKNOWN",
     severity: Severity::Warning,
-    why: "Limits on paths look at the arguments that `path_params` names. A name that the schema does not have leaves the real path unjudged.",
+    why: "Limits on paths apply to the arguments that `path_params` names. If a name is not in \
+          the schema, the real path is not judged.",
     bad: &[(
         "surface.json",
         r#"{

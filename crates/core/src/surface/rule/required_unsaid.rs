@@ -12,8 +12,8 @@ use std::collections::HashSet;
 pub(crate) const RULE: Rule<Check> = Rule {
     code: "TOOL_SURFACE_REQUIRED_UNSAID",
     severity: Severity::Warning,
-    why: "The annotations say that an argument is required, and the schema, which is all that a model reads, does not. The model leaves it out \
-          and is refused.",
+    why: "The annotations require an argument, but the schema, which is all a model reads, does \
+          not. The model leaves it out and the call is refused.",
     bad: &[(
         "surface.json",
         r#"{
@@ -63,7 +63,7 @@ fn check(subject: &Subject<'_>, findings: &mut Findings) {
             .collect::<Vec<_>>()
             .join(", ");
         let message = format!(
-            "the annotations of tool \"{}\" require {names}, and its schema does not",
+            "the annotations of tool \"{}\" require {names}, but its schema does not",
             entry.name
         );
         let finding = RULE
@@ -78,7 +78,7 @@ fn check(subject: &Subject<'_>, findings: &mut Findings) {
     }
 }
 
-/// Where to write what, so that the schema says it too.
+/// The fix that makes the schema require them too.
 fn mended(entry: &Entry<'_>, missing: &[&str]) -> Option<(Place, String)> {
     let (_, place) = entry
         .fields

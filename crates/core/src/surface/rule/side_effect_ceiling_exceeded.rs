@@ -7,7 +7,7 @@ use crate::surface::{Findings, Subject};
 pub(crate) const RULE: Rule<Check> = Rule {
     code: "TOOL_SURFACE_SIDE_EFFECT_CEILING_EXCEEDED",
     severity: Severity::Error,
-    why: "The model is offered a tool whose every call the policy refuses.",
+    why: "The model is offered a tool, and the policy refuses every call of it.",
     bad: &[(
         "surface.json",
         r#"{
@@ -57,7 +57,7 @@ fn check(subject: &Subject<'_>, findings: &mut Findings) {
             };
             findings.add(
                 RULE.finding(format!(
-                    "tool \"{}\" is beyond the policy: {because}",
+                    "tool \"{}\" exceeds the policy: {because}",
                     entry.name
                 ))
                 .at_any(

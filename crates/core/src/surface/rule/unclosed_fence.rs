@@ -7,7 +7,8 @@ use crate::surface::{Findings, Subject};
 pub(crate) const RULE: Rule<Check> = Rule {
     code: "TOOL_SURFACE_UNCLOSED_FENCE",
     severity: Severity::Warning,
-    why: "Everything after a fence that is never closed counts as an example, to this check and to whoever renders the text.",
+    why: "Everything after an unclosed fence counts as an example, for this check and for \
+          programs that render the text.",
     bad: &[(
         "surface.json",
         r#"{

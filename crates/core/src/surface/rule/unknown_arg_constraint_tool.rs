@@ -7,7 +7,8 @@ use crate::surface::{Findings, Subject};
 pub(crate) const RULE: Rule<Check> = Rule {
     code: "TOOL_SURFACE_UNKNOWN_ARG_CONSTRAINT_TOOL",
     severity: Severity::Warning,
-    why: "A constraint on a tool that is not active constrains nothing. Most often the tool was renamed and its constraint was forgotten.",
+    why: "A constraint on a tool that is not active constrains nothing. Most often the tool was \
+          renamed and its constraint was forgotten.",
     bad: &[(
         "surface.json",
         r#"{

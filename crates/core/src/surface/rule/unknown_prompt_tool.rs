@@ -7,7 +7,8 @@ use crate::surface::{Findings, Subject};
 pub(crate) const RULE: Rule<Check> = Rule {
     code: "TOOL_SURFACE_UNKNOWN_PROMPT_TOOL",
     severity: Severity::Warning,
-    why: "A model that is told to use a tool it does not have calls it, is refused, and tries again.",
+    why: "A model that is told to use a tool it does not have calls it, is refused, and tries \
+          again.",
     bad: &[
         (
             ".harness/tools/read_note.md",
@@ -41,7 +42,7 @@ fn check(subject: &Subject<'_>, findings: &mut Findings) {
         };
         findings.add(
             RULE.finding(format!(
-                "the text uses a tool \"{}\", and none of that name is declared",
+                "the text uses tool \"{}\", which is not declared",
                 said.name
             ))
             .at_any(said.places.iter().cloned())

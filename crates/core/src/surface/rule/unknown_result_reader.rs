@@ -9,7 +9,8 @@ use crate::surface::{Entry, Findings, Subject};
 pub(crate) const RULE: Rule<Check> = Rule {
     code: "TOOL_SURFACE_UNKNOWN_RESULT_READER",
     severity: Severity::Warning,
-    why: "A reader that is not active, or that does not read, opens no handle. Most often it was renamed, or the policy leaves it out.",
+    why: "A reader that is not active, or that does not read, cannot open a handle. Most often it \
+          was renamed, or the policy leaves it out.",
     bad: &[(
         "surface.json",
         r#"{

@@ -7,7 +7,7 @@ use crate::surface::{Findings, Subject};
 pub(crate) const RULE: Rule<Check> = Rule {
     code: "TOOL_SURFACE_UNUSED_MARKER",
     severity: Severity::Warning,
-    why: "A marker that silences nothing will one day silence something that nobody meant.",
+    why: "A marker that silences nothing will one day silence a finding by accident.",
     bad: &[(
         "surface.json",
         r#"{

@@ -1,4 +1,5 @@
-//! Every code of a surface, sentence by sentence: surfaces that give it, and surfaces that must not.
+//! Every code of a surface, sentence by sentence: surfaces that give it, and surfaces that must
+//! not.
 
 mod names;
 mod policies;
@@ -11,8 +12,9 @@ use crate::check::{self, Phase};
 use crate::surface::{self, Surface};
 use serde_json::{Value, json};
 
-/// A code with its cases. A case is a surface in short: each of `tools` is only what differs from a tool that is fine, and is that tool where
-/// none is written. `bare` are tools as they stand, `files` are those of a project, and `also` are the other codes that a case gives.
+/// A code with its cases. A case is a surface in short: each of `tools` is only what differs from a
+/// tool that is fine, and is that tool where none is written. `bare` are tools as they stand,
+/// `files` are those of a project, and `also` are the other codes that a case gives.
 struct Code {
     code: &'static str,
     /// Each gives the code, once.
