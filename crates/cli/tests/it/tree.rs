@@ -210,7 +210,7 @@ fn no_file_names_a_registry_host() {
 }
 
 /// The modules of core, lowest first. A module imports only those above it in this list.
-const LAYERS: [&str; 41] = [
+const LAYERS: [&str; 42] = [
     // Vocabulary: what everything may use.
     "number",
     "path",
@@ -224,6 +224,7 @@ const LAYERS: [&str; 41] = [
     "digest",
     "id",
     "control",
+    "stage",
     "content",
     "refusal",
     "diagnostic",
