@@ -5,9 +5,9 @@
 //! Each block is mapped at one fixed address, so every pointer in it is final before the helper exists.
 
 /// Where the helper maps the block it starts with.
-pub(crate) const GROUND_BASE: u64 = 0x10_0000_0000;
+pub(crate) const NAMESPACE_BASE: u64 = 0x10_0000_0000;
 /// Where it maps the block of the place.
-pub(crate) const PLACE_BASE: u64 = 0x20_0000_0000;
+pub(crate) const CONTAINER_BASE: u64 = 0x20_0000_0000;
 /// Where it maps the block of the command.
 pub(crate) const COMMAND_BASE: u64 = 0x30_0000_0000;
 
@@ -16,17 +16,17 @@ pub(crate) const BLOCK: i32 = 3;
 /// One end of a socket pair. The first messages on it are the doors of control groups, the place, and the command. After that, a number is a
 /// signal to pass on. Closed by the harness it means the end.
 pub(crate) const CONTROL: i32 = 4;
-/// Where [`Word`]s are written.
+/// Where [`HelperReport`]s are written.
 pub(crate) const STATUS: i32 = 5;
 /// What two processes of the helper need of each other: the process that makes the network namespace, and the end of a pipe.
-pub(crate) const BESIDE: i32 = 6;
+pub(crate) const PEER: i32 = 6;
 /// The first of those that are closed before the command starts.
-pub(crate) const FURTHER: i32 = 8;
+pub(crate) const FIRST_FREE: i32 = 8;
 
 /// A list of operations.
 #[derive(Clone, Copy, Default)]
 #[repr(C)]
-pub(crate) struct Script {
+pub(crate) struct SyscallProgram {
     pub(crate) address: u64,
     pub(crate) count: u64,
 }
@@ -34,36 +34,36 @@ pub(crate) struct Script {
 /// The start of the block that the helper starts with.
 #[derive(Clone, Copy, Default)]
 #[repr(C)]
-pub(crate) struct Ground {
+pub(crate) struct NamespaceHead {
     /// Of the whole block.
     pub(crate) bytes: u64,
-    /// [`ALONE`], [`GUARDED`] or [`NAMESPACE`].
+    /// [`ONE_PROCESS`], [`GUARDED`] or [`PID_NAMESPACE`].
     pub(crate) processes: u64,
     /// What the first process does.
-    pub(crate) outer: Script,
+    pub(crate) outer: SyscallProgram,
     /// What the second does, which makes the place and watches over the command.
-    pub(crate) inner: Script,
+    pub(crate) inner: SyscallProgram,
     /// What the first process does meanwhile.
-    pub(crate) beside: Script,
+    pub(crate) beside: SyscallProgram,
     /// Where the set of processors is that all of them may use, and how many words it has.
     pub(crate) processors: [u64; 2],
 }
 
 /// There is one process.
-pub(crate) const ALONE: u64 = 0;
+pub(crate) const ONE_PROCESS: u64 = 0;
 /// There is a second; whatever is left when that ends is ended by the first.
 pub(crate) const GUARDED: u64 = 1;
 /// There is a second, the first of a process namespace, whose end ends everything in it.
-pub(crate) const NAMESPACE: u64 = 2;
+pub(crate) const PID_NAMESPACE: u64 = 2;
 
 /// The start of the block of a place.
 #[derive(Clone, Copy, Default)]
 #[repr(C)]
-pub(crate) struct Place {
+pub(crate) struct ContainerHead {
     /// Of the whole block.
     pub(crate) bytes: u64,
     /// How it is made, by the process in the namespaces.
-    pub(crate) make: Script,
+    pub(crate) make: SyscallProgram,
     /// Not zero when the kernel lets whoever made it signal only what comes from it.
     pub(crate) is_scoped: u64,
 }
@@ -71,11 +71,11 @@ pub(crate) struct Place {
 /// The start of the block of a command.
 #[derive(Clone, Copy, Default)]
 #[repr(C)]
-pub(crate) struct Start {
+pub(crate) struct CommandHead {
     /// Of the whole block.
     pub(crate) bytes: u64,
     /// What the command's process does before it becomes the command.
-    pub(crate) command: Script,
+    pub(crate) command: SyscallProgram,
     pub(crate) program: u64,
     pub(crate) arguments: u64,
     pub(crate) environment: u64,
@@ -110,13 +110,13 @@ pub(crate) const SLOTS: usize = 256;
 /// The slot that the place leaves to the command: Landlock's rules.
 pub(crate) const RULES: u16 = 1;
 /// The slots that the ground leaves to the place: the process that makes the network namespace, and both ends of its pipe.
-pub(crate) const MAKER: u16 = 2;
-pub(crate) const TOLD: u16 = 3;
-pub(crate) const HEARD: u16 = 4;
+pub(crate) const NETWORK_MAKER: u16 = 2;
+pub(crate) const NETWORK_WRITER: u16 = 3;
+pub(crate) const NETWORK_READER: u16 = 4;
 /// The slots of what is passed with a place, in this order, start here.
-pub(crate) const GIVEN: u16 = 16;
+pub(crate) const FIRST_PASSED: u16 = 16;
 /// Steps of the ground are counted from zero, those of the place and of the command from here.
-pub(crate) const PLACE_STEPS: u16 = 500;
+pub(crate) const CONTAINER_STEPS: u16 = 500;
 pub(crate) const COMMAND_STEPS: u16 = 1000;
 
 /// Write the low half of the second argument to the address in the first.
@@ -128,20 +128,20 @@ pub(crate) const CHECK: u32 = u32::MAX - 1;
 pub(crate) const LOAD: u32 = u32::MAX - 2;
 
 /// A message with the doors of control groups to enter.
-pub(crate) const DOORS: u8 = 1;
+pub(crate) const CGROUPS: u8 = 1;
 /// A message with a command: its three streams and its block.
 pub(crate) const COMMAND: u8 = 2;
 /// A message with a place: its block, and what it is made of. The command is on its way.
-pub(crate) const PLACE: u8 = 3;
+pub(crate) const CONTAINER: u8 = 3;
 /// The same, when somebody waits until it is made.
-pub(crate) const PLACE_AHEAD: u8 = 4;
+pub(crate) const CONTAINER_AHEAD: u8 = 4;
 /// The most descriptors in one message, which is the kernel's bound.
 pub(crate) const MOST_PASSED: usize = 253;
 
 /// What the helper says.
 #[derive(Clone, Copy, Default, Debug, PartialEq, Eq)]
 #[repr(C)]
-pub(crate) struct Word {
+pub(crate) struct HelperReport {
     pub(crate) kind: u32,
     pub(crate) first: u32,
     pub(crate) second: u32,

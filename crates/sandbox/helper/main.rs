@@ -16,8 +16,8 @@ use core::arch::global_asm;
 use core::mem::{MaybeUninit, size_of, size_of_val};
 use core::panic::PanicInfo;
 use layout::{
-    ALONE, ANY, BESIDE, BLOCK, CHECK, COMMAND, COMMAND_BASE, CONTROL, DOORS, ENDED, FAILED, GIVEN, GONE, GROUND_BASE, Ground, LOAD, MOST_PASSED, NAMESPACE, OVERDUE, OWN_PROCESS, Op, PLACE, PLACE_AHEAD, PLACE_BASE, POKE, Place,
-    READY, SLOTS, STATUS, Script, Start, Word,
+    ONE_PROCESS, ANY, PEER, BLOCK, CHECK, COMMAND, COMMAND_BASE, CONTROL, CGROUPS, ENDED, FAILED, FIRST_PASSED, GONE, NAMESPACE_BASE, NamespaceHead, LOAD, MOST_PASSED, PID_NAMESPACE, OVERDUE, OWN_PROCESS, Op, CONTAINER, CONTAINER_AHEAD, CONTAINER_BASE, POKE, ContainerHead,
+    READY, SLOTS, STATUS, SyscallProgram, CommandHead, HelperReport,
 };
 use sys::number;
 
@@ -39,11 +39,11 @@ type Passed = [i32; MOST_PASSED];
 
 extern "C" fn main() -> ! {
     // SAFETY: the harness passed such a block there.
-    let ground: Ground = unsafe { map_block(GROUND_BASE, BLOCK) };
+    let ground: NamespaceHead = unsafe { map_block(NAMESPACE_BASE, BLOCK) };
     let mut slots: Slots = [0; SLOTS];
     run(ground.outer, &mut slots);
-    let has_namespace = ground.processes == NAMESPACE;
-    if ground.processes != ALONE {
+    let has_namespace = ground.processes == PID_NAMESPACE;
+    if ground.processes != ONE_PROCESS {
         let [at, words] = ground.processors;
         // SAFETY: the block has so many words there.
         let processors = unsafe { core::slice::from_raw_parts(at as *const u64, words as usize) };
@@ -55,14 +55,14 @@ extern "C" fn main() -> ! {
             run(ground.beside, &mut slots);
             // What is left is the status pipe and the control socket.
             close(0, BLOCK);
-            close(BESIDE, -1);
+            close(PEER, -1);
             let children = if has_namespace { None } else { Some(open_children()) };
             wait_for(child);
             // In a namespace nobody is left then. Elsewhere what the other one left, if somebody ended it, has become this one's.
             if let (Some(children), false) = (children, is_alone()) {
                 end_all(Reach::Children(children));
             }
-            say(&[Word { kind: GONE, first: 0, second: 0 }]);
+            say(&[HelperReport { kind: GONE, first: 0, second: 0 }]);
             exit(0);
         }
         // The harness may just have had the first process begin elsewhere, and kept both of us there.
@@ -75,11 +75,11 @@ extern "C" fn main() -> ! {
     let reach = if has_namespace || place.is_scoped != 0 { everybody(has_namespace) } else { Reach::Children(open_children()) };
     let signals = catch_children();
     if is_awaited {
-        say(&[Word { kind: READY, first: 0, second: 0 }]);
+        say(&[HelperReport { kind: READY, first: 0, second: 0 }]);
     }
     let Some([stdin, stdout, stderr, block]) = receive_command() else { exit(0) };
     // SAFETY: the harness passed the block of a command there.
-    let start: Start = unsafe { map_block(COMMAND_BASE, block) };
+    let start: CommandHead = unsafe { map_block(COMMAND_BASE, block) };
     let mut becoming = Becoming { stack: MaybeUninit::uninit(), start, slots: &mut slots, streams: [stdin, stdout, stderr] };
     let command = becoming.begin();
     // The streams belong to the command alone, so that their end is its end.
@@ -89,10 +89,10 @@ extern "C" fn main() -> ! {
     if !is_alone() {
         end_all(reach);
     }
-    let gone = Word { kind: GONE, first: 0, second: 0 };
+    let gone = HelperReport { kind: GONE, first: 0, second: 0 };
     match over {
-        Over::Ended(status) => say(&[Word { kind: ENDED, first: status, second: 0 }, gone]),
-        Over::Overdue => say(&[Word { kind: OVERDUE, first: 0, second: 0 }, gone]),
+        Over::Ended(status) => say(&[HelperReport { kind: ENDED, first: status, second: 0 }, gone]),
+        Over::Overdue => say(&[HelperReport { kind: OVERDUE, first: 0, second: 0 }, gone]),
         Over::Unwanted => say(&[gone]),
     }
     exit(0)
@@ -102,7 +102,7 @@ extern "C" fn main() -> ! {
 #[repr(C, align(16))]
 struct Becoming<'a> {
     stack: MaybeUninit<[u8; STACK]>,
-    start: Start,
+    start: CommandHead,
     slots: &'a mut Slots,
     streams: [i32; 3],
 }
@@ -115,7 +115,7 @@ impl Becoming<'_> {
         const SHARE_MEMORY: u64 = 0x100;
         let top = &raw mut self.stack as u64 + STACK as u64;
         // SAFETY: the stack is aligned as the struct is and as long as said, and what is here is touched by nobody but the child from now on.
-        let child = unsafe { sys::branch(SIGCHLD | SHARE_MEMORY, top, 0, become_command, &raw mut *self as u64) };
+        let child = unsafe { sys::clone_vm(SIGCHLD | SHARE_MEMORY, top, 0, become_command, &raw mut *self as u64) };
         if child < 0 {
             fail(OWN_PROCESS, child);
         }
@@ -155,24 +155,24 @@ unsafe fn map_block<Head: Copy>(base: u64, block: i32) -> Head {
 
 /// Waits for the place, enters control groups on the way, and keeps what the place is made of; gives also whether somebody waits until it is made.
 /// `None` when the harness wants none.
-fn receive_place(slots: &mut Slots) -> Option<(Place, bool)> {
+fn receive_place(slots: &mut Slots) -> Option<(ContainerHead, bool)> {
     let mut passed: Passed = [0; MOST_PASSED];
     let (kind, count) = loop {
         match receive(&mut passed)? {
-            (DOORS, count) => enter(&passed, count),
-            (kind @ (PLACE | PLACE_AHEAD), count @ 1..) => break (kind, count),
+            (CGROUPS, count) => enter(&passed, count),
+            (kind @ (CONTAINER | CONTAINER_AHEAD), count @ 1..) => break (kind, count),
             _ => return None,
         }
     };
     // SAFETY: the harness passed the block of a place there.
-    let place = unsafe { map_block(PLACE_BASE, passed[0]) };
+    let place = unsafe { map_block(CONTAINER_BASE, passed[0]) };
     close(passed[0], passed[0]);
     let mut at = 1;
     while at < count {
-        slots[GIVEN as usize + at - 1] = i64::from(passed[at]);
+        slots[FIRST_PASSED as usize + at - 1] = i64::from(passed[at]);
         at += 1;
     }
-    Some((place, kind == PLACE_AHEAD))
+    Some((place, kind == CONTAINER_AHEAD))
 }
 
 /// Waits for the command, its streams and its block. `None` when the harness wants none.
@@ -241,7 +241,7 @@ fn take_streams(streams: [i32; 3]) {
 }
 
 /// Follows one list of operations; the first that fails ends this process.
-fn run(script: Script, slots: &mut Slots) {
+fn run(script: SyscallProgram, slots: &mut Slots) {
     let mut at = 0;
     while at < script.count {
         // SAFETY: the block holds `count` operations there.
@@ -467,13 +467,13 @@ fn close(first: i32, last: i32) {
     unsafe { sys::call(number::CLOSE_RANGE, [first as u64, last as u32 as u64, 0, 0, 0, 0]) };
 }
 
-fn say(words: &[Word]) {
+fn say(words: &[HelperReport]) {
     // SAFETY: the words are as long as said. A harness that is gone does not listen, and that is no matter.
     unsafe { sys::call(number::WRITE, [STATUS as u64, words.as_ptr() as u64, size_of_val(words) as u64, 0, 0, 0]) };
 }
 
 fn fail(step: u32, code: i64) -> ! {
-    say(&[Word { kind: FAILED, first: step, second: (-code) as u32 }]);
+    say(&[HelperReport { kind: FAILED, first: step, second: (-code) as u32 }]);
     exit(1)
 }
 

@@ -106,7 +106,7 @@ pub(crate) unsafe fn call(number: u32, a: [u64; 6]) -> i64 {
 /// The flags are those of `clone`, with shared memory among them. The stack, which ends at a multiple of 16, and what the argument leads to are
 /// left to the child until it executes a program or ends. The child uses no thread-local memory, which is its parent's.
 #[cfg(target_arch = "x86_64")]
-pub(crate) unsafe fn branch(
+pub(crate) unsafe fn clone_vm(
     flags: u64,
     stack: u64,
     watched: u64,
@@ -141,7 +141,7 @@ pub(crate) unsafe fn branch(
 /// The flags are those of `clone`, with shared memory among them. The stack, which ends at a multiple of 16, and what the argument leads to are
 /// left to the child until it executes a program or ends. The child uses no thread-local memory, which is its parent's.
 #[cfg(target_arch = "aarch64")]
-pub(crate) unsafe fn branch(
+pub(crate) unsafe fn clone_vm(
     flags: u64,
     stack: u64,
     watched: u64,

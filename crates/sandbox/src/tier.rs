@@ -52,7 +52,7 @@ impl fmt::Display for Mechanism {
 
 /// What the kernel enforced for one command.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Enforced {
+pub struct Enforcement {
     /// The tier.
     pub tier: Tier,
     /// What kept it to its files: `namespaces, landlock`, `landlock`, `none`.
@@ -75,16 +75,16 @@ pub struct Enforced {
 
 /// What this machine offers, for a person who wants to know.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Report {
+pub struct SandboxReport {
     /// The tier in use.
     pub tier: Tier,
     /// Each layer, strongest first.
-    pub layers: Vec<Layer>,
+    pub layers: Vec<LayerReport>,
 }
 
 /// One mechanism of containment.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Layer {
+pub struct LayerReport {
     /// What it is called.
     pub name: &'static str,
     /// Whether it works here.

@@ -17,7 +17,7 @@ use tokio_util::sync::CancellationToken;
 use tool_harness::outside::Machine;
 use tool_harness::redact::{self, Redactor};
 use tool_harness_sandbox::process::{
-    self, Command, End, Finished, SandboxError, Standard, Stdin, Stream, was_closed,
+    self, Command, CommandOutcome, End, SandboxError, Stdin, Stream, was_closed,
 };
 
 /// What a shell says of a program that is not there.
@@ -73,7 +73,7 @@ impl Exec {
         };
         let machine = Machine::default();
         let sandbox = machine.sandbox(engine.registry().confines.containment);
-        process::last_call();
+        process::announce_last_call();
         let writing = writing(from_command, engine.redactor(), &cancel);
         let deadline = tokio::time::Instant::now() + plan.limits.deadline;
         let finished = sandbox.run(&plan, command, cancel.clone()).await;
@@ -93,7 +93,7 @@ impl Exec {
         match finished {
             // As for any program in a pipeline whose reader has had enough.
             Ok(_) if written == Written::Unread => Ok(by_signal(BROKEN_PIPE)),
-            Ok(Finished {
+            Ok(CommandOutcome {
                 end: End::Cancelled,
                 ..
             }) => Ok(asked.exit()),
@@ -135,14 +135,18 @@ enum Written {
 fn without_a_reader(exit: Exit) -> Exit {
     std::thread::spawn(move || {
         std::thread::sleep(LAST_WORDS);
-        process::settle(LAST_WORDS);
+        process::wait_for_cleanup(LAST_WORDS);
         exit.at_once()
     });
     exit
 }
 
 /// What the command came to, as an exit code; what it cannot say itself goes to standard error.
-fn ended(finished: &Finished, redactor: &Redactor, output: &mut Output) -> anyhow::Result<Exit> {
+fn ended(
+    finished: &CommandOutcome,
+    redactor: &Redactor,
+    output: &mut Output,
+) -> anyhow::Result<Exit> {
     for denial in &finished.denials {
         // What was denied is the command's own word.
         let clean = |text: &str| plain(&redactor.text(text)).to_string();
@@ -275,11 +279,11 @@ fn unread(problem: io::Error) -> io::Result<Written> {
 }
 
 fn write(stream: Stream, bytes: &[u8]) -> io::Result<()> {
-    let (standard, name) = match stream {
-        Stream::Out => (Standard::Out, "standard output is closed"),
-        Stream::Err => (Standard::Err, "standard error is closed"),
+    let name = match stream {
+        Stream::Out => "standard output is closed",
+        Stream::Err => "standard error is closed",
     };
-    if !bytes.is_empty() && was_closed(standard) {
+    if !bytes.is_empty() && was_closed(stream) {
         return Err(io::Error::other(name));
     }
     match stream {

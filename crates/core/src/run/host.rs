@@ -113,7 +113,7 @@ impl<'a> On<'a> {
             return Ok(Arc::clone(jail));
         }
         let kept = jail
-            .kept_to(bounds)
+            .with_bounds(bounds)
             .map_err(|error| Refusal::new(Code::SandboxUnavailable, error.to_string()))?;
         Ok(Arc::new(kept))
     }

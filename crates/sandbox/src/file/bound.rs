@@ -5,7 +5,7 @@ use super::protected::folded_parts;
 
 /// Which places of a workspace may be looked at and changed, as workspace-relative paths without links; `.` is all of it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Bounds {
+pub struct PathBounds {
     /// The only places that may be read; absent means all.
     pub read: Option<Vec<String>>,
     /// The only places that may be changed; absent means all that may be read.
@@ -14,7 +14,7 @@ pub struct Bounds {
     pub hidden: Vec<String>,
 }
 
-impl Bounds {
+impl PathBounds {
     /// Whether they leave everything open.
     #[must_use]
     pub fn is_open(&self) -> bool {
@@ -45,7 +45,7 @@ impl Bounds {
         if self.shows(path) {
             Ok(())
         } else {
-            Err(FileError::Kept(shown(given)))
+            Err(FileError::OutOfBounds(shown(given)))
         }
     }
 
@@ -66,7 +66,7 @@ impl Bounds {
         if may {
             Ok(())
         } else {
-            Err(FileError::Kept(shown(path)))
+            Err(FileError::OutOfBounds(shown(path)))
         }
     }
 }
@@ -87,14 +87,14 @@ fn is_below(path: &str, place: &str) -> bool {
 mod tests {
     use super::*;
 
-    fn bounds(read: Option<&[&str]>, write: Option<&[&str]>, hidden: &[&str]) -> Bounds {
+    fn bounds(read: Option<&[&str]>, write: Option<&[&str]>, hidden: &[&str]) -> PathBounds {
         let texts = |places: &[&str]| {
             places
                 .iter()
                 .map(|place| (*place).to_owned())
                 .collect::<Vec<_>>()
         };
-        Bounds {
+        PathBounds {
             read: read.map(texts),
             write: write.map(texts),
             hidden: texts(hidden),
@@ -134,6 +134,6 @@ mod tests {
         );
         let none = bounds(None, Some(&[]), &[]);
         assert!(none.shows("a") && none.judge_write("a").is_err());
-        assert!(Bounds::default().is_open() && Bounds::default().judge_write("a").is_ok());
+        assert!(PathBounds::default().is_open() && PathBounds::default().judge_write("a").is_ok());
     }
 }

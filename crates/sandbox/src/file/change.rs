@@ -4,8 +4,8 @@ use rustix::fs::{AtFlags, RenameFlags, renameat, renameat_with, unlinkat};
 use rustix::io::Errno;
 
 use super::error::{FileError, shown};
-use super::place::Parents;
 use super::protected::is_stem;
+use super::target::Parents;
 use super::tree::{empty_tree, judge_tree};
 use super::write::TRIES;
 use super::{FileKind, Jail};
@@ -15,7 +15,7 @@ impl Jail {
     /// A directory with a protected name anywhere in it is refused before anything is removed.
     pub fn remove(&self, path: &str, recursive: bool) -> Result<(), FileError> {
         let guard = self.guard()?;
-        let place = self.place(&guard, path, Parents::Require)?;
+        let place = self.target(&guard, path, Parents::Require)?;
         let stat = place
             .stat()?
             .ok_or_else(|| FileError::NotFound(shown(path)))?;
@@ -37,7 +37,7 @@ impl Jail {
     /// Renames within the jail; parents of the new name are created. A file may replace a file; nothing replaces a directory or a link.
     pub fn rename(&self, from: &str, to: &str) -> Result<(), FileError> {
         let guard = self.guard()?;
-        let source = self.place(&guard, from, Parents::Require)?;
+        let source = self.target(&guard, from, Parents::Require)?;
         let stat = source
             .stat()?
             .ok_or_else(|| FileError::NotFound(shown(from)))?;
@@ -46,7 +46,7 @@ impl Jail {
             FileKind::Directory => judge_tree(&guard, &source)?,
             FileKind::Other => return Err(FileError::NotRegular(shown(from))),
         }
-        let target = self.place(&guard, to, Parents::Create)?;
+        let target = self.target(&guard, to, Parents::Create)?;
         // `x/mcp.json` is free, `.vscode/mcp.json` is not: a directory must not become the one from the other. Refused whatever is in
         // it, because another call may be writing there at this moment.
         if FileKind::of(&stat) != FileKind::File && is_stem(target.real()) {

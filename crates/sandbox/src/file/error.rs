@@ -24,7 +24,7 @@ pub enum FileError {
     #[error(
         "`{0}` is not among what this tool may touch; `permissions`, `safety.workspace_root` or `sandbox.hidden` keep it out"
     )]
-    Kept(String),
+    OutOfBounds(String),
     /// The file has other names, so a change could reach a file outside the workspace.
     #[error("`{0}` has more than one hard link; write to a new file, or remove this name first")]
     HardLinked(String),
@@ -125,7 +125,7 @@ impl FileError {
             self,
             Self::Outside(_)
                 | Self::Protected(_)
-                | Self::Kept(_)
+                | Self::OutOfBounds(_)
                 | Self::HardLinked(_)
                 | Self::NotRegular(_)
                 | Self::Link(_)
@@ -156,7 +156,7 @@ impl FileError {
         }
     }
 
-    /// What an error number means when a path was opened beneath the workspace.
+    /// What an error number means when a path was opened open_beneath the workspace.
     pub(super) fn from_open(path: &str, errno: Errno) -> Self {
         match errno {
             Errno::XDEV => Self::Outside(shown(path)),

@@ -1,6 +1,6 @@
 //! What of a workspace may be written: no protected name, and nothing outside of the bounds.
 
-use super::bound::Bounds;
+use super::bound::PathBounds;
 use super::error::{FileError, shown};
 use super::protected::is_protected;
 use std::sync::Arc;
@@ -13,7 +13,7 @@ pub struct WriteGuard {
     /// Workspace-relative real paths whose trees are protected too.
     pub(super) aliases: Vec<String>,
     /// What of the workspace may be changed at all.
-    pub(super) bounds: Arc<Bounds>,
+    pub(super) bounds: Arc<PathBounds>,
 }
 
 impl WriteGuard {

@@ -1,19 +1,19 @@
-//! The file jail: every path is resolved by the kernel beneath one opened directory, and one descriptor goes from check to use.
+//! The file jail: every path is resolved by the kernel open_beneath one opened directory, and one descriptor goes from check to use.
 //!
 //! What it relies on:
 //! 1. Nothing is opened by a path from outside except through `open`, which never leaves the root descriptor.
-//! 2. Nothing is changed except in a `place::Place`: an opened directory whose real path was judged, and a name in it.
+//! 2. Nothing is changed except in a `target::WriteTarget`: an opened directory whose real path was judged, and a name in it.
 //! 3. The kind of a file is asked of the opened descriptor, never of a path that is opened afterwards.
 
 mod bound;
 mod change;
 mod error;
 mod guard;
-mod look;
+mod inspect;
 mod open;
 mod path;
-mod place;
 mod protected;
+mod target;
 mod tree;
 mod write;
 
@@ -23,10 +23,10 @@ use std::sync::Arc;
 
 use rustix::fs::FileType;
 
-pub use bound::Bounds;
+pub use bound::PathBounds;
 pub use error::FileError;
 pub use guard::WriteGuard;
-pub use open::open_at_once;
+pub use open::open_nonblocking;
 pub(crate) use protected::{
     GIT_FOLDER, git_names, is_git_folder, protected_paths, protected_rests,
 };
@@ -43,7 +43,7 @@ pub struct Jail {
     /// Where it was, free of links, when it was opened: only for understanding absolute paths.
     path: PathBuf,
     /// What of it may be touched.
-    bounds: Arc<Bounds>,
+    bounds: Arc<PathBounds>,
 }
 
 impl Jail {
@@ -53,7 +53,7 @@ impl Jail {
     }
 
     /// The same folder for somebody who is kept to less of it, instead of what this one is kept to.
-    pub fn kept_to(&self, bounds: Bounds) -> Result<Self, FileError> {
+    pub fn with_bounds(&self, bounds: PathBounds) -> Result<Self, FileError> {
         let root = self
             .root
             .try_clone()

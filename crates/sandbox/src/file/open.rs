@@ -1,4 +1,4 @@
-//! Opening beneath the root, and finding out where an opened directory really is.
+//! Opening open_beneath the root, and finding out where an opened directory really is.
 
 use std::fs::File;
 use std::io::Read as _;
@@ -14,7 +14,7 @@ use rustix::io::Errno;
 
 use super::error::{FileError, shown};
 use super::guard::WriteGuard;
-use super::path::{Inside, join};
+use super::path::{RelativePath, join};
 use super::protected::{GIT_FOLDER, is_protected, protected_paths};
 use super::{FileKind, Jail};
 
@@ -34,7 +34,7 @@ pub(super) const READ_DIRECTORY: OFlags = READ.union(OFlags::DIRECTORY);
 pub(super) const NAME_DIRECTORY: OFlags = OFlags::PATH.union(OFlags::DIRECTORY);
 
 /// Opens a file for reading anywhere, for the harness itself: a pipe in its place does not keep it waiting.
-pub fn open_at_once(path: &Path) -> std::io::Result<File> {
+pub fn open_nonblocking(path: &Path) -> std::io::Result<File> {
     Ok(File::from(open(
         path,
         READ | OFlags::CLOEXEC,
@@ -43,7 +43,7 @@ pub fn open_at_once(path: &Path) -> std::io::Result<File> {
 }
 
 /// Opens `path` from `directory` under the given limits. The only way in which this crate opens a path that it was given.
-pub(super) fn beneath(
+pub(super) fn open_beneath(
     directory: BorrowedFd<'_>,
     path: impl rustix::path::Arg + Copy,
     flags: OFlags,
@@ -72,14 +72,14 @@ impl Jail {
         let root = open(root, NAME_DIRECTORY | OFlags::CLOEXEC, Mode::empty())
             .map_err(|errno| FileError::from_os(&name, errno))?;
         // Refuse at once where the system cannot keep paths inside, and not at the first call.
-        beneath(root.as_fd(), ".", NAME_DIRECTORY, BENEATH).map_err(|errno| match errno {
+        open_beneath(root.as_fd(), ".", NAME_DIRECTORY, BENEATH).map_err(|errno| match errno {
             // Older container runtimes answer calls they do not know with `EPERM`.
             Errno::NOSYS | Errno::PERM | Errno::INVAL | Errno::TOOBIG => FileError::Unavailable(
                 "`openat2` does not work here; Linux 5.6 or newer is needed, and a container must allow the call".into(),
             ),
             other => FileError::from_open(&name, other),
         })?;
-        let path = place_of(root.as_fd())?;
+        let path = path_of_descriptor(root.as_fd())?;
         Ok(Self {
             root,
             path,
@@ -116,7 +116,7 @@ impl Jail {
         let mut there = inside.as_str();
         let mut rest: Vec<&str> = Vec::new();
         loop {
-            match beneath(self.root.as_fd(), there, OFlags::PATH, BENEATH) {
+            match open_beneath(self.root.as_fd(), there, OFlags::PATH, BENEATH) {
                 Ok(opened) => {
                     let real = self.real_of(opened.as_fd(), path)?;
                     return Ok(rest
@@ -134,8 +134,8 @@ impl Jail {
         }
     }
 
-    pub(super) fn parse(&self, given: &str) -> Result<Inside, FileError> {
-        Inside::parse(&self.path, given)
+    pub(super) fn parse(&self, given: &str) -> Result<RelativePath, FileError> {
+        RelativePath::parse(&self.path, given)
     }
 
     /// Opens a regular file for reading, where this one may look, and says what was opened.
@@ -150,7 +150,7 @@ impl Jail {
 
     fn open_regular(&self, given: &str) -> Result<(File, rustix::fs::Stat), FileError> {
         let inside = self.parse(given)?;
-        let opened = beneath(self.root.as_fd(), inside.as_str(), READ, BENEATH)
+        let opened = open_beneath(self.root.as_fd(), inside.as_str(), READ, BENEATH)
             .map_err(|errno| FileError::from_open(given, errno))?;
         let stat = fstat(&opened).map_err(|errno| FileError::from_os(given, errno))?;
         match FileKind::of(&stat) {
@@ -163,8 +163,8 @@ impl Jail {
     /// Where an opened descriptor really is, relative to the workspace. Not knowing is a refusal.
     pub(super) fn real_of(&self, opened: BorrowedFd<'_>, given: &str) -> Result<String, FileError> {
         // The root is asked too, so a workspace that was moved meanwhile still knows its own.
-        let root = place_of(self.root.as_fd())?;
-        let here = place_of(opened)?;
+        let root = path_of_descriptor(self.root.as_fd())?;
+        let here = path_of_descriptor(opened)?;
         let relative = here
             .strip_prefix(&root)
             .map_err(|_| FileError::Outside(shown(given)))?;
@@ -180,7 +180,7 @@ impl Jail {
     pub fn guard(&self) -> Result<WriteGuard, FileError> {
         let mut aliases = Vec::new();
         for name in protected_paths().filter(|name| self.may_lie_elsewhere(name)) {
-            match beneath(self.root.as_fd(), name.as_str(), OFlags::PATH, BENEATH) {
+            match open_beneath(self.root.as_fd(), name.as_str(), OFlags::PATH, BENEATH) {
                 Ok(opened) => aliases.push(self.real_of(opened.as_fd(), &name)?),
                 // What is not there, is outside or cannot be reached by this user has no place here that could be written.
                 Err(Errno::NOENT | Errno::NOTDIR | Errno::XDEV | Errno::LOOP | Errno::ACCESS) => {}
@@ -229,7 +229,7 @@ impl Jail {
 }
 
 /// The path of an opened descriptor, from the kernel.
-fn place_of(opened: BorrowedFd<'_>) -> Result<PathBuf, FileError> {
+fn path_of_descriptor(opened: BorrowedFd<'_>) -> Result<PathBuf, FileError> {
     let link = format!("/proc/self/fd/{}", opened.as_raw_fd());
     let unknown = |why: &str| {
         FileError::Unavailable(format!(

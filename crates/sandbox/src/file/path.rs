@@ -13,11 +13,11 @@ const NAME_MAX: usize = 255;
 ///
 /// `..` is taken away here and not left to the kernel, so the path that rules were matched against is the path that is opened.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Inside {
+pub(super) struct RelativePath {
     text: String,
 }
 
-impl Inside {
+impl RelativePath {
     /// Reads `given`, which is relative to `root` or an absolute path that begins with `root`, part by part.
     pub(super) fn parse(root: &Path, given: &str) -> Result<Self, FileError> {
         let bad = |why| FileError::BadPath {
@@ -96,7 +96,7 @@ mod tests {
     use super::*;
 
     fn parse(given: &str) -> Result<String, FileError> {
-        Inside::parse(Path::new("/ws"), given).map(|inside| inside.text)
+        RelativePath::parse(Path::new("/ws"), given).map(|inside| inside.text)
     }
 
     fn check(given: &str, expected: &str) {

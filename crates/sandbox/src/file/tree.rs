@@ -9,9 +9,9 @@ use rustix::io::Errno;
 use super::FileKind;
 use super::error::{FileError, shown};
 use super::guard::WriteGuard;
-use super::open::{NO_LINKS, READ_DIRECTORY, beneath};
+use super::open::{NO_LINKS, READ_DIRECTORY, open_beneath};
 use super::path::join;
-use super::place::Place;
+use super::target::WriteTarget;
 
 /// The most entries that one removal or move of a directory looks at.
 const ENTRIES: usize = 200_000;
@@ -20,28 +20,28 @@ const DEPTH: usize = 128;
 
 /// What is done to each entry after it was judged.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Act {
+enum SweepAction {
     Judge,
     Remove,
 }
 
 /// Refuses a directory that holds a protected name anywhere, or cannot be looked through.
-pub(super) fn judge_tree(guard: &WriteGuard, place: &Place) -> Result<(), FileError> {
+pub(super) fn judge_tree(guard: &WriteGuard, place: &WriteTarget) -> Result<(), FileError> {
     Sweep {
         guard,
         given: place.given(),
-        act: Act::Judge,
+        act: SweepAction::Judge,
         left: ENTRIES,
     }
     .start(place)
 }
 
 /// Empties a directory; every entry is judged once more before it goes.
-pub(super) fn empty_tree(guard: &WriteGuard, place: &Place) -> Result<(), FileError> {
+pub(super) fn empty_tree(guard: &WriteGuard, place: &WriteTarget) -> Result<(), FileError> {
     Sweep {
         guard,
         given: place.given(),
-        act: Act::Remove,
+        act: SweepAction::Remove,
         left: ENTRIES,
     }
     .start(place)
@@ -50,14 +50,14 @@ pub(super) fn empty_tree(guard: &WriteGuard, place: &Place) -> Result<(), FileEr
 struct Sweep<'a> {
     guard: &'a WriteGuard,
     given: &'a str,
-    act: Act,
+    act: SweepAction,
     left: usize,
 }
 
 impl Sweep<'_> {
-    fn start(&mut self, place: &Place) -> Result<(), FileError> {
+    fn start(&mut self, place: &WriteTarget) -> Result<(), FileError> {
         let limits = NO_LINKS | ResolveFlags::NO_XDEV;
-        let directory = beneath(place.directory(), place.name(), READ_DIRECTORY, limits)
+        let directory = open_beneath(place.directory(), place.name(), READ_DIRECTORY, limits)
             .map_err(|errno| FileError::from_open(self.given, errno))?;
         self.descend(directory, place.real(), 1)
     }
@@ -83,7 +83,7 @@ impl Sweep<'_> {
                 done => done.map_err(failed)?,
             };
             let flags = if FileKind::of(&stat) == FileKind::Directory {
-                let opened = beneath(
+                let opened = open_beneath(
                     directory.as_fd(),
                     name.as_c_str(),
                     READ_DIRECTORY,
@@ -94,7 +94,7 @@ impl Sweep<'_> {
             } else {
                 AtFlags::empty()
             };
-            if self.act == Act::Remove {
+            if self.act == SweepAction::Remove {
                 match unlinkat(directory, name.as_c_str(), flags) {
                     Ok(()) | Err(Errno::NOENT) => {}
                     Err(errno) => return Err(FileError::from_os(&child, errno)),

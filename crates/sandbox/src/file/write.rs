@@ -15,13 +15,13 @@ use rustix::rand::{GetRandomFlags, getrandom};
 
 use super::Jail;
 use super::error::{FileError, shown};
-use super::open::{NO_LINKS, READ_DIRECTORY, beneath};
-use super::place::{Parents, Place};
+use super::open::{NO_LINKS, READ_DIRECTORY, open_beneath};
+use super::target::{Parents, WriteTarget};
 
 /// The permissions of a new file, before the user's mask.
 const NEW_FILE: u32 = 0o644;
 /// How long an addition waits for others.
-const TURN: Duration = Duration::from_secs(2);
+const LOCK_TIMEOUT: Duration = Duration::from_secs(2);
 /// The most that one copy may write.
 const COPY_MAX: u64 = 1 << 30;
 /// How often a name that keeps appearing and vanishing is tried.
@@ -30,7 +30,7 @@ pub(super) const TRIES: usize = 32;
 impl Jail {
     /// Replaces or creates a file in one step; says whether it was created. Parents are created.
     pub fn write(&self, path: &str, bytes: &[u8]) -> Result<bool, FileError> {
-        let place = self.place(&self.guard()?, path, Parents::Create)?;
+        let place = self.target(&self.guard()?, path, Parents::Create)?;
         self.put(&place, NEW_FILE, |file| {
             file.write_all(bytes)
                 .map_err(|error| FileError::from_io(path, error))
@@ -42,8 +42,8 @@ impl Jail {
     /// The longer text takes the name in one step, like a write. Adding in place cannot be made safe: a name that is a hard link to a
     /// file outside can be taken away between opening it and counting its links, and then the one link left is the one outside.
     pub fn append(&self, path: &str, bytes: &[u8]) -> Result<(), FileError> {
-        let place = self.place(&self.guard()?, path, Parents::Create)?;
-        let _turn = take_turn(&place)?;
+        let place = self.target(&self.guard()?, path, Parents::Create)?;
+        let _turn = lock_folder(&place)?;
         self.put(&place, NEW_FILE, |file| {
             if let Some(old) = place.open_file()? {
                 copy_all(&old, file, path)?;
@@ -59,7 +59,7 @@ impl Jail {
         let (source, stat) = self.open_file(from)?;
         // Refused before anything is made for it.
         fits(stat.st_size.unsigned_abs(), from)?;
-        let place = self.place(&self.guard()?, to, Parents::Create)?;
+        let place = self.target(&self.guard()?, to, Parents::Create)?;
         self.put(&place, stat.st_mode & 0o777, |file| {
             copy_all(&source, file, from)
         })
@@ -69,7 +69,7 @@ impl Jail {
     /// Fills a new file and gives it the place's name; says whether the name is new.
     fn put(
         &self,
-        place: &Place,
+        place: &WriteTarget,
         mode: u32,
         fill: impl FnOnce(&mut File) -> Result<(), FileError>,
     ) -> Result<bool, FileError> {
@@ -112,10 +112,10 @@ fn copy_all(source: &File, target: &mut File, given: &str) -> Result<(), FileErr
 
 /// Waits until no other call, here or in another process, adds to a file in the same directory, so no addition is lost. Ends with
 /// the descriptor.
-fn take_turn(place: &Place) -> Result<OwnedFd, FileError> {
-    let directory = beneath(place.directory(), ".", READ_DIRECTORY, NO_LINKS)
+fn lock_folder(place: &WriteTarget) -> Result<OwnedFd, FileError> {
+    let directory = open_beneath(place.directory(), ".", READ_DIRECTORY, NO_LINKS)
         .map_err(|errno| place.failed(errno))?;
-    let end = Instant::now() + TURN;
+    let end = Instant::now() + LOCK_TIMEOUT;
     loop {
         match flock(&directory, FlockOperation::NonBlockingLockExclusive) {
             Ok(()) => return Ok(directory),
@@ -131,14 +131,14 @@ fn take_turn(place: &Place) -> Result<OwnedFd, FileError> {
 
 /// A new file under a name nobody can guess, removed again unless it takes the place's name.
 struct Draft<'a> {
-    place: &'a Place,
+    place: &'a WriteTarget,
     name: String,
     file: File,
     kept: bool,
 }
 
 impl<'a> Draft<'a> {
-    fn create(place: &'a Place, mode: u32) -> Result<Self, FileError> {
+    fn create(place: &'a WriteTarget, mode: u32) -> Result<Self, FileError> {
         let mut random = [0_u8; 16];
         getrandom(&mut random, GetRandomFlags::empty()).map_err(|errno| place.failed(errno))?;
         let name = format!(".new-{:032x}", u128::from_ne_bytes(random));

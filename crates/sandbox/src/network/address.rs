@@ -5,7 +5,7 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 /// A block of addresses: an address alone, or all that share its first bits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub(super) struct Block {
+pub(super) struct AddressBlock {
     first: IpAddr,
     bits: u8,
 }
@@ -105,11 +105,11 @@ pub(super) fn special(address: IpAddr) -> Option<&'static str> {
 }
 
 /// The blocks of this address's family.
-fn specials(address: IpAddr) -> Box<dyn Iterator<Item = (Block, &'static str)>> {
+fn specials(address: IpAddr) -> Box<dyn Iterator<Item = (AddressBlock, &'static str)>> {
     match address {
         IpAddr::V4(_) => Box::new(SPECIAL_V4.iter().map(|(first, bits, kind)| {
             (
-                Block {
+                AddressBlock {
                     first: IpAddr::V4(*first),
                     bits: *bits,
                 },
@@ -118,7 +118,7 @@ fn specials(address: IpAddr) -> Box<dyn Iterator<Item = (Block, &'static str)>> 
         })),
         IpAddr::V6(_) => Box::new(SPECIAL_V6.iter().map(|(first, bits, kind)| {
             (
-                Block {
+                AddressBlock {
                     first: IpAddr::V6(*first),
                     bits: *bits,
                 },
@@ -128,18 +128,18 @@ fn specials(address: IpAddr) -> Box<dyn Iterator<Item = (Block, &'static str)>> 
     }
 }
 
-impl Block {
+impl AddressBlock {
     /// An address alone.
-    pub(super) fn one(address: IpAddr) -> Block {
-        Block {
+    pub(super) fn one(address: IpAddr) -> AddressBlock {
+        AddressBlock {
             first: address,
             bits: width(address),
         }
     }
 
     /// The addresses that share their first `bits` with `first`, which has no others.
-    pub(super) fn new(first: IpAddr, bits: u8) -> Option<Block> {
-        let block = Block { first, bits };
+    pub(super) fn new(first: IpAddr, bits: u8) -> Option<AddressBlock> {
+        let block = AddressBlock { first, bits };
         (bits <= width(first) && value(first) & block.rest() == 0).then_some(block)
     }
 
@@ -161,7 +161,7 @@ impl Block {
     }
 
     /// The block that both admit.
-    pub(super) fn both(self, other: Block) -> Option<Block> {
+    pub(super) fn both(self, other: AddressBlock) -> Option<AddressBlock> {
         let (wide, narrow) = if self.bits <= other.bits {
             (self, other)
         } else {
@@ -179,7 +179,7 @@ impl Block {
             && (value(self.first) ^ value(address)) & !self.rest() == 0
     }
 
-    fn meets(self, other: Block) -> bool {
+    fn meets(self, other: AddressBlock) -> bool {
         self.holds(other.first) || other.holds(self.first)
     }
 
@@ -202,7 +202,7 @@ fn value(address: IpAddr) -> u128 {
     }
 }
 
-impl fmt::Display for Block {
+impl fmt::Display for AddressBlock {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.is_one() {
             true => self.first.fmt(f),

@@ -7,9 +7,9 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use thiserror::Error;
 
 use super::DNS_PORT;
-use super::address::{self, Block};
+use super::address::{self, AddressBlock};
 use super::host::{Host, quoted};
-use super::pattern::{Pattern, Ports, Who};
+use super::pattern::{HostPattern, Pattern, Ports};
 
 /// Hosts that may be reached, as `network.allowed_domains` names them.
 ///
@@ -36,7 +36,7 @@ pub struct Domains {
     "{} is no entry of network.allowed_domains: {why}; accepted are a name (`example.com`), the names below one (`*.example.com`), any public host (`*`), an address or a range (`10.0.0.0/8`), each with or without `:PORT`",
     quoted(entry)
 )]
-pub struct BadPattern {
+pub struct DomainError {
     entry: String,
     why: String,
 }
@@ -51,7 +51,7 @@ fn entry(host: &Host, port: u16) -> String {
 
 /// Why a host is not reached.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
-pub enum Refused {
+pub enum HostRefusal {
     /// The list does not have it.
     #[error("host \"{host}\" is not in network.allowed_domains")]
     Host {
@@ -88,29 +88,29 @@ impl Domains {
     /// # Errors
     ///
     /// For the first entry that cannot be read, saying what is accepted.
-    pub fn parse<S: AsRef<str>>(entries: &[S]) -> Result<Domains, BadPattern> {
+    pub fn parse<S: AsRef<str>>(entries: &[S]) -> Result<Domains, DomainError> {
         let mut patterns = BTreeSet::new();
         for entry in entries {
             let entry = entry.as_ref();
-            let pattern = Pattern::parse(entry).map_err(|why| BadPattern {
+            let pattern = Pattern::parse(entry).map_err(|why| DomainError {
                 entry: entry.to_owned(),
                 why,
             })?;
             if pattern.ports == Ports::Only(DNS_PORT) {
                 let why =
                     format!("port {DNS_PORT} is name service, which the harness answers itself");
-                return Err(BadPattern {
+                return Err(DomainError {
                     entry: entry.to_owned(),
                     why,
                 });
             }
-            if pattern.who == Who::Tree("localhost".to_owned()) {
+            if pattern.who == HostPattern::Tree("localhost".to_owned()) {
                 for address in [
                     IpAddr::V4(Ipv4Addr::LOCALHOST),
                     IpAddr::V6(Ipv6Addr::LOCALHOST),
                 ] {
                     patterns.insert(Pattern {
-                        who: Who::Block(Block::one(address)),
+                        who: HostPattern::Block(AddressBlock::one(address)),
                         ports: pattern.ports,
                     });
                 }
@@ -176,7 +176,7 @@ impl Domains {
     /// # Errors
     ///
     /// When the list does not admit the host on this port.
-    pub fn check(&self, host: &Host, port: u16) -> Result<(), Refused> {
+    pub fn check(&self, host: &Host, port: u16) -> Result<(), HostRefusal> {
         if self
             .patterns
             .iter()
@@ -186,19 +186,19 @@ impl Domains {
         }
         let host = host.clone();
         if self.knows(&host) {
-            return Err(Refused::Port { host, port });
+            return Err(HostRefusal::Port { host, port });
         }
         match host
             .address()
             .and_then(|address| Some((address, address::special(address)?)))
         {
-            Some((address, kind)) => Err(Refused::Address {
+            Some((address, kind)) => Err(HostRefusal::Address {
                 host,
                 address,
                 kind,
                 port,
             }),
-            None => Err(Refused::Host { host }),
+            None => Err(HostRefusal::Host { host }),
         }
     }
 
@@ -207,13 +207,18 @@ impl Domains {
     /// # Errors
     ///
     /// When the address is not public, and no entry admits it on this port.
-    pub fn check_address(&self, host: &Host, port: u16, address: IpAddr) -> Result<(), Refused> {
+    pub fn check_address(
+        &self,
+        host: &Host,
+        port: u16,
+        address: IpAddr,
+    ) -> Result<(), HostRefusal> {
         let Some(kind) = address::special(address) else {
             return Ok(());
         };
         match self.check(&Host::from(address), port) {
             Ok(()) => Ok(()),
-            Err(_) => Err(Refused::Address {
+            Err(_) => Err(HostRefusal::Address {
                 host: host.clone(),
                 address,
                 kind,

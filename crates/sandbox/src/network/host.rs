@@ -13,10 +13,10 @@ const LONGEST_LABEL: usize = 63;
 /// Whatever the operating system would read as an address is one here too (`127.1`, `0x7f.1`, `2130706433`), so that no spelling of an
 /// address passes as a name. Other scripts are mapped by UTS 46, as browsers do: a look-alike letter gives another name.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub struct Host(Kind);
+pub struct Host(HostKind);
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-enum Kind {
+enum HostKind {
     Name(String),
     Address(IpAddr),
 }
@@ -24,7 +24,7 @@ enum Kind {
 /// A text that names no host.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[error("{} is no host: {why}", quoted(text))]
-pub struct BadHost {
+pub struct HostError {
     text: String,
     why: &'static str,
 }
@@ -35,8 +35,8 @@ impl Host {
     /// # Errors
     ///
     /// When it is neither an address nor a name that can be looked up.
-    pub fn parse(text: &str) -> Result<Host, BadHost> {
-        let bad = |why| BadHost {
+    pub fn parse(text: &str) -> Result<Host, HostError> {
+        let bad = |why| HostError {
             text: text.to_owned(),
             why,
         };
@@ -48,22 +48,22 @@ impl Host {
             return Err(bad("it has characters that no host has"));
         }
         if let Ok(address) = text.parse::<std::net::Ipv6Addr>() {
-            return Ok(Host(Kind::Address(IpAddr::V6(address))));
+            return Ok(Host(HostKind::Address(IpAddr::V6(address))));
         }
         match url::Host::parse(text) {
-            Ok(url::Host::Ipv4(address)) => Ok(Host(Kind::Address(IpAddr::V4(address)))),
-            Ok(url::Host::Ipv6(address)) => Ok(Host(Kind::Address(IpAddr::V6(address)))),
+            Ok(url::Host::Ipv4(address)) => Ok(Host(HostKind::Address(IpAddr::V4(address)))),
+            Ok(url::Host::Ipv6(address)) => Ok(Host(HostKind::Address(IpAddr::V6(address)))),
             Ok(url::Host::Domain(name)) => Host::from_name(&name).map_err(bad),
             Err(_) => Err(bad("it is neither a name nor an address")),
         }
     }
 
     /// Reads a host as it stands in a protocol's message: plain ASCII, no other script.
-    pub(super) fn from_wire(bytes: &[u8]) -> Result<Host, BadHost> {
+    pub(super) fn from_wire(bytes: &[u8]) -> Result<Host, HostError> {
         let text = String::from_utf8_lossy(bytes);
         match bytes.is_ascii() {
             true => Host::parse(&text),
-            false => Err(BadHost {
+            false => Err(HostError {
                 text: text.into_owned(),
                 why: "it is not ASCII",
             }),
@@ -85,15 +85,15 @@ impl Host {
         {
             return Err("it has characters that no host has");
         }
-        Ok(Host(Kind::Name(name.to_owned())))
+        Ok(Host(HostKind::Name(name.to_owned())))
     }
 
     /// The address, when it is one.
     #[must_use]
     pub fn address(&self) -> Option<IpAddr> {
         match self.0 {
-            Kind::Address(address) => Some(address),
-            Kind::Name(_) => None,
+            HostKind::Address(address) => Some(address),
+            HostKind::Name(_) => None,
         }
     }
 
@@ -101,23 +101,23 @@ impl Host {
     #[must_use]
     pub fn name(&self) -> Option<&str> {
         match &self.0 {
-            Kind::Name(name) => Some(name),
-            Kind::Address(_) => None,
+            HostKind::Name(name) => Some(name),
+            HostKind::Address(_) => None,
         }
     }
 }
 
 impl From<IpAddr> for Host {
     fn from(address: IpAddr) -> Host {
-        Host(Kind::Address(address))
+        Host(HostKind::Address(address))
     }
 }
 
 impl fmt::Display for Host {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match &self.0 {
-            Kind::Name(name) => name.fmt(f),
-            Kind::Address(address) => address.fmt(f),
+            HostKind::Name(name) => name.fmt(f),
+            HostKind::Address(address) => address.fmt(f),
         }
     }
 }

@@ -7,17 +7,17 @@ use std::os::fd::OwnedFd;
 pub const DNS_PORT: u16 = 53;
 
 /// What a contained process's machine is called: it stands for itself, in every list.
-pub const INSIDE_NAME: &str = "sandbox";
+pub const SANDBOX_HOSTNAME: &str = "sandbox";
 
 /// The first address of the range from which names get theirs; no name gets it. To be given to `lo` with a prefix of 32 bits: a machine
 /// without any address but loopback ones is one without IPv4 to programs that ask the C library for it (`AI_ADDRCONFIG`).
-pub const INSIDE_V4: Ipv4Addr = Ipv4Addr::new(198, 18, 0, 0);
+pub const SANDBOX_IPV4: Ipv4Addr = Ipv4Addr::new(198, 18, 0, 0);
 
 /// As above, with a prefix of 128 bits. The range is a private one of our own.
-pub const INSIDE_V6: Ipv6Addr = Ipv6Addr::new(0xfd68, 0x6172, 0x6e65, 0x7373, 0, 0, 0, 0);
+pub const SANDBOX_IPV6: Ipv6Addr = Ipv6Addr::new(0xfd68, 0x6172, 0x6e65, 0x7373, 0, 0, 0, 0);
 
 /// Bytes of a refusal that are needed: two heads of IPv6 and what is between and after them.
-pub(crate) const HEARD: usize = 128;
+pub(crate) const REFUSAL_BYTES: usize = 128;
 
 /// Listening sockets of a network namespace in which every destination ends at them (`local` routes for all of IPv4 and IPv6 on `lo`).
 ///

@@ -16,10 +16,10 @@ mod pattern;
 mod reach;
 mod relay;
 
-pub use domain::{BadPattern, Domains, Refused};
-pub use host::{BadHost, Host};
-pub use http::{Bounds, Client, HttpError, Request, Response};
-pub(crate) use listeners::HEARD;
-pub use listeners::{DNS_PORT, INSIDE_NAME, INSIDE_V4, INSIDE_V6, Listeners};
+pub use domain::{DomainError, Domains, HostRefusal};
+pub use host::{Host, HostError};
+pub use http::{Client, HttpError, HttpLimits, Request, Response};
+pub(crate) use listeners::REFUSAL_BYTES;
+pub use listeners::{DNS_PORT, Listeners, SANDBOX_HOSTNAME, SANDBOX_IPV4, SANDBOX_IPV6};
 pub use reach::{Resolve, Resolving, SystemResolver};
-pub use relay::{Denied, Relay};
+pub use relay::{Relay, RelayDenial};

@@ -2,18 +2,18 @@
 
 use std::fmt;
 
-use super::address::Block;
+use super::address::AddressBlock;
 use super::host::Host;
 
 /// Hosts, and the ports on which they may be reached.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Pattern {
-    pub(super) who: Who,
+    pub(super) who: HostPattern,
     pub(super) ports: Ports,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) enum Who {
+pub(super) enum HostPattern {
     /// Every public host.
     Any,
     /// A name and those below it.
@@ -21,7 +21,7 @@ pub(super) enum Who {
     /// The names below a name.
     Below(String),
     /// Addresses.
-    Block(Block),
+    Block(AddressBlock),
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -42,9 +42,9 @@ impl Pattern {
         let (host, ports) = split_port(entry)?;
         let who = match host {
             "" => return Err("it is empty".to_owned()),
-            "*" => Who::Any,
+            "*" => HostPattern::Any,
             _ => match host.strip_prefix("*.") {
-                Some(name) => Who::Below(read_name(name)?),
+                Some(name) => HostPattern::Below(read_name(name)?),
                 None if host.contains('*') => {
                     return Err("`*` stands alone or as `*.` before a name".to_owned());
                 }
@@ -96,20 +96,20 @@ fn split_port(entry: &str) -> Result<(&str, Ports), String> {
     }
 }
 
-fn read_host(text: &str) -> Result<Who, String> {
+fn read_host(text: &str) -> Result<HostPattern, String> {
     let Some((first, bits)) = text.split_once('/') else {
         let host = Host::parse(text).map_err(|bad| bad.to_string())?;
         return Ok(match host.address() {
-            Some(address) => Who::Block(Block::one(address)),
-            None => Who::Tree(host.to_string()),
+            Some(address) => HostPattern::Block(AddressBlock::one(address)),
+            None => HostPattern::Tree(host.to_string()),
         });
     };
     let (Ok(first), Ok(bits)) = (first.parse(), bits.parse()) else {
         return Err("a path or a range that cannot be read follows `/`".to_owned());
     };
-    let block = Block::new(first, bits).ok_or("the range does not start at its address")?;
+    let block = AddressBlock::new(first, bits).ok_or("the range does not start at its address")?;
     match block.of_one_kind() {
-        true => Ok(Who::Block(block)),
+        true => Ok(HostPattern::Block(block)),
         false => Err("the range has public and special addresses; list them apart".to_owned()),
     }
 }
@@ -121,41 +121,47 @@ fn read_name(text: &str) -> Result<String, String> {
         .ok_or_else(|| "nothing is below an address".to_owned())
 }
 
-impl Who {
+impl HostPattern {
     pub(super) fn admits(&self, host: &Host) -> bool {
         match (self, host.name(), host.address()) {
-            (Who::Any, Some(name), _) => is_public_name(name),
-            (Who::Any, None, Some(address)) => super::address::special(address).is_none(),
-            (Who::Tree(top), Some(name), _) => name == top || is_below(name, top),
-            (Who::Below(top), Some(name), _) => is_below(name, top),
-            (Who::Block(block), None, Some(address)) => block.admits(address),
+            (HostPattern::Any, Some(name), _) => is_public_name(name),
+            (HostPattern::Any, None, Some(address)) => super::address::special(address).is_none(),
+            (HostPattern::Tree(top), Some(name), _) => name == top || is_below(name, top),
+            (HostPattern::Below(top), Some(name), _) => is_below(name, top),
+            (HostPattern::Block(block), None, Some(address)) => block.admits(address),
             _ => false,
         }
     }
 
-    fn both(&self, other: &Who) -> Option<Who> {
+    fn both(&self, other: &HostPattern) -> Option<HostPattern> {
         match (self, other) {
-            (Who::Any, Who::Any) => Some(Who::Any),
-            (Who::Any, one) | (one, Who::Any) => match one {
+            (HostPattern::Any, HostPattern::Any) => Some(HostPattern::Any),
+            (HostPattern::Any, one) | (one, HostPattern::Any) => match one {
                 // A name below a top that is not public is not public either.
-                Who::Tree(top) | Who::Below(top) if !may_be_public(top) => None,
-                Who::Tree(top) if !is_public_name(top) => Some(Who::Below(top.clone())),
-                Who::Block(block) if !block.is_public() => None,
+                HostPattern::Tree(top) | HostPattern::Below(top) if !may_be_public(top) => None,
+                HostPattern::Tree(top) if !is_public_name(top) => {
+                    Some(HostPattern::Below(top.clone()))
+                }
+                HostPattern::Block(block) if !block.is_public() => None,
                 _ => Some(one.clone()),
             },
-            (Who::Block(a), Who::Block(b)) => a.both(*b).map(Who::Block),
-            (Who::Tree(a), Who::Tree(b)) => narrower(a, b).map(|name| Who::Tree(name.to_owned())),
-            (Who::Below(a), Who::Below(b)) => {
-                narrower(a, b).map(|name| Who::Below(name.to_owned()))
+            (HostPattern::Block(a), HostPattern::Block(b)) => a.both(*b).map(HostPattern::Block),
+            (HostPattern::Tree(a), HostPattern::Tree(b)) => {
+                narrower(a, b).map(|name| HostPattern::Tree(name.to_owned()))
             }
-            (Who::Tree(tree), Who::Below(below)) | (Who::Below(below), Who::Tree(tree)) => {
+            (HostPattern::Below(a), HostPattern::Below(b)) => {
+                narrower(a, b).map(|name| HostPattern::Below(name.to_owned()))
+            }
+            (HostPattern::Tree(tree), HostPattern::Below(below))
+            | (HostPattern::Below(below), HostPattern::Tree(tree)) => {
                 if is_below(tree, below) {
-                    Some(Who::Tree(tree.clone()))
+                    Some(HostPattern::Tree(tree.clone()))
                 } else {
-                    (tree == below || is_below(below, tree)).then(|| Who::Below(below.clone()))
+                    (tree == below || is_below(below, tree))
+                        .then(|| HostPattern::Below(below.clone()))
                 }
             }
-            (Who::Block(_), _) | (_, Who::Block(_)) => None,
+            (HostPattern::Block(_), _) | (_, HostPattern::Block(_)) => None,
         }
     }
 }
@@ -212,10 +218,10 @@ impl Ports {
 impl fmt::Display for Pattern {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let who = match &self.who {
-            Who::Any => "*".to_owned(),
-            Who::Tree(name) => name.clone(),
-            Who::Below(name) => format!("*.{name}"),
-            Who::Block(block) => block.to_string(),
+            HostPattern::Any => "*".to_owned(),
+            HostPattern::Tree(name) => name.clone(),
+            HostPattern::Below(name) => format!("*.{name}"),
+            HostPattern::Block(block) => block.to_string(),
         };
         match self.ports {
             Ports::Web => f.write_str(&who),

@@ -11,7 +11,7 @@ use thiserror::Error;
 use tokio::net::{TcpStream, lookup_host};
 use tokio::time::timeout;
 
-use super::domain::{Domains, Refused};
+use super::domain::{Domains, HostRefusal};
 use super::host::Host;
 
 /// More addresses than any name needs.
@@ -30,7 +30,7 @@ pub trait Resolve: Send + Sync {
     fn resolve<'a>(&'a self, name: &'a str) -> Resolving<'a>;
 
     /// The names that a file of the machine gives an address: a program reads them there, and asks nobody.
-    fn lines(&self, _address: IpAddr) -> Vec<String> {
+    fn hosts_file_names(&self, _address: IpAddr) -> Vec<String> {
         Vec::new()
     }
 }
@@ -52,7 +52,7 @@ impl Resolve for SystemResolver {
         })
     }
 
-    fn lines(&self, address: IpAddr) -> Vec<String> {
+    fn hosts_file_names(&self, address: IpAddr) -> Vec<String> {
         let mut text = Vec::new();
         // Without the file nobody reads names there.
         let _ = File::open(HOSTS).and_then(|file| file.take(MOST_HOSTS).read_to_end(&mut text));
@@ -76,9 +76,9 @@ fn names_of(text: &str, address: IpAddr) -> Vec<String> {
 
 /// Why there is no connection.
 #[derive(Debug, Error)]
-pub(super) enum Unreached {
+pub(super) enum ReachError {
     #[error(transparent)]
-    Refused(#[from] Refused),
+    Refused(#[from] HostRefusal),
     #[error("host \"{host}\" has no address: {why}")]
     Unknown { host: Host, why: String },
     #[error("host \"{host}\" does not answer on port {port}: {why}")]
@@ -94,13 +94,13 @@ pub(super) async fn reach(
     resolver: &dyn Resolve,
     host: &Host,
     port: u16,
-) -> Result<TcpStream, Unreached> {
+) -> Result<TcpStream, ReachError> {
     domains.check(host, port)?;
     let addresses = match (host.name(), host.address()) {
         (Some(name), _) => resolver
             .resolve(name)
             .await
-            .map_err(|e| Unreached::Unknown {
+            .map_err(|e| ReachError::Unknown {
                 host: host.clone(),
                 why: e.to_string(),
             })?,
@@ -123,8 +123,8 @@ pub(super) async fn reach(
     }
     let host = host.clone();
     Err(match why {
-        Some(why) => Unreached::Silent { host, port, why },
-        None => Unreached::Unknown {
+        Some(why) => ReachError::Silent { host, port, why },
+        None => ReachError::Unknown {
             host,
             why: "the answer is empty".to_owned(),
         },

@@ -1,4 +1,4 @@
-//! Starting a process that has what it is given and nothing else, and collecting it.
+//! Starting a process that has what it is descriptors and nothing else, and collecting it.
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::{Errno, fcntl_dupfd_cloexec};
@@ -17,34 +17,34 @@ use std::time::Duration;
 
 /// A process of ours.
 #[derive(Debug)]
-pub(super) struct Started {
+pub(super) struct ChildProcess {
     pub(super) pid: libc::pid_t,
     pub(super) pidfd: OwnedFd,
 }
 
-impl Started {
+impl ChildProcess {
     /// Starts a program with an empty environment, in `/`, in a session of its own. It has these descriptors, numbered from 0, and no others.
     pub(super) fn new(
         program: &CStr,
         words: &[&CStr],
-        given: &[BorrowedFd<'_>],
+        descriptors: &[BorrowedFd<'_>],
     ) -> io::Result<Self> {
         // Above every number they will get, so that no copy overwrites one that is still needed.
-        let above = i32::try_from(given.len()).unwrap_or(i32::MAX);
-        let mut moved: Vec<Option<OwnedFd>> = Vec::with_capacity(given.len());
-        for end in given {
+        let above = i32::try_from(descriptors.len()).unwrap_or(i32::MAX);
+        let mut moved: Vec<Option<OwnedFd>> = Vec::with_capacity(descriptors.len());
+        for end in descriptors {
             moved.push(if end.as_raw_fd() < above {
                 Some(fcntl_dupfd_cloexec(end, above)?)
             } else {
                 None
             });
         }
-        let numbers = given.iter().zip(&moved).map(|(end, moved)| {
+        let numbers = descriptors.iter().zip(&moved).map(|(end, moved)| {
             moved
                 .as_ref()
                 .map_or(end.as_raw_fd(), |moved| moved.as_raw_fd())
         });
-        let spawn = Spawn::new(numbers)?;
+        let spawn = SpawnAttributes::new(numbers)?;
         let mut argv: Vec<*mut libc::c_char> =
             words.iter().map(|word| word.as_ptr().cast_mut()).collect();
         argv.push(ptr::null_mut());
@@ -62,11 +62,11 @@ impl Started {
             )
         };
         check(code)?;
-        Self::known(pid)
+        Self::of_child(pid)
     }
 
     /// A child that was started otherwise. One that cannot be watched is ended.
-    pub(super) fn known(pid: libc::pid_t) -> io::Result<Self> {
+    pub(super) fn of_child(pid: libc::pid_t) -> io::Result<Self> {
         let child = Pid::from_raw(pid).ok_or(io::ErrorKind::InvalidData)?;
         match pidfd_open(child, PidfdFlags::empty()) {
             Ok(pidfd) => Ok(Self { pid, pidfd }),
@@ -86,14 +86,14 @@ impl Started {
     }
 
     /// How it ended, when it has. After that it is gone, and must not be asked again.
-    pub(super) fn collect(&self) -> Option<Ended> {
+    pub(super) fn collect(&self) -> Option<ChildExit> {
         match waitid(
             WaitId::PidFd(self.pidfd.as_fd()),
             WaitIdOptions::EXITED | WaitIdOptions::NOHANG,
         ) {
             Ok(None) | Err(Errno::INTR) => None,
-            Ok(Some(status)) => Some(Ended::So(status)),
-            Err(_) => Some(Ended::Lost),
+            Ok(Some(status)) => Some(ChildExit::Status(status)),
+            Err(_) => Some(ChildExit::Lost),
         }
     }
 
@@ -109,9 +109,9 @@ impl Started {
 
 /// The end of a process.
 #[derive(Clone, Copy, Debug)]
-pub(super) enum Ended {
+pub(super) enum ChildExit {
     /// In this way.
-    So(WaitIdStatus),
+    Status(WaitIdStatus),
     /// Somebody else collected it.
     Lost,
 }
@@ -119,13 +119,13 @@ pub(super) enum Ended {
 /// What reads as nothing and keeps nothing.
 pub(super) fn null() -> io::Result<&'static File> {
     static NULL: OnceLock<Result<File, i32>> = OnceLock::new();
-    kept(&NULL, || {
+    opened_once(&NULL, || {
         OpenOptions::new().read(true).write(true).open("/dev/null")
     })
 }
 
-/// What is opened once and kept.
-pub(super) fn kept(
+/// What is opened once and opened_once.
+pub(super) fn opened_once(
     place: &'static OnceLock<Result<File, i32>>,
     make: fn() -> io::Result<File>,
 ) -> io::Result<&'static File> {
@@ -136,16 +136,16 @@ pub(super) fn kept(
 }
 
 /// Owns the two attribute objects of a spawn, which must be destroyed on every path.
-struct Spawn {
+struct SpawnAttributes {
     actions: libc::posix_spawn_file_actions_t,
     attributes: libc::posix_spawnattr_t,
 }
 
-impl Spawn {
+impl SpawnAttributes {
     fn new(descriptors: impl Iterator<Item = i32>) -> io::Result<Self> {
         let mut actions = MaybeUninit::uninit();
         let mut attributes = MaybeUninit::uninit();
-        // SAFETY: both calls initialise the object they are given; a failure leaves nothing to destroy but the first.
+        // SAFETY: both calls initialise the object they are descriptors; a failure leaves nothing to destroy but the first.
         let mut spawn = unsafe {
             check(libc::posix_spawn_file_actions_init(actions.as_mut_ptr()))?;
             let mut actions = actions.assume_init();
@@ -202,7 +202,7 @@ impl Spawn {
     }
 }
 
-impl Drop for Spawn {
+impl Drop for SpawnAttributes {
     fn drop(&mut self) {
         // SAFETY: both were initialised when this was made, and are used by nobody now.
         unsafe {

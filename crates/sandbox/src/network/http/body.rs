@@ -37,23 +37,23 @@ pub(super) struct Body {
 }
 
 enum Decoder {
-    Plain(Room),
-    Gzip(MultiGzDecoder<Room>),
+    Plain(BoundedBuffer),
+    Gzip(MultiGzDecoder<BoundedBuffer>),
     /// Which of the two things that are called deflate it is, its first two bytes say.
-    Undecided(Vec<u8>, Room),
-    Zlib(ZlibDecoder<Room>),
-    Raw(DeflateDecoder<Room>),
+    Undecided(Vec<u8>, BoundedBuffer),
+    Zlib(ZlibDecoder<BoundedBuffer>),
+    Raw(DeflateDecoder<BoundedBuffer>),
 }
 
 /// Bytes up to a bound; more are an error.
 #[derive(Default)]
-struct Room {
+struct BoundedBuffer {
     bytes: Vec<u8>,
     most: usize,
     over: bool,
 }
 
-impl Write for Room {
+impl Write for BoundedBuffer {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         let fits = bytes.len().min(self.most - self.bytes.len());
         self.bytes
@@ -73,9 +73,9 @@ impl Write for Room {
 impl Body {
     /// An empty body that may grow to `most` bytes.
     pub(super) fn new(coding: Coding, most: usize) -> Body {
-        let room = Room {
+        let room = BoundedBuffer {
             most,
-            ..Room::default()
+            ..BoundedBuffer::default()
         };
         let decoder = match coding {
             Coding::Plain => Decoder::Plain(room),
@@ -147,7 +147,7 @@ impl Body {
         }
     }
 
-    fn room(&mut self) -> &mut Room {
+    fn room(&mut self) -> &mut BoundedBuffer {
         match &mut self.decoder {
             Decoder::Plain(room) | Decoder::Undecided(_, room) => room,
             Decoder::Gzip(gzip) => gzip.get_mut(),

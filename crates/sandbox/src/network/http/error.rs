@@ -2,15 +2,15 @@
 
 use thiserror::Error;
 
-use crate::network::Refused;
-use crate::network::reach::Unreached;
+use crate::network::HostRefusal;
+use crate::network::reach::ReachError;
 
 /// Why a request has no answer.
 #[derive(Debug, Error)]
 pub enum HttpError {
     /// The list does not admit the host.
     #[error(transparent)]
-    Refused(#[from] Refused),
+    Refused(#[from] HostRefusal),
     /// The URL of the request, or of a redirect, is none that is followed.
     #[error("{url} is not requested: {why}")]
     Url {
@@ -29,7 +29,7 @@ pub enum HttpError {
     },
     /// There is no connection.
     #[error("{0}")]
-    Unreached(String),
+    ReachError(String),
     /// The server is not who it says, or speaks no TLS.
     #[error("no secure connection to host \"{host}\": {why}")]
     Insecure {
@@ -60,11 +60,11 @@ pub enum HttpError {
     },
 }
 
-impl From<Unreached> for HttpError {
-    fn from(unreached: Unreached) -> HttpError {
+impl From<ReachError> for HttpError {
+    fn from(unreached: ReachError) -> HttpError {
         match unreached {
-            Unreached::Refused(refused) => HttpError::Refused(refused),
-            other => HttpError::Unreached(other.to_string()),
+            ReachError::Refused(refused) => HttpError::Refused(refused),
+            other => HttpError::ReachError(other.to_string()),
         }
     }
 }

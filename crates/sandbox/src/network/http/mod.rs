@@ -31,7 +31,7 @@ const SMALLEST_BUFFER: usize = 8192;
 
 /// How much one request may take, with all its redirects.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Bounds {
+pub struct HttpLimits {
     /// Bytes of a body that are kept; the rest is not read.
     pub body_bytes: usize,
     /// Bytes of an answer's headers; no fewer than 8192 are allowed.
@@ -44,9 +44,9 @@ pub struct Bounds {
     pub time: Duration,
 }
 
-impl Default for Bounds {
-    fn default() -> Bounds {
-        Bounds {
+impl Default for HttpLimits {
+    fn default() -> HttpLimits {
+        HttpLimits {
             body_bytes: 8 << 20,
             header_bytes: 64 << 10,
             headers: 100,
@@ -62,7 +62,7 @@ impl Default for Bounds {
 #[derive(Clone)]
 pub struct Client {
     domains: Domains,
-    bounds: Bounds,
+    bounds: HttpLimits,
     resolver: Arc<dyn Resolve>,
     authorities: Authorities,
 }
@@ -99,7 +99,7 @@ impl Response {
 impl Client {
     /// A client for the hosts of a list.
     #[must_use]
-    pub fn new(domains: Domains, bounds: Bounds) -> Client {
+    pub fn new(domains: Domains, bounds: HttpLimits) -> Client {
         Client {
             domains,
             bounds,
@@ -161,7 +161,7 @@ impl Client {
         })
     }
 
-    async fn hop(&self, hop: &Hop) -> Result<hyper::Response<Held>, HttpError> {
+    async fn hop(&self, hop: &Hop) -> Result<hyper::Response<ConnectedBody>, HttpError> {
         let stream = reach(&self.domains, &*self.resolver, &hop.host, hop.port).await?;
         match hop.url.scheme() {
             "https" => {
@@ -179,7 +179,7 @@ impl Client {
         &self,
         hop: &Hop,
         io: impl Read + Write + Unpin + Send + 'static,
-    ) -> Result<hyper::Response<Held>, HttpError> {
+    ) -> Result<hyper::Response<ConnectedBody>, HttpError> {
         let unreadable = |error: hyper::Error| HttpError::Answer {
             host: hop.host.to_string(),
             why: full_text(&error),
@@ -191,17 +191,17 @@ impl Client {
         let (mut sender, connection) = connecting.handshake(io).await.map_err(unreadable)?;
         // The connection lives in a task of its own, which ends with the answer that holds it.
         let task = tokio::spawn(async move { drop(connection.await) });
-        let held = Task(task);
+        let held = AbortOnDrop(task);
         let answer = sender
             .send_request(message(hop)?)
             .await
             .map_err(unreadable)?;
-        Ok(answer.map(|body| Held { body, _task: held }))
+        Ok(answer.map(|body| ConnectedBody { body, _task: held }))
     }
 
     async fn finish(
         &self,
-        answer: hyper::Response<Held>,
+        answer: hyper::Response<ConnectedBody>,
         url: String,
         host: String,
     ) -> Result<Response, HttpError> {
@@ -250,15 +250,15 @@ impl fmt::Debug for Client {
 }
 
 /// A body, and the connection it comes over.
-struct Held {
+struct ConnectedBody {
     body: Incoming,
-    _task: Task,
+    _task: AbortOnDrop,
 }
 
 /// A task that ends with whoever holds it.
-struct Task(tokio::task::JoinHandle<()>);
+struct AbortOnDrop(tokio::task::JoinHandle<()>);
 
-impl Drop for Task {
+impl Drop for AbortOnDrop {
     fn drop(&mut self) {
         self.0.abort();
     }

@@ -28,10 +28,13 @@ pub(super) enum Answer {
 }
 
 /// The name that a question asks for: a host, or the text of what can be none.
-pub(super) type Asked = Result<Host, String>;
+pub(super) type QuestionName = Result<Host, String>;
 
 /// Answers one message; nothing for what is no question at all.
-pub(super) fn answer(message: &[u8], lookup: impl FnOnce(&Asked) -> Answer) -> Option<Vec<u8>> {
+pub(super) fn answer(
+    message: &[u8],
+    lookup: impl FnOnce(&QuestionName) -> Answer,
+) -> Option<Vec<u8>> {
     let header = message.get(..HEADER)?;
     let (flags, code) = (header.get(2)?, header.get(2)? >> 3 & 0xf);
     // An answer is never answered, or two name services could keep each other busy.
@@ -61,7 +64,7 @@ pub(super) fn answer(message: &[u8], lookup: impl FnOnce(&Asked) -> Answer) -> O
 }
 
 struct Question<'a> {
-    name: Asked,
+    name: QuestionName,
     kind: u16,
     class: u16,
     bytes: &'a [u8],
@@ -156,7 +159,7 @@ mod tests {
         message
     }
 
-    fn known(asked: &Asked) -> Answer {
+    fn known(asked: &QuestionName) -> Answer {
         match asked {
             Ok(host) if host.name() == Some("a.test") => {
                 Answer::Known(Ipv4Addr::new(198, 18, 0, 1), Ipv6Addr::LOCALHOST)

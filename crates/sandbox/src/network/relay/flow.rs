@@ -8,7 +8,7 @@ use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
 use tokio::net::TcpStream;
 use tokio::time::{Instant, sleep_until, timeout};
 
-use super::request::{self, Length, chunk_size};
+use super::request::{self, BodyLength, chunk_size};
 
 const PIECE: usize = 16 * 1024;
 const LONGEST_LINE: usize = 4096;
@@ -74,7 +74,7 @@ pub(super) async fn one_request(
     client: &mut TcpStream,
     server: &mut TcpStream,
     early: &[u8],
-    body: Length,
+    body: BodyLength,
     clock: &Clock,
 ) -> io::Result<()> {
     let (from_client, mut to_client) = client.split();
@@ -200,11 +200,11 @@ impl<R: AsyncRead + Unpin> Input<'_, R> {
 async fn pass_body<R: AsyncRead + Unpin>(
     input: &mut Input<'_, R>,
     to: &mut (impl AsyncWrite + Unpin),
-    body: Length,
+    body: BodyLength,
 ) -> io::Result<()> {
     match body {
-        Length::Bytes(count) => pass(input, to, count).await,
-        Length::Chunked => loop {
+        BodyLength::Bytes(count) => pass(input, to, count).await,
+        BodyLength::Chunked => loop {
             let size = chunk_size(&input.line().await?).ok_or(io::ErrorKind::InvalidData)?;
             to.write_all(format!("{size:x}\r\n").as_bytes()).await?;
             if size == 0 {

@@ -99,7 +99,7 @@ pub(super) fn asks_again(bytes: &[u8]) -> Option<bool> {
 
 /// The server name of a client's first message; nothing when it is cut or has too much.
 fn server_name(body: &[u8]) -> Option<Result<Option<Vec<u8>>, &'static str>> {
-    let mut body = Bytes(body);
+    let mut body = ByteReader(body);
     body.take(2 + 32)?;
     body.sized_by_one()?;
     body.sized_by_two()?;
@@ -107,7 +107,7 @@ fn server_name(body: &[u8]) -> Option<Result<Option<Vec<u8>>, &'static str>> {
     if body.0.is_empty() {
         return Some(Ok(None));
     }
-    let mut extensions = Bytes(body.sized_by_two()?);
+    let mut extensions = ByteReader(body.sized_by_two()?);
     if !body.0.is_empty() {
         return None;
     }
@@ -130,18 +130,18 @@ fn server_name(body: &[u8]) -> Option<Result<Option<Vec<u8>>, &'static str>> {
 }
 
 fn one_name(content: &[u8]) -> Option<Vec<u8>> {
-    let mut content = Bytes(content);
-    let mut list = Bytes(content.sized_by_two()?);
+    let mut content = ByteReader(content);
+    let mut list = ByteReader(content.sized_by_two()?);
     let kind = list.take(1)?;
     let name = list.sized_by_two()?;
     (kind == [0] && list.0.is_empty() && content.0.is_empty() && !name.is_empty())
         .then(|| name.to_vec())
 }
 
-/// Bytes that are taken from the front.
-struct Bytes<'a>(&'a [u8]);
+/// ByteReader that are taken from the front.
+struct ByteReader<'a>(&'a [u8]);
 
-impl<'a> Bytes<'a> {
+impl<'a> ByteReader<'a> {
     fn take(&mut self, count: usize) -> Option<&'a [u8]> {
         let (front, rest) = self.0.split_at_checked(count)?;
         self.0 = rest;

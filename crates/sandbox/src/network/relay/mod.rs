@@ -30,7 +30,7 @@ use tokio::sync::mpsc::Sender;
 use tokio::task::JoinSet;
 
 use self::names::Names;
-use self::refusal::Hearing;
+use self::refusal::RefusalSocket;
 use super::{DNS_PORT, Domains, Host, Listeners, Resolve};
 
 /// At once, for one relay; more wait in the kernel's queue.
@@ -40,7 +40,7 @@ const MOST_REPORTS: usize = 1024;
 
 /// Something that a process tried to reach and did not.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub struct Denied {
+pub struct RelayDenial {
     /// The name that was asked for, or the host and port of a connection.
     pub what: String,
     /// Why not.
@@ -51,13 +51,13 @@ pub struct Denied {
 pub struct Relay {
     /// Dropped with the relay, which ends its tasks and theirs.
     _tasks: JoinSet<()>,
-    shared: Arc<Shared>,
-    refusals: Hearing,
+    shared: Arc<RelayState>,
+    refusals: RefusalSocket,
 }
 
 /// How long the relay waits.
 #[derive(Clone, Copy)]
-struct Times {
+struct Timeouts {
     /// For the first message of a client.
     first: Duration,
     /// For the first bytes of a server that was sent a TLS message.
@@ -66,19 +66,19 @@ struct Times {
     idle: Duration,
 }
 
-const TIMES: Times = Times {
+const TIMEOUTS: Timeouts = Timeouts {
     first: Duration::from_secs(10),
     answer: Duration::from_secs(60),
     idle: Duration::from_secs(300),
 };
 
-struct Shared {
-    times: Times,
+struct RelayState {
+    times: Timeouts,
     domains: Domains,
     resolver: Arc<dyn Resolve>,
-    denied: Sender<Denied>,
+    denied: Sender<RelayDenial>,
     names: Mutex<Names>,
-    reported: Mutex<HashSet<Denied>>,
+    reported: Mutex<HashSet<RelayDenial>>,
     places: Arc<Semaphore>,
 }
 
@@ -94,9 +94,9 @@ impl Relay {
         listeners: Listeners,
         domains: Domains,
         resolver: Arc<dyn Resolve>,
-        denied: Sender<Denied>,
+        denied: Sender<RelayDenial>,
     ) -> io::Result<Relay> {
-        Relay::with(TIMES, listeners, domains, resolver, denied)
+        Relay::with(TIMEOUTS, listeners, domains, resolver, denied)
     }
 
     /// Reports also what the kernel refused by itself until now: ports at which nobody listens.
@@ -105,15 +105,15 @@ impl Relay {
     }
 
     fn with(
-        times: Times,
+        times: Timeouts,
         listeners: Listeners,
         domains: Domains,
         resolver: Arc<dyn Resolve>,
-        denied: Sender<Denied>,
+        denied: Sender<RelayDenial>,
     ) -> io::Result<Relay> {
         // Each listener holds a place while it waits for its next connection.
         let places = Arc::new(Semaphore::new(MOST_CONNECTIONS + listeners.tcp.len()));
-        let shared = Arc::new(Shared {
+        let shared = Arc::new(RelayState {
             times,
             domains,
             resolver,
@@ -134,7 +134,7 @@ impl Relay {
         Ok(Relay {
             _tasks: tasks,
             shared,
-            refusals: Hearing::new(listeners.refusals),
+            refusals: RefusalSocket::new(listeners.refusals),
         })
     }
 }
@@ -150,7 +150,7 @@ fn udp(socket: OwnedFd) -> io::Result<UdpSocket> {
     UdpSocket::from_std(socket.into())
 }
 
-async fn accept(listener: TcpListener, shared: Arc<Shared>) {
+async fn accept(listener: TcpListener, shared: Arc<RelayState>) {
     let mut connections = JoinSet::new();
     loop {
         let Ok(place) = shared.places.clone().acquire_owned().await else {
@@ -171,34 +171,38 @@ async fn accept(listener: TcpListener, shared: Arc<Shared>) {
     }
 }
 
-async fn serve(client: TcpStream, shared: &Shared) {
+async fn serve(client: TcpStream, shared: &RelayState) {
     match client.local_addr() {
         Ok(address) if address.port() == DNS_PORT => service::stream(client, shared).await,
         _ => connection::serve(client, shared).await,
     }
 }
 
-impl Shared {
+impl RelayState {
     fn name(&self, address: IpAddr) -> Option<Host> {
-        held(&self.names).name(address)
+        locked(&self.names).name(address)
     }
 
     /// Whether the machine has written a name down for an address, and the list admits it.
-    fn has_line(&self, host: &Host, port: u16) -> bool {
+    fn is_in_hosts_file(&self, host: &Host, port: u16) -> bool {
         let admitted = |name: String| {
             Host::from_wire(name.as_bytes())
                 .is_ok_and(|name| self.domains.check(&name, port).is_ok())
         };
-        host.address()
-            .is_some_and(|address| self.resolver.lines(address).into_iter().any(admitted))
+        host.address().is_some_and(|address| {
+            self.resolver
+                .hosts_file_names(address)
+                .into_iter()
+                .any(admitted)
+        })
     }
 
     fn give(&self, name: &Host) -> (Ipv4Addr, Ipv6Addr) {
-        held(&self.names).give(name)
+        locked(&self.names).give(name)
     }
 
-    fn report(&self, denied: Denied) {
-        let mut reported = held(&self.reported);
+    fn report(&self, denied: RelayDenial) {
+        let mut reported = locked(&self.reported);
         if reported.len() < MOST_REPORTS
             && !reported.contains(&denied)
             && self.denied.try_send(denied.clone()).is_ok()
@@ -208,7 +212,7 @@ impl Shared {
     }
 }
 
-fn held<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
@@ -221,7 +225,7 @@ mod tests {
     use tokio::sync::mpsc::{Receiver, channel};
 
     /// A server that says nothing, and a relay that leads to it: the listener's address is the one that was wanted.
-    async fn world() -> (TcpListener, SocketAddr, Receiver<Denied>, Relay) {
+    async fn world() -> (TcpListener, SocketAddr, Receiver<RelayDenial>, Relay) {
         let outside = TcpListener::bind("127.0.0.1:0").await.expect("a listener");
         let port = outside.local_addr().expect("an address").port();
         let inside = TcpListener::bind(("127.0.0.6", port))
@@ -236,7 +240,7 @@ mod tests {
         };
         let (sender, denied) = channel(9);
         let short = Duration::from_millis(150);
-        let times = Times {
+        let times = Timeouts {
             first: short,
             answer: short,
             idle: short,

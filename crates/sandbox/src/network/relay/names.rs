@@ -4,11 +4,11 @@ use std::collections::HashMap;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 use crate::network::Host;
-use crate::network::listeners::{INSIDE_V4, INSIDE_V6};
+use crate::network::listeners::{SANDBOX_IPV4, SANDBOX_IPV6};
 
 /// `198.18.0.0/15` is for benchmarks, so nothing that a program wants to reach is there. The number of a name is in the last bits.
-const FIRST_V4: u32 = INSIDE_V4.to_bits();
-const FIRST_V6: u128 = INSIDE_V6.to_bits();
+const FIRST_V4: u32 = SANDBOX_IPV4.to_bits();
+const FIRST_V6: u128 = SANDBOX_IPV6.to_bits();
 /// More names than one call needs; then the oldest gives its place up. Whoever still has its address reaches a name that is admitted too.
 const MOST: usize = 16_384;
 

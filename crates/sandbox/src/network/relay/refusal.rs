@@ -5,9 +5,9 @@ use std::os::fd::OwnedFd;
 
 use rustix::net::{RecvFlags, recv};
 
-use super::{Denied, Shared};
+use super::{RelayDenial, RelayState};
 use crate::network::Host;
-use crate::network::listeners::{HEARD, INSIDE_V4, INSIDE_V6};
+use crate::network::listeners::{REFUSAL_BYTES, SANDBOX_IPV4, SANDBOX_IPV6};
 
 const TCP: u8 = 6;
 const UDP: u8 = 17;
@@ -18,17 +18,17 @@ const MOST: usize = 4096;
 
 /// A socket that hears refusals, and keeps them until they are asked for.
 #[derive(Debug)]
-pub(super) struct Hearing(Option<OwnedFd>);
+pub(super) struct RefusalSocket(Option<OwnedFd>);
 
-impl Hearing {
+impl RefusalSocket {
     pub(super) fn new(socket: Option<OwnedFd>) -> Self {
         Self(socket)
     }
 
     /// Reports what was refused so far.
-    pub(super) fn report(&self, shared: &Shared) {
+    pub(super) fn report(&self, shared: &RelayState) {
         let Some(socket) = &self.0 else { return };
-        let mut packet = [0; HEARD];
+        let mut packet = [0; REFUSAL_BYTES];
         for _ in 0..MOST {
             let Ok((_, count)) = recv(socket, &mut packet[..], RecvFlags::DONTWAIT) else {
                 return;
@@ -40,7 +40,7 @@ impl Hearing {
     }
 }
 
-impl Drop for Hearing {
+impl Drop for RefusalSocket {
     /// Closed by a thread that may wait: the kernel takes its time until nobody can be using such a socket.
     fn drop(&mut self) {
         if let Some(socket) = self.0.take() {
@@ -52,10 +52,10 @@ impl Drop for Hearing {
     }
 }
 
-fn report(address: IpAddr, port: u16, shared: &Shared) {
+fn report(address: IpAddr, port: u16, shared: &RelayState) {
     let address = address.to_canonical();
     // Its own machine is the command's own matter.
-    if address.is_loopback() || address == INSIDE_V4 || address == INSIDE_V6 {
+    if address.is_loopback() || address == SANDBOX_IPV4 || address == SANDBOX_IPV6 {
         return;
     }
     let host = shared.name(address).unwrap_or_else(|| Host::from(address));
@@ -69,13 +69,13 @@ fn report(address: IpAddr, port: u16, shared: &Shared) {
     } else {
         format!("{host}:{port}")
     };
-    shared.report(Denied { what: shown, why });
+    shared.report(RelayDenial { what: shown, why });
 }
 
 /// Where somebody wanted to go, by the kernel's refusal: the reset of a connection that never was, or the word that a port cannot be reached.
 fn refused(packet: &[u8]) -> Option<(IpAddr, u16)> {
     let is_sixth = packet.first()? >> 4 == 6;
-    let (source, header, protocol) = head(packet, At::Source)?;
+    let (source, header, protocol) = head(packet, WhichAddress::Source)?;
     let rest = packet.get(header..)?;
     if protocol == TCP {
         let is_refusal = rest.get(4..8)? == [0; 4] && rest.get(13)? & 0x17 == 0x14;
@@ -85,25 +85,33 @@ fn refused(packet: &[u8]) -> Option<(IpAddr, u16)> {
         return None;
     }
     // The refused datagram's own head comes along.
-    let (target, header, protocol) = head(rest.get(8..)?, At::Target)?;
+    let (target, header, protocol) = head(rest.get(8..)?, WhichAddress::Target)?;
     let ports = rest.get(8 + header + 2..)?;
     (protocol == UDP && is_sixth == target.is_ipv6()).then_some((target, number(ports)?))
 }
 
-enum At {
+enum WhichAddress {
     Source,
     Target,
 }
 
 /// One address of a packet, the length of its head, and the protocol inside.
-fn head(packet: &[u8], at: At) -> Option<(IpAddr, usize, u8)> {
+fn head(packet: &[u8], at: WhichAddress) -> Option<(IpAddr, usize, u8)> {
     let first = *packet.first()?;
     if first >> 4 == 6 {
-        let from = if matches!(at, At::Source) { 8 } else { 24 };
+        let from = if matches!(at, WhichAddress::Source) {
+            8
+        } else {
+            24
+        };
         let octets: [u8; 16] = packet.get(from..from + 16)?.try_into().ok()?;
         return Some((Ipv6Addr::from(octets).into(), SIXTH, *packet.get(6)?));
     }
-    let from = if matches!(at, At::Source) { 12 } else { 16 };
+    let from = if matches!(at, WhichAddress::Source) {
+        12
+    } else {
+        16
+    };
     let octets: [u8; 4] = packet.get(from..from + 4)?.try_into().ok()?;
     let length = usize::from(first & 0xf) * 4;
     (length >= FOURTH).then_some((Ipv4Addr::from(octets).into(), length, *packet.get(9)?))

@@ -26,14 +26,14 @@ pub(super) struct Head {
     /// The hosts it names, with their ports: its `Host`, and that of its target when it has one.
     pub(super) hosts: Vec<String>,
     /// How long its body is.
-    pub(super) body: Length,
+    pub(super) body: BodyLength,
     /// The lines as they are sent on.
     pub(super) text: Vec<u8>,
 }
 
 /// How long a body is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Length {
+pub(super) enum BodyLength {
     /// So many bytes.
     Bytes(u64),
     /// In pieces that say their length.
@@ -121,14 +121,14 @@ pub(super) fn read(bytes: &[u8]) -> Result<Head, &'static str> {
         return Err("its HTTP request does not have exactly one Host");
     }
     let body = match (lengths.as_slice(), codings.as_slice()) {
-        ([], []) => Length::Bytes(0),
-        ([length], []) if length.bytes().all(|b| b.is_ascii_digit()) => Length::Bytes(
+        ([], []) => BodyLength::Bytes(0),
+        ([length], []) if length.bytes().all(|b| b.is_ascii_digit()) => BodyLength::Bytes(
             length
                 .parse()
                 .map_err(|_| "its HTTP request has no readable length")?,
         ),
         ([], [coding]) if version == '1' && coding.eq_ignore_ascii_case("chunked") => {
-            Length::Chunked
+            BodyLength::Chunked
         }
         _ => return Err("its HTTP request says its length in more than one way, or not readably"),
     };
@@ -231,15 +231,16 @@ mod tests {
         );
         assert_eq!(
             (head.hosts, head.body),
-            (vec!["x.test".to_owned()], Length::Bytes(0))
+            (vec!["x.test".to_owned()], BodyLength::Bytes(0))
         );
-        let head = read(b"GET http://x.test HTTP/1.0\r\nhost: y.test\r\nContent-Length: 3\r\n\r\n")
-            .expect("a request");
+        let head =
+            read(b"GET http://x.test HTTP/1.0\r\nhost: y.test\r\nContent-BodyLength: 3\r\n\r\n")
+                .expect("a request");
         assert_eq!(
             (head.hosts, head.body),
             (
                 vec!["x.test".to_owned(), "y.test".to_owned()],
-                Length::Bytes(3)
+                BodyLength::Bytes(3)
             )
         );
         assert!(head.text.starts_with(b"GET / HTTP/1.0\r\n"));
@@ -260,10 +261,10 @@ mod tests {
             "PRI * HTTP/2.0",
             "CONNECT a:443 HTTP/1.1\r\nHost: a",
             "GET evil:80 HTTP/1.1\r\nHost: a",
-            "POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 1\r\nContent-Length: 2",
-            "POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 1\r\nTransfer-Encoding: chunked",
-            "POST / HTTP/1.1\r\nHost: a\r\nContent-Length: +1",
-            "POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 1, 1",
+            "POST / HTTP/1.1\r\nHost: a\r\nContent-BodyLength: 1\r\nContent-BodyLength: 2",
+            "POST / HTTP/1.1\r\nHost: a\r\nContent-BodyLength: 1\r\nTransfer-Encoding: chunked",
+            "POST / HTTP/1.1\r\nHost: a\r\nContent-BodyLength: +1",
+            "POST / HTTP/1.1\r\nHost: a\r\nContent-BodyLength: 1, 1",
             "POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: xchunked",
             "POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked, identity",
             "POST / HTTP/1.0\r\nHost: a\r\nTransfer-Encoding: chunked",
@@ -304,7 +305,7 @@ mod tests {
 
         #[test]
         fn what_is_sent_on_is_read_the_same_again(path in "/[a-z]{0,9}", name in "[A-Za-z-]{1,9}", value in "[ -~]{0,20}", length in 0..99u64) {
-            let request = format!("POST {path} HTTP/1.1\r\nHost: x.test\r\n{name}: {value}\r\nContent-Length: {length}\r\n\r\n");
+            let request = format!("POST {path} HTTP/1.1\r\nHost: x.test\r\n{name}: {value}\r\nContent-BodyLength: {length}\r\n\r\n");
             if let Ok(head) = read(request.as_bytes()) {
                 let again = read(&head.text).expect("what was written can be read");
                 prop_assert_eq!(&again, &head);

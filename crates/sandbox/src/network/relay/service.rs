@@ -9,17 +9,17 @@ use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _, Interest};
 use tokio::net::{TcpStream, UdpSocket};
 use tokio::time::timeout;
 
-use super::dns::{self, Answer, Asked};
-use super::{Denied, Shared, datagram};
-use crate::network::Refused;
+use super::dns::{self, Answer, QuestionName};
+use super::{RelayDenial, RelayState, datagram};
+use crate::network::HostRefusal;
 use crate::network::host::quoted;
-use crate::network::listeners::INSIDE_NAME;
+use crate::network::listeners::SANDBOX_HOSTNAME;
 
 const LONGEST: usize = 4096;
 const IDLE: Duration = Duration::from_secs(10);
 
 /// Answers datagrams for as long as the relay lives.
-pub(super) async fn datagrams(socket: UdpSocket, shared: &Shared) {
+pub(super) async fn datagrams(socket: UdpSocket, shared: &RelayState) {
     let mut buffer = vec![0; LONGEST];
     loop {
         let received = socket
@@ -41,11 +41,11 @@ pub(super) async fn datagrams(socket: UdpSocket, shared: &Shared) {
 }
 
 /// Answers the questions of one connection.
-pub(super) async fn stream(mut client: TcpStream, shared: &Shared) {
+pub(super) async fn stream(mut client: TcpStream, shared: &RelayState) {
     while let Ok(Ok(())) = timeout(IDLE, question(&mut client, shared)).await {}
 }
 
-async fn question(client: &mut TcpStream, shared: &Shared) -> io::Result<()> {
+async fn question(client: &mut TcpStream, shared: &RelayState) -> io::Result<()> {
     let mut bytes = vec![0; usize::from(client.read_u16().await?)];
     client.read_exact(&mut bytes).await?;
     let reply = answer(&bytes, shared).ok_or(io::ErrorKind::InvalidData)?;
@@ -55,11 +55,11 @@ async fn question(client: &mut TcpStream, shared: &Shared) -> io::Result<()> {
     client.write_all(&reply).await
 }
 
-fn answer(message: &[u8], shared: &Shared) -> Option<Vec<u8>> {
+fn answer(message: &[u8], shared: &RelayState) -> Option<Vec<u8>> {
     dns::answer(message, |asked| lookup(asked, shared))
 }
 
-fn lookup(asked: &Asked, shared: &Shared) -> Answer {
+fn lookup(asked: &QuestionName, shared: &RelayState) -> Answer {
     let denied = match asked {
         Ok(host) if shared.domains.knows(host) => {
             let (v4, v6) = shared.give(host);
@@ -69,7 +69,7 @@ fn lookup(asked: &Asked, shared: &Shared) -> Answer {
         Ok(host)
             if host
                 .name()
-                .is_some_and(|name| [INSIDE_NAME, "localhost"].contains(&name)) =>
+                .is_some_and(|name| [SANDBOX_HOSTNAME, "localhost"].contains(&name)) =>
         {
             return Answer::Known(Ipv4Addr::LOCALHOST, Ipv6Addr::LOCALHOST);
         }
@@ -77,11 +77,11 @@ fn lookup(asked: &Asked, shared: &Shared) -> Answer {
         Ok(host) if host.name().is_some_and(|name| name.ends_with(".arpa")) => {
             return Answer::Unknown;
         }
-        Ok(host) => Denied {
+        Ok(host) => RelayDenial {
             what: host.to_string(),
-            why: Refused::Host { host: host.clone() }.to_string(),
+            why: HostRefusal::Host { host: host.clone() }.to_string(),
         },
-        Err(text) => Denied {
+        Err(text) => RelayDenial {
             what: quoted(text),
             why: "it is the name of no host".to_owned(),
         },

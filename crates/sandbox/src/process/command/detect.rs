@@ -1,22 +1,23 @@
-//! What this machine offers, found by trying each layer once.
+//! MountKind this machine offers, found by trying each layer once.
 
-use super::files::identity::{Change, Identity};
-use super::files::landlock::{self, ALONE, INSIDE, SCOPES};
+use super::files::identity::{Identity, UserChange};
+use super::files::landlock::{self, FIRST_WITH_SCOPES, OLDEST_ALONE, OLDEST_IN_NAMESPACES};
 use super::files::mount_tree;
 use super::files::view::View;
-use super::helper::layout::{ENDED, FAILED, Word};
+use super::helper::layout::{ENDED, FAILED, HelperReport};
 use super::helper::programs::{
-    BECOMING, Parts, Room, command, namespaces, no_namespaces, with_namespaces, without_namespaces,
+    BECOMING, CommandSpec, ContainerInputs, command, namespaces, no_namespaces, with_namespaces,
+    without_namespaces,
 };
-use super::helper::start::{Helper, Made, Streams};
+use super::helper::start::{CommandStreams, Helper, ReadyReport};
 use super::leftovers::pending;
 use super::limits::cgroup::Cgroups;
-use super::limits::rlimit::Held;
-use super::protect::Protected;
+use super::limits::rlimit::CgroupLimits;
+use super::protect::ProtectedFiles;
 use super::watch::{START, step_name};
 use crate::plan::{Access, Files, Limits, Network, Plan, Programs};
 use crate::process::child::null;
-use crate::tier::{Layer, Mechanism, Report, Tier};
+use crate::tier::{LayerReport, Mechanism, SandboxReport, Tier};
 use rustix::event::{PollFd, PollFlags, poll};
 use rustix::fs::Timespec;
 use rustix::io::retry_on_intr;
@@ -27,9 +28,9 @@ use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-/// What was found.
+/// MountKind was found.
 pub(super) struct Findings {
-    pub(super) report: Report,
+    pub(super) report: SandboxReport,
     pub(super) landlock: i32,
     pub(super) cgroups: Cgroups,
 }
@@ -47,7 +48,7 @@ const NEEDS_LANDLOCK: &str =
 /// Where root is root of a user namespace that has nobody else.
 const UNMAPPED: &str = "this user namespace has no user but root: give it more of them (`unshare --map-auto`), or run outside of it";
 
-/// What root does for a command that will be somebody else.
+/// MountKind root does for a command that will be somebody else.
 const OPENING: &str = "opening files for another user";
 
 /// Where root is root of a user namespace only, and the mounts belong to another; or of a container, and has not all of its rights.
@@ -69,7 +70,7 @@ pub(super) fn find(at_most: Tier) -> Findings {
         Err(failure) if at_most == Tier::A && may_pass(failure) => {
             Err(self::failure(NOT_TRIED, libc::EAGAIN))
         }
-        _ if landlock >= ALONE => try_without_namespaces(landlock),
+        _ if landlock >= OLDEST_ALONE => try_without_namespaces(landlock),
         _ => no_landlock(),
     };
     let tier = match (&namespaces, &filter, at_most) {
@@ -85,14 +86,14 @@ pub(super) fn find(at_most: Tier) -> Findings {
         limits_layer(&cgroups),
     ];
     Findings {
-        report: Report { tier, layers },
+        report: SandboxReport { tier, layers },
         landlock,
         cgroups,
     }
 }
 
-/// What a helper says next; `None` when it says nothing more, an error when it does not for long.
-fn told(helper: &mut Helper) -> io::Result<Option<[u8; size_of::<Word>()]>> {
+/// MountKind a helper says next; `None` when it says nothing more, an error when it does not for long.
+fn told(helper: &mut Helper) -> io::Result<Option<[u8; size_of::<HelperReport>()]>> {
     const LONG: Timespec = Timespec {
         tv_sec: 10,
         tv_nsec: 0,
@@ -106,11 +107,11 @@ fn told(helper: &mut Helper) -> io::Result<Option<[u8; size_of::<Word>()]>> {
     if heard == 0 {
         return Err(io::ErrorKind::TimedOut.into());
     }
-    let mut word = [0; size_of::<Word>()];
+    let mut word = [0; size_of::<HelperReport>()];
     Ok(helper.status.read_exact(&mut word).is_ok().then_some(word))
 }
 
-/// Whether a step failed for want of something that comes and goes, which says nothing about the machine. What is weaker must not be chosen for it:
+/// Whether a step failed for want of something that comes and goes, which says nothing about the machine. MountKind is weaker must not be chosen for it:
 /// somebody else may have brought it about.
 fn may_pass(failure: &Failure) -> bool {
     let code = failure.cause.raw_os_error();
@@ -142,7 +143,7 @@ fn has_no_namespaces() -> bool {
 }
 
 /// The first layer that is missing, as a sentence.
-pub(super) fn why_not(report: &Report) -> String {
+pub(super) fn why_not(report: &SandboxReport) -> String {
     let missing: Vec<String> = report
         .layers
         .iter()
@@ -173,16 +174,16 @@ fn failure(step: &'static str, code: i32) -> Failure {
     }
 }
 
-fn try_landlock() -> (i32, Layer) {
+fn try_landlock() -> (i32, LayerReport) {
     let name = "landlock";
-    let layer = |works, detail, fix: Option<&str>| Layer {
+    let layer = |works, detail, fix: Option<&str>| LayerReport {
         name,
         works,
         detail,
         fix: fix.map(str::to_owned),
     };
     match landlock::version() {
-        Ok(version @ ALONE..) if version >= SCOPES => (
+        Ok(version @ OLDEST_ALONE..) if version >= FIRST_WITH_SCOPES => (
             version,
             layer(
                 true,
@@ -190,7 +191,7 @@ fn try_landlock() -> (i32, Layer) {
                 None,
             ),
         ),
-        Ok(version @ ALONE..) => (
+        Ok(version @ OLDEST_ALONE..) => (
             version,
             layer(
                 true,
@@ -199,7 +200,7 @@ fn try_landlock() -> (i32, Layer) {
             ),
         ),
         Ok(version) => {
-            let use_of_it = if version >= INSIDE {
+            let use_of_it = if version >= OLDEST_IN_NAMESPACES {
                 "only around what namespaces close"
             } else {
                 "of no use, as it lets nothing be moved between folders"
@@ -240,10 +241,10 @@ fn try_landlock() -> (i32, Layer) {
     }
 }
 
-fn namespaces_layer(tried: Result<(), Failure>) -> Layer {
+fn namespaces_layer(tried: Result<(), Failure>) -> LayerReport {
     let name = "namespaces";
     match tried {
-        Ok(()) => Layer {
+        Ok(()) => LayerReport {
             name,
             works: true,
             detail: "user, mount, pid, network, ipc and host name".into(),
@@ -255,7 +256,7 @@ fn namespaces_layer(tried: Result<(), Failure>) -> Layer {
             } else {
                 fix_for(failure.step, &failure.cause)
             };
-            Layer {
+            LayerReport {
                 name,
                 works: false,
                 detail: format!("{}: {}", failure.step, failure.cause),
@@ -265,7 +266,7 @@ fn namespaces_layer(tried: Result<(), Failure>) -> Layer {
     }
 }
 
-/// What to do about namespaces that cannot be made.
+/// MountKind to do about namespaces that cannot be made.
 fn fix_for(step: &str, cause: &io::Error) -> String {
     let setting = |path: &str| {
         fs::read_to_string(path)
@@ -306,10 +307,10 @@ fn is_container() -> bool {
     seccomp || Path::new("/.dockerenv").exists() || Path::new("/run/.containerenv").exists()
 }
 
-fn filter_layer(tried: Result<(), Failure>) -> Layer {
+fn filter_layer(tried: Result<(), Failure>) -> LayerReport {
     let name = "seccomp";
     match tried {
-        Ok(()) => Layer {
+        Ok(()) => LayerReport {
             name,
             works: true,
             detail: "a filter for system calls; in tier B also what keeps the network away".into(),
@@ -318,7 +319,7 @@ fn filter_layer(tried: Result<(), Failure>) -> Layer {
         Err(Failure {
             step: step @ (NEEDS_LANDLOCK | NOT_TRIED),
             ..
-        }) => Layer {
+        }) => LayerReport {
             name,
             works: false,
             detail: step.into(),
@@ -327,7 +328,7 @@ fn filter_layer(tried: Result<(), Failure>) -> Layer {
         Err(Failure {
             step: BECOMING,
             cause,
-        }) => Layer {
+        }) => LayerReport {
             name,
             works: false,
             detail: format!("{BECOMING}: {cause}"),
@@ -337,7 +338,7 @@ fn filter_layer(tried: Result<(), Failure>) -> Layer {
             let fix = Some(
                 "a kernel with CONFIG_SECCOMP_FILTER and CONFIG_PROC_CHILDREN is needed".into(),
             );
-            Layer {
+            LayerReport {
                 name,
                 works: false,
                 detail: format!("{step}: {cause}"),
@@ -347,11 +348,11 @@ fn filter_layer(tried: Result<(), Failure>) -> Layer {
     }
 }
 
-fn limits_layer(cgroups: &Cgroups) -> Layer {
+fn limits_layer(cgroups: &Cgroups) -> LayerReport {
     let (memory, processes) = (cgroups.memory(), cgroups.processes());
     let works = memory != Mechanism::Rlimit;
     let fix = "start the harness in a cgroup that is delegated to it with memory and pids enabled below (`systemd-run --user --scope -p Delegate=yes`)";
-    Layer {
+    LayerReport {
         name: "cgroups",
         works,
         detail: format!("memory by {memory}, processes by {processes}"),
@@ -372,37 +373,37 @@ fn attempt(version: i32, tier: Tier) -> Result<(), Failure> {
     let failed = |step| move |cause| Failure { step, cause };
     let identity = Identity::of(&plan.files.workspace).map_err(failed("the workspace"))?;
     let view =
-        View::new(&plan, &identity, &[], &Protected::default(), Tier::A).map_err(|error| {
+        View::new(&plan, &identity, &[], &ProtectedFiles::default(), Tier::A).map_err(|error| {
             Failure {
                 step: "the view",
                 cause: io::Error::other(error.to_string()),
             }
         })?;
-    let room = Room {
+    let room = ContainerInputs {
         plan: &plan,
         identity,
         trees: &[],
         landlock: Some((version, Vec::new())),
     };
-    let parts = Parts {
+    let parts = CommandSpec {
         program: Path::new("/proc/does-not-exist"),
         name: OsStr::new("probe"),
         args: &[],
         folder: Path::new("/"),
         environment: Vec::new(),
         limits: &plan.limits,
-        held: Held { memory: true },
+        by_cgroup: CgroupLimits { memory: true },
         others: 1 << 20,
-        is_ruled: version >= INSIDE,
+        is_ruled: version >= OLDEST_IN_NAMESPACES,
         profile: None,
         class: None,
         priority: None,
         time_left: plan.limits.deadline,
     };
-    if tier == Tier::A && identity.change != Change::None {
-        mount_tree::open(&plan.files.workspace).map_err(failed(OPENING))?;
+    if tier == Tier::A && identity.change != UserChange::None {
+        mount_tree::clone_mounts(&plan.files.workspace).map_err(failed(OPENING))?;
     }
-    let (ground, place) = if tier == Tier::A {
+    let (namespaces, place) = if tier == Tier::A {
         (namespaces(&identity, None), with_namespaces(&room, &view))
     } else {
         (no_namespaces(&identity), without_namespaces(&room))
@@ -421,15 +422,15 @@ fn attempt(version: i32, tier: Tier) -> Result<(), Failure> {
             .map(OwnedFd::from)
             .map_err(failed("/dev/null"))
     };
-    let streams = Streams {
+    let streams = CommandStreams {
         stdin: null()?,
         stdout: null()?,
         stderr: null()?,
     };
-    let mut helper = Helper::start(&ground).map_err(set_up)?;
+    let mut helper = Helper::start(&namespaces).map_err(set_up)?;
     helper
-        .place(&place, &[], Made::Unsaid)
-        .and_then(|()| helper.command(&command, &streams))
+        .make_container(&place, &[], ReadyReport::Unwanted)
+        .and_then(|()| helper.start_command(&command, &streams))
         .map_err(set_up)?;
     let number = |word: &[u8], at: usize| {
         u32::from_ne_bytes([word[at], word[at + 1], word[at + 2], word[at + 3]])
@@ -439,7 +440,7 @@ fn attempt(version: i32, tier: Tier) -> Result<(), Failure> {
         match number(&word, 0) {
             FAILED => {
                 let (step, code) = (number(&word, 4) as usize, number(&word, 8).cast_signed());
-                let step = step_name([&ground, &place, &command], step);
+                let step = step_name([&namespaces, &place, &command], step);
                 let expected = [libc::ENOENT, libc::EACCES];
                 return if step == START && expected.contains(&code) {
                     Ok(())

@@ -1,21 +1,21 @@
 //! What the kernel holds a command to, for the result.
 
-use super::files::identity::{Change, Identity};
+use super::files::identity::{Identity, UserChange};
 use super::files::landlock;
 use super::limits::cgroup::Group;
 use super::limits::memory;
-use super::sandbox::Shared;
+use super::sandbox::SandboxState;
 use crate::plan::{Network, Plan};
-use crate::tier::{Enforced, Mechanism, Tier};
+use crate::tier::{Enforcement, Mechanism, Tier};
 
 /// `weaker` is what is known already to be weaker than it should be.
 pub(super) fn enforced(
-    shared: &Shared,
+    shared: &SandboxState,
     plan: &Plan,
     identity: &Identity,
     group: &Group,
     mut weaker: Vec<String>,
-) -> Enforced {
+) -> Enforcement {
     let tier = shared.tier;
     let asks_network = matches!(&plan.network, Network::Allowed(domains) if !domains.is_empty());
     let network = match tier {
@@ -35,12 +35,12 @@ pub(super) fn enforced(
             "no private /tmp: TMPDIR is a folder of its own, without a bound on its size".into(),
         );
         weaker.push("nothing new can be made at the top of the workspace or in `.git`, because names there govern calls".into());
-        if identity.change == Change::Nobody {
+        if identity.change == UserChange::Nobody {
             weaker.push("the workspace is root's, and the command is not: it writes only what everybody may".into());
         } else {
             weaker.push("modes and times of files of the same user can be changed, also outside the workspace".into());
         }
-        if shared.landlock < landlock::SCOPES {
+        if shared.landlock < landlock::FIRST_WITH_SCOPES {
             weaker.push("processes of the same user can be signalled: this kernel's Landlock is too old to keep signals inside".into());
         }
     }
@@ -60,7 +60,7 @@ pub(super) fn enforced(
             "memory is limited for each process; that of all together is {together}"
         ));
     }
-    Enforced {
+    Enforcement {
         tier,
         files: match tier {
             Tier::A if shared.has_rules() => "namespaces, landlock",

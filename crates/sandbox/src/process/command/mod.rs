@@ -21,7 +21,7 @@ mod sandbox;
 mod warm;
 mod watch;
 
-use crate::tier::Enforced;
+use crate::tier::Enforcement;
 use std::ffi::OsString;
 use std::fs::File;
 use std::path::PathBuf;
@@ -29,9 +29,9 @@ use std::time::Duration;
 use tokio::sync::mpsc;
 
 pub use error::SandboxError;
-pub use helper::network::{Guard, Serve};
-pub use leftovers::pending::{last_call, settle};
-pub use output::text::shown;
+pub use helper::network::{RunningRelay, StartRelay};
+pub use leftovers::pending::{announce_last_call, wait_for_cleanup};
+pub use output::text::printable;
 pub use sandbox::Sandbox;
 
 /// What to run.
@@ -83,7 +83,7 @@ pub enum Stdin {
 /// Where the output of a command goes.
 #[derive(Debug)]
 pub enum Output {
-    /// Into [`Finished`], as text.
+    /// Into [`CommandOutcome`], as text.
     Capture,
     /// To a receiver, as it comes. No bound but the receiver's.
     Stream(mpsc::Sender<(Stream, Vec<u8>)>),
@@ -100,17 +100,17 @@ pub enum Stream {
 
 /// A command that ended, and everything it started with it.
 #[derive(Debug)]
-pub struct Finished {
+pub struct CommandOutcome {
     /// How.
     pub end: End,
     /// What it said.
-    pub stdout: Captured,
+    pub stdout: CapturedOutput,
     /// What it complained about.
-    pub stderr: Captured,
+    pub stderr: CapturedOutput,
     /// How long it took.
     pub duration: Duration,
     /// What the kernel enforced.
-    pub enforced: Enforced,
+    pub enforced: Enforcement,
     /// What was refused or stopped, where that is known.
     pub denials: Vec<Denial>,
 }
@@ -138,7 +138,7 @@ pub enum End {
 
 /// One stream of output.
 #[derive(Debug, Default)]
-pub struct Captured {
+pub struct CapturedOutput {
     /// Its start and its end, with a note between them about what is missing. Valid text without terminal escapes.
     pub text: String,
     /// Whether something is missing.

@@ -13,7 +13,7 @@ use std::time::Duration;
 
 /// Where the thread of a worker that evaluates was put, and where it might be before.
 #[derive(Debug)]
-pub(super) struct Held {
+pub(super) struct PinnedEvaluator {
     evaluator: Pid,
     core: usize,
     before: CpuSet,
@@ -21,45 +21,45 @@ pub(super) struct Held {
 
 /// This thread stays on its core until this is dropped. Nothing may be started meanwhile: a new thread or process would stay there for
 /// good.
-struct Still {
+struct PinnedThread {
     before: CpuSet,
 }
 
 impl WorkerProcess {
     /// Does `ask`, and waits until `answer` can be read, at most `patience`, with the worker and this thread on one core. What cannot be
     /// had of that is left out: the caller has to see for itself whether there is an answer.
-    pub fn ask_near<T>(
+    pub fn ask_on_one_core<T>(
         &mut self,
         answer: impl AsFd,
         patience: Duration,
         ask: impl FnOnce() -> T,
     ) -> T {
-        let still = self.gather();
+        let thread = self.pin();
         let asked = ask();
         let patience = Timespec {
             tv_sec: i64::try_from(patience.as_secs()).unwrap_or(i64::MAX),
             tv_nsec: patience.subsec_nanos().into(),
         };
         let heard = poll(&mut [PollFd::new(&answer, PollFlags::IN)], Some(&patience));
-        drop(still);
+        drop(thread);
         if !matches!(heard, Ok(1)) {
-            self.let_go();
+            self.unpin();
         }
         asked
     }
 
-    /// Lets the worker run wherever it might before [`ask_near`](Self::ask_near).
-    pub fn let_go(&mut self) {
-        if let Some(Held {
+    /// Lets the worker run wherever it might before [`ask_on_one_core`](Self::ask_on_one_core).
+    pub fn unpin(&mut self) {
+        if let Some(PinnedEvaluator {
             evaluator, before, ..
-        }) = self.held.take()
+        }) = self.pinned.take()
         {
             // It fails for a worker that is gone.
             let _ = sched_setaffinity(Some(evaluator), &before);
         }
     }
 
-    fn gather(&mut self) -> Option<Still> {
+    fn pin(&mut self) -> Option<PinnedThread> {
         let before = sched_getaffinity(None).ok()?;
         if before.count() < 2 {
             return None;
@@ -68,22 +68,26 @@ impl WorkerProcess {
         let mut one = CpuSet::new();
         one.set(core);
         sched_setaffinity(None, &one).ok()?;
-        let still = Still { before };
-        if self.held.as_ref().is_none_or(|held| held.core != core) {
-            let known = self.held.as_ref().map(|held| held.evaluator);
+        let thread = PinnedThread { before };
+        if self
+            .pinned
+            .as_ref()
+            .is_none_or(|pinned| pinned.core != core)
+        {
+            let known = self.pinned.as_ref().map(|pinned| pinned.evaluator);
             let evaluator = known.or_else(|| evaluator(self.process.pid))?;
             sched_setaffinity(Some(evaluator), &one).ok()?;
-            self.held = Some(Held {
+            self.pinned = Some(PinnedEvaluator {
                 evaluator,
                 core,
                 before,
             });
         }
-        Some(still)
+        Some(thread)
     }
 }
 
-impl Drop for Still {
+impl Drop for PinnedThread {
     fn drop(&mut self) {
         // What was allowed a moment ago; where that changed, the thread stays where it is.
         let _ = sched_setaffinity(None, &self.before);

@@ -42,7 +42,7 @@ pub enum Death {
 
 /// What a death means.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Cause {
+pub enum DeathCause {
     /// It ended in good order after the channel was closed.
     Closed,
     /// It asked for more memory than it may have.
@@ -66,23 +66,23 @@ pub enum Cause {
 impl Death {
     /// What the death means.
     #[must_use]
-    pub fn cause(self) -> Cause {
+    pub fn cause(self) -> DeathCause {
         match self {
             Self::Exit(code) => [
-                (ExitCode::Closed, Cause::Closed),
-                (ExitCode::Unconfined, Cause::Unconfined),
-                (ExitCode::Memory, Cause::Memory),
-                (ExitCode::Stack, Cause::Stack),
-                (ExitCode::Panic, Cause::Panic),
-                (ExitCode::Stopped, Cause::Killed),
+                (ExitCode::Closed, DeathCause::Closed),
+                (ExitCode::Unconfined, DeathCause::Unconfined),
+                (ExitCode::Memory, DeathCause::Memory),
+                (ExitCode::Stack, DeathCause::Stack),
+                (ExitCode::Panic, DeathCause::Panic),
+                (ExitCode::Stopped, DeathCause::Killed),
             ]
             .into_iter()
             .find(|&(known, _)| known as i32 == first_of(code))
-            .map_or(Cause::Other, |(_, cause)| cause),
-            Self::Signal(libc::SIGSYS) => Cause::Filter,
-            Self::Signal(libc::SIGXCPU) => Cause::Cpu,
-            Self::Signal(libc::SIGKILL) => Cause::Killed,
-            Self::Signal(_) | Self::Lost => Cause::Other,
+            .map_or(DeathCause::Other, |(_, cause)| cause),
+            Self::Signal(libc::SIGSYS) => DeathCause::Filter,
+            Self::Signal(libc::SIGXCPU) => DeathCause::Cpu,
+            Self::Signal(libc::SIGKILL) => DeathCause::Killed,
+            Self::Signal(_) | Self::Lost => DeathCause::Other,
         }
     }
 
@@ -116,18 +116,18 @@ mod tests {
     #[test]
     fn every_death_has_a_cause() {
         for (death, cause) in [
-            (Death::Exit(0), Cause::Closed),
-            (Death::Exit(100), Cause::Memory),
-            (Death::Exit(129), Cause::Memory),
-            (Death::Exit(131), Cause::Stack),
-            (Death::Exit(160), Cause::Panic),
-            (Death::Exit(219), Cause::Killed),
-            (Death::Exit(220), Cause::Other),
-            (Death::Exit(1), Cause::Other),
-            (Death::Signal(libc::SIGSYS), Cause::Filter),
-            (Death::Signal(libc::SIGKILL), Cause::Killed),
-            (Death::Signal(libc::SIGSEGV), Cause::Other),
-            (Death::Lost, Cause::Other),
+            (Death::Exit(0), DeathCause::Closed),
+            (Death::Exit(100), DeathCause::Memory),
+            (Death::Exit(129), DeathCause::Memory),
+            (Death::Exit(131), DeathCause::Stack),
+            (Death::Exit(160), DeathCause::Panic),
+            (Death::Exit(219), DeathCause::Killed),
+            (Death::Exit(220), DeathCause::Other),
+            (Death::Exit(1), DeathCause::Other),
+            (Death::Signal(libc::SIGSYS), DeathCause::Filter),
+            (Death::Signal(libc::SIGKILL), DeathCause::Killed),
+            (Death::Signal(libc::SIGSEGV), DeathCause::Other),
+            (Death::Lost, DeathCause::Other),
         ] {
             assert_eq!(death.cause(), cause, "{death:?}");
         }

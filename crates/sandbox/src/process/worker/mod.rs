@@ -10,7 +10,7 @@ mod filter;
 mod spawn;
 
 pub use confine::{become_worker, enter_part, leave, own_cpu_time};
-pub use death::{Cause, Death, ExitCode, MAX_PARTS};
+pub use death::{Death, DeathCause, ExitCode, MAX_PARTS};
 pub use spawn::WorkerProcess;
 
 use std::fs::File;

@@ -1,11 +1,11 @@
 //! Starting, watching and ending a worker.
 
 use super::confine::{is_alone, leave, read_clock};
-use super::cpu_affinity::Held;
+use super::cpu_affinity::PinnedEvaluator;
 use super::{
     ANSWERS, Channel, Death, ExitCode, ProcessError, REQUESTS, WorkerLimits, WorkerProgram,
 };
-use crate::process::child::{Ended, Started, null};
+use crate::process::child::{ChildExit, ChildProcess, null};
 use rustix::pipe::{PipeFlags, pipe_with};
 use rustix::process::Signal;
 use std::ffi::CString;
@@ -21,14 +21,14 @@ use std::time::{Duration, Instant};
 /// A running worker. Dropping it kills and reaps it.
 #[derive(Debug)]
 pub struct WorkerProcess {
-    pub(super) process: Started,
+    pub(super) process: ChildProcess,
     clock: libc::clockid_t,
     channel: Option<Channel>,
-    /// The worker's end, held here too: writing to a worker that is gone would otherwise raise a signal in this process.
+    /// The worker's end, pinned here too: writing to a worker that is gone would otherwise raise a signal in this process.
     _requests: OwnedFd,
     death: Mutex<Option<Death>>,
     /// The core it was put on.
-    pub(super) held: Option<Held>,
+    pub(super) pinned: Option<PinnedEvaluator>,
 }
 
 impl WorkerProcess {
@@ -55,7 +55,8 @@ impl WorkerProcess {
         let null = null().map_err(failed)?.as_fd();
         const { assert!(REQUESTS == 3 && ANSWERS == 4, "the order below") };
         let given = [null, null, null, requests.as_fd(), answers.as_fd()];
-        let process = Started::new(&path, &[&path, &argument, &limits], &given).map_err(failed)?;
+        let process =
+            ChildProcess::new(&path, &[&path, &argument, &limits], &given).map_err(failed)?;
         Ok(Self::of(process, ours, requests))
     }
 
@@ -82,21 +83,21 @@ impl WorkerProcess {
                 leave(ExitCode::Unconfined)
             }
             pid => Ok(Self::of(
-                Started::known(pid).map_err(ProcessError::step("pidfd"))?,
+                ChildProcess::of_child(pid).map_err(ProcessError::step("pidfd"))?,
                 ours,
                 requests,
             )),
         }
     }
 
-    fn of(process: Started, channel: Channel, requests: OwnedFd) -> Self {
+    fn of(process: ChildProcess, channel: Channel, requests: OwnedFd) -> Self {
         Self {
             clock: clock_of(process.pid),
             process,
             channel: Some(channel),
             _requests: requests,
             death: Mutex::new(None),
-            held: None,
+            pinned: None,
         }
     }
 
@@ -111,12 +112,12 @@ impl WorkerProcess {
         self.channel.take()
     }
 
-    /// Ends the worker at once. It still has to be reaped.
+    /// Ends the worker at once. It thread has to be reaped.
     pub fn kill(&self) {
         self.process.signal(Signal::KILL);
     }
 
-    /// Asks the worker to end and say where it was. One that was taken over may refuse: it still has to be killed.
+    /// Asks the worker to end and say where it was. One that was taken over may refuse: it thread has to be killed.
     pub fn stop(&self) {
         self.process.signal(Signal::TERM);
     }
@@ -137,11 +138,11 @@ impl WorkerProcess {
         let mut death = self.death.lock().unwrap_or_else(PoisonError::into_inner);
         if death.is_none() {
             *death = self.process.collect().and_then(|ended| match ended {
-                Ended::So(status) => status
+                ChildExit::Status(status) => status
                     .exit_status()
                     .map(Death::Exit)
                     .or(status.terminating_signal().map(Death::Signal)),
-                Ended::Lost => Some(Death::Lost),
+                ChildExit::Lost => Some(Death::Lost),
             });
         }
         *death

@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use flate2::Compression;
 use flate2::write::{DeflateEncoder, GzEncoder, ZlibEncoder};
-use tool_harness_sandbox::network::{Bounds, Client, HttpError, Request, Response};
+use tool_harness_sandbox::network::{Client, HttpError, HttpLimits, Request, Response};
 
 use crate::network::server::{Names, Server, client, domains, read_request, small};
 
@@ -112,7 +112,7 @@ fn endless(first: &'static str, again: &'static str, pause: Duration) -> Server 
 }
 
 async fn short(server: &Server, time: Duration) -> Result<Response, HttpError> {
-    let client = Client::new(domains(&[&server.entry()]), Bounds { time, ..small() });
+    let client = Client::new(domains(&[&server.entry()]), HttpLimits { time, ..small() });
     client
         .request(Request::get(&format!("http://{}/", server.address)))
         .await

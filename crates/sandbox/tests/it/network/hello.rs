@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use tokio::sync::mpsc::{Receiver, channel};
-use tool_harness_sandbox::network::{Denied, Listeners, Relay};
+use tool_harness_sandbox::network::{Listeners, Relay, RelayDenial};
 
 use crate::network::server::{Names, Server, domains};
 
@@ -61,7 +61,7 @@ struct World {
     /// All bytes that reached the server.
     got: Arc<Mutex<Vec<u8>>>,
     port: u16,
-    denied: Receiver<Denied>,
+    denied: Receiver<RelayDenial>,
     _relay: Relay,
 }
 

@@ -14,7 +14,7 @@ use std::time::Duration;
 use rustix::net::{RecvAncillaryBuffer, RecvAncillaryMessage, RecvFlags, recvmsg};
 use tempfile::TempDir;
 use tokio::sync::mpsc::{Receiver, channel};
-use tool_harness_sandbox::network::{DNS_PORT, Denied, Domains, Listeners, Relay, Resolve};
+use tool_harness_sandbox::network::{DNS_PORT, Domains, Listeners, Relay, RelayDenial, Resolve};
 
 const AGENT: &str = r#"
 import os, socket, subprocess, sys
@@ -45,7 +45,7 @@ pub(crate) struct Namespace {
     agent: Child,
     words: ChildStdin,
     answers: BufReader<ChildStdout>,
-    pub(crate) denied: Receiver<Denied>,
+    pub(crate) denied: Receiver<RelayDenial>,
     pub(crate) place: TempDir,
     relay: Option<Relay>,
 }
@@ -153,7 +153,7 @@ impl Namespace {
     }
 
     /// What was refused so far.
-    pub(crate) fn refused(&mut self) -> Vec<Denied> {
+    pub(crate) fn refused(&mut self) -> Vec<RelayDenial> {
         std::iter::from_fn(|| self.denied.try_recv().ok()).collect()
     }
 

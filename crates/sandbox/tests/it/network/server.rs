@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex};
 use std::thread;
 use std::time::Duration;
 
-use tool_harness_sandbox::network::{Bounds, Client, Domains, Request, Resolve, Resolving};
+use tool_harness_sandbox::network::{Client, Domains, HttpLimits, Request, Resolve, Resolving};
 
 /// A server of one answer per connection.
 pub(crate) struct Server {
@@ -171,7 +171,7 @@ impl Resolve for Names {
         Box::pin(async move { answer.ok_or_else(|| io::ErrorKind::NotFound.into()) })
     }
 
-    fn lines(&self, address: IpAddr) -> Vec<String> {
+    fn hosts_file_names(&self, address: IpAddr) -> Vec<String> {
         let names = self.0.lock().expect("held");
         let written = |name: &&String| name.ends_with(".written.test");
         names
@@ -193,8 +193,8 @@ pub(crate) fn client(entries: &[&str], names: &Names) -> Client {
     Client::new(domains(entries), small()).with_resolver(Arc::new(names.clone()))
 }
 
-pub(crate) fn small() -> Bounds {
-    Bounds {
+pub(crate) fn small() -> HttpLimits {
+    HttpLimits {
         body_bytes: 100_000,
         header_bytes: 16_384,
         headers: 50,

@@ -7,14 +7,14 @@ use std::path::Path;
 use std::time::Duration;
 use tokio::runtime::Runtime;
 use tokio_util::sync::CancellationToken;
-use tool_harness_sandbox::process::{Command, End, Finished, Sandbox};
+use tool_harness_sandbox::process::{Command, CommandOutcome, End, Sandbox};
 use tool_harness_sandbox::tier::Tier;
 
 /// Long enough for anything that happens at all.
 const LONG: Duration = Duration::from_secs(10);
 
 /// Runs a line of shell, and waits until the place of the next one is made.
-fn shell(runtime: &Runtime, world: &World, line: &str) -> Finished {
+fn shell(runtime: &Runtime, world: &World, line: &str) -> CommandOutcome {
     let command = Command::new("/bin/bash", ["-c", line]);
     let finished = runtime
         .block_on(

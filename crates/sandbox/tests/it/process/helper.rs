@@ -7,14 +7,14 @@ use std::os::unix::process::CommandExt as _;
 use std::process::{Child, Stdio};
 use std::time::Duration;
 use tokio_util::sync::CancellationToken;
-use tool_harness_sandbox::process::{Command, End, Finished};
+use tool_harness_sandbox::process::{Command, CommandOutcome, End};
 use tool_harness_sandbox::tier::Tier;
 
 /// What may pass after the deadline until nobody is left.
 const MARGIN: Duration = Duration::from_millis(250);
 
 /// Runs a program of Python's, and judges it from outside: in time, and nobody left.
-fn python(world: &World, deadline: Duration, mark: &str, text: &str) -> Finished {
+fn python(world: &World, deadline: Duration, mark: &str, text: &str) -> CommandOutcome {
     let mut plan = world.plan.clone();
     plan.limits.deadline = deadline;
     let text = text.replace("MARK", mark);

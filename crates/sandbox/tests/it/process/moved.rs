@@ -5,10 +5,10 @@ use std::fs;
 use std::path::Path;
 use std::time::Duration;
 use tool_harness_sandbox::plan::Plan;
-use tool_harness_sandbox::process::{End, Finished};
+use tool_harness_sandbox::process::{CommandOutcome, End};
 
 /// Runs a line once its place is elsewhere.
-fn after_moving(world: &World, plan: &Plan, line: &str, from: &Path, to: &Path) -> Finished {
+fn after_moving(world: &World, plan: &Plan, line: &str, from: &Path, to: &Path) -> CommandOutcome {
     let (started, go) = (world.ws("src/started"), world.ws("src/go"));
     std::thread::scope(|scope| {
         let line =

@@ -6,9 +6,9 @@ use std::net::{TcpListener, UdpSocket};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 use tokio::sync::mpsc::{Receiver, channel};
-use tool_harness_sandbox::network::{Denied, Domains, Listeners, Relay, SystemResolver};
+use tool_harness_sandbox::network::{Domains, Listeners, Relay, RelayDenial, SystemResolver};
 use tool_harness_sandbox::plan::Network;
-use tool_harness_sandbox::process::{Denial, DenialLayer, End, Guard, Serve};
+use tool_harness_sandbox::process::{Denial, DenialLayer, End, RunningRelay, StartRelay};
 use tool_harness_sandbox::tier::Tier;
 
 /// Answers every connection with the address it was meant for.
@@ -18,8 +18,8 @@ struct Answering {
     seen: Arc<Mutex<Vec<String>>>,
 }
 
-impl Serve for Echo {
-    fn serve(&self, listeners: Listeners, domains: &Domains) -> io::Result<Box<dyn Guard>> {
+impl StartRelay for Echo {
+    fn serve(&self, listeners: Listeners, domains: &Domains) -> io::Result<Box<dyn RunningRelay>> {
         assert!(!domains.is_empty());
         let seen = Arc::new(Mutex::new(Vec::new()));
         for socket in listeners.tcp {
@@ -49,7 +49,7 @@ impl Serve for Echo {
     }
 }
 
-impl Guard for Answering {
+impl RunningRelay for Answering {
     fn finish(self: Box<Self>) -> Vec<Denial> {
         let seen = self.seen.lock().expect("held");
         seen.iter()
@@ -115,11 +115,11 @@ struct Relayed;
 
 struct Relaying {
     relay: Relay,
-    denied: Receiver<Denied>,
+    denied: Receiver<RelayDenial>,
 }
 
-impl Serve for Relayed {
-    fn serve(&self, listeners: Listeners, domains: &Domains) -> io::Result<Box<dyn Guard>> {
+impl StartRelay for Relayed {
+    fn serve(&self, listeners: Listeners, domains: &Domains) -> io::Result<Box<dyn RunningRelay>> {
         let (report, denied) = channel(99);
         Ok(Box::new(Relaying {
             relay: Relay::start(listeners, domains.clone(), Arc::new(SystemResolver), report)?,
@@ -128,7 +128,7 @@ impl Serve for Relayed {
     }
 }
 
-impl Guard for Relaying {
+impl RunningRelay for Relaying {
     fn finish(mut self: Box<Self>) -> Vec<Denial> {
         self.relay.report_refusals();
         let denied = std::iter::from_fn(|| self.denied.try_recv().ok());

@@ -5,11 +5,11 @@ use std::fs;
 use std::path::Path;
 use std::time::Duration;
 use tokio_util::sync::CancellationToken;
-use tool_harness_sandbox::process::{self, End, Finished};
+use tool_harness_sandbox::process::{self, CommandOutcome, End};
 use tool_harness_sandbox::tier::Tier;
 
 /// Runs a line that says when it has started, and does something outside meanwhile.
-fn meanwhile(world: &World, line: &str, outside: impl FnOnce() + Send) -> Finished {
+fn meanwhile(world: &World, line: &str, outside: impl FnOnce() + Send) -> CommandOutcome {
     let mark = world.ws("src/started");
     let _ = fs::remove_file(&mark);
     std::thread::scope(|scope| {

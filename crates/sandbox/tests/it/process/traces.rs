@@ -5,10 +5,10 @@ use crate::process::world::{World, eventually, in_every_tier, in_tier};
 use std::fs;
 use std::process::{Child, Stdio};
 use std::time::{Duration, Instant};
-use tool_harness_sandbox::process::{Sandbox, last_call, settle};
+use tool_harness_sandbox::process::{Sandbox, announce_last_call, wait_for_cleanup};
 use tool_harness_sandbox::tier::Tier;
 
-/// What a program gives its calls to settle.
+/// What a program gives its calls to wait_for_cleanup.
 const SETTLE: Duration = Duration::from_secs(1);
 const MANY: usize = 20_000;
 
@@ -43,10 +43,10 @@ fn as_a_program_that_runs_one_command() {
     }));
     let mut plan = world.plan.clone();
     plan.limits.deadline = Duration::from_millis(set("DEADLINE").parse().expect("a number"));
-    last_call();
+    announce_last_call();
     world.shell_with(&plan, &set("LINE"));
     drop(world);
-    settle(SETTLE);
+    wait_for_cleanup(SETTLE);
 }
 
 #[test]

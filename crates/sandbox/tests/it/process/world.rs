@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 use tempfile::TempDir;
 use tokio_util::sync::CancellationToken;
 use tool_harness_sandbox::plan::{Access, Files, Limits, Network, Plan, Programs};
-use tool_harness_sandbox::process::{Command, End, Finished, Sandbox, SandboxError};
+use tool_harness_sandbox::process::{Command, CommandOutcome, End, Sandbox, SandboxError};
 use tool_harness_sandbox::tier::Tier;
 
 pub(crate) const SECRET: &str = "canary";
@@ -186,20 +186,24 @@ impl World {
     }
 
     /// Runs a command to its end.
-    pub(crate) fn run(&self, program: &str, args: &[&str]) -> Result<Finished, SandboxError> {
+    pub(crate) fn run(&self, program: &str, args: &[&str]) -> Result<CommandOutcome, SandboxError> {
         self.run_with(&self.plan, Command::new(program, args.iter().copied()))
     }
 
-    pub(crate) fn run_with(&self, plan: &Plan, command: Command) -> Result<Finished, SandboxError> {
+    pub(crate) fn run_with(
+        &self,
+        plan: &Plan,
+        command: Command,
+    ) -> Result<CommandOutcome, SandboxError> {
         shared_runtime().block_on(self.sandbox.run(plan, command, CancellationToken::new()))
     }
 
     /// Runs a line of shell.
-    pub(crate) fn shell(&self, line: &str) -> Finished {
+    pub(crate) fn shell(&self, line: &str) -> CommandOutcome {
         self.shell_with(&self.plan, line)
     }
 
-    pub(crate) fn shell_with(&self, plan: &Plan, line: &str) -> Finished {
+    pub(crate) fn shell_with(&self, plan: &Plan, line: &str) -> CommandOutcome {
         self.run_with(plan, Command::new("/bin/bash", ["-c", line]))
             .unwrap_or_else(|error| panic!("{line}: {error}"))
     }
@@ -218,7 +222,7 @@ impl World {
     }
 
     /// The line fails, and nothing beside the workspace changed.
-    pub(crate) fn refuses(&self, line: &str) -> Finished {
+    pub(crate) fn refuses(&self, line: &str) -> CommandOutcome {
         let before = self.outside();
         let finished = self.shell(line);
         assert_ne!(

@@ -18,12 +18,12 @@ const NOBODY: u32 = 65534;
 pub(crate) struct Identity {
     pub(crate) uid: u32,
     pub(crate) gid: u32,
-    pub(crate) change: Change,
+    pub(crate) change: UserChange,
 }
 
 /// How it becomes that.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Change {
+pub(crate) enum UserChange {
     /// It is the user of the harness.
     None,
     /// Root gives up being root and becomes the workspace's owner.
@@ -42,15 +42,15 @@ impl Identity {
             return Ok(Self {
                 uid,
                 gid,
-                change: Change::None,
+                change: UserChange::None,
             });
         }
-        let facts = File::from(open::open(workspace)?).metadata()?;
+        let facts = File::from(open::open_exact(workspace)?).metadata()?;
         Ok(match facts.uid() {
             0 => Self {
                 uid: NOBODY,
                 gid: NOBODY,
-                change: Change::Nobody,
+                change: UserChange::Nobody,
             },
             owner => Self {
                 uid: owner,
@@ -59,7 +59,7 @@ impl Identity {
                 } else {
                     facts.gid()
                 },
-                change: Change::Owner,
+                change: UserChange::Owner,
             },
         })
     }
@@ -83,7 +83,7 @@ impl Identity {
         } else {
             (4, Access::READ_OK)
         };
-        if self.change != Change::None {
+        if self.change != UserChange::None {
             return self.may(facts, right);
         }
         // It is who we are, so the kernel knows: it may be in more groups than one, and files can have lists of users.
@@ -112,7 +112,7 @@ mod tests {
         let identity = Identity::of(Path::new("/")).expect("facts");
         assert_ne!(identity.uid, 0);
         assert_eq!(
-            identity.change == Change::None,
+            identity.change == UserChange::None,
             !rustix::process::geteuid().is_root()
         );
     }
@@ -120,7 +120,7 @@ mod tests {
     #[test]
     fn what_the_kernel_opens_to_an_ordinary_user_is_what_it_can_read() {
         let identity = Identity {
-            change: Change::None,
+            change: UserChange::None,
             ..Identity::of(Path::new("/")).expect("facts")
         };
         let place = tempfile::tempdir().expect("a folder");

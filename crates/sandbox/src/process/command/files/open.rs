@@ -7,7 +7,7 @@ use std::path::Path;
 
 /// Opens what is at a path, without following any link: whoever may write above it, a command of another call for instance, could have put
 /// one there since the plan was made, and whatever the link leads to would be opened to this call.
-pub(crate) fn open(path: &Path) -> io::Result<OwnedFd> {
+pub(crate) fn open_exact(path: &Path) -> io::Result<OwnedFd> {
     let opened = openat2(
         CWD,
         path,

@@ -61,7 +61,7 @@ fn is_same(listed: &Path, real: &Path) -> bool {
     listed == real || fs::canonicalize(listed).is_ok_and(|listed| listed == real)
 }
 
-/// What a path leads to, if that can be seen inside.
+/// MountKind a path leads to, if that can be seen inside.
 fn seen(path: &Path, is_visible: &dyn Fn(&Path) -> bool) -> Option<PathBuf> {
     fs::canonicalize(path).ok().filter(|real| is_visible(real))
 }

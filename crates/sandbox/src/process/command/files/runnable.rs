@@ -1,11 +1,11 @@
-//! What may be executed, or mapped as a program, where a list of programs holds.
+//! MountKind may be executed, or mapped as a program, where a list of programs holds.
 //!
 //! Landlock keeps everything else from being executed, but not from being read, and the loader can start what it can read. So in namespaces
 //! nothing can be mapped as a program but what is named here: the programs of the list, what the kernel opens to start them, and libraries.
 
 use super::landlock_rules::PROGRAMS_AMONG_DATA;
 use super::program::needed_to_start;
-use super::view::{View, What, needed};
+use super::view::{MountKind, View, mount_points};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -34,7 +34,7 @@ const PROGRAMS: &[&str] = &[
 const DEPTH: usize = 3;
 const MOST_ENTRIES: usize = 2000;
 
-/// What may be run.
+/// MountKind may be run.
 #[derive(Debug, Default)]
 pub(crate) struct Runnable {
     files: BTreeSet<PathBuf>,
@@ -127,34 +127,37 @@ impl Runnable {
 
     /// Has these, and nothing else, be run in a view. Nothing that is hidden is shown by it.
     pub(crate) fn open_in(&self, view: &mut View) {
-        let mut wanted: BTreeMap<PathBuf, What> = view
-            .placements
+        let mut wanted: BTreeMap<PathBuf, MountKind> = view
+            .mounts
             .drain(..)
-            .map(|placement| (placement.path, placement.what))
+            .map(|mount| (mount.path, mount.kind))
             .collect();
         // The most special last: folders of libraries, what is closed in them, files.
         for path in &self.libraries {
-            if matches!(above(&wanted, path), None | Some(What::Read)) {
-                wanted.insert(path.clone(), What::Run);
+            if matches!(above(&wanted, path), None | Some(MountKind::Read)) {
+                wanted.insert(path.clone(), MountKind::Run);
             }
         }
         for path in &self.closed {
-            if above(&wanted, path) == Some(What::Run) {
-                wanted.insert(path.clone(), What::Read);
+            if above(&wanted, path) == Some(MountKind::Run) {
+                wanted.insert(path.clone(), MountKind::Read);
             }
         }
         for path in &self.files {
             // A program that lies where the command may write is one that it may not change.
-            if !matches!(above(&wanted, path), Some(What::Hidden | What::Private)) {
-                wanted.insert(path.clone(), What::Run);
+            if !matches!(
+                above(&wanted, path),
+                Some(MountKind::Hidden | MountKind::Private)
+            ) {
+                wanted.insert(path.clone(), MountKind::Run);
             }
         }
-        view.placements = needed(wanted);
+        view.mounts = mount_points(wanted);
     }
 }
 
-/// What a path is made into, by itself or by what it lies in.
-fn above(wanted: &BTreeMap<PathBuf, What>, path: &Path) -> Option<What> {
+/// MountKind a path is made into, by itself or by what it lies in.
+fn above(wanted: &BTreeMap<PathBuf, MountKind>, path: &Path) -> Option<MountKind> {
     path.ancestors()
         .find_map(|above| wanted.get(above))
         .copied()

@@ -1,13 +1,13 @@
 //! The file tree as a command sees it: what is covered, what is put back, what may be written.
 
 use super::homes;
-use super::identity::{Change, Identity};
+use super::identity::{Identity, UserChange};
 use super::mounts::SHARED_MEMORY;
 use super::open;
 use crate::plan::{Access, Plan};
 use crate::process::command::SandboxError;
-use crate::process::command::protect::Protected;
-use crate::process::command::warm::stamp::Stamp;
+use crate::process::command::protect::ProtectedFiles;
+use crate::process::command::warm::stamp::FileStamp;
 use crate::tier::Tier;
 use std::collections::BTreeMap;
 use std::fs;
@@ -61,27 +61,27 @@ const HOME_CREDENTIALS: &[&str] = &[
     ".ssh",
 ];
 
-/// What a place is made into.
+/// MountKind a place is made into.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum What {
+pub(crate) enum MountKind {
     /// An empty folder, or a file without content.
     Hidden,
     /// A private folder in memory.
     Private,
-    /// What it is, to be read.
+    /// MountKind it is, to be read.
     Read,
-    /// What it is, to be read, and run where a list keeps everything else from it.
+    /// MountKind it is, to be read, and run where a list keeps everything else from it.
     Run,
-    /// What it is, to be read and written.
+    /// MountKind it is, to be read and written.
     Write,
-    /// What it is, to be written, but it cannot be renamed or replaced.
+    /// MountKind it is, to be written, but it cannot be renamed or replaced.
     Pinned,
 }
 
 /// Results that are kept while the places are laid: the helper has room for few more.
 const MOST_PLACES: usize = 200;
 
-impl What {
+impl MountKind {
     pub(crate) fn is_tree(self) -> bool {
         matches!(self, Self::Read | Self::Run | Self::Write | Self::Pinned)
     }
@@ -89,28 +89,28 @@ impl What {
 
 /// One place that is made into something.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Placement {
+pub(crate) struct MountPoint {
     pub(crate) path: PathBuf,
-    pub(crate) what: What,
+    pub(crate) kind: MountKind,
     pub(crate) is_folder: bool,
-    /// What the nearest place above it is made into.
-    pub(crate) within: Option<(PathBuf, What)>,
+    /// MountKind the nearest place above it is made into.
+    pub(crate) within: Option<(PathBuf, MountKind)>,
     /// Which file it is.
-    pub(crate) stamp: Stamp,
+    pub(crate) stamp: FileStamp,
 }
 
-impl Placement {
+impl MountPoint {
     /// Whether it is made out of what is there already, so that nothing is kept for it meanwhile.
     fn is_in_place(&self) -> bool {
-        self.what == What::Private
-            || self.what.is_tree() && self.within.as_ref().is_some_and(|(_, what)| what.is_tree())
+        self.kind == MountKind::Private
+            || self.kind.is_tree() && self.within.as_ref().is_some_and(|(_, what)| what.is_tree())
     }
 }
 
 /// Every place that is made into something, those above before those below.
 #[derive(Debug)]
 pub(crate) struct View {
-    pub(crate) placements: Vec<Placement>,
+    pub(crate) mounts: Vec<MountPoint>,
 }
 
 impl View {
@@ -118,12 +118,12 @@ impl View {
         plan: &Plan,
         identity: &Identity,
         homes: &[PathBuf],
-        protected: &Protected,
+        protected: &ProtectedFiles,
         tier: Tier,
     ) -> Result<Self, SandboxError> {
         let files = &plan.files;
         let homes = || homes.iter().chain(&files.home);
-        let mut wanted: BTreeMap<PathBuf, What> = BTreeMap::new();
+        let mut wanted: BTreeMap<PathBuf, MountKind> = BTreeMap::new();
         let real_homes: Vec<Option<PathBuf>> =
             homes().map(|home| fs::canonicalize(home).ok()).collect();
         let covered = COVERED
@@ -133,43 +133,43 @@ impl View {
         wanted.extend(
             covered
                 .filter(|path| homes::is_home(path))
-                .map(|path| (path, What::Hidden)),
+                .map(|path| (path, MountKind::Hidden)),
         );
         wanted.extend(
             ["/tmp", "/var/tmp"]
                 .into_iter()
                 .filter(|path| is_real_folder(path))
-                .map(|path| (path.into(), What::Private)),
+                .map(|path| (path.into(), MountKind::Private)),
         );
         let mut trees = Vec::new();
         let workspace = match files.access {
-            Access::Hidden => What::Hidden,
-            Access::Write if files.only.is_empty() => What::Write,
-            _ => What::Read,
+            Access::Hidden => MountKind::Hidden,
+            Access::Write if files.only.is_empty() => MountKind::Write,
+            _ => MountKind::Read,
         };
         trees.push(("workspace", &files.workspace, workspace));
         trees.extend(
             files
                 .readable
                 .iter()
-                .map(|path| ("readable place", path, What::Read)),
+                .map(|path| ("readable place", path, MountKind::Read)),
         );
         if files.access == Access::Write {
             trees.extend(
                 files
                     .only
                     .iter()
-                    .map(|path| ("writable place", path, What::Write)),
+                    .map(|path| ("writable place", path, MountKind::Write)),
             );
         }
         trees.extend(
             files
                 .writable
                 .iter()
-                .map(|path| ("writable place", path, What::Write)),
+                .map(|path| ("writable place", path, MountKind::Write)),
         );
         for (what, path, made) in trees {
-            open::open(path).map_err(|cause| SandboxError::BadPlace {
+            open::open_exact(path).map_err(|cause| SandboxError::BadPlace {
                 what,
                 path: path.clone(),
                 cause,
@@ -193,7 +193,7 @@ impl View {
                 });
             }
             // A folder that the command's user cannot pass through is covered, so that what is below it can be put back.
-            if identity.change != Change::None {
+            if identity.change != UserChange::None {
                 let closed = path
                     .ancestors()
                     .skip(1)
@@ -202,7 +202,9 @@ impl View {
                     fs::metadata(above).is_ok_and(|facts| !identity.may(&facts, 1))
                 });
                 closed.for_each(|above| {
-                    wanted.entry(above.to_path_buf()).or_insert(What::Hidden);
+                    wanted
+                        .entry(above.to_path_buf())
+                        .or_insert(MountKind::Hidden);
                 });
             }
             wanted.insert(path.clone(), made);
@@ -226,10 +228,14 @@ impl View {
             .chain(files.hidden.iter().cloned())
             .filter_map(|path| fs::canonicalize(path).ok());
         let hidden: Vec<PathBuf> = hidden.collect();
-        wanted.extend(hidden.into_iter().map(|path| (path, What::Hidden)));
-        let pinned = protected.pinned.iter().map(|path| (path, What::Pinned));
-        for (path, what) in pinned.chain(protected.fixed.iter().map(|path| (path, What::Read))) {
-            // What is hidden stays hidden.
+        wanted.extend(hidden.into_iter().map(|path| (path, MountKind::Hidden)));
+        let pinned = protected
+            .pinned
+            .iter()
+            .map(|path| (path, MountKind::Pinned));
+        for (path, what) in pinned.chain(protected.fixed.iter().map(|path| (path, MountKind::Read)))
+        {
+            // MountKind is hidden stays hidden.
             let above = path.ancestors().find_map(|above| wanted.get(above));
             if above.is_some_and(|above| above.is_tree()) {
                 wanted.insert(path.clone(), what);
@@ -237,15 +243,10 @@ impl View {
         }
         // Without namespaces no name is made or removed in a folder that has something closed in it.
         if tier == Tier::A {
-            pin_ways(&mut wanted, &protected.ways);
+            pin_parents(&mut wanted, &protected.ways);
         }
-        let placements = needed(wanted);
-        if placements
-            .iter()
-            .filter(|placement| !placement.is_in_place())
-            .count()
-            > MOST_PLACES
-        {
+        let mounts = mount_points(wanted);
+        if mounts.iter().filter(|mount| !mount.is_in_place()).count() > MOST_PLACES {
             let cause = std::io::Error::other(format!(
                 "more than {MOST_PLACES} places are hidden or put back"
             ));
@@ -255,30 +256,34 @@ impl View {
                 cause,
             });
         }
-        Ok(Self { placements })
+        Ok(Self { mounts })
     }
 
     /// Whether something that exists is also there inside.
     pub(crate) fn is_visible(&self, path: &Path) -> bool {
-        self.nearest(path)
-            .is_none_or(|placement| placement.what.is_tree())
+        self.nearest(path).is_none_or(|mount| mount.kind.is_tree())
     }
 
-    fn nearest(&self, path: &Path) -> Option<&Placement> {
-        self.placements
+    fn nearest(&self, path: &Path) -> Option<&MountPoint> {
+        self.mounts
             .iter()
             .rev()
-            .find(|placement| path.starts_with(&placement.path))
+            .find(|mount| path.starts_with(&mount.path))
     }
 }
 
 /// Keeps the folders above what is closed or hidden where they are: a command that renamed one would leave the name free for something else,
 /// and would show what was hidden to whoever comes next.
-fn pin_ways(wanted: &mut BTreeMap<PathBuf, What>, links: &[PathBuf]) {
+fn pin_parents(wanted: &mut BTreeMap<PathBuf, MountKind>, links: &[PathBuf]) {
     let mut ways = Vec::new();
     let closed = wanted
         .iter()
-        .filter(|(_, what)| matches!(what, What::Hidden | What::Read | What::Pinned))
+        .filter(|(_, what)| {
+            matches!(
+                what,
+                MountKind::Hidden | MountKind::Read | MountKind::Pinned
+            )
+        })
         .map(|(path, _)| path.as_path());
     // A link cannot be closed itself; it is a name in the folder.
     let links = links
@@ -296,41 +301,43 @@ fn pin_ways(wanted: &mut BTreeMap<PathBuf, What>, links: &[PathBuf]) {
             .unwrap_or(&path)
             .parent()
             .and_then(|nearest| wanted.get(nearest));
-        if matches!(nearest, Some(What::Write | What::Pinned)) {
+        if matches!(nearest, Some(MountKind::Write | MountKind::Pinned)) {
             ways.extend(folders.into_iter().map(Path::to_path_buf));
         }
     }
     for way in ways {
-        wanted.entry(way).or_insert(What::Pinned);
+        wanted.entry(way).or_insert(MountKind::Pinned);
     }
 }
 
 /// Leaves out what changes nothing, and says for the rest what it lies in.
-pub(crate) fn needed(wanted: BTreeMap<PathBuf, What>) -> Vec<Placement> {
-    let mut kept: Vec<Placement> = Vec::new();
+pub(crate) fn mount_points(wanted: BTreeMap<PathBuf, MountKind>) -> Vec<MountPoint> {
+    let mut kept: Vec<MountPoint> = Vec::new();
     for (path, what) in wanted {
         let path: PathBuf = path.components().collect();
         let within = kept
             .iter()
             .rev()
             .find(|above| is_within(&path, &above.path))
-            .map(|above| (above.path.clone(), above.what));
+            .map(|above| (above.path.clone(), above.kind));
         let above = within.as_ref().map(|(_, what)| *what);
         let changes_nothing = match what {
-            What::Hidden => matches!(above, Some(What::Hidden | What::Private)),
-            What::Private | What::Pinned => false,
-            What::Read => matches!(above, None | Some(What::Read)),
-            What::Run => matches!(above, Some(What::Run)),
-            What::Write => matches!(above, Some(What::Write)),
+            MountKind::Hidden => matches!(above, Some(MountKind::Hidden | MountKind::Private)),
+            MountKind::Private | MountKind::Pinned => false,
+            MountKind::Read => matches!(above, None | Some(MountKind::Read)),
+            MountKind::Run => matches!(above, Some(MountKind::Run)),
+            MountKind::Write => matches!(above, Some(MountKind::Write)),
         };
         if changes_nothing {
             continue;
         }
         // Gone since it was asked for, or a link: nothing can be put there.
-        if let Some((stamp, kind)) = Stamp::and_kind(&path).filter(|(_, kind)| !kind.is_symlink()) {
-            kept.push(Placement {
+        if let Some((stamp, kind)) =
+            FileStamp::and_kind(&path).filter(|(_, kind)| !kind.is_symlink())
+        {
+            kept.push(MountPoint {
                 path,
-                what,
+                kind: what,
                 is_folder: kind.is_dir(),
                 within,
                 stamp,
@@ -369,14 +376,14 @@ mod tests {
             }
         }
         let odd = BTreeMap::from([
-            (PathBuf::from("//usr/./share/"), What::Hidden),
-            (PathBuf::from("/usr//share/doc"), What::Hidden),
+            (PathBuf::from("//usr/./share/"), MountKind::Hidden),
+            (PathBuf::from("/usr//share/doc"), MountKind::Hidden),
         ]);
-        let placed = needed(odd);
+        let placed = mount_points(odd);
         assert_eq!(
             placed
                 .iter()
-                .map(|placement| placement.path.as_os_str())
+                .map(|mount| mount.path.as_os_str())
                 .collect::<Vec<_>>(),
             ["/usr/share"]
         );

@@ -1,8 +1,9 @@
 //! Filling the blocks that the helper follows. Everything is decided and laid out here, before the helper exists.
 
 use super::layout::{
-    ANY, CHECK, COMMAND_BASE, COMMAND_STEPS, GIVEN, GROUND_BASE, Ground, HEARD, LOAD, MAKER, Op,
-    PLACE_BASE, PLACE_STEPS, POKE, Place, RULES, SLOTS, Script, Start, TOLD,
+    ANY, CHECK, COMMAND_BASE, COMMAND_STEPS, CONTAINER_BASE, CONTAINER_STEPS, CommandHead,
+    ContainerHead, FIRST_PASSED, LOAD, NAMESPACE_BASE, NETWORK_MAKER, NETWORK_READER,
+    NETWORK_WRITER, NamespaceHead, Op, POKE, RULES, SLOTS, SyscallProgram,
 };
 use std::ffi::CStr;
 use std::marker::PhantomData;
@@ -20,13 +21,13 @@ pub(crate) struct Block<Head> {
     slots: u16,
 }
 
-pub(crate) type GroundBlock = Block<Ground>;
-pub(crate) type PlaceBlock = Block<Place>;
-pub(crate) type CommandBlock = Block<Start>;
+pub(crate) type NamespaceBlock = Block<NamespaceHead>;
+pub(crate) type ContainerBlock = Block<ContainerHead>;
+pub(crate) type CommandBlock = Block<CommandHead>;
 
 /// A list of operations in the making.
 #[derive(Default)]
-pub(crate) struct List {
+pub(crate) struct SyscallList {
     ops: Vec<Op>,
 }
 
@@ -47,9 +48,9 @@ impl Slot {
     /// The one that the place leaves to the command.
     pub(crate) const RULES: Self = Self(RULES);
     /// Those that the ground leaves to the place.
-    pub(crate) const MAKER: Self = Self(MAKER);
-    pub(crate) const TOLD: Self = Self(TOLD);
-    pub(crate) const HEARD: Self = Self(HEARD);
+    pub(crate) const NETWORK_MAKER: Self = Self(NETWORK_MAKER);
+    pub(crate) const NETWORK_WRITER: Self = Self(NETWORK_WRITER);
+    pub(crate) const NETWORK_READER: Self = Self(NETWORK_READER);
 }
 
 impl From<u64> for Arg {
@@ -87,11 +88,11 @@ unsafe impl Plain for u64 {}
 // SAFETY: as above.
 unsafe impl Plain for Op {}
 // SAFETY: as above.
-unsafe impl Plain for Ground {}
+unsafe impl Plain for NamespaceHead {}
 // SAFETY: as above.
-unsafe impl Plain for Place {}
+unsafe impl Plain for ContainerHead {}
 // SAFETY: as above.
-unsafe impl Plain for Start {}
+unsafe impl Plain for CommandHead {}
 // SAFETY: as above.
 unsafe impl Plain for [u64; 2] {}
 // SAFETY: as above.
@@ -101,14 +102,14 @@ unsafe impl Plain for [u64; 4] {}
 // SAFETY: as above.
 unsafe impl Plain for [u64; 7] {}
 
-impl GroundBlock {
+impl NamespaceBlock {
     /// What makes namespaces.
-    pub(crate) fn ground() -> Self {
+    pub(crate) fn namespaces() -> Self {
         // The numbers 0 to 2 are the helper's own.
         Self::new(
-            GROUND_BASE,
+            NAMESPACE_BASE,
             0,
-            HEARD,
+            NETWORK_READER,
             vec![
                 "the helper's memory",
                 "a process of its own",
@@ -118,20 +119,20 @@ impl GroundBlock {
     }
 }
 
-impl PlaceBlock {
+impl ContainerBlock {
     /// What makes a place, out of so many descriptors that are passed with it.
-    pub(crate) fn place(given: usize) -> Self {
-        let last = GIVEN - 1 + u16::try_from(given).unwrap_or(u16::MAX - GIVEN);
+    pub(crate) fn container(passed: usize) -> Self {
+        let last = FIRST_PASSED - 1 + u16::try_from(passed).unwrap_or(u16::MAX - FIRST_PASSED);
         assert!(
             usize::from(last) < SLOTS,
             "more is passed than there is room for"
         );
-        Self::new(PLACE_BASE, PLACE_STEPS, last, Vec::new())
+        Self::new(CONTAINER_BASE, CONTAINER_STEPS, last, Vec::new())
     }
 
     /// What was passed with the place.
-    pub(crate) fn given(at: usize) -> Slot {
-        Slot(GIVEN + u16::try_from(at).unwrap_or(0))
+    pub(crate) fn passed(at: usize) -> Slot {
+        Slot(FIRST_PASSED + u16::try_from(at).unwrap_or(0))
     }
 }
 
@@ -164,7 +165,7 @@ impl<Head: Plain> Block<Head> {
     /// Names what the following operations are for.
     pub(crate) fn step(&mut self, name: &'static str) -> u16 {
         self.steps.push(name);
-        self.first_step + u16::try_from(self.steps.len() - 1).unwrap_or(PLACE_STEPS)
+        self.first_step + u16::try_from(self.steps.len() - 1).unwrap_or(CONTAINER_STEPS)
     }
 
     pub(crate) fn slot(&mut self) -> Slot {
@@ -215,23 +216,23 @@ impl<Head: Plain> Block<Head> {
     }
 
     /// Writes a list of operations into the block.
-    pub(crate) fn script(&mut self, list: &List) -> Script {
+    pub(crate) fn program(&mut self, list: &SyscallList) -> SyscallProgram {
         self.bytes.resize(self.bytes.len().next_multiple_of(8), 0);
-        let script = Script {
+        let program = SyscallProgram {
             address: self.base + self.bytes.len() as u64,
             count: list.ops.len() as u64,
         };
         for op in &list.ops {
             self.value(op);
         }
-        script
+        program
     }
 
     /// The finished bytes, and the names of the steps. The head is filled last, when the size of the whole is known.
-    pub(crate) fn finish(mut self, fill: impl FnOnce(u64) -> Head) -> Filled {
+    pub(crate) fn finish(mut self, fill: impl FnOnce(u64) -> Head) -> EncodedBlock {
         let head = fill(self.bytes.len() as u64);
         self.bytes[..size_of::<Head>()].copy_from_slice(bytes_of(&head));
-        Filled {
+        EncodedBlock {
             bytes: self.bytes,
             steps: self.steps,
         }
@@ -245,13 +246,13 @@ fn bytes_of<T: Plain>(value: &T) -> &[u8] {
 
 /// A block that is done.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Filled {
+pub(crate) struct EncodedBlock {
     pub(crate) bytes: Vec<u8>,
     /// What its steps are called.
     pub(crate) steps: Vec<&'static str>,
 }
 
-impl List {
+impl SyscallList {
     /// Adds a system call whose failure is the failure of the step.
     pub(crate) fn call<const N: usize>(
         &mut self,

@@ -1,8 +1,8 @@
 //! A network namespace in which every destination is this machine itself, and the sockets that answer there.
 
-use super::block::{Arg, GroundBlock, List, Slot};
+use super::block::{Arg, NamespaceBlock, Slot, SyscallList};
 use super::layout::CONTROL;
-use crate::network::{DNS_PORT, Domains, HEARD, INSIDE_V4, INSIDE_V6, Listeners};
+use crate::network::{DNS_PORT, Domains, Listeners, REFUSAL_BYTES, SANDBOX_IPV4, SANDBOX_IPV6};
 use crate::process::command::{Denial, SandboxError};
 use rustix::net::{RecvAncillaryBuffer, RecvAncillaryMessage, RecvFlags, recvmsg};
 use std::io::{self, IoSliceMut};
@@ -10,25 +10,25 @@ use std::mem::MaybeUninit;
 use std::os::fd::{BorrowedFd, OwnedFd};
 
 /// Who answers the connections of contained commands: the harness's relay.
-pub trait Serve: Send + Sync {
+pub trait StartRelay: Send + Sync {
     /// Starts answering. It goes on until the guard is finished or dropped.
-    fn serve(&self, listeners: Listeners, domains: &Domains) -> io::Result<Box<dyn Guard>>;
+    fn serve(&self, listeners: Listeners, domains: &Domains) -> io::Result<Box<dyn RunningRelay>>;
 }
 
 /// Answering, for as long as it lives.
-pub trait Guard: Send {
+pub trait RunningRelay: Send {
     /// Stops, and says what was refused.
     fn finish(self: Box<Self>) -> Vec<Denial>;
 }
 
 /// What the sockets of a namespace are for, in the order they are passed.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Ports {
+pub(crate) struct RelayPorts {
     tcp: Vec<u16>,
     udp: Vec<u16>,
 }
 
-impl Ports {
+impl RelayPorts {
     pub(crate) fn of(domains: &Domains) -> Self {
         let mut tcp: Vec<u16> = domains.ports().into_iter().collect();
         tcp.push(DNS_PORT);
@@ -46,7 +46,7 @@ impl Ports {
 const LOOPBACK: u32 = 1;
 
 /// Writes the operations that let a command without a network reach itself, as test suites do that start a server.
-pub(crate) fn reach_itself(block: &mut GroundBlock, list: &mut List) {
+pub(crate) fn reach_itself(block: &mut NamespaceBlock, list: &mut SyscallList) {
     let step = block.step("a loopback of its own");
     let socket = block.slot();
     let kind = libc::SOCK_DGRAM | libc::SOCK_CLOEXEC;
@@ -70,7 +70,7 @@ pub(crate) fn reach_itself(block: &mut GroundBlock, list: &mut List) {
 }
 
 /// Writes the operations that make the namespace answer, and pass its sockets to the harness.
-pub(crate) fn listen(block: &mut GroundBlock, list: &mut List, ports: &Ports) {
+pub(crate) fn listen(block: &mut NamespaceBlock, list: &mut SyscallList, ports: &RelayPorts) {
     routes(block, list);
     let step = block.step("sockets that answer in the network namespace");
     let sockets = ports
@@ -150,7 +150,7 @@ pub(crate) fn listen(block: &mut GroundBlock, list: &mut List, ports: &Ports) {
 
 /// Writes the operations that open a socket which hears what the kernel refuses by itself, because nobody listens there. Where such a socket
 /// cannot be had, it is one that hears nothing: the refusal is the same, and only not reported.
-fn hear_refusals(block: &mut GroundBlock, list: &mut List, socket: Slot) {
+fn hear_refusals(block: &mut NamespaceBlock, list: &mut SyscallList, socket: Slot) {
     let step = block.step("a socket that hears refusals");
     let hearing = block.slot();
     let kind = libc::SOCK_DGRAM | libc::SOCK_CLOEXEC | libc::SOCK_NONBLOCK;
@@ -239,7 +239,7 @@ fn refusals_only() -> Vec<u8> {
         (equals, 0, TAKEN, LEFT),
         (load_half, 40, 0, 0),
         (equals, 0x0104, TAKEN, LEFT),
-        (0x06, u32::try_from(HEARD).unwrap_or(0), 0, 0),
+        (0x06, u32::try_from(REFUSAL_BYTES).unwrap_or(0), 0, 0),
         (0x06, 0, 0, 0),
     ];
     let mut bytes = Vec::new();
@@ -261,7 +261,7 @@ fn family_bytes(family: i32) -> [u8; 2] {
 }
 
 /// `lo` up, and everything local to it.
-fn routes(block: &mut GroundBlock, list: &mut List) {
+fn routes(block: &mut NamespaceBlock, list: &mut SyscallList) {
     let step = block.step("routes of the network namespace");
     let socket = block.slot();
     let kind = libc::SOCK_RAW | libc::SOCK_CLOEXEC;
@@ -324,7 +324,7 @@ fn routes(block: &mut GroundBlock, list: &mut List) {
         (
             libc::RTM_NEWADDR,
             create,
-            address(libc::AF_INET, &INSIDE_V4.octets()),
+            address(libc::AF_INET, &SANDBOX_IPV4.octets()),
         ),
         (libc::RTM_NEWROUTE, create, route(libc::AF_INET)),
     ];
@@ -332,7 +332,7 @@ fn routes(block: &mut GroundBlock, list: &mut List) {
         requests.push((
             libc::RTM_NEWADDR,
             create,
-            address(libc::AF_INET6, &INSIDE_V6.octets()),
+            address(libc::AF_INET6, &SANDBOX_IPV6.octets()),
         ));
         requests.push((libc::RTM_NEWROUTE, create, route(libc::AF_INET6)));
     }
@@ -383,7 +383,10 @@ fn has_six() -> bool {
 }
 
 /// Takes the sockets that the helper passed.
-pub(crate) fn receive(control: BorrowedFd<'_>, ports: &Ports) -> Result<Listeners, SandboxError> {
+pub(crate) fn receive(
+    control: BorrowedFd<'_>,
+    ports: &RelayPorts,
+) -> Result<Listeners, SandboxError> {
     let mut byte = [0; 1];
     let mut space = [MaybeUninit::uninit(); 2048];
     let mut ancillary = RecvAncillaryBuffer::new(&mut space);

@@ -12,7 +12,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 const PREFIX: &str = "harness-call-";
 
 /// A name that nothing else has, unless somebody wants it so.
-pub(crate) fn name() -> String {
+pub(crate) fn unique_name() -> String {
     static NEXT: AtomicU64 = AtomicU64::new(0);
     format!(
         "{PREFIX}{}-{}",
@@ -84,6 +84,6 @@ mod tests {
         assert_eq!(found(), [at("harness-call-1-0")]);
         drop(used);
         assert_eq!(found().len(), 2);
-        assert!(is_ours(&name()));
+        assert!(is_ours(&unique_name()));
     }
 }

@@ -1,7 +1,7 @@
 //! The private folder for temporary files where no file system can be mounted for it.
 
-use super::claim::{abandoned, claim, name};
-use super::pending::{self, Folder, Trace};
+use super::claim::{abandoned, claim, unique_name};
+use super::pending::{self, Leftover, LeftoverFolder};
 use crate::process::command::SandboxError;
 use crate::process::command::files::identity::Identity;
 use std::fs;
@@ -23,7 +23,7 @@ pub(crate) struct Scratch {
     /// The command's.
     inner: PathBuf,
     /// Until it is removed.
-    _trace: Trace,
+    _leftover: Leftover,
 }
 
 impl Scratch {
@@ -35,7 +35,7 @@ impl Scratch {
     fn make(identity: &Identity, profile: Option<&str>) -> io::Result<Self> {
         let base = fs::canonicalize(std::env::temp_dir())?;
         loop {
-            let outer = base.join(name());
+            let outer = base.join(unique_name());
             match fs::DirBuilder::new().mode(0o711).create(&outer) {
                 Ok(()) => {}
                 Err(cause) if cause.kind() == io::ErrorKind::AlreadyExists => continue,
@@ -45,14 +45,14 @@ impl Scratch {
             let Some(claimed) = claim(&outer) else {
                 continue;
             };
-            let folder = Folder {
+            let folder = LeftoverFolder {
                 path: outer.clone(),
                 claimed: Arc::new(claimed),
             };
             let scratch = Self {
                 inner: outer.join(INNER),
                 outer,
-                _trace: Trace::of(Some(folder)),
+                _leftover: Leftover::of(Some(folder)),
             };
             fs::DirBuilder::new().mode(0o700).create(&scratch.inner)?;
             if let Some(text) = profile {
@@ -74,7 +74,7 @@ impl Scratch {
 pub(crate) fn remove_stale() {
     for (path, claimed) in abandoned(&std::env::temp_dir()) {
         if !is_removed(&path, &path.join(INNER)) {
-            pending::remove(&Folder {
+            pending::remove(&LeftoverFolder {
                 path,
                 claimed: Arc::new(claimed),
             });

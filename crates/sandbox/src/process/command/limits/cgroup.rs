@@ -1,8 +1,8 @@
 //! Control groups, which hold a limit for all processes of a command together.
 
 use crate::plan::Limits;
-use crate::process::command::leftovers::claim::{abandoned, claim, name};
-use crate::process::command::leftovers::pending::Trace;
+use crate::process::command::leftovers::claim::{abandoned, claim, unique_name};
+use crate::process::command::leftovers::pending::Leftover;
 use crate::tier::Mechanism;
 use rustix::process::{Pid, PidfdFlags, Signal, pidfd_open, pidfd_send_signal};
 use std::fs::{self, File, OpenOptions};
@@ -19,7 +19,7 @@ pub(crate) struct Cgroups {
     cpu: Option<PathBuf>,
     unified: Option<PathBuf>,
     /// Left empty by earlier commands, for later ones: making and removing groups takes a third as long as starting a program.
-    idle: Arc<Mutex<Vec<Folders>>>,
+    idle: Arc<Mutex<Vec<GroupFolders>>>,
 }
 
 const MOST_IDLE: usize = 4;
@@ -92,24 +92,24 @@ impl Cgroups {
 
     /// The groups of one command. What cannot be made is left to the limits of each process.
     pub(crate) fn make(&self, limits: &Limits) -> Group {
-        let bounds = Bounds {
+        let limits_of_group = GroupLimits {
             memory: limits.memory_bytes,
             processes: limits.processes.saturating_add(1),
         };
         let mut idle = self.idle.lock().unwrap_or_else(PoisonError::into_inner);
-        // Those of another plan are given this one's bounds, which takes a fifth as long as making new ones.
-        let is_whole = |folders: &Folders| {
+        // Those of another plan are given this one's limits_of_group, which takes a fifth as long as making new ones.
+        let is_whole = |folders: &GroupFolders| {
             folders.memory == self.memory() && folders.processes == self.processes()
         };
         let at = idle
             .iter()
-            .position(|folders| folders.bounds == bounds)
+            .position(|folders| folders.limits_of_group == limits_of_group)
             .or_else(|| idle.iter().position(is_whole));
         let folders = at.map(|at| idle.remove(at));
         drop(idle);
         let folders = folders
-            .and_then(|folders| folders.bounded(bounds))
-            .unwrap_or_else(|| self.make_folders(bounds));
+            .and_then(|folders| folders.bounded(limits_of_group))
+            .unwrap_or_else(|| self.make_folders(limits_of_group));
         Group {
             memory: folders.memory,
             processes: folders.processes,
@@ -118,33 +118,33 @@ impl Cgroups {
         }
     }
 
-    fn make_folders(&self, bounds: Bounds) -> Folders {
-        let name = name();
+    fn make_folders(&self, limits_of_group: GroupLimits) -> GroupFolders {
+        let name = unique_name();
         let rlimit = Mechanism::Rlimit;
-        let mut made = Folders {
+        let mut made = GroupFolders {
             paths: Vec::new(),
             kinds: Vec::new(),
             claimed: Vec::new(),
             doors: Vec::new(),
-            bounds,
+            limits_of_group,
             memory: rlimit,
             processes: rlimit,
-            used: Used::default(),
-            trace: None,
+            usage_before: UsageBefore::default(),
+            leftover: None,
         };
         if let Some(parent) = &self.unified {
-            if made.add(parent, &name, Kind::Unified).is_ok() {
+            if made.add(parent, &name, GroupKind::Unified).is_ok() {
                 (made.memory, made.processes) = (Mechanism::Cgroup2, Mechanism::Cgroup2);
             }
             return made;
         }
         if let Some(parent) = &self.memory
-            && made.add(parent, &name, Kind::Memory).is_ok()
+            && made.add(parent, &name, GroupKind::Memory).is_ok()
         {
             made.memory = Mechanism::Cgroup1;
         }
         if let Some(parent) = &self.processes
-            && made.add(parent, &name, Kind::Processes).is_ok()
+            && made.add(parent, &name, GroupKind::Processes).is_ok()
         {
             made.processes = Mechanism::Cgroup1;
         }
@@ -154,14 +154,14 @@ impl Cgroups {
 
 /// What a group holds its processes to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Bounds {
+struct GroupLimits {
     memory: u64,
     processes: u64,
 }
 
 /// What a group is for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Kind {
+enum GroupKind {
     /// Everything, in the second version.
     Unified,
     /// One thing each, in the first.
@@ -169,7 +169,7 @@ enum Kind {
     Processes,
 }
 
-impl Kind {
+impl GroupKind {
     /// The file by which a process enters.
     fn door(self) -> &'static str {
         match self {
@@ -179,24 +179,28 @@ impl Kind {
         }
     }
 
-    /// What is written to set these bounds, and whether a group without it will do. `before` is what was set.
-    fn settings(self, bounds: Bounds, before: Option<Bounds>) -> Vec<(&'static str, u64, Need)> {
-        let Bounds { memory, processes } = bounds;
+    /// What is written to set these limits_of_group, and whether a group without it will do. `before` is what was set.
+    fn settings(
+        self,
+        limits_of_group: GroupLimits,
+        before: Option<GroupLimits>,
+    ) -> Vec<(&'static str, u64, Need)> {
+        let GroupLimits { memory, processes } = limits_of_group;
         match self {
             Self::Unified => {
                 let first = [
-                    ("memory.max", memory, Need::Must),
-                    ("pids.max", processes, Need::Must),
+                    ("memory.max", memory, Need::Required),
+                    ("pids.max", processes, Need::Required),
                 ];
                 let swap = before
                     .is_none()
-                    .then_some(("memory.swap.max", 0, Need::May));
+                    .then_some(("memory.swap.max", 0, Need::Optional));
                 first.into_iter().chain(swap).collect()
             }
             Self::Memory => {
                 let mut all = vec![
-                    ("memory.limit_in_bytes", memory, Need::Must),
-                    ("memory.memsw.limit_in_bytes", memory, Need::May),
+                    ("memory.limit_in_bytes", memory, Need::Required),
+                    ("memory.memsw.limit_in_bytes", memory, Need::Optional),
                 ];
                 // Memory alone may never be given more than memory and swap together.
                 if before.is_some_and(|before| before.memory < memory) {
@@ -204,7 +208,7 @@ impl Kind {
                 }
                 all
             }
-            Self::Processes => vec![("pids.max", processes, Need::Must)],
+            Self::Processes => vec![("pids.max", processes, Need::Required)],
         }
     }
 }
@@ -212,19 +216,24 @@ impl Kind {
 /// Whether a setting may fail.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Need {
-    Must,
-    May,
+    Required,
+    Optional,
 }
 
-/// Sets a group's bounds.
-fn set(folder: &Path, kind: Kind, bounds: Bounds, before: Option<Bounds>) -> io::Result<()> {
-    for (file, value, need) in kind.settings(bounds, before) {
+/// Sets a group's limits_of_group.
+fn set(
+    folder: &Path,
+    kind: GroupKind,
+    limits_of_group: GroupLimits,
+    before: Option<GroupLimits>,
+) -> io::Result<()> {
+    for (file, value, need) in kind.settings(limits_of_group, before) {
         // The file is there already, and not made.
         let set = OpenOptions::new()
             .write(true)
             .open(folder.join(file))
             .and_then(|mut file| file.write_all(value.to_string().as_bytes()));
-        if need == Need::Must {
+        if need == Need::Required {
             set?;
         }
     }
@@ -233,7 +242,7 @@ fn set(folder: &Path, kind: Kind, bounds: Bounds, before: Option<Bounds>) -> io:
 
 /// What was counted in a group before this command.
 #[derive(Clone, Copy, Debug, Default)]
-struct Used {
+struct UsageBefore {
     kills: u64,
     cpu: Duration,
 }
@@ -241,26 +250,26 @@ struct Used {
 /// The groups of one command; kept for another, or removed, when dropped.
 #[derive(Debug)]
 pub(crate) struct Group {
-    folders: Option<Folders>,
-    idle: Arc<Mutex<Vec<Folders>>>,
+    folders: Option<GroupFolders>,
+    idle: Arc<Mutex<Vec<GroupFolders>>>,
     pub(crate) memory: Mechanism,
     pub(crate) processes: Mechanism,
 }
 
 /// Groups that exist; removed when dropped.
 #[derive(Debug)]
-struct Folders {
+struct GroupFolders {
     paths: Vec<PathBuf>,
     /// What each of them holds.
-    kinds: Vec<Kind>,
+    kinds: Vec<GroupKind>,
     claimed: Vec<File>,
     doors: Vec<File>,
-    bounds: Bounds,
+    limits_of_group: GroupLimits,
     memory: Mechanism,
     processes: Mechanism,
-    used: Used,
+    usage_before: UsageBefore,
     /// Until they are removed.
-    trace: Option<Trace>,
+    leftover: Option<Leftover>,
 }
 
 impl Group {
@@ -280,13 +289,13 @@ impl Group {
     pub(crate) fn ran_out_of_memory(&self) -> bool {
         self.folders
             .as_ref()
-            .is_some_and(|folders| folders.kills() > folders.used.kills)
+            .is_some_and(|folders| folders.kills() > folders.usage_before.kills)
     }
 
     /// Processor time of all processes together.
     pub(crate) fn cpu_time(&self) -> Option<Duration> {
         let folders = self.folders.as_ref()?;
-        Some(folders.cpu()?.saturating_sub(folders.used.cpu))
+        Some(folders.cpu()?.saturating_sub(folders.usage_before.cpu))
     }
 
     /// Ends whatever is inside, where the kernel can do that in one step.
@@ -347,7 +356,7 @@ impl Drop for Group {
         if folders.paths.is_empty() || !folders.are_empty() {
             return;
         }
-        folders.used = Used {
+        folders.usage_before = UsageBefore {
             kills: folders.kills(),
             cpu: folders.cpu().unwrap_or_default(),
         };
@@ -363,26 +372,27 @@ impl Drop for Group {
     }
 }
 
-impl Folders {
-    /// The same groups with other bounds; `None`, and they are removed, when these cannot be set.
-    fn bounded(mut self, bounds: Bounds) -> Option<Self> {
-        let before = self.bounds;
+impl GroupFolders {
+    /// The same groups with other limits_of_group; `None`, and they are removed, when these cannot be set.
+    fn bounded(mut self, limits_of_group: GroupLimits) -> Option<Self> {
+        let before = self.limits_of_group;
         let mut groups = self.paths.iter().zip(&self.kinds);
-        if bounds != before
-            && !groups.all(|(folder, kind)| set(folder, *kind, bounds, Some(before)).is_ok())
+        if limits_of_group != before
+            && !groups
+                .all(|(folder, kind)| set(folder, *kind, limits_of_group, Some(before)).is_ok())
         {
             return None;
         }
-        self.bounds = bounds;
+        self.limits_of_group = limits_of_group;
         Some(self)
     }
 
-    fn add(&mut self, parent: &Path, name: &str, kind: Kind) -> io::Result<()> {
+    fn add(&mut self, parent: &Path, name: &str, kind: GroupKind) -> io::Result<()> {
         let folder = parent.join(name);
         fs::create_dir(&folder)?;
         // Another harness may have met it before it was claimed.
         let claimed = claim(&folder).ok_or(io::ErrorKind::ResourceBusy)?;
-        let set = set(&folder, kind, self.bounds, None);
+        let set = set(&folder, kind, self.limits_of_group, None);
         match set.and_then(|()| {
             OpenOptions::new()
                 .write(true)
@@ -396,7 +406,7 @@ impl Folders {
         }
         self.paths.push(folder);
         self.kinds.push(kind);
-        self.trace.get_or_insert_with(|| Trace::of(None));
+        self.leftover.get_or_insert_with(|| Leftover::of(None));
         self.claimed.push(claimed);
         Ok(())
     }
@@ -438,7 +448,7 @@ impl Folders {
     }
 }
 
-impl Drop for Folders {
+impl Drop for GroupFolders {
     fn drop(&mut self) {
         self.doors.clear();
         for folder in self.paths.drain(..) {
@@ -454,7 +464,7 @@ impl Drop for Folders {
 }
 
 fn can_make(folder: &Path) -> bool {
-    let probe = folder.join(name());
+    let probe = folder.join(unique_name());
     fs::create_dir(&probe).is_ok() && fs::remove_dir(&probe).is_ok()
 }
 

@@ -5,7 +5,7 @@
 //! call or after one, and the next call looks only at the numbers that were given out since, unless they are so few that it may count them
 //! all. It reads everything again when these are too many, or when so many processes ended since that the limit would be wide.
 
-use crate::process::child::kept;
+use crate::process::child::opened_once;
 use rustix::fs::{AtFlags, CWD, Statx, StatxFlags, statx};
 use std::fs::{self, File};
 use std::ops::Range;
@@ -13,25 +13,25 @@ use std::os::unix::fs::FileExt as _;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use tokio::task::JoinHandle;
 
-/// The crowd as it was counted last.
+/// The count_then as it was counted last.
 #[derive(Debug, Default)]
-pub(crate) struct Crowds {
-    last: Mutex<Option<Crowd>>,
+pub(crate) struct ProcessCounter {
+    last: Mutex<Option<ProcessCount>>,
 }
 
 /// What one user ran at some time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Crowd {
+struct ProcessCount {
     uid: u32,
     /// Processes and threads of the user.
     own: u64,
-    /// `None` when nobody can say what came after.
-    then: Option<Moment>,
+    /// `None` when nobody can say what started after.
+    then: Option<KernelCounts>,
 }
 
 /// What the kernel says about all processes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Moment {
+struct KernelCounts {
     /// How many there are, threads included.
     all: u64,
     /// The number that was given out last.
@@ -39,27 +39,29 @@ struct Moment {
 }
 
 /// A count that may be under way.
-pub(crate) enum Counting {
+pub(crate) enum PendingCount {
     /// Told from the last one.
     Done(u64),
     /// By another thread.
-    Begun(JoinHandle<u64>),
+    Running(JoinHandle<u64>),
 }
 
-impl Counting {
+impl PendingCount {
     /// Begins to count; what is told from the last count may be `more` too many.
-    pub(crate) fn begin(crowds: &Arc<Crowds>, uid: u32, more: u64) -> Self {
-        let again = crowds.clone();
-        crowds.soon(uid, more).map_or_else(
-            || Self::Begun(tokio::task::spawn_blocking(move || again.count(uid))),
+    pub(crate) fn begin(process_counter: &Arc<ProcessCounter>, uid: u32, more: u64) -> Self {
+        let again = process_counter.clone();
+        process_counter.estimate(uid, more).map_or_else(
+            || Self::Running(tokio::task::spawn_blocking(move || again.count(uid))),
             Self::Done,
         )
     }
 
-    pub(crate) async fn end(self, crowds: &Crowds, uid: u32) -> u64 {
+    pub(crate) async fn end(self, process_counter: &ProcessCounter, uid: u32) -> u64 {
         match self {
             Self::Done(count) => count,
-            Self::Begun(counting) => counting.await.unwrap_or_else(|_| crowds.count(uid)),
+            Self::Running(counting) => counting
+                .await
+                .unwrap_or_else(|_| process_counter.count(uid)),
         }
     }
 }
@@ -67,31 +69,31 @@ impl Counting {
 /// Numbers that are looked at one by one.
 const MOST_NEW: u64 = 256;
 
-impl Crowds {
+impl ProcessCounter {
     /// How many there are now, if that can be told from the last count: never fewer, and at most `more` too many.
-    fn soon(&self, uid: u32, more: u64) -> Option<u64> {
-        let crowd = (*self.last.lock().unwrap_or_else(PoisonError::into_inner))
-            .filter(|crowd| crowd.uid == uid)?;
-        let (came, ended) = came_since(crowd.then?, Moment::now()?, more)?;
-        let count = came.end - came.start;
+    fn estimate(&self, uid: u32, more: u64) -> Option<u64> {
+        let count_then = (*self.last.lock().unwrap_or_else(PoisonError::into_inner))
+            .filter(|count_then| count_then.uid == uid)?;
+        let (started, ended) = started_since(count_then.then?, KernelCounts::now()?, more)?;
+        let count = started.end - started.start;
         // So few that it does not matter whose they are.
         if count + ended <= more {
-            return Some(crowd.own + count);
+            return Some(count_then.own + count);
         }
-        Some(crowd.own + came.filter(|number| owner(*number) == Some(uid)).count() as u64)
+        Some(count_then.own + started.filter(|number| owner(*number) == Some(uid)).count() as u64)
     }
 
     /// Counts all of them.
     pub(crate) fn count(&self, uid: u32) -> u64 {
-        let crowd = Crowd::of(uid);
-        *self.last.lock().unwrap_or_else(PoisonError::into_inner) = Some(crowd);
-        crowd.own
+        let count_then = ProcessCount::of(uid);
+        *self.last.lock().unwrap_or_else(PoisonError::into_inner) = Some(count_then);
+        count_then.own
     }
 }
 
 /// The numbers that were given out between two moments, and how many processes may have ended; `None` when that are more than `most`, or the
 /// numbers too many.
-fn came_since(then: Moment, now: Moment, most: u64) -> Option<(Range<u64>, u64)> {
+fn started_since(then: KernelCounts, now: KernelCounts, most: u64) -> Option<(Range<u64>, u64)> {
     // Numbers start again from the lowest when they are used up.
     let count = now
         .newest
@@ -101,10 +103,10 @@ fn came_since(then: Moment, now: Moment, most: u64) -> Option<(Range<u64>, u64)>
     (ended <= most).then_some((then.newest + 1..now.newest + 1, ended))
 }
 
-impl Crowd {
+impl ProcessCount {
     fn of(uid: u32) -> Self {
         // Before the others are read: whoever comes meanwhile may be counted twice, and is not missed.
-        let then = Moment::now().filter(|_| is_own_proc());
+        let then = KernelCounts::now().filter(|_| is_own_proc());
         let all = fs::read_dir("/proc").into_iter().flatten().flatten();
         let numbers = all.filter_map(|entry| entry.file_name().to_str()?.parse::<u64>().ok());
         let own = numbers
@@ -115,11 +117,11 @@ impl Crowd {
     }
 }
 
-impl Moment {
+impl KernelCounts {
     fn now() -> Option<Self> {
         static LOAD: OnceLock<Result<File, i32>> = OnceLock::new();
         let mut text = [0; 128];
-        let count = kept(&LOAD, || File::open("/proc/loadavg"))
+        let count = opened_once(&LOAD, || File::open("/proc/loadavg"))
             .ok()?
             .read_at(&mut text, 0)
             .ok()?;
@@ -176,24 +178,29 @@ mod tests {
 
     #[test]
     fn threads_that_come_are_counted_without_reading_everything_again() {
-        let crowds = Crowds::default();
-        assert_eq!(crowds.soon(uid(), u64::MAX), None);
+        let process_counter = ProcessCounter::default();
+        assert_eq!(process_counter.estimate(uid(), u64::MAX), None);
         const MORE: usize = 40;
         // Others of this user's may come and go meanwhile, and then it is tried again.
         let tried = (0..50).any(|_| {
-            let before = crowds.count(uid());
+            let before = process_counter.count(uid());
             let barrier = Barrier::new(MORE + 1);
             std::thread::scope(|scope| {
                 (0..MORE).for_each(|_| drop(scope.spawn(|| (barrier.wait(), barrier.wait()))));
                 barrier.wait();
-                let (soon, counted) = (crowds.soon(uid(), MORE as u64), Crowd::of(uid()).own);
+                let (estimate, counted) = (
+                    process_counter.estimate(uid(), MORE as u64),
+                    ProcessCount::of(uid()).own,
+                );
                 barrier.wait();
-                soon.is_some_and(|soon| soon >= before + MORE as u64 && soon.abs_diff(counted) <= 3)
+                estimate.is_some_and(|estimate| {
+                    estimate >= before + MORE as u64 && estimate.abs_diff(counted) <= 3
+                })
             })
         });
         assert!(tried, "threads were not counted");
         assert_eq!(
-            crowds.soon(uid() + 1, u64::MAX),
+            process_counter.estimate(uid() + 1, u64::MAX),
             None,
             "somebody else was not counted"
         );
@@ -202,10 +209,10 @@ mod tests {
     #[test]
     fn what_cannot_be_told_is_counted_again() {
         let check = |then: (u64, u64), now: (u64, u64), most: u64, expected: Option<u64>| {
-            let moment = |(all, newest)| Moment { all, newest };
-            let came = came_since(moment(then), moment(now), most)
+            let counts = |(all, newest)| KernelCounts { all, newest };
+            let started = started_since(counts(then), counts(now), most)
                 .map(|(numbers, _)| numbers.count() as u64);
-            assert_eq!(came, expected, "{then:?} {now:?}");
+            assert_eq!(started, expected, "{then:?} {now:?}");
         };
         check((100, 5000), (100, 5000), 0, Some(0));
         check((100, 5000), (103, 5003), 0, Some(3));
@@ -213,26 +220,26 @@ mod tests {
         // Too many ended.
         check((100, 5000), (100, 5003), 2, None);
         check((100, 5000), (40, 5003), 8, None);
-        // Too many came.
+        // Too many started.
         check((100, 5000), (400, 5300), 8, None);
         // The numbers began again.
         check((100, 5000), (103, 300), 8, None);
-        // Others came that have no number here.
+        // Others started that have no number here.
         check((100, 5000), (110, 5003), 8, None);
     }
 
     #[test]
     fn the_kernels_words_are_read_and_others_are_not() {
         assert_eq!(
-            Moment::read("3.14 3.68 3.35 8/155 25590\n"),
-            Some(Moment {
+            KernelCounts::read("3.14 3.68 3.35 8/155 25590\n"),
+            Some(KernelCounts {
                 all: 155,
                 newest: 25590
             })
         );
         for odd in ["", "1 2 3", "1 2 3 155 7", "1 2 3 8/x 7", "1 2 3 8/9"] {
-            assert_eq!(Moment::read(odd), None, "{odd}");
+            assert_eq!(KernelCounts::read(odd), None, "{odd}");
         }
-        assert!(Moment::now().is_some());
+        assert!(KernelCounts::now().is_some());
     }
 }

@@ -1,20 +1,20 @@
 //! Limits that a process carries with itself.
 
 use crate::plan::Limits;
-use crate::process::command::helper::block::{CommandBlock, List};
+use crate::process::command::helper::block::{CommandBlock, SyscallList};
 
-/// Which limits are held otherwise.
+/// Which limits are by_cgroup otherwise.
 #[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Held {
+pub(crate) struct CgroupLimits {
     pub(crate) memory: bool,
 }
 
 /// Writes the operations that set the limits. `others` are processes of the same user that count too.
 pub(crate) fn limit(
     block: &mut CommandBlock,
-    list: &mut List,
+    list: &mut SyscallList,
     limits: &Limits,
-    held: Held,
+    by_cgroup: CgroupLimits,
     others: u64,
 ) {
     let step = block.step("limits");
@@ -40,7 +40,7 @@ pub(crate) fn limit(
         files_now.min(most_files / 2),
         most_files / 2,
     ));
-    if !held.memory {
+    if !by_cgroup.memory {
         // What a process can write to, rather than its address space: some runtimes reserve far more of that than they ever use.
         all.push((libc::RLIMIT_DATA, limits.memory_bytes, limits.memory_bytes));
     }

@@ -1,7 +1,7 @@
 //! Keeping the output of one stream: its start and its end in memory, all of it in a file once that is not enough.
 
 use super::text;
-use crate::process::command::Captured;
+use crate::process::command::CapturedOutput;
 use rustix::fs::{Mode, OFlags};
 use std::collections::VecDeque;
 use std::fs::File;
@@ -74,7 +74,7 @@ impl Capture {
         }
     }
 
-    pub(crate) fn finish(mut self) -> Captured {
+    pub(crate) fn finish(mut self) -> CapturedOutput {
         let (head, tail) = (self.head, Vec::from(self.tail));
         let kept = head.len() as u64 + tail.len() as u64;
         if let Some(file) = &mut self.spill {
@@ -82,8 +82,8 @@ impl Capture {
         }
         if kept == self.bytes {
             let whole = [head, tail].concat();
-            return Captured {
-                text: text::shown(&whole),
+            return CapturedOutput {
+                text: text::printable(&whole),
                 truncated: false,
                 bytes: self.bytes,
                 spill: None,
@@ -93,10 +93,10 @@ impl Capture {
         let missing = self.bytes - (head.len() + tail.len()) as u64;
         let text = format!(
             "{}\n[... {missing} bytes left out ...]\n{}",
-            text::shown(head),
-            text::shown(tail)
+            text::printable(head),
+            text::printable(tail)
         );
-        Captured {
+        CapturedOutput {
             text,
             truncated: true,
             bytes: self.bytes,

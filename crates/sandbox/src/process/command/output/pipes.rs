@@ -2,7 +2,7 @@
 
 use super::capture::Capture;
 use crate::plan::Limits;
-use crate::process::command::{Captured, Output, Stdin, Stream};
+use crate::process::command::{CapturedOutput, Output, Stdin, Stream};
 use std::future::pending;
 use std::os::fd::AsFd as _;
 use tokio::io::AsyncWriteExt as _;
@@ -10,7 +10,7 @@ use tokio::net::unix::pipe;
 use tokio::sync::mpsc::{self, error::TrySendError};
 
 /// Where output goes.
-pub(crate) struct Taken {
+pub(crate) struct OutputSink {
     out: Capture,
     err: Capture,
     output: Output,
@@ -20,7 +20,7 @@ pub(crate) struct Taken {
     is_wanted: bool,
 }
 
-impl Taken {
+impl OutputSink {
     pub(crate) fn new(limits: &Limits, output: Output) -> Self {
         let (out, err) = (
             Capture::new(limits.output_bytes),
@@ -103,20 +103,20 @@ impl Taken {
         self.out.bytes() + self.err.bytes()
     }
 
-    pub(crate) fn finish(self) -> (Captured, Captured) {
+    pub(crate) fn finish(self) -> (CapturedOutput, CapturedOutput) {
         (self.out.finish(), self.err.finish())
     }
 }
 
 /// What a command is given to read.
-pub(crate) struct Input {
+pub(crate) struct InputFeed {
     pipe: Option<pipe::Sender>,
     waiting: Vec<u8>,
     done: usize,
     more: Option<mpsc::Receiver<Vec<u8>>>,
 }
 
-impl Input {
+impl InputFeed {
     pub(crate) fn new(stdin: Stdin, pipe: Option<pipe::Sender>) -> Self {
         let (waiting, more) = match stdin {
             Stdin::Empty => (Vec::new(), None),

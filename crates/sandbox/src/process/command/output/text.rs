@@ -1,9 +1,9 @@
-//! Output as text that a terminal or a model can be shown.
+//! Output as text that a terminal or a model can be printable.
 
 use std::str::Chars;
 
 /// Bytes as valid text without terminal escapes and control characters; lines and tabs stay.
-pub fn shown(bytes: &[u8]) -> String {
+pub fn printable(bytes: &[u8]) -> String {
     let text = String::from_utf8_lossy(bytes);
     if !text.chars().any(|c| c.is_control() && !is_layout(c)) {
         return text.into_owned();
@@ -106,14 +106,14 @@ mod tests {
             (b"bad \xff\xfe bytes", "bad \u{fffd}\u{fffd} bytes"),
             ("gr\u{fc}n \u{4e16}".as_bytes(), "gr\u{fc}n \u{4e16}"),
         ] {
-            assert_eq!(shown(bytes), expected, "{bytes:?}");
+            assert_eq!(printable(bytes), expected, "{bytes:?}");
         }
     }
 
     proptest::proptest! {
         #[test]
         fn no_output_leaves_a_control_character(bytes: Vec<u8>) {
-            assert!(shown(&bytes).chars().all(|c| !c.is_control() || is_layout(c)));
+            assert!(printable(&bytes).chars().all(|c| !c.is_control() || is_layout(c)));
         }
     }
 }

@@ -1,8 +1,8 @@
 //! What the kernel tells about folders that a command may write.
 
-use super::Protected;
-use super::path_node::Spot;
-use super::scan::When;
+use super::ProtectedFiles;
+use super::path_node::PathNode;
+use super::scan::ScanPhase;
 use super::writable_root::own;
 use rustix::fs::inotify::{self, CreateFlags, ReadFlags, Reader, WatchFlags};
 use std::collections::VecDeque;
@@ -20,7 +20,7 @@ const MOST_IDLE: usize = 16;
 const MOST_KEPT: usize = 1000;
 /// Folders that are watched for one command.
 const MOST_WATCHED: usize = 8000;
-/// What is taken in when a command has ended, before everything is looked through instead.
+/// What is taken in when a command has ended, before everything is scanned_at through instead.
 const MOST_LAST: usize = 100_000;
 const SPACE: usize = 8 << 10;
 static IDLE: Mutex<VecDeque<(PathBuf, OwnedFd)>> = Mutex::new(VecDeque::new());
@@ -58,9 +58,9 @@ fn put(place: &Path, events: OwnedFd, folders: usize) {
     }
 }
 
-impl Protected {
+impl ProtectedFiles {
     /// Has a folder watched that is open. Watching what is watched already changes nothing, but where it is by now.
-    pub(super) fn watch(&mut self, spot: &Spot, folder: &OwnedFd, events: Option<&File>) {
+    pub(super) fn watch(&mut self, node: &PathNode, folder: &OwnedFd, events: Option<&File>) {
         const WANTED: WatchFlags = WatchFlags::CREATE
             .union(WatchFlags::DELETE)
             .union(WatchFlags::MOVED_FROM)
@@ -73,14 +73,14 @@ impl Protected {
             (None, Some(events)) => inotify::add_watch(events, own(folder), WANTED),
         };
         match added {
-            Ok(number) => drop(self.folders.insert(number, spot.clone())),
-            // What cannot be watched is looked through in the end.
-            Err(_) => drop(self.closed.insert(spot.clone())),
+            Ok(number) => drop(self.folders.insert(number, node.clone())),
+            // What cannot be watched is scanned_at through in the end.
+            Err(_) => drop(self.closed.insert(node.clone())),
         }
     }
 
     /// Takes in what was told, up to a bound, and says whether that was all.
-    pub(super) fn take_in(&mut self, events: &File, most: usize) -> bool {
+    pub(super) fn read_events(&mut self, events: &File, most: usize) -> bool {
         let mut space = [MaybeUninit::uninit(); SPACE];
         let mut told = Reader::new(events, &mut space);
         for count in 0.. {
@@ -91,7 +91,7 @@ impl Protected {
             let Ok(event) = told.next() else { return true };
             let what = event.events();
             if what.contains(ReadFlags::QUEUE_OVERFLOW) {
-                self.must_look_again = true;
+                self.must_rescan = true;
                 continue;
             }
             if what.contains(ReadFlags::IGNORED) {
@@ -102,56 +102,56 @@ impl Protected {
             else {
                 continue;
             };
-            let spot = folder.child(OsStr::from_bytes(name.to_bytes()));
-            self.check(&spot);
+            let node = folder.child(OsStr::from_bytes(name.to_bytes()));
+            self.check(&node);
             if what.intersects(ReadFlags::CREATE | ReadFlags::MOVED_TO) {
-                self.judge(&spot, None);
-                if what.contains(ReadFlags::ISDIR) && self.is_looked_into(&spot, When::Later) {
-                    self.unread.push_back(spot);
+                self.judge_name(&node, None);
+                if what.contains(ReadFlags::ISDIR) && self.is_scanned(&node, ScanPhase::Later) {
+                    self.unread.push_back(node);
                 }
             }
         }
         false
     }
 
-    /// Looks whether a known name is still what it was.
-    fn check(&mut self, spot: &Spot) {
-        let place = &self.roots[spot.root()].path;
-        for known in self
-            .known
+    /// Looks whether a existing name is still what it was.
+    fn check(&mut self, node: &PathNode) {
+        let place = &self.roots[node.root()].path;
+        for existing in self
+            .existing
             .iter_mut()
-            .filter(|known| spot.is_at(place, &known.path))
+            .filter(|existing| node.is_at(place, &existing.path))
         {
-            known.check(&self.roots, self.is_by_file);
+            existing.check(&self.roots, self.is_by_file);
         }
     }
 
     /// Looks at everything once more, because something was missed.
     pub(super) fn check_all(&mut self) {
-        self.known
+        self.existing
             .iter_mut()
-            .for_each(|known| known.check(&self.roots, self.is_by_file));
+            .for_each(|existing| existing.check(&self.roots, self.is_by_file));
     }
 
     /// Ends watching, and says whether nothing was missed.
-    pub(super) fn end_watching(&mut self) -> bool {
+    pub(super) fn stop_watching(&mut self) -> bool {
         let Some(events) = self.events.take() else {
             return false;
         };
         let events = File::from(events);
-        let mut is_all = self.take_in(&events, MOST_LAST);
+        let mut is_all = self.read_events(&events, MOST_LAST);
         // What is read now may tell of more.
         while is_all && !self.unread.is_empty() {
             // Each for itself, so that no heap of names in one keeps the others from being read.
             std::mem::take(&mut self.unread)
                 .into_iter()
-                .for_each(|next| self.look(vec![next], When::Later));
-            is_all = self.take_in(&events, MOST_LAST);
+                .for_each(|next| self.scan(vec![next], ScanPhase::Later));
+            is_all = self.read_events(&events, MOST_LAST);
         }
         self.unread.clear();
         if let Some(root) = self.roots.first() {
             put(&root.path, events.into(), self.folders.len());
         }
-        is_all && !std::mem::take(&mut self.must_look_again)
+        is_all && !std::mem::take(&mut self.must_rescan)
     }
 }

@@ -11,14 +11,14 @@ use std::sync::Arc;
 
 /// A name below a place. Equal to another when both have the same names on the way from the same place.
 #[derive(Clone, Debug)]
-pub(super) struct Spot(Arc<Node>);
+pub(super) struct PathNode(Arc<NodeData>);
 
 #[derive(Debug)]
-struct Node {
+struct NodeData {
     /// The place, by its number.
     root: usize,
     /// `None` for the place itself.
-    above: Option<Spot>,
+    above: Option<PathNode>,
     name: OsString,
     /// How many names are above it.
     depth: usize,
@@ -30,13 +30,13 @@ struct Node {
     is_of_git: bool,
 }
 
-impl Spot {
+impl PathNode {
     /// A place, by the path that protected names are spelled with.
     pub(super) fn of_root(root: usize, below: &str) -> Self {
         let name = below.rsplit('/').next().unwrap_or_default().into();
         let (is_protected, covers) = (is_protected(below), is_protected(&format!("{below}/x")));
         let is_of_git = below.split('/').any(is_git_folder);
-        Self(Arc::new(Node {
+        Self(Arc::new(NodeData {
             root,
             above: None,
             name,
@@ -61,7 +61,7 @@ impl Spot {
             is_of_git |= is_protected_here && !covers;
         }
         let (root, above, depth) = (self.0.root, Some(self.clone()), self.0.depth + 1);
-        Self(Arc::new(Node {
+        Self(Arc::new(NodeData {
             root,
             above,
             name: name.to_owned(),
@@ -100,7 +100,7 @@ impl Spot {
     pub(super) fn names(&self) -> Vec<&OsStr> {
         let mut names: Vec<&OsStr> = self
             .way_up()
-            .filter(|spot| spot.above().is_some())
+            .filter(|node| node.above().is_some())
             .map(Self::name)
             .collect();
         names.reverse();
@@ -133,21 +133,21 @@ impl Spot {
     }
 
     fn way_up(&self) -> impl Iterator<Item = &Self> {
-        std::iter::successors(Some(self), |spot| spot.above())
+        std::iter::successors(Some(self), |node| node.above())
     }
 }
 
-impl Drop for Node {
+impl Drop for NodeData {
     /// One after the other: the names of a deep tree, each dropped by the one below it, would need a deep stack.
     fn drop(&mut self) {
         let mut above = self.above.take();
-        while let Some(mut node) = above.and_then(|Spot(node)| Arc::into_inner(node)) {
+        while let Some(mut node) = above.and_then(|PathNode(node)| Arc::into_inner(node)) {
             above = node.above.take();
         }
     }
 }
 
-impl Ord for Spot {
+impl Ord for PathNode {
     /// What is higher comes first. Two in the same folder need no more than their names to be compared.
     fn cmp(&self, other: &Self) -> Ordering {
         let pairs = self
@@ -162,28 +162,29 @@ impl Ord for Spot {
     }
 }
 
-impl PartialOrd for Spot {
+impl PartialOrd for PathNode {
     fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
         Some(self.cmp(other))
     }
 }
 
-impl PartialEq for Spot {
+impl PartialEq for PathNode {
     fn eq(&self, other: &Self) -> bool {
         self.cmp(other).is_eq()
     }
 }
 
-impl Eq for Spot {}
+impl Eq for PathNode {}
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use std::collections::BTreeSet;
 
-    fn spot(path: &str) -> Spot {
-        path.split('/')
-            .fold(Spot::of_root(0, ""), |at, name| at.child(OsStr::new(name)))
+    fn node(path: &str) -> PathNode {
+        path.split('/').fold(PathNode::of_root(0, ""), |at, name| {
+            at.child(OsStr::new(name))
+        })
     }
 
     #[test]
@@ -212,7 +213,7 @@ mod tests {
             ".harness/.git",
             "a/commondir",
         ] {
-            assert_eq!(spot(path).is_protected(), is_protected(path), "{path}");
+            assert_eq!(node(path).is_protected(), is_protected(path), "{path}");
         }
         for (below, name) in [
             ("", "config"),
@@ -223,7 +224,7 @@ mod tests {
         ] {
             let path = format!("{below}/{name}");
             assert_eq!(
-                Spot::of_root(0, below)
+                PathNode::of_root(0, below)
                     .child(OsStr::new(name))
                     .is_protected(),
                 is_protected(path.trim_start_matches('/')),
@@ -234,23 +235,23 @@ mod tests {
 
     #[test]
     fn spots_are_what_their_names_are_and_those_above_come_first() {
-        assert_eq!(spot("a/b"), spot("a/b"));
-        assert_ne!(spot("a/b"), spot("b/b"));
+        assert_eq!(node("a/b"), node("a/b"));
+        assert_ne!(node("a/b"), node("b/b"));
         assert!(
-            spot("a/b/c").is_below(&spot("a"))
-                && !spot("a/b/c").is_below(&spot("b"))
-                && !spot("a").is_below(&spot("a"))
+            node("a/b/c").is_below(&node("a"))
+                && !node("a/b/c").is_below(&node("b"))
+                && !node("a").is_below(&node("a"))
         );
-        assert_eq!(spot("a/b").path(Path::new("/ws")), Path::new("/ws/a/b"));
+        assert_eq!(node("a/b").path(Path::new("/ws")), Path::new("/ws/a/b"));
         assert!(
-            spot("a/b").is_at(Path::new("/ws"), Path::new("/ws/a/b"))
-                && !spot("a/b").is_at(Path::new("/ws"), Path::new("/ws/c/b"))
+            node("a/b").is_at(Path::new("/ws"), Path::new("/ws/a/b"))
+                && !node("a/b").is_at(Path::new("/ws"), Path::new("/ws/c/b"))
         );
-        let sorted: BTreeSet<Spot> = ["z/z/a", "b", "a/c", "b"].map(spot).into();
+        let sorted: BTreeSet<PathNode> = ["z/z/a", "b", "a/c", "b"].map(node).into();
         assert_eq!(
             sorted
                 .iter()
-                .map(|spot| spot.path(Path::new("")))
+                .map(|node| node.path(Path::new("")))
                 .collect::<Vec<_>>(),
             ["b", "a/c", "z/z/a"].map(PathBuf::from)
         );
@@ -258,7 +259,8 @@ mod tests {
 
     #[test]
     fn a_deep_one_is_compared_and_dropped_without_a_deep_stack() {
-        let deep = || (0..300_000).fold(Spot::of_root(0, ""), |at, _| at.child(OsStr::new("d")));
+        let deep =
+            || (0..300_000).fold(PathNode::of_root(0, ""), |at, _| at.child(OsStr::new("d")));
         assert!(deep() == deep());
     }
 }

@@ -1,7 +1,7 @@
 //! One protected name that exists.
 
-use super::path_node::Spot;
-use super::writable_root::Root;
+use super::path_node::PathNode;
+use super::writable_root::WritableRoot;
 use rustix::fs::{AtFlags, CWD, Mode, OFlags, Stat, fstat, openat, readlinkat, statat};
 use rustix::io::Errno;
 use std::collections::HashMap;
@@ -15,25 +15,25 @@ use std::sync::{Arc, Mutex, PoisonError, Weak};
 
 /// What a protected name was when the command started.
 #[derive(Debug)]
-pub(super) struct Known {
-    pub(super) spot: Spot,
+pub(super) struct ProtectedFile {
+    pub(super) node: PathNode,
     /// Where that is.
     pub(super) path: PathBuf,
-    pub(super) was: Arc<Was>,
+    pub(super) was: Arc<Original>,
     /// Whether something else was found in its place.
     pub(super) was_replaced: bool,
 }
 
 #[derive(Debug)]
-pub(super) struct Was {
-    pub(super) kind: Kind,
+pub(super) struct Original {
+    pub(super) kind: OriginalKind,
     number: (u64, u64),
     /// Held open, so that its number is not given to another file, and to find it by when it was moved. Not for every one of very many.
     pub(super) held: Option<OwnedFd>,
 }
 
 #[derive(Debug, PartialEq, Eq)]
-pub(super) enum Kind {
+pub(super) enum OriginalKind {
     /// A file, its text where that is kept, and its mode, user and group. The file itself may say something else by the time it is put
     /// back: while it loses its name, it has lost its mount already.
     File(Option<Vec<u8>>, (u32, u32, u32)),
@@ -45,7 +45,7 @@ pub(super) enum Kind {
 
 /// What is in the place of a protected name now.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Now {
+pub(super) enum Current {
     Same,
     Gone,
     Other,
@@ -54,38 +54,38 @@ pub(super) enum Now {
 /// A larger file is protected, and not put back.
 pub(super) const MOST_KEPT: u64 = 1 << 20;
 
-/// What is known to commands that run now, by the number of its folder and its name. One that starts while another's is about to be put
+/// What is existing to commands that run now, by the number of its folder and its name. One that starts while another's is about to be put
 /// back must not take what it finds for what was there.
-static RUNNING: Mutex<Option<HashMap<Id, Weak<Was>>>> = Mutex::new(None);
-type Id = ((u64, u64), OsString);
+static RUNNING: Mutex<Option<HashMap<FileKey, Weak<Original>>>> = Mutex::new(None);
+type FileKey = ((u64, u64), OsString);
 
 /// Whether a name is held open.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Hold {
+pub(super) enum KeepOpen {
     /// To find it by when it was moved.
     Yes,
     /// There are very many.
     No,
 }
 
-impl Known {
+impl ProtectedFile {
     /// What has a name now; `None` when nothing has.
-    pub(super) fn at(roots: &[Root], spot: Spot, hold: Hold) -> Option<Self> {
-        let root = roots.get(spot.root())?;
-        let path = spot.path(&root.path);
-        let folder = spot
+    pub(super) fn at(roots: &[WritableRoot], node: PathNode, hold: KeepOpen) -> Option<Self> {
+        let root = roots.get(node.root())?;
+        let path = node.path(&root.path);
+        let folder = node
             .above()
             .map(|above| root.find(above))
             .transpose()
             .ok()?;
         // A place has no folder above it that is open.
         let (folder, name) = folder.as_ref().map_or((CWD, path.as_os_str()), |folder| {
-            (folder.as_fd(), spot.name())
+            (folder.as_fd(), node.name())
         });
-        if hold == Hold::No {
-            let was = Arc::new(Was::at(folder, name, None)?);
+        if hold == KeepOpen::No {
+            let was = Arc::new(Original::at(folder, name, None)?);
             return Some(Self {
-                spot,
+                node,
                 path,
                 was,
                 was_replaced: false,
@@ -96,14 +96,14 @@ impl Known {
         let mut running = RUNNING.lock().unwrap_or_else(PoisonError::into_inner);
         let running = running.get_or_insert_default();
         if let Some(was) = running.get(&id).and_then(Weak::upgrade) {
-            let mut known = Self {
-                spot,
+            let mut existing = Self {
+                node,
                 path,
                 was,
                 was_replaced: false,
             };
-            known.was_replaced = known.now(roots) == Now::Other;
-            return Some(known);
+            existing.was_replaced = existing.now(roots) == Current::Other;
+            return Some(existing);
         }
         let held = openat(
             folder,
@@ -112,52 +112,52 @@ impl Known {
             Mode::empty(),
         )
         .ok();
-        let was = Arc::new(Was::at(folder, name, held)?);
+        let was = Arc::new(Original::at(folder, name, held)?);
         running.retain(|_, was| was.strong_count() > 0);
         running.insert(id, Arc::downgrade(&was));
         Some(Self {
-            spot,
+            node,
             path,
             was,
             was_replaced: false,
         })
     }
 
-    pub(super) fn now(&self, roots: &[Root]) -> Now {
-        let facts = match (self.spot.above(), roots.get(self.spot.root())) {
+    pub(super) fn now(&self, roots: &[WritableRoot]) -> Current {
+        let facts = match (self.node.above(), roots.get(self.node.root())) {
             (Some(above), Some(root)) => root.find(above).and_then(|folder| {
-                Ok(statat(folder, self.spot.name(), AtFlags::SYMLINK_NOFOLLOW)?)
+                Ok(statat(folder, self.node.name(), AtFlags::SYMLINK_NOFOLLOW)?)
             }),
             _ => statat(CWD, &self.path, AtFlags::SYMLINK_NOFOLLOW).map_err(io::Error::from),
         };
         match facts {
-            Ok(facts) if (facts.st_dev, facts.st_ino) == self.was.number => Now::Same,
+            Ok(facts) if (facts.st_dev, facts.st_ino) == self.was.number => Current::Same,
             Err(cause)
                 if matches!(
                     Errno::from_io_error(&cause),
                     Some(Errno::NOENT | Errno::NOTDIR)
                 ) =>
             {
-                Now::Gone
+                Current::Gone
             }
             // Whoever closed the folder above it may have replaced it, too.
-            _ => Now::Other,
+            _ => Current::Other,
         }
     }
 
     /// Looks whether it is still what it was.
-    pub(super) fn check(&mut self, roots: &[Root], is_by_file: bool) {
-        let is_link = matches!(self.was.kind, Kind::Link(_));
+    pub(super) fn check(&mut self, roots: &[WritableRoot], is_by_file: bool) {
+        let is_link = matches!(self.was.kind, OriginalKind::Link(_));
         self.was_replaced |= match self.now(roots) {
-            Now::Same => false,
+            Current::Same => false,
             // A link can be removed by the command; anything else only by somebody outside, who may.
-            Now::Gone => is_link,
-            Now::Other => is_link || !is_by_file,
+            Current::Gone => is_link,
+            Current::Other => is_link || !is_by_file,
         };
     }
 }
 
-impl Was {
+impl Original {
     fn at(folder: BorrowedFd<'_>, name: &OsStr, held: Option<OwnedFd>) -> Option<Self> {
         let facts = match &held {
             Some(held) => fstat(held),
@@ -165,14 +165,14 @@ impl Was {
         };
         let facts = facts.ok()?;
         let kind = match facts.st_mode & libc::S_IFMT {
-            libc::S_IFLNK => Kind::Link(
+            libc::S_IFLNK => OriginalKind::Link(
                 OsString::from_vec(readlinkat(folder, name, Vec::new()).ok()?.into_bytes()).into(),
             ),
             libc::S_IFREG => {
                 let text = held.as_ref().and_then(|_| text(folder, name, &facts));
-                Kind::File(text, (facts.st_mode & 0o7777, facts.st_uid, facts.st_gid))
+                OriginalKind::File(text, (facts.st_mode & 0o7777, facts.st_uid, facts.st_gid))
             }
-            _ => Kind::Folder,
+            _ => OriginalKind::Folder,
         };
         Some(Self {
             kind,

@@ -7,7 +7,7 @@ use rustix::fs::{AtFlags, Dir, FileType, OFlags, fstat, statat};
 use rustix::io::Errno;
 
 use super::error::{FileError, shown};
-use super::open::{BENEATH, NO_LINKS, READ_DIRECTORY, beneath};
+use super::open::{BENEATH, NO_LINKS, READ_DIRECTORY, open_beneath};
 use super::path::join;
 use super::protected::GIT_FOLDER;
 use super::{Entry, Jail, Stat};
@@ -21,7 +21,7 @@ impl Jail {
     /// Facts about a path; `None` when nothing is there.
     pub fn stat(&self, path: &str) -> Result<Option<Stat>, FileError> {
         let inside = self.parse(path)?;
-        match beneath(self.root.as_fd(), inside.as_str(), OFlags::PATH, BENEATH) {
+        match open_beneath(self.root.as_fd(), inside.as_str(), OFlags::PATH, BENEATH) {
             Ok(opened) => {
                 self.judge_listed(opened.as_fd(), path)?;
                 fstat(&opened)
@@ -46,7 +46,7 @@ impl Jail {
         if self.bounds.leads_on(&real) {
             Ok(Some(real))
         } else {
-            Err(FileError::Kept(shown(given)))
+            Err(FileError::OutOfBounds(shown(given)))
         }
     }
 
@@ -54,8 +54,8 @@ impl Jail {
     pub fn list(&self, path: &str, max: usize) -> Result<Vec<Entry>, FileError> {
         let inside = self.parse(path)?;
         let failed = |errno| FileError::from_open(path, errno);
-        let opened =
-            beneath(self.root.as_fd(), inside.as_str(), READ_DIRECTORY, BENEATH).map_err(failed)?;
+        let opened = open_beneath(self.root.as_fd(), inside.as_str(), READ_DIRECTORY, BENEATH)
+            .map_err(failed)?;
         let real = self.judge_listed(opened.as_fd(), path)?;
         let mut directory = Dir::new(opened).map_err(failed)?;
         let mut entries = Vec::new();
@@ -110,18 +110,19 @@ impl Jail {
         let mut looked_at = 0_usize;
         let mut waiting = vec![search.start.clone()];
         while let Some(path) = waiting.pop() {
-            let opened = match beneath(self.root.as_fd(), path.as_str(), READ_DIRECTORY, NO_LINKS) {
-                // Not there, not a directory, a link, or not ours to read: nothing to find. Too deep to be named is too deep to be opened.
-                Err(
-                    Errno::NOENT
-                    | Errno::NOTDIR
-                    | Errno::LOOP
-                    | Errno::ACCESS
-                    | Errno::PERM
-                    | Errno::NAMETOOLONG,
-                ) => continue,
-                done => done.map_err(|errno| FileError::from_open(&path, errno))?,
-            };
+            let opened =
+                match open_beneath(self.root.as_fd(), path.as_str(), READ_DIRECTORY, NO_LINKS) {
+                    // Not there, not a directory, a link, or not ours to read: nothing to find. Too deep to be named is too deep to be opened.
+                    Err(
+                        Errno::NOENT
+                        | Errno::NOTDIR
+                        | Errno::LOOP
+                        | Errno::ACCESS
+                        | Errno::PERM
+                        | Errno::NAMETOOLONG,
+                    ) => continue,
+                    done => done.map_err(|errno| FileError::from_open(&path, errno))?,
+                };
             let failed = |errno| FileError::from_os(&path, errno);
             let mut directory = Dir::new(opened).map_err(failed)?;
             while let Some(entry) = directory.read() {

@@ -8,8 +8,8 @@ use rustix::io::Errno;
 
 use super::error::{FileError, shown};
 use super::guard::WriteGuard;
-use super::open::{BENEATH, NAME_DIRECTORY, NO_LINKS, READ, beneath};
-use super::path::{Inside, join};
+use super::open::{BENEATH, NAME_DIRECTORY, NO_LINKS, READ, open_beneath};
+use super::path::{RelativePath, join};
 use super::{FileKind, Jail};
 
 /// What to do about parents that are not there.
@@ -21,9 +21,9 @@ pub(super) enum Parents {
     Require,
 }
 
-/// A name in an opened directory that a tool may change. Made only by [`Jail::place`], after judging.
+/// A name in an opened directory that a tool may change. Made only by [`Jail::target`], after judging.
 #[derive(Debug)]
-pub(super) struct Place {
+pub(super) struct WriteTarget {
     directory: OwnedFd,
     name: String,
     /// The real path, relative to the workspace.
@@ -34,12 +34,12 @@ pub(super) struct Place {
 
 impl Jail {
     /// Judges `given` as it is written and as it really lies, and opens the directory it is in.
-    pub(super) fn place(
+    pub(super) fn target(
         &self,
         guard: &WriteGuard,
         given: &str,
         parents: Parents,
-    ) -> Result<Place, FileError> {
+    ) -> Result<WriteTarget, FileError> {
         let inside = self.parse(given)?;
         let Some((directory, name)) = inside.split() else {
             return Err(FileError::Root(shown(given)));
@@ -47,12 +47,12 @@ impl Jail {
         guard.judge(inside.as_str())?;
         let directory = match parents {
             Parents::Create => self.make_directories(guard, directory, given)?,
-            Parents::Require => beneath(self.root.as_fd(), directory, NAME_DIRECTORY, BENEATH)
+            Parents::Require => open_beneath(self.root.as_fd(), directory, NAME_DIRECTORY, BENEATH)
                 .map_err(|errno| FileError::from_open(given, errno))?,
         };
         let real = join(&self.real_of(directory.as_fd(), given)?, name);
         guard.judge(&real)?;
-        Ok(Place {
+        Ok(WriteTarget {
             directory,
             name: name.into(),
             real,
@@ -63,7 +63,7 @@ impl Jail {
     /// Creates a directory and its parents; fine when it is there already.
     pub fn mkdir(&self, path: &str) -> Result<(), FileError> {
         let guard = self.guard()?;
-        let inside: Inside = self.parse(path)?;
+        let inside: RelativePath = self.parse(path)?;
         guard.judge(inside.as_str())?;
         let made = self.make_directories(&guard, inside.as_str(), path)?;
         guard.judge(&self.real_of(made.as_fd(), path)?)
@@ -76,7 +76,7 @@ impl Jail {
         directory: &str,
         given: &str,
     ) -> Result<OwnedFd, FileError> {
-        let open = |path: &str| beneath(self.root.as_fd(), path, NAME_DIRECTORY, BENEATH);
+        let open = |path: &str| open_beneath(self.root.as_fd(), path, NAME_DIRECTORY, BENEATH);
         let failed = |errno| FileError::from_open(given, errno);
         match open(directory) {
             Err(Errno::NOENT) => {}
@@ -104,7 +104,10 @@ impl Jail {
     }
 
     /// What is at a place now, when it may be replaced: nothing, or a regular file with one name that this user may write.
-    pub(super) fn replaceable(&self, place: &Place) -> Result<Option<rustix::fs::Stat>, FileError> {
+    pub(super) fn replaceable(
+        &self,
+        place: &WriteTarget,
+    ) -> Result<Option<rustix::fs::Stat>, FileError> {
         let Some(stat) = place.stat()? else {
             return Ok(None);
         };
@@ -131,7 +134,7 @@ impl Jail {
             FileKind::Directory => Err(FileError::IsDirectory(given)),
             FileKind::Other => Err(FileError::NotRegular(given)),
             // Never followed; where it leads only decides the words.
-            FileKind::Link => match beneath(
+            FileKind::Link => match open_beneath(
                 self.root.as_fd(),
                 place.real.as_str(),
                 OFlags::PATH,
@@ -144,7 +147,7 @@ impl Jail {
     }
 }
 
-impl Place {
+impl WriteTarget {
     pub(super) fn directory(&self) -> BorrowedFd<'_> {
         self.directory.as_fd()
     }
@@ -176,7 +179,7 @@ impl Place {
 
     /// Opens the regular file that is there for reading, if any.
     pub(super) fn open_file(&self) -> Result<Option<File>, FileError> {
-        let opened = match beneath(
+        let opened = match open_beneath(
             self.directory(),
             self.name.as_str(),
             READ | OFlags::NOFOLLOW,
