@@ -204,7 +204,7 @@ pub(crate) fn judge_address(hosts: &Domains, address: &str) -> Result<(), Refuse
     let port = match url.scheme() {
         "http" => url.port().unwrap_or(80),
         "https" => url.port().unwrap_or(443),
-        _ => return Err(failed("only http and https are")),
+        _ => return Err(failed("only http and https are supported")),
     };
     let host = url.host_str().ok_or_else(|| failed("it has no host"))?;
     let host = Host::parse(host).map_err(|error| failed(&error.to_string()))?;

@@ -11,8 +11,9 @@ use super::write::TRIES;
 use super::{FileKind, Jail};
 
 impl Jail {
-    /// Removes a file, a link, or an empty directory; with `recursive`, a directory and what is in it (never following links).
-    /// A directory with a protected name anywhere in it is refused before anything is removed.
+    /// Removes a file, a link, or an empty directory; with `recursive`, a directory and what is in
+    /// it (never following links). A directory that holds a protected name anywhere is refused
+    /// before anything is removed.
     pub fn remove(&self, path: &str, recursive: bool) -> Result<(), FileError> {
         let guard = self.guard()?;
         let place = self.target(&guard, path, Parents::Require)?;
@@ -34,7 +35,8 @@ impl Jail {
         })
     }
 
-    /// Renames within the jail; parents of the new name are created. A file may replace a file; nothing replaces a directory or a link.
+    /// Renames within the jail and creates the parents of the new name. A file may replace a file;
+    /// nothing replaces a directory or a link.
     pub fn rename(&self, from: &str, to: &str) -> Result<(), FileError> {
         let guard = self.guard()?;
         let source = self.target(&guard, from, Parents::Require)?;
@@ -47,8 +49,9 @@ impl Jail {
             FileKind::Other => return Err(FileError::NotRegular(shown(from))),
         }
         let target = self.target(&guard, to, Parents::Create)?;
-        // `x/mcp.json` is free, `.vscode/mcp.json` is not: a directory must not become the one from the other. Refused whatever is in
-        // it, because another call may be writing there at this moment.
+        // `x/mcp.json` is free, `.vscode/mcp.json` is protected, so `x` must not be renamed to
+        // `.vscode`. This is refused whatever `x` holds, because another call may be writing into
+        // it right now.
         if FileKind::of(&stat) != FileKind::File && is_stem(target.real()) {
             return Err(FileError::Protected(shown(to)));
         }

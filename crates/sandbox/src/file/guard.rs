@@ -1,4 +1,4 @@
-//! What of a workspace may be written: no protected name, and nothing outside of the bounds.
+//! What of a workspace may be written: no protected name, and nothing outside the bounds.
 
 use super::bound::PathBounds;
 use super::error::{FileError, shown};
@@ -6,8 +6,8 @@ use super::protected::is_protected;
 use std::sync::Arc;
 
 /// Refuses what may not be written: protected names, what links in the workspace make protected
-/// (writing to `settings/claude` where `.claude` is a link to it writes the client's settings),
-/// and what is outside of a tool's bounds.
+/// (writing to `settings/claude` where `.claude` is a link to it writes the client's settings), and
+/// what is outside a tool's bounds.
 #[derive(Debug, Default)]
 pub struct WriteGuard {
     /// Workspace-relative real paths whose trees are protected too.

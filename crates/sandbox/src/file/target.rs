@@ -1,4 +1,5 @@
-//! The only thing that may be changed: a name in an opened directory, judged by where that directory really is.
+//! What a tool may change: a name in an opened directory, judged by the real path of that
+//! directory.
 
 use std::fs::File;
 use std::os::fd::{AsFd as _, BorrowedFd, OwnedFd};
@@ -12,16 +13,17 @@ use super::open::{BENEATH, NAME_DIRECTORY, NO_LINKS, READ, open_beneath};
 use super::path::{RelativePath, join};
 use super::{FileKind, Jail};
 
-/// What to do about parents that are not there.
+/// What to do about missing parents.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Parents {
     /// Make them.
     Create,
-    /// They have to be there.
+    /// Fail if one is missing.
     Require,
 }
 
-/// A name in an opened directory that a tool may change. Made only by [`Jail::target`], after judging.
+/// A name in an opened directory that a tool may change. Only [`Jail::target`] makes one, after
+/// judging it.
 #[derive(Debug)]
 pub(super) struct WriteTarget {
     directory: OwnedFd,
@@ -33,7 +35,7 @@ pub(super) struct WriteTarget {
 }
 
 impl Jail {
-    /// Judges `given` as it is written and as it really lies, and opens the directory it is in.
+    /// Judges `given` as written and by its real path, and opens the directory it is in.
     pub(super) fn target(
         &self,
         guard: &WriteGuard,
@@ -60,7 +62,7 @@ impl Jail {
         })
     }
 
-    /// Creates a directory and its parents; fine when it is there already.
+    /// Creates a directory and its parents; succeeds if it exists.
     pub fn mkdir(&self, path: &str) -> Result<(), FileError> {
         let guard = self.guard()?;
         let inside: RelativePath = self.parse(path)?;
@@ -69,7 +71,8 @@ impl Jail {
         guard.judge(&self.real_of(made.as_fd(), path)?)
     }
 
-    /// Opens a directory, creating what is missing one part at a time, each in an opened directory whose real path was judged.
+    /// Opens a directory and creates missing components one at a time, each in an opened directory
+    /// whose real path was judged.
     fn make_directories(
         &self,
         guard: &WriteGuard,
@@ -93,7 +96,8 @@ impl Jail {
                         Ok(()) | Err(Errno::EXIST) => {}
                         Err(errno) => return Err(FileError::from_os(given, errno)),
                     }
-                    // Opened from the root again, because somebody else may have made a link of that name.
+                    // Opened from the root again, because another process may have made a link of
+                    // that name.
                     open(&path)
                 }
                 done => done,
@@ -103,7 +107,8 @@ impl Jail {
         Ok(current)
     }
 
-    /// What is at a place now, when it may be replaced: nothing, or a regular file with one name that this user may write.
+    /// The metadata of what a write would replace: `None`, or a regular file with one link that
+    /// this user may write.
     pub(super) fn replaceable(
         &self,
         place: &WriteTarget,
@@ -115,7 +120,8 @@ impl Jail {
         match FileKind::of(&stat) {
             FileKind::File if stat.st_nlink > 1 => Err(FileError::HardLinked(given)),
             FileKind::File => {
-                // Replacing asks only the directory for permission; a read-only file means to stay as it is.
+                // Replacing asks only the directory for permission; a read-only file should stay as
+                // it is.
                 accessat(
                     &place.directory,
                     place.name.as_str(),
@@ -133,7 +139,7 @@ impl Jail {
             }
             FileKind::Directory => Err(FileError::IsDirectory(given)),
             FileKind::Other => Err(FileError::NotRegular(given)),
-            // Never followed; where it leads only decides the words.
+            // Never followed; where it leads only decides the message.
             FileKind::Link => match open_beneath(
                 self.root.as_fd(),
                 place.real.as_str(),
@@ -164,7 +170,7 @@ impl WriteTarget {
         &self.given
     }
 
-    /// What is there, links not followed.
+    /// The metadata of what exists there; does not follow links.
     pub(super) fn stat(&self) -> Result<Option<rustix::fs::Stat>, FileError> {
         match statat(
             &self.directory,
@@ -177,7 +183,7 @@ impl WriteTarget {
         }
     }
 
-    /// Opens the regular file that is there for reading, if any.
+    /// Opens the regular file that exists there for reading, if any.
     pub(super) fn open_file(&self) -> Result<Option<File>, FileError> {
         let opened = match open_beneath(
             self.directory(),

@@ -1,4 +1,4 @@
-//! Going through a directory and all that is in it, by descriptors, without following links or crossing mounts.
+//! Walking a directory tree by descriptors, without following links or crossing mounts.
 
 use std::ffi::CString;
 use std::os::fd::{AsFd as _, OwnedFd};
@@ -13,19 +13,19 @@ use super::open::{NO_LINKS, READ_DIRECTORY, open_beneath};
 use super::path::join;
 use super::target::WriteTarget;
 
-/// The most entries that one removal or move of a directory looks at.
+/// The most entries that removing or moving one directory may visit.
 const ENTRIES: usize = 200_000;
-/// The most directories inside each other; each level holds a descriptor.
+/// The deepest nesting; each level holds a descriptor.
 const DEPTH: usize = 128;
 
-/// What is done to each entry after it was judged.
+/// What to do with each entry after judging it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum SweepAction {
     Judge,
     Remove,
 }
 
-/// Refuses a directory that holds a protected name anywhere, or cannot be looked through.
+/// Refuses a directory that holds a protected name anywhere, or that cannot be walked.
 pub(super) fn judge_tree(guard: &WriteGuard, place: &WriteTarget) -> Result<(), FileError> {
     Sweep {
         guard,
@@ -36,7 +36,7 @@ pub(super) fn judge_tree(guard: &WriteGuard, place: &WriteTarget) -> Result<(), 
     .start(place)
 }
 
-/// Empties a directory; every entry is judged once more before it goes.
+/// Empties a directory; judges every entry once more before removing it.
 pub(super) fn empty_tree(guard: &WriteGuard, place: &WriteTarget) -> Result<(), FileError> {
     Sweep {
         guard,
@@ -67,7 +67,7 @@ impl Sweep<'_> {
             return Err(FileError::TooMany {
                 path: shown(self.given),
                 max: DEPTH,
-                what: "directories inside each other",
+                what: "nested directories",
             });
         }
         let (directory, names) = self.names(directory)?;

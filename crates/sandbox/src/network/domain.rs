@@ -22,18 +22,19 @@ use super::pattern::{HostPattern, Pattern, Ports};
 /// | `10.0.0.0/8` | the addresses of that range, of one kind throughout: all public or all special |
 /// | `localhost` | that name, and the addresses 127.0.0.1 and ::1 |
 ///
-/// Each on the ports 80 and 443, or with `:PORT` on that port alone (`example.com:8080`, `[::1]:8080`, `*:8443`). A name is reached only at
-/// addresses that are public or that an entry of their own admits on the same port: for a name of a private network both the name and its
-/// address or range are listed. A cloud's metadata address is admitted by no range, only by itself.
+/// Each on the ports 80 and 443, or with `:PORT` on that port alone (`example.com:8080`,
+/// `[::1]:8080`, `*:8443`). A name is reached only at addresses that are public or that an entry of
+/// their own admits on the same port: for a name of a private network both the name and its address
+/// or range are listed. A cloud's metadata address is admitted by no range, only by itself.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Domains {
     patterns: BTreeSet<Pattern>,
 }
 
-/// An entry of the list that cannot be read.
+/// An entry of the list that cannot be parsed.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[error(
-    "{} is no entry of network.allowed_domains: {why}; accepted are a name (`example.com`), the names below one (`*.example.com`), any public host (`*`), an address or a range (`10.0.0.0/8`), each with or without `:PORT`",
+    "{} is not a valid entry of network.allowed_domains: {why}; use a name (`example.com`), the names below one (`*.example.com`), any public host (`*`), an address or a range (`10.0.0.0/8`), each with or without `:PORT`",
     quoted(entry)
 )]
 pub struct DomainError {
@@ -41,7 +42,7 @@ pub struct DomainError {
     why: String,
 }
 
-/// A host and a port as they are written in the list.
+/// A host and a port, as the list would write them.
 fn entry(host: &Host, port: u16) -> String {
     match host.address() {
         Some(IpAddr::V6(address)) => format!("[{address}]:{port}"),
@@ -49,16 +50,16 @@ fn entry(host: &Host, port: u16) -> String {
     }
 }
 
-/// Why a host is not reached.
+/// Why a host may not be reached.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum HostRefusal {
-    /// The list does not have it.
+    /// It is not in the list.
     #[error("host \"{host}\" is not in network.allowed_domains")]
     Host {
         /// The host.
         host: Host,
     },
-    /// The list has it, on other ports.
+    /// It is in the list, but not on this port.
     #[error("port {port} of host \"{host}\" is not in network.allowed_domains, where `{}` would admit it", entry(host, *port))]
     Port {
         /// The host.
@@ -66,7 +67,7 @@ pub enum HostRefusal {
         /// The port that was asked for.
         port: u16,
     },
-    /// It is, or its name stands for, an address that is not public.
+    /// It is, or its name resolves to, an address that is not public.
     #[error(
         "host \"{host}\" is {kind} address ({address}), and network.allowed_domains does not have that address on port {port}"
     )]
@@ -83,11 +84,11 @@ pub enum HostRefusal {
 }
 
 impl Domains {
-    /// Reads the entries of a list.
+    /// Parses the entries of a list.
     ///
     /// # Errors
     ///
-    /// For the first entry that cannot be read, saying what is accepted.
+    /// For the first entry that cannot be parsed; the error says what is accepted.
     pub fn parse<S: AsRef<str>>(entries: &[S]) -> Result<Domains, DomainError> {
         let mut patterns = BTreeSet::new();
         for entry in entries {
@@ -97,8 +98,7 @@ impl Domains {
                 why,
             })?;
             if pattern.ports == Ports::Only(DNS_PORT) {
-                let why =
-                    format!("port {DNS_PORT} is name service, which the harness answers itself");
+                let why = format!("port {DNS_PORT} is DNS, which the harness answers itself");
                 return Err(DomainError {
                     entry: entry.to_owned(),
                     why,
@@ -126,13 +126,14 @@ impl Domains {
         self.patterns.is_empty()
     }
 
-    /// Whether a host may be reached on a port, as far as its name says. A name's addresses are judged when it is reached.
+    /// Whether a host may be reached on a port, as far as its name tells. Its addresses are judged
+    /// when it is reached.
     #[must_use]
     pub fn allows(&self, host: &Host, port: u16) -> bool {
         self.check(host, port).is_ok()
     }
 
-    /// The hosts that both lists admit: a tool narrows what its project has, and never widens it.
+    /// The hosts that both lists admit: a tool can narrow its project's list, never widen it.
     #[must_use]
     pub fn intersect(&self, other: &Domains) -> Domains {
         let pairs = self
@@ -154,7 +155,7 @@ impl Domains {
         }
     }
 
-    /// The ports on which some host may be reached, in order.
+    /// The ports on which some host may be reached, sorted.
     #[must_use]
     pub fn ports(&self) -> Vec<u16> {
         self.patterns
@@ -171,7 +172,7 @@ impl Domains {
         self.patterns.iter().any(|pattern| pattern.who.admits(host))
     }
 
-    /// As `allows`, with the reason.
+    /// Like `allows`, with the reason.
     ///
     /// # Errors
     ///
@@ -202,7 +203,7 @@ impl Domains {
         }
     }
 
-    /// Whether a host that is admitted may be reached at this address, which its name was resolved to.
+    /// Whether an admitted host may be reached at this address, which its name resolved to.
     ///
     /// # Errors
     ///

@@ -5,7 +5,7 @@ use std::fmt;
 use super::address::AddressBlock;
 use super::host::Host;
 
-/// Hosts, and the ports on which they may be reached.
+/// Hosts and the ports on which they may be reached.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Pattern {
     pub(super) who: HostPattern,
@@ -26,18 +26,18 @@ pub(super) enum HostPattern {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Ports {
-    /// Those of http and https.
+    /// The ports of http and https.
     Web,
-    /// One.
+    /// One port.
     Only(u16),
 }
 
 impl Pattern {
-    /// Reads an entry, or says what is wrong with it.
+    /// Parses an entry, or says what is wrong with it.
     pub(super) fn parse(entry: &str) -> Result<Pattern, String> {
-        // Said first, because a URL is what people paste.
+        // Checked first, because people paste URLs.
         if entry.contains("://") || entry.contains('@') {
-            return Err("it is more than a host".to_owned());
+            return Err("it is not just a host".to_owned());
         }
         let (host, ports) = split_port(entry)?;
         let who = match host {
@@ -46,7 +46,7 @@ impl Pattern {
             _ => match host.strip_prefix("*.") {
                 Some(name) => HostPattern::Below(read_name(name)?),
                 None if host.contains('*') => {
-                    return Err("`*` stands alone or as `*.` before a name".to_owned());
+                    return Err("use `*` alone, or as `*.` before a name".to_owned());
                 }
                 None => read_host(host)?,
             },
@@ -63,7 +63,7 @@ impl Pattern {
     }
 }
 
-/// The host before a port. An IPv6 address has colons of its own, so with a port it needs brackets.
+/// Splits off the port. An IPv6 address contains colons, so it needs brackets before a port.
 fn split_port(entry: &str) -> Result<(&str, Ports), String> {
     let (host, port) = match entry
         .strip_prefix('[')
@@ -92,7 +92,7 @@ fn split_port(entry: &str) -> Result<(&str, Ports), String> {
         Ok(number) if number != 0 && port.bytes().all(|b| b.is_ascii_digit()) => {
             Ok((host, Ports::Only(number)))
         }
-        _ => Err("its port is no number from 1 to 65535".to_owned()),
+        _ => Err("its port must be a number from 1 to 65535".to_owned()),
     }
 }
 
@@ -105,12 +105,14 @@ fn read_host(text: &str) -> Result<HostPattern, String> {
         });
     };
     let (Ok(first), Ok(bits)) = (first.parse(), bits.parse()) else {
-        return Err("a path or a range that cannot be read follows `/`".to_owned());
+        return Err("`/` must be followed by the bits of a range".to_owned());
     };
     let block = AddressBlock::new(first, bits).ok_or("the range does not start at its address")?;
     match block.of_one_kind() {
         true => Ok(HostPattern::Block(block)),
-        false => Err("the range has public and special addresses; list them apart".to_owned()),
+        false => {
+            Err("the range mixes public and special addresses; list them separately".to_owned())
+        }
     }
 }
 
@@ -118,7 +120,7 @@ fn read_name(text: &str) -> Result<String, String> {
     let host = Host::parse(text).map_err(|bad| bad.to_string())?;
     host.name()
         .map(str::to_owned)
-        .ok_or_else(|| "nothing is below an address".to_owned())
+        .ok_or_else(|| "no names are below an address".to_owned())
 }
 
 impl HostPattern {
@@ -137,7 +139,7 @@ impl HostPattern {
         match (self, other) {
             (HostPattern::Any, HostPattern::Any) => Some(HostPattern::Any),
             (HostPattern::Any, one) | (one, HostPattern::Any) => match one {
-                // A name below a top that is not public is not public either.
+                // A name below a non-public top is not public either.
                 HostPattern::Tree(top) | HostPattern::Below(top) if !may_be_public(top) => None,
                 HostPattern::Tree(top) if !is_public_name(top) => {
                     Some(HostPattern::Below(top.clone()))
@@ -166,7 +168,7 @@ impl HostPattern {
     }
 }
 
-/// The one of two names that is the other, or below it.
+/// Whichever of two names equals the other or is below it.
 fn narrower<'a>(a: &'a str, b: &'a str) -> Option<&'a str> {
     if a == b || is_below(a, b) {
         Some(a)
@@ -180,12 +182,13 @@ fn is_below(name: &str, top: &str) -> bool {
         .is_some_and(|front| front.ends_with('.'))
 }
 
-/// Whether a name can be one of the public name service: those of one part, and of these tops, are a machine's or a network's own.
+/// Whether a name can be public DNS: names of one label and names below these tops belong to a
+/// machine or a local network.
 fn is_public_name(name: &str) -> bool {
     name.contains('.') && !OWN.iter().any(|top| name == *top || is_below(name, top))
 }
 
-/// Whether a name of this tree can be public; the top of a tree may be of one part (`com`).
+/// Whether a name in this tree can be public; the top of a tree may have one label (`com`).
 fn may_be_public(top: &str) -> bool {
     !OWN.iter().any(|own| top == *own || is_below(top, own))
 }

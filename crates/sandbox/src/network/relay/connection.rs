@@ -1,4 +1,5 @@
-//! One connection of a program: who it is for, whether that is what it says, and then the way out.
+//! One connection of a program: find out whom it is for, check that its first message says the
+//! same, and connect it to the outside.
 
 use std::io;
 use std::net::IpAddr;
@@ -13,13 +14,13 @@ use super::hello::{self, Hello};
 use super::request;
 use super::{RelayDenial, RelayState};
 use crate::network::Host;
-use crate::network::reach::reach;
+use crate::network::connect::connect;
 
-const NOT_THE_WEB: &str = "it is neither HTTP nor TLS, and only those are passed on";
+const NOT_THE_WEB: &str = "it is neither HTTP nor TLS, and only those are relayed";
 
-/// How a connection can end before its bytes flow.
+/// Why a connection ends before its bytes flow.
 enum Stop {
-    /// It may not be.
+    /// The list does not allow it.
     Denied(RelayDenial),
     /// It broke.
     Broken,
@@ -31,7 +32,7 @@ impl From<io::Error> for Stop {
     }
 }
 
-/// Serves a connection to its end. Whoever is refused sees a reset at once.
+/// Serves a connection to its end. A refused client sees a reset at once.
 pub(super) async fn serve(mut client: TcpStream, shared: &RelayState) {
     let stopped = pass_on(&mut client, shared).await;
     if let Err(stop) = stopped {
@@ -44,14 +45,16 @@ pub(super) async fn serve(mut client: TcpStream, shared: &RelayState) {
 
 async fn pass_on(client: &mut TcpStream, shared: &RelayState) -> Result<(), Stop> {
     let _ = client.set_nodelay(true);
-    // In a namespace where everything is local, the socket's own name is where the program wanted to go.
+    // In a namespace where everything is local, the socket's own name is where the program wanted
+    // to go.
     let wanted = client.local_addr()?;
     let (address, port) = (wanted.ip().to_canonical(), wanted.port());
     let target = Target {
         host: shared.name(address).unwrap_or_else(|| Host::from(address)),
         port,
     };
-    // An address may stand for a name that the machine has written down; the client must say it then.
+    // An address may belong to a name in the machine's hosts file; then the client must send that
+    // name.
     if let Err(refused) = shared.domains.check(&target.host, port)
         && !shared.is_in_hosts_file(&target.host, port)
     {
@@ -59,7 +62,7 @@ async fn pass_on(client: &mut TcpStream, shared: &RelayState) -> Result<(), Stop
     }
     let first = timeout(shared.times.first, read_first(client))
         .await
-        .map_err(|_| target.denied("it sent no whole HTTP request or TLS message in time"))??;
+        .map_err(|_| target.denied("it sent no complete HTTP request or TLS message in time"))??;
     let clock = Clock::new(shared.times.idle);
     match first {
         FirstMessage::Tls {
@@ -151,7 +154,7 @@ async fn read_first(client: &mut TcpStream) -> io::Result<FirstMessage> {
     }
 }
 
-/// Passes the start of a server's answer on, and says whether it asks for the client's first message once more.
+/// Forwards the start of a server's answer; returns whether it asks for another client hello.
 async fn pass_answer(
     client: &mut TcpStream,
     server: &mut TcpStream,
@@ -171,7 +174,7 @@ async fn pass_answer(
     Ok(again)
 }
 
-/// Passes the client's second first message on: it too must name the server that was approved.
+/// Forwards the second client hello, which must name the server that was approved.
 async fn once_more(
     client: &mut TcpStream,
     server: &mut TcpStream,
@@ -218,7 +221,7 @@ struct Target {
     port: u16,
 }
 
-/// Whom a client says it is talking to.
+/// The host that a client claims to talk to.
 enum HostClaim<'a> {
     Server(&'a [u8]),
     Request(&'a str),
@@ -236,10 +239,11 @@ impl Target {
         })
     }
 
-    /// The host to dial, when what the client says agrees with where it connected.
+    /// The host to dial, if what the client says agrees with where it connected.
     ///
-    /// To a name it must say that name. To an address it may also say a name that the list admits (`localhost`, a line of `/etc/hosts`): then
-    /// that name is resolved outside like any other, and the address counts for nothing.
+    /// A client that connected to a name must send that name. One that connected to an address may
+    /// also send a name that the list admits (`localhost`, a line of `/etc/hosts`): then that name
+    /// is resolved outside like any other, and the address is ignored.
     fn settle(&self, shared: &RelayState, claim: Option<HostClaim<'_>>) -> Result<Host, Stop> {
         let (said, port) = match claim {
             None if self.host.address().is_some() => return Ok(self.host.clone()),
@@ -252,7 +256,7 @@ impl Target {
         };
         let said = said.map_err(|bad| self.denied(bad))?;
         if port.is_some_and(|port| port.parse() != Ok(self.port)) {
-            return Err(self.denied("it says another port than the one it connected to"));
+            return Err(self.denied("it names another port than the one it connected to"));
         }
         if said != self.host {
             if self.host.name().is_some() || said.address().is_some() {
@@ -267,13 +271,13 @@ impl Target {
     }
 
     async fn dial(&self, shared: &RelayState, host: &Host) -> Result<TcpStream, Stop> {
-        reach(&shared.domains, &*shared.resolver, host, self.port)
+        connect(&shared.domains, &*shared.resolver, host, self.port)
             .await
             .map_err(|unreached| self.denied(unreached))
     }
 }
 
-/// A host of a request, and its port.
+/// Splits the host of a request from its port.
 fn split_port(text: &str) -> (&str, Option<&str>) {
     match text.rsplit_once(':') {
         Some((host, port)) if !host.contains(':') || host.ends_with(']') => (host, Some(port)),

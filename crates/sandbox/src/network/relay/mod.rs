@@ -1,11 +1,14 @@
 //! The way out for processes: a network namespace in which every destination ends here.
 //!
-//! A program asks for a name, and gets an address of our own that stands for it (`names`, `dns`, `service`). It connects, and the list is
-//! asked about the name and the port. Its first message must say the same name (`hello`, `request`). Then the name is resolved outside, every
-//! address is judged, one is dialled, and the bytes flow (`connection`, `flow`). Programs need not know of any of it.
+//! A program asks for a name and gets an address of our own that stands for it (`names`, `dns`,
+//! `service`). When it connects, the list decides about the name and the port. Its first message
+//! must name the same host (`hello`, `request`). Then the relay resolves the name outside, judges
+//! every address, dials one, and copies bytes (`connection`, `flow`). Programs need not know about
+//! any of this.
 //!
-//! What it does not see is inside TLS: a server that serves several names can be asked for another of them there, and a connection of TLS 1.2
-//! can be negotiated anew. Messages that hide their server name are refused.
+//! The relay does not see inside TLS: a client can ask a server that serves several names for
+//! another one of them, and can renegotiate TLS 1.2. Client hellos that hide their server name are
+//! refused.
 
 mod connection;
 mod datagram;
@@ -33,23 +36,23 @@ use self::names::Names;
 use self::refusal::RefusalSocket;
 use super::{DNS_PORT, Domains, Host, Listeners, Resolve};
 
-/// At once, for one relay; more wait in the kernel's queue.
+/// At the same time, per relay; more wait in the kernel's queue.
 const MOST_CONNECTIONS: usize = 256;
-/// Different ones, for one relay.
+/// Distinct ones, per relay.
 const MOST_REPORTS: usize = 1024;
 
-/// Something that a process tried to reach and did not.
+/// Something that a process tried to reach and could not.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct RelayDenial {
-    /// The name that was asked for, or the host and port of a connection.
+    /// The name that it asked for, or the host and port of a connection.
     pub what: String,
     /// Why not.
     pub why: String,
 }
 
-/// Serves the listeners of a namespace until it is dropped; with it every connection ends.
+/// Serves the listeners of a namespace until it is dropped, which ends every connection.
 pub struct Relay {
-    /// Dropped with the relay, which ends its tasks and theirs.
+    /// Dropping the set aborts all tasks.
     _tasks: JoinSet<()>,
     shared: Arc<RelayState>,
     refusals: RefusalSocket,
@@ -58,11 +61,11 @@ pub struct Relay {
 /// How long the relay waits.
 #[derive(Clone, Copy)]
 struct Timeouts {
-    /// For the first message of a client.
+    /// For a client's first message.
     first: Duration,
-    /// For the first bytes of a server that was sent a TLS message.
+    /// For a server's answer to a client hello.
     answer: Duration,
-    /// Without a byte either way.
+    /// Without a byte in either direction.
     idle: Duration,
 }
 
@@ -83,13 +86,13 @@ struct RelayState {
 }
 
 impl Relay {
-    /// Starts to serve. What is refused is reported once each; when nobody takes the reports, more of them are dropped.
+    /// Starts serving. Reports each refusal once; drops reports that are not received.
     ///
-    /// Needs to be called inside a runtime of tokio.
+    /// Must be called inside a tokio runtime.
     ///
     /// # Errors
     ///
-    /// When a descriptor is no listening socket.
+    /// When a descriptor is not a listening socket.
     pub fn start(
         listeners: Listeners,
         domains: Domains,
@@ -99,7 +102,7 @@ impl Relay {
         Relay::with(TIMEOUTS, listeners, domains, resolver, denied)
     }
 
-    /// Reports also what the kernel refused by itself until now: ports at which nobody listens.
+    /// Also reports what the kernel itself has refused so far: ports without a listener.
     pub fn report_refusals(&self) {
         self.refusals.report(&self.shared);
     }
@@ -111,7 +114,7 @@ impl Relay {
         resolver: Arc<dyn Resolve>,
         denied: Sender<RelayDenial>,
     ) -> io::Result<Relay> {
-        // Each listener holds a place while it waits for its next connection.
+        // Each listener holds a permit while it waits for its next connection.
         let places = Arc::new(Semaphore::new(MOST_CONNECTIONS + listeners.tcp.len()));
         let shared = Arc::new(RelayState {
             times,
@@ -164,7 +167,7 @@ async fn accept(listener: TcpListener, shared: Arc<RelayState>) {
                     drop(place);
                 });
             }
-            // Descriptors can be short for a moment; nothing else lasts.
+            // Running out of descriptors passes; nothing else lasts.
             Err(_) => tokio::time::sleep(Duration::from_millis(10)).await,
         }
         while connections.try_join_next().is_some() {}
@@ -183,7 +186,7 @@ impl RelayState {
         locked(&self.names).name(address)
     }
 
-    /// Whether the machine has written a name down for an address, and the list admits it.
+    /// Whether the machine's hosts file has a name for an address that the list admits.
     fn is_in_hosts_file(&self, host: &Host, port: u16) -> bool {
         let admitted = |name: String| {
             Host::from_wire(name.as_bytes())
@@ -224,7 +227,7 @@ mod tests {
     use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
     use tokio::sync::mpsc::{Receiver, channel};
 
-    /// A server that says nothing, and a relay that leads to it: the listener's address is the one that was wanted.
+    /// A silent server, and a relay that leads to it: the listener's address is the wanted one.
     async fn world() -> (TcpListener, SocketAddr, Receiver<RelayDenial>, Relay) {
         let outside = TcpListener::bind("127.0.0.1:0").await.expect("a listener");
         let port = outside.local_addr().expect("an address").port();

@@ -1,4 +1,5 @@
-//! What the kernel refuses by itself: ports of the namespace at which nobody listens. A socket hears the kernel's own answers to whoever tried.
+//! What the kernel itself refuses: ports of the namespace without a listener. A packet socket
+//! receives the kernel's answers.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use std::os::fd::OwnedFd;
@@ -13,10 +14,10 @@ const TCP: u8 = 6;
 const UDP: u8 = 17;
 const FOURTH: usize = 20;
 const SIXTH: usize = 40;
-/// Refusals that are looked at. The socket holds a few hundred, and more are lost.
+/// How many refusals to read. The socket buffers a few hundred; the rest is lost.
 const MOST: usize = 4096;
 
-/// A socket that hears refusals, and keeps them until they are asked for.
+/// A socket that buffers the kernel's refusals until they are read.
 #[derive(Debug)]
 pub(super) struct RefusalSocket(Option<OwnedFd>);
 
@@ -25,7 +26,7 @@ impl RefusalSocket {
         Self(socket)
     }
 
-    /// Reports what was refused so far.
+    /// Reports the refusals so far.
     pub(super) fn report(&self, shared: &RelayState) {
         let Some(socket) = &self.0 else { return };
         let mut packet = [0; REFUSAL_BYTES];
@@ -41,10 +42,10 @@ impl RefusalSocket {
 }
 
 impl Drop for RefusalSocket {
-    /// Closed by a thread that may wait: the kernel takes its time until nobody can be using such a socket.
+    /// Another thread closes it: the kernel waits until no processor can be using such a socket.
     fn drop(&mut self) {
         if let Some(socket) = self.0.take() {
-            // Where there is no thread to be had, it is closed here.
+            // If no thread can be started, the socket is closed here.
             let _ = std::thread::Builder::new()
                 .name("close".into())
                 .spawn(move || drop(socket));
@@ -54,15 +55,16 @@ impl Drop for RefusalSocket {
 
 fn report(address: IpAddr, port: u16, shared: &RelayState) {
     let address = address.to_canonical();
-    // Its own machine is the command's own matter.
+    // What a command does on its own machine is its own matter.
     if address.is_loopback() || address == SANDBOX_IPV4 || address == SANDBOX_IPV6 {
         return;
     }
     let host = shared.name(address).unwrap_or_else(|| Host::from(address));
-    // The list has the last word, so that it is said what would admit it; a port that it has is answered, but for protocols it does not know.
+    // The list decides what the report says about admitting it; a port that it has is answered for
+    // TCP.
     let why = match shared.domains.check(&host, port) {
         Err(refused) => refused.to_string(),
-        Ok(()) => "only TCP is passed on".to_owned(),
+        Ok(()) => "only TCP is relayed".to_owned(),
     };
     let shown = if address.is_ipv6() && host.address().is_some() {
         format!("[{host}]:{port}")
@@ -72,7 +74,8 @@ fn report(address: IpAddr, port: u16, shared: &RelayState) {
     shared.report(RelayDenial { what: shown, why });
 }
 
-/// Where somebody wanted to go, by the kernel's refusal: the reset of a connection that never was, or the word that a port cannot be reached.
+/// Where a program wanted to go, from the kernel's refusal: the reset of a connection that never
+/// was, or a port-unreachable message.
 fn refused(packet: &[u8]) -> Option<(IpAddr, u16)> {
     let is_sixth = packet.first()? >> 4 == 6;
     let (source, header, protocol) = head(packet, WhichAddress::Source)?;
@@ -84,7 +87,7 @@ fn refused(packet: &[u8]) -> Option<(IpAddr, u16)> {
     if rest.get(..2)? != if is_sixth { [1, 4] } else { [3, 3] } {
         return None;
     }
-    // The refused datagram's own head comes along.
+    // The header of the refused datagram is included.
     let (target, header, protocol) = head(rest.get(8..)?, WhichAddress::Target)?;
     let ports = rest.get(8 + header + 2..)?;
     (protocol == UDP && is_sixth == target.is_ipv6()).then_some((target, number(ports)?))
@@ -95,7 +98,7 @@ enum WhichAddress {
     Target,
 }
 
-/// One address of a packet, the length of its head, and the protocol inside.
+/// One address of a packet, the length of its header, and the protocol inside.
 fn head(packet: &[u8], at: WhichAddress) -> Option<(IpAddr, usize, u8)> {
     let first = *packet.first()?;
     if first >> 4 == 6 {

@@ -1,4 +1,4 @@
-//! Name service over UDP and TCP.
+//! DNS over UDP and TCP.
 
 use std::io;
 use std::net::{Ipv4Addr, Ipv6Addr};
@@ -18,7 +18,7 @@ use crate::network::listeners::SANDBOX_HOSTNAME;
 const LONGEST: usize = 4096;
 const IDLE: Duration = Duration::from_secs(10);
 
-/// Answers datagrams for as long as the relay lives.
+/// Answers datagrams until the relay is dropped.
 pub(super) async fn datagrams(socket: UdpSocket, shared: &RelayState) {
     let mut buffer = vec![0; LONGEST];
     loop {
@@ -30,11 +30,11 @@ pub(super) async fn datagrams(socket: UdpSocket, shared: &RelayState) {
         match received {
             Ok((count, mut envelope)) => {
                 if let Some(reply) = answer(buffer.get(..count).unwrap_or_default(), shared) {
-                    // An answer that cannot be sent is one that got lost: who asked will ask again.
+                    // A lost answer is no harm: the client asks again.
                     let _ = datagram::send(socket.as_fd(), &reply, &mut envelope);
                 }
             }
-            // An error of the socket belongs to an earlier datagram; the next one is another matter.
+            // A socket error belongs to an earlier datagram; the next one may work.
             Err(_) => tokio::time::sleep(Duration::from_millis(1)).await,
         }
     }
@@ -65,7 +65,7 @@ fn lookup(asked: &QuestionName, shared: &RelayState) -> Answer {
             let (v4, v6) = shared.give(host);
             return Answer::Known(v4, v6);
         }
-        // Whoever asks for its own machine means itself.
+        // A program that asks for its own machine means itself.
         Ok(host)
             if host
                 .name()
@@ -73,7 +73,7 @@ fn lookup(asked: &QuestionName, shared: &RelayState) -> Answer {
         {
             return Answer::Known(Ipv4Addr::LOCALHOST, Ipv6Addr::LOCALHOST);
         }
-        // Nobody means to reach anything by asking for the name of an address.
+        // Reverse lookups do not mean to reach anything.
         Ok(host) if host.name().is_some_and(|name| name.ends_with(".arpa")) => {
             return Answer::Unknown;
         }
@@ -83,7 +83,7 @@ fn lookup(asked: &QuestionName, shared: &RelayState) -> Answer {
         },
         Err(text) => RelayDenial {
             what: quoted(text),
-            why: "it is the name of no host".to_owned(),
+            why: "it is not a host name".to_owned(),
         },
     };
     shared.report(denied);

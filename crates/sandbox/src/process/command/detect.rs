@@ -1,4 +1,4 @@
-//! MountKind this machine offers, found by trying each layer once.
+//! What this machine offers, found by trying each layer once.
 
 use super::files::identity::{Identity, UserChange};
 use super::files::landlock::{self, FIRST_WITH_SCOPES, OLDEST_ALONE, OLDEST_IN_NAMESPACES};
@@ -28,7 +28,7 @@ use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-/// MountKind was found.
+/// What was found.
 pub(super) struct Findings {
     pub(super) report: SandboxReport,
     pub(super) landlock: i32,
@@ -41,30 +41,33 @@ struct Failure {
     cause: io::Error,
 }
 
-/// Not a step that failed, but why none was taken.
+/// Not a failed step, but why none was tried.
 const NEEDS_LANDLOCK: &str =
-    "not tried, because nothing runs without namespaces and without such a Landlock";
+    "not tried: without namespaces and without a recent Landlock nothing runs";
 
-/// Where root is root of a user namespace that has nobody else.
-const UNMAPPED: &str = "this user namespace has no user but root: give it more of them (`unshare --map-auto`), or run outside of it";
+/// Root is root only in a user namespace without any other user.
+const UNMAPPED: &str = "this user namespace has only root: map more users into it (`unshare --map-auto`), or run outside it";
 
-/// MountKind root does for a command that will be somebody else.
+/// What root does for a command that will run as another user.
 const OPENING: &str = "opening files for another user";
 
-/// Where root is root of a user namespace only, and the mounts belong to another; or of a container, and has not all of its rights.
-const NOT_ITS_MOUNTS: &str = "root has no right over the mounts here: run it as an ordinary user, or below `unshare --mount`";
+/// Root is root only in a user namespace while the mounts belong to another one; or in a container
+/// without all of root's capabilities.
+const NOT_ITS_MOUNTS: &str =
+    "root may not change the mounts here: run as an ordinary user, or under `unshare --mount`";
 
-/// The same for the second best, while the best may be there again in a moment.
-const NOT_TRIED: &str = "not tried, because namespaces are missing only for the moment";
+/// The same for tier B, while tier A may work again in a moment.
+const NOT_TRIED: &str = "not tried: namespaces are only unavailable for the moment";
 
-/// `at_most` is the best tier that is wanted.
+/// Finds the best tier up to `at_most`.
 pub(super) fn find(at_most: Tier) -> Findings {
     let cgroups = Cgroups::find();
     pending::remove_stale(&cgroups);
     let (landlock, landlock_layer) = try_landlock();
     let no_landlock = || Err(failure(NEEDS_LANDLOCK, libc::EOPNOTSUPP));
     let namespaces = attempt(landlock, Tier::A);
-    // In namespaces the same filter was just installed; whether there can be a place without them matters only where it is used.
+    // In namespaces the same filter was just installed; whether a container without them works
+    // matters only if it will be used.
     let filter = match &namespaces {
         Ok(()) if at_most == Tier::A => Ok(()),
         Err(failure) if at_most == Tier::A && may_pass(failure) => {
@@ -92,7 +95,7 @@ pub(super) fn find(at_most: Tier) -> Findings {
     }
 }
 
-/// MountKind a helper says next; `None` when it says nothing more, an error when it does not for long.
+/// The helper's next report; `None` if there are no more, an error if it is silent for long.
 fn told(helper: &mut Helper) -> io::Result<Option<[u8; size_of::<HelperReport>()]>> {
     const LONG: Timespec = Timespec {
         tv_sec: 10,
@@ -111,8 +114,8 @@ fn told(helper: &mut Helper) -> io::Result<Option<[u8; size_of::<HelperReport>()
     Ok(helper.status.read_exact(&mut word).is_ok().then_some(word))
 }
 
-/// Whether a step failed for want of something that comes and goes, which says nothing about the machine. MountKind is weaker must not be chosen for it:
-/// somebody else may have brought it about.
+/// Whether a step failed for lack of something that comes and goes, which says nothing about the
+/// machine. It must not lead to a weaker tier: an attacker may have caused it.
 fn may_pass(failure: &Failure) -> bool {
     let code = failure.cause.raw_os_error();
     let passing = [
@@ -124,14 +127,14 @@ fn may_pass(failure: &Failure) -> bool {
         libc::ENOBUFS,
         libc::EPIPE,
     ];
-    // As many namespaces as there may be, which others have now.
+    // Other processes use as many namespaces as there may be.
     let is_crowded = code == Some(libc::ENOSPC) && !has_no_namespaces();
     is_crowded
         || failure.cause.kind() == io::ErrorKind::TimedOut
         || code.is_some_and(|code| passing.contains(&code))
 }
 
-/// Whether somebody said that there shall be none.
+/// Whether the administrator disabled namespaces.
 fn has_no_namespaces() -> bool {
     let is_none = |kind: &&str| {
         fs::read_to_string(format!("/proc/sys/user/max_{kind}_namespaces"))
@@ -142,7 +145,7 @@ fn has_no_namespaces() -> bool {
         .any(is_none)
 }
 
-/// The first layer that is missing, as a sentence.
+/// The missing layers, as a sentence.
 pub(super) fn why_not(report: &SandboxReport) -> String {
     let missing: Vec<String> = report
         .layers
@@ -161,7 +164,7 @@ pub(super) fn why_not(report: &SandboxReport) -> String {
         })
         .collect();
     if missing.is_empty() {
-        "the sandbox was set to none, which runs nothing".into()
+        "the sandbox was set to none, so nothing runs".into()
     } else {
         missing.join("; ")
     }
@@ -196,20 +199,19 @@ fn try_landlock() -> (i32, LayerReport) {
             layer(
                 true,
                 format!("version {version}: files"),
-                Some("a kernel from 6.12 on also keeps signals inside"),
+                Some("Linux 6.12 or newer also keeps signals inside"),
             ),
         ),
         Ok(version) => {
             let use_of_it = if version >= OLDEST_IN_NAMESPACES {
-                "only around what namespaces close"
+                "only useful in addition to namespaces"
             } else {
-                "of no use, as it lets nothing be moved between folders"
+                "useless, because it forbids all moves between folders"
             };
-            let detail =
-                format!("version {version} cannot keep files from being truncated: {use_of_it}");
+            let detail = format!("version {version} cannot prevent truncating files: {use_of_it}");
             (
                 version,
-                layer(false, detail, Some("use a kernel from 6.2 on")),
+                layer(false, detail, Some("use Linux 6.2 or newer")),
             )
         }
         Err(cause) if cause.raw_os_error() == Some(libc::EOPNOTSUPP) => (
@@ -224,9 +226,9 @@ fn try_landlock() -> (i32, LayerReport) {
             0,
             layer(
                 false,
-                "this kernel has none, or the container refuses it".into(),
+                "this kernel has no Landlock, or the container forbids it".into(),
                 Some(
-                    "use a kernel from 6.2 on built with CONFIG_SECURITY_LANDLOCK, and a container profile that allows landlock_create_ruleset",
+                    "use Linux 6.2 or newer built with CONFIG_SECURITY_LANDLOCK, and a container profile that allows landlock_create_ruleset",
                 ),
             ),
         ),
@@ -252,7 +254,7 @@ fn namespaces_layer(tried: Result<(), Failure>) -> LayerReport {
         },
         Err(failure) => {
             let fix = if may_pass(&failure) {
-                "something was short for the moment: try again".into()
+                "a resource is exhausted for the moment: try again".into()
             } else {
                 fix_for(failure.step, &failure.cause)
             };
@@ -266,7 +268,7 @@ fn namespaces_layer(tried: Result<(), Failure>) -> LayerReport {
     }
 }
 
-/// MountKind to do about namespaces that cannot be made.
+/// How to get namespaces to work.
 fn fix_for(step: &str, cause: &io::Error) -> String {
     let setting = |path: &str| {
         fs::read_to_string(path)
@@ -274,7 +276,7 @@ fn fix_for(step: &str, cause: &io::Error) -> String {
             .map(|text| text.trim().to_owned())
     };
     if setting("/proc/sys/kernel/apparmor_restrict_unprivileged_userns").as_deref() == Some("1") {
-        return "Ubuntu's AppArmor refuses them: `sysctl kernel.apparmor_restrict_unprivileged_userns=0`, or an AppArmor profile for this program with `userns,`".into();
+        return "Ubuntu's AppArmor forbids them: `sysctl kernel.apparmor_restrict_unprivileged_userns=0`, or an AppArmor profile for this program with `userns,`".into();
     }
     if setting("/proc/sys/user/max_user_namespaces").as_deref() == Some("0") {
         return "`sysctl user.max_user_namespaces=10000`".into();
@@ -291,11 +293,11 @@ fn fix_for(step: &str, cause: &io::Error) -> String {
         return "the container covers parts of /proc: run it with `--security-opt systempaths=unconfined`".into();
     }
     match cause.raw_os_error() {
-        Some(libc::ENOSYS) => "this kernel is too old: 5.12 or later is needed for namespaces, 6.2 where there are none".into(),
+        Some(libc::ENOSYS) => "this kernel is too old: namespaces need 5.12 or newer, and Landlock alone needs 6.2".into(),
         Some(libc::EPERM | libc::EACCES) if is_container() => {
-            "the container's seccomp profile refuses them: `--security-opt seccomp=unconfined`, or a profile that allows unshare, mount, open_tree, move_mount and mount_setattr".into()
+            "the container's seccomp profile forbids them: `--security-opt seccomp=unconfined`, or a profile that allows unshare, mount, open_tree, move_mount and mount_setattr".into()
         }
-        _ => "user namespaces have to be allowed for this user".into(),
+        _ => "allow user namespaces for this user".into(),
     }
 }
 
@@ -313,7 +315,7 @@ fn filter_layer(tried: Result<(), Failure>) -> LayerReport {
         Ok(()) => LayerReport {
             name,
             works: true,
-            detail: "a filter for system calls; in tier B also what keeps the network away".into(),
+            detail: "a system call filter; in tier B it also blocks the network".into(),
             fix: None,
         },
         Err(Failure {
@@ -367,7 +369,8 @@ fn try_without_namespaces(version: i32) -> Result<(), Failure> {
     attempt(version, Tier::B)
 }
 
-/// Goes all the way to starting a program that does not exist inside, which is the one failure that means success.
+/// Goes all the way to starting a program that does not exist inside, which is the one failure that
+/// means success.
 fn attempt(version: i32, tier: Tier) -> Result<(), Failure> {
     let plan = trivial_plan();
     let failed = |step| move |cause| Failure { step, cause };
@@ -435,7 +438,7 @@ fn attempt(version: i32, tier: Tier) -> Result<(), Failure> {
     let number = |word: &[u8], at: usize| {
         u32::from_ne_bytes([word[at], word[at + 1], word[at + 2], word[at + 3]])
     };
-    // Not to its end: taking namespaces apart takes longer than making them, and nobody has to wait for that.
+    // It does not wait for the end: tearing namespaces down takes longer than making them.
     while let Some(word) = told(&mut helper).map_err(failed("the helper"))? {
         match number(&word, 0) {
             FAILED => {
@@ -492,7 +495,7 @@ mod tests {
     #[test]
     fn what_is_short_for_the_moment_makes_nothing_weaker() {
         let passes = |code: i32| may_pass(&failure("namespaces", code));
-        // The helper was killed; as many namespaces as there may be are in use.
+        // The helper was killed; all namespaces are in use.
         assert!(passes(libc::EPIPE) && passes(libc::EMFILE) && passes(libc::EAGAIN));
         assert_eq!(passes(libc::ENOSPC), !has_no_namespaces());
         assert!(!passes(libc::EPERM) && !passes(libc::ENOSYS) && !passes(libc::EINVAL));

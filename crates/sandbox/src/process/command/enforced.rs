@@ -1,4 +1,4 @@
-//! What the kernel holds a command to, for the result.
+//! What the kernel enforces for a command, for its result.
 
 use super::files::identity::{Identity, UserChange};
 use super::files::landlock;
@@ -8,7 +8,7 @@ use super::sandbox::SandboxState;
 use crate::plan::{Network, Plan};
 use crate::tier::{Enforcement, Mechanism, Tier};
 
-/// `weaker` is what is known already to be weaker than it should be.
+/// `weaker` lists what is already known to be weaker than it should be.
 pub(super) fn enforced(
     shared: &SandboxState,
     plan: &Plan,
@@ -31,33 +31,34 @@ pub(super) fn enforced(
         );
     }
     if tier == Tier::B {
-        weaker.push(
-            "no private /tmp: TMPDIR is a folder of its own, without a bound on its size".into(),
-        );
-        weaker.push("nothing new can be made at the top of the workspace or in `.git`, because names there govern calls".into());
+        weaker.push("no private /tmp: TMPDIR is a separate folder without a size limit".into());
+        weaker.push("nothing new can be created at the top of the workspace or in `.git`, because some names there are protected".into());
         if identity.change == UserChange::Nobody {
-            weaker.push("the workspace is root's, and the command is not: it writes only what everybody may".into());
+            weaker.push("root owns the workspace, and the command is not root: it can write only what every user may".into());
         } else {
-            weaker.push("modes and times of files of the same user can be changed, also outside the workspace".into());
+            weaker.push("the command can change modes and times of its user's files, even outside the workspace".into());
         }
         if shared.landlock < landlock::FIRST_WITH_SCOPES {
-            weaker.push("processes of the same user can be signalled: this kernel's Landlock is too old to keep signals inside".into());
+            weaker.push("the command can signal other processes of its user: this kernel's Landlock is too old to prevent that".into());
         }
     }
     if tier == Tier::A && !shared.has_rules() {
-        weaker.push("files are kept by namespaces alone: this kernel has no Landlock, or one that is too old".into());
+        weaker.push(
+            "only namespaces protect files: this kernel has no Landlock, or one that is too old"
+                .into(),
+        );
     }
     if tier == Tier::None {
         weaker.push("the sandbox is turned off".into());
     }
     if group.memory == Mechanism::Rlimit {
         let together = if memory::can_look() {
-            "only looked at ten times a second"
+            "only measured ten times a second"
         } else {
             "not limited"
         };
         weaker.push(format!(
-            "memory is limited for each process; that of all together is {together}"
+            "memory is limited per process; the total is {together}"
         ));
     }
     Enforcement {

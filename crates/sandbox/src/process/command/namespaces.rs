@@ -1,7 +1,8 @@
-//! What a place stands on: who the command will be, and its namespaces.
+//! The namespaces of a container, and the user its command runs as.
 //!
-//! That is known before anybody has looked at the workspace. So the helper of a command for which no place waits is started first, and makes
-//! the namespaces, which takes the kernel longest, while the rest is found out.
+//! Both are known before anything looks at the workspace. So a command without a container that
+//! waits for it starts its helper first, which makes the namespaces, the slowest part, while the
+//! harness prepares the rest.
 
 use super::SandboxError;
 use super::files::identity::{Identity, UserChange};
@@ -15,7 +16,7 @@ use rustix::process::{getegid, geteuid};
 
 pub(super) struct NamespaceSpec {
     pub(super) identity: Identity,
-    /// What answers in its network.
+    /// The ports that the relay answers in its network.
     pub(super) ports: Option<RelayPorts>,
     pub(super) block: EncodedBlock,
 }

@@ -1,4 +1,4 @@
-//! Everything that is decided about a command before a process starts, and the place it is started in.
+//! Everything that is decided about a command before it starts, and the container it runs in.
 
 use super::files::identity::UserChange;
 use super::files::landlock::Rule;
@@ -35,7 +35,7 @@ use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-/// MountKind a plan comes to in the workspace as it is now.
+/// The container that a plan needs in the workspace as it is now.
 pub(super) struct ContainerSpec<'a> {
     shared: &'a SandboxState,
     plan: &'a Plan,
@@ -43,28 +43,28 @@ pub(super) struct ContainerSpec<'a> {
     pub(super) protected: ProtectedFiles,
     view: View,
     trees: Vec<PathBuf>,
-    /// MountKind Landlock lets it do, without the folder for temporary files.
+    /// Landlock rules, without the one for the scratch folder.
     rules: Vec<Rule>,
-    /// Folders of which everything is in the rules by itself.
+    /// Folders whose entries each have a rule.
     listed: BTreeMap<PathBuf, Option<FileStamp>>,
-    /// The block of the place, with [`SCRATCH_PLACEHOLDER`] for that folder.
+    /// The container's block, with [`SCRATCH_PLACEHOLDER`] for the scratch folder.
     block: EncodedBlock,
 }
 
-/// MountKind a place is made of.
+/// What a container is made of.
 pub(super) struct ContainerParts {
-    /// Its block, where it differs from those of others like it.
+    /// Its block, if it differs from that of similar containers.
     own: Option<EncodedBlock>,
-    /// MountKind the helper could not open.
+    /// Trees that the helper could not open.
     trees: Vec<OwnedFd>,
     scratch: Option<Scratch>,
     weaker: Vec<String>,
     group: Group,
 }
 
-/// The private folder, and by its name also the home, of a command in namespaces.
+/// The private folder, and also the home, of a command in namespaces.
 pub(super) const PRIVATE_HOME: &str = "/tmp";
-/// Stands for the folder for temporary files of a place, which no two have in common.
+/// Stands for the scratch folder, which no two containers share.
 const SCRATCH_PLACEHOLDER: &str = "/nowhere";
 
 impl<'a> ContainerSpec<'a> {
@@ -125,7 +125,7 @@ impl<'a> ContainerSpec<'a> {
         Ok(layout)
     }
 
-    /// The block of the place.
+    /// Encodes the container's block.
     fn fill(&self, scratch: &Path) -> EncodedBlock {
         let Self {
             shared, plan, view, ..
@@ -148,7 +148,7 @@ impl<'a> ContainerSpec<'a> {
         }
     }
 
-    /// MountKind another place must have in common with this one to be as good.
+    /// What another container must have in common with this one to be used instead.
     pub(super) fn key(&self) -> ContainerKey {
         let limits = &self.plan.limits;
         let profile = self.profile().filter(|_| self.shared.tier == Tier::B);
@@ -162,8 +162,8 @@ impl<'a> ContainerSpec<'a> {
         }
     }
 
-    /// MountKind a login shell reads in a private home. It asks the machine's `/etc/profile` first, which sets another `PATH`; this gives it the plan's
-    /// again.
+    /// The `.profile` of a login shell in a private home. `/etc/profile` runs first and sets
+    /// another `PATH`; this restores the plan's.
     fn profile(&self) -> Option<String> {
         let value = |wanted: &str| {
             self.plan
@@ -180,16 +180,16 @@ impl<'a> ContainerSpec<'a> {
         ))
     }
 
-    /// Which files it is made of: everything that is covered, put back or ruled about. A mount over something that was replaced is gone
-    /// with it.
+    /// The files it depends on: everything that is covered, put back or has a rule. A mount over a
+    /// file that was replaced is gone.
     pub(super) fn stamps(&self) -> Vec<Option<FileStamp>> {
         let covered = self
             .view
             .mounts
             .iter()
             .map(|mount| Some(mount.stamp.clone()));
-        // With namespaces the rules are about what is mounted; without, about the very files. MountKind is in a folder that was listed is what it was
-        // for as long as the folder is.
+        // With namespaces the rules are about mounts; without, about the files themselves. The
+        // entries of a listed folder are covered by the stamp of the folder.
         let is_listed = |rule: &&Rule| {
             rule.path
                 .parent()
@@ -206,7 +206,7 @@ impl<'a> ContainerSpec<'a> {
             .collect()
     }
 
-    /// Gathers what the place is made of.
+    /// Gathers what the container is made of.
     pub(super) fn gather_parts(&self) -> Result<ContainerParts, SandboxError> {
         let identity = &self.namespaces.identity;
         let scratch = if self.shared.tier == Tier::B {
@@ -226,7 +226,7 @@ impl<'a> ContainerSpec<'a> {
         })
     }
 
-    /// Has the place made by a helper that was started on its namespaces.
+    /// Has a helper that was started with its namespaces make the container.
     pub(super) fn make(
         &self,
         parts: ContainerParts,
@@ -262,7 +262,8 @@ impl<'a> ContainerSpec<'a> {
         Ok((folder, program))
     }
 
-    /// Whether the folders above let the command's user pass. Namespaces put what lies in a closed folder where it can be reached.
+    /// Whether the command's user may pass the folders above. Namespaces mount what lies in a
+    /// closed folder where it can be reached.
     fn is_reached(&self, path: &Path) -> bool {
         let may_pass = |above: &Path| {
             fs::metadata(above).is_ok_and(|facts| self.namespaces.identity.may(&facts, 1))
@@ -272,7 +273,7 @@ impl<'a> ContainerSpec<'a> {
             || path.ancestors().skip(1).all(may_pass)
     }
 
-    /// The block of the command. `others` are the processes that the limit counts besides the command's.
+    /// The command's block. `others` are the processes that the process limit also counts.
     pub(super) fn command(
         &self,
         command: &Command,
@@ -320,12 +321,13 @@ impl<'a> ContainerSpec<'a> {
         programs::command(&parts)
     }
 
-    /// The blocks of the namespaces and of the place. MountKind their steps are called is the same for all that are like it.
+    /// The blocks of the namespaces and the container. All containers with the same key have the
+    /// same step names.
     pub(super) fn blocks(&self) -> [&EncodedBlock; 2] {
         [&self.namespaces.block, &self.block]
     }
 
-    /// MountKind the command's user could not open itself.
+    /// Trees that the command's user could not open itself.
     fn foreign_trees(&self) -> Vec<PathBuf> {
         if self.shared.tier != Tier::A || self.namespaces.identity.change == UserChange::None {
             return Vec::new();
@@ -342,7 +344,7 @@ impl<'a> ContainerSpec<'a> {
         trees.map(|mount| mount.path.clone()).collect()
     }
 
-    /// Opens it, as that user should see it.
+    /// Opens them as that user should see them.
     fn open_trees(&self, weaker: &mut Vec<String>) -> Result<Vec<OwnedFd>, SandboxError> {
         let mut opened = Vec::new();
         for path in &self.trees {
@@ -368,7 +370,7 @@ impl<'a> ContainerSpec<'a> {
                 });
                 if let Err(cause) = shown {
                     weaker.push(format!(
-                        "root's files in `{}` cannot be changed by the command: its file system shows no other owners ({cause})",
+                        "the command cannot change root's files in `{}`: its file system cannot map owners ({cause})",
                         path.display()
                     ));
                 }
@@ -379,7 +381,7 @@ impl<'a> ContainerSpec<'a> {
     }
 }
 
-/// Waits until a place is made; `false` when it cannot be, or takes too long.
+/// Waits until a container is ready; `false` if it fails or takes too long.
 pub(super) fn wait_until_ready(container: &mut Container) -> bool {
     const LONG: Timespec = Timespec {
         tv_sec: 5,

@@ -1,4 +1,4 @@
-//! Running a command inside.
+//! Running commands.
 
 use super::detect::{self, Findings};
 use super::enforced::enforced;
@@ -28,7 +28,7 @@ use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
 use tokio_util::sync::CancellationToken;
 
-/// Runs commands, contained as strongly as this machine can. Chosen once; a copy is the same sandbox.
+/// Runs commands, contained as strongly as this machine can. Clones share one sandbox.
 #[derive(Clone)]
 pub struct Sandbox {
     shared: Arc<SandboxState>,
@@ -50,12 +50,12 @@ pub(super) struct SandboxState {
 }
 
 impl SandboxState {
-    /// Whether Landlock's rules hold for commands.
+    /// Whether Landlock rules apply to commands.
     pub(super) fn has_rules(&self) -> bool {
         self.tier != Tier::None && self.landlock >= landlock::OLDEST_IN_NAMESPACES
     }
 
-    /// Whether the limit on processes counts everything that the command's user runs.
+    /// Whether the process limit counts everything that the command's user runs.
     fn counts_all(&self) -> bool {
         self.tier != Tier::A && self.cgroups.processes() == Mechanism::Rlimit
     }
@@ -70,19 +70,20 @@ impl std::fmt::Debug for Sandbox {
 }
 
 impl Sandbox {
-    /// The strongest this machine has, found by trying.
+    /// The strongest tier this machine has, found by trying.
     #[must_use]
     pub fn detect() -> Self {
         Self::of(detect::find(Tier::A), false)
     }
 
-    /// A weaker one than the machine has, for tests. A stronger one than the machine has is what the machine has.
+    /// A weaker tier than the machine has, for tests. If it does not have this tier, the next one
+    /// it has.
     #[must_use]
     pub fn with_tier(tier: Tier) -> Self {
         Self::of(detect::find(tier), false)
     }
 
-    /// As on a kernel without Landlock, for tests.
+    /// Like a kernel without Landlock, for tests.
     #[must_use]
     pub fn without_landlock() -> Self {
         Self::of(
@@ -100,7 +101,8 @@ impl Sandbox {
         Self::of(detect::find(Tier::None), true)
     }
 
-    /// Has the network of commands answered. Without this, a plan with a network runs without one.
+    /// Sets what answers the network of commands. Without it, a plan with a network runs without
+    /// one.
     #[must_use]
     pub fn serving(self, serve: Arc<dyn StartRelay>) -> Self {
         let SandboxState {
@@ -174,19 +176,21 @@ impl Sandbox {
         self.shared.tier
     }
 
-    /// What each layer gives, why it is not more, and what to do about it.
+    /// What each layer gives, why it is not more, and how to fix that.
     #[must_use]
     pub fn report(&self) -> &SandboxReport {
         &self.shared.report
     }
 
-    /// Runs a command to its end, and everything it starts: when this returns, or is dropped, none of it is left.
+    /// Runs a command to its end, with everything it starts: when this returns or is dropped, no
+    /// process of it is left.
     ///
-    /// The place of the next command with the same plan is made ahead, and waits a while for it.
+    /// It also makes the container of the next command with the same plan, which waits a while for
+    /// it.
     ///
     /// # Errors
     ///
-    /// When it could not be started as the plan says. Then nothing of it ran.
+    /// When the command could not be started as the plan says. Then nothing of it ran.
     pub async fn run(
         &self,
         plan: &Plan,
@@ -200,7 +204,7 @@ impl Sandbox {
         }
         if plan.programs != Programs::Any && !shared.has_rules() && !shared.is_off {
             return Err(SandboxError::NoSandbox(
-                "a list of programs is kept by Landlock, and this kernel has none, or one that is too old".into(),
+                "only Landlock can enforce a list of programs, and this kernel has none, or one that is too old".into(),
             ));
         }
         check_texts(plan, &command)?;
@@ -231,7 +235,7 @@ impl Sandbox {
                     Some(helper) => helper,
                     None => Helper::start(&spec.namespaces.block)?,
                 };
-                // Whoever answers its network is told when that is there.
+                // The relay starts when the helper reports that the network exists.
                 let made = if spec.namespaces.ports.is_some() {
                     ReadyReport::Wanted
                 } else {
@@ -246,7 +250,7 @@ impl Sandbox {
                 counting.end(&shared.process_counter, uid).await + HELPERS
             }
             (_, Mechanism::Rlimit, None) => shared.process_counter.count(uid) + HELPERS,
-            // The group counts, and only what is the command's.
+            // The cgroup counts, and only what belongs to the command.
             _ => u64::from(u32::MAX),
         };
         let block = spec.command(
@@ -257,7 +261,7 @@ impl Sandbox {
             others,
             plan.limits.deadline.saturating_sub(started.elapsed()),
         );
-        // Where something fails from here on, the helper goes first, because it is in the groups.
+        // If something fails from here on, the helper must go first, because it is in the cgroups.
         let Container {
             weaker,
             scratch,
@@ -309,9 +313,9 @@ impl Sandbox {
             .await;
         let undone = kept.protected.restore();
         if !kept.protected.is_complete {
-            enforced.weaker.push(
-                "the workspace is large: protected names deep in it were not all looked for".into(),
-            );
+            enforced
+                .weaker
+                .push("the workspace is too large to look for every protected name in it".into());
         }
         let mut watched = watched?;
         for UndoReport { path, why } in undone {
@@ -341,7 +345,8 @@ impl Sandbox {
         })
     }
 
-    /// Makes a place for the next command of the same plan, when this one has been answered.
+    /// Makes a container for the next command with the same plan, after this one's result is on its
+    /// way.
     fn make_ahead(&self, plan: &Plan) {
         let Some(permit) = self.shared.pool.permit() else {
             return;
@@ -370,7 +375,8 @@ impl Sandbox {
         };
         let shared = Arc::downgrade(&self.shared);
         tokio::spawn(async move {
-            // Whoever runs one command and ends should not wait for a place that nobody will use.
+            // A program that runs one command and exits should not wait for a container it will not
+            // use.
             tokio::time::sleep(BREATH).await;
             let _ = tokio::task::spawn_blocking(make).await;
             tokio::time::sleep(pool::LIFETIME).await;
@@ -383,10 +389,11 @@ impl Sandbox {
 
 /// The processes of one helper.
 const HELPERS: u64 = 2;
-/// How long after a command the place of the next one is made.
+/// How long after a command the container of the next one is made.
 const BREATH: Duration = Duration::from_millis(2);
 
-/// Sees to it that a helper that is about to end is collected, and its groups and its folder with it. A runtime that ends before does so then.
+/// Reaps a helper that is about to exit, and then removes its cgroups and its scratch folder; also
+/// if the runtime is shut down before.
 fn collect(
     Remains {
         mut helper,

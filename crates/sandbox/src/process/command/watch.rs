@@ -1,4 +1,5 @@
-//! Watching a command: taking its output, passing on input and signals, and ending it when it must.
+//! Watching a command: reading its output, passing on input and signals, and ending it when it must
+//! end.
 
 use super::helper::block::EncodedBlock;
 use super::helper::layout::{
@@ -27,7 +28,7 @@ use tokio::sync::mpsc;
 use tokio::time::{sleep, sleep_until};
 use tokio_util::sync::CancellationToken;
 
-/// The harness's ends, while nobody has to wait for them.
+/// The harness's ends of the pipes.
 pub(super) struct HostPipes {
     pub(super) stdin: Option<OwnedFd>,
     pub(super) stdout: OwnedFd,
@@ -35,7 +36,7 @@ pub(super) struct HostPipes {
 }
 
 impl HostPipes {
-    /// Has the runtime watch them.
+    /// Registers them with the runtime.
     pub(super) fn watched(self) -> Result<AsyncPipes, SandboxError> {
         let failed = SandboxError::step::<io::Error>;
         let receive = |end| pipe::Receiver::from_owned_fd(end).map_err(failed("pipe"));
@@ -52,7 +53,7 @@ impl HostPipes {
     }
 }
 
-/// The harness's ends.
+/// The harness's ends, registered with the runtime.
 pub(super) struct AsyncPipes {
     pub(super) stdin: Option<pipe::Sender>,
     pub(super) stdout: pipe::Receiver,
@@ -62,9 +63,9 @@ pub(super) struct AsyncPipes {
 pub(super) struct CommandWatch<'a> {
     pub(super) helper: Helper,
     pub(super) ends: AsyncPipes,
-    /// The blocks it follows: the namespaces', the place's and the command's.
+    /// The blocks that the helper executes: the namespaces', the container's and the command's.
     pub(super) blocks: [&'a EncodedBlock; 3],
-    /// Whether the place was made ahead.
+    /// Whether the container was made ahead.
     pub(super) is_ready: bool,
     pub(super) program: &'a Path,
     pub(super) limits: &'a Limits,
@@ -82,26 +83,28 @@ pub(super) struct WatchOutcome {
     pub(super) rest: Remains,
 }
 
-/// What is put away when the answer is on its way.
+/// What is cleaned up after the result is on its way.
 pub(super) struct Remains {
-    /// A helper that has nobody left to watch over, and may take a moment to end.
+    /// A helper without processes to watch, which may take a moment to exit.
     pub(super) helper: Helper,
     pub(super) pidfd: AsyncFd<OwnedFd>,
-    /// What the command's streams and the helper's words came through.
+    /// The pipes of the command's streams and of the helper's reports.
     pub(super) ends: (AsyncPipes, pipe::Receiver),
 }
 
-/// How long a helper may take to end everything before it is given up. Only a process that the kernel itself cannot end takes longer than a moment.
+/// How long a helper may take to kill everything. Only a process that the kernel itself cannot kill
+/// takes longer than a moment.
 const STOP_TIMEOUT: Duration = Duration::from_secs(10);
-/// How long a helper that is killed may take to be gone.
+/// How long a killed helper may take to exit.
 const KILL_TIMEOUT: Duration = Duration::from_millis(150);
-/// How often, and how long apart, what is left in a group is ended one by one.
+/// How often, and at what interval, processes left in a cgroup are killed one by one.
 const KILL_ROUNDS: usize = 200;
 const KILL_INTERVAL: Duration = Duration::from_millis(5);
-/// How long the receiver of a command that was ended may take for what it reports last.
+/// How long the receiver of a command that was ended may take for the rest of its output.
 const DRAIN_TIMEOUT: Duration = Duration::from_millis(50);
 const ASKS_TO_END: [i32; 4] = [libc::SIGINT, libc::SIGTERM, libc::SIGHUP, libc::SIGQUIT];
-/// What is read at once. Memory that is touched for each call costs more than a few more reads of a command that says much.
+/// Bytes read at once. Touching memory for every call costs more than a few extra reads of a
+/// command with much output.
 const CHUNK: usize = 16 << 10;
 
 impl CommandWatch<'_> {
@@ -206,7 +209,7 @@ impl CommandWatch<'_> {
                 break;
             }
         }
-        // Nothing of importance is reports after that.
+        // Nothing important is reported after that.
         if !reports.is_gone {
             self.helper.reap();
             let _ = rustix::io::ioctl_fionbio(&self.helper.status, true);
@@ -226,7 +229,7 @@ impl CommandWatch<'_> {
             sink.drain(Stream::Out, &self.ends.stdout, &mut out).await;
             sink.drain(Stream::Err, &self.ends.stderr, &mut err).await;
         };
-        // Whoever reads slowly gets all of it, unless time is up or he was told to end.
+        // A slow receiver gets everything, unless time is up or it was asked to end.
         let stop = cause.is_some() || is_asked_to_end;
         tokio::select! {
             biased;
@@ -266,7 +269,8 @@ impl CommandWatch<'_> {
             .map_err(SandboxError::step("answering the network"))
     }
 
-    /// AsyncPipes everything, and waits until it is. The helper is not killed for being slow: then nobody would say when nothing is left.
+    /// Ends everything, and waits until it has ended. A slow helper is not killed, because then
+    /// nothing would report that no process is left.
     async fn finish_off(&mut self, pidfd: &AsyncFd<OwnedFd>, gone: impl Future<Output = bool>) {
         self.helper.stop();
         self.group.kill();
@@ -283,7 +287,8 @@ impl CommandWatch<'_> {
         }
     }
 
-    /// A helper that is gone, and did not say that nobody is left, was ended by somebody. Its second process ends everything when it hears that.
+    /// The helper was killed before it reported that no process is left. Its second process kills
+    /// everything when it notices.
     async fn end_survivors(&mut self, status: &mut pipe::Receiver) {
         self.helper.stop();
         let heard = async {
@@ -293,7 +298,7 @@ impl CommandWatch<'_> {
             ) {}
         };
         let _ = tokio::time::timeout(STOP_TIMEOUT, heard).await;
-        // Without a helper its groups still know who is left.
+        // Without a helper, the cgroups still know which processes are left.
         for _ in 0..KILL_ROUNDS {
             if self.group.kill_each() {
                 break;
@@ -341,7 +346,7 @@ impl CommandWatch<'_> {
             (None, Some(status)) => {
                 signal.map_or_else(|| End::Exited(libc::WEXITSTATUS(status)), End::Signalled)
             }
-            // The helper is gone and reports nothing: the kernel ended it, with everything.
+            // The helper is gone without a report: the kernel killed it, with everything.
             (None, None) => {
                 if self.group.ran_out_of_memory() {
                     End::OutOfMemory
@@ -355,28 +360,28 @@ impl CommandWatch<'_> {
             End::TimedOut => denials.push(limit(
                 "time",
                 format!(
-                    "the command was ended when its {} ms were over",
+                    "the harness ended the command after {} ms",
                     self.limits.deadline.as_millis()
                 ),
             )),
             End::Flooded => denials.push(limit(
                 "output",
                 format!(
-                    "the command was ended when it resources written {} bytes",
+                    "the harness ended the command after {} bytes of output",
                     self.limits.flood_bytes
                 ),
             )),
             End::OutOfMemory => denials.push(limit(
                 "memory",
                 format!(
-                    "the command was ended when it used more than {} bytes",
+                    "the command was ended because it used more than {} bytes",
                     self.limits.memory_bytes
                 ),
             )),
             End::OutOfTime => denials.push(limit(
                 "processor time",
                 format!(
-                    "the command was ended when it resources used {:?}",
+                    "the command was ended because it had used {:?}",
                     self.limits.cpu
                 ),
             )),
@@ -386,10 +391,10 @@ impl CommandWatch<'_> {
     }
 }
 
-/// The step that starts the program itself.
+/// The step that executes the program.
 pub(super) const START: &str = "starting the program";
 
-/// What a step that failed is called.
+/// The name of a failed step.
 pub(super) fn step_name(
     [namespaces, place, command]: [&EncodedBlock; 3],
     number: usize,
@@ -405,9 +410,10 @@ pub(super) fn step_name(
 
 const SAMPLE: Duration = Duration::from_millis(100);
 
-/// Has the runtime watch a descriptor.
+/// Registers a descriptor with the runtime.
 fn register<T: AsRawFd + Into<OwnedFd>>(owned: T) -> io::Result<AsyncFd<T>> {
-    // SAFETY: what can become an owned descriptor owns it now: its number stays the same, and open, until it is dropped.
+    // SAFETY: a type that converts into an owned descriptor owns it now: its number stays the same,
+    // and open, until it is dropped.
     unsafe { AsyncFd::register(owned) }.map_err(io::Error::from)
 }
 
@@ -418,9 +424,9 @@ async fn receive(signals: &mut Option<mpsc::Receiver<i32>>) -> Option<i32> {
     }
 }
 
-/// Returns when something that governs calls came to be, or was replaced.
+/// Returns when a protected file was created or replaced.
 async fn changed(events: Option<&AsyncFd<File>>, protected: &mut ProtectedFiles) {
-    // Another call may have found it already.
+    // Another command may have found it already.
     if protected.is_broken() {
         return;
     }
@@ -439,7 +445,7 @@ async fn changed(events: Option<&AsyncFd<File>>, protected: &mut ProtectedFiles)
     }
 }
 
-/// What the helper reports so far.
+/// What the helper has reported so far.
 #[derive(Default)]
 struct HelperReports {
     is_over: bool,

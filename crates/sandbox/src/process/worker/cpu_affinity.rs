@@ -1,8 +1,9 @@
-//! Keeping a worker near the thread that waits for its answer.
+//! Keeping a worker on the core of the thread that waits for its answer.
 //!
-//! A short script takes less time than waking a core that sleeps, several times less on a virtual machine. The scheduler knows nothing of
-//! that: it gives the worker another core, and the answer wakes the first one again. While one thread does nothing but wait for one
-//! worker, both do best on the same core.
+//! A short script takes less time than waking a sleeping core, several times less on a virtual
+//! machine. The scheduler does not know that: it gives the worker another core, and the answer
+//! wakes the first one again. While one thread does nothing but wait for one worker, both run best
+//! on the same core.
 
 use super::WorkerProcess;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
@@ -11,7 +12,7 @@ use rustix::thread::{CpuSet, sched_getaffinity, sched_getcpu, sched_setaffinity}
 use std::os::fd::AsFd;
 use std::time::Duration;
 
-/// Where the thread of a worker that evaluates was put, and where it might be before.
+/// The evaluator thread of a worker, the core it is pinned to, and its affinity before.
 #[derive(Debug)]
 pub(super) struct PinnedEvaluator {
     evaluator: Pid,
@@ -19,15 +20,16 @@ pub(super) struct PinnedEvaluator {
     before: CpuSet,
 }
 
-/// This thread stays on its core until this is dropped. Nothing may be started meanwhile: a new thread or process would stay there for
-/// good.
+/// Keeps this thread on its core until dropped. Start no thread or process meanwhile: it would stay
+/// on that core for good.
 struct PinnedThread {
     before: CpuSet,
 }
 
 impl WorkerProcess {
-    /// Does `ask`, and waits until `answer` can be read, at most `patience`, with the worker and this thread on one core. What cannot be
-    /// had of that is left out: the caller has to see for itself whether there is an answer.
+    /// Runs `ask`, and waits at most `patience` until `answer` is readable, with the worker and
+    /// this thread on one core. Pinning is best effort, and the caller must check whether there is
+    /// an answer.
     pub fn ask_on_one_core<T>(
         &mut self,
         answer: impl AsFd,
@@ -48,13 +50,13 @@ impl WorkerProcess {
         asked
     }
 
-    /// Lets the worker run wherever it might before [`ask_on_one_core`](Self::ask_on_one_core).
+    /// Undoes the pinning of [`ask_on_one_core`](Self::ask_on_one_core).
     pub fn unpin(&mut self) {
         if let Some(PinnedEvaluator {
             evaluator, before, ..
         }) = self.pinned.take()
         {
-            // It fails for a worker that is gone.
+            // This fails if the worker is gone.
             let _ = sched_setaffinity(Some(evaluator), &before);
         }
     }
@@ -89,12 +91,12 @@ impl WorkerProcess {
 
 impl Drop for PinnedThread {
     fn drop(&mut self) {
-        // What was allowed a moment ago; where that changed, the thread stays where it is.
+        // If the allowed set changed meanwhile, the thread stays where it is.
         let _ = sched_setaffinity(None, &self.before);
     }
 }
 
-/// The thread that evaluates: the first one only waits for the end, and there are no others.
+/// The evaluator's thread: the first thread only waits for the end, and there are no others.
 fn evaluator(pid: libc::pid_t) -> Option<Pid> {
     let threads = std::fs::read_dir(format!("/proc/{pid}/task")).ok()?;
     let numbers = threads.filter_map(|entry| entry.ok()?.file_name().to_str()?.parse().ok());

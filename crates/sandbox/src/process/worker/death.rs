@@ -1,19 +1,19 @@
 //! How a worker ended, and what that means.
 
-/// The exit codes a worker chooses itself. Apart from these it only ends by a signal.
+/// The exit codes a worker chooses itself. Otherwise it only ends by a signal.
 ///
-/// Those from [`Memory`](Self::Memory) on are the first of [`MAX_PARTS`] codes: the code also says which part of a request the
-/// worker was at, because a dead worker cannot be asked.
+/// Those from [`Memory`](Self::Memory) on are the first of [`MAX_PARTS`] codes: the code also says
+/// which part of a request the worker was working on, because a dead worker cannot be asked.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(i32)]
 pub enum ExitCode {
     /// The harness closed the channel.
     Closed = 0,
-    /// It could not be confined, so it refused to serve.
+    /// It could not confine itself, so it refused to serve.
     Unconfined = 80,
     /// The harness sent something it does not understand.
     Malformed = 81,
-    /// Memory was refused.
+    /// An allocation failed.
     Memory = 100,
     /// The stack overflowed.
     Stack = 130,
@@ -23,7 +23,7 @@ pub enum ExitCode {
     Stopped = 190,
 }
 
-/// Parts of one request that a worker's death can tell apart.
+/// How many parts of one request a worker's death can tell apart.
 pub const MAX_PARTS: usize = 30;
 
 const FIRST_WITH_PART: i32 = ExitCode::Memory as i32;
@@ -36,28 +36,28 @@ pub enum Death {
     Exit(i32),
     /// This signal ended it.
     Signal(i32),
-    /// It is gone and somebody else collected its status.
+    /// Other code reaped it.
     Lost,
 }
 
 /// What a death means.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum DeathCause {
-    /// It ended in good order after the channel was closed.
+    /// It exited normally after the channel was closed.
     Closed,
-    /// It asked for more memory than it may have.
+    /// It exceeded its memory limit.
     Memory,
     /// It nested too deeply.
     Stack,
-    /// The evaluator is broken.
+    /// The evaluator has a bug.
     Panic,
-    /// The processor time of its whole life is used up.
+    /// It used up the processor time of its whole life.
     Cpu,
-    /// It made a system call it may not make.
+    /// It made a forbidden system call.
     Filter,
-    /// Somebody killed it; most often the harness, at a deadline.
+    /// It was killed, most often by the harness at a deadline.
     Killed,
-    /// It could not be confined and refused to serve.
+    /// It could not confine itself and refused to serve.
     Unconfined,
     /// Anything else.
     Other,
@@ -86,7 +86,7 @@ impl Death {
         }
     }
 
-    /// The part of the request the worker was at, when it lived to say.
+    /// The part of the request the worker was working on, if it could still tell.
     #[must_use]
     pub fn part(self) -> Option<usize> {
         match self {
@@ -100,7 +100,7 @@ impl Death {
     }
 }
 
-/// The code without the part it carries.
+/// The code without the part number.
 const fn first_of(code: i32) -> i32 {
     if code < FIRST_WITH_PART || code > ExitCode::Stopped as i32 + SPAN - 1 {
         code

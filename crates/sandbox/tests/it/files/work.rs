@@ -103,7 +103,7 @@ fn wrong_kinds_are_named() {
     );
     check(
         jail.remove("full", false),
-        "`full` is a directory that is not empty; empty it, or remove it recursively",
+        "`full` is not empty; empty it, or remove it recursively",
     );
     check(
         jail.remove(".", true),

@@ -174,7 +174,7 @@ async fn messages_that_name_another_server_or_hide_it_are_refused() {
             hello("a.test.evil.test"),
             "is not in network.allowed_domains",
         ),
-        (hello("a.test\0.evil.test"), "no host"),
+        (hello("a.test\0.evil.test"), "not a host"),
         (hello("a\u{435}.test"), "not ASCII"),
         (hello("127.0.0.1"), "it says it is for host \"127.0.0.1\""),
         (record(&message(&[two])), "cannot be read"),
@@ -197,12 +197,12 @@ async fn messages_that_name_another_server_or_hide_it_are_refused() {
                 ]
                 .concat(),
             ),
-            "followed by another",
+            "followed by another one",
         ),
-        (record(&[2, 0, 0, 1, 0]), "starts otherwise"),
+        (record(&[2, 0, 0, 1, 0]), "does not start like a TLS"),
         (record(&[1, 0xff, 0xff, 0xff]), "too long"),
-        (vec![22, 3, 1, 0xff, 0xff, 1], "starts otherwise"),
-        (vec![22, 3, 1, 0, 0], "starts otherwise"),
+        (vec![22, 3, 1, 0xff, 0xff, 1], "does not start like a TLS"),
+        (vec![22, 3, 1, 0, 0], "does not start like a TLS"),
     ];
     // The same refusal is reported once.
     let mut reported = String::new();

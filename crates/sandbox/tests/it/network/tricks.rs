@@ -162,12 +162,12 @@ async fn a_name_without_an_entry_is_not_even_asked_for() {
 async fn urls_of_other_schemes_and_with_users_are_not_requested() {
     let client = client(&["*"], &Names::default());
     for (url, says) in [
-        ("ftp://a.test/", "only http and https are"),
-        ("file:///etc/passwd", "only http and https are"),
-        ("data:text/plain,hello", "only http and https are"),
+        ("ftp://a.test/", "only http and https are supported"),
+        ("file:///etc/passwd", "only http and https are supported"),
+        ("data:text/plain,hello", "only http and https are supported"),
         (
             "http://user:s3cret@a.test/",
-            "it has a user name or a password",
+            "it contains a user name or a password",
         ),
         ("http://", "not requested"),
         ("a.test", "not requested"),

@@ -61,7 +61,7 @@ fn a_list_that_no_landlock_keeps_runs_nothing_and_without_a_list_namespaces_are_
                 .enforced
                 .weaker
                 .iter()
-                .any(|weaker| weaker.contains("by namespaces alone")),
+                .any(|weaker| weaker.contains("only namespaces protect files")),
             "{:?}",
             finished.enforced.weaker
         );

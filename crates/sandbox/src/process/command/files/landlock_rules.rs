@@ -1,4 +1,4 @@
-//! Which Landlock rules a plan comes to.
+//! Which Landlock rules a plan needs.
 
 use super::landlock::{DEVICE, READ, RESOLVE_NO_LINKS, RUN, Rule, change};
 use super::program::needed_to_start;
@@ -19,7 +19,7 @@ const DEVICES: &[&str] = &[
     "/dev/tty",
 ];
 
-/// MountKind programs read that are not programs: libraries, data, settings.
+/// What programs read that is not a program: libraries, data, settings.
 const DATA: &[&str] = &[
     "/etc",
     "/lib",
@@ -38,7 +38,7 @@ const DATA: &[&str] = &[
     "/usr/share",
     "/var/lib",
 ];
-/// Folders among libraries that hold programs: the loader could be told to run those.
+/// Folders among libraries that hold programs, which the loader could be told to run.
 pub(crate) const PROGRAMS_AMONG_DATA: &[&str] = &[
     "bin", "sbin", "libexec", "git-core", "gcc", "sudo", "openssh", "apt", "dpkg", "systemd",
     "polkit-1",
@@ -46,7 +46,7 @@ pub(crate) const PROGRAMS_AMONG_DATA: &[&str] = &[
 /// More rules than this would take longer than the command.
 const MOST_RULES: usize = 4000;
 
-/// Where namespaces hide and close what the plan says: Landlock once more around it.
+/// Namespaces already hide and close what the plan says; Landlock adds a second layer.
 pub(crate) fn inside_namespaces(plan: &Plan, view: &View, version: i32) -> Vec<Rule> {
     let mut rules = devices();
     let run = if plan.programs == Programs::Any {
@@ -87,8 +87,9 @@ pub(crate) fn inside_namespaces(plan: &Plan, view: &View, version: i32) -> Vec<R
     rules
 }
 
-/// Without namespaces: Landlock alone. It can grant rights but not take them away below, so what has something closed or hidden in it is
-/// given piece by piece, and no new name can be made there.
+/// Without namespaces: Landlock alone. It can grant rights but not revoke them further down, so a
+/// folder that holds something closed or hidden is granted entry by entry, and nothing new can be
+/// created in it.
 pub(crate) fn without_namespaces(
     plan: &Plan,
     view: &View,
@@ -124,7 +125,7 @@ pub(crate) fn without_namespaces(
     match &plan.programs {
         Programs::Any => {
             builder.grant(Path::new("/"));
-            // Of the machine's devices only what is a place is given.
+            // Of the machine's devices, only those that are places of the plan.
             tops.filter(|mount| mount.path.starts_with("/dev"))
                 .for_each(|mount| builder.grant(&mount.path));
         }
@@ -146,14 +147,14 @@ pub(crate) fn without_namespaces(
     }
 }
 
-/// MountKind is given to a command.
+/// The rules for a command.
 pub(crate) struct LandlockGrants {
     pub(crate) rules: Vec<Rule>,
-    /// The folders of which everything was given piece by piece.
+    /// The folders that were granted entry by entry.
     pub(crate) listed: BTreeMap<PathBuf, Option<FileStamp>>,
 }
 
-/// The command's own folder for temporary files, where no namespace gives it one.
+/// The command's scratch folder, if no namespace gives it a private one.
 pub(crate) fn scratch(plan: &Plan, version: i32, path: &Path) -> Rule {
     let run = if plan.programs == Programs::Any {
         RUN
@@ -186,7 +187,7 @@ impl GrantBuilder<'_> {
         {
             return;
         }
-        // Links lead to something that is given, or not, where it is.
+        // What a link leads to has its own rule, or none.
         if !(kind.is_dir() || kind.is_file()) {
             return;
         }
@@ -213,7 +214,8 @@ impl GrantBuilder<'_> {
         let rights = match what {
             MountKind::Hidden | MountKind::Private => 0,
             MountKind::Read | MountKind::Run | MountKind::Pinned => self.read,
-            // A name that is protected may not exist yet, so at the top of the workspace nothing new is made.
+            // A protected name may not exist yet, so nothing new can be created at the top of the
+            // workspace.
             MountKind::Write
                 if path == self.workspace
                     || exceptions.iter().any(|what| *what != MountKind::Write) =>
@@ -317,7 +319,7 @@ fn start(program: &Path, view: &View) -> Vec<Rule> {
         .collect()
 }
 
-/// The libraries of programs that have their own.
+/// The libraries of programs that bring their own.
 fn libraries(programs: &[PathBuf], view: &View) -> Vec<Rule> {
     let runnable = Runnable::of(programs);
     let visible = runnable

@@ -1,4 +1,4 @@
-//! Laying the mounts of a [`View`] in a mount namespace of its own.
+//! Making the mounts of a [`View`] in a mount namespace.
 
 use super::view::{MountKind, MountPoint, View};
 use crate::plan::{Plan, Programs};
@@ -17,12 +17,12 @@ pub(crate) const CLOSE_ON_EXEC: u32 = 0o2_000_000;
 pub(crate) const EMPTY_PATH: u32 = 0x1000;
 const FROM_DESCRIPTOR: u32 = 0x4;
 const TO_DESCRIPTOR: u32 = 0x40;
-/// Follow no link, also none of the kernel's own.
+/// Follow no links, including the kernel's magic links.
 pub(crate) const NO_LINKS: u64 = 0x4 | 0x2;
 
-/// The one folder of /dev in which people keep files.
+/// The one folder in /dev where people keep files.
 pub(crate) const SHARED_MEMORY: &str = "/dev/shm";
-/// Where the command's own is made.
+/// Where the command's own /dev is built.
 const DEV: &str = "/tmp/dev";
 const DEVICES: &[&str] = &["null", "zero", "full", "random", "urandom", "tty"];
 const LINKS: &[(&str, &str)] = &[
@@ -32,7 +32,8 @@ const LINKS: &[(&str, &str)] = &[
     ("stderr", "/proc/self/fd/2"),
 ];
 
-/// Writes the operations. `given` are trees that the harness opened because the command's user cannot; they are passed in this order.
+/// Writes the operations. `given` are trees that the harness opened because the command's user
+/// cannot; they are passed in this order.
 pub(crate) fn write_mounts(
     block: &mut ContainerBlock,
     list: &mut SyscallList,
@@ -66,7 +67,7 @@ pub(crate) fn write_mounts(
     let dev = writer.clone_cover(Path::new(DEV));
     let step = writer.block.step("the folders a command sees");
     let all = view.mounts.iter().zip(opened).zip(covers);
-    // MountKind lies in the machine's /dev is put into the command's own, once that is there.
+    // What lies in the machine's /dev is mounted into the command's own /dev once that exists.
     let (late, early): (Vec<_>, Vec<_>) =
         all.partition(|((mount, _), _)| mount.path.starts_with("/dev"));
     for ((mount, opened), cover) in early {
@@ -85,12 +86,12 @@ struct MountWriter<'a> {
     list: &'a mut SyscallList,
     no_execution: u64,
     covers: u32,
-    /// For what is used at once.
+    /// For values that are used at once.
     reused: (Slot, Slot),
 }
 
 impl MountWriter<'_> {
-    /// Grabs, while everything is still visible, what will be put back into covered folders.
+    /// Opens, while everything is still visible, what will be put back into covered folders.
     fn open_trees(&mut self, view: &View, given: &[PathBuf]) -> Vec<Option<Arg>> {
         let step = self.block.step("mounts of its own");
         let root = self.block.literal(c"/");
@@ -107,7 +108,8 @@ impl MountWriter<'_> {
                 .within
                 .as_ref()
                 .is_some_and(|(_, what)| what.is_tree());
-            // MountKind may be run is opened again where it is, once everything around it may not.
+            // What may be run is mounted again in place, after everything around it was mounted
+            // without execution.
             opened.push(
                 if !mount.kind.is_tree() || in_place || mount.kind == MountKind::Run {
                     None
@@ -139,7 +141,7 @@ impl MountWriter<'_> {
         );
     }
 
-    /// Opens a path, and makes a copy of the mounts there.
+    /// Opens a path, and copies the mounts there.
     fn clone_tree(&mut self, step: u16, path: &Path, (tree, place): (Slot, Slot)) {
         self.open_place(step, path, place);
         let empty = self.block.literal(c"");
@@ -188,7 +190,8 @@ impl MountWriter<'_> {
         );
     }
 
-    /// A small file system with every folder that covers another, grown where something will be put back.
+    /// A small file system with a folder for every covered one, including the folders where
+    /// something will be put back.
     fn make_covers(&mut self, view: &View) -> Vec<Option<PathBuf>> {
         let step = self.block.step("covers for hidden folders");
         self.mount_tmpfs(step, Path::new("/tmp"), "mode=755,size=256k", 0);
@@ -220,7 +223,7 @@ impl MountWriter<'_> {
         covers
     }
 
-    /// Has every copy of the small file system be as this says.
+    /// Makes every copy of the small file system read-only.
     fn close_covers(&mut self) {
         let step = self.block.step("covers for hidden folders");
         let attributes = self
@@ -254,7 +257,7 @@ impl MountWriter<'_> {
         slot
     }
 
-    /// Makes the folders on the way to whatever is put back below `covered`, starting at `cover`.
+    /// Creates the folders on the way to whatever is put back below `covered`, starting at `cover`.
     fn make_way(&mut self, step: u16, view: &View, covered: &Path, cover: &Path) {
         for below in view
             .mounts
@@ -277,7 +280,8 @@ impl MountWriter<'_> {
         }
     }
 
-    /// Makes the folders that lead to something in the private shared memory, and what it is put on.
+    /// Creates the folders that lead to something in the private shared memory, and its mount
+    /// point.
     fn make_room(&mut self, step: u16, mount: &MountPoint) {
         let Ok(way) = mount.path.strip_prefix(SHARED_MEMORY) else {
             return;
@@ -353,7 +357,7 @@ impl MountWriter<'_> {
                     self.clone_tree(step, path, (tree, place));
                     self.set(step, tree.into(), set, clear);
                     self.attach_to(step, tree.into(), place);
-                    // There can be many of them, and few descriptors.
+                    // There can be many mounts, and few descriptors.
                     self.list.try_call(step, libc::SYS_close, [place.into()]);
                     self.list.try_call(step, libc::SYS_close, [tree.into()]);
                 }
@@ -361,7 +365,8 @@ impl MountWriter<'_> {
         }
     }
 
-    /// A copy of what is there, to be run. Where that cannot be had nothing there runs, which whoever needs it will notice.
+    /// Mounts a path again, executable. If that fails, nothing there runs, which the command will
+    /// notice.
     fn open_again(&mut self, step: u16, path: &Path) {
         let (tree, place) = self.reused;
         let how = self.block.value(&[
@@ -438,7 +443,7 @@ impl MountWriter<'_> {
         for (name, device) in DEVICES.iter().zip(devices) {
             self.attach(step, (*device).into(), &Path::new("/dev").join(name));
         }
-        // Semaphores and shared memory count into the private folder.
+        // Semaphores and shared memory count towards the private folder.
         let slot = self.block.slot();
         let path = self.block.literal(c"/tmp");
         let flags = CLONE_TREE | CLOSE_ON_EXEC;
@@ -558,7 +563,7 @@ impl MountWriter<'_> {
     }
 }
 
-/// Whether a place is put back into the folder that covers `covered`.
+/// Whether a mount is put back into the folder that covers `covered`.
 fn is_put_back(below: &MountPoint, covered: &Path) -> bool {
     below.kind.is_tree()
         && below

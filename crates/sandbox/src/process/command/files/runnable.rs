@@ -1,7 +1,8 @@
-//! MountKind may be executed, or mapped as a program, where a list of programs holds.
+//! What may be executed, or mapped as a program, if a plan lists programs.
 //!
-//! Landlock keeps everything else from being executed, but not from being read, and the loader can start what it can read. So in namespaces
-//! nothing can be mapped as a program but what is named here: the programs of the list, what the kernel opens to start them, and libraries.
+//! Landlock forbids executing anything else, but not reading it, and the loader can start what it
+//! can read. So in namespaces only what is named here can be mapped as a program: the listed
+//! programs, what the kernel opens to start them, and libraries.
 
 use super::landlock_rules::PROGRAMS_AMONG_DATA;
 use super::program::needed_to_start;
@@ -30,11 +31,11 @@ const PROGRAMS: &[&str] = &[
     "/usr/local/bin",
     "/usr/local/sbin",
 ];
-/// How far below a toolchain's libraries its programs are looked for, and among how many entries.
+/// How deep below a toolchain's libraries to look for programs, and among how many entries.
 const DEPTH: usize = 3;
 const MOST_ENTRIES: usize = 2000;
 
-/// MountKind may be run.
+/// What may be run.
 #[derive(Debug, Default)]
 pub(crate) struct Runnable {
     files: BTreeSet<PathBuf>,
@@ -61,7 +62,8 @@ impl Runnable {
         found
     }
 
-    /// A program outside the system's folders has its libraries beside it, or beside the folder it is in.
+    /// A program outside the system's folders has its libraries beside it, or beside the folder it
+    /// is in.
     fn add_own_libraries(&mut self, program: &Path) {
         let Some(folder) = program
             .parent()
@@ -114,7 +116,7 @@ impl Runnable {
         }
     }
 
-    /// The libraries of programs that have their own.
+    /// The libraries of programs that bring their own.
     pub(crate) fn own_libraries(&self) -> impl Iterator<Item = &PathBuf> {
         let is_own = |path: &&PathBuf| !LIBRARIES.iter().any(|system| path.starts_with(system));
         self.libraries.iter().filter(is_own).chain(
@@ -125,14 +127,14 @@ impl Runnable {
         )
     }
 
-    /// Has these, and nothing else, be run in a view. Nothing that is hidden is shown by it.
+    /// Makes these, and nothing else, executable in a view. Hidden files stay hidden.
     pub(crate) fn open_in(&self, view: &mut View) {
         let mut wanted: BTreeMap<PathBuf, MountKind> = view
             .mounts
             .drain(..)
             .map(|mount| (mount.path, mount.kind))
             .collect();
-        // The most special last: folders of libraries, what is closed in them, files.
+        // The most specific last: folders of libraries, closed folders in them, files.
         for path in &self.libraries {
             if matches!(above(&wanted, path), None | Some(MountKind::Read)) {
                 wanted.insert(path.clone(), MountKind::Run);
@@ -144,7 +146,7 @@ impl Runnable {
             }
         }
         for path in &self.files {
-            // A program that lies where the command may write is one that it may not change.
+            // The command may not change a program that it may run, even where it may write.
             if !matches!(
                 above(&wanted, path),
                 Some(MountKind::Hidden | MountKind::Private)
@@ -156,7 +158,7 @@ impl Runnable {
     }
 }
 
-/// MountKind a path is made into, by itself or by what it lies in.
+/// The kind of mount of a path, its own or that of the nearest folder above.
 fn above(wanted: &BTreeMap<PathBuf, MountKind>, path: &Path) -> Option<MountKind> {
     path.ancestors()
         .find_map(|above| wanted.get(above))

@@ -17,7 +17,7 @@ use std::path::{Path, PathBuf};
 /// Covered on every machine.
 const COVERED: &[&str] = &["/home", "/root", "/run", "/var/run"];
 
-/// Holds credentials on some machines; covered where the command could read it.
+/// Credentials on some machines; covered if the command could read them.
 const CREDENTIALS: &[&str] = &[
     "/etc/gshadow",
     "/etc/gshadow-",
@@ -41,7 +41,7 @@ const CREDENTIALS: &[&str] = &[
     "/var/spool/mail",
 ];
 
-/// Credentials in a home that is visible, because the workspace or a readable place is in it or around it.
+/// Credentials in a visible home, because the workspace or a readable place is in it or around it.
 const HOME_CREDENTIALS: &[&str] = &[
     ".aws",
     ".azure",
@@ -61,24 +61,24 @@ const HOME_CREDENTIALS: &[&str] = &[
     ".ssh",
 ];
 
-/// MountKind a place is made into.
+/// How a path is mounted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum MountKind {
-    /// An empty folder, or a file without content.
+    /// As an empty folder or file.
     Hidden,
-    /// A private folder in memory.
+    /// As a private folder in memory.
     Private,
-    /// MountKind it is, to be read.
+    /// As it is, read-only.
     Read,
-    /// MountKind it is, to be read, and run where a list keeps everything else from it.
+    /// As it is, read-only and executable, where everything else is not.
     Run,
-    /// MountKind it is, to be read and written.
+    /// As it is, writable.
     Write,
-    /// MountKind it is, to be written, but it cannot be renamed or replaced.
+    /// As it is, writable, but it cannot be renamed or replaced.
     Pinned,
 }
 
-/// Results that are kept while the places are laid: the helper has room for few more.
+/// Mounts that need a slot in the helper, which has room for few more.
 const MOST_PLACES: usize = 200;
 
 impl MountKind {
@@ -87,27 +87,27 @@ impl MountKind {
     }
 }
 
-/// One place that is made into something.
+/// One path, and how it is mounted.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct MountPoint {
     pub(crate) path: PathBuf,
     pub(crate) kind: MountKind,
     pub(crate) is_folder: bool,
-    /// MountKind the nearest place above it is made into.
+    /// The nearest mount above it.
     pub(crate) within: Option<(PathBuf, MountKind)>,
-    /// Which file it is.
+    /// Identifies the file.
     pub(crate) stamp: FileStamp,
 }
 
 impl MountPoint {
-    /// Whether it is made out of what is there already, so that nothing is kept for it meanwhile.
+    /// Whether it is mounted in place, so that no slot is needed.
     fn is_in_place(&self) -> bool {
         self.kind == MountKind::Private
             || self.kind.is_tree() && self.within.as_ref().is_some_and(|(_, what)| what.is_tree())
     }
 }
 
-/// Every place that is made into something, those above before those below.
+/// All mounts, those above before those below.
 #[derive(Debug)]
 pub(crate) struct View {
     pub(crate) mounts: Vec<MountPoint>,
@@ -175,7 +175,7 @@ impl View {
                 cause,
             })?;
             if path == Path::new("/") || path.components().any(|part| part.as_os_str() == "..") {
-                let cause = std::io::Error::other("it would be everything");
+                let cause = std::io::Error::other("it would cover everything");
                 return Err(SandboxError::BadPlace {
                     what,
                     path: path.clone(),
@@ -184,7 +184,7 @@ impl View {
             }
             if tier == Tier::A && path.starts_with("/dev") && !path.starts_with(SHARED_MEMORY) {
                 let cause = format!(
-                    "a command has a `/dev` of its own; a folder in `{SHARED_MEMORY}` or outside of `/dev` can be used"
+                    "a command has its own `/dev`; use a folder in `{SHARED_MEMORY}` or outside `/dev`"
                 );
                 return Err(SandboxError::BadPlace {
                     what,
@@ -192,7 +192,8 @@ impl View {
                     cause: std::io::Error::other(cause),
                 });
             }
-            // A folder that the command's user cannot pass through is covered, so that what is below it can be put back.
+            // A folder that the command's user cannot pass is covered, so that what is below it can
+            // be put back.
             if identity.change != UserChange::None {
                 let closed = path
                     .ancestors()
@@ -209,7 +210,7 @@ impl View {
             }
             wanted.insert(path.clone(), made);
         }
-        // A home in which nothing is put back is covered as a whole.
+        // A home in which nothing is put back is covered entirely.
         let has_tree = |(home, real): &(&PathBuf, &Option<PathBuf>)| {
             let is_in = |path: &Path| {
                 path.starts_with(home) || real.as_ref().is_some_and(|real| path.starts_with(real))
@@ -235,13 +236,14 @@ impl View {
             .map(|path| (path, MountKind::Pinned));
         for (path, what) in pinned.chain(protected.fixed.iter().map(|path| (path, MountKind::Read)))
         {
-            // MountKind is hidden stays hidden.
+            // Hidden files stay hidden.
             let above = path.ancestors().find_map(|above| wanted.get(above));
             if above.is_some_and(|above| above.is_tree()) {
                 wanted.insert(path.clone(), what);
             }
         }
-        // Without namespaces no name is made or removed in a folder that has something closed in it.
+        // Without namespaces, no name can be created or removed in a folder that holds something
+        // closed.
         if tier == Tier::A {
             pin_parents(&mut wanted, &protected.ways);
         }
@@ -259,7 +261,7 @@ impl View {
         Ok(Self { mounts })
     }
 
-    /// Whether something that exists is also there inside.
+    /// Whether an existing path is visible inside.
     pub(crate) fn is_visible(&self, path: &Path) -> bool {
         self.nearest(path).is_none_or(|mount| mount.kind.is_tree())
     }
@@ -272,8 +274,8 @@ impl View {
     }
 }
 
-/// Keeps the folders above what is closed or hidden where they are: a command that renamed one would leave the name free for something else,
-/// and would show what was hidden to whoever comes next.
+/// Pins the folders above closed or hidden paths: a command that renamed one would free the name
+/// for something else, and would expose what was hidden to the next command.
 fn pin_parents(wanted: &mut BTreeMap<PathBuf, MountKind>, links: &[PathBuf]) {
     let mut ways = Vec::new();
     let closed = wanted
@@ -285,7 +287,7 @@ fn pin_parents(wanted: &mut BTreeMap<PathBuf, MountKind>, links: &[PathBuf]) {
             )
         })
         .map(|(path, _)| path.as_path());
-    // A link cannot be closed itself; it is a name in the folder.
+    // A link cannot be mounted over; it is a name in its folder.
     let links = links
         .iter()
         .map(|folder| folder.join("link"))
@@ -310,7 +312,7 @@ fn pin_parents(wanted: &mut BTreeMap<PathBuf, MountKind>, links: &[PathBuf]) {
     }
 }
 
-/// Leaves out what changes nothing, and says for the rest what it lies in.
+/// Drops mounts that change nothing, and finds the mount above each of the rest.
 pub(crate) fn mount_points(wanted: BTreeMap<PathBuf, MountKind>) -> Vec<MountPoint> {
     let mut kept: Vec<MountPoint> = Vec::new();
     for (path, what) in wanted {
@@ -331,7 +333,7 @@ pub(crate) fn mount_points(wanted: BTreeMap<PathBuf, MountKind>) -> Vec<MountPoi
         if changes_nothing {
             continue;
         }
-        // Gone since it was asked for, or a link: nothing can be put there.
+        // Removed since, or a link: nothing can be mounted there.
         if let Some((stamp, kind)) =
             FileStamp::and_kind(&path).filter(|(_, kind)| !kind.is_symlink())
         {
@@ -347,8 +349,9 @@ pub(crate) fn mount_points(wanted: BTreeMap<PathBuf, MountKind>) -> Vec<MountPoi
     kept
 }
 
-/// Whether a path is a folder or leads to something in it. Both are absolute and spelled in the shortest way, so their bytes tell: this is
-/// asked thousands of times for one command, and going part by part takes ten times as long.
+/// Whether a path is a folder or lies in it. Both are absolute and normalised, so comparing bytes
+/// is enough: this runs thousands of times per command, and comparing components takes ten times as
+/// long.
 pub(crate) fn is_within(path: &Path, folder: &Path) -> bool {
     let (path, folder) = (path.as_os_str().as_bytes(), folder.as_os_str().as_bytes());
     let rest = path.strip_prefix(folder);

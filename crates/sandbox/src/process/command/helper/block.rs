@@ -1,4 +1,5 @@
-//! Filling the blocks that the helper follows. Everything is decided and laid out here, before the helper exists.
+//! Encoding the blocks that the helper executes. Everything is decided here, before the helper
+//! exists.
 
 use super::layout::{
     ANY, CHECK, COMMAND_BASE, COMMAND_STEPS, CONTAINER_BASE, CONTAINER_STEPS, CommandHead,
@@ -11,7 +12,7 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 use std::slice;
 
-/// A block in the making.
+/// A block being built.
 pub(crate) struct Block<Head> {
     head: PhantomData<Head>,
     base: u64,
@@ -25,7 +26,7 @@ pub(crate) type NamespaceBlock = Block<NamespaceHead>;
 pub(crate) type ContainerBlock = Block<ContainerHead>;
 pub(crate) type CommandBlock = Block<CommandHead>;
 
-/// A list of operations in the making.
+/// A list of operations being built.
 #[derive(Default)]
 pub(crate) struct SyscallList {
     ops: Vec<Op>,
@@ -40,14 +41,14 @@ pub(crate) enum Arg {
     Result(Slot),
 }
 
-/// Where a result is kept.
+/// Where the helper keeps a result.
 #[derive(Clone, Copy)]
 pub(crate) struct Slot(u16);
 
 impl Slot {
-    /// The one that the place leaves to the command.
+    /// The one that the container leaves to the command.
     pub(crate) const RULES: Self = Self(RULES);
-    /// Those that the ground leaves to the place.
+    /// Those that the namespaces leave to the container.
     pub(crate) const NETWORK_MAKER: Self = Self(NETWORK_MAKER);
     pub(crate) const NETWORK_WRITER: Self = Self(NETWORK_WRITER);
     pub(crate) const NETWORK_READER: Self = Self(NETWORK_READER);
@@ -80,6 +81,7 @@ impl From<Slot> for Arg {
 /// A type without padding that may be copied into the block byte by byte.
 ///
 /// # Safety
+///
 /// Every byte of a value is initialised.
 pub(crate) unsafe trait Plain: Copy {}
 
@@ -103,9 +105,9 @@ unsafe impl Plain for [u64; 4] {}
 unsafe impl Plain for [u64; 7] {}
 
 impl NamespaceBlock {
-    /// What makes namespaces.
+    /// A block that makes namespaces.
     pub(crate) fn namespaces() -> Self {
-        // The numbers 0 to 2 are the helper's own.
+        // The helper itself uses the step numbers 0 to 2.
         Self::new(
             NAMESPACE_BASE,
             0,
@@ -120,31 +122,28 @@ impl NamespaceBlock {
 }
 
 impl ContainerBlock {
-    /// What makes a place, out of so many descriptors that are passed with it.
+    /// A block that makes a container, with this many passed descriptors.
     pub(crate) fn container(passed: usize) -> Self {
         let last = FIRST_PASSED - 1 + u16::try_from(passed).unwrap_or(u16::MAX - FIRST_PASSED);
-        assert!(
-            usize::from(last) < SLOTS,
-            "more is passed than there is room for"
-        );
+        assert!(usize::from(last) < SLOTS, "too many descriptors are passed");
         Self::new(CONTAINER_BASE, CONTAINER_STEPS, last, Vec::new())
     }
 
-    /// What was passed with the place.
+    /// The slot of a passed descriptor.
     pub(crate) fn passed(at: usize) -> Slot {
         Slot(FIRST_PASSED + u16::try_from(at).unwrap_or(0))
     }
 }
 
 impl CommandBlock {
-    /// What starts a command there.
+    /// A block that starts a command.
     pub(crate) fn command() -> Self {
         Self::new(COMMAND_BASE, COMMAND_STEPS, RULES, Vec::new())
     }
 }
 
 impl<Head: Plain> Block<Head> {
-    /// `slots` is the last one that is taken already.
+    /// `slots` is the last one that is already taken.
     fn new(base: u64, first_step: u16, slots: u16, steps: Vec<&'static str>) -> Self {
         const {
             assert!(
@@ -162,7 +161,7 @@ impl<Head: Plain> Block<Head> {
         }
     }
 
-    /// Names what the following operations are for.
+    /// Names the step that the following operations belong to.
     pub(crate) fn step(&mut self, name: &'static str) -> u16 {
         self.steps.push(name);
         self.first_step + u16::try_from(self.steps.len() - 1).unwrap_or(CONTAINER_STEPS)
@@ -172,12 +171,12 @@ impl<Head: Plain> Block<Head> {
         self.slots += 1;
         assert!(
             usize::from(self.slots) < SLOTS,
-            "more results are kept than there is room for"
+            "too many results are saved"
         );
         Slot(self.slots)
     }
 
-    /// Puts bytes into the block and gives their address.
+    /// Adds bytes to the block and returns their address.
     pub(crate) fn data(&mut self, bytes: &[u8]) -> u64 {
         self.bytes.resize(self.bytes.len().next_multiple_of(8), 0);
         let address = self.base + self.bytes.len() as u64;
@@ -189,7 +188,8 @@ impl<Head: Plain> Block<Head> {
         self.data(bytes_of(value))
     }
 
-    /// A string that ends with null. A null inside ends it early, so callers check their texts first.
+    /// A null-terminated string. A null inside would cut it short, so callers check their texts
+    /// first.
     pub(crate) fn text(&mut self, text: impl AsRef<[u8]>) -> u64 {
         let address = self.data(text.as_ref());
         self.bytes.push(0);
@@ -204,7 +204,7 @@ impl<Head: Plain> Block<Head> {
         self.data(text.to_bytes_with_nul())
     }
 
-    /// A list of strings as `execve` takes it.
+    /// A list of strings for `execve`.
     pub(crate) fn texts<T: AsRef<[u8]>>(&mut self, texts: impl IntoIterator<Item = T>) -> u64 {
         let mut addresses: Vec<u64> = texts.into_iter().map(|text| self.text(text)).collect();
         addresses.push(0);
@@ -215,7 +215,7 @@ impl<Head: Plain> Block<Head> {
         self.data(&bytes)
     }
 
-    /// Writes a list of operations into the block.
+    /// Adds a list of operations to the block.
     pub(crate) fn program(&mut self, list: &SyscallList) -> SyscallProgram {
         self.bytes.resize(self.bytes.len().next_multiple_of(8), 0);
         let program = SyscallProgram {
@@ -228,7 +228,7 @@ impl<Head: Plain> Block<Head> {
         program
     }
 
-    /// The finished bytes, and the names of the steps. The head is filled last, when the size of the whole is known.
+    /// The finished block. `fill` makes the head last, from the length of the whole.
     pub(crate) fn finish(mut self, fill: impl FnOnce(u64) -> Head) -> EncodedBlock {
         let head = fill(self.bytes.len() as u64);
         self.bytes[..size_of::<Head>()].copy_from_slice(bytes_of(&head));
@@ -244,16 +244,16 @@ fn bytes_of<T: Plain>(value: &T) -> &[u8] {
     unsafe { slice::from_raw_parts(std::ptr::from_ref(value).cast(), size_of::<T>()) }
 }
 
-/// A block that is done.
+/// A finished block.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct EncodedBlock {
     pub(crate) bytes: Vec<u8>,
-    /// What its steps are called.
+    /// The names of its steps.
     pub(crate) steps: Vec<&'static str>,
 }
 
 impl SyscallList {
-    /// Adds a system call whose failure is the failure of the step.
+    /// Adds a system call; if it fails, the step fails.
     pub(crate) fn call<const N: usize>(
         &mut self,
         step: u16,
@@ -263,7 +263,7 @@ impl SyscallList {
         self.push(step, u32::try_from(call).unwrap_or(0), args)
     }
 
-    /// Adds a system call that may fail with one error.
+    /// Adds a system call that may fail with one particular error.
     pub(crate) fn call_unless<const N: usize>(
         &mut self,
         step: u16,
@@ -284,7 +284,7 @@ impl SyscallList {
         self.call(step, call, args).tolerate = ANY;
     }
 
-    /// Adds a system call and keeps its result.
+    /// Adds a system call and saves its result.
     pub(crate) fn call_for<const N: usize>(
         &mut self,
         step: u16,
@@ -295,7 +295,7 @@ impl SyscallList {
         self.call(step, call, args).save = slot.0;
     }
 
-    /// Adds a system call that may fail, and keeps its result.
+    /// Adds a system call that may fail, and saves its result.
     pub(crate) fn try_call_for<const N: usize>(
         &mut self,
         step: u16,
@@ -307,17 +307,17 @@ impl SyscallList {
         (op.tolerate, op.save) = (ANY, slot.0);
     }
 
-    /// Puts a result into the block.
+    /// Writes a result into the block.
     pub(crate) fn poke(&mut self, step: u16, address: u64, slot: Slot) {
         self.push(step, POKE, [address.into(), slot.into()]);
     }
 
-    /// Fails when the number at an address says so.
+    /// Fails if the number at an address is a (negative) error.
     pub(crate) fn check(&mut self, step: u16, address: u64, tolerate: i32) {
         self.push(step, CHECK, [address.into()]).tolerate = u16::try_from(tolerate).unwrap_or(0);
     }
 
-    /// Keeps the number at an address.
+    /// Saves the number at an address.
     pub(crate) fn load(&mut self, step: u16, address: u64, slot: Slot) {
         self.push(step, LOAD, [address.into()]).save = slot.0;
     }

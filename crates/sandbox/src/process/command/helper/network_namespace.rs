@@ -1,7 +1,9 @@
-//! A network namespace that is made by one process, while another makes the mounts, and entered by that one.
+//! One process of the helper makes the network namespace while the other makes the mounts, and then
+//! enters it.
 //!
-//! Who makes it says so through a pipe, once when it is there and once when what belongs into it is. Who waits goes on only then, and only
-//! when it has entered the namespace: if either fails, or ends, nothing is started.
+//! The maker writes to a pipe, once when the namespace exists and once when its content is
+//! complete. The other process continues only then, and only in the namespace: if either fails or
+//! ends, nothing is started.
 
 use super::block::{ContainerBlock, NamespaceBlock, Slot, SyscallList};
 use super::layout::PEER;
@@ -9,14 +11,15 @@ use super::layout::PEER;
 const STEP: &str = "a network namespace";
 const NETWORK_READER: i32 = PEER + 1;
 
-/// Writes the operations before the processes open_pipe, and what the one that waits does first.
+/// Writes what the processes do before they fork, and what the waiting one does first.
 pub(crate) fn open_pipe(
     block: &mut NamespaceBlock,
     outer: &mut SyscallList,
     inner: &mut SyscallList,
 ) {
     let step = block.step(STEP);
-    // The lowest numbers are given out first, so that the place knows which ones it must not close yet.
+    // The lowest numbers are assigned first, so the container knows which descriptors it must not
+    // close yet.
     outer.call(
         step,
         libc::SYS_close_range,
@@ -33,18 +36,18 @@ pub(crate) fn open_pipe(
     outer.call(step, libc::SYS_pipe2, [ends.into(), libc::O_CLOEXEC.into()]);
     outer.load(step, ends, Slot::NETWORK_READER);
     outer.load(step, ends + 4, Slot::NETWORK_WRITER);
-    // So that the end of the other is heard.
+    // So that it notices when the other process ends.
     inner.call(step, libc::SYS_close, [Slot::NETWORK_WRITER.into()]);
 }
 
-/// Writes how the namespace is made. What is in it comes after this, and then [`notify_peer`] once more.
+/// Writes the creation of the namespace. Its content follows, and then [`notify_peer`] once more.
 pub(crate) fn unshare(block: &mut NamespaceBlock, list: &mut SyscallList) {
     let step = block.step(STEP);
     list.call(step, libc::SYS_unshare, [libc::CLONE_NEWNET.into()]);
     notify_peer(block, list);
 }
 
-/// Writes how the other process is told.
+/// Writes the notification of the other process.
 pub(crate) fn notify_peer(block: &mut NamespaceBlock, list: &mut SyscallList) {
     let step = block.step(STEP);
     let done = block.value(&0_u64);
@@ -65,7 +68,7 @@ pub(crate) fn enter(block: &mut ContainerBlock, list: &mut SyscallList) {
     );
 }
 
-/// Writes how it waits for what is in the namespace, and needs nothing more of who made it.
+/// Writes how it waits for the content of the namespace, after which it no longer needs the maker.
 pub(crate) fn wait_until_complete(block: &mut ContainerBlock, list: &mut SyscallList) {
     let step = wait_for_peer(block, list);
     list.call(
@@ -75,7 +78,7 @@ pub(crate) fn wait_until_complete(block: &mut ContainerBlock, list: &mut Syscall
     );
 }
 
-/// Whoever says nothing leaves the error where it is.
+/// A peer that ends without a word leaves the error in place.
 fn wait_for_peer(block: &mut ContainerBlock, list: &mut SyscallList) -> u16 {
     let step = block.step(STEP);
     let said = block.data(&(-libc::EPIPE).to_ne_bytes());

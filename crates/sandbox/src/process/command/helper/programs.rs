@@ -1,4 +1,4 @@
-//! The three blocks of a command: its namespaces, the place it runs in, and what it becomes there.
+//! The three blocks of a command: its namespaces, its container, and the command itself.
 
 use super::block::{
     Arg, Block, CommandBlock, ContainerBlock, EncodedBlock, NamespaceBlock, Plain, SyscallList,
@@ -28,17 +28,17 @@ use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 use std::time::Duration;
 
-/// What is known of a place when its block is written.
+/// What the block of a container depends on.
 pub(crate) struct ContainerInputs<'a> {
     pub(crate) plan: &'a Plan,
     pub(crate) identity: Identity,
-    /// What is passed with it.
+    /// Trees that are passed with it.
     pub(crate) trees: &'a [PathBuf],
     /// Landlock's version and rules; `None` to contain nothing.
     pub(crate) landlock: Option<(i32, Vec<Rule>)>,
 }
 
-/// What is known of a command when its block is written.
+/// What the block of a command depends on.
 pub(crate) struct CommandSpec<'a> {
     pub(crate) program: &'a Path,
     pub(crate) name: &'a OsStr,
@@ -47,24 +47,24 @@ pub(crate) struct CommandSpec<'a> {
     pub(crate) environment: Vec<String>,
     pub(crate) limits: &'a Limits,
     pub(crate) by_cgroup: CgroupLimits,
-    /// Processes of the same user that the process limit counts too.
+    /// Other processes of the same user that the process limit counts.
     pub(crate) others: u64,
-    /// Whether the place has Landlock's rules for it.
+    /// Whether the container has a Landlock ruleset for it.
     pub(crate) is_ruled: bool,
-    /// The `.profile` to write into its private home, where that is finish_container for each command.
+    /// The `.profile` to write into its private home, if each command gets a new one.
     pub(crate) profile: Option<String>,
-    /// The class of turns it shall have, where it is one that comes after others.
+    /// Its scheduling class, if that is a background class.
     pub(crate) class: Option<i32>,
-    /// The priority it shall have, where the helper has another.
+    /// Its priority, if the helper has another.
     pub(crate) priority: Option<i32>,
     pub(crate) time_left: Duration,
 }
 
 pub(crate) const BECOMING: &str = "becoming an unprivileged user";
 
-/// Those that the first process makes before there is a second. Then it makes the network's.
+/// Those that the first process makes before it forks. Then it makes the network namespace.
 const FIRST_NAMESPACES: i32 = libc::CLONE_NEWUSER | libc::CLONE_NEWPID;
-/// Those that the second makes meanwhile.
+/// Those that the second process makes meanwhile.
 const SECOND_NAMESPACES: i32 = libc::CLONE_NEWNS | libc::CLONE_NEWIPC | libc::CLONE_NEWUTS;
 
 /// The namespaces of a command, whatever it will see in them.
@@ -80,7 +80,7 @@ pub(crate) fn namespaces(identity: &Identity, ports: Option<&RelayPorts>) -> Enc
     scheduling::write_short_slices(&mut block, &mut inner, identity, ChildScheduling::Normal);
     become_other_user(&mut block, &mut outer, identity);
     let step = block.step("namespaces");
-    // Changing the user closed `/proc/self` to itself.
+    // Changing the user closed `/proc/self` to this process.
     outer.call(
         step,
         libc::SYS_prctl,
@@ -95,7 +95,8 @@ pub(crate) fn namespaces(identity: &Identity, ports: Option<&RelayPorts>) -> Enc
     outer.call(step, libc::SYS_unshare, [FIRST_NAMESPACES.into()]);
     let end = block.step("ending with the helper");
     die_with_parent(end, &mut inner);
-    // The kernel takes as long to make a network namespace as to make all the mounts, so each is finish_container by another process.
+    // The kernel takes as long to make a network namespace as to make all the mounts, so another
+    // process makes each.
     network_namespace::open_pipe(&mut block, &mut outer, &mut inner);
     network_namespace::unshare(&mut block, &mut network);
     match ports {
@@ -129,8 +130,9 @@ pub(crate) fn no_namespaces(identity: &Identity) -> EncodedBlock {
         libc::SYS_close_range,
         [PEER.into(), u32::MAX.into(), 0.into()],
     );
-    // The second process is in the command's control groups and of its user, and can be ended by the kernel for want of memory, or by others. What
-    // it leaves then becomes the first's.
+    // The second process is in the command's cgroups and runs as its user, so the kernel may kill
+    // it for lack of memory, or other processes may. Then the first process inherits what it
+    // leaves.
     become_subreaper(&mut block, &mut outer);
     finish_namespaces(block, GUARDED, &outer, &inner, &SyscallList::default())
 }
@@ -151,7 +153,7 @@ pub(crate) fn user_namespace() -> EncodedBlock {
     )
 }
 
-/// The helper starts with every signal by_cgroup back.
+/// The helper starts with every signal blocked.
 fn unblock_signals<Head: Plain>(block: &mut Block<Head>, list: &mut SyscallList) {
     let step = block.step("signals");
     let nothing = block.value(&0_u64);
@@ -187,7 +189,7 @@ fn finish_namespaces(
     })
 }
 
-/// A place in [`namespaces`].
+/// A container in [`namespaces`].
 pub(crate) fn with_namespaces(inputs: &ContainerInputs<'_>, view: &View) -> EncodedBlock {
     let mut block = ContainerBlock::container(inputs.trees.len());
     let mut list = SyscallList::default();
@@ -201,7 +203,8 @@ pub(crate) fn with_namespaces(inputs: &ContainerInputs<'_>, view: &View) -> Enco
     if let Some((version, rules)) = &inputs.landlock {
         landlock::make(&mut block, &mut list, *version, rules);
     }
-    // As late as can be, and the filter, which takes the kernel a while, before the network must be complete.
+    // As late as possible; and the filter, which takes the kernel a while, before the network must
+    // be complete.
     network_namespace::enter(&mut block, &mut list);
     give_up_capabilities(&mut block, &mut list);
     filter_system_calls(&mut block, &mut list, inputs, Sockets::Namespace);
@@ -209,12 +212,12 @@ pub(crate) fn with_namespaces(inputs: &ContainerInputs<'_>, view: &View) -> Enco
     finish_container(block, &list, false)
 }
 
-/// A place without namespaces.
+/// A container without namespaces.
 pub(crate) fn without_namespaces(inputs: &ContainerInputs<'_>) -> EncodedBlock {
     let mut block = ContainerBlock::container(0);
     let mut list = SyscallList::default();
     if let Some((version, rules)) = &inputs.landlock {
-        // The rules first: whoever the command will be may not be able to reach all they are about.
+        // The rules first: the command's user may not be able to reach everything they name.
         landlock::make(&mut block, &mut list, *version, rules);
         become_other_user(&mut block, &mut list, &inputs.identity);
     }
@@ -227,7 +230,7 @@ pub(crate) fn without_namespaces(inputs: &ContainerInputs<'_>) -> EncodedBlock {
     finish_container(block, &list, is_scoped)
 }
 
-/// Orphans become the children of this process, and nobody of its user looks into it.
+/// Makes this process inherit orphans, and closes it to other processes of its user.
 fn become_subreaper<Head: Plain>(block: &mut Block<Head>, list: &mut SyscallList) {
     let step = block.step("keeping track of descendants");
     list.call(
@@ -254,7 +257,7 @@ fn become_subreaper<Head: Plain>(block: &mut Block<Head>, list: &mut SyscallList
     );
 }
 
-/// A place in which nothing is finish_container.
+/// A container in which nothing is made.
 pub(crate) fn nothing() -> EncodedBlock {
     finish_container(ContainerBlock::container(0), &SyscallList::default(), false)
 }
@@ -272,7 +275,7 @@ fn finish_container(
     })
 }
 
-/// What a process does in its place to become the command.
+/// What a process in the container does to become the command.
 pub(crate) fn command(spec: &CommandSpec<'_>) -> EncodedBlock {
     let mut block = CommandBlock::command();
     let mut list = SyscallList::default();
@@ -355,11 +358,12 @@ fn die_with_parent(step: u16, list: &mut SyscallList) {
     );
 }
 
-/// No program that is started gets capabilities. The process itself keeps those it has, for as long as it makes the place.
+/// No program that is started gets capabilities. The process itself keeps its own while it makes
+/// the container.
 fn bound_capabilities(block: &mut NamespaceBlock, list: &mut SyscallList) {
     let step = block.step("giving up capabilities");
     for capability in 0..=last_capability() {
-        // Where nobody knows how many there are: beyond the last one there is nothing to give up.
+        // If their number is unknown, there is nothing to give up beyond the last one.
         let args: [Arg; 5] = [
             libc::PR_CAPBSET_DROP.into(),
             capability.into(),
@@ -380,7 +384,7 @@ fn bound_capabilities(block: &mut NamespaceBlock, list: &mut SyscallList) {
             0.into(),
         ],
     );
-    // No user number gives capabilities back, and that is for good.
+    // No user ID regains capabilities, permanently.
     const LOCKED: u32 = 0x3 | 0xc | 0xc0;
     list.call(
         step,
@@ -428,8 +432,9 @@ fn give_up_capabilities(block: &mut ContainerBlock, list: &mut SyscallList) {
     );
 }
 
-/// What holds for everything in the place: no new privileges, and the system call filter. Landlock's rules were finish_container before, and the
-/// command is bound to them later: whoever watches over it stays outside of them.
+/// Applies to everything in the container: no new privileges, and the system call filter. The
+/// Landlock ruleset exists already, and only the command is bound to it later: the process that
+/// watches it stays outside.
 fn filter_system_calls(
     block: &mut ContainerBlock,
     list: &mut SyscallList,
@@ -516,7 +521,7 @@ fn write_profile(block: &mut CommandBlock, list: &mut SyscallList, text: &str) {
     );
     let (text, slot) = (block.text(text), block.slot());
     let flags = (libc::O_WRONLY | libc::O_CREAT | libc::O_EXCL).cast_unsigned() | CLOSE_ON_EXEC;
-    // Whatever is wrong with the home, a command that needs no profile runs without one.
+    // If something is wrong with the home, a command that needs no profile still runs.
     list.try_call_for(
         step,
         libc::SYS_openat,
@@ -536,7 +541,7 @@ fn write_profile(block: &mut CommandBlock, list: &mut SyscallList, text: &str) {
     list.try_call(step, libc::SYS_close, [slot.into()]);
 }
 
-/// There are four filters; each is finish_container once.
+/// There are four filters; each is built once.
 fn filter(sockets: Sockets, programs: &Programs) -> &'static [u8] {
     static MADE: [OnceLock<Vec<u8>>; 4] = [const { OnceLock::new() }; 4];
     let memory = if *programs == Programs::Any {

@@ -1,4 +1,4 @@
-//! Starting the helper, and being sure that it ends.
+//! Starting the helper, and making sure that it ends.
 
 use super::block::EncodedBlock;
 use super::layout::{
@@ -33,7 +33,7 @@ static HELPER: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/helper"));
 #[derive(Debug)]
 pub(crate) struct Helper {
     pub(crate) process: ChildProcess,
-    /// Closed to make an end; `None` once it was.
+    /// Closing it ends the helper; `None` once closed.
     pub(crate) control: Option<OwnedFd>,
     pub(crate) status: File,
     /// What it may use until it executes its program.
@@ -41,7 +41,7 @@ pub(crate) struct Helper {
     is_reaped: bool,
 }
 
-/// Whether the helper says so when a place is report: that wakes whoever listens.
+/// Whether the helper reports that a container is ready, which wakes its listener.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum ReadyReport {
     Wanted,
@@ -56,7 +56,8 @@ pub(crate) struct CommandStreams {
 }
 
 impl Helper {
-    /// Starts the helper on the block of namespaces, and does not wait for it. It waits in them for a place.
+    /// Starts the helper with its namespaces' block, without waiting for it. It waits in the
+    /// namespaces for a container.
     pub(crate) fn start(namespaces: &EncodedBlock) -> Result<Self, SandboxError> {
         let memory = memory_of(namespaces)?;
         let (control, theirs) = socketpair(
@@ -69,7 +70,7 @@ impl Helper {
         let (status, reports) =
             pipe_with(PipeFlags::CLOEXEC).map_err(SandboxError::step("pipe"))?;
         let null = null().map_err(SandboxError::step("/dev/null"))?.as_fd();
-        // The program comes last: all that is not passed is closed before it is executed.
+        // The program comes last: descriptors that are not passed are closed before it is executed.
         let given = [
             null,
             null,
@@ -99,7 +100,7 @@ impl Helper {
         })
     }
 
-    /// Has the helper make a place, out of these trees.
+    /// Has the helper make a container from these trees.
     pub(crate) fn make_container(
         &self,
         container: &EncodedBlock,
@@ -117,7 +118,7 @@ impl Helper {
         self.pass(kind, &passed)
     }
 
-    /// Has the helper start the command, once it is ready.
+    /// Has the helper start the command, once the container is ready.
     pub(crate) fn start_command(
         &self,
         command: &EncodedBlock,
@@ -135,7 +136,7 @@ impl Helper {
         )
     }
 
-    /// Has the helper enter control groups, before it makes the place.
+    /// Has the helper enter cgroups before it makes the container.
     pub(crate) fn enter_cgroups(&self, doors: &[File]) -> Result<(), SandboxError> {
         let doors: Vec<BorrowedFd<'_>> = doors.iter().map(AsFd::as_fd).collect();
         if doors.is_empty() {
@@ -147,14 +148,15 @@ impl Helper {
 
     fn pass(&self, kind: u8, passed: &[BorrowedFd<'_>]) -> Result<(), SandboxError> {
         let told = match self.send(kind, passed) {
-            // Its user has too many descriptors on their way, more than a command can have there alone: limits are told apart for that.
+            // Its user has too many descriptors in flight, more than a command alone can have: that
+            // is why their limits differ.
             Err(Errno::TOOMANYREFS) if raise_limit() => self.send(kind, passed),
             told => told,
         };
         match told {
-            // A helper that failed has said why, and that is read by whoever waits for it.
+            // A helper that failed has reported why, and its watcher reads that.
             Ok(()) | Err(Errno::PIPE | Errno::CONNRESET | Errno::NOTCONN) => Ok(()),
-            // One that works would wait in vain.
+            // A working helper would wait in vain.
             Err(cause) => Err(SandboxError::step("what the helper is told")(
                 io::Error::from(cause),
             )),
@@ -177,12 +179,13 @@ impl Helper {
         .map(|_| ())
     }
 
-    /// Asks the helper to end everything and itself. It does so at once, so this is the way that leaves nobody behind.
+    /// Asks the helper to kill everything and exit. It does so at once, and leaves no process
+    /// behind.
     pub(crate) fn stop(&mut self) {
         self.control = None;
     }
 
-    /// Ends everything, and waits for it, for a moment at most: there is no command that could be in its way.
+    /// Ends everything, and waits for it for a moment at most: no command can delay it.
     pub(crate) fn stop_and_wait(&mut self) {
         const MOMENT: Duration = Duration::from_millis(200);
         self.stop();
@@ -190,12 +193,12 @@ impl Helper {
         self.reap();
     }
 
-    /// Ends the helper itself; for one that does not answer.
+    /// Kills the helper itself, if it does not answer.
     pub(crate) fn kill(&self) {
         self.process.signal(Signal::KILL);
     }
 
-    /// Collects the helper when it has ended.
+    /// Reaps the helper if it has ended.
     pub(crate) fn reap(&mut self) -> bool {
         self.is_reaped = self.is_reaped || self.process.collect().is_some();
         if self.is_reaped
@@ -222,7 +225,7 @@ impl Drop for Helper {
         if self.reap() {
             return;
         }
-        // Somebody gave up waiting. It still ends, and is collected, but nobody is kept.
+        // The caller gave up waiting. The helper still ends, and another thread reaps it.
         let Ok(pidfd) = self.process.pidfd.try_clone() else {
             return;
         };
@@ -244,7 +247,7 @@ impl Drop for Helper {
     }
 }
 
-/// Lets this process have as many descriptors as it may; says whether that is more than it had.
+/// Raises the descriptor limit of this process to its maximum; returns whether that helps.
 fn raise_limit() -> bool {
     let now = getrlimit(Resource::Nofile);
     let is_less = now
@@ -273,14 +276,14 @@ fn memory_of(block: &EncodedBlock) -> Result<File, SandboxError> {
     Ok(memory)
 }
 
-/// The helper as a file that can be executed.
+/// The helper as an executable file.
 fn program() -> Result<&'static File, SandboxError> {
     static PROGRAM: OnceLock<Result<File, i32>> = OnceLock::new();
     opened_once(&PROGRAM, make_program).map_err(SandboxError::step("the helper's program"))
 }
 
 fn make_program() -> io::Result<File> {
-    // Older kernels do not know the flag, and need none.
+    // Older kernels do not know the flag, and do not need it.
     const EXECUTABLE: MemfdFlags = MemfdFlags::from_bits_retain(0x10);
     let memory = memfd_create("harness-helper", MemfdFlags::CLOEXEC | EXECUTABLE)
         .or_else(|_| memfd_create("harness-helper", MemfdFlags::CLOEXEC))?;

@@ -1,4 +1,5 @@
-//! What calls leave on the machine while they run, folders and control groups, and seeing to it that it is gone when the program ends.
+//! What calls leave on the machine while they run, folders and cgroups, and removing it before the
+//! program ends.
 
 use super::scratch;
 use crate::process::child::{ChildProcess, null};
@@ -35,12 +36,13 @@ pub(crate) struct LeftoverFolder {
     pub(crate) claimed: Arc<File>,
 }
 
-/// Something exists for as long as this does.
+/// Exists as long as the thing it stands for.
 #[derive(Debug)]
 pub(crate) struct Leftover(u64);
 
 impl Leftover {
-    /// A folder is removed by somebody else where there is no time; what is none is removed in no time.
+    /// A folder is handed to another process if time runs out; anything else is removed
+    /// immediately.
     pub(crate) fn of(folder: Option<LeftoverFolder>) -> Self {
         let mut leftovers = leftovers();
         leftovers.next += 1;
@@ -61,18 +63,18 @@ fn leftovers() -> MutexGuard<'static, Leftovers> {
     LEFTOVERS.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Says that the call that comes now is the program's last: nothing is made ahead for another.
+/// Announces that the next call is the program's last: no container is made ahead after it.
 pub fn announce_last_call() {
     leftovers().is_last_call = true;
 }
 
-/// Whether somebody said so.
+/// Whether the last call was announced.
 pub(crate) fn is_last_call() -> bool {
     leftovers().is_last_call
 }
 
-/// For a program that is about to end: waits until nothing is left of its calls, but not longer than this. Folders that hold so much that it takes
-/// longer are handed to a process that removes them when this one is gone.
+/// For a program that is about to exit: waits until its calls have left nothing, but at most this
+/// long. Another process removes the folders that take longer.
 pub fn wait_for_cleanup(most: Duration) {
     let mut leftovers = leftovers();
     leftovers.is_last_call = true;
@@ -80,12 +82,12 @@ pub fn wait_for_cleanup(most: Duration) {
         .wait_timeout_while(leftovers, most, |leftovers| !leftovers.left.is_empty())
         .unwrap_or_else(PoisonError::into_inner);
     for folder in leftovers.left.values().flatten() {
-        // Where nobody can be started it is the next harness that removes it.
+        // If it cannot be started, the next harness removes the folder.
         let _ = spawn_remover(folder);
     }
 }
 
-/// Starts a process that removes a folder, and has the claim to it until it is done.
+/// Starts a process that removes a folder, and holds the claim to it until it is done.
 pub(crate) fn spawn_remover(
     LeftoverFolder { path, claimed }: &LeftoverFolder,
 ) -> io::Result<ChildProcess> {
@@ -100,7 +102,7 @@ pub(crate) fn spawn_remover(
     start(c"/bin/rm").or_else(|_| start(c"/usr/bin/rm"))
 }
 
-/// Removes what a harness left that was killed, beside whatever this one does: however much that is, no call waits for it.
+/// Removes what a killed harness left, in the background: no call waits for it.
 pub(crate) fn remove_stale(cgroups: &Cgroups) {
     static IS_BUSY: AtomicBool = AtomicBool::new(false);
     if IS_BUSY.swap(true, Ordering::Relaxed) {
@@ -123,7 +125,7 @@ pub(crate) fn remove_stale(cgroups: &Cgroups) {
     }
 }
 
-/// Removes a folder that somebody left, by a process of its own, so that it goes on when this one ends.
+/// Removes an abandoned folder in a process of its own, which continues if this one ends.
 pub(crate) fn remove(folder: &LeftoverFolder) {
     let Ok(remover) = spawn_remover(folder) else {
         let _ = std::fs::remove_dir_all(Path::new(&folder.path));

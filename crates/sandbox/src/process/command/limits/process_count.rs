@@ -1,9 +1,11 @@
-//! How many processes a user runs, threads included.
+//! How many processes a user runs, including threads.
 //!
-//! Without a user namespace and without a control group the kernel's limit on processes is about everything that the command's user runs. So
-//! these are counted, and the limit set that much higher. Reading all of `/proc` takes half as long as starting a program: it is done beside a
-//! call or after one, and the next call looks only at the numbers that were given out since, unless they are so few that it may count them
-//! all. It reads everything again when these are too many, or when so many processes ended since that the limit would be wide.
+//! Without a user namespace and without a cgroup, the kernel's process limit covers everything that
+//! the command's user runs. So the harness counts these and raises the limit accordingly. Reading
+//! all of `/proc` takes half as long as starting a program, so it happens beside a call or after
+//! it, and the next call only looks at the numbers assigned since then, or, if there are few,
+//! counts them all. It reads everything again if there are too many, or if so many processes ended
+//! that the limit would be too high.
 
 use crate::process::child::opened_once;
 use rustix::fs::{AtFlags, CWD, Statx, StatxFlags, statx};
@@ -13,7 +15,7 @@ use std::os::unix::fs::FileExt as _;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use tokio::task::JoinHandle;
 
-/// The count_then as it was counted last.
+/// Remembers the last count.
 #[derive(Debug, Default)]
 pub(crate) struct ProcessCounter {
     last: Mutex<Option<ProcessCount>>,
@@ -23,31 +25,31 @@ pub(crate) struct ProcessCounter {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct ProcessCount {
     uid: u32,
-    /// Processes and threads of the user.
+    /// The user's processes and threads.
     own: u64,
-    /// `None` when nobody can say what started after.
+    /// `None` if later starts cannot be detected.
     then: Option<KernelCounts>,
 }
 
 /// What the kernel says about all processes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct KernelCounts {
-    /// How many there are, threads included.
+    /// How many there are, including threads.
     all: u64,
-    /// The number that was given out last.
+    /// The number assigned last.
     newest: u64,
 }
 
-/// A count that may be under way.
+/// A count that may still be running.
 pub(crate) enum PendingCount {
-    /// Told from the last one.
+    /// Derived from the last one.
     Done(u64),
-    /// By another thread.
+    /// On another thread.
     Running(JoinHandle<u64>),
 }
 
 impl PendingCount {
-    /// Begins to count; what is told from the last count may be `more` too many.
+    /// Starts counting; a count derived from the last one may be `more` too high.
     pub(crate) fn begin(process_counter: &Arc<ProcessCounter>, uid: u32, more: u64) -> Self {
         let again = process_counter.clone();
         process_counter.estimate(uid, more).map_or_else(
@@ -66,17 +68,17 @@ impl PendingCount {
     }
 }
 
-/// Numbers that are looked at one by one.
+/// How many new numbers to check one by one.
 const MOST_NEW: u64 = 256;
 
 impl ProcessCounter {
-    /// How many there are now, if that can be told from the last count: never fewer, and at most `more` too many.
+    /// How many there are now, if the last count tells: never fewer, and at most `more` too many.
     fn estimate(&self, uid: u32, more: u64) -> Option<u64> {
         let count_then = (*self.last.lock().unwrap_or_else(PoisonError::into_inner))
             .filter(|count_then| count_then.uid == uid)?;
         let (started, ended) = started_since(count_then.then?, KernelCounts::now()?, more)?;
         let count = started.end - started.start;
-        // So few that it does not matter whose they are.
+        // So few that their owner does not matter.
         if count + ended <= more {
             return Some(count_then.own + count);
         }
@@ -91,10 +93,10 @@ impl ProcessCounter {
     }
 }
 
-/// The numbers that were given out between two moments, and how many processes may have ended; `None` when that are more than `most`, or the
-/// numbers too many.
+/// The numbers assigned between two times, and how many processes may have ended; `None` if those
+/// are more than `most`, or there are too many numbers.
 fn started_since(then: KernelCounts, now: KernelCounts, most: u64) -> Option<(Range<u64>, u64)> {
-    // Numbers start again from the lowest when they are used up.
+    // Numbers wrap around.
     let count = now
         .newest
         .checked_sub(then.newest)
@@ -105,7 +107,7 @@ fn started_since(then: KernelCounts, now: KernelCounts, most: u64) -> Option<(Ra
 
 impl ProcessCount {
     fn of(uid: u32) -> Self {
-        // Before the others are read: whoever comes meanwhile may be counted twice, and is not missed.
+        // Read first: a process that starts meanwhile may be counted twice, but is not missed.
         let then = KernelCounts::now().filter(|_| is_own_proc());
         let all = fs::read_dir("/proc").into_iter().flatten().flatten();
         let numbers = all.filter_map(|entry| entry.file_name().to_str()?.parse::<u64>().ok());
@@ -128,7 +130,7 @@ impl KernelCounts {
         Self::read(std::str::from_utf8(text.get(..count)?).ok()?)
     }
 
-    /// Three averages, how many processes run of how many, and the newest.
+    /// Parses three load averages, running and total processes, and the newest number.
     fn read(text: &str) -> Option<Self> {
         let mut words = text.split_whitespace().skip(3);
         let (_, all) = words.next()?.split_once('/')?;
@@ -139,12 +141,12 @@ impl KernelCounts {
     }
 }
 
-/// Who a process or a thread is; `None` when there is none of that number.
+/// The owner of a process or thread; `None` if it does not exist.
 fn owner(number: u64) -> Option<u32> {
     facts(&format!("/proc/{number}")).map(|facts| facts.stx_uid)
 }
 
-/// How many threads a process has: the folder of them is linked by each.
+/// How many threads a process has, from the link count of their folder.
 fn threads(number: u64) -> u64 {
     facts(&format!("/proc/{number}/task")).map_or(1, |facts| {
         u64::from(facts.stx_nlink).saturating_sub(2).max(1)
@@ -161,7 +163,7 @@ fn facts(path: &str) -> Option<Statx> {
     .ok()
 }
 
-/// Whether `/proc` numbers processes as this one is numbered: it may be that of the machine around a container.
+/// Whether `/proc` belongs to our PID namespace, and not to the machine around a container.
 fn is_own_proc() -> bool {
     fs::read_link("/proc/self")
         .is_ok_and(|own| own.to_str() == Some(&std::process::id().to_string()))
@@ -181,7 +183,7 @@ mod tests {
         let process_counter = ProcessCounter::default();
         assert_eq!(process_counter.estimate(uid(), u64::MAX), None);
         const MORE: usize = 40;
-        // Others of this user's may come and go meanwhile, and then it is tried again.
+        // Other processes of this user may come and go meanwhile; then try again.
         let tried = (0..50).any(|_| {
             let before = process_counter.count(uid());
             let barrier = Barrier::new(MORE + 1);
@@ -202,7 +204,7 @@ mod tests {
         assert_eq!(
             process_counter.estimate(uid() + 1, u64::MAX),
             None,
-            "somebody else was not counted"
+            "another user was not counted"
         );
     }
 
@@ -222,7 +224,7 @@ mod tests {
         check((100, 5000), (40, 5003), 8, None);
         // Too many started.
         check((100, 5000), (400, 5300), 8, None);
-        // The numbers began again.
+        // The numbers wrapped around.
         check((100, 5000), (103, 300), 8, None);
         // Others started that have no number here.
         check((100, 5000), (110, 5003), 8, None);

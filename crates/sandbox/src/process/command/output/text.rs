@@ -1,8 +1,8 @@
-//! Output as text that a terminal or a model can be printable.
+//! Output as text for a terminal or a model.
 
 use std::str::Chars;
 
-/// Bytes as valid text without terminal escapes and control characters; lines and tabs stay.
+/// Bytes as valid text without terminal escapes and control characters; newlines and tabs stay.
 pub fn printable(bytes: &[u8]) -> String {
     let text = String::from_utf8_lossy(bytes);
     if !text.chars().any(|c| c.is_control() && !is_layout(c)) {
@@ -37,7 +37,7 @@ fn skip_escape(rest: &mut Chars<'_>) {
             *rest = ahead;
             skip_string(rest);
         }
-        // Intermediate characters, then one that ends it.
+        // Intermediate characters, then a final one.
         Some(' '..='/') => {
             *rest = ahead;
             skip_escape(rest);
@@ -47,7 +47,7 @@ fn skip_escape(rest: &mut Chars<'_>) {
     }
 }
 
-/// Parameters and intermediate characters, then one that ends it. Anything else is not part of it.
+/// Parameters and intermediate characters, then a final one. Anything else is not part of it.
 fn skip_sequence(rest: &mut Chars<'_>) {
     let mut ahead = rest.clone();
     while let Some(c) = ahead.next() {
@@ -62,7 +62,8 @@ fn skip_sequence(rest: &mut Chars<'_>) {
     }
 }
 
-/// A title, a link, a palette: up to its terminator. The end of the line also ends it, so that a lone opener hides one line at most.
+/// A title, a link, a palette: up to its terminator. A newline also ends it, so that a lone opener
+/// hides at most one line.
 fn skip_string(rest: &mut Chars<'_>) {
     let mut ahead = rest.clone();
     while let Some(c) = ahead.next() {

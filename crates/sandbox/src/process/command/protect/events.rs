@@ -1,4 +1,4 @@
-//! What the kernel tells about folders that a command may write.
+//! The kernel's notifications about folders that a command may write.
 
 use super::ProtectedFiles;
 use super::path_node::PathNode;
@@ -14,18 +14,18 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 
-/// Descriptors that are kept between commands: closing one takes longer than most commands.
+/// Descriptors kept between commands: closing one takes longer than most commands.
 const MOST_IDLE: usize = 16;
-/// Folders of one that is kept: the kernel remembers them all.
+/// Watched folders of a kept descriptor: the kernel remembers them all.
 const MOST_KEPT: usize = 1000;
-/// Folders that are watched for one command.
+/// Folders watched for one command.
 const MOST_WATCHED: usize = 8000;
-/// What is taken in when a command has ended, before everything is scanned_at through instead.
+/// Events read after a command has ended; if there are more, everything is scanned instead.
 const MOST_LAST: usize = 100_000;
 const SPACE: usize = 8 << 10;
 static IDLE: Mutex<VecDeque<(PathBuf, OwnedFd)>> = Mutex::new(VecDeque::new());
 
-/// A descriptor for a command in this place, with nothing to tell yet.
+/// A descriptor for a command in this place, without events yet.
 pub(super) fn take(place: &Path) -> Option<OwnedFd> {
     let mut idle = IDLE.lock().unwrap_or_else(PoisonError::into_inner);
     let at = idle.iter().position(|(of, _)| of == place);
@@ -59,7 +59,7 @@ fn put(place: &Path, events: OwnedFd, folders: usize) {
 }
 
 impl ProtectedFiles {
-    /// Has a folder watched that is open. Watching what is watched already changes nothing, but where it is by now.
+    /// Watches an open folder. If it is watched already, only its path is updated.
     pub(super) fn watch(&mut self, node: &PathNode, folder: &OwnedFd, events: Option<&File>) {
         const WANTED: WatchFlags = WatchFlags::CREATE
             .union(WatchFlags::DELETE)
@@ -74,17 +74,17 @@ impl ProtectedFiles {
         };
         match added {
             Ok(number) => drop(self.folders.insert(number, node.clone())),
-            // What cannot be watched is scanned_at through in the end.
+            // What cannot be watched is scanned in the end.
             Err(_) => drop(self.closed.insert(node.clone())),
         }
     }
 
-    /// Takes in what was told, up to a bound, and says whether that was all.
+    /// Reads events up to a limit; returns whether those were all.
     pub(super) fn read_events(&mut self, events: &File, most: usize) -> bool {
         let mut space = [MaybeUninit::uninit(); SPACE];
         let mut told = Reader::new(events, &mut space);
         for count in 0.. {
-            // What was read is taken in: nobody is told twice.
+            // Events that were read must be handled: the kernel does not repeat them.
             if count >= most && told.is_buffer_empty() {
                 break;
             }
@@ -114,7 +114,7 @@ impl ProtectedFiles {
         false
     }
 
-    /// Looks whether a existing name is still what it was.
+    /// Checks whether an existing protected file is still the same.
     fn check(&mut self, node: &PathNode) {
         let place = &self.roots[node.root()].path;
         for existing in self
@@ -126,23 +126,23 @@ impl ProtectedFiles {
         }
     }
 
-    /// Looks at everything once more, because something was missed.
+    /// Checks all of them, because events were missed.
     pub(super) fn check_all(&mut self) {
         self.existing
             .iter_mut()
             .for_each(|existing| existing.check(&self.roots, self.is_by_file));
     }
 
-    /// Ends watching, and says whether nothing was missed.
+    /// Stops watching; returns whether nothing was missed.
     pub(super) fn stop_watching(&mut self) -> bool {
         let Some(events) = self.events.take() else {
             return false;
         };
         let events = File::from(events);
         let mut is_all = self.read_events(&events, MOST_LAST);
-        // What is read now may tell of more.
+        // Reading folders may produce more events.
         while is_all && !self.unread.is_empty() {
-            // Each for itself, so that no heap of names in one keeps the others from being read.
+            // One by one, so that a huge folder does not keep the others from being read.
             std::mem::take(&mut self.unread)
                 .into_iter()
                 .for_each(|next| self.scan(vec![next], ScanPhase::Later));

@@ -1,4 +1,4 @@
-//! ProtectionGuard what governs calls, and leaving nothing behind, also for a caller that no longer waits.
+//! Restoring protected files and cleaning up, even if the caller no longer waits.
 
 use super::ProtectedFiles;
 use crate::process::command::leftovers::scratch::Scratch;
@@ -7,15 +7,16 @@ use rustix::event::{PollFd, PollFlags, poll};
 use rustix::fs::Timespec;
 use std::os::fd::OwnedFd;
 
-/// What is protected while a command runs, and what it has that is removed when nothing of it is left.
+/// The protected files of a running command, and its resources, which are removed when none of its
+/// processes is left.
 pub(in super::super) struct ProtectionGuard {
     pub(in super::super) protected: ProtectedFiles,
     pub(in super::super) resources: CommandResources,
-    /// Can be read when nothing of the command is left.
+    /// Becomes readable when no process of the command is left.
     ended: OwnedFd,
 }
 
-/// What a command has.
+/// What a command uses.
 #[derive(Default)]
 pub(in super::super) struct CommandResources {
     pub(in super::super) group: Group,
@@ -37,7 +38,8 @@ impl ProtectionGuard {
 }
 
 impl Drop for ProtectionGuard {
-    /// A caller that waited has restored it already. For one that did not, the command is being ended now.
+    /// If the caller waited, everything is restored already. If not, the command is being ended
+    /// now.
     fn drop(&mut self) {
         const LONG: Timespec = Timespec {
             tv_sec: 5,

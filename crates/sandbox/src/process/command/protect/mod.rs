@@ -1,11 +1,14 @@
-//! The files that govern calls, as a contained command meets them.
+//! Protected files, as a contained command meets them.
 //!
-//! What exists is mounted read-only over itself. What does not exist cannot be mounted over without leaving something in the workspace
-//! that other programs would stumble upon; and a mount goes when somebody outside replaces what it lies on. So every folder that a command
-//! may write is watched from before it is read ([`scan`]), and the command that makes such a name, or that runs while one is replaced, is
-//! ended at once. ScanPhase nothing of it is left, what came is set aside and what was there is put back ([`restore`]).
+//! Existing ones are mounted read-only over themselves. Missing ones cannot be mounted over without
+//! leaving something in the workspace that other programs would stumble upon; and a mount is gone
+//! when a process outside replaces the file under it. So every folder that a command may write is
+//! watched from before it is read ([`scan`]), and a command that creates a protected file, or runs
+//! while one is replaced, is ended at once. When none of its processes is left, new files are set
+//! aside and replaced ones are put back ([`restore`]).
 //!
-//! Names are reached from a descriptor of the place they are in ([`writable_root`], [`path_node`]): places are moved, and paths have a longest length.
+//! Names are resolved from a descriptor of the place they are in ([`writable_root`],
+//! [`path_node`]): places can be moved, and paths have a maximal length.
 
 mod events;
 mod git;
@@ -30,74 +33,75 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 use writable_root::{ScanDepth, WritableRoot};
 
-/// Whether changes will be asked for.
+/// Whether changes will be watched.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Watching {
     /// A command will run.
     Yes,
-    /// Only what is there now is wanted.
+    /// Only the present state is needed.
     No,
 }
 
-/// What came of listening.
+/// The result of reading events.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Notice {
-    /// Something that governs calls came to be, or was replaced: the command has to end.
+    /// A protected file was created or replaced: the command must end.
     Broken,
-    /// Nothing of importance, and all was heard.
+    /// Nothing important, and all events were read.
     Nothing,
-    /// Nothing of importance so far.
+    /// Nothing important so far.
     More,
 }
 
-/// What is heard before others get their turn.
+/// Events handled before other tasks get their turn.
 const MOST_AT_ONCE: usize = 2000;
-/// How long folders are scanned_at into before others get their turn.
+/// How long to scan folders before other tasks get their turn.
 const TURN: Duration = Duration::from_millis(5);
-/// How often everything is scanned_at through because something was not heard.
+/// How often to scan everything because events were missed.
 const OFTEN: Duration = Duration::from_secs(1);
 
-/// What is protected where one command may write.
+/// The protected files where one command may write.
 #[derive(Debug, Default)]
 pub(super) struct ProtectedFiles {
     /// The places that may be written.
     roots: Vec<WritableRoot>,
-    /// What is there.
+    /// The protected files that exist.
     existing: Vec<ProtectedFile>,
-    /// What links lead to that is not there.
+    /// Missing targets of links.
     aliases: Vec<PathBuf>,
-    /// Git's folders that are not called `.git`: whatever is started in one obeys its `config`.
+    /// Git folders that are not called `.git`: programs started in one obey its `config`.
     bare: BTreeSet<PathNode>,
-    /// May not change, nor anything below.
+    /// May not change, nor anything below them.
     pub(super) fixed: Vec<PathBuf>,
-    /// May not be replaced; what is in it may change.
+    /// May not be replaced, but their content may change.
     pub(super) pinned: Vec<PathBuf>,
-    /// Folders with a link in them that governs.
+    /// Folders that contain a protected link.
     pub(super) ways: Vec<PathBuf>,
-    /// Where changes are told, and in which folder.
+    /// Receives changes, and the folder of each watch.
     events: Option<OwnedFd>,
     folders: HashMap<i32, PathNode>,
-    /// Folders that could not be scanned_at into.
+    /// Folders that could not be scanned.
     closed: BTreeSet<PathNode>,
     /// Whether changes may have been missed.
     must_rescan: bool,
     scanned_at: Option<Instant>,
-    /// Folders that came to be and were not scanned_at into yet.
+    /// New folders that were not scanned yet.
     unread: VecDeque<PathNode>,
-    /// Folders that were scanned_at into since the command ended, by their numbers.
+    /// Folders that were scanned since the command ended, by device and inode.
     scanned: Option<HashSet<(u64, u64)>>,
-    /// What came to be although it may not.
+    /// Protected names that were created.
     intruders: BTreeSet<PathNode>,
-    /// Whether a file that takes a name has no more rights than a new one: then it does not matter who replaced it.
+    /// Whether protection is by file, so that a replacement is as closed as any new file: then
+    /// replacing one does no harm.
     is_by_file: bool,
-    /// Whether what is found is held open.
+    /// Whether files that are found are kept open.
     holds: bool,
-    /// Whether everything was scanned_at at.
+    /// Whether everything was scanned.
     pub(super) is_complete: bool,
 }
 
 impl ProtectedFiles {
-    /// Looks through everything that a plan lets a command write.
+    /// Scans everything that a plan lets a command write.
     pub(super) fn find(plan: &Plan, tier: Tier, watching: Watching) -> Self {
         let mut found = Self {
             is_complete: true,
@@ -126,7 +130,7 @@ impl ProtectedFiles {
     }
 
     fn add_root(&mut self, path: &Path, project: &Path) {
-        // What is in another such place is scanned_at through there.
+        // What is inside another such place is scanned there.
         if self
             .roots
             .iter()
@@ -134,7 +138,7 @@ impl ProtectedFiles {
         {
             return;
         }
-        // A place that cannot be opened is refused by the view.
+        // The view refuses a place that cannot be opened.
         let Ok(folder) = open::open_exact(path) else {
             return;
         };
@@ -153,8 +157,8 @@ impl ProtectedFiles {
         });
     }
 
-    /// The descriptor that can be read when something happened. `None` when there is nothing to watch, or nothing to watch with: users
-    /// have few such descriptors.
+    /// The descriptor that becomes readable on a change. `None` if there is nothing to watch, or no
+    /// descriptor to watch with: users have few of them.
     pub(super) fn events(&mut self) -> Option<File> {
         self.events.take().map(File::from)
     }
@@ -164,10 +168,10 @@ impl ProtectedFiles {
         self.events = Some(events.into());
     }
 
-    /// Takes in what happened.
+    /// Handles events.
     pub(super) fn notice(&mut self, events: &File) -> Notice {
         let is_all = self.read_events(events, MOST_AT_ONCE);
-        // Whoever makes more noise than can be listened to is not scanned_at after all the time.
+        // A command that makes more changes than can be read is not scanned all the time.
         if self.must_rescan
             && self
                 .scanned_at
@@ -185,7 +189,7 @@ impl ProtectedFiles {
         }
     }
 
-    /// For whoever has nothing to watch with: looks at the places themselves.
+    /// Without a descriptor: looks at the places themselves.
     pub(super) fn peek(&mut self) -> bool {
         self.check_all();
         for place in self.places() {
@@ -194,7 +198,7 @@ impl ProtectedFiles {
         self.is_broken()
     }
 
-    /// Whether the command has to end.
+    /// Whether the command must end.
     pub(super) fn is_broken(&self) -> bool {
         !self.intruders.is_empty() || self.existing.iter().any(|existing| existing.was_replaced)
     }
@@ -204,12 +208,12 @@ impl ProtectedFiles {
         !self.roots.is_empty()
     }
 
-    /// The places themselves.
+    /// The nodes of the places.
     fn places(&self) -> Vec<PathNode> {
         self.roots.iter().map(|root| root.node.clone()).collect()
     }
 
-    /// A path as a name below a place; `None` when it is in none.
+    /// A path as a node below a place; `None` if it is in none.
     fn node_of(&self, path: &Path) -> Option<PathNode> {
         let root = self
             .roots
@@ -223,12 +227,12 @@ impl ProtectedFiles {
         )
     }
 
-    /// The place that a name is below.
+    /// The place of a node.
     fn root_of(&self, node: &PathNode) -> &WritableRoot {
         &self.roots[node.root()]
     }
 
-    /// Where a name was when the command started.
+    /// The path of a node when the command started.
     fn path_of(&self, node: &PathNode) -> PathBuf {
         node.path(&self.root_of(node).path)
     }

@@ -1,7 +1,7 @@
-//! A name below a place that may be written.
+//! A name below a writable place.
 //!
-//! It knows the name above it rather than its path: a command can nest folders so deeply that paths are longer than the kernel takes, and
-//! all of them together longer than there is memory.
+//! It refers to the name above it instead of storing its path: a command can nest folders so deeply
+//! that a path exceeds the kernel's limit, and all of them together exceed memory.
 
 use crate::file::{GIT_FOLDER, is_git_folder, is_protected, is_protected_name};
 use std::cmp::Ordering;
@@ -9,29 +9,29 @@ use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-/// A name below a place. Equal to another when both have the same names on the way from the same place.
+/// A name below a place. Two are equal if they have the same names on the way from the same place.
 #[derive(Clone, Debug)]
 pub(super) struct PathNode(Arc<NodeData>);
 
 #[derive(Debug)]
 struct NodeData {
-    /// The place, by its number.
+    /// The index of its place.
     root: usize,
     /// `None` for the place itself.
     above: Option<PathNode>,
     name: OsString,
     /// How many names are above it.
     depth: usize,
-    /// Whether it governs calls by its name.
+    /// Whether it is protected.
     is_protected: bool,
-    /// Whether all that is in it does.
+    /// Whether everything in it is protected.
     covers: bool,
     /// Whether it is, or is in, a folder of Git's.
     is_of_git: bool,
 }
 
 impl PathNode {
-    /// A place, by the path that protected names are spelled with.
+    /// A place; `below` is its path as protected names are spelled.
     pub(super) fn of_root(root: usize, below: &str) -> Self {
         let name = below.rsplit('/').next().unwrap_or_default().into();
         let (is_protected, covers) = (is_protected(below), is_protected(&format!("{below}/x")));
@@ -53,7 +53,8 @@ impl PathNode {
             (self.0.covers, self.0.covers, self.0.is_of_git);
         let text = name.to_string_lossy();
         if !covers && is_protected_name(&text) {
-            // What protects a name is the name, the one above it, or that it lies in a folder of Git's.
+            // A name is protected by itself, by the name above it, or by lying in a folder of
+            // Git's.
             let git = if is_of_git { GIT_FOLDER } else { "" };
             let near = format!("{git}/{}/{text}", self.0.name.to_string_lossy());
             is_protected_here = is_protected(&near);
@@ -72,7 +73,7 @@ impl PathNode {
         }))
     }
 
-    /// The number of its place.
+    /// The index of its place.
     pub(super) fn root(&self) -> usize {
         self.0.root
     }
@@ -86,7 +87,7 @@ impl PathNode {
         &self.0.name
     }
 
-    /// Whether it governs calls, or is in something that does.
+    /// Whether it is protected, or in something protected.
     pub(super) fn is_protected(&self) -> bool {
         self.0.is_protected
     }
@@ -107,14 +108,15 @@ impl PathNode {
         names
     }
 
-    /// Where it is, when its place is there.
+    /// Its path, if its place is at `place`.
     pub(super) fn path(&self, place: &Path) -> PathBuf {
         let mut path = place.to_path_buf();
         path.extend(self.names());
         path
     }
 
-    /// Whether it is this path. Names are compared first: that is asked for every change in a workspace.
+    /// Whether it is at this path. Compares names first, because this runs for every change in a
+    /// workspace.
     pub(super) fn is_at(&self, place: &Path, path: &Path) -> bool {
         match self.above() {
             Some(_) => {
@@ -138,7 +140,7 @@ impl PathNode {
 }
 
 impl Drop for NodeData {
-    /// One after the other: the names of a deep tree, each dropped by the one below it, would need a deep stack.
+    /// Iterative: dropping the names of a deep tree recursively would need a deep stack.
     fn drop(&mut self) {
         let mut above = self.above.take();
         while let Some(mut node) = above.and_then(|PathNode(node)| Arc::into_inner(node)) {
@@ -148,7 +150,7 @@ impl Drop for NodeData {
 }
 
 impl Ord for PathNode {
-    /// What is higher comes first. Two in the same folder need no more than their names to be compared.
+    /// Higher ones first. Two in the same folder are compared by their names alone.
     fn cmp(&self, other: &Self) -> Ordering {
         let pairs = self
             .way_up()

@@ -1,4 +1,4 @@
-//! One protected name that exists.
+//! One protected file that exists.
 
 use super::path_node::PathNode;
 use super::writable_root::WritableRoot;
@@ -13,11 +13,11 @@ use std::os::unix::ffi::OsStringExt as _;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError, Weak};
 
-/// What a protected name was when the command started.
+/// A protected file, as it was when the command started.
 #[derive(Debug)]
 pub(super) struct ProtectedFile {
     pub(super) node: PathNode,
-    /// Where that is.
+    /// Its path at that time.
     pub(super) path: PathBuf,
     pub(super) was: Arc<Original>,
     /// Whether something else was found in its place.
@@ -28,22 +28,23 @@ pub(super) struct ProtectedFile {
 pub(super) struct Original {
     pub(super) kind: OriginalKind,
     number: (u64, u64),
-    /// Held open, so that its number is not given to another file, and to find it by when it was moved. Not for every one of very many.
+    /// Kept open, so that its inode number is not reused, and to find it after a move. Not for very
+    /// many.
     pub(super) held: Option<OwnedFd>,
 }
 
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum OriginalKind {
-    /// A file, its text where that is kept, and its mode, user and group. The file itself may say something else by the time it is put
-    /// back: while it loses its name, it has lost its mount already.
+    /// A file, its text if that is kept, and its mode, user and group. The file itself may have
+    /// changed by the time it is put back: it loses its mount before it loses its name.
     File(Option<Vec<u8>>, (u32, u32, u32)),
     /// A folder, or something else that is moved rather than copied.
     Folder,
-    /// A link, which nothing can be mounted over, and where it leads.
+    /// A link, which cannot be mounted over, and its target.
     Link(PathBuf),
 }
 
-/// What is in the place of a protected name now.
+/// What is at a protected path now.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Current {
     Same,
@@ -51,25 +52,25 @@ pub(super) enum Current {
     Other,
 }
 
-/// A larger file is protected, and not put back.
+/// A larger file is protected, but not put back.
 pub(super) const MOST_KEPT: u64 = 1 << 20;
 
-/// What is existing to commands that run now, by the number of its folder and its name. One that starts while another's is about to be put
-/// back must not take what it finds for what was there.
+/// The originals of running commands, by folder and name. A command that starts while another one's
+/// file is about to be put back must not take what it finds for the original.
 static RUNNING: Mutex<Option<HashMap<FileKey, Weak<Original>>>> = Mutex::new(None);
 type FileKey = ((u64, u64), OsString);
 
-/// Whether a name is held open.
+/// Whether to keep a file open.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum KeepOpen {
-    /// To find it by when it was moved.
+    /// To find it after a move.
     Yes,
-    /// There are very many.
+    /// There are too many.
     No,
 }
 
 impl ProtectedFile {
-    /// What has a name now; `None` when nothing has.
+    /// The protected file at a node; `None` if there is none.
     pub(super) fn at(roots: &[WritableRoot], node: PathNode, hold: KeepOpen) -> Option<Self> {
         let root = roots.get(node.root())?;
         let path = node.path(&root.path);
@@ -78,7 +79,7 @@ impl ProtectedFile {
             .map(|above| root.find(above))
             .transpose()
             .ok()?;
-        // A place has no folder above it that is open.
+        // A place has no open folder above it.
         let (folder, name) = folder.as_ref().map_or((CWD, path.as_os_str()), |folder| {
             (folder.as_fd(), node.name())
         });
@@ -140,17 +141,18 @@ impl ProtectedFile {
             {
                 Current::Gone
             }
-            // Whoever closed the folder above it may have replaced it, too.
+            // Whoever closed the folder above it may also have replaced it.
             _ => Current::Other,
         }
     }
 
-    /// Looks whether it is still what it was.
+    /// Checks whether it is still the same.
     pub(super) fn check(&mut self, roots: &[WritableRoot], is_by_file: bool) {
         let is_link = matches!(self.was.kind, OriginalKind::Link(_));
         self.was_replaced |= match self.now(roots) {
             Current::Same => false,
-            // A link can be removed by the command; anything else only by somebody outside, who may.
+            // The command can remove a link; only a process outside, which may, can remove anything
+            // else.
             Current::Gone => is_link,
             Current::Other => is_link || !is_by_file,
         };
@@ -182,7 +184,7 @@ impl Original {
     }
 }
 
-/// What a file says, if it is still that file.
+/// The text of a file, if it is still the same file.
 fn text(folder: BorrowedFd<'_>, name: &OsStr, facts: &Stat) -> Option<Vec<u8>> {
     if u64::try_from(facts.st_size).ok()? > MOST_KEPT {
         return None;

@@ -1,4 +1,5 @@
-//! Undoing, when nothing of a command is left, what it did to the files that govern calls, or could have done.
+//! Undoing what a command did, or could have done, to protected files, when none of its processes
+//! is left.
 
 use super::ProtectedFiles;
 use super::path_node::PathNode;
@@ -22,10 +23,10 @@ use std::sync::{Mutex, PoisonError};
 
 static RESTORING: Mutex<()> = Mutex::new(());
 
-/// How often something is put back that somebody else makes at the same time.
+/// How often to retry putting a file back while another process creates it.
 const TRIES: usize = 3;
 
-/// Something that was undone, or that could not be.
+/// Something that was undone, or could not be.
 #[derive(Debug)]
 pub(in super::super) struct UndoReport {
     pub(in super::super) path: PathBuf,
@@ -33,12 +34,13 @@ pub(in super::super) struct UndoReport {
 }
 
 impl ProtectedFiles {
-    /// Sets aside what came and puts back what was there before. Nothing is removed, because a person may have made it in the same moment.
+    /// Sets aside new files and puts back replaced ones. Removes nothing, because a person may have
+    /// created it at the same moment.
     pub(in super::super) fn restore(&mut self) -> Vec<UndoReport> {
         if !self.has_roots() {
             return Vec::new();
         }
-        // Two that put the same thing back would set each other's aside.
+        // Two commands that put back the same file would set each other's aside.
         let _alone = RESTORING.lock().unwrap_or_else(PoisonError::into_inner);
         self.scanned = Some(HashSet::new());
         if !self.stop_watching() {
@@ -58,13 +60,15 @@ impl ProtectedFiles {
         for node in &intruders {
             let why = match self.set_aside(node) {
                 Ok(Some(name)) => format!(
-                    "it governs calls, and no command makes it; it was set aside as `{name}`"
+                    "a command may not create this protected file; it was set aside as `{name}`"
                 ),
-                // It went with a folder above it.
+                // It was moved with a folder above it.
                 Ok(None) if intruders.iter().any(|other| node.is_below(other)) => continue,
-                Ok(None) => "it governs calls, and no command makes it; it is gone".to_owned(),
+                Ok(None) => {
+                    "a command may not create this protected file; it is gone now".to_owned()
+                }
                 Err(cause) => format!(
-                    "it governs calls, and no command makes it; scan at it, it could not be set aside: {cause}"
+                    "a command may not create this protected file, and it could not be set aside: {cause}; look at it"
                 ),
             };
             undone.push(UndoReport {
@@ -76,15 +80,15 @@ impl ProtectedFiles {
         for existing in existing.iter().filter(|existing| existing.was_replaced) {
             let why = match self.put_back(existing) {
                 Ok(Some(done)) => format!(
-                    "it governs calls, and was replaced while the command ran, which could change it then; {done}"
+                    "this protected file was replaced while the command ran, which could then change it; {done}"
                 ),
                 Ok(None) => {
-                    "it governs calls, and was replaced while the command ran; it is as it was"
+                    "this protected file was replaced while the command ran; its content is the same"
                         .to_owned()
                 }
                 Err(cause) => {
                     format!(
-                        "it governs calls, and was replaced while the command ran; scan at it, it could not be put back: {cause}"
+                        "this protected file was replaced while the command ran, and it could not be put back: {cause}; look at it"
                     )
                 }
             };
@@ -96,7 +100,7 @@ impl ProtectedFiles {
         undone
     }
 
-    /// Looks into folders that could not be scanned_at into before, and those that come to light there.
+    /// Scans folders that could not be scanned before, and those found in them.
     fn scan_closed(&mut self) {
         let mut tried = BTreeSet::new();
         while let Some(folder) = self.closed.pop_first() {
@@ -110,7 +114,7 @@ impl ProtectedFiles {
         }
     }
 
-    /// Gives whatever has a name another one, and says which; `None` when nothing has it.
+    /// Renames whatever has a protected name, and returns the new name; `None` if there is nothing.
     fn set_aside(&self, node: &PathNode) -> io::Result<Option<String>> {
         let folder = match self.folder_of(node) {
             Err(cause) if is_gone(&cause) => return Ok(None),
@@ -123,7 +127,7 @@ impl ProtectedFiles {
         }
     }
 
-    /// Puts back what resources a name, and says how; `None` when what has it now is no different.
+    /// Puts back the original, and says how; `None` if what is there now is the same.
     fn put_back(&self, existing: &ProtectedFile) -> io::Result<Option<String>> {
         let (folder, name) = (self.folder_of(&existing.node)?, existing.node.name());
         let _opened = unlock(&folder)?;
@@ -136,19 +140,19 @@ impl ProtectedFiles {
             .make_again(existing, &folder, OsStr::new(&new))
             .and_then(|()| change_places(&folder, &new, name));
         match put {
-            Ok(true) => Ok(Some(format!("it was put back, and {}", is_now(new)))),
-            Ok(false) => Ok(Some("it was put back, and nothing was there".to_owned())),
-            // The command could have written what is there, so that does not stay.
+            Ok(true) => Ok(Some(format!("it was put back; {}", is_now(new)))),
+            Ok(false) => Ok(Some("it was put back; nothing was in its place".to_owned())),
+            // The command could have written what is there, so it must not stay.
             Err(cause) => {
                 let aside = self
                     .set_aside(&existing.node)?
-                    .map_or_else(|| "nothing was there".to_owned(), is_now);
+                    .map_or_else(|| "nothing was in its place".to_owned(), is_now);
                 Err(io::Error::other(format!("{cause} ({aside})")))
             }
         }
     }
 
-    /// Makes what was there under another name.
+    /// Creates the original again under another name.
     fn make_again(
         &self,
         existing: &ProtectedFile,
@@ -158,14 +162,14 @@ impl ProtectedFiles {
         match &existing.was.kind {
             OriginalKind::Link(target) => Ok(symlinkat(target, folder, new)?),
             OriginalKind::File(Some(text), owner) => write(text, *owner, folder, new),
-            OriginalKind::File(None, _) => Err(io::Error::other("what it said was not kept")),
+            OriginalKind::File(None, _) => Err(io::Error::other("its content was not kept")),
             OriginalKind::Folder => self.move_back(existing, folder, new),
         }
     }
 
-    /// A folder that was moved elsewhere in a place that is written comes back.
+    /// Moves back a folder that was moved within a writable place.
     fn move_back(&self, existing: &ProtectedFile, folder: &OwnedFd, new: &OsStr) -> io::Result<()> {
-        let lost = || io::Error::other("what was there is gone");
+        let lost = || io::Error::other("the original is gone");
         let held = existing.was.held.as_ref().ok_or_else(lost)?;
         let path_now = |file: &OwnedFd| {
             Ok::<_, Errno>(PathBuf::from(OsString::from_vec(
@@ -201,19 +205,19 @@ impl ProtectedFiles {
         )?)
     }
 
-    /// The folder that a name is in.
+    /// The folder of a node.
     fn folder_of(&self, node: &PathNode) -> io::Result<OwnedFd> {
         let above = node
             .above()
-            .ok_or_else(|| io::Error::other("it is outside"))?;
+            .ok_or_else(|| io::Error::other("it is a place itself"))?;
         self.root_of(node).find(above)
     }
 }
 
-/// Closed folders that are scanned_at into for one command.
+/// Closed folders scanned for one command.
 const MOST_CLOSED: usize = 10_000;
 
-/// Whether nothing has a name any more: it is gone, or a folder above it is.
+/// Whether nothing has the name any more: it is gone, or a folder above it is.
 fn is_gone(cause: &io::Error) -> bool {
     matches!(
         Errno::from_io_error(cause),
@@ -227,11 +231,11 @@ fn set_aside_in(folder: &OwnedFd, name: &OsStr) -> io::Result<String> {
     Ok(aside)
 }
 
-/// A name that governs nothing and that nobody could have taken before.
+/// A name that is not protected and that no process could have taken before.
 fn fresh_name(name: &OsStr) -> io::Result<String> {
     let mut bytes = [0_u8; 8];
     rustix::rand::getrandom(&mut bytes, rustix::rand::GetRandomFlags::empty())?;
-    // As much of the old name as a name has room for.
+    // As much of the old name as fits.
     let name: String = name
         .to_string_lossy()
         .trim_start_matches('.')
@@ -244,13 +248,13 @@ fn fresh_name(name: &OsStr) -> io::Result<String> {
     ))
 }
 
-/// Whether what took a name says the same as what resources it.
+/// Whether the replacement has the same content as the original.
 fn is_same(existing: &ProtectedFile, folder: &OwnedFd, name: &OsStr) -> bool {
     match &existing.was.kind {
         OriginalKind::Link(target) => readlinkat(folder, name, Vec::new())
             .is_ok_and(|now| now.as_bytes() == target.as_os_str().as_encoded_bytes()),
         OriginalKind::File(Some(text), _) => {
-            // Another name of the same file could be written by the next command.
+            // The next command could write through another name of the same file.
             let is_plain = |facts: Stat| {
                 FileType::from_raw_mode(facts.st_mode) == FileType::RegularFile
                     && facts.st_nlink == 1
@@ -269,11 +273,12 @@ fn is_same(existing: &ProtectedFile, folder: &OwnedFd, name: &OsStr) -> bool {
 }
 
 fn is_now(aside: String) -> String {
-    format!("what was there is `{aside}` now")
+    format!("what was in its place is now `{aside}`")
 }
 
-/// Gives what was made the name it resources, and whatever has that the other name, and says whether something resources it. In one step: a command
-/// that starts in between must find one or the other, or it would set aside what is put back as something that came.
+/// Gives the recreated file its old name, and whatever has that name the other one; returns whether
+/// something had it. In one step: a command that starts in between must find one or the other, or
+/// it would set aside what is put back.
 fn change_places(folder: &OwnedFd, new: &str, name: &OsStr) -> io::Result<bool> {
     let change = |flags| renameat_with(folder, new, folder, name, flags);
     let mut tries = 0..TRIES;
@@ -283,7 +288,7 @@ fn change_places(folder: &OwnedFd, new: &str, name: &OsStr) -> io::Result<bool> 
             changed => return Ok(changed.map(|()| true)?),
         }
         match change(RenameFlags::NOREPLACE) {
-            // Somebody made it anew in between.
+            // Another process created it in between.
             Err(Errno::EXIST) if tries.next().is_some() => {}
             changed => return Ok(changed.map(|()| false)?),
         }

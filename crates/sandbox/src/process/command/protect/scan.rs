@@ -1,4 +1,4 @@
-//! Looking for the files that govern calls.
+//! Looking for protected files.
 
 use super::git;
 use super::path_node::PathNode;
@@ -18,29 +18,29 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-/// FolderEntries that are scanned_at at. Reading more would take longer than most commands.
+/// How many entries to scan. Reading more would take longer than most commands.
 const MOST_ENTRIES: usize = 20_000;
-/// Folders full of other people's files, in which nobody keeps settings.
+/// Folders full of third-party files, in which people keep no settings.
 const SKIPPED: &[&str] = &["node_modules", "target", ".venv", "__pycache__", "objects"];
-/// What of Git's folder has much in it, and no settings.
+/// Parts of Git's folder with many files and no settings.
 const NOT_IN_GIT: &[&str] = &["refs", "logs", "lfs"];
-/// What makes a folder one of Git's, whatever it is called.
+/// What makes a folder one of Git's, whatever its name.
 const GIT_PARTS: &[&str] = &["HEAD", "objects", "refs", "commondir"];
-/// Room for names that are read at once.
+/// Buffer for directory entries.
 const SPACE: usize = 16 << 10;
-/// ProtectedFiles names that are held open for one command.
+/// Protected files kept open for one command.
 const MOST_HELD: usize = 32;
-/// The kernel mounts nothing over a longer path.
+/// The kernel cannot mount over a longer path.
 const LONGEST_PATH: usize = 4096;
 
-/// ScanPhase a folder is scanned_at at.
+/// When a folder is scanned.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum ScanPhase {
-    /// Before the command: what is there is protected.
+    /// Before the command: what exists is protected.
     First,
-    /// Since then: what is there and was not came to be.
+    /// Afterwards: what exists and did not before was created.
     Later,
-    /// The same, without what is below.
+    /// The same, without subfolders.
     Peek,
 }
 
@@ -51,7 +51,7 @@ impl ProtectedFiles {
             self.places().into_iter().partition(PathNode::is_protected);
         protected.into_iter().for_each(|place| self.remember(place));
         self.scan(start, ScanPhase::First);
-        // The project's own names may be links that lead into a place that is written, although they do not lie in one.
+        // The project's own names may be links into a writable place, although they are not in one.
         if !self.roots.iter().any(|root| root.path == project) {
             protected_paths()
                 .chain([GIT_FOLDER.to_owned()])
@@ -59,7 +59,7 @@ impl ProtectedFiles {
         }
     }
 
-    /// Looks at everything, because something may have been missed.
+    /// Scans everything, because events may have been missed.
     pub(super) fn rescan(&mut self, events: Option<&File>) {
         self.check_all();
         let start = self.places();
@@ -69,8 +69,8 @@ impl ProtectedFiles {
         }
     }
 
-    /// Looks on where it was left, for a while, and says whether that was all: a command can make folders faster than they can be read, and
-    /// whoever watches it has other things to see to, its deadline first.
+    /// Continues scanning for a while, and returns whether that was all: a command can create
+    /// folders faster than they can be read, and its watcher must also keep its deadline.
     pub(super) fn scan_for(&mut self, events: &File, time: Duration) -> bool {
         let started = Instant::now();
         while let Some(next) = self.unread.pop_front() {
@@ -86,7 +86,8 @@ impl ProtectedFiles {
         self.scan_folders(start, when, None);
     }
 
-    /// Looks through folders, those above before those below; while a command runs, until the time is over, and what is left is kept.
+    /// Scans folders, those above before those below; while a command runs, until the time is up,
+    /// and keeps the rest for later.
     fn scan_folders(
         &mut self,
         start: Vec<PathNode>,
@@ -109,7 +110,7 @@ impl ProtectedFiles {
             drop(near);
             let folder = opened.folder();
             if when != ScanPhase::Peek {
-                // Before it is read, so that nothing comes in between.
+                // Before it is read, so that nothing is missed in between.
                 self.watch(&node, folder, while_it_runs.map(|(events, _)| events));
             }
             let found = self.read(folder, left);
@@ -133,7 +134,7 @@ impl ProtectedFiles {
             }
             if found.count > left {
                 self.is_complete = false;
-                // Whoever comes to it with more patience reads it all.
+                // A later, more patient scan must read it all.
                 if let (Some(scanned), Ok(facts)) = (&mut self.scanned, fstat(folder)) {
                     scanned.remove(&(facts.st_dev, facts.st_ino));
                 }
@@ -149,7 +150,7 @@ impl ProtectedFiles {
         }
     }
 
-    /// Opens a folder that is scanned_at into, if it is to be.
+    /// Opens a folder that should be scanned.
     fn open(
         &mut self,
         node: &PathNode,
@@ -177,7 +178,7 @@ impl ProtectedFiles {
         is_new.then_some(folder)
     }
 
-    /// Whether a folder is scanned_at into.
+    /// Whether a folder should be scanned.
     pub(super) fn is_scanned(&self, node: &PathNode, when: ScanPhase) -> bool {
         let own = node.name().to_string_lossy();
         let above = |up: usize| {
@@ -194,11 +195,12 @@ impl ProtectedFiles {
                     && (own == GIT_FOLDER || protected_rests(&own).next().is_some())
             }
         };
-        // A new worktree is none until a `.git` elsewhere says so; people make them while commands run.
+        // A new worktree does nothing until a `.git` elsewhere refers to it; people create them
+        // while commands run.
         let is_worktree = when != ScanPhase::First
             && above(1) == Some(OsStr::new("worktrees"))
             && above(2) == Some(OsStr::new(GIT_FOLDER));
-        // What is protected as a whole cannot change.
+        // What is protected entirely cannot change.
         let is_closed = own != GIT_FOLDER && node.is_protected();
         is_near && !is_skipped && !is_worktree && !is_closed
     }
@@ -207,14 +209,14 @@ impl ProtectedFiles {
         if node.is_protected() {
             self.remember(node.clone());
         } else if kind == FileType::Symlink {
-            // Nothing else tells what lies behind a link that stands for the first part of a name.
+            // A link may stand for the first part of a protected name.
             let path = self.path_of(node);
             protected_rests(&node.name().to_string_lossy())
                 .for_each(|rest| self.follow_links(&path.join(rest)));
         }
     }
 
-    /// Remembers a protected name that is there.
+    /// Remembers a protected file that exists.
     fn remember(&mut self, node: PathNode) {
         let Some(existing) = ProtectedFile::at(&self.roots, node, self.hold()) else {
             return;
@@ -246,7 +248,7 @@ impl ProtectedFiles {
         }
     }
 
-    /// Remembers every link on the way that a name leads, and what is at its end.
+    /// Remembers every link on the way of a path, and its target.
     fn follow_links(&mut self, path: &Path) {
         let (links, end) = resolve_links(path);
         for link in links {
@@ -284,14 +286,14 @@ impl ProtectedFiles {
         }
     }
 
-    /// Has a folder watched, where that can be.
+    /// Watches a folder, if possible.
     fn watch_at(&mut self, node: &PathNode) {
         if let Some(folder) = self.open(node, None) {
             self.watch(node, folder.folder(), None);
         }
     }
 
-    /// Looks whether a name that came may be there. `folder` is the one it is in, where somebody has that open.
+    /// Checks whether a new name may exist. `folder` is the one it is in, if it is open already.
     pub(super) fn judge_name(&mut self, node: &PathNode, folder: Option<&OwnedFd>) {
         let name = node.name().to_string_lossy();
         let Some(above) = node.above() else { return };
@@ -333,7 +335,8 @@ impl ProtectedFiles {
         }
     }
 
-    /// A folder looks like one of Git's: whoever starts Git there, or an editor that does, runs what its `config` says.
+    /// A folder looks like one of Git's: Git, or an editor that runs Git, would obey its `config`
+    /// there.
     fn meet_git_folder(&mut self, folder: &PathNode, when: ScanPhase) {
         if folder.is_of_git() || self.bare.contains(folder) {
             return;
@@ -342,7 +345,7 @@ impl ProtectedFiles {
             git_names().for_each(|name| self.remember(folder.child(OsStr::new(name))));
             self.bare.insert(folder.clone());
         } else {
-            // Without this one it is none.
+            // Without `HEAD` it is not one.
             self.intruders.insert(folder.child(OsStr::new("HEAD")));
         }
     }
@@ -354,7 +357,7 @@ impl ProtectedFiles {
             .any(|existing| node.is_at(place, &existing.path))
     }
 
-    /// What is in a folder.
+    /// Reads a folder.
     fn read(&self, folder: &OwnedFd, most: usize) -> FolderContents {
         let mut found = FolderContents::default();
         let mut space = [MaybeUninit::uninit(); SPACE];
@@ -391,13 +394,13 @@ impl ProtectedFiles {
     }
 }
 
-/// What is in a folder: the folders, and what may govern calls.
+/// The content of a folder: its subfolders, and possibly protected names.
 #[derive(Default)]
 struct FolderContents {
     entries: Vec<(OsString, FileType, bool)>,
-    /// Which of [`GIT_PARTS`].
+    /// A bit for each of [`GIT_PARTS`].
     parts: u32,
-    /// How much there is in all.
+    /// The number of all entries.
     count: usize,
 }
 
@@ -407,11 +410,11 @@ fn is_of_git(parts: u32) -> bool {
 }
 
 fn is_there(facts: &Result<Stat, Errno>) -> bool {
-    // Whoever closed the folder has something to hide; a link in its place leads elsewhere.
+    // Whoever closed the folder may hide something in it; a link in its place leads elsewhere.
     !matches!(facts, Err(Errno::NOENT | Errno::NOTDIR | Errno::LOOP))
 }
 
-/// Every link on the way that a path leads, and where it ends; what is not there ends where it would be.
+/// Every link on the way of a path, and where it ends; a missing path ends where it would be.
 fn resolve_links(path: &Path) -> (Vec<PathBuf>, Option<PathBuf>) {
     const MOST_LINKS: usize = 40;
     let mut links = Vec::new();

@@ -1,5 +1,5 @@
-//! A place that may be written, and what is below it, reached by its descriptor: whoever moves the place, or a folder above it, while a
-//! command runs takes the command along, and no path leads there any more.
+//! A writable place, and what is below it, reached through its descriptor: a process that moves the
+//! place, or a folder above it, moves the running command with it, and its path no longer works.
 
 use super::path_node::PathNode;
 use rustix::fs::{Mode, OFlags, ResolveFlags, fstat, openat, openat2};
@@ -14,38 +14,39 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-/// A place that may be written.
+/// A writable place.
 #[derive(Debug)]
 pub(super) struct WritableRoot {
     pub(super) path: PathBuf,
     pub(super) depth: ScanDepth,
-    /// Itself, as protected names are spelled.
+    /// The place itself, as protected names are spelled.
     pub(super) node: PathNode,
     pub(super) folder: OwnedFd,
 }
 
-/// How far a place is scanned_at through.
+/// How far a place is scanned.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum ScanDepth {
     /// All of it.
     Whole,
-    /// The names directly in it. What is not of the project can be as large as a machine.
+    /// Only the names directly in it. Places outside the project can be as large as a machine.
     Top,
 }
 
 const FOLDER: OFlags = OFlags::DIRECTORY
     .union(OFlags::NOFOLLOW)
     .union(OFlags::CLOEXEC);
-/// To be read and watched.
+/// To read and watch it.
 const READ: OFlags = FOLDER.union(OFlags::RDONLY);
-/// To find something in.
+/// To find something in it.
 const FIND: OFlags = FOLDER.union(OFlags::PATH);
-/// Bytes of names that are opened at once. The kernel takes 4096.
+/// Bytes of names to open at once. The kernel allows 4096.
 const MOST_AT_ONCE: usize = 2048;
 
 impl WritableRoot {
-    /// Opens a folder below, to find something in it. No link is followed, because a command may put one where the folder was. A folder on
-    /// the way that is closed to its owner is opened up for as long as it takes to pass.
+    /// Opens a folder below, to find something in it. Follows no links, because a command may have
+    /// put one where the folder was. Temporarily opens folders on the way that are closed to their
+    /// owner.
     pub(super) fn find(&self, folder: &PathNode) -> io::Result<OwnedFd> {
         let names = folder.names();
         let mut at = self.folder.try_clone()?;
@@ -70,7 +71,7 @@ impl WritableRoot {
         Ok(at)
     }
 
-    /// Opens a folder below, to read and watch it; `near` is the folder above it, where somebody has that open.
+    /// Opens a folder below, to read and watch it; `near` is its parent, if it is open already.
     pub(super) fn read(
         &self,
         folder: &PathNode,
@@ -84,7 +85,7 @@ impl WritableRoot {
     }
 }
 
-/// As many names as can be opened at once, as a path, and how many these are.
+/// As many names as can be opened at once, as a path, and their number.
 fn join(names: &[&OsStr]) -> (OsString, usize) {
     let mut together = OsString::new();
     for (count, name) in names.iter().enumerate() {
@@ -99,7 +100,7 @@ fn join(names: &[&OsStr]) -> (OsString, usize) {
     (together, names.len())
 }
 
-/// Goes into a folder whose folder may be closed.
+/// Enters a folder whose parent may be closed.
 fn pass(at: &OwnedFd, name: &OsStr) -> io::Result<OwnedFd> {
     let open = || openat(at, name, FIND, Mode::empty());
     match open() {
@@ -118,7 +119,7 @@ fn read(at: &OwnedFd, name: &OsStr) -> io::Result<UnlockedFolder<OwnedFd>> {
             let folder = pass(at, name)?;
             let mut opened = unlock(&folder)?;
             let read = openat(&folder, c".", READ, Mode::empty())?;
-            // It stays open as long as the one that is read.
+            // It stays unlocked as long as the one that is read.
             Ok(UnlockedFolder {
                 folder: read,
                 modes: opened.modes.take(),
@@ -131,7 +132,7 @@ fn read(at: &OwnedFd, name: &OsStr) -> io::Result<UnlockedFolder<OwnedFd>> {
     }
 }
 
-/// Opens a folder up for its owner, for as long as the answer lives.
+/// Gives the owner access to a folder until the result is dropped.
 pub(super) fn unlock<F: Borrow<OwnedFd>>(folder: F) -> io::Result<UnlockedFolder<F>> {
     const OWNER: u32 = 0o700;
     let facts = fstat(folder.borrow())?;
@@ -153,7 +154,7 @@ pub(super) fn unlock<F: Borrow<OwnedFd>>(folder: F) -> io::Result<UnlockedFolder
 /// A folder that may have been closed to its owner.
 pub(super) struct UnlockedFolder<F: Borrow<OwnedFd>> {
     folder: F,
-    /// The mode it resources and the one it got.
+    /// The mode it had and the one it got.
     modes: Option<(u32, u32)>,
 }
 
@@ -162,7 +163,7 @@ impl<F: Borrow<OwnedFd>> UnlockedFolder<F> {
         self.folder.borrow()
     }
 
-    /// What was closed to its owner is so again, unless he changed it meanwhile.
+    /// Closes it again, unless its owner changed the mode meanwhile.
     fn close(&mut self) {
         let Some((was, is)) = self.modes.take() else {
             return;
@@ -179,15 +180,16 @@ impl<F: Borrow<OwnedFd>> Drop for UnlockedFolder<F> {
     }
 }
 
-/// The path by which a descriptor can be opened, watched or changed, whatever became of the path it was opened by.
+/// A path to an open file, whatever became of the path it was opened by.
 pub(super) fn own(file: &OwnedFd) -> PathBuf {
     PathBuf::from(format!("/proc/self/fd/{}", file.as_raw_fd()))
 }
 
-/// A folder that stays open until those in it are read, so that a deep tree is not walked from its top for each of its folders.
+/// A folder that stays open until its subfolders are read, so that a deep tree is not walked from
+/// its top for each of them.
 pub(super) struct OpenParent(UnlockedFolder<OwnedFd>);
 
-/// Folders that stay open so in the whole process, which has few descriptors.
+/// How many folders may stay open like this in the whole process, which has few descriptors.
 const MOST_NEAR: usize = 128;
 static NEAR: AtomicUsize = AtomicUsize::new(0);
 

@@ -1,7 +1,8 @@
-//! Places made ahead: the namespaces and mounts of the next command, waiting for it.
+//! A pool of containers made ahead, each waiting for the next command of its plan.
 //!
-//! A place serves one command and is never used twice. It is taken only by a command whose own place would be made in exactly the same way
-//! now: the same block, of the same files, under the same mounts. Anything else is thrown away, and the command gets a fresh one.
+//! A container serves one command and is never used twice. A command takes it only if its own
+//! container would be made in exactly the same way now: the same block, of the same files, under
+//! the same mounts. Otherwise it is thrown away, and the command gets a fresh one.
 
 use super::stamp::FileStamp;
 use crate::plan::Plan;
@@ -16,28 +17,28 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-/// Places at once, for all plans together.
+/// Containers at once, for all plans together.
 const MOST: usize = 4;
-/// How long a place waits for its command.
+/// How long a container waits for its command.
 pub(crate) const LIFETIME: Duration = Duration::from_secs(20);
 
-/// What makes two containers alike.
+/// What two containers must have in common to be interchangeable.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct ContainerKey {
     pub(crate) namespaces: EncodedBlock,
     pub(crate) block: EncodedBlock,
     pub(crate) memory_bytes: u64,
     pub(crate) processes: u64,
-    /// What was written into its folder for temporary files.
+    /// The profile in its scratch folder.
     pub(crate) profile: Option<String>,
 }
 
-/// A place that is container.
+/// A container that is ready for its command.
 #[derive(Debug)]
 pub(crate) struct Container {
     pub(crate) helper: Helper,
     pub(crate) group: Group,
-    /// Its folder for temporary files, where it has none in memory.
+    /// Its scratch folder, if it has no private folder in memory.
     pub(crate) scratch: Option<Scratch>,
     /// What is weaker in it than it should be.
     pub(crate) weaker: Vec<String>,
@@ -48,14 +49,14 @@ pub(crate) struct ContainerPool {
     state: Mutex<PoolState>,
     /// How many are being made.
     coming: Arc<AtomicUsize>,
-    /// Tells when a mount was made or removed: a place made before does not know.
+    /// Signals when mounts change: containers made before are out of date.
     mounts: Option<File>,
 }
 
 #[derive(Default)]
 struct PoolState {
     containers: Vec<PooledContainer>,
-    /// How often all of them were thrown away.
+    /// How often the pool was emptied.
     generation: u64,
 }
 
@@ -64,13 +65,13 @@ struct PooledContainer {
     key: ContainerKey,
     stamps: Vec<Option<FileStamp>>,
     since: Instant,
-    /// `None` once it was taken.
+    /// `None` once taken.
     container: Option<Container>,
 }
 
 impl Drop for PooledContainer {
     fn drop(&mut self) {
-        // Waited for, because a group can be removed only when nobody is in it.
+        // Waits, because a cgroup can be removed only when it is empty.
         if let Some(Container {
             mut helper, group, ..
         }) = self.container.take()
@@ -81,7 +82,7 @@ impl Drop for PooledContainer {
     }
 }
 
-/// PoolPermit to make a place.
+/// Permission to make a container.
 pub(crate) struct PoolPermit {
     coming: Arc<AtomicUsize>,
     generation: u64,
@@ -102,7 +103,7 @@ impl ContainerPool {
         }
     }
 
-    /// Whether a place waits that was made for this plan. It may have become another since.
+    /// Whether a container waits that was made for this plan. It may be out of date.
     pub(crate) fn has_for_plan(&self, plan: &Plan) -> bool {
         self.state()
             .containers
@@ -110,7 +111,7 @@ impl ContainerPool {
             .any(|idle| idle.plan == *plan)
     }
 
-    /// Takes a place like this, if there is one. One that is made of other files by now is thrown away.
+    /// Takes a container with this key, if there is one. Throws it away if its files have changed.
     pub(crate) fn take(
         &self,
         key: &ContainerKey,
@@ -121,7 +122,7 @@ impl ContainerPool {
             let at = state.containers.iter().position(|idle| idle.key == *key)?;
             let mut idle = state.containers.swap_remove(at);
             drop(state);
-            // Somebody may have ended it while it waited.
+            // It may have been killed while it waited.
             if idle.stamps == stamps()
                 && idle
                     .container
@@ -133,9 +134,9 @@ impl ContainerPool {
         }
     }
 
-    /// Whether one more may be made.
+    /// Permission to make one more, if there is room.
     pub(crate) fn permit(&self) -> Option<PoolPermit> {
-        // Where nobody can say whether mounts changed, nothing is made ahead.
+        // If changes of mounts cannot be detected, nothing is made ahead.
         self.mounts.as_ref()?;
         let permit = PoolPermit {
             coming: self.coming.clone(),
@@ -148,7 +149,7 @@ impl ContainerPool {
         self.state().containers.iter().any(|idle| idle.key == *key)
     }
 
-    /// Brings a place; the oldest goes when there are too many.
+    /// Adds a container; the oldest goes if there are too many.
     pub(crate) fn put(
         &self,
         permit: &PoolPermit,
@@ -178,7 +179,7 @@ impl ContainerPool {
         drop(surplus);
     }
 
-    /// Throws away what nobody came for.
+    /// Throws away containers that waited too long.
     pub(crate) fn drop_expired(&self) {
         let mut state = self.state();
         let (kept, old): (Vec<_>, Vec<_>) = std::mem::take(&mut state.containers)
@@ -189,7 +190,7 @@ impl ContainerPool {
         drop(old);
     }
 
-    /// What waits, if the mounts are still what they were.
+    /// The pool, emptied if the mounts have changed.
     fn state(&self) -> MutexGuard<'_, PoolState> {
         let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
         if self.mounts.as_ref().is_some_and(mounts_changed) {
@@ -200,14 +201,14 @@ impl ContainerPool {
     }
 }
 
-/// Whether mounts were made or removed since this was last asked.
+/// Whether mounts have changed since the last call.
 fn mounts_changed(mounts: &File) -> bool {
     let mut asked = [PollFd::new(mounts, PollFlags::PRI | PollFlags::ERR)];
     let at_once = Timespec {
         tv_sec: 0,
         tv_nsec: 0,
     };
-    // Who cannot be asked may have changed.
+    // If polling fails, they may have changed.
     poll(&mut asked, Some(&at_once)).is_err()
         || asked[0]
             .revents()

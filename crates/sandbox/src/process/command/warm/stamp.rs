@@ -1,4 +1,4 @@
-//! Which file is at a path, and what is in a folder, told by what the kernel knows of them.
+//! Identifying files, and caching folder listings by what the kernel knows about them.
 
 use rustix::fs::{AtFlags, CWD, FileType, StatxFlags, statx};
 use std::collections::HashMap;
@@ -8,38 +8,40 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-/// Which file is at a path. A number alone can be given to another file; the time it was made, or last changed, then differs.
+/// Identifies the file at a path. An inode number can be reused; then the creation time, or the
+/// change time, differs.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct FileStamp {
     mount: u64,
     device: (u32, u32),
     inode: u64,
     time: (i64, u32),
-    /// Not zero for one that is like no other.
+    /// Not zero for a stamp that equals no other.
     unlike: u64,
 }
 
-/// Which of its times a file is told by.
+/// Which time identifies a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum StampTime {
-    /// When it was made, where that is known.
+    /// When it was created, if known.
     Created,
-    /// When it, or what is in it, was changed.
+    /// When it, or its content, changed.
     Changed,
 }
 
 impl FileStamp {
-    /// That of a file, whatever is in it.
+    /// The stamp of a file, whatever it contains.
     pub(crate) fn of(path: &Path) -> Option<Self> {
         Self::and_kind(path).map(|(stamp, _)| stamp)
     }
 
-    /// The same, and what kind of file it is.
+    /// The same, and the type of the file.
     pub(crate) fn and_kind(path: &Path) -> Option<(Self, FileType)> {
         Self::by(path, StampTime::Created)
     }
 
-    /// That of a folder with what is in it. The kernel's clock ticks slowly: one that changed a moment ago can change again without being told.
+    /// The stamp of a folder with its content. The kernel's clock is coarse: a folder that changed
+    /// a moment ago can change again without a new time.
     fn of_content(path: &Path) -> Option<Self> {
         static NEXT: AtomicU64 = AtomicU64::new(1);
         let (mut stamp, _) = Self::by(path, StampTime::Changed)?;
@@ -86,19 +88,19 @@ impl FileStamp {
     }
 }
 
-/// What is in a folder.
+/// The entries of a folder.
 pub(crate) type FolderEntries = Arc<[(PathBuf, fs::FileType)]>;
 
-/// What is in folders, read again only when it changed.
+/// Folder listings, read again only after a change.
 #[derive(Debug, Default)]
 pub(crate) struct FolderCache {
     known: Mutex<HashMap<PathBuf, (FileStamp, FolderEntries)>>,
 }
 
 impl FolderCache {
-    /// What is in a folder, sorted, and the stamp that it has for as long as that is so.
+    /// The entries of a folder, sorted, and the stamp that identifies this listing.
     pub(crate) fn of(&self, folder: &Path) -> (FolderEntries, Option<FileStamp>) {
-        /// Folders that are remembered, and the most that is remembered of one.
+        /// How many folders to cache, and the most entries of one.
         const MOST: usize = 64;
         const MOST_ENTRIES: usize = 4096;
         let stamp = FileStamp::of_content(folder);
