@@ -26,7 +26,7 @@ pub struct Plan {
 ///
 /// Hidden on every machine: homes, `/root`, `/run`, `/tmp` (a private one takes its place),
 /// credentials. Read-only on every machine: everything else outside the workspace, and the files
-/// that govern calls inside it.
+/// inside it that are protected.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Files {
     /// The project, absolute: the workspace, or a folder around it. Protected names are relative to

@@ -128,7 +128,7 @@ mod tests {
     }
 
     #[test]
-    fn writing_can_be_kept_to_less_than_reading_or_to_nothing() {
+    fn writing_can_be_limited_more_than_reading() {
         let some = bounds(None, Some(&["out"]), &[]);
         assert!(
             some.shows("src/a")

@@ -265,7 +265,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn whoever_says_nothing_or_a_byte_at_a_time_is_cut_off() {
+    async fn a_client_that_sends_nothing_or_a_byte_at_a_time_is_cut_off() {
         let (outside, address, mut denied, _relay) = world().await;
         let mut silent = TcpStream::connect(address).await.expect("connected");
         assert!(is_cut(&mut silent).await);

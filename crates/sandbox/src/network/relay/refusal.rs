@@ -129,7 +129,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn refusals_name_where_somebody_wanted_to_go_and_other_bytes_are_nothing() {
+    fn a_refusal_names_its_destination_and_other_packets_are_ignored() {
         let mut reset = vec![
             0x45, 0, 0, 40, 0, 0, 0, 0, 64, TCP, 0, 0, 93, 184, 216, 34, 198, 18, 0, 0,
         ];

@@ -1,4 +1,4 @@
-//! Answers that never end, or grow when they are unpacked.
+//! Answers that never end, or grow when they are decompressed.
 
 use std::io::Write as _;
 use std::time::{Duration, Instant};
@@ -77,7 +77,7 @@ async fn a_bomb_is_cut_at_the_bound() {
     let began = Instant::now();
     let response = answered("gzip", bomb.clone()).await.expect("an answer");
     assert_eq!((response.body.len(), response.truncated), (100_000, true));
-    // Nothing but empty members, without an end to them.
+    // Only empty members, without an end.
     let response = answered("gzip", gzip(b"").repeat(20_000))
         .await
         .expect("an answer");

@@ -268,7 +268,7 @@ fn refusals_name_the_host_and_what_would_admit_it() {
     }
 }
 
-/// Few parts, so that lists and hosts often meet.
+/// Few labels, so that lists and hosts often match.
 fn name() -> impl Strategy<Value = String> {
     proptest::collection::vec(
         prop_oneof![

@@ -1,10 +1,10 @@
-//! Redirects: every hop is judged, and what belongs to one origin stays there.
+//! Redirects: every hop is judged, and credentials stay with their origin.
 
 use tool_harness_sandbox::network::{HttpError, Request};
 
 use crate::network::server::{Names, Server, client, get, ok, redirect};
 
-/// Where the first answer leads to, and the second server.
+/// Follows a redirect; returns what the second server saw, and that server.
 async fn led(status: u16, method: &str, headers: &[(&str, &str)], body: &[u8]) -> (String, Server) {
     let second = Server::saying("127.0.0.2", "second");
     let to = format!("http://b.test:{}/there", second.port());

@@ -73,7 +73,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn homes_are_those_where_somebody_keeps_something_and_never_the_systems_own_folders() {
+    fn homes_are_found_and_system_folders_are_not() {
         let users = "root:x:0:0::/root:/bin/bash\n\
             daemon:x:1:1::/usr/sbin:/usr/sbin/nologin\n\
             sync:x:4:65534::/bin:/bin/sync\n\

@@ -190,7 +190,7 @@ mod tests {
     }
 
     #[test]
-    fn a_name_governs_where_its_whole_path_does() {
+    fn a_node_is_protected_where_its_whole_path_is() {
         for path in [
             "harness.md",
             "a/b/.claude",
@@ -236,7 +236,7 @@ mod tests {
     }
 
     #[test]
-    fn spots_are_what_their_names_are_and_those_above_come_first() {
+    fn nodes_are_equal_by_their_names_and_those_above_come_first() {
         assert_eq!(node("a/b"), node("a/b"));
         assert_ne!(node("a/b"), node("b/b"));
         assert!(
@@ -260,7 +260,7 @@ mod tests {
     }
 
     #[test]
-    fn a_deep_one_is_compared_and_dropped_without_a_deep_stack() {
+    fn a_deep_node_is_compared_and_dropped_without_a_deep_stack() {
         let deep =
             || (0..300_000).fold(PathNode::of_root(0, ""), |at, _| at.child(OsStr::new("d")));
         assert!(deep() == deep());
