@@ -250,7 +250,11 @@ async fn run(
         .ok_or("this program has no workspace")?;
     let jail = match bounds.is_open() {
         true => Arc::clone(whole),
-        false => Arc::new(whole.kept_to(bounds).map_err(|error| error.to_string())?),
+        false => Arc::new(
+            whole
+                .with_bounds(bounds)
+                .map_err(|error| error.to_string())?,
+        ),
     };
     // Whoever is no longer waited for is told to end: the call's own cancel, its deadline, a worker that died.
     let cancel = ctx.call().cancel.child_token();
