@@ -51,7 +51,7 @@ async fn memory(report: &mut Report, projects: &[Project]) -> anyhow::Result<()>
         reset_peak()?;
         let engine = Engine::load(project.path()).await?;
         ensure!(
-            engine.is_valid() && engine.registry().tools().count() == *tools,
+            engine.is_valid() && engine.catalogue().tools().count() == *tools,
             "a tool is missing: {:?}",
             engine.diagnostics().first()
         );

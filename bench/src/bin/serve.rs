@@ -15,7 +15,7 @@ use std::sync::Arc;
 use tokio_util::sync::CancellationToken;
 use tool_harness::EngineBuilder;
 use tool_harness::call::DEFAULT_MODE;
-use tool_harness::live::Live;
+use tool_harness::engine::Live;
 use tool_harness_cli::mcp;
 
 #[tokio::main]
@@ -24,7 +24,7 @@ async fn main() -> anyhow::Result<()> {
     let words: Vec<&str> = words.iter().map(String::as_str).collect();
     match words.as_slice() {
         ["governed", project] => {
-            let routes = Arc::new(mcp::Routes::default());
+            let routes = Arc::new(mcp::ProgressRoutes::default());
             let builder = EngineBuilder::new(project)
                 .sink(Arc::clone(&routes) as _)
                 .body("look", |args| async move { Ok(found(&args)) });
