@@ -317,7 +317,8 @@ fn a_project_cannot_give_itself_the_environment() {
     let out = String::from_utf8(ran.stdout).expect("text");
     assert_eq!(ran.status.code(), Some(1), "{out}");
     assert!(
-        out.contains("project.untrusted: the project lists `GAPS_TOKEN`") && !out.contains("swordfish"),
+        out.contains("project.untrusted: the project lists `GAPS_TOKEN`")
+            && !out.contains("swordfish"),
         "{out}"
     );
     let inspected = harness(project.path(), &["inspect"]).ends(0).out;

@@ -38,10 +38,7 @@ fn arguments_are_bound_and_checked() {
             "text.upper('a', 'b')",
             "`text.upper` got too many arguments; it takes `(text)`",
         ),
-        (
-            "text.upper('a', text='b')",
-            "`text.upper` got `text` twice",
-        ),
+        ("text.upper('a', text='b')", "`text.upper` got `text` twice"),
         (
             "text.upper('a', other=1)",
             "`text.upper` has no parameter `other`; it takes `(text)`",
