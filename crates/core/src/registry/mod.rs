@@ -16,7 +16,7 @@ pub(crate) use tool::{HostBodies, Key};
 
 use crate::artifact::tool::Limits;
 use crate::artifact::{BrokenHook, BrokenTool, ClientMap, Layer, LayerFile, Root};
-use crate::check::{Checked, CheckedHook};
+use crate::check::{CheckedHook, CheckedProject};
 use crate::diagnostic::{Diagnostic, Severity};
 use crate::hook_event;
 use crate::redact::Words;
@@ -49,12 +49,12 @@ pub struct Catalogue {
 impl Catalogue {
     /// The catalogue of a checked project, with the Rust code that the host registered.
     pub(crate) fn new(
-        checked: Checked,
+        checked: CheckedProject,
         limits: Limits,
         bodies: &HostBodies<'_>,
         scripts: &Scripts,
     ) -> Self {
-        let Checked {
+        let CheckedProject {
             root,
             root_broken,
             tools,

@@ -1,7 +1,7 @@
 //! Secrets that a tool is given: read when they are needed, and known from then on to whatever leaves.
 
 use crate::artifact::LayerFile;
-use crate::artifact::root::SecretFrom;
+use crate::artifact::root::SecretSource;
 use crate::artifact::tool::Inject;
 use crate::containment::Containment;
 use crate::outside::{Command, End, asked};
@@ -115,15 +115,15 @@ async fn declared(ctx: &Context, name: &str) -> Result<String, String> {
 }
 
 /// The secret in a variable or a file; nothing for a command.
-fn read(from: &SecretFrom, surroundings: &Surroundings) -> Option<Result<String, String>> {
+fn read(from: &SecretSource, surroundings: &Surroundings) -> Option<Result<String, String>> {
     match from {
-        SecretFrom::Variable(name) => Some(
+        SecretSource::Variable(name) => Some(
             surroundings
                 .variable(name)
                 .ok_or_else(|| format!("the variable `{name}` is not set")),
         ),
-        SecretFrom::File(path) => Some(file(path, surroundings)),
-        SecretFrom::Command(_) => None,
+        SecretSource::File(path) => Some(file(path, surroundings)),
+        SecretSource::Command(_) => None,
     }
 }
 
@@ -146,8 +146,8 @@ fn file(path: &str, surroundings: &Surroundings) -> Result<String, String> {
 }
 
 /// What the user's own command prints.
-async fn printed(ctx: &Context, from: &SecretFrom) -> Result<String, String> {
-    let SecretFrom::Command(words) = from else {
+async fn printed(ctx: &Context, from: &SecretSource) -> Result<String, String> {
+    let SecretSource::Command(words) = from else {
         return Err("nothing says where it comes from".to_owned());
     };
     let Some((program, args)) = words.split_first() else {
