@@ -1,4 +1,6 @@
-//! Paths as text, resolved by name.
+//! Paths as text, resolved by name, and the names that make a folder a project.
+
+use std::path::Path;
 
 /// A path as the file jail will see it: `.` and `..` resolved by name, slashes single. What leaves the start keeps its `..`.
 #[must_use]
@@ -31,6 +33,24 @@ pub(crate) fn within_workspace(path: &str) -> Option<String> {
             path
         }
     })
+}
+
+/// Names of the root file of a project.
+pub const ROOT_FILES: [&str; 3] = ["harness.md", "harness.yaml", "harness.yml"];
+
+/// The folder of a project's artifacts.
+pub const PROJECT_FOLDER: &str = ".harness";
+
+/// Whether a path, as diagnostics write it, is the project's root file.
+pub(crate) fn is_root_file(path: &str) -> bool {
+    ROOT_FILES.contains(&path)
+}
+
+/// Whether a folder holds a project.
+#[must_use]
+pub fn is_project(folder: &Path) -> bool {
+    let mut names = ROOT_FILES.iter().chain([&PROJECT_FOLDER]);
+    names.any(|name| folder.join(name).exists())
 }
 
 #[cfg(test)]

@@ -1,12 +1,11 @@
 //! How a client's own tools appear to hooks and policy, as its author wrote it.
 
+pub use crate::native::{CLIENTS, Served, Split};
+
 use crate::diagnostic::Diagnostic;
 use crate::effect::Effects;
 use crate::span::Source;
 use std::sync::Arc;
-
-/// The clients whose hook protocols are spoken.
-pub const CLIENTS: [&str; 2] = ["claude-code", "codex"];
 
 /// A client map after parsing.
 #[derive(Clone, Debug)]
@@ -56,24 +55,6 @@ pub struct ClientTool {
     pub tags: Vec<String>,
     /// Who serves the tool.
     pub served: Served,
-}
-
-/// What of one call is judged one by one.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Split {
-    /// Each item of `edits`.
-    Edits,
-    /// Each file that `patch` touches.
-    Patch,
-}
-
-/// Who serves a tool that a client calls.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Served {
-    /// The client, or another server.
-    Elsewhere,
-    /// This harness, over MCP: the call is judged there.
-    Here,
 }
 
 impl ClientMap {

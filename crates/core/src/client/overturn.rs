@@ -1,6 +1,6 @@
 //! Commands that take away or replace what governs without naming it: the folder it lies in, or everything there.
 
-use super::Foreign;
+use super::ClientToolCall;
 use super::shell::{self, Program, Segment, Variables};
 use std::path::{Path, PathBuf};
 
@@ -55,7 +55,7 @@ const MAX_DEPTH: usize = 4;
 
 /// Where a command has come to.
 pub(super) struct Walk<'f> {
-    foreign: &'f Foreign,
+    foreign: &'f ClientToolCall,
     variables: Variables,
     /// The folder of each sub-shell; unknown after a `cd` to a place that cannot be told.
     folders: Vec<Option<PathBuf>>,
@@ -68,7 +68,7 @@ pub(super) struct Walk<'f> {
 }
 
 impl<'f> Walk<'f> {
-    pub(super) fn new(foreign: &'f Foreign, cwd: &Path) -> Self {
+    pub(super) fn new(foreign: &'f ClientToolCall, cwd: &Path) -> Self {
         let variables = foreign.variables(cwd);
         Self {
             foreign,
@@ -526,7 +526,7 @@ impl<'f> Walk<'f> {
     }
 }
 
-impl Foreign {
+impl ClientToolCall {
     /// What is known of variables before a command begins.
     pub(super) fn variables(&self, cwd: &Path) -> Variables {
         let mut known = vec![("PWD", cwd.to_string_lossy().into_owned())];

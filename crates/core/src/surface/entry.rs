@@ -176,7 +176,7 @@ impl Entry<'_> {
 }
 
 /// What spellings of effects say together; nothing when none says enough.
-pub(super) fn stated(declared: &[DeclaredEffects]) -> Option<Effects> {
+pub(crate) fn stated(declared: &[DeclaredEffects]) -> Option<Effects> {
     let (mut exactly, mut at_least, mut without) = (None, Effects::NONE, Effects::NONE);
     for spelling in declared {
         match spelling.claim {

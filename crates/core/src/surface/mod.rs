@@ -6,7 +6,6 @@ mod entry;
 mod json;
 mod judge;
 pub mod mention;
-mod project;
 mod read;
 mod report;
 pub(crate) mod rule;
@@ -18,13 +17,14 @@ mod tests;
 
 pub use crate::pattern::{Pattern, Separator};
 pub use budget::Budget;
+pub(crate) use entry::stated;
 pub use entry::{Annotated, Entry, Executor, Standing};
 pub use judge::{Findings, Subject};
 pub use mention::Fences;
-pub use project::Parts;
 pub use read::{read, read_text};
 pub use report::Report;
 pub use text::{Home, Role, Text};
+pub(crate) use words::{What, words};
 
 use crate::artifact::root::{Capabilities, Ceiling};
 use crate::check::{Check, RULES};

@@ -148,7 +148,7 @@ fn a_broken_root_file_stops_everything_but_looking() {
     );
     let inspect = harness(project.path(), &["inspect"]).ends(0);
     assert!(
-        inspect.err.contains("nothing runs until it is mended"),
+        inspect.err.contains("nothing runs until it is fixed"),
         "{}",
         inspect.err
     );
@@ -317,7 +317,8 @@ fn a_project_cannot_give_itself_the_environment() {
     let out = String::from_utf8(ran.stdout).expect("text");
     assert_eq!(ran.status.code(), Some(1), "{out}");
     assert!(
-        out.contains("project.untrusted: `GAPS_TOKEN` is listed") && !out.contains("swordfish"),
+        out.contains("project.untrusted: the project lists `GAPS_TOKEN`")
+            && !out.contains("swordfish"),
         "{out}"
     );
     let inspected = harness(project.path(), &["inspect"]).ends(0).out;

@@ -4,9 +4,7 @@ mod streams;
 mod world;
 
 use crate::support::Project;
-use crate::support::program::{
-    Ran, harness,
-};
+use crate::support::program::{Ran, harness};
 
 fn project() -> Project {
     Project::new(&[

@@ -2,9 +2,7 @@
 
 use super::project;
 use crate::support::Project;
-use crate::support::program::{
-    Ran, command, descendants, gone, harness, prepared, signal,
-};
+use crate::support::program::{Ran, command, descendants, gone, harness, prepared, signal};
 use std::fs;
 use std::io::{Read as _, Write as _};
 use std::process::{Child, Stdio};
@@ -65,7 +63,7 @@ fn a_limit_of_time_ends_everything_it_started() {
         started.elapsed()
     );
     assert!(
-        ran.out == "early\n" && ran.err.contains("its time was up"),
+        ran.out == "early\n" && ran.err.contains("it ran out of time"),
         "{}",
         ran.err
     );

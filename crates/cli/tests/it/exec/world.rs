@@ -2,9 +2,7 @@
 
 use super::{exec, project};
 use crate::support::Project;
-use crate::support::program::{
-    Ran, command, harness, harness_reading, prepared,
-};
+use crate::support::program::{Ran, command, harness, harness_reading, prepared};
 use std::fs;
 use std::io::{Read as _, Write as _};
 use std::os::unix::ffi::OsStrExt as _;
@@ -134,7 +132,7 @@ fn the_doctor_names_the_tier_each_layer_and_the_plan() {
     assert!(
         words.contains("processes: tier")
             && words.contains("landlock")
-            && words.contains("a client that loses patience"),
+            && words.contains("a client whose hook times out"),
         "{words}"
     );
     let empty = tempfile::tempdir().expect("a folder");

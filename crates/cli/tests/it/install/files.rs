@@ -302,7 +302,7 @@ fn what_cannot_be_changed_safely_is_refused_and_nothing_is_written() {
     refused(
         &|world| symlink("/nowhere/at/all", world.project().join(".mcp.json")).expect("a link"),
         &claude,
-        "leads nowhere",
+        "is a broken link",
     );
     refused(
         &|world| symlink(world.home(), world.project().join(".claude")).expect("a link"),
@@ -323,7 +323,7 @@ fn what_cannot_be_changed_safely_is_refused_and_nothing_is_written() {
     refused(
         &|_| {},
         &["goose", "--scope", "project", "--yes"],
-        "no configuration of a project",
+        "cannot be configured for a project",
     );
     refused(
         &|_| {},

@@ -29,7 +29,7 @@ fn what_is_said_is_what_is_so() {
     );
     for (home, expected) in [
         ("", "`HOME` is empty"),
-        ("here", "`HOME` is `here`, which is not a whole path"),
+        ("here", "`HOME` is `here`, which is not an absolute path"),
     ] {
         let with_home = |words: &[&str], state: Option<&Path>| {
             let mut program = world.prepared(words);
@@ -134,7 +134,7 @@ fn without_a_project_one_is_made_whose_guard_stops_a_bad_command() {
     fs::remove_dir(world.project().join(".harness")).expect("removed");
     let shown = world.install(&["claude-code", "--dry-run"]).ends(0).out;
     assert!(
-        shown.contains("there is no project here: one is made in"),
+        shown.contains("there is no project here: creating one in"),
         "{shown}"
     );
     assert_eq!(world.tree("project"), []);

@@ -2,6 +2,7 @@
 
 use super::*;
 use crate::redact::Redactor;
+use crate::result::is_artifact_id;
 use rustix::time::{ClockId, clock_gettime};
 use std::io::Read as _;
 use std::sync::Arc;

@@ -36,12 +36,9 @@ fn arguments_are_bound_and_checked() {
         ),
         (
             "text.upper('a', 'b')",
-            "`text.upper` is given too many arguments; it takes `(text)`",
+            "`text.upper` got too many arguments; it takes `(text)`",
         ),
-        (
-            "text.upper('a', text='b')",
-            "`text.upper` is given `text` twice",
-        ),
+        ("text.upper('a', text='b')", "`text.upper` got `text` twice"),
         (
             "text.upper('a', other=1)",
             "`text.upper` has no parameter `other`; it takes `(text)`",
@@ -56,11 +53,11 @@ fn arguments_are_bound_and_checked() {
         ),
         (
             "text.all(1, 2, [], len)",
-            "`text.all` cannot be given this: a value of type `function` is not JSON",
+            "`text.all` cannot take this value: a value of type `function` is not JSON",
         ),
         (
             "text.fails(1)",
-            "`text.fails` is given too many arguments; it takes no arguments",
+            "`text.fails` got too many arguments; it takes no arguments",
         ),
         (
             "later()",
@@ -135,7 +132,7 @@ fn what_is_not_linked_cannot_be_called() {
     };
     assert_eq!(
         failure.message,
-        "`fs.write` is not linked: this script may not have the effect `write`"
+        "`fs.write` is not available: this script may not have the effect `write`"
     );
     worker.load(
         2,
@@ -163,7 +160,7 @@ fn nothing_leaves_the_worker_while_a_script_is_loaded() {
         assert!(
             failure
                 .message
-                .contains("cannot be called while the script is loaded"),
+                .contains("cannot be called while the script loads"),
             "{failure:?}"
         );
         assert_eq!((failure.line, failure.column), (1, 5));
