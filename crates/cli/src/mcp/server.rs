@@ -243,9 +243,9 @@ impl ServerHandler for McpServer {
                 None,
             ));
         }
-        let shelf = self.listing().engine.shelf(&self.session_id);
+        let blobs = self.listing().engine.blobs(&self.session_id);
         let resources = ListResourcesResult::with_all_items(
-            resources::blocking(move || resources::list(&shelf)).await?,
+            resources::blocking(move || resources::list(&blobs)).await?,
         );
         Ok(match revision {
             // Never cached: it must include what was just stored.
@@ -262,8 +262,8 @@ impl ServerHandler for McpServer {
         context: RequestContext<RoleServer>,
     ) -> Result<ReadResourceResponse, ErrorData> {
         let revision = revision(&context)?;
-        let shelf = self.listing().engine.shelf(&self.session_id);
-        let contents = resources::blocking(move || resources::read(&shelf, &request.uri)).await?;
+        let blobs = self.listing().engine.blobs(&self.session_id);
+        let contents = resources::blocking(move || resources::read(&blobs, &request.uri)).await?;
         let read = ReadResourceResult::new(vec![contents]);
         Ok(match revision {
             Revision::AnyJson => read

@@ -1,7 +1,7 @@
 //! What a client's tools may never do, whatever the project allows: change what governs them, or decide in a person's place.
 
 use super::ClientToolCall;
-use super::overturn::{Walk, means_to_govern};
+use super::destructive_command::{Walk, means_to_govern};
 use super::shell::{self, Command};
 use crate::effect::Effects;
 use serde_json::{Map, Value};

@@ -1,8 +1,8 @@
 //! Calls that a client runs itself: how its tools appear to hooks and policy, and what they may never touch.
 
 mod contain;
+mod destructive_command;
 mod guard;
-mod overturn;
 mod patch;
 mod path;
 mod response;

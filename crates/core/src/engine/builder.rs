@@ -12,7 +12,7 @@ use crate::path::is_project;
 use crate::plan::Surroundings;
 use crate::run::{EngineBase, Environment, InFlight, Secrets};
 use crate::store::Record;
-use crate::store::kept::{KeptInMemory, KeptStore};
+use crate::store::blob::{BlobStore, MemoryBlobs};
 use crate::tool::{HostTool, RegisterError, Tool, ToolError, unbound};
 use crate::worker::{self, Workers};
 use serde_json::Value;
@@ -94,7 +94,7 @@ impl EngineBuilder {
                 budget: DEFAULT_BUDGET,
                 secrets: Secrets::StandIns,
                 values: Arc::default(),
-                kept: Arc::new(KeptInMemory::default()),
+                blobs: Arc::new(MemoryBlobs::default()),
                 facts: Arc::default(),
             },
             host: HostParts::default(),
@@ -236,8 +236,8 @@ impl<State, Ctx> EngineBuilder<State, Ctx> {
 
     /// Where long results and other artifacts are kept; in memory unless said.
     #[must_use]
-    pub fn kept_in(mut self, store: Arc<dyn KeptStore>) -> Self {
-        self.base.kept = store;
+    pub fn blobs_in(mut self, store: Arc<dyn BlobStore>) -> Self {
+        self.base.blobs = store;
         self
     }
 
@@ -326,7 +326,8 @@ impl<State, Ctx> EngineBuilder<State, Ctx> {
     /// Puts the parts together.
     pub(super) fn base(self) -> Result<EngineBase, Error> {
         let mut base = self.base;
-        if let Some(project) = base.project.as_ref().filter(|project| !is_project(project)) {
+        let is_absent = |project: &&PathBuf| is_project(project).is_ok_and(|found| !found);
+        if let Some(project) = base.project.as_ref().filter(is_absent) {
             return Err(Error::NoProject(project.clone()));
         }
         match self.unfit {

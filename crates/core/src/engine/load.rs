@@ -77,7 +77,7 @@ impl EngineBase {
         // Not a file of the project, so its policy about files is not asked.
         if self.extent == Extent::Whole {
             let redactor = Redactor::new(Arc::clone(&self.values), catalogue.redaction());
-            catalogue.add_reader(&self.kept, &redactor, limits.max_output_bytes);
+            catalogue.add_reader(&self.blobs, &redactor, limits.max_output_bytes);
         }
         Ok(Arc::new(Shared::new(self.clone(), catalogue)))
     }

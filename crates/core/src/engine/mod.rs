@@ -30,7 +30,7 @@ use crate::result::{ArtifactRef, ToolResult};
 use crate::run::{self, Context, Secrets, Shared};
 use crate::span::Spanned;
 use crate::span::{Place, Span};
-use crate::store::kept::Shelf;
+use crate::store::blob::SessionBlobs;
 use crate::surface::{self, Report, Surface};
 use crate::view::Offered;
 use serde_json::{Map, Value, json};
@@ -256,9 +256,9 @@ impl<Ctx> Engine<Ctx> {
 
     /// What a session keeps: long results, and whatever its tools, its client or the host put there. Handles of other sessions are unknown to it.
     #[must_use]
-    pub fn shelf(&self, session_id: &str) -> Shelf {
-        Shelf::new(
-            Arc::clone(&self.shared.kept),
+    pub fn blobs(&self, session_id: &str) -> SessionBlobs {
+        SessionBlobs::new(
+            Arc::clone(&self.shared.blobs),
             self.shared.redactor.clone(),
             None,
             session_id,
@@ -267,8 +267,8 @@ impl<Ctx> Engine<Ctx> {
 
     /// The file in which a person finds an artifact, where there is one.
     #[must_use]
-    pub fn kept_file(&self, artifact: &ArtifactRef) -> Option<PathBuf> {
-        crate::isolate::caught(|| self.shared.kept.file(artifact)).flatten()
+    pub fn blob_file(&self, artifact: &ArtifactRef) -> Option<PathBuf> {
+        crate::isolate::caught(|| self.shared.blobs.file(artifact)).flatten()
     }
 
     /// Takes secrets out of what a host itself writes or sends. Results and events have been through it.

@@ -111,17 +111,17 @@ impl CallAccess for RustCall<'_> {
         Box::pin(async move {
             room_to_keep(self.ctx)?;
             let kept = self
-                .at_shelf(move |shelf| shelf.write_from(&*content, &media_type, 0))
+                .with_blobs(move |blobs| blobs.write_from(&*content, &media_type, 0))
                 .await?;
             // Other tasks of the call may have stored something meanwhile.
             room_to_keep(self.ctx)?;
-            self.ctx.stored(&kept.artifact, kept.shown.redacted);
+            self.ctx.stored(&kept.artifact, kept.preview.redacted);
             Ok(kept.artifact)
         })
     }
 
-    fn kept(&self, id: String, offset: u64, length: u64) -> Access<'_, Vec<u8>> {
-        Box::pin(self.at_shelf(move |shelf| shelf.read(&id, offset, length)))
+    fn read_artifact(&self, id: String, offset: u64, length: u64) -> Access<'_, Vec<u8>> {
+        Box::pin(self.with_blobs(move |blobs| blobs.read(&id, offset, length)))
     }
 
     fn nested<'a>(

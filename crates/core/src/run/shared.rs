@@ -12,7 +12,7 @@ use crate::plan::{Site, Surroundings};
 use crate::redact::{Redactor, Values};
 use crate::refusal::{Code, Refusal};
 use crate::registry::Catalogue;
-use crate::store::kept::{KeptInMemory, KeptStore, Shelf};
+use crate::store::blob::{BlobStore, MemoryBlobs, SessionBlobs};
 use crate::store::{Metrics, Record, Sessions};
 use crate::view::View;
 use crate::worker::Workers;
@@ -58,7 +58,7 @@ pub(crate) struct EngineBase {
     pub(crate) secrets: Secrets,
     /// What must not leave, whichever version of the project learned it.
     pub(crate) values: Arc<Values>,
-    pub(crate) kept: Arc<dyn KeptStore>,
+    pub(crate) blobs: Arc<dyn BlobStore>,
     /// What workers found in scripts that have not changed since.
     pub(crate) facts: Arc<Mutex<FactsBySource>>,
 }
@@ -120,7 +120,7 @@ impl Shared {
             jail: Some(Arc::new(jail)),
             sessions: Arc::default(),
             metrics: Arc::default(),
-            kept: Arc::new(KeptInMemory::default()),
+            blobs: Arc::new(MemoryBlobs::default()),
             ..self.base.clone()
         };
         Self {
@@ -173,13 +173,13 @@ impl Shared {
     }
 
     /// What a session stored, without what the tool wants redacted.
-    pub(super) fn shelf(&self, session: &str, tool: &str) -> Shelf {
+    pub(super) fn session_blobs(&self, session: &str, tool: &str) -> SessionBlobs {
         let words = self
             .catalogue
             .find(tool)
             .and_then(|tool| tool.words.clone());
-        Shelf::new(
-            Arc::clone(&self.kept),
+        SessionBlobs::new(
+            Arc::clone(&self.blobs),
             self.redactor.clone(),
             words,
             session,

@@ -1,6 +1,6 @@
 //! Stage 5: what outlives a call.
 
-pub mod kept;
+pub mod blob;
 mod memory;
 mod record;
 mod session;

@@ -44,7 +44,7 @@ pub(crate) trait CallAccess: Send + Sync {
     /// Stores bytes for the session.
     fn keep(&self, content: Vec<u8>, media_type: String) -> Access<'_, ArtifactRef>;
     /// Reads stored bytes of the session.
-    fn kept(&self, id: String, offset: u64, length: u64) -> Access<'_, Vec<u8>>;
+    fn read_artifact(&self, id: String, offset: u64, length: u64) -> Access<'_, Vec<u8>>;
     /// Calls another tool through every stage.
     fn nested<'a>(
         &'a self,
@@ -173,8 +173,16 @@ impl<'a, Ctx> ToolRuntime<'a, Ctx> {
     }
 
     /// At most `length` bytes of something that this session kept.
-    pub async fn kept(&self, id: &str, offset: u64, length: u64) -> Result<Vec<u8>, ToolError> {
-        Ok(self.access.kept(id.to_owned(), offset, length).await?)
+    pub async fn read_artifact(
+        &self,
+        id: &str,
+        offset: u64,
+        length: u64,
+    ) -> Result<Vec<u8>, ToolError> {
+        Ok(self
+            .access
+            .read_artifact(id.to_owned(), offset, length)
+            .await?)
     }
 
     /// Calls another tool, through every stage like any call. It ends with this call. Where others have the places of that tool it waits, under its

@@ -63,7 +63,7 @@ async fn rules_of_every_layer_count_and_say_which_line_of_which_file_they_came_f
         "{place}"
     );
     let rules: Vec<String> = engine
-        .registry()
+        .default_view()
         .rules
         .iter()
         .filter_map(|rule| Some(rule.place.as_ref()?.source.path.to_string()))

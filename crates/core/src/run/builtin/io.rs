@@ -14,7 +14,7 @@ use crate::result::Enforced;
 use crate::run::context::Context;
 use crate::run::finish::bound::room_to_keep;
 use crate::run::record::object;
-use crate::store::kept::{Shelf, Shown};
+use crate::store::blob::{Preview, SessionBlobs};
 use serde_json::json;
 use std::io::Seek as _;
 use std::path::PathBuf;
@@ -137,10 +137,10 @@ impl SandboxedIo {
     }
 
     /// What the session of the call keeps.
-    pub(in crate::run) fn shelf(&self) -> Shelf {
+    pub(in crate::run) fn blobs(&self) -> SessionBlobs {
         self.ctx
             .shared()
-            .shelf(&self.ctx.call().session_id, &self.source)
+            .session_blobs(&self.ctx.call().session_id, &self.source)
     }
 
     /// Keeps the whole of an output of which something is left out. What is shown of it is taken from what was kept, so that no half of a
@@ -150,20 +150,20 @@ impl SandboxedIo {
             return;
         };
         let half = usize::try_from(most / 2).unwrap_or(usize::MAX);
-        let shelf = self.shelf();
-        let kept = isolate::blocking(move || match shelf.write_from(&*all, "text/plain", half) {
-            Ok(kept) => Some((kept.shown, Some(kept.artifact))),
+        let blobs = self.blobs();
+        let kept = isolate::blocking(move || match blobs.write_from(&*all, "text/plain", half) {
+            Ok(kept) => Some((kept.preview, Some(kept.artifact))),
             // A store that fails changes nothing about what may be shown.
             Err(_) => (&*all)
                 .rewind()
                 .ok()
-                .and_then(|()| shelf.show(&*all, half).ok())
+                .and_then(|()| blobs.preview(&*all, half).ok())
                 .map(|shown| (shown, None)),
         });
         let Some((shown, artifact)) = kept.await.flatten() else {
             return;
         };
-        let Shown {
+        let Preview {
             head,
             tail,
             bytes,

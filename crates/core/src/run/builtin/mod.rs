@@ -377,16 +377,16 @@ impl Host for HostBuiltins {
         room_to_keep(&self.reach.ctx).map_err(|refusal| refusal.message.clone())?;
         let kept = self
             .reach
-            .shelf()
+            .blobs()
             .write_from(content.as_bytes(), media_type, 0)
             .map_err(|error| error.to_string())?;
-        self.reach.ctx.stored(&kept.artifact, kept.shown.redacted);
+        self.reach.ctx.stored(&kept.artifact, kept.preview.redacted);
         Ok(kept.artifact)
     }
 
-    fn kept(&self, id: &str, offset: u64, length: u64) -> Result<Vec<u8>, String> {
+    fn read_artifact(&self, id: &str, offset: u64, length: u64) -> Result<Vec<u8>, String> {
         self.reach
-            .shelf()
+            .blobs()
             .read(id, offset, length)
             .map_err(|error| error.to_string())
     }

@@ -116,13 +116,15 @@ pub(in crate::run) async fn stored(
     };
     output.metadata.insert("repeated".into(), json!(true));
     if !output.artifacts.is_empty() {
-        let shelf = ctx.shared().shelf(&ctx.call().session_id, tool.name());
+        let blobs = ctx
+            .shared()
+            .session_blobs(&ctx.call().session_id, tool.name());
         let listed = std::mem::take(&mut output.artifacts);
         let all = listed.len();
         let looked = isolate::blocking(move || {
             listed
                 .into_iter()
-                .filter(|artifact| shelf.find(&artifact.id).is_ok())
+                .filter(|artifact| blobs.find(&artifact.id).is_ok())
                 .collect()
         });
         output.artifacts = tokio::select! {

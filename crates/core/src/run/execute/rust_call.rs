@@ -6,7 +6,7 @@ use crate::refusal::{Code, Refusal};
 use crate::registry::RegisteredTool;
 use crate::run::builtin::io::{SandboxedIo, SideOutcomes};
 use crate::run::context::Context;
-use crate::store::kept::{KeptError, Shelf};
+use crate::store::blob::{BlobError, SessionBlobs};
 use crate::tool::CallAccess;
 use std::sync::{Arc, PoisonError};
 use tokio::time::Instant;
@@ -34,17 +34,17 @@ impl RustCall<'_> {
     }
 
     /// Waits for a disk where no other call waits with it.
-    pub(in crate::run) async fn at_shelf<T: Send + 'static>(
+    pub(in crate::run) async fn with_blobs<T: Send + 'static>(
         &self,
-        work: impl FnOnce(&Shelf) -> Result<T, KeptError> + Send + 'static,
+        work: impl FnOnce(&SessionBlobs) -> Result<T, BlobError> + Send + 'static,
     ) -> Result<T, Refusal> {
-        let shelf = self
+        let blobs = self
             .ctx
             .shared()
-            .shelf(&self.ctx.call().session_id, self.tool.name());
-        match isolate::blocking(move || work(&shelf)).await {
+            .session_blobs(&self.ctx.call().session_id, self.tool.name());
+        match isolate::blocking(move || work(&blobs)).await {
             Some(Ok(done)) => Ok(done),
-            Some(Err(error @ (KeptError::Unknown(_) | KeptError::TooLarge(_)))) => {
+            Some(Err(error @ (BlobError::Unknown(_) | BlobError::TooLarge(_)))) => {
                 Err(Refusal::new(Code::Failed, error.to_string()))
             }
             Some(Err(error)) => Err(Refusal::new(Code::StoreFailed, error.to_string())),

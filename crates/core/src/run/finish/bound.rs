@@ -7,7 +7,7 @@ use crate::refusal::{Class, Code, Refusal};
 use crate::result::{ArtifactRef, MOST_LISTED, ToolResult, encoded_len};
 use crate::run::context::Context;
 use crate::run::record::object;
-use crate::store::kept::KeptError;
+use crate::store::blob::BlobError;
 use crate::tool::READER;
 use serde_json::{Map, Value, json};
 use std::sync::{Arc, PoisonError};
@@ -323,13 +323,15 @@ async fn keep<T>(
 where
     T: AsRef<[u8]> + Clone + Send + Sync + 'static,
 {
-    let shelf = ctx.shared().shelf(&ctx.call().session_id, &result.name);
-    let failed = |why: &str| Err(KeptError::Failed(why.to_owned()));
+    let blobs = ctx
+        .shared()
+        .session_blobs(&ctx.call().session_id, &result.name);
+    let failed = |why: &str| Err(BlobError::Failed(why.to_owned()));
     let whole = Arc::new(whole);
     let there = Arc::clone(&whole);
     let kept = tokio::select! {
         biased;
-        kept = isolate::blocking(move || shelf.write((*there).as_ref(), &media_type)) => kept.unwrap_or_else(|| failed("the store crashed")),
+        kept = isolate::blocking(move || blobs.write((*there).as_ref(), &media_type)) => kept.unwrap_or_else(|| failed("the store crashed")),
         // Whoever waits for the call does not wait for a disk.
         () = ctx.call().cancel.cancelled() => failed("the call was cancelled before it was kept"),
         () = tokio::time::sleep_until(ctx.ends().at) => failed("the time of the call was over before it was kept"),

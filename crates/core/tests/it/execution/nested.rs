@@ -7,11 +7,11 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 use tool_harness::control::Control;
-use tool_harness::error_policy::{ErrorPolicy, Reaction};
+use tool_harness::engine::Ended;
+use tool_harness::engine::{ErrorPolicy, Reaction};
 use tool_harness::middleware::{Around, Later, Middleware, Next, Reply, Seen, Step};
 use tool_harness::refusal::{Class, Code};
 use tool_harness::tool::{Limits, RetryPolicy};
-use tool_harness::turn::Ended;
 use tool_harness::{Tool, ToolError, ToolOutput, ToolRuntime, ToolSpec};
 
 #[tokio::test]

@@ -6,7 +6,7 @@ mod secrets;
 
 use crate::support::number_schema;
 use serde_json::{Map, Value};
-use tool_harness::error::Error;
+use tool_harness::engine::Error;
 use tool_harness::tool::RegisterError;
 use tool_harness::{EngineBuilder, Tool, ToolError, ToolOutput, ToolRuntime, ToolSpec};
 

@@ -1,14 +1,13 @@
-//! Artifacts on disk: contents by their digest, handles by session.
+//! Artifacts on disk: contents by digest, handles by session.
 //!
-//! A content is written beside its place, synced and then moved there, so that a name always stands for the whole of it, also after a crash.
-//! Several processes may use one folder: whoever adds holds a lock together with others, whoever forgets holds it alone. A link inside of the
-//! folder is not followed, and what has no name that the store gives is left alone.
+//! A content is written to a temporary file, synced and renamed, so that after a crash a name still
+//! stands for the whole content. Several processes may use one folder: writers share a lock, the
+//! garbage collector holds it exclusively. The store follows no link inside its folder and leaves
+//! files alone whose names it did not choose.
 
-use super::{Bounds, Collected, Keeping, KeptError, KeptStore, handle, handle_bytes};
+use super::{BlobError, BlobLimits, BlobStore, BlobWriter, GcStats, handle, handle_bytes};
 use crate::digest;
-use crate::result::ArtifactRef;
-use crate::result::is_artifact_id;
-use crate::result::is_hex;
+use crate::result::{ArtifactRef, is_artifact_id, is_hex};
 use serde_json::Value;
 use std::collections::HashMap;
 use std::fs::{self, DirBuilder, File, OpenOptions};
@@ -18,52 +17,52 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, SystemTime};
 
-/// How long something that is not finished may still be written.
+/// How long an unfinished artifact may still be written.
 const GRACE: Duration = Duration::from_secs(3600);
-/// How often a process looks for what can be forgotten, unless things are kept for less.
+/// How often a process collects garbage, unless artifacts expire sooner.
 const EVERY: Duration = Duration::from_secs(3600);
-/// Contents whose digest a process remembers to have checked.
+/// Contents whose digest a process remembers having verified.
 const MOST_CHECKED: usize = 1024;
 
-/// A folder of artifacts. Nothing is made before something is kept.
+/// A folder of artifacts. It is created when the first one is stored.
 #[derive(Clone, Debug)]
-pub struct DiskStore {
+pub struct DiskBlobs {
     folder: PathBuf,
-    bounds: Bounds,
-    /// When this process last looked for what can be forgotten, and the bytes it found or added.
-    looked: Arc<Mutex<Option<(SystemTime, u64)>>>,
-    /// Contents that this process found to be what their digest says, and which file each of them was.
+    limits: BlobLimits,
+    /// When this process last collected garbage, and the bytes it found or added since.
+    collected: Arc<Mutex<Option<(SystemTime, u64)>>>,
+    /// Contents whose digest this process verified, with the version of the file.
     checked: Arc<Mutex<HashMap<PathBuf, Version>>>,
 }
 
-/// A file as it is: which one, and when anything about it last changed.
+/// The inode of a file and the time of its last change.
 type Version = (u64, i64, i64);
 
-impl DiskStore {
-    /// The artifacts in this folder: a gigabyte, for a week.
+impl DiskBlobs {
+    /// The artifacts in this folder: at most a gigabyte, for a week.
     #[must_use]
     pub fn new(folder: impl Into<PathBuf>) -> Self {
-        Self::with_bounds(
+        Self::with_limits(
             folder,
-            Bounds {
+            BlobLimits {
                 bytes: 1 << 30,
                 age: Duration::from_secs(7 * 24 * 3600),
             },
         )
     }
 
-    /// The same with other bounds.
+    /// The artifacts in this folder, with other limits.
     #[must_use]
-    pub fn with_bounds(folder: impl Into<PathBuf>, bounds: Bounds) -> Self {
+    pub fn with_limits(folder: impl Into<PathBuf>, limits: BlobLimits) -> Self {
         Self {
             folder: folder.into(),
-            bounds,
-            looked: Arc::default(),
+            limits,
+            collected: Arc::default(),
             checked: Arc::default(),
         }
     }
 
-    /// A digest in place of the id, whose characters are a client's choice.
+    /// Named after a digest, since a client chooses the characters of the id.
     fn session_folder(&self, session: &str) -> PathBuf {
         self.folder
             .join("sessions")
@@ -75,11 +74,11 @@ impl DiskStore {
         self.session_folder(session)
     }
 
-    fn entry(&self, session: &str, id: &str) -> Result<PathBuf, KeptError> {
+    fn entry(&self, session: &str, id: &str) -> Result<PathBuf, BlobError> {
         if is_artifact_id(id) {
             Ok(self.session_folder(session).join(id))
         } else {
-            Err(KeptError::Unknown(id.to_owned()))
+            Err(BlobError::Unknown(id.to_owned()))
         }
     }
 
@@ -90,9 +89,9 @@ impl DiskStore {
         Some(self.folder.join("contents").join(&hex[..2]).join(hex))
     }
 
-    /// Whether what was kept then may not be read any more.
+    /// Whether an artifact of that time has expired.
     fn is_old(&self, at: SystemTime) -> bool {
-        at.elapsed().is_ok_and(|age| age > self.bounds.age)
+        at.elapsed().is_ok_and(|age| age > self.limits.age)
     }
 
     fn lock(&self) -> io::Result<File> {
@@ -105,67 +104,70 @@ impl DiskStore {
             .open(self.folder.join("lock"))
     }
 
-    /// Looks for what can be forgotten when it is time, or when there may be too much.
+    /// Collects garbage if it is time to, or if there may be too much.
     fn tidy(&self, added: u64) {
         {
-            let mut looked = self.looked.lock().unwrap_or_else(PoisonError::into_inner);
-            if let Some((when, bytes)) = &mut *looked {
+            let mut collected = self
+                .collected
+                .lock()
+                .unwrap_or_else(PoisonError::into_inner);
+            if let Some((when, bytes)) = &mut *collected {
                 *bytes += added;
-                if *bytes <= self.bounds.bytes
+                if *bytes <= self.limits.bytes
                     && when
                         .elapsed()
-                        .is_ok_and(|since| since < EVERY.min(self.bounds.age))
+                        .is_ok_and(|since| since < EVERY.min(self.limits.age))
                 {
                     return;
                 }
             }
         }
-        // What was added is there, whatever becomes of the rest; the next that is added looks again.
+        // A failure does not concern what was just added; the next write tries again.
         let _ = self.collect();
     }
 
-    /// Forgets as of a moment: every handle and every content is looked at once. What cannot be removed, such as a folder that somebody made
-    /// here, is passed over: it must not keep the rest from being forgotten.
-    pub(super) fn collect_at(&self, now: SystemTime) -> io::Result<Collected> {
+    /// Collects garbage as of a moment, visiting each handle and each content once. It skips what it
+    /// cannot remove, such as a folder that a person created here.
+    pub(super) fn collect_at(&self, now: SystemTime) -> io::Result<GcStats> {
         let lock = self.lock()?;
         lock.lock()?;
         let older =
             |at: SystemTime, than: Duration| now.duration_since(at).is_ok_and(|age| age > than);
-        let mut collected = Collected::default();
+        let mut collected = GcStats::default();
         let mut handles = Vec::new();
         for session in named(&self.folder.join("sessions"), |name| is_hex(name, 32)) {
             for entry in named(&session, is_artifact_id) {
                 let Ok(at) = modified(&entry) else { continue };
                 let known = read_entry(&entry)
                     .ok()
-                    .filter(|_| !older(at, self.bounds.age));
+                    .filter(|_| !older(at, self.limits.age));
                 match known.and_then(|artifact| Some((self.content(&artifact.digest)?, artifact))) {
                     Some((place, artifact)) => handles.push((at, entry, place, artifact)),
                     None => collected.artifacts += u64::from(fs::remove_file(&entry).is_ok()),
                 }
             }
-            // A folder with something in it stays.
+            // Fails if the folder is not empty.
             let _ = fs::remove_dir(session);
         }
         handles.sort_by_key(|(at, ..)| *at);
         // How many handles each content has.
-        let (mut held, mut total) = (HashMap::<&Path, u64>::new(), 0);
+        let (mut users, mut total) = (HashMap::<&Path, u64>::new(), 0);
         for (_, _, place, artifact) in &handles {
-            let count = held.entry(place).or_default();
+            let count = users.entry(place).or_default();
             *count += 1;
             total +=
                 handle_bytes(&artifact.media_type) + if *count == 1 { artifact.bytes } else { 0 };
         }
-        // Where there is too much, a little more goes, so that what is written next needs no look at everything.
-        let most = if total > self.bounds.bytes {
-            self.bounds.bytes - self.bounds.bytes / 8
+        // Removes some more than it must, so that the next writes need no collection.
+        let most = if total > self.limits.bytes {
+            self.limits.bytes - self.limits.bytes / 8
         } else {
-            self.bounds.bytes
+            self.limits.bytes
         };
         for (index, (_, entry, place, artifact)) in handles.iter().enumerate() {
-            // The newest stays if it can.
+            // The newest stays if it fits.
             let most = if index + 1 == handles.len() {
-                self.bounds.bytes
+                self.limits.bytes
             } else {
                 most
             };
@@ -176,7 +178,7 @@ impl DiskStore {
                 continue;
             }
             collected.artifacts += 1;
-            let count = held.entry(place).or_default();
+            let count = users.entry(place).or_default();
             *count -= 1;
             total -=
                 handle_bytes(&artifact.media_type) + if *count == 0 { artifact.bytes } else { 0 };
@@ -189,9 +191,9 @@ impl DiskStore {
             let Ok(metadata) = fs::symlink_metadata(&content) else {
                 continue;
             };
-            // Nothing is on its way to a handle while the lock is held alone.
-            let is_held = held.get(content.as_path()).is_some_and(|count| *count > 0);
-            if !is_held && fs::remove_file(&content).is_ok() {
+            // No writer is between a content and its handle while the lock is exclusive.
+            let is_used = users.get(content.as_path()).is_some_and(|count| *count > 0);
+            if !is_used && fs::remove_file(&content).is_ok() {
                 collected.bytes += metadata.len();
             }
         }
@@ -200,12 +202,15 @@ impl DiskStore {
                 let _ = fs::remove_file(left);
             }
         }
-        *self.looked.lock().unwrap_or_else(PoisonError::into_inner) =
-            Some((SystemTime::now(), total));
+        *self
+            .collected
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner) = Some((SystemTime::now(), total));
         Ok(collected)
     }
 
-    /// Moves a finished content to its place, and its handle. What is in its place already may have been changed since: what was written now is it.
+    /// Moves a finished content into place, then its handle. It replaces an equal content, which may
+    /// have been damaged since.
     fn commit(&self, session: &str, temporary: &Path, artifact: &ArtifactRef) -> io::Result<()> {
         let lock = self.lock()?;
         lock.lock_shared()?;
@@ -216,7 +221,7 @@ impl DiskStore {
         let handles = self.session_folder(session);
         self.own_folder(contents)?;
         self.own_folder(&handles)?;
-        // Written before the content is moved: where there is no room for it, no content without a handle stays behind.
+        // Written before the content is moved: on a full disk, no content stays without a handle.
         let (mut entry, handle) = self.temporary()?;
         let text = artifact.to_json().to_string();
         let written = entry
@@ -244,7 +249,7 @@ impl DiskStore {
         ))
     }
 
-    /// Makes a folder of the store, and those around it.
+    /// Creates a folder of the store and its parents.
     fn own_folder(&self, path: &Path) -> io::Result<()> {
         let inside: Vec<&Path> = path
             .ancestors()
@@ -254,7 +259,7 @@ impl DiskStore {
             private_folder(folder)?;
             if !is_folder(folder) {
                 return Err(io::Error::other(format!(
-                    "`{}` is a link in the place of a folder",
+                    "`{}` is a link, not a folder",
                     folder.display()
                 )));
             }
@@ -262,7 +267,7 @@ impl DiskStore {
         Ok(())
     }
 
-    /// Whether a file holds what its digest says. It is read for that when it is new to this process, or was changed.
+    /// Whether a file matches its digest. Reads it only if it changed or is new to this process.
     fn is_whole(&self, file: &mut File, place: &Path, artifact: &ArtifactRef) -> io::Result<bool> {
         let metadata = file.metadata()?;
         if metadata.len() != artifact.bytes {
@@ -287,14 +292,14 @@ impl DiskStore {
     }
 }
 
-impl KeptStore for DiskStore {
-    fn begin(&self, session: &str, media_type: &str) -> Result<Box<dyn Keeping>, KeptError> {
-        self.bounds.fit(media_type, 0)?;
-        // Also where there is no room: what is too old may be what takes it.
+impl BlobStore for DiskBlobs {
+    fn begin(&self, session: &str, media_type: &str) -> Result<Box<dyn BlobWriter>, BlobError> {
+        self.limits.fit(media_type, 0)?;
+        // First of all, since expired artifacts may be what fills the disk.
         self.tidy(0);
         let (file, path) = self.temporary().map_err(failed)?;
         let (session, media_type) = (session.to_owned(), media_type.to_owned());
-        Ok(Box::new(Writing {
+        Ok(Box::new(DiskWriter {
             store: self.clone(),
             session,
             media_type,
@@ -305,7 +310,7 @@ impl KeptStore for DiskStore {
         }))
     }
 
-    fn find(&self, session: &str, id: &str) -> Result<ArtifactRef, KeptError> {
+    fn find(&self, session: &str, id: &str) -> Result<ArtifactRef, BlobError> {
         let entry = self.entry(session, id)?;
         let read = || {
             if self.is_old(modified(&entry)?) {
@@ -323,17 +328,17 @@ impl KeptStore for DiskStore {
         id: &str,
         offset: u64,
         length: u64,
-    ) -> Result<Vec<u8>, KeptError> {
+    ) -> Result<Vec<u8>, BlobError> {
         let artifact = self.find(session, id)?;
         let place = self
             .content(&artifact.digest)
-            .ok_or_else(|| KeptError::Unknown(id.to_owned()))?;
+            .ok_or_else(|| BlobError::Unknown(id.to_owned()))?;
         let read = || {
             let mut file = File::open(&place)?;
             if !self.is_whole(&mut file, &place, &artifact)? {
                 return Err(io::Error::new(
                     io::ErrorKind::InvalidData,
-                    format!("the content of `{id}` is not whole any more"),
+                    format!("the content of `{id}` is damaged"),
                 ));
             }
             file.seek(SeekFrom::Start(offset.min(artifact.bytes)))?;
@@ -344,7 +349,7 @@ impl KeptStore for DiskStore {
         read().map_err(|problem| unknown_or_failed(&problem, id))
     }
 
-    fn list(&self, session: &str) -> Result<Vec<ArtifactRef>, KeptError> {
+    fn list(&self, session: &str) -> Result<Vec<ArtifactRef>, BlobError> {
         let found = named(&self.session_folder(session), is_artifact_id).into_iter();
         let mut found: Vec<_> = found
             .filter_map(|path| Some((modified(&path).ok()?, read_entry(&path).ok()?)))
@@ -354,7 +359,7 @@ impl KeptStore for DiskStore {
         Ok(found.into_iter().map(|(_, artifact)| artifact).collect())
     }
 
-    fn collect(&self) -> Result<Collected, KeptError> {
+    fn collect(&self) -> Result<GcStats, BlobError> {
         self.collect_at(SystemTime::now()).map_err(failed)
     }
 
@@ -363,8 +368,8 @@ impl KeptStore for DiskStore {
     }
 }
 
-struct Writing {
-    store: DiskStore,
+struct DiskWriter {
+    store: DiskBlobs,
     session: String,
     media_type: String,
     file: File,
@@ -373,15 +378,15 @@ struct Writing {
     hasher: blake3::Hasher,
 }
 
-impl Keeping for Writing {
-    fn write(&mut self, bytes: &[u8]) -> Result<(), KeptError> {
+impl BlobWriter for DiskWriter {
+    fn write(&mut self, bytes: &[u8]) -> Result<(), BlobError> {
         self.bytes += bytes.len() as u64;
-        self.store.bounds.fit(&self.media_type, self.bytes)?;
+        self.store.limits.fit(&self.media_type, self.bytes)?;
         self.hasher.update(bytes);
         self.file.write_all(bytes).map_err(failed)
     }
 
-    fn finish(self: Box<Self>) -> Result<ArtifactRef, KeptError> {
+    fn finish(self: Box<Self>) -> Result<ArtifactRef, BlobError> {
         let artifact = handle(&self.media_type, self.bytes, &self.hasher.finalize());
         self.file.sync_data().map_err(failed)?;
         self.store
@@ -393,24 +398,24 @@ impl Keeping for Writing {
     }
 }
 
-impl Drop for Writing {
+impl Drop for DiskWriter {
     fn drop(&mut self) {
-        // Gone already when it was finished.
+        // Fails if the artifact was finished.
         let _ = fs::remove_file(&self.path);
     }
 }
 
-/// A folder that only its owner may enter.
+/// Creates a folder that only its owner may enter.
 fn private_folder(path: &Path) -> io::Result<()> {
     DirBuilder::new().recursive(true).mode(0o700).create(path)
 }
 
-/// Whether it is a folder itself, and no link to one.
+/// Whether it is a folder and not a link to one.
 fn is_folder(path: &Path) -> bool {
     fs::symlink_metadata(path).is_ok_and(|metadata| metadata.is_dir())
 }
 
-/// What a folder has of such names.
+/// The entries of a folder whose names the store chose.
 fn named(folder: &Path, is_ours: impl Fn(&str) -> bool) -> Vec<PathBuf> {
     if !is_folder(folder) {
         return Vec::new();
@@ -447,13 +452,13 @@ fn read_entry(path: &Path) -> io::Result<ArtifactRef> {
     })
 }
 
-fn failed(problem: io::Error) -> KeptError {
-    KeptError::Failed(problem.to_string())
+fn failed(problem: io::Error) -> BlobError {
+    BlobError::Failed(problem.to_string())
 }
 
-fn unknown_or_failed(problem: &io::Error, id: &str) -> KeptError {
+fn unknown_or_failed(problem: &io::Error, id: &str) -> BlobError {
     match problem.kind() {
-        io::ErrorKind::NotFound => KeptError::Unknown(id.to_owned()),
-        _ => KeptError::Failed(problem.to_string()),
+        io::ErrorKind::NotFound => BlobError::Unknown(id.to_owned()),
+        _ => BlobError::Failed(problem.to_string()),
     }
 }

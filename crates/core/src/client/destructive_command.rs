@@ -3,6 +3,7 @@
 use super::ClientToolCall;
 use super::shell::{self, Program, Segment, Variables};
 use std::path::{Path, PathBuf};
+use tool_harness_sandbox::file;
 
 /// Programs that change or remove what they are given by name.
 const CHANGERS: [&str; 22] = [
@@ -29,8 +30,6 @@ const CHANGERS: [&str; 22] = [
     "dos2unix",
     "tee",
 ];
-/// Names of what governs, as a pattern that says something could mean them although they are not there yet.
-const NAMES: [&str; 4] = [".harness", "harness.md", "harness.lock", ".mcp.json"];
 /// Programs that may be given this program's path: they only look.
 const LOOKERS: [&str; 16] = [
     "ls",
@@ -399,20 +398,58 @@ impl<'f> Walk<'f> {
         let patterns: Vec<&str> = names
             .filter_map(|(at, _)| words.get(at + 1).copied())
             .collect();
-        let governs = [
-            "harness.md",
-            ".harness",
-            "./harness.md",
-            "./.harness/hooks/x.md",
-            "guard.md",
-        ];
-        let could = |pattern: &&str| governs.iter().any(|name| shell::could_be(pattern, name));
+        let folders = places.iter().filter_map(|place| self.found_in(place));
+        let protected: Vec<String> = folders.flatten().collect();
+        // The files in `.harness` may have any name.
+        let inside = ["./.harness/hooks/x.md", "guard.md"];
+        let could = |pattern: &&str| {
+            let is = |name: &str| {
+                shell::could_be(pattern, name) || shell::could_be(pattern, &format!("./{name}"))
+            };
+            file::protected_everywhere().chain(inside).any(is)
+                || protected
+                    .iter()
+                    .any(|path| is(path) || path.rsplit('/').next().is_some_and(|name| is(name)))
+        };
         let narrowed = !patterns.is_empty() && !patterns.iter().any(could);
         if narrowed || words.contains(&"-empty") {
             Vec::new()
         } else {
             places
         }
+    }
+
+    /// The protected files that are really in a folder, by their paths from there. Only folders
+    /// that hold such files are looked into.
+    fn found_in(&self, place: &str) -> Option<Vec<String>> {
+        const MOST: usize = 1000;
+        let here = self.folders.last().and_then(Option::as_deref)?;
+        let top = self.foreign.resolve(place, here);
+        let (mut found, mut left) = (Vec::new(), vec![String::new()]);
+        while let Some(folder) = left.pop() {
+            for entry in std::fs::read_dir(top.join(&folder))
+                .ok()?
+                .flatten()
+                .take(MOST)
+            {
+                let name = entry.file_name().to_string_lossy().into_owned();
+                let path = if folder.is_empty() {
+                    name.clone()
+                } else {
+                    format!("{folder}/{name}")
+                };
+                let is_folder = entry.file_type().is_ok_and(|kind| kind.is_dir());
+                if is_folder && (file::is_protected(&path) || file::is_folder_of_protected(&name)) {
+                    left.push(path);
+                } else if file::is_protected(&path) {
+                    found.push(path);
+                }
+            }
+            if found.len() + left.len() > MOST {
+                break;
+            }
+        }
+        Some(found)
     }
 
     /// The target of a copy of all that is in a folder, unless that folder plainly has nothing that governs.
@@ -434,9 +471,9 @@ impl<'f> Walk<'f> {
             let Ok(entries) = std::fs::read_dir(self.foreign.resolve(folder, here)) else {
                 return false;
             };
-            !entries.flatten().any(|entry| {
-                tool_harness_sandbox::file::is_protected(&entry.file_name().to_string_lossy())
-            })
+            !entries
+                .flatten()
+                .any(|entry| file::is_protected(&entry.file_name().to_string_lossy()))
         };
         if from.iter().filter(pours).all(harmless) {
             Vec::new()
@@ -573,10 +610,8 @@ pub(super) fn means_to_govern(pattern: &str) -> bool {
         .find(['*', '?', '['])
         .map_or("", |at| &pattern[..at]);
     said.len() > 1
-        && NAMES
-            .iter()
-            .any(|name| name.starts_with(&said.to_lowercase()))
-        && NAMES.iter().any(|name| shell::could_be(pattern, name))
+        && file::protected_everywhere()
+            .any(|name| name.starts_with(&said.to_lowercase()) && shell::could_be(pattern, name))
 }
 
 fn texts(words: &[String]) -> Vec<&str> {

@@ -1,29 +1,29 @@
-//! Artifacts in memory: for as long as the engine lives.
+//! Artifacts in memory. They live as long as the engine.
 
-use super::{Bounds, Collected, Keeping, KeptError, KeptStore, handle, handle_bytes};
+use super::{BlobError, BlobLimits, BlobStore, BlobWriter, GcStats, handle, handle_bytes};
 use crate::result::ArtifactRef;
 use std::collections::{HashMap, VecDeque};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-/// What an embedding program gets unless it says otherwise.
+/// The default store of an embedding program.
 #[derive(Clone, Debug)]
-pub struct KeptInMemory {
-    bounds: Bounds,
-    kept: Arc<Mutex<Kept>>,
+pub struct MemoryBlobs {
+    limits: BlobLimits,
+    table: Arc<Mutex<Table>>,
 }
 
 #[derive(Debug, Default)]
-struct Kept {
-    /// The oldest first.
+struct Table {
+    /// Oldest first.
     entries: VecDeque<Entry>,
-    /// How many were there before each handle's.
+    /// How many entries were added before the one of each handle.
     places: HashMap<String, u64>,
-    /// How many were forgotten.
+    /// How many entries were removed.
     gone: u64,
-    /// The same content is there once.
+    /// By digest, so that equal contents are stored once.
     contents: HashMap<String, Arc<[u8]>>,
-    /// Of contents and handles.
+    /// Bytes of contents and handles.
     bytes: u64,
 }
 
@@ -36,37 +36,37 @@ struct Entry {
 }
 
 impl Entry {
-    /// What the handle takes, without its content.
+    /// The charge for the handle, without its content.
     fn weight(&self) -> u64 {
         handle_bytes(&self.artifact.media_type) + self.session.len() as u64
     }
 
-    fn is_old(&self, bounds: Bounds) -> bool {
-        self.at.elapsed() > bounds.age
+    fn is_old(&self, limits: BlobLimits) -> bool {
+        self.at.elapsed() > limits.age
     }
 }
 
-impl Default for KeptInMemory {
+impl Default for MemoryBlobs {
     fn default() -> Self {
-        Self::new(Bounds {
+        Self::new(BlobLimits {
             bytes: 256 << 20,
             age: Duration::from_secs(24 * 3600),
         })
     }
 }
 
-impl KeptInMemory {
-    /// One with these bounds.
+impl MemoryBlobs {
+    /// A store with these limits.
     #[must_use]
-    pub fn new(bounds: Bounds) -> Self {
+    pub fn new(limits: BlobLimits) -> Self {
         Self {
-            bounds,
-            kept: Arc::default(),
+            limits,
+            table: Arc::default(),
         }
     }
 
-    fn lock(&self) -> MutexGuard<'_, Kept> {
-        self.kept.lock().unwrap_or_else(PoisonError::into_inner)
+    fn lock(&self) -> MutexGuard<'_, Table> {
+        self.table.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn with<T>(
@@ -74,30 +74,30 @@ impl KeptInMemory {
         session: &str,
         id: &str,
         take: impl FnOnce(&Entry) -> T,
-    ) -> Result<T, KeptError> {
-        let kept = self.lock();
-        let place = kept
+    ) -> Result<T, BlobError> {
+        let table = self.lock();
+        let place = table
             .places
             .get(id)
-            .and_then(|place| usize::try_from(place - kept.gone).ok());
+            .and_then(|place| usize::try_from(place - table.gone).ok());
         let found = place
-            .and_then(|place| kept.entries.get(place))
-            .filter(|entry| entry.session == session && !entry.is_old(self.bounds));
+            .and_then(|place| table.entries.get(place))
+            .filter(|entry| entry.session == session && !entry.is_old(self.limits));
         found
             .map(take)
-            .ok_or_else(|| KeptError::Unknown(id.to_owned()))
+            .ok_or_else(|| BlobError::Unknown(id.to_owned()))
     }
 }
 
-impl Kept {
-    fn forget_oldest(&mut self) -> u64 {
+impl Table {
+    fn remove_oldest(&mut self) -> u64 {
         let Some(entry) = self.entries.pop_front() else {
             return 0;
         };
         self.places.remove(&entry.artifact.id);
         self.gone += 1;
         self.bytes -= entry.weight();
-        // Its own handle and the list of contents are all that hold it.
+        // Another handle shares the content: besides this entry and `contents` someone holds it.
         if Arc::strong_count(&entry.content) > 2 {
             return 0;
         }
@@ -106,25 +106,25 @@ impl Kept {
         entry.artifact.bytes
     }
 
-    fn collect(&mut self, bounds: Bounds) -> Collected {
-        let mut collected = Collected::default();
+    fn collect(&mut self, limits: BlobLimits) -> GcStats {
+        let mut collected = GcStats::default();
         while self
             .entries
             .front()
-            .is_some_and(|entry| self.bytes > bounds.bytes || entry.is_old(bounds))
+            .is_some_and(|entry| self.bytes > limits.bytes || entry.is_old(limits))
         {
-            collected.bytes += self.forget_oldest();
+            collected.bytes += self.remove_oldest();
             collected.artifacts += 1;
         }
         collected
     }
 }
 
-impl KeptStore for KeptInMemory {
-    fn begin(&self, session: &str, media_type: &str) -> Result<Box<dyn Keeping>, KeptError> {
-        self.bounds.fit(media_type, session.len() as u64)?;
+impl BlobStore for MemoryBlobs {
+    fn begin(&self, session: &str, media_type: &str) -> Result<Box<dyn BlobWriter>, BlobError> {
+        self.limits.fit(media_type, session.len() as u64)?;
         let (session, media_type) = (session.to_owned(), media_type.to_owned());
-        Ok(Box::new(Growing {
+        Ok(Box::new(MemoryWriter {
             store: self.clone(),
             session,
             media_type,
@@ -132,7 +132,7 @@ impl KeptStore for KeptInMemory {
         }))
     }
 
-    fn find(&self, session: &str, id: &str) -> Result<ArtifactRef, KeptError> {
+    fn find(&self, session: &str, id: &str) -> Result<ArtifactRef, BlobError> {
         self.with(session, id, |entry| entry.artifact.clone())
     }
 
@@ -142,7 +142,7 @@ impl KeptStore for KeptInMemory {
         id: &str,
         offset: u64,
         length: u64,
-    ) -> Result<Vec<u8>, KeptError> {
+    ) -> Result<Vec<u8>, BlobError> {
         self.with(session, id, |entry| {
             let at = |place: u64| {
                 usize::try_from(place)
@@ -153,30 +153,30 @@ impl KeptStore for KeptInMemory {
         })
     }
 
-    fn list(&self, session: &str) -> Result<Vec<ArtifactRef>, KeptError> {
-        let kept = self.lock();
-        let own = kept
+    fn list(&self, session: &str) -> Result<Vec<ArtifactRef>, BlobError> {
+        let table = self.lock();
+        let own = table
             .entries
             .iter()
-            .filter(|entry| entry.session == session && !entry.is_old(self.bounds));
+            .filter(|entry| entry.session == session && !entry.is_old(self.limits));
         Ok(own.map(|entry| entry.artifact.clone()).collect())
     }
 
-    fn collect(&self) -> Result<Collected, KeptError> {
-        Ok(self.lock().collect(self.bounds))
+    fn collect(&self) -> Result<GcStats, BlobError> {
+        Ok(self.lock().collect(self.limits))
     }
 }
 
-struct Growing {
-    store: KeptInMemory,
+struct MemoryWriter {
+    store: MemoryBlobs,
     session: String,
     media_type: String,
     content: Vec<u8>,
 }
 
-impl Keeping for Growing {
-    fn write(&mut self, bytes: &[u8]) -> Result<(), KeptError> {
-        self.store.bounds.fit(
+impl BlobWriter for MemoryWriter {
+    fn write(&mut self, bytes: &[u8]) -> Result<(), BlobError> {
+        self.store.limits.fit(
             &self.media_type,
             (self.session.len() + self.content.len() + bytes.len()) as u64,
         )?;
@@ -184,7 +184,7 @@ impl Keeping for Growing {
         Ok(())
     }
 
-    fn finish(self: Box<Self>) -> Result<ArtifactRef, KeptError> {
+    fn finish(self: Box<Self>) -> Result<ArtifactRef, BlobError> {
         let Self {
             store,
             session,
@@ -192,28 +192,29 @@ impl Keeping for Growing {
             content,
         } = *self;
         let artifact = handle(&media_type, content.len() as u64, &blake3::hash(&content));
-        let mut kept = store.lock();
-        let content = match kept.contents.get(&artifact.digest) {
+        let mut table = store.lock();
+        let content = match table.contents.get(&artifact.digest) {
             Some(known) => Arc::clone(known),
             None => {
                 let content: Arc<[u8]> = content.into();
-                kept.contents
+                table
+                    .contents
                     .insert(artifact.digest.clone(), Arc::clone(&content));
-                kept.bytes += artifact.bytes;
+                table.bytes += artifact.bytes;
                 content
             }
         };
-        let place = kept.gone + kept.entries.len() as u64;
-        kept.places.insert(artifact.id.clone(), place);
+        let place = table.gone + table.entries.len() as u64;
+        table.places.insert(artifact.id.clone(), place);
         let entry = Entry {
             session,
             artifact: artifact.clone(),
             content,
             at: Instant::now(),
         };
-        kept.bytes += entry.weight();
-        kept.entries.push_back(entry);
-        kept.collect(store.bounds);
+        table.bytes += entry.weight();
+        table.entries.push_back(entry);
+        table.collect(store.limits);
         Ok(artifact)
     }
 }

@@ -124,10 +124,10 @@ async fn a_long_result_keeps_its_head_its_tail_and_a_handle_that_only_its_sessio
 
     // The same for an application.
     assert_eq!(
-        engine.shelf("one").read(&artifact.id, 0, 6).expect("read"),
+        engine.blobs("one").read(&artifact.id, 0, 6).expect("read"),
         b"line 0"
     );
-    assert!(engine.shelf("two").read(&artifact.id, 0, 6).is_err());
+    assert!(engine.blobs("two").read(&artifact.id, 0, 6).is_err());
 }
 
 #[tokio::test]
@@ -159,7 +159,7 @@ async fn a_long_value_is_kept_as_json_and_a_denied_reader_is_not_named() {
     );
     assert_eq!(result.artifacts[0].media_type, "application/json");
     let kept = engine
-        .shelf("s")
+        .blobs("s")
         .read(&result.artifacts[0].id, 0, u64::MAX)
         .expect("read");
     assert_eq!(
@@ -229,7 +229,7 @@ async fn output_of_processes_and_what_scripts_put_aside_are_kept_without_their_s
     let aside = engine.call(in_session("s", "put_aside", json!({}))).await;
     assert_eq!(
         engine
-            .shelf("s")
+            .blobs("s")
             .read(&aside.artifacts[0].id, 0, 99)
             .expect("read"),
         b"[redacted] and more"
@@ -286,10 +286,10 @@ async fn a_store_that_fails_costs_the_rest_and_not_the_result() {
         ("harness.md", "---\nformat: 1\n---\n"),
     ]);
     project.write("occupied", b"a file where the store's folder would be");
-    let store = tool_harness::store::kept::DiskStore::new(project.path().join("occupied/store"));
+    let store = tool_harness::store::blob::DiskBlobs::new(project.path().join("occupied/store"));
     let engine = project
         .builder()
-        .kept_in(std::sync::Arc::new(store))
+        .blobs_in(std::sync::Arc::new(store))
         .load()
         .await
         .expect("the project loads");
