@@ -7,11 +7,11 @@ use std::sync::Arc;
 use tool_harness::artifact::Authority;
 use tool_harness::diagnostic::{Diagnostic, Severity};
 use tool_harness::digest;
+use tool_harness::engine::Error;
 use tool_harness::engine::{Engine, EngineBuilder};
-use tool_harness::error::Error;
 use tool_harness::event::Sink;
 use tool_harness::plan::Surroundings;
-use tool_harness::store::kept::DiskStore;
+use tool_harness::store::blob::DiskBlobs;
 use tool_harness_sandbox::process::WorkerProcess;
 
 impl ProjectArg {
@@ -61,7 +61,7 @@ pub(crate) fn builder(folder: &Path) -> EngineBuilder {
         .surroundings(Surroundings::new(home(), environment))
         .layer(Authority::Machine, MACHINE_LAYER);
     let builder = match state_of(folder) {
-        Some(state) => builder.kept_in(Arc::new(DiskStore::new(state.join("artifacts")))),
+        Some(state) => builder.blobs_in(Arc::new(DiskBlobs::new(state.join("artifacts")))),
         None => builder,
     };
     match user_layer() {

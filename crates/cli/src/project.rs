@@ -3,7 +3,7 @@
 use crate::exit::UsageError;
 use clap::Args;
 use std::path::{Path, PathBuf};
-use tool_harness::engine::is_project;
+use tool_harness::path::is_project;
 
 /// The `--project` option.
 #[derive(Args)]

@@ -6,7 +6,7 @@ use std::fmt;
 use std::fs::{self, File};
 use std::io::{self, Write};
 use std::path::Path;
-use tool_harness::engine::ROOT_FILES;
+use tool_harness::path::ROOT_FILES;
 
 /// The path and text of every file of a new project.
 pub(crate) const FILES: [(&str, &str); 10] = [

@@ -75,7 +75,7 @@ impl CallArgs {
             output.print(&output::result(&result))?;
             for artifact in &result.artifacts {
                 let place = engine
-                    .kept_file(artifact)
+                    .blob_file(artifact)
                     .map(|file| format!(" in {}", file.display()))
                     .unwrap_or_default();
                 output.say(&paint(

@@ -164,7 +164,7 @@ impl ProjectSummary {
             stopped: engine.stopped().map(|problem| problem.message.clone()),
             plan: plan.as_ref().map(plan_to_json).unwrap_or_default(),
             lines: plan.as_ref().map(plan_lines).unwrap_or_default(),
-            off: engine.registry().confines.containment == Containment::Off,
+            off: engine.default_view().sandbox.containment == Containment::Off,
         }
     }
 

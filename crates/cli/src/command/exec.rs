@@ -76,7 +76,7 @@ impl ExecArgs {
             ..Command::new(program, words)
         };
         let machine = Machine::default();
-        let sandbox = machine.sandbox(engine.registry().confines.containment);
+        let sandbox = machine.sandbox(engine.default_view().sandbox.containment);
         process::last_call();
         let writing = forward_output(from_command, engine.redactor(), &cancel);
         let deadline = tokio::time::Instant::now() + plan.limits.deadline;

@@ -7,7 +7,8 @@ use crate::output::{self, Output, who_can_act};
 use crate::project::ProjectArg;
 use clap::Args;
 use serde_json::{Value, json};
-use tool_harness::check::{self, RULES, Rule};
+use tool_harness::check::{self, rules};
+use tool_harness::diagnostic::Rule;
 use tool_harness::refusal::Code;
 
 #[derive(Args)]
@@ -61,16 +62,15 @@ impl ExplainArgs {
 
 /// The meaning of a code.
 enum CodePage {
-    Diagnostic(&'static Rule),
+    Diagnostic(Rule),
     Refusal(Code),
 }
 
 impl CodePage {
     /// The page of a code; none for a word that can only be a tool's name.
     fn of(word: &str) -> Result<Option<Self>, UsageError> {
-        if let Some(rule) = RULES
-            .iter()
-            .find(|rule| rule.code.eq_ignore_ascii_case(word) && is_code(word))
+        if let Some(rule) =
+            rules().find(|rule| rule.code.eq_ignore_ascii_case(word) && is_code(word))
         {
             return Ok(Some(Self::Diagnostic(rule)));
         }
@@ -80,8 +80,7 @@ impl CodePage {
         if !is_code(word) {
             return Ok(None);
         }
-        let known: Vec<&str> = RULES
-            .iter()
+        let known: Vec<&str> = rules()
             .map(|rule| rule.code)
             .chain(Code::ALL.iter().map(|code| code.text()))
             .collect();

@@ -42,7 +42,7 @@ impl InspectArgs {
                 output.print(&tool_page(&engine, tool))?;
             }
         } else if self.json {
-            let mut document = json!({"rules": engine.registry().rules.iter().map(rule_document).collect::<Vec<_>>()});
+            let mut document = json!({"rules": engine.default_view().rules.iter().map(rule_document).collect::<Vec<_>>()});
             if !self.policy {
                 describe(&engine, &path, &mut document);
             }
@@ -64,7 +64,7 @@ impl InspectArgs {
 }
 
 fn describe(engine: &Engine, path: &Path, document: &mut Value) {
-    let registry = engine.registry();
+    let registry = engine.catalogue();
     let offered = OfferedTools::by(engine);
     document["project"] = json!(path.display().to_string());
     document["root"] = json!(
@@ -128,14 +128,14 @@ fn touching<'a>(engine: &'a Engine, tool: &RegisteredTool) -> Vec<&'a Rule> {
         arguments: &arguments,
         files: None,
     };
-    rule::matches(&engine.registry().rules, &subject)
+    rule::matches(&engine.default_view().rules, &subject)
         .into_iter()
         .map(|found| found.rule)
         .collect()
 }
 
 fn everything(engine: &Engine, path: &Path) -> String {
-    let registry = engine.registry();
+    let registry = engine.catalogue();
     let root = &registry.root;
     let tools = registry.tools().count() + registry.broken_tools().len();
     let hooks = registry.hooks().count() + registry.broken_hooks().len();
@@ -150,7 +150,7 @@ fn everything(engine: &Engine, path: &Path) -> String {
         fact("mode", DEFAULT_MODE),
         fact("tools", &tools.to_string()),
         fact("hooks", &hooks.to_string()),
-        fact("rules", &registry.rules.len().to_string()),
+        fact("rules", &engine.default_view().rules.len().to_string()),
         format!(
             "{} {}",
             paint(style::QUIET, &format!("{:11}", "problems")),
@@ -171,7 +171,7 @@ fn everything(engine: &Engine, path: &Path) -> String {
             ),
         );
     }
-    let confines = &registry.confines;
+    let confines = &engine.default_view().sandbox;
     if !confines.network_from.is_empty() {
         let from: Vec<String> = confines
             .network_from
@@ -251,7 +251,7 @@ fn heading(engine: &Engine, offered: &OfferedTools, tool: &RegisteredTool) -> Ve
 }
 
 fn policy(engine: &Engine) -> String {
-    let rules = &engine.registry().rules;
+    let rules = &engine.default_view().rules;
     let mut lines = vec![format!(
         "{} in order; the strongest that matches decides: deny, then ask, then allow",
         output::count(rules.len(), "rule")
@@ -275,7 +275,7 @@ fn policy(engine: &Engine) -> String {
 }
 
 fn find_tool<'a>(engine: &'a Engine, name: &str) -> Result<&'a RegisteredTool, UsageError> {
-    let registry = engine.registry();
+    let registry = engine.catalogue();
     registry
         .find(name)
         .map(|tool| &**tool)

@@ -80,7 +80,7 @@ impl ListArgs {
 fn tool_table(engine: &Engine) -> Table {
     let mut table = Table::new(["TOOL", "OFFERED", "EFFECTS", "FILE", "DESCRIPTION"]);
     let shown = OfferedTools::by(engine);
-    for tool in engine.registry().tools() {
+    for tool in engine.catalogue().tools() {
         let offered = if shown.has(tool) { "yes" } else { "no" };
         let about = first_sentence(&tool.tool.description, 50);
         table.row([
@@ -91,7 +91,7 @@ fn tool_table(engine: &Engine) -> Table {
             about,
         ]);
     }
-    for tool in engine.registry().broken_tools() {
+    for tool in engine.catalogue().broken_tools() {
         let about = format!("broken: {}", tool.problem.message);
         table.row([
             tool.name.clone(),
@@ -106,7 +106,7 @@ fn tool_table(engine: &Engine) -> Table {
 
 fn hook_table(engine: &Engine) -> Table {
     let mut table = Table::new(["HOOK", "EVENT", "PRIORITY", "STATE", "FILE"]);
-    for hook in engine.registry().hooks() {
+    for hook in engine.catalogue().hooks() {
         let path = hook.hook.origin.source.path.to_string();
         table.row([
             hook.hook.name.clone(),
@@ -116,7 +116,7 @@ fn hook_table(engine: &Engine) -> Table {
             path,
         ]);
     }
-    for hook in engine.registry().broken_hooks() {
+    for hook in engine.catalogue().broken_hooks() {
         table.row([
             hook.name.clone(),
             blocked_event(hook).to_owned(),
@@ -169,8 +169,8 @@ pub(super) fn tool_documents(
     engine: &Engine,
     document: impl Fn(&RegisteredTool) -> Value,
 ) -> Value {
-    let read = engine.registry().tools().map(|tool| document(tool));
-    let broken = engine.registry().broken_tools().iter();
+    let read = engine.catalogue().tools().map(|tool| document(tool));
+    let broken = engine.catalogue().broken_tools().iter();
     read.chain(broken.map(|tool| {
         let because = &tool.problem.message;
         json!({"name": tool.name, "file": &*tool.source.path, "offered": false, "broken": true, "because": because})
@@ -180,10 +180,10 @@ pub(super) fn tool_documents(
 
 /// Every hook, broken ones last.
 pub(super) fn hook_documents(engine: &Engine) -> Value {
-    let active = engine.registry().hooks().map(|hook| {
+    let active = engine.catalogue().hooks().map(|hook| {
         let path = &*hook.hook.origin.source.path;
         json!({"name": hook.hook.name, "event": hook.event, "priority": hook.hook.priority, "file": path, "broken": false})
     });
-    let broken = engine.registry().broken_hooks().iter();
+    let broken = engine.catalogue().broken_hooks().iter();
     active.chain(broken.map(|hook| json!({"name": hook.name, "event": hook.event, "file": &*hook.source.path, "broken": true}))).collect()
 }

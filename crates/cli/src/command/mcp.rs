@@ -10,7 +10,7 @@ use clap::Args;
 use std::io::{self, IsTerminal};
 use std::sync::Arc;
 use tool_harness::call::DEFAULT_MODE;
-use tool_harness::live::Live;
+use tool_harness::engine::Live;
 
 #[derive(Args)]
 pub(crate) struct McpArgs {

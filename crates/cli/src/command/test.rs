@@ -88,7 +88,7 @@ impl TestArgs {
 
 /// Tools and hooks whose examples cannot run, with the reason.
 fn broken_artifacts(engine: &Engine) -> impl Iterator<Item = (&'static str, String, &Diagnostic)> {
-    let registry = engine.registry();
+    let registry = engine.catalogue();
     let tools = registry
         .tools()
         .filter_map(|tool| Some(("tool", tool.name().to_owned(), tool.unusable.as_ref()?)));

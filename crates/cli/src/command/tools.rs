@@ -9,7 +9,8 @@ use serde_json::{Value, json};
 use tool_harness::call::DEFAULT_MODE;
 use tool_harness::diagnostic::{Diagnostic, Severity};
 use tool_harness::engine::Engine;
-use tool_harness::registry::{OfferedTool, export};
+use tool_harness::registry::OfferedTool;
+use tool_harness::view::export;
 
 #[derive(Args)]
 pub(crate) struct ToolsArgs {

@@ -37,7 +37,7 @@ impl ValidateArgs {
             }
             output.say(&format!("fixed {}", output::count(history.places, "place")))?;
         }
-        let registry = engine.registry();
+        let registry = engine.catalogue();
         let tools = registry.tools().count() + registry.broken_tools().len();
         let hooks = registry.hooks().count() + registry.broken_hooks().len();
         let counted = format!(

@@ -5,8 +5,9 @@ use serde_json::Value;
 use std::collections::HashSet;
 use std::sync::Arc;
 use tool_harness::engine::Engine;
-use tool_harness::error::Error;
-use tool_harness::registry::{Hints, OfferedTool};
+use tool_harness::engine::Error;
+use tool_harness::registry::Hints;
+use tool_harness::registry::OfferedTool;
 use tool_harness::tool::READER;
 
 /// The revisions of the protocol, as far as their results differ.

@@ -23,7 +23,7 @@ use std::time::Duration;
 use tokio::sync::{mpsc, watch};
 use tokio_util::sync::CancellationToken;
 use tool_harness::digest;
-use tool_harness::live::Live;
+use tool_harness::engine::Live;
 use transport::Stdio;
 
 /// How long calls may run after the input ends.

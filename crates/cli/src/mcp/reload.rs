@@ -7,7 +7,7 @@ use rmcp::service::{Peer, RoleServer};
 use std::sync::{Arc, PoisonError};
 use std::time::Duration;
 use tool_harness::diagnostic::Diagnostic;
-use tool_harness::live::{Live, Reload};
+use tool_harness::engine::{Live, Reload};
 
 /// How often the files are checked.
 const INTERVAL: Duration = Duration::from_millis(250);

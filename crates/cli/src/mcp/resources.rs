@@ -6,7 +6,7 @@ use rmcp::ErrorData;
 use rmcp::model::{ContentBlock, Resource, ResourceContents};
 use serde_json::json;
 use tool_harness::result::ArtifactRef;
-use tool_harness::store::kept::{KeptError, Shelf};
+use tool_harness::store::blob::{BlobError, SessionBlobs};
 
 /// The prefix of an artifact's address, before its id.
 pub(super) const ADDRESS: &str = "artifact:///";
@@ -17,12 +17,12 @@ pub(super) fn link(artifact: &ArtifactRef) -> ContentBlock {
 }
 
 /// All artifacts of the session.
-pub(super) fn list(shelf: &Shelf) -> Result<Vec<Resource>, ErrorData> {
-    Ok(shelf.list().map_err(error)?.iter().map(resource).collect())
+pub(super) fn list(blobs: &SessionBlobs) -> Result<Vec<Resource>, ErrorData> {
+    Ok(blobs.list().map_err(error)?.iter().map(resource).collect())
 }
 
 /// The content at an address: text as it is, anything else as Base64.
-pub(super) fn read(shelf: &Shelf, uri: &str) -> Result<ResourceContents, ErrorData> {
+pub(super) fn read(blobs: &SessionBlobs, uri: &str) -> Result<ResourceContents, ErrorData> {
     let unknown = || {
         ErrorData::resource_not_found(
             format!("there is no resource `{uri}`"),
@@ -31,14 +31,14 @@ pub(super) fn read(shelf: &Shelf, uri: &str) -> Result<ResourceContents, ErrorDa
     };
     let id = uri.strip_prefix(ADDRESS).ok_or_else(unknown)?;
     let of_store = |problem| {
-        if let KeptError::Unknown(_) = problem {
+        if let BlobError::Unknown(_) = problem {
             unknown()
         } else {
             error(problem)
         }
     };
-    let artifact = shelf.find(id).map_err(of_store)?;
-    let contents = match String::from_utf8(shelf.read(id, 0, u64::MAX).map_err(of_store)?) {
+    let artifact = blobs.find(id).map_err(of_store)?;
+    let contents = match String::from_utf8(blobs.read(id, 0, u64::MAX).map_err(of_store)?) {
         Ok(text) => ResourceContents::text(text, uri),
         Err(bytes) => ResourceContents::blob(STANDARD.encode(bytes.as_bytes()), uri),
     };
@@ -52,7 +52,7 @@ fn resource(artifact: &ArtifactRef) -> Resource {
     resource
 }
 
-fn error(problem: KeptError) -> ErrorData {
+fn error(problem: BlobError) -> ErrorData {
     ErrorData::internal_error(problem.to_string(), None)
 }
 

@@ -250,9 +250,9 @@ impl ServerHandler for McpServer {
                 None,
             ));
         }
-        let shelf = self.listing().engine.shelf(&self.session_id);
+        let blobs = self.listing().engine.blobs(&self.session_id);
         let resources = ListResourcesResult::with_all_items(
-            resources::blocking(move || resources::list(&shelf)).await?,
+            resources::blocking(move || resources::list(&blobs)).await?,
         );
         // Not cached: the list must include what was just stored.
         Ok(cached!(resources, revision, 0))
@@ -264,8 +264,8 @@ impl ServerHandler for McpServer {
         context: RequestContext<RoleServer>,
     ) -> Result<ReadResourceResponse, ErrorData> {
         let revision = revision(&context)?;
-        let shelf = self.listing().engine.shelf(&self.session_id);
-        let contents = resources::blocking(move || resources::read(&shelf, &request.uri)).await?;
+        let blobs = self.listing().engine.blobs(&self.session_id);
+        let contents = resources::blocking(move || resources::read(&blobs, &request.uri)).await?;
         let read = ReadResourceResult::new(vec![contents]);
         Ok(cached!(read, revision, FRESH_MS).into())
     }

@@ -35,7 +35,7 @@ pub enum Commands {
 /// One entry of `tools`.
 #[derive(Clone, Debug)]
 pub struct ClientTool {
-    /// The client's name for it; `*` stands for any text.
+    /// The client's name for it; `*` matches any text.
     pub pattern: String,
     /// `as`.
     pub name: Option<String>,
@@ -58,7 +58,8 @@ pub struct ClientTool {
 }
 
 impl ClientMap {
-    /// What stands for a file that gave nothing: the client's calls are refused. A folder that cannot be listed stands for every client.
+    /// A placeholder for a file that could not be read: the client's calls are refused. For a
+    /// folder that cannot be listed, the calls of every client are.
     pub(super) fn broken(name: &str, source: &Arc<Source>, problem: &Diagnostic) -> Vec<Self> {
         let named: Vec<&str> = CLIENTS
             .into_iter()

@@ -1,8 +1,8 @@
 //! Calls that a client runs itself: how its tools appear to hooks and policy, and what they may never touch.
 
 mod contain;
+mod destructive_command;
 mod guard;
-mod overturn;
 mod patch;
 mod path;
 mod response;
@@ -19,7 +19,7 @@ use crate::refusal::{Code, Refusal};
 use serde_json::{Map, Value};
 use std::path::PathBuf;
 use std::sync::{Arc, OnceLock};
-use tool_harness_sandbox::file::{Guard, Jail};
+use tool_harness_sandbox::file::{Jail, WriteGuard};
 
 /// Who calls, and from where.
 #[derive(Clone, Debug)]
@@ -70,16 +70,16 @@ pub enum Observation {
 
 /// A tool of a client's, as one call meets it.
 #[derive(Debug)]
-pub struct Foreign {
+pub struct ClientToolCall {
     client: Client,
     jail: Arc<Jail>,
     native: String,
     entry: Arc<ClientTool>,
     commands: Commands,
-    guard: OnceLock<Option<Guard>>,
+    guard: OnceLock<Option<WriteGuard>>,
 }
 
-impl Foreign {
+impl ClientToolCall {
     /// The tool of that name, by the project's map and then the built-in one.
     pub(crate) fn find(
         maps: &[ClientMap],
