@@ -23,21 +23,21 @@ impl ProjectArg {
     /// Loads the project; fails if its root file is broken.
     pub(crate) async fn open(&self) -> anyhow::Result<Engine> {
         let engine = self.load().await?;
-        running(&engine)?;
+        ensure_root_is_sound(&engine)?;
         Ok(engine)
     }
 
     /// Loads only what a sandbox plan needs.
     pub(crate) async fn open_plan(&self) -> anyhow::Result<Engine> {
         let engine = builder(&self.find()?).policy_only().load().await?;
-        running(&engine)?;
+        ensure_root_is_sound(&engine)?;
         Ok(engine)
     }
 
     /// Like [`open`](Self::open); every event also goes to `sink`.
     pub(crate) async fn open_with(&self, sink: Arc<dyn Sink>) -> anyhow::Result<Engine> {
         let engine = load(&self.find()?, Some(sink)).await?;
-        running(&engine)?;
+        ensure_root_is_sound(&engine)?;
         Ok(engine)
     }
 }
@@ -156,7 +156,7 @@ pub(crate) fn environment(name: &str) -> Option<String> {
 }
 
 /// Fails if the root file is broken.
-pub(crate) fn running(engine: &Engine) -> Result<(), UsageError> {
+pub(crate) fn ensure_root_is_sound(engine: &Engine) -> Result<(), UsageError> {
     let Some(problem) = engine.stopped() else {
         return Ok(());
     };
@@ -165,7 +165,7 @@ pub(crate) fn running(engine: &Engine) -> Result<(), UsageError> {
 }
 
 /// Fails if the surface has an error: then nothing may be offered.
-pub(crate) fn offering(engine: &Engine) -> Result<(), UsageError> {
+pub(crate) fn ensure_surface_is_sound(engine: &Engine) -> Result<(), UsageError> {
     let report = engine.check_surface();
     let Some(problem) = report
         .diagnostics

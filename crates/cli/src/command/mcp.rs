@@ -30,8 +30,8 @@ impl McpArgs {
             .sink(Arc::clone(&routes) as _)
             .sink(Arc::new(mcp::ScriptLog));
         let live = Live::load(builder).await?;
-        open::running(&live.engine())?;
-        open::offering(&live.engine())?;
+        open::ensure_root_is_sound(&live.engine())?;
+        open::ensure_surface_is_sound(&live.engine())?;
         if io::stdin().is_terminal() {
             output.say("serving MCP over standard input and output, for a client that starts this program; Ctrl-D ends it")?;
         }

@@ -66,7 +66,7 @@ impl ToolsArgs {
         let engine = project.open().await?;
         let surface = engine.surface(&self.mode)?;
         if let Some(format) = self.format.of_provider() {
-            open::offering(&engine)?;
+            open::ensure_surface_is_sound(&engine)?;
             let mut exported = export::export(&surface, format);
             if self.json {
                 exported.diagnostics.extend(worth_saying(&engine));
