@@ -1,9 +1,10 @@
 //! The fields of a bundle.
 
-use super::super::shape::{Field, Shape};
+use super::TEXTS;
 use super::root::{HOOKS, TOOLS};
+use crate::artifact::shape::{Field, Shape};
 
-pub(super) const FIELDS: &[Field] = &[
+pub(in crate::artifact) const FIELDS: &[Field] = &[
     Field::new(
         "tools",
         TOOLS,
@@ -25,9 +26,9 @@ pub(super) const FIELDS: &[Field] = &[
     .unsupported(),
     Field::new(
         "depends_on",
-        Shape::List(&Shape::Text),
+        TEXTS,
         "none",
-        "Bundles that must be there too.",
+        "Bundles that must exist too.",
     )
     .unsupported(),
     Field::new(
@@ -45,11 +46,5 @@ pub(super) const FIELDS: &[Field] = &[
     )
     .idle(),
     Field::new("author", Shape::Text, "none", "Who wrote it.").idle(),
-    Field::new(
-        "tags",
-        Shape::List(&Shape::Text),
-        "none",
-        "Words for policy and search.",
-    )
-    .idle(),
+    Field::new("tags", TEXTS, "none", "Words for policy and search.").idle(),
 ];
