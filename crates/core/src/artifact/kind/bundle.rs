@@ -24,13 +24,7 @@ pub(in crate::artifact) const FIELDS: &[Field] = &[
         "When the bundle counts.",
     )
     .unsupported(),
-    Field::new(
-        "depends_on",
-        TEXTS,
-        "none",
-        "Bundles that must exist too.",
-    )
-    .unsupported(),
+    Field::new("depends_on", TEXTS, "none", "Bundles that must exist too.").unsupported(),
     Field::new(
         "version",
         Shape::Either(&[Shape::Text, Shape::Number]),

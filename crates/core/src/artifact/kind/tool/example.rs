@@ -48,7 +48,12 @@ const HTTP: &[Field] = &[
         "GET",
         "The method that must be used.",
     ),
-    Field::new("url", Shape::Text, "any", "The address that must be requested."),
+    Field::new(
+        "url",
+        Shape::Text,
+        "any",
+        "The address that must be requested.",
+    ),
     Field::new(
         "status",
         Shape::Integer(100),
