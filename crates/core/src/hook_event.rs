@@ -6,7 +6,7 @@ pub struct HookEvent {
     pub name: &'static str,
     /// When it fires.
     pub doc: &'static str,
-    /// Whether a hook's answer can stop what is about to happen; hooks on such events fail closed.
+    /// Whether a hook's answer can stop the action; hooks on such events fail closed.
     pub gating: bool,
     /// What the payload holds.
     pub keys: Keys,

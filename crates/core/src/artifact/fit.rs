@@ -1,7 +1,7 @@
-//! Compares a tree with the shape it should have, and finds what is written but not enforced.
+//! Compares a tree with its shape, and finds fields that are written but not enforced.
 
 use super::ArtifactKind;
-use super::fields::{fields_of, unsupported_name};
+use super::kind::{fields_of, unsupported_name};
 use super::node::{Kind, Node};
 use super::problem::{Problems, Subject, did_you_mean, quoted};
 use super::shape::{Field, FieldStatus, Shape};

@@ -2,7 +2,7 @@
 //! programs.
 
 use super::ArtifactKind;
-use super::fields::fields_of;
+use super::kind::fields_of;
 use super::shape::{Field, FieldStatus, Shape};
 use serde_json::{Map, Value, json};
 

@@ -4,7 +4,6 @@ use super::node::Node;
 use super::shape::Field;
 use crate::artifact::rule::{field_missing, field_wrong_type};
 use crate::diagnostic::{Diagnostic, Severity};
-use crate::span::Spanned;
 use crate::span::{Place, Source, Span};
 use std::sync::Arc;
 
@@ -127,23 +126,4 @@ pub(super) fn did_you_mean<'f>(
         .map(|field| (field.name, distance(field.name)))
         .min_by_key(|&(_, distance)| distance)?;
     (distance <= 2 && distance * 3 <= wanted.len()).then_some(best)
-}
-
-/// The texts of a list, each with its place; other items were reported already.
-pub(super) fn texts(node: Option<&Node>) -> Vec<Spanned<String>> {
-    let items = node.map(Node::items).unwrap_or_default();
-    items
-        .iter()
-        .filter_map(|item| {
-            Some(Spanned {
-                value: item.text()?.to_owned(),
-                span: item.span,
-            })
-        })
-        .collect()
-}
-
-/// The texts of a list without their places.
-pub(super) fn words(node: Option<&Node>) -> Vec<String> {
-    texts(node).into_iter().map(|at| at.value).collect()
 }

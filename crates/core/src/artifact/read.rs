@@ -5,15 +5,17 @@ use super::client::{CLIENTS, ClientMap};
 use super::file_kind::{FileKind, StrayFile, is_readme, stem};
 use super::frontmatter::{SplitError, body_text, split};
 use super::hook::Hook;
+use super::kind::Naming;
+use super::kind::client::read_client;
+use super::kind::hook::read_hook;
+use super::kind::root::read_root;
+use super::kind::tool::read_tool;
 use super::node::{Kind, Node};
 use super::problem::{Problems, Subject};
-use super::read_client::read_client;
-use super::read_hook::read_hook;
-use super::read_root::read_root;
-use super::read_tool::{Naming, read_tool};
 use super::tool::Tool;
 use super::{
-    ArtifactKind, Artifacts, BrokenHook, BrokenTool, Form, Layer, Origin, Root, fields, fit, yaml,
+    ArtifactKind, Artifacts, BrokenHook, BrokenTool, Form, Layer, Origin, Root, fields_of, fit,
+    yaml,
 };
 use crate::artifact::rule::{
     file_not_text, file_too_large, file_unreadable, frontmatter_missing, frontmatter_unclosed,
@@ -276,12 +278,7 @@ impl Reader {
         self.add_entries(source, layer, node, &mut found, condition.as_ref());
         let mut problems = Problems::new(source, Subject::Bundle);
         problems.found = found;
-        fit::fit(
-            &mut problems,
-            &[],
-            fields::fields_of(ArtifactKind::Bundle),
-            node,
-        );
+        fit::fit(&mut problems, &[], fields_of(ArtifactKind::Bundle), node);
         // A mistake in the bundle itself, such as a misspelled `hooks`, may hide a hook.
         if let Some(problem) = problems.first_error() {
             let name = stem(&source.path).to_owned();

@@ -72,27 +72,14 @@ pub struct CheckedHook {
     pub broken: Option<Diagnostic>,
 }
 
-/// A project's parts on their way from [`super::check`] into [`CheckedProject`].
-pub(super) struct Parts {
-    pub(super) root: Root,
-    pub(super) root_broken: bool,
-    pub(super) tools: Vec<Tool>,
-    pub(super) hooks: Vec<Hook>,
-    pub(super) broken_hooks: Vec<BrokenHook>,
-    pub(super) broken_tools: Vec<BrokenTool>,
-    pub(super) clients: Vec<ClientMap>,
-    pub(super) layers: Vec<LayerFile>,
-    pub(super) problems: Vec<Diagnostic>,
-    pub(super) read_errors: ReadErrors,
-}
-
 /// Joins the reader's problems and the rules' findings, and marks the tools and hooks they break.
 pub(super) fn assemble(
-    parts: Parts,
+    artifacts: Artifacts,
+    read_errors: &ReadErrors,
     found: Vec<(Owner, Diagnostic)>,
     facts: &FactsBySource,
 ) -> CheckedProject {
-    let mut all: Vec<(Owner, Diagnostic)> = parts
+    let mut all: Vec<(Owner, Diagnostic)> = artifacts
         .problems
         .into_iter()
         .map(|problem| (Owner::Project, problem))
@@ -100,13 +87,12 @@ pub(super) fn assemble(
         .collect();
     all.sort_by_cached_key(|(_, diagnostic)| place_key(diagnostic));
 
-    let read_errors = parts.read_errors;
-    let mut broken_tool: Vec<_> = parts
+    let mut broken_tool: Vec<_> = artifacts
         .tools
         .iter()
         .map(|tool| read_errors.tools.get(&Key::of(&tool.origin)).cloned())
         .collect();
-    let mut broken_hook: Vec<_> = parts
+    let mut broken_hook: Vec<_> = artifacts
         .hooks
         .iter()
         .map(|hook| read_errors.hooks.get(&Key::of(&hook.origin)).cloned())
@@ -125,27 +111,26 @@ pub(super) fn assemble(
         }
     }
 
-    let tools = parts.tools.into_iter().zip(broken_tool);
-    let hooks = parts.hooks.into_iter().zip(broken_hook);
+    let tools = artifacts.tools.into_iter().zip(broken_tool);
+    let hooks = artifacts.hooks.into_iter().zip(broken_hook);
     CheckedProject {
-        root: parts.root,
-        root_broken: parts.root_broken,
+        root: artifacts.root,
+        root_broken: artifacts.root_broken,
         tools: tools
             .map(|(tool, broken)| checked_tool(tool, broken, facts))
             .collect(),
         hooks: hooks
             .map(|(hook, broken)| checked_hook(hook, broken, facts))
             .collect(),
-        broken_hooks: parts.broken_hooks,
-        broken_tools: parts.broken_tools,
-        clients: parts.clients,
-        layers: parts.layers,
+        broken_hooks: artifacts.broken_hooks,
+        broken_tools: artifacts.broken_tools,
+        clients: artifacts.clients,
+        layers: artifacts.layers,
         diagnostics: all.into_iter().map(|(_, diagnostic)| diagnostic).collect(),
     }
 }
 
 /// The first reading error of each tool and hook that could still be read.
-#[derive(Default)]
 pub(super) struct ReadErrors {
     tools: HashMap<Key, Diagnostic>,
     hooks: HashMap<Key, Diagnostic>,
@@ -155,41 +140,34 @@ impl ReadErrors {
     /// Takes the errors of tools and hooks that were read, and leaves those of files and entries
     /// that were not.
     pub(super) fn take(artifacts: &mut Artifacts) -> Self {
-        let tools: HashSet<Key> = artifacts
-            .tools
-            .iter()
-            .map(|tool| Key::of(&tool.origin))
-            .collect();
-        let hooks: HashSet<Key> = artifacts
-            .hooks
-            .iter()
-            .map(|hook| Key::of(&hook.origin))
-            .collect();
-        let mut taken = Self::default();
-        artifacts.broken_tools.retain(|broken| {
-            let key = Key::new(&broken.source.path, broken.form);
-            let there = tools.contains(&key);
-            if there {
-                taken
-                    .tools
-                    .entry(key)
-                    .or_insert_with(|| broken.problem.clone());
-            }
-            !there
-        });
-        artifacts.broken_hooks.retain(|broken| {
-            let key = Key::new(&broken.source.path, broken.form);
-            let there = hooks.contains(&key);
-            if there {
-                taken
-                    .hooks
-                    .entry(key)
-                    .or_insert_with(|| broken.problem.clone());
-            }
-            !there
-        });
-        taken
+        let tools = artifacts.tools.iter().map(|tool| Key::of(&tool.origin));
+        let hooks = artifacts.hooks.iter().map(|hook| Key::of(&hook.origin));
+        Self {
+            tools: take(&mut artifacts.broken_tools, &tools.collect(), |broken| {
+                (Key::new(&broken.source.path, broken.form), &broken.problem)
+            }),
+            hooks: take(&mut artifacts.broken_hooks, &hooks.collect(), |broken| {
+                (Key::new(&broken.source.path, broken.form), &broken.problem)
+            }),
+        }
     }
+}
+
+fn take<Broken>(
+    all: &mut Vec<Broken>,
+    read: &HashSet<Key>,
+    parts: fn(&Broken) -> (Key, &Diagnostic),
+) -> HashMap<Key, Diagnostic> {
+    let mut taken = HashMap::new();
+    all.retain(|broken| {
+        let (key, problem) = parts(broken);
+        let was_read = read.contains(&key);
+        if was_read {
+            taken.entry(key).or_insert_with(|| problem.clone());
+        }
+        !was_read
+    });
+    taken
 }
 
 /// Which definition: the file, and the index in its list.

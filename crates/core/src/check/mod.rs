@@ -106,40 +106,32 @@ pub(crate) fn check_as_read(
     extent: Extent,
 ) -> CheckedProject {
     let read_errors = checked::ReadErrors::take(&mut artifacts);
-    let Artifacts {
-        root,
-        root_broken,
-        tools,
-        hooks,
-        broken_hooks,
-        broken_tools,
-        clients,
-        layers,
-        problems,
-    } = artifacts;
-    let (tools, hooks, resolution) = resolve::resolve(tools, hooks, &broken_tools);
+    let resolution = resolve::resolve(&mut artifacts);
     let found = {
-        let names = tools
-            .iter()
-            .map(|tool| tool.name.as_str())
-            .chain(broken_tools.iter().map(|tool| tool.name.as_str()));
-        let aliases = tools
+        let names = artifacts.tools.iter().map(|tool| tool.name.as_str());
+        let broken = artifacts.broken_tools.iter().map(|tool| tool.name.as_str());
+        let aliases = artifacts
+            .tools
             .iter()
             .flat_map(|tool| tool.aliases.iter().map(|(_, alias)| alias.value.as_str()));
-        let of_clients = clients
+        let of_clients = artifacts
+            .clients
             .iter()
             .flat_map(|map| map.tools.iter().filter_map(|tool| tool.name.as_deref()));
-        let tool_names = names.chain(aliases).chain(of_clients).collect();
         let project = Project {
-            root: &root,
-            tools: &tools,
-            hooks: &hooks,
-            clients: &clients,
+            root: &artifacts.root,
+            tools: &artifacts.tools,
+            hooks: &artifacts.hooks,
+            clients: &artifacts.clients,
             resolution: &resolution,
-            tool_names,
+            tool_names: names
+                .chain(broken)
+                .chain(aliases)
+                .chain(of_clients)
+                .collect(),
             facts,
         };
-        let mut findings = Findings::new(&tools);
+        let mut findings = Findings::new(&artifacts.tools);
         look_at_project(&project, extent, &mut findings);
         if extent == Extent::Whole {
             look_at_tools(&project, &mut findings);
@@ -147,19 +139,7 @@ pub(crate) fn check_as_read(
         look_at_hooks(&project, &mut findings);
         findings.into_found()
     };
-    let parts = checked::Parts {
-        root,
-        root_broken,
-        tools,
-        hooks,
-        broken_hooks,
-        broken_tools,
-        clients,
-        layers,
-        problems,
-        read_errors,
-    };
-    checked::assemble(parts, found, facts)
+    checked::assemble(artifacts, &read_errors, found, facts)
 }
 
 /// Runs the rules over the project as a whole. The artifacts come after, one by one, so that the

@@ -63,7 +63,7 @@ impl DeclaredBounds {
         declared
     }
 
-    /// The most the script may do: what was given in full and added, or all that was not ruled out.
+    /// The most the script may do: the declared effects, or all that are not ruled out.
     pub(super) fn bound(&self) -> Effects {
         let widest = self
             .exactly

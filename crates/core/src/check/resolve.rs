@@ -2,9 +2,10 @@
 //! definition is a clash, and neither side of a clash is used.
 
 use super::subject::{hook_place, tool_place};
-use crate::artifact::{BrokenTool, Hook, Layer, Tool};
+use crate::artifact::{Artifacts, Hook, Layer, Tool};
 use crate::span::Place;
 use std::collections::HashMap;
+use std::mem;
 
 /// The names that are defined more than once.
 #[derive(Debug, Default)]
@@ -38,24 +39,18 @@ pub struct Replacement {
 }
 
 /// Removes the definitions that overrides replace, and finds the clashes.
-pub(super) fn resolve(
-    tools: Vec<Tool>,
-    hooks: Vec<Hook>,
-    broken: &[BrokenTool],
-) -> (Vec<Tool>, Vec<Hook>, Resolution) {
-    let unread = broken
-        .iter()
-        .map(|tool| (tool.name.as_str(), tool.problem.place.clone()))
-        .collect();
-    let tools = settle(tools, unread);
-    let hooks = settle(hooks, Vec::new());
-    let resolution = Resolution {
+pub(super) fn resolve(artifacts: &mut Artifacts) -> Resolution {
+    let broken = artifacts.broken_tools.iter();
+    let unread = broken.map(|tool| (tool.name.as_str(), tool.problem.place.clone()));
+    let tools = settle(mem::take(&mut artifacts.tools), unread.collect());
+    let hooks = settle(mem::take(&mut artifacts.hooks), Vec::new());
+    (artifacts.tools, artifacts.hooks) = (tools.kept, hooks.kept);
+    Resolution {
         tool_clashes: tools.clashes,
         hook_clashes: hooks.clashes,
         replaced_tools: tools.replaced,
         replaced_hooks: hooks.replaced,
-    };
-    (tools.kept, hooks.kept, resolution)
+    }
 }
 
 trait Definition {

@@ -119,8 +119,8 @@ fn walk(schema: &Value, path: &mut Vec<String>, found: &mut impl FnMut(&[String]
     }
 }
 
-/// Calls `each` with every schema in `schema`, the outer ones first, and with its path. What `each`
-/// leaves of one is then gone through.
+/// Calls `each` with every schema in `schema` and its path, the outer ones first, then descends
+/// into what `each` left.
 pub(crate) fn edit_schemas(
     schema: &mut Value,
     path: &mut Vec<String>,

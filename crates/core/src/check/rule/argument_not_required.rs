@@ -79,8 +79,7 @@ fn mended(tool: &Tool, field: &str, name: &str, parameter: &Place) -> Option<(Pl
     }
     let line = text.get(..start)?.rfind('\n').map_or(0, |end| end + 1);
     let indent = text.get(line..start)?;
-    // A block begins on a line of its own; anything else is written in a way that is not guessed
-    // at.
+    // Only a block on a line of its own gets a fix; other forms are not guessed at.
     indent
         .bytes()
         .all(|byte| byte == b' ')

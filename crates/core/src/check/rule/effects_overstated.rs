@@ -32,8 +32,7 @@ fn check(subject: &ToolSubject<'_>, findings: &mut Findings<'_>) {
     let declared = DeclaredBounds::of(tool);
     let claimed = declared.exactly.unwrap_or_default() | declared.at_least;
     let done = inferred(facts).unflagged();
-    // The words of the ladder carry the lower rungs with them, so only the top one says what the
-    // author meant.
+    // A level includes the lower ones, so only the top effect says what the author meant.
     let top = top_effect(Level::of(claimed));
     let Some(spelling) = tool
         .declared_effects

@@ -26,7 +26,7 @@ fn check(subject: &ToolSubject<'_>, findings: &mut Findings<'_>) {
     let (Some(script), Some(facts)) = (&subject.tool.script, subject.facts) else {
         return;
     };
-    // What was declared is in doubt then, and the contradiction is reported.
+    // The declarations contradict each other, which another rule reports.
     if contradictions(&subject.tool.declared_effects)
         .next()
         .is_some()

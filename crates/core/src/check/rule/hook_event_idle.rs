@@ -21,7 +21,7 @@ pub(super) const RULE: Rule<Check> = Rule {
     check: Check::Hook(check),
 };
 
-/// The events that something raises. Shrinks to a list of none left out.
+/// The events that the harness raises today.
 const RAISED: [&str; 6] = [
     "artifact.load",
     "builtin.post",

@@ -92,7 +92,7 @@ fn hosts(script: &Script, listed: &Domains) -> Vec<(String, Diagnostic)> {
             ])
             .next()
             .unwrap_or_default();
-        // What is put together at run time is not known here.
+        // A host that is put together at run time is unknown here.
         if let Err(Refused::Denied {
             message,
             host: Some(host),

@@ -65,7 +65,7 @@ pub(super) enum Check {
     Tool(fn(&ToolSubject<'_>, &mut Findings<'_>)),
     /// Each hook.
     Hook(fn(&HookSubject<'_>, &mut Findings<'_>)),
-    /// Each script that a worker looked at: of tools, of hooks, and `when`.
+    /// Each script that a worker parsed: of tools, of hooks, and `when`.
     Script(fn(&ScriptSubject<'_>, &mut Findings<'_>)),
 }
 

@@ -228,7 +228,7 @@ impl<'l> LineRest<'l> {
         if spaces == 0 && !empty {
             return None;
         }
-        // What is indented further is code that begins after one space.
+        // Deeper indentation is code that begins after one space.
         let taken = if empty || spaces > 4 { 1 } else { spaces };
         inside.skip(taken);
         *self = inside;

@@ -514,7 +514,7 @@ impl Reader {
                 let place = self.place(node.span);
                 self.problem(
                     field,
-                    format!("{} is not a glob:  {why}", quoted(text)),
+                    format!("{} is not a glob: {why}", quoted(text)),
                     place,
                 );
                 None
@@ -531,7 +531,7 @@ impl Reader {
                 let place = node.and_then(|node| self.place(node.span));
                 self.problem(
                     field,
-                    format!("{} is not a glob:  {why}", quoted(text)),
+                    format!("{} is not a glob: {why}", quoted(text)),
                     place,
                 );
                 false

@@ -3,9 +3,9 @@
 use super::{Reader, UnknownKey};
 use crate::artifact::node::{Key, Kind, Node};
 use crate::artifact::problem::quoted;
-use crate::artifact::read_effects::declared_effects;
 use crate::artifact::rule::{effects_contradict, tool_duplicate};
 use crate::artifact::tool::Annotations;
+use crate::artifact::tool::effects::declared_effects;
 use crate::effect::Level;
 use crate::span::{Place, Span};
 use crate::surface::entry::stated;

@@ -1,15 +1,52 @@
-//! Reads `redaction` and `secrets`.
+//! `redaction` and `secrets` of the root file.
 
-use super::node::Node;
-use super::problem::{Problems, quoted, texts, words};
-use super::root::SecretSource;
+use super::TEXTS;
+use crate::artifact::node::Node;
+use crate::artifact::problem::{Problems, quoted};
 use crate::artifact::rule::field_wrong_type;
+use crate::artifact::shape::{Field, Shape};
+use crate::artifact::value::{texts, words};
 use crate::redact::Words;
 use crate::span::Spanned;
 
+pub(in crate::artifact) const REDACTION_FIELD: Field = Field::new(
+    "redaction",
+    TEXTS,
+    "none",
+    "What is removed from results, events and kept output, besides secrets and tokens: the name of a field (`*` matches anything), or a pattern between slashes. The lists of all layers count.",
+);
+
+pub(in crate::artifact) const SECRETS_FIELD: Field = Field::new(
+    "secrets",
+    Shape::Map(&Shape::Either(&[
+        Shape::Text,
+        Shape::Record(SECRET_COMMAND),
+    ])),
+    "none",
+    "Where the secrets of `inject` come from, by name: `env:VAR`, `file:PATH`, or a `command` that prints it. Their values never leave the harness. A project's own count once a person trusts it.",
+);
+
+const SECRET_COMMAND: &[Field] = &[Field::new(
+    "command",
+    TEXTS,
+    "required",
+    "A program and its arguments, run as the user and not in the sandbox.",
+)];
+
+/// Where a secret comes from.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum SecretSource {
+    /// `env:VAR`.
+    Variable(String),
+    /// `file:PATH`: absolute, or from `~`.
+    File(String),
+    /// `command: [...]`.
+    Command(Vec<String>),
+}
+
 /// `redaction` of the root file, `safety.redact` of a tool. An entry without meaning is reported,
 /// because it would protect nothing.
-pub(super) fn redaction(
+pub(in crate::artifact) fn redaction(
     problems: &mut Problems<'_>,
     node: Option<&Node>,
     field: &str,

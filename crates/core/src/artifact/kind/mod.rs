@@ -1,17 +1,60 @@
-//! The tables of what authors may write. One file per kind of artifact.
+//! The kinds of artifact. Each has its table of fields, its struct and its reader in one place.
 
 mod bundle;
-mod client;
-mod hook;
-mod root;
-mod tool;
+pub mod client;
+pub mod hook;
+pub mod layer;
+mod limits;
+pub mod permission;
+pub mod root;
+mod script;
+pub mod tool;
 
-use super::ArtifactKind;
 use super::shape::{Field, FieldStatus, Shape};
+use crate::span::Span;
 use std::sync::LazyLock;
 
-pub(super) use hook::INLINE as INLINE_HOOK;
-pub(super) use tool::INLINE as INLINE_TOOL;
+/// The kinds of artifact that have a table of fields.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ArtifactKind {
+    /// A tool.
+    Tool,
+    /// A hook.
+    Hook,
+    /// The root file.
+    Root,
+    /// A bundle of tools and hooks.
+    Bundle,
+    /// How a client's own tools appear.
+    Client,
+    /// The policy for all projects on a machine, or of a user.
+    Layer,
+}
+
+impl ArtifactKind {
+    /// Every kind, in the order of the reference.
+    pub const ALL: [Self; 6] = [
+        Self::Tool,
+        Self::Hook,
+        Self::Root,
+        Self::Bundle,
+        Self::Client,
+        Self::Layer,
+    ];
+
+    /// The word for it.
+    #[must_use]
+    pub const fn word(self) -> &'static str {
+        match self {
+            Self::Tool => "tool",
+            Self::Hook => "hook",
+            Self::Root => "root",
+            Self::Bundle => "bundle",
+            Self::Client => "client",
+            Self::Layer => "layer",
+        }
+    }
+}
 
 /// The fields of an artifact's frontmatter, in the order of the reference page.
 #[must_use]
@@ -22,8 +65,33 @@ pub const fn fields_of(kind: ArtifactKind) -> &'static [Field] {
         ArtifactKind::Root => root::FIELDS,
         ArtifactKind::Bundle => bundle::FIELDS,
         ArtifactKind::Client => client::FIELDS,
-        ArtifactKind::Layer => root::LAYER,
+        ArtifactKind::Layer => layer::FIELDS,
     }
+}
+
+pub(in crate::artifact) const TEXTS: Shape = Shape::List(&Shape::Text);
+
+/// `checks` of tools and hooks.
+pub(super) const SILENCED: Field = Field::new(
+    "checks",
+    Shape::List(&Shape::Record(&[
+        Field::new("code", Shape::Text, "required", "The code of the finding."),
+        Field::new("reason", Shape::Text, "required", "Why it is fine here."),
+    ])),
+    "none",
+    "Findings about this artifact to silence, each with a reason. An entry that silences nothing is reported.",
+);
+
+/// The name and description of an artifact; files and inline entries write them differently.
+pub(in crate::artifact) struct Naming {
+    /// The name.
+    pub(in crate::artifact) name: String,
+    /// Where a reader expects it.
+    pub(in crate::artifact) span: Span,
+    /// The body or description.
+    pub(in crate::artifact) prose: String,
+    /// The place of an inline entry's description.
+    pub(in crate::artifact) prose_span: Option<Span>,
 }
 
 /// Every field, as `tool.retry`, that restricts calls and that nothing enforces yet. Writing one
@@ -34,7 +102,10 @@ pub fn unsupported_fields() -> Vec<&'static str> {
 }
 
 /// The entry of [`unsupported_fields`] for a path of one kind, without the kind.
-pub(super) fn unsupported_name(kind: ArtifactKind, path: &str) -> Option<&'static str> {
+pub(in crate::artifact) fn unsupported_name(
+    kind: ArtifactKind,
+    path: &str,
+) -> Option<&'static str> {
     UNSUPPORTED.iter().find_map(|name| {
         name.strip_prefix(kind.word())?
             .strip_prefix('.')

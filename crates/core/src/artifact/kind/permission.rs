@@ -1,12 +1,85 @@
-//! `permissions` and other paths of the workspace that authors write.
+//! `permissions` of tools and hooks: what they may touch, only ever less than their project.
 
-use super::node::Node;
-use super::permission::{Permission, PermissionKind};
-use super::problem::{Problems, quoted, texts, words};
+use super::TEXTS;
+use crate::artifact::node::Node;
+use crate::artifact::problem::{Problems, quoted};
 use crate::artifact::rule::{domain_invalid, field_wrong_type};
+use crate::artifact::shape::{Field, Shape};
+use crate::artifact::value::{texts, words};
 use crate::path::within_workspace;
+use crate::span::Span;
 use tool_harness_sandbox::network::Domains;
 use tool_harness_sandbox::plan::Access;
+
+/// `permissions` of tools and hooks.
+pub(super) const PERMISSIONS: Shape = Shape::List(&Shape::Record(&[
+    Field::new(
+        "kind",
+        Shape::Word(&["filesystem", "shell", "network", "custom"]),
+        "required",
+        "What is permitted.",
+    ),
+    Field::new(
+        "access",
+        Shape::Word(&["none", "read", "write"]),
+        "read",
+        "What may be done with files; `write` includes reading.",
+    ),
+    Field::new(
+        "path",
+        Shape::Text,
+        "the workspace",
+        "The file or folder, relative to the workspace.",
+    ),
+    Field::new(
+        "hosts",
+        TEXTS,
+        "none",
+        "Hosts that may be reached, as in `network.allowed_domains`, which must list them too.",
+    ),
+    Field::new(
+        "programs",
+        TEXTS,
+        "none",
+        "Programs that may be executed, by name or path; programs that these execute must be listed too.",
+    ),
+    Field::new("description", Shape::Text, "none", "Why it is needed."),
+]));
+
+/// One entry of `permissions`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Permission {
+    /// What it is about.
+    pub kind: PermissionKind,
+    /// Its place.
+    pub span: Span,
+}
+
+/// What an entry of `permissions` is about.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum PermissionKind {
+    /// Files: a place of the workspace, as a relative path without `..`, and what may be done
+    /// there.
+    Filesystem {
+        /// What may be done.
+        access: Access,
+        /// Where; `.` is the workspace.
+        path: String,
+    },
+    /// Programs, by name or path.
+    Shell {
+        /// The only ones that may be executed.
+        programs: Vec<String>,
+    },
+    /// Hosts.
+    Network {
+        /// The only ones that may be reached; entries that
+        /// [`tool_harness_sandbox::network::Domains`] reads.
+        hosts: Vec<String>,
+    },
+    /// Something that concerns people alone.
+    Custom,
+}
 
 /// Reads every entry. An unreadable one is reported and permits nothing of its kind.
 pub(super) fn permissions(problems: &mut Problems<'_>, node: Option<&Node>) -> Vec<Permission> {

@@ -1,17 +1,64 @@
-//! The file of a machine or user to a [`LayerFile`].
+//! The files above a project: what a machine's administrator and a user decide for all their
+//! projects.
 
-use super::frontmatter::{body_text, split};
-use super::layer::{Authority, LayerFile};
-use super::load::content;
-use super::problem::{Problems, Subject};
-use super::read::{text_of, unsplit_finding};
-use super::read_root::read_root;
-use super::{ArtifactKind, Root, yaml};
+use super::ArtifactKind;
+use super::root::{
+    FORMAT, LIMITS_FIELD, NETWORK_FIELD, POLICY_FIELD, REDACTION_FIELD, Root, SANDBOX_FIELD,
+    SECRETS_FIELD, TOOLS_POLICY_FIELD, read_root,
+};
+use crate::artifact::frontmatter::{body_text, split};
+use crate::artifact::load::content;
+use crate::artifact::problem::{Problems, Subject};
+use crate::artifact::read::{text_of, unsplit_finding};
+use crate::artifact::shape::Field;
+use crate::artifact::yaml;
 use crate::diagnostic::{Diagnostic, Severity};
 use crate::span::{Place, Source, Span};
-use std::fs;
 use std::path::Path;
 use std::sync::Arc;
+use std::{fmt, fs};
+
+/// What counts in the files of the machine and of the user: what every project of theirs is kept
+/// to.
+pub(in crate::artifact) const FIELDS: &[Field] = &[
+    FORMAT,
+    TOOLS_POLICY_FIELD,
+    POLICY_FIELD,
+    NETWORK_FIELD,
+    SANDBOX_FIELD,
+    LIMITS_FIELD,
+    REDACTION_FIELD,
+    SECRETS_FIELD,
+];
+
+/// Whose policy a file holds. A lower authority cannot reopen what a higher one denies or narrows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Authority {
+    /// The machine: `/etc/harness/harness.md`.
+    Machine,
+    /// The user: `harness/harness.md` in the folder of their settings.
+    User,
+}
+
+impl fmt::Display for Authority {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Machine => "machine",
+            Self::User => "user",
+        })
+    }
+}
+
+/// One file above a project.
+#[derive(Clone, Debug)]
+pub struct LayerFile {
+    /// Its authority.
+    pub authority: Authority,
+    /// Its settings.
+    pub root: Root,
+    /// Its first error, which stops everything: unreadable policy may have forbidden anything.
+    pub broken: Option<Diagnostic>,
+}
 
 /// Reads the file of an authority, with its problems; `None` if there is no file.
 pub(crate) fn read_layer(

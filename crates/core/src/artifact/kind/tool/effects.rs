@@ -1,8 +1,108 @@
 //! Every spelling of effects a tool's author used, as claims that can be compared.
 
-use super::node::Node;
-use super::tool::{Claim, DeclaredEffects};
+use super::TEXTS;
+use crate::artifact::node::Node;
+use crate::artifact::shape::{Field, Shape};
 use crate::effect::{Effects, Level};
+use crate::span::Span;
+
+/// The words of side-effect levels.
+pub(in crate::artifact) const LEVELS: Shape = Shape::Word(&[
+    "none",
+    "read_only",
+    "workspace_write",
+    "process_exec",
+    "network_read",
+    "network",
+    "desktop_control",
+]);
+
+/// The words of effects.
+pub(in crate::artifact) const EFFECTS: Shape = Shape::List(&Shape::Word(&[
+    "read",
+    "write",
+    "exec",
+    "net_read",
+    "net_write",
+    "desktop",
+    "destructive",
+    "spend",
+]));
+
+pub(super) const SAFETY: &[Field] = &[
+    Field::new(
+        "read_only",
+        Shape::Bool,
+        "inferred",
+        "The tool changes nothing.",
+    ),
+    Field::new(
+        "idempotent",
+        Shape::Bool,
+        "false",
+        "A repeated call changes nothing more.",
+    ),
+    Field::new(
+        "local_only",
+        Shape::Bool,
+        "inferred",
+        "The tool does not use the network.",
+    ),
+    Field::new(
+        "filesystem",
+        Shape::Word(&["none", "read", "write"]),
+        "inferred",
+        "What the tool does with files.",
+    ),
+    Field::new(
+        "process",
+        Shape::Bool,
+        "inferred",
+        "The tool starts processes.",
+    ),
+    Field::new("spend", Shape::Bool, "false", "A call costs money."),
+    Field::new(
+        "confirm",
+        Shape::Bool,
+        "false",
+        "Same as `requires_approval: true`.",
+    ),
+    Field::new(
+        "workspace_root",
+        Shape::Text,
+        "the workspace",
+        "The folder of the workspace that the tool is limited to.",
+    ),
+    Field::new(
+        "redact",
+        TEXTS,
+        "none",
+        "What is removed from this tool's results: the name of a field (`*` matches anything), or a pattern between slashes.",
+    ),
+];
+
+/// One spelling of a tool's effects.
+#[derive(Clone, Debug)]
+pub struct DeclaredEffects {
+    /// The spelling, as `risk: write`.
+    pub spelling: String,
+    /// Its place.
+    pub span: Span,
+    /// What it claims about the set.
+    pub claim: Claim,
+}
+
+/// What one spelling says about the effect set.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Claim {
+    /// The set is exactly this (`risk`, `side_effect_level`).
+    Exactly(Effects),
+    /// The set holds at least this (`safety.process: true`, `safety.spend: true`, `destructiveHint:
+    /// true`).
+    AtLeast(Effects),
+    /// None of these are in the set (`safety.local_only: true`, `read_only: true`).
+    Without(Effects),
+}
 
 const MUTATES: Effects = Effects::WRITE
     .and(Effects::EXEC)

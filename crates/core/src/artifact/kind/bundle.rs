@@ -1,9 +1,10 @@
 //! The fields of a bundle.
 
-use super::super::shape::{Field, Shape};
+use super::TEXTS;
 use super::root::{HOOKS, TOOLS};
+use crate::artifact::shape::{Field, Shape};
 
-pub(super) const FIELDS: &[Field] = &[
+pub(in crate::artifact) const FIELDS: &[Field] = &[
     Field::new(
         "tools",
         TOOLS,
@@ -23,13 +24,7 @@ pub(super) const FIELDS: &[Field] = &[
         "When the bundle counts.",
     )
     .unsupported(),
-    Field::new(
-        "depends_on",
-        Shape::List(&Shape::Text),
-        "none",
-        "Bundles that must be there too.",
-    )
-    .unsupported(),
+    Field::new("depends_on", TEXTS, "none", "Bundles that must exist too.").unsupported(),
     Field::new(
         "version",
         Shape::Either(&[Shape::Text, Shape::Number]),
@@ -45,11 +40,5 @@ pub(super) const FIELDS: &[Field] = &[
     )
     .idle(),
     Field::new("author", Shape::Text, "none", "Who wrote it.").idle(),
-    Field::new(
-        "tags",
-        Shape::List(&Shape::Text),
-        "none",
-        "Words for policy and search.",
-    )
-    .idle(),
+    Field::new("tags", TEXTS, "none", "Words for policy and search.").idle(),
 ];

@@ -1,7 +1,7 @@
 //! `parameters` or `input_schema` to the schema of the arguments.
 
-use super::node::{Kind, Node};
-use super::problem::{Problems, quoted};
+use crate::artifact::node::{Kind, Node};
+use crate::artifact::problem::{Problems, quoted};
 use crate::artifact::rule::{
     parameter_type_missing, parameter_type_unknown, schema_and_parameters,
 };
