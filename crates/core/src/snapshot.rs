@@ -12,7 +12,7 @@ use crate::host::Host;
 use crate::listen::Listener;
 use crate::outside::Outside;
 use crate::plan::Surroundings;
-use crate::redact::{Redactor, Values};
+use crate::redact::{Redactor, SecretValues};
 use crate::registry::Registry;
 use crate::run::{self, Context, Environment, Secrets, Shared};
 use crate::span::Span;
@@ -49,7 +49,7 @@ pub(crate) struct Ground {
     pub(crate) secrets: Secrets,
     pub(crate) blobs: Arc<dyn BlobStore>,
     /// What must not leave, whichever version of the project learned it.
-    pub(crate) values: Arc<Values>,
+    pub(crate) values: Arc<SecretValues>,
     /// What workers found in scripts that have not changed since.
     pub(crate) facts: Mutex<FactsBySource>,
 }

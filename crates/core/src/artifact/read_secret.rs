@@ -4,7 +4,7 @@ use super::node::Node;
 use super::problem::{Problems, quoted, texts, words};
 use super::root::SecretFrom;
 use crate::check::field_wrong_type;
-use crate::redact::Words;
+use crate::redact::RedactionPatterns;
 use crate::span::Spanned;
 
 /// `redaction` of the root file, `safety.redact` of a tool. An entry that means nothing is reported, because it would protect nothing.
@@ -15,7 +15,7 @@ pub(super) fn redaction(
 ) -> Vec<Spanned<String>> {
     let entries = texts(node);
     for (index, entry) in entries.iter().enumerate() {
-        if let Err(problem) = Words::new([entry.value.as_str()]) {
+        if let Err(problem) = RedactionPatterns::new([entry.value.as_str()]) {
             let finding = field_wrong_type::RULE
                 .finding(problem)
                 .field(format!("{field}[{index}]"));

@@ -21,7 +21,7 @@ use crate::host::Host;
 use crate::id::ToolName;
 use crate::middleware::{Known, Middleware};
 use crate::plan::{Confines, narrowed};
-use crate::redact::Words;
+use crate::redact::RedactionPatterns;
 use crate::refusal::Code;
 use crate::rule::{self, Rule};
 use crate::schema::CompiledSchema;
@@ -105,7 +105,7 @@ pub struct RegisteredTool {
     /// Its limits, the project's filled in.
     pub limits: Limits,
     /// What is taken out of its results, beside what is taken out of all; nothing unless it says so.
-    pub(crate) words: Option<Arc<Words>>,
+    pub(crate) redaction: Option<Arc<RedactionPatterns>>,
     pub(crate) script: Option<Script>,
     pub(crate) body: Option<Arc<dyn AnyTool>>,
     pub(crate) at_once: Option<Arc<Slots>>,
@@ -185,7 +185,7 @@ impl RegisteredTool {
             limits,
             unusable: None,
             unread: None,
-            words: None,
+            redaction: None,
             script: None,
             body: None,
             at_once: None,
@@ -500,7 +500,7 @@ impl Registry {
                 Defined::ByFile
             },
             canonical: tool.name.as_str().into(),
-            words: (!tool.redact.is_empty()).then(|| Arc::new(words(&tool.redact))),
+            redaction: (!tool.redact.is_empty()).then(|| Arc::new(patterns(&tool.redact))),
             foreign: None,
             input: OnceLock::new(),
             output: OnceLock::new(),
@@ -603,8 +603,8 @@ impl Registry {
     }
 
     /// What the project and the layers above it want taken out of whatever leaves.
-    pub(crate) fn redaction(&self) -> Words {
-        words(
+    pub(crate) fn redaction(&self) -> RedactionPatterns {
+        patterns(
             self.layers
                 .iter()
                 .map(|layer| &layer.root)
@@ -681,8 +681,9 @@ impl Registry {
 }
 
 /// Entries that were looked at when they were read: one that means nothing has made its file unusable.
-fn words<'a>(entries: impl IntoIterator<Item = &'a Spanned<String>>) -> Words {
-    Words::new(entries.into_iter().map(|entry| entry.value.as_str())).unwrap_or_default()
+fn patterns<'a>(entries: impl IntoIterator<Item = &'a Spanned<String>>) -> RedactionPatterns {
+    RedactionPatterns::new(entries.into_iter().map(|entry| entry.value.as_str()))
+        .unwrap_or_default()
 }
 
 /// The built-ins a script is linked with: those it can reach, that its side has, within its effects. One that a rule denies is left

@@ -10,7 +10,7 @@ use crate::host::Host;
 use crate::listen::Listener;
 use crate::outside::Outside;
 use crate::plan::{Site, Surroundings};
-use crate::redact::{Redactor, Values};
+use crate::redact::{Redactor, SecretValues};
 use crate::refusal::{Code, Refusal};
 use crate::registry::Registry;
 use crate::result::ArtifactRef;
@@ -48,7 +48,7 @@ pub(crate) struct Shared {
     pub(crate) budget: Duration,
     pub(crate) redactor: Redactor,
     /// What the redactor learns.
-    pub(crate) values: Arc<Values>,
+    pub(crate) values: Arc<SecretValues>,
     pub(crate) secrets: Secrets,
     pub(crate) blobs: Arc<dyn BlobStore>,
 }
@@ -77,11 +77,14 @@ impl Shared {
 
     /// The artifacts of a session, with the redaction patterns of a tool.
     pub(super) fn session_blobs(&self, session: &str, tool: &str) -> SessionBlobs {
-        let words = self.registry.find(tool).and_then(|tool| tool.words.clone());
+        let patterns = self
+            .registry
+            .find(tool)
+            .and_then(|tool| tool.redaction.clone());
         SessionBlobs::new(
             Arc::clone(&self.blobs),
             self.redactor.clone(),
-            words,
+            patterns,
             session,
         )
     }

@@ -13,7 +13,7 @@ use crate::id::{ToolCallId, ToolName};
 use crate::isolate;
 use crate::outside::{Ran, Request, Response};
 use crate::plan::{self, Narrowing};
-use crate::redact::Named;
+use crate::redact::NamedFields;
 use crate::refusal::{Code, Refusal};
 use crate::registry::RegisteredTool;
 use crate::result::{ArtifactRef, ToolResult};
@@ -53,8 +53,11 @@ impl<'a> On<'a> {
     }
 
     /// The fields that somebody named for this tool or for all.
-    pub(crate) fn named(self) -> Named<'a> {
-        self.ctx.shared().redactor.named(self.tool.words.as_ref())
+    pub(crate) fn named(self) -> NamedFields<'a> {
+        self.ctx
+            .shared()
+            .redactor
+            .named(self.tool.redaction.as_ref())
     }
 
     /// The run's context; nothing is a context, too.

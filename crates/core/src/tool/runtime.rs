@@ -4,7 +4,7 @@ use super::ToolError;
 use crate::builtin::Program;
 use crate::id::{ToolCallId, ToolName};
 use crate::outside::{Ran, Request, Response};
-use crate::redact::Named;
+use crate::redact::NamedFields;
 use crate::result::{ArtifactRef, ToolResult};
 use crate::store::KeyValue;
 use crate::store::StoreScope;
@@ -36,7 +36,7 @@ impl<'a, Ctx> ToolRuntime<'a, Ctx> {
     }
 
     /// The fields that must not be quoted.
-    pub(super) fn named(&self) -> Named<'a> {
+    pub(super) fn named(&self) -> NamedFields<'a> {
         self.on.named()
     }
 
