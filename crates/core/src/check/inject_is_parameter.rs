@@ -3,7 +3,7 @@
 use super::subject::{Findings, ToolSubject};
 use super::{Check, Rule};
 use crate::diagnostic::Severity;
-use crate::schema::shows;
+use crate::schema::mentions;
 
 pub(super) const RULE: Rule = Rule {
     code: "INJECT_IS_PARAMETER",
@@ -26,7 +26,7 @@ fn check(subject: &ToolSubject<'_>, findings: &mut Findings<'_>) {
     for (name, inject) in tool
         .inject
         .iter()
-        .filter(|(name, _)| shows(&tool.input_schema, name))
+        .filter(|(name, _)| mentions(&tool.input_schema, name))
     {
         findings.add(
             RULE.finding(format!(

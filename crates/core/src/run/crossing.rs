@@ -8,7 +8,7 @@ use super::payload::merge;
 use super::reach::{Reach, Traces};
 use super::record::object;
 use crate::artifact::tool::Limits;
-use crate::builtin::{self, Args, Body, Builtin, Host, Module, Program, Scope};
+use crate::builtin::{self, Args, Body, Builtin, BuiltinHost, Module, Program, Scope};
 use crate::isolate::{self, caught};
 use crate::outside::{Ran, Request, Response};
 use crate::plan::{self, Narrowing};
@@ -319,7 +319,7 @@ struct World {
     _alive: Option<mpsc::Sender<()>>,
 }
 
-impl Host for World {
+impl BuiltinHost for World {
     fn files(&self) -> Result<&Jail, String> {
         Ok(&self.jail)
     }

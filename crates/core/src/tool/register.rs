@@ -369,7 +369,7 @@ fn judge(spec: &ToolSpec) -> Result<Effects, RegisterError> {
     if let Some((argument, _)) = spec
         .injected
         .iter()
-        .find(|(name, _)| schema::shows(&compiled.value, name))
+        .find(|(name, _)| schema::mentions(&compiled.value, name))
     {
         return Err(RegisterError::InjectedInSchema {
             tool: tool(),
