@@ -84,7 +84,7 @@ pub struct Facts {
     /// first function.
     pub recursion: Vec<Named>,
     /// Keys that a tool reads from its arguments as `args["x"]` in every run, without a check.
-    pub demanded: Vec<Named>,
+    pub required_arguments: Vec<Named>,
     /// Keys that a hook reads from its payload as `payload["x"]` or `payload.get("x")` (also
     /// nested: `tool.name`).
     pub payload_keys: Vec<Named>,

@@ -2,7 +2,7 @@
 
 /// The closest of `known`, when it is close enough to be what was meant.
 pub(crate) fn nearest<'a>(word: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
-    // Distances are quadratic, and nothing that long is a slip of the finger.
+    // Distances are quadratic, and no typo is that long.
     if word.len() > 64 {
         return None;
     }

@@ -1,12 +1,11 @@
 //! How a client's own tools appear to hooks and policy, as its author wrote it.
 
+pub use crate::native::{CLIENTS, Served, Split};
+
 use crate::diagnostic::Diagnostic;
 use crate::effect::Effects;
 use crate::span::Source;
 use std::sync::Arc;
-
-/// The clients whose hook protocols are spoken.
-pub const CLIENTS: [&str; 2] = ["claude-code", "codex"];
 
 /// A client map after parsing.
 #[derive(Clone, Debug)]
@@ -36,7 +35,7 @@ pub enum Commands {
 /// One entry of `tools`.
 #[derive(Clone, Debug)]
 pub struct ClientTool {
-    /// The client's name for it; `*` stands for any text.
+    /// The client's name for it; `*` matches any text.
     pub pattern: String,
     /// `as`.
     pub name: Option<String>,
@@ -58,26 +57,9 @@ pub struct ClientTool {
     pub served: Served,
 }
 
-/// What of one call is judged one by one.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Split {
-    /// Each item of `edits`.
-    Edits,
-    /// Each file that `patch` touches.
-    Patch,
-}
-
-/// Who serves a tool that a client calls.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Served {
-    /// The client, or another server.
-    Elsewhere,
-    /// This harness, over MCP: the call is judged there.
-    Here,
-}
-
 impl ClientMap {
-    /// What stands for a file that gave nothing: the client's calls are refused. A folder that cannot be listed stands for every client.
+    /// A placeholder for a file that could not be read: the client's calls are refused. For a
+    /// folder that cannot be listed, the calls of every client are.
     pub(super) fn broken(name: &str, source: &Arc<Source>, problem: &Diagnostic) -> Vec<Self> {
         let named: Vec<&str> = CLIENTS
             .into_iter()

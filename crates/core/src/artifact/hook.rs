@@ -36,7 +36,8 @@ pub struct Hook {
     pub body: String,
     /// `tags`.
     pub tags: Vec<String>,
-    /// Fields the author wrote that nothing enforces yet; the hook then blocks like one that cannot be loaded.
+    /// Fields the author wrote that the harness does not enforce yet; the hook then blocks like one
+    /// that cannot be loaded.
     pub unsupported: Vec<Spanned<&'static str>>,
 }
 

@@ -1,10 +1,11 @@
-//! The files above a project: what a machine's administrator and a user decide for every project of theirs.
+//! The files above a project: what a machine's administrator and a user decide for all their
+//! projects.
 
 use super::Root;
 use crate::diagnostic::Diagnostic;
 use std::fmt;
 
-/// For whom a file with policy speaks. What a higher one denies or narrows, no lower one opens again.
+/// Whose policy a file holds. A lower authority cannot reopen what a higher one denies or narrows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Authority {
     /// The machine: `/etc/harness/harness.md`.
@@ -22,13 +23,13 @@ impl fmt::Display for Authority {
     }
 }
 
-/// One such file.
+/// One file above a project.
 #[derive(Clone, Debug)]
 pub struct LayerFile {
-    /// Whose it is.
+    /// Its authority.
     pub authority: Authority,
-    /// What it says.
+    /// Its settings.
     pub root: Root,
-    /// Its first error, which stops everything: policy that cannot be read may have forbidden anything.
+    /// Its first error, which stops everything: unreadable policy may have forbidden anything.
     pub broken: Option<Diagnostic>,
 }

@@ -2,12 +2,14 @@
 
 pub mod client;
 pub mod fields;
+mod file_kind;
 mod fit;
 pub(crate) mod frontmatter;
 pub mod hook;
 mod json_schema;
 pub mod layer;
 mod load;
+pub(crate) mod locate;
 pub mod node;
 mod offsets;
 pub mod permission;
@@ -23,9 +25,9 @@ mod read_root;
 mod read_secret;
 mod read_tool;
 pub mod root;
+pub(crate) mod rule;
 mod scalar;
 pub mod shape;
-mod slot;
 mod stamp;
 pub mod tool;
 pub mod yaml;
@@ -64,7 +66,7 @@ pub enum ArtifactKind {
     Bundle,
     /// How a client's own tools appear.
     Client,
-    /// What every project on a machine, or of a user, is kept to.
+    /// The policy for all projects on a machine, or of a user.
     Layer,
 }
 
@@ -137,15 +139,17 @@ pub struct Artifacts {
     pub tools: Vec<Tool>,
     /// Hooks in the order of layers, then paths.
     pub hooks: Vec<Hook>,
-    /// Hooks that reading found an error in. A hook that could still be read is in `hooks` too, for the checks; it must not run.
+    /// Hooks with a reading error. A hook that could still be read is also in `hooks`, for the
+    /// checks; it must not run.
     pub broken_hooks: Vec<BrokenHook>,
-    /// Tools that reading found an error in. A tool that could still be read is in `tools` too, for the checks; it must not be offered.
+    /// Tools with a reading error. A tool that could still be read is also in `tools`, for the
+    /// checks; it must not be offered.
     pub broken_tools: Vec<BrokenTool>,
-    /// What the project says about clients' own tools.
+    /// How the project maps clients' own tools.
     pub clients: Vec<ClientMap>,
     /// The files of the machine and of the user, highest first.
     pub layers: Vec<LayerFile>,
-    /// What is wrong, in file order.
+    /// The problems found, in file order.
     pub problems: Vec<Diagnostic>,
 }
 

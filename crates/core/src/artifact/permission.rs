@@ -8,14 +8,15 @@ use tool_harness_sandbox::plan::Access;
 pub struct Permission {
     /// What it is about.
     pub kind: PermissionKind,
-    /// Where it stands.
+    /// Its place.
     pub span: Span,
 }
 
 /// What an entry of `permissions` is about.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum PermissionKind {
-    /// Files: a place of the workspace, as a relative path without `..`, and what may be done there.
+    /// Files: a place of the workspace, as a relative path without `..`, and what may be done
+    /// there.
     Filesystem {
         /// What may be done.
         access: Access,
@@ -29,7 +30,8 @@ pub enum PermissionKind {
     },
     /// Hosts.
     Network {
-        /// The only ones that may be reached; entries that [`tool_harness_sandbox::network::Domains`] reads.
+        /// The only ones that may be reached; entries that
+        /// [`tool_harness_sandbox::network::Domains`] reads.
         hosts: Vec<String>,
     },
     /// Something that concerns people alone.

@@ -1,14 +1,15 @@
-//! Collects what is wrong with one artifact while it is read.
+//! Collects the problems of one artifact while it is read.
 
 use super::node::Node;
 use super::shape::Field;
-use crate::check::{field_missing, field_wrong_type};
+use crate::artifact::rule::{field_missing, field_wrong_type};
 use crate::diagnostic::{Diagnostic, Severity};
 use crate::span::Spanned;
 use crate::span::{Place, Source, Span};
 use std::sync::Arc;
 
-/// Whose problems they are; decides how much an unknown key matters and whether a tool is named.
+/// The artifact with the problems; decides how severe an unknown key is and whether a tool is
+/// named.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Subject<'a> {
     /// A tool of this name.
@@ -109,7 +110,7 @@ pub(super) fn did_you_mean<'f>(
     key: &str,
     fields: impl IntoIterator<Item = &'f Field>,
 ) -> Option<&'static str> {
-    // Distances are quadratic; a key longer than this is no misspelling of a field.
+    // Distances are quadratic, and a key longer than this is not a misspelled field.
     if key.len() > 64 {
         return None;
     }

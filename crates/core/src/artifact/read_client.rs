@@ -9,7 +9,7 @@ use super::problem::{Problems, words};
 use crate::effect::Effects;
 use std::sync::Arc;
 
-/// Reads every entry; what is wrong is reported, and any error makes the map broken.
+/// Reads every entry; a wrong value is reported, and any error makes the map broken.
 pub(super) fn read_client(problems: &mut Problems<'_>, client: &str, node: &Node) -> ClientMap {
     fit(problems, &[], fields_of(ArtifactKind::Client), node);
     let entries = node.get("tools").map(Node::entries).unwrap_or_default();

@@ -12,7 +12,8 @@ const MUTATES: Effects = Effects::WRITE
 const NETWORK: Effects = Effects::NET_READ.and(Effects::NET_WRITE);
 const FILES: Effects = Effects::READ.and(Effects::WRITE);
 
-/// One entry per spelling, in a fixed order. What has the wrong type claims nothing; it was reported.
+/// One entry per spelling, in a fixed order. A value of the wrong type was reported and claims
+/// nothing.
 pub(crate) fn declared_effects(node: &Node) -> Vec<DeclaredEffects> {
     let mut declared = Vec::new();
     let mut look = |path: &[&str], claims: fn(&Node) -> Vec<Claim>| {
@@ -50,7 +51,7 @@ pub(crate) fn declared_effects(node: &Node) -> Vec<DeclaredEffects> {
             &[Claim::Without(Effects::DESTRUCTIVE)],
         )
     });
-    // An open world may be reached through a process as well, so only the closed one is a claim.
+    // A process can also reach the open world, so only the closed one is a claim.
     look(&["annotations", "openWorldHint"], |node| {
         when(node, &[], &[Claim::Without(NETWORK)])
     });

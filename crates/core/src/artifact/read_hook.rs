@@ -9,11 +9,11 @@ use super::problem::{Problems, words};
 use super::read_permission::permissions;
 use super::read_tool::{Naming, natural, script};
 use super::{ArtifactKind, Form, Origin};
-use crate::check::{event_missing, field_wrong_type};
+use crate::artifact::rule::{event_missing, field_wrong_type};
 use crate::span::Spanned;
 use serde_json::{Value, json};
 
-/// Reads every field; what is wrong is reported and left at its default.
+/// Reads every field; a wrong value is reported and its default used.
 pub(super) fn read_hook(
     problems: &mut Problems<'_>,
     origin: Origin,
@@ -60,7 +60,7 @@ pub(super) fn read_hook(
     }
 }
 
-/// Hooks have files to read and `http`; an entry about anything else would promise what no hook can do.
+/// Hooks can read files and use `http`; any other entry would promise what no hook can do.
 fn hook_permissions(problems: &mut Problems<'_>, node: Option<&Node>) -> Vec<Permission> {
     let permissions = permissions(problems, node);
     for permission in permissions.iter().filter(|permission| {
@@ -70,7 +70,7 @@ fn hook_permissions(problems: &mut Problems<'_>, node: Option<&Node>) -> Vec<Per
         )
     }) {
         let finding = field_wrong_type::RULE
-            .finding("a hook can be given hosts only: it starts no processes and writes no files");
+            .finding("a hook can only be given hosts: it starts no processes and writes no files");
         problems.add(
             finding
                 .field("permissions")

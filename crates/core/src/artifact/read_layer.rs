@@ -13,13 +13,13 @@ use std::fs;
 use std::path::Path;
 use std::sync::Arc;
 
-/// Reads the file of an authority, with what is wrong in it; nothing when there is none.
+/// Reads the file of an authority, with its problems; `None` if there is no file.
 pub(crate) fn read_layer(
     authority: Authority,
     path: &Path,
 ) -> Option<(LayerFile, Vec<Diagnostic>)> {
     let name = path.display().to_string();
-    // Only a name that is not there says nothing. One that may not be looked at could hide anything.
+    // Only a missing file means no policy. An unreadable one could forbid anything.
     if matches!(fs::symlink_metadata(path), Err(error) if matches!(error.kind(), std::io::ErrorKind::NotFound | std::io::ErrorKind::NotADirectory))
     {
         return None;

@@ -2,14 +2,16 @@
 
 use super::node::{Kind, Node};
 use super::problem::{Problems, quoted};
-use crate::check::{parameter_type_missing, parameter_type_unknown, schema_and_parameters};
+use crate::artifact::rule::{
+    parameter_type_missing, parameter_type_unknown, schema_and_parameters,
+};
 use crate::span::Spanned;
 use serde_json::{Map, Value, json};
 
 /// The types a parameter may have.
 const TYPES: [&str; 6] = ["string", "number", "integer", "boolean", "object", "array"];
 
-/// Keywords that say what a value is, so that `type` may be left out.
+/// Keywords that imply the type of a value, so that `type` may be left out.
 const STAND_FOR_A_TYPE: [&str; 6] = ["enum", "const", "$ref", "anyOf", "oneOf", "allOf"];
 
 /// The arguments' schema, always an object schema, with the key it came from.
@@ -21,8 +23,8 @@ pub(super) fn input_schema(
 ) -> (Value, Option<Spanned<&'static str>>) {
     let (parameters, full) = (node.get("parameters"), node.get("input_schema"));
     if let (Some(_), Some(full)) = (parameters, full) {
-        let finding = schema_and_parameters::RULE
-            .finding("`input_schema` and `parameters` exclude each other");
+        let finding =
+            schema_and_parameters::RULE.finding("`input_schema` and `parameters` are both written");
         problems.add(
             finding.field("input_schema").help("keep one of the two"),
             full.span,
@@ -95,7 +97,7 @@ fn from_parameters(problems: &mut Problems<'_>, node: &Node) -> Map<String, Valu
                 }
                 property.shift_remove("required");
             }
-            // The list of an object's own schema: the keyword of JSON Schema, not ours.
+            // A list is JSON Schema's keyword for a nested object, not ours.
             Some((_, Kind::List(_))) | None => {}
             Some((node, _)) => {
                 problems.wrong_type(node, &format!("{path}.required"), "`true` or `false`");
@@ -111,7 +113,7 @@ fn from_parameters(problems: &mut Problems<'_>, node: &Node) -> Map<String, Valu
 
 fn check_type(problems: &mut Problems<'_>, parameter: &Node, path: &str, span: crate::span::Span) {
     let accepted = format!(
-        "one of {} is accepted",
+        "expected one of {}",
         TYPES.map(|name| format!("`{name}`")).join(", ")
     );
     let Some(kind) = parameter.get("type") else {

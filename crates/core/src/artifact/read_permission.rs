@@ -3,12 +3,12 @@
 use super::node::Node;
 use super::permission::{Permission, PermissionKind};
 use super::problem::{Problems, quoted, texts, words};
-use crate::check::{domain_invalid, field_wrong_type};
+use crate::artifact::rule::{domain_invalid, field_wrong_type};
 use crate::path::within_workspace;
 use tool_harness_sandbox::network::Domains;
 use tool_harness_sandbox::plan::Access;
 
-/// Reads every entry. One that cannot be read is reported and permits nothing of its kind.
+/// Reads every entry. An unreadable one is reported and permits nothing of its kind.
 pub(super) fn permissions(problems: &mut Problems<'_>, node: Option<&Node>) -> Vec<Permission> {
     let mut permissions = Vec::new();
     for (index, node) in node.map(Node::items).unwrap_or_default().iter().enumerate() {
@@ -60,7 +60,7 @@ fn filesystem(problems: &mut Problems<'_>, node: &Node, field: &str) -> Permissi
     }
 }
 
-/// A path of the workspace, with dots resolved by name; what leaves it is reported.
+/// A path of the workspace, with dots resolved by name; a path that leaves it is reported.
 pub(super) fn inside(problems: &mut Problems<'_>, node: &Node, field: &str) -> Option<String> {
     let path = within_workspace(node.text()?);
     if path.is_none() {
@@ -72,7 +72,7 @@ pub(super) fn inside(problems: &mut Problems<'_>, node: &Node, field: &str) -> O
         let finding = field_wrong_type::RULE.finding(message).field(field);
         problems.add(
             finding.help(
-                "write it relative to the workspace; nothing outside can be given to a tool here",
+                "write it relative to the workspace; a tool cannot be given anything outside it",
             ),
             node.span,
         );
@@ -80,7 +80,7 @@ pub(super) fn inside(problems: &mut Problems<'_>, node: &Node, field: &str) -> O
     path
 }
 
-/// A list of hosts. An entry that cannot be read is reported and the list admits nothing.
+/// A list of hosts. An unreadable entry is reported, and the list then admits nothing.
 pub(super) fn domains(problems: &mut Problems<'_>, node: Option<&Node>, field: &str) -> Domains {
     Domains::parse(&hosts(problems, node, field)).unwrap_or_default()
 }

@@ -11,8 +11,8 @@ use super::read_tool::{capabilities, limits};
 use super::root::{
     ArgConstraint, Ceiling, CheckedPaths, Checks, ListMode, Policy, Root, Sandbox, ToolsPolicy,
 };
-use crate::artifact::root::Setting;
-use crate::check::{ceiling_twice, format_unknown, pattern_invalid};
+use crate::artifact::root::SeveritySetting;
+use crate::artifact::rule::{ceiling_twice, format_unknown, pattern_invalid};
 use crate::containment::Containment;
 use crate::effect::{Effects, Level};
 use crate::pattern::{Pattern, Separator};
@@ -21,7 +21,7 @@ use crate::span::Spanned;
 use std::sync::Arc;
 use tool_harness_sandbox::network::Domains;
 
-/// Reads every field; what is wrong is reported, and any error makes the root broken.
+/// Reads every field; a wrong value is reported, and any error makes the root broken.
 pub(super) fn read_root(
     problems: &mut Problems<'_>,
     kind: ArtifactKind,
@@ -70,7 +70,9 @@ fn checks(problems: &mut Problems<'_>, node: &Node) -> Checks {
     let severity = |node: Option<&Node>| {
         let entries = node.map(Node::entries).unwrap_or_default().iter();
         entries
-            .filter_map(|(key, word)| Some((key.name.clone(), Setting::named(word.text()?)?)))
+            .filter_map(|(key, word)| {
+                Some((key.name.clone(), SeveritySetting::named(word.text()?)?))
+            })
             .collect()
     };
     let paths = node
@@ -232,7 +234,7 @@ fn constraints(problems: &mut Problems<'_>, node: Option<&Node>) -> Vec<Spanned<
     constraints
 }
 
-/// Reports each text of a field, or of its list, that is no glob.
+/// Reports each string of a field, or of its list, that is not a glob.
 fn globs(problems: &mut Problems<'_>, node: Option<&Node>, field: &str) {
     let Some(node) = node else { return };
     for item in node.items().iter().chain([node]) {
@@ -241,13 +243,13 @@ fn globs(problems: &mut Problems<'_>, node: Option<&Node>, field: &str) {
             .map(|text| Pattern::new(text, Separator::Ordinary))
         {
             let finding = pattern_invalid::RULE.finding(format!(
-                "{} is no glob: {why}",
+                "{} is not a glob:  {why}",
                 quoted(item.text().unwrap_or_default())
             ));
             problems.add(
-                finding.field(field).help(
-                    "write a name, or a glob; a `\\` before a character takes its meaning away",
-                ),
+                finding
+                    .field(field)
+                    .help("write a name or a glob; `\\` before a character makes it literal"),
                 item.span,
             );
         }

@@ -1,13 +1,14 @@
-//! What must not leave, and where secrets come from.
+//! Reads `redaction` and `secrets`.
 
 use super::node::Node;
 use super::problem::{Problems, quoted, texts, words};
-use super::root::SecretFrom;
-use crate::check::field_wrong_type;
+use super::root::SecretSource;
+use crate::artifact::rule::field_wrong_type;
 use crate::redact::RedactionPatterns;
 use crate::span::Spanned;
 
-/// `redaction` of the root file, `safety.redact` of a tool. An entry that means nothing is reported, because it would protect nothing.
+/// `redaction` of the root file, `safety.redact` of a tool. An entry without meaning is reported,
+/// because it would protect nothing.
 pub(super) fn redaction(
     problems: &mut Problems<'_>,
     node: Option<&Node>,
@@ -20,7 +21,7 @@ pub(super) fn redaction(
                 .finding(problem)
                 .field(format!("{field}[{index}]"));
             problems
-                .add(finding.help("write the name of a field, as `password` or `*_token`, or a pattern, as `/CUS-[0-9]+/`"), entry.span);
+                .add(finding.help("write the name of a field, such as `password` or `*_token`, or a pattern, such as `/CUS-[0-9]+/`"), entry.span);
         }
     }
     entries
@@ -30,19 +31,19 @@ pub(super) fn redaction(
 pub(super) fn secrets(
     problems: &mut Problems<'_>,
     node: Option<&Node>,
-) -> Vec<(String, Spanned<SecretFrom>)> {
+) -> Vec<(String, Spanned<SecretSource>)> {
     let mut secrets = Vec::new();
     for (key, from) in node.map(Node::entries).unwrap_or_default() {
         let value = match (
             from.text().and_then(|text| text.split_once(':')),
             from.get("command"),
         ) {
-            (Some(("env", name)), _) if !name.is_empty() => SecretFrom::Variable(name.to_owned()),
+            (Some(("env", name)), _) if !name.is_empty() => SecretSource::Variable(name.to_owned()),
             (Some(("file", path)), _) if path.starts_with('/') || path.starts_with("~/") => {
-                SecretFrom::File(path.to_owned())
+                SecretSource::File(path.to_owned())
             }
             (None, Some(command)) if !words(Some(command)).is_empty() => {
-                SecretFrom::Command(words(Some(command)))
+                SecretSource::Command(words(Some(command)))
             }
             _ => {
                 let message = format!("{} does not say where it comes from", quoted(&key.name));

@@ -10,25 +10,25 @@ use super::read_permission::{inside, permissions};
 use super::read_secret::redaction;
 use super::tool::{Annotations, Approval, Inject, Limits, RetryPolicy, Script, Tool, ToolExample};
 use super::{ArtifactKind, Form, Origin};
-use crate::check::field_wrong_type;
+use crate::artifact::rule::field_wrong_type;
 use crate::effect::Level;
 use crate::span::Spanned;
 use crate::span::{Place, Span};
 use serde_json::{Map, Value};
 
-/// What an artifact is called and described by, which differs between files and inline entries.
+/// The name and description of an artifact; files and inline entries write them differently.
 pub(super) struct Naming {
     /// The name.
     pub(super) name: String,
-    /// Where a reader would look for it.
+    /// Where a reader expects it.
     pub(super) span: Span,
     /// The body or description.
     pub(super) prose: String,
-    /// Where the description of an inline entry stands.
+    /// The place of an inline entry's description.
     pub(super) prose_span: Option<Span>,
 }
 
-/// Reads every field; what is wrong is reported and left at its default.
+/// Reads every field; a wrong value is reported and its default used.
 pub(super) fn read_tool(
     problems: &mut Problems<'_>,
     origin: Origin,
@@ -202,7 +202,7 @@ fn annotations(node: &Node) -> Annotations {
 
 fn requires_approval(node: &Node) -> Option<Spanned<Approval>> {
     let confirm = node.get("safety").and_then(|safety| safety.get("confirm"));
-    // An expression beside `confirm: true` asks for less than `confirm` does, so the plain demand wins.
+    // An expression asks for less than `confirm: true`, so `confirm` wins.
     let always = [node.get("requires_approval"), confirm]
         .into_iter()
         .flatten()
@@ -220,7 +220,7 @@ fn requires_approval(node: &Node) -> Option<Spanned<Approval>> {
     })
 }
 
-/// `idempotency.key` as a script. It is one expression, whatever lines it has.
+/// `idempotency.key` as a script. It is one expression, possibly over several lines.
 fn key(origin: &Origin, node: &Node) -> Option<Script> {
     let node = node.get("idempotency")?.get("key")?;
     let expression = node.text().filter(|text| !text.trim().is_empty())?;
@@ -272,8 +272,8 @@ fn inject(problems: &mut Problems<'_>, node: Option<&Node>) -> Vec<(String, Span
                 Some(("secret", name)) if !name.is_empty() => Inject::Secret(name.to_owned()),
                 _ => {
                     let field = format!("inject.{name}");
-                    let message = format!("{} is nothing that can be injected", quoted(other));
-                    let accepted = "`run_id`, `call_id`, `session_id`, `mode`, `idempotency_key`, `state:KEY` or `secret:NAME` is accepted";
+                    let message = format!("{} cannot be injected", quoted(other));
+                    let accepted = "write `run_id`, `call_id`, `session_id`, `mode`, `idempotency_key`, `state:KEY` or `secret:NAME`";
                     problems.add(
                         field_wrong_type::RULE
                             .finding(message)

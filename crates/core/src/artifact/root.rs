@@ -3,10 +3,9 @@
 use super::tool::Limits;
 use crate::containment::Containment;
 use crate::diagnostic::Severity;
-use crate::span::Spanned;
-
 use crate::effect::{Effects, Level};
-use crate::span::{Place, Source, Span};
+use crate::pattern::{Pattern, Separator};
+use crate::span::{Place, Source, Span, Spanned};
 use std::sync::Arc;
 use tool_harness_sandbox::network::Domains;
 
@@ -30,20 +29,21 @@ pub struct Root {
     /// `redaction`: names of fields, and patterns between slashes.
     pub redaction: Vec<Spanned<String>>,
     /// `secrets`: name to where it comes from.
-    pub secrets: Vec<(String, Spanned<SecretFrom>)>,
-    /// Texts beside the body that may reach a model: bodies of modes, agents, skills, contexts and bundles.
+    pub secrets: Vec<(String, Spanned<SecretSource>)>,
+    /// Other texts that may reach a model: bodies of modes, agents, skills, contexts and bundles.
     pub prose: Vec<Place>,
     /// `checks`.
     pub checks: Checks,
-    /// Mode files. They restrict, and nothing reads them yet; each refuses every call.
+    /// Mode files. The harness does not enforce them yet, so each refuses every call.
     pub modes: Vec<Place>,
-    /// Fields the author wrote that nothing enforces yet and that restrict calls; each refuses every call.
+    /// Fields the author wrote that restrict calls and are not enforced yet; each refuses every
+    /// call.
     pub unsupported: Vec<Spanned<&'static str>>,
 }
 
 /// Where a secret comes from.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum SecretFrom {
+pub enum SecretSource {
     /// `env:VAR`.
     Variable(String),
     /// `file:PATH`: absolute, or from `~`.
@@ -52,16 +52,16 @@ pub enum SecretFrom {
     Command(Vec<String>),
 }
 
-/// `checks`: what findings count for here.
+/// `checks`: how severe findings are here.
 #[derive(Clone, Debug, Default)]
 pub struct Checks {
     /// Code to severity, everywhere.
-    pub severity: Vec<(String, Setting)>,
-    /// The same for some files.
+    pub severity: Vec<(String, SeveritySetting)>,
+    /// Code to severity, for some files.
     pub paths: Vec<CheckedPaths>,
     /// How many tokens a model's context has, when written.
     pub context_tokens: Option<u64>,
-    /// Whether fenced code in texts is looked at.
+    /// Whether fenced code in texts is checked.
     pub scan_fences: bool,
     /// Where it was written.
     pub place: Option<Place>,
@@ -73,11 +73,11 @@ pub struct CheckedPaths {
     /// Glob over paths.
     pub path: String,
     /// Code to severity.
-    pub severity: Vec<(String, Setting)>,
+    pub severity: Vec<(String, SeveritySetting)>,
 }
 
 impl Checks {
-    /// Every code that is named, with the place of the whole.
+    /// Every code that is named, with the place of `checks`.
     pub fn codes(&self) -> impl Iterator<Item = (&str, Option<&Place>)> {
         let all = self
             .severity
@@ -116,9 +116,9 @@ pub struct ToolsPolicy {
 /// How `tools_policy` reads its lists.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ListMode {
-    /// What is not allowed is denied.
+    /// Tools that are not allowed are denied.
     Allowlist,
-    /// What is not denied is allowed.
+    /// Tools that are not denied are allowed.
     Denylist,
 }
 
@@ -139,10 +139,59 @@ pub type Capabilities = Vec<(String, Vec<String>)>;
 /// The most a tool may do.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Ceiling {
-    /// A rung of the ladder; ranks are compared.
+    /// A side-effect level; ranks are compared.
     Level(Level),
     /// Exactly these effects.
     Effects(Effects),
+}
+
+impl Ceiling {
+    /// Why these effects are more than the ceiling admits; `None` when they are not.
+    pub(crate) fn exceeded_by(self, effects: Effects) -> Option<String> {
+        match self {
+            Self::Level(level) => {
+                let needed = Level::of(effects);
+                (needed > level).then(|| {
+                    format!(
+                        "the tool needs `{}` and the ceiling is `{}`",
+                        needed.word(),
+                        level.word()
+                    )
+                })
+            }
+            Self::Effects(allowed) => {
+                let more = effects.unflagged().without(allowed);
+                (!more.is_empty())
+                    .then(|| format!("the tool needs {more}, which the policy does not list"))
+            }
+        }
+    }
+}
+
+/// Which capability a tool wants that the policy does not list, as a sentence.
+pub(crate) fn missing_capability(
+    allowed: &[(String, Vec<String>)],
+    wanted: &[(String, Vec<String>)],
+) -> Option<String> {
+    wanted.iter().find_map(|(capability, operations)| {
+        let Some((_, listed)) = allowed.iter().find(|(name, _)| name == capability) else {
+            return Some(format!(
+                "the tool wants the capability `{capability}`, which the policy does not list"
+            ));
+        };
+        let is_listed = |operation: &String| {
+            let glob = |listed: &&String| listed.contains(['*', '?', '[', '{']);
+            let matches = |listed: &String| {
+                Pattern::new(listed, Separator::Ordinary)
+                    .is_ok_and(|pattern| pattern.is_match(operation))
+            };
+            listed.contains(operation) || listed.iter().filter(glob).any(matches)
+        };
+        let missing = operations.iter().find(|operation| !is_listed(operation))?;
+        Some(format!(
+            "the tool wants `{capability}: {missing}`, which the policy does not list"
+        ))
+    })
 }
 
 /// One entry of `tool_arg_constraints`.
@@ -154,21 +203,21 @@ pub struct ArgConstraint {
     pub arg_key: Option<String>,
     /// Globs, one of which the value must match.
     pub arg_patterns: Vec<String>,
-    /// Where the entry stands.
+    /// The place of the entry.
     pub span: Span,
 }
 
-/// What `checks` makes of a code.
+/// What `checks` sets a code to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Setting {
+pub enum SeveritySetting {
     /// Not reported.
     Off,
     /// Reported like this.
     Severity(Severity),
 }
 
-impl Setting {
-    /// The setting of a word.
+impl SeveritySetting {
+    /// Parses a setting.
     #[must_use]
     pub fn named(word: &str) -> Option<Self> {
         Some(match word {

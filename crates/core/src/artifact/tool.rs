@@ -19,11 +19,12 @@ pub struct Tool {
     pub origin: Origin,
     /// Where a reader would look for the name: the file's first line, or the `name` key.
     pub name_span: Span,
-    /// What the model reads: the body, or `description` where a tool is written inline; the name when both are empty.
+    /// What the model reads: the body, or `description` where a tool is written inline; the name
+    /// when both are empty.
     pub description: String,
     /// Whether the author wrote any description.
     pub described: bool,
-    /// Where the `description` of a tool that is written inline stands.
+    /// The place of an inline tool's `description`.
     pub description_span: Option<Span>,
     /// The whole frontmatter as JSON, for `artifact.load` hooks and digests.
     pub frontmatter: Value,
@@ -71,7 +72,8 @@ pub struct Tool {
     pub strict: bool,
     /// `tags`.
     pub tags: Vec<String>,
-    /// Fields the author wrote that nothing enforces yet, as `retry` or `async`, with their places. Each refuses the call.
+    /// Fields the author wrote that are not enforced yet, such as `retry` or `async`, with their
+    /// places. Each refuses the call.
     pub unsupported: Vec<Spanned<&'static str>>,
 }
 
@@ -80,7 +82,7 @@ pub struct Tool {
 pub struct DeclaredEffects {
     /// The spelling, as `risk: write`.
     pub spelling: String,
-    /// Where it stands.
+    /// Its place.
     pub span: Span,
     /// What it claims about the set.
     pub claim: Claim,
@@ -91,9 +93,10 @@ pub struct DeclaredEffects {
 pub enum Claim {
     /// The set is exactly this (`risk`, `side_effect_level`).
     Exactly(Effects),
-    /// The set holds at least this (`safety.process: true`, `safety.spend: true`, `destructiveHint: true`).
+    /// The set holds at least this (`safety.process: true`, `safety.spend: true`, `destructiveHint:
+    /// true`).
     AtLeast(Effects),
-    /// The set holds nothing of this (`safety.local_only: true`, `read_only: true`).
+    /// None of these are in the set (`safety.local_only: true`, `read_only: true`).
     Without(Effects),
 }
 
@@ -142,7 +145,7 @@ pub enum Inject {
     SessionId,
     /// The mode's name.
     Mode,
-    /// What makes the call the same as another: the value of `idempotency.key`, or else the call's id.
+    /// Identifies repeated calls: the value of `idempotency.key`, or else the call's id.
     IdempotencyKey,
     /// A key of session state.
     State(String),
@@ -152,7 +155,8 @@ pub enum Inject {
     Host(String),
 }
 
-/// `retry`: how often a retryable failure of an idempotent call is tried again, and how long is waited in between.
+/// `retry`: how often a retryable failure of an idempotent call is tried again, and how long is
+/// waited in between.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct RetryPolicy {
     /// Attempts in all.
@@ -246,7 +250,8 @@ pub struct Script {
     pub text: Arc<str>,
     /// The whole value in the file.
     pub place: Place,
-    /// How its lines map to the file; absent for quoted and folded text, where every position is the value's start.
+    /// How its lines map to the file; absent for quoted and folded text, where every position is
+    /// the value's start.
     pub block: Option<Block>,
 }
 
@@ -258,7 +263,7 @@ impl Script {
             return self.place.clone();
         };
         let source = &self.place.source;
-        // The position comes from a worker, so nothing about it is certain.
+        // The position comes from a worker and cannot be trusted.
         let line = block.first_line.saturating_add(position.line.max(1) - 1);
         let start = source.offset(Position {
             line,
@@ -271,7 +276,8 @@ impl Script {
     }
 }
 
-/// The bytes worth marking at the start of a text: a quoted string on one line, a dotted name, or one character.
+/// The bytes worth marking at the start of a text: a quoted string on one line, a dotted name, or
+/// one character.
 fn token_length(text: &str) -> usize {
     let line = text.lines().next().unwrap_or_default();
     let first = line.chars().next();
@@ -346,5 +352,32 @@ impl Tool {
     #[must_use]
     pub fn layer(&self) -> Layer {
         self.origin.layer
+    }
+}
+
+/// Whether providers accept the name.
+pub(crate) fn is_offerable(name: &str) -> bool {
+    let first = name.bytes().next();
+    first.is_some_and(|byte| byte.is_ascii_alphabetic() || byte == b'_')
+        && name.len() <= 64
+        && name
+            .bytes()
+            .all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-'))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::is_offerable;
+
+    #[test]
+    fn names_of_letters_digits_underscores_and_dashes_are_offered() {
+        let long = "a".repeat(64);
+        for name in ["read_note", "readNote", "_x", "a-b", "A1", long.as_str()] {
+            assert!(is_offerable(name), "{name}");
+        }
+        let longer = "a".repeat(65);
+        for name in ["", "1a", "-a", "a b", "a.b", "é", "a/b", longer.as_str()] {
+            assert!(!is_offerable(name), "{name}");
+        }
     }
 }

@@ -1,7 +1,7 @@
 //! What stage 2 hands to the registry.
 
-use super::field_unsupported;
-use super::reach::{Declared, inferred, reached};
+use super::reach::{DeclaredBounds, inferred, reached};
+use super::rule::field_unsupported;
 use super::subject::{Owner, hook_scripts};
 use crate::artifact::{
     Artifacts, BrokenHook, BrokenTool, ClientMap, Form, Hook, LayerFile, Origin, Root, Tool,
@@ -14,9 +14,9 @@ use crate::refusal::Code;
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
-/// A project after every rule has looked at it.
+/// A project after every rule has checked it.
 #[derive(Clone, Debug)]
-pub struct Checked {
+pub struct CheckedProject {
     /// The root file's settings.
     pub root: Root,
     /// Whether the root file is broken, which stops everything but reports.
@@ -29,7 +29,7 @@ pub struct Checked {
     pub broken_hooks: Vec<BrokenHook>,
     /// Tool files that gave no tool.
     pub broken_tools: Vec<BrokenTool>,
-    /// What the project says about clients' own tools.
+    /// How the project maps clients' own tools.
     pub clients: Vec<ClientMap>,
     /// The files of the machine and of the user, highest first.
     pub layers: Vec<LayerFile>,
@@ -46,7 +46,7 @@ pub struct CheckedTool {
     pub effects: Effects,
     /// The built-ins its script mentions, by full name, each once.
     pub reaches: Vec<String>,
-    /// Its first error. Such a tool is neither offered nor callable.
+    /// Its first error. A broken tool is neither offered nor callable.
     pub broken: Option<Diagnostic>,
     /// What calls are refused with because no worker could read its script.
     pub unread: Option<Code>,
@@ -67,11 +67,12 @@ pub struct CheckedHook {
     pub hook: Hook,
     /// The built-ins its script and its `when` mention, by full name, each once.
     pub reaches: Vec<String>,
-    /// Why it cannot be trusted to judge: its first error, or a field nothing enforces yet. It then blocks its event.
+    /// Why it cannot judge: its first error, or a field that is not enforced yet. It then blocks
+    /// its event.
     pub broken: Option<Diagnostic>,
 }
 
-/// A project's parts on their way from [`super::check`] into [`Checked`].
+/// A project's parts on their way from [`super::check`] into [`CheckedProject`].
 pub(super) struct Parts {
     pub(super) root: Root,
     pub(super) root_broken: bool,
@@ -85,12 +86,12 @@ pub(super) struct Parts {
     pub(super) read_errors: ReadErrors,
 }
 
-/// Joins the reader's problems and the rules' findings, and says what each means for its tool or hook.
+/// Joins the reader's problems and the rules' findings, and marks the tools and hooks they break.
 pub(super) fn assemble(
     parts: Parts,
     found: Vec<(Owner, Diagnostic)>,
     facts: &FactsBySource,
-) -> Checked {
+) -> CheckedProject {
     let mut all: Vec<(Owner, Diagnostic)> = parts
         .problems
         .into_iter()
@@ -126,7 +127,7 @@ pub(super) fn assemble(
 
     let tools = parts.tools.into_iter().zip(broken_tool);
     let hooks = parts.hooks.into_iter().zip(broken_hook);
-    Checked {
+    CheckedProject {
         root: parts.root,
         root_broken: parts.root_broken,
         tools: tools
@@ -143,7 +144,7 @@ pub(super) fn assemble(
     }
 }
 
-/// The first error that reading found in each tool and hook that could be read all the same.
+/// The first reading error of each tool and hook that could still be read.
 #[derive(Default)]
 pub(super) struct ReadErrors {
     tools: HashMap<Key, Diagnostic>,
@@ -151,7 +152,8 @@ pub(super) struct ReadErrors {
 }
 
 impl ReadErrors {
-    /// Takes the errors of tools and hooks that are there, and leaves those that stand for a file or entry that gave nothing.
+    /// Takes the errors of tools and hooks that were read, and leaves those of files and entries
+    /// that were not.
     pub(super) fn take(artifacts: &mut Artifacts) -> Self {
         let tools: HashSet<Key> = artifacts
             .tools
@@ -227,7 +229,7 @@ fn checked_tool(tool: Tool, broken: Option<Diagnostic>, facts: &FactsBySource) -
         .script
         .as_ref()
         .map(|script| facts.get(&(ScriptKind::Tool, Arc::clone(&script.text))));
-    let declared = Declared::of(&tool);
+    let declared = DeclaredBounds::of(&tool);
     let (effects, reaches) = match found {
         None => (declared.effects(Some(Effects::NONE)), Vec::new()),
         Some(None | Some(Err(_))) => (declared.effects(None), Vec::new()),

@@ -1,6 +1,6 @@
 //! `read_artifact`: the harness's own tool, through the same path as every other.
 
-use super::{RegisteredTool, Registry};
+use super::{Catalogue, RegisteredTool};
 use crate::artifact::Tool;
 use crate::artifact::tool::{Claim, DeclaredEffects, Inject, Limits};
 use crate::effect::{Effects, Level};
@@ -23,22 +23,22 @@ const SESSION: &str = "session";
 const DESCRIPTION: &str = "Read what was left out of a long result. The result named its id. Give offset and length for a part, line and lines for \
                            some lines, or search for the lines that contain a text. Without any of them it starts at the beginning.";
 
-impl Registry {
+impl Catalogue {
     /// Adds the tool that reads artifacts, where a project has tools and none of that name.
-    pub(crate) fn add_reader(&mut self, store: &Arc<dyn BlobStore>, redactor: &Redactor) {
+    pub(crate) fn add_reader(
+        &mut self,
+        store: &Arc<dyn BlobStore>,
+        redactor: &Redactor,
+        most: Option<u64>,
+    ) {
         if self.find(READER).is_some()
             || self.find_broken(READER).is_some()
             || !self.tools.iter().any(|tool| tool.unusable.is_none())
         {
             return;
         }
-        let bound = self
-            .confines
-            .limits
-            .max_output_bytes
-            .unwrap_or(MOST)
-            .min(MOST);
-        let (store, redactor, most) = (
+        let bound = most.unwrap_or(MOST).min(MOST);
+        let (store, redactor, shown) = (
             Arc::clone(store),
             redactor.clone(),
             usize::try_from(bound).unwrap_or(usize::MAX),
@@ -50,7 +50,7 @@ impl Registry {
                 .unwrap_or_default();
             let blobs = SessionBlobs::new(Arc::clone(&store), redactor.clone(), None, session);
             async move {
-                let looked = isolate::blocking(move || read(&blobs, &arguments, most)).await;
+                let looked = isolate::blocking(move || read(&blobs, &arguments, shown)).await;
                 looked
                     .unwrap_or_else(|| Err("the store crashed".to_owned()))
                     .map(Value::from)
@@ -58,13 +58,10 @@ impl Registry {
             }
         });
         let limits = Limits {
-            max_output_bytes: self.confines.limits.max_output_bytes,
+            max_output_bytes: most,
             ..Limits::default()
         };
-        self.reader = Some(Arc::new(RegisteredTool {
-            body: Some(body),
-            ..RegisteredTool::plain(tool(), Effects::NONE, limits)
-        }));
+        self.reader = Some(Arc::new(RegisteredTool::with_body(tool(), limits, body)));
     }
 }
 

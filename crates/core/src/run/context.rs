@@ -1,102 +1,25 @@
 //! What every stage of one call has at hand.
 
 use super::deadline::{Deadline, of_call};
-use super::hold::Hold;
-use super::secret::Secrets;
+use super::execute::hold::Hold;
+
 use crate::call::{Arguments, Call};
 use crate::control::Control;
+use crate::event::Listener;
 use crate::event::Sink;
-use crate::host::Host;
-use crate::listen::Listener;
-use crate::outside::Outside;
-use crate::plan::{Site, Surroundings};
-use crate::redact::{Redactor, SecretValues};
-use crate::refusal::{Code, Refusal};
-use crate::registry::Registry;
+
+use crate::plan::Site;
+use crate::registry::Catalogue;
 use crate::result::ArtifactRef;
-use crate::store::blob::{BlobStore, SessionBlobs};
-use crate::store::{Metrics, Session, Sessions, Stores};
-use crate::worker::Workers;
+use crate::run::Shared;
+use crate::store::{Metrics, Session, Stores};
+use crate::view::View;
 use serde_json::Value;
 use std::collections::{HashSet, VecDeque};
-use std::fmt;
-use std::path::Path;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError, Weak};
-use std::time::Duration;
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
-use tool_harness_sandbox::file::Jail;
-
-/// Reads the environment for `env`, of the names that the project lists; the library itself never does. What may not be read is an error that says
-/// who can change that: a project cannot give itself the environment.
-pub type Environment = Arc<dyn Fn(&str) -> Result<Option<String>, String> + Send + Sync>;
-
-/// What all calls of one engine share.
-pub(crate) struct Shared {
-    pub(crate) registry: Arc<Registry>,
-    pub(crate) workers: Arc<Workers>,
-    /// The folder tools may touch; absent where the host gave none.
-    pub(crate) jail: Option<Arc<Jail>>,
-    pub(crate) host: Arc<Host>,
-    pub(crate) sessions: Arc<Sessions>,
-    pub(crate) metrics: Arc<Metrics>,
-    pub(crate) listeners: Arc<[Listener]>,
-    pub(crate) environment: Environment,
-    pub(crate) surroundings: Surroundings,
-    pub(crate) outside: Arc<dyn Outside>,
-    pub(crate) budget: Duration,
-    pub(crate) redactor: Redactor,
-    /// What the redactor learns.
-    pub(crate) values: Arc<SecretValues>,
-    pub(crate) secrets: Secrets,
-    pub(crate) blobs: Arc<dyn BlobStore>,
-}
-
-/// The workspace of an engine that has none: it is not there, so nothing can be opened in it.
-const NOWHERE: &str = "/nonexistent";
-
-impl Shared {
-    /// The folder tools may touch.
-    pub(crate) fn workspace(&self) -> Result<&Arc<Jail>, Refusal> {
-        self.jail.as_ref().ok_or_else(|| {
-            Refusal::new(Code::SandboxDenied, "this program has no workspace")
-                .help("the host gives one with `workspace` when it builds the engine")
-        })
-    }
-
-    /// Where plans are for.
-    pub(crate) fn site(&self) -> Site<'_> {
-        let workspace = self.jail.as_deref().map_or(Path::new(NOWHERE), Jail::root);
-        Site {
-            confines: &self.registry.confines,
-            workspace,
-            surroundings: &self.surroundings,
-        }
-    }
-
-    /// The artifacts of a session, with the redaction patterns of a tool.
-    pub(super) fn session_blobs(&self, session: &str, tool: &str) -> SessionBlobs {
-        let patterns = self
-            .registry
-            .find(tool)
-            .and_then(|tool| tool.redaction.clone());
-        SessionBlobs::new(
-            Arc::clone(&self.blobs),
-            self.redactor.clone(),
-            patterns,
-            session,
-        )
-    }
-}
-
-impl fmt::Debug for Shared {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Shared")
-            .field("registry", &self.registry)
-            .finish_non_exhaustive()
-    }
-}
 
 /// One call on its way. Cheap to clone.
 #[derive(Clone)]
@@ -118,7 +41,7 @@ impl Context {
         let (ctx, sent) = Self::new(shared, call);
         let stores = ctx.stores().discarded();
         let inner = Inner::new(Arc::clone(shared), ctx.call().clone());
-        let rehearsal = Rehearsal {
+        let rehearsal = DryRun {
             listeners: listener.map(Listener::new).into_iter().collect(),
             metrics: Arc::default(),
         };
@@ -177,8 +100,18 @@ impl Context {
             .get_or_init(|| self.session().stores(&self.call().run_id, turn()))
     }
 
-    pub(crate) fn registry(&self) -> &Registry {
-        &self.shared().registry
+    /// The view of the call's mode.
+    pub(crate) fn view(&self) -> &View {
+        &self.0.view
+    }
+
+    pub(crate) fn catalogue(&self) -> &Catalogue {
+        &self.0.view.catalogue
+    }
+
+    /// What plans of this call start from.
+    pub(crate) fn site(&self) -> Site<'_> {
+        self.shared().site(self.view())
     }
 
     /// Takes note of where a call inside this one said that the run shall go; the first one counts.
@@ -262,12 +195,14 @@ impl Context {
 /// What is known of a call, and what else it comes to have on its way.
 pub(super) struct Inner {
     pub(super) shared: Arc<Shared>,
+    /// The view of its mode.
+    view: Arc<View>,
     session: Arc<Session>,
     pub(super) call: Call,
     started: Instant,
     /// When all that is done for it must be over.
     ends: Deadline,
-    pub(super) rehearsal: Option<Box<Rehearsal>>,
+    pub(super) rehearsal: Option<Box<DryRun>>,
     /// Custom events raised by scripts whose hooks have not run yet.
     pub(super) emitted: Mutex<VecDeque<(String, Value)>>,
     /// Events that scripts raised.
@@ -297,6 +232,7 @@ impl Inner {
         let started = Instant::now();
         Self {
             session: shared.sessions.get(&call.session_id),
+            view: Arc::clone(shared.view_or_default(&call.mode)),
             started,
             ends: of_call(started, shared.budget, call.timeout),
             shared,
@@ -318,7 +254,7 @@ impl Inner {
 }
 
 /// What a call that is only thought through has instead of the engine's: who listens, and what it counts.
-pub(super) struct Rehearsal {
+pub(super) struct DryRun {
     pub(super) listeners: Vec<Listener>,
     metrics: Arc<Metrics>,
 }

@@ -3,15 +3,17 @@
 use super::admit::admit;
 use super::authorize::authorize;
 use super::before::before;
-use super::context::{Context, Shared};
+use super::context::Context;
 use super::deadline::longest;
+use super::shared::Shared;
 use crate::call::{Arguments, Call};
 use crate::effect::Effects;
 use crate::event::{Delivery, Event, EventRef, Sink};
-use crate::plan::{self, Narrowing, plan_lines, plan_to_json};
+use crate::plan::{self, plan_lines, plan_to_json};
 use crate::refusal::{Code, Refusal};
-use crate::registry::{RegisteredTool, Segment};
 use crate::span::Place;
+use crate::view::ActiveTool;
+use crate::view::Segment;
 use serde_json::{Value, json};
 use std::sync::{Arc, Mutex, PoisonError};
 use tool_harness_sandbox::network::Domains;
@@ -153,7 +155,7 @@ pub(crate) async fn explain(shared: &Arc<Shared>, call: Call) -> Explanation {
             lines: Vec::new(),
         });
     }
-    let tool = ctx.registry().find(&ctx.call().tool);
+    let tool = ctx.view().find(&ctx.call().tool);
     let reaches = |effects: Effects| {
         tool.filter(|tool| {
             !tool
@@ -162,18 +164,18 @@ pub(crate) async fn explain(shared: &Arc<Shared>, call: Call) -> Explanation {
                 .is_empty()
         })
     };
-    let plan = |tool: &Arc<RegisteredTool>| {
+    let plan = |tool: &Arc<ActiveTool>| {
         plan::plan(
-            shared.site(),
-            &Narrowing::of(tool),
+            ctx.site(),
+            &tool.narrowing(),
             tool.limits,
             longest(&ctx, tool),
         )
     };
-    let hosts = |tool: &Arc<RegisteredTool>| {
-        let confines = &ctx.registry().confines;
+    let hosts = |tool: &Arc<ActiveTool>| {
+        let confines = &ctx.view().sandbox;
         Hosts {
-            domains: confines.hosts(&Narrowing::of(tool)),
+            domains: confines.hosts(&tool.narrowing()),
             from: confines.network_from.clone(),
         }
     };
@@ -208,7 +210,7 @@ fn cleaned(ctx: &Context, mut explanation: Explanation) -> Explanation {
 fn all_asked(ctx: &Context, refusal: &Refusal) -> bool {
     let broken = ["tool.pre", "tool.post"]
         .iter()
-        .any(|event| ctx.registry().broken_for(event).is_some());
+        .any(|event| ctx.catalogue().broken_for(event).is_some());
     !broken && !matches!(refusal.code, Code::Timeout | Code::Cancelled)
 }
 
@@ -259,7 +261,7 @@ impl Decided {
             }
         };
         let mut lines = Vec::new();
-        for segment in &ctx.registry().pre {
+        for segment in &ctx.view().pre {
             match segment {
                 Segment::Middleware(middleware) => lines.push(line("middleware", &middleware.name)),
                 Segment::Hooks(hooks) => {
@@ -292,7 +294,7 @@ async fn rehearse(
     )]);
     let authorized = authorize(ctx, admitted)?;
     let tool = Arc::clone(authorized.tool());
-    let judged = match ctx.registry().rules.len() {
+    let judged = match ctx.view().rules.len() {
         1 => "1 rule, which does not deny".to_owned(),
         rules => format!("{rules} rules, none denies"),
     };

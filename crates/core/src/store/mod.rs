@@ -2,10 +2,12 @@
 
 pub mod blob;
 mod memory;
+mod record;
 mod session;
 
 pub use memory::{MemoryStore, Metrics};
 pub(crate) use memory::{number, weight};
+pub use record::{Head, Record, StoreError};
 pub(crate) use session::{Admission, Session, Sessions, Stores};
 
 use serde_json::{Map, Value};

@@ -13,7 +13,7 @@ use tokio_util::sync::CancellationToken;
 use tool_harness::builtin::Program;
 use tool_harness::containment::Containment;
 use tool_harness::effect::Effects;
-use tool_harness::error::Error;
+use tool_harness::engine::Error;
 use tool_harness::event::{Delivery, EventRef, Payloads, Sink};
 use tool_harness::middleware::{
     Around, Decision, Judged, Later, Middleware, Next, Reply, Seen, Step, TurnView,

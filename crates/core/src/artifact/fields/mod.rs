@@ -7,7 +7,7 @@ mod root;
 mod tool;
 
 use super::ArtifactKind;
-use super::shape::{Field, Shape, Status};
+use super::shape::{Field, FieldStatus, Shape};
 use std::sync::LazyLock;
 
 pub(super) use hook::INLINE as INLINE_HOOK;
@@ -26,7 +26,8 @@ pub const fn fields_of(kind: ArtifactKind) -> &'static [Field] {
     }
 }
 
-/// Every field, as `tool.retry`, that restricts calls and that nothing enforces yet. Writing one refuses the call as `tool.unsupported`.
+/// Every field, as `tool.retry`, that restricts calls and that nothing enforces yet. Writing one
+/// refuses the call as `tool.unsupported`.
 #[must_use]
 pub fn unsupported_fields() -> Vec<&'static str> {
     UNSUPPORTED.iter().map(String::as_str).collect()
@@ -53,11 +54,11 @@ fn collect(fields: &'static [Field], path: &str, names: &mut Vec<String>) {
     for field in fields {
         let path = format!("{path}.{}", field.name);
         match field.status {
-            Status::Unsupported => names.push(path.clone()),
-            Status::Partly(forms) => {
+            FieldStatus::Unsupported => names.push(path.clone()),
+            FieldStatus::Partly(forms) => {
                 names.extend(forms.iter().map(|form| format!("{path}{}", form.name)))
             }
-            Status::Enforced | Status::Idle => {}
+            FieldStatus::Enforced | FieldStatus::Idle => {}
         }
         collect_inside(&field.shape, &path, names);
     }

@@ -140,7 +140,8 @@ const CHECKED_PATHS: &[Field] = &[
     ),
 ];
 
-/// What counts in the files of the machine and of the user: what every project of theirs is kept to.
+/// What counts in the files of the machine and of the user: what every project of theirs is kept
+/// to.
 pub(super) const LAYER: &[Field] = &[
     FORMAT,
     TOOLS_POLICY_FIELD,

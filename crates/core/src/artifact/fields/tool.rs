@@ -1,7 +1,7 @@
 //! The fields of a tool.
 
 use super::super::node::Node;
-use super::super::shape::{Field, Shape, Unbuilt};
+use super::super::shape::{Field, Shape, UnsupportedForm};
 use crate::span::Span;
 
 const TEXTS: Shape = Shape::List(&Shape::Text);
@@ -68,7 +68,7 @@ pub(super) const FIELDS: &[Field] = &[
         "false",
         "Whether a person must agree to each call, or a Starlark expression over `args`, `state` and `mode` that says so.",
     )
-    .partly(&[Unbuilt { name: " as an expression", find: text_span }]),
+    .partly(&[UnsupportedForm { name: " as an expression", find: text_span }]),
     Field::new("approval_timeout_ms", Shape::Integer(0), "300000", "How long an approval is waited for before the call is denied."),
     Field::new("annotations", Shape::Record(ANNOTATIONS), "inferred", "What the tool is and does, for policy and for clients."),
     Field::new("safety", Shape::Record(SAFETY), "inferred", "What the tool promises about its effects."),
@@ -331,7 +331,7 @@ pub(super) const LIMITS: &[Field] = &[
         "the harness's",
         "Bytes of text the model sees of one result.",
     ),
-    // Less than this does not hold a worker and its stack, whatever the script does.
+    // A worker and its stack need at least this much.
     Field::new(
         "memory_mb",
         Shape::Integer(8),
