@@ -19,7 +19,7 @@ use crate::artifact::{BrokenHook, BrokenTool, ClientMap, Layer, LayerFile, Root}
 use crate::check::{CheckedHook, CheckedProject};
 use crate::diagnostic::{Diagnostic, Severity};
 use crate::hook_event;
-use crate::redact::Words;
+use crate::redact::RedactionPatterns;
 use crate::span::{Span, Spanned};
 use crate::worker::script::Scripts;
 use std::sync::Arc;
@@ -222,8 +222,8 @@ impl Catalogue {
     }
 
     /// What the project and the layers above it want taken out of whatever leaves.
-    pub(crate) fn redaction(&self) -> Words {
-        words(
+    pub(crate) fn redaction(&self) -> RedactionPatterns {
+        redaction_patterns(
             self.layers
                 .iter()
                 .map(|layer| &layer.root)
@@ -287,6 +287,9 @@ impl Catalogue {
 }
 
 /// Entries that were looked at when they were read: one that means nothing has made its file unusable.
-fn words<'a>(entries: impl IntoIterator<Item = &'a Spanned<String>>) -> Words {
-    Words::new(entries.into_iter().map(|entry| entry.value.as_str())).unwrap_or_default()
+fn redaction_patterns<'a>(
+    entries: impl IntoIterator<Item = &'a Spanned<String>>,
+) -> RedactionPatterns {
+    RedactionPatterns::new(entries.into_iter().map(|entry| entry.value.as_str()))
+        .unwrap_or_default()
 }

@@ -1,7 +1,7 @@
 //! A tool of the catalogue.
 
 use super::hints::hints;
-use super::words;
+use super::redaction_patterns;
 use crate::artifact::Tool;
 use crate::artifact::tool::{Limits, RetryPolicy};
 use crate::check::CheckedTool;
@@ -12,7 +12,7 @@ use crate::effect::Effects;
 use crate::facts::ScriptKind;
 use crate::id::ToolName;
 use crate::plan::{Narrowing, narrowed};
-use crate::redact::Words;
+use crate::redact::RedactionPatterns;
 use crate::refusal::Code;
 use crate::schema::CompiledSchema;
 use crate::slots::Slots;
@@ -36,7 +36,7 @@ pub struct RegisteredTool {
     /// Its limits, the project's filled in.
     pub limits: Limits,
     /// What is taken out of its results, beside what is taken out of all; nothing unless it says so.
-    pub(crate) words: Option<Arc<Words>>,
+    pub(crate) redaction: Option<Arc<RedactionPatterns>>,
     /// The built-ins its script mentions, by full name.
     pub(crate) reaches: Vec<String>,
     pub(crate) body: Option<Arc<dyn AnyTool>>,
@@ -130,7 +130,8 @@ impl RegisteredTool {
                 Some(_) => Defined::ByHost,
                 None => Defined::ByFile,
             },
-            words: (!tool.redact.is_empty()).then(|| Arc::new(words(&tool.redact))),
+            redaction: (!tool.redact.is_empty())
+                .then(|| Arc::new(redaction_patterns(&tool.redact))),
             ..Self::plain(tool, effects, limits)
         }
     }
@@ -174,7 +175,7 @@ impl RegisteredTool {
             limits,
             unusable: None,
             unread: None,
-            words: None,
+            redaction: None,
             reaches: Vec::new(),
             body: None,
             at_once: None,

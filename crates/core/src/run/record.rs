@@ -33,7 +33,7 @@ impl Context {
         self.0
             .shared
             .redactor
-            .pass(tool.and_then(|tool| tool.words.as_ref()))
+            .pass(tool.and_then(|tool| tool.redaction.as_ref()))
     }
 
     pub(super) fn record_started(&self, authorized: Authorized) -> Authorized {
@@ -41,7 +41,7 @@ impl Context {
             let mut arguments = authorized.arguments().clone();
             self.shared()
                 .redactor
-                .pass(authorized.tool().words.as_ref())
+                .pass(authorized.tool().redaction.as_ref())
                 .object(&mut arguments);
             fields([("args", Value::Object(arguments))])
         };

@@ -3,7 +3,7 @@
 use super::Check;
 use crate::check::subject::{Findings, ToolSubject};
 use crate::diagnostic::{Rule, Severity};
-use crate::schema::shows;
+use crate::schema::mentions;
 
 pub(super) const RULE: Rule<Check> = Rule {
     code: "INJECT_IS_PARAMETER",
@@ -27,7 +27,7 @@ fn check(subject: &ToolSubject<'_>, findings: &mut Findings<'_>) {
     for (name, inject) in tool
         .inject
         .iter()
-        .filter(|(name, _)| shows(&tool.input_schema, name))
+        .filter(|(name, _)| mentions(&tool.input_schema, name))
     {
         findings.add(
             RULE.finding(format!(

@@ -10,7 +10,7 @@ use super::context::Context;
 use super::finish::bound::room_to_keep;
 use super::record::object;
 use crate::artifact::tool::Limits;
-use crate::builtin::{self, Args, Body, Builtin, Host, Module, Program, Scope};
+use crate::builtin::{self, Args, Body, Builtin, BuiltinHost, Module, Program, Scope};
 use crate::isolate::{self, caught};
 use crate::outside::{Ran, Request, Response};
 use crate::plan::{self, Narrowing};
@@ -320,7 +320,7 @@ struct HostBuiltins {
     _alive: Option<mpsc::Sender<()>>,
 }
 
-impl Host for HostBuiltins {
+impl BuiltinHost for HostBuiltins {
     fn files(&self) -> Result<&Jail, String> {
         Ok(&self.jail)
     }

@@ -6,7 +6,7 @@ use crate::artifact::tool::Inject;
 use crate::containment::Containment;
 use crate::outside::{Command, End, asked};
 use crate::plan::{self, Narrowing, Surroundings};
-use crate::redact::Values;
+use crate::redact::SecretValues;
 use crate::refusal::{Code, Refusal};
 use crate::registry::RegisteredTool;
 use crate::run::context::Context;
@@ -35,7 +35,12 @@ pub(crate) enum Secrets {
 
 impl Secrets {
     /// Learns the values that can be had without running anything, so that they are kept back even where no tool was given them.
-    pub(crate) fn learn(&self, values: &Values, layers: &[LayerFile], surroundings: &Surroundings) {
+    pub(crate) fn learn(
+        &self,
+        values: &SecretValues,
+        layers: &[LayerFile],
+        surroundings: &Surroundings,
+    ) {
         let Self::Real(given) = self else { return };
         let declared = layers.iter().flat_map(|layer| &layer.root.secrets);
         let read = declared.filter_map(|(_, from)| read(&from.value, surroundings)?.ok());

@@ -6,7 +6,7 @@ use crate::artifact::problem::{Problems, quoted};
 use crate::artifact::rule::field_wrong_type;
 use crate::artifact::shape::{Field, Shape};
 use crate::artifact::value::{texts, words};
-use crate::redact::Words;
+use crate::redact::RedactionPatterns;
 use crate::span::Spanned;
 
 pub(in crate::artifact) const REDACTION_FIELD: Field = Field::new(
@@ -53,7 +53,7 @@ pub(in crate::artifact) fn redaction(
 ) -> Vec<Spanned<String>> {
     let entries = texts(node);
     for (index, entry) in entries.iter().enumerate() {
-        if let Err(problem) = Words::new([entry.value.as_str()]) {
+        if let Err(problem) = RedactionPatterns::new([entry.value.as_str()]) {
             let finding = field_wrong_type::RULE
                 .finding(problem)
                 .field(format!("{field}[{index}]"));

@@ -1,15 +1,18 @@
-//! How far the value goes that stands between two tags.
+//! Values between two tags.
 
-use super::extent::{Extent, MOST_LINE};
+use super::MAX_LINE;
+use super::extent::Extent;
 use memchr::memmem::find;
 
-/// Bytes of a value between tags. In most texts what looks like a tag is none, and nobody shall wait for its end much longer than that.
-const MOST_TAGGED: usize = 4 << 10;
+/// Bytes of a value between tags. Most of what looks like a tag is none, so that the search ends
+/// soon.
+const MAX_TAGGED: usize = 4 << 10;
 
-/// What stands between a tag and the one that closes it, where tags open so. A name between brackets, as of a type, has no such tag after it.
+/// The value between a tag and the one that closes it, where tags open like this. A type in angle
+/// brackets has no closing tag.
 pub(super) fn until_tag(text: &[u8], from: usize, opening: &[u8]) -> Extent {
-    let end = text.len().min(from + MOST_TAGGED);
-    let (rest, is_all) = (&text[from..end], end < from + MOST_TAGGED);
+    let end = text.len().min(from + MAX_TAGGED);
+    let (rest, is_all) = (&text[from..end], end < from + MAX_TAGGED);
     let mut at = 0;
     while let Some(found) = find(&rest[at..], opening) {
         let tag = at + found;
@@ -30,7 +33,7 @@ pub(super) fn until_tag(text: &[u8], from: usize, opening: &[u8]) -> Extent {
             Tag::Unfinished | Tag::Other => return Extent::none(from),
         }
     }
-    // A text that was cut off has no closing tag, and what help says of an option has a space here.
+    // A text that was cut off has no closing tag. A placeholder of a help text has a blank here.
     let line = memchr::memchr(b'\n', rest).unwrap_or(rest.len());
     let is_begun = !text[..from].ends_with(b" ")
         && rest
@@ -43,9 +46,9 @@ pub(super) fn until_tag(text: &[u8], from: usize, opening: &[u8]) -> Extent {
     }
 }
 
-/// Where the tag ends in which `from` lies, if it does so on its line and has a value after it.
+/// Where the tag around `from` ends, if it does so on its line and may have a value.
 pub(super) fn end_of_tag(text: &[u8], from: usize, opening: &[u8]) -> Option<usize> {
-    let line = &text[from..text.len().min(from + MOST_LINE)];
+    let line = &text[from..text.len().min(from + MAX_LINE)];
     let line = &line[..memchr::memchr(b'\n', line).unwrap_or(line.len())];
     let closing = match opening {
         b"<" => b">".to_vec(),
@@ -57,10 +60,10 @@ pub(super) fn end_of_tag(text: &[u8], from: usize, opening: &[u8]) -> Option<usi
     is_tag.then_some(from + end + closing.len())
 }
 
-/// What a tag is, by what it has after its bracket.
+/// The kind of a tag, by what follows its bracket.
 enum Tag {
     Closing,
-    /// A comment or a text as it is, and what ends it.
+    /// A comment or CDATA, and what ends it.
     Aside(&'static [u8]),
     Unfinished,
     Other,

@@ -1,12 +1,12 @@
-//! The schemas of most arguments are flat: a few properties of plain types. What surely fits one of those is accepted without the whole of
-//! JSON Schema; whatever else there is, is for the validator to judge.
+//! Most schemas of arguments are flat: a few properties of plain types. A value that certainly fits
+//! one is accepted without the validator, which judges everything else.
 
 use super::numbers::width;
 use serde_json::{Map, Value};
 
 /// A flat schema.
 #[derive(Debug)]
-pub(super) struct Quick {
+pub(super) struct FlatSchema {
     properties: Vec<Property>,
     required: usize,
     /// Whether other properties are accepted.
@@ -24,15 +24,15 @@ struct Property {
 enum Kind {
     Text,
     Bool,
-    /// An integer from this one to that one.
+    /// An integer in this range.
     Integer(i64, i64),
 }
 
-/// Words that say nothing about which values fit.
+/// Keywords that do not restrict values.
 const SILENT: [&str; 5] = ["description", "title", "default", "format", "examples"];
 
-impl Quick {
-    /// Reads a schema; nothing when it is more than flat.
+impl FlatSchema {
+    /// Reads a schema; `None` if it is not flat.
     pub(super) fn of(schema: &Value) -> Option<Self> {
         let schema = schema.as_object()?;
         let known = ["type", "properties", "required", "additionalProperties"];
@@ -64,7 +64,7 @@ impl Quick {
             })
         };
         let properties: Vec<Property> = declared.iter().map(read).collect::<Option<_>>()?;
-        // A property that is required and not declared is left to the validator.
+        // A required property that is not declared is left to the validator.
         let found = properties
             .iter()
             .filter(|property| property.required)
@@ -76,7 +76,7 @@ impl Quick {
         })
     }
 
-    /// Whether the value surely fits.
+    /// Whether the value certainly fits.
     pub(super) fn accepts(&self, value: &Value) -> bool {
         let Some(object) = value.as_object() else {
             return false;
@@ -147,9 +147,9 @@ mod tests {
     use serde_json::json;
 
     #[test]
-    fn what_is_accepted_quickly_fits_and_what_is_more_than_flat_is_left_alone() {
+    fn what_a_flat_schema_accepts_fits_and_what_is_more_than_flat_is_left_alone() {
         let schema = json!({"type": "object", "properties": {"s": {"type": "string", "description": "x"}, "n": {"type": "integer", "minimum": 0}, "b": {"type": "boolean"}}, "required": ["s"], "additionalProperties": false});
-        let quick = Quick::of(&schema).expect("a flat schema");
+        let flat = FlatSchema::of(&schema).expect("a flat schema");
         let whole = super::super::compile(&schema).expect("a schema");
         for value in [
             json!({"s": "a"}),
@@ -162,11 +162,10 @@ mod tests {
             json!([]),
             json!({"s": "a", "n": 1.0}),
         ] {
-            assert!(!quick.accepts(&value) || whole.is_valid(&value), "{value}");
+            assert!(!flat.accepts(&value) || whole.is_valid(&value), "{value}");
         }
         assert!(
-            quick.accepts(&json!({"s": "a", "n": 3, "b": true}))
-                && !quick.accepts(&json!({"n": 3}))
+            flat.accepts(&json!({"s": "a", "n": 3, "b": true})) && !flat.accepts(&json!({"n": 3}))
         );
         for more in [
             json!({"type": "object", "properties": {"s": {"type": "string", "pattern": "a"}}}),
@@ -176,7 +175,7 @@ mod tests {
             json!({"type": "object", "additionalProperties": {"type": "string"}}),
             json!(true),
         ] {
-            assert!(Quick::of(&more).is_none(), "{more}");
+            assert!(FlatSchema::of(&more).is_none(), "{more}");
         }
     }
 }

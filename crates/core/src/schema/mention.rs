@@ -1,12 +1,13 @@
-//! Whether a schema speaks of a property, wherever it does. What is injected must not be shown to a model, nor be the model's to send.
+//! Whether a schema mentions a property. A model must neither see nor send what is injected.
 
 use super::within;
 use regex::Regex;
 use serde_json::Value;
 
-/// Whether a schema of an object has a property of this name, wants it, forbids it or gives it in an example: itself, or by any schema that it
-/// applies to the same object. What it says about values inside of the object is not looked at.
-pub(crate) fn shows(schema: &Value, name: &str) -> bool {
+/// Whether the schema of an object declares, requires, forbids or exemplifies a property of this
+/// name, itself or through any schema that it applies to the same object. Schemas of nested values
+/// do not count.
+pub(crate) fn mentions(schema: &Value, name: &str) -> bool {
     Search {
         root: schema,
         name,
@@ -31,7 +32,7 @@ impl<'a> Search<'a> {
             .iter()
             .any(|(keyword, value)| match keyword.as_str() {
                 "properties" => value.get(self.name).is_some(),
-                // A pattern that cannot be read here may mean any name.
+                // A pattern that does not compile here may match any name.
                 "patternProperties" => keys(value).any(|pattern| {
                     pattern == self.name
                         || Regex::new(pattern).map_or(true, |pattern| pattern.is_match(self.name))
@@ -43,7 +44,7 @@ impl<'a> Search<'a> {
                 "dependentSchemas" => {
                     entries(value).any(|(of, schema)| of == self.name || self.finds(schema))
                 }
-                // The words of older drafts, which a model reads as well.
+                // Keywords of older drafts, which a model reads as well.
                 "dependencies" => entries(value)
                     .any(|(of, what)| of == self.name || self.is_in(what) || self.finds(what)),
                 "propertyNames" => self.is_named(value),
@@ -63,7 +64,7 @@ impl<'a> Search<'a> {
         items(names).any(|one| one == self.name)
     }
 
-    /// Whether a schema of names names it.
+    /// Whether a schema of property names mentions it.
     fn is_named(&self, schema: &Value) -> bool {
         match schema {
             Value::String(text) => text == self.name,
@@ -81,7 +82,7 @@ impl<'a> Search<'a> {
         }
     }
 
-    /// Follows a reference. One that leads to a place that is not found by its path alone may lead to any schema that has a name.
+    /// Follows a reference. One that is not a plain path may lead to any schema with a name.
     fn finds_behind(&mut self, target: &'a str) -> bool {
         if self.followed.contains(&target) {
             return false;
@@ -99,7 +100,7 @@ impl<'a> Search<'a> {
     }
 }
 
-/// A fragment of a URI as the JSON Pointer that it holds.
+/// The JSON Pointer in a URI fragment.
 pub(super) fn decoded(fragment: &str) -> String {
     let mut bytes = Vec::with_capacity(fragment.len());
     let mut rest = fragment.as_bytes();
@@ -149,7 +150,7 @@ mod tests {
             ("^x", false),
         ] {
             assert_eq!(
-                shows(&json!({"patternProperties": {pattern: true}}), "who"),
+                mentions(&json!({"patternProperties": {pattern: true}}), "who"),
                 is_shown,
                 "{pattern}"
             );

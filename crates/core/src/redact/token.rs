@@ -1,32 +1,32 @@
-//! Tokens that are known by their shape. One list for what is found in artifacts and for what is taken out of results.
+//! Tokens with a known shape: one list for what is reported in artifacts and redacted in results.
 
-use super::key::{DASHES, Lines};
+use super::key::{DASHES, KeyLines};
 use std::ops::Range;
 
-/// What is known by its shape, and whose it is.
-pub(crate) struct Shape {
-    /// How it begins.
+/// The shape of the tokens of one vendor.
+pub(crate) struct TokenShape {
+    /// How the token may begin.
     pub(super) heads: &'static [&'static str],
     pub(super) tail: Tail,
-    /// What it is.
+    /// What the token is, for messages.
     pub(crate) what: &'static str,
 }
 
-/// How a token goes on after its head.
+/// What follows the head of a token.
 #[derive(Clone, Copy)]
 pub(super) enum Tail {
-    /// With at least this many bytes of a class.
+    /// At least this many bytes of a class.
     Run { class: Class, least: usize },
-    /// The same, of which a part is no word but letters and digits at random.
+    /// The same, and a part of it looks random.
     Random { class: Class, least: usize },
-    /// With exactly this many, and then no more of a word.
+    /// Exactly this many bytes, and then the end of the word.
     Exactly { class: Class, count: usize },
-    /// With the rest of its first line, and the lines of a key.
+    /// The rest of its first line, and the lines of a key.
     Key,
 }
 
 impl Tail {
-    /// Bytes of the shortest one.
+    /// Bytes of the shortest tail.
     pub(super) const fn least(self) -> usize {
         match self {
             Self::Run { least, .. } | Self::Random { least, .. } => least,
@@ -45,8 +45,8 @@ const DASHED: Class = |byte| byte.is_ascii_alphanumeric() || byte == b'-';
 const UNDERSCORED: Class = |byte| byte.is_ascii_alphanumeric() || byte == b'_';
 const CAPITALS: Class = |byte| byte.is_ascii_digit() || byte.is_ascii_uppercase();
 
-pub(super) const SHAPES: &[Shape] = &[
-    Shape {
+pub(super) const SHAPES: &[TokenShape] = &[
+    TokenShape {
         heads: &["AKIA", "ASIA"],
         tail: Tail::Exactly {
             class: CAPITALS,
@@ -54,7 +54,7 @@ pub(super) const SHAPES: &[Shape] = &[
         },
         what: "an access key of AWS",
     },
-    Shape {
+    TokenShape {
         heads: &["ghp_", "gho_", "ghu_", "ghs_", "ghr_"],
         tail: Tail::Run {
             class: WORD,
@@ -62,7 +62,7 @@ pub(super) const SHAPES: &[Shape] = &[
         },
         what: "a token of GitHub",
     },
-    Shape {
+    TokenShape {
         heads: &["github_pat_"],
         tail: Tail::Run {
             class: UNDERSCORED,
@@ -70,7 +70,7 @@ pub(super) const SHAPES: &[Shape] = &[
         },
         what: "a token of GitHub",
     },
-    Shape {
+    TokenShape {
         heads: &["glpat-"],
         tail: Tail::Run {
             class: WIDE,
@@ -78,7 +78,7 @@ pub(super) const SHAPES: &[Shape] = &[
         },
         what: "a token of GitLab",
     },
-    Shape {
+    TokenShape {
         heads: &["xoxa-", "xoxb-", "xoxp-", "xoxr-", "xoxs-"],
         tail: Tail::Run {
             class: DASHED,
@@ -86,7 +86,7 @@ pub(super) const SHAPES: &[Shape] = &[
         },
         what: "a token of Slack",
     },
-    Shape {
+    TokenShape {
         heads: &["sk-ant-"],
         tail: Tail::Run {
             class: WIDE,
@@ -94,8 +94,8 @@ pub(super) const SHAPES: &[Shape] = &[
         },
         what: "a key of Anthropic",
     },
-    // Names in a style sheet may begin like that, too.
-    Shape {
+    // Class names in style sheets may begin like this, too.
+    TokenShape {
         heads: &["sk-"],
         tail: Tail::Random {
             class: WIDE,
@@ -103,7 +103,7 @@ pub(super) const SHAPES: &[Shape] = &[
         },
         what: "a key of OpenAI",
     },
-    Shape {
+    TokenShape {
         heads: &["AIza"],
         tail: Tail::Exactly {
             class: WIDE,
@@ -111,7 +111,7 @@ pub(super) const SHAPES: &[Shape] = &[
         },
         what: "a key of Google",
     },
-    Shape {
+    TokenShape {
         heads: &["rk_live_", "sk_live_"],
         tail: Tail::Run {
             class: WORD,
@@ -119,7 +119,7 @@ pub(super) const SHAPES: &[Shape] = &[
         },
         what: "a key of Stripe",
     },
-    Shape {
+    TokenShape {
         heads: &["npm_"],
         tail: Tail::Exactly {
             class: WORD,
@@ -127,7 +127,7 @@ pub(super) const SHAPES: &[Shape] = &[
         },
         what: "a token of npm",
     },
-    Shape {
+    TokenShape {
         heads: &["hf_"],
         tail: Tail::Run {
             class: WORD,
@@ -135,7 +135,7 @@ pub(super) const SHAPES: &[Shape] = &[
         },
         what: "a token of Hugging Face",
     },
-    Shape {
+    TokenShape {
         heads: &["SG."],
         tail: Tail::Run {
             class: DOTTED,
@@ -143,58 +143,60 @@ pub(super) const SHAPES: &[Shape] = &[
         },
         what: "a key of SendGrid",
     },
-    Shape {
+    TokenShape {
         heads: &["-----BEGIN "],
         tail: Tail::Key,
         what: "a private key",
     },
 ];
 
-/// Heads of so few bytes are parts of other words, too, and count only where a word begins.
+/// A head of at most this many bytes is part of other words, and counts only at the start of a
+/// word.
 const SHORT_HEAD: usize = 3;
-/// Bytes after a head that tell a token from what only shows one. Whatever comes of them, a text full of heads is gone through once.
+/// Bytes after a head that tell a token from a placeholder. The bound keeps a text full of heads
+/// linear.
 const DECIDES: usize = 128;
-/// Bytes before a token that say whether it is the start of a word.
+/// Bytes before a token that show whether it begins a word.
 pub(super) const CONTEXT: usize = 6;
-/// Bytes in which the first line of a key has to end.
+/// Bytes in which the first line of a key must end.
 const KEY_LINE: usize = 64;
-/// What that line says, or ends in before its dashes.
+/// How the label of that line ends.
 const KEY_LABEL: &[u8] = b"PRIVATE KEY";
-/// What every key of OpenAI has in it: its name in base64.
+/// Part of every key of OpenAI: its name in base64.
 const OPENAI: &[u8] = b"T3BlbkFJ";
-/// Letters and digits without a break, and digits among them, that no name has.
+/// A run of so many letters and digits, with so many digits in it, is no name.
 const STRETCH: usize = 16;
 const DIGITS: usize = 2;
 
-/// Whether more of the text may come.
+/// Whether the text has ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum More {
-    MayCome,
-    Not,
+pub(super) enum Eof {
+    NotYet,
+    Reached,
 }
 
-/// What stands where a head was found.
+/// What a head turned out to be.
 #[derive(Debug)]
-pub(super) enum Found {
+pub(super) enum Verdict {
     /// Something else.
-    Nothing,
-    /// It cannot be told before more has come.
+    NoToken,
+    /// More input must come first.
     Undecided,
     /// A token that ends here.
-    Until(usize),
-    /// A token that goes on beyond what has come, which is swallowed by this.
-    Beyond(Rest),
+    Token(usize),
+    /// A token whose end has not come.
+    Open(OpenToken),
 }
 
-impl Shape {
-    /// What stands at `start`, where a head of `head` bytes was found.
-    pub(super) fn judge(&self, text: &[u8], start: usize, head: usize, more: More) -> Found {
+impl TokenShape {
+    /// Judges the text at `start`, where a head of `head` bytes was found.
+    pub(super) fn judge(&self, text: &[u8], start: usize, head: usize, eof: Eof) -> Verdict {
         let from = start + head;
         if let Tail::Key = self.tail {
-            return judge_key(text, from, more);
+            return judge_key(text, from, eof);
         }
         if head <= SHORT_HEAD && !starts_word(&text[start.saturating_sub(CONTEXT)..start]) {
-            return Found::Nothing;
+            return Verdict::NoToken;
         }
         let run = |class: Class, most: usize| {
             text[from..]
@@ -206,12 +208,12 @@ impl Shape {
         let (class, least, most) = match self.tail {
             Tail::Run { class, least } | Tail::Random { class, least } => (class, least, DECIDES),
             Tail::Exactly { class, count } => (class, count, count),
-            Tail::Key => return Found::Nothing,
+            Tail::Key => return Verdict::NoToken,
         };
         let is_exact = matches!(self.tail, Tail::Exactly { .. });
         let end = from + run(class, most);
-        if end == text.len() && more == More::MayCome && (is_exact || end - from < most) {
-            return Found::Undecided;
+        if end == text.len() && eof == Eof::NotYet && (is_exact || end - from < most) {
+            return Verdict::Undecided;
         }
         let is_one = match self.tail {
             Tail::Exactly { .. } => !text.get(end).is_some_and(|next| is_word(*next)),
@@ -219,66 +221,66 @@ impl Shape {
             Tail::Run { .. } | Tail::Key => true,
         };
         if end - from < least || !is_one || is_placeholder(&text[start..end]) {
-            return Found::Nothing;
+            return Verdict::NoToken;
         }
         if is_exact {
-            return Found::Until(end);
+            return Verdict::Token(end);
         }
-        // Only what is a token is followed to its end, and nothing of it is looked at again.
+        // Only a token is followed to its end, and is not searched again.
         let end = from + run(class, usize::MAX);
-        if end == text.len() && more == More::MayCome {
-            Found::Beyond(Rest::Run(class))
+        if end == text.len() && eof == Eof::NotYet {
+            Verdict::Open(OpenToken::Run(class))
         } else {
-            Found::Until(end)
+            Verdict::Token(end)
         }
     }
 }
 
-fn judge_key(text: &[u8], from: usize, more: More) -> Found {
+fn judge_key(text: &[u8], from: usize, eof: Eof) -> Verdict {
     let line = &text[from..text.len().min(from + KEY_LINE)];
     let Some(dashes) = find(line, DASHES) else {
-        return if line.len() < KEY_LINE && more == More::MayCome {
-            Found::Undecided
+        return if line.len() < KEY_LINE && eof == Eof::NotYet {
+            Verdict::Undecided
         } else {
-            Found::Nothing
+            Verdict::NoToken
         };
     };
     let label = line[..dashes]
         .strip_suffix(b" BLOCK")
         .unwrap_or(&line[..dashes]);
     if !label.ends_with(KEY_LABEL) || !label.iter().all(|byte| CAPITALS(*byte) || *byte == b' ') {
-        return Found::Nothing;
+        return Verdict::NoToken;
     }
-    Found::Beyond(Rest::Key {
+    Verdict::Open(OpenToken::Key {
         header: from + dashes + DASHES.len(),
-        lines: Lines::default(),
+        lines: KeyLines::default(),
     })
 }
 
-/// What of a token is still to come.
+/// A token whose end has not come.
 #[derive(Clone, Copy, Debug)]
-pub(super) enum Rest {
-    /// Bytes of this class.
+pub(super) enum OpenToken {
+    /// Goes on with bytes of this class.
     Run(Class),
-    /// The lines of a key, from here on.
+    /// Goes on with the lines of a key.
     Key {
         /// Where its first line ends.
         header: usize,
-        /// What came of the others.
-        lines: Lines,
+        /// The state of the lines so far.
+        lines: KeyLines,
     },
 }
 
-/// How far the rest of a token goes.
+/// How far a token goes in the text so far.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) enum Swallowed {
-    /// To here, where it ends.
-    Whole(usize),
-    /// To here, and on.
-    Part(usize),
+pub(super) enum TokenEnd {
+    /// It ends here.
+    At(usize),
+    /// It goes on after this.
+    Beyond(usize),
 }
 
-impl Rest {
+impl OpenToken {
     /// Where the first line of a key ends.
     pub(super) fn header(self) -> Option<usize> {
         match self {
@@ -287,21 +289,21 @@ impl Rest {
         }
     }
 
-    /// How much of the text from `from` belongs to the token, and what of it is to come then.
-    pub(super) fn swallow(self, text: &[u8], from: usize, more: More) -> (Swallowed, Self) {
+    /// How much of the text from `from` belongs to the token, and its state after that.
+    pub(super) fn swallow(self, text: &[u8], from: usize, eof: Eof) -> (TokenEnd, Self) {
         match self {
             Self::Key { header, lines } => {
-                let (swallowed, lines) = lines.swallow(text, from, more);
+                let (swallowed, lines) = lines.swallow(text, from, eof);
                 (swallowed, Self::Key { header, lines })
             }
             Self::Run(class) => {
                 let run = from + text[from..].iter().take_while(|byte| class(**byte)).count();
-                let is_open = run == text.len() && more == More::MayCome;
+                let is_open = run == text.len() && eof == Eof::NotYet;
                 (
                     if is_open {
-                        Swallowed::Part(run)
+                        TokenEnd::Beyond(run)
                     } else {
-                        Swallowed::Whole(run)
+                        TokenEnd::At(run)
                     },
                     self,
                 )
@@ -310,16 +312,16 @@ impl Rest {
     }
 }
 
-/// Every token in a text, with what it is.
+/// Every token in a text, and what it is.
 pub(crate) fn tokens(text: &str) -> Vec<(Range<usize>, &'static str)> {
-    let (bytes, known) = (text.as_bytes(), super::known::shapes_only());
+    let (bytes, matcher) = (text.as_bytes(), super::matcher::shapes_only());
     let (mut found, mut at) = (Vec::new(), 0);
-    while let Some(hit) = known.find(bytes, at) {
+    while let Some(hit) = matcher.find(bytes, at) {
         at = hit.end;
         let Some(shape) = hit.shape else { continue };
-        match shape.judge(bytes, hit.start, hit.end - hit.start, More::Not) {
-            Found::Until(end) => at = end,
-            Found::Beyond(Rest::Key { header, .. }) => at = header,
+        match shape.judge(bytes, hit.start, hit.end - hit.start, Eof::Reached) {
+            Verdict::Token(end) => at = end,
+            Verdict::Open(OpenToken::Key { header, .. }) => at = header,
             _ => {
                 at = hit.start + 1;
                 continue;
@@ -330,7 +332,7 @@ pub(crate) fn tokens(text: &str) -> Vec<(Range<usize>, &'static str)> {
     found
 }
 
-/// Whether a text only shows what a token looks like.
+/// Whether a token is only an example of its shape.
 fn is_placeholder(token: &[u8]) -> bool {
     let mut seen = [false; 256];
     token
@@ -342,7 +344,7 @@ fn is_placeholder(token: &[u8]) -> bool {
         || find(&lower, b"xxxx").is_some()
 }
 
-/// Whether a text has a part that was chosen at random.
+/// Whether a part of the token looks random.
 fn is_random(token: &[u8]) -> bool {
     let is_stretch = |part: &[u8]| {
         let digits = part.iter().filter(|byte| byte.is_ascii_digit()).count();
@@ -354,7 +356,7 @@ fn is_random(token: &[u8]) -> bool {
             .any(is_stretch)
 }
 
-/// Whether what comes after these bytes is the start of a word, also where the text is escaped as JSON or as part of an address.
+/// Whether a word begins after these bytes, which may be an escape of JSON or of a URL.
 fn starts_word(before: &[u8]) -> bool {
     let hex = |bytes: &[u8]| bytes.iter().all(u8::is_ascii_hexdigit);
     match before {
@@ -436,7 +438,7 @@ mod tests {
     #[test]
     fn heads_in_a_row_are_gone_through_once_and_hide_nothing() {
         for head in ["sk-ant-", "sk-proj-", "xoxb-", "glpat-"] {
-            // So many that the product of both lengths would take minutes.
+            // So many that quadratic time would be minutes.
             let text = format!(
                 "{}{head}16C7e42F292c6912E7710c838347Ae178B4aQ9-16C7e42F",
                 head.repeat(20_000)

@@ -1,71 +1,72 @@
-//! A text as its reader will see it: without the escapes of JSON and of addresses, however often they were put on, and without the line
-//! ends of wrapped base64.
+//! Decodes a text: removes the escapes of JSON and URLs, however often they were applied, and the
+//! line ends of wrapped base64.
 //!
-//! What is taken away here is taken from the values that are looked for, too: a value reads the same however it was written.
+//! The values that are searched for are decoded, too, so that a value matches however it was
+//! written.
 
-use super::shape::More;
+use super::token::Eof;
 use std::ops::Range;
 
-/// Bytes of a word before a line's end that make it a wrapped line: writers of base64 wrap at 64 or 76.
+/// Bytes of a word that make its line a wrapped one. Base64 is wrapped at 64 or 76.
 const WRAPPED: usize = 56;
 /// Backslashes of one escape: a text that was quoted four times has fifteen before a quote.
-const MOST_BACKSLASHES: usize = 16;
-/// The number of a backslash.
+const MAX_BACKSLASHES: usize = 16;
+/// The code of a backslash.
 const BACKSLASH: u32 = 0x5C;
-/// How often an address may have been escaped.
-const MOST_ROUNDS: usize = 4;
+/// How often a URL may have been escaped.
+const MAX_ROUNDS: usize = 4;
 
-/// Reads a text that comes in pieces, and knows where each byte was written.
+/// Decodes a text that comes in pieces, and maps each byte back to the original.
 #[derive(Default)]
-pub(super) struct Reader {
-    /// What was read.
+pub(super) struct Decoder {
+    /// The decoded text.
     text: Vec<u8>,
-    /// Where it was written. What is written as it reads is one stretch.
-    stretches: Vec<Stretch>,
-    /// Where reading goes on in what is written.
+    /// Where the decoded text comes from. Bytes without escapes are one segment.
+    segments: Vec<Segment>,
+    /// Where decoding goes on in the original.
     next: usize,
-    /// Bytes of a word read last.
+    /// Bytes of the last word.
     run: usize,
-    /// Whether a line was wrapped just now: how far the next one is indented says nothing.
+    /// Whether a line end was just removed, so that the indentation after it is removed, too.
     is_wrapped: bool,
 }
 
-/// Bytes that were read, and where they were written.
-struct Stretch {
+/// Decoded bytes, and where they come from.
+struct Segment {
     read: usize,
     written: usize,
-    /// The escape; nothing where bytes stand for themselves.
+    /// `None` if the bytes stand for themselves.
     escape: Option<Escape>,
 }
 
-/// How something is escaped.
+/// An escape in the original.
 #[derive(Clone, Copy, PartialEq, Eq)]
 struct Escape {
     length: usize,
-    /// Whether backslashes do it, of which some may stand for themselves.
+    /// Whether it has backslashes, some of which may stand for themselves.
     by_backslash: bool,
 }
 
-/// What stands at one place of a text.
+/// The next element of a text.
 enum Unit {
     /// Bytes that stand for themselves.
     Plain(usize),
     /// An escape, and what it stands for.
-    Escape(Decoded, Escape),
-    /// Bytes that a reader does not see.
+    Escape(DecodedChar, Escape),
+    /// Bytes that stand for nothing.
     Unseen(usize),
-    /// It cannot be told before more has come.
+    /// More input must come first.
     Undecided,
 }
 
 /// One character, or one byte.
 #[derive(Clone, Copy)]
-struct Decoded {
+struct DecodedChar {
     bytes: [u8; 4],
     count: usize,
 }
 
-impl From<u8> for Decoded {
+impl From<u8> for DecodedChar {
     fn from(byte: u8) -> Self {
         Self {
             bytes: [byte, 0, 0, 0],
@@ -74,7 +75,7 @@ impl From<u8> for Decoded {
     }
 }
 
-impl From<char> for Decoded {
+impl From<char> for DecodedChar {
     fn from(c: char) -> Self {
         let mut bytes = [0; 4];
         let count = c.encode_utf8(&mut bytes).len();
@@ -82,23 +83,23 @@ impl From<char> for Decoded {
     }
 }
 
-/// What a whole text reads.
-pub(super) fn read(written: &[u8]) -> Vec<u8> {
-    let mut reader = Reader::default();
-    reader.feed(written, More::Not);
-    reader.text
+/// Decodes a whole text.
+pub(super) fn decode(written: &[u8]) -> Vec<u8> {
+    let mut decoder = Decoder::default();
+    decoder.feed(written, Eof::Reached);
+    decoder.text
 }
 
-impl Reader {
-    /// Reads on: `written` is all that is known of the text, from where it was last forgotten.
-    pub(super) fn feed(&mut self, written: &[u8], more: More) {
+impl Decoder {
+    /// Decodes on. `written` is the original since the last [`Self::forget`].
+    pub(super) fn feed(&mut self, written: &[u8], eof: Eof) {
         while self.next < written.len() {
             let rest = &written[self.next..];
             if self.is_wrapped && matches!(rest.first(), Some(b' ' | b'\t')) {
                 self.next += 1;
                 continue;
             }
-            let length = match unit(rest, more) {
+            let length = match unit(rest, eof) {
                 Unit::Plain(length) => {
                     self.add(&rest[..length], None);
                     length
@@ -122,13 +123,13 @@ impl Reader {
             return;
         }
         self.is_wrapped = false;
-        let goes_on = self.stretches.last().is_some_and(|last| {
+        let goes_on = self.segments.last().is_some_and(|last| {
             last.escape.is_none()
                 && escape.is_none()
                 && last.written + (self.text.len() - last.read) == self.next
         });
         if !goes_on {
-            self.stretches.push(Stretch {
+            self.segments.push(Segment {
                 read: self.text.len(),
                 written: self.next,
                 escape,
@@ -147,14 +148,14 @@ impl Reader {
         };
     }
 
-    /// What was read.
+    /// The decoded text.
     pub(super) fn text(&self) -> &[u8] {
         &self.text
     }
 
-    /// What was read, where it differs from what is written.
+    /// The decoded text, if it differs from the original.
     pub(super) fn differs(&self) -> Option<&[u8]> {
-        let as_written = match self.stretches.as_slice() {
+        let as_written = match self.segments.as_slice() {
             [] => true,
             [one] => one.escape.is_none() && one.written + self.text.len() == self.next,
             _ => false,
@@ -162,22 +163,23 @@ impl Reader {
         (!as_written).then_some(&self.text)
     }
 
-    /// Where something that was read is written.
+    /// The range in the original of a decoded range.
     pub(super) fn written(&self, read: Range<usize>) -> Range<usize> {
         let last = read.end.saturating_sub(1).max(read.start);
         self.place(read.start).start..self.place(last).end
     }
 
-    /// Where a byte is written; where reading goes on for one that is still to come.
+    /// The range in the original of a decoded byte; where decoding goes on for one that has not
+    /// come.
     pub(super) fn place(&self, read: usize) -> Range<usize> {
         let after = self
-            .stretches
-            .partition_point(|stretch| stretch.read <= read);
-        match after.checked_sub(1).and_then(|at| self.stretches.get(at)) {
-            Some(stretch) if read < self.text.len() => match stretch.escape {
-                Some(escape) => stretch.written..stretch.written + escape.length,
+            .segments
+            .partition_point(|segment| segment.read <= read);
+        match after.checked_sub(1).and_then(|at| self.segments.get(at)) {
+            Some(segment) if read < self.text.len() => match segment.escape {
+                Some(escape) => segment.written..segment.written + escape.length,
                 None => {
-                    let at = stretch.written + (read - stretch.read);
+                    let at = segment.written + (read - segment.read);
                     at..at + 1
                 }
             },
@@ -185,52 +187,53 @@ impl Reader {
         }
     }
 
-    /// Whether a backslash is written where a byte was read, or before it: what it stands for was read without it.
+    /// Whether the original has a backslash at a decoded byte or before it, which the escape
+    /// absorbed.
     pub(super) fn has_backslash(&self, read: usize) -> bool {
         let after = self
-            .stretches
-            .partition_point(|stretch| stretch.read <= read);
-        let stretch = after.checked_sub(1).and_then(|at| self.stretches.get(at));
+            .segments
+            .partition_point(|segment| segment.read <= read);
+        let segment = after.checked_sub(1).and_then(|at| self.segments.get(at));
         self.text.get(read) == Some(&b'\\')
             || read < self.text.len()
-                && stretch
-                    .and_then(|stretch| stretch.escape)
+                && segment
+                    .and_then(|segment| segment.escape)
                     .is_some_and(|escape| escape.by_backslash)
     }
 
-    /// Forgets what is written before `start`, which is where the text begins from now on.
+    /// Forgets the original before `start`, which becomes its first byte.
     pub(super) fn forget(&mut self, start: usize) {
         let kept = self
-            .stretches
-            .partition_point(|stretch| stretch.written < start);
-        // The stretch that goes on beyond it loses its first part; an escape is kept as a whole or not at all.
+            .segments
+            .partition_point(|segment| segment.written < start);
+        // A segment around `start` loses its first part. An escape is not divided.
         let cut = kept
             .checked_sub(1)
-            .and_then(|at| self.stretches.get(at))
-            .filter(|stretch| stretch.escape.is_none());
+            .and_then(|at| self.segments.get(at))
+            .filter(|segment| segment.escape.is_none());
         let end = self
-            .stretches
+            .segments
             .get(kept)
-            .map_or(self.text.len(), |stretch| stretch.read);
-        let read = cut.map_or(end, |stretch| {
-            (stretch.read + (start - stretch.written)).min(end)
+            .map_or(self.text.len(), |segment| segment.read);
+        let read = cut.map_or(end, |segment| {
+            (segment.read + (start - segment.written)).min(end)
         });
-        let first = (read < end).then_some(Stretch {
+        let first = (read < end).then_some(Segment {
             read,
             written: start,
             escape: None,
         });
-        self.stretches.splice(..kept, first);
+        self.segments.splice(..kept, first);
         self.text.drain(..read);
-        for stretch in &mut self.stretches {
-            stretch.read -= read;
-            stretch.written -= start;
+        for segment in &mut self.segments {
+            segment.read -= read;
+            segment.written -= start;
         }
         self.next = self.next.saturating_sub(start);
     }
 }
 
-/// Whether a text with this byte may read other than it is written.
+/// Whether a text with this byte may differ when decoded.
 pub(super) fn may_differ(byte: u8) -> bool {
     matches!(byte, b'%' | b'\\' | b'\n' | b'\r')
 }
@@ -239,7 +242,7 @@ fn is_base64(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || b"+/_-=".contains(&byte)
 }
 
-fn unit(text: &[u8], more: More) -> Unit {
+fn unit(text: &[u8], eof: Eof) -> Unit {
     let plain = text
         .iter()
         .position(|byte| may_differ(*byte))
@@ -247,17 +250,17 @@ fn unit(text: &[u8], more: More) -> Unit {
     if plain > 0 {
         return Unit::Plain(plain);
     }
-    match escape(text, more) {
+    match escape(text, eof) {
         Ok(unit) => unit,
-        Err(Ended) if more == More::MayCome => Unit::Undecided,
+        Err(Incomplete) if eof == Eof::NotYet => Unit::Undecided,
         // A backslash at the end stands for itself.
-        Err(Ended) => {
-            byte(text, more).map_or(Unit::Plain(1), |(byte, length)| in_address(byte, length))
+        Err(Incomplete) => {
+            byte(text, eof).map_or(Unit::Plain(1), |(byte, length)| in_address(byte, length))
         }
     }
 }
 
-/// A byte that may be escaped as in an address.
+/// A byte that may be escaped as in a URL.
 fn in_address(byte: u8, length: usize) -> Unit {
     if length == 1 {
         Unit::Plain(1)
@@ -272,7 +275,7 @@ fn in_address(byte: u8, length: usize) -> Unit {
     }
 }
 
-fn by_backslash(decoded: impl Into<Decoded>, length: usize) -> Unit {
+fn by_backslash(decoded: impl Into<DecodedChar>, length: usize) -> Unit {
     Unit::Escape(
         decoded.into(),
         Escape {
@@ -282,21 +285,21 @@ fn by_backslash(decoded: impl Into<Decoded>, length: usize) -> Unit {
     )
 }
 
-/// The text ended before it could be told what stands there.
-struct Ended;
+/// The text ended within an escape.
+struct Incomplete;
 
-fn escape(text: &[u8], more: More) -> Result<Unit, Ended> {
-    let (first, length) = byte(text, more)?;
+fn escape(text: &[u8], eof: Eof) -> Result<Unit, Incomplete> {
+    let (first, length) = byte(text, eof)?;
     if first != b'\\' {
         return Ok(in_address(first, length));
     }
     let (mut at, mut count) = (0, 0);
     let (escaped, end) = loop {
-        let (next, mut length) = byte(&text[at..], more)?;
+        let (next, mut length) = byte(&text[at..], eof)?;
         if next != b'\\' {
-            // A backslash may be written by its number, and what follows it is escaped all the same.
+            // A backslash may be written by its code, and escapes what follows all the same.
             let numbered = if next == b'u' {
-                hex::<4>(&text[at + length..], more)?
+                hex::<4>(&text[at + length..], eof)?
             } else {
                 None
             };
@@ -306,7 +309,7 @@ fn escape(text: &[u8], more: More) -> Result<Unit, Ended> {
             length += digits;
         }
         (at, count) = (at + length, count + 1);
-        if count > MOST_BACKSLASHES {
+        if count > MAX_BACKSLASHES {
             return Ok(Unit::Unseen(length));
         }
     };
@@ -317,24 +320,24 @@ fn escape(text: &[u8], more: More) -> Result<Unit, Ended> {
         b't' => control(b'\t'),
         b'b' => control(8),
         b'f' => control(12),
-        b'x' => Ok(match hex::<2>(&text[end..], more)? {
+        b'x' => Ok(match hex::<2>(&text[end..], eof)? {
             Some((value, length)) => {
                 by_backslash(u8::try_from(value).unwrap_or_default(), end + length)
             }
             None => by_backslash(escaped, end),
         }),
-        b'u' => Ok(match hex::<4>(&text[end..], more)? {
-            Some((value, length)) => character(text, value, end + length, more)?,
+        b'u' => Ok(match hex::<4>(&text[end..], eof)? {
+            Some((value, length)) => character(text, value, end + length, eof)?,
             None => by_backslash(escaped, end),
         }),
         other => Ok(by_backslash(other, end)),
     }
 }
 
-/// The character of a number in UTF-16, with the second half that may follow at `end`.
-fn character(text: &[u8], value: u32, end: usize, more: More) -> Result<Unit, Ended> {
+/// A UTF-16 code unit as a character, with the second surrogate that may follow at `end`.
+fn character(text: &[u8], value: u32, end: usize, eof: Eof) -> Result<Unit, Incomplete> {
     let Some(c) = char::from_u32(value) else {
-        let Some((second, after)) = second_half(text, end, more)? else {
+        let Some((second, after)) = second_half(text, end, eof)? else {
             return Ok(Unit::Unseen(end));
         };
         let pair = [value, second].map(|half| u16::try_from(half).unwrap_or_default());
@@ -344,14 +347,14 @@ fn character(text: &[u8], value: u32, end: usize, more: More) -> Result<Unit, En
     Ok(by_backslash(c, end))
 }
 
-fn second_half(text: &[u8], mut at: usize, more: More) -> Result<Option<(u32, usize)>, Ended> {
-    for _ in 0..=MOST_BACKSLASHES {
-        let (next, length) = byte(&text[at..], more)?;
+fn second_half(text: &[u8], mut at: usize, eof: Eof) -> Result<Option<(u32, usize)>, Incomplete> {
+    for _ in 0..=MAX_BACKSLASHES {
+        let (next, length) = byte(&text[at..], eof)?;
         at += length;
         match next {
             b'\\' => {}
             b'u' => {
-                return Ok(hex::<4>(&text[at..], more)?.map(|(value, length)| (value, at + length)));
+                return Ok(hex::<4>(&text[at..], eof)?.map(|(value, length)| (value, at + length)));
             }
             _ => return Ok(None),
         }
@@ -359,14 +362,14 @@ fn second_half(text: &[u8], mut at: usize, more: More) -> Result<Option<(u32, us
     Ok(None)
 }
 
-/// A number of so many digits, and the bytes it takes.
-fn hex<const DIGITS: usize>(text: &[u8], more: More) -> Result<Option<(u32, usize)>, Ended> {
+/// A number of `DIGITS` hexadecimal digits, and the bytes it takes.
+fn hex<const DIGITS: usize>(text: &[u8], eof: Eof) -> Result<Option<(u32, usize)>, Incomplete> {
     let (mut value, mut at) = (0, 0);
     for _ in 0..DIGITS {
-        if at == text.len() && more == More::Not {
+        if at == text.len() && eof == Eof::Reached {
             return Ok(None);
         }
-        let (digit, length) = byte(&text[at..], more)?;
+        let (digit, length) = byte(&text[at..], eof)?;
         let Some(digit) = char::from(digit).to_digit(16) else {
             return Ok(None);
         };
@@ -375,26 +378,26 @@ fn hex<const DIGITS: usize>(text: &[u8], more: More) -> Result<Option<(u32, usiz
     Ok(Some((value, at)))
 }
 
-/// The first byte without the escapes of an address, and the bytes it takes.
-fn byte(text: &[u8], more: More) -> Result<(u8, usize), Ended> {
-    unescaped(text, more, MOST_ROUNDS)
+/// The first byte without the escapes of a URL, and the bytes it takes.
+fn byte(text: &[u8], eof: Eof) -> Result<(u8, usize), Incomplete> {
+    unescaped(text, eof, MAX_ROUNDS)
 }
 
-/// The same, where so many rounds of escapes may be around it. The digits of an escape may be escaped, too.
-fn unescaped(text: &[u8], more: More, rounds: usize) -> Result<(u8, usize), Ended> {
-    let first = *text.first().ok_or(Ended)?;
+/// The same with so many rounds of escapes. The digits of an escape may be escaped, too.
+fn unescaped(text: &[u8], eof: Eof, rounds: usize) -> Result<(u8, usize), Incomplete> {
+    let first = *text.first().ok_or(Incomplete)?;
     let (mut found, mut at) = (None, 1);
     for _ in 0..=rounds {
-        // What stands for a percent sign may be the start of another escape.
+        // A decoded percent sign may begin another escape.
         if found.unwrap_or(first) != b'%' || rounds == 0 {
             break;
         }
         let (mut value, mut end) = (Some(0), at);
         for _ in 0..2 {
-            let (digit, length) = match unescaped(&text[end..], more, rounds - 1) {
+            let (digit, length) = match unescaped(&text[end..], eof, rounds - 1) {
                 Ok(next) => next,
-                Err(Ended) if more == More::MayCome => return Err(Ended),
-                Err(Ended) => (0, 0),
+                Err(Incomplete) if eof == Eof::NotYet => return Err(Incomplete),
+                Err(Incomplete) => (0, 0),
             };
             let digit = char::from(digit)
                 .to_digit(16)
@@ -416,7 +419,7 @@ mod tests {
     use super::*;
 
     fn text(written: &str) -> String {
-        String::from_utf8_lossy(&read(written.as_bytes())).into_owned()
+        String::from_utf8_lossy(&decode(written.as_bytes())).into_owned()
     }
 
     #[test]
@@ -458,27 +461,27 @@ mod tests {
     #[test]
     fn pieces_read_as_the_whole_does_and_every_byte_is_where_it_was_written() {
         let written = r#"x\u00e4\\\"%2541\ud83d\ude00y%c3%a4\\\\n plain %zz \x41\"#.as_bytes();
-        let whole = read(written);
+        let whole = decode(written);
         for size in 1..written.len() {
             for keep in 0..4 {
                 let (mut reader, mut buffer, mut seen) =
-                    (Reader::default(), Vec::new(), Vec::new());
+                    (Decoder::default(), Vec::new(), Vec::new());
                 for piece in written.chunks(size) {
                     buffer.extend_from_slice(piece);
-                    reader.feed(&buffer, More::MayCome);
+                    reader.feed(&buffer, Eof::NotYet);
                     let start = reader.place(reader.text.len().saturating_sub(keep)).start;
                     let before = reader.text.clone();
                     reader.forget(start);
                     buffer.drain(..start);
                     seen.extend_from_slice(&before[..before.len() - reader.text.len()]);
                 }
-                reader.feed(&buffer, More::Not);
+                reader.feed(&buffer, Eof::Reached);
                 seen.extend_from_slice(&reader.text);
                 assert_eq!(seen, whole, "{size} {keep}");
                 for at in 0..reader.text.len() {
                     let place = reader.place(at);
                     assert!(
-                        read(&buffer[place.clone()]).contains(&reader.text[at]),
+                        decode(&buffer[place.clone()]).contains(&reader.text[at]),
                         "{size} {at} {place:?}"
                     );
                 }

@@ -1,25 +1,23 @@
-//! Types that stand between a name and its value.
+//! Types between a name and its value.
 
-/// Bytes of a type that are looked at.
-const MOST_TYPE: usize = 256;
+use super::blanks;
 
-/// Bytes of a type and the sign after it, with the blanks: `&'static str = `, `string = `.
+/// Bytes in which a type ends.
+const MAX_TYPE: usize = 256;
+
+/// Bytes of a type, the equals sign after it and the blanks: `&'static str = `, `string = `.
 pub(super) fn declared(text: &[u8]) -> Option<usize> {
-    let line = &text[..text.len().min(MOST_TYPE)];
+    let line = &text[..text.len().min(MAX_TYPE)];
     let line = &line[..memchr::memchr(b'\n', line).unwrap_or(line.len())];
     let sign = memchr::memchr(b'=', line)?;
     let (kind, after) = (line[..sign].trim_ascii_end(), &line[sign + 1..]);
-    let blanks = after
-        .iter()
-        .take_while(|byte| b" \t".contains(byte))
-        .count();
-    // Without a blank before it, a sign is a part of a value more often than not.
+    // Without a blank before it, an equals sign is mostly part of a value.
     let is_apart = kind.len() < sign || after.first().is_some_and(|byte| b"\"'`".contains(byte));
     let is_sign = is_apart && !after.first().is_some_and(|byte| b"=>~".contains(byte));
-    (is_sign && is_type(kind)).then_some(sign + 1 + blanks)
+    (is_sign && is_type(kind)).then_some(sign + 1 + blanks(after))
 }
 
-/// Whether words may be the name of one type, or of several with bars between them.
+/// Whether words may name a type, or several with bars between them.
 fn is_type(text: &[u8]) -> bool {
     let (mut depth, mut outer) = (0_usize, Vec::with_capacity(text.len()));
     for byte in text {

@@ -1,16 +1,17 @@
-//! The forms in which a known value may come out: as it is, in base64, and as both read once the escapes around them are taken away.
+//! The encodings in which a known value may occur: as it is, in base64, and both of them decoded.
 
-use super::read::read;
+use super::decode::decode;
 use base64::engine::general_purpose::{STANDARD_NO_PAD, URL_SAFE_NO_PAD};
 
-/// Lines of a longer value that are looked for by themselves: one that is indented elsewhere is still a part of it.
-const LEAST_LINE: usize = 16;
+/// Lines of a value that are at least this long are searched for by themselves, since they may be
+/// indented elsewhere.
+const MIN_LINE: usize = 16;
 
-/// Bytes that are left of a value of which something was taken for something else.
-const LEAST_REST: usize = 8;
+/// Bytes that must be left of a value whose start was taken for part of an escape.
+const MIN_REST: usize = 8;
 
-/// Every form of a value, without repeats.
-pub(super) fn forms(value: &[u8]) -> Vec<Vec<u8>> {
+/// Every encoding of a value, without repeats.
+pub(super) fn encodings(value: &[u8]) -> Vec<Vec<u8>> {
     let mut all = of_one(value);
     let lines: Vec<&[u8]> = value
         .split(|byte| *byte == b'\n')
@@ -19,7 +20,7 @@ pub(super) fn forms(value: &[u8]) -> Vec<Vec<u8>> {
     if lines.len() > 1 {
         lines
             .into_iter()
-            .filter(|line| line.len() >= LEAST_LINE)
+            .filter(|line| line.len() >= MIN_LINE)
             .for_each(|line| all.extend(of_one(line)));
     }
     all.sort();
@@ -33,29 +34,30 @@ fn of_one(value: &[u8]) -> Vec<Vec<u8>> {
         written.push(in_base64(&STANDARD_NO_PAD, value, shift));
         written.push(in_base64(&URL_SAFE_NO_PAD, value, shift));
     }
-    let mut forms: Vec<Vec<u8>> = written.iter().map(|form| read(form)).collect();
-    // Forms in the web write a space as a plus.
+    let mut forms: Vec<Vec<u8>> = written.iter().map(|form| decode(form)).collect();
+    // HTML forms write a space as a plus.
     forms.push(
-        read(value)
+        decode(value)
             .into_iter()
             .map(|byte| if byte == b' ' { b'+' } else { byte })
             .collect(),
     );
     forms.append(&mut written);
-    // What comes before it may take its start for the rest of an escape, and the end of its first line for a wrapped one.
-    forms.extend(rests(value).map(read));
+    // What comes before the value may turn its start into an escape, or its first line end into
+    // that of a wrapped line.
+    forms.extend(rests(value).map(decode));
     forms.push(
-        read(value)
+        decode(value)
             .into_iter()
             .filter(|byte| !b"\r\n".contains(byte))
             .collect(),
     );
-    forms.retain(|form| form.len() >= super::LEAST_VALUE);
+    forms.retain(|form| form.len() >= super::MIN_VALUE);
     forms
 }
 
-/// What is left of a value whose start was taken for the rest of an escape: after a backslash that is one letter, after a percent sign one
-/// digit or two. The same letter may be both.
+/// The rests of a value whose start was taken for part of an escape: one letter after a backslash,
+/// one or two digits after a percent sign. A letter may be both.
 fn rests(value: &[u8]) -> impl Iterator<Item = &[u8]> {
     let digits = value
         .iter()
@@ -68,10 +70,10 @@ fn rests(value: &[u8]) -> impl Iterator<Item = &[u8]> {
         .into_iter()
         .filter(|(_, may_be)| *may_be)
         .filter_map(|(taken, _)| value.get(taken..))
-        .filter(|rest| rest.len() >= LEAST_REST)
+        .filter(|rest| rest.len() >= MIN_REST)
 }
 
-/// The characters that only this value decides, when `shift` bytes come before it.
+/// The characters of base64 that depend on this value alone, with `shift` bytes before it.
 fn in_base64(engine: &impl base64::Engine, value: &[u8], shift: usize) -> Vec<u8> {
     let mut bytes = vec![0; shift];
     bytes.extend_from_slice(value);
@@ -88,11 +90,11 @@ mod tests {
     #[test]
     fn a_value_is_known_in_base64_wherever_it_starts_and_however_it_is_escaped() {
         let value = b"p\xc3\xa4ss/w\"ord +1";
-        let forms = forms(value);
+        let encodings = encodings(value);
         let known = |text: &[u8]| {
-            forms
+            encodings
                 .iter()
-                .any(|form| super::super::shape::find(&read(text), form).is_some())
+                .any(|form| super::super::token::find(&decode(text), form).is_some())
         };
         for before in ["", "a", "ab", "abc", "{\"k\":\""] {
             let whole = [before.as_bytes(), value, b" and more"].concat();

@@ -1,5 +1,8 @@
 //! What is taken out, whole and in pieces.
 
+mod cases;
+mod key;
+mod patterns;
 mod short;
 
 use super::*;
@@ -38,14 +41,14 @@ fn wrapped(base64: &str) -> String {
         .collect()
 }
 
-fn redactor(words: &[&str]) -> Redactor {
-    let values = Values::default();
+fn redactor(patterns: &[&str]) -> Redactor {
+    let values = SecretValues::default();
     for value in [VALUE, LONG, QUOTED] {
         values.learn(value.as_bytes()).expect("long enough");
     }
     Redactor::new(
         Arc::new(values),
-        Words::new(words.iter().copied()).expect("words"),
+        RedactionPatterns::new(patterns.iter().copied()).expect("patterns"),
     )
 }
 
@@ -96,7 +99,7 @@ fn in_pieces(redactor: &Redactor, text: &[u8], sizes: &[usize]) -> (Vec<u8>, u64
 fn what_stands_beside_the_name_of_a_field_goes_as_the_field_would_and_nothing_else_does() {
     let redactor = Redactor::new(
         Arc::default(),
-        Words::new(["password", "*_token"]).expect("words"),
+        RedactionPatterns::new(["password", "*_token"]).expect("patterns"),
     );
     let (mut pass, mut value) = (
         redactor.pass(None),
@@ -135,12 +138,15 @@ fn what_stands_beside_the_name_of_a_field_goes_as_the_field_would_and_nothing_el
 #[test]
 fn what_matches_without_an_end_is_kept_back_up_to_a_bound_and_then_takes_the_rest_of_its_line_with_it()
  {
-    let redactor = Redactor::new(Arc::default(), Words::new(["/secret.*/"]).expect("words"));
+    let redactor = Redactor::new(
+        Arc::default(),
+        RedactionPatterns::new(["/secret.*/"]).expect("patterns"),
+    );
     let (mut stream, mut out, mut most) = (redactor.stream(), Vec::new(), 0);
     stream.push(b"a\nb secret ", &mut out);
     for _ in 0..4096 {
         stream.push(&[b'x'; 1024], &mut out);
-        most = most.max(stream.held());
+        most = most.max(stream.pending());
     }
     assert!(
         most < 3 << 19,
@@ -161,11 +167,11 @@ fn what_matches_without_an_end_is_kept_back_up_to_a_bound_and_then_takes_the_res
 
 #[test]
 fn what_is_as_short_as_can_be_is_found_and_what_is_shorter_is_none() {
-    let tail = |tail: shape::Tail| match tail {
-        shape::Tail::Key => "PRIVATE KEY-----".to_owned(),
+    let tail = |tail: token::Tail| match tail {
+        token::Tail::Key => "PRIVATE KEY-----".to_owned(),
         other => "A1B2C3D4E5F6G7H8I9".repeat(4)[..other.least()].to_owned(),
     };
-    for shape in shape::SHAPES {
+    for shape in token::SHAPES {
         for head in shape.heads {
             let token = format!("{head}{}", tail(shape.tail));
             assert_eq!(Redactor::default().text(&token), MARK, "{}", shape.what);
@@ -174,9 +180,9 @@ fn what_is_as_short_as_can_be_is_found_and_what_is_shorter_is_none() {
         }
     }
     for value in ["a1b2", "a1b\\", "\\\\\\\\"] {
-        let values = Values::default();
+        let values = SecretValues::default();
         values.learn(value.as_bytes()).expect("long enough");
-        let redactor = Redactor::new(Arc::new(values), Words::default());
+        let redactor = Redactor::new(Arc::new(values), RedactionPatterns::default());
         for form in [
             value.to_owned(),
             STANDARD.encode(value),
@@ -230,7 +236,7 @@ fn values_tokens_and_keys_are_taken_out_in_every_form_and_the_rest_stays() {
 
 #[test]
 fn a_value_is_found_however_it_was_escaped_and_wherever_it_overlaps_with_another() {
-    let values = Values::default();
+    let values = SecretValues::default();
     for value in [
         "pä ss/w\"rd<&'~>+1%",
         "C:\\new\\t",
@@ -240,9 +246,10 @@ fn a_value_is_found_however_it_was_escaped_and_wherever_it_overlaps_with_another
     ] {
         values.learn(value.as_bytes()).expect("long enough");
     }
-    let redactor = Redactor::new(Arc::new(values), Words::default());
+    let redactor = Redactor::new(Arc::new(values), RedactionPatterns::default());
     for text in [
-        // Python's quote and quote_plus, JavaScript's encodeURIComponent, Go's PathEscape and QueryEscape, and mixed case.
+        // Python's quote and quote_plus, JavaScript's encodeURIComponent, Go's PathEscape and
+        // QueryEscape, and mixed case.
         "p%C3%A4%20ss/w%22rd%3C%26%27~%3E%2B1%25",
         "p%C3%A4+ss%2Fw%22rd%3C%26%27~%3E%2B1%25",
         "p%C3%A4%20ss%2Fw%22rd%3C%26'~%3E%2B1%25",
@@ -282,10 +289,10 @@ fn a_value_is_found_however_it_was_escaped_and_wherever_it_overlaps_with_another
 
 #[test]
 fn a_value_that_ends_in_a_backslash_is_found_as_a_whole_and_its_start_is_nothing() {
-    let values = Values::default();
+    let values = SecretValues::default();
     values.learn(b"pass\\").expect("long enough");
     values.learn(b"hor\"se\\\\").expect("long enough");
-    let redactor = Redactor::new(Arc::new(values), Words::default());
+    let redactor = Redactor::new(Arc::new(values), RedactionPatterns::default());
     for (text, expected) in [
         ("it is pass\\ here", "it is [redacted] here".to_owned()),
         ("it is pass\\", format!("it is {MARK}")),
@@ -326,262 +333,6 @@ fn a_value_that_ends_in_a_backslash_is_found_as_a_whole_and_its_start_is_nothing
 }
 
 #[test]
-fn a_key_is_taken_out_however_its_lines_are_written_and_prose_about_one_stays() {
-    let redactor = redactor(&[]);
-    let (first, last) = ("-----BEGIN PRIVATE KEY-----", "-----END PRIVATE KEY-----");
-    let line = "MIIEvQIBADANBgkqhkiG9w0BAQEFAASCBKcwggSjAgEAAoIBAQC7VJTUt9Us8cKj";
-    let (short, marked) = ("MzEfYyji", "[redacted]");
-    for (text, expected) in [
-        (
-            format!("{first}\n{line}\n{line}\n{short}\n{last} and on"),
-            format!("{marked} and on"),
-        ),
-        (
-            format!("{first} {line} {short} {last} and on"),
-            format!("{marked} and on"),
-        ),
-        (
-            format!("{first}{line}{last} and on"),
-            format!("{marked} and on"),
-        ),
-        (
-            json!(format!("{first}\n{line}\n{short}\n{last}\n")).to_string(),
-            format!("\"{marked}\\n\""),
-        ),
-        (
-            json!(json!(format!("{first}\r\n{line}\r\n{last}")).to_string()).to_string(),
-            format!("\"\\\"{marked}\\\"\""),
-        ),
-        (
-            format!("key: |\n  {first}\n  {line}\n  {short}\n  {last}\nnext: 1"),
-            format!("key: |\n  {marked}\nnext: 1"),
-        ),
-        (
-            format!(
-                "{first}\nProc-Type: 4,ENCRYPTED\nDEK-Info: AES-128-CBC,0102\n\n{line}\n{last}"
-            ),
-            marked.to_owned(),
-        ),
-        // Cut off, wherever.
-        (format!("{first}\n{line}\n{line}\nMIIE"), marked.to_owned()),
-        (
-            format!("{first}\n{line}\n{}", &line[..9]),
-            marked.to_owned(),
-        ),
-        (format!("{first}\nMIIEvQ"), marked.to_owned()),
-        (
-            format!("\"{first}\\n{line}\\n{}", &line[..30]),
-            format!("\"{marked}"),
-        ),
-        (
-            format!("{first}\n{line}\n\nThat was it, and this goes on."),
-            format!("{marked}\n\nThat was it, and this goes on."),
-        ),
-        (
-            format!("{first}\n{line}\n-----END PRIV"),
-            format!("{marked}\n-----END PRIV"),
-        ),
-        // Only spoken of.
-        (
-            format!(
-                "{first} is the header of a key, and {last} its end.\nNothing of that is secret"
-            ),
-            format!(
-                "{marked} is the header of a key, and {last} its end.\nNothing of that is secret"
-            ),
-        ),
-        (
-            format!("look for {first}\nand then read on\nas you like"),
-            format!("look for {marked}\nand then read on\nas you like"),
-        ),
-        (
-            format!("{first}\nComments are welcome: here"),
-            format!("{marked}\nComments are welcome: here"),
-        ),
-        (
-            format!("`{first}`\n\n{}{line}", " ".repeat(300)),
-            format!("`{marked}`\n\n{}{line}", " ".repeat(300)),
-        ),
-        (
-            format!("{first}{}word", "\n".repeat(1000)),
-            format!("{marked}{}word", "\n".repeat(1000)),
-        ),
-    ] {
-        assert_eq!(redactor.text(&text), expected, "{text}");
-        for size in [1, 2, 7, 30] {
-            let (out, _) = in_pieces(&redactor, text.as_bytes(), &[size]);
-            assert_eq!(String::from_utf8_lossy(&out), expected, "{size}: {text}");
-        }
-    }
-    let (out, count) = in_pieces(
-        &redactor,
-        format!("{first}\n{line} ghp_{}", &TOKEN[4..]).as_bytes(),
-        &[5],
-    );
-    assert_eq!(
-        (String::from_utf8_lossy(&out).as_ref(), count),
-        ("[redacted] [redacted]", 2),
-        "what follows a key is looked at, too"
-    );
-}
-
-/// A key as something shows it: with this before and after each of its lines.
-fn shown(before: impl Fn(usize) -> String, after: &str) -> String {
-    let line = "MIIEvQIBADANBgkqhkiG9w0BAQEFAASCBKcwggSjAgEAAoIBAQC7VJTUt9Us8cKj";
-    let lines = [
-        "-----BEGIN RSA PRIVATE KEY-----",
-        line,
-        line,
-        "bGFzdA==",
-        "-----END RSA PRIVATE KEY-----",
-    ];
-    lines
-        .iter()
-        .enumerate()
-        .map(|(at, line)| format!("{}{line}{after}\n", before(at + 1)))
-        .collect()
-}
-
-fn always(before: &str) -> impl Fn(usize) -> String + '_ {
-    move |_| before.to_owned()
-}
-
-/// As tools, editors, logs and sources show one.
-fn all_shown() -> Vec<String> {
-    let mut all = vec![
-        shown(|at| format!("{at:6}\t"), ""),
-        shown(|at| format!("{at:6}\u{2192}"), ""),
-        shown(|at| format!("{at}:"), ""),
-        shown(|at| format!("{at}-"), ""),
-        shown(|at| format!("{at:4} | "), ""),
-        shown(|at| format!("path/key.pem:{at}:"), ""),
-        shown(|at| format!("src/key-{at}-"), ""),
-        shown(
-            |at| format!("crates/core/tests/fixtures/keys/key.pem:{at}:"),
-            "",
-        ),
-        shown(
-            |at| format!("/Users/Me/Documents/Projects2/keys/key.pem:{at}:"),
-            "",
-        ),
-        shown(
-            |at| format!("2024-05-06T07:08:0{at}.123Z INFO worker[{at}]: "),
-            "",
-        ),
-        shown(|at| format!("May 06 07:08:0{at} host app: "), ""),
-        shown(|at| format!("{at:6}\t\""), "\\n\" +"),
-    ];
-    for before in ["-", "+", "- ", "# ", "// ", "> ", " * ", "    ", "| "] {
-        all.push(shown(always(before), ""));
-    }
-    for (before, after) in [
-        ("\"", "\\n\" +"),
-        ("  \"", "\","),
-        ("'", "\\r\\n' ."),
-        ("", "\\"),
-        ("", "\\n\\"),
-        ("", "<br/>"),
-        ("  <p>", "</p>"),
-        ("s += \"", "\\n\";"),
-    ] {
-        all.push(shown(always(before), after));
-    }
-    all.push(shown(always("\""), "\",").replace('\n', ""));
-    all.push(shown(always(""), "<br/>").replace('\n', ""));
-    all
-}
-
-#[test]
-fn a_key_is_taken_out_whatever_stands_around_its_lines() {
-    let redactor = redactor(&[]);
-    let about = |text: &str| {
-        text.replacen(
-            "MIIE",
-            "Proc-Type: 4,ENCRYPTED\n#  DEK-Info: AES-128-CBC,0102\n# \n# MIIE",
-            1,
-        )
-    };
-    let mut all = all_shown();
-    all.push(about(&shown(always("# "), "")));
-    for text in all {
-        let cut: String = text.split_inclusive('\n').take(3).collect();
-        let texts = [
-            format!("before\n{text}after it\n"),
-            json!(text).to_string(),
-            json!(json!(text).to_string()).to_string(),
-            cut,
-        ];
-        for text in texts {
-            let clean = redactor.text(&text).into_owned();
-            assert!(
-                clean.contains(MARK) && !clean.contains("MIIE") && !clean.contains("gkqh"),
-                "{text}\n{clean}"
-            );
-            assert!(
-                !clean.contains("bGFz") && !clean.contains("-END"),
-                "{text}\n{clean}"
-            );
-            assert!(
-                !text.contains("after it")
-                    || clean.starts_with("before\n") && clean.ends_with("after it\n"),
-                "{clean}"
-            );
-            for size in [1, 7, 40, 300] {
-                let (out, _) = in_pieces(&redactor, text.as_bytes(), &[size]);
-                assert_eq!(String::from_utf8_lossy(&out), clean, "{size}: {text}");
-            }
-        }
-    }
-}
-
-#[test]
-fn what_may_be_lines_of_a_key_is_gone_through_a_few_times() {
-    let redactor = redactor(&[]);
-    let first = "-----BEGIN PRIVATE KEY-----";
-    for part in [
-        first.to_owned(),
-        format!("{first}\n- "),
-        ".MIIEvQIBADANBgkqhkiG9w0B".to_owned(),
-        "\n- MIIEvQIBADANBgkqhkiG9w0B".to_owned(),
-    ] {
-        let (text, start) = (
-            format!("{first}{}", part.repeat((1 << 20) / part.len())),
-            std::time::Instant::now(),
-        );
-        assert!(redactor.text(&text).contains(MARK));
-        assert!(in_pieces(&redactor, &text.as_bytes()[..100_000], &[16]).1 > 0);
-        assert!(
-            start.elapsed().as_secs() < 10,
-            "{:?}: {part:?}",
-            start.elapsed()
-        );
-    }
-}
-
-#[test]
-fn what_only_speaks_of_a_key_stays_whatever_stands_around_it() {
-    let redactor = redactor(&[]);
-    let first = "-----BEGIN PRIVATE KEY-----";
-    for after in [
-        "` is how it begins.\n\nRead on in crates/core/tests/fixtures/keys for more.\n",
-        "\";\nlet factory = AbstractSingletonProxyFactoryBeans::new();\n",
-        "\nsee commit 0123456789abcdef0123456789abcdef01234567\n",
-        " and\nthe line -----END PRIVATE KEY----- ends it\n",
-        "\n12: no base64\n13: nor here\n-----END PRIVATE KEY-----\n",
-    ] {
-        let text = format!("It is `{first}{after}");
-        assert_eq!(redactor.text(&text), format!("It is `{MARK}{after}"));
-        for size in [1, 30] {
-            assert_eq!(
-                in_pieces(&redactor, text.as_bytes(), &[size]).0,
-                redactor.text(&text).as_bytes(),
-                "{size}: {text}"
-            );
-        }
-    }
-}
-
-#[test]
 fn a_text_with_stars_is_as_long_as_it_was() {
     let text = format!("ä {TOKEN} ö {TOKEN}");
     let starred = starred(&text);
@@ -594,10 +345,13 @@ fn a_text_with_stars_is_as_long_as_it_was() {
 
 #[test]
 fn a_value_has_its_fields_texts_numbers_and_names_cleaned_and_each_is_counted() {
-    let values = Values::default();
+    let values = SecretValues::default();
     values.learn(b"123456").expect("long enough");
     assert!(values.learn(b"abc").is_err(), "in every text by chance");
-    let redactor = Redactor::new(Arc::new(values), Words::new(["pin"]).expect("words"));
+    let redactor = Redactor::new(
+        Arc::new(values),
+        RedactionPatterns::new(["pin"]).expect("patterns"),
+    );
     let mut pass = redactor.pass(None);
     let mut value = json!({"pin": {"a": 1}, "n": 91234569, "list": ["123456", true, null], TOKEN: 1, "ok": "fine"});
     pass.value(&mut value);
@@ -616,8 +370,8 @@ fn a_value_has_its_fields_texts_numbers_and_names_cleaned_and_each_is_counted() 
 
 #[test]
 fn of_values_that_are_another_one_each_time_the_last_are_known_and_those_in_use_stay() {
-    let values = Arc::new(Values::default());
-    let redactor = Redactor::new(Arc::clone(&values), Words::default());
+    let values = Arc::new(SecretValues::default());
+    let redactor = Redactor::new(Arc::clone(&values), RedactionPatterns::default());
     let fresh = |number: usize| format!("minted-{number:04}-token");
     values.learn(VALUE.as_bytes()).expect("long enough");
     for number in 0..300 {
@@ -652,7 +406,7 @@ fn what_cannot_be_a_secret_goes_at_once_and_what_may_be_one_waits() {
 
 #[test]
 fn what_comes_before_a_value_hides_no_more_of_it_than_its_first_letters() {
-    let values = Values::default();
+    let values = SecretValues::default();
     for value in [
         "nabc\"de/f12345",
         "ab/cd+ef==gh\"12",
@@ -661,7 +415,7 @@ fn what_comes_before_a_value_hides_no_more_of_it_than_its_first_letters() {
     ] {
         values.learn(value.as_bytes()).expect("long enough");
     }
-    let redactor = Redactor::new(Arc::new(values), Words::default());
+    let redactor = Redactor::new(Arc::new(values), RedactionPatterns::default());
     let word = "abcd/".repeat(14);
     for (text, expected) in [
         (
@@ -710,7 +464,7 @@ fn a_value_is_found_wherever_a_piece_ends() {
                 ("token: [redacted] end", 1),
                 "{text} at {at}"
             );
-            let long = format!("{}{hidden}", ".".repeat(super::known::PIECE - at));
+            let long = format!("{}{hidden}", ".".repeat(super::matcher::PIECE - at));
             assert!(redactor.text(&long).ends_with(MARK), "{hidden} at {at}");
         }
     }
@@ -724,7 +478,7 @@ fn a_long_text_full_of_escapes_takes_little_more_room_than_it_has_and_hides_noth
     for text in [
         format!("{filler}{hidden}"),
         format!("{hidden}{filler}"),
-        format!("{}{hidden}{filler}", &filler[..super::known::PIECE - 9]),
+        format!("{}{hidden}{filler}", &filler[..super::matcher::PIECE - 9]),
     ] {
         let clean = redactor.text(&text);
         assert!(
@@ -777,7 +531,7 @@ fn a_field_that_holds_a_list_is_found_over_pieces_and_lines_and_holds_no_more_ba
     // Neither a name, nor what comes before a value, nor a header ends.
     let redactor = Redactor::new(
         Arc::default(),
-        Words::new(["*secret*", "cookie"]).expect("words"),
+        RedactionPatterns::new(["*secret*", "cookie"]).expect("patterns"),
     );
     for (first, more) in [
         ("", "secret_"),
