@@ -167,7 +167,7 @@ fn program(folder: &Path) -> anyhow::Result<PathBuf> {
     let built = std::env::current_exe()?.with_file_name("harness");
     ensure!(
         built.exists(),
-        "{} is not built; `cargo build --release -p tool-harness-cli` builds it",
+        "{} is not built; `cargo build --profile dist -p tool-harness-cli` builds it",
         built.display()
     );
     let program = folder.join("harness");

@@ -236,7 +236,7 @@ async fn counted(
 async fn peer(report: &mut Report) -> anyhow::Result<()> {
     const ROUNDS: usize = 7;
     let program =
-        PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tinyagents/target/release/tinyagents-peer");
+        PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tinyagents/target/dist/tinyagents-peer");
     let engines = [
         engine(3, 1, 1).await?,
         engine(0, 1, 1).await?,

@@ -10,7 +10,7 @@ use tool_harness::diagnostic::Severity;
 use tool_harness::outside::Machine;
 use tool_harness::plan::{plan_lines, plan_to_json};
 use tool_harness_sandbox::process::Sandbox;
-use tool_harness_sandbox::tier::{Layer, Report, Tier};
+use tool_harness_sandbox::tier::{LayerReport, SandboxReport, Tier};
 
 /// A gap that harness cannot close.
 const CLIENT_TIMEOUT: &str = "a client whose hook times out runs its call; harness decides within 20 s, so keep the client's hook timeout above that";
@@ -102,7 +102,7 @@ fn lines(sandbox: &Sandbox, scripts: &Result<(), String>, project: &ProjectSumma
     lines
 }
 
-fn meaning(report: &Report) -> &'static str {
+fn meaning(report: &SandboxReport) -> &'static str {
     let has_landlock = report
         .layers
         .iter()
@@ -121,7 +121,7 @@ fn meaning(report: &Report) -> &'static str {
     }
 }
 
-fn layer_document(layer: &Layer) -> Value {
+fn layer_document(layer: &LayerReport) -> Value {
     let mut document = json!({"name": layer.name, "works": layer.works, "detail": layer.detail});
     if let Some(fix) = &layer.fix {
         document["fix"] = json!(fix);

@@ -112,7 +112,7 @@ fn on_plain_runtime(command: impl Future<Output = anyhow::Result<Exit>>) -> anyh
         .enable_all()
         .build()?;
     let ended = runtime.block_on(command);
-    process::settle(SETTLE);
+    process::wait_for_cleanup(SETTLE);
     runtime.shutdown_timeout(Duration::from_millis(200));
     ended
 }

@@ -10,7 +10,7 @@ use std::collections::HashMap;
 use std::fs::{self, Metadata};
 use std::io::{self, ErrorKind, Read};
 use std::path::{Path, PathBuf};
-use tool_harness_sandbox::file::open_at_once;
+use tool_harness_sandbox::file::open_nonblocking;
 
 /// How much of a project is read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -238,7 +238,7 @@ pub(super) fn content(path: &Path) -> Result<Vec<u8>, Box<Diagnostic>> {
     // Checked twice: here for the message, because a socket cannot be opened, and again on the
     // opened file.
     regular(&fs::metadata(path).map_err(failed)?)?;
-    let file = open_at_once(path).map_err(failed)?;
+    let file = open_nonblocking(path).map_err(failed)?;
     let metadata = file.metadata().map_err(failed)?;
     regular(&metadata)?;
     let mut bytes = Vec::with_capacity(usize::try_from(metadata.len()).unwrap_or_default() + 1);

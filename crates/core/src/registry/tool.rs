@@ -7,6 +7,7 @@ use crate::artifact::tool::{Limits, RetryPolicy};
 use crate::check::CheckedTool;
 use crate::client::ClientToolCall;
 use crate::diagnostic::Diagnostic;
+use crate::digest;
 use crate::effect::Effects;
 use crate::facts::ScriptKind;
 use crate::id::ToolName;
@@ -243,6 +244,11 @@ impl RegisteredTool {
     #[must_use]
     pub fn path(&self) -> &str {
         &self.tool.origin.source.path
+    }
+
+    /// The digest of the whole definition: frontmatter, script and description.
+    pub(crate) fn definition(&self) -> String {
+        digest::of_worth(&Value::Object(self.load_payload()))
     }
 
     /// What `artifact.load` hooks see of it.

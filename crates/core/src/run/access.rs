@@ -78,7 +78,7 @@ impl CallAccess for RustCall<'_> {
             return Ok(Arc::clone(jail));
         }
         let kept = jail
-            .kept_to(bounds)
+            .with_bounds(bounds)
             .map_err(|error| Refusal::new(Code::SandboxUnavailable, error.to_string()))?;
         Ok(Arc::new(kept))
     }

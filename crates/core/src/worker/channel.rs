@@ -12,7 +12,9 @@ use std::sync::Arc;
 use std::time::Duration;
 use tokio::io::Interest;
 use tokio::io::unix::AsyncFd;
-use tool_harness_sandbox::process::{Cause, Channel, WorkerLimits, WorkerProcess, WorkerProgram};
+use tool_harness_sandbox::process::{
+    Channel, DeathCause, WorkerLimits, WorkerProcess, WorkerProgram,
+};
 
 /// How long a worker whose channel closed, or that was asked to stop, may take to be gone.
 const DEATH_WAIT: Duration = Duration::from_millis(30);
@@ -47,7 +49,7 @@ pub(crate) enum Lost {
     /// It died, or had to be killed because it did not speak the protocol.
     Died {
         /// What its death means.
-        cause: Cause,
+        cause: DeathCause,
         /// The part of the request it was at, when it lived to say.
         part: Option<usize>,
     },
@@ -94,7 +96,7 @@ impl Worker {
         match worker.receive(FRAME_SLACK).await {
             Ok(Response::Ready) => Ok(worker),
             Ok(_) => Err("a worker spoke before it was confined".into()),
-            Err(Lost::Died { cause: Cause::Unconfined, .. }) => {
+            Err(Lost::Died { cause: DeathCause::Unconfined, .. }) => {
                 Err("a worker could not be confined and refused to serve: the system must allow seccomp filters, and \
                      `run_if_worker` must come first in `main`, before there are other threads"
                     .into())
@@ -153,7 +155,7 @@ impl Worker {
     /// Sends frames to a worker that others run beside.
     pub(crate) async fn send_free(&mut self, frames: &[u8]) -> Result<(), Lost> {
         if let Some(process) = self.process.as_mut() {
-            process.let_go();
+            process.unpin();
         }
         self.send(frames).await
     }
@@ -165,7 +167,7 @@ impl Worker {
         };
         let reader = self.reader.unwatched();
         let writer = &mut self.writer;
-        let sent = process.ask_near(reader, PATIENCE, || writer.write(frames));
+        let sent = process.ask_on_one_core(reader, PATIENCE, || writer.write(frames));
         match sent {
             Ok(count) if count == frames.len() => Ok(()),
             Ok(count) => self.send(&frames[count..]).await,
@@ -192,7 +194,7 @@ impl Worker {
             // It talks and does not listen.
             self.kill();
             return Err(Lost::Died {
-                cause: Cause::Other,
+                cause: DeathCause::Other,
                 part: None,
             });
         }
@@ -220,7 +222,7 @@ impl Worker {
                     return response.map_err(|_| {
                         self.kill();
                         Lost::Died {
-                            cause: Cause::Other,
+                            cause: DeathCause::Other,
                             part: None,
                         }
                     });
@@ -290,7 +292,7 @@ impl Worker {
             if tokio::time::Instant::now() >= until {
                 self.kill();
                 return Lost::Died {
-                    cause: Cause::Other,
+                    cause: DeathCause::Other,
                     part: None,
                 };
             }

@@ -28,7 +28,9 @@ use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
-use tool_harness_sandbox::process::{Cause, MAX_PARTS, WorkerLimits, WorkerProcess, WorkerProgram};
+use tool_harness_sandbox::process::{
+    DeathCause, MAX_PARTS, WorkerLimits, WorkerProcess, WorkerProgram,
+};
 
 static ANNOUNCED: OnceLock<WorkerProgram> = OnceLock::new();
 
@@ -347,7 +349,7 @@ impl Workers {
                     .map(Ok::<_, ()>)?
                 else {
                     return Err(Ended::Lost(Lost::Died {
-                        cause: Cause::Other,
+                        cause: DeathCause::Other,
                         part: None,
                     }));
                 };
@@ -446,15 +448,15 @@ impl From<Ended> for ScriptError {
                 "a value is too large or too deep to be passed on",
             ),
             Ended::Lost(Lost::Died { cause, .. }) => match cause {
-                Cause::Memory => {
+                DeathCause::Memory => {
                     Self::new(Code::ScriptMemory, "wanted more memory than it may have")
                 }
-                Cause::Stack => Self::new(
+                DeathCause::Stack => Self::new(
                     Code::ScriptCrashed,
                     "nested too deeply and overflowed its stack",
                 ),
-                Cause::Cpu => Self::new(Code::ScriptSteps, "used up its processor time"),
-                Cause::Filter => Self::new(
+                DeathCause::Cpu => Self::new(Code::ScriptSteps, "used up its processor time"),
+                DeathCause::Filter => Self::new(
                     Code::ScriptCrashed,
                     "tried something that workers may not do and was stopped by the system",
                 ),

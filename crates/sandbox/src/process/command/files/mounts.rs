@@ -1,8 +1,8 @@
-//! Laying the mounts of a [`View`] in a mount namespace of its own.
+//! Making the mounts of a [`View`] in a mount namespace.
 
-use super::view::{Placement, View, What};
+use super::view::{MountKind, MountPoint, View};
 use crate::plan::{Plan, Programs};
-use crate::process::command::helper::block::{Arg, List, PlaceBlock, Slot};
+use crate::process::command::helper::block::{Arg, ContainerBlock, Slot, SyscallList};
 use std::path::{Path, PathBuf};
 
 const READ_ONLY: u64 = 0x1;
@@ -17,12 +17,12 @@ pub(crate) const CLOSE_ON_EXEC: u32 = 0o2_000_000;
 pub(crate) const EMPTY_PATH: u32 = 0x1000;
 const FROM_DESCRIPTOR: u32 = 0x4;
 const TO_DESCRIPTOR: u32 = 0x40;
-/// Follow no link, also none of the kernel's own.
+/// Follow no links, including the kernel's magic links.
 pub(crate) const NO_LINKS: u64 = 0x4 | 0x2;
 
-/// The one folder of /dev in which people keep files.
+/// The one folder in /dev where people keep files.
 pub(crate) const SHARED_MEMORY: &str = "/dev/shm";
-/// Where the command's own is made.
+/// Where the command's own /dev is built.
 const DEV: &str = "/tmp/dev";
 const DEVICES: &[&str] = &["null", "zero", "full", "random", "urandom", "tty"];
 const LINKS: &[(&str, &str)] = &[
@@ -32,10 +32,11 @@ const LINKS: &[(&str, &str)] = &[
     ("stderr", "/proc/self/fd/2"),
 ];
 
-/// Writes the operations. `given` are trees that the harness opened because the command's user cannot; they are passed in this order.
-pub(crate) fn lay(
-    block: &mut PlaceBlock,
-    list: &mut List,
+/// Writes the operations. `given` are trees that the harness opened because the command's user
+/// cannot; they are passed in this order.
+pub(crate) fn write_mounts(
+    block: &mut ContainerBlock,
+    list: &mut SyscallList,
     plan: &Plan,
     view: &View,
     given: &[PathBuf],
@@ -46,51 +47,51 @@ pub(crate) fn lay(
     } else {
         NO_EXECUTION
     };
-    let mut layer = Layer {
+    let mut writer = MountWriter {
         block,
         list,
         no_execution,
         covers: 0,
         reused,
     };
-    let opened = layer.open_trees(view, given);
-    let devices = layer.open_devices();
-    layer.close_root();
-    let covers = layer.make_covers(view);
-    layer.make_dev();
-    layer.close_covers();
+    let opened = writer.open_trees(view, given);
+    let devices = writer.open_devices();
+    writer.close_root();
+    let covers = writer.make_covers(view);
+    writer.make_dev();
+    writer.close_covers();
     let covers: Vec<Option<Slot>> = covers
         .iter()
-        .map(|cover| cover.as_ref().map(|cover| layer.clone_cover(cover)))
+        .map(|cover| cover.as_ref().map(|cover| writer.clone_cover(cover)))
         .collect();
-    let dev = layer.clone_cover(Path::new(DEV));
-    let step = layer.block.step("the folders a command sees");
-    let all = view.placements.iter().zip(opened).zip(covers);
-    // What lies in the machine's /dev is put into the command's own, once that is there.
+    let dev = writer.clone_cover(Path::new(DEV));
+    let step = writer.block.step("the folders a command sees");
+    let all = view.mounts.iter().zip(opened).zip(covers);
+    // What lies in the machine's /dev is mounted into the command's own /dev once that exists.
     let (late, early): (Vec<_>, Vec<_>) =
-        all.partition(|((placement, _), _)| placement.path.starts_with("/dev"));
-    for ((placement, opened), cover) in early {
-        layer.place(step, placement, opened, cover, view, plan.limits.tmp_bytes);
+        all.partition(|((mount, _), _)| mount.path.starts_with("/dev"));
+    for ((mount, opened), cover) in early {
+        writer.place(step, mount, opened, cover, view, plan.limits.tmp_bytes);
     }
-    layer.finish_dev(dev, &devices);
-    for ((placement, opened), cover) in late {
-        layer.make_room(step, placement);
-        layer.place(step, placement, opened, cover, view, plan.limits.tmp_bytes);
+    writer.finish_dev(dev, &devices);
+    for ((mount, opened), cover) in late {
+        writer.make_room(step, mount);
+        writer.place(step, mount, opened, cover, view, plan.limits.tmp_bytes);
     }
-    layer.make_proc();
+    writer.make_proc();
 }
 
-struct Layer<'a> {
-    block: &'a mut PlaceBlock,
-    list: &'a mut List,
+struct MountWriter<'a> {
+    block: &'a mut ContainerBlock,
+    list: &'a mut SyscallList,
     no_execution: u64,
     covers: u32,
-    /// For what is used at once.
+    /// For values that are used at once.
     reused: (Slot, Slot),
 }
 
-impl Layer<'_> {
-    /// Grabs, while everything is still visible, what will be put back into covered folders.
+impl MountWriter<'_> {
+    /// Opens, while everything is still visible, what will be put back into covered folders.
     fn open_trees(&mut self, view: &View, given: &[PathBuf]) -> Vec<Option<Arg>> {
         let step = self.block.step("mounts of its own");
         let root = self.block.literal(c"/");
@@ -102,20 +103,21 @@ impl Layer<'_> {
         );
         let step = self.block.step("the places of the plan");
         let mut opened = Vec::new();
-        for placement in &view.placements {
-            let in_place = placement
+        for mount in &view.mounts {
+            let in_place = mount
                 .within
                 .as_ref()
                 .is_some_and(|(_, what)| what.is_tree());
-            // What may be run is opened again where it is, once everything around it may not.
+            // What may be run is mounted again in place, after everything around it was mounted
+            // without execution.
             opened.push(
-                if !placement.what.is_tree() || in_place || placement.what == What::Run {
+                if !mount.kind.is_tree() || in_place || mount.kind == MountKind::Run {
                     None
-                } else if let Some(at) = given.iter().position(|path| *path == placement.path) {
-                    Some(PlaceBlock::given(at).into())
+                } else if let Some(at) = given.iter().position(|path| *path == mount.path) {
+                    Some(ContainerBlock::passed(at).into())
                 } else {
                     let tree = self.block.slot();
-                    self.clone_tree(step, &placement.path, (tree, self.reused.1));
+                    self.clone_tree(step, &mount.path, (tree, self.reused.1));
                     Some(tree.into())
                 },
             );
@@ -139,7 +141,7 @@ impl Layer<'_> {
         );
     }
 
-    /// Opens a path, and makes a copy of the mounts there.
+    /// Opens a path, and copies the mounts there.
     fn clone_tree(&mut self, step: u16, path: &Path, (tree, place): (Slot, Slot)) {
         self.open_place(step, path, place);
         let empty = self.block.literal(c"");
@@ -188,39 +190,40 @@ impl Layer<'_> {
         );
     }
 
-    /// A small file system with every folder that covers another, grown where something will be put back.
+    /// A small file system with a folder for every covered one, including the folders where
+    /// something will be put back.
     fn make_covers(&mut self, view: &View) -> Vec<Option<PathBuf>> {
         let step = self.block.step("covers for hidden folders");
         self.mount_tmpfs(step, Path::new("/tmp"), "mode=755,size=256k", 0);
         self.make_folder(step, Path::new("/tmp/empty"));
         self.make_file(step, Path::new("/tmp/blank"), 0);
         let mut covers = Vec::new();
-        for placement in &view.placements {
-            if placement.what != What::Hidden {
+        for mount in &view.mounts {
+            if mount.kind != MountKind::Hidden {
                 covers.push(None);
                 continue;
             }
-            let mut cover = PathBuf::from(if placement.is_folder {
+            let mut cover = PathBuf::from(if mount.is_folder {
                 "/tmp/empty"
             } else {
                 "/tmp/blank"
             });
             if view
-                .placements
+                .mounts
                 .iter()
-                .any(|below| is_put_back(below, &placement.path))
+                .any(|below| is_put_back(below, &mount.path))
             {
                 self.covers += 1;
                 cover = PathBuf::from(format!("/tmp/{}", self.covers));
                 self.make_folder(step, &cover);
-                self.make_way(step, view, &placement.path, &cover);
+                self.make_way(step, view, &mount.path, &cover);
             }
             covers.push(Some(cover));
         }
         covers
     }
 
-    /// Has every copy of the small file system be as this says.
+    /// Makes every copy of the small file system read-only.
     fn close_covers(&mut self) {
         let step = self.block.step("covers for hidden folders");
         let attributes = self
@@ -254,10 +257,10 @@ impl Layer<'_> {
         slot
     }
 
-    /// Makes the folders on the way to whatever is put back below `covered`, starting at `cover`.
+    /// Creates the folders on the way to whatever is put back below `covered`, starting at `cover`.
     fn make_way(&mut self, step: u16, view: &View, covered: &Path, cover: &Path) {
         for below in view
-            .placements
+            .mounts
             .iter()
             .filter(|below| is_put_back(below, covered))
         {
@@ -277,12 +280,13 @@ impl Layer<'_> {
         }
     }
 
-    /// Makes the folders that lead to something in the private shared memory, and what it is put on.
-    fn make_room(&mut self, step: u16, placement: &Placement) {
-        let Ok(way) = placement.path.strip_prefix(SHARED_MEMORY) else {
+    /// Creates the folders that lead to something in the private shared memory, and its mount
+    /// point.
+    fn make_room(&mut self, step: u16, mount: &MountPoint) {
+        let Ok(way) = mount.path.strip_prefix(SHARED_MEMORY) else {
             return;
         };
-        if placement.within.is_some() {
+        if mount.within.is_some() {
             return;
         }
         let mut at = PathBuf::from(SHARED_MEMORY);
@@ -292,7 +296,7 @@ impl Layer<'_> {
             .map(|(index, part)| (part, index + 1 == way.iter().count()))
         {
             at.push(part);
-            if is_last && !placement.is_folder {
+            if is_last && !mount.is_folder {
                 self.make_file(step, &at, 0o444)
             } else {
                 self.make_folder(step, &at)
@@ -303,16 +307,16 @@ impl Layer<'_> {
     fn place(
         &mut self,
         step: u16,
-        placement: &Placement,
+        mount: &MountPoint,
         opened: Option<Arg>,
         cover: Option<Slot>,
         view: &View,
         tmp_bytes: u64,
     ) {
-        let path = &placement.path;
-        match placement.what {
-            What::Hidden => {
-                let in_tree = placement
+        let path = &mount.path;
+        match mount.kind {
+            MountKind::Hidden => {
+                let in_tree = mount
                     .within
                     .as_ref()
                     .is_some_and(|(_, what)| what.is_tree());
@@ -328,7 +332,7 @@ impl Layer<'_> {
                     None => {}
                 }
             }
-            What::Private => {
+            MountKind::Private => {
                 self.mount_tmpfs(
                     step,
                     path,
@@ -337,9 +341,9 @@ impl Layer<'_> {
                 );
                 self.make_way(step, view, path, path);
             }
-            What::Run => self.open_again(step, path),
-            What::Read | What::Write | What::Pinned => {
-                let (set, clear) = if placement.what == What::Read {
+            MountKind::Run => self.open_again(step, path),
+            MountKind::Read | MountKind::Write | MountKind::Pinned => {
+                let (set, clear) = if mount.kind == MountKind::Read {
                     (READ_ONLY, 0)
                 } else {
                     (0, READ_ONLY)
@@ -353,7 +357,7 @@ impl Layer<'_> {
                     self.clone_tree(step, path, (tree, place));
                     self.set(step, tree.into(), set, clear);
                     self.attach_to(step, tree.into(), place);
-                    // There can be many of them, and few descriptors.
+                    // There can be many mounts, and few descriptors.
                     self.list.try_call(step, libc::SYS_close, [place.into()]);
                     self.list.try_call(step, libc::SYS_close, [tree.into()]);
                 }
@@ -361,7 +365,8 @@ impl Layer<'_> {
         }
     }
 
-    /// A copy of what is there, to be run. Where that cannot be had nothing there runs, which whoever needs it will notice.
+    /// Mounts a path again, executable. If that fails, nothing there runs, which the command will
+    /// notice.
     fn open_again(&mut self, step: u16, path: &Path) {
         let (tree, place) = self.reused;
         let how = self.block.value(&[
@@ -438,7 +443,7 @@ impl Layer<'_> {
         for (name, device) in DEVICES.iter().zip(devices) {
             self.attach(step, (*device).into(), &Path::new("/dev").join(name));
         }
-        // Semaphores and shared memory count into the private folder.
+        // Semaphores and shared memory count towards the private folder.
         let slot = self.block.slot();
         let path = self.block.literal(c"/tmp");
         let flags = CLONE_TREE | CLOSE_ON_EXEC;
@@ -558,9 +563,9 @@ impl Layer<'_> {
     }
 }
 
-/// Whether a place is put back into the folder that covers `covered`.
-fn is_put_back(below: &Placement, covered: &Path) -> bool {
-    below.what.is_tree()
+/// Whether a mount is put back into the folder that covers `covered`.
+fn is_put_back(below: &MountPoint, covered: &Path) -> bool {
+    below.kind.is_tree()
         && below
             .within
             .as_ref()

@@ -1,4 +1,4 @@
-//! From a host that is admitted to a connection: resolve, judge every address, dial the one that was judged.
+//! Connecting to an admitted host: resolve it, judge every address, dial one that was judged.
 
 use std::fs::File;
 use std::future::Future;
@@ -11,31 +11,32 @@ use thiserror::Error;
 use tokio::net::{TcpStream, lookup_host};
 use tokio::time::timeout;
 
-use super::domain::{Domains, Refused};
+use super::domain::{Domains, HostRefusal};
 use super::host::Host;
 
 /// More addresses than any name needs.
 const MOST_ADDRESSES: usize = 32;
-/// One address that does not answer must not use up the time of the others.
+/// One silent address must not use up the time of the others.
 const DIAL: Duration = Duration::from_secs(5);
 
-/// Where a machine writes down names of its own.
+/// Names that the machine itself defines.
 const HOSTS: &str = "/etc/hosts";
-/// Bytes of it that are read.
+/// How many bytes of it to read.
 const MOST_HOSTS: u64 = 1 << 20;
 
-/// The addresses that a name stands for.
+/// Looks up the addresses of a name.
 pub trait Resolve: Send + Sync {
-    /// Looks a name up.
+    /// Looks up a name.
     fn resolve<'a>(&'a self, name: &'a str) -> Resolving<'a>;
 
-    /// The names that a file of the machine gives an address: a program reads them there, and asks nobody.
-    fn lines(&self, _address: IpAddr) -> Vec<String> {
+    /// The names that the machine's hosts file gives an address: programs read them there without
+    /// asking a resolver.
+    fn hosts_file_names(&self, _address: IpAddr) -> Vec<String> {
         Vec::new()
     }
 }
 
-/// What `Resolve` gives back.
+/// The answer of `Resolve`.
 pub type Resolving<'a> = Pin<Box<dyn Future<Output = io::Result<Vec<IpAddr>>> + Send + 'a>>;
 
 /// Names as the machine resolves them.
@@ -52,15 +53,15 @@ impl Resolve for SystemResolver {
         })
     }
 
-    fn lines(&self, address: IpAddr) -> Vec<String> {
+    fn hosts_file_names(&self, address: IpAddr) -> Vec<String> {
         let mut text = Vec::new();
-        // Without the file nobody reads names there.
+        // Without the file there are no such names.
         let _ = File::open(HOSTS).and_then(|file| file.take(MOST_HOSTS).read_to_end(&mut text));
         names_of(&String::from_utf8_lossy(&text), address)
     }
 }
 
-/// The names of an address in a text such as `/etc/hosts`.
+/// The names of an address in the text of a hosts file.
 fn names_of(text: &str, address: IpAddr) -> Vec<String> {
     let lines = text
         .lines()
@@ -76,9 +77,9 @@ fn names_of(text: &str, address: IpAddr) -> Vec<String> {
 
 /// Why there is no connection.
 #[derive(Debug, Error)]
-pub(super) enum Unreached {
+pub(super) enum ConnectError {
     #[error(transparent)]
-    Refused(#[from] Refused),
+    Refused(#[from] HostRefusal),
     #[error("host \"{host}\" has no address: {why}")]
     Unknown { host: Host, why: String },
     #[error("host \"{host}\" does not answer on port {port}: {why}")]
@@ -87,20 +88,21 @@ pub(super) enum Unreached {
 
 /// Connects to a host, if the list admits it there.
 ///
-/// A name is resolved once, here, and what was judged is what is dialled: an answer that changes between two questions changes nothing.
-/// One address that is not admitted refuses the name, since a mixture is what an attack looks like.
-pub(super) async fn reach(
+/// Resolves a name once and dials only addresses that were judged, so a changed answer changes
+/// nothing. One address that is not admitted refuses the whole name, because a mixture is what an
+/// attack looks like.
+pub(super) async fn connect(
     domains: &Domains,
     resolver: &dyn Resolve,
     host: &Host,
     port: u16,
-) -> Result<TcpStream, Unreached> {
+) -> Result<TcpStream, ConnectError> {
     domains.check(host, port)?;
     let addresses = match (host.name(), host.address()) {
         (Some(name), _) => resolver
             .resolve(name)
             .await
-            .map_err(|e| Unreached::Unknown {
+            .map_err(|e| ConnectError::Unknown {
                 host: host.clone(),
                 why: e.to_string(),
             })?,
@@ -113,7 +115,7 @@ pub(super) async fn reach(
     for address in addresses.into_iter().take(MOST_ADDRESSES) {
         match timeout(DIAL, TcpStream::connect(SocketAddr::new(address, port))).await {
             Ok(Ok(stream)) => {
-                // Only a delay is lost when this fails.
+                // If this fails, only some latency is lost.
                 let _ = stream.set_nodelay(true);
                 return Ok(stream);
             }
@@ -123,8 +125,8 @@ pub(super) async fn reach(
     }
     let host = host.clone();
     Err(match why {
-        Some(why) => Unreached::Silent { host, port, why },
-        None => Unreached::Unknown {
+        Some(why) => ConnectError::Silent { host, port, why },
+        None => ConnectError::Unknown {
             host,
             why: "the answer is empty".to_owned(),
         },

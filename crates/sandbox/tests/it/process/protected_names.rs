@@ -1,4 +1,4 @@
-//! Names that govern calls, wherever and however a command makes them.
+//! Protected names, wherever and however a command creates them.
 
 use crate::process::world::{World, in_every_tier, in_tier, patient};
 use std::fs;
@@ -13,7 +13,7 @@ fn text(path: &Path) -> String {
 }
 
 #[test]
-fn names_that_govern_are_found_at_any_depth_and_below_folders_that_are_new() {
+fn protected_names_are_found_at_any_depth_and_in_new_folders() {
     in_every_tier(|world| {
         for (line, name) in [
             (
@@ -107,7 +107,7 @@ fn a_folder_is_not_made_into_one_of_gits() {
                 .output()
                 .expect("git runs")
         };
-        // What is tried does work, where nothing stops it.
+        // The attack works if nothing stops it.
         let (control, canary) = (world.beside("control"), world.beside("ran"));
         fs::create_dir(&control).expect("a folder");
         Command::new("sh")
@@ -139,7 +139,7 @@ fn a_folder_is_not_made_into_one_of_gits() {
                     .or_else(|_| fs::remove_file(world.ws(folder).join(name)));
             }
         }
-        // The other way: what it reads its folders from.
+        // The other way: through `commondir`.
         let line = "mkdir -p src/store/objects src/store/refs; cd src/sub; echo 'ref: refs/heads/main' > HEAD; echo ../store > commondir; sleep 5";
         if world.can_write() {
             assert_eq!(world.shell(line).end, End::Protected);
@@ -400,7 +400,7 @@ fn names_are_found_behind_many_files() {
 }
 
 #[test]
-fn what_a_governing_link_leads_to_is_not_made_either() {
+fn the_missing_target_of_a_protected_link_cannot_be_created() {
     in_tier(Tier::A, |world| {
         symlink("conf/claude", world.ws(".claude")).expect("a link");
         symlink("conf/code", world.ws(".vscode")).expect("a link");

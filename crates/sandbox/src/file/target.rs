@@ -1,4 +1,5 @@
-//! The only thing that may be changed: a name in an opened directory, judged by where that directory really is.
+//! What a tool may change: a name in an opened directory, judged by the real path of that
+//! directory.
 
 use std::fs::File;
 use std::os::fd::{AsFd as _, BorrowedFd, OwnedFd};
@@ -8,22 +9,23 @@ use rustix::io::Errno;
 
 use super::error::{FileError, shown};
 use super::guard::WriteGuard;
-use super::open::{BENEATH, NAME_DIRECTORY, NO_LINKS, READ, beneath};
-use super::path::{Inside, join};
+use super::open::{BENEATH, NAME_DIRECTORY, NO_LINKS, READ, open_beneath};
+use super::path::{RelativePath, join};
 use super::{FileKind, Jail};
 
-/// What to do about parents that are not there.
+/// What to do about missing parents.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Parents {
     /// Make them.
     Create,
-    /// They have to be there.
+    /// Fail if one is missing.
     Require,
 }
 
-/// A name in an opened directory that a tool may change. Made only by [`Jail::place`], after judging.
+/// A name in an opened directory that a tool may change. Only [`Jail::target`] makes one, after
+/// judging it.
 #[derive(Debug)]
-pub(super) struct Place {
+pub(super) struct WriteTarget {
     directory: OwnedFd,
     name: String,
     /// The real path, relative to the workspace.
@@ -33,13 +35,13 @@ pub(super) struct Place {
 }
 
 impl Jail {
-    /// Judges `given` as it is written and as it really lies, and opens the directory it is in.
-    pub(super) fn place(
+    /// Judges `given` as written and by its real path, and opens the directory it is in.
+    pub(super) fn target(
         &self,
         guard: &WriteGuard,
         given: &str,
         parents: Parents,
-    ) -> Result<Place, FileError> {
+    ) -> Result<WriteTarget, FileError> {
         let inside = self.parse(given)?;
         let Some((directory, name)) = inside.split() else {
             return Err(FileError::Root(shown(given)));
@@ -47,12 +49,12 @@ impl Jail {
         guard.judge(inside.as_str())?;
         let directory = match parents {
             Parents::Create => self.make_directories(guard, directory, given)?,
-            Parents::Require => beneath(self.root.as_fd(), directory, NAME_DIRECTORY, BENEATH)
+            Parents::Require => open_beneath(self.root.as_fd(), directory, NAME_DIRECTORY, BENEATH)
                 .map_err(|errno| FileError::from_open(given, errno))?,
         };
         let real = join(&self.real_of(directory.as_fd(), given)?, name);
         guard.judge(&real)?;
-        Ok(Place {
+        Ok(WriteTarget {
             directory,
             name: name.into(),
             real,
@@ -60,23 +62,24 @@ impl Jail {
         })
     }
 
-    /// Creates a directory and its parents; fine when it is there already.
+    /// Creates a directory and its parents; succeeds if it exists.
     pub fn mkdir(&self, path: &str) -> Result<(), FileError> {
         let guard = self.guard()?;
-        let inside: Inside = self.parse(path)?;
+        let inside: RelativePath = self.parse(path)?;
         guard.judge(inside.as_str())?;
         let made = self.make_directories(&guard, inside.as_str(), path)?;
         guard.judge(&self.real_of(made.as_fd(), path)?)
     }
 
-    /// Opens a directory, creating what is missing one part at a time, each in an opened directory whose real path was judged.
+    /// Opens a directory and creates missing components one at a time, each in an opened directory
+    /// whose real path was judged.
     fn make_directories(
         &self,
         guard: &WriteGuard,
         directory: &str,
         given: &str,
     ) -> Result<OwnedFd, FileError> {
-        let open = |path: &str| beneath(self.root.as_fd(), path, NAME_DIRECTORY, BENEATH);
+        let open = |path: &str| open_beneath(self.root.as_fd(), path, NAME_DIRECTORY, BENEATH);
         let failed = |errno| FileError::from_open(given, errno);
         match open(directory) {
             Err(Errno::NOENT) => {}
@@ -93,7 +96,8 @@ impl Jail {
                         Ok(()) | Err(Errno::EXIST) => {}
                         Err(errno) => return Err(FileError::from_os(given, errno)),
                     }
-                    // Opened from the root again, because somebody else may have made a link of that name.
+                    // Opened from the root again, because another process may have made a link of
+                    // that name.
                     open(&path)
                 }
                 done => done,
@@ -103,8 +107,12 @@ impl Jail {
         Ok(current)
     }
 
-    /// What is at a place now, when it may be replaced: nothing, or a regular file with one name that this user may write.
-    pub(super) fn replaceable(&self, place: &Place) -> Result<Option<rustix::fs::Stat>, FileError> {
+    /// The metadata of what a write would replace: `None`, or a regular file with one link that
+    /// this user may write.
+    pub(super) fn replaceable(
+        &self,
+        place: &WriteTarget,
+    ) -> Result<Option<rustix::fs::Stat>, FileError> {
         let Some(stat) = place.stat()? else {
             return Ok(None);
         };
@@ -112,7 +120,8 @@ impl Jail {
         match FileKind::of(&stat) {
             FileKind::File if stat.st_nlink > 1 => Err(FileError::HardLinked(given)),
             FileKind::File => {
-                // Replacing asks only the directory for permission; a read-only file means to stay as it is.
+                // Replacing asks only the directory for permission; a read-only file should stay as
+                // it is.
                 accessat(
                     &place.directory,
                     place.name.as_str(),
@@ -130,8 +139,8 @@ impl Jail {
             }
             FileKind::Directory => Err(FileError::IsDirectory(given)),
             FileKind::Other => Err(FileError::NotRegular(given)),
-            // Never followed; where it leads only decides the words.
-            FileKind::Link => match beneath(
+            // Never followed; where it leads only decides the message.
+            FileKind::Link => match open_beneath(
                 self.root.as_fd(),
                 place.real.as_str(),
                 OFlags::PATH,
@@ -144,7 +153,7 @@ impl Jail {
     }
 }
 
-impl Place {
+impl WriteTarget {
     pub(super) fn directory(&self) -> BorrowedFd<'_> {
         self.directory.as_fd()
     }
@@ -161,7 +170,7 @@ impl Place {
         &self.given
     }
 
-    /// What is there, links not followed.
+    /// The metadata of what exists there; does not follow links.
     pub(super) fn stat(&self) -> Result<Option<rustix::fs::Stat>, FileError> {
         match statat(
             &self.directory,
@@ -174,9 +183,9 @@ impl Place {
         }
     }
 
-    /// Opens the regular file that is there for reading, if any.
+    /// Opens the regular file that exists there for reading, if any.
     pub(super) fn open_file(&self) -> Result<Option<File>, FileError> {
-        let opened = match beneath(
+        let opened = match open_beneath(
             self.directory(),
             self.name.as_str(),
             READ | OFlags::NOFOLLOW,

@@ -1,4 +1,4 @@
-//! Places made ahead are as good as fresh ones.
+//! Containers made ahead are as good as fresh ones.
 
 use crate::process::world::{SECRET, World, eventually, in_tier, runtime};
 use rustix::process::{Pid, Signal, kill_process};
@@ -7,14 +7,14 @@ use std::path::Path;
 use std::time::Duration;
 use tokio::runtime::Runtime;
 use tokio_util::sync::CancellationToken;
-use tool_harness_sandbox::process::{Command, End, Finished, Sandbox};
+use tool_harness_sandbox::process::{Command, CommandOutcome, End, Sandbox};
 use tool_harness_sandbox::tier::Tier;
 
 /// Long enough for anything that happens at all.
 const LONG: Duration = Duration::from_secs(10);
 
-/// Runs a line of shell, and waits until the place of the next one is made.
-fn shell(runtime: &Runtime, world: &World, line: &str) -> Finished {
+/// Runs a shell line, and waits until the container of the next one is ready.
+fn shell(runtime: &Runtime, world: &World, line: &str) -> CommandOutcome {
     let command = Command::new("/bin/bash", ["-c", line]);
     let finished = runtime
         .block_on(
@@ -24,13 +24,13 @@ fn shell(runtime: &Runtime, world: &World, line: &str) -> Finished {
         )
         .expect(line);
     let workspace = &world.plan.files.workspace;
-    // The place of this command may not be gone yet.
+    // The container of this command may not be gone yet.
     let waits = || {
-        let found = places(workspace);
+        let found = containers(workspace);
         std::thread::sleep(Duration::from_millis(20));
-        !found.is_empty() && found == places(workspace)
+        !found.is_empty() && found == containers(workspace)
     };
-    assert!(eventually(LONG, waits), "no place was made ahead");
+    assert!(eventually(LONG, waits), "no container was made ahead");
     finished
 }
 
@@ -52,14 +52,14 @@ fn every_command_has_processes_and_temporary_files_of_its_own() {
         for n in 0..4 {
             let line = "echo $$; ls -A /tmp /dev/shm | grep left; echo /proc/[0-9]*; touch /tmp/left /dev/shm/left; sleep 99 & true";
             let found = says(&runtime, world, line);
-            // The shell, after the first process, and nothing of the command before.
+            // The shell, after the first process, and nothing of the previous command.
             assert_eq!(found, "2\n/proc/1 /proc/2\n", "{n}");
         }
     });
 }
 
 #[test]
-fn what_governs_calls_is_closed_however_it_came_since_the_place_was_made() {
+fn files_that_became_protected_since_the_container_was_made_are_closed() {
     in_tier(Tier::A, |world| {
         let runtime = runtime();
         fs::write(world.ws("harness.md"), "first").expect("a file");
@@ -76,7 +76,7 @@ fn what_governs_calls_is_closed_however_it_came_since_the_place_was_made() {
         };
         says(&runtime, world, "true");
         closed("harness.md");
-        // Written anew under its name, as editors do.
+        // Replaced under the same name, as editors do.
         fs::write(world.ws("saved"), "second").expect("a file");
         fs::rename(world.ws("saved"), world.ws("harness.md")).expect("renamed");
         closed("harness.md");
@@ -84,7 +84,7 @@ fn what_governs_calls_is_closed_however_it_came_since_the_place_was_made() {
             fs::read_to_string(world.ws("harness.md")).expect("a text"),
             "second"
         );
-        // Removed and made again, perhaps with the same number.
+        // Removed and created again, perhaps with the same inode.
         for n in 0..3 {
             fs::remove_file(world.ws("harness.md")).expect("removed");
             fs::write(world.ws("harness.md"), format!("third {n}")).expect("a file");
@@ -94,7 +94,7 @@ fn what_governs_calls_is_closed_however_it_came_since_the_place_was_made() {
                 format!("third {n}")
             );
         }
-        // Not there when the place was made.
+        // Missing when the container was made.
         fs::create_dir(world.ws(".harness")).expect("a directory");
         fs::write(world.ws(".harness/file"), "kept").expect("a file");
         closed(".harness");
@@ -109,7 +109,7 @@ fn what_governs_calls_is_closed_however_it_came_since_the_place_was_made() {
             fs::read_to_string(world.ws("src/.claude/settings.json")).expect("a text"),
             "{}"
         );
-        // Gone since the place was made, and made by the command.
+        // Removed since the container was made, and created by the command.
         fs::remove_dir_all(world.ws(".harness")).expect("removed");
         assert_eq!(
             shell(&runtime, world, "mkdir .harness; sleep 5").end,
@@ -167,18 +167,18 @@ fn a_workspace_that_was_replaced_is_the_new_one() {
 }
 
 #[test]
-fn a_place_that_was_ended_while_it_waited_is_not_used() {
+fn a_container_that_was_killed_while_it_waited_is_not_used() {
     in_tier(Tier::A, |_| {
         let (runtime, world) = (runtime(), World::new(Sandbox::with_tier(Tier::A)));
         for n in 0..3 {
             assert_eq!(says(&runtime, &world, "echo fine"), "fine\n", "{n}");
             let workspace = &world.plan.files.workspace;
             let are_ended = || {
-                let places = places(workspace);
-                for pid in places.iter().copied().filter_map(Pid::from_raw) {
+                let containers = containers(workspace);
+                for pid in containers.iter().copied().filter_map(Pid::from_raw) {
                     let _ = kill_process(pid, Signal::KILL);
                 }
-                places.is_empty()
+                containers.is_empty()
             };
             assert!(eventually(LONG, are_ended));
         }
@@ -186,18 +186,18 @@ fn a_place_that_was_ended_while_it_waited_is_not_used() {
 }
 
 #[test]
-fn a_place_that_nobody_came_for_ends_with_the_sandbox() {
+fn an_unused_container_ends_with_the_sandbox() {
     in_tier(Tier::A, |_| {
         let (runtime, world) = (runtime(), World::new(Sandbox::with_tier(Tier::A)));
         let mark = world.plan.files.workspace.clone();
         says(&runtime, &world, "true");
         drop(world);
-        assert!(eventually(LONG, || places(&mark).is_empty()));
+        assert!(eventually(LONG, || containers(&mark).is_empty()));
     });
 }
 
-/// Processes that see this workspace at a mount of its own.
-fn places(workspace: &Path) -> Vec<i32> {
+/// Processes in whose mount namespace this workspace is mounted.
+fn containers(workspace: &Path) -> Vec<i32> {
     let all = fs::read_dir("/proc").expect("processes").flatten();
     let numbered =
         all.filter_map(|entry| Some((entry.file_name().to_str()?.parse().ok()?, entry.path())));

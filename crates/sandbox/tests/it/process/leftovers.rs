@@ -1,23 +1,23 @@
-//! What calls made on the machine is gone when the program ends, and what others left delays nobody.
+//! A program leaves nothing on the machine when it ends, and what others left delays no call.
 
 use crate::process::life::left_by;
 use crate::process::world::{World, eventually, in_every_tier, in_tier};
 use std::fs;
 use std::process::{Child, Stdio};
 use std::time::{Duration, Instant};
-use tool_harness_sandbox::process::{Sandbox, last_call, settle};
+use tool_harness_sandbox::process::{Sandbox, announce_last_call, wait_for_cleanup};
 use tool_harness_sandbox::tier::Tier;
 
-/// What a program gives its calls to settle.
-const SETTLE: Duration = Duration::from_secs(1);
+/// How long a program waits for its cleanup.
+const CLEANUP: Duration = Duration::from_secs(1);
 const MANY: usize = 20_000;
 
-/// Starts a program that runs one command, and ends.
+/// Starts a program that runs one command, and exits.
 fn program(tier: Tier, line: &str, deadline_ms: u32) -> Child {
     let mut program = std::process::Command::new(std::env::current_exe().expect("this program"));
     program.args([
         "--exact",
-        "process::traces::as_a_program_that_runs_one_command",
+        "process::leftovers::as_a_program_that_runs_one_command",
         "--ignored",
         "--nocapture",
     ]);
@@ -43,10 +43,10 @@ fn as_a_program_that_runs_one_command() {
     }));
     let mut plan = world.plan.clone();
     plan.limits.deadline = Duration::from_millis(set("DEADLINE").parse().expect("a number"));
-    last_call();
+    announce_last_call();
     world.shell_with(&plan, &set("LINE"));
     drop(world);
-    settle(SETTLE);
+    wait_for_cleanup(CLEANUP);
 }
 
 #[test]
@@ -90,9 +90,9 @@ fn what_takes_long_to_remove_is_removed_when_the_program_is_gone() {
 
 #[test]
 fn what_others_left_delays_no_call() {
-    // Every sandbox removes it in the same way, whatever its tier is.
+    // Every sandbox removes it in the same way, whatever its tier.
     in_tier(Sandbox::detect().tier(), |world| {
-        // Of a process that cannot be there.
+        // Of a process that cannot exist.
         let id = 2_000_000_000 + std::process::id() % 1_000_000;
         let first_call = || {
             let started = Instant::now();
@@ -101,7 +101,7 @@ fn what_others_left_delays_no_call() {
             started.elapsed()
         };
         let usual = first_call();
-        // It has its name when it is full: somebody else may find it.
+        // It gets its name when it is full: another harness may find it.
         let (made, left) = (format!("made-{id}"), format!("harness-call-{id}-0"));
         let [made, left] = [made, left].map(|name| std::env::temp_dir().join(name));
         fs::create_dir_all(made.join("tmp")).expect("a folder");
@@ -109,7 +109,7 @@ fn what_others_left_delays_no_call() {
             .for_each(|n| fs::write(made.join("tmp").join(n.to_string()), "").expect("a file"));
         fs::rename(&made, &left).expect("renamed");
         let took = first_call();
-        // A call that waited for it would find it gone, and take longer.
+        // A call that waited for the removal would find it gone, and take longer.
         assert!(
             left.exists() || took < usual * 4 + Duration::from_millis(500),
             "{took:?} instead of {usual:?}"

@@ -1,4 +1,4 @@
-//! Looking: facts, listings, patterns.
+//! Reading metadata, listings and glob matches.
 
 use std::os::fd::{AsFd as _, BorrowedFd};
 
@@ -7,21 +7,21 @@ use rustix::fs::{AtFlags, Dir, FileType, OFlags, fstat, statat};
 use rustix::io::Errno;
 
 use super::error::{FileError, shown};
-use super::open::{BENEATH, NO_LINKS, READ_DIRECTORY, beneath};
+use super::open::{BENEATH, NO_LINKS, READ_DIRECTORY, open_beneath};
 use super::path::join;
 use super::protected::GIT_FOLDER;
 use super::{Entry, Jail, Stat};
 
-/// The most entries that one pattern looks at.
+/// The most entries that one pattern may visit.
 const LOOKED_AT: usize = 100_000;
 /// The longest pattern.
 const PATTERN_MAX: usize = 1024;
 
 impl Jail {
-    /// Facts about a path; `None` when nothing is there.
+    /// Metadata of a path; `None` if it does not exist.
     pub fn stat(&self, path: &str) -> Result<Option<Stat>, FileError> {
         let inside = self.parse(path)?;
-        match beneath(self.root.as_fd(), inside.as_str(), OFlags::PATH, BENEATH) {
+        match open_beneath(self.root.as_fd(), inside.as_str(), OFlags::PATH, BENEATH) {
             Ok(opened) => {
                 self.judge_listed(opened.as_fd(), path)?;
                 fstat(&opened)
@@ -33,7 +33,8 @@ impl Jail {
         }
     }
 
-    /// Refuses what neither may be looked at nor leads to what may; says where it really is when entries have to be judged, too.
+    /// Refuses a path that may not be read and does not lead to one that may. Returns its real path
+    /// if its entries must be judged, too.
     fn judge_listed(
         &self,
         opened: BorrowedFd<'_>,
@@ -46,7 +47,7 @@ impl Jail {
         if self.bounds.leads_on(&real) {
             Ok(Some(real))
         } else {
-            Err(FileError::Kept(shown(given)))
+            Err(FileError::OutOfBounds(shown(given)))
         }
     }
 
@@ -54,8 +55,8 @@ impl Jail {
     pub fn list(&self, path: &str, max: usize) -> Result<Vec<Entry>, FileError> {
         let inside = self.parse(path)?;
         let failed = |errno| FileError::from_open(path, errno);
-        let opened =
-            beneath(self.root.as_fd(), inside.as_str(), READ_DIRECTORY, BENEATH).map_err(failed)?;
+        let opened = open_beneath(self.root.as_fd(), inside.as_str(), READ_DIRECTORY, BENEATH)
+            .map_err(failed)?;
         let real = self.judge_listed(opened.as_fd(), path)?;
         let mut directory = Dir::new(opened).map_err(failed)?;
         let mut entries = Vec::new();
@@ -87,7 +88,7 @@ impl Jail {
                     name: entry.file_name().to_string_lossy().into_owned(),
                     stat: Stat::of(&stat),
                 }),
-                // It went away between being named and being asked about.
+                // It was removed after the listing named it.
                 Err(Errno::NOENT) => {}
                 Err(errno) => return Err(failed(errno)),
             }
@@ -96,9 +97,9 @@ impl Jail {
         Ok(entries)
     }
 
-    /// Regular files below the root whose workspace-relative path matches a glob (`**` crosses directories), sorted; at most `max`
-    /// results and a bounded number of entries looked at, otherwise refused. Links are not followed; `.git`, directories that cannot
-    /// be read and names that are not UTF-8 are left out.
+    /// Regular files whose workspace-relative path matches a glob (`**` crosses directories),
+    /// sorted. Refused if there are more than `max` results or too many entries to visit. Does not
+    /// follow links; leaves out `.git`, unreadable directories and names that are not UTF-8.
     pub fn glob(&self, pattern: &str, max: usize) -> Result<Vec<String>, FileError> {
         let wide = |max, what| FileError::TooWide {
             pattern: shown(pattern),
@@ -110,18 +111,20 @@ impl Jail {
         let mut looked_at = 0_usize;
         let mut waiting = vec![search.start.clone()];
         while let Some(path) = waiting.pop() {
-            let opened = match beneath(self.root.as_fd(), path.as_str(), READ_DIRECTORY, NO_LINKS) {
-                // Not there, not a directory, a link, or not ours to read: nothing to find. Too deep to be named is too deep to be opened.
-                Err(
-                    Errno::NOENT
-                    | Errno::NOTDIR
-                    | Errno::LOOP
-                    | Errno::ACCESS
-                    | Errno::PERM
-                    | Errno::NAMETOOLONG,
-                ) => continue,
-                done => done.map_err(|errno| FileError::from_open(&path, errno))?,
-            };
+            let opened =
+                match open_beneath(self.root.as_fd(), path.as_str(), READ_DIRECTORY, NO_LINKS) {
+                    // Missing, not a directory, a link, or unreadable: nothing to find. A path too
+                    // long to name is too deep to open.
+                    Err(
+                        Errno::NOENT
+                        | Errno::NOTDIR
+                        | Errno::LOOP
+                        | Errno::ACCESS
+                        | Errno::PERM
+                        | Errno::NAMETOOLONG,
+                    ) => continue,
+                    done => done.map_err(|errno| FileError::from_open(&path, errno))?,
+                };
             let failed = |errno| FileError::from_os(&path, errno);
             let mut directory = Dir::new(opened).map_err(failed)?;
             while let Some(entry) = directory.read() {
@@ -136,7 +139,7 @@ impl Jail {
                 }
                 let child = join(&path, name);
                 let kind = match entry.file_type() {
-                    // Some file systems do not say it in the listing.
+                    // Some file systems do not report the type in the listing.
                     FileType::Unknown => match statat(
                         directory.fd().map_err(failed)?,
                         entry.file_name(),
@@ -168,12 +171,12 @@ impl Jail {
     }
 }
 
-/// A pattern made ready: where to start and how deep to go, so a narrow pattern looks at little.
+/// A parsed pattern: where to start and how deep to go, so that a narrow pattern visits little.
 struct Search {
     matcher: GlobSet,
-    /// The directory that every match is in.
+    /// The directory that holds every match.
     start: String,
-    /// How many parts a match has at most, when the pattern says.
+    /// The most components a match can have, if the pattern limits them.
     depth: Depth,
 }
 
@@ -191,13 +194,14 @@ impl Search {
         };
         if pattern.is_empty() || pattern.contains('\0') || pattern.len() > PATTERN_MAX {
             return Err(bad(
-                "give 1 to 1024 bytes, none of them zero, such as `src/**/*.rs`",
+                "expected 1 to 1024 bytes without a zero byte, such as `src/**/*.rs`",
             ));
         }
         if pattern.split('/').any(|part| part == "..") {
             return Err(FileError::Outside(shown(pattern)));
         }
-        // The same rules as for paths: relative, or absolute when it begins with the workspace, part by part.
+        // The same rules as for paths: relative, or absolute if it begins with the workspace,
+        // component by component.
         let inside = jail.parse(pattern)?;
         let text = inside.as_str();
         let glob = GlobBuilder::new(text)
@@ -224,7 +228,7 @@ impl Search {
         } else {
             Depth::AtMost(parts.len())
         };
-        // `.git` is left out also when it is named.
+        // `.git` is left out even if the pattern names it.
         if parts[..plain].contains(&GIT_FOLDER) {
             return Ok(Self {
                 matcher: GlobSet::empty(),
