@@ -2,7 +2,7 @@
 
 use crate::exit::Exit;
 use crate::output::{Output, paint, style};
-use crate::project::ProjectArg;
+use crate::project::Project;
 use clap::Args;
 use serde_json::{Value, json};
 use tool_harness::containment::Containment;
@@ -23,11 +23,7 @@ pub(crate) struct DoctorArgs {
 }
 
 impl DoctorArgs {
-    pub(super) async fn run(
-        self,
-        project: &ProjectArg,
-        output: &mut Output,
-    ) -> anyhow::Result<Exit> {
+    pub(super) async fn run(self, project: &Project, output: &mut Output) -> anyhow::Result<Exit> {
         let machine = Machine::default();
         let sandbox = machine.sandbox(Containment::On);
         let scripts = tool_harness::worker::try_start().await;
@@ -148,7 +144,7 @@ enum ProjectSummary {
 }
 
 impl ProjectSummary {
-    async fn of(project: &ProjectArg) -> Self {
+    async fn of(project: &Project) -> Self {
         let engine = match project.load().await {
             Ok(engine) => engine,
             Err(problem) => return Self::None(problem.to_string()),

@@ -2,7 +2,7 @@
 
 use crate::exit::{Exit, UsageError};
 use crate::output::{Output, paint, plain, style};
-use crate::project::ProjectArg;
+use crate::project::Project;
 use anyhow::Context as _;
 use clap::Args;
 use std::ffi::OsString;
@@ -54,11 +54,7 @@ pub(crate) struct ExecArgs {
 }
 
 impl ExecArgs {
-    pub(super) async fn run(
-        self,
-        project: &ProjectArg,
-        output: &mut Output,
-    ) -> anyhow::Result<Exit> {
+    pub(super) async fn run(self, project: &Project, output: &mut Output) -> anyhow::Result<Exit> {
         let engine = project.open_plan().await?;
         let mut plan = engine
             .plan(None)

@@ -4,7 +4,7 @@ use crate::arguments::CallArguments;
 use crate::exit::{Exit, UsageError};
 use crate::interrupt;
 use crate::output::{self, Output, who_can_act};
-use crate::project::ProjectArg;
+use crate::project::Project;
 use clap::Args;
 use serde_json::{Value, json};
 use tool_harness::check::{self, rules};
@@ -24,11 +24,7 @@ pub(crate) struct ExplainArgs {
 }
 
 impl ExplainArgs {
-    pub(super) async fn run(
-        self,
-        project: &ProjectArg,
-        output: &mut Output,
-    ) -> anyhow::Result<Exit> {
+    pub(super) async fn run(self, project: &Project, output: &mut Output) -> anyhow::Result<Exit> {
         if let Some(page) = CodePage::of(&self.subject)? {
             if !self.arguments.is_empty() {
                 return Err(UsageError::new(format!(

@@ -5,7 +5,7 @@ use crate::interrupt;
 use crate::mcp;
 use crate::open;
 use crate::output::Output;
-use crate::project::ProjectArg;
+use crate::project::Project;
 use clap::Args;
 use std::io::{self, IsTerminal};
 use std::sync::Arc;
@@ -20,11 +20,7 @@ pub(crate) struct McpArgs {
 }
 
 impl McpArgs {
-    pub(super) async fn run(
-        self,
-        project: &ProjectArg,
-        output: &mut Output,
-    ) -> anyhow::Result<Exit> {
+    pub(super) async fn run(self, project: &Project, output: &mut Output) -> anyhow::Result<Exit> {
         let routes = Arc::new(mcp::ProgressRoutes::default());
         let builder = open::builder(&project.find()?)
             .sink(Arc::clone(&routes) as _)
