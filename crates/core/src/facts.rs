@@ -82,7 +82,7 @@ pub struct Facts {
     /// Functions that call themselves, directly or in a circle: the circle as `a -> b -> a`, at the first function.
     pub recursion: Vec<Named>,
     /// Keys a tool reads from its arguments as `args["x"]` in every run, with no word about their absence.
-    pub demanded: Vec<Named>,
+    pub required_arguments: Vec<Named>,
     /// Keys a hook reads from its payload as `payload["x"]` or `payload.get("x")` (also nested: `tool.name`).
     pub payload_keys: Vec<Named>,
     /// Texts a hook compares with the called tool's name.

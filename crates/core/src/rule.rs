@@ -3,7 +3,7 @@
 use crate::artifact::LayerFile;
 use crate::artifact::root::{Ceiling, ListMode, Root, missing_capability};
 use crate::builtin;
-use crate::client::Foreign;
+use crate::client::ClientToolCall;
 use crate::effect::Effects;
 use crate::path::normalise;
 use crate::pattern::{Pattern, Separator};
@@ -105,7 +105,7 @@ pub enum Subject<'a> {
     /// A built-in, as `fs.write`.
     Builtin(&'a str),
     /// A call that a client runs itself, with its arguments.
-    Client(&'a Foreign, &'a Map<String, Value>),
+    Client(&'a ClientToolCall, &'a Map<String, Value>),
     /// The processes of a tool, contained by this tier.
     Processes(Tier),
 }

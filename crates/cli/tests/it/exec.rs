@@ -142,7 +142,7 @@ fn a_limit_of_time_ends_everything_it_started() {
         started.elapsed()
     );
     assert!(
-        ran.out == "early\n" && ran.err.contains("its time was up"),
+        ran.out == "early\n" && ran.err.contains("it ran out of time"),
         "{}",
         ran.err
     );
@@ -316,7 +316,7 @@ fn the_doctor_names_the_tier_each_layer_and_the_plan() {
     assert!(
         words.contains("processes: tier")
             && words.contains("landlock")
-            && words.contains("a client that loses patience"),
+            && words.contains("a client whose hook times out"),
         "{words}"
     );
     let empty = tempfile::tempdir().expect("a folder");

@@ -5,7 +5,7 @@ use crate::support::program::{harness, repository};
 use serde_json::json;
 use std::collections::BTreeSet;
 use tool_harness::check::Phase;
-use tool_harness::registry::export::{Format, export};
+use tool_harness::view::export::{Format, export};
 
 #[test]
 fn the_governed_example_is_written_for_every_provider() {

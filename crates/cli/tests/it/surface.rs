@@ -478,8 +478,8 @@ fn fix_mends_what_is_safe_and_nothing_else() {
         (".harness/tools/read_note.md", tool),
         (".harness/tools/get_one.md", twice),
     ]);
-    let mended = harness(project.path(), &["validate", "--fix", "--json"]);
-    assert!(mended.err.contains("mended 3 places"), "{}", mended.err);
+    let fixed = harness(project.path(), &["validate", "--fix", "--json"]);
+    assert!(fixed.err.contains("fixed 3 places"), "{}", fixed.err);
     let text = |path: &str| std::fs::read_to_string(project.path().join(path)).expect("a file");
     assert_eq!(
         text("harness.md"),
@@ -497,7 +497,7 @@ fn fix_mends_what_is_safe_and_nothing_else() {
     assert!(
         harness(project.path(), &["validate", "--fix"])
             .err
-            .contains("mended 0 places")
+            .contains("fixed 0 places")
     );
 }
 
@@ -538,12 +538,12 @@ fn fix_changes_a_surface_where_it_must_and_leaves_every_other_byte() {
     let words = ["surface", "check", "surface.json", "--fix", "--json"];
     let ran = harness(project.path(), &words);
     assert!(
-        ran.err.contains("mended 3 places"),
+        ran.err.contains("fixed 3 places"),
         "a key that is right shows what is wrong below it: {}",
         ran.err
     );
     let ran = harness(project.path(), &words);
-    assert!(ran.err.contains("mended 0 places"), "{}", ran.err);
+    assert!(ran.err.contains("fixed 0 places"), "{}", ran.err);
     let after = before
         .replace("polcy", "policy")
         .replace("side_effect_levl", "side_effect_level")
@@ -579,7 +579,7 @@ fn fix_never_writes_what_would_be_there_twice() {
     assert!(
         harness(project.path(), &["validate", "--fix"])
             .err
-            .contains("mended 0 places")
+            .contains("fixed 0 places")
     );
     let text = |path: &str| std::fs::read_to_string(project.path().join(path)).expect("a file");
     assert_eq!(text(".harness/tools/read_note.md"), keys);
@@ -592,7 +592,7 @@ fn fix_never_writes_what_would_be_there_twice() {
             &["surface", "check", "surface.json", "--fix"]
         )
         .err
-        .contains("mended 0 places")
+        .contains("fixed 0 places")
     );
     assert_eq!(
         std::fs::read_to_string(project.path().join("surface.json")).expect("the file"),

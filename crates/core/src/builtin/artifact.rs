@@ -54,7 +54,7 @@ fn read(host: &dyn Host, args: &Args) -> Result<Value, String> {
         }
         None => Ok(MOST),
     };
-    let bytes = host.kept(
+    let bytes = host.read_artifact(
         args.text(0),
         number(1, "offset")?,
         number(2, "length")?.min(MOST),

@@ -392,7 +392,7 @@ pub trait Host: Send + Sync {
     /// Keeps a text for this session.
     fn keep(&self, content: &str, media_type: &str) -> Result<crate::result::ArtifactRef, String>;
     /// At most `length` bytes of something that this session kept.
-    fn kept(&self, id: &str, offset: u64, length: u64) -> Result<Vec<u8>, String>;
+    fn read_artifact(&self, id: &str, offset: u64, length: u64) -> Result<Vec<u8>, String>;
     /// Takes note that the jail refused something.
     fn file_denied(&self, error: &tool_harness_sandbox::file::FileError);
 }

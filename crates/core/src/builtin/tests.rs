@@ -93,7 +93,7 @@ impl Host for TestHost {
         })
     }
 
-    fn kept(&self, id: &str, offset: u64, length: u64) -> Result<Vec<u8>, String> {
+    fn read_artifact(&self, id: &str, offset: u64, length: u64) -> Result<Vec<u8>, String> {
         let kept = self.kept.lock().expect("a lock");
         let content = kept
             .first()

@@ -1,7 +1,8 @@
 //! The outside as it is: the sandbox of this machine, and its network.
 
 use super::{
-    Command, Denial, DenialKind, End, Outside, Pending, Ran, Refused, Request, Response, Text,
+    Command, Denial, DenialKind, DenialLayer, End, Outside, Pending, Ran, Refused, Request,
+    Response, Text,
 };
 use crate::containment::Containment;
 use std::io;
@@ -170,15 +171,15 @@ fn text(captured: process::Captured) -> Text {
 
 fn denial(denial: process::Denial) -> Denial {
     let kind = match denial.layer {
-        "network" => DenialKind::Network,
-        "files" => DenialKind::File,
-        _ => DenialKind::Process,
+        DenialLayer::Network | DenialLayer::Http => DenialKind::Network,
+        DenialLayer::Files => DenialKind::File,
+        DenialLayer::Limits | DenialLayer::Harness => DenialKind::Process,
     };
     Denial {
         kind,
         what: denial.what,
         why: denial.why,
-        layer: denial.layer.to_owned(),
+        layer: denial.layer,
     }
 }
 
@@ -223,7 +224,7 @@ impl Guard for Answering {
         let denied = std::iter::from_fn(|| self.denied.try_recv().ok());
         denied
             .map(|denied| process::Denial {
-                layer: "network",
+                layer: DenialLayer::Network,
                 what: denied.what,
                 why: denied.why,
             })

@@ -6,6 +6,7 @@ mod machine;
 pub use answers::Answers;
 pub use machine::Machine;
 pub use tool_harness_sandbox::network::{Request, Response};
+pub use tool_harness_sandbox::process::DenialLayer;
 
 use crate::containment::Containment;
 use crate::isolate::{Isolated, caught};
@@ -145,7 +146,7 @@ pub struct Denial {
     /// Why not.
     pub why: String,
     /// What refused it.
-    pub layer: String,
+    pub layer: DenialLayer,
 }
 
 /// What kind of thing was refused.

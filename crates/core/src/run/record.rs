@@ -1,15 +1,15 @@
 //! The events of a call, as they are written: without secrets, and without payloads unless somebody asks.
 
 use super::authorize::Authorized;
-use super::bound::short;
 use super::context::Context;
 use super::finish::MOST_NAME;
+use super::finish::bound::short;
 use super::stopwatch::Stopwatch;
-use crate::client::Foreign;
+use crate::client::ClientToolCall;
 use crate::content::ContentBlock;
 use crate::digest;
+use crate::event::Listener;
 use crate::event::{EventRef, Payloads, is_end};
-use crate::listen::Listener;
 use crate::redact::Pass;
 use crate::refusal::{Class, Code, Refusal};
 use crate::result::{ArtifactRef, ToolResult, milliseconds};
@@ -29,7 +29,7 @@ impl Context {
 
     /// Takes out what may not leave a call of this tool.
     pub(super) fn pass(&self) -> Pass<'_> {
-        let tool = self.0.shared.registry.find(&self.0.call.tool);
+        let tool = self.view().find(&self.0.call.tool);
         self.0
             .shared
             .redactor
@@ -59,7 +59,7 @@ impl Context {
         authorized
     }
 
-    pub(super) fn record_delegated(&self, foreign: &Foreign, watch: &Stopwatch) {
+    pub(super) fn record_delegated(&self, foreign: &ClientToolCall, watch: &Stopwatch) {
         self.record("tool.delegated", || {
             fields([
                 ("tool", foreign.name().into()),
@@ -158,7 +158,7 @@ impl Context {
         self.record_raised(&name, || {
             object(json!({"payload": payload, "source": source}))
         });
-        if self.0.raised.load(Ordering::Relaxed) <= MAX_RAISED && self.registry().has_hooks(&name) {
+        if self.0.raised.load(Ordering::Relaxed) <= MAX_RAISED && self.view().has_hooks(&name) {
             self.queue(name, payload.clone());
         }
     }
@@ -255,7 +255,7 @@ impl Context {
                 .unwrap_or_else(PoisonError::into_inner)
         });
         if self.0.has_ended.load(Ordering::Relaxed) {
-            self.0.shared.host.late.fetch_add(1, Ordering::Relaxed);
+            self.0.shared.in_flight.late.fetch_add(1, Ordering::Relaxed);
             return;
         }
         self.0.has_ended.store(is_end(name), Ordering::Relaxed);

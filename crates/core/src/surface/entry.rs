@@ -176,7 +176,7 @@ impl Entry<'_> {
 }
 
 /// The effects that all spellings together declare; `None` if they do not say enough.
-pub(super) fn stated(declared: &[DeclaredEffects]) -> Option<Effects> {
+pub(crate) fn stated(declared: &[DeclaredEffects]) -> Option<Effects> {
     let (mut exactly, mut at_least, mut without) = (None, Effects::NONE, Effects::NONE);
     for spelling in declared {
         match spelling.claim {

@@ -6,7 +6,6 @@ mod entry;
 mod json;
 mod judge;
 pub mod mention;
-mod project;
 mod read;
 mod report;
 pub(crate) mod rule;
@@ -18,13 +17,14 @@ mod tests;
 
 pub use crate::pattern::{Pattern, Separator};
 pub use budget::Budget;
+pub(crate) use entry::stated;
 pub use entry::{AnnotationSource, Entry, Executor, ToolStatus};
 pub use judge::{Findings, Subject};
 pub use mention::Fences;
-pub use project::Parts;
 pub use read::{read, read_text};
 pub use report::Report;
 pub use text::{Role, Text, TextOrigin};
+pub(crate) use words::{SchemaText, words};
 
 use crate::artifact::root::{Capabilities, Ceiling};
 use crate::diagnostic::Diagnostic;

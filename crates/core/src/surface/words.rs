@@ -31,7 +31,7 @@ pub(super) const SCHEMAS: [&str; 14] = [
 
 /// A text in a schema.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum SchemaText {
+pub(crate) enum SchemaText {
     /// Words in this role.
     Words(Role),
     /// The name of a property.
@@ -39,7 +39,7 @@ pub(super) enum SchemaText {
 }
 
 /// A schema, read with its places or without.
-pub(super) trait Tree: Sized {
+pub(crate) trait Tree: Sized {
     fn named(&self) -> Vec<(&str, &Self)>;
     fn listed(&self) -> Vec<&Self>;
     fn words(&self) -> Option<&str>;
@@ -86,7 +86,7 @@ impl Tree for Value {
 
 /// Gives each description, title and value of a schema, and each name of a property, with the path
 /// to it.
-pub(super) fn words<'t, T: Tree>(
+pub(crate) fn words<'t, T: Tree>(
     schema: &'t T,
     each: &mut impl FnMut(&'t T, SchemaText, &[String]),
 ) {

@@ -1,7 +1,7 @@
 //! What a host registers, looked at once: whatever could surprise a call is refused here, with a type.
 
 use super::bound::{Answer, AnyTool, Bound, boxed};
-use super::{Idempotency, On, Tool, ToolError, ToolOutput, ToolSpec};
+use super::{CallAccess, Idempotency, Tool, ToolError, ToolOutput, ToolSpec};
 use crate::artifact::tool::{Annotations, Approval, Claim, DeclaredEffects, Tool as Artifact};
 use crate::artifact::{Form, Layer, Origin};
 use crate::effect::Effects;
@@ -510,7 +510,7 @@ where
         F: Fn(Value) -> R + Send + Sync + 'static,
         R: Future<Output = Result<Value, ToolError>> + Send + 'static,
     {
-        fn call<'a>(&'a self, _: On<'a>, arguments: Map<String, Value>) -> Answer<'a> {
+        fn call<'a>(&'a self, _: &'a dyn CallAccess, arguments: Map<String, Value>) -> Answer<'a> {
             let answer = (self.0)(Value::Object(arguments));
             Box::pin(async move { boxed(answer.await.map(ToolOutput::value)) })
         }

@@ -13,14 +13,14 @@ use tokio_util::sync::CancellationToken;
 use tool_harness::builtin::Program;
 use tool_harness::containment::Containment;
 use tool_harness::effect::Effects;
-use tool_harness::error::Error;
+use tool_harness::engine::Error;
 use tool_harness::event::{Delivery, EventRef, Payloads, Sink};
 use tool_harness::middleware::{
     Around, Decision, Judged, Later, Middleware, Next, Reply, Seen, Step, TurnView,
 };
 use tool_harness::outside::{Command, Outside, Pending, Ran, Request, Response};
 use tool_harness::registry::OfferedTool;
-use tool_harness::store::kept::{Collected, Keeping, KeptError, KeptStore};
+use tool_harness::store::blob::{BlobError, BlobStore, BlobWriter, GcStats};
 use tool_harness::tool::{Inject, RegisterError, blocking};
 use tool_harness::{
     ArtifactRef, Engine, Tool, ToolError, ToolOutput, ToolRequest, ToolRuntime, ToolSpec,
@@ -508,16 +508,16 @@ enum Spoilt {
 
 struct Spoils(Spoilt);
 
-impl Keeping for Spoils {
-    fn write(&mut self, _: &[u8]) -> Result<(), KeptError> {
+impl BlobWriter for Spoils {
+    fn write(&mut self, _: &[u8]) -> Result<(), BlobError> {
         if self.0 == Spoilt::Written {
             panic_any(Boom)
         } else {
-            Err(KeptError::Failed("full".into()))
+            Err(BlobError::Failed("full".into()))
         }
     }
 
-    fn finish(self: Box<Self>) -> Result<ArtifactRef, KeptError> {
+    fn finish(self: Box<Self>) -> Result<ArtifactRef, BlobError> {
         panic_any(Boom)
     }
 }
@@ -530,8 +530,8 @@ impl Drop for Spoils {
     }
 }
 
-impl KeptStore for Spoilt {
-    fn begin(&self, _: &str, _: &str) -> Result<Box<dyn Keeping>, KeptError> {
+impl BlobStore for Spoilt {
+    fn begin(&self, _: &str, _: &str) -> Result<Box<dyn BlobWriter>, BlobError> {
         if *self == Self::Begun {
             panic_any(Boom)
         } else {
@@ -539,19 +539,19 @@ impl KeptStore for Spoilt {
         }
     }
 
-    fn find(&self, _: &str, _: &str) -> Result<ArtifactRef, KeptError> {
+    fn find(&self, _: &str, _: &str) -> Result<ArtifactRef, BlobError> {
         panic_any(Boom)
     }
 
-    fn read(&self, _: &str, _: &str, _: u64, _: u64) -> Result<Vec<u8>, KeptError> {
+    fn read(&self, _: &str, _: &str, _: u64, _: u64) -> Result<Vec<u8>, BlobError> {
         panic_any(Boom)
     }
 
-    fn list(&self, _: &str) -> Result<Vec<ArtifactRef>, KeptError> {
+    fn list(&self, _: &str) -> Result<Vec<ArtifactRef>, BlobError> {
         panic_any(Boom)
     }
 
-    fn collect(&self) -> Result<Collected, KeptError> {
+    fn collect(&self) -> Result<GcStats, BlobError> {
         panic_any(Boom)
     }
 
@@ -590,7 +590,7 @@ async fn sinks_and_stores_may_panic_wherever_they_are_asked() {
     let builder = bare()
         .tool(Long("give"))
         .tool(Long("keep"))
-        .kept_in(Arc::new(Spoilt::Begun))
+        .blobs_in(Arc::new(Spoilt::Begun))
         .sink(Arc::new(Deaf(Arc::clone(&heard))));
     let (engine, events) = load(builder).await;
     let result = engine.call(call("give", json!({}))).await;
@@ -612,30 +612,30 @@ async fn sinks_and_stores_may_panic_wherever_they_are_asked() {
 }
 
 #[tokio::test]
-async fn a_host_that_uses_a_shelf_itself_gets_a_failure_and_no_panic() {
-    let failed = || KeptError::Failed("the store crashed".into());
+async fn a_host_that_uses_the_blobs_itself_gets_a_failure_and_no_panic() {
+    let failed = || BlobError::Failed("the store crashed".into());
     for store in [Spoilt::Begun, Spoilt::Written, Spoilt::LetGo] {
-        let (engine, _) = load(bare().kept_in(Arc::new(store))).await;
-        let shelf = engine.shelf("mine");
-        assert_eq!(shelf.write(b"something", "text/plain"), Err(failed()));
-        assert_eq!(shelf.find("art_0"), Err(failed()));
-        assert_eq!(shelf.read("art_0", 0, 1), Err(failed()));
-        assert_eq!(shelf.list(), Err(failed()));
+        let (engine, _) = load(bare().blobs_in(Arc::new(store))).await;
+        let blobs = engine.blobs("mine");
+        assert_eq!(blobs.write(b"something", "text/plain"), Err(failed()));
+        assert_eq!(blobs.find("art_0"), Err(failed()));
+        assert_eq!(blobs.read("art_0", 0, 1), Err(failed()));
+        assert_eq!(blobs.list(), Err(failed()));
         let artifact = ArtifactRef {
             id: "art_0".into(),
             media_type: String::new(),
             bytes: 0,
             digest: String::new(),
         };
-        assert_eq!(engine.kept_file(&artifact), None);
+        assert_eq!(engine.blob_file(&artifact), None);
     }
     let (engine, _) = load(bare()).await;
     let kept = engine
-        .shelf("mine")
+        .blobs("mine")
         .write(b"something", "text/plain")
         .expect("kept");
     assert_eq!(
-        engine.shelf("mine").read(&kept.id, 0, 4),
+        engine.blobs("mine").read(&kept.id, 0, 4),
         Ok(b"some".to_vec())
     );
 }

@@ -1,7 +1,7 @@
 //! What of the workspace one tool is kept to. The jail keeps everybody inside; this keeps some further in.
 
 use super::error::{FileError, shown};
-use super::protect::folded_parts;
+use super::protected::folded_parts;
 
 /// Which places of a workspace may be looked at and changed, as workspace-relative paths without links; `.` is all of it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

@@ -5,7 +5,7 @@ use rustix::io::Errno;
 
 use super::error::{FileError, shown};
 use super::place::Parents;
-use super::protect::is_stem;
+use super::protected::is_stem;
 use super::tree::{empty_tree, judge_tree};
 use super::write::TRIES;
 use super::{FileKind, Jail};

@@ -9,6 +9,7 @@ use rustix::io::Errno;
 use super::error::{FileError, shown};
 use super::open::{BENEATH, NO_LINKS, READ_DIRECTORY, beneath};
 use super::path::join;
+use super::protected::GIT_FOLDER;
 use super::{Entry, Jail, Stat};
 
 /// The most entries that one pattern looks at.
@@ -126,7 +127,7 @@ impl Jail {
             while let Some(entry) = directory.read() {
                 let entry = entry.map_err(failed)?;
                 let name = match entry.file_name().to_str() {
-                    Ok("." | ".." | ".git") | Err(_) => continue,
+                    Ok("." | ".." | GIT_FOLDER) | Err(_) => continue,
                     Ok(name) => name,
                 };
                 looked_at += 1;
@@ -224,7 +225,7 @@ impl Search {
             Depth::AtMost(parts.len())
         };
         // `.git` is left out also when it is named.
-        if parts[..plain].contains(&".git") {
+        if parts[..plain].contains(&GIT_FOLDER) {
             return Ok(Self {
                 matcher: GlobSet::empty(),
                 start,

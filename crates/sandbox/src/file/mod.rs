@@ -8,11 +8,12 @@
 mod bound;
 mod change;
 mod error;
+mod guard;
 mod look;
 mod open;
 mod path;
 mod place;
-mod protect;
+mod protected;
 mod tree;
 mod write;
 
@@ -24,9 +25,15 @@ use rustix::fs::FileType;
 
 pub use bound::Bounds;
 pub use error::FileError;
+pub use guard::WriteGuard;
 pub use open::open_at_once;
-pub use protect::{Guard, is_protected};
-pub(crate) use protect::{at_top, may_end_protected, stem_rests};
+pub(crate) use protected::{
+    GIT_FOLDER, git_names, is_git_folder, protected_paths, protected_rests,
+};
+pub use protected::{
+    ROOT_FILES, ROOT_FOLDER, glob_matches_protected, is_folder_of_protected, is_protected,
+    is_protected_name, protected_everywhere,
+};
 
 /// A folder that paths cannot leave.
 #[derive(Debug)]

@@ -13,8 +13,9 @@ use rustix::fs::{
 use rustix::io::Errno;
 
 use super::error::{FileError, shown};
+use super::guard::WriteGuard;
 use super::path::{Inside, join};
-use super::protect::{Guard, at_top, is_protected};
+use super::protected::{GIT_FOLDER, is_protected, protected_paths};
 use super::{FileKind, Jail};
 
 /// How often an open is tried again when something was renamed meanwhile.
@@ -176,9 +177,9 @@ impl Jail {
     }
 
     /// The protected names as they are now, with the places that links at the top of the workspace give them.
-    pub fn guard(&self) -> Result<Guard, FileError> {
+    pub fn guard(&self) -> Result<WriteGuard, FileError> {
         let mut aliases = Vec::new();
-        for name in at_top().filter(|name| self.may_lie_elsewhere(name)) {
+        for name in protected_paths().filter(|name| self.may_lie_elsewhere(name)) {
             match beneath(self.root.as_fd(), name.as_str(), OFlags::PATH, BENEATH) {
                 Ok(opened) => aliases.push(self.real_of(opened.as_fd(), &name)?),
                 // What is not there, is outside or cannot be reached by this user has no place here that could be written.
@@ -189,7 +190,7 @@ impl Jail {
         aliases.extend(self.git_directory_elsewhere());
         // Most are where their names say. A link to the workspace itself would protect everything, and say nothing.
         aliases.retain(|alias| alias != "." && !is_protected(alias));
-        Ok(Guard {
+        Ok(WriteGuard {
             aliases,
             bounds: Arc::clone(&self.bounds),
         })
@@ -216,11 +217,11 @@ impl Jail {
 
     /// Where `.git` is a file that names the real directory, that directory, when it is in the workspace.
     fn git_directory_elsewhere(&self) -> Option<String> {
-        let stat = statat(&self.root, ".git", AtFlags::empty()).ok()?;
+        let stat = statat(&self.root, GIT_FOLDER, AtFlags::empty()).ok()?;
         if FileKind::of(&stat) != FileKind::File {
             return None;
         }
-        let (file, _) = self.open_regular(".git").ok()?;
+        let (file, _) = self.open_regular(GIT_FOLDER).ok()?;
         let mut text = String::new();
         file.take(4096).read_to_string(&mut text).ok()?;
         self.real(text.strip_prefix("gitdir:")?.trim()).ok()

@@ -7,9 +7,9 @@ use rustix::fs::{Access, AtFlags, Mode, OFlags, accessat, fstat, mkdirat, statat
 use rustix::io::Errno;
 
 use super::error::{FileError, shown};
+use super::guard::WriteGuard;
 use super::open::{BENEATH, NAME_DIRECTORY, NO_LINKS, READ, beneath};
 use super::path::{Inside, join};
-use super::protect::Guard;
 use super::{FileKind, Jail};
 
 /// What to do about parents that are not there.
@@ -36,7 +36,7 @@ impl Jail {
     /// Judges `given` as it is written and as it really lies, and opens the directory it is in.
     pub(super) fn place(
         &self,
-        guard: &Guard,
+        guard: &WriteGuard,
         given: &str,
         parents: Parents,
     ) -> Result<Place, FileError> {
@@ -72,7 +72,7 @@ impl Jail {
     /// Opens a directory, creating what is missing one part at a time, each in an opened directory whose real path was judged.
     fn make_directories(
         &self,
-        guard: &Guard,
+        guard: &WriteGuard,
         directory: &str,
         given: &str,
     ) -> Result<OwnedFd, FileError> {

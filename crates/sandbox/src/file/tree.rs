@@ -8,10 +8,10 @@ use rustix::io::Errno;
 
 use super::FileKind;
 use super::error::{FileError, shown};
+use super::guard::WriteGuard;
 use super::open::{NO_LINKS, READ_DIRECTORY, beneath};
 use super::path::join;
 use super::place::Place;
-use super::protect::Guard;
 
 /// The most entries that one removal or move of a directory looks at.
 const ENTRIES: usize = 200_000;
@@ -26,7 +26,7 @@ enum Act {
 }
 
 /// Refuses a directory that holds a protected name anywhere, or cannot be looked through.
-pub(super) fn judge_tree(guard: &Guard, place: &Place) -> Result<(), FileError> {
+pub(super) fn judge_tree(guard: &WriteGuard, place: &Place) -> Result<(), FileError> {
     Sweep {
         guard,
         given: place.given(),
@@ -37,7 +37,7 @@ pub(super) fn judge_tree(guard: &Guard, place: &Place) -> Result<(), FileError> 
 }
 
 /// Empties a directory; every entry is judged once more before it goes.
-pub(super) fn empty_tree(guard: &Guard, place: &Place) -> Result<(), FileError> {
+pub(super) fn empty_tree(guard: &WriteGuard, place: &Place) -> Result<(), FileError> {
     Sweep {
         guard,
         given: place.given(),
@@ -48,7 +48,7 @@ pub(super) fn empty_tree(guard: &Guard, place: &Place) -> Result<(), FileError> 
 }
 
 struct Sweep<'a> {
-    guard: &'a Guard,
+    guard: &'a WriteGuard,
     given: &'a str,
     act: Act,
     left: usize,

@@ -1,8 +1,8 @@
 //! Processes: the workers that evaluate scripts, and the commands that tools run.
 
-mod branch;
+mod child;
+mod clone_vm;
 mod command;
-mod start;
 mod streams;
 #[path = "../../helper/sys.rs"]
 #[expect(dead_code, reason = "some calls are the helper's only")]
@@ -10,8 +10,8 @@ mod sys;
 mod worker;
 
 pub use command::{
-    Captured, Command, Denial, End, Finished, Guard, Output, Sandbox, SandboxError, Serve, Stdin,
-    Stream, last_call, settle, shown,
+    Captured, Command, Denial, DenialLayer, End, Finished, Guard, Output, Sandbox, SandboxError,
+    Serve, Stdin, Stream, last_call, settle, shown,
 };
 pub use streams::{Standard, was_closed};
 pub use worker::{

@@ -147,7 +147,7 @@ fn what_is_no_object_is_structured_content_only_where_the_revision_takes_it() {
             (cut.get("structuredContent"), &cut["isError"]),
             (None, &json!(true))
         );
-        assert!(text(&cut).contains("the call was done"), "{revision}");
+        assert!(text(&cut).contains("the call ran"), "{revision}");
         let failed = client.result("get_none", json!({}));
         assert_eq!(
             (failed.get("structuredContent"), &failed["isError"]),

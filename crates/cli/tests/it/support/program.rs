@@ -5,6 +5,7 @@ use std::ffi::OsStr;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
+use std::sync::OnceLock;
 use std::time::{Duration, Instant};
 
 /// What the program left behind.
@@ -159,6 +160,30 @@ pub(crate) fn repository(path: &str) -> PathBuf {
     PathBuf::from(env!("CARGO_MANIFEST_DIR"))
         .join("../..")
         .join(path)
+}
+
+/// An example of the repository that is a program. Built as `cargo test --workspace` builds, with the features that its tests ask
+/// for: by itself it would have others, and everything it depends on would be compiled once more.
+pub(crate) fn example_program(name: &str) -> PathBuf {
+    static BUILT: OnceLock<()> = OnceLock::new();
+    let folder = Path::new(env!("CARGO_BIN_EXE_harness"))
+        .parent()
+        .expect("a folder");
+    BUILT.get_or_init(|| {
+        let profile = match folder.file_name().and_then(OsStr::to_str) {
+            Some("debug") | None => "dev",
+            Some(other) => other,
+        };
+        let words =
+            "build --quiet --offline --locked -p embed -p typed -p tool-harness-cli --bin embed --bin typed --test it";
+        let words: Vec<&str> = words.split(' ').chain(["--profile", profile]).collect();
+        let built = command(env!("CARGO"), &repository("."), &words)
+            .output()
+            .expect("cargo runs");
+        let said = String::from_utf8_lossy(&built.stderr);
+        assert!(built.status.success(), "{said:.2000}");
+    });
+    folder.join(name)
 }
 
 /// Copies a folder with everything in it.

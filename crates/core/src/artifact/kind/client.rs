@@ -1,5 +1,7 @@
 //! A client map: how a client's own tools appear to hooks and policy.
 
+pub use crate::native::{CLIENTS, Served, Split};
+
 use super::tool::effects::EFFECTS;
 use super::{ArtifactKind, TEXTS, fields_of};
 use crate::artifact::fit::fit;
@@ -11,9 +13,6 @@ use crate::diagnostic::Diagnostic;
 use crate::effect::Effects;
 use crate::span::Source;
 use std::sync::Arc;
-
-/// The clients whose hook protocols are spoken.
-pub const CLIENTS: [&str; 2] = ["claude-code", "codex"];
 
 pub(in crate::artifact) const FIELDS: &[Field] = &[
     Field::new(
@@ -125,24 +124,6 @@ pub struct ClientTool {
     pub tags: Vec<String>,
     /// Who serves the tool.
     pub served: Served,
-}
-
-/// What of one call is judged one by one.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Split {
-    /// Each item of `edits`.
-    Edits,
-    /// Each file that `patch` touches.
-    Patch,
-}
-
-/// Who serves a tool that a client calls.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Served {
-    /// The client, or another server.
-    Elsewhere,
-    /// This harness, over MCP: the call is judged there.
-    Here,
 }
 
 /// Reads every entry; a wrong value is reported, and any error makes the map broken.

@@ -29,7 +29,7 @@ fn check(subject: &ToolSubject<'_>, findings: &mut Findings<'_>) {
         return;
     };
     let required = tool.input_schema.get("required").and_then(Value::as_array);
-    for key in &facts.demanded {
+    for key in &facts.required_arguments {
         let property = tool
             .input_schema
             .get("properties")

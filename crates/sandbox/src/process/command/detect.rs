@@ -1,21 +1,21 @@
 //! What this machine offers, found by trying each layer once.
 
-use super::cgroup::Cgroups;
-use super::identity::{Change, Identity};
-use super::landlock::{self, ALONE, INSIDE, SCOPES};
-use super::layout::{ENDED, FAILED, Word};
-use super::limit::Held;
-use super::protect::Protected;
-use super::script::{
+use super::files::identity::{Change, Identity};
+use super::files::landlock::{self, ALONE, INSIDE, SCOPES};
+use super::files::mount_tree;
+use super::files::view::View;
+use super::helper::layout::{ENDED, FAILED, Word};
+use super::helper::programs::{
     BECOMING, Parts, Room, command, namespaces, no_namespaces, with_namespaces, without_namespaces,
 };
-use super::spawn::{Helper, Made, Streams};
-use super::traces;
-use super::tree;
-use super::view::View;
+use super::helper::start::{Helper, Made, Streams};
+use super::leftovers::pending;
+use super::limits::cgroup::Cgroups;
+use super::limits::rlimit::Held;
+use super::protect::Protected;
 use super::watch::{START, step_name};
 use crate::plan::{Access, Files, Limits, Network, Plan, Programs};
-use crate::process::start::null;
+use crate::process::child::null;
 use crate::tier::{Layer, Mechanism, Report, Tier};
 use rustix::event::{PollFd, PollFlags, poll};
 use rustix::fs::Timespec;
@@ -59,7 +59,7 @@ const NOT_TRIED: &str = "not tried, because namespaces are missing only for the 
 /// `at_most` is the best tier that is wanted.
 pub(super) fn find(at_most: Tier) -> Findings {
     let cgroups = Cgroups::find();
-    traces::remove_stale(&cgroups);
+    pending::remove_stale(&cgroups);
     let (landlock, landlock_layer) = try_landlock();
     let no_landlock = || Err(failure(NEEDS_LANDLOCK, libc::EOPNOTSUPP));
     let namespaces = attempt(landlock, Tier::A);
@@ -400,7 +400,7 @@ fn attempt(version: i32, tier: Tier) -> Result<(), Failure> {
         time_left: plan.limits.deadline,
     };
     if tier == Tier::A && identity.change != Change::None {
-        tree::open(&plan.files.workspace).map_err(failed(OPENING))?;
+        mount_tree::open(&plan.files.workspace).map_err(failed(OPENING))?;
     }
     let (ground, place) = if tier == Tier::A {
         (namespaces(&identity, None), with_namespaces(&room, &view))

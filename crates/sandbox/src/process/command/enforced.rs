@@ -1,9 +1,10 @@
 //! What the kernel holds a command to, for the result.
 
-use super::cgroup::Group;
-use super::identity::{Change, Identity};
+use super::files::identity::{Change, Identity};
+use super::files::landlock;
+use super::limits::cgroup::Group;
+use super::limits::memory;
 use super::sandbox::Shared;
-use super::{landlock, memory};
 use crate::plan::{Network, Plan};
 use crate::tier::{Enforced, Mechanism, Tier};
 

@@ -6,45 +6,19 @@
 //! and [`filter`] the rights, [`limit`], [`cgroup`], [`crowd`] and [`memory`] the limits, [`net`] the network. Places can be made ahead: [`ready`]. [`watch`] reads
 //! what the command says, and ends it.
 
-mod beside;
-mod block;
-mod capture;
-mod cgroup;
-mod claim;
-mod crowd;
 mod detect;
 mod enforced;
 mod error;
-mod filter;
-mod flow;
-mod ground;
-mod home;
-mod identity;
-mod landlock;
-mod lay;
-#[path = "../../../helper/layout.rs"]
-mod layout;
-mod limit;
-mod memory;
-mod net;
-mod place;
+mod files;
+mod helper;
+mod leftovers;
+mod limits;
+mod namespaces;
+mod output;
 mod prepare;
-mod processors;
-mod program;
 mod protect;
-mod ready;
-mod rights;
-mod runnable;
 mod sandbox;
-mod scratch;
-mod script;
-mod spawn;
-mod stamp;
-mod text;
-mod traces;
-mod tree;
-mod turn;
-mod view;
+mod warm;
 mod watch;
 
 use crate::tier::Enforced;
@@ -55,10 +29,10 @@ use std::time::Duration;
 use tokio::sync::mpsc;
 
 pub use error::SandboxError;
-pub use net::{Guard, Serve};
+pub use helper::network::{Guard, Serve};
+pub use leftovers::pending::{last_call, settle};
+pub use output::text::shown;
 pub use sandbox::Sandbox;
-pub use text::shown;
-pub use traces::{last_call, settle};
 
 /// What to run.
 #[derive(Debug)]
@@ -175,11 +149,46 @@ pub struct Captured {
     pub spill: Option<File>,
 }
 
+/// What refuses or stops something.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum DenialLayer {
+    /// The relay that answers the connections of commands.
+    Network,
+    /// The harness's own HTTP client.
+    Http,
+    /// The watch over protected files.
+    Files,
+    /// A resource limit.
+    Limits,
+    /// The harness itself: at a deadline, or because its caller cancelled.
+    Harness,
+}
+
+impl DenialLayer {
+    /// Its word in events.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Network => "network",
+            Self::Http => "http",
+            Self::Files => "files",
+            Self::Limits => "limits",
+            Self::Harness => "harness",
+        }
+    }
+}
+
+impl std::fmt::Display for DenialLayer {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(self.as_str())
+    }
+}
+
 /// Something that was refused or stopped.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Denial {
-    /// What stopped it: `network`, `files`, `limits`.
-    pub layer: &'static str,
+    /// What stopped it.
+    pub layer: DenialLayer,
     /// What was tried.
     pub what: String,
     /// Why it was refused.

@@ -1,23 +1,27 @@
 //! Everything that is decided about a command before a process starts, and the place it is started in.
 
-use super::block::Filled;
-use super::cgroup::Group;
-use super::ground::Ground;
-use super::identity::Change;
-use super::landlock::Rule;
-use super::layout::{FAILED, READY, Word};
-use super::limit::Held;
+use super::files::identity::Change;
+use super::files::landlock::Rule;
+use super::files::landlock_rules;
+use super::files::landlock_rules::Given;
+use super::files::mount_tree;
+use super::files::program;
+use super::files::runnable::Runnable;
+use super::files::view::{View, What};
+use super::helper::block::Filled;
+use super::helper::layout::{FAILED, READY, Word};
+use super::helper::programs::{self, Parts, Room, with_namespaces, without_namespaces};
+use super::helper::scheduling;
+use super::helper::start::{Helper, Made};
+use super::leftovers::scratch::Scratch;
+use super::limits::cgroup::Group;
+use super::limits::rlimit::Held;
+use super::namespaces::Ground;
 use super::protect::{Protected, Watching};
-use super::ready::{Likeness, Ready};
-use super::rights::Given;
-use super::runnable::Runnable;
 use super::sandbox::Shared;
-use super::scratch::Scratch;
-use super::script::{self, Parts, Room, with_namespaces, without_namespaces};
-use super::spawn::{Helper, Made};
-use super::stamp::Stamp;
-use super::view::{View, What};
-use super::{Command, SandboxError, program, rights, tree, turn};
+use super::warm::pool::{Likeness, Ready};
+use super::warm::stamp::Stamp;
+use super::{Command, SandboxError};
 use crate::plan::{Access, Plan, Programs};
 use crate::tier::{Mechanism, Tier};
 use rustix::event::{PollFd, PollFlags, poll};
@@ -85,10 +89,10 @@ impl<'a> Layout<'a> {
         }
         let Given { rules, listed } = match shared.tier {
             Tier::A => Given {
-                rules: rights::inside_namespaces(plan, &view, shared.landlock),
+                rules: landlock_rules::inside_namespaces(plan, &view, shared.landlock),
                 listed: BTreeMap::new(),
             },
-            Tier::B => rights::alone(plan, &view, shared.landlock, &shared.listings),
+            Tier::B => landlock_rules::alone(plan, &view, shared.landlock, &shared.listings),
             Tier::None => Given {
                 rules: Vec::new(),
                 listed: BTreeMap::new(),
@@ -121,7 +125,7 @@ impl<'a> Layout<'a> {
         } = self;
         let mut rules = self.rules.clone();
         if shared.tier == Tier::B {
-            rules.push(rights::scratch(plan, shared.landlock, scratch));
+            rules.push(landlock_rules::scratch(plan, shared.landlock, scratch));
         }
         let landlock = (shared.tier != Tier::None).then_some((shared.landlock, rules));
         let room = Room {
@@ -300,11 +304,11 @@ impl<'a> Layout<'a> {
             others,
             is_ruled: shared.has_rules(),
             profile: self.profile().filter(|_| shared.tier == Tier::A),
-            class: turn::patient(),
-            priority: (self.ground.identity.change != Change::None).then(turn::own),
+            class: scheduling::patient(),
+            priority: (self.ground.identity.change != Change::None).then(scheduling::own),
             time_left,
         };
-        script::command(&parts)
+        programs::command(&parts)
     }
 
     /// The blocks of the namespaces and of the place. What their steps are called is the same for all that are like it.
@@ -338,7 +342,7 @@ impl<'a> Layout<'a> {
                 path: path.clone(),
                 cause,
             };
-            let tree = tree::open(path).map_err(failed)?;
+            let tree = mount_tree::open(path).map_err(failed)?;
             let is_writable = self
                 .view
                 .placements
@@ -347,12 +351,11 @@ impl<'a> Layout<'a> {
             let is_own = is_writable || path.starts_with(&self.plan.files.workspace);
             let identity = &self.ground.identity;
             if identity.change == Change::Nobody && is_own {
-                let owners = self
-                    .shared
-                    .owners
-                    .get_or_init(|| tree::owners(identity).map_err(|cause| cause.to_string()));
+                let owners = self.shared.owners.get_or_init(|| {
+                    mount_tree::owners(identity).map_err(|cause| cause.to_string())
+                });
                 let shown = owners.as_ref().map_err(Clone::clone).and_then(|owners| {
-                    tree::show_owners(&tree, owners).map_err(|cause| cause.to_string())
+                    mount_tree::show_owners(&tree, owners).map_err(|cause| cause.to_string())
                 });
                 if let Err(cause) = shown {
                     weaker.push(format!(

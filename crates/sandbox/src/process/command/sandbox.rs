@@ -1,22 +1,23 @@
 //! Running a command inside.
 
-use super::cgroup::Cgroups;
-use super::crowd::{Counting, Crowds};
 use super::detect::{self, Findings};
 use super::enforced::enforced;
-use super::ground::Ground;
-use super::home::homes;
-use super::net::Serve;
+use super::files::homes::homes;
+use super::files::landlock;
+use super::helper::network::Serve;
+use super::helper::start::{Helper, Made, Streams};
+use super::leftovers::pending;
+use super::limits::cgroup::Cgroups;
+use super::limits::process_count::{Counting, Crowds};
+use super::namespaces::Ground;
 use super::prepare::{Layout, is_made};
 use super::protect::{Had, Keeping, Undone, Watching};
-use super::ready::{self, Ready, Waiting};
-use super::spawn::{Helper, Made, Streams};
-use super::stamp::Listings;
-use super::traces;
+use super::warm::pool::{self, Ready, Waiting};
+use super::warm::stamp::Listings;
 use super::watch::{Ours, Rest, Watch};
-use super::{Command, Denial, End, Finished, SandboxError, Stdin, landlock};
+use super::{Command, Denial, DenialLayer, End, Finished, SandboxError, Stdin};
 use crate::plan::{Network, Plan, Programs};
-use crate::process::start::null;
+use crate::process::child::null;
 use crate::tier::{Mechanism, Report, Tier};
 use rustix::pipe::{PipeFlags, pipe_with};
 use std::fs::File;
@@ -314,13 +315,13 @@ impl Sandbox {
                 .display()
                 .to_string();
             watched.denials.push(Denial {
-                layer: "files",
+                layer: DenialLayer::Files,
                 what,
                 why,
             });
         }
         collect(watched.rest, std::mem::take(&mut kept.had));
-        if shared.tier != Tier::None && !traces::is_last() {
+        if shared.tier != Tier::None && !pending::is_last() {
             self.make_ahead(plan);
         }
         Ok(Finished {
@@ -340,7 +341,7 @@ impl Sandbox {
         };
         let (shared, plan) = (Arc::downgrade(&self.shared), plan.clone());
         let make = move || -> Option<()> {
-            let shared = shared.upgrade().filter(|_| !traces::is_last())?;
+            let shared = shared.upgrade().filter(|_| !pending::is_last())?;
             let ground = Ground::of(&shared, &plan).ok()?;
             if shared.counts_all() {
                 shared.crowds.count(ground.identity.uid);
@@ -365,7 +366,7 @@ impl Sandbox {
             // Whoever runs one command and ends should not wait for a place that nobody will use.
             tokio::time::sleep(BREATH).await;
             let _ = tokio::task::spawn_blocking(make).await;
-            tokio::time::sleep(ready::PATIENCE).await;
+            tokio::time::sleep(pool::PATIENCE).await;
             if let Some(shared) = shared.upgrade() {
                 shared.waiting.tidy();
             }

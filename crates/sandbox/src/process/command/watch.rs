@@ -1,13 +1,16 @@
 //! Watching a command: taking its output, passing on input and signals, and ending it when it must.
 
-use super::block::Filled;
-use super::cgroup::Group;
-use super::flow::{Input, Taken};
-use super::layout::{COMMAND_STEPS, ENDED, FAILED, GONE, OVERDUE, PLACE_STEPS, READY, Word};
-use super::net::{self, Guard, Ports, Serve};
+use super::helper::block::Filled;
+use super::helper::layout::{
+    COMMAND_STEPS, ENDED, FAILED, GONE, OVERDUE, PLACE_STEPS, READY, Word,
+};
+use super::helper::network::{self, Guard, Ports, Serve};
+use super::helper::start::Helper;
+use super::limits::cgroup::Group;
+use super::limits::memory;
+use super::output::pipes::{Input, Taken};
 use super::protect::{Noticed, Protected};
-use super::spawn::Helper;
-use super::{Captured, Denial, End, Output, SandboxError, Stdin, Stream, memory};
+use super::{Captured, Denial, DenialLayer, End, Output, SandboxError, Stdin, Stream};
 use crate::network::Domains;
 use crate::plan::Limits;
 use crate::tier::Mechanism;
@@ -256,7 +259,7 @@ impl Watch<'_> {
         else {
             return Ok(None);
         };
-        let listeners = net::receive(control.as_fd(), &ports)?;
+        let listeners = network::receive(control.as_fd(), &ports)?;
         serve
             .serve(listeners, domains)
             .map(Some)
@@ -314,7 +317,7 @@ impl Watch<'_> {
             });
         }
         let limit = |what: &str, why: String| Denial {
-            layer: "limits",
+            layer: DenialLayer::Limits,
             what: what.into(),
             why,
         };

@@ -94,7 +94,7 @@ pub(super) fn read_clock(clock: libc::clockid_t) -> Option<Duration> {
     ))
 }
 
-/// Confines the whole process and gives back the channel. Called once, on the thread that evaluates.
+/// SandboxPolicy the whole process and gives back the channel. Called once, on the thread that evaluates.
 fn confine(limits: &WorkerLimits) -> Result<Channel, ProcessError> {
     catch_faults(limits).map_err(ProcessError::step("signal handlers"))?;
     // SAFETY: the call takes no pointers. Not dumpable: nobody of the same user may trace it or read its memory.

@@ -4,9 +4,9 @@
 //! script could misuse: see [`become_worker`].
 
 mod confine;
+mod cpu_affinity;
 mod death;
 mod filter;
-mod near;
 mod spawn;
 
 pub use confine::{become_worker, enter_part, leave, own_cpu_time};

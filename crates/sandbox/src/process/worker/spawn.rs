@@ -1,11 +1,11 @@
 //! Starting, watching and ending a worker.
 
 use super::confine::{is_alone, leave, read_clock};
-use super::near::Held;
+use super::cpu_affinity::Held;
 use super::{
     ANSWERS, Channel, Death, ExitCode, ProcessError, REQUESTS, WorkerLimits, WorkerProgram,
 };
-use crate::process::start::{Ended, Started, null};
+use crate::process::child::{Ended, Started, null};
 use rustix::pipe::{PipeFlags, pipe_with};
 use rustix::process::Signal;
 use std::ffi::CString;

@@ -8,13 +8,12 @@ use std::os::unix::net::UnixStream;
 use std::process::Command;
 use tool_harness::builtin::{Args, Body, Builtin, Host, Kind, Module, Param, Scope};
 use tool_harness::effect::Effects;
-use tool_harness::facts::ScriptKind;
-use tool_harness_script::Table;
+use tool_harness_script::BuiltinTable;
 
 /// What starts a worker with this table.
 pub(crate) const ARGUMENT: &str = "worker-with-the-table-of-the-tests";
 
-pub(crate) const TABLE: Table = &[&GLOBALS, &FS, &LOG, &TEXT, &HASH, &ESCAPE];
+pub(crate) const TABLE: BuiltinTable = &[&GLOBALS, &FS, &LOG, &TEXT, &HASH, &ESCAPE];
 
 const fn call(
     name: &'static str,

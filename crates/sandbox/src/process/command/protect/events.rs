@@ -1,9 +1,9 @@
 //! What the kernel tells about folders that a command may write.
 
 use super::Protected;
-use super::look::When;
-use super::root::own;
-use super::spot::Spot;
+use super::path_node::Spot;
+use super::scan::When;
+use super::writable_root::own;
 use rustix::fs::inotify::{self, CreateFlags, ReadFlags, Reader, WatchFlags};
 use std::collections::VecDeque;
 use std::ffi::OsStr;

@@ -2,33 +2,33 @@
 //!
 //! What exists is mounted read-only over itself. What does not exist cannot be mounted over without leaving something in the workspace
 //! that other programs would stumble upon; and a mount goes when somebody outside replaces what it lies on. So every folder that a command
-//! may write is watched from before it is read ([`look`]), and the command that makes such a name, or that runs while one is replaced, is
+//! may write is watched from before it is read ([`scan`]), and the command that makes such a name, or that runs while one is replaced, is
 //! ended at once. When nothing of it is left, what came is set aside and what was there is put back ([`restore`]).
 //!
-//! Names are reached from a descriptor of the place they are in ([`root`], [`spot`]): places are moved, and paths have a longest length.
+//! Names are reached from a descriptor of the place they are in ([`writable_root`], [`path_node`]): places are moved, and paths have a longest length.
 
 mod events;
 mod git;
-mod keep;
-mod known;
-mod look;
+mod guard;
+mod path_node;
+mod protected_file;
 mod restore;
-mod root;
-mod spot;
+mod scan;
+mod writable_root;
 
-use super::place;
 use crate::plan::{Access, Plan};
+use crate::process::command::files::open;
 use crate::tier::Tier;
-pub(super) use keep::{Had, Keeping};
-use known::Known;
+pub(super) use guard::{Had, Keeping};
+use path_node::Spot;
+use protected_file::Known;
 pub(super) use restore::Undone;
-use root::{Depth, Root};
-use spot::Spot;
 use std::collections::{BTreeSet, HashMap, HashSet, VecDeque};
 use std::fs::File;
 use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
+use writable_root::{Depth, Root};
 
 /// Whether changes will be asked for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -135,7 +135,7 @@ impl Protected {
             return;
         }
         // A place that cannot be opened is refused by the view.
-        let Ok(folder) = place::open(path) else {
+        let Ok(folder) = open::open(path) else {
             return;
         };
         let (base, depth) = if path.starts_with(project) {
@@ -185,7 +185,7 @@ impl Protected {
     pub(super) fn peek(&mut self) -> bool {
         self.check_all();
         for place in self.places() {
-            self.look(vec![place], look::When::Peek);
+            self.look(vec![place], scan::When::Peek);
         }
         self.is_broken()
     }

@@ -1,10 +1,10 @@
 //! Undoing, when nothing of a command is left, what it did to the files that govern calls, or could have done.
 
 use super::Protected;
-use super::known::{Kind, Known, MOST_KEPT, Now};
-use super::look::When;
-use super::root::{open_up, own};
-use super::spot::Spot;
+use super::path_node::Spot;
+use super::protected_file::{Kind, Known, MOST_KEPT, Now};
+use super::scan::When;
+use super::writable_root::{open_up, own};
 use rustix::fs::{
     AtFlags, CWD, FileType, Mode, OFlags, RenameFlags, Stat, openat, readlinkat, renameat_with,
     statat, symlinkat,

@@ -1,0 +1,415 @@
+//! A network namespace in which every destination is this machine itself, and the sockets that answer there.
+
+use super::block::{Arg, GroundBlock, List, Slot};
+use super::layout::CONTROL;
+use crate::network::{DNS_PORT, Domains, HEARD, INSIDE_V4, INSIDE_V6, Listeners};
+use crate::process::command::{Denial, SandboxError};
+use rustix::net::{RecvAncillaryBuffer, RecvAncillaryMessage, RecvFlags, recvmsg};
+use std::io::{self, IoSliceMut};
+use std::mem::MaybeUninit;
+use std::os::fd::{BorrowedFd, OwnedFd};
+
+/// Who answers the connections of contained commands: the harness's relay.
+pub trait Serve: Send + Sync {
+    /// Starts answering. It goes on until the guard is finished or dropped.
+    fn serve(&self, listeners: Listeners, domains: &Domains) -> io::Result<Box<dyn Guard>>;
+}
+
+/// Answering, for as long as it lives.
+pub trait Guard: Send {
+    /// Stops, and says what was refused.
+    fn finish(self: Box<Self>) -> Vec<Denial>;
+}
+
+/// What the sockets of a namespace are for, in the order they are passed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Ports {
+    tcp: Vec<u16>,
+    udp: Vec<u16>,
+}
+
+impl Ports {
+    pub(crate) fn of(domains: &Domains) -> Self {
+        let mut tcp: Vec<u16> = domains.ports().into_iter().collect();
+        tcp.push(DNS_PORT);
+        tcp.sort_unstable();
+        tcp.dedup();
+        // As many as one message can pass.
+        tcp.truncate(200);
+        Self {
+            tcp,
+            udp: vec![DNS_PORT],
+        }
+    }
+}
+
+const LOOPBACK: u32 = 1;
+
+/// Writes the operations that let a command without a network reach itself, as test suites do that start a server.
+pub(crate) fn reach_itself(block: &mut GroundBlock, list: &mut List) {
+    let step = block.step("a loopback of its own");
+    let socket = block.slot();
+    let kind = libc::SOCK_DGRAM | libc::SOCK_CLOEXEC;
+    let mut request = [0; 40];
+    request[..2].copy_from_slice(b"lo");
+    request[16..18].copy_from_slice(&u16::try_from(libc::IFF_UP).unwrap_or(0).to_ne_bytes());
+    let request = block.data(&request);
+    // Where there is none, whoever needs it will notice.
+    list.try_call_for(
+        step,
+        libc::SYS_socket,
+        [libc::AF_INET.into(), kind.into(), 0.into()],
+        socket,
+    );
+    list.try_call(
+        step,
+        libc::SYS_ioctl,
+        [socket.into(), libc::SIOCSIFFLAGS.into(), request.into()],
+    );
+    list.try_call(step, libc::SYS_close, [socket.into()]);
+}
+
+/// Writes the operations that make the namespace answer, and pass its sockets to the harness.
+pub(crate) fn listen(block: &mut GroundBlock, list: &mut List, ports: &Ports) {
+    routes(block, list);
+    let step = block.step("sockets that answer in the network namespace");
+    let sockets = ports
+        .tcp
+        .iter()
+        .map(|port| (libc::SOCK_STREAM, *port))
+        .chain(ports.udp.iter().map(|port| (libc::SOCK_DGRAM, *port)));
+    let sockets: Vec<(i32, u16)> = sockets.collect();
+    // One more for the kernel's own refusals.
+    let count = sockets.len() + 1;
+    let mut rights = Vec::from((16 + 4 * count as u64).to_ne_bytes());
+    rights.extend(libc::SOL_SOCKET.to_ne_bytes());
+    rights.extend(libc::SCM_RIGHTS.to_ne_bytes());
+    rights.resize((16 + 4 * count).next_multiple_of(8), 0);
+    let length = rights.len() as u64;
+    let rights = block.data(&rights);
+    let has_six = has_six();
+    let socket = block.slot();
+    let (on, off) = (
+        block.data(&1_i32.to_ne_bytes()),
+        block.data(&0_i32.to_ne_bytes()),
+    );
+    hear_refusals(block, list, socket);
+    list.poke(step, rights + 16 + 4 * sockets.len() as u64, socket);
+    for (index, (kind, port)) in sockets.into_iter().enumerate() {
+        let family = if has_six {
+            libc::AF_INET6
+        } else {
+            libc::AF_INET
+        };
+        list.call_for(
+            step,
+            libc::SYS_socket,
+            [family.into(), (kind | libc::SOCK_CLOEXEC).into(), 0.into()],
+            socket,
+        );
+        let mut option = |level: i32, name: i32, value: u64| {
+            list.call(
+                step,
+                libc::SYS_setsockopt,
+                [
+                    socket.into(),
+                    level.into(),
+                    name.into(),
+                    value.into(),
+                    4.into(),
+                ],
+            );
+        };
+        option(libc::SOL_SOCKET, libc::SO_REUSEADDR, on);
+        if has_six {
+            option(libc::IPPROTO_IPV6, libc::IPV6_V6ONLY, off);
+        }
+        let mut address = family_bytes(family).to_vec();
+        address.extend(port.to_be_bytes());
+        address.resize(if has_six { 28 } else { 16 }, 0);
+        let (size, address) = (address.len() as u64, block.data(&address));
+        list.call(
+            step,
+            libc::SYS_bind,
+            [socket.into(), address.into(), size.into()],
+        );
+        if kind == libc::SOCK_STREAM {
+            list.call(step, libc::SYS_listen, [socket.into(), 128.into()]);
+        }
+        list.poke(step, rights + 16 + 4 * index as u64, socket);
+    }
+    let byte = block.data(&[1]);
+    let part = block.value(&[byte, 1]);
+    let message = block.value(&[0, 0, part, 1, rights, length, 0]);
+    list.call(
+        step,
+        libc::SYS_sendmsg,
+        [CONTROL.into(), message.into(), libc::MSG_NOSIGNAL.into()],
+    );
+}
+
+/// Writes the operations that open a socket which hears what the kernel refuses by itself, because nobody listens there. Where such a socket
+/// cannot be had, it is one that hears nothing: the refusal is the same, and only not reported.
+fn hear_refusals(block: &mut GroundBlock, list: &mut List, socket: Slot) {
+    let step = block.step("a socket that hears refusals");
+    let hearing = block.slot();
+    let kind = libc::SOCK_DGRAM | libc::SOCK_CLOEXEC | libc::SOCK_NONBLOCK;
+    list.call_for(
+        step,
+        libc::SYS_socket,
+        [libc::AF_INET.into(), kind.into(), 0.into()],
+        socket,
+    );
+    // Of no protocol, so that it hears nothing before it has its filter.
+    list.try_call_for(
+        step,
+        libc::SYS_socket,
+        [libc::AF_PACKET.into(), kind.into(), 0.into()],
+        hearing,
+    );
+    let filter = refusals_only();
+    let (count, filter) = (filter.len() as u64 / 8, block.data(&filter));
+    let program = block.value(&[count, filter]);
+    list.try_call(
+        step,
+        libc::SYS_setsockopt,
+        [
+            hearing.into(),
+            libc::SOL_SOCKET.into(),
+            libc::SO_ATTACH_FILTER.into(),
+            program.into(),
+            16.into(),
+        ],
+    );
+    let mut address = family_bytes(libc::AF_PACKET).to_vec();
+    address.extend(u16::try_from(libc::ETH_P_ALL).unwrap_or(0).to_be_bytes());
+    address.extend(LOOPBACK.to_ne_bytes());
+    address.resize(size_of::<libc::sockaddr_ll>(), 0);
+    let (size, address) = (address.len() as u64, block.data(&address));
+    list.try_call(
+        step,
+        libc::SYS_bind,
+        [hearing.into(), address.into(), size.into()],
+    );
+    list.try_call(
+        step,
+        libc::SYS_dup3,
+        [hearing.into(), socket.into(), libc::O_CLOEXEC.into()],
+    );
+    list.try_call(step, libc::SYS_close, [hearing.into()]);
+}
+
+/// A filter of packets that arrive: resets that answer the first packet of a connection, and the word that a port cannot be reached.
+fn refusals_only() -> Vec<u8> {
+    const KIND_OF_PACKET: u32 = 0xffff_f004;
+    const FLAGS: u32 = 0x17;
+    const RESET: u32 = 0x14;
+    const TAKEN: usize = 28;
+    const LEFT: usize = 29;
+    let (load, load_half, load_byte, equals) = (0x20, 0x28, 0x30, 0x15);
+    // What is done, with which number, and where to go on if it holds and if not. Others go on with the next.
+    let steps: [(u16, u32, usize, usize); 30] = [
+        (load, KIND_OF_PACKET, 0, 0),
+        (equals, 0, 2, LEFT),
+        (load_byte, 0, 0, 0),
+        (0x74, 4, 0, 0),
+        (equals, 4, 6, 5),
+        (equals, 6, 18, LEFT),
+        // The fourth version.
+        (load_byte, 9, 0, 0),
+        (equals, 6, 9, 8),
+        (equals, 1, 15, LEFT),
+        (0xb1, 0, 0, 0),
+        (0x50, 13, 0, 0),
+        (0x54, FLAGS, 0, 0),
+        (equals, RESET, 13, LEFT),
+        (0x40, 4, 0, 0),
+        (equals, 0, TAKEN, LEFT),
+        (0xb1, 0, 0, 0),
+        (0x48, 0, 0, 0),
+        (equals, 0x0303, TAKEN, LEFT),
+        // The sixth.
+        (load_byte, 6, 0, 0),
+        (equals, 6, 21, 20),
+        (equals, 58, 26, LEFT),
+        (load_byte, 53, 0, 0),
+        (0x54, FLAGS, 0, 0),
+        (equals, RESET, 24, LEFT),
+        (load, 44, 0, 0),
+        (equals, 0, TAKEN, LEFT),
+        (load_half, 40, 0, 0),
+        (equals, 0x0104, TAKEN, LEFT),
+        (0x06, u32::try_from(HEARD).unwrap_or(0), 0, 0),
+        (0x06, 0, 0, 0),
+    ];
+    let mut bytes = Vec::new();
+    for (at, (code, number, yes, no)) in steps.into_iter().enumerate() {
+        let over = |target: usize| u8::try_from(target.saturating_sub(at + 1)).unwrap_or(0);
+        bytes.extend(code.to_ne_bytes());
+        bytes.extend(if code == equals {
+            [over(yes), over(no)]
+        } else {
+            [0, 0]
+        });
+        bytes.extend(number.to_ne_bytes());
+    }
+    bytes
+}
+
+fn family_bytes(family: i32) -> [u8; 2] {
+    u16::try_from(family).unwrap_or(0).to_ne_bytes()
+}
+
+/// `lo` up, and everything local to it.
+fn routes(block: &mut GroundBlock, list: &mut List) {
+    let step = block.step("routes of the network namespace");
+    let socket = block.slot();
+    let kind = libc::SOCK_RAW | libc::SOCK_CLOEXEC;
+    list.call_for(
+        step,
+        libc::SYS_socket,
+        [
+            libc::AF_NETLINK.into(),
+            kind.into(),
+            libc::NETLINK_ROUTE.into(),
+        ],
+        socket,
+    );
+    let up = libc::IFF_UP.cast_unsigned().to_ne_bytes();
+    let mut link = vec![0, 0, 0, 0];
+    link.extend(LOOPBACK.to_ne_bytes());
+    link.extend(up);
+    link.extend(up);
+    let route = |family: i32| {
+        const BOOT: u8 = 3;
+        const HOST_SCOPE: u8 = 254;
+        let mut bytes = vec![
+            family_bytes(family)[0],
+            0,
+            0,
+            0,
+            libc::RT_TABLE_LOCAL,
+            BOOT,
+            HOST_SCOPE,
+            libc::RTN_LOCAL,
+            0,
+            0,
+            0,
+            0,
+        ];
+        bytes.extend(8_u16.to_ne_bytes());
+        bytes.extend(libc::RTA_OIF.to_ne_bytes());
+        bytes.extend(LOOPBACK.to_ne_bytes());
+        bytes
+    };
+    // Resolvers that ask for addresses the machine can use take loopback addresses for none.
+    let address = |family: i32, octets: &[u8]| {
+        let mut bytes = vec![
+            family_bytes(family)[0],
+            u8::try_from(8 * octets.len()).unwrap_or(0),
+            0,
+            0,
+        ];
+        bytes.extend(LOOPBACK.to_ne_bytes());
+        for kind in [libc::IFA_LOCAL, libc::IFA_ADDRESS] {
+            bytes.extend(u16::try_from(4 + octets.len()).unwrap_or(0).to_ne_bytes());
+            bytes.extend(kind.to_ne_bytes());
+            bytes.extend(octets);
+        }
+        bytes
+    };
+    let create = libc::NLM_F_CREATE.cast_unsigned();
+    let mut requests = vec![
+        (libc::RTM_NEWLINK, 0, link),
+        (
+            libc::RTM_NEWADDR,
+            create,
+            address(libc::AF_INET, &INSIDE_V4.octets()),
+        ),
+        (libc::RTM_NEWROUTE, create, route(libc::AF_INET)),
+    ];
+    if has_six() {
+        requests.push((
+            libc::RTM_NEWADDR,
+            create,
+            address(libc::AF_INET6, &INSIDE_V6.octets()),
+        ));
+        requests.push((libc::RTM_NEWROUTE, create, route(libc::AF_INET6)));
+    }
+    for (kind, flags, body) in requests {
+        let flags = flags | (libc::NLM_F_REQUEST | libc::NLM_F_ACK).cast_unsigned();
+        let mut bytes = u32::try_from(16 + body.len())
+            .unwrap_or(0)
+            .to_ne_bytes()
+            .to_vec();
+        bytes.extend(kind.to_ne_bytes());
+        bytes.extend(u16::try_from(flags).unwrap_or(0).to_ne_bytes());
+        bytes.extend([0; 8]);
+        bytes.extend(body);
+        let (size, request) = (bytes.len() as u64, block.data(&bytes));
+        let answer = block.data(&[0; 256]);
+        list.call(
+            step,
+            libc::SYS_sendto,
+            [
+                socket.into(),
+                request.into(),
+                size.into(),
+                0.into(),
+                0.into(),
+                0.into(),
+            ],
+        );
+        list.call(
+            step,
+            libc::SYS_recvfrom,
+            [
+                socket.into(),
+                answer.into(),
+                Arg::Value(256),
+                0.into(),
+                0.into(),
+                0.into(),
+            ],
+        );
+        list.check(step, answer + 16, libc::EEXIST);
+    }
+    list.try_call(step, libc::SYS_close, [socket.into()]);
+}
+
+/// Whether this kernel speaks the sixth version at all.
+fn has_six() -> bool {
+    std::path::Path::new("/proc/net/if_inet6").exists()
+}
+
+/// Takes the sockets that the helper passed.
+pub(crate) fn receive(control: BorrowedFd<'_>, ports: &Ports) -> Result<Listeners, SandboxError> {
+    let mut byte = [0; 1];
+    let mut space = [MaybeUninit::uninit(); 2048];
+    let mut ancillary = RecvAncillaryBuffer::new(&mut space);
+    let step = "sockets that answer in the network namespace";
+    recvmsg(
+        control,
+        &mut [IoSliceMut::new(&mut byte)],
+        &mut ancillary,
+        RecvFlags::CMSG_CLOEXEC | RecvFlags::DONTWAIT,
+    )
+    .map_err(SandboxError::step(step))?;
+    let mut sockets: Vec<OwnedFd> = Vec::new();
+    for message in ancillary.drain() {
+        if let RecvAncillaryMessage::ScmRights(passed) = message {
+            sockets.extend(passed);
+        }
+    }
+    if sockets.len() != ports.tcp.len() + ports.udp.len() + 1 {
+        return Err(SandboxError::step(step)(io::Error::from(
+            io::ErrorKind::InvalidData,
+        )));
+    }
+    let (refusals, udp) = (sockets.pop(), sockets.split_off(ports.tcp.len()));
+    Ok(Listeners {
+        tcp: sockets,
+        udp,
+        refusals,
+    })
+}

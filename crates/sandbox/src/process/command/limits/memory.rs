@@ -1,0 +1,146 @@
+//! Memory of all processes of a command together, where no control group counts it.
+//!
+//! A resource limit counts what one process has for itself. What processes share, in mappings or in files without a name, is nobody's; so
+//! all of them are looked at now and then.
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::os::unix::fs::MetadataExt as _;
+use std::path::Path;
+
+/// Where a command may have a folder in memory of its own.
+const PRIVATE: [&str; 3] = ["/tmp", "/var/tmp", "/dev/shm"];
+/// How the kernel marks such a folder.
+const TMPFS: i128 = 0x0102_1994;
+
+/// Whether this kernel says which processes came from which.
+pub(crate) fn can_look() -> bool {
+    Path::new("/proc/thread-self/children").exists()
+}
+
+/// Whether the processes that came from this one hold more than `most` bytes.
+pub(crate) fn exceeds(ancestor: libc::pid_t, most: u64) -> bool {
+    let processes = descendants(ancestor);
+    let files = unnamed_files(&processes) + private_folders(&processes);
+    // A page that several share is counted for each of them here, and once more as a file's, which is quick; only when that is too much they
+    // are asked exactly.
+    let counted: u64 = processes.iter().map(|pid| counted(*pid)).sum();
+    files + counted > most
+        && files
+            + processes
+                .iter()
+                .map(|pid| share(*pid).unwrap_or_else(|| self::counted(*pid)))
+                .sum::<u64>()
+            > most
+}
+
+fn descendants(ancestor: libc::pid_t) -> Vec<libc::pid_t> {
+    let (mut found, mut next) = (vec![ancestor], 0);
+    while let Some(pid) = found.get(next) {
+        let threads = fs::read_dir(format!("/proc/{pid}/task"))
+            .into_iter()
+            .flatten()
+            .flatten();
+        let lists: Vec<String> = threads
+            .filter_map(|thread| fs::read_to_string(thread.path().join("children")).ok())
+            .collect();
+        found.extend(
+            lists
+                .iter()
+                .flat_map(|list| list.split_whitespace())
+                .filter_map(|pid| pid.parse::<libc::pid_t>().ok()),
+        );
+        next += 1;
+    }
+    found
+}
+
+/// Memory of a process that is no file's, in bytes, and what the kernel needs to map it.
+fn counted(pid: libc::pid_t) -> u64 {
+    sum(pid, "status", &["RssAnon:", "RssShmem:", "VmPTE:"]).unwrap_or(0)
+}
+
+/// The same, but of what it shares only its part, and nothing that is a file's. The kernel walks all of its memory for this.
+fn share(pid: libc::pid_t) -> Option<u64> {
+    let anonymous = sum(pid, "smaps_rollup", &["Pss_Anon:"])? + sum(pid, "status", &["VmPTE:"])?;
+    if sum(pid, "status", &["RssShmem:"])? == 0 {
+        return Some(anonymous);
+    }
+    let (mut shared, mut is_shared) = (0, false);
+    for line in fs::read_to_string(format!("/proc/{pid}/smaps"))
+        .ok()?
+        .lines()
+    {
+        if let Some(part) = line.strip_prefix("Pss:").filter(|_| is_shared) {
+            shared += part
+                .trim()
+                .strip_suffix(" kB")
+                .and_then(|part| part.parse::<u64>().ok())
+                .unwrap_or(0);
+        } else if line.as_bytes().first().is_some_and(u8::is_ascii_hexdigit) {
+            // Mappings without a file that are shared all the same.
+            is_shared = [" /dev/zero", " /SYSV"]
+                .iter()
+                .any(|name| line.contains(name));
+        }
+    }
+    Some(anonymous + (shared << 10))
+}
+
+/// Folders in memory that only the command has, in bytes.
+fn private_folders(processes: &[libc::pid_t]) -> u64 {
+    let device = |path: &str| fs::metadata(path).map(|facts| facts.dev()).ok();
+    let mut seen: BTreeSet<u64> = PRIVATE.iter().filter_map(|path| device(path)).collect();
+    let mut bytes = 0;
+    // The youngest are inside; what started them may not be.
+    for pid in processes.iter().rev().take(2) {
+        for path in PRIVATE.map(|path| format!("/proc/{pid}/root{path}")) {
+            if device(&path).is_some_and(|device| seen.insert(device))
+                && let Ok(facts) = rustix::fs::statfs(path)
+                && i128::from(facts.f_type) == TMPFS
+            {
+                bytes += facts.f_blocks.saturating_sub(facts.f_bfree)
+                    * u64::try_from(facts.f_bsize).unwrap_or(0);
+            }
+        }
+    }
+    bytes
+}
+
+fn sum(pid: libc::pid_t, file: &str, names: &[&str]) -> Option<u64> {
+    let text = fs::read_to_string(format!("/proc/{pid}/{file}")).ok()?;
+    let kilobytes = |name: &&str| {
+        text.lines().find_map(|line| {
+            line.strip_prefix(name)?
+                .trim()
+                .strip_suffix(" kB")?
+                .parse::<u64>()
+                .ok()
+        })
+    };
+    Some(names.iter().filter_map(kilobytes).sum::<u64>() << 10)
+}
+
+/// Files in memory that only descriptors lead to, in bytes; each once.
+fn unnamed_files(processes: &[libc::pid_t]) -> u64 {
+    let descriptors = processes.iter().flat_map(|pid| {
+        fs::read_dir(format!("/proc/{pid}/fd"))
+            .into_iter()
+            .flatten()
+            .flatten()
+    });
+    let in_memory = descriptors.filter(|entry| {
+        fs::read_link(entry.path()).is_ok_and(|target| {
+            target
+                .as_os_str()
+                .as_encoded_bytes()
+                .starts_with(b"/memfd:")
+        })
+    });
+    let mut seen = BTreeSet::new();
+    let facts = in_memory.filter_map(|entry| fs::metadata(entry.path()).ok());
+    facts
+        .filter(|facts| seen.insert((facts.dev(), facts.ino())))
+        .map(|facts| facts.blocks() * 512)
+        .sum()
+}

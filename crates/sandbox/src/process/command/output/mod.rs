@@ -1,0 +1,5 @@
+//! What flows to a command and from it.
+
+pub(crate) mod capture;
+pub(crate) mod pipes;
+pub(crate) mod text;

@@ -1,0 +1,246 @@
+//! Somebody keeps swapping what a path means while it is used.
+
+use std::fs;
+use std::path::Path;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::thread;
+use std::time::Duration;
+
+use rustix::fs::{CWD, RenameFlags, renameat_with};
+use tool_harness_sandbox::file::FileError;
+
+use crate::files::world::{SECRET, World};
+
+const TRIES: usize = 10_000;
+/// For what makes and removes whole trees on each try.
+const TREE_TRIES: usize = 3_000;
+
+/// Runs `attempt` again and again while `swap` runs in another thread. Goes on beyond the tries until both sides were met.
+fn while_swapping(
+    tries: usize,
+    swap: impl Fn() + Sync,
+    mut attempt: impl FnMut(usize) -> Result<(), FileError>,
+) {
+    let stop = AtomicBool::new(false);
+    let swaps = AtomicUsize::new(0);
+    let (mut done, mut denied) = (0_usize, 0_usize);
+    thread::scope(|scope| {
+        scope.spawn(|| {
+            while !stop.load(Ordering::Relaxed) {
+                swap();
+                swaps.fetch_add(1, Ordering::Relaxed);
+            }
+        });
+        // Also when an attempt panics: the scope waits for the other thread.
+        let _stop = StopAtEnd(&stop);
+        for index in 0..tries * 10 {
+            match attempt(index) {
+                Ok(()) => done += 1,
+                Err(_) => denied += 1,
+            }
+            if index + 1 >= tries && done > 0 && denied > 0 {
+                break;
+            }
+        }
+    });
+    let swaps = swaps.load(Ordering::Relaxed);
+    println!(
+        "{} tries, {done} done, {denied} refused, {swaps} swaps",
+        done + denied
+    );
+    // Whether an attempt meets the link is up to the scheduler; what matters is that none of them led outside.
+    assert!(
+        done + denied >= tries && swaps > 100,
+        "the race did not take place"
+    );
+}
+
+struct StopAtEnd<'a>(&'a AtomicBool);
+
+impl Drop for StopAtEnd<'_> {
+    fn drop(&mut self) {
+        self.0.store(true, Ordering::Relaxed);
+    }
+}
+
+fn exchange(a: &Path, b: &Path) {
+    renameat_with(CWD, a, CWD, b, RenameFlags::EXCHANGE).expect("an exchange");
+}
+
+/// `d` is by turns a directory inside and a link to the directory outside; both hold `canary`.
+fn swapped_directory() -> World {
+    let world = World::quick();
+    fs::create_dir_all(world.ws("d/sub")).expect("a directory");
+    fs::write(world.ws("d/canary"), "inside").expect("a file");
+    world.link("../outside", "other");
+    world
+}
+
+#[test]
+fn a_directory_that_is_swapped_for_a_link_never_leads_a_read_outside() {
+    let world = swapped_directory();
+    let (d, other) = (world.ws("d"), world.ws("other"));
+    while_swapping(
+        TRIES,
+        || exchange(&d, &other),
+        |index| {
+            let entries = world.jail.list("d", 100);
+            let bytes = world.jail.read("d/canary", 100)?;
+            assert_ne!(bytes, SECRET.as_bytes(), "escaped at try {index}");
+            assert!(
+                !world
+                    .jail
+                    .real("d/canary")
+                    .is_ok_and(|real| real.contains("outside"))
+            );
+            entries.map(drop)
+        },
+    );
+}
+
+#[test]
+fn a_directory_that_is_swapped_for_a_link_never_leads_a_change_outside() {
+    let world = swapped_directory();
+    let (d, other) = (world.ws("d"), world.ws("other"));
+    let jail = &world.jail;
+    while_swapping(
+        TRIES,
+        || exchange(&d, &other),
+        |index| match index % 7 {
+            0 => jail.write("d/canary", b"inside").map(drop),
+            1 => jail.write(&format!("d/new{}", index % 70), b"x").map(drop),
+            2 => jail.append("d/canary", b"."),
+            3 => jail.mkdir(&format!("d/made{}/deep", index % 70)),
+            4 => jail.copy("src/main.rs", &format!("d/copied{}", index % 70)),
+            5 => jail.remove("d/sub", true).or_else(|_| jail.mkdir("d/sub")),
+            _ => jail
+                .write("moving", b"x")
+                .and_then(|_| jail.rename("moving", "d/moved")),
+        },
+    );
+    world.assert_unharmed();
+    world.assert_tidy();
+}
+
+#[test]
+fn a_directory_that_is_swapped_while_it_is_removed_takes_nothing_outside() {
+    let world = World::quick();
+    fs::create_dir_all(world.ws("side")).expect("a directory");
+    world.link("../outside", "side/other");
+    let (d, other) = (world.ws("tree/d"), world.ws("side/other"));
+    while_swapping(
+        TREE_TRIES,
+        // Missing while the tree is being made anew: then there is nothing to swap.
+        || {
+            let _ = renameat_with(CWD, &d, CWD, &other, RenameFlags::EXCHANGE);
+            // Without a pause the renames that fail hold the kernel's locks nearly all the time.
+            thread::sleep(Duration::from_micros(20));
+        },
+        |_| {
+            // The swap may have left a link or a directory; either is an entry of the tree.
+            let _ = world.jail.write("tree/d/canary", b"inside");
+            world.jail.remove("tree", true)
+        },
+    );
+    world.assert_unharmed();
+}
+
+#[test]
+fn a_file_that_is_swapped_for_a_link_is_never_followed() {
+    let world = World::quick();
+    fs::write(world.ws("f"), "inside").expect("a file");
+    world.link("../outside/canary", "other");
+    let (f, other) = (world.ws("f"), world.ws("other"));
+    while_swapping(
+        TRIES,
+        || exchange(&f, &other),
+        |index| match index % 3 {
+            0 => world
+                .jail
+                .read("f", 1 << 20)
+                .map(|bytes| assert_ne!(bytes, SECRET.as_bytes(), "escaped at try {index}")),
+            1 => world.jail.append("f", b"."),
+            // Written beside the swap, because a write would replace the link for good.
+            _ => world.jail.copy("f", "copied").map(|()| {
+                assert!(
+                    !world.text("copied").contains(SECRET),
+                    "escaped at try {index}"
+                )
+            }),
+        },
+    );
+    world.assert_unharmed();
+    world.assert_tidy();
+}
+
+#[test]
+fn a_hard_link_that_comes_and_goes_is_never_written() {
+    let world = World::quick();
+    let (h, canary) = (world.ws("h"), world.beside("outside/canary"));
+    while_swapping(
+        TRIES,
+        || {
+            // Taken away after it was opened, the canary has one link again: the one outside.
+            let _ = fs::remove_file(&h);
+            let _ = fs::hard_link(&canary, &h);
+            let _ = fs::remove_file(&h);
+            let _ = fs::write(&h, "inside");
+        },
+        |index| {
+            if index % 8 == 0 {
+                world.jail.write("h", b"x").map(drop)
+            } else {
+                world.jail.append("h", b"evil")
+            }
+        },
+    );
+    let _ = fs::remove_file(&h);
+    world.assert_unharmed();
+    world.assert_tidy();
+}
+
+#[test]
+fn a_directory_that_is_swapped_for_a_link_to_a_protected_one_is_never_written_there() {
+    let world = World::quick();
+    fs::create_dir_all(world.ws("p")).expect("a directory");
+    fs::create_dir_all(world.ws(".harness")).expect("a directory");
+    world.link(".harness", "other");
+    let (p, other) = (world.ws("p"), world.ws("other"));
+    while_swapping(
+        TRIES,
+        || exchange(&p, &other),
+        |index| {
+            if index % 2 == 0 {
+                world.jail.write("p/x.md", b"evil").map(drop)
+            } else {
+                world.jail.mkdir(&format!("p/deep{}/x", index % 50))
+            }
+        },
+    );
+    assert_eq!(
+        fs::read_dir(world.ws(".harness"))
+            .expect("a directory")
+            .count(),
+        0
+    );
+}
+
+#[test]
+fn writers_at_the_same_time_leave_one_whole_text() {
+    let world = World::quick();
+    thread::scope(|scope| {
+        for letter in *b"abcd" {
+            let jail = &world.jail;
+            scope.spawn(move || {
+                for _ in 0..200 {
+                    jail.write("shared", &[letter; 4096]).expect("a write");
+                    jail.append("log", &[letter]).expect("an append");
+                }
+            });
+        }
+    });
+    let text = world.text("shared");
+    assert!(text.len() == 4096 && text.bytes().all(|byte| Some(byte) == text.bytes().next()));
+    assert_eq!(world.text("log").len(), 800);
+    world.assert_tidy();
+}

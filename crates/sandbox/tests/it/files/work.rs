@@ -1,0 +1,300 @@
+//! The everyday use.
+
+use std::ffi::OsStr;
+use std::fs;
+use std::os::unix::ffi::OsStrExt as _;
+use std::os::unix::fs::PermissionsExt as _;
+
+use tool_harness_sandbox::file::{FileError, FileKind};
+
+use crate::files::world::World;
+
+fn mode(world: &World, path: &str) -> u32 {
+    fs::metadata(world.ws(path))
+        .expect("facts")
+        .permissions()
+        .mode()
+        & 0o7777
+}
+
+#[test]
+fn a_file_is_written_read_extended_copied_moved_and_removed() {
+    let world = World::new();
+    let jail = &world.jail;
+    assert!(jail.write("a/b/c.txt", b"one").expect("new"));
+    assert!(!jail.write("a/b/c.txt", b"two").expect("replaced"));
+    jail.append("a/b/c.txt", b"+").expect("extended");
+    jail.append("a/log/d.txt", b"first").expect("made");
+    assert_eq!(jail.read("a/b/c.txt", 4).expect("read"), b"two+");
+    jail.copy("a/b/c.txt", "e/c.txt").expect("copied");
+    jail.rename("a/b/c.txt", "f/c.txt").expect("moved");
+    jail.rename("f/c.txt", "e/c.txt")
+        .expect("moved over a file");
+    assert_eq!(jail.stat("a/b/c.txt").expect("asked"), None);
+    assert_eq!(jail.stat("e/c.txt/x").expect("asked"), None);
+    let stat = jail.stat("e/c.txt").expect("asked").expect("there");
+    assert_eq!(
+        (stat.kind, stat.size, stat.mode & 0o400),
+        (FileKind::File, 4, 0o400)
+    );
+    assert!(stat.modified_ms > 1_600_000_000_000);
+    jail.remove("e/c.txt", false).expect("removed");
+    jail.remove("e", false).expect("empty");
+    jail.mkdir("a").expect("there already");
+    jail.mkdir(".").expect("there already");
+    jail.remove("a", true).expect("removed");
+}
+
+#[test]
+fn permissions_survive_a_write_and_are_ordinary_on_a_new_file() {
+    let world = World::new();
+    fs::write(world.ws("plain"), "x").expect("a file");
+    let umask_leaves = mode(&world, "plain");
+    world.jail.write("new", b"x").expect("new");
+    assert_eq!(mode(&world, "new"), umask_leaves & 0o644);
+    for bits in [0o755, 0o600, 0o640] {
+        fs::set_permissions(world.ws("new"), fs::Permissions::from_mode(bits)).expect("set");
+        world.jail.write("new", b"y").expect("replaced");
+        assert_eq!(mode(&world, "new"), bits);
+        world.jail.append("new", b"z").expect("extended");
+        assert_eq!(mode(&world, "new"), bits);
+    }
+    // The right to run as the owner is not carried over to new content.
+    fs::set_permissions(world.ws("new"), fs::Permissions::from_mode(0o4755)).expect("set");
+    world.jail.write("new", b"y").expect("replaced");
+    assert_eq!(mode(&world, "new"), 0o755);
+    world.jail.copy("new", "copied").expect("copied");
+    assert_eq!(mode(&world, "copied") & 0o100, 0o100);
+}
+
+#[test]
+fn wrong_kinds_are_named() {
+    let world = World::new();
+    let jail = &world.jail;
+    jail.write("full/x", b"x").expect("new");
+    let check = |result: Result<(), FileError>, expected: &str| {
+        let error = result.expect_err(expected);
+        assert_eq!(error.to_string(), expected);
+        assert!(!error.is_denial());
+    };
+    check(
+        jail.read("src", 9).map(drop),
+        "`src` is a directory; give the path of a file",
+    );
+    check(
+        jail.write("src", b"").map(drop),
+        "`src` is a directory; give the path of a file",
+    );
+    check(
+        jail.copy("src", "x"),
+        "`src` is a directory; give the path of a file",
+    );
+    check(
+        jail.list("src/main.rs", 9).map(drop),
+        "`src/main.rs`, or a part of it, is not a directory",
+    );
+    check(
+        jail.write("src/main.rs/x", b"").map(drop),
+        "`src/main.rs/x`, or a part of it, is not a directory",
+    );
+    check(
+        jail.mkdir("src/main.rs"),
+        "`src/main.rs`, or a part of it, is not a directory",
+    );
+    check(
+        jail.remove("full", false),
+        "`full` is a directory that is not empty; empty it, or remove it recursively",
+    );
+    check(
+        jail.remove(".", true),
+        "`.` is the workspace itself; name something inside it",
+    );
+    check(
+        jail.rename("src/..", "x"),
+        "`src/..` is the workspace itself; name something inside it",
+    );
+    check(
+        jail.read("nothing", 9).map(drop),
+        "`nothing` does not exist",
+    );
+    check(jail.remove("nothing", true), "`nothing` does not exist");
+    check(jail.rename("nothing", "x"), "`nothing` does not exist");
+    check(
+        jail.rename("full", "src"),
+        "`src` is a directory; give the path of a file",
+    );
+    check(
+        jail.read("", 9).map(drop),
+        "`` is not a usable path: it is empty; `.` is the workspace",
+    );
+    check(
+        jail.read("a\0b", 9).map(drop),
+        "`a\\u{0}b` is not a usable path: it contains a zero byte",
+    );
+    assert!(matches!(
+        jail.rename("full", "full/inner"),
+        Err(FileError::Io { .. })
+    ));
+}
+
+#[test]
+fn a_listing_is_sorted_and_shows_links_and_foreign_names() {
+    let world = World::new();
+    for name in ["b", "a", "ü"] {
+        fs::write(world.ws(name), "x").expect("a file");
+    }
+    fs::write(world.ws("").join(OsStr::from_bytes(b"\xff")), "x").expect("a file");
+    world.link("../outside", "link");
+    let entries = world.jail.list(".", 10).expect("a listing");
+    let listed: Vec<_> = entries
+        .iter()
+        .map(|entry| (entry.name.as_str(), entry.stat.kind))
+        .collect();
+    let expected = [
+        ("a", FileKind::File),
+        ("b", FileKind::File),
+        ("link", FileKind::Link),
+        ("src", FileKind::Directory),
+        ("ü", FileKind::File),
+        ("\u{fffd}", FileKind::File),
+    ];
+    assert_eq!(listed, expected);
+    assert!(matches!(
+        world.jail.read("\u{fffd}", 9),
+        Err(FileError::NotFound(_))
+    ));
+}
+
+#[test]
+fn patterns_find_regular_files_by_their_path() {
+    let world = World::new();
+    for path in [
+        "README.md",
+        "docs/a.md",
+        "docs/deep/b.md",
+        "docs/deep/c.txt",
+        "src/lib.rs",
+        ".env",
+        ".git/x.md",
+        "node/.git/y.md",
+        "we[ird/z.md",
+    ] {
+        fs::create_dir_all(world.ws(path).parent().expect("a parent")).expect("a directory");
+        fs::write(world.ws(path), "x").expect("a file");
+    }
+    world.link("docs", "linked");
+    world.link("../outside", "out");
+    world.link("docs/a.md", "alias.md");
+    let ws = world.jail.root().display().to_string();
+    let check = |pattern: &str, expected: &[&str]| {
+        assert_eq!(
+            world.jail.glob(pattern, 100).expect(pattern),
+            expected,
+            "{pattern}"
+        )
+    };
+    check("*.md", &["README.md"]);
+    check(
+        "**/*.md",
+        &["README.md", "docs/a.md", "docs/deep/b.md", "we[ird/z.md"],
+    );
+    check("docs/*.md", &["docs/a.md"]);
+    check(
+        "docs/**",
+        &["docs/a.md", "docs/deep/b.md", "docs/deep/c.txt"],
+    );
+    check(
+        "./docs/**/*.{md,txt}",
+        &["docs/a.md", "docs/deep/b.md", "docs/deep/c.txt"],
+    );
+    check(
+        "{src,docs/deep}/*",
+        &[
+            "docs/deep/b.md",
+            "docs/deep/c.txt",
+            "src/lib.rs",
+            "src/main.rs",
+        ],
+    );
+    check("*/*/?.md", &["docs/deep/b.md"]);
+    check("we\\[ird/*", &["we[ird/z.md"]);
+    check("src/main.rs", &["src/main.rs"]);
+    check("src/[a-l]*.rs", &["src/lib.rs"]);
+    check(&format!("{ws}/src/*.rs"), &["src/lib.rs", "src/main.rs"]);
+    check("**/.env", &[".env"]);
+    check(".git/**", &[]);
+    check("linked/*", &[]);
+    check("out/**", &[]);
+    check("missing/**", &[]);
+    check("src/main.rs/*", &[]);
+    for pattern in [
+        "../**",
+        "src/../../outside/*",
+        "/etc/*",
+        &format!("{ws}-evil/*"),
+        "**/../../*",
+    ] {
+        assert!(
+            matches!(world.jail.glob(pattern, 100), Err(FileError::Outside(_))),
+            "{pattern}"
+        );
+    }
+    for pattern in ["", "src/[", "{a,b", "a\0", &"*".repeat(2000), "a\\"] {
+        assert!(
+            matches!(
+                world.jail.glob(pattern, 100),
+                Err(FileError::BadPattern { .. })
+            ),
+            "{pattern}"
+        );
+    }
+    world.assert_unharmed();
+}
+
+#[test]
+fn what_this_user_may_not_touch_is_denied_or_passed_over() {
+    if rustix::process::geteuid().is_root() {
+        println!(
+            "skipped: needs an ordinary user; root may touch everything (run again as one by `the_same_holds_for_an_ordinary_user`)"
+        );
+        return;
+    }
+    let world = World::new();
+    fs::create_dir(world.ws("closed")).expect("a directory");
+    fs::write(world.ws("closed/x.rs"), "x").expect("a file");
+    fs::write(world.ws("fixed"), "x").expect("a file");
+    fs::set_permissions(world.ws("closed"), fs::Permissions::from_mode(0o000)).expect("set");
+    fs::set_permissions(world.ws("fixed"), fs::Permissions::from_mode(0o444)).expect("set");
+    for (operation, result) in [
+        ("read", world.jail.read("closed/x.rs", 9).map(drop)),
+        ("write", world.jail.write("closed/y", b"").map(drop)),
+        ("list", world.jail.list("closed", 9).map(drop)),
+        ("remove", world.jail.remove("closed", true)),
+        (
+            "move what cannot be looked through",
+            world.jail.rename("closed", "x"),
+        ),
+        (
+            "write to what is read-only",
+            world.jail.write("fixed", b"").map(drop),
+        ),
+        (
+            "append to what is read-only",
+            world.jail.append("fixed", b"y"),
+        ),
+    ] {
+        assert!(
+            matches!(result, Err(FileError::Denied(_))),
+            "{operation}: {result:?}"
+        );
+    }
+    assert_eq!(
+        world.jail.glob("**/*.rs", 10).expect("a search"),
+        ["src/main.rs"]
+    );
+    fs::set_permissions(world.ws("closed"), fs::Permissions::from_mode(0o700)).expect("set");
+    assert_eq!(
+        world.jail.glob("**/*.rs", 10).expect("a search"),
+        ["closed/x.rs", "src/main.rs"]
+    );
+}

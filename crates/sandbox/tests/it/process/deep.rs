@@ -1,0 +1,201 @@
+//! Names that govern calls where nobody looks: below very many folders, and in folders that cannot be read.
+
+use crate::process::world::{World, in_every_tier};
+use std::fs;
+use std::os::unix::fs::PermissionsExt as _;
+use std::process::Command;
+use std::time::Duration;
+use tool_harness_sandbox::process::End;
+
+/// Makes folders in one another, each with this name, and runs a line in the last one.
+fn nested(count: usize, name: &str, line: &str) -> String {
+    format!(
+        "cd src; for n in $(seq {count}); do mkdir {name} && cd -P {name} || exit 9; done; {line}"
+    )
+}
+
+/// How many of this name there are, found by a program that knows no longest path.
+fn count(world: &World, name: &str) -> usize {
+    let found = Command::new("find")
+        .arg(world.ws(""))
+        .args(["-name", name, "-printf", "x"])
+        .output()
+        .expect("find runs");
+    found.stdout.len()
+}
+
+fn remove(world: &World) {
+    Command::new("rm")
+        .arg("-rf")
+        .arg(world.ws("src"))
+        .status()
+        .expect("rm runs");
+    fs::create_dir(world.ws("src")).expect("a folder");
+}
+
+#[test]
+fn names_below_paths_that_are_too_long_are_found() {
+    in_every_tier(|world| {
+        let world = &World::in_memory(world.sandbox.clone());
+        if !world.can_write() {
+            return;
+        }
+        let long = "l".repeat(200);
+        for line in [
+            "mkdir .claude; sleep 5",
+            "mkdir .claude",
+            "echo evil > harness.md",
+        ] {
+            let finished = world.shell(&nested(45, &long, line));
+            assert_eq!(
+                finished.end,
+                End::Protected,
+                "{line}: {}",
+                finished.stderr.text
+            );
+            assert_eq!(
+                (count(world, ".claude"), count(world, "harness.md")),
+                (0, 0),
+                "{line}"
+            );
+            assert_eq!(count(world, "set-aside-*"), 1, "{line}");
+            remove(world);
+        }
+        let finished = world.shell(&nested(45, &long, "echo fine > note"));
+        assert_eq!(
+            (finished.end, count(world, "note")),
+            (End::Exited(0), 1),
+            "{}",
+            finished.stderr.text
+        );
+        remove(world);
+    });
+}
+
+#[test]
+fn depth_costs_no_more_than_its_length() {
+    in_every_tier(|world| {
+        let world = &World::in_memory(world.sandbox.clone());
+        if !world.can_write() {
+            return;
+        }
+        let makes = "import os, sys, time\nstarted = time.time()\nos.chdir('src')\n\
+            for n in range(3000):\n    os.mkdir('d'); os.chdir('d')\nprint(time.time() - started, flush=True)\n";
+        for (evil, end) in [
+            ("", End::Exited(0)),
+            ("os.mkdir('.claude')\n", End::Protected),
+        ] {
+            fs::write(world.ws("src/make.py"), format!("{makes}{evil}")).expect("a file");
+            let finished = world.shell("python3 src/make.py");
+            assert_eq!(
+                finished.end, end,
+                "{} {:?}",
+                finished.stderr.text, finished.denials
+            );
+            assert_eq!(count(world, ".claude"), 0);
+            // Making them takes a while by itself: the kernel looks at every folder above for each.
+            let own = Duration::from_secs_f64(
+                finished
+                    .stdout
+                    .text
+                    .trim()
+                    .parse()
+                    .expect("how long it took"),
+            );
+            let added = finished.duration.saturating_sub(own);
+            println!("3000 levels, made in {own:?} and looked through in {added:?}");
+            assert!(added < Duration::from_secs(3), "{added:?}");
+            // What is there when a command starts is looked through as well.
+            let finished = world.shell("true");
+            assert!(
+                finished.end == End::Exited(0) && finished.duration < Duration::from_secs(3),
+                "{finished:?}"
+            );
+            remove(world);
+        }
+    });
+}
+
+#[test]
+fn names_in_folders_that_cannot_be_read_are_found_while_the_command_runs() {
+    in_every_tier(|world| {
+        if !world.can_write() {
+            return;
+        }
+        for line in [
+            "mkdir -m 300 src/d; mkdir src/d/.claude; sleep 20",
+            "mkdir -m 300 src/d; mkdir -m 300 src/d/e; mkdir src/d/e/.claude; sleep 20",
+            "mkdir -m 300 src/d; sleep 0.2; echo evil > src/d/harness.md; sleep 20",
+            "mkdir -p src/d/e; cd src/d/e; mkdir -m 300 f; cd f; chmod 000 ../../../d; mkdir .claude; sleep 20",
+        ] {
+            let finished = world.shell(line);
+            assert_eq!(
+                finished.end,
+                End::Protected,
+                "{line}: {}",
+                finished.stderr.text
+            );
+            assert!(
+                finished.duration < Duration::from_secs(10),
+                "{line}: it was found when the command ended"
+            );
+            Command::new("chmod")
+                .args(["-R", "u+rwx"])
+                .arg(world.ws("src"))
+                .status()
+                .expect("chmod runs");
+            assert_eq!(
+                (count(world, ".claude"), count(world, "harness.md")),
+                (0, 0),
+                "{line}"
+            );
+            remove(world);
+        }
+        world.says(
+            "mkdir -m 300 src/own; echo fine > src/own/note; sleep 0.1; mkdir -m 000 src/other",
+        );
+        for (folder, mode) in [("src/own", 0o300), ("src/other", 0)] {
+            let now = fs::metadata(world.ws(folder))
+                .expect("facts")
+                .permissions()
+                .mode()
+                & 0o777;
+            assert_eq!(now, mode, "a folder that its maker closed stays closed");
+        }
+        Command::new("chmod")
+            .args(["-R", "u+rwx"])
+            .arg(world.ws("src"))
+            .status()
+            .expect("chmod runs");
+    });
+}
+
+#[test]
+fn what_moves_with_its_folder_is_told_once_and_truly() {
+    in_every_tier(|world| {
+        if !world.can_write() {
+            return;
+        }
+        let line = "mkdir -p src/q/.git/hooks src/q/.git/modules/m/hooks; echo evil > src/q/.git/config; mv src/q src/r; sleep 5";
+        let finished = world.shell(line);
+        assert_eq!(finished.end, End::Protected, "{}", finished.stderr.text);
+        assert!(
+            finished
+                .denials
+                .iter()
+                .all(|denial| !denial.why.contains("could not be set aside")),
+            "{:?}",
+            finished.denials
+        );
+        assert!(
+            finished
+                .denials
+                .iter()
+                .any(|denial| denial.why.contains("set aside as")),
+            "{:?}",
+            finished.denials
+        );
+        assert_eq!((count(world, ".git"), count(world, "set-aside-*")), (0, 1));
+        remove(world);
+    });
+}

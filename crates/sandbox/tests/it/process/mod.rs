@@ -1,0 +1,28 @@
+//! Contained commands.
+
+mod ahead;
+mod basic;
+mod deep;
+mod exhaust;
+mod files;
+mod govern;
+mod helper;
+mod kernel;
+mod life;
+mod limits;
+mod moved;
+mod network;
+mod output;
+mod places;
+mod programs;
+mod protect;
+mod real;
+mod replaced;
+mod sockets;
+mod traces;
+mod world;
+
+#[test]
+fn the_same_holds_for_an_ordinary_user() {
+    crate::user::run_as_ordinary_users("process", &[], 4);
+}
