@@ -1,5 +1,7 @@
 //! A client map: how a client's own tools appear to hooks and policy.
 
+pub use crate::native::{CLIENTS, Served, Split};
+
 use super::tool::effects::EFFECTS;
 use super::{ArtifactKind, TEXTS, fields_of};
 pub use crate::native::{CLIENTS, Served, Split};
