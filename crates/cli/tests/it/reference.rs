@@ -3,7 +3,6 @@
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::path::PathBuf;
-use tool_harness::artifact::fields_of;
 use tool_harness::artifact::shape::{Field, FieldStatus, Shape};
 use tool_harness::artifact::{ArtifactKind, fields_of, json_schema, unsupported_fields};
 use tool_harness::builtin::{Body, Builtin, MODULES, Module, Scope, full_name};
