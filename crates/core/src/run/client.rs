@@ -98,7 +98,10 @@ async fn judge_parts(
                 return Err(refusal);
             }
         };
-        let prepared = before(&ctx, authorized).await;
+        let prepared = match ctx.refuse_if_unrecorded(authorized.tool()) {
+            Ok(()) => before(&ctx, authorized).await,
+            Err(refusal) => Err(refusal),
+        };
         watch.lap(Stage::Before);
         let approved = match prepared {
             Ok(prepared) => approve(&ctx, prepared).await,

@@ -2,6 +2,7 @@
 
 use super::deadline::{Deadline, of_call};
 use super::execute::hold::Hold;
+use crate::store::StoreError;
 use std::time::Duration;
 
 use crate::call::{Arguments, Call};
@@ -216,6 +217,8 @@ pub(super) struct Inner {
     /// Nanoseconds in which the call waited for a person.
     paused: AtomicU64,
     pub(super) rehearsal: Option<Box<DryRun>>,
+    /// Why the record does not have an event of the call.
+    pub(super) unrecorded: OnceLock<StoreError>,
     /// Custom events raised by scripts whose hooks have not run yet.
     pub(super) emitted: Mutex<VecDeque<(String, Value)>>,
     /// Events that scripts raised.
@@ -251,6 +254,7 @@ impl Inner {
             shared,
             call,
             paused: AtomicU64::new(0),
+            unrecorded: OnceLock::new(),
             rehearsal: None,
             emitted: Mutex::default(),
             raised: AtomicU64::new(0),

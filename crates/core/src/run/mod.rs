@@ -136,6 +136,9 @@ async fn carried_out(
     authorized: Authorized,
 ) -> Box<ToolResult> {
     ctx.heard().await;
+    if let Err(refusal) = ctx.refuse_if_unrecorded(authorized.tool()) {
+        return refuse(ctx, refusal.in_stage(Stage::Before));
+    }
     let prepared = before(ctx, authorized).await;
     watch.lap(Stage::Before);
     let approved = match prepared {

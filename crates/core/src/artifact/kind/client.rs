@@ -4,7 +4,6 @@ pub use crate::native::{CLIENTS, Served, Split};
 
 use super::tool::effects::EFFECTS;
 use super::{ArtifactKind, TEXTS, fields_of};
-pub use crate::native::{CLIENTS, Served, Split};
 
 use crate::artifact::fit::fit;
 use crate::artifact::node::{Key, Node};
