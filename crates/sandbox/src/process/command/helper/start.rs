@@ -2,17 +2,17 @@
 
 use super::block::EncodedBlock;
 use super::layout::{
-    BLOCK, CGROUPS, COMMAND, CONTAINER, CONTAINER_AHEAD, CONTROL, FAILED, MOST_PASSED, OWN_PROCESS,
-    PEER, STATUS,
+    BLOCK, CGROUPS, COMMAND, CONTAINER, CONTAINER_AHEAD, CONTROL, FAILED, HelperReport,
+    MOST_PASSED, OWN_PROCESS, PEER, STATUS,
 };
 use super::processors;
 use super::scheduling;
-use crate::process::child::{ChildProcess, null, opened_once};
+use crate::process::child::{ChildProcess, null, opened_once, wait_readable};
 use crate::process::clone_vm::{LaunchMemory, clone_vm};
 use crate::process::command::SandboxError;
 use crate::process::sys::begin_elsewhere;
 use rustix::fs::{MemfdFlags, memfd_create};
-use rustix::io::Errno;
+use rustix::io::{Errno, retry_on_intr};
 use rustix::net::{
     AddressFamily, SendAncillaryBuffer, SendAncillaryMessage, SendFlags, SocketFlags, SocketType,
     sendmsg, socketpair,
@@ -20,7 +20,7 @@ use rustix::net::{
 use rustix::pipe::{PipeFlags, pipe_with};
 use rustix::process::{Resource, Rlimit, Signal, getrlimit, setrlimit};
 use std::fs::{File, OpenOptions};
-use std::io::{self, IoSlice, Write as _};
+use std::io::{self, IoSlice, Read as _, Write as _};
 use std::mem::MaybeUninit;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
 use std::os::unix::fs::OpenOptionsExt as _;
@@ -215,6 +215,34 @@ impl Helper {
         if let Some(control) = &self.control {
             let flags = SendFlags::NOSIGNAL | SendFlags::DONTWAIT;
             let _ = rustix::net::send(control, &signal.to_ne_bytes(), flags);
+        }
+    }
+}
+
+impl Helper {
+    /// The next report; `None` if there are no more, an error if there is none for this long.
+    pub(crate) fn next_report(&mut self, time: Duration) -> io::Result<Option<HelperReport>> {
+        if !retry_on_intr(|| wait_readable(&self.status, time))? {
+            return Err(io::ErrorKind::TimedOut.into());
+        }
+        let mut bytes = [0; size_of::<HelperReport>()];
+        let is_read = self.status.read_exact(&mut bytes).is_ok();
+        Ok(is_read.then(|| HelperReport::from_bytes(&bytes)))
+    }
+}
+
+impl HelperReport {
+    pub(crate) fn from_bytes(bytes: &[u8]) -> Self {
+        let number = |at: usize| {
+            let bytes = bytes.get(4 * at..4 * at + 4);
+            bytes.map_or(0, |four| {
+                u32::from_ne_bytes([four[0], four[1], four[2], four[3]])
+            })
+        };
+        Self {
+            kind: number(0),
+            first: number(1),
+            second: number(2),
         }
     }
 }

@@ -62,7 +62,7 @@ pub(crate) fn limit(
         list.call(
             step,
             libc::SYS_prlimit64,
-            [0.into(), resource.into(), bound.into(), 0.into()],
+            [0.into(), resource.into(), bound.into()],
         );
     }
 }
