@@ -12,7 +12,6 @@ use super::helper::programs::{
 use super::helper::start::{CommandStreams, Helper, ReadyReport};
 use super::leftovers::pending;
 use super::limits::cgroup::Cgroups;
-use super::limits::rlimit::CgroupLimits;
 use super::protect::ProtectedFiles;
 use super::watch::{START, step_name};
 use crate::plan::{Access, Files, Limits, Network, Plan, Programs};
@@ -329,7 +328,7 @@ fn attempt(version: i32, tier: Tier) -> Result<(), Failure> {
         folder: Path::new("/"),
         environment: Vec::new(),
         limits: &plan.limits,
-        by_cgroup: CgroupLimits { memory: true },
+        memory: Mechanism::Cgroup2,
         others: 1 << 20,
         is_ruled: version >= OLDEST_IN_NAMESPACES,
         profile: None,

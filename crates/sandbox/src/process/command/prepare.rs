@@ -17,7 +17,6 @@ use super::helper::scheduling;
 use super::helper::start::{Helper, ReadyReport};
 use super::leftovers::scratch::Scratch;
 use super::limits::cgroup::Group;
-use super::limits::rlimit::CgroupLimits;
 use super::namespaces::NamespaceSpec;
 use super::protect::{ProtectedFiles, Watching};
 use super::sandbox::SandboxState;
@@ -25,7 +24,7 @@ use super::warm::pool::{Container, ContainerKey};
 use super::warm::stamp::FileStamp;
 use super::{Command, SandboxError};
 use crate::plan::{Access, Plan, Programs};
-use crate::tier::{Mechanism, Tier};
+use crate::tier::Tier;
 use std::collections::BTreeMap;
 use std::fs;
 use std::os::fd::OwnedFd;
@@ -304,9 +303,7 @@ impl<'a> ContainerSpec<'a> {
             folder,
             environment,
             limits: &plan.limits,
-            by_cgroup: CgroupLimits {
-                memory: container.group.memory != Mechanism::Rlimit,
-            },
+            memory: container.group.memory,
             others,
             is_ruled: shared.has_rules(),
             profile: self.profile().filter(|_| shared.tier == Tier::A),

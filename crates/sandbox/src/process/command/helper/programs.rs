@@ -19,9 +19,10 @@ use crate::process::command::files::landlock::{self, Rule};
 use crate::process::command::files::mounts::{CLOSE_ON_EXEC, write_mounts};
 use crate::process::command::files::view::View;
 use crate::process::command::leftovers::scratch::PROFILE;
-use crate::process::command::limits::rlimit::{CgroupLimits, limit};
+use crate::process::command::limits::rlimit::limit;
 use crate::process::command::prepare::PRIVATE_HOME;
 use crate::process::command::watch::START;
+use crate::tier::Mechanism;
 use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Path, PathBuf};
@@ -46,7 +47,8 @@ pub(crate) struct CommandSpec<'a> {
     pub(crate) folder: &'a Path,
     pub(crate) environment: Vec<String>,
     pub(crate) limits: &'a Limits,
-    pub(crate) by_cgroup: CgroupLimits,
+    /// What limits its memory.
+    pub(crate) memory: Mechanism,
     /// Other processes of the same user that the process limit counts.
     pub(crate) others: u64,
     /// Whether the container has a Landlock ruleset for it.
@@ -446,7 +448,7 @@ fn become_command(block: &mut CommandBlock, list: &mut SyscallList, spec: &Comma
     let step = block.step("the folder to start in");
     let folder = block.path(spec.folder);
     list.call(step, libc::SYS_chdir, [folder.into()]);
-    limit(block, list, spec.limits, spec.by_cgroup, spec.others);
+    limit(block, list, spec.limits, spec.memory, spec.others);
     if spec.is_ruled {
         landlock::restrict(block, list);
     }

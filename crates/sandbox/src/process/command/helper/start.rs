@@ -37,7 +37,7 @@ pub(crate) struct Helper {
     pub(crate) control: Option<OwnedFd>,
     pub(crate) status: File,
     /// What it may use until it executes its program.
-    memory_of_start: Option<LaunchMemory>,
+    launch_memory: Option<LaunchMemory>,
     is_reaped: bool,
 }
 
@@ -86,7 +86,7 @@ impl Helper {
                 "the order above"
             )
         };
-        let (process, memory_of_start) =
+        let (process, launch_memory) =
             clone_vm(c"/proc/self/fd/6", &given, STATUS, [FAILED, OWN_PROCESS, 0])
                 .map_err(SandboxError::step("starting the helper"))?;
         scheduling::request_short_slices(process.pid);
@@ -95,7 +95,7 @@ impl Helper {
             process,
             control: Some(control),
             status: File::from(status),
-            memory_of_start: Some(memory_of_start),
+            launch_memory: Some(launch_memory),
             is_reaped: false,
         })
     }
@@ -202,10 +202,10 @@ impl Helper {
     pub(crate) fn reap(&mut self) -> bool {
         self.is_reaped = self.is_reaped || self.process.collect().is_some();
         if self.is_reaped
-            && let Some(memory_of_start) = self.memory_of_start.take()
+            && let Some(launch_memory) = self.launch_memory.take()
         {
             // SAFETY: the process is gone.
-            unsafe { memory_of_start.free() };
+            unsafe { launch_memory.free() };
         }
         self.is_reaped
     }
@@ -261,14 +261,14 @@ impl Drop for Helper {
             pid: self.process.pid,
             pidfd,
         };
-        let memory_of_start = self.memory_of_start.take();
+        let launch_memory = self.launch_memory.take();
         let wait = move || {
             while process.collect().is_none() {
                 process.wait(Duration::MAX);
             }
-            if let Some(memory_of_start) = memory_of_start {
+            if let Some(launch_memory) = launch_memory {
                 // SAFETY: the process is gone.
-                unsafe { memory_of_start.free() };
+                unsafe { launch_memory.free() };
             }
         };
         let _ = std::thread::Builder::new().name("reap".into()).spawn(wait);
